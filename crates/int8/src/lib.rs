@@ -1,0 +1,1 @@
+//! Fused int8 operators.

@@ -1,0 +1,3 @@
+//! Draws poses.
+#![no_std]
+#![forbid(unsafe_code)]

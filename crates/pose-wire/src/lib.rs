@@ -1,0 +1,3 @@
+//! The wire protocol.
+#![no_std]
+#![forbid(unsafe_code)]

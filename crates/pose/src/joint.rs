@@ -1,0 +1,151 @@
+//! COCO's 17 joints and the bones between them.
+
+/// How many joints a pose has.
+pub const JOINTS: usize = 17;
+
+/// COCO's 17 joints; left and right are the person's own.
+#[allow(missing_docs)] // the names say it
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Joint {
+    Nose = 0,
+    LeftEye,
+    RightEye,
+    LeftEar,
+    RightEar,
+    LeftShoulder,
+    RightShoulder,
+    LeftElbow,
+    RightElbow,
+    LeftWrist,
+    RightWrist,
+    LeftHip,
+    RightHip,
+    LeftKnee,
+    RightKnee,
+    LeftAnkle,
+    RightAnkle,
+}
+
+impl Joint {
+    /// Every joint, in COCO's order: `ALL[j as usize] == j`.
+    pub const ALL: [Joint; JOINTS] = {
+        use Joint::*;
+        [
+            Nose,
+            LeftEye,
+            RightEye,
+            LeftEar,
+            RightEar,
+            LeftShoulder,
+            RightShoulder,
+            LeftElbow,
+            RightElbow,
+            LeftWrist,
+            RightWrist,
+            LeftHip,
+            RightHip,
+            LeftKnee,
+            RightKnee,
+            LeftAnkle,
+            RightAnkle,
+        ]
+    };
+
+    /// COCO's name of the joint, as result files spell it.
+    pub const fn name(self) -> &'static str {
+        use Joint::*;
+        match self {
+            Nose => "nose",
+            LeftEye => "left_eye",
+            RightEye => "right_eye",
+            LeftEar => "left_ear",
+            RightEar => "right_ear",
+            LeftShoulder => "left_shoulder",
+            RightShoulder => "right_shoulder",
+            LeftElbow => "left_elbow",
+            RightElbow => "right_elbow",
+            LeftWrist => "left_wrist",
+            RightWrist => "right_wrist",
+            LeftHip => "left_hip",
+            RightHip => "right_hip",
+            LeftKnee => "left_knee",
+            RightKnee => "right_knee",
+            LeftAnkle => "left_ankle",
+            RightAnkle => "right_ankle",
+        }
+    }
+
+    /// COCO's sigma of the joint in the object keypoint similarity (labelling noise in units of √area).
+    pub const fn oks_sigma(self) -> f32 {
+        use Joint::*;
+        match self {
+            Nose => 0.026,
+            LeftEye | RightEye => 0.025,
+            LeftEar | RightEar => 0.035,
+            LeftShoulder | RightShoulder => 0.079,
+            LeftElbow | RightElbow => 0.072,
+            LeftWrist | RightWrist => 0.062,
+            LeftHip | RightHip => 0.107,
+            LeftKnee | RightKnee => 0.087,
+            LeftAnkle | RightAnkle => 0.089,
+        }
+    }
+
+    /// The twelve joints below the head, which every data set labels.
+    pub const fn is_body(self) -> bool {
+        self as u8 >= Joint::LeftShoulder as u8
+    }
+}
+
+/// For each joint, the joint on the person's other side (the nose is its own).
+pub const MIRROR: [usize; JOINTS] = [0, 2, 1, 4, 3, 6, 5, 8, 7, 10, 9, 12, 11, 14, 13, 16, 15];
+
+/// The skeleton's bones, head first.
+pub const BONES: [(Joint, Joint); 18] = {
+    use Joint::*;
+    [
+        (LeftEar, LeftEye),
+        (LeftEye, Nose),
+        (Nose, RightEye),
+        (RightEye, RightEar),
+        (LeftEar, LeftShoulder),
+        (RightEar, RightShoulder),
+        (LeftShoulder, RightShoulder),
+        (LeftShoulder, LeftElbow),
+        (LeftElbow, LeftWrist),
+        (RightShoulder, RightElbow),
+        (RightElbow, RightWrist),
+        (LeftShoulder, LeftHip),
+        (RightShoulder, RightHip),
+        (LeftHip, RightHip),
+        (LeftHip, LeftKnee),
+        (LeftKnee, LeftAnkle),
+        (RightHip, RightKnee),
+        (RightKnee, RightAnkle),
+    ]
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_joints_stand_at_their_own_index() {
+        for (i, j) in Joint::ALL.iter().enumerate() {
+            assert_eq!(*j as usize, i);
+        }
+    }
+
+    #[test]
+    fn mirroring_twice_is_the_identity_and_swaps_the_sides_names() {
+        for j in Joint::ALL {
+            let m = Joint::ALL[MIRROR[j as usize]];
+            assert_eq!(MIRROR[m as usize], j as usize);
+            match j.name().strip_prefix("left_") {
+                Some(rest) => assert_eq!(m.name().strip_prefix("right_"), Some(rest)),
+                None => assert!(j == Joint::Nose || j.name().starts_with("right_")),
+            }
+        }
+    }
+}

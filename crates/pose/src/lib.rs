@@ -1,0 +1,20 @@
+//! The vocabulary of Posewire: joints, bones, keypoints, poses and what is known of each.
+//!
+//! `no_std`, no allocation, no dependencies: the tracker, the wire and the firmware share these types.
+//!
+//! Spaces and units are part of the names: `_px` are pixels of the source image (origin at the top-left corner of
+//! the top-left pixel, x right, y down), `_us` microseconds of the monotonic clock that stamps the camera's frames,
+//! `_m` metres in a hip-centred frame (x right in the image, y down, z away from the camera).
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod joint;
+mod keypoint;
+mod pose;
+
+pub use joint::{BONES, JOINTS, Joint, MIRROR};
+pub use keypoint::{BoxPx, Keypoint, Keypoints};
+pub use pose::{JointState, Pose, PoseJoint, Stamped};
+
+/// Persons that every fixed-size container of Posewire holds.
+pub const MAX_PERSONS: usize = 8;

@@ -1,0 +1,96 @@
+//! What Posewire says of one person at one moment.
+
+use crate::{BoxPx, JOINTS, Joint, keypoint::bounds};
+
+/// How a joint's place is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum JointState {
+    /// Not known: neither seen nor predictable. Its place means nothing.
+    #[default]
+    Absent = 0,
+    /// The network saw it in the frame that this pose was made from.
+    Measured = 1,
+    /// Not seen there: filled in from the person's own past and the other joints.
+    Predicted = 2,
+}
+
+impl JointState {
+    /// The word that JSON lines carry.
+    pub const fn name(self) -> &'static str {
+        match self {
+            JointState::Absent => "absent",
+            JointState::Measured => "measured",
+            JointState::Predicted => "predicted",
+        }
+    }
+}
+
+/// One joint of a [`Pose`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PoseJoint {
+    /// Pixels of the source image.
+    pub x_px: f32,
+    /// Pixels of the source image.
+    pub y_px: f32,
+    /// Probability that the joint lies within 0.1 of the person's extent of this place, 0..=1.
+    pub score: f32,
+    /// Standard deviation of the place at the pose's `valid_at`, pixels.
+    pub sigma_px: f32,
+    /// How the place is known.
+    pub state: JointState,
+}
+
+/// One person, filtered, at the moment its [`Stamped`] says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pose {
+    /// Stable identity, from 1; never used again for somebody else in one run.
+    pub track_id: u32,
+    /// The person's own score, 0..=1.
+    pub score: f32,
+    /// COCO's order.
+    pub joints: [PoseJoint; JOINTS],
+    /// Hip-centred places in metres (x right in the image, y down, z away from the camera), where the model lifts.
+    pub joints_3d_m: Option<[[f32; 3]; JOINTS]>,
+}
+
+impl Default for Pose {
+    fn default() -> Self {
+        Self { track_id: 0, score: 0.0, joints: [PoseJoint::default(); JOINTS], joints_3d_m: None }
+    }
+}
+
+impl core::ops::Index<Joint> for Pose {
+    type Output = PoseJoint;
+    fn index(&self, joint: Joint) -> &PoseJoint {
+        &self.joints[joint as usize]
+    }
+}
+
+impl Pose {
+    /// The box round the joints that are not absent; `None` where all are.
+    pub fn bounds(&self) -> Option<BoxPx> {
+        bounds(self.joints.iter().filter(|j| j.state != JointState::Absent).map(|j| (j.x_px, j.y_px)))
+    }
+}
+
+/// A value with the time of the light it was made from and the time it speaks of.
+///
+/// Times are microseconds of one monotonic clock and signed, so that differences are never wrapped: some drivers stamp
+/// frames a little in the future.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Stamped<T> {
+    /// Start of the exposure of the frame, as the driver gives it.
+    pub captured_at_us: i64,
+    /// The moment that `value` describes: `captured_at_us`, or later where it was predicted.
+    pub valid_at_us: i64,
+    /// What is stamped.
+    pub value: T,
+}
+
+impl<T> Stamped<T> {
+    /// How old the frame behind this value is at `now_us`, in microseconds; negative if the driver stamped the future.
+    pub fn age_us(&self, now_us: i64) -> i64 {
+        now_us - self.captured_at_us
+    }
+}

@@ -1,0 +1,67 @@
+//! Networks: the only place that names an inference engine.
+//!
+//! A [`Plan`] is a loaded, optimised network, shared between threads by `Arc`; a [`State`] is what one thread needs to
+//! run it. Input pixels are written straight into the state's own buffer, outputs are read from it: a run allocates
+//! nothing of ours.
+
+/// Why a network cannot be loaded or run.
+#[derive(Debug, thiserror::Error)]
+pub enum InferError {
+    /// The file cannot be read as a network; the text names the operator, tensor or byte at fault.
+    #[error("model {model}: {reason}")]
+    Model {
+        /// The model's name or path.
+        model: String,
+        /// What is wrong and what to do.
+        reason: String,
+    },
+    /// The engine failed while running.
+    #[error("model {model}: inference failed: {reason}")]
+    Run {
+        /// The model's name or path.
+        model: String,
+        /// What the engine said.
+        reason: String,
+    },
+}
+
+/// The network's picture input: interleaved RGB, 8 bits a channel, `height` rows of `row_bytes`, pixels `pixel_bytes` apart.
+pub struct InputMut<'a> {
+    /// The buffer; pixel (x, y) starts at `y * row_bytes + x * pixel_bytes`.
+    pub bytes: &'a mut [u8],
+    /// Pixels.
+    pub width: usize,
+    /// Pixels.
+    pub height: usize,
+    /// Bytes from one row to the next.
+    pub row_bytes: usize,
+    /// Bytes from one pixel to the next: 3, or 4 where the kernels want a padded pixel (the fourth byte is ignored).
+    pub pixel_bytes: usize,
+}
+
+/// A loaded network, ready to be run from any thread.
+pub trait Plan: Send + Sync {
+    /// The engine and the kernels it chose, for people: `int8 avx512-vnni`, `tract f32`.
+    fn engine(&self) -> &str;
+    /// What one thread needs; `batch` pictures a run at most.
+    ///
+    /// # Errors
+    /// [`InferError::Run`] where the engine cannot make it.
+    fn state(&self, batch: usize) -> Result<Box<dyn State>, InferError>;
+}
+
+/// One thread's buffers for a [`Plan`].
+pub trait State: Send {
+    /// The picture input of batch element `i`.
+    fn input_mut(&mut self, i: usize) -> InputMut<'_>;
+    /// Runs the network over the first `n` inputs.
+    ///
+    /// # Errors
+    /// [`InferError::Run`] where the engine fails.
+    fn run(&mut self, n: usize) -> Result<(), InferError>;
+    /// Output `name` of batch element `i`: row-major values and their shape without the batch axis.
+    ///
+    /// # Errors
+    /// [`InferError::Run`] where the network has no such output.
+    fn output(&self, i: usize, name: &str) -> Result<(&[f32], &[usize]), InferError>;
+}

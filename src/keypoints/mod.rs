@@ -1,0 +1,1 @@
+//! From pictures to joints: find persons, crop, run the network, decode.

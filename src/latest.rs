@@ -1,0 +1,1 @@
+//! The newest-wins slot between two threads.

@@ -1,0 +1,1 @@
+//! Who is who, from frame to frame.
