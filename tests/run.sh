@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Every test of Posewire. What needs hardware, emulators or data that are not here says "SKIPPED:" and why.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+cargo test --release --workspace
+python3 -m unittest discover -s clients/python/tests -t clients/python
+[ ! -x firmware/test.sh ] || firmware/test.sh
