@@ -2,6 +2,13 @@
 //!
 //! Everything behind one trait, [`FrameSource`]; every frame carries the time of its light.
 
+pub mod decode;
+pub mod pixel;
+pub mod pool;
+
+pub use decode::{DecodeError, Decoder, MAX_PIXELS, Picture};
+pub use pixel::{Affine, PixelsMut, crop_resize_into};
+
 use std::sync::Arc;
 use std::time::Duration;
 

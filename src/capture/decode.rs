@@ -1,0 +1,283 @@
+//! From a [`Frame`] to pixels that can be sampled: MJPEG is decoded (at 1/2, 1/4 or 1/8 where that is enough), every
+//! other format is read in place.
+
+use turbojpeg::{Decompressor, Image, ScalingFactor};
+
+use super::{Frame, PixelFormat};
+
+/// The largest picture that is accepted, in pixels: 8K UHD, the largest that any camera or video here gives. Past it a
+/// file of a few kilobytes could ask for gigabytes.
+pub const MAX_PIXELS: usize = 7680 * 4320;
+
+/// A progressive JPEG may name its scans endlessly; real ones have about ten.
+const MAX_SCANS: u32 = 100;
+
+/// Pixels that can be sampled, borrowed from a [`Decoder`] or from the frame itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Picture<'a> {
+    /// Rows of `stride` bytes in `format`.
+    pub bytes: &'a [u8],
+    /// Any but [`PixelFormat::Mjpeg`].
+    pub format: PixelFormat,
+    /// Pixels of this picture, at most those of the image.
+    pub width: usize,
+    /// Pixels of this picture.
+    pub height: usize,
+    /// Bytes from one row to the next (of the first plane).
+    pub stride: usize,
+    /// Pixels of the source image that this picture shows, width and height; every coordinate that leaves Posewire is
+    /// in these.
+    pub image_size: [usize; 2],
+    /// Pixels of the image for one of the picture, in x and in y: 1 unless decoded at reduced scale.
+    pub image_from_picture: [f32; 2],
+}
+
+/// Why a frame cannot be looked at. The frame is skipped and counted; the source goes on.
+#[derive(Debug, thiserror::Error)]
+pub enum DecodeError {
+    /// The buffer is shorter than its format and size ask for.
+    #[error("{format:?} frame of {width}x{height} has {got} bytes, {needed} needed")]
+    Short {
+        /// As the frame says.
+        format: PixelFormat,
+        /// Pixels.
+        width: u32,
+        /// Pixels.
+        height: u32,
+        /// Bytes.
+        got: usize,
+        /// Bytes.
+        needed: usize,
+    },
+    /// More than [`MAX_PIXELS`], or none.
+    #[error("picture of {width}x{height} refused: between 1 and {MAX_PIXELS} pixels (8K) are accepted")]
+    Size {
+        /// Pixels.
+        width: usize,
+        /// Pixels.
+        height: usize,
+    },
+    /// Not a JPEG, or a damaged one.
+    #[error("JPEG of {bytes} bytes: {reason}")]
+    Jpeg {
+        /// Length of the JPEG.
+        bytes: usize,
+        /// What the decoder said.
+        reason: String,
+    },
+}
+
+/// Decodes frames into one reused buffer.
+#[derive(Debug)]
+pub struct Decoder {
+    jpeg: Decompressor,
+    rgb: Vec<u8>,
+}
+
+impl Decoder {
+    /// A decoder with nothing in it.
+    ///
+    /// # Errors
+    /// [`DecodeError::Jpeg`] where the JPEG library cannot be set up (out of memory).
+    pub fn new() -> Result<Self, DecodeError> {
+        let fail = |e: turbojpeg::Error| DecodeError::Jpeg { bytes: 0, reason: e.to_string() };
+        let mut jpeg = Decompressor::new().map_err(fail)?;
+        jpeg.set_scan_limit(MAX_SCANS).map_err(fail)?;
+        // Replicated chroma instead of smoothed: a network on a resized crop cannot tell, and it costs a fifth less.
+        jpeg.set_fast_upsample(true).map_err(fail)?;
+        Ok(Self { jpeg, rgb: Vec::new() })
+    }
+
+    /// The pixels of `frame`; MJPEG at 1/`max_reduction` of its size or the next larger of 1, 1/2, 1/4, 1/8.
+    ///
+    /// `max_reduction` says how many image pixels one sample of the consumer spans: a network that shows a 480-pixel
+    /// person on 192 rows asks for 2 (down to 240 rows), for 1 when the person fills 200.
+    ///
+    /// # Errors
+    /// [`DecodeError`]; the decoder can be used again.
+    pub fn decode<'a>(
+        &'a mut self,
+        frame: &'a Frame,
+        max_reduction: u32,
+    ) -> Result<Picture<'a>, DecodeError> {
+        if frame.format != PixelFormat::Mjpeg {
+            return raw_picture(frame);
+        }
+        let (width, height) = jpeg_size(&mut self.jpeg, &frame.bytes)?;
+        let (factor, reduction) = match max_reduction {
+            8.. => (ScalingFactor::ONE_EIGHTH, 8),
+            4.. => (ScalingFactor::ONE_QUARTER, 4),
+            2.. => (ScalingFactor::ONE_HALF, 2),
+            _ => (ScalingFactor::ONE, 1),
+        };
+        let (w, h) = (factor.scale(width), factor.scale(height));
+        let stride = 3 * w;
+        if self.rgb.len() < stride * h {
+            self.rgb.resize(stride * h, 0);
+        }
+        let fail =
+            |e: turbojpeg::Error| DecodeError::Jpeg { bytes: frame.bytes.len(), reason: e.to_string() };
+        self.jpeg.set_scaling_factor(factor).map_err(fail)?;
+        let image = Image {
+            pixels: &mut self.rgb[..stride * h],
+            width: w,
+            pitch: stride,
+            height: h,
+            format: turbojpeg::PixelFormat::RGB,
+        };
+        match self.jpeg.decompress(&frame.bytes, image) {
+            Ok(()) => {}
+            // Many webcams pad before the end marker; the picture is whole.
+            Err(e) if e.to_string().contains("extraneous bytes before marker") => {}
+            Err(e) => return Err(fail(e)),
+        }
+        Ok(Picture {
+            bytes: &self.rgb[..stride * h],
+            format: PixelFormat::Rgb24,
+            width: w,
+            height: h,
+            stride,
+            image_size: [width, height],
+            // Not width / w: the DCT scales by exactly this and pads the last block.
+            image_from_picture: [reduction as f32; 2],
+        })
+    }
+}
+
+/// Width and height that a JPEG's header states, checked against [`MAX_PIXELS`].
+pub(super) fn jpeg_size(jpeg: &mut Decompressor, bytes: &[u8]) -> Result<(usize, usize), DecodeError> {
+    let header = jpeg
+        .read_header(bytes)
+        .map_err(|e| DecodeError::Jpeg { bytes: bytes.len(), reason: e.to_string() })?;
+    check_size(header.width, header.height)?;
+    Ok((header.width, header.height))
+}
+
+/// Refuses what is empty or larger than [`MAX_PIXELS`].
+pub(super) fn check_size(width: usize, height: usize) -> Result<(), DecodeError> {
+    match width.checked_mul(height) {
+        Some(1..=MAX_PIXELS) => Ok(()),
+        _ => Err(DecodeError::Size { width, height }),
+    }
+}
+
+/// Bytes that a picture of `format` takes; 0 for MJPEG, whose length only the JPEG knows.
+pub fn raw_len(format: PixelFormat, stride: usize, height: usize) -> usize {
+    match format {
+        PixelFormat::Mjpeg => 0,
+        PixelFormat::Nv12 => stride * (height + height.div_ceil(2)),
+        PixelFormat::Yuyv | PixelFormat::Grey | PixelFormat::Rgb24 => stride * height,
+    }
+}
+
+/// Bytes of one row (of the first plane) without padding; 0 for MJPEG.
+pub fn packed_stride(format: PixelFormat, width: usize) -> usize {
+    match format {
+        PixelFormat::Mjpeg => 0,
+        PixelFormat::Yuyv => 4 * width.div_ceil(2),
+        // The chroma row holds whole pairs.
+        PixelFormat::Nv12 => width.next_multiple_of(2),
+        PixelFormat::Grey => width,
+        PixelFormat::Rgb24 => 3 * width,
+    }
+}
+
+fn raw_picture(frame: &Frame) -> Result<Picture<'_>, DecodeError> {
+    let (width, height) = (frame.width as usize, frame.height as usize);
+    check_size(width, height)?;
+    let stride = (frame.stride as usize).max(packed_stride(frame.format, width));
+    let needed = raw_len(frame.format, stride, height);
+    if frame.bytes.len() < needed {
+        return Err(DecodeError::Short {
+            format: frame.format,
+            width: frame.width,
+            height: frame.height,
+            got: frame.bytes.len(),
+            needed,
+        });
+    }
+    Ok(Picture {
+        bytes: &frame.bytes[..needed],
+        format: frame.format,
+        width,
+        height,
+        stride,
+        image_size: [width, height],
+        image_from_picture: [1.0; 2],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    pub(super) fn mjpeg(bytes: Vec<u8>) -> Frame {
+        let bytes = Arc::new(bytes);
+        Frame { bytes, format: PixelFormat::Mjpeg, width: 0, height: 0, stride: 0, seq: 0, captured_at_us: 0 }
+    }
+
+    fn jpeg(width: usize, height: usize, pixel: impl Fn(usize, usize) -> [u8; 3]) -> Vec<u8> {
+        let pixels: Vec<u8> = (0..width * height).flat_map(|i| pixel(i % width, i / width)).collect();
+        let format = turbojpeg::PixelFormat::RGB;
+        let image = Image { pixels: &pixels[..], width, height, pitch: 3 * width, format };
+        turbojpeg::compress(image, 95, turbojpeg::Subsamp::Sub2x2).expect("encodes").to_vec()
+    }
+
+    #[test]
+    fn a_reduced_picture_shows_the_same_scene_at_the_stated_scale() {
+        // Left third red, the rest blue; 101×67 is no multiple of any block.
+        let frame = mjpeg(jpeg(101, 67, |x, _| if x < 33 { [200, 20, 20] } else { [20, 20, 200] }));
+        let mut decoder = Decoder::new().expect("sets up");
+        for (asked, reduction) in [(1, 1), (2, 2), (3, 2), (4, 4), (7, 4), (8, 8), (100, 8)] {
+            let p = decoder.decode(&frame, asked).expect("decodes");
+            assert_eq!((p.width, p.height), (101usize.div_ceil(reduction), 67usize.div_ceil(reduction)));
+            assert_eq!(p.image_size, [101, 67]);
+            let edge =
+                (0..p.width).position(|x| p.bytes[p.stride * (p.height / 2) + 3 * x] < 110).expect("an edge");
+            let edge_in_image = edge as f32 * p.image_from_picture[0];
+            assert!(
+                (edge_in_image - 33.0).abs() <= reduction as f32,
+                "1/{reduction}: edge at {edge_in_image}"
+            );
+        }
+    }
+
+    #[test]
+    fn broken_jpegs_are_errors_and_the_decoder_goes_on() {
+        let good = jpeg(64, 48, |x, y| [x as u8, y as u8, 0]);
+        let mut decoder = Decoder::new().expect("sets up");
+        for bad in
+            [vec![], vec![0xff], b"not a JPEG".to_vec(), good[..good.len() / 2].to_vec(), good[..20].to_vec()]
+        {
+            let e = decoder.decode(&mjpeg(bad), 1).expect_err("must not decode").to_string();
+            assert!(e.starts_with("JPEG of "), "{e}");
+            assert!(decoder.decode(&mjpeg(good.clone()), 1).is_ok());
+        }
+    }
+
+    #[test]
+    fn one_pixel_is_decoded_and_ten_thousand_squared_refused_before_any_memory_is_taken() {
+        let mut decoder = Decoder::new().expect("sets up");
+        assert_eq!(
+            decoder.decode(&mjpeg(jpeg(1, 1, |_, _| [5; 3])), 8).map(|p| (p.width, p.height)).ok(),
+            Some((1, 1))
+        );
+        let mut huge = jpeg(16, 16, |_, _| [5; 3]);
+        let sof = huge.windows(2).position(|m| m == [0xff, 0xc0]).expect("a baseline header");
+        huge[sof + 5..sof + 9].copy_from_slice(&[0x27, 0x10, 0x27, 0x10]);
+        let e = decoder.decode(&mjpeg(huge), 8).expect_err("must be refused").to_string();
+        assert!(e.contains("10000x10000 refused"), "{e}");
+        assert!(decoder.rgb.len() < 1000);
+    }
+
+    #[test]
+    fn a_short_raw_frame_is_an_error() {
+        for format in [PixelFormat::Yuyv, PixelFormat::Nv12, PixelFormat::Grey, PixelFormat::Rgb24] {
+            let mut frame = mjpeg(vec![0; 63]);
+            (frame.format, frame.width, frame.height) = (format, 8, 8);
+            let mut decoder = Decoder::new().expect("sets up");
+            assert!(matches!(decoder.decode(&frame, 1), Err(DecodeError::Short { .. })), "{format:?}");
+        }
+    }
+}

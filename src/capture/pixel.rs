@@ -1,0 +1,464 @@
+//! Crop, rotate, resize and convert in one pass, straight into a network's u8 input.
+//!
+//! Coordinates: (0, 0) is the top-left corner of the top-left pixel, so pixel centres lie at +0.5, in the network's
+//! input as in the image.
+
+use super::{Picture, PixelFormat};
+
+/// A map between two pixel spaces: `x' = xx·x + xy·y + x0`, `y' = yx·x + yy·y + y0`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)] // the formula names them
+pub struct Affine {
+    pub xx: f32,
+    pub xy: f32,
+    pub x0: f32,
+    pub yx: f32,
+    pub yy: f32,
+    pub y0: f32,
+}
+
+impl Affine {
+    /// Every point to itself.
+    pub const IDENTITY: Affine = Affine { xx: 1.0, xy: 0.0, x0: 0.0, yx: 0.0, yy: 1.0, y0: 0.0 };
+
+    /// Scales by `sx`, `sy`, then shifts by `x0`, `y0`.
+    pub const fn scale_then_shift(sx: f32, sy: f32, x0: f32, y0: f32) -> Self {
+        Affine { xx: sx, xy: 0.0, x0, yx: 0.0, yy: sy, y0 }
+    }
+
+    /// Where (x, y) lands.
+    pub fn apply(&self, x: f32, y: f32) -> (f32, f32) {
+        (self.xx * x + self.xy * y + self.x0, self.yx * x + self.yy * y + self.y0)
+    }
+
+    /// This map, then `next`.
+    pub fn then(&self, next: &Affine) -> Affine {
+        let (x0, y0) = next.apply(self.x0, self.y0);
+        Affine {
+            xx: next.xx * self.xx + next.xy * self.yx,
+            xy: next.xx * self.xy + next.xy * self.yy,
+            x0,
+            yx: next.yx * self.xx + next.yy * self.yx,
+            yy: next.yx * self.xy + next.yy * self.yy,
+            y0,
+        }
+    }
+
+    /// The map back; `None` where this one flattens the plane.
+    pub fn inverse(&self) -> Option<Affine> {
+        let det = self.xx * self.yy - self.xy * self.yx;
+        if !det.is_normal() {
+            return None;
+        }
+        let (xx, xy, yx, yy) = (self.yy / det, -self.xy / det, -self.yx / det, self.xx / det);
+        Some(Affine {
+            xx,
+            xy,
+            x0: -(xx * self.x0 + xy * self.y0),
+            yx,
+            yy,
+            y0: -(yx * self.x0 + yy * self.y0),
+        })
+    }
+
+    /// How many pixels of the target one pixel of the source spans, along the longer axis.
+    pub fn scale(&self) -> f32 {
+        self.xx.hypot(self.yx).max(self.xy.hypot(self.yy))
+    }
+}
+
+/// Where RGB pixels are written: `height` rows of `row_bytes`, pixels `pixel_bytes` apart (3, or 4 with the fourth left
+/// alone).
+pub struct PixelsMut<'a> {
+    /// Pixel (x, y) starts at `y * row_bytes + x * pixel_bytes`.
+    pub bytes: &'a mut [u8],
+    /// Pixels.
+    pub width: usize,
+    /// Pixels.
+    pub height: usize,
+    /// Bytes from one row to the next.
+    pub row_bytes: usize,
+    /// Bytes from one pixel to the next: 3 or 4.
+    pub pixel_bytes: usize,
+}
+
+/// Fills `net` with the part of `picture` that `image_from_net` names (net pixels to pixels of the source image).
+///
+/// Bilinear in 24.8 fixed point, at most two levels of 255 from exact arithmetic. Where one net pixel spans 2 or 4 picture
+/// pixels, 2×2 or 4×4 samples are averaged, so that thin limbs neither flicker nor vanish. Net pixels whose centre lies
+/// outside the picture get `fill`. YUV is read as BT.601 limited range, which is what UVC cameras send.
+///
+/// # Panics
+/// Where `net.bytes` is shorter than its sizes say or `net.pixel_bytes` is neither 3 nor 4.
+pub fn crop_resize_into(
+    picture: &Picture<'_>,
+    image_from_net: &Affine,
+    net: &mut PixelsMut<'_>,
+    fill: [u8; 3],
+) {
+    assert!(net.pixel_bytes == 3 || net.pixel_bytes == 4, "a net pixel has 3 or 4 bytes");
+    let [sx, sy] = picture.image_from_picture;
+    let picture_from_net = image_from_net.then(&Affine::scale_then_shift(1.0 / sx, 1.0 / sy, 0.0, 0.0));
+    match picture.format {
+        PixelFormat::Rgb24 => sample(&Rgb24(picture), &picture_from_net, net, fill),
+        PixelFormat::Grey => sample(&Grey(picture), &picture_from_net, net, fill),
+        PixelFormat::Yuyv => sample(&Yuyv(picture), &picture_from_net, net, fill),
+        PixelFormat::Nv12 => sample(&Nv12(picture), &picture_from_net, net, fill),
+        PixelFormat::Mjpeg => fill_all(net, fill),
+    }
+}
+
+/// Three 8-bit channels in 16-bit lanes: all of a pixel is interpolated by one multiplication.
+type Lanes = u64;
+
+const LANES: u64 = 0x00ff_00ff_00ff;
+
+fn lanes(c: [u8; 3]) -> Lanes {
+    u64::from(c[0]) | u64::from(c[1]) << 16 | u64::from(c[2]) << 32
+}
+
+/// From packed bytes r, g, b in the low 24 bits.
+fn spread(p: u64) -> Lanes {
+    (p & 0xff) | (p & 0xff00) << 8 | (p & 0xff_0000) << 16
+}
+
+/// `(a·(256−w) + b·w) / 256`, rounded, in every lane; lanes stay within 16 bits because 255·256 + 128 < 2¹⁶.
+fn lerp(a: Lanes, b: Lanes, w: u64) -> Lanes {
+    ((a * (256 - w) + b * w + 0x0080_0080_0080) >> 8) & LANES
+}
+
+/// Pixels of one format, in that format's own colours.
+trait Texels {
+    fn size(&self) -> (usize, usize);
+    /// The pixels (x, y) and (x1, y), where `x1` is `x` or `x + 1`.
+    fn pair(&self, x: usize, x1: usize, y: usize) -> (Lanes, Lanes);
+    fn rgb(c: Lanes) -> [u8; 3];
+}
+
+struct Rgb24<'a>(&'a Picture<'a>);
+
+impl Texels for Rgb24<'_> {
+    fn size(&self) -> (usize, usize) {
+        (self.0.width, self.0.height)
+    }
+    #[inline(always)]
+    fn pair(&self, x: usize, x1: usize, y: usize) -> (Lanes, Lanes) {
+        let at = y * self.0.stride + 3 * x;
+        // One load serves both pixels, but for the last two bytes of the picture.
+        if x1 != x
+            && let Some(&eight) = self.0.bytes.get(at..).and_then(|b| b.first_chunk::<8>())
+        {
+            let p = u64::from_le_bytes(eight);
+            return (spread(p), spread(p >> 24));
+        }
+        let one = |x: usize| {
+            let b = &self.0.bytes[y * self.0.stride + 3 * x..][..3];
+            lanes([b[0], b[1], b[2]])
+        };
+        (one(x), one(x1))
+    }
+    #[inline(always)]
+    fn rgb(c: Lanes) -> [u8; 3] {
+        [c as u8, (c >> 16) as u8, (c >> 32) as u8]
+    }
+}
+
+struct Grey<'a>(&'a Picture<'a>);
+
+impl Texels for Grey<'_> {
+    fn size(&self) -> (usize, usize) {
+        (self.0.width, self.0.height)
+    }
+    #[inline(always)]
+    fn pair(&self, x: usize, x1: usize, y: usize) -> (Lanes, Lanes) {
+        let row = &self.0.bytes[y * self.0.stride..][..self.0.width];
+        (u64::from(row[x]), u64::from(row[x1]))
+    }
+    #[inline(always)]
+    fn rgb(c: Lanes) -> [u8; 3] {
+        [c as u8; 3]
+    }
+}
+
+struct Yuyv<'a>(&'a Picture<'a>);
+
+impl Texels for Yuyv<'_> {
+    fn size(&self) -> (usize, usize) {
+        (self.0.width, self.0.height)
+    }
+    #[inline(always)]
+    fn pair(&self, x: usize, x1: usize, y: usize) -> (Lanes, Lanes) {
+        let row = &self.0.bytes[y * self.0.stride..][..self.0.stride];
+        let one = |x: usize| {
+            let group = &row[4 * (x / 2)..][..4];
+            lanes([group[2 * (x % 2)], group[1], group[3]])
+        };
+        (one(x), one(x1))
+    }
+    #[inline(always)]
+    fn rgb(c: Lanes) -> [u8; 3] {
+        rgb_from_yuv(c)
+    }
+}
+
+struct Nv12<'a>(&'a Picture<'a>);
+
+impl Texels for Nv12<'_> {
+    fn size(&self) -> (usize, usize) {
+        (self.0.width, self.0.height)
+    }
+    #[inline(always)]
+    fn pair(&self, x: usize, x1: usize, y: usize) -> (Lanes, Lanes) {
+        let stride = self.0.stride;
+        let luma = &self.0.bytes[y * stride..][..stride];
+        let chroma = &self.0.bytes[(self.0.height + y / 2) * stride..][..stride];
+        let one = |x: usize| lanes([luma[x], chroma[x / 2 * 2], chroma[x / 2 * 2 + 1]]);
+        (one(x), one(x1))
+    }
+    #[inline(always)]
+    fn rgb(c: Lanes) -> [u8; 3] {
+        rgb_from_yuv(c)
+    }
+}
+
+/// BT.601, limited range, 16 fractional bits.
+#[inline(always)]
+fn rgb_from_yuv(c: Lanes) -> [u8; 3] {
+    let y = ((c & 0xff) as i32 - 16) * 76_309 + (1 << 15);
+    let (u, v) = ((c >> 16 & 0xff) as i32 - 128, (c >> 32 & 0xff) as i32 - 128);
+    let clamp = |x: i32| (x >> 16).clamp(0, 255) as u8;
+    [clamp(y + 104_597 * v), clamp(y - 25_675 * u - 53_279 * v), clamp(y + 132_201 * u)]
+}
+
+fn fill_all(net: &mut PixelsMut<'_>, fill: [u8; 3]) {
+    for row in net.bytes.chunks_mut(net.row_bytes).take(net.height) {
+        for pixel in row.chunks_exact_mut(net.pixel_bytes).take(net.width) {
+            pixel[..3].copy_from_slice(&fill);
+        }
+    }
+}
+
+/// Fractional bits of a coordinate; i64 holds any affine that a picture of 8K can ask for.
+const FRACTION: u32 = 20;
+
+fn fixed(v: f64) -> i64 {
+    // Saturates: a wild affine samples outside the picture and gets `fill`. Bounded so that no sum can wrap.
+    (v * f64::from(1u32 << FRACTION)).clamp(-1e15, 1e15) as i64
+}
+
+/// `m` maps net pixels to picture pixels.
+fn sample<T: Texels>(texels: &T, m: &Affine, net: &mut PixelsMut<'_>, fill: [u8; 3]) {
+    match m.scale() {
+        s if s >= 4.0 => sample_n::<T, 4>(texels, m, net, fill),
+        s if s >= 2.0 => sample_n::<T, 2>(texels, m, net, fill),
+        _ => sample_n::<T, 1>(texels, m, net, fill),
+    }
+}
+
+/// N×N samples a net pixel.
+fn sample_n<T: Texels, const N: usize>(texels: &T, m: &Affine, net: &mut PixelsMut<'_>, fill: [u8; 3]) {
+    let (w, h) = texels.size();
+    let (w_fixed, h_fixed) = ((w as i64) << FRACTION, (h as i64) << FRACTION);
+    let [xx, xy, x0, yx, yy, y0] = [m.xx, m.xy, m.x0, m.yx, m.yy, m.y0].map(f64::from);
+    let (dx, dy) = (fixed(xx), fixed(yx));
+    // From a pixel's centre to its N×N samples.
+    let mut offsets = [[(0i64, 0i64); N]; N];
+    for (j, row) in offsets.iter_mut().enumerate() {
+        for (i, o) in row.iter_mut().enumerate() {
+            let (u, v) = ((i as f64 + 0.5) / N as f64 - 0.5, (j as f64 + 0.5) / N as f64 - 0.5);
+            *o = (fixed(xx * u + xy * v), fixed(yx * u + yy * v));
+        }
+    }
+    let rows = net.bytes.chunks_mut(net.row_bytes).take(net.height).enumerate();
+    for (j, row) in rows {
+        let v = j as f64 + 0.5;
+        let mut x = fixed(xx * 0.5 + xy * v + x0);
+        let mut y = fixed(yx * 0.5 + yy * v + y0);
+        for pixel in row.chunks_exact_mut(net.pixel_bytes).take(net.width) {
+            let rgb = if x < 0 || y < 0 || x >= w_fixed || y >= h_fixed {
+                fill
+            } else if N == 1 {
+                T::rgb(bilinear(texels, x, y, w, h))
+            } else {
+                let mut sum = 0;
+                for (ox, oy) in offsets.iter().flatten() {
+                    sum += bilinear(texels, x + ox, y + oy, w, h);
+                }
+                // N² is a power of two and 16 · 255 fits a lane.
+                let shift = (N * N).trailing_zeros();
+                let half = lanes([(N * N / 2) as u8; 3]);
+                T::rgb((sum + half) >> shift & LANES)
+            };
+            pixel[..3].copy_from_slice(&rgb);
+            x += dx;
+            y += dy;
+        }
+    }
+}
+
+/// The picture at (x, y) in fixed point; outside, the nearest edge pixel.
+#[inline(always)]
+fn bilinear<T: Texels>(texels: &T, x: i64, y: i64, w: usize, h: usize) -> Lanes {
+    const HALF: i64 = 1 << (FRACTION - 1);
+    let (x, y) = ((x - HALF).max(0), (y - HALF).max(0));
+    let (xi, yi) = (((x >> FRACTION) as usize).min(w - 1), ((y >> FRACTION) as usize).min(h - 1));
+    let (x1, y1) = ((xi + 1).min(w - 1), (yi + 1).min(h - 1));
+    let (fx, fy) = ((x >> (FRACTION - 8)) as u64 & 0xff, (y >> (FRACTION - 8)) as u64 & 0xff);
+    let (a, b) = texels.pair(xi, x1, yi);
+    let (c, d) = texels.pair(xi, x1, y1);
+    lerp(lerp(a, b, fx), lerp(c, d, fx), fy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn picture<'a>(format: PixelFormat, w: usize, h: usize, stride: usize, bytes: &'a [u8]) -> Picture<'a> {
+        Picture {
+            bytes,
+            format,
+            width: w,
+            height: h,
+            stride,
+            image_size: [w, h],
+            image_from_picture: [1.0; 2],
+        }
+    }
+
+    /// Pixel (x, y) of `p` in its own colours, one plain lookup a channel.
+    fn texel(p: &Picture<'_>, x: usize, y: usize) -> [f64; 3] {
+        let b = |at: usize| f64::from(p.bytes[at]);
+        let row = y * p.stride;
+        match p.format {
+            PixelFormat::Rgb24 => [0, 1, 2].map(|c| b(row + 3 * x + c)),
+            PixelFormat::Grey => [b(row + x); 3],
+            PixelFormat::Yuyv => [b(row + 2 * x), b(row + 4 * (x / 2) + 1), b(row + 4 * (x / 2) + 3)],
+            PixelFormat::Nv12 => {
+                let uv = (p.height + y / 2) * p.stride + 2 * (x / 2);
+                [b(row + x), b(uv), b(uv + 1)]
+            }
+            PixelFormat::Mjpeg => unreachable!(),
+        }
+    }
+
+    fn to_rgb(format: PixelFormat, c: [f64; 3]) -> [f64; 3] {
+        if matches!(format, PixelFormat::Rgb24 | PixelFormat::Grey) {
+            return c;
+        }
+        let (y, u, v) =
+            ((c[0] - 16.0) * 255.0 / 219.0, (c[1] - 128.0) / 224.0 * 255.0, (c[2] - 128.0) / 224.0 * 255.0);
+        // Kr = 0.299, Kb = 0.114.
+        let (r, b) = (y + 1.402 * v, y + 1.772 * u);
+        let g = (y - 0.299 * r - 0.114 * b) / 0.587;
+        [r, g, b].map(|x| x.clamp(0.0, 255.0))
+    }
+
+    /// The definition, in doubles.
+    fn reference(p: &Picture<'_>, m: &Affine, u: usize, v: usize, fill: [u8; 3]) -> [f64; 3] {
+        let at = |u: f64, v: f64| {
+            let m = [m.xx, m.xy, m.x0, m.yx, m.yy, m.y0].map(f64::from);
+            (m[0] * u + m[1] * v + m[2], m[3] * u + m[4] * v + m[5])
+        };
+        let (u, v) = (u as f64 + 0.5, v as f64 + 0.5);
+        let (w, h) = (p.width as f64, p.height as f64);
+        let (x, y) = at(u, v);
+        if x < 0.0 || y < 0.0 || x >= w || y >= h {
+            return fill.map(f64::from);
+        }
+        let n = match m.scale() {
+            s if s >= 4.0 => 4,
+            s if s >= 2.0 => 2,
+            _ => 1,
+        };
+        let mut sum = [0.0; 3];
+        for (i, j) in (0..n * n).map(|k| (k % n, k / n)) {
+            let off = |i: usize| (i as f64 + 0.5) / n as f64 - 0.5;
+            let (x, y) = at(u + off(i), v + off(j));
+            let (x, y) = ((x - 0.5).clamp(0.0, w - 1.0), (y - 0.5).clamp(0.0, h - 1.0));
+            let (x0, y0) = (x.floor() as usize, y.floor() as usize);
+            let (x1, y1) = ((x0 + 1).min(p.width - 1), (y0 + 1).min(p.height - 1));
+            let (fx, fy) = (x - x.floor(), y - y.floor());
+            for (c, sum) in sum.iter_mut().enumerate() {
+                let t = |x, y| texel(p, x, y)[c];
+                let top = t(x0, y0) * (1.0 - fx) + t(x1, y0) * fx;
+                let bottom = t(x0, y1) * (1.0 - fx) + t(x1, y1) * fx;
+                *sum += (top * (1.0 - fy) + bottom * fy) / (n * n) as f64;
+            }
+        }
+        to_rgb(p.format, sum)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+        #[test]
+        fn every_format_agrees_with_the_definition_in_doubles(
+            format in prop::sample::select(vec![
+                PixelFormat::Rgb24, PixelFormat::Grey, PixelFormat::Yuyv, PixelFormat::Nv12]),
+            w in 1usize..40, h in 1usize..30, pad in 0usize..5, seed: u64,
+            angle in -3.2f32..3.2, zoom in 0.2f32..6.0, cx in -5f32..45.0, cy in -5f32..35.0, pixel_bytes in 3usize..5,
+        ) {
+            let stride = super::super::decode::packed_stride(format, w) + 2 * pad;
+            // Smooth noise: neighbours differ, but not by so much that 1/256 of a pixel is worth two levels.
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let mut level = 128i32;
+            let bytes: Vec<u8> = (0..super::super::decode::raw_len(format, stride, h))
+                .map(|_| { level = (level + rng.i32(-40..=40)).clamp(0, 255); level as u8 })
+                .collect();
+            let p = picture(format, w, h, stride, &bytes);
+            let (sin, cos) = (angle.sin() * zoom, angle.cos() * zoom);
+            let (nw, nh) = (12, 9);
+            let m = Affine { xx: cos, xy: -sin, x0: cx - 6.0 * cos + 4.5 * sin, yx: sin, yy: cos, y0: cy - 6.0 * sin - 4.5 * cos };
+            let mut out = vec![7u8; (nw * pixel_bytes + 3) * nh];
+            let fill = [1, 2, 3];
+            crop_resize_into(&p, &m, &mut PixelsMut {
+                bytes: &mut out, width: nw, height: nh, row_bytes: nw * pixel_bytes + 3, pixel_bytes }, fill);
+            for (v, u) in (0..nh).flat_map(|v| (0..nw).map(move |u| (v, u))) {
+                let at = v * (nw * pixel_bytes + 3) + u * pixel_bytes;
+                // A centre within a hair of the picture's edge may fall to either side.
+                let (x, y) = m.apply(u as f32 + 0.5, v as f32 + 0.5);
+                if [x, x - w as f32, y, y - h as f32].iter().any(|d| d.abs() < 1e-3) { continue; }
+                let want = reference(&p, &m, u, v, fill);
+                for c in 0..3 {
+                    let got = f64::from(out[at + c]);
+                    // Two levels, and what one level of luma or chroma is worth in RGB (up to 2.02).
+                    let tolerance = if matches!(format, PixelFormat::Rgb24 | PixelFormat::Grey) { 2.0 } else { 5.0 };
+                    prop_assert!((got - want[c]).abs() <= tolerance,
+                        "{format:?} ({u}, {v}) channel {c}: {got}, want {}", want[c]);
+                }
+                if pixel_bytes == 4 { prop_assert_eq!(out[at + 3], 7); }
+            }
+        }
+
+        #[test]
+        fn an_affine_and_its_inverse_cancel(
+            xx in 0.5f32..4.0, yy in 0.5f32..4.0, xy in -0.4f32..0.4, yx in -0.4f32..0.4,
+            x0 in -500f32..500.0, y0 in -500f32..500.0, x in -100f32..800.0, y in -100f32..800.0,
+        ) {
+            let m = Affine { xx, xy, x0, yx, yy, y0 };
+            let (u, v) = m.then(&m.inverse().expect("determinant is at least 0.09")).apply(x, y);
+            prop_assert!((u - x).abs() < 0.05 && (v - y).abs() < 0.05, "({x}, {y}) came back as ({u}, {v})");
+        }
+    }
+
+    #[test]
+    fn the_identity_copies_rgb_exactly() {
+        let bytes: Vec<u8> = (0..5 * 4 * 3).map(|i| (i * 37 % 256) as u8).collect();
+        let p = picture(PixelFormat::Rgb24, 5, 4, 15, &bytes);
+        let mut out = vec![0; 60];
+        let mut net = PixelsMut { bytes: &mut out, width: 5, height: 4, row_bytes: 15, pixel_bytes: 3 };
+        crop_resize_into(&p, &Affine::IDENTITY, &mut net, [0; 3]);
+        assert_eq!(out, bytes);
+    }
+
+    #[test]
+    fn wild_affines_fill_instead_of_wrapping_round() {
+        let p = picture(PixelFormat::Grey, 1, 1, 1, &[200]);
+        for wild in [f32::MAX, f32::INFINITY, f32::NEG_INFINITY, 1e30] {
+            let mut out = [0; 12];
+            let mut net = PixelsMut { bytes: &mut out, width: 2, height: 2, row_bytes: 6, pixel_bytes: 3 };
+            crop_resize_into(&p, &Affine { x0: wild, ..Affine::IDENTITY }, &mut net, [9; 3]);
+            assert_eq!(out, [9; 12]);
+        }
+    }
+}
