@@ -1,6 +1,16 @@
 //! Where poses go: serial wire, JSON lines, displays, recordings, the web preview.
+//!
+//! Every consumer is a [`PoseSink`] with a thread of its own behind a newest-wins slot. A sink keeps nothing waiting:
+//! what it cannot deliver in time is gone, and the next call brings something newer.
+
+mod at;
+pub mod jsonl;
+pub mod record;
+pub mod web;
 
 use std::time::Duration;
+
+use pose::{Pose, Stamped};
 
 use crate::temporal::Forecast;
 
@@ -32,6 +42,37 @@ pub struct PoseFrame {
     pub persons: [Option<TrackedPerson>; pose::MAX_PERSONS],
 }
 
+impl PoseFrame {
+    /// The persons as `predict` wants them when sent at `now_us`.
+    pub fn poses(&self, predict: Predict, now_us: i64) -> impl Iterator<Item = Stamped<Pose>> + '_ {
+        let valid_at_us = predict.valid_at_us(self.captured_at_us, now_us);
+        self.persons.iter().flatten().map(move |p| at::at(&p.forecast, p.track_id, p.score, valid_at_us))
+    }
+}
+
+/// The moment that a sink's poses speak of (`--predict`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Predict {
+    /// The moment of sending: what a robot acting on the pose wants, hence the default.
+    #[default]
+    Now,
+    /// The capture of the frame: what fits the picture.
+    Capture,
+    /// This many microseconds after capture.
+    AfterCapture(i64),
+}
+
+impl Predict {
+    /// The moment to ask a [`Forecast`] for; never before capture.
+    pub fn valid_at_us(self, captured_at_us: i64, now_us: i64) -> i64 {
+        match self {
+            Predict::Now => now_us.max(captured_at_us),
+            Predict::Capture => captured_at_us,
+            Predict::AfterCapture(us) => captured_at_us.saturating_add(us.max(0)),
+        }
+    }
+}
+
 /// One consumer of poses, run by a thread of its own; it may be slow or block, and only it waits.
 pub trait PoseSink: Send {
     /// A name for the log: `serial /dev/ttyUSB0`.
@@ -41,11 +82,73 @@ pub trait PoseSink: Send {
     /// # Errors
     /// What went wrong; the sink thread logs it once, counts it and goes on unless the error is fatal.
     fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError>;
+    /// How often the sink wants to be given the newest poses, whether or not they are newer: forecasts are evaluated
+    /// anew each time. `None`: once for every frame. May change while running.
+    fn period(&self) -> Option<Duration> {
+        None
+    }
+    /// Called about ten times a second while there is nothing to send: heartbeats, commands from the consumer,
+    /// reopening what went away.
+    ///
+    /// # Errors
+    /// As [`PoseSink::send`].
+    fn idle(&mut self, _now_us: i64) -> Result<(), SinkError> {
+        Ok(())
+    }
     /// Writes out what is buffered; called before the thread ends and bounded by `within`.
     ///
     /// # Errors
     /// What could not be written.
     fn finish(&mut self, within: Duration) -> Result<(), SinkError>;
+}
+
+/// What a sink may ask of the running tracker and tell it; shared by all sinks, never blocks.
+pub trait Host: Send + Sync {
+    /// How the tracker is now.
+    fn vitals(&self) -> Vitals;
+    /// A consumer wants identities and memories forgotten; done at the next frame.
+    fn reset(&self);
+}
+
+/// How the tracker is, for heartbeats.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Vitals {
+    /// First eight bytes of the SHA-256 of the keypoint model.
+    pub model_hash: [u8; 8],
+    /// What runs the networks, UTF-8, zero-padded.
+    pub backend: [u8; 16],
+    /// Persons followed at most.
+    pub max_persons: u8,
+    /// Milliseconds since the program started.
+    pub uptime_ms: u64,
+    /// Frames processed over the last second or so, Hz.
+    pub frame_rate_hz: f32,
+    /// Frames overwritten by newer ones before they were processed.
+    pub frames_dropped: u64,
+    /// Poses overwritten by newer ones before a sink took them, over all sinks.
+    pub poses_dropped: u64,
+    /// How often the camera was lost.
+    pub camera_losses: u64,
+    /// Frames that the driver or the decoder found damaged.
+    pub camera_errors: u64,
+    /// The board's temperature, where it has a sensor.
+    pub temperature_c: Option<f32>,
+    /// The processor is slowed down by heat or low voltage.
+    pub throttled: bool,
+    /// Where frames come from.
+    pub source: Source,
+}
+
+/// Where frames come from, and whether they do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Source {
+    /// A camera, and frames arrive.
+    Camera,
+    /// The camera is gone and looked for.
+    Lost,
+    /// A file or the built-in figure.
+    #[default]
+    Replay,
 }
 
 /// Why poses could not be delivered.
@@ -57,4 +160,7 @@ pub enum SinkError {
     /// Will not work again.
     #[error("{0}")]
     Fatal(String),
+    /// The consumer has had enough (a closed pipe, a closed window): no fault, the sink is done.
+    #[error("{0}")]
+    Closed(String),
 }
