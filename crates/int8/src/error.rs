@@ -1,0 +1,48 @@
+//! What a graph can be refused for.
+
+/// Why a graph cannot be described or built. Every message names the operator.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// A scale is zero, negative, infinite or not a number.
+    #[error("{operator}: scale {scale} is not a positive finite number; quantise the network again")]
+    BadScale {
+        /// The operator that carries it.
+        operator: String,
+        /// The value found.
+        scale: f32,
+    },
+    /// Lengths, channels or windows that do not fit each other.
+    #[error("{operator}: {what}")]
+    BadShape {
+        /// The operator.
+        operator: String,
+        /// What does not fit what.
+        what: String,
+    },
+    /// An accumulator could leave 32 bits, or a scaled one could.
+    #[error(
+        "{operator}: output channel {channel} can overflow 32 bits (|accumulator| up to {bound}, multiplier {multiplier}); \
+         its scales do not belong together"
+    )]
+    Overflow {
+        /// The operator.
+        operator: String,
+        /// The output channel.
+        channel: usize,
+        /// Largest magnitude that the accumulator can reach.
+        bound: i64,
+        /// What it is multiplied with.
+        multiplier: f32,
+    },
+    /// The kernel was asked for by name and this CPU cannot run it.
+    #[error("kernel `{kernel}` does not run on this CPU; available: {available}")]
+    KernelUnavailable {
+        /// The name asked for.
+        kernel: String,
+        /// Names that would run.
+        available: String,
+    },
+    /// A graph without inputs or without outputs, or a tensor of another graph.
+    #[error("the graph {0}")]
+    BadGraph(&'static str),
+}

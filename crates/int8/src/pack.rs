@@ -1,0 +1,98 @@
+//! Weights in the order in which a kernel reads them.
+
+use crate::geometry::Tap;
+use crate::graph::{Quant, Weights};
+
+/// Output channels of a block; the last block is filled up with zeros.
+pub(crate) const BLOCK: usize = 16;
+
+/// A run of contiguous input bytes that a kernel multiplies: `steps` groups of four.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Segment {
+    /// From the pixel that belongs to the output pixel.
+    pub offset: isize,
+    /// Groups of four bytes.
+    pub steps: usize,
+}
+
+/// Weights as a matrix, one row an output channel (filled up to a whole block), columns in the order of the segments' bytes.
+#[derive(Debug, Clone)]
+pub(crate) struct Matrix {
+    pub rows: usize,
+    pub columns: usize,
+    pub values: Vec<i8>,
+}
+
+impl Matrix {
+    pub fn at(&self, row: usize, column: usize) -> i8 {
+        self.values[row * self.columns + column]
+    }
+}
+
+/// Segments and the weight matrix of output channels `channels` (of one group) for taps that read pixels of `pixel` bytes.
+///
+/// Neighbouring taps of a row become one segment where a pixel's channels fill it, so that a 3×3 convolution is three runs.
+pub(crate) fn matrix(
+    weights: &Weights,
+    channels: std::ops::Range<usize>,
+    taps: &[Tap],
+    kernel_taps: usize,
+    in_channels: usize,
+    pixel: usize,
+    row: usize,
+) -> (Vec<Segment>, Matrix) {
+    let whole_pixels = in_channels.next_multiple_of(4) == pixel;
+    let tap_bytes = in_channels.next_multiple_of(4);
+    let mut segments: Vec<Segment> = Vec::new();
+    for tap in taps {
+        let offset = tap.dy * row as isize + tap.dx * pixel as isize;
+        match segments.last_mut() {
+            Some(last) if whole_pixels && last.offset + (last.steps * 4) as isize == offset => {
+                last.steps += tap_bytes / 4;
+            }
+            _ => segments.push(Segment { offset, steps: tap_bytes / 4 }),
+        }
+    }
+    let columns = tap_bytes * taps.len();
+    let rows = channels.len().next_multiple_of(BLOCK);
+    let mut values = vec![0i8; rows * columns];
+    for (out, channel) in channels.enumerate() {
+        for (place, tap) in taps.iter().enumerate() {
+            let from = &weights.values[(channel * kernel_taps + tap.index) * in_channels..][..in_channels];
+            values[out * columns + place * tap_bytes..][..in_channels].copy_from_slice(from);
+        }
+    }
+    (segments, Matrix { rows, columns, values })
+}
+
+/// `[block][group of 4 columns][16 rows][4 columns]`: what `vpdpbusd` and `sdot` take.
+pub(crate) fn quads(m: &Matrix) -> Vec<u8> {
+    let mut packed = Vec::with_capacity(m.values.len());
+    for block in (0..m.rows).step_by(BLOCK) {
+        for column in (0..m.columns).step_by(4) {
+            for row in block..block + BLOCK {
+                packed.extend((column..column + 4).map(|c| m.at(row, c) as u8));
+            }
+        }
+    }
+    packed
+}
+
+/// `[block][column][16 rows]`: one input value against sixteen channels.
+pub(crate) fn single(m: &Matrix) -> Vec<u8> {
+    let mut packed = Vec::with_capacity(m.values.len());
+    for block in (0..m.rows).step_by(BLOCK) {
+        for column in 0..m.columns {
+            packed.extend((block..block + BLOCK).map(|row| m.at(row, column) as u8));
+        }
+    }
+    packed
+}
+
+/// Where accumulators start: the bias, less what the input's zero point adds through the given weights.
+///
+/// `shift` is 128 for kernels that read inputs as signed (u8 − 128), else 0.
+pub(crate) fn start(bias: i32, weights: impl Iterator<Item = i8>, input: Quant, shift: i32) -> i32 {
+    let sum: i32 = weights.map(i32::from).sum();
+    bias - (i32::from(input.zero_point) - shift) * sum
+}

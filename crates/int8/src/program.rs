@@ -1,0 +1,412 @@
+//! A built network and the memory of one thread that runs it.
+
+use std::sync::Arc;
+
+use crate::arena::Aligned;
+use crate::error::Error;
+use crate::geometry::Buffer;
+use crate::graph::{Graph, Quant, Shape};
+use crate::kernel::{
+    AddArgs, AverageArgs, ConvArgs, DepthwiseArgs, Functions, Kernel, Map, MapMut, MaxArgs, Store, TableArgs,
+    UpsampleArgs,
+};
+use crate::lower::{self, ConvCall, DepthwiseCall, Place, PoolCall, Step, StoreCall, TableCall, Work};
+
+/// A network with its weights packed for one kernel. Shared by threads; each needs a [`State`].
+#[derive(Debug)]
+pub struct Program {
+    kernel: Kernel,
+    steps: Vec<Step>,
+    arena_bytes: usize,
+    inputs: Vec<(Buffer, Quant)>,
+    outputs: Vec<(Buffer, Option<Quant>)>,
+}
+
+/// One step of a program, for tables and reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StepInfo<'a> {
+    /// The name given to the operator.
+    pub name: &'a str,
+    /// What it does: `conv`, `conv + sum`, `depthwise`, …
+    pub kind: &'static str,
+    /// Multiply-accumulates a run.
+    pub macs: u64,
+}
+
+impl Graph {
+    /// Packs the weights for `kernel` and plans the memory.
+    ///
+    /// # Errors
+    /// A kernel that this CPU cannot run; a graph without input or output.
+    pub fn build(&self, kernel: Kernel) -> Result<Program, Error> {
+        let functions = kernel.require()?;
+        let lowered = lower::lower(self, functions)?;
+        let buffer = |t: &crate::Tensor| {
+            lowered.buffers[t.0].ok_or(Error::BadGraph("has an output that nothing computes"))
+        };
+        let inputs = self
+            .inputs
+            .iter()
+            .map(|t| Ok((buffer(t)?, self.quant(*t).ok_or(Error::BadGraph("has an f32 input"))?)))
+            .collect::<Result<_, Error>>()?;
+        let outputs =
+            self.outputs.iter().map(|t| Ok((buffer(t)?, self.quant(*t)))).collect::<Result<_, Error>>()?;
+        Ok(Program { kernel, steps: lowered.steps, arena_bytes: lowered.arena_bytes, inputs, outputs })
+    }
+}
+
+impl Program {
+    /// The kernel that runs.
+    pub fn kernel(&self) -> Kernel {
+        self.kernel
+    }
+
+    /// The operators in the order in which they run, after fusing.
+    pub fn steps(&self) -> impl ExactSizeIterator<Item = StepInfo<'_>> {
+        self.steps.iter().map(|s| StepInfo { name: &s.name, kind: s.kind, macs: s.macs })
+    }
+
+    /// Bytes of activations that a [`State`] holds.
+    pub fn arena_bytes(&self) -> usize {
+        self.arena_bytes
+    }
+
+    /// Shape and quantisation of an input.
+    ///
+    /// # Panics
+    /// If there is no such input.
+    pub fn input(&self, index: usize) -> (Shape, Quant) {
+        let (buffer, quant) = self.inputs[index];
+        (buffer.shape, quant)
+    }
+
+    /// How many results there are.
+    pub fn outputs(&self) -> usize {
+        self.outputs.len()
+    }
+
+    /// Memory to run in. All of it is allocated here.
+    pub fn state(self: &Arc<Self>) -> State {
+        let mut arena = Aligned::zeroed(self.arena_bytes);
+        for (buffer, quant) in &self.inputs {
+            // An input's bytes belong to it alone, so its ring is written once.
+            arena.bytes_mut()[buffer.offset..][..buffer.bytes()].fill(quant.zero_point);
+        }
+        State { program: Arc::clone(self), arena }
+    }
+}
+
+/// The activations of one thread's runs.
+#[derive(Debug, Clone)]
+pub struct State {
+    program: Arc<Program>,
+    arena: Aligned,
+}
+
+/// An input to fill: `shape.h` rows of `shape.w` pixels of `pixel` bytes, of which the first `shape.c` count.
+///
+/// Pixel (y, x) begins at byte y · `row` + x · `pixel`; a row's pixels are contiguous, so a cropper may write RGB0 words.
+/// Bytes between the end of a row and the start of the next are padding that must keep its value.
+#[derive(Debug)]
+pub struct InputMut<'a> {
+    /// From the first byte of pixel (0, 0) to the last byte of the last pixel.
+    pub bytes: &'a mut [u8],
+    /// Rows, columns, channels.
+    pub shape: Shape,
+    /// Bytes from row to row.
+    pub row: usize,
+    /// Bytes from pixel to pixel: the channels rounded up to a multiple of four.
+    pub pixel: usize,
+    /// What a byte means.
+    pub quant: Quant,
+}
+
+impl InputMut<'_> {
+    /// Row `y`'s pixels, `shape.w` · `pixel` bytes.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn row_mut(&mut self, y: usize) -> &mut [u8] {
+        &mut self.bytes[y * self.row..][..self.shape.w * self.pixel]
+    }
+
+    /// Calls `write(y, x, channels)` for every pixel.
+    pub fn fill_pixels(&mut self, mut write: impl FnMut(usize, usize, &mut [u8])) {
+        let (shape, pixel) = (self.shape, self.pixel);
+        for y in 0..shape.h {
+            for (x, bytes) in self.row_mut(y).chunks_exact_mut(pixel).enumerate() {
+                write(y, x, &mut bytes[..shape.c]);
+            }
+        }
+    }
+
+    /// Copies dense values, channels fastest.
+    ///
+    /// # Panics
+    /// If there are not h·w·c of them.
+    pub fn copy_from(&mut self, dense: &[u8]) {
+        assert_eq!(dense.len(), self.shape.len(), "values of the input");
+        let Shape { w, c, .. } = self.shape;
+        self.fill_pixels(|y, x, out| out.copy_from_slice(&dense[(y * w + x) * c..][..c]));
+    }
+}
+
+/// A result, until the next run. Pixel (y, x) begins at byte y · `row` + x · `pixel`.
+#[derive(Debug, Clone, Copy)]
+pub struct Output<'a> {
+    /// From the first byte of pixel (0, 0) to the last byte of the last pixel.
+    pub bytes: &'a [u8],
+    /// Rows, columns, channels.
+    pub shape: Shape,
+    /// Bytes from row to row.
+    pub row: usize,
+    /// Bytes from pixel to pixel.
+    pub pixel: usize,
+    /// What a byte means; `None` if the values are native-endian f32.
+    pub quant: Option<Quant>,
+}
+
+impl<'a> Output<'a> {
+    /// A pixel's channels, quantised.
+    ///
+    /// # Panics
+    /// If there is no such pixel or the values are f32.
+    pub fn quantised(&self, y: usize, x: usize) -> &'a [u8] {
+        assert!(self.quant.is_some(), "this output is f32");
+        &self.bytes[y * self.row + x * self.pixel..][..self.shape.c]
+    }
+
+    /// Calls `each(index, value)` for all values, index = (y · w + x) · c + channel.
+    pub fn for_each(&self, mut each: impl FnMut(usize, f32)) {
+        let Shape { h, w, c } = self.shape;
+        for y in 0..h {
+            for x in 0..w {
+                let at = y * self.row + x * self.pixel;
+                let first = (y * w + x) * c;
+                match self.quant {
+                    Some(quant) => {
+                        let values = &self.bytes[at..][..c];
+                        values.iter().enumerate().for_each(|(i, &q)| each(first + i, quant.dequantise(q)));
+                    }
+                    None => {
+                        let values =
+                            self.bytes[at..][..4 * c].chunks_exact(4).map(|v| [v[0], v[1], v[2], v[3]]);
+                        values.enumerate().for_each(|(i, v)| each(first + i, f32::from_ne_bytes(v)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// All values as real numbers, dense, channels fastest. Allocates; for each frame use [`Output::for_each`].
+    pub fn dequantised(&self) -> Vec<f32> {
+        let mut values = vec![0.0; self.shape.len()];
+        self.for_each(|i, value| values[i] = value);
+        values
+    }
+}
+
+impl State {
+    /// The program that this state belongs to.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// An input to fill before [`State::run`]; it keeps its values between runs.
+    ///
+    /// # Panics
+    /// If there is no such input.
+    pub fn input_mut(&mut self, index: usize) -> InputMut<'_> {
+        let (buffer, quant) = self.program.inputs[index];
+        let (first, len) = extent(&buffer);
+        let bytes = &mut self.arena.bytes_mut()[first..][..len];
+        InputMut { bytes, shape: buffer.shape, row: buffer.row, pixel: buffer.pixel, quant }
+    }
+
+    /// Runs the network once. Allocates nothing.
+    pub fn run(&mut self) {
+        let program = Arc::clone(&self.program);
+        let functions = program.kernel.functions().expect("checked when the program was built");
+        for step in &program.steps {
+            step.run(functions, self.arena.bytes_mut());
+        }
+    }
+
+    /// Runs the network once and tells `after(step, time)` what `clock` says after each step.
+    pub fn run_with_clock<T>(&mut self, mut clock: impl FnMut() -> T, mut after: impl FnMut(usize, T)) {
+        let program = Arc::clone(&self.program);
+        let functions = program.kernel.functions().expect("checked when the program was built");
+        for (i, step) in program.steps.iter().enumerate() {
+            step.run(functions, self.arena.bytes_mut());
+            after(i, clock());
+        }
+    }
+
+    /// Runs several inputs of one program, operator by operator, so that each operator's weights are fetched once.
+    ///
+    /// # Panics
+    /// If the states belong to different programs.
+    pub fn run_all(states: &mut [State]) {
+        let Some(first) = states.first() else { return };
+        let program = Arc::clone(&first.program);
+        assert!(states.iter().all(|s| Arc::ptr_eq(&s.program, &program)), "states of one program");
+        let functions = program.kernel.functions().expect("checked when the program was built");
+        for step in &program.steps {
+            for state in states.iter_mut() {
+                step.run(functions, state.arena.bytes_mut());
+            }
+        }
+    }
+
+    /// A result of the last run.
+    ///
+    /// # Panics
+    /// If there is no such result.
+    pub fn output(&self, index: usize) -> Output<'_> {
+        let (buffer, quant) = self.program.outputs[index];
+        let (first, len) = extent(&buffer);
+        let bytes = &self.arena.bytes()[first..][..len];
+        Output { bytes, shape: buffer.shape, row: buffer.row, pixel: buffer.pixel, quant }
+    }
+}
+
+/// First byte and length of a buffer's pixels, its rows' borders included.
+fn extent(buffer: &Buffer) -> (usize, usize) {
+    let Shape { h, w, .. } = buffer.shape;
+    (buffer.at(0, 0) as usize, (h - 1) * buffer.row + w * buffer.pixel)
+}
+
+impl Step {
+    fn run(&self, f: &Functions, arena: &mut [u8]) {
+        for &(at, len) in &self.ring {
+            arena[at..at + len].fill(self.ring_value);
+        }
+        let base = arena.as_mut_ptr();
+        let map_mut = |p: &Place| {
+            // SAFETY: `lower` keeps every place inside the arena, whose length the program fixes.
+            let at = unsafe { base.add(p.at) };
+            MapMut { at, row: p.row, pixel: p.pixel }
+        };
+        let map = |p: &Place| Map { at: map_mut(p).at, row: p.row, pixel: p.pixel };
+        let store = |s: &StoreCall| match s {
+            StoreCall::U8 { zero_point, lo, hi } => Store::U8 { zero_point: *zero_point, lo: *lo, hi: *hi },
+            StoreCall::Sum { inner_lo, inner_hi, add, other } => {
+                Store::Sum { inner_lo: *inner_lo, inner_hi: *inner_hi, add: *add, other: map(other) }
+            }
+            StoreCall::F32 => Store::F32,
+        };
+        let look_up = |t: &TableCall| {
+            let args = TableArgs {
+                input: map(&t.input),
+                out: map_mut(&t.out),
+                rows: t.rows,
+                columns: t.columns,
+                channels: t.channels,
+                table: t.table.as_deref(),
+            };
+            // SAFETY: `lower` resolved the call for an arena of this length; the program was built for this CPU.
+            unsafe { (f.table)(&args) }
+        };
+        let pool = |p: &PoolCall| MaxArgs {
+            input: map(&p.input),
+            window: p.window,
+            out: map_mut(&p.out),
+            rows: p.rows,
+            columns: p.columns,
+            channels: p.channels,
+        };
+        match &self.work {
+            Work::Conv { calls, table } => {
+                for call in calls {
+                    let args = conv_args(call, map(&call.input), map_mut(&call.out), store(&call.store));
+                    // SAFETY: as `look_up`.
+                    unsafe { (f.conv)(&args) }
+                }
+                table.iter().for_each(look_up);
+            }
+            Work::Depthwise { call, table } => {
+                let args = depthwise_args(call, map(&call.input), map_mut(&call.out), store(&call.store));
+                // SAFETY: as `look_up`.
+                unsafe { (f.depthwise)(&args) }
+                table.iter().for_each(look_up);
+            }
+            Work::Add(c) => {
+                let args = AddArgs {
+                    a: map(&c.a),
+                    b: map(&c.b),
+                    out: map_mut(&c.out),
+                    rows: c.rows,
+                    columns: c.columns,
+                    channels: c.channels,
+                    params: c.params,
+                };
+                // SAFETY: as `look_up`.
+                unsafe { (f.add)(&args) }
+            }
+            Work::Tables(calls) => calls.iter().for_each(look_up),
+            Work::MaxPool(call) => {
+                // SAFETY: as `look_up`.
+                unsafe { (f.max_pool)(&pool(call)) }
+            }
+            Work::AveragePool { pool: call, in_zero, out_zero, multipliers } => {
+                let args =
+                    AverageArgs { pool: pool(call), in_zero: *in_zero, out_zero: *out_zero, multipliers };
+                // SAFETY: as `look_up`.
+                unsafe { (f.average_pool)(&args) }
+            }
+            Work::Upsample { input, out, rows, columns, factor, bytes } => {
+                let args = UpsampleArgs {
+                    input: map(input),
+                    out: map_mut(out),
+                    rows: *rows,
+                    columns: *columns,
+                    factor: *factor,
+                    bytes: *bytes,
+                };
+                // SAFETY: as `look_up`.
+                unsafe { (f.upsample)(&args) }
+            }
+            Work::MapsToPixels { input, out, rows, columns, channels } => {
+                for y in 0..*rows {
+                    for x in 0..*columns {
+                        for c in 0..*channels {
+                            let value = arena[input.at + y * input.row + x * input.pixel + c];
+                            arena[out.at + c * out.pixel + y * columns + x] = value;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn conv_args<'a>(call: &'a ConvCall, input: Map, out: MapMut, store: Store) -> ConvArgs<'a> {
+    ConvArgs {
+        input,
+        segments: &call.segments,
+        weights: call.weights.bytes().as_ptr(),
+        block_bytes: call.block_bytes,
+        start: &call.start,
+        multipliers: &call.multipliers,
+        channels: call.channels,
+        out,
+        rows: call.rows,
+        columns: call.columns,
+        store,
+    }
+}
+
+fn depthwise_args<'a>(call: &'a DepthwiseCall, input: Map, out: MapMut, store: Store) -> DepthwiseArgs<'a> {
+    DepthwiseArgs {
+        input,
+        taps: &call.taps,
+        weights: &call.weights,
+        start: &call.start,
+        multipliers: &call.multipliers,
+        channels: call.channels,
+        out,
+        rows: call.rows,
+        columns: call.columns,
+        store,
+    }
+}
