@@ -1,0 +1,150 @@
+//! What a line can carry, and what is given up where it cannot carry everything.
+
+use crate::{
+    CRC_LEN, HEADER_LEN,
+    packet::{HELLO_BODY_LEN, STATUS_BODY_LEN},
+    pose_packet::{BODY_LEN, BODY_LEN_3D},
+};
+
+/// Share of the line that a stream may fill. The rest absorbs HELLO on request, clocks that disagree by some percent, and
+/// lets a late packet catch up instead of making every later one late.
+pub const LINE_SHARE: f32 = 0.9;
+
+/// A byte takes a start bit, eight data bits and a stop bit (8N1).
+const BITS_PER_BYTE: f32 = 10.0;
+/// HELLO and STATUS, each once a second.
+const HOUSEKEEPING_BYTES_PER_S: f32 = (frame_len(HELLO_BODY_LEN) + frame_len(STATUS_BODY_LEN)) as f32;
+
+/// Header, CRC, one byte of COBS and the 0x00 round a body.
+const fn frame_len(body_len: usize) -> usize {
+    HEADER_LEN + body_len + CRC_LEN + 2
+}
+
+/// A configured stream of poses.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stream {
+    /// How often each person is sent, Hz.
+    pub rate_hz: f32,
+    /// Persons at most.
+    pub persons: u8,
+    /// Whether the 3D block is sent.
+    pub with_3d: bool,
+}
+
+impl Stream {
+    /// Bytes of one POSE on the wire.
+    pub fn packet_bytes(&self) -> usize {
+        frame_len(if self.with_3d { BODY_LEN_3D } else { BODY_LEN })
+    }
+
+    /// Bytes a second with every person there, HELLO and STATUS included.
+    pub fn bytes_per_s(&self) -> f32 {
+        self.rate_hz * f32::from(self.persons) * self.packet_bytes() as f32 + HOUSEKEEPING_BYTES_PER_S
+    }
+
+    /// Share of a line of `baud` bits a second, 8N1; above 1 it does not fit.
+    pub fn load(&self, baud: u32) -> f32 {
+        self.bytes_per_s() * BITS_PER_BYTE / baud as f32
+    }
+}
+
+/// What had to be given up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Downgrade {
+    /// The 3D block is left out.
+    pub dropped_3d: bool,
+    /// The rate is lower than asked.
+    pub lowered_rate: bool,
+}
+
+/// A stream that a line carries.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fit {
+    /// What is sent.
+    pub stream: Stream,
+    /// What was given up for it.
+    pub downgrade: Downgrade,
+    /// Share of the line it takes, at most [`LINE_SHARE`].
+    pub load: f32,
+}
+
+/// Not even one pose of each person a second fits.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error(
+    "{baud} baud carries {carried:.1} poses a second, fewer than one for each of {persons} persons; \
+     use a faster line or follow fewer persons"
+)]
+pub struct TooSlow {
+    /// Bits a second.
+    pub baud: u32,
+    /// Poses a second that fit, without 3D.
+    pub carried: f32,
+    /// Persons asked for.
+    pub persons: u8,
+}
+
+/// What of `wanted` a line of `baud` bits a second carries within [`LINE_SHARE`]. The rule, in this order:
+/// everything; without the 3D block; without it and at the highest rate that fits.
+///
+/// # Errors
+/// Where that rate is below 1 Hz.
+pub fn fits_baud(baud: u32, wanted: Stream) -> Result<Fit, TooSlow> {
+    let fits = |s: &Stream| s.load(baud) <= LINE_SHARE;
+    let mut stream = wanted;
+    let mut downgrade = Downgrade::default();
+    if !fits(&stream) && stream.with_3d {
+        stream.with_3d = false;
+        downgrade.dropped_3d = true;
+    }
+    if !fits(&stream) {
+        let for_poses = baud as f32 * LINE_SHARE / BITS_PER_BYTE - HOUSEKEEPING_BYTES_PER_S;
+        let carried = (for_poses / stream.packet_bytes() as f32).max(0.0);
+        stream.rate_hz = carried / f32::from(stream.persons);
+        downgrade.lowered_rate = true;
+        if !(stream.rate_hz >= 1.0) {
+            return Err(TooSlow { baud, carried, persons: stream.persons });
+        }
+    }
+    Ok(Fit { stream, downgrade, load: stream.load(baud) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(rate_hz: f32, persons: u8, with_3d: bool) -> Stream {
+        Stream { rate_hz, persons, with_3d }
+    }
+
+    #[test]
+    fn two_persons_at_30_hz_fit_115200_baud_and_four_at_100_hz_fit_921600() {
+        let two = fits_baud(115_200, stream(30.0, 2, false)).unwrap();
+        assert_eq!(two.downgrade, Downgrade::default());
+        assert_eq!(two.stream.packet_bytes(), 140);
+        let four = fits_baud(921_600, stream(100.0, 4, false)).unwrap();
+        assert_eq!(four.downgrade, Downgrade::default());
+    }
+
+    #[test]
+    fn the_3d_block_goes_first_and_the_rate_second() {
+        let first = fits_baud(115_200, stream(30.0, 2, true)).unwrap();
+        assert_eq!(first.downgrade, Downgrade { dropped_3d: true, lowered_rate: false });
+        assert_eq!(first.stream.rate_hz, 30.0);
+        let second = fits_baud(115_200, stream(100.0, 4, true)).unwrap();
+        assert_eq!(second.downgrade, Downgrade { dropped_3d: true, lowered_rate: true });
+        assert!(second.stream.rate_hz > 15.0 && second.load <= LINE_SHARE + 1e-4);
+    }
+
+    #[test]
+    fn a_line_too_slow_for_one_pose_a_second_is_refused() {
+        let error = fits_baud(1200, stream(30.0, 1, false)).unwrap_err();
+        assert!(error.carried < 1.0);
+        assert!(fits_baud(0, stream(30.0, 1, false)).is_err());
+    }
+
+    #[test]
+    fn nobody_to_follow_costs_only_the_housekeeping() {
+        let fit = fits_baud(9600, stream(1000.0, 0, false)).unwrap();
+        assert_eq!(fit.stream.bytes_per_s(), HOUSEKEEPING_BYTES_PER_S);
+    }
+}
