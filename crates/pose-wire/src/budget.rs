@@ -101,7 +101,7 @@ pub fn fits_baud(baud: u32, wanted: Stream) -> Result<Fit, TooSlow> {
         let carried = (for_poses / stream.packet_bytes() as f32).max(0.0);
         stream.rate_hz = carried / f32::from(stream.persons);
         downgrade.lowered_rate = true;
-        if !(stream.rate_hz >= 1.0) {
+        if stream.rate_hz.is_nan() || stream.rate_hz < 1.0 {
             return Err(TooSlow { baud, carried, persons: stream.persons });
         }
     }

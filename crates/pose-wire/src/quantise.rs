@@ -40,7 +40,7 @@ pub(crate) fn unit_code(x: f32, max: u8) -> u8 {
 ///
 /// A sigma above 0 never becomes 0; one above [`SIGMA_MAX_PX`]·2^`scale`, or infinite, becomes the largest; NaN is 0.
 pub fn sigma_code(px: f32, scale: u8) -> u8 {
-    if !(px > 0.0) {
+    if px.is_nan() || px <= 0.0 {
         return 0;
     }
     let steps = (px * SIGMA_STEPS_PER_PX / (1u32 << scale) as f32 + 0.5) as u32;
