@@ -4,6 +4,16 @@
 //! run it. Input pixels are written straight into the state's own buffer, outputs are read from it: a run allocates
 //! nothing of ours.
 
+mod manifest;
+mod tract;
+
+use std::sync::Arc;
+
+pub use manifest::{
+    Activation, Codec, Color, Fit, InputSpec, Layout, Manifest, Origin, Refine, RoiSpec, ScoreFit, SigmaFit,
+    Task,
+};
+
 /// Why a network cannot be loaded or run.
 #[derive(Debug, thiserror::Error)]
 pub enum InferError {
@@ -25,6 +35,34 @@ pub enum InferError {
     },
 }
 
+impl InferError {
+    pub(crate) fn model(model: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Model { model: model.into(), reason: reason.into() }
+    }
+
+    pub(crate) fn run(model: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Run { model: model.into(), reason: reason.into() }
+    }
+}
+
+/// An output that a network gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputInfo {
+    /// The tensor's name in the graph.
+    pub name: String,
+    /// Without the batch axis.
+    pub shape: Vec<usize>,
+}
+
+/// Makes a network ready to run: checks `onnx` against the manifest (sum, input, shapes), optimises it.
+///
+/// # Errors
+/// [`InferError::Model`] naming the file and the tensor or operator at fault.
+pub fn load(manifest: &Manifest, onnx: &[u8]) -> Result<Arc<dyn Plan>, InferError> {
+    manifest.verify(onnx)?;
+    Ok(Arc::new(tract::TractPlan::new(manifest, onnx)?))
+}
+
 /// The network's picture input: interleaved RGB, 8 bits a channel, `height` rows of `row_bytes`, pixels `pixel_bytes` apart.
 pub struct InputMut<'a> {
     /// The buffer; pixel (x, y) starts at `y * row_bytes + x * pixel_bytes`.
@@ -43,6 +81,12 @@ pub struct InputMut<'a> {
 pub trait Plan: Send + Sync {
     /// The engine and the kernels it chose, for people: `int8 avx512-vnni`, `tract f32`.
     fn engine(&self) -> &str;
+    /// The outputs, in the graph's order.
+    fn outputs(&self) -> &[OutputInfo];
+    /// What was changed to make the file load, for people.
+    fn notes(&self) -> &[String] {
+        &[]
+    }
     /// What one thread needs; `batch` pictures a run at most.
     ///
     /// # Errors

@@ -1,5 +1,7 @@
 //! Every integration test, in one binary: it links once.
 
 mod frames;
+mod infer;
 #[cfg(unix)]
 mod output;
+mod tiny;

@@ -1,0 +1,471 @@
+//! Model manifests: the contract between a network file and the code that feeds and reads it.
+//!
+//! A manifest is a TOML file beside an ONNX file. It says how pixels become the input tensor, how the crop is laid,
+//! and how the outputs become joints or boxes; with it alone, other people's networks run as well as the built-in
+//! ones. Unknown keys are refused, so that a mistyped one is never silently a default.
+
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use super::InferError;
+
+/// A network and all that is needed to use it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// What `--model` takes: `keypoints-small`.
+    pub name: String,
+    /// What the network is for.
+    pub task: Task,
+    /// The ONNX file, relative to the manifest.
+    pub file: String,
+    /// SHA-256 of the file, 64 hexadecimal digits.
+    pub sha256: String,
+    /// The model's own version; a change of weights changes it.
+    #[serde(default)]
+    pub version: String,
+    /// The joints' order; `coco17` is the only one.
+    #[serde(default)]
+    pub skeleton: Option<String>,
+    /// How pixels become the input tensor.
+    pub input: InputSpec,
+    /// How a person's box becomes a crop; only for keypoint networks.
+    #[serde(default)]
+    pub roi: RoiSpec,
+    /// How outputs become joints or boxes.
+    pub codec: Codec,
+    /// Provenance, licence, metrics: free text and figures for people.
+    #[serde(default)]
+    pub card: toml::Table,
+}
+
+/// What a network is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Task {
+    /// Joints of the one person in a crop.
+    Keypoints,
+    /// Boxes of the persons in a picture.
+    Person,
+}
+
+/// How pixels become the input tensor.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InputSpec {
+    /// The graph input's name.
+    pub name: String,
+    /// Pixels.
+    pub width: usize,
+    /// Pixels.
+    pub height: usize,
+    /// Order of the tensor's axes.
+    #[serde(default)]
+    pub layout: Layout,
+    /// Order of the colours.
+    #[serde(default)]
+    pub color: Color,
+    /// What pixel values 0 and 255 become before mean and std.
+    #[serde(default = "unit_range")]
+    pub range: [f32; 2],
+    /// Taken off each colour (in `color`'s order) after `range`.
+    #[serde(default)]
+    pub mean: [f32; 3],
+    /// Divides each colour after `mean`.
+    #[serde(default = "ones")]
+    pub std: [f32; 3],
+    /// How a whole picture is fitted; only for person networks.
+    #[serde(default)]
+    pub fit: Fit,
+}
+
+fn unit_range() -> [f32; 2] {
+    [0.0, 1.0]
+}
+
+fn ones() -> [f32; 3] {
+    [1.0; 3]
+}
+
+/// Order of the input tensor's axes, batch first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Layout {
+    /// Colour planes, as PyTorch exports.
+    #[default]
+    Nchw,
+    /// Interleaved colours, as TensorFlow exports.
+    Nhwc,
+}
+
+/// Order of the colours in the input tensor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Color {
+    /// Red first.
+    #[default]
+    Rgb,
+    /// Blue first.
+    Bgr,
+}
+
+/// How a whole picture is fitted into a person network's input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fit {
+    /// Aspect kept, centred, the rest filled.
+    #[default]
+    Letterbox,
+    /// Both axes scaled on their own.
+    Stretch,
+}
+
+/// How a person's box becomes a crop.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RoiSpec {
+    /// The box, widened to the input's aspect, is enlarged by this factor.
+    pub pad: f32,
+    /// Value of pixels outside the picture.
+    pub fill: u8,
+}
+
+impl Default for RoiSpec {
+    /// A quarter more than the box: what top-down networks are usually trained with, and enough for one frame's motion.
+    fn default() -> Self {
+        Self { pad: 1.25, fill: 0 }
+    }
+}
+
+/// How outputs become joints or boxes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Codec {
+    /// One map a joint, `[17, rows, columns]`; the peak is the joint.
+    Heatmap {
+        /// The output's name.
+        output: String,
+        /// Net pixels from one cell to the next.
+        stride: f32,
+        /// How map values become probabilities.
+        activation: Activation,
+        /// How the place is refined below a cell.
+        #[serde(default)]
+        refine: Refine,
+        /// Odd side of the square of cells round the peak that `refine = "expectation"` averages over.
+        #[serde(default = "window")]
+        window: usize,
+        /// Where cell (0, 0) lies.
+        #[serde(default)]
+        origin: Origin,
+        /// Turns the feature of the peak into a probability; without it the feature is the score.
+        #[serde(default)]
+        score: Option<ScoreFit>,
+        /// Turns the feature of the peak into a standard deviation; without it sigma is not known.
+        #[serde(default)]
+        sigma: Option<SigmaFit>,
+    },
+    /// One distribution a joint and axis: `[17, width * bins_per_px]` and `[17, height * bins_per_px]` (SimCC).
+    Simcc {
+        /// The output over x.
+        output_x: String,
+        /// The output over y.
+        output_y: String,
+        /// Bins in one net pixel.
+        bins_per_px: f32,
+        /// How bins become probabilities.
+        activation: Activation,
+        /// As for heat maps, over the mean of the two axes' features.
+        #[serde(default)]
+        score: Option<ScoreFit>,
+        /// As for heat maps.
+        #[serde(default)]
+        sigma: Option<SigmaFit>,
+    },
+    /// `[1, 17, 3]` of (y, x, score), places in 0..=1 of the input (MoveNet).
+    Movenet {
+        /// The output's name.
+        output: String,
+    },
+    /// Rows of centre, size, confidence and 17 x (x, y, score), in net pixels (YOLO-pose); for either task.
+    Yolo {
+        /// The output's name: `[56, candidates]`, or `[candidates, 56]`.
+        output: String,
+        /// Candidates below it are left out.
+        threshold: f32,
+        /// Of two boxes that overlap more, the weaker goes.
+        nms_iou: f32,
+    },
+    /// A map of person centres for each stride, with box sides and, where the network gives it, an offset.
+    Centre {
+        /// One output a stride, `[5, rows, columns]`: centre logit, then the distances from the cell's centre to the
+        /// box's left, top, right and bottom edge as logarithms of strides.
+        outputs: Vec<String>,
+        /// Net pixels from one cell to the next, in the outputs' order.
+        strides: Vec<f32>,
+        /// Candidates below it are left out.
+        threshold: f32,
+        /// Of two boxes that overlap more, the weaker goes.
+        nms_iou: f32,
+    },
+    /// `[5 + classes, rows, columns]`: objectness, box and classes a cell; class 0 is a person (FastestDet).
+    Fastestdet {
+        /// The output's name.
+        output: String,
+        /// Candidates below it are left out.
+        threshold: f32,
+        /// Of two boxes that overlap more, the weaker goes.
+        nms_iou: f32,
+    },
+}
+
+fn window() -> usize {
+    5
+}
+
+/// How map values become probabilities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Activation {
+    /// Logits over the whole map; the feature is the log-odds of the mass round the peak.
+    Softmax,
+    /// Logits a cell; the feature is the peak's value through the logistic function.
+    Sigmoid,
+    /// Values near 0..=1; the feature is the peak's value.
+    None,
+}
+
+/// How a place is refined below a cell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Refine {
+    /// The mean of the cells round the peak, weighted by their probability.
+    #[default]
+    Expectation,
+    /// A quarter of a cell towards the larger neighbour on each axis (Newell et al. 2016).
+    Quarter,
+}
+
+/// Where cell (0, 0) of a map lies in the net's pixels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// At the centre of the `stride` x `stride` pixels that the cell covers.
+    #[default]
+    Cell,
+    /// At the centre of pixel (0, 0): networks trained with corners aligned.
+    Corner,
+}
+
+/// `score = 1 / (1 + exp(-(a + b * feature)))`, one pair a joint.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScoreFit {
+    /// Offsets, 17.
+    pub a: Vec<f32>,
+    /// Slopes, 17.
+    pub b: Vec<f32>,
+}
+
+/// `sigma = exp(c + d * feature)` in net pixels, one pair a joint.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SigmaFit {
+    /// Offsets, 17.
+    pub c: Vec<f32>,
+    /// Slopes, 17.
+    pub d: Vec<f32>,
+}
+
+impl Manifest {
+    /// Reads and checks a manifest; `path` is what errors call it.
+    ///
+    /// # Errors
+    /// [`InferError::Model`] with the line at fault, or with the key whose value makes no sense.
+    pub fn parse(text: &str, path: &str) -> Result<Self, InferError> {
+        let manifest: Self = toml::from_str(text)
+            .map_err(|e| InferError::model(path, format!("the manifest is not valid: {e}")))?;
+        manifest.check().map_err(|reason| InferError::model(path, reason))?;
+        Ok(manifest)
+    }
+
+    /// Refuses bytes that are not the ones the manifest speaks of.
+    ///
+    /// # Errors
+    /// [`InferError::Model`] with both sums.
+    pub fn verify(&self, bytes: &[u8]) -> Result<(), InferError> {
+        let actual = hex(&Sha256::digest(bytes));
+        if actual == self.sha256.to_ascii_lowercase() {
+            return Ok(());
+        }
+        Err(InferError::model(
+            &self.file,
+            format!(
+                "sha256 is {actual}, the manifest says {}: the file is damaged or of another version; \
+                 fetch it again, or write its sum into the manifest if you changed it on purpose",
+                self.sha256
+            ),
+        ))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let positive = |key: &str, v: f32| {
+            if v.is_finite() && v > 0.0 { Ok(()) } else { Err(format!("{key} is {v}: it must be above 0")) }
+        };
+        let probability = |key: &str, v: f32| {
+            if (0.0..=1.0).contains(&v) { Ok(()) } else { Err(format!("{key} is {v}: it must lie in 0..=1")) }
+        };
+        if self.sha256.len() != 64 || !self.sha256.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Err(format!("sha256 is {:?}: it must be 64 hexadecimal digits", self.sha256));
+        }
+        if self.file.contains(['/', '\\']) {
+            return Err(format!(
+                "file is {:?}: it must lie beside its manifest, without a folder",
+                self.file
+            ));
+        }
+        if let Some(skeleton) = self.skeleton.as_deref().filter(|s| *s != "coco17") {
+            return Err(format!("skeleton is {skeleton:?}: only \"coco17\" is known"));
+        }
+        // The upper bound is far above any network that runs in real time; it keeps a typo from asking for gigabytes.
+        for (key, side) in [("input.width", self.input.width), ("input.height", self.input.height)] {
+            if !(8..=2048).contains(&side) {
+                return Err(format!("{key} is {side}: it must lie in 8..=2048"));
+            }
+        }
+        for std in self.input.std {
+            positive("input.std", std)?;
+        }
+        if self.input.range[0] == self.input.range[1] {
+            return Err("input.range is empty: its two values are what pixels 0 and 255 become".into());
+        }
+        positive("roi.pad", self.roi.pad)?;
+        let fits = |score: &Option<ScoreFit>, sigma: &Option<SigmaFit>| {
+            let seventeen = |key: &str, v: &[f32]| match v.len() {
+                pose::JOINTS => Ok(()),
+                n => Err(format!("{key} has {n} values: one a joint makes {}", pose::JOINTS)),
+            };
+            if let Some(s) = score {
+                seventeen("codec.score.a", &s.a)?;
+                seventeen("codec.score.b", &s.b)?;
+            }
+            if let Some(s) = sigma {
+                seventeen("codec.sigma.c", &s.c)?;
+                seventeen("codec.sigma.d", &s.d)?;
+            }
+            Ok::<(), String>(())
+        };
+        match &self.codec {
+            Codec::Heatmap { stride, window, score, sigma, .. } => {
+                positive("codec.stride", *stride)?;
+                if window % 2 == 0 || *window > 31 {
+                    return Err(format!("codec.window is {window}: it must be odd and at most 31"));
+                }
+                fits(score, sigma)?;
+            }
+            Codec::Simcc { bins_per_px, score, sigma, .. } => {
+                positive("codec.bins_per_px", *bins_per_px)?;
+                fits(score, sigma)?;
+            }
+            Codec::Movenet { .. } => {}
+            Codec::Centre { outputs, strides, threshold, nms_iou } => {
+                if outputs.is_empty() || outputs.len() != strides.len() {
+                    return Err(format!(
+                        "codec has {} outputs and {} strides: it needs one stride an output, and one at least",
+                        outputs.len(),
+                        strides.len()
+                    ));
+                }
+                for stride in strides {
+                    positive("codec.strides", *stride)?;
+                }
+                probability("codec.threshold", *threshold)?;
+                probability("codec.nms_iou", *nms_iou)?;
+            }
+            Codec::Yolo { threshold, nms_iou, .. } | Codec::Fastestdet { threshold, nms_iou, .. } => {
+                probability("codec.threshold", *threshold)?;
+                probability("codec.nms_iou", *nms_iou)?;
+            }
+        }
+        let fits_task = match self.codec {
+            Codec::Heatmap { .. } | Codec::Simcc { .. } | Codec::Movenet { .. } => {
+                self.task == Task::Keypoints
+            }
+            Codec::Centre { .. } | Codec::Fastestdet { .. } => self.task == Task::Person,
+            Codec::Yolo { .. } => true,
+        };
+        if !fits_task {
+            return Err(match self.task {
+                Task::Keypoints => {
+                    "task is \"keypoints\", but the codec finds boxes: use task = \"person\"".into()
+                }
+                Task::Person => {
+                    "task is \"person\", but the codec reads joints: use task = \"keypoints\"".into()
+                }
+            });
+        }
+        Ok(())
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+        name = "tiny"
+        task = "keypoints"
+        file = "tiny.onnx"
+        sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+        [input]
+        name = "image"
+        width = 64
+        height = 64
+        [codec]
+        kind = "heatmap"
+        output = "heatmaps"
+        stride = 4
+        activation = "softmax"
+    "#;
+
+    #[test]
+    fn a_short_manifest_takes_its_defaults() {
+        let m = Manifest::parse(GOOD, "tiny.toml").unwrap();
+        assert_eq!((m.input.layout, m.input.color, m.input.range), (Layout::Nchw, Color::Rgb, [0.0, 1.0]));
+        assert_eq!(m.roi, RoiSpec { pad: 1.25, fill: 0 });
+        m.verify(b"").unwrap();
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (from, to, says) in [
+            ("width = 64", "width = 64\nwidht = 64", "widht"),
+            ("width = 64", "width = 0", "input.width is 0"),
+            ("stride = 4", "stride = -4", "codec.stride is -4"),
+            ("stride = 4", "stride = 4\nstrid = 5", "strid"),
+            ("stride = 4", "stride = 4\nwindow = 4", "codec.window is 4"),
+            ("stride = 4", "stride = 4\nscore = { a = [1.0], b = [1.0] }", "codec.score.a has 1 values"),
+            ("\"keypoints\"", "\"person\"", "codec reads joints"),
+            ("\"heatmap\"", "\"heatmops\"", "heatmops"),
+            ("file = \"tiny.onnx\"", "file = \"../../tiny.onnx\"", "without a folder"),
+            ("sha256 = \"e3", "sha256 = \"", "64 hexadecimal digits"),
+        ] {
+            assert!(GOOD.contains(from), "{from}");
+            let error = Manifest::parse(&GOOD.replace(from, to), "tiny.toml").unwrap_err().to_string();
+            assert!(error.contains(says) && error.contains("tiny.toml"), "{to}: {error}");
+        }
+    }
+
+    #[test]
+    fn another_file_is_refused_with_both_sums() {
+        let error = Manifest::parse(GOOD, "tiny.toml").unwrap().verify(b"x").unwrap_err().to_string();
+        assert!(
+            error.contains("tiny.onnx") && error.contains("e3b0c442") && error.contains("2d711642"),
+            "{error}"
+        );
+    }
+}
