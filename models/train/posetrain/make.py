@@ -1,0 +1,142 @@
+"""One command a committed model: `python -m posetrain.make small --data DIR --work DIR [--replicas N]`.
+
+Decodes the packs, trains (or resumes), exports, quantises, calibrates scores, measures on val and writes
+models/keypoints-NAME.onnx, its manifest, and calib/quant/keypoints-NAME.toml. Steps already done are not repeated.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from posetrain import cache, calibrate, evaluate, manifest, synthetic, train
+from posetrain.augment import AugmentConfig, augmented, plain_crop
+from posetrain.graph import export_keypoints
+from posetrain.net import KeypointNet, multiply_adds
+from posetrain.packs import PACKS, joints_box
+from posetrain.peers import Own
+from posetrain.quantise import quantise, ranges
+
+TRAIN_DIR = Path(__file__).resolve().parents[1]
+REPOSITORY = TRAIN_DIR.parents[1]
+# Enough for the ranges to settle; more only costs time.
+CALIBRATION_CROPS = 256
+# What a tracker's crop does between frames, without what only training needs.
+TRACKER = AugmentConfig(
+    scale=0.12, shift=0.06, rotate_chance=0.0, half_body_chance=0.0, damage_chance=0.0, cutout_chance=0.0
+)
+
+
+def calibration_crops(
+    records: cache.Records, packs: tuple[str, ...], net: int
+) -> tuple[np.ndarray, list[str]]:
+    """Crops of train persons, drawn once from all packs, and their names."""
+    rng = np.random.default_rng(7)
+    ids = rng.choice(records.where("train", packs), CALIBRATION_CROPS, replace=False)
+    names = [f"{PACKS[records.pack[i]]}/{records.key[i]}" for i in ids]
+    return np.stack([plain_crop(records.picture(i), records.box[i], net)[0] for i in ids]), names
+
+
+def fit_scores(system: Own, records: cache.Records, packs: tuple[str, ...]) -> calibrate.Calibration:
+    """On the persons kept back for this, each seen twice with a tracker's jitter."""
+    rng = np.random.default_rng(11)
+    feature, distance, extent, labelled = [], [], [], []
+    for i in np.repeat(records.where("calib", packs), 2):
+        sample = augmented(records.picture(i), records.joints[i], TRACKER, system.net, rng)
+        centre = ((system.net - 1) / 2, (system.net - 1) / 2)
+        xy = system.joints(sample.pixels, centre, float(system.net))
+        joints = np.concatenate([sample.xy, (sample.inside + sample.outside)[:, None]], axis=1)
+        x0, y0, x1, y1 = joints_box(joints)
+        feature.append(system.features)
+        distance.append(np.linalg.norm(xy - sample.xy, axis=1))
+        extent.append(max(x1 - x0, y1 - y0))
+        labelled.append(sample.inside > 0)
+    return calibrate.fit(
+        np.stack(feature), np.stack(distance), np.asarray(extent, np.float32), np.stack(labelled)
+    )
+
+
+def finish(
+    config: train.TrainConfig,
+    records: cache.Records,
+    checkpoint: Path,
+    work: Path,
+    models: Path,
+    quant: Path,
+    every: int,
+) -> None:
+    """From averaged weights to the committed files."""
+    state = torch.load(checkpoint, weights_only=True)
+    net = KeypointNet(config.net)
+    net.load_state_dict(state["ema"])
+    f32, int8 = work / f"keypoints-{config.name}-f32.onnx", models / f"keypoints-{config.name}.onnx"
+    export_keypoints(net, config.input, config.input, f32)
+    crops, names = calibration_crops(records, config.packs, config.input)
+    quantise(f32, int8, crops)
+    manifest.write_quantisation(quant / f"keypoints-{config.name}.toml", int8, names, ranges(int8))
+    system = Own(int8, config.codec)
+    fitted = fit_scores(system, records, config.packs)
+    packs = [p for p in config.packs if len(records.where("val", (p,)))]
+    results: dict[str, dict[str, evaluate.Measured]] = {"int8": {}, "f32": {}}
+    for name, path in (("int8", int8), ("f32", f32)):
+        for pack in packs:
+            results[name][pack] = evaluate.measure(Own(path, config.codec), records, pack, every)
+            print(evaluate.table(name, pack, results[name][pack]), flush=True)
+    compared = [results["int8"][p] for p in packs if p in evaluate.VAL_PACKS] or list(
+        results["int8"].values()
+    )
+    ece = evaluate.calibration_error(compared, fitted)
+    print(f"ECE {ece:.4f}")
+    manifest.write_keypoints(
+        models / f"keypoints-{config.name}.toml",
+        int8,
+        config,
+        fitted,
+        results,
+        ece,
+        macs=multiply_adds(net, config.input, config.input),
+        parameters=sum(p.numel() for n, p in net.named_parameters() if not n.startswith("auxiliary")),
+        pictures=int(state["pictures"]),
+        minutes=float(state["spent"]) / 60,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("name", help="a configuration in configs/, without .toml")
+    parser.add_argument("--data", type=Path, help="folder with the packs; not needed by `smoke`")
+    parser.add_argument("--work", type=Path, default=TRAIN_DIR / "work")
+    parser.add_argument("--models", type=Path, default=REPOSITORY / "models")
+    parser.add_argument("--quant", type=Path, default=REPOSITORY / "calib" / "quant")
+    parser.add_argument("--replicas", type=int, default=2)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--minutes", type=float)
+    parser.add_argument("--checkpoint", type=Path, help="finish from these weights instead of training")
+    parser.add_argument("--every", type=int, default=1, help="measure every n-th val crop only")
+    args = parser.parse_args()
+    config = train.load_config(TRAIN_DIR / "configs" / f"{args.name}.toml")
+    for folder in (args.work, args.models, args.quant):
+        folder.mkdir(parents=True, exist_ok=True)
+    data = None
+    if not config.synthetic_figures:
+        data = args.work / "cache"
+        if not (data / "pixels.bin").exists():
+            if args.data is None:
+                parser.error("--data is needed to build the cache")
+            cache.build(args.data, data)
+    out = args.work / f"keypoints-{config.name}"
+    checkpoint = args.checkpoint or out / "final.pt"
+    if not checkpoint.exists():
+        minutes = args.minutes or config.budget_minutes
+        train.start(config, data, out, train.Run(args.replicas, 1, args.workers, minutes))
+    records = synthetic.records(config.synthetic_figures, config.seed) if data is None else cache.load(data)
+    finish(config, records, checkpoint, args.work, args.models, args.quant, args.every)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""Readers of the data packs: one `Picture` with its labelled `Person`s at a time, RGB, pixels of the stored picture.
+
+Splits are fixed here, before any training, and by picture or clip so that no picture is on two sides:
+`train`, `calib` (train-side pictures kept back to fit score and sigma), `val` (to choose among own runs).
+"""
+
+from __future__ import annotations
+
+import json
+import tarfile
+import tempfile
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+Pixels = npt.NDArray[np.uint8]
+Floats = npt.NDArray[np.float32]
+
+JOINTS = 17
+BODY = slice(5, 17)  # the twelve joints below the head: the ones every pack labels and peers are compared on
+MIRROR = np.array([0, 2, 1, 4, 3, 6, 5, 8, 7, 10, 9, 12, 11, 14, 13, 16, 15])
+STILL_PACKS = (
+    "lspet",
+    "coco_more",
+    "coco_subset",
+    "pelota",
+    "unlabelled/free_exercise",
+    "unlabelled/ccp",
+    "unlabelled/people",
+)
+PACKS = (*STILL_PACKS, "jhmdb")
+PSEUDO = frozenset(p for p in PACKS if p.startswith("unlabelled/"))
+
+
+@dataclass(frozen=True)
+class Person:
+    """One labelled person. `joints` is [17, 3] = x, y, v (0 not labelled, 1 hidden, 2 seen); `bbox` = x, y, w, h."""
+
+    annotation_id: int
+    joints: Floats
+    bbox: tuple[float, float, float, float]
+    tier: int = 1
+
+
+@dataclass(frozen=True)
+class Picture:
+    pack: str
+    split: str
+    key: str  # file name, and the frame for videos
+    pixels: Pixels  # [H, W, 3] RGB
+    persons: list[Person]
+
+
+@dataclass
+class ReadReport:
+    """What a pass over a pack met: corrupt pictures are skipped and counted here, never silently lost."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+def joints_box(joints: Floats) -> tuple[float, float, float, float]:
+    """x0, y0, x1, y1 of the labelled joints; needs at least one."""
+    seen = joints[joints[:, 2] > 0]
+    x0, y0 = seen[:, :2].min(axis=0)
+    x1, y1 = seen[:, :2].max(axis=0)
+    return float(x0), float(y0), float(x1), float(y1)
+
+
+def _bucket(text: str, buckets: int) -> int:
+    return zlib.crc32(text.encode()) % buckets
+
+
+def _still_split(pack: str, record: dict[str, Any], position: int) -> str:
+    if record["split"] == "val":
+        return "val"
+    if pack == "coco_more":
+        # The pack has no val part of its own: every 12th picture in id order is one.
+        if position % 12 == 0:
+            return "val"
+        return "calib" if position % 36 == 7 else "train"
+    if pack == "lspet":
+        return "calib" if _bucket(record["file_name"], 40) == 0 else "train"
+    return "train"
+
+
+def _person(annotation: dict[str, Any]) -> Person:
+    joints = np.asarray(annotation["keypoints"], np.float32).reshape(JOINTS, 3)
+    box = annotation["bbox"]
+    return Person(
+        int(annotation["id"]), joints, (box[0], box[1], box[2], box[3]), int(annotation.get("tier", 1))
+    )
+
+
+def decode(data: bytes) -> Pixels | None:
+    """RGB pixels, or None where the bytes hold no picture."""
+    bgr = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR) if data else None
+    return None if bgr is None else np.ascontiguousarray(bgr[:, :, ::-1])
+
+
+def read_stills(root: Path, pack: str, report: ReadReport) -> Iterator[Picture]:
+    labels = json.loads((root / pack / "labels.json").read_text())
+    persons: dict[int, list[Person]] = defaultdict(list)
+    for annotation in labels["annotations"]:
+        if annotation.get("label_suspect") or annotation.get("iscrowd"):
+            report.counts["suspect or crowd label"] += 1
+            continue
+        if "keypoints" in annotation:
+            persons[annotation["image_id"]].append(_person(annotation))
+    tars: dict[str, tarfile.TarFile] = {}
+    for position, record in enumerate(sorted(labels["images"], key=lambda r: r["id"])):
+        if record["tar"] not in tars:
+            tars[record["tar"]] = tarfile.open(root / pack / record["tar"])  # noqa: SIM115 (open for the whole pass)
+        try:
+            member = tars[record["tar"]].extractfile(record["file_name"])
+            pixels = decode(member.read()) if member else None
+        except (KeyError, OSError, tarfile.TarError):
+            pixels = None
+        if pixels is None or pixels.shape[:2] != (record["height"], record["width"]):
+            report.counts["corrupt picture"] += 1
+            continue
+        split = _still_split(pack, record, position)
+        yield Picture(pack, split, record["file_name"], pixels, persons[record["id"]])
+
+
+def read_clips(root: Path, report: ReadReport) -> Iterator[Picture]:
+    """J-HMDB. Every frame of `val` and `calib`, every second of `train`: neighbours add little there."""
+    labels = json.loads((root / "jhmdb" / "labels.json").read_text())
+    tars: dict[str, tarfile.TarFile] = {}
+    for clip in labels["clips"]:
+        if clip["tar"] not in tars:
+            tars[clip["tar"]] = tarfile.open(root / "jhmdb" / clip["tar"])  # noqa: SIM115 (open for the whole pass)
+        member = tars[clip["tar"]].extractfile(clip["file_name"])
+        with tempfile.NamedTemporaryFile(suffix=".avi") as handle:  # OpenCV opens videos by path only
+            handle.write(member.read() if member else b"")
+            handle.flush()
+            video = cv2.VideoCapture(handle.name)
+            frames: list[Pixels] = []
+            while True:
+                ok, bgr = video.read()
+                if not ok:
+                    break
+                frames.append(np.ascontiguousarray(bgr[:, :, ::-1]))
+        split = clip["split"]
+        if split == "train" and clip["tier"] == 1 and _bucket(clip["source_video"], 16) == 0:
+            split = "calib"
+        first = clip["first_image_id"] - 1
+        annotations = labels["annotations"][first : first + clip["frames"]]
+        if len(frames) != clip["frames"]:
+            report.counts["clip with missing frames"] += 1
+        step = 2 if split == "train" else 1
+        for index in range(0, min(len(frames), clip["frames"]), step):
+            person = _person(annotations[index])
+            yield Picture("jhmdb", split, f"{clip['file_name']}#{index}", frames[index], [person])
+
+
+def read_pack(root: Path, pack: str, report: ReadReport) -> Iterator[Picture]:
+    return read_clips(root, report) if pack == "jhmdb" else read_stills(root, pack, report)

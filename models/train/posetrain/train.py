@@ -1,0 +1,354 @@
+"""Trains a keypoint network from a cache of crops: `python -m posetrain.train configs/small.toml --cache DIR --out DIR`.
+
+The schedule runs by time, not by epochs: learning rate and crop size are functions of (seconds trained / budget), so the
+run is annealed when the budget ends, whatever the machine does beside it. A checkpoint every few minutes holds
+everything; the same command resumes from it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import math
+import socket
+import time
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.multiprocessing as mp
+from torch import Tensor, distributed
+from torch.utils.data import DataLoader, IterableDataset
+
+from posetrain import cache, synthetic
+from posetrain.augment import AugmentConfig, augmented, colour, plain_crop
+from posetrain.codec import HeatmapCodec
+from posetrain.metrics import pck
+from posetrain.net import KeypointNet, NetConfig
+from posetrain.packs import PACKS, Floats
+
+# Five face joints move together and are no part of the comparison with peers; limb ends are the hardest.
+JOINT_WEIGHT = np.array([0.6] * 5 + [1.0, 1.0, 1.2, 1.2, 1.4, 1.4, 1.0, 1.0, 1.2, 1.2, 1.3, 1.3], np.float32)
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """`stages` = (part of the budget at which it starts, crop size): small crops see twice as many persons an hour."""
+
+    name: str = "small"
+    seed: int = 1
+    input: int = 192
+    budget_minutes: float = 80.0
+    batch: int = 48
+    learning_rate: float = 2e-3
+    weight_decay: float = 0.02
+    warmup_steps: int = 200
+    ema: float = 0.999
+    auxiliary: float = 0.3
+    pseudo_weight: float = 0.5
+    tier2_weight: float = 0.6
+    outside_weight: float = 0.1
+    stages: tuple[tuple[float, int], ...] = ((0.0, 128), (0.45, 160), (0.7, 192))
+    packs: tuple[str, ...] = PACKS
+    repeat: dict[str, float] = field(default_factory=lambda: {"coco_more": 1.5, "pelota": 0.5, "jhmdb": 0.9})
+    synthetic_figures: int = 0
+    net: NetConfig = field(default_factory=NetConfig)
+    augment: AugmentConfig = field(default_factory=AugmentConfig)
+    codec: HeatmapCodec = field(default_factory=HeatmapCodec)
+
+
+@dataclass(frozen=True)
+class Run:
+    """How the run is spread over the machine. On busy cores, replicas of one thread that average their weights every
+    few steps lose far less to waiting than one replica of many threads."""
+
+    replicas: int = 2
+    threads: int = 1
+    workers: int = 1
+    minutes: float = 80.0
+    sync_every: int = 6
+
+
+def load_config(path: Path) -> TrainConfig:
+    raw: dict[str, Any] = tomllib.loads(path.read_text())
+
+    def frozen(value: Any) -> Any:
+        return tuple(frozen(v) for v in value) if isinstance(value, list) else value
+
+    values = {k: frozen(v) for k, v in raw.items() if not isinstance(v, dict)}
+    if "repeat" in raw:
+        values["repeat"] = dict(raw["repeat"])
+    for name, kind in (("net", NetConfig), ("augment", AugmentConfig), ("codec", HeatmapCodec)):
+        values[name] = kind(**{k: frozen(v) for k, v in raw.get(name, {}).items()})
+    return TrainConfig(**values)
+
+
+@dataclass
+class Batch:
+    images: Tensor  # uint8 [B, net, net, 3]
+    xy: Tensor
+    weight: Tensor
+    outside: Tensor
+
+
+class CropStream(IterableDataset[Batch]):
+    """Endless batches of augmented crops. Batch k depends on (seed, k) alone, so a resumed run goes on where it was."""
+
+    def __init__(
+        self, records: cache.Records, config: TrainConfig, first: int, stride: int, size: Any
+    ) -> None:
+        self.records, self.config, self.first, self.stride, self.size = records, config, first, stride, size
+        ids = records.where("train", config.packs)
+        share = np.array([config.repeat.get(PACKS[p], 1.0) for p in records.pack[ids]])
+        self.ids, self.share = ids, share / share.sum()
+        weight = np.where(cache.is_pseudo(records), config.pseudo_weight, 1.0)
+        self.weight = np.where(records.tier == 2, weight * config.tier2_weight, weight).astype(np.float32)
+
+    def batch(self, k: int, net: int) -> Batch:
+        rng = np.random.default_rng((self.config.seed, k))
+        chosen = rng.choice(self.ids, self.config.batch, p=self.share)
+        images = np.empty((len(chosen), net, net, 3), np.uint8)
+        xy = np.empty((len(chosen), 17, 2), np.float32)
+        weight, outside = np.empty((2, len(chosen), 17), np.float32)
+        for row, i in enumerate(chosen):
+            sample = augmented(self.records.picture(i), self.records.joints[i], self.config.augment, net, rng)
+            images[row], xy[row] = sample.pixels, sample.xy
+            weight[row] = sample.inside * self.weight[i] * JOINT_WEIGHT
+            outside[row] = sample.outside * self.config.outside_weight
+        return Batch(*(torch.from_numpy(v) for v in (images, xy, weight, outside)))
+
+    def __iter__(self) -> Iterator[Batch]:
+        cv2.setNumThreads(1)
+        worker = torch.utils.data.get_worker_info()
+        start, step = (worker.id, worker.num_workers) if worker else (0, 1)
+        k, step = self.first + start * self.stride, step * self.stride
+        while True:
+            yield self.batch(k, int(self.size.value))
+            k += step
+
+
+def to_input(images: Tensor) -> Tensor:
+    return images.permute(0, 3, 1, 2).float().div_(255).contiguous(memory_format=torch.channels_last)
+
+
+def learning_rate(config: TrainConfig, step: int, progress: float) -> float:
+    warm = min(1.0, (step + 1) / config.warmup_steps)
+    return config.learning_rate * warm * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * min(progress, 1.0))))
+
+
+def crop_size(config: TrainConfig, progress: float) -> int:
+    return [size for start, size in config.stages if progress >= start][-1]
+
+
+@torch.no_grad()
+def average(into: KeypointNet, model: KeypointNet, decay: float) -> None:
+    for a, b in zip(into.state_dict().values(), model.state_dict().values(), strict=True):
+        if a.dtype.is_floating_point:
+            a.lerp_(b, 1 - decay)
+        else:
+            a.copy_(b)
+
+
+@torch.no_grad()
+def predict(
+    model: KeypointNet, images: npt.NDArray[np.uint8], codec: HeatmapCodec, batch: int = 64
+) -> tuple[Floats, Floats]:
+    """images [N, net, net, 3] -> positions [N, 17, 2] in net pixels and features [N, 17]."""
+    model.eval()
+    parts = []
+    for i in range(0, len(images), batch):
+        with torch.autocast("cpu", torch.bfloat16):
+            maps = model(to_input(torch.from_numpy(images[i : i + batch])))
+        parts.append(codec.decode_batch(maps))
+    return torch.cat([p[0] for p in parts]).numpy(), torch.cat([p[1] for p in parts]).numpy()
+
+
+def validate(
+    model: KeypointNet, records: cache.Records, config: TrainConfig, limit: int = 250
+) -> dict[str, float]:
+    """PCK of a fixed part of each val pack; the whole of it is for `posetrain.evaluate`."""
+    out: dict[str, float] = {}
+    for pack in config.packs:
+        ids = records.where("val", (pack,))
+        if len(ids) < 100 and pack in PACKS[:-1] and config.synthetic_figures == 0:
+            continue
+        ids = ids[:: max(1, len(ids) // limit)]
+        crops = [plain_crop(records.picture(i), records.box[i], config.input) for i in ids]
+        xy, _ = predict(model, np.stack([c[0] for c in crops]), config.codec)
+        for threshold in (0.05, 0.1, 0.2):
+            hit, count = 0.0, 0.0
+            for row, i in enumerate(ids):
+                h, c = pck(xy[row], records.joints[i], crops[row][1], threshold)
+                hit, count = hit + float(h.sum()), count + float(c.sum())
+            out[f"{pack}@{threshold}"] = round(hit / max(count, 1.0), 4)
+    return out
+
+
+def save(path: Path, state: dict[str, Any]) -> None:
+    partial = path.with_suffix(".part")
+    torch.save(state, partial)
+    partial.rename(path)
+
+
+def synchronise(model: KeypointNet, spent: float) -> float:
+    """Averages weights and batch-norm statistics over the replicas (local SGD, Stich 2019); returns replica 0's clock."""
+    with torch.no_grad():
+        values = [v for v in model.state_dict().values() if v.dtype.is_floating_point]
+        clock = torch.tensor([spent])
+        distributed.broadcast(clock, 0)
+        flat = torch.cat([v.reshape(-1) for v in values])
+        distributed.all_reduce(flat)
+        flat /= distributed.get_world_size()
+        for value, part in zip(values, flat.split([v.numel() for v in values]), strict=True):
+            value.copy_(part.view_as(value))
+    return float(clock)
+
+
+def train(config: TrainConfig, records: cache.Records, out: Path, run: Run, rank: int = 0) -> KeypointNet:
+    """One replica's loop; replica 0 also validates, saves and keeps the averaged weights, which it returns."""
+    out.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(config.seed)
+    torch.set_num_threads(run.threads)
+    model = KeypointNet(config.net).to(memory_format=torch.channels_last)
+    ema = copy.deepcopy(model)
+    decayed = [p for p in model.parameters() if p.ndim > 1]
+    plain = [p for p in model.parameters() if p.ndim <= 1]
+    optimiser = torch.optim.AdamW(
+        [{"params": decayed, "weight_decay": config.weight_decay}, {"params": plain, "weight_decay": 0.0}],
+        lr=config.learning_rate,
+    )
+    step, spent, pictures = 0, 0.0, 0
+    latest = out / "checkpoint.pt"
+    if latest.exists():
+        state = torch.load(latest, weights_only=True)
+        model.load_state_dict(state["model"])
+        ema.load_state_dict(state["ema"])
+        optimiser.load_state_dict(state["optimiser"])
+        step, spent, pictures = state["step"], state["spent"], state["pictures"]
+        print(f"resumed at step {step}, {spent / 60:.1f} minutes in")
+    budget = run.minutes * 60
+    began = time.monotonic() - spent
+    size = mp.Value("i", crop_size(config, spent / budget))
+    stream = CropStream(records, config, step * run.replicas + rank, run.replicas, size)
+    loader: Iterator[Batch] = iter(
+        DataLoader(
+            stream, batch_size=None, num_workers=run.workers, prefetch_factor=4 if run.workers else None
+        )
+    )
+    coarse = HeatmapCodec(stride=16, sigma_cells=config.codec.sigma_cells / 2)
+    generator = torch.Generator().manual_seed(config.seed + step * run.replicas + rank)
+    saved = validated = logged = spent
+    losses: list[float] = []
+    log = (out / "log.jsonl").open("a") if rank == 0 else None
+    while spent < budget:
+        progress = spent / budget
+        size.value = crop_size(config, progress)
+        rate = learning_rate(config, step, progress)
+        for group in optimiser.param_groups:
+            group["lr"] = rate
+        batch = next(loader)
+        images = colour(to_input(batch.images), generator).contiguous(memory_format=torch.channels_last)
+        model.train()
+        with torch.autocast("cpu", torch.bfloat16):
+            maps, rough = model(images, auxiliary=True)
+        loss = config.codec.loss(maps, batch.xy, batch.weight, batch.outside)
+        total = loss + config.auxiliary * coarse.loss(rough, batch.xy, batch.weight, batch.outside)
+        optimiser.zero_grad(set_to_none=True)
+        total.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)
+        optimiser.step()
+        losses.append(loss.item())
+        step += 1
+        pictures += len(images) * run.replicas
+        if step % run.sync_every:
+            continue
+        spent = time.monotonic() - began
+        if run.replicas > 1:
+            spent = synchronise(model, spent)
+        if log is None:
+            continue
+        average(ema, model, min(config.ema**run.sync_every, (1 + step) / (10 + step)))
+        done = spent >= budget
+        if spent - logged > 30 or done:
+            speed = len(losses) * config.batch * run.replicas / max(spent - logged, 1e-9)
+            print(
+                f"{spent / 60:6.1f} min  step {step:6d}  size {size.value}  lr {rate:.2e}  "
+                f"loss {np.mean(losses):.4f}  {speed:.0f} img/s",
+                flush=True,
+            )
+            logged, losses = spent, []
+        if spent - validated > 0.08 * budget or done:
+            figures = validate(ema, records, config)
+            row = {"minutes": round(spent / 60, 2), "step": step, "pictures": pictures, **figures}
+            log.write(json.dumps(row) + "\n")
+            log.flush()
+            print(row, flush=True)
+            validated = spent
+        if spent - saved > 120 or done:
+            save(
+                latest,
+                {
+                    "model": model.state_dict(),
+                    "ema": ema.state_dict(),
+                    "optimiser": optimiser.state_dict(),
+                    "step": step,
+                    "spent": spent,
+                    "pictures": pictures,
+                },
+            )
+            saved = spent
+    if log is not None:
+        save(out / "final.pt", {"ema": ema.state_dict(), "pictures": pictures, "spent": spent})
+    return ema
+
+
+def replica(rank: int, config: TrainConfig, data: Path | None, out: Path, run: Run, port: int) -> None:
+    if run.replicas > 1:
+        address = f"tcp://127.0.0.1:{port}"
+        distributed.init_process_group("gloo", init_method=address, rank=rank, world_size=run.replicas)
+    records = synthetic.records(config.synthetic_figures, config.seed) if data is None else cache.load(data)
+    train(config, records, out, run, rank)
+    if run.replicas > 1:
+        distributed.barrier()
+        distributed.destroy_process_group()
+
+
+def start(config: TrainConfig, data: Path | None, out: Path, run: Run) -> None:
+    """Runs the replicas to the end of the budget; `out/final.pt` then holds the averaged weights."""
+    if run.replicas == 1:
+        replica(0, config, data, out, run, 0)
+        return
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    mp.spawn(replica, args=(config, data, out, run, port), nprocs=run.replicas)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("config", type=Path)
+    parser.add_argument(
+        "--cache", type=Path, help="folder of posetrain.cache; not needed for synthetic figures"
+    )
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--replicas", type=int, default=2, help="processes that train side by side")
+    parser.add_argument("--threads", type=int, default=1, help="threads of each replica")
+    parser.add_argument("--workers", type=int, default=1, help="augmenting processes of each replica")
+    parser.add_argument("--minutes", type=float, help="budget, in place of the configuration's")
+    args = parser.parse_args()
+    config = load_config(args.config)
+    if not config.synthetic_figures and not args.cache:
+        parser.error("--cache is needed for a configuration that trains on pictures")
+    run = Run(args.replicas, args.threads, args.workers, args.minutes or config.budget_minutes)
+    start(config, None if config.synthetic_figures else args.cache, args.out, run)
+
+
+if __name__ == "__main__":
+    main()
