@@ -2,11 +2,39 @@
 //!
 //! A model answers for four moments at and after the capture; a [`Forecast`] interpolates between them, so that any
 //! thread can ask for the pose at the moment of sending without touching the model.
+//!
+//! What every model does with bad input:
+//!
+//! | input | behaviour |
+//! |---|---|
+//! | a coordinate that is NaN, infinite or beyond ±100,000 px; a score that is NaN or below 0.05 | the joint was not seen in this frame |
+//! | a capture time less than 1 ms after the last one, or up to 2 s before it | the observation is ignored, the last forecast repeated |
+//! | a capture time more than 2 s after or before the last one | the slot is reset, then the observation taken as the first |
+//! | every joint absent, or the person not found | the memory moves on; joints are predicted until they become absent |
+//! | a slot at or beyond [`MAX_PERSONS`] | an empty forecast: every joint absent |
 
-use pose::{JOINTS, JointState, Keypoints};
+pub mod baseline;
+mod forecast;
+mod timing;
+
+use std::{fmt, str::FromStr};
+
+use pose::{JOINTS, JointState, Keypoint, Keypoints, MAX_PERSONS};
+
+pub use timing::MAX_GAP_US;
 
 /// Moments after capture that every model answers for, microseconds; between them a [`Forecast`] interpolates.
 pub const HORIZONS_US: [i64; 4] = [0, 50_000, 100_000, 150_000];
+
+/// A joint with a lower score counts as not seen: a network's answer for a joint it did not find is noise.
+pub const MIN_SCORE: f32 = 0.05;
+
+/// From this score a joint seen is called [`JointState::Measured`]; below it the answer rests on the past and on the
+/// other joints more than on the frame.
+pub const MEASURED_SCORE: f32 = 0.2;
+
+/// No camera has such pixels: what lies beyond is a fault upstream.
+pub const MAX_PLACE_PX: f32 = 1e5;
 
 /// What one frame says of one person.
 #[derive(Clone, Copy, Debug)]
@@ -20,13 +48,13 @@ pub struct Observation {
 }
 
 /// Where one person is now and will be within the next 150 ms.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Forecast {
     /// The frame's capture time.
     pub captured_at_us: i64,
     /// `[horizon][joint]`, pixels of the source image.
     pub places_px: [[[f32; 2]; JOINTS]; HORIZONS_US.len()],
-    /// `[horizon][joint]`, standard deviation in pixels.
+    /// `[horizon][joint]`, standard deviation in pixels, the same along x and y.
     pub sigma_px: [[f32; JOINTS]; HORIZONS_US.len()],
     /// Probability that the joint lies within 0.1 of the person's extent of its place at capture, 0..=1.
     pub score: [f32; JOINTS],
@@ -37,14 +65,128 @@ pub struct Forecast {
 }
 
 /// A causal filter with one memory a person.
+///
+/// `step` allocates nothing and reads no clock: the same observations give the same forecasts.
 pub trait TemporalModel: Send {
     /// The name that `--smoother` takes.
     fn name(&self) -> &str;
-    /// Forgets the person in `slot`.
+    /// Forgets the person in `slot`; a slot that does not exist is nothing to forget.
     fn reset(&mut self, slot: usize);
     /// Takes one frame's observations (each slot at most once) and writes a forecast for each, in the same order.
     ///
     /// # Panics
     /// Where `forecasts` is shorter than `observations`.
     fn step(&mut self, observations: &[Observation], forecasts: &mut [Forecast]);
+}
+
+/// The temporal models that can be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Smoother {
+    /// Passes the observation on; a joint not seen stays where it was.
+    None,
+    /// The One-Euro filter (Casiez et al., CHI 2012).
+    OneEuro,
+    /// Exponential mean.
+    Exponential,
+    /// Constant-velocity Kalman filter.
+    Kalman,
+    /// The learned causal Transformer-XL.
+    Xl,
+}
+
+impl Smoother {
+    /// Every choice, in the order in which help and tables list them.
+    pub const ALL: [Smoother; 5] =
+        [Smoother::None, Smoother::OneEuro, Smoother::Exponential, Smoother::Kalman, Smoother::Xl];
+
+    /// The word on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Smoother::None => "none",
+            Smoother::OneEuro => "one-euro",
+            Smoother::Exponential => "exponential",
+            Smoother::Kalman => "kalman",
+            Smoother::Xl => "xl",
+        }
+    }
+}
+
+impl fmt::Display for Smoother {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Smoother {
+    type Err = TemporalError;
+    fn from_str(word: &str) -> Result<Self, TemporalError> {
+        Smoother::ALL
+            .into_iter()
+            .find(|s| s.name() == word)
+            .ok_or_else(|| TemporalError::UnknownSmoother { word: word.to_owned() })
+    }
+}
+
+/// Why a temporal model cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum TemporalError {
+    /// No smoother has this name.
+    #[error("there is no smoother '{word}'; choose none, one-euro, exponential, kalman or xl")]
+    UnknownSmoother {
+        /// What was asked for.
+        word: String,
+    },
+    /// The learned model was chosen without its weights.
+    #[error("smoother 'xl' needs its weights (models/temporal-xl.pwt); choose another smoother or name the file")]
+    NoWeights,
+}
+
+/// Builds a model with [`MAX_PERSONS`] empty memories.
+///
+/// `weights` is the content of a `.pwt` file; only [`Smoother::Xl`] reads it.
+///
+/// # Errors
+/// [`TemporalError`] where the weights are missing or do not fit.
+pub fn build(kind: Smoother, weights: Option<&[u8]>) -> Result<Box<dyn TemporalModel>, TemporalError> {
+    use baseline::{Bank, Exponential, Kalman, OneEuro, Unfiltered};
+    Ok(match kind {
+        Smoother::None => Box::new(Bank::new(kind.name(), Unfiltered)),
+        Smoother::OneEuro => Box::new(Bank::new(kind.name(), OneEuro::TUNED)),
+        Smoother::Exponential => Box::new(Bank::new(kind.name(), Exponential::TUNED)),
+        Smoother::Kalman => Box::new(Bank::new(kind.name(), Kalman::TUNED)),
+        Smoother::Xl => {
+            weights.ok_or(TemporalError::NoWeights)?;
+            return Err(TemporalError::NoWeights);
+        }
+    })
+}
+
+/// Whether a keypoint can be used at all.
+fn seen(k: &Keypoint) -> bool {
+    // Comparisons with NaN are false, so each of these also refuses NaN.
+    k.score >= MIN_SCORE && k.x_px.abs() < MAX_PLACE_PX && k.y_px.abs() < MAX_PLACE_PX
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_smoother_is_found_by_its_own_name() {
+        for s in Smoother::ALL {
+            assert_eq!(s.name().parse::<Smoother>().unwrap(), s);
+        }
+        assert!("wavelet".parse::<Smoother>().unwrap_err().to_string().contains("wavelet"));
+    }
+
+    #[test]
+    fn nan_infinite_far_and_unsure_keypoints_count_as_not_seen() {
+        let good = Keypoint { x_px: 1.0, y_px: 2.0, score: 0.5, sigma_px: 0.0 };
+        assert!(seen(&good));
+        assert!(!seen(&Keypoint { x_px: f32::NAN, ..good }));
+        assert!(!seen(&Keypoint { y_px: f32::INFINITY, ..good }));
+        assert!(!seen(&Keypoint { x_px: -2e5, ..good }));
+        assert!(!seen(&Keypoint { score: f32::NAN, ..good }));
+        assert!(!seen(&Keypoint { score: 0.01, ..good }));
+    }
 }

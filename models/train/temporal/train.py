@@ -1,0 +1,156 @@
+"""Trains the temporal model. `train.py --config config.toml --data PACKS --work DIR [--steps N]`; resumes DIR/last.pt."""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import math
+import time
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from frames import frame
+from model import Answer, Hyper, TemporalXl
+from motion import Mocap, Penn, Truth, join, sample_times
+from noise import Bank, confidence, hide, made_up  # noqa: F401
+
+BONES = torch.tensor([(5, 7), (7, 9), (6, 8), (8, 10), (5, 11), (6, 12), (11, 13), (13, 15), (12, 14), (14, 16), (5, 6), (11, 12)])
+
+
+def soft(x: Tensor, eps: float) -> Tensor:
+    """Length of the last axis, smooth at zero."""
+    return (x.square().sum(-1) + eps * eps).sqrt() - eps
+
+
+class Lanes:
+    """Makes whole lanes: truth, observations, framed features."""
+
+    def __init__(self, config: dict, data: Path, work: Path) -> None:
+        self.config = config
+        self.mocap, self.penn = Mocap(data, "train"), Penn(data)
+        banks = [work / p for p in config["data"]["errors"] if (work / p).exists()]
+        self.bank = Bank(banks) if banks else None
+
+    def draw(self, rng: np.random.Generator) -> tuple[Truth, dict[str, Tensor]]:
+        d = self.config["data"]
+        b, t = d["lanes"], d["segment"] * d["segments"]
+        times = sample_times(rng, b, t)
+        n_penn = round(d["penn_share"] * b)
+        truth = join([self.mocap.lanes(rng, times[n_penn:]), self.penn.lanes(rng, times[:n_penn])])
+        xy, score = made_up(rng, truth)
+        if self.bank:
+            xy_bank, score_bank = self.bank.lanes(rng, truth)
+            use = rng.random(b) < d["bank_share"]
+            xy[use], score[use] = xy_bank[use], score_bank[use]
+        hide(rng, truth, xy, score)
+        smooth = rng.random(b)
+        f = frame(truth.times, xy, score, smooth)
+        pick = lambda a: torch.from_numpy(np.ascontiguousarray(a))  # noqa: E731
+        return truth, {
+            "features": pick(f.features), "bank": pick(f.bank), "centre": pick(f.centre_px), "scale": pick(f.scale_px),
+            "times": pick(truth.times), "xy": pick(truth.xy), "valid": pick(truth.valid), "xyz": pick(truth.xyz),
+            "lifted": pick(truth.lifted), "smooth": pick(smooth.astype(np.float32)),
+        }
+
+
+def loss(config: dict, a: Answer, x: dict[str, Tensor]) -> tuple[Tensor, dict[str, float]]:
+    c = config["loss"]
+    scale = x["scale"][:, :, None, None, None]
+    target = (x["xy"] - x["centre"][:, :, None, None]) / scale
+    ok = x["valid"].float()
+    weight = ok * torch.tensor(c["horizons"])[:, None]
+    e = a.place - target
+    off = soft(e, 0.004)
+    position = (off * weight).sum() / weight.sum()
+    # Errors of motion, in pixels of one frame of reference and then in parts of the person's scale.
+    world = e * scale
+    u = x["smooth"][:, None, None, None]
+    strength = lambda k: c[k][0] * (c[k][1] / c[k][0]) ** u  # noqa: E731
+    two = weight[:, 1:] * ok[:, :-1]
+    v = soft((world[:, 1:] - world[:, :-1]) / scale[:, 1:], 0.002)
+    velocity = (strength("velocity") * v * two).sum() / two.sum()
+    three = two[:, 1:] * ok[:, :-2]
+    w = soft((world[:, 2:] - 2 * world[:, 1:-1] + world[:, :-2]) / scale[:, 2:], 0.002)
+    acceleration = (strength("acceleration") * w * three).sum() / three.sum()
+    # Laplace likelihood a coordinate, of the error as it is: sigma learns, the place does not trade on it.
+    b = a.log_sigma.exp()[..., None]
+    nll = ((e.detach().abs() / b + a.log_sigma[..., None]).sum(-1) * ok).sum() / ok.sum()
+    lifted = x["lifted"].float()[:, None]
+    size = x["xyz"].abs().amax((2, 3)).clamp_min(1e-3)
+    unit = x["xyz"] / size[..., None, None]
+    per = soft(a.unit - unit, 0.01).mean(-1) + (a.log_metres - size.log()).abs() * 0.3
+    n = lifted.sum().clamp_min(1) * per.shape[1]
+    lift = (per * lifted).sum() / n
+    bone = lambda p: (p[:, :, BONES[:, 0]] - p[:, :, BONES[:, 1]]).square().sum(-1).add(1e-6).sqrt()  # noqa: E731
+    bones = ((bone(a.unit) - bone(unit)).abs().mean(-1) * lifted).sum() / n
+    total = position + velocity + acceleration + c["likelihood"] * nll + c["lift"] * lift + c["bones"] * bones
+    return total, {"pos": position.item(), "now": ((off * weight)[:, :, 0].sum() / ok[:, :, 0].sum()).item(),
+                   "acc": ((w * three)[:, :, 0].sum() / three[:, :, 0].sum()).item(), "nll": nll.item(), "lift": lift.item()}
+
+
+def main() -> None:
+    p = argparse.ArgumentParser()
+    p.add_argument("--config", type=Path, default=Path(__file__).with_name("config.toml"))
+    p.add_argument("--data", type=Path, required=True)
+    p.add_argument("--work", type=Path, required=True)
+    p.add_argument("--steps", type=int)
+    p.add_argument("--start", type=Path, help="begin from these weights, with a fresh optimiser")
+    args = p.parse_args()
+    config = tomllib.loads(args.config.read_text())
+    t = config["train"]
+    steps = args.steps or t["steps"]
+    torch.set_num_threads(t["threads"])
+    torch.manual_seed(t["seed"])
+    args.work.mkdir(parents=True, exist_ok=True)
+    last = args.work / "last.pt"
+    model = TemporalXl(Hyper(**config["model"]))
+    mean = copy.deepcopy(model)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=t["rate"], weight_decay=t["weight_decay"], betas=(0.9, 0.98))
+    step = 0
+    if last.exists():
+        z = torch.load(last, weights_only=False)
+        model.load_state_dict(z["model"]), mean.load_state_dict(z["mean"]), optimiser.load_state_dict(z["optimiser"])
+        step = z["step"]
+    elif args.start:
+        z = torch.load(args.start, weights_only=False)
+        model.load_state_dict(z["mean"]), mean.load_state_dict(z["mean"])
+    lanes = Lanes(config, args.data, args.work)
+    rng = np.random.default_rng(t["seed"] + step)
+    d = config["data"]
+    log: dict[str, float] = {}
+    began = time.time()
+    while step < steps:
+        _, x = lanes.draw(rng)
+        memory = model.empty(d["lanes"])
+        for s in range(d["segments"]):
+            rate = min(1.0, (step + 1) / t["warm_up"]) * 0.5 * (1 + math.cos(math.pi * min(step / steps, 1.0))) + 0.003
+            for g in optimiser.param_groups:
+                g["lr"] = t["rate"] * rate
+            cut = slice(s * d["segment"], (s + 1) * d["segment"])
+            part = {k: v if v.dim() == 1 else v[:, cut] for k, v in x.items()}
+            answer, memory = model(part["features"], part["bank"], part["times"], memory)
+            total, parts = loss(config, answer, part)
+            optimiser.zero_grad(set_to_none=True)
+            total.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimiser.step()
+            keep = min(t["average"], (step + 1) / (step + 10))
+            with torch.no_grad():
+                torch._foreach_lerp_(list(mean.parameters()), list(model.parameters()), 1 - keep)
+            step += 1
+            for k, v in parts.items():
+                log[k] = 0.98 * log.get(k, v) + 0.02 * v
+            if step % 100 == 0:
+                print(step, f"{time.time() - began:.0f}s", " ".join(f"{k} {v:.4f}" for k, v in log.items()), flush=True)
+            if step % 500 == 0 or step == steps:
+                torch.save({"model": model.state_dict(), "mean": mean.state_dict(), "optimiser": optimiser.state_dict(),
+                            "step": step, "config": config}, last.with_suffix(".new"))
+                last.with_suffix(".new").rename(last)
+
+
+if __name__ == "__main__":
+    main()

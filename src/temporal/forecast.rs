@@ -1,0 +1,132 @@
+//! From a forecast to the pose at any moment.
+
+use pose::{JOINTS, JointState, Pose, PoseJoint, Stamped};
+
+use super::{Forecast, HORIZONS_US};
+
+/// A pose this long after its frame is no pose any more: every joint is absent, in microseconds.
+const MAX_AGE_US: i64 = 1_000_000;
+
+/// Least growth of sigma a second beyond the last horizon, of sigma there: a forecast never grows surer with age.
+const MIN_GROWTH_PER_S: f32 = 4.0;
+
+impl Default for Forecast {
+    /// Every joint absent.
+    fn default() -> Self {
+        Self {
+            captured_at_us: 0,
+            places_px: [[[0.0; 2]; JOINTS]; HORIZONS_US.len()],
+            sigma_px: [[0.0; JOINTS]; HORIZONS_US.len()],
+            score: [0.0; JOINTS],
+            state: [JointState::Absent; JOINTS],
+            joints_3d_m: None,
+        }
+    }
+}
+
+impl Forecast {
+    /// The pose at `valid_at_us`, interpolated between the horizons.
+    ///
+    /// A time before the capture gives the pose at capture and is stamped so. Beyond the last horizon places stay where
+    /// they are there and sigma goes on growing; a second after capture every joint is absent. Scores fall as sigma grows.
+    pub fn at(&self, track_id: u32, score: f32, valid_at_us: i64) -> Stamped<Pose> {
+        let ahead_us = valid_at_us.saturating_sub(self.captured_at_us).max(0);
+        let last = HORIZONS_US.len() - 1;
+        let upper = HORIZONS_US.iter().position(|&h| ahead_us <= h).unwrap_or(last).max(1);
+        let (h0, h1) = (HORIZONS_US[upper - 1], HORIZONS_US[upper]);
+        let w = ((ahead_us - h0) as f32 / (h1 - h0) as f32).min(1.0);
+        let beyond_s = (ahead_us - HORIZONS_US[last]).max(0) as f32 * 1e-6;
+        let step_s = (HORIZONS_US[last] - HORIZONS_US[last - 1]) as f32 * 1e-6;
+        let too_old = ahead_us > MAX_AGE_US;
+
+        let mut pose = Pose { track_id, score, joints_3d_m: self.joints_3d_m, ..Pose::default() };
+        for (j, joint) in pose.joints.iter_mut().enumerate() {
+            let mix = |a: f32, b: f32| a + w * (b - a);
+            let ([x0, y0], [x1, y1]) = (self.places_px[upper - 1][j], self.places_px[upper][j]);
+            let slope = (self.sigma_px[last][j] - self.sigma_px[last - 1][j]) / step_s;
+            let growth = slope.max(MIN_GROWTH_PER_S * self.sigma_px[last][j]) * beyond_s;
+            let sigma_px = mix(self.sigma_px[upper - 1][j], self.sigma_px[upper][j]) + growth;
+            let trust = if sigma_px > self.sigma_px[0][j] { self.sigma_px[0][j] / sigma_px } else { 1.0 };
+            *joint = PoseJoint {
+                x_px: mix(x0, x1),
+                y_px: mix(y0, y1),
+                score: self.score[j] * trust,
+                sigma_px,
+                state: if too_old { JointState::Absent } else { self.state[j] },
+            };
+            if joint.state == JointState::Absent {
+                joint.score = 0.0;
+            }
+        }
+        Stamped {
+            captured_at_us: self.captured_at_us,
+            valid_at_us: self.captured_at_us.saturating_add(ahead_us),
+            value: pose,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn moving_right() -> Forecast {
+        let mut f = Forecast { captured_at_us: 1_000_000, ..Forecast::default() };
+        for h in 0..4 {
+            f.places_px[h] = [[100.0 + 10.0 * h as f32, 50.0]; JOINTS];
+            f.sigma_px[h] = [1.0 + h as f32; JOINTS];
+        }
+        f.score = [0.8; JOINTS];
+        f.state = [JointState::Measured; JOINTS];
+        f
+    }
+
+    #[test]
+    fn the_horizons_themselves_are_met_and_the_middle_lies_between() {
+        let f = moving_right();
+        for (h, us) in HORIZONS_US.into_iter().enumerate() {
+            let p = f.at(7, 0.9, 1_000_000 + us);
+            assert_eq!(p.value.joints[3].x_px, 100.0 + 10.0 * h as f32);
+            assert_eq!(p.value.joints[3].sigma_px, 1.0 + h as f32);
+        }
+        let p = f.at(7, 0.9, 1_075_000);
+        assert_eq!((p.value.joints[0].x_px, p.value.joints[0].sigma_px), (115.0, 2.5));
+        assert_eq!((p.value.track_id, p.value.score, p.valid_at_us), (7, 0.9, 1_075_000));
+    }
+
+    #[test]
+    fn before_capture_is_answered_as_at_capture() {
+        let p = moving_right().at(1, 1.0, 0);
+        assert_eq!((p.value.joints[0].x_px, p.valid_at_us), (100.0, 1_000_000));
+    }
+
+    #[test]
+    fn beyond_the_last_horizon_places_stay_and_sigma_grows() {
+        let p = moving_right().at(1, 1.0, 1_650_000);
+        assert_eq!(p.value.joints[0].x_px, 130.0);
+        assert!(p.value.joints[0].sigma_px > 10.0);
+        assert!(p.value.joints[0].score < 0.1);
+        assert_eq!(p.value.joints[0].state, JointState::Measured);
+    }
+
+    #[test]
+    fn a_second_after_capture_every_joint_is_absent() {
+        for when in [2_000_001, i64::MAX] {
+            let p = moving_right().at(1, 1.0, when);
+            assert!(p.value.joints.iter().all(|j| j.state == JointState::Absent && j.score == 0.0));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn sigma_never_falls_and_nothing_is_nan_at_any_time(a: i64, b: i64) {
+            let (early, late) = (a.min(b), a.max(b));
+            let (e, l) = (moving_right().at(1, 1.0, early), moving_right().at(1, 1.0, late));
+            for (e, l) in e.value.joints.iter().zip(&l.value.joints) {
+                prop_assert!(e.sigma_px <= l.sigma_px && l.x_px.is_finite() && l.score.is_finite());
+            }
+        }
+    }
+}
