@@ -16,12 +16,16 @@
 pub mod baseline;
 mod forecast;
 mod timing;
+mod xl;
 
 use std::{fmt, str::FromStr};
 
-use pose::{JOINTS, JointState, Keypoint, Keypoints, MAX_PERSONS};
+#[cfg(doc)]
+use pose::MAX_PERSONS;
+use pose::{JOINTS, JointState, Keypoint, Keypoints};
 
 pub use timing::MAX_GAP_US;
+pub use xl::{DEFAULT_SMOOTHNESS, Xl};
 
 /// Moments after capture that every model answers for, microseconds; between them a [`Forecast`] interpolates.
 pub const HORIZONS_US: [i64; 4] = [0, 50_000, 100_000, 150_000];
@@ -139,6 +143,12 @@ pub enum TemporalError {
     /// The learned model was chosen without its weights.
     #[error("smoother 'xl' needs its weights (models/temporal-xl.pwt); choose another smoother or name the file")]
     NoWeights,
+    /// The weights file cannot be used.
+    #[error("the temporal weights cannot be used: {what}; install models/temporal-xl.pwt of this version")]
+    Weights {
+        /// What is wrong with it.
+        what: String,
+    },
 }
 
 /// Builds a model with [`MAX_PERSONS`] empty memories.
@@ -154,10 +164,7 @@ pub fn build(kind: Smoother, weights: Option<&[u8]>) -> Result<Box<dyn TemporalM
         Smoother::OneEuro => Box::new(Bank::new(kind.name(), OneEuro::TUNED)),
         Smoother::Exponential => Box::new(Bank::new(kind.name(), Exponential::TUNED)),
         Smoother::Kalman => Box::new(Bank::new(kind.name(), Kalman::TUNED)),
-        Smoother::Xl => {
-            weights.ok_or(TemporalError::NoWeights)?;
-            return Err(TemporalError::NoWeights);
-        }
+        Smoother::Xl => Box::new(Xl::new(weights.ok_or(TemporalError::NoWeights)?, DEFAULT_SMOOTHNESS)?),
     })
 }
 

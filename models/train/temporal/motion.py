@@ -61,8 +61,9 @@ def smooth(xy: np.ndarray, ok: np.ndarray, sigma: float) -> np.ndarray:
     """Gaussian over time that counts only frames where `ok`; xy [F,2], ok [F]."""
     r = np.arange(-int(3 * sigma + 0.5), int(3 * sigma + 0.5) + 1)
     w = np.exp(-0.5 * (r / sigma) ** 2)
-    n = np.convolve(ok.astype(float), w, "same")
-    s = np.stack([np.convolve(xy[:, i] * ok, w, "same") for i in range(2)], -1)
+    blur = lambda v: np.convolve(v, w)[len(r) // 2 : len(r) // 2 + len(v)]  # noqa: E731
+    n = blur(ok.astype(float))
+    s = np.stack([blur(xy[:, i] * ok) for i in range(2)], -1)
     return np.where(n[:, None] > 1e-6, s / np.maximum(n, 1e-6)[:, None], xy).astype(np.float32)
 
 

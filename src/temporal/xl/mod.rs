@@ -1,0 +1,187 @@
+//! The learned model: a causal Transformer-XL with one cached memory a person.
+//!
+//! An observation is put into the person's own frame ([`frame`]), goes through the network ([`network`]), and the answer is
+//! led back to pixels here: an anchor, mixed by the network from the observation and its running means, plus a
+//! correction for each horizon; half the width of the 68 % interval; and the hip-centred pose in metres.
+
+mod frame;
+mod linear;
+mod network;
+mod weights;
+
+use pose::{JOINTS, JointState, Keypoints, MAX_PERSONS};
+
+use self::{
+    frame::{MIX, NOMINAL_US, PersonFrame},
+    network::{DELTAS, MIXES, Memory, Network, OUTPUTS, SIGMAS, Scratch},
+    weights::Weights,
+};
+use super::{
+    Forecast, HORIZONS_US, MEASURED_SCORE, Observation, TemporalError, TemporalModel,
+    timing::{Arrival, LastSeen},
+};
+
+/// Unit of the network's corrections, of the person's scale.
+const DELTA_SCALE: f32 = 0.1;
+/// Added to the network's logarithm of sigma.
+const SIGMA_BIAS: f32 = -3.5;
+const LOG_SIGMA_RANGE: (f32, f32) = (-7.0, 1.0);
+/// The network gives a Laplace distribution's parameter b; 68 % of it lie within 1.14 b.
+const SIGMA_OF_LAPLACE: f32 = 1.139;
+/// An observation that the answer leaves by more than this part of the scale was not believed: the joint is predicted.
+const BELIEVED: f32 = 0.1;
+/// A prediction less sure than this part of the scale is no prediction: the joint is absent.
+const LOST_SIGMA: f32 = 0.15;
+/// A person not seen for longer is absent as a whole, nominal frames (one second): longer than any occlusion learned.
+const LOST_FRAMES: f32 = 30.0;
+/// The score is the probability of lying within this part of the scale.
+const SCORE_WITHIN: f32 = 0.1;
+/// Place on the lag-versus-jitter curve, 0..=1.
+pub const DEFAULT_SMOOTHNESS: f32 = 0.5;
+
+#[derive(Clone, Copy, Default)]
+struct Person {
+    last_seen: LastSeen,
+    frame: PersonFrame,
+    unseen_frames: f32,
+    forecast: Forecast,
+}
+
+/// The Transformer-XL and [`MAX_PERSONS`] memories.
+pub struct Xl {
+    network: Network,
+    smoothness: f32,
+    persons: [Person; MAX_PERSONS],
+    memories: Vec<Memory>,
+    scratch: Scratch,
+}
+
+impl Xl {
+    /// From the content of a `.pwt` file; every memory empty.
+    ///
+    /// `smoothness` from 0 (prompt) to 1 (steady) is clamped.
+    ///
+    /// # Errors
+    /// [`TemporalError::Weights`] where the file is damaged or of another network.
+    pub fn new(weights: &[u8], smoothness: f32) -> Result<Self, TemporalError> {
+        let network = Network::load(&Weights::open(weights)?)?;
+        Ok(Self {
+            smoothness: smoothness.clamp(0.0, 1.0),
+            persons: [Person::default(); MAX_PERSONS],
+            memories: (0..MAX_PERSONS).map(|_| Memory::new(&network.hyper)).collect(),
+            scratch: Scratch::new(&network.hyper),
+            network,
+        })
+    }
+}
+
+impl TemporalModel for Xl {
+    fn name(&self) -> &str {
+        "xl"
+    }
+
+    fn reset(&mut self, slot: usize) {
+        if let Some(person) = self.persons.get_mut(slot) {
+            *person = Person::default();
+            self.memories[slot].clear();
+        }
+    }
+
+    fn step(&mut self, observations: &[Observation], forecasts: &mut [Forecast]) {
+        let forecasts = &mut forecasts[..observations.len()];
+        let mut active = [(0, 0.0); MAX_PERSONS];
+        let mut keypoints = [&NOTHING; MAX_PERSONS];
+        let mut n = 0;
+        for observation in observations {
+            let slot = observation.slot;
+            let Some(person) = self.persons.get_mut(slot) else { continue };
+            // A slot named twice in one frame is a fault upstream: the first observation counts.
+            if active[..n].iter().any(|&(s, _)| s == slot) {
+                continue;
+            }
+            let dt = match person.last_seen.arrive(observation.captured_at_us) {
+                Arrival::Stale => continue,
+                Arrival::First => {
+                    *person = Person { last_seen: person.last_seen, ..Person::default() };
+                    self.memories[slot].clear();
+                    1.0
+                }
+                Arrival::After(dt_us) => dt_us as f32 / NOMINAL_US,
+            };
+            keypoints[n] = observation.keypoints.as_ref().unwrap_or(&NOTHING);
+            person.frame.take(dt, keypoints[n], self.smoothness, &mut self.scratch.features[n]);
+            person.forecast.captured_at_us = observation.captured_at_us;
+            active[n] = (slot, dt);
+            n += 1;
+        }
+        self.network.step(&active[..n], &mut self.memories, &mut self.scratch);
+        for (i, &(slot, dt)) in active[..n].iter().enumerate() {
+            self.persons[slot].answer(&self.scratch.outputs[i], dt, keypoints[i]);
+        }
+        for (observation, forecast) in observations.iter().zip(forecasts) {
+            *forecast = match self.persons.get(observation.slot) {
+                Some(person) => person.forecast,
+                None => Forecast { captured_at_us: observation.captured_at_us, ..Forecast::default() },
+            };
+        }
+    }
+}
+
+/// A person not found in a frame.
+const NOTHING: Keypoints = Keypoints {
+    joints: [pose::Keypoint { x_px: 0.0, y_px: 0.0, score: 0.0, sigma_px: 0.0 }; JOINTS],
+    score: 0.0,
+};
+
+impl Person {
+    /// Reads the network's answer: `[horizon][joint][xy]` corrections, `[horizon][joint]` log sigma, `[mix][joint]` weights
+    /// before their softmax, `[joint][xyz]` in the unit cube and the logarithm of the cube's half side in metres.
+    fn answer(&mut self, output: &[f32; OUTPUTS], dt: f32, keypoints: &Keypoints) {
+        let (deltas, rest) = output.split_at(DELTAS);
+        let (log_sigmas, rest) = rest.split_at(SIGMAS);
+        let (mixes, lift) = rest.split_at(MIXES);
+        let frame = &self.frame;
+        let (scale_px, centre_px) = (frame.scale_px(), frame.centre_px);
+        self.unseen_frames = if frame.seen.contains(&true) { 0.0 } else { self.unseen_frames + dt };
+        let lost = self.unseen_frames > LOST_FRAMES;
+        let f = &mut self.forecast;
+        for j in 0..JOINTS {
+            let logits: [f32; MIX] = std::array::from_fn(|b| mixes[b * JOINTS + j]);
+            let largest = logits.iter().fold(f32::NEG_INFINITY, |a, &b| a.max(b));
+            let shares = logits.map(|v| (v - largest).exp());
+            let sum: f32 = shares.iter().sum();
+            for h in 0..HORIZONS_US.len() {
+                let at = h * JOINTS + j;
+                for i in 0..2 {
+                    let anchor: f32 = (0..MIX).map(|b| shares[b] * frame.bank[b][j][i]).sum::<f32>() / sum;
+                    let place = anchor + DELTA_SCALE * deltas[2 * at + i];
+                    f.places_px[h][j][i] = centre_px[i] + scale_px * place;
+                }
+                let log_sigma = (log_sigmas[at] + SIGMA_BIAS).clamp(LOG_SIGMA_RANGE.0, LOG_SIGMA_RANGE.1);
+                f.sigma_px[h][j] = scale_px * SIGMA_OF_LAPLACE * log_sigma.exp();
+            }
+            let sigma = f.sigma_px[0][j] / scale_px;
+            f.score[j] = 1.0 - (-0.5 * (SCORE_WITHIN / sigma).powi(2)).exp();
+            let k = &keypoints.joints[j];
+            let off_px = (k.x_px - f.places_px[0][j][0]).hypot(k.y_px - f.places_px[0][j][1]);
+            let measured = frame.seen[j] && k.score >= MEASURED_SCORE && off_px <= BELIEVED * scale_px;
+            f.state[j] = if measured {
+                JointState::Measured
+            } else if sigma <= LOST_SIGMA && !lost {
+                JointState::Predicted
+            } else {
+                JointState::Absent
+            };
+            if f.state[j] == JointState::Absent {
+                f.score[j] = 0.0;
+            }
+        }
+        let (unit, log_metres) = lift.split_at(JOINTS * 3);
+        let half_side_m = log_metres[0].clamp(-3.0, 2.0).exp();
+        let lifted = std::array::from_fn(|j| std::array::from_fn(|i| unit[3 * j + i] * half_side_m));
+        f.joints_3d_m = (!lost).then_some(lifted);
+    }
+}
+
+#[cfg(test)]
+mod tests;

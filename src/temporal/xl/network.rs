@@ -1,0 +1,286 @@
+//! One step of a causal Transformer-XL (Dai et al., 2019) over cached, projected keys and values.
+//!
+//! A layer attends to the present observation and to the M before it. The score of a query `q` and a key `k` that is `r`
+//! nominal frames older is `((q + u) · k + (q + v) · P f(r)) / √d`, where `f(r)` holds sines and cosines of `r` at wavelengths
+//! of 2 to 256 frames, and `r` itself: content and position by content, and the two learned biases `u` and `v`. The layer
+//! norm stands before each block.
+
+use super::{
+    frame::{FEATURES, MIX},
+    linear::{Linear, dot},
+    weights::{Hyper, Weights},
+};
+use crate::temporal::{HORIZONS_US, TemporalError};
+use pose::{JOINTS, MAX_PERSONS};
+
+const WAVES: usize = 16;
+/// Where the linear feature of a time difference is 1, nominal frames.
+const LINEAR_FRAMES: f32 = 32.0;
+const NORM_EPSILON: f32 = 1e-5;
+
+pub(super) const DELTAS: usize = HORIZONS_US.len() * JOINTS * 2;
+pub(super) const SIGMAS: usize = HORIZONS_US.len() * JOINTS;
+pub(super) const MIXES: usize = MIX * JOINTS;
+pub(super) const LIFTS: usize = JOINTS * 3 + 1;
+pub(super) const OUTPUTS: usize = DELTAS + SIGMAS + MIXES + LIFTS;
+
+/// Sines and cosines of an entry's age at every wavelength.
+type Wave = [f32; 2 * WAVES];
+
+/// One person's cached keys and values: a ring of the last `M + 1` observations.
+pub(super) struct Memory {
+    /// `[layer][entry][width]`.
+    keys: Vec<f32>,
+    values: Vec<f32>,
+    waves: Vec<Wave>,
+    /// Nominal frames before now.
+    ages: Vec<f32>,
+    len: usize,
+    newest: usize,
+}
+
+impl Memory {
+    pub fn new(hyper: &Hyper) -> Self {
+        let entries = hyper.memory + 1;
+        let cached = hyper.layers * entries * hyper.width;
+        Self {
+            keys: vec![0.0; cached],
+            values: vec![0.0; cached],
+            waves: vec![[0.0; 2 * WAVES]; entries],
+            ages: vec![0.0; entries],
+            len: 0,
+            newest: 0,
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// Makes room for the present observation, `dt` nominal frames after the last, over the oldest where the ring is full.
+    fn advance(&mut self, dt: f32, wave_numbers: &[f32; WAVES]) {
+        let turn = wave_numbers.map(|w| (w * dt).sin_cos());
+        for (wave, age) in self.waves.iter_mut().zip(&mut self.ages).take(self.len) {
+            let (sines, cosines) = wave.split_at_mut(WAVES);
+            for ((s, c), (sin, cos)) in sines.iter_mut().zip(cosines).zip(turn) {
+                (*s, *c) = (*s * cos + *c * sin, *c * cos - *s * sin);
+            }
+            *age += dt;
+        }
+        self.newest = if self.len == 0 { 0 } else { (self.newest + 1) % self.ages.len() };
+        self.len = (self.len + 1).min(self.ages.len());
+        self.ages[self.newest] = 0.0;
+        self.waves[self.newest] = [0.0; 2 * WAVES];
+        self.waves[self.newest][WAVES..].fill(1.0);
+    }
+}
+
+struct Norm {
+    gain: Vec<f32>,
+    bias: Vec<f32>,
+}
+
+impl Norm {
+    fn load(w: &Weights, name: &str, width: usize) -> Result<Self, TemporalError> {
+        Ok(Self {
+            gain: w.take(&format!("{name}.weight"), &[width])?,
+            bias: w.take(&format!("{name}.bias"), &[width])?,
+        })
+    }
+
+    /// Rows of `x` to rows of `y`.
+    fn apply(&self, x: &[f32], y: &mut [f32]) {
+        let width = self.gain.len();
+        for (x, y) in x.chunks_exact(width).zip(y.chunks_exact_mut(width)) {
+            let mean = x.iter().sum::<f32>() / width as f32;
+            let variance = x.iter().map(|v| (v - mean) * (v - mean)).sum::<f32>() / width as f32;
+            let scale = 1.0 / (variance + NORM_EPSILON).sqrt();
+            for ((y, x), (g, b)) in y.iter_mut().zip(x).zip(self.gain.iter().zip(&self.bias)) {
+                *y = (x - mean) * scale * g + b;
+            }
+        }
+    }
+}
+
+struct Layer {
+    norm_attention: Norm,
+    /// Query, key and value in one: `[3 width, width]`.
+    project: Linear,
+    out: Linear,
+    /// `[head][head width]` of sines and cosines, and of the linear feature.
+    position: Vec<Wave>,
+    position_linear: Vec<f32>,
+    bias_content: Vec<f32>,
+    bias_position: Vec<f32>,
+    norm_feed: Norm,
+    feed_in: Linear,
+    feed_out: Linear,
+}
+
+impl Layer {
+    fn load(w: &Weights, index: usize) -> Result<Self, TemporalError> {
+        let h = &w.hyper;
+        let (d, f) = (h.width, h.feed_forward);
+        let name = |part: &str| format!("layers.{index}.{part}");
+        let linear = |part: &str, inputs: usize, outputs: usize| -> Result<Linear, TemporalError> {
+            let weight = w.take(&name(&format!("{part}.weight")), &[outputs, inputs])?;
+            let bias = w.take(&name(&format!("{part}.bias")), &[outputs])?;
+            Ok(Linear::new(&weight, &bias, inputs, outputs))
+        };
+        let mut project = Vec::with_capacity(3 * d * d);
+        for part in ["query", "key", "value"] {
+            project.extend(w.take(&name(&format!("{part}.weight")), &[d, d])?);
+        }
+        let position = w.take(&name("position"), &[h.heads, h.head_width(), 2 * WAVES + 1])?;
+        let rows = position.chunks_exact(2 * WAVES + 1);
+        Ok(Self {
+            norm_attention: Norm::load(w, &name("norm_attention"), d)?,
+            project: Linear::new(&project, &[], d, 3 * d),
+            out: linear("out", d, d)?,
+            position: rows.clone().map(|r| std::array::from_fn(|i| r[i])).collect(),
+            position_linear: rows.map(|r| r[2 * WAVES] / LINEAR_FRAMES).collect(),
+            bias_content: w.take(&name("bias_content"), &[h.heads, h.head_width()])?,
+            bias_position: w.take(&name("bias_position"), &[h.heads, h.head_width()])?,
+            norm_feed: Norm::load(w, &name("norm_feed"), d)?,
+            feed_in: linear("feed_in", d, f)?,
+            feed_out: linear("feed_out", f, d)?,
+        })
+    }
+
+    /// One person's attention: `projected` is query, key, value; the answer goes over the query.
+    fn attend(&self, hyper: &Hyper, layer: usize, memory: &mut Memory, projected: &mut [f32], scores: &mut [f32]) {
+        let (d, dh) = (hyper.width, hyper.head_width());
+        let base = layer * memory.ages.len() * d;
+        let (query, key_value) = projected.split_at_mut(d);
+        let newest = base + memory.newest * d;
+        memory.keys[newest..newest + d].copy_from_slice(&key_value[..d]);
+        memory.values[newest..newest + d].copy_from_slice(&key_value[d..2 * d]);
+        let scale = 1.0 / (dh as f32).sqrt();
+        let scores = &mut scores[..memory.len];
+        for (head, q) in query.chunks_exact_mut(dh).enumerate() {
+            let at = head * dh;
+            let (mut by_wave, mut by_age): (Wave, f32) = ([0.0; 2 * WAVES], 0.0);
+            for (c, q) in q.iter_mut().enumerate() {
+                let with_bias = *q + self.bias_position[at + c];
+                for (p, w) in by_wave.iter_mut().zip(&self.position[at + c]) {
+                    *p += with_bias * w;
+                }
+                by_age += with_bias * self.position_linear[at + c];
+                *q += self.bias_content[at + c];
+            }
+            let mut largest = f32::NEG_INFINITY;
+            for (j, score) in scores.iter_mut().enumerate() {
+                let content = dot(q, &memory.keys[base + j * d + at..][..dh]);
+                *score = (content + dot(&by_wave, &memory.waves[j]) + by_age * memory.ages[j]) * scale;
+                largest = largest.max(*score);
+            }
+            let mut sum = 0.0;
+            for score in scores.iter_mut() {
+                *score = (*score - largest).exp();
+                sum += *score;
+            }
+            q.fill(0.0);
+            for (j, score) in scores.iter().enumerate() {
+                let weight = score / sum;
+                for (q, v) in q.iter_mut().zip(&memory.values[base + j * d + at..][..dh]) {
+                    *q += weight * v;
+                }
+            }
+        }
+    }
+}
+
+/// Buffers of one step, made once.
+pub(super) struct Scratch {
+    /// `[person][FEATURES]`: filled by the caller.
+    pub features: Vec<[f32; FEATURES]>,
+    /// `[person][OUTPUTS]`: the answer.
+    pub outputs: Vec<[f32; OUTPUTS]>,
+    x: Vec<f32>,
+    normed: Vec<f32>,
+    projected: Vec<f32>,
+    added: Vec<f32>,
+    feed: Vec<f32>,
+    scores: Vec<f32>,
+}
+
+impl Scratch {
+    pub fn new(h: &Hyper) -> Self {
+        Self {
+            features: vec![[0.0; FEATURES]; MAX_PERSONS],
+            outputs: vec![[0.0; OUTPUTS]; MAX_PERSONS],
+            x: vec![0.0; MAX_PERSONS * h.width],
+            normed: vec![0.0; MAX_PERSONS * h.width],
+            projected: vec![0.0; MAX_PERSONS * 3 * h.width],
+            added: vec![0.0; MAX_PERSONS * h.width],
+            feed: vec![0.0; MAX_PERSONS * h.feed_forward],
+            scores: vec![0.0; h.memory + 1],
+        }
+    }
+}
+
+/// The network's weights; memories and buffers stand outside.
+pub(super) struct Network {
+    pub hyper: Hyper,
+    embed: Linear,
+    layers: Vec<Layer>,
+    norm: Norm,
+    head: Linear,
+    wave_numbers: [f32; WAVES],
+}
+
+impl Network {
+    pub fn load(w: &Weights) -> Result<Self, TemporalError> {
+        let d = w.hyper.width;
+        let linear = |name: &str, inputs: usize, outputs: usize| -> Result<Linear, TemporalError> {
+            let weight = w.take(&format!("{name}.weight"), &[outputs, inputs])?;
+            let bias = w.take(&format!("{name}.bias"), &[outputs])?;
+            Ok(Linear::new(&weight, &bias, inputs, outputs))
+        };
+        Ok(Self {
+            hyper: w.hyper,
+            embed: linear("embed", FEATURES, d)?,
+            layers: (0..w.hyper.layers).map(|i| Layer::load(w, i)).collect::<Result<_, _>>()?,
+            norm: Norm::load(w, "norm", d)?,
+            head: linear("head", d, OUTPUTS)?,
+            wave_numbers: std::array::from_fn(|k| {
+                let wavelength = 2.0 * 2f64.powf(7.0 * k as f64 / (WAVES - 1) as f64);
+                (std::f64::consts::TAU / wavelength) as f32
+            }),
+        })
+    }
+
+    /// One observation for each of `slots`; `dt` in nominal frames. `scratch.features[i]` belongs to `slots[i]`.
+    pub fn step(&self, slots: &[(usize, f32)], memories: &mut [Memory], s: &mut Scratch) {
+        let (n, d, f) = (slots.len(), self.hyper.width, self.hyper.feed_forward);
+        for &(slot, dt) in slots {
+            memories[slot].advance(dt, &self.wave_numbers);
+        }
+        self.embed.apply(n, s.features.as_flattened(), FEATURES, &mut s.x, d);
+        for (l, layer) in self.layers.iter().enumerate() {
+            layer.norm_attention.apply(&s.x[..n * d], &mut s.normed);
+            layer.project.apply(n, &s.normed, d, &mut s.projected, 3 * d);
+            for (&(slot, _), projected) in slots.iter().zip(s.projected.chunks_exact_mut(3 * d)) {
+                layer.attend(&self.hyper, l, &mut memories[slot], projected, &mut s.scores);
+            }
+            layer.out.apply(n, &s.projected, 3 * d, &mut s.added, d);
+            add(&mut s.x[..n * d], &s.added);
+            layer.norm_feed.apply(&s.x[..n * d], &mut s.normed);
+            layer.feed_in.apply(n, &s.normed, d, &mut s.feed, f);
+            s.feed[..n * f].iter_mut().for_each(|v| *v = v.max(0.0));
+            layer.feed_out.apply(n, &s.feed, f, &mut s.added, d);
+            add(&mut s.x[..n * d], &s.added);
+        }
+        self.norm.apply(&s.x[..n * d], &mut s.normed);
+        self.head.apply(n, &s.normed, d, s.outputs.as_flattened_mut(), OUTPUTS);
+    }
+}
+
+fn add(x: &mut [f32], y: &[f32]) {
+    for (x, y) in x.iter_mut().zip(y) {
+        *x += y;
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -1,0 +1,135 @@
+use pose::Keypoint;
+use proptest::prelude::*;
+
+use super::{
+    network::tests::random_file,
+    weights::Hyper,
+    *,
+};
+
+const SMALL: Hyper = Hyper { width: 32, layers: 2, heads: 2, feed_forward: 48, memory: 8 };
+const FRAME_US: i64 = 33_333;
+
+fn model() -> Xl {
+    Xl::new(&random_file(&SMALL, 11).0, 0.5).unwrap()
+}
+
+fn person(x: f32, y: f32) -> Keypoints {
+    let mut k = Keypoints { score: 1.0, ..Keypoints::default() };
+    for (j, joint) in k.joints.iter_mut().enumerate() {
+        let (across, down) = ((j % 2) as f32 * 100.0, j as f32 * 12.5);
+        *joint = Keypoint { x_px: x + across, y_px: y + down, score: 0.9, sigma_px: 0.0 };
+    }
+    k
+}
+
+fn at(slot: usize, captured_at_us: i64, x: f32) -> Observation {
+    Observation { slot, captured_at_us, keypoints: Some(person(x, 100.0)) }
+}
+
+fn step(model: &mut Xl, observation: Observation) -> Forecast {
+    let mut out = [Forecast::default()];
+    model.step(&[observation], &mut out);
+    out[0]
+}
+
+#[test]
+fn a_reset_a_clock_jump_and_a_new_model_all_begin_alike() {
+    let mut used = model();
+    for i in 0..20 {
+        step(&mut used, at(0, i * FRAME_US, 5.0 * i as f32));
+    }
+    let fresh = step(&mut model(), at(0, 50_000_000, 77.0));
+    assert_eq!(step(&mut used, at(0, 50_000_000, 77.0)), fresh);
+    used.reset(0);
+    used.reset(MAX_PERSONS);
+    assert_eq!(step(&mut used, at(0, 50_000_000, 77.0)), fresh);
+    step(&mut used, at(0, 50_033_000, 80.0));
+    let early = step(&mut used, at(0, 1_000, 77.0));
+    assert_eq!(Forecast { captured_at_us: 50_000_000, ..early }, fresh);
+}
+
+#[test]
+fn a_repeated_or_earlier_time_repeats_the_forecast() {
+    let mut model = model();
+    step(&mut model, at(0, 1_000_000, 10.0));
+    let f = step(&mut model, at(0, 1_033_000, 12.0));
+    for t in [1_033_000, 1_033_900, 400_000] {
+        assert_eq!(step(&mut model, at(0, t, 500.0)), f);
+    }
+}
+
+#[test]
+fn persons_in_one_step_do_not_mix_and_bad_slots_are_answered_empty() {
+    let (mut together, mut alone) = (model(), model());
+    for i in 0..15 {
+        let t = i * FRAME_US;
+        let mut out = [Forecast::default(); 4];
+        let crowd = [at(3, t, 10.0 * i as f32), at(0, t, 300.0), at(MAX_PERSONS, t, 1.0), at(7, t, -5.0 * i as f32)];
+        together.step(&crowd, &mut out);
+        let want = step(&mut alone, crowd[3]);
+        for (got, want) in out[3].places_px.as_flattened().iter().zip(want.places_px.as_flattened()) {
+            assert!((got[0] - want[0]).abs() < 0.02 && (got[1] - want[1]).abs() < 0.02);
+        }
+        assert_eq!(out[2].state, [JointState::Absent; JOINTS]);
+    }
+}
+
+#[test]
+fn a_person_long_gone_is_absent_and_without_3d() {
+    let mut model = model();
+    step(&mut model, at(0, 0, 10.0));
+    let mut f = Forecast::default();
+    for i in 1..40 {
+        f = step(&mut model, Observation { slot: 0, captured_at_us: i * FRAME_US, keypoints: None });
+    }
+    assert_eq!(f.state, [JointState::Absent; JOINTS]);
+    assert_eq!(f.joints_3d_m, None);
+}
+
+#[test]
+fn sigma_and_score_tell_the_same_story() {
+    let f = step(&mut model(), at(0, 0, 10.0));
+    let mut by_sigma: Vec<(f32, f32)> = f.sigma_px[0].into_iter().zip(f.score).collect();
+    by_sigma.sort_by(|a, b| a.0.total_cmp(&b.0));
+    for pair in by_sigma.windows(2).filter(|p| p[1].1 > 0.0) {
+        assert!(pair[0].1 >= pair[1].1);
+    }
+}
+
+#[test]
+fn a_long_stream_with_every_kind_of_gap_stays_finite() {
+    let mut model = model();
+    let mut random = fastrand::Rng::with_seed(9);
+    let mut t = 0;
+    for i in 0..20_000 {
+        t += random.i64(8_000..120_000);
+        let mut o = at(0, t, 300.0 + 200.0 * (i as f32 * 0.01).sin());
+        if random.u8(..) < 30 {
+            o.keypoints = None;
+        }
+        let f = step(&mut model, o);
+        assert!(f.places_px.as_flattened().iter().flatten().all(|v| v.is_finite() && v.abs() < 1e5), "step {i}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn no_input_makes_an_answer_that_is_not_finite(
+        frames in prop::collection::vec((any::<i64>(), any::<f32>(), any::<f32>(), any::<f32>(), 0..17usize), 1..30),
+    ) {
+        let mut model = model();
+        let mut t = 0i64;
+        for &(dt, x, y, score, j) in &frames {
+            t = t.wrapping_add(dt % 3_000_000);
+            let mut o = at(0, t, 50.0);
+            o.keypoints.as_mut().unwrap().joints[j] = Keypoint { x_px: x, y_px: y, score, sigma_px: 0.0 };
+            let f = step(&mut model, o);
+            prop_assert!(f.places_px.as_flattened().iter().flatten().all(|v| v.is_finite()));
+            prop_assert!(f.sigma_px.as_flattened().iter().all(|v| v.is_finite() && *v > 0.0));
+            prop_assert!(f.score.iter().all(|s| (0.0..=1.0).contains(s)));
+        }
+    }
+}
