@@ -141,7 +141,9 @@ pub enum TemporalError {
         word: String,
     },
     /// The learned model was chosen without its weights.
-    #[error("smoother 'xl' needs its weights (models/temporal-xl.pwt); choose another smoother or name the file")]
+    #[error(
+        "smoother 'xl' needs its weights (models/temporal-xl.pwt); choose another smoother or name the file"
+    )]
     NoWeights,
     /// The weights file cannot be used.
     #[error("the temporal weights cannot be used: {what}; install models/temporal-xl.pwt of this version")]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from motion import MIRROR, Truth
+from motion import AHEAD_FRAMES, MIRROR, Truth
 
 # Spread of a good detector's error: faces are sharp, hips are vague, wrists move.
 SIGMA = np.array([10, 10, 10, 12, 12, 16, 16, 20, 20, 26, 26, 24, 24, 22, 22, 26, 26]) / 1000
@@ -92,7 +92,45 @@ def hide(rng: np.random.Generator, truth: Truth, xy: np.ndarray, score: np.ndarr
         if rng.random() < 0.15:                     # the lower edge of the picture
             low, high = np.percentile(truth.xy[i, :, 0, :, 1], [10, 95])
             score[i][truth.xy[i, :, 0, :, 1] > rng.uniform(0.5 * (low + high), high)] = 0
-    score[~truth.valid[:, :, 0]] = 0
+
+
+class Real:
+    """What a real detector said of real clips (`detect.py`), beside the labels: lanes run a clip forth and back."""
+
+    def __init__(self, paths: list[Path]) -> None:
+        self.clips: list[dict[str, np.ndarray]] = []
+        for p in paths:
+            z = np.load(p)
+            for a, b, tier in zip(z["offset"][:-1], z["offset"][1:], z["tier"], strict=True):
+                if tier == 1 and b - a >= 10:
+                    self.clips.append({k: z[k][a:b] for k in ("time", "xy", "score", "smoothed", "known", "extent")})
+
+    def lanes(self, rng: np.random.Generator, lanes: int, steps: int) -> tuple[Truth, np.ndarray, np.ndarray]:
+        times, ext = np.zeros((lanes, steps)), np.zeros((lanes, steps), np.float32)
+        true, ok = np.zeros((lanes, steps, 4, 17, 2), np.float32), np.zeros((lanes, steps, 4, 17), bool)
+        xy, score = np.zeros((lanes, steps, 17, 2), np.float32), np.zeros((lanes, steps, 17), np.float32)
+        for i in range(lanes):
+            c = self.clips[rng.integers(len(self.clips))]
+            n = len(c["time"]) - 1
+            k = np.arange(steps) + rng.integers(0, 2 * n)
+            leg = k // n
+            k = np.abs(np.mod(k + n, 2 * n) - n)
+            gap = np.abs(np.diff(c["time"][k], prepend=c["time"][k[0]])) * rng.uniform(0.8, 1.25)
+            times[i] = np.cumsum(gap)
+            for h, ahead in enumerate(AHEAD_FRAMES):
+                at = np.interp(times[i] + ahead, times[i], np.arange(steps))
+                lo, w = np.floor(at).astype(int), (at % 1)[:, None, None]
+                hi = np.minimum(lo + 1, steps - 1)
+                true[i, :, h] = c["smoothed"][k[lo]] * (1 - w) + c["smoothed"][k[hi]] * w
+                same = (leg[hi] == leg) & (times[i] + ahead <= times[i][-1])
+                ok[i, :, h] = c["known"][k[lo]] & c["known"][k[hi]] & (same if h else np.ones(steps, bool))[:, None]
+            xy[i], score[i], ext[i] = c["xy"][k], c["score"][k], c["extent"][k]
+            if rng.random() < 0.5:
+                flip = np.array([-1, 1], np.float32)
+                true[i], ok[i] = true[i][:, :, MIRROR] * flip, ok[i][:, :, MIRROR]
+                xy[i], score[i] = xy[i][:, MIRROR] * flip, score[i][:, MIRROR]
+        nothing = np.zeros((lanes, steps, 17, 3), np.float32)
+        return Truth(times, true, ok, nothing, np.zeros(lanes, bool), ext), xy, score
 
 
 class Bank:
@@ -102,8 +140,9 @@ class Bank:
         self.tracks: list[tuple[np.ndarray, np.ndarray]] = []
         for p in paths:
             z = np.load(p)
-            for a, b in zip(z["offset"][:-1], z["offset"][1:], strict=True):
-                self.tracks.append((z["error"][a:b], z["score"][a:b]))
+            for a, b, tier in zip(z["offset"][:-1], z["offset"][1:], z["tier"], strict=True):
+                if tier == 1:       # the other clips' labels may be off by more than the detector
+                    self.tracks.append((z["error"][a:b], z["score"][a:b]))
 
     def lanes(self, rng: np.random.Generator, truth: Truth) -> tuple[np.ndarray, np.ndarray]:
         b, t = truth.times.shape

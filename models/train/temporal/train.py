@@ -16,7 +16,7 @@ from torch import Tensor
 from frames import frame
 from model import Answer, Hyper, TemporalXl
 from motion import Mocap, Penn, Truth, join, sample_times
-from noise import Bank, confidence, hide, made_up  # noqa: F401
+from noise import Bank, Real, hide, made_up
 
 BONES = torch.tensor([(5, 7), (7, 9), (6, 8), (8, 10), (5, 11), (6, 12), (11, 13), (13, 15), (12, 14), (14, 16), (5, 6), (11, 12)])
 
@@ -34,18 +34,25 @@ class Lanes:
         self.mocap, self.penn = Mocap(data, "train"), Penn(data)
         banks = [work / p for p in config["data"]["errors"] if (work / p).exists()]
         self.bank = Bank(banks) if banks else None
+        self.real = Real(banks) if banks else None
 
     def draw(self, rng: np.random.Generator) -> tuple[Truth, dict[str, Tensor]]:
         d = self.config["data"]
         b, t = d["lanes"], d["segment"] * d["segments"]
-        times = sample_times(rng, b, t)
+        n_real = round(d["real_share"] * b) if self.real else 0
         n_penn = round(d["penn_share"] * b)
-        truth = join([self.mocap.lanes(rng, times[n_penn:]), self.penn.lanes(rng, times[:n_penn])])
+        times = sample_times(rng, b - n_real, t)
+        truth = join([self.penn.lanes(rng, times[:n_penn]), self.mocap.lanes(rng, times[n_penn:])])
         xy, score = made_up(rng, truth)
         if self.bank:
             xy_bank, score_bank = self.bank.lanes(rng, truth)
-            use = rng.random(b) < d["bank_share"]
+            use = rng.random(len(xy)) < d["bank_share"]
             xy[use], score[use] = xy_bank[use], score_bank[use]
+        score[:n_penn][~truth.valid[:n_penn, :, 0]] = 0     # hidden there: nothing says where
+        if self.real and n_real:
+            seen, xy_real, score_real = self.real.lanes(rng, n_real, t)
+            truth = join([truth, seen])
+            xy, score = np.concatenate([xy, xy_real]), np.concatenate([score, score_real])
         hide(rng, truth, xy, score)
         smooth = rng.random(b)
         f = frame(truth.times, xy, score, smooth)
@@ -76,6 +83,11 @@ def loss(config: dict, a: Answer, x: dict[str, Tensor]) -> tuple[Tensor, dict[st
     three = two[:, 1:] * ok[:, :-2]
     w = soft((world[:, 2:] - 2 * world[:, 1:-1] + world[:, :-2]) / scale[:, 2:], 0.002)
     acceleration = (strength("acceleration") * w * three).sum() / three.sum()
+    # Lag in frames is the error along the motion: lanes that shall be prompt are asked for none.
+    dt = (x["times"][:, 1:] - x["times"][:, :-1]).float().clamp_min(0.25)[:, :, None, None]
+    moved = (x["xy"][:, 1:, 0] - x["xy"][:, :-1, 0]) / scale[:, 1:, 0] / dt
+    moved = moved * two[:, :, 0, :, None] * (1 - x["smooth"])[:, None, None, None]
+    lag = -(moved * e[:, 1:, 0].clamp(-0.1, 0.1)).sum() / ((moved * moved).sum() + 1e-3)
     # Laplace likelihood a coordinate, of the error as it is: sigma learns, the place does not trade on it.
     b = a.log_sigma.exp()[..., None]
     nll = ((e.detach().abs() / b + a.log_sigma[..., None]).sum(-1) * ok).sum() / ok.sum()
@@ -88,8 +100,9 @@ def loss(config: dict, a: Answer, x: dict[str, Tensor]) -> tuple[Tensor, dict[st
     bone = lambda p: (p[:, :, BONES[:, 0]] - p[:, :, BONES[:, 1]]).square().sum(-1).add(1e-6).sqrt()  # noqa: E731
     bones = ((bone(a.unit) - bone(unit)).abs().mean(-1) * lifted).sum() / n
     total = position + velocity + acceleration + c["likelihood"] * nll + c["lift"] * lift + c["bones"] * bones
+    total = total + c["lag"] * lag.square()
     return total, {"pos": position.item(), "now": ((off * weight)[:, :, 0].sum() / ok[:, :, 0].sum()).item(),
-                   "acc": ((w * three)[:, :, 0].sum() / three[:, :, 0].sum()).item(), "nll": nll.item(), "lift": lift.item()}
+                   "acc": ((w * three)[:, :, 0].sum() / three[:, :, 0].sum()).item(), "nll": nll.item(), "lag": lag.item(), "lift": lift.item()}
 
 
 def main() -> None:

@@ -47,12 +47,8 @@ impl Rule for Kalman {
 
     fn start(&self, memory: &mut KalmanMemory, at_px: [f32; 2], extent_px: f32) {
         let (r, v) = (self.observation * extent_px, Self::FIRST_SPEED * extent_px);
-        *memory = KalmanMemory {
-            place_px: at_px,
-            velocity: [0.0; 2],
-            covariance: [r * r, 0.0, v * v],
-            extent_px,
-        };
+        *memory =
+            KalmanMemory { place_px: at_px, velocity: [0.0; 2], covariance: [r * r, 0.0, v * v], extent_px };
     }
 
     fn update(&self, memory: &mut KalmanMemory, at_px: [f32; 2], dt_s: f32, extent_px: f32) {
@@ -66,8 +62,7 @@ impl Rule for Kalman {
             memory.place_px[i] = place + gain_place * surprise;
             memory.velocity[i] += gain_velocity * surprise;
         }
-        memory.covariance =
-            [pp - gain_place * pp, pv - gain_place * pv, (vv - gain_velocity * pv).max(0.0)];
+        memory.covariance = [pp - gain_place * pp, pv - gain_place * pv, (vv - gain_velocity * pv).max(0.0)];
     }
 
     fn ahead(&self, memory: &KalmanMemory, after_s: f32) -> ([f32; 2], Option<f32>) {

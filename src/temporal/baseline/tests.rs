@@ -85,7 +85,8 @@ fn an_unseen_joint_is_predicted_for_half_a_second_and_then_absent() {
     for mut model in classics() {
         step(model.as_mut(), seen_at(0, person(300.0, 200.0, 0.9)));
         for i in 1..30 {
-            let f = step(model.as_mut(), Observation { slot: 0, captured_at_us: i * FRAME_US, keypoints: None });
+            let f =
+                step(model.as_mut(), Observation { slot: 0, captured_at_us: i * FRAME_US, keypoints: None });
             let want = if i <= 15 { JointState::Predicted } else { JointState::Absent };
             assert_eq!(f.state[9], want, "{} frame {i}", model.name());
         }

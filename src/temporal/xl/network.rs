@@ -148,7 +148,14 @@ impl Layer {
     }
 
     /// One person's attention: `projected` is query, key, value; the answer goes over the query.
-    fn attend(&self, hyper: &Hyper, layer: usize, memory: &mut Memory, projected: &mut [f32], scores: &mut [f32]) {
+    fn attend(
+        &self,
+        hyper: &Hyper,
+        layer: usize,
+        memory: &mut Memory,
+        projected: &mut [f32],
+        scores: &mut [f32],
+    ) {
         let (d, dh) = (hyper.width, hyper.head_width());
         let base = layer * memory.ages.len() * d;
         let (query, key_value) = projected.split_at_mut(d);

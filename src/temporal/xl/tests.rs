@@ -1,11 +1,7 @@
 use pose::Keypoint;
 use proptest::prelude::*;
 
-use super::{
-    network::tests::random_file,
-    weights::Hyper,
-    *,
-};
+use super::{network::tests::random_file, weights::Hyper, *};
 
 const SMALL: Hyper = Hyper { width: 32, layers: 2, heads: 2, feed_forward: 48, memory: 8 };
 const FRAME_US: i64 = 33_333;
@@ -65,7 +61,8 @@ fn persons_in_one_step_do_not_mix_and_bad_slots_are_answered_empty() {
     for i in 0..15 {
         let t = i * FRAME_US;
         let mut out = [Forecast::default(); 4];
-        let crowd = [at(3, t, 10.0 * i as f32), at(0, t, 300.0), at(MAX_PERSONS, t, 1.0), at(7, t, -5.0 * i as f32)];
+        let crowd =
+            [at(3, t, 10.0 * i as f32), at(0, t, 300.0), at(MAX_PERSONS, t, 1.0), at(7, t, -5.0 * i as f32)];
         together.step(&crowd, &mut out);
         let want = step(&mut alone, crowd[3]);
         for (got, want) in out[3].places_px.as_flattened().iter().zip(want.places_px.as_flattened()) {
@@ -109,7 +106,10 @@ fn a_long_stream_with_every_kind_of_gap_stays_finite() {
             o.keypoints = None;
         }
         let f = step(&mut model, o);
-        assert!(f.places_px.as_flattened().iter().flatten().all(|v| v.is_finite() && v.abs() < 1e5), "step {i}");
+        assert!(
+            f.places_px.as_flattened().iter().flatten().all(|v| v.is_finite() && v.abs() < 1e5),
+            "step {i}"
+        );
     }
 }
 

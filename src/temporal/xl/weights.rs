@@ -58,15 +58,18 @@ impl<'a> Weights<'a> {
             return Err(wrong("damaged: the CRC does not match"));
         }
         let mut reader = Reader(&body[MAGIC.len()..]);
-        let mut size = || reader.u32().map(|v| v as usize);
-        let (width, layers, heads) = (size()?, size()?, size()?);
-        let (feed_forward, memory, count) = (size()?, size()?, size()?);
+        let mut sizes = [0; 6];
+        for size in &mut sizes {
+            *size = reader.u32()? as usize;
+        }
+        let [width, layers, heads, feed_forward, memory, count] = sizes;
         let hyper = Hyper { width, layers, heads, feed_forward, memory };
         hyper.check()?;
         let mut tensors = Vec::new();
         for _ in 0..count {
             let name_len = reader.u8()? as usize;
-            let name = std::str::from_utf8(reader.bytes(name_len)?).map_err(|_| wrong("a name is not text"))?;
+            let name =
+                std::str::from_utf8(reader.bytes(name_len)?).map_err(|_| wrong("a name is not text"))?;
             let rank = reader.u8()? as usize;
             let shape = (0..rank).map(|_| reader.u32().map(|v| v as usize)).collect::<Result<Vec<_>, _>>()?;
             let len = shape.iter().try_fold(4usize, |n, &s| n.checked_mul(s));
@@ -84,12 +87,16 @@ impl<'a> Weights<'a> {
             .find(|(n, ..)| *n == name)
             .ok_or_else(|| TemporalError::Weights { what: format!("tensor '{name}' is missing") })?;
         if found != shape {
-            return Err(TemporalError::Weights { what: format!("'{name}' is {found:?}, expected {shape:?}") });
+            return Err(TemporalError::Weights {
+                what: format!("'{name}' is {found:?}, expected {shape:?}"),
+            });
         }
         let values: Vec<f32> =
             values.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
         if values.iter().any(|v| !v.is_finite()) {
-            return Err(TemporalError::Weights { what: format!("'{name}' holds a value that is not finite") });
+            return Err(TemporalError::Weights {
+                what: format!("'{name}' holds a value that is not finite"),
+            });
         }
         Ok(values)
     }

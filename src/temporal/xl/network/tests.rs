@@ -27,9 +27,14 @@ pub fn random_file(hyper: &Hyper, seed: u64) -> (Vec<u8>, Tensors) {
             add(format!("layers.{l}.{norm}.weight"), &[d], 0.3, 1.0);
             add(format!("layers.{l}.{norm}.bias"), &[d], 0.3, 0.0);
         }
-        for (name, outputs, inputs) in
-            [("query", d, d), ("key", d, d), ("value", d, d), ("out", d, d), ("feed_in", f, d), ("feed_out", d, f)]
-        {
+        for (name, outputs, inputs) in [
+            ("query", d, d),
+            ("key", d, d),
+            ("value", d, d),
+            ("out", d, d),
+            ("feed_in", f, d),
+            ("feed_out", d, f),
+        ] {
             add(format!("layers.{l}.{name}.weight"), &[outputs, inputs], spread(inputs), 0.0);
             if !["query", "key", "value"].contains(&name) {
                 add(format!("layers.{l}.{name}.bias"), &[outputs], 0.3, 0.0);
@@ -79,7 +84,8 @@ impl Reference<'_> {
             .map(|x| {
                 let n = x.len() as f64;
                 let mean = x.iter().sum::<f64>() / n;
-                let sd = (x.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n + f64::from(NORM_EPSILON)).sqrt();
+                let sd =
+                    (x.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n + f64::from(NORM_EPSILON)).sqrt();
                 x.iter().enumerate().map(|(i, v)| (v - mean) / sd * g[i] + b[i]).collect()
             })
             .collect()
@@ -153,10 +159,12 @@ proptest! {
         let mut scratch = Scratch::new(&SMALL);
         let mut told: Vec<(Rows, Vec<f64>, Rows)> = vec![Default::default(); persons];
         for _ in 0..steps {
-            let company: Vec<(usize, f32)> = (0..persons)
-                .filter(|_| random.u8(..) < 160)
-                .map(|p| (p, 0.05 + 3.0 * random.f32() * random.f32()))
-                .collect();
+            let mut company = Vec::new();
+            for p in 0..persons {
+                if random.u8(..) < 160 {
+                    company.push((p, 0.05 + 3.0 * random.f32() * random.f32()));
+                }
+            }
             for (i, &(p, dt)) in company.iter().enumerate() {
                 scratch.features[i].iter_mut().for_each(|v| *v = 2.0 * random.f32() - 1.0);
                 let last = told[p].1.last().copied().unwrap_or(0.0);
