@@ -56,9 +56,9 @@ impl Rule for Kalman {
         let [pp, pv, vv] = self.predicted_covariance(memory, dt_s);
         let spread = pp + (self.observation * extent_px).powi(2);
         let (gain_place, gain_velocity) = (pp / spread, pv / spread);
-        for i in 0..2 {
+        for (i, at_px) in at_px.into_iter().enumerate() {
             let place = memory.place_px[i] + dt_s * memory.velocity[i];
-            let surprise = at_px[i] - place;
+            let surprise = at_px - place;
             memory.place_px[i] = place + gain_place * surprise;
             memory.velocity[i] += gain_velocity * surprise;
         }

@@ -38,11 +38,11 @@ impl Rule for OneEuro {
 
     fn update(&self, memory: &mut OneEuroMemory, at_px: [f32; 2], dt_s: f32, extent_px: f32) {
         let speed_gain = low_pass_gain(self.speed_cutoff_hz, dt_s);
-        for i in 0..2 {
-            let speed = (at_px[i] - memory.raw_px[i]) / (extent_px * dt_s);
+        for (i, at_px) in at_px.into_iter().enumerate() {
+            let speed = (at_px - memory.raw_px[i]) / (extent_px * dt_s);
             memory.speed[i] += speed_gain * (speed - memory.speed[i]);
             let gain = low_pass_gain(self.min_cutoff_hz + self.beta * memory.speed[i].abs(), dt_s);
-            memory.place_px[i] += gain * (at_px[i] - memory.place_px[i]);
+            memory.place_px[i] += gain * (at_px - memory.place_px[i]);
         }
         memory.raw_px = at_px;
     }

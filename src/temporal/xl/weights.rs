@@ -32,7 +32,7 @@ impl Hyper {
 
     fn check(&self) -> Result<(), TemporalError> {
         let sizes = [self.width, self.layers, self.heads, self.feed_forward, self.memory];
-        if sizes.iter().any(|&s| s == 0 || s > Self::LIMIT) || self.width % self.heads != 0 {
+        if sizes.iter().any(|&s| s == 0 || s > Self::LIMIT) || !self.width.is_multiple_of(self.heads) {
             return Err(TemporalError::Weights { what: format!("sizes that make no network: {self:?}") });
         }
         Ok(())
