@@ -1,0 +1,107 @@
+//! What a one-bit panel of 64×64 shows, pixel by pixel.
+
+use embedded_graphics::{mock_display::MockDisplay, pixelcolor::BinaryColor, prelude::*};
+use pose::{Joint, JointState, Pose, PoseJoint};
+use pose_draw::{Metrics, Scene, Theme, draw_message, draw_scene};
+
+fn panel() -> MockDisplay<BinaryColor> {
+    let mut panel = MockDisplay::new();
+    panel.set_allow_overdraw(true);
+    panel.set_allow_out_of_bounds_drawing(true);
+    panel
+}
+
+fn pose(joints: &[(Joint, f32, f32, JointState)]) -> Pose {
+    let mut pose = Pose { track_id: 7, score: 1.0, ..Pose::default() };
+    for &(joint, x_px, y_px, state) in joints {
+        pose.joints[joint as usize] = PoseJoint { x_px, y_px, score: 1.0, sigma_px: 1.0, state };
+    }
+    pose
+}
+
+fn shown(pose: Pose) -> MockDisplay<BinaryColor> {
+    let mut panel = panel();
+    let scene = Scene { persons: [pose], width_px: 64, height_px: 64, age_ms: None };
+    draw_scene(&mut panel, scene, &Theme::MONO, &Metrics::for_panel(Size::new(64, 64))).unwrap();
+    panel
+}
+
+/// Rows `rows` of the panel as text, `#` lit.
+fn rows(
+    panel: &MockDisplay<BinaryColor>,
+    rows: core::ops::Range<i32>,
+    columns: core::ops::Range<i32>,
+) -> String {
+    let pixel = |x, y| if panel.get_pixel(Point::new(x, y)) == Some(BinaryColor::On) { '#' } else { '.' };
+    rows.map(|y| columns.clone().map(|x| pixel(x, y)).chain(['\n']).collect::<String>()).collect()
+}
+
+#[test]
+fn measured_bones_are_solid_and_predicted_ones_dashed_with_hollow_joints() {
+    use JointState::*;
+    let panel = shown(pose(&[
+        (Joint::LeftShoulder, 40.0, 40.0, Measured),
+        (Joint::LeftElbow, 28.0, 40.0, Measured),
+        (Joint::LeftWrist, 12.0, 40.0, Predicted),
+    ]));
+    let expected = "\
+..#...............#...........#...
+.#.####...###...################..
+..#...............#...........#...
+";
+    assert_eq!(rows(&panel, 39..42, 10..44), expected);
+}
+
+#[test]
+fn absent_joints_and_their_bones_are_not_drawn() {
+    let panel = shown(pose(&[
+        (Joint::LeftHip, 20.0, 40.0, JointState::Measured),
+        (Joint::LeftKnee, 20.0, 60.0, JointState::Absent),
+    ]));
+    assert_eq!(rows(&panel, 39..44, 18..23), "..#..\n.###.\n..#..\n.....\n.....\n");
+}
+
+#[test]
+fn the_identity_stands_above_the_head_and_the_count_in_the_corner() {
+    let panel = shown(pose(&[(Joint::Nose, 32.0, 30.0, JointState::Measured)]));
+    let digit = rows(&panel, 19..27, 30..35);
+    assert_eq!(digit, ".....\n####.\n...#.\n..#..\n..#..\n.#...\n.#...\n.....\n", "{digit}");
+    assert!(rows(&panel, 0..8, 0..30).contains('#'));
+}
+
+#[test]
+fn a_joint_far_outside_is_cut_at_the_edge_and_costs_no_more_than_one_inside() {
+    let panel = shown(pose(&[
+        (Joint::LeftHip, 20.0, 40.0, JointState::Measured),
+        (Joint::LeftKnee, 1e9, 40.0, JointState::Measured),
+        (Joint::LeftAnkle, f32::MAX, f32::MAX, JointState::Predicted),
+    ]));
+    assert_eq!(rows(&panel, 40..41, 18..64).trim_end().trim_start_matches('.'), "#".repeat(45));
+}
+
+#[test]
+fn nobody_and_a_message_are_pictures_too() {
+    let mut nobody = panel();
+    let scene = Scene { persons: [], width_px: 640, height_px: 480, age_ms: Some(123_456) };
+    let metrics = Metrics::for_panel(Size::new(64, 64));
+    draw_scene(&mut nobody, scene, &Theme::MONO, &metrics).unwrap();
+    assert!(rows(&nobody, 8..16, 0..35).contains('#'), "the age");
+    assert!(!rows(&nobody, 17..64, 0..64).contains('#'));
+
+    let mut message = panel();
+    draw_message(&mut message, &["link lost", "12 s"], &Theme::MONO, &metrics).unwrap();
+    assert!(rows(&message, 24..40, 9..55).contains('#'));
+    assert!(!rows(&message, 0..24, 0..64).contains('#') && !rows(&message, 40..64, 0..64).contains('#'));
+}
+
+#[test]
+fn colour_and_grey_themes_tell_measured_from_predicted() {
+    use embedded_graphics::pixelcolor::{Gray4, Rgb565};
+    let colour = Theme::<Rgb565>::dark();
+    let grey = Theme::<Gray4>::grey();
+    for i in 0..pose_draw::PALETTE {
+        assert_ne!(colour.measured[i], colour.predicted[i]);
+        assert_ne!(grey.measured[i], grey.predicted[i]);
+        assert_ne!(grey.predicted[i], grey.background);
+    }
+}
