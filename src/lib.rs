@@ -17,9 +17,11 @@
 //! `keypoints`, `temporal` and `track` read no clock, file or environment: time is an argument.
 
 pub mod capture;
+pub mod clock;
 pub mod infer;
 pub mod keypoints;
 pub mod latest;
 pub mod output;
+pub mod telemetry;
 pub mod temporal;
 pub mod track;

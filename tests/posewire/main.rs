@@ -1,5 +1,6 @@
 //! Every integration test, in one binary: it links once.
 
+mod cli;
 mod frames;
 mod infer;
 #[cfg(unix)]

@@ -1,0 +1,92 @@
+//! The command line, one file a sub-command.
+//!
+//! Exit codes: 0 done (also after SIGINT or SIGTERM), 1 failed, 2 wrong command line or configuration, 3 `doctor`
+//! found something to mend. An error is printed once, with what led to it.
+
+use std::io::ErrorKind;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+/// What the command line and the configuration get wrong ends with this code, as clap itself does it.
+pub const EXIT_USAGE: u8 = 2;
+
+/// Real-time human pose tracking from a USB camera to a serial wire.
+#[derive(Debug, Parser)]
+#[command(
+    name = "posewire",
+    version,
+    propagate_version = true,
+    max_term_width = 100,
+    after_help = "\
+Exit codes: 0 done (also after Ctrl-C), 1 failed, 2 wrong command line or configuration, 3 doctor found something to mend.
+The log goes to stderr; RUST_LOG=debug says more."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Declares each sub-command's module, its variant and its dispatch. A module has `pub struct Args` (clap's, with the
+/// help as its doc comment) and `pub fn run(args: Args) -> anyhow::Result<ExitCode>`.
+macro_rules! sub_commands {
+    ($($variant:ident => $module:ident,)*) => {
+        $(mod $module;)*
+
+        #[derive(Debug, Subcommand)]
+        enum Command {
+            $(#[allow(missing_docs)] $variant($module::Args),)*
+        }
+
+        fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
+            match command {
+                $(Command::$variant(args) => $module::run(args),)*
+            }
+        }
+    };
+}
+
+sub_commands! {
+    Completions => completions,
+}
+
+/// A mistake in what the user asked for, as against a failure to do it.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Usage(pub String);
+
+/// Parses the command line, runs the sub-command and prints what went wrong.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("info"))
+        .format_target(false)
+        .init();
+    dispatch(cli.command).unwrap_or_else(|error| {
+        // `posewire … | head` closes the pipe: the reader has what it wanted.
+        if is_broken_pipe(&error) {
+            return ExitCode::SUCCESS;
+        }
+        eprintln!("posewire: {error:#}");
+        ExitCode::from(if error.chain().any(|e| e.is::<Usage>()) { EXIT_USAGE } else { 1 })
+    })
+}
+
+/// The whole command tree, for completions, the man page and tests.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let broken = |e: &(dyn std::error::Error + 'static)| {
+        e.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == ErrorKind::BrokenPipe)
+    };
+    error.chain().any(broken)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_tree_is_consistent() {
+        super::command().debug_assert();
+    }
+}

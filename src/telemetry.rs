@@ -1,0 +1,290 @@
+//! What the tracker knows of itself: times by stage, counts, health. Fixed memory, no locks, nothing allocated.
+
+pub mod alloc;
+pub mod board;
+mod histogram;
+
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+
+pub use histogram::{Histogram, Summary};
+
+/// What is timed. A frame passes the stages in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// From the start of exposure to the moment that `infer` takes the frame: camera, driver and slot.
+    Waited = 0,
+    /// Decoding the picture, cropping persons and resizing them into the networks' inputs.
+    Pixels,
+    /// Running the networks: finder and keypoints.
+    Network,
+    /// Reading joints and boxes out of the networks' outputs.
+    Decode,
+    /// Who is who.
+    Track,
+    /// Filtering and forecasting.
+    Temporal,
+    /// Handing the poses to the sinks' threads.
+    HandOver,
+    /// One sink's work: packing, writing.
+    Send,
+    /// Everything of a frame but the networks: decode to written.
+    Overhead,
+    /// From the start of exposure to written.
+    CaptureToSent,
+}
+
+impl Stage {
+    /// Every stage, in order: `ALL[s as usize] == s`.
+    pub const ALL: [Stage; 10] = [
+        Stage::Waited,
+        Stage::Pixels,
+        Stage::Network,
+        Stage::Decode,
+        Stage::Track,
+        Stage::Temporal,
+        Stage::HandOver,
+        Stage::Send,
+        Stage::Overhead,
+        Stage::CaptureToSent,
+    ];
+
+    /// The name in tables and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stage::Waited => "waited",
+            Stage::Pixels => "pixels",
+            Stage::Network => "network",
+            Stage::Decode => "decode",
+            Stage::Track => "track",
+            Stage::Temporal => "temporal",
+            Stage::HandOver => "hand_over",
+            Stage::Send => "send",
+            Stage::Overhead => "overhead",
+            Stage::CaptureToSent => "capture_to_sent",
+        }
+    }
+}
+
+/// What is counted, since the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// Frames that the source gave.
+    Captured = 0,
+    /// Frames that the source says never arrived (gaps in its numbers).
+    Missed,
+    /// Frames that a newer one replaced before `infer` took them.
+    Displaced,
+    /// Frames that went through the networks.
+    Processed,
+    /// Frames that could not be decoded or run, and were skipped.
+    Bad,
+    /// Times the source was lost.
+    Losses,
+    /// Poses handed to sinks and sent.
+    Sent,
+    /// Poses that a newer one replaced before their sink took them.
+    Unsent,
+    /// Errors of sinks.
+    SinkErrors,
+}
+
+impl Count {
+    /// Every count, in order: `ALL[c as usize] == c`.
+    pub const ALL: [Count; 9] = [
+        Count::Captured,
+        Count::Missed,
+        Count::Displaced,
+        Count::Processed,
+        Count::Bad,
+        Count::Losses,
+        Count::Sent,
+        Count::Unsent,
+        Count::SinkErrors,
+    ];
+
+    /// The name in tables and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Count::Captured => "captured",
+            Count::Missed => "missed",
+            Count::Displaced => "displaced",
+            Count::Processed => "processed",
+            Count::Bad => "bad",
+            Count::Losses => "losses",
+            Count::Sent => "sent",
+            Count::Unsent => "unsent",
+            Count::SinkErrors => "sink_errors",
+        }
+    }
+}
+
+/// The health of the tracker now: what STATUS packets and the health line say.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Health {
+    /// Processed frames a second over the last interval.
+    pub fps: f32,
+    /// Median age of the poses when they were sent, over the last interval, microseconds.
+    pub age_us: i64,
+    /// Whether frames are coming.
+    pub source_up: bool,
+    /// [`Count`]s since the start, by `Count as usize`.
+    pub counts: [u64; Count::ALL.len()],
+    /// The hottest sensor, degrees Celsius, where the board has one.
+    pub temperature_c: Option<f32>,
+    /// Whether the board slows itself down, where it tells.
+    pub throttled: Option<bool>,
+}
+
+impl Health {
+    /// One count.
+    pub fn count(&self, count: Count) -> u64 {
+        self.counts[count as usize]
+    }
+}
+
+/// Shared by all threads of one pipeline.
+#[derive(Debug)]
+pub struct Telemetry {
+    stages: [Histogram; Stage::ALL.len()],
+    counts: [AtomicU64; Count::ALL.len()],
+    own_allocations: AtomicU64,
+    engine_allocations: AtomicU64,
+    source_up: AtomicBool,
+    // The last interval's readings, written by the supervisor alone.
+    interval_ages: Histogram,
+    fps_bits: AtomicU32,
+    age_us: AtomicI64,
+    temperature_bits: AtomicU32,
+    throttled: AtomicU32,
+}
+
+impl Default for Telemetry {
+    fn default() -> Self {
+        Self {
+            stages: Default::default(),
+            counts: Default::default(),
+            own_allocations: AtomicU64::new(0),
+            engine_allocations: AtomicU64::new(0),
+            source_up: AtomicBool::new(false),
+            interval_ages: Histogram::default(),
+            fps_bits: AtomicU32::new(0),
+            age_us: AtomicI64::new(0),
+            temperature_bits: AtomicU32::new(f32::NAN.to_bits()),
+            throttled: AtomicU32::new(UNKNOWN),
+        }
+    }
+}
+
+const UNKNOWN: u32 = 2;
+
+impl Telemetry {
+    /// Notes that `stage` took `us` microseconds; a negative time (a driver that stamps the future) counts as 0.
+    pub fn time_us(&self, stage: Stage, us: i64) {
+        self.time_ns(stage, us.max(0) as u64 * 1_000);
+    }
+
+    /// Notes that `stage` took `ns` nanoseconds.
+    pub fn time_ns(&self, stage: Stage, ns: u64) {
+        self.stages[stage as usize].record(ns);
+        if stage == Stage::CaptureToSent {
+            self.interval_ages.record(ns);
+        }
+    }
+
+    /// Adds `n` to a count.
+    pub fn add(&self, count: Count, n: u64) {
+        self.counts[count as usize].fetch_add(n, Ordering::Relaxed);
+    }
+
+    /// A count since the start.
+    pub fn count(&self, count: Count) -> u64 {
+        self.counts[count as usize].load(Ordering::Relaxed)
+    }
+
+    /// The times of a stage since the start or [`Self::reset_times`].
+    pub fn times(&self, stage: Stage) -> Summary {
+        self.stages[stage as usize].summary()
+    }
+
+    /// Forgets times and allocations (the warm-up's); counts go on.
+    pub fn reset_times(&self) {
+        self.stages.iter().for_each(Histogram::reset);
+        self.own_allocations.store(0, Ordering::Relaxed);
+        self.engine_allocations.store(0, Ordering::Relaxed);
+    }
+
+    /// Adds what a thread allocated for one frame.
+    pub fn add_allocations(&self, made: alloc::Allocations) {
+        self.own_allocations.fetch_add(made.own, Ordering::Relaxed);
+        self.engine_allocations.fetch_add(made.engine, Ordering::Relaxed);
+    }
+
+    /// Allocations of the pipeline's threads since [`Self::reset_times`]; `None` in a program that does not count them.
+    pub fn allocations(&self) -> Option<alloc::Allocations> {
+        alloc::is_counting().then(|| alloc::Allocations {
+            own: self.own_allocations.load(Ordering::Relaxed),
+            engine: self.engine_allocations.load(Ordering::Relaxed),
+        })
+    }
+
+    /// Says whether frames are coming.
+    pub fn set_source_up(&self, up: bool) {
+        self.source_up.store(up, Ordering::Relaxed);
+    }
+
+    /// Closes an interval of `seconds` in which `processed` frames were processed: [`Self::health`] reports it from now on.
+    pub fn close_interval(&self, processed: u64, seconds: f32, board: board::Readings) {
+        let fps = if seconds > 0.0 { processed as f32 / seconds } else { 0.0 };
+        self.fps_bits.store(fps.to_bits(), Ordering::Relaxed);
+        self.age_us.store((self.interval_ages.summary().p50_ns / 1_000) as i64, Ordering::Relaxed);
+        self.interval_ages.reset();
+        self.temperature_bits.store(board.temperature_c.unwrap_or(f32::NAN).to_bits(), Ordering::Relaxed);
+        self.throttled.store(board.throttled.map_or(UNKNOWN, u32::from), Ordering::Relaxed);
+    }
+
+    /// Health as of the last closed interval; counts as of now.
+    pub fn health(&self) -> Health {
+        let temperature_c = f32::from_bits(self.temperature_bits.load(Ordering::Relaxed));
+        let throttled = self.throttled.load(Ordering::Relaxed);
+        Health {
+            fps: f32::from_bits(self.fps_bits.load(Ordering::Relaxed)),
+            age_us: self.age_us.load(Ordering::Relaxed),
+            source_up: self.source_up.load(Ordering::Relaxed),
+            counts: Count::ALL.map(|c| self.count(c)),
+            temperature_c: (!temperature_c.is_nan()).then_some(temperature_c),
+            throttled: (throttled != UNKNOWN).then_some(throttled == 1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stages_and_counts_stand_at_their_own_index() {
+        for (i, s) in Stage::ALL.iter().enumerate() {
+            assert_eq!(*s as usize, i);
+        }
+        for (i, c) in Count::ALL.iter().enumerate() {
+            assert_eq!(*c as usize, i);
+        }
+    }
+
+    #[test]
+    fn health_tells_of_the_last_interval_and_of_all_counts() {
+        let telemetry = Telemetry::default();
+        assert_eq!(telemetry.health().temperature_c, None);
+        telemetry.add(Count::Processed, 60);
+        telemetry.time_us(Stage::CaptureToSent, 40_000);
+        telemetry.time_us(Stage::CaptureToSent, -3);
+        telemetry.time_us(Stage::CaptureToSent, 50_000);
+        telemetry.set_source_up(true);
+        let board = board::Readings { temperature_c: Some(55.5), throttled: Some(false) };
+        telemetry.close_interval(60, 2.0, board);
+        let health = telemetry.health();
+        assert_eq!((health.fps, health.source_up, health.count(Count::Processed)), (30.0, true, 60));
+        assert!((38_000..=42_000).contains(&health.age_us), "{}", health.age_us);
+        assert_eq!((health.temperature_c, health.throttled), (Some(55.5), Some(false)));
+    }
+}
