@@ -3,9 +3,9 @@
 //! Every consumer is a [`PoseSink`] with a thread of its own behind a newest-wins slot. A sink keeps nothing waiting:
 //! what it cannot deliver in time is gone, and the next call brings something newer.
 
-mod at;
 pub mod jsonl;
 pub mod record;
+pub mod serial;
 pub mod web;
 
 use std::time::Duration;
@@ -46,7 +46,7 @@ impl PoseFrame {
     /// The persons as `predict` wants them when sent at `now_us`.
     pub fn poses(&self, predict: Predict, now_us: i64) -> impl Iterator<Item = Stamped<Pose>> + '_ {
         let valid_at_us = predict.valid_at_us(self.captured_at_us, now_us);
-        self.persons.iter().flatten().map(move |p| at::at(&p.forecast, p.track_id, p.score, valid_at_us))
+        self.persons.iter().flatten().map(move |p| p.forecast.at(p.track_id, p.score, valid_at_us))
     }
 }
 

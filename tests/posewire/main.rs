@@ -5,4 +5,8 @@ mod frames;
 mod infer;
 #[cfg(unix)]
 mod output;
+#[cfg(target_os = "linux")]
+mod pty;
+#[cfg(target_os = "linux")]
+mod serial;
 mod tiny;

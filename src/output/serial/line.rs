@@ -1,0 +1,221 @@
+//! One serial port that comes and goes, and the one batch of bytes on its way into it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use pose::MAX_PERSONS;
+use pose_wire::MAX_PACKET;
+use serial2::{SerialPort, Settings};
+
+use super::ports::{PortSpec, lasting_name, list_ports};
+
+/// Everything that one moment can put on the wire: HELLO, STATUS and every person.
+const BATCH_BYTES: usize = (MAX_PERSONS + 2) * MAX_PACKET;
+/// How long one attempt may wait for room in the driver's buffer. Room for a whole batch comes at the line's own
+/// speed or, with a reader that stopped, not at all; either way the caller looks at newer poses meanwhile.
+const WRITE_TIMEOUT: Duration = Duration::from_millis(20);
+/// How much older than the newest moment a batch may get behind bytes that the driver still holds.
+const LINE_SLACK_US: i64 = 5_000;
+/// First wait before a lost port is looked for: udev needs about this long to make its links.
+const REOPEN_FIRST_US: i64 = 250_000;
+/// Longest such wait: somebody who has plugged the cable in again is watching.
+const REOPEN_LONGEST_US: i64 = 2_000_000;
+/// A driver may round the rate; a UART follows up to about 5 % off, of which both ends have half.
+const RATE_TOLERANCE: f64 = 0.025;
+
+/// The port, open or looked for.
+pub(super) struct Line {
+    /// The name under which it is looked for again.
+    path: PathBuf,
+    baud: u32,
+    read_wait: Duration,
+    port: Option<SerialPort>,
+    reopen_at_us: i64,
+    reopen_wait_us: i64,
+    batch: Box<[u8; BATCH_BYTES]>,
+    batch_len: usize,
+    sent_len: usize,
+    /// When the line will have carried everything that the driver has taken.
+    free_at_us: i64,
+}
+
+/// What became of the batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// The driver has all of it.
+    Done,
+    /// The driver is full: the rest follows.
+    Stuck,
+}
+
+impl Line {
+    /// Opens the port; [`Self::read`] will wait `read_wait` for bytes.
+    ///
+    /// # Errors
+    /// What is wrong with it and what to do.
+    pub fn open(spec: &PortSpec, read_wait: Duration) -> Result<Self, String> {
+        let path = lasting_name(&spec.path);
+        let port = open_port(&path, spec.baud, read_wait)?;
+        Ok(Self {
+            path,
+            baud: spec.baud,
+            read_wait,
+            port: Some(port),
+            reopen_at_us: 0,
+            reopen_wait_us: REOPEN_FIRST_US,
+            batch: Box::new([0; BATCH_BYTES]),
+            batch_len: 0,
+            sent_len: 0,
+            free_at_us: i64::MIN,
+        })
+    }
+
+    /// The name under which the port is looked for.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.port.is_some()
+    }
+
+    /// Whether a new batch would go onto the wire at once: nothing of the last one is left here, and next to nothing in
+    /// the driver.
+    pub fn is_free(&self, now_us: i64) -> bool {
+        self.batch_len == self.sent_len && self.free_at_us <= now_us + LINE_SLACK_US
+    }
+
+    /// Begins a batch, forgetting what is left of the last one; [`Self::extend`] adds each packet.
+    pub fn begin(&mut self) {
+        (self.batch_len, self.sent_len) = (0, 0);
+    }
+
+    /// Appends what `write` puts into the room it is given and says the length of; nothing where it fails.
+    pub fn extend<E>(&mut self, write: impl FnOnce(&mut [u8]) -> Result<usize, E>) -> Result<(), E> {
+        self.batch_len += write(&mut self.batch[self.batch_len..])?;
+        Ok(())
+    }
+
+    /// Gives the driver as much of the batch as it takes within some 20 ms.
+    ///
+    /// # Errors
+    /// The port is gone; it is closed and looked for from now on.
+    pub fn push(&mut self, now_us: i64) -> Result<Progress, String> {
+        let Some(port) = &self.port else { return Ok(Progress::Stuck) };
+        while self.sent_len < self.batch_len {
+            match port.write(&self.batch[self.sent_len..self.batch_len]) {
+                Ok(0) => return Err(self.lose(now_us, "it takes no bytes")),
+                Ok(n) => {
+                    self.sent_len += n;
+                    let carry_us = n as i64 * 10 * 1_000_000 / i64::from(self.baud);
+                    self.free_at_us = self.free_at_us.max(now_us) + carry_us;
+                }
+                Err(e) if is_full(&e) => return Ok(Progress::Stuck),
+                Err(e) => return Err(self.lose(now_us, &e.to_string())),
+            }
+        }
+        Ok(Progress::Done)
+    }
+
+    /// Reads what the other end has sent; 0 where nothing.
+    ///
+    /// # Errors
+    /// The port is gone; it is closed and looked for from now on.
+    pub fn read(&mut self, to: &mut [u8], now_us: i64) -> Result<usize, String> {
+        let Some(port) = &self.port else { return Ok(0) };
+        match port.read(to) {
+            // A terminal that is there gives "nothing yet"; end of file means that it was hung up.
+            Ok(0) => Err(self.lose(now_us, "hung up")),
+            Ok(n) => Ok(n),
+            Err(e) if is_full(&e) => Ok(0),
+            Err(e) => Err(self.lose(now_us, &e.to_string())),
+        }
+    }
+
+    /// Looks for a lost port when it is time to; says whether it was found.
+    ///
+    /// # Errors
+    /// Why it could not be opened, each time it was tried.
+    pub fn reopen(&mut self, now_us: i64) -> Result<bool, String> {
+        if self.port.is_some() || now_us < self.reopen_at_us {
+            return Ok(false);
+        }
+        match open_port(&self.path, self.baud, self.read_wait) {
+            Ok(port) => {
+                self.port = Some(port);
+                self.reopen_wait_us = REOPEN_FIRST_US;
+                self.free_at_us = now_us;
+                self.begin();
+                Ok(true)
+            }
+            Err(reason) => {
+                self.reopen_at_us = now_us + self.reopen_wait_us;
+                self.reopen_wait_us = (2 * self.reopen_wait_us).min(REOPEN_LONGEST_US);
+                Err(reason)
+            }
+        }
+    }
+
+    /// Closes without waiting for a reader that stopped: the kernel would wait 30 s for it.
+    pub fn close(&mut self) {
+        if let Some(port) = self.port.take() {
+            if self.sent_len < self.batch_len {
+                let _ = port.discard_output_buffer();
+            }
+            let _ = port.close();
+        }
+    }
+
+    fn lose(&mut self, now_us: i64, reason: &str) -> String {
+        self.close();
+        self.begin();
+        self.reopen_at_us = now_us + REOPEN_FIRST_US;
+        format!("{}: lost: {reason}; looking for it again", self.path.display())
+    }
+}
+
+/// No room, or no bytes, as yet.
+fn is_full(e: &io::Error) -> bool {
+    matches!(e.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
+/// Opens `path` raw, 8N1, without flow control: reads wait `read_wait`, writes [`WRITE_TIMEOUT`].
+fn open_port(path: &Path, baud: u32, read_wait: Duration) -> Result<SerialPort, String> {
+    let shown = path.display();
+    let raw = |mut settings: Settings| {
+        settings.set_raw();
+        settings.set_baud_rate(baud)?;
+        Ok(settings)
+    };
+    let mut port = SerialPort::open(path, raw).map_err(|e| match e.kind() {
+        io::ErrorKind::NotFound => format!("{shown}: there is no such port; {}", ports_there_are()),
+        io::ErrorKind::PermissionDenied => format!(
+            "{shown}: no permission; add yourself to its group (sudo usermod -aG dialout $USER) and log in again"
+        ),
+        _ if e.raw_os_error() == Some(libc::ENOTTY) => format!("{shown}: is not a serial port; {}", ports_there_are()),
+        _ if e.raw_os_error() == Some(libc::EBUSY) => {
+            format!("{shown}: another program uses it (sudo fuser {shown} names it)")
+        }
+        _ => format!("{shown}: cannot be opened at {baud} baud: {e}"),
+    })?;
+    let real = port.get_configuration().and_then(|c| c.get_baud_rate()).unwrap_or(baud);
+    if (f64::from(real) / f64::from(baud) - 1.0).abs() > RATE_TOLERANCE {
+        return Err(format!(
+            "{shown}: cannot run at {baud} baud, the nearest it does is {real}; use a rate that both ends have, such as 115200"
+        ));
+    }
+    // Neither call can fail on Unix; elsewhere the library's own timeout of 3 s would stay.
+    let timeouts = port.set_read_timeout(read_wait).and_then(|()| port.set_write_timeout(WRITE_TIMEOUT));
+    timeouts.map_err(|e| format!("{shown}: {e}"))?;
+    Ok(port)
+}
+
+fn ports_there_are() -> String {
+    let ports: Vec<String> = list_ports().iter().map(|p| p.name().display().to_string()).collect();
+    if ports.is_empty() {
+        "no serial port is plugged in".to_owned()
+    } else {
+        format!("there are: {}", ports.join(", "))
+    }
+}

@@ -1,0 +1,400 @@
+//! The wire's sender: poses, a heartbeat and an ear for the consumer, on a port that may stop or vanish at any time.
+//!
+//! * At most one moment is on its way; while the driver has no room for it, newer moments replace each other upstream and
+//!   are counted here. Nothing waits for a reader that stopped but this sink's thread, and that for 20 ms at a time.
+//! * What the line cannot carry is given up at the start by [`fits_baud`]'s rule, said in the log and in HELLO.
+//! * A port that goes away is looked for again under the same lasting name, at first 4 times a second, then every 2 s.
+
+mod line;
+mod ports;
+mod reader;
+mod receive;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use pose_wire::{
+    Command, Decoder, Downgrade, Emission, Event, Fit, Hello, HelloFlags, Packet, PosePacket, Receipt,
+    SKELETON_COCO17, SourceState, Status, Stream, encode, fits_baud, scale_for,
+};
+
+use super::{Host, PoseFrame, PoseSink, Predict, SinkError, Source, Vitals};
+use line::{Line, Progress};
+
+pub use ports::{DEFAULT_BAUD, PortInfo, PortSpec, list_ports};
+pub use reader::{Heard, Moment, ReadCounters, Reader};
+pub use receive::ReceivePort;
+
+/// HELLO and STATUS each go out this often: a consumer that joins late waits a second at most.
+const HEARTBEAT_US: i64 = 1_000_000;
+/// A consumer that keeps asking for HELLO is answered this often.
+const HELLO_ON_REQUEST_US: i64 = 100_000;
+/// A consumer may reset the tracker this often: each reset costs every person its memory.
+const RESET_US: i64 = 1_000_000;
+/// Bytes taken from the consumer a call: a flood waits in the kernel's buffer, which is bounded.
+const READ_BYTES: usize = 256;
+
+/// What to send where.
+#[derive(Clone, Debug)]
+pub struct SerialOptions {
+    /// Port and rate.
+    pub port: PortSpec,
+    /// The moment that poses speak of.
+    pub predict: Predict,
+    /// Poses a second of each person, whatever the camera's rate; `None`: one for each frame.
+    pub rate_hz: Option<f32>,
+    /// What the source is expected to give, for the budget where `rate_hz` is `None`.
+    pub nominal_fps: f32,
+    /// Persons followed at most.
+    pub max_persons: u8,
+    /// Send the 3D block where there is one.
+    pub with_3d: bool,
+}
+
+/// What happened on the line so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SerialCounters {
+    /// Moments given to the driver whole.
+    pub moments_sent: u64,
+    /// Moments left out because the line was busy, stuck or gone.
+    pub moments_dropped: u64,
+    /// Packets given to the driver.
+    pub packets: u64,
+    /// How often the port went away.
+    pub losses: u64,
+    /// What the consumer last said of itself.
+    pub receipt: Option<Receipt>,
+}
+
+/// The sink of `--serial`.
+pub struct Serial {
+    name: String,
+    options: SerialOptions,
+    fit: Fit,
+    line: Line,
+    host: Arc<dyn Host>,
+    decoder: Decoder,
+    counters: SerialCounters,
+    /// Counts moments, dropped ones too, so that the consumer sees what it missed.
+    seq: u32,
+    persons: u8,
+    size_px: (u32, u32),
+    next_pose_at_us: i64,
+    next_hello_at_us: i64,
+    next_status_at_us: i64,
+    last_hello_at_us: i64,
+    last_reset_at_us: i64,
+    stuck_since_us: Option<i64>,
+}
+
+impl Serial {
+    /// Opens the port and settles what it can carry; a downgrade goes to the log.
+    ///
+    /// # Errors
+    /// [`SinkError::Fatal`] where the port cannot be opened or cannot carry one pose of each person a second.
+    pub fn open(options: SerialOptions, host: Arc<dyn Host>) -> Result<Self, SinkError> {
+        let name = format!("serial {}@{}", options.port.path.display(), options.port.baud);
+        let fit = settle(&options, options.rate_hz).map_err(|e| SinkError::Fatal(format!("{name}: {e}")))?;
+        if let Some(what) = told(&options, &fit) {
+            log::warn!("{name}: {what}");
+        }
+        let line = Line::open(&options.port, Duration::ZERO).map_err(SinkError::Fatal)?;
+        let is_it = |p: &PortInfo| p.path == options.port.path || p.name() == options.port.path;
+        if let Some(hint) = list_ports().into_iter().find(is_it).and_then(|p| p.latency_hint()) {
+            log::warn!("{name}: {hint}");
+        }
+        Ok(Self {
+            name,
+            fit,
+            line,
+            host,
+            decoder: Decoder::new(),
+            counters: SerialCounters::default(),
+            seq: 0,
+            persons: 0,
+            size_px: (0, 0),
+            next_pose_at_us: i64::MIN,
+            next_hello_at_us: i64::MIN,
+            next_status_at_us: i64::MIN,
+            last_hello_at_us: i64::MIN / 2,
+            last_reset_at_us: i64::MIN / 2,
+            stuck_since_us: None,
+            options,
+        })
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> SerialCounters {
+        self.counters
+    }
+
+    /// Finds a lost port, hears the consumer, and moves on what is under way; says whether a new batch can begin.
+    fn attend(&mut self, now_us: i64) -> Result<bool, SinkError> {
+        if !self.line.is_open() {
+            if !self.line.reopen(now_us).map_err(SinkError::Retry)? {
+                return Ok(false);
+            }
+            log::info!("{}: there again", self.name);
+            self.decoder = Decoder::new();
+            self.next_hello_at_us = now_us;
+            self.stuck_since_us = None;
+        }
+        self.hear(now_us)?;
+        self.push(now_us)?;
+        Ok(self.line.is_free(now_us))
+    }
+
+    fn push(&mut self, now_us: i64) -> Result<(), SinkError> {
+        match self.line.push(now_us).map_err(|e| self.lost(e))? {
+            Progress::Done => {
+                if self.stuck_since_us.take().is_some_and(|t| now_us - t > HEARTBEAT_US) {
+                    log::info!("{}: its reader reads again", self.name);
+                }
+            }
+            Progress::Stuck => {
+                let since = *self.stuck_since_us.get_or_insert(now_us);
+                // Said once: after a second, and not again until it moves.
+                if now_us - since > HEARTBEAT_US && since != i64::MIN {
+                    log::warn!(
+                        "{}: nobody reads at the other end; poses are dropped until somebody does",
+                        self.name
+                    );
+                    self.stuck_since_us = Some(i64::MIN);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, now_us: i64) -> Result<(), SinkError> {
+        let mut bytes = [0; READ_BYTES];
+        let n = self.line.read(&mut bytes, now_us).map_err(|e| self.lost(e))?;
+        for &byte in &bytes[..n] {
+            match self.decoder.push(byte) {
+                Some(Event::Packet(Packet::Command(command))) => self.obey(command, now_us),
+                Some(Event::Packet(Packet::Receipt(receipt))) => self.counters.receipt = Some(receipt),
+                // Our own packets come back from a loop; damage is in the decoder's counters and goes out in STATUS.
+                Some(Event::Packet(_) | Event::Dropped(_)) | None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn obey(&mut self, command: Command, now_us: i64) {
+        match command {
+            Command::RequestHello => {
+                let soonest = self.last_hello_at_us.saturating_add(HELLO_ON_REQUEST_US);
+                self.next_hello_at_us = self.next_hello_at_us.min(soonest.max(now_us));
+            }
+            Command::SetRate { rate_chz } => {
+                let rate_hz = (rate_chz > 0).then(|| f32::from(rate_chz) / 100.0);
+                match settle(&self.options, rate_hz) {
+                    Ok(fit) => {
+                        self.options.rate_hz = rate_hz;
+                        self.fit = fit;
+                    }
+                    // HELLO goes on saying the old rate, which is the answer.
+                    Err(e) => log::warn!("{}: the consumer asks for {rate_hz:?} Hz: {e}", self.name),
+                }
+                self.next_hello_at_us = now_us;
+            }
+            Command::Reset => {
+                if now_us.saturating_sub(self.last_reset_at_us) >= RESET_US {
+                    self.last_reset_at_us = now_us;
+                    self.host.reset();
+                }
+            }
+        }
+    }
+
+    /// Adds the heartbeats that are due to the batch.
+    fn heartbeat(&mut self, now_us: i64) {
+        let (hello_due, status_due) = (now_us >= self.next_hello_at_us, now_us >= self.next_status_at_us);
+        if !hello_due && !status_due {
+            return;
+        }
+        let vitals = self.host.vitals();
+        if hello_due {
+            self.last_hello_at_us = now_us;
+            self.next_hello_at_us = now_us.saturating_add(HEARTBEAT_US);
+            self.put(&Packet::Hello(self.hello(&vitals)));
+        }
+        if status_due {
+            // Half a beat behind HELLO, so that neither delays a pose by both.
+            let late = if self.next_status_at_us == i64::MIN { HEARTBEAT_US / 2 } else { HEARTBEAT_US };
+            self.next_status_at_us = now_us.saturating_add(late);
+            self.put(&Packet::Status(self.status(&vitals)));
+        }
+    }
+
+    fn put(&mut self, packet: &Packet) {
+        // The batch has room for every packet of a moment, and each is consistent by construction.
+        match self.line.extend(|room| encode(packet, room)) {
+            Ok(()) => self.counters.packets += 1,
+            Err(e) => log::error!("{}: a packet could not be made: {e}", self.name),
+        }
+    }
+
+    fn hello(&self, vitals: &Vitals) -> Hello {
+        let Downgrade { dropped_3d, lowered_rate } = self.fit.downgrade;
+        let flags = [
+            (self.fit.stream.with_3d, HelloFlags::WITH_3D),
+            (self.options.predict != Predict::Capture, HelloFlags::PREDICTED),
+            (dropped_3d, HelloFlags::DROPPED_3D),
+            (lowered_rate, HelloFlags::LOWERED_RATE),
+        ];
+        Hello {
+            minor: pose_wire::MINOR,
+            skeleton: SKELETON_COCO17,
+            joints: pose::JOINTS as u8,
+            max_persons: vitals.max_persons,
+            model_hash: vitals.model_hash,
+            backend: vitals.backend,
+            width_px: u16::try_from(self.size_px.0).unwrap_or(u16::MAX),
+            height_px: u16::try_from(self.size_px.1).unwrap_or(u16::MAX),
+            frame_rate_chz: (vitals.frame_rate_hz * 100.0).round() as u16,
+            pose_rate_chz: self.rate_hz().map_or(0, |hz| (hz * 100.0).round() as u16),
+            scale: scale_for(self.size_px.0, self.size_px.1).unwrap_or(0),
+            flags: HelloFlags(flags.iter().filter(|(on, _)| *on).fold(0, |all, (_, bit)| all | bit)),
+            load_permille: (self.fit.load * 1000.0).round() as u16,
+            // Wrapping is what the wire says of these.
+            uptime_ms: vitals.uptime_ms as u32,
+            frames_dropped: vitals.frames_dropped as u32,
+            poses_dropped: self.poses_dropped(vitals) as u32,
+            packets_sent: self.counters.packets as u32,
+        }
+    }
+
+    fn status(&self, vitals: &Vitals) -> Status {
+        Status {
+            uptime_ms: vitals.uptime_ms as u32,
+            temperature_cc: vitals
+                .temperature_c
+                .map_or(Status::NO_TEMPERATURE, |c| (c * 100.0).round() as i16),
+            frame_rate_chz: (vitals.frame_rate_hz * 100.0).round() as u16,
+            frames_dropped: vitals.frames_dropped as u32,
+            poses_dropped: self.poses_dropped(vitals) as u32,
+            camera_losses: vitals.camera_losses as u32,
+            camera_errors: vitals.camera_errors as u32,
+            wire_errors: self.decoder.counters().damaged(),
+            source: match vitals.source {
+                Source::Camera => SourceState::RUNNING,
+                Source::Lost => SourceState::LOST,
+                Source::Replay => SourceState::REPLAY,
+            },
+            persons: self.persons,
+            flags: if vitals.throttled { Status::THROTTLED } else { 0 },
+        }
+    }
+
+    fn poses_dropped(&self, vitals: &Vitals) -> u64 {
+        vitals.poses_dropped + self.counters.moments_dropped
+    }
+
+    /// The rate that this sink keeps, where it keeps one.
+    fn rate_hz(&self) -> Option<f32> {
+        (self.options.rate_hz.is_some() || self.fit.downgrade.lowered_rate).then_some(self.fit.stream.rate_hz)
+    }
+
+    /// Whether a frame that comes now is one too many for a lowered rate; keeps the average, not each gap.
+    fn too_soon(&mut self, now_us: i64) -> bool {
+        let Some(hz) = self.rate_hz() else { return false };
+        let interval_us = (1e6 / hz) as i64;
+        if now_us < self.next_pose_at_us.saturating_sub(interval_us / 4) {
+            return true;
+        }
+        self.next_pose_at_us = self.next_pose_at_us.saturating_add(interval_us).max(now_us);
+        false
+    }
+
+    fn lost(&mut self, reason: String) -> SinkError {
+        self.counters.losses += 1;
+        SinkError::Retry(reason)
+    }
+}
+
+impl PoseSink for Serial {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn period(&self) -> Option<Duration> {
+        self.options.rate_hz.map(|_| Duration::from_micros((1e6 / self.fit.stream.rate_hz) as u64))
+    }
+
+    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
+        self.size_px = (poses.width, poses.height);
+        self.persons = poses.persons.iter().flatten().count() as u8;
+        let free = self.attend(now_us);
+        if self.too_soon(now_us) {
+            return free.map(|_| ());
+        }
+        let seq = self.seq;
+        self.seq = self.seq.wrapping_add(1);
+        if !matches!(free, Ok(true)) {
+            self.counters.moments_dropped += 1;
+            return free.map(|_| ());
+        }
+        let scale = scale_for(poses.width, poses.height)
+            .map_err(|e| SinkError::Fatal(format!("{}: {e}", self.name)))?;
+        self.line.begin();
+        self.heartbeat(now_us);
+        let at = Emission { seq, sent_at_us: now_us, persons: self.persons, scale };
+        if self.persons == 0 {
+            let valid_at_us = self.options.predict.valid_at_us(poses.captured_at_us, now_us);
+            self.put(&Packet::Pose(PosePacket::nobody(poses.captured_at_us, valid_at_us, at)));
+        }
+        for (index, mut pose) in poses.poses(self.options.predict, now_us).enumerate() {
+            if !self.fit.stream.with_3d {
+                pose.value.joints_3d_m = None;
+            }
+            self.put(&Packet::Pose(PosePacket::new(&pose, index as u8, at)));
+        }
+        self.counters.moments_sent += 1;
+        self.push(now_us)
+    }
+
+    fn idle(&mut self, now_us: i64) -> Result<(), SinkError> {
+        if self.attend(now_us)? && (now_us >= self.next_hello_at_us || now_us >= self.next_status_at_us) {
+            self.line.begin();
+            self.heartbeat(now_us);
+            self.push(now_us)?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, within: Duration) -> Result<(), SinkError> {
+        let deadline = Instant::now() + within;
+        // The last moment goes out whole where the reader still reads. The line's own clock is of no use any more.
+        while self.line.is_open()
+            && self.line.push(i64::MIN / 2).map_err(|e| self.lost(e))? == Progress::Stuck
+            && Instant::now() < deadline
+        {}
+        self.line.close();
+        Ok(())
+    }
+}
+
+/// The stream that the line carries when `rate_hz` is asked for.
+fn settle(options: &SerialOptions, rate_hz: Option<f32>) -> Result<Fit, pose_wire::TooSlow> {
+    let rate_hz = rate_hz.unwrap_or(options.nominal_fps);
+    fits_baud(options.port.baud, Stream { rate_hz, persons: options.max_persons, with_3d: options.with_3d })
+}
+
+/// What had to be given up, for people.
+fn told(options: &SerialOptions, fit: &Fit) -> Option<String> {
+    let Downgrade { dropped_3d, lowered_rate } = fit.downgrade;
+    let given_up = match (dropped_3d, lowered_rate) {
+        (false, false) => return None,
+        (true, false) => "3D is left out".to_owned(),
+        (false, true) => format!("poses are sent at {:.1} Hz", fit.stream.rate_hz),
+        (true, true) => format!("3D is left out and poses are sent at {:.1} Hz", fit.stream.rate_hz),
+    };
+    Some(format!(
+        "{} persons at {:.0} Hz{} do not fit {} baud: {given_up}; a faster line (@{DEFAULT_BAUD}) or --max-persons would help",
+        options.max_persons,
+        options.rate_hz.unwrap_or(options.nominal_fps),
+        if options.with_3d { " with 3D" } else { "" },
+        options.port.baud,
+    ))
+}

@@ -1,0 +1,203 @@
+//! Serial ports: how they are named, which there are, and what stands in the way of using them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// The rate where none is given: what USB adapters, the Pi's UART and every microcontroller we know of carry, and
+/// eight times what one person at 30 Hz needs.
+pub const DEFAULT_BAUD: u32 = 921_600;
+/// Below, not even one person's HELLO, STATUS and a pose a second fit; above, no adapter goes.
+const BAUD_RANGE: std::ops::RangeInclusive<u32> = 1_200..=12_000_000;
+
+/// `PORT[@BAUD]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortSpec {
+    /// As given: `/dev/ttyUSB0`, `/dev/serial/by-id/…`.
+    pub path: PathBuf,
+    /// Bits a second.
+    pub baud: u32,
+}
+
+impl FromStr for PortSpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (path, baud) = match text.rsplit_once('@') {
+            // A name may itself hold an @; a rate may not hold anything but digits.
+            Some((path, digits)) if !digits.contains('/') => {
+                let baud = digits.parse().ok().filter(|b| BAUD_RANGE.contains(b)).ok_or_else(|| {
+                    format!(
+                        "'{digits}' is no baud rate: give {} to {} after the @, as in {path}@{DEFAULT_BAUD}",
+                        BAUD_RANGE.start(),
+                        BAUD_RANGE.end()
+                    )
+                })?;
+                (path, baud)
+            }
+            _ => (text, DEFAULT_BAUD),
+        };
+        if path.is_empty() {
+            return Err(format!(
+                "'{text}' names no port: give PORT[@BAUD], as in /dev/ttyUSB0@{DEFAULT_BAUD}"
+            ));
+        }
+        Ok(Self { path: path.into(), baud })
+    }
+}
+
+/// A serial port of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortInfo {
+    /// The kernel's name, which changes with the order of plugging in: `/dev/ttyUSB0`.
+    pub path: PathBuf,
+    /// The name that stays with the device, where udev gives one.
+    pub by_id: Option<PathBuf>,
+    /// The kernel driver: `ftdi_sio`, `cdc_acm`, `pl011`.
+    pub driver: Option<String>,
+    /// What the device calls itself.
+    pub product: Option<String>,
+    /// How long an FTDI adapter may sit on received bytes, milliseconds.
+    pub latency_timer_ms: Option<u32>,
+}
+
+impl PortInfo {
+    /// The name to use: by-id where there is one.
+    pub fn name(&self) -> &Path {
+        self.by_id.as_deref().unwrap_or(&self.path)
+    }
+
+    /// What makes this port slow, and the cure.
+    pub fn latency_hint(&self) -> Option<String> {
+        let ms = self.latency_timer_ms.filter(|&ms| ms > 1)?;
+        Some(format!(
+            "its adapter holds back received bytes for up to {ms} ms; install packaging/99-posewire.rules, or: echo 1 | \
+             sudo tee /sys/class/tty/{}/device/latency_timer",
+            self.path.file_name().unwrap_or_default().to_string_lossy()
+        ))
+    }
+}
+
+/// Every serial port of this machine that has hardware behind it, by name. Linux; empty elsewhere.
+pub fn list_ports() -> Vec<PortInfo> {
+    ports_below(Path::new("/"))
+}
+
+/// As [`list_ports`], with `/sys` and `/dev` looked for below `root`.
+fn ports_below(root: &Path) -> Vec<PortInfo> {
+    let by_id = links(&root.join("dev/serial/by-id"));
+    let mut ports: Vec<PortInfo> = fs::read_dir(root.join("sys/class/tty"))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            let sys = entry.path();
+            let device = sys.join("device");
+            // Consoles and pseudo-terminals have no device; an empty 8250 slot has type 0.
+            if !device.exists() || word(&sys.join("type")).as_deref() == Some("0") {
+                return None;
+            }
+            let path = root.join("dev").join(entry.file_name());
+            let driver = fs::canonicalize(device.join("driver"))
+                .ok()
+                .and_then(|d| Some(d.file_name()?.to_string_lossy().into_owned()));
+            // USB: the interface's parent describes the device; one more level up for usb-serial's port.
+            let product = ["../product", "../../product"].iter().find_map(|p| word(&device.join(p)));
+            Some(PortInfo {
+                by_id: by_id.iter().find(|(_, to)| *to == path).map(|(link, _)| link.clone()),
+                latency_timer_ms: word(&device.join("latency_timer")).and_then(|w| w.parse().ok()),
+                path,
+                driver,
+                product,
+            })
+        })
+        .collect();
+    ports.sort_by(|a, b| a.path.cmp(&b.path));
+    ports
+}
+
+/// The name under which `path` will be found again after it was unplugged: its by-id link where it has one.
+pub(super) fn lasting_name(path: &Path) -> PathBuf {
+    lasting_name_among(&links(Path::new("/dev/serial/by-id")), path)
+}
+
+fn lasting_name_among(by_id: &[(PathBuf, PathBuf)], path: &Path) -> PathBuf {
+    if by_id.iter().any(|(link, _)| link == path) {
+        return path.to_owned();
+    }
+    let device = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    by_id.iter().find(|(_, to)| *to == device).map_or_else(|| path.to_owned(), |(link, _)| link.clone())
+}
+
+/// Each link of `folder` with what it finally points to.
+fn links(folder: &Path) -> Vec<(PathBuf, PathBuf)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut links: Vec<_> =
+        entries.filter_map(|e| Some((e.path(), fs::canonicalize(e.path()).ok()?))).collect();
+    links.sort();
+    links
+}
+
+/// A sysfs attribute without its newline.
+fn word(path: &Path) -> Option<String> {
+    Some(fs::read_to_string(path).ok()?.trim().to_owned())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_port_is_named_with_and_without_a_rate() {
+        let spec = |s: &str| s.parse::<PortSpec>();
+        assert_eq!(
+            spec("/dev/ttyUSB0@115200").unwrap(),
+            PortSpec { path: "/dev/ttyUSB0".into(), baud: 115_200 }
+        );
+        assert_eq!(spec("COM3").unwrap(), PortSpec { path: "COM3".into(), baud: DEFAULT_BAUD });
+        assert_eq!(spec("/dev/serial/by-id/usb-x@y/z").unwrap().baud, DEFAULT_BAUD);
+        for bad in
+            ["/dev/ttyUSB0@", "/dev/ttyUSB0@fast", "/dev/ttyUSB0@0", "/dev/ttyUSB0@99999999999", "@9600"]
+        {
+            let error = spec(bad).unwrap_err();
+            assert!(error.contains("921600"), "{bad}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_port_is_listed_by_its_lasting_name_with_what_slows_it_down() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |p: &str| root.path().join(p);
+        let make = |p: &str, text: &str| {
+            fs::create_dir_all(at(p).parent().unwrap()).unwrap();
+            fs::write(at(p), text).unwrap();
+        };
+        make("dev/ttyUSB0", "");
+        make("dev/ttyS0", "");
+        make("sys/devices/usb1/product", "FT232R USB UART\n");
+        make("sys/devices/usb1/if0/port/latency_timer", "16\n");
+        make("sys/drivers/ftdi_sio/bind", "");
+        symlink(at("sys/drivers/ftdi_sio"), at("sys/devices/usb1/if0/port/driver")).unwrap();
+        fs::create_dir_all(at("sys/class/tty/ttyUSB0")).unwrap();
+        symlink(at("sys/devices/usb1/if0/port"), at("sys/class/tty/ttyUSB0/device")).unwrap();
+        make("sys/class/tty/ttyS0/type", "0\n");
+        make("sys/class/tty/ttyS0/device/uevent", "");
+        fs::create_dir_all(at("sys/class/tty/tty1")).unwrap();
+        fs::create_dir_all(at("dev/serial/by-id")).unwrap();
+        symlink("../../ttyUSB0", at("dev/serial/by-id/usb-FTDI_A1-if00-port0")).unwrap();
+
+        let ports = ports_below(&fs::canonicalize(root.path()).unwrap());
+        assert_eq!(ports.len(), 1, "{ports:?}");
+        let port = &ports[0];
+        assert!(port.name().ends_with("dev/serial/by-id/usb-FTDI_A1-if00-port0"));
+        assert_eq!(port.driver.as_deref(), Some("ftdi_sio"));
+        assert_eq!(port.product.as_deref(), Some("FT232R USB UART"));
+        assert!(port.latency_hint().unwrap().contains("16 ms"));
+
+        let by_id = links(&at("dev/serial/by-id"));
+        assert_eq!(lasting_name_among(&by_id, &at("dev/ttyUSB0")), by_id[0].0);
+        assert_eq!(lasting_name_among(&by_id, &by_id[0].0), by_id[0].0);
+        assert_eq!(lasting_name_among(&by_id, &at("dev/ttyS0")), at("dev/ttyS0"));
+    }
+}

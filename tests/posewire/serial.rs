@@ -1,0 +1,297 @@
+//! The serial sink on pseudo-terminals: what arrives, and what happens when nobody reads or the port goes away.
+
+use std::os::unix::fs::symlink;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use pose::{Pose, Stamped};
+use pose_wire::{
+    Command as WireCommand, Emission, Hello, HelloFlags, MAX_PACKET, Packet, PosePacket, SourceState, Status,
+    encode,
+};
+use posewire::output::serial::{Heard, Moment, PortSpec, Reader, Serial, SerialOptions};
+use posewire::output::{Host, PoseSink, Predict, SinkError, Vitals};
+
+use crate::frames::pose_frame;
+use crate::pty::Pty;
+
+const FRAME_US: i64 = 33_333;
+
+/// A tracker that counts how often it was reset.
+#[derive(Default)]
+struct FakeHost {
+    resets: AtomicU32,
+}
+
+impl Host for FakeHost {
+    fn vitals(&self) -> Vitals {
+        Vitals {
+            model_hash: *b"modelsha",
+            max_persons: 4,
+            frame_rate_hz: 29.97,
+            uptime_ms: 1234,
+            frames_dropped: 5,
+            temperature_c: Some(61.25),
+            ..Vitals::default()
+        }
+    }
+
+    fn reset(&self) {
+        self.resets.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn options(path: &std::path::Path, baud: u32) -> SerialOptions {
+    SerialOptions {
+        port: PortSpec { path: path.into(), baud },
+        predict: Predict::Now,
+        rate_hz: None,
+        nominal_fps: 30.0,
+        max_persons: 4,
+        with_3d: true,
+    }
+}
+
+fn open(path: &std::path::Path) -> (Serial, Arc<FakeHost>) {
+    let host = Arc::new(FakeHost::default());
+    (Serial::open(options(path, 921_600), host.clone()).unwrap(), host)
+}
+
+#[derive(Default)]
+struct Everything {
+    moments: Vec<Moment>,
+    hellos: Vec<Hello>,
+    statuses: Vec<Status>,
+}
+
+impl Everything {
+    fn hear(&mut self, reader: &mut Reader, bytes: &[u8]) {
+        reader
+            .feed(bytes, |heard| {
+                match heard {
+                    Heard::Moment(m) => self.moments.push(m),
+                    Heard::Hello(h) => self.hellos.push(h),
+                    Heard::Status(s) => self.statuses.push(s),
+                }
+                Ok(())
+            })
+            .unwrap();
+    }
+}
+
+fn command(pty: &Pty, command: WireCommand) {
+    let mut bytes = [0; MAX_PACKET];
+    let n = encode(&Packet::Command(command), &mut bytes).unwrap();
+    pty.hand.write_all(&bytes[..n]).unwrap();
+}
+
+/// What the wire makes of a pose.
+fn over_the_wire(pose: &Stamped<Pose>) -> Stamped<Pose> {
+    let at = Emission { seq: 0, sent_at_us: 0, persons: 1, scale: 0 };
+    PosePacket::new(pose, 0, at).stamped().unwrap()
+}
+
+#[test]
+fn every_moment_arrives_as_the_wire_states_it() {
+    let pty = Pty::open();
+    let (mut serial, _) = open(&pty.path);
+    let (mut reader, mut got) = (Reader::default(), Everything::default());
+    for i in 0..60 {
+        let now_us = i64::from(i) * FRAME_US;
+        serial.send(&pose_frame(i as u64, i as usize % 5, now_us - 20_000), now_us).unwrap();
+        got.hear(&mut reader, &pty.read_now());
+    }
+    got.hear(&mut reader, &pty.read());
+    assert_eq!(got.moments.len(), 60);
+    for (i, moment) in got.moments.iter().enumerate() {
+        let now_us = i as i64 * FRAME_US;
+        assert_eq!((moment.seq, moment.sent_at_us, moment.valid_at_us), (i as u32, now_us, now_us));
+        let sent: Vec<_> = pose_frame(i as u64, i % 5, now_us - 20_000)
+            .poses(Predict::Now, now_us)
+            .map(|pose| over_the_wire(&pose))
+            .collect();
+        assert_eq!(moment.poses(), sent);
+    }
+    assert_eq!(reader.counters().wire.damaged(), 0);
+    assert_eq!(serial.counters().moments_dropped, 0);
+    // Two seconds: one HELLO each, and STATUS between them.
+    assert_eq!((got.hellos.len(), got.statuses.len()), (2, 3));
+    let hello = got.hellos[0];
+    assert_eq!((hello.width_px, hello.height_px, hello.model_hash), (640, 480, *b"modelsha"));
+    assert!(hello.flags.has(HelloFlags::WITH_3D | HelloFlags::PREDICTED));
+    assert_eq!((got.statuses[0].temperature_cc, got.statuses[0].source), (6125, SourceState::REPLAY));
+}
+
+#[test]
+fn a_heartbeat_goes_on_while_there_is_nothing_to_send() {
+    let pty = Pty::open();
+    let (mut serial, _) = open(&pty.path);
+    for tick in 0..35 {
+        serial.idle(tick * 100_000).unwrap();
+    }
+    let (mut reader, mut got) = (Reader::default(), Everything::default());
+    got.hear(&mut reader, &pty.read());
+    assert_eq!((got.hellos.len(), got.moments.len()), (4, 0));
+    assert!(got.statuses.len() >= 3);
+}
+
+#[test]
+fn a_reader_that_stops_costs_poses_but_neither_time_nor_the_next_packet() {
+    let pty = Pty::open();
+    let (mut serial, _) = open(&pty.path);
+    let mut now_us = 0;
+    let mut slowest = Duration::ZERO;
+    let mut after_stuck = 0;
+    for i in 0..10_000 {
+        let started = Instant::now();
+        serial.send(&pose_frame(i, 4, now_us), now_us).unwrap();
+        slowest = slowest.max(started.elapsed());
+        now_us += FRAME_US;
+        after_stuck += u32::from(serial.counters().moments_dropped > 0);
+        if after_stuck == 20 {
+            break;
+        }
+    }
+    assert_eq!(after_stuck, 20, "the terminal's buffer is bounded");
+    // A call waits 20 ms for room; the rest is this machine's scheduler.
+    assert!(slowest < Duration::from_millis(500), "{slowest:?}");
+
+    let (mut reader, mut got) = (Reader::default(), Everything::default());
+    for i in 0..20 {
+        got.hear(&mut reader, &pty.read());
+        serial.send(&pose_frame(20_000 + i, 1, now_us), now_us).unwrap();
+        now_us += FRAME_US;
+    }
+    got.hear(&mut reader, &pty.read());
+    let newest = got.moments.last().unwrap();
+    assert_eq!(newest.captured_at_us, now_us - FRAME_US, "the newest pose arrives, not a queue of old ones");
+    let counters = reader.counters();
+    assert_eq!((counters.wire.damaged(), counters.incomplete), (0, 0), "what was begun is ended");
+    assert_eq!(counters.missed, serial.counters().moments_dropped, "the consumer knows what it missed");
+}
+
+#[test]
+fn a_stuck_port_is_left_within_the_time_given() {
+    let pty = Pty::open();
+    let (mut serial, _) = open(&pty.path);
+    let mut now_us = 0;
+    while serial.counters().moments_dropped == 0 {
+        serial.send(&pose_frame(0, 4, now_us), now_us).unwrap();
+        now_us += FRAME_US;
+    }
+    let started = Instant::now();
+    serial.finish(Duration::from_millis(100)).unwrap();
+    drop(serial);
+    assert!(started.elapsed() < Duration::from_millis(450), "{:?}", started.elapsed());
+}
+
+#[test]
+fn a_line_too_slow_for_the_stream_is_used_as_far_as_it_goes_and_says_so() {
+    let pty = Pty::open();
+    let host = Arc::new(FakeHost::default());
+    let mut serial = Serial::open(options(&pty.path, 57_600), host.clone()).unwrap();
+    let (mut reader, mut got) = (Reader::default(), Everything::default());
+    let frames = 150;
+    for i in 0..frames {
+        let now_us = i * FRAME_US;
+        serial.send(&pose_frame(i as u64, 4, now_us), now_us).unwrap();
+        got.hear(&mut reader, &pty.read_now());
+    }
+    got.hear(&mut reader, &pty.read());
+    let hello = got.hellos[0];
+    assert!(hello.flags.has(HelloFlags::DROPPED_3D | HelloFlags::LOWERED_RATE), "{:?}", hello.flags);
+    let sent_hz = got.moments.len() as f32 / (frames * FRAME_US) as f32 * 1e6;
+    let said_hz = f32::from(hello.pose_rate_chz) / 100.0;
+    assert!(said_hz < 10.0 && (sent_hz / said_hz - 1.0).abs() < 0.1, "sent {sent_hz} Hz, said {said_hz}");
+    assert!(got.moments.iter().flat_map(|m| m.poses()).all(|p| p.value.joints_3d_m.is_none()));
+
+    let error = Serial::open(options(&pty.path, 1_200), host).map(|_| ()).unwrap_err();
+    let SinkError::Fatal(text) = error else { panic!("{error:?}") };
+    assert!(text.contains("1200 baud") && text.contains("faster line"), "{text}");
+}
+
+#[test]
+fn a_consumer_is_heard_and_cannot_ask_too_much() {
+    let pty = Pty::open();
+    let (mut serial, host) = open(&pty.path);
+    assert_eq!(serial.period(), None);
+    let (mut reader, mut got) = (Reader::default(), Everything::default());
+    serial.idle(0).unwrap();
+    got.hear(&mut reader, &pty.read());
+    assert_eq!(got.hellos.len(), 1);
+
+    // Noise in between is no command.
+    pty.hand.write_all(&[0xff; 100]).unwrap();
+    pty.hand.write_all(&[0]).unwrap();
+    for _ in 0..6 {
+        command(&pty, WireCommand::RequestHello);
+        command(&pty, WireCommand::Reset);
+    }
+    for tick in 1..=5 {
+        serial.idle(tick * 100_000).unwrap();
+    }
+    got.hear(&mut reader, &pty.read());
+    assert_eq!(host.resets.load(Ordering::Relaxed), 1, "one reset a second");
+    assert!((2..=6).contains(&got.hellos.len()), "asking for HELLO is answered ten times a second at most");
+
+    command(&pty, WireCommand::SetRate { rate_chz: 1250 });
+    serial.idle(600_000).unwrap();
+    assert_eq!(serial.period(), Some(Duration::from_millis(80)));
+    got.hear(&mut reader, &pty.read());
+    serial.idle(1_700_000).unwrap();
+    got.hear(&mut reader, &pty.read());
+    assert_eq!(got.hellos.last().unwrap().pose_rate_chz, 1250);
+    assert!(got.statuses.last().unwrap().wire_errors >= 1, "the noise was counted");
+}
+
+#[test]
+fn a_port_that_goes_away_is_found_again_under_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = folder.path().join("port");
+    let first = Pty::open();
+    symlink(&first.path, &name).unwrap();
+    let (mut serial, _) = open(&name);
+    serial.send(&pose_frame(0, 1, 0), 0).unwrap();
+    std::fs::remove_file(&name).unwrap();
+    drop(first);
+
+    let mut now_us = FRAME_US;
+    let error = serial.send(&pose_frame(1, 1, now_us), now_us).unwrap_err();
+    assert!(matches!(&error, SinkError::Retry(text) if text.contains("lost")), "{error:?}");
+    for _ in 0..30 {
+        now_us += 100_000;
+        match serial.send(&pose_frame(2, 1, now_us), now_us) {
+            Ok(()) => {}
+            Err(SinkError::Retry(text)) => assert!(text.contains("no such port"), "{text}"),
+            Err(e) => panic!("{e:?}"),
+        }
+    }
+
+    let second = Pty::open();
+    symlink(&second.path, &name).unwrap();
+    for _ in 0..25 {
+        now_us += 100_000;
+        serial.send(&pose_frame(3, 1, now_us), now_us).unwrap();
+    }
+    let (mut reader, mut got) = (Reader::default(), Everything::default());
+    got.hear(&mut reader, &second.read());
+    assert!(!got.hellos.is_empty() && !got.moments.is_empty());
+    assert_eq!(got.moments.last().unwrap().captured_at_us, now_us);
+    assert_eq!(serial.counters().losses, 1);
+}
+
+#[test]
+fn a_port_that_is_none_is_refused_with_what_to_do() {
+    let refused = |path: &str| {
+        let host = Arc::new(FakeHost::default());
+        match Serial::open(options(path.as_ref(), 921_600), host).map(|_| ()) {
+            Err(SinkError::Fatal(text)) => text,
+            other => panic!("{other:?}"),
+        }
+    };
+    let missing = refused("/dev/ttyNOSUCH7");
+    assert!(missing.contains("/dev/ttyNOSUCH7: there is no such port"), "{missing}");
+    let null = refused("/dev/null");
+    assert!(null.contains("is not a serial port"), "{null}");
+}
