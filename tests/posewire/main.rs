@@ -1,6 +1,8 @@
 //! Every integration test, in one binary: it links once.
 
 mod cli;
+#[cfg(unix)]
+mod clients;
 mod frames;
 mod infer;
 #[cfg(unix)]
@@ -10,3 +12,4 @@ mod pty;
 #[cfg(target_os = "linux")]
 mod serial;
 mod tiny;
+mod wire;

@@ -1,0 +1,50 @@
+// Moves a servo with the right wrist of the first person that Posewire sees: at the picture's left edge 0 degrees, at
+// its right edge 180. When the wrist is not known, or the line is silent, the servo stays where it is.
+//
+// Wiring: the tracker's serial adapter TX to the board's RX (its Serial1), GND to GND; the servo's signal to pin 9.
+// A board with one serial port (Uno) takes `Serial` for both; then unplug the tracker while you flash it.
+
+#include <Servo.h>
+
+#define PW_MAX_FRAME 256 // an Uno has 2 KB of RAM; today's packets all fit
+#include "posewire.h"
+
+const int SERVO_PIN = 9;
+const long BAUD = 115200;
+// Below this a wrist is more guess than measurement.
+const float MIN_SCORE = 0.3;
+
+static pw_decoder decoder;
+static pw_event event;
+static Servo servo;
+// Source image, px; HELLO says which.
+static uint16_t image_width = 640;
+
+static void request_hello() {
+    uint8_t frame[PW_COMMAND_MAX];
+    Serial1.write(frame, pw_encode_command(frame, PW_COMMAND_REQUEST_HELLO, 0));
+}
+
+static void follow(const pw_pose *pose) {
+    const pw_joint *wrist = &pose->joints[PW_RIGHT_WRIST];
+    if (pw_joint_state(wrist) == PW_ABSENT || pw_joint_score(wrist) < MIN_SCORE) return;
+    float degrees = pw_joint_x_px(pose, PW_RIGHT_WRIST) * 180.0f / (float)image_width;
+    servo.write((int)constrain(degrees, 0.0f, 180.0f));
+}
+
+void setup() {
+    Serial1.begin(BAUD);
+    servo.attach(SERVO_PIN);
+    pw_decoder_init(&decoder);
+    request_hello();
+}
+
+void loop() {
+    while (Serial1.available() > 0) {
+        if (!pw_decoder_push(&decoder, (uint8_t)Serial1.read(), &event)) continue;
+        if (event.kind == PW_EVENT_HELLO && event.as.hello.width > 0) image_width = event.as.hello.width;
+        // index 0 is the person who has been there longest.
+        if (event.kind == PW_EVENT_POSE && event.as.pose.persons > 0 && event.as.pose.index == 0)
+            follow(&event.as.pose);
+    }
+}

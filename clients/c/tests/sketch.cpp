@@ -1,0 +1,19 @@
+// Runs the sketch on the bytes of standard input and prints every position of its servo.
+#include <cstdio>
+
+#include "Servo.h"
+
+SerialPort Serial1;
+void Servo::write(int degrees) { std::printf("%d\n", degrees); }
+
+#include "../examples/wrist_servo/wrist_servo.ino"
+
+int main() {
+    int byte;
+    setup();
+    while ((byte = std::getchar()) != EOF) {
+        Serial1.in.push_back((uint8_t)byte);
+        loop();
+    }
+    return Serial1.baud == 115200 && Serial1.out.size() == PW_COMMAND_MAX ? 0 : 1;
+}

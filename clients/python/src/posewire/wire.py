@@ -1,0 +1,341 @@
+"""Posewire's wire protocol, version 1: packets and a decoder that finds its way back after any damage.
+
+docs/wire.md of the project is the specification. Packets hold wire units as they came; `PosePacket.pose()` turns them into
+pixels, metres and scores of 0..1. Standard library only.
+"""
+
+from __future__ import annotations
+
+import binascii
+import struct
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+VERSION = 1
+#: Longest frame of version 1, its 0x00 included.
+MAX_FRAME = 512
+
+#: COCO's joints in COCO's order; left and right are the person's own.
+JOINTS = (
+    "nose",
+    "left_eye",
+    "right_eye",
+    "left_ear",
+    "right_ear",
+    "left_shoulder",
+    "right_shoulder",
+    "left_elbow",
+    "right_elbow",
+    "left_wrist",
+    "right_wrist",
+    "left_hip",
+    "right_hip",
+    "left_knee",
+    "right_knee",
+    "left_ankle",
+    "right_ankle",
+)
+_INDEX = {name: i for i, name in enumerate(JOINTS)}
+
+State = Literal["absent", "measured", "predicted"]
+_STATES: tuple[State, State, State, State] = ("absent", "measured", "predicted", "absent")
+
+HELLO, POSE, STATUS, COMMAND, RECEIPT = 0x01, 0x02, 0x03, 0x81, 0x82
+
+_HEADER = struct.Struct("<BBH")
+_HELLO = struct.Struct("<4B8s16s4HBBH4I")
+_STATUS = struct.Struct("<IhH5IBBH")
+_COMMAND = struct.Struct("<B3xI")
+_RECEIPT = struct.Struct("<9I")
+_POSE_HEAD = struct.Struct("<IqiiI4B")
+_JOINTS = struct.Struct("<" + "hhBB" * 17)
+_JOINTS_3D = struct.Struct("<51h")
+
+
+@dataclass(frozen=True)
+class Joint:
+    """One joint. `x`, `y` and `sigma` are pixels of the source image; sigma 0 means that none is given."""
+
+    x: float
+    y: float
+    score: float
+    sigma: float
+    state: State
+
+
+@dataclass(frozen=True)
+class Pose:
+    """One person at one moment."""
+
+    seq: int
+    captured_us: int  #: start of the exposure on the host's monotonic clock
+    age_us: int  #: how old that was when the packet was sent
+    horizon_us: int  #: what the pose describes: this long after the capture
+    track_id: int  #: stable identity, from 1
+    score: float
+    index: int  #: which of the moment's persons, from 0
+    persons: int  #: how many the moment has
+    joints: tuple[Joint, ...]  #: 17, in the order of JOINTS
+    joints_3d: tuple[tuple[float, float, float], ...] | None  #: metres, hip-centred, y down
+
+    def __getitem__(self, joint: str) -> Joint:
+        return self.joints[_INDEX[joint]]
+
+
+class PosePacket(NamedTuple):
+    """POSE in wire units. `joints` is 17 × (x, y, sigma, mark), flat; empty where `persons` is 0."""
+
+    seq: int
+    captured_us: int
+    age_us: int
+    horizon_us: int
+    persons: int
+    index: int  # type: ignore[assignment]  # hides tuple.index, which nobody needs here
+    track_id: int
+    score: int
+    scale: int
+    joints: tuple[int, ...]
+    joints_3d_mm: tuple[int, ...] | None
+
+    def pose(self) -> Pose | None:
+        """The person in pixels and metres; None where nobody is there."""
+        if not self.persons:
+            return None
+        unit = (1 << self.scale) / 8.0
+        flat = self.joints
+        joints = tuple(_joint(*flat[i : i + 4], unit) for i in range(0, 68, 4))  # type: ignore[call-arg]
+        lifted = None
+        if self.joints_3d_mm is not None:
+            mm = self.joints_3d_mm
+            lifted = tuple((mm[i] / 1000.0, mm[i + 1] / 1000.0, mm[i + 2] / 1000.0) for i in range(0, 51, 3))
+        return Pose(
+            self.seq,
+            self.captured_us,
+            self.age_us,
+            self.horizon_us,
+            self.track_id,
+            self.score / 255.0,
+            self.index,
+            self.persons,
+            joints,
+            lifted,
+        )
+
+
+def _joint(x: int, y: int, sigma: int, mark: int, unit: float) -> Joint:
+    state = _STATES[mark & 3]
+    if state == "absent":
+        return Joint(0.0, 0.0, 0.0, 0.0, state)
+    return Joint(x * unit, y * unit, (mark >> 2) / 63.0, sigma_steps(sigma) * unit / 2.0, state)
+
+
+def sigma_steps(code: int) -> int:
+    """What a sigma's byte means, in steps of 2^scale/16 px."""
+    exponent, mantissa = code >> 5, code & 31
+    return (32 + mantissa) << (exponent - 1) if exponent else mantissa
+
+
+class Hello(NamedTuple):
+    """Who speaks and in what units. Rates are 1/100 Hz, `load` 1/1000 of the line."""
+
+    minor: int
+    skeleton: int
+    joints: int
+    max_persons: int
+    model_hash: bytes
+    backend: bytes
+    width: int
+    height: int
+    frame_rate: int
+    pose_rate: int
+    scale: int
+    flags: int
+    load: int
+    uptime_ms: int
+    frames_dropped: int
+    poses_dropped: int
+    packets_sent: int
+
+
+class Status(NamedTuple):
+    """How the host is. `temperature` is 1/100 °C, -32768 where there is no sensor; `frame_rate` 1/100 Hz."""
+
+    uptime_ms: int
+    temperature: int
+    frame_rate: int
+    frames_dropped: int
+    poses_dropped: int
+    camera_losses: int
+    camera_errors: int
+    wire_errors: int
+    source: int
+    persons: int
+    flags: int
+
+
+class Command(NamedTuple):
+    """What a consumer asks for: 1 send HELLO, 2 set the rate to `argument`/100 Hz, 3 reset."""
+
+    code: int
+    argument: int
+
+
+class Receipt(NamedTuple):
+    """How a consumer is."""
+
+    seq: int
+    packets: int
+    crc_errors: int
+    framing_errors: int
+    overfull: int
+    skipped: int
+    overruns: int
+    superseded: int
+    busy_us: int
+
+
+class Fault(NamedTuple):
+    """A frame that gave no packet. `detail` is the version or type, where the fault has one."""
+
+    reason: Literal["overfull", "framing", "crc", "version", "unknown_type", "malformed"]
+    detail: int | None = None
+
+
+Packet = Hello | PosePacket | Status | Command | Receipt
+Event = Packet | Fault
+
+
+@dataclass
+class Counters:
+    """How often each kind of event happened."""
+
+    packets: int = 0
+    overfull: int = 0
+    framing: int = 0
+    crc: int = 0
+    version: int = 0
+    unknown_type: int = 0
+    malformed: int = 0
+
+
+@dataclass
+class Decoder:
+    """Takes bytes in any portions, gives packets and faults; never holds more than one frame."""
+
+    counters: Counters = field(default_factory=Counters)
+    _pending: bytearray = field(default_factory=bytearray)
+    _discarding: bool = False
+
+    def feed(self, data: bytes) -> list[Event]:
+        """What `data` completed, in order."""
+        events: list[Event] = []
+        *ended, rest = data.split(b"\0")
+        for segment in ended:
+            self._take(segment, events)
+            if self._discarding:
+                self._discarding = False
+            elif self._pending:
+                self._note(parse(self._pending), events)
+            self._pending.clear()
+        self._take(rest, events)
+        return events
+
+    def _take(self, segment: bytes, events: list[Event]) -> None:
+        if self._discarding:
+            return
+        # More than a frame's bytes are not needed to know that there are too many.
+        self._pending += segment[:MAX_FRAME]
+        if len(self._pending) >= MAX_FRAME:
+            self._pending.clear()
+            self._discarding = True
+            self._note(Fault("overfull"), events)
+
+    def _note(self, event: Event, events: list[Event]) -> None:
+        name = event.reason if isinstance(event, Fault) else "packets"
+        setattr(self.counters, name, getattr(self.counters, name) + 1)
+        events.append(event)
+
+
+def unstuff(frame: bytes | bytearray) -> bytes | None:
+    """COBS decoding of a frame without its 0x00; None where the codes run past the end."""
+    out = bytearray()
+    at, end = 0, len(frame)
+    while at < end:
+        code = frame[at]
+        after = at + code
+        if after > end:
+            return None
+        out += frame[at + 1 : after]
+        if code != 0xFF and after < end:
+            out.append(0)
+        at = after
+    return bytes(out)
+
+
+def stuff(payload: bytes) -> bytes:
+    """COBS encoding of a payload of at most 254 bytes, with the ending 0x00."""
+    if len(payload) > 254:
+        raise ValueError(f"a payload of {len(payload)} bytes; this encoder takes 254 at most")
+    return b"".join(bytes([len(block) + 1]) + block for block in payload.split(b"\0")) + b"\0"
+
+
+def parse(frame: bytes | bytearray) -> Event:
+    """One frame without its 0x00."""
+    payload = unstuff(frame)
+    if payload is None or len(payload) < 8:
+        return Fault("framing")
+    if binascii.crc32(payload[:-4]) != int.from_bytes(payload[-4:], "little"):
+        return Fault("crc")
+    version, kind, length = _HEADER.unpack_from(payload)
+    if version != VERSION:
+        return Fault("version", version)
+    body = payload[4:-4]
+    if length != len(body):
+        return Fault("framing")
+    try:
+        if kind == POSE:
+            return _parse_pose(body)
+        if kind == HELLO:
+            return Hello._make(_HELLO.unpack_from(body))
+        if kind == STATUS:
+            return Status._make(_STATUS.unpack_from(body))
+        if kind == RECEIPT:
+            return Receipt._make(_RECEIPT.unpack_from(body))
+        if kind == COMMAND:
+            code, argument = _COMMAND.unpack_from(body)
+            if not 1 <= code <= 3:
+                return Fault("unknown_type", kind)
+            return Command(code, min(argument, 0xFFFF) if code == 2 else 0)
+    except struct.error:
+        return Fault("malformed", kind)
+    return Fault("unknown_type", kind)
+
+
+def _parse_pose(body: bytes) -> Event:
+    head = _POSE_HEAD.unpack_from(body)
+    seq, captured_us, age_us, horizon_us, track_id, score, index, persons, layout = head
+    if persons == 0:
+        return PosePacket(seq, captured_us, age_us, horizon_us, 0, 0, 0, 0, 0, (), None)
+    scale = layout & 15
+    if index >= persons or scale > 8:
+        return Fault("malformed", POSE)
+    joints = _JOINTS.unpack_from(body, 28)
+    lifted = _JOINTS_3D.unpack_from(body, 130) if layout & 16 else None
+    return PosePacket(
+        seq, captured_us, age_us, horizon_us, persons, index, track_id, score, scale, joints, lifted
+    )
+
+
+def _frame(kind: int, body: bytes) -> bytes:
+    covered = _HEADER.pack(VERSION, kind, len(body)) + body
+    return stuff(covered + binascii.crc32(covered).to_bytes(4, "little"))
+
+
+def encode_command(command: Command) -> bytes:
+    """The bytes that ask the host for something."""
+    return _frame(COMMAND, _COMMAND.pack(*command))
+
+
+def encode_receipt(receipt: Receipt) -> bytes:
+    """The bytes that tell the host how its consumer is."""
+    return _frame(RECEIPT, _RECEIPT.pack(*receipt))
