@@ -1,7 +1,7 @@
 """Golden vectors of the heat-map codec: `python golden.py` writes tests/golden/heatmap_codec.json.
 
-Maps are made by formula, none comes from a picture: noise, peaks on and between cells, at edges and corners, twins,
-plateaus, flat and saturated maps. The runtime decodes the same numbers and must agree.
+Maps are made by formula, none comes from a picture: noise, peaks on and between cells, at edges and
+corners, twins, plateaus, flat and saturated maps. The runtime decodes the same numbers and must agree.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Camera-like augmentation of one cached crop: one warp in OpenCV, cheap damage in bytes, colour on the whole batch.
+"""Camera-like augmentation of one cached crop: one warp in OpenCV, cheap damage in bytes, colour on the
+whole batch.
 
-`image_from_net`: image = net * scale + offset, pixel centres at integers. A crop of side s centred on c maps to
-net pixels by scale = s / net and offset = c - scale * (net - 1) / 2; outside the picture is black.
+`image_from_net`: image = net * scale + offset, pixel centres at integers. A crop of side s centred on c
+maps to net pixels by scale = s / net and offset = c - scale * (net - 1) / 2; outside the picture is
+black.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from torch import Tensor
 
 from posetrain.packs import JOINTS, MIRROR, Floats, Pixels
 
-# Crop side over the longer extent of the joints, at training, on the device and in every comparison with peers.
+# Crop side over the longer extent of the joints, at training, on the device and in every comparison with
+# peers.
 PAD = 1.25
 UPPER = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
 LOWER = np.array([11, 12, 13, 14, 15, 16])
@@ -24,8 +27,9 @@ LOWER = np.array([11, 12, 13, 14, 15, 16])
 
 @dataclass(frozen=True)
 class AugmentConfig:
-    """`scale` and `shift` are what a tracker does to its crop from one frame to the next (relative to the crop's side);
-    rotation stands for leaning cameras and acrobatic poses, which the packs have too few of."""
+    """`scale` and `shift` are what a tracker does to its crop from one frame to the next (relative to the
+    crop's side); rotation stands for leaning cameras and acrobatic poses, which the packs have too few
+    of."""
 
     scale: float = 0.25
     shift: float = 0.12
@@ -102,7 +106,8 @@ def _damage(pixels: Pixels, rng: np.random.Generator) -> Pixels:
 
 
 def _cut_out(pixels: Pixels, rng: np.random.Generator) -> None:
-    """Blocks of one colour or of another part of the picture, over a limb's size: hidden joints are learned from them."""
+    """Blocks of one colour or of another part of the picture, over a limb's size: hidden joints are
+    learned from them."""
     net = pixels.shape[0]
     for _ in range(int(rng.integers(1, 4))):
         w, h = (int(v) for v in rng.integers(net // 12, net // 4, 2))
@@ -148,7 +153,8 @@ def augmented(
 
 
 def colour(images: Tensor, generator: torch.Generator) -> Tensor:
-    """Exposure, white balance, contrast, saturation and gamma, a draw a picture; images [B, 3, H, W] in 0..1."""
+    """Exposure, white balance, contrast, saturation and gamma, a draw a picture; images [B, 3, H, W] in
+    0..1."""
     batch = images.shape[0]
 
     def draw(low: float, high: float, channels: int = 1) -> Tensor:

@@ -1,7 +1,8 @@
 """Person crops decoded once into a flat file, so that training never waits for JPEGs.
 
-A record keeps the picture's region of `REGION` x the joints' extent (what rotation, jitter and half bodies can reach),
-clipped to the picture; what lies outside is filled at warp time, as on the device. `python -m posetrain.cache --help`.
+A record keeps the picture's region of `REGION` x the joints' extent (what rotation, jitter and half
+bodies can reach), clipped to the picture; what lies outside is filled at warp time, as on the device.
+`python -m posetrain.cache --help`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ SPLITS = ("train", "calib", "val")
 
 @dataclass(frozen=True)
 class Records:
-    """Index of the cache: N persons. `joints` [N, 17, 3] and `box` [N, 4] (x0 y0 x1 y1 of the joints) in crop pixels."""
+    """Index of the cache: N persons. `joints` [N, 17, 3] and `box` [N, 4] (x0 y0 x1 y1 of the joints) in
+    crop pixels."""
 
     pixels: npt.NDArray[np.uint8]
     offset: npt.NDArray[np.int64]
@@ -52,7 +54,8 @@ class Records:
 
 
 def crop_person(picture: Picture, person: Person) -> tuple[Pixels, Floats] | None:
-    """Region and joints in its pixels, or None for a person too small or with too few joints to learn from."""
+    """Region and joints in its pixels, or None for a person too small or with too few joints to learn
+    from."""
     if int((person.joints[:, 2] > 0).sum()) < MIN_JOINTS:
         return None
     x0, y0, x1, y1 = joints_box(person.joints)

@@ -17,7 +17,8 @@ from posetrain.packs import JOINTS, Floats
 
 Doubles = npt.NDArray[np.float64]
 WITHIN = 0.1
-# Errors beyond this part of the extent are another limb or person: the score tells of them, sigma of placement.
+# Errors beyond this part of the extent are another limb or person: the score tells of them, sigma of
+# placement.
 FAR = 0.25
 # As strong as this many labelled joints at the common fit.
 RIDGE = 20.0
@@ -81,7 +82,8 @@ def fit(feature: Floats, distance: Floats, extent: Floats, labelled: npt.NDArray
 
 
 def expected_calibration_error(score: Doubles, hit: Doubles, bins: int = 10) -> float:
-    """Mean gap of stated and observed probability over equal-width bins, weighted by their counts (Guo et al. 2017)."""
+    """Mean gap of stated and observed probability over equal-width bins, weighted by their counts (Guo et
+    al. 2017)."""
     which = np.minimum((score * bins).astype(int), bins - 1)
     total = 0.0
     for k in range(bins):

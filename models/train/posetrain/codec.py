@@ -1,11 +1,12 @@
 """The heat-map codec: one object behind targets, loss and decoder, so that they cannot drift apart.
 
 Conventions (mirrored by the runtime and held together by tests/golden/heatmap_codec.json):
-- pixel centres lie at integers; cell (i, j) of the map is centred on net pixel ((i + 0.5) * stride - 0.5, ...);
+- pixel centres lie at integers; cell (i, j) of the map is centred on net pixel ((i + 0.5) * stride - 0.5,
+  ...);
 - a map holds logits; softmax over the whole map is the probability of where the joint is;
-- the peak is the first cell in row-major order with the largest logit; the window is the `window` x `window` cells
-  around it, clipped at the map's edge; x and y are the expectation of the cell centres under the softmax restricted
-  to the window;
+- the peak is the first cell in row-major order with the largest logit; the window is the `window` x
+  `window` cells around it, clipped at the map's edge; x and y are the expectation of the cell centres under
+  the softmax restricted to the window;
 - m = sum of exp over the window / sum of exp over the map, clamped to [MASS_MIN, 1 - MASS_MIN];
   feature f = ln(m / (1 - m)); score = sigmoid(a_j + b_j * f); sigma in net pixels = exp(c_j + d_j * f).
 
@@ -28,15 +29,16 @@ MASS_MIN = 1e-4
 
 @dataclass(frozen=True)
 class HeatmapCodec:
-    """`sigma_cells` is the Gaussian's standard deviation at training; 1.5 cells of 4 px is 4 % of the person's extent,
-    about the spread of the labels themselves. `window` covers +-2 cells."""
+    """`sigma_cells` is the Gaussian's standard deviation at training; 1.5 cells of 4 px is 4 % of the
+    person's extent, about the spread of the labels themselves. `window` covers +-2 cells."""
 
     stride: int = 4
     sigma_cells: float = 1.5
     window: int = 5
 
     def targets(self, xy: Tensor, cells: tuple[int, int]) -> tuple[Tensor, Tensor]:
-        """xy [B, J, 2] net px, cells = (rows, columns) -> normalised Gaussians over rows [B, J, rows] and columns."""
+        """xy [B, J, 2] net px, cells = (rows, columns) -> normalised Gaussians over rows [B, J, rows] and
+        columns."""
         centre = (xy + 0.5) / self.stride - 0.5
 
         def axis(values: Tensor, count: int) -> Tensor:
@@ -46,8 +48,9 @@ class HeatmapCodec:
         return axis(centre[..., 1], cells[0]), axis(centre[..., 0], cells[1])
 
     def loss(self, logits: Tensor, xy: Tensor, weight: Tensor, outside: Tensor) -> Tensor:
-        """Mean cross-entropy over the joints. weight [B, J] is 0 for what is not labelled; joints labelled but outside
-        the crop (`outside` [B, J], a weight) are pulled to the flat map, which decodes to a score near 0."""
+        """Mean cross-entropy over the joints. weight [B, J] is 0 for what is not labelled; joints labelled
+        but outside the crop (`outside` [B, J], a weight) are pulled to the flat map, which decodes to a
+        score near 0."""
         logits = logits.float()
         rows, columns = self.targets(xy, (logits.shape[2], logits.shape[3]))
         total = torch.logsumexp(logits.flatten(2), dim=2)

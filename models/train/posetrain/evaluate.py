@@ -2,8 +2,8 @@
 
     python -m posetrain.evaluate --cache DIR --model models/keypoints-small.onnx --peers DIR
 
-Crop = square of 1.25 x the extent of the labelled joints, centred; PCK.t = share of labelled body joints within t of the
-extent. Intervals: pictures (clips for J-HMDB) drawn with replacement.
+Crop = square of 1.25 x the extent of the labelled joints, centred; PCK.t = share of labelled body joints
+within t of the extent. Intervals: pictures (clips for J-HMDB) drawn with replacement.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ THRESHOLDS = (0.05, 0.1, 0.2)
 
 @dataclass(frozen=True)
 class Measured:
-    """Over the persons of one pack: errors / extent and labelled, both [N, 12]; features [N, 17]; groups [N]."""
+    """Over the persons of one pack: errors / extent and labelled, both [N, 12]; features [N, 17]; groups
+    [N]."""
 
     error: npt.NDArray[np.float64]
     labelled: npt.NDArray[np.float64]

@@ -1,7 +1,8 @@
 """One command a committed model: `python -m posetrain.make small --data DIR --work DIR [--replicas N]`.
 
 Decodes the packs, trains (or resumes), exports, quantises, calibrates scores, measures on val and writes
-models/keypoints-NAME.onnx, its manifest, and calib/quant/keypoints-NAME.toml. Steps already done are not repeated.
+models/keypoints-NAME.onnx, its manifest, and calib/quant/keypoints-NAME.toml. Steps already done are not
+repeated.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Writes the files that go with a model: the manifest that the runtime reads, and what the quantisation rests on."""
+"""Writes the files that go with a model: the manifest that the runtime reads, and what the"
+" quantisation rests on."""
 
 from __future__ import annotations
 
@@ -8,17 +9,24 @@ from typing import TYPE_CHECKING
 
 from posetrain.augment import PAD
 from posetrain.calibrate import Calibration
-from posetrain.packs import PSEUDO
+from posetrain.finder import INPUT, NMS_IOU, STRIDE
+from posetrain.packs import PACKS, PSEUDO
 
 if TYPE_CHECKING:
     from posetrain.evaluate import Measured
+    from posetrain.make_finder import Test
     from posetrain.train import TrainConfig
 
 LICENCE = (
-    "Weights: for research and evaluation. Trained partly on research-only pictures and labels (lspet, jhmdb, pelota, "
-    "Stanford 40, COCO pictures under Flickr licences, many of them non-commercial); no pixel or label is in the file."
+    "Weights: for research and evaluation. Trained partly on research-only pictures and labels "
+    "(lspet, jhmdb, pelota, "
+    "Stanford 40, COCO pictures under Flickr licences, many of them non-commercial); no pixel "
+    "or label is in the file."
 )
-TEACHERS = "pseudo-labels of the unlabelled packs: MoveNet Lightning int8 (Apache-2.0), kept where Ultralight-SimplePose agrees"
+TEACHERS = (
+    "pseudo-labels of the unlabelled packs: MoveNet Lightning int8 (Apache-2.0), kept where "
+    "Ultralight-SimplePose agrees"
+)
 
 
 def sha256(path: Path) -> str:
@@ -37,7 +45,8 @@ def write_quantisation(
     path: Path, model: Path, names: list[str], tensor_ranges: dict[str, tuple[float, float]]
 ) -> None:
     lines = [
-        "# What static int8 was calibrated on: train pictures only. `ranges` = lowest and highest value u8 can hold.",
+        "# What static int8 was calibrated on: train pictures only. `ranges` = lowest and highest",
+        "# value u8 can hold.",
         f'model = "{model.name}"',
         f'sha256 = "{sha256(model)}"',
         'method = "min-max, moving average over pictures (0.02); weights per channel, symmetric i8"',
@@ -82,14 +91,18 @@ def write_keypoints(
         "# value of pixel 0 and of pixel 255",
         "range = [0.0, 1.0]",
         "",
-        "# Square crop centred on the box, side = pad x its longer side; image = net * scale + offset with pixel centres at",
-        "# integers, scale = side / width, offset = centre - scale * (width - 1) / 2. Outside the picture: fill.",
+        "# Square crop centred on the box, side = pad x its longer side; image = net * scale + offset",
+        "# with pixel centres at",
+        "# integers, scale = side / width, offset = centre - scale * (width - 1) / 2. Outside the",
+        "# picture: fill.",
         "[roi]",
         f"pad = {PAD}",
         "fill = 0",
         "",
-        "# Softmax over the whole map. Peak = first largest cell, row by row; x and y = expectation of cell centres over the",
-        "# window x window cells round it (clipped at the map's edge); a cell's centre is (index + 0.5) * stride - 0.5.",
+        "# Softmax over the whole map. Peak = first largest cell, row by row; x and y = expectation",
+        "# of cell centres over the",
+        "# window x window cells round it (clipped at the map's edge); a cell's centre is (index +",
+        "# 0.5) * stride - 0.5.",
         "[codec]",
         'kind = "heatmap"',
         'output = "heatmaps"',
@@ -99,7 +112,8 @@ def write_keypoints(
         'origin = "cell_centre"',
         "",
         "# m = probability mass in the window, clamped to 1e-4 .. 1 - 1e-4; f = ln(m / (1 - m)).",
-        "# score = 1 / (1 + exp(-(a + b f))) = probability that the joint is within 0.1 of the person's extent",
+        "# score = 1 / (1 + exp(-(a + b f))) = probability that the joint is within 0.1 of the",
+        "# person's extent",
         "[codec.score]",
         f"a = {_numbers(fitted.a)}",
         f"b = {_numbers(fitted.b)}",
@@ -137,4 +151,76 @@ def write_keypoints(
                 lines.append(
                     f"pck_{threshold:g} = [{value:.4f}, {low:.4f}, {high:.4f}]".replace("pck_0.", "pck_")
                 )
+    path.write_text("\n".join(lines) + "\n")
+
+
+def write_person(
+    path: Path,
+    model: Path,
+    threshold: float,
+    results: dict[str, dict[str, Test]],
+    macs: int,
+    parameters: int,
+    pictures: int,
+    minutes: float,
+) -> None:
+    lines = [
+        'name = "person"',
+        'task = "person"',
+        f'file = "{model.name}"',
+        f'sha256 = "{sha256(model)}"',
+        "version = 1",
+        "",
+        "# The whole picture scaled by s = min(width / w, height / h) into the top left corner, black",
+        "# elsewhere:",
+        "# image = net * (1 / s) + (0.5 / s - 0.5), pixel centres at integers.",
+        "[input]",
+        'name = "image"',
+        f"width = {INPUT}",
+        f"height = {INPUT}",
+        'layout = "nchw"',
+        'color = "rgb"',
+        "# value of pixel 0 and of pixel 255",
+        "range = [0.0, 1.0]",
+        'letterbox = "top_left"',
+        "fill = 0",
+        "",
+        "# Cell (row, column) is centred on net pixel ((column + 0.5) * stride - 0.5, (row + 0.5) *",
+        "# stride - 0.5).",
+        "# score = 1 / (1 + exp(-centre)); box = distances from the cell's centre to the left, top,",
+        "# right and bottom",
+        "# side in strides, negative ones taken as 0. Cells below the threshold are dropped, then",
+        "# greedy suppression.",
+        "[codec]",
+        'kind = "centre"',
+        'centre = "centre"',
+        'box = "box"',
+        f"stride = {STRIDE}",
+        f"threshold = {threshold}",
+        f"nms_iou = {NMS_IOU}",
+        "",
+        "[card]",
+        f"data = {_strings(list(PACKS))}",
+        f'licence = "{LICENCE}"',
+        'teachers = "people without a label: FastestDet (BSD-3-Clause)"',
+        'made_by = "python -m posetrain.make_finder"',
+        f"train_pictures_seen = {pictures}",
+        f"train_minutes = {minutes:.1f}",
+        f"macs = {macs}",
+        f"parameters = {parameters}",
+    ]
+    for precision, sets in results.items():
+        for name, result in sets.items():
+            lines += [
+                "",
+                "[[card.metrics]]",
+                f'precision = "{precision}"',
+                f'set = "{name}"',
+                'split = "val"',
+            ]
+            lines.append(f"pictures = {result.pictures}")
+            if len(result.met):
+                value, low, high = result.recall(threshold)
+                lines.append(f"recall_iou_50 = [{value:.4f}, {low:.4f}, {high:.4f}]")
+            lines.append(f"false_per_picture = {result.false_per_picture(threshold):.4f}")
     path.write_text("\n".join(lines) + "\n")

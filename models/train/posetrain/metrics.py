@@ -1,4 +1,5 @@
-"""PCK, object keypoint similarity's simpler cousin: a joint counts where it lies within t of the person's extent."""
+"""PCK, object keypoint similarity's simpler cousin: a joint counts where it lies within t of the person's
+extent."""
 
 from __future__ import annotations
 
@@ -11,8 +12,9 @@ Counts = npt.NDArray[np.float64]
 
 
 def distances(xy_net: Floats, joints: Floats, matrix: Floats) -> tuple[Counts, Counts]:
-    """Distance of the twelve body joints to the label as a part of the extent (longer side of the labelled joints' box),
-    and 1 where labelled. xy_net [17, 2] net pixels; joints [17, 3] and `matrix` net-from-image as the label has them."""
+    """Distance of the twelve body joints to the label as a part of the extent (longer side of the labelled
+    joints' box), and 1 where labelled. xy_net [17, 2] net pixels; joints [17, 3] and `matrix` net-from-
+    image as the label has them."""
     scale = float(np.sqrt(abs(np.linalg.det(matrix[:, :2]))))
     x0, y0, x1, y1 = joints_box(joints)
     extent = max(x1 - x0, y1 - y0) * scale
@@ -30,7 +32,8 @@ def pck(xy_net: Floats, joints: Floats, matrix: Floats, threshold: float) -> tup
 def bootstrap(
     hits: Counts, counts: Counts, groups: npt.NDArray[np.str_], seed: int = 0, rounds: int = 1000
 ) -> tuple[float, float]:
-    """95 % interval of sum(hits) / sum(counts) when whole groups (pictures, clips) are drawn with replacement."""
+    """95 % interval of sum(hits) / sum(counts) when whole groups (pictures, clips) are drawn with
+    replacement."""
     _, index = np.unique(groups, return_inverse=True)
     size = int(index.max()) + 1
     hit = np.bincount(index, hits, size)

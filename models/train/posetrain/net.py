@@ -1,7 +1,8 @@
 """The keypoint network: dense 3x3 residual backbone and a top-down pyramid to stride 4.
 
-Only what fused int8 operators run well: dense convolutions, ReLU, residual additions, nearest x2. Batch norms fold into
-the convolutions at export. Residual blocks after He et al. 2016, pyramid after Lin et al. 2017 (additions, no concats).
+Only what fused int8 operators run well: dense convolutions, ReLU, residual additions, nearest x2. Batch
+norms fold into the convolutions at export. Residual blocks after He et al. 2016, pyramid after Lin et al.
+2017 (additions, no concats).
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class NetConfig:
 
 
 class KeypointNet(nn.Module):
-    """image [B, 3, H, W] in 0..1 -> heat-map logits [B, 17, H/4, W/4]; with `auxiliary`, also those at H/16."""
+    """image [B, 3, H, W] in 0..1 -> heat-map logits [B, 17, H/4, W/4]; with `auxiliary`, also those at
+    H/16."""
 
     def __init__(self, config: NetConfig) -> None:
         super().__init__()

@@ -1,4 +1,5 @@
-"""Readers of the data packs: one `Picture` with its labelled `Person`s at a time, RGB, pixels of the stored picture.
+"""Readers of the data packs: one `Picture` with its labelled `Person`s at a time, RGB, pixels of the
+stored picture.
 
 Splits are fixed here, before any training, and by picture or clip so that no picture is on two sides:
 `train`, `calib` (train-side pictures kept back to fit score and sigma), `val` (to choose among own runs).
@@ -41,7 +42,8 @@ PSEUDO = frozenset(p for p in PACKS if p.startswith("unlabelled/"))
 
 @dataclass(frozen=True)
 class Person:
-    """One labelled person. `joints` is [17, 3] = x, y, v (0 not labelled, 1 hidden, 2 seen); `bbox` = x, y, w, h."""
+    """One labelled person. `joints` is [17, 3] = x, y, v (0 not labelled, 1 hidden, 2 seen); `bbox` = x,
+    y, w, h."""
 
     annotation_id: int
     joints: Floats

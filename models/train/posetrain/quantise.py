@@ -1,6 +1,7 @@
 """Static int8: QDQ as ONNX Runtime writes it, per-channel symmetric i8 weights, u8 activations.
 
-The input's scale is forced to 1/255 with zero point 0, so a picture's bytes are the quantised input as they are.
+The input's scale is forced to 1/255 with zero point 0, so a picture's bytes are the quantised input as
+they are.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Drawn limb figures: training data that needs no pack, for smoke runs and tests. They teach nothing about people."""
+"""Drawn limb figures: training data that needs no pack, for smoke runs and tests. They teach nothing about
+people."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ SIZE = 160
 
 
 def figure(rng: np.random.Generator) -> tuple[Pixels, Floats]:
-    """One picture [SIZE, SIZE, 3] and joints [17, 3]; the person's left limbs are drawn warm, the right ones cold."""
+    """One picture [SIZE, SIZE, 3] and joints [17, 3]; the person's left limbs are drawn warm, the right
+    ones cold."""
     pixels = np.empty((SIZE, SIZE, 3), np.uint8)
     pixels[:] = rng.integers(0, 256, 3, np.uint8)
     for _ in range(6):

@@ -1,8 +1,9 @@
-"""Trains a keypoint network from a cache of crops: `python -m posetrain.train configs/small.toml --cache DIR --out DIR`.
+"""Trains a keypoint network from a cache of crops: `python -m posetrain.train configs/small.toml --cache
+DIR --out DIR`.
 
-The schedule runs by time, not by epochs: learning rate and crop size are functions of (seconds trained / budget), so the
-run is annealed when the budget ends, whatever the machine does beside it. A checkpoint every few minutes holds
-everything; the same command resumes from it.
+The schedule runs by time, not by epochs: learning rate and crop size are functions of (seconds trained /
+budget), so the run is annealed when the budget ends, whatever the machine does beside it. A checkpoint
+every few minutes holds everything; the same command resumes from it.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ JOINT_WEIGHT = np.array([0.6] * 5 + [1.0, 1.0, 1.2, 1.2, 1.4, 1.4, 1.0, 1.0, 1.2
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """`stages` = (part of the budget at which it starts, crop size): small crops see twice as many persons an hour."""
+    """`stages` = (part of the budget at which it starts, crop size): small crops see twice as many persons
+    an hour."""
 
     name: str = "small"
     seed: int = 1
@@ -66,8 +68,8 @@ class TrainConfig:
 
 @dataclass(frozen=True)
 class Run:
-    """How the run is spread over the machine. On busy cores, replicas of one thread that average their weights every
-    few steps lose far less to waiting than one replica of many threads."""
+    """How the run is spread over the machine. On busy cores, replicas of one thread that average their
+    weights every few steps lose far less to waiting than one replica of many threads."""
 
     replicas: int = 2
     threads: int = 1
@@ -99,7 +101,8 @@ class Batch:
 
 
 class CropStream(IterableDataset[Batch]):
-    """Endless batches of augmented crops. Batch k depends on (seed, k) alone, so a resumed run goes on where it was."""
+    """Endless batches of augmented crops. Batch k depends on (seed, k) alone, so a resumed run goes on
+    where it was."""
 
     def __init__(
         self, records: cache.Records, config: TrainConfig, first: int, stride: int, size: Any
@@ -198,7 +201,8 @@ def save(path: Path, state: dict[str, Any]) -> None:
 
 
 def synchronise(model: KeypointNet, spent: float) -> float:
-    """Averages weights and batch-norm statistics over the replicas (local SGD, Stich 2019); returns replica 0's clock."""
+    """Averages weights and batch-norm statistics over the replicas (local SGD, Stich 2019); returns
+    replica 0's clock."""
     with torch.no_grad():
         values = [v for v in model.state_dict().values() if v.dtype.is_floating_point]
         clock = torch.tensor([spent])
@@ -212,7 +216,8 @@ def synchronise(model: KeypointNet, spent: float) -> float:
 
 
 def train(config: TrainConfig, records: cache.Records, out: Path, run: Run, rank: int = 0) -> KeypointNet:
-    """One replica's loop; replica 0 also validates, saves and keeps the averaged weights, which it returns."""
+    """One replica's loop; replica 0 also validates, saves and keeps the averaged weights, which it
+    returns."""
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(config.seed)
     torch.set_num_threads(run.threads)
@@ -305,6 +310,7 @@ def train(config: TrainConfig, records: cache.Records, out: Path, run: Run, rank
             )
             saved = spent
     if log is not None:
+        log.close()
         save(out / "final.pt", {"ema": ema.state_dict(), "pictures": pictures, "spent": spent})
     return ema
 

@@ -1,0 +1,188 @@
+"""`python -m unittest discover -s models/train/tests`: codec, readers and a whole small run; needs no data."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import tarfile
+import tempfile
+import tomllib
+import unittest
+from pathlib import Path
+
+import cv2
+import numpy as np
+import torch
+
+TRAIN_DIR = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TRAIN_DIR))
+
+from posetrain import finder, make, packs, quantise, synthetic, train  # noqa: E402
+from posetrain.augment import AugmentConfig, augmented, crop_matrix, move_joints, plain_crop  # noqa: E402
+from posetrain.calibrate import expected_calibration_error, fit  # noqa: E402
+from posetrain.codec import HeatmapCodec  # noqa: E402
+from posetrain.net import KeypointNet, NetConfig  # noqa: E402
+
+
+class Codec(unittest.TestCase):
+    def test_target_decodes_to_its_position(self) -> None:
+        codec = HeatmapCodec()
+        xy = torch.tensor([[[30.2, 41.7], [64.0, 80.9]]])
+        rows, columns = codec.targets(xy, (40, 40))
+        maps = torch.log(rows[:, :, :, None] * columns[:, :, None, :] + 1e-12)
+        found, _ = codec.decode_batch(maps)
+        self.assertLess(float((found - xy).abs().max()), 0.6)
+
+    def test_one_by_one_equals_batch(self) -> None:
+        maps = np.random.default_rng(0).normal(0, 3, (5, 17, 24, 20)).astype(np.float32)
+        codec = HeatmapCodec()
+        xy, feature = codec.decode_batch(torch.from_numpy(maps))
+        for i in range(5):
+            one_xy, one_feature = codec.decode(maps[i])
+            np.testing.assert_allclose(one_xy, xy[i].numpy(), atol=1e-3)
+            np.testing.assert_allclose(one_feature, feature[i].numpy(), atol=1e-3)
+
+    def test_loss_is_least_at_the_target(self) -> None:
+        codec = HeatmapCodec()
+        xy = torch.tensor([[[30.0, 40.0]]])
+        rows, columns = codec.targets(xy, (20, 20))
+        right = torch.log(rows[:, :, :, None] * columns[:, :, None, :] + 1e-12)
+        one, none = torch.ones(1, 1), torch.zeros(1, 1)
+        best = codec.loss(right, xy, one, none)
+        self.assertLess(float(best), float(codec.loss(right, xy + 8, one, none)))
+        self.assertLess(float(best), float(codec.loss(torch.zeros_like(right), xy, one, none)))
+
+    def test_golden_vectors_are_this_codec(self) -> None:
+        golden = json.loads((TRAIN_DIR.parents[1] / "tests" / "golden" / "heatmap_codec.json").read_text())
+        codec = HeatmapCodec(stride=golden["stride"], window=golden["window"])
+        for case in golden["cases"]:
+            maps = np.asarray(case["logits"], np.float32).reshape(1, case["rows"], case["columns"])
+            xy, feature = codec.decode(maps)
+            np.testing.assert_allclose(
+                [*xy[0], feature[0]], [case["x"], case["y"], case["feature"]], atol=1e-3
+            )
+
+
+class Geometry(unittest.TestCase):
+    def test_crop_maps_centre_to_centre_and_scale_is_side_over_net(self) -> None:
+        matrix = crop_matrix((50.0, 70.0), 80.0, 160)
+        np.testing.assert_allclose(
+            move_joints(np.array([[50.0, 70.0, 2.0]], np.float32), matrix), [[79.5, 79.5]]
+        )
+        np.testing.assert_allclose(matrix[0, 0], 2.0)
+
+    def test_augmentation_moves_joints_with_the_pixels(self) -> None:
+        pixels = np.zeros((160, 160, 3), np.uint8)
+        joints = np.zeros((17, 3), np.float32)
+        joints[5:] = [[40 + 7 * k, 30 + 8 * k, 2] for k in range(12)]
+        cv2.circle(pixels, (int(joints[9, 0]), int(joints[9, 1])), 5, (255, 255, 255), -1)
+        still = AugmentConfig(half_body_chance=0, damage_chance=0, cutout_chance=0)
+        for seed in range(20):
+            s = augmented(pixels, joints, still, 128, np.random.default_rng(seed))
+            near = [
+                s.pixels[int(y + 0.5), int(x + 0.5)].max()
+                for x, y in s.xy[[9, 10]]
+                if 0 <= x < 127 and 0 <= y < 127
+            ]
+            if len(near) == 2:
+                self.assertGreater(max(near), 200)
+
+
+class Readers(unittest.TestCase):
+    def test_corrupt_pictures_are_skipped_and_counted(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            (root / "pelota").mkdir()
+            ok, data = cv2.imencode(".png", np.full((40, 30, 3), 90, np.uint8))
+            self.assertTrue(ok)
+            with tarfile.open(root / "pelota" / "images_0.tar", "w") as tar:
+                for name, content in (
+                    ("good.png", data.tobytes()),
+                    ("bad.png", b"not a picture"),
+                    ("empty.png", b""),
+                ):
+                    info = tarfile.TarInfo(name)
+                    info.size = len(content)
+                    tar.addfile(info, io.BytesIO(content))
+            images = [
+                {"id": k, "file_name": n, "tar": "images_0.tar", "width": 30, "height": 40, "split": "train"}
+                for k, n in enumerate(("good.png", "bad.png", "empty.png", "missing.png"))
+            ]
+            (root / "pelota" / "labels.json").write_text(json.dumps({"images": images, "annotations": []}))
+            report = packs.ReadReport()
+            read = list(packs.read_pack(root, "pelota", report))
+            self.assertEqual([p.key for p in read], ["good.png"])
+            self.assertEqual(report.counts["corrupt picture"], 3)
+
+
+class Scores(unittest.TestCase):
+    def test_fitted_scores_are_calibrated(self) -> None:
+        rng = np.random.default_rng(1)
+        f = rng.normal(0, 2, (3000, 17)).astype(np.float32)
+        hit = rng.random(f.shape) < 1 / (1 + np.exp(-(0.5 + 0.8 * f)))
+        distance = np.where(hit, 3.0, 40.0).astype(np.float32)
+        fitted = fit(f, distance, np.full(3000, 100, np.float32), np.ones(f.shape, bool))
+        self.assertLess(expected_calibration_error(fitted.score(f).ravel(), hit.ravel().astype(float)), 0.02)
+
+
+class Finder(unittest.TestCase):
+    def test_targets_decode_to_the_boxes(self) -> None:
+        boxes = np.array([[10, 20, 60, 140], [90, 30, 130, 120]], np.float32)
+        heat, sides, _, _ = finder.targets(boxes, np.zeros((0, 4), np.float32), 160)
+        logits = np.where(heat >= 1, 4.0, -9.0).astype(np.float32)
+        found, _ = finder.decode(logits, sides, 0.5)
+        self.assertGreater(float(finder.iou(found, boxes).max(axis=0).min()), 0.99)
+
+
+class WholeRun(unittest.TestCase):
+    def test_smoke_trains_exports_quantises_and_writes_a_manifest(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            work = Path(folder)
+            config = train.load_config(TRAIN_DIR / "configs" / "smoke.toml")
+            records = synthetic.records(config.synthetic_figures, config.seed)
+            train.train(config, records, work / "run", train.Run(1, 1, 0, config.budget_minutes, 1))
+            rows = [json.loads(line) for line in (work / "run" / "log.jsonl").read_text().splitlines()]
+            self.assertGreater(rows[-1]["coco_subset@0.2"], rows[0]["coco_subset@0.2"])
+            make.finish(config, records, work / "run" / "final.pt", work, work, work, 4)
+            written = tomllib.loads((work / "keypoints-smoke.toml").read_text())
+            self.assertEqual(written["codec"]["kind"], "heatmap")
+            self.assertEqual(len(written["codec"]["score"]["a"]), 17)
+            quantise.check(work / "keypoints-smoke.onnx")
+            # int8 places joints as f32 does
+            crops = np.stack(
+                [plain_crop(records.picture(i), records.box[i], config.input)[0] for i in range(8)]
+            )
+            f32, int8 = (
+                quantise_run(work / n, crops) for n in ("keypoints-smoke-f32.onnx", "keypoints-smoke.onnx")
+            )
+            self.assertLess(float(np.abs(f32 - int8).mean()), 0.05 * float(np.abs(f32).mean()) + 0.5)
+
+    def test_resumed_run_goes_on(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            config = train.load_config(TRAIN_DIR / "configs" / "smoke.toml")
+            records = synthetic.records(64, config.seed)
+            out = Path(folder)
+            train.train(config, records, out, train.Run(1, 1, 0, 0.05, 1))
+            first = torch.load(out / "checkpoint.pt", weights_only=True)
+            train.train(config, records, out, train.Run(1, 1, 0, 0.1, 1))
+            second = torch.load(out / "checkpoint.pt", weights_only=True)
+            self.assertGreater(second["step"], first["step"])
+            self.assertGreater(second["spent"], first["spent"])
+
+
+def quantise_run(path: Path, crops: np.ndarray) -> np.ndarray:
+    from posetrain.peers import session
+
+    s = session(path)
+    return np.stack([s.run(None, {"image": quantise.as_input(c)})[0][0] for c in crops])
+
+
+class Network(unittest.TestCase):
+    def test_map_is_a_quarter_of_the_input(self) -> None:
+        net = KeypointNet(NetConfig(widths=(8, 16, 16, 16, 16), blocks=(0, 1, 1, 1), pyramid=(16, 16))).eval()
+        self.assertEqual(tuple(net(torch.zeros(1, 3, 96, 64)).shape), (1, 17, 24, 16))
+
+
+if __name__ == "__main__":
+    unittest.main()
