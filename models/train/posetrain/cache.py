@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -43,7 +44,7 @@ class Records:
     def __len__(self) -> int:
         return len(self.offset)
 
-    def picture(self, i: int) -> Pixels:
+    def picture(self, i: int | np.integer[Any]) -> Pixels:
         h, w = (int(v) for v in self.shape[i])
         start = int(self.offset[i])
         return self.pixels[start : start + h * w * 3].reshape(h, w, 3)
@@ -77,7 +78,7 @@ def crop_person(picture: Picture, person: Person) -> tuple[Pixels, Floats] | Non
     if scale < 1.0:
         size = (max(8, round(pixels.shape[1] * scale)), max(8, round(pixels.shape[0] * scale)))
         sx, sy = size[0] / pixels.shape[1], size[1] / pixels.shape[0]
-        pixels = cv2.resize(pixels, size, interpolation=cv2.INTER_AREA)
+        pixels = np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), np.uint8)
         joints[:, 0] = (joints[:, 0] + 0.5) * sx - 0.5
         joints[:, 1] = (joints[:, 1] + 0.5) * sy - 0.5
     joints[~labelled] = 0

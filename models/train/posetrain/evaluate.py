@@ -59,7 +59,8 @@ def measure(
         features = system.features.copy() if isinstance(system, Own) else np.zeros(17, np.float32)
         rows.append((error, labelled, features))
     groups = np.array([str(records.key[i]).split("#")[0].rsplit(":", 1)[0] for i in ids])
-    return Measured(*(np.stack(part) for part in zip(*rows, strict=True)), groups=groups)
+    errors, labelled_rows, feature_rows = (np.stack(part) for part in zip(*rows, strict=True))
+    return Measured(errors, labelled_rows, feature_rows, groups)
 
 
 def calibration_error(measured: list[Measured], calibration: Calibration) -> float:

@@ -99,7 +99,6 @@ def scene(picture: Picture, teacher: FastestDet | None) -> Scene:
         found, scores = teacher.find(picture.pixels, DOUBTFUL)
         found = np.clip(found, 0, limit)
         new = iou(found, persons).max(axis=1, initial=0) < 0.4 if len(persons) else np.ones(len(found), bool)
-        # a find mostly inside a labelled person is that person again, or a part of it
         persons, doubtful = (
             np.concatenate([persons, found[new & (scores >= SURE)]]),
             found[new & (scores < SURE)],
@@ -107,10 +106,21 @@ def scene(picture: Picture, teacher: FastestDet | None) -> Scene:
     scale = min(1.0, STORED_SIDE / max(height, width))
     pixels = picture.pixels
     if scale < 1:
-        pixels = cv2.resize(
-            pixels, (round(width * scale), round(height * scale)), interpolation=cv2.INTER_AREA
-        )
+        small = (round(width * scale), round(height * scale))
+        pixels = np.asarray(cv2.resize(pixels, small, interpolation=cv2.INTER_AREA), np.uint8)
     return Scene(np.ascontiguousarray(pixels), persons * scale, doubtful * scale, picture.pack)
+
+
+def settle(persons: Floats, doubtful: Floats) -> tuple[Floats, Floats]:
+    """A box mostly inside an earlier one, or round it, may be the same person: doubtful. Labels come first."""
+    again = np.zeros(len(persons), bool)
+    for i in range(1, len(persons)):
+        low = np.maximum(persons[i, :2], persons[:i, :2])
+        high = np.minimum(persons[i, 2:], persons[:i, 2:])
+        common = np.clip(high - low, 0, None).prod(axis=1)
+        areas = (persons[: i + 1, 2:] - persons[: i + 1, :2]).prod(axis=1)
+        again[i] = bool((common > 0.7 * np.minimum(areas[i], areas[:i])).any())
+    return persons[~again], np.concatenate([doubtful, persons[again]])
 
 
 def build(data: Path, out: Path, teacher: FastestDet) -> None:
@@ -149,11 +159,11 @@ def load(path: Path) -> list[Scene]:
     scenes = []
     for row in json.loads((path / "index.json").read_text()):
         h, w = row["shape"]
+        persons, doubtful = (np.asarray(row[k], np.float32).reshape(-1, 4) for k in ("persons", "doubtful"))
         scenes.append(
             Scene(
                 pixels[row["offset"] : row["offset"] + h * w * 3].reshape(h, w, 3),
-                np.asarray(row["persons"], np.float32).reshape(-1, 4),
-                np.asarray(row["doubtful"], np.float32).reshape(-1, 4),
+                *settle(persons, doubtful),
                 row["pack"],
             )
         )
@@ -165,11 +175,10 @@ def letterbox(pixels: Pixels, size: int = INPUT) -> tuple[Pixels, float]:
     height, width = pixels.shape[:2]
     s = min(size / width, size / height)
     matrix = np.array([[s, 0, 0.5 * s - 0.5], [0, s, 0.5 * s - 0.5]], np.float32)
-    # area averages where the picture shrinks, as the runtime does
+    # a picture more than twice too large is averaged down first: bilinear sampling alone would skip pixels
     if s < 0.5:
-        pixels = cv2.resize(
-            pixels, (round(width * s * 2), round(height * s * 2)), interpolation=cv2.INTER_AREA
-        )
+        twice = (round(width * s * 2), round(height * s * 2))
+        pixels = np.asarray(cv2.resize(pixels, twice, interpolation=cv2.INTER_AREA), np.uint8)
         matrix = np.array([[0.5, 0, -0.25], [0, 0.5, -0.25]], np.float32)
     return np.asarray(cv2.warpAffine(pixels, matrix, (size, size), flags=cv2.INTER_LINEAR), np.uint8), s
 

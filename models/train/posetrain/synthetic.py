@@ -9,7 +9,7 @@ import numpy as np
 from posetrain.cache import SPLITS, Records
 from posetrain.packs import PACKS, Floats, Pixels, joints_box
 
-LIMBS = (
+LIMBS: tuple[tuple[int, int], ...] = (
     (5, 7),
     (7, 9),
     (6, 8),
@@ -52,15 +52,15 @@ def figure(rng: np.random.Generator) -> tuple[Pixels, Floats]:
         angle += float(rng.uniform(-0.8, 0.8))
         joints[end, :2] = joints[middle, :2] + unit * length * np.array([np.sin(angle), np.cos(angle)])
     head = neck + up * unit * 0.6
-    for joint, (across, along) in enumerate(
+    for face, (across, along) in enumerate(
         ((0, 0), (0.12, 0.12), (-0.12, 0.12), (0.28, 0.05), (-0.28, 0.05))
     ):
-        joints[joint, :2] = head + side * unit * across + up * unit * along
-    for a, b in LIMBS:
+        joints[face, :2] = head + side * unit * across + up * unit * along
+    for first, second in LIMBS:
         shade = int(rng.integers(150, 256))
-        left, right = a % 2 == 1 and b % 2 == 1, a % 2 == 0 and b % 2 == 0
+        left, right = first % 2 == 1 and second % 2 == 1, first % 2 == 0 and second % 2 == 0
         rgb = (shade, 60, 20) if left else (20, 60, shade) if right else (40, shade, 40)
-        ends = [(int(joints[j, 0]), int(joints[j, 1])) for j in (a, b)]
+        ends = [(int(joints[j, 0]), int(joints[j, 1])) for j in (first, second)]
         cv2.line(pixels, ends[0], ends[1], rgb, 5, cv2.LINE_AA)
     cv2.circle(pixels, (int(head[0]), int(head[1])), int(unit * 0.35), (220, 190, 160), -1, cv2.LINE_AA)
     return pixels, joints

@@ -1,4 +1,4 @@
-"""`python -m unittest discover -s models/train/tests`: codec, readers and a whole small run; needs no data."""
+"""`python -m unittest discover -s models/train/tests`: codec, readers, a whole small run; needs no data."""
 
 from __future__ import annotations
 
