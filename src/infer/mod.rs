@@ -4,11 +4,14 @@
 //! run it. Input pixels are written straight into the state's own buffer, outputs are read from it: a run allocates
 //! nothing of ours.
 
+mod choice;
 mod manifest;
+mod quantised;
 mod tract;
 
 use std::sync::Arc;
 
+pub use choice::{Engine, Fastest, load_fastest, load_with};
 pub use manifest::{
     Activation, Codec, Color, Fit, InputSpec, Layout, Manifest, Origin, Refine, RoiSpec, ScoreFit, SigmaFit,
     Task,
@@ -54,13 +57,28 @@ pub struct OutputInfo {
     pub shape: Vec<usize>,
 }
 
-/// Makes a network ready to run: checks `onnx` against the manifest (sum, input, shapes), optimises it.
+/// One operator of a network as it runs, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LayerReport {
+    /// The operator's name in the file.
+    pub name: String,
+    /// What it does, fused neighbours included.
+    pub operator: &'static str,
+    /// The instructions that do it.
+    pub kernel: &'static str,
+    /// Multiply-accumulates.
+    pub macs: u64,
+    /// Fastest of a few runs.
+    pub nanos: u64,
+}
+
+/// Makes a network ready to run: checks `onnx` against the manifest (sum, input, shapes), optimises it for
+/// [`Engine::Auto`].
 ///
 /// # Errors
 /// [`InferError::Model`] naming the file and the tensor or operator at fault.
 pub fn load(manifest: &Manifest, onnx: &[u8]) -> Result<Arc<dyn Plan>, InferError> {
-    manifest.verify(onnx)?;
-    Ok(Arc::new(tract::TractPlan::new(manifest, onnx)?))
+    load_with(manifest, onnx, Engine::Auto)
 }
 
 /// The network's picture input: interleaved RGB, 8 bits a channel, `height` rows of `row_bytes`, pixels `pixel_bytes` apart.
@@ -86,6 +104,10 @@ pub trait Plan: Send + Sync {
     /// What was changed to make the file load, for people.
     fn notes(&self) -> &[String] {
         &[]
+    }
+    /// Runs the network on a blank picture and reports its layers; empty where the engine does not tell.
+    fn explain(&self) -> Vec<LayerReport> {
+        Vec::new()
     }
     /// What one thread needs; `batch` pictures a run at most.
     ///

@@ -22,19 +22,30 @@ pub(super) struct TractPlan {
     notes: Vec<String>,
 }
 
+/// Parses an ONNX file.
+///
+/// # Errors
+/// [`InferError::Model`] naming `file`.
+pub(super) fn read(file: &str, onnx: &[u8]) -> Result<pb::ModelProto, InferError> {
+    tract_onnx::onnx()
+        .proto_model_for_read(&mut &*onnx)
+        .map_err(|e| InferError::model(file, format!("not an ONNX file, or a truncated one: {e:#}")))
+}
+
 impl TractPlan {
-    /// Reads the graph, holds it against the manifest, optimises it.
+    /// Holds the graph against the manifest and optimises it; `notes` are put before its own.
     ///
     /// # Errors
     /// [`InferError::Model`] naming the file and the tensor or operator at fault.
-    pub(super) fn new(manifest: &Manifest, onnx: &[u8]) -> Result<Self, InferError> {
+    pub(super) fn new(
+        manifest: &Manifest,
+        mut proto: pb::ModelProto,
+        mut notes: Vec<String>,
+    ) -> Result<Self, InferError> {
         let refuse = |reason: String| InferError::model(&manifest.file, reason);
         let framework = tract_onnx::onnx();
-        let mut proto = framework
-            .proto_model_for_read(&mut &*onnx)
-            .map_err(|e| refuse(format!("not an ONNX file, or a truncated one: {e:#}")))?;
         let graph = proto.graph.as_mut().ok_or_else(|| refuse("the ONNX file holds no graph".into()))?;
-        let notes = patch_batch_norm(graph).map_err(refuse)?;
+        notes.extend(patch_batch_norm(graph).map_err(refuse)?);
         let input_type = check_input(graph, &manifest.input).map_err(refuse)?;
         let names: Vec<String> = graph.output.iter().map(|o| o.name.clone()).collect();
 
@@ -245,7 +256,7 @@ fn patch_batch_norm(graph: &mut pb::GraphProto) -> Result<Vec<String>, String> {
 }
 
 /// The input's element type, if the graph's input is what the manifest says.
-fn check_input(graph: &pb::GraphProto, input: &InputSpec) -> Result<DatumType, String> {
+pub(super) fn check_input(graph: &pb::GraphProto, input: &InputSpec) -> Result<DatumType, String> {
     let inputs: Vec<_> =
         graph.input.iter().filter(|i| !graph.initializer.iter().any(|t| t.name == i.name)).collect();
     let Some(found) = inputs.iter().find(|i| i.name == input.name) else {

@@ -11,5 +11,6 @@ mod output;
 mod pty;
 #[cfg(target_os = "linux")]
 mod serial;
+mod quantised;
 mod tiny;
 mod wire;

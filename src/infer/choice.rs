@@ -1,0 +1,142 @@
+//! Which engine runs a network: the quantised one, or tract in f32.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use int8::Kernel;
+use tract_onnx::pb;
+
+use super::quantised::{self, Int8Plan, Refusal};
+use super::tract::{self, TractPlan};
+use super::{InferError, Manifest, Plan};
+
+/// Which engine to use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// The fused int8 operators where they do the whole of a quantised network, else tract.
+    #[default]
+    Auto,
+    /// The fused int8 operators with this kernel (`None`: the best of this CPU), or an error that names the operator they lack.
+    Int8(Option<Kernel>),
+    /// tract, activations in f32 even where the file quantises them.
+    F32,
+}
+
+impl std::str::FromStr for Engine {
+    type Err = String;
+
+    /// `auto`, `f32`, `int8`, or `int8:KERNEL`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "auto" => Ok(Self::Auto),
+            None if text == "f32" => Ok(Self::F32),
+            None if text == "int8" => Ok(Self::Int8(None)),
+            Some(("int8", kernel)) => {
+                kernel.parse().map(|k| Self::Int8(Some(k))).map_err(|e: int8::Error| e.to_string())
+            }
+            _ => Err(format!("engine {text:?} is not known: auto, f32, int8 or int8:KERNEL")),
+        }
+    }
+}
+
+/// Makes a network ready to run on one engine.
+///
+/// # Errors
+/// [`InferError::Model`] naming the file and the tensor or operator at fault.
+pub fn load_with(manifest: &Manifest, onnx: &[u8], engine: Engine) -> Result<Arc<dyn Plan>, InferError> {
+    manifest.verify(onnx)?;
+    let refuse = |reason: String| InferError::model(&manifest.file, reason);
+    let mut model = tract::read(&manifest.file, onnx)?;
+    let is_quantised = model.graph.as_ref().is_some_and(quantised::is_quantised);
+    match engine {
+        Engine::F32 if is_quantised => {
+            quantised::without_quantised_activations(&mut model).map_err(refuse)?;
+            Ok(Arc::new(TractPlan::new(manifest, model, Vec::new())?))
+        }
+        Engine::Auto if is_quantised => match int8_plan(manifest, &model, Kernel::best()) {
+            Ok(plan) => Ok(Arc::new(plan)),
+            Err(Refusal::Broken(reason)) => Err(refuse(reason)),
+            Err(Refusal::NotUnderstood(reason)) => {
+                let note = format!("runs through tract, slower than the int8 operators, because of {reason}");
+                Ok(Arc::new(TractPlan::new(manifest, model, vec![note])?))
+            }
+        },
+        Engine::Int8(kernel) => match int8_plan(manifest, &model, kernel.unwrap_or_else(Kernel::best)) {
+            Ok(plan) => Ok(Arc::new(plan)),
+            Err(Refusal::Broken(reason) | Refusal::NotUnderstood(reason)) => Err(refuse(reason)),
+        },
+        Engine::F32 | Engine::Auto => Ok(Arc::new(TractPlan::new(manifest, model, Vec::new())?)),
+    }
+}
+
+fn int8_plan(manifest: &Manifest, model: &pb::ModelProto, kernel: Kernel) -> Result<Int8Plan, Refusal> {
+    let Some(graph) = model.graph.as_ref() else {
+        return Err(Refusal::Broken("the ONNX file holds no graph".into()));
+    };
+    tract::check_input(graph, &manifest.input).map_err(Refusal::Broken)?;
+    Int8Plan::new(&manifest.name, &manifest.input, graph, kernel)
+}
+
+/// What [`load_fastest`] found.
+pub struct Fastest {
+    /// The network on the engine chosen.
+    pub plan: Arc<dyn Plan>,
+    /// Why, for people.
+    pub reason: String,
+}
+
+/// Runs of each engine of which the fastest counts; few, because a Pi 4 waits for them at its first start.
+const TIMED_RUNS: usize = 4;
+
+/// Times the quantised network against the same network in f32 and gives the faster; a choice made before on this CPU
+/// (a one-line file in `cache`, named after the network and the kernel) is taken without timing.
+///
+/// # Errors
+/// As [`load_with`]; a cache that cannot be read or written only costs the timing.
+pub fn load_fastest(manifest: &Manifest, onnx: &[u8], cache: Option<&Path>) -> Result<Fastest, InferError> {
+    let quantised = load_with(manifest, onnx, Engine::Auto)?;
+    if !quantised.engine().starts_with("int8") {
+        let reason = format!("{}: {}", manifest.name, quantised.engine());
+        return Ok(Fastest { plan: quantised, reason });
+    }
+    let name = format!("engine-{}-{}", &manifest.sha256[..16], Kernel::best());
+    let remembered = cache.and_then(|folder| std::fs::read_to_string(folder.join(&name)).ok());
+    match remembered.as_deref().map(str::trim) {
+        Some("int8") => {
+            let reason = format!("{}: {}, as timed before", manifest.name, quantised.engine());
+            return Ok(Fastest { plan: quantised, reason });
+        }
+        Some("f32") => {
+            let plan = load_with(manifest, onnx, Engine::F32)?;
+            let reason = format!("{}: {}, as timed before", manifest.name, plan.engine());
+            return Ok(Fastest { plan, reason });
+        }
+        _ => {}
+    }
+    let real = load_with(manifest, onnx, Engine::F32)?;
+    let (int8_us, f32_us) = (fastest_run_us(&*quantised)?, fastest_run_us(&*real)?);
+    let (plan, word) = if int8_us <= f32_us { (quantised, "int8") } else { (real, "f32") };
+    let reason = format!("{}: {} ({int8_us} us in int8, {f32_us} us in f32)", manifest.name, plan.engine());
+    if let Some(folder) = cache
+        && let Err(error) =
+            std::fs::create_dir_all(folder).and_then(|()| std::fs::write(folder.join(&name), word))
+    {
+        log::warn!(
+            "cannot remember the engine in {}: {error}; it is timed again at the next start",
+            folder.display()
+        );
+    }
+    Ok(Fastest { plan, reason })
+}
+
+fn fastest_run_us(plan: &dyn Plan) -> Result<u64, InferError> {
+    let mut state = plan.state(1)?;
+    let mut best = u64::MAX;
+    for _ in 0..TIMED_RUNS {
+        let start = Instant::now();
+        state.run(1)?;
+        best = best.min(start.elapsed().as_micros() as u64);
+    }
+    Ok(best)
+}

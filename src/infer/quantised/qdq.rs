@@ -1,0 +1,620 @@
+//! From a QDQ graph, as `onnxruntime.quantization` writes it, to an int8 [`Graph`].
+//!
+//! A convolution of such a graph is `DequantizeLinear → Conv → QuantizeLinear`: real arithmetic between quantised
+//! tensors. Walking the nodes in order, a [`Value`] says what each name stands for; an operator whose result is not yet
+//! quantised is *pending* until its `QuantizeLinear` gives it a scale, and then becomes one fused operator.
+
+use std::collections::HashMap;
+
+use int8::{Activation, Graph, Quant, Shape, Tensor, Weights, Window};
+use tract_onnx::pb;
+
+use super::onnx::{self, Attributes, Constant, Values};
+use super::window;
+
+/// Why a graph does not become an int8 program.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::infer) enum Refusal {
+    /// A sound graph with something that the int8 operators do not do; another engine may run it.
+    NotUnderstood(String),
+    /// Nobody should run it.
+    Broken(String),
+}
+
+/// The translated network.
+#[derive(Debug)]
+pub(in crate::infer) struct Matched {
+    pub graph: Graph,
+    /// How the picture input is quantised.
+    pub input: Quant,
+    /// Name and shape (channels, rows, columns) of each output, in the file's order.
+    pub outputs: Vec<(String, [usize; 3])>,
+}
+
+/// What a name of the graph stands for.
+#[derive(Debug, Clone)]
+enum Value {
+    /// The picture, before it is quantised.
+    Picture,
+    /// A u8 tensor's codes.
+    Codes(Tensor),
+    /// What those codes mean.
+    Real(Tensor),
+    /// i8 weights times their scales.
+    Weights { values: Vec<i8>, dims: Vec<usize>, scales: Vec<f32>, axis: usize },
+    /// A bias: whole steps of the scales, or real values.
+    Bias { values: Vec<i32>, scales: Vec<f32> },
+    /// An operator that waits for the quantisation of its result.
+    Pending(Pending),
+}
+
+#[derive(Debug, Clone)]
+struct Pending {
+    name: String,
+    op: Waiting,
+    activation: Activation,
+}
+
+#[derive(Debug, Clone)]
+enum Waiting {
+    Conv {
+        input: Tensor,
+        window: Window,
+        weights: Weights,
+    },
+    ConvTranspose {
+        input: Tensor,
+        window: Window,
+        extra: [usize; 2],
+        weights: Weights,
+    },
+    Add(Tensor, Tensor),
+    Concat(Vec<Tensor>),
+    AveragePool {
+        input: Tensor,
+        window: Window,
+        count_pads: bool,
+    },
+    /// A function of one value.
+    Unary {
+        input: Tensor,
+        function: Unary,
+    },
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Unary {
+    Identity,
+    Sigmoid,
+    HardSigmoid { alpha: f32, beta: f32 },
+    HardSwish,
+    Tanh,
+    LeakyRelu { alpha: f32 },
+}
+
+impl Unary {
+    fn of(self, x: f32) -> f32 {
+        match self {
+            Unary::Identity => x,
+            Unary::Sigmoid => 1.0 / (1.0 + (-x).exp()),
+            Unary::HardSigmoid { alpha, beta } => (alpha * x + beta).clamp(0.0, 1.0),
+            Unary::HardSwish => x * (x / 6.0 + 0.5).clamp(0.0, 1.0),
+            Unary::Tanh => x.tanh(),
+            Unary::LeakyRelu { alpha } => {
+                if x < 0.0 {
+                    alpha * x
+                } else {
+                    x
+                }
+            }
+        }
+    }
+}
+
+/// Translates the whole graph whose picture input is `input_name`, `height` × `width` × 3.
+///
+/// # Errors
+/// [`Refusal`], naming the operator.
+pub(in crate::infer) fn translate(
+    graph: &pb::GraphProto,
+    input_name: &str,
+    height: usize,
+    width: usize,
+) -> Result<Matched, Refusal> {
+    let constants = onnx::constants(graph).map_err(Refusal::Broken)?;
+    let mut walk = Walk {
+        constants,
+        values: HashMap::new(),
+        graph: Graph::new(),
+        input: None,
+        picture: Shape::new(height, width, 3),
+    };
+    walk.values.insert(input_name.to_owned(), Value::Picture);
+    for node in &graph.node {
+        walk.node(node).map_err(|refusal| named(refusal, node))?;
+    }
+    let mut outputs = Vec::with_capacity(graph.output.len());
+    for output in &graph.output {
+        let tensor = walk.output(&output.name)?;
+        let Shape { h, w, c } = walk.graph.shape(tensor);
+        walk.graph.output(tensor);
+        outputs.push((output.name.clone(), [c, h, w]));
+    }
+    let (_, input) = walk.input.ok_or_else(|| {
+        Refusal::NotUnderstood(format!("input {input_name:?} is not quantised by a QuantizeLinear"))
+    })?;
+    Ok(Matched { graph: walk.graph, input, outputs })
+}
+
+fn named(refusal: Refusal, node: &pb::NodeProto) -> Refusal {
+    let with = |reason: String| {
+        let name = if node.name.is_empty() { node.output.first() } else { Some(&node.name) };
+        format!("operator {:?} ({}): {reason}", name.map_or("", String::as_str), node.op_type)
+    };
+    match refusal {
+        Refusal::NotUnderstood(reason) => Refusal::NotUnderstood(with(reason)),
+        Refusal::Broken(reason) => Refusal::Broken(with(reason)),
+    }
+}
+
+fn unknown<T>(reason: impl Into<String>) -> Result<T, Refusal> {
+    Err(Refusal::NotUnderstood(reason.into()))
+}
+
+fn broken(reason: impl Into<String>) -> Refusal {
+    Refusal::Broken(reason.into())
+}
+
+impl From<int8::Error> for Refusal {
+    fn from(error: int8::Error) -> Self {
+        Refusal::Broken(error.to_string())
+    }
+}
+
+struct Walk<'a> {
+    constants: HashMap<&'a str, Constant>,
+    values: HashMap<String, Value>,
+    graph: Graph,
+    input: Option<(Tensor, Quant)>,
+    picture: Shape,
+}
+
+impl Walk<'_> {
+    fn node(&mut self, node: &pb::NodeProto) -> Result<(), Refusal> {
+        let Some(out) = node.output.first() else { return Err(broken("it has no output")) };
+        if node.output.iter().skip(1).any(|o| !o.is_empty()) {
+            return unknown("it has several outputs");
+        }
+        let value = match node.op_type.as_str() {
+            "Constant" => return Ok(()),
+            "QuantizeLinear" => self.quantise(node)?,
+            "DequantizeLinear" => self.dequantise(node)?,
+            "Conv" => self.conv(node)?,
+            "ConvTranspose" => self.conv_transpose(node)?,
+            "Relu" => self.activate(node, Activation::Relu)?,
+            "Clip" => {
+                let activation = self.clip(node)?;
+                self.activate(node, activation)?
+            }
+            "Add" => {
+                let op = Waiting::Add(self.real(node, 0)?, self.real(node, 1)?);
+                self.pending(node, op)
+            }
+            "Concat" => self.concat(node)?,
+            "MaxPool" => {
+                let input = self.real(node, 0)?;
+                let window = self.pool_window(node, input)?;
+                Value::Real(self.graph.max_pool(&name(node), input, window)?)
+            }
+            "AveragePool" => {
+                let input = self.real(node, 0)?;
+                let window = self.pool_window(node, input)?;
+                let count_pads = Attributes(node).int("count_include_pad", 0) != 0;
+                self.pending(node, Waiting::AveragePool { input, window, count_pads })
+            }
+            "GlobalAveragePool" => {
+                let input = self.real(node, 0)?;
+                let Shape { h, w, .. } = self.graph.shape(input);
+                let window = Window { kernel: [h, w], ..Window::square(1, 1, 0) };
+                self.pending(node, Waiting::AveragePool { input, window, count_pads: false })
+            }
+            "Resize" | "Upsample" => self.resize(node)?,
+            "Sigmoid" => self.unary(node, Unary::Sigmoid)?,
+            "HardSigmoid" => {
+                let a = Attributes(node);
+                let function =
+                    Unary::HardSigmoid { alpha: a.float("alpha", 0.2), beta: a.float("beta", 0.5) };
+                self.unary(node, function)?
+            }
+            "HardSwish" => self.unary(node, Unary::HardSwish)?,
+            "Tanh" => self.unary(node, Unary::Tanh)?,
+            "LeakyRelu" => {
+                let alpha = Attributes(node).float("alpha", 0.01);
+                self.unary(node, Unary::LeakyRelu { alpha })?
+            }
+            _ => return unknown("no int8 operator does this"),
+        };
+        self.values.insert(out.clone(), value);
+        Ok(())
+    }
+
+    fn pending(&self, node: &pb::NodeProto, op: Waiting) -> Value {
+        Value::Pending(Pending { name: name(node), op, activation: Activation::None })
+    }
+
+    fn input<'n>(&self, node: &'n pb::NodeProto, index: usize) -> Option<&'n str> {
+        node.input.get(index).map(String::as_str).filter(|n| !n.is_empty())
+    }
+
+    fn real(&self, node: &pb::NodeProto, index: usize) -> Result<Tensor, Refusal> {
+        let Some(name) = self.input(node, index) else {
+            return Err(broken(format!("input {index} is missing")));
+        };
+        match self.values.get(name) {
+            Some(Value::Real(tensor)) => Ok(*tensor),
+            Some(_) => unknown(format!("its input {name:?} is not quantised")),
+            None if self.constants.contains_key(name) => unknown(format!("its input {name:?} is a constant")),
+            None => Err(broken(format!("its input {name:?} comes from nowhere"))),
+        }
+    }
+
+    fn constant(&self, node: &pb::NodeProto, index: usize) -> Option<&Constant> {
+        self.constants.get(self.input(node, index)?)
+    }
+
+    /// Scale and zero point of an activation; i8 codes are u8 codes less 128, so their zero point moves along.
+    fn activation_quant(&self, node: &pb::NodeProto) -> Result<Quant, Refusal> {
+        let Some(scale) = self.constant(node, 1) else { return unknown("its scale is not a constant") };
+        let Some(scale) = scale.scalar() else { return unknown("its scale is not one f32 value") };
+        if !scale.is_finite() || scale <= 0.0 {
+            return Err(broken(format!(
+                "scale {scale} is not a positive finite number; quantise the network again"
+            )));
+        }
+        let zero_point = match (self.input(node, 2), self.constant(node, 2).map(|c| &c.values)) {
+            (None, _) => 0,
+            (_, Some(Values::U8(v))) if v.len() == 1 => v[0],
+            (_, Some(Values::I8(v))) if v.len() == 1 => (i16::from(v[0]) + 128) as u8,
+            _ => return unknown("its zero point is not one 8-bit constant"),
+        };
+        Ok(Quant { scale, zero_point })
+    }
+
+    fn quantise(&mut self, node: &pb::NodeProto) -> Result<Value, Refusal> {
+        let Some(from) = self.input(node, 0) else { return Err(broken("input 0 is missing")) };
+        let quant = self.activation_quant(node)?;
+        let value = self.values.get(from).cloned();
+        let tensor = match value {
+            Some(Value::Picture) => {
+                if let Some((tensor, known)) = self.input {
+                    if known != quant {
+                        return unknown("the picture is quantised in two ways");
+                    }
+                    tensor
+                } else {
+                    let tensor = self.graph.input(from, self.picture, quant)?;
+                    self.input = Some((tensor, quant));
+                    tensor
+                }
+            }
+            Some(Value::Real(tensor)) if self.graph.quant(tensor) == Some(quant) => tensor,
+            Some(Value::Real(input)) => {
+                let op = Waiting::Unary { input, function: Unary::Identity };
+                let pending = Pending { name: name(node), op, activation: Activation::None };
+                self.finish(pending, quant)?
+            }
+            Some(Value::Pending(pending)) => self.finish(pending, quant)?,
+            Some(_) => return unknown(format!("its input {from:?} is not a real tensor")),
+            None if self.constants.contains_key(from) => {
+                return unknown(format!("its input {from:?} is a constant"));
+            }
+            None => return Err(broken(format!("its input {from:?} comes from nowhere"))),
+        };
+        Ok(Value::Codes(tensor))
+    }
+
+    fn finish(&mut self, pending: Pending, out: Quant) -> Result<Tensor, Refusal> {
+        let Pending { name, op, activation } = pending;
+        let graph = &mut self.graph;
+        Ok(match op {
+            Waiting::Conv { input, window, weights } => {
+                graph.conv(&name, input, window, weights, out, activation)?
+            }
+            Waiting::ConvTranspose { input, window, extra, weights } => {
+                graph.conv_transpose(&name, input, window, extra, weights, out, activation)?
+            }
+            Waiting::Add(a, b) => graph.add(&name, a, b, out, activation)?,
+            Waiting::Concat(inputs) => {
+                let tensor = graph.concat(&name, &inputs, out)?;
+                self.limit(tensor, &name, activation)?
+            }
+            Waiting::AveragePool { input, window, count_pads } => {
+                let tensor = graph.average_pool(&name, input, window, count_pads, out)?;
+                self.limit(tensor, &name, activation)?
+            }
+            Waiting::Unary { input, function } => {
+                let Some(from) = graph.quant(input) else { return unknown("its input is not quantised") };
+                let (lo, hi) = limits(&activation);
+                let of = |q: usize| out.quantise(function.of(from.dequantise(q as u8)).clamp(lo, hi));
+                graph.table(&name, input, Box::new(std::array::from_fn(of)), out)?
+            }
+        })
+    }
+
+    /// An activation after an operator that has none of its own.
+    fn limit(&mut self, tensor: Tensor, name: &str, activation: Activation) -> Result<Tensor, Refusal> {
+        let (lo, hi) = limits(&activation);
+        let Some(quant) = self.graph.quant(tensor) else { return Ok(tensor) };
+        if (lo, hi) == limits(&Activation::None) {
+            return Ok(tensor);
+        }
+        let (lo, hi) = (quant.quantise(lo), quant.quantise(hi));
+        let table = Box::new(std::array::from_fn(|q| (q as u8).clamp(lo, hi)));
+        Ok(self.graph.table(&format!("{name} limits"), tensor, table, quant)?)
+    }
+
+    fn dequantise(&mut self, node: &pb::NodeProto) -> Result<Value, Refusal> {
+        let Some(from) = self.input(node, 0) else { return Err(broken("input 0 is missing")) };
+        if let Some(constant) = self.constants.get(from) {
+            return self.constant_value(node, constant);
+        }
+        let quant = self.activation_quant(node)?;
+        match self.values.get(from) {
+            Some(Value::Codes(tensor)) if self.graph.quant(*tensor) == Some(quant) => {
+                Ok(Value::Real(*tensor))
+            }
+            Some(Value::Codes(_)) => {
+                unknown("it reads codes with another scale or zero point than they were written")
+            }
+            Some(_) => unknown(format!("its input {from:?} is not quantised")),
+            None => Err(broken(format!("its input {from:?} comes from nowhere"))),
+        }
+    }
+
+    fn constant_value(&self, node: &pb::NodeProto, constant: &Constant) -> Result<Value, Refusal> {
+        let Some(scales) = self.constant(node, 1).and_then(Constant::f32s) else {
+            return unknown("its scale is not an f32 constant");
+        };
+        if let Some(bad) = scales.iter().find(|s| !s.is_finite() || **s <= 0.0) {
+            return Err(broken(format!(
+                "scale {bad} is not a positive finite number; quantise the network again"
+            )));
+        }
+        let zero_is = |values: &Values, zero: i32| match values {
+            Values::I8(v) => v.iter().all(|&z| i32::from(z) == zero),
+            Values::U8(v) => v.iter().all(|&z| i32::from(z) == zero),
+            Values::I32(v) => v.iter().all(|&z| z == zero),
+            _ => false,
+        };
+        let zero = self.constant(node, 2).map(|c| &c.values);
+        let scales = scales.to_vec();
+        match &constant.values {
+            Values::I32(values) => {
+                if zero.is_some_and(|z| !zero_is(z, 0)) {
+                    return unknown("its bias has a zero point");
+                }
+                Ok(Value::Bias { values: values.clone(), scales })
+            }
+            Values::I8(_) | Values::U8(_) => {
+                let values = match &constant.values {
+                    Values::I8(v) if zero.is_none_or(|z| zero_is(z, 0)) => v.clone(),
+                    // u8 weights round 128 are i8 weights.
+                    Values::U8(v) if zero.is_some_and(|z| zero_is(z, 128)) => {
+                        v.iter().map(|&q| (i16::from(q) - 128) as i8).collect()
+                    }
+                    _ => return unknown("its weights are not symmetric"),
+                };
+                let rank = constant.dims.len() as i64;
+                let axis = Attributes(node).int("axis", 1);
+                let axis = if axis < 0 { axis + rank } else { axis };
+                let Some(axis) = usize::try_from(axis).ok().filter(|&a| a < constant.dims.len().max(1))
+                else {
+                    return Err(broken(format!("axis {axis} of a tensor with {rank} axes")));
+                };
+                Ok(Value::Weights { values, dims: constant.dims.clone(), scales, axis })
+            }
+            _ => unknown("its constant is not of 8 or 32 bits"),
+        }
+    }
+
+    /// Weights `[out][in / groups][rows][columns]` (`transposed`: `[in][out][rows][columns]`) as the operators take them.
+    fn weights(
+        &self,
+        node: &pb::NodeProto,
+        input: Quant,
+        groups: usize,
+        transposed: bool,
+    ) -> Result<(Weights, [usize; 2]), Refusal> {
+        let Some(Value::Weights { values, dims, scales, axis }) =
+            self.input(node, 1).and_then(|n| self.values.get(n))
+        else {
+            return unknown("its weights are not an 8-bit constant");
+        };
+        let &[a, b, kh, kw] = dims.as_slice() else {
+            return unknown(format!(
+                "its weights have shape {dims:?}: only two-dimensional convolutions are done"
+            ));
+        };
+        let (out_channels, in_group) = if transposed { (b, a) } else { (a, b) };
+        let out_axis = usize::from(transposed);
+        let scales = match scales.len() {
+            1 => vec![scales[0]; out_channels],
+            n if n == out_channels && *axis == out_axis => scales.clone(),
+            n => {
+                return unknown(format!(
+                    "{n} weight scales on axis {axis} for {out_channels} output channels"
+                ));
+            }
+        };
+        let mut reordered = Vec::with_capacity(values.len());
+        for o in 0..out_channels {
+            for tap in 0..kh * kw {
+                for c in 0..in_group {
+                    let (first, second) = if transposed { (c, o) } else { (o, c) };
+                    reordered.push(values[(first * b + second) * kh * kw + tap]);
+                }
+            }
+        }
+        let bias = self.bias(node, input, &scales)?;
+        Ok((Weights { out_channels, groups, values: reordered, scales, bias }, [kh, kw]))
+    }
+
+    fn bias(&self, node: &pb::NodeProto, input: Quant, scales: &[f32]) -> Result<Vec<i32>, Refusal> {
+        let Some(name) = self.input(node, 2) else { return Ok(vec![0; scales.len()]) };
+        let real: Vec<f64> = match (self.values.get(name), self.constants.get(name).and_then(Constant::f32s))
+        {
+            (Some(Value::Bias { values, scales: steps }), _)
+                if steps.len() == 1 || steps.len() == values.len() =>
+            {
+                let exact = steps.iter().cycle().zip(scales).all(|(&step, &s)| step == input.scale * s);
+                if exact && values.len() == scales.len() {
+                    return Ok(values.clone());
+                }
+                values.iter().zip(steps.iter().cycle()).map(|(&v, &s)| f64::from(v) * f64::from(s)).collect()
+            }
+            (_, Some(values)) => values.iter().map(|&v| f64::from(v)).collect(),
+            _ => return unknown(format!("its bias {name:?} is not a constant")),
+        };
+        if real.len() != scales.len() {
+            return Err(broken(format!("{} biases for {} output channels", real.len(), scales.len())));
+        }
+        let steps = real.iter().zip(scales).map(|(v, &s)| (v / f64::from(input.scale * s)).round_ties_even());
+        steps
+            .map(|v| {
+                // Beyond 32 bits the int8 graph would wrap, so it refuses; NaN lands here too.
+                if v.abs() < 2_147_483_647.0 {
+                    Ok(v as i32)
+                } else {
+                    Err(broken(format!("bias {v} does not fit 32 bits")))
+                }
+            })
+            .collect()
+    }
+
+    fn conv(&mut self, node: &pb::NodeProto) -> Result<Value, Refusal> {
+        let input = self.real(node, 0)?;
+        let (shape, quant) = self.facts(input)?;
+        let groups = usize::try_from(Attributes(node).int("group", 1)).unwrap_or(0);
+        let (weights, kernel) = self.weights(node, quant, groups, false)?;
+        let window = window::of_conv(node, kernel, shape)?;
+        Ok(self.pending(node, Waiting::Conv { input, window, weights }))
+    }
+
+    fn conv_transpose(&mut self, node: &pb::NodeProto) -> Result<Value, Refusal> {
+        let input = self.real(node, 0)?;
+        let (_, quant) = self.facts(input)?;
+        if Attributes(node).int("group", 1) != 1 {
+            return unknown("transposed convolutions have one group here");
+        }
+        let (weights, kernel) = self.weights(node, quant, 1, true)?;
+        let (window, extra) = window::of_conv_transpose(node, kernel)?;
+        Ok(self.pending(node, Waiting::ConvTranspose { input, window, extra, weights }))
+    }
+
+    fn facts(&self, tensor: Tensor) -> Result<(Shape, Quant), Refusal> {
+        match self.graph.quant(tensor) {
+            Some(quant) => Ok((self.graph.shape(tensor), quant)),
+            None => unknown("its input is not quantised"),
+        }
+    }
+
+    fn pool_window(&self, node: &pb::NodeProto, input: Tensor) -> Result<Window, Refusal> {
+        window::of_pool(node, self.graph.shape(input))
+    }
+
+    fn concat(&mut self, node: &pb::NodeProto) -> Result<Value, Refusal> {
+        if !matches!(Attributes(node).int("axis", 1), 1 | -3) {
+            return unknown("concatenation is along channels only");
+        }
+        let inputs = (0..node.input.len()).map(|i| self.real(node, i)).collect::<Result<Vec<_>, _>>()?;
+        Ok(self.pending(node, Waiting::Concat(inputs)))
+    }
+
+    fn clip(&self, node: &pb::NodeProto) -> Result<Activation, Refusal> {
+        let attributes = Attributes(node);
+        let limit = |index: usize, name: &str, default: f32| match self.input(node, index) {
+            None => Ok(attributes.float(name, default)),
+            Some(_) => match self.constant(node, index).and_then(Constant::scalar) {
+                Some(value) => Ok(value),
+                None => unknown(format!("its {name} is not a constant")),
+            },
+        };
+        Ok(Activation::Clip { lo: limit(1, "min", f32::MIN)?, hi: limit(2, "max", f32::MAX)? })
+    }
+
+    /// Relu or clip: limits of what is pending, or a function of what is quantised.
+    fn activate(&mut self, node: &pb::NodeProto, activation: Activation) -> Result<Value, Refusal> {
+        let from = self.input(node, 0).unwrap_or_default();
+        match self.values.get(from) {
+            Some(Value::Pending(pending)) => {
+                let (lo, hi) = (limits(&pending.activation), limits(&activation));
+                let (lo, hi) = (lo.0.max(hi.0), lo.1.min(hi.1));
+                let activation = Activation::Clip { lo, hi: hi.max(lo) };
+                Ok(Value::Pending(Pending { activation, ..pending.clone() }))
+            }
+            _ => {
+                let input = self.real(node, 0)?;
+                let op = Waiting::Unary { input, function: Unary::Identity };
+                Ok(Value::Pending(Pending { name: name(node), op, activation }))
+            }
+        }
+    }
+
+    fn unary(&mut self, node: &pb::NodeProto, function: Unary) -> Result<Value, Refusal> {
+        let input = self.real(node, 0)?;
+        Ok(self.pending(node, Waiting::Unary { input, function }))
+    }
+
+    fn resize(&mut self, node: &pb::NodeProto) -> Result<Value, Refusal> {
+        let input = self.real(node, 0)?;
+        let Shape { h, w, .. } = self.graph.shape(input);
+        let scales_at = if node.op_type == "Upsample" { 1 } else { 2 };
+        let factor = match (self.constant(node, scales_at), self.constant(node, 3)) {
+            (Some(scales), _) if scales.len() == 4 => match scales.f32s() {
+                Some(&[1.0, 1.0, v, h]) => window::whole_factor(v).zip(window::whole_factor(h)),
+                _ => None,
+            },
+            (_, Some(Constant { values: Values::I64(sizes), .. })) => match sizes.as_slice() {
+                &[_, _, rows, columns] => {
+                    let times = |to: i64, from: usize| {
+                        usize::try_from(to).ok().filter(|t| t % from == 0 && *t > 0).map(|t| t / from)
+                    };
+                    times(rows, h).zip(times(columns, w))
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some((v, across)) = factor else {
+            return unknown("only whole factors of rows and columns are done");
+        };
+        window::check_nearest(node)?;
+        Ok(Value::Real(self.graph.upsample_nearest(&name(node), input, [v, across])?))
+    }
+
+    /// The tensor of a graph output: quantised values, or a convolution's real ones.
+    fn output(&mut self, name: &str) -> Result<Tensor, Refusal> {
+        match self.values.get(name).cloned() {
+            Some(Value::Real(tensor)) => Ok(tensor),
+            Some(Value::Pending(Pending {
+                name,
+                op: Waiting::Conv { input, window, weights },
+                activation: Activation::None,
+            })) => Ok(self.graph.conv_f32(&name, input, window, weights)?),
+            Some(_) => unknown(format!("output {name:?} is not quantised")),
+            None => Err(broken(format!("output {name:?} comes from nowhere"))),
+        }
+    }
+}
+
+fn name(node: &pb::NodeProto) -> String {
+    if node.name.is_empty() { node.output.first().cloned().unwrap_or_default() } else { node.name.clone() }
+}
+
+fn limits(activation: &Activation) -> (f32, f32) {
+    match activation {
+        Activation::Relu => (0.0, f32::MAX),
+        Activation::Clip { lo, hi } => (*lo, *hi),
+        Activation::None | Activation::Table(_) => (f32::MIN, f32::MAX),
+    }
+}

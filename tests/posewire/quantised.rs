@@ -1,0 +1,265 @@
+//! Quantised networks: the same results as ONNX Runtime, the same bits on every kernel, and what is refused.
+//!
+//! The networks and their expected outputs are written by `tests/golden/make_qdq.py`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use int8::Kernel;
+use posewire::infer::{self, Engine, InferError, Manifest, Plan};
+use prost::Message;
+use tract_onnx::pb::{ModelProto, tensor_proto::DataType};
+
+use crate::tiny;
+
+const HEIGHT: usize = 18;
+const WIDTH: usize = 22;
+const OUTPUTS: [(&str, [usize; 3]); 2] = [("heat", [5, 20, 24]), ("side", [4, 9, 4])];
+
+struct Golden {
+    onnx: Vec<u8>,
+    picture: Vec<u8>,
+    /// By output, and the size of one quantisation step.
+    outputs: Vec<(Vec<f32>, f32)>,
+}
+
+fn golden(name: &str) -> Golden {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let onnx = std::fs::read(folder.join(format!("{name}.onnx"))).unwrap();
+    let data = std::fs::read(folder.join(format!("{name}.bin"))).unwrap();
+    let (picture, mut rest) = data.split_at(HEIGHT * WIDTH * 3);
+    let model = ModelProto::decode(&*onnx).unwrap();
+    let outputs = OUTPUTS.map(|(output, shape)| {
+        let (values, after) = rest.split_at(4 * shape.iter().product::<usize>());
+        rest = after;
+        let step = scalar(&model, &format!("{output}_scale"));
+        (values.as_chunks().0.iter().map(|v| f32::from_le_bytes(*v)).collect(), step)
+    });
+    assert!(rest.is_empty());
+    Golden { onnx, picture: picture.to_vec(), outputs: outputs.into() }
+}
+
+fn scalar(model: &ModelProto, name: &str) -> f32 {
+    let tensor = model.graph.as_ref().unwrap().initializer.iter().find(|t| t.name == name).unwrap();
+    // The quantiser writes scales as numbers, the generator the picture's as bytes.
+    tensor
+        .float_data
+        .first()
+        .copied()
+        .unwrap_or_else(|| f32::from_le_bytes(tensor.raw_data[..].try_into().unwrap()))
+}
+
+fn manifest(onnx: &[u8], more: &str) -> Manifest {
+    let input = format!("width = {WIDTH}\nheight = {HEIGHT}\n{more}");
+    let codec = "[codec]\nkind = \"heatmap\"\noutput = \"heat\"\nstride = 1\nactivation = \"none\"";
+    tiny::manifest("keypoints", onnx, &input, codec).unwrap()
+}
+
+fn load(onnx: &[u8], engine: Engine) -> Result<Arc<dyn Plan>, InferError> {
+    infer::load_with(&manifest(onnx, ""), onnx, engine)
+}
+
+/// Outputs for one picture of interleaved RGB.
+fn run(plan: &dyn Plan, picture: &[u8]) -> Vec<Vec<f32>> {
+    let mut state = plan.state(1).unwrap();
+    write(&mut *state, 0, picture);
+    state.run(1).unwrap();
+    read(&*state, 0)
+}
+
+fn write(state: &mut dyn infer::State, i: usize, picture: &[u8]) {
+    let input = state.input_mut(i);
+    assert_eq!((input.height, input.width), (HEIGHT, WIDTH));
+    for y in 0..HEIGHT {
+        for x in 0..WIDTH {
+            let at = y * input.row_bytes + x * input.pixel_bytes;
+            input.bytes[at..at + 3].copy_from_slice(&picture[(y * WIDTH + x) * 3..][..3]);
+        }
+    }
+}
+
+fn read(state: &dyn infer::State, i: usize) -> Vec<Vec<f32>> {
+    let output = |(name, shape): (&str, [usize; 3])| {
+        let (values, found) = state.output(i, name).unwrap();
+        assert_eq!(found, shape);
+        values.to_vec()
+    };
+    OUTPUTS.map(output).into()
+}
+
+/// Largest difference in steps of each output.
+fn steps_apart(got: &[Vec<f32>], golden: &Golden) -> f32 {
+    let pairs = got.iter().zip(&golden.outputs);
+    pairs
+        .flat_map(|(got, (expected, step))| got.iter().zip(expected).map(move |(a, b)| (a - b).abs() / step))
+        .fold(0.0, f32::max)
+}
+
+#[test]
+fn every_kernel_is_within_one_step_of_onnx_runtime_and_they_agree() {
+    for name in ["qdq_u8", "qdq_s8"] {
+        let golden = golden(name);
+        let mut first: Option<Vec<Vec<f32>>> = None;
+        for kernel in Kernel::available() {
+            let plan = load(&golden.onnx, Engine::Int8(Some(kernel))).unwrap();
+            assert_eq!(plan.engine(), format!("int8 {kernel}"));
+            let got = run(&*plan, &golden.picture);
+            let apart = steps_apart(&got, &golden);
+            assert!(apart < 1.01, "{name} on {kernel}: {apart} steps from ONNX Runtime");
+            assert_eq!(
+                *first.get_or_insert_with(|| got.clone()),
+                got,
+                "{kernel} differs from the first kernel"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_real_network_behind_the_codes_is_near() {
+    let golden = golden("qdq_u8");
+    let plan = load(&golden.onnx, Engine::F32).unwrap();
+    assert_eq!(plan.engine(), "tract f32");
+    let apart = steps_apart(&run(&*plan, &golden.picture), &golden);
+    // Rounding every activation to 8 bits moves the outputs by a few steps; a missing Relu would by a hundred.
+    assert!(apart > 0.0 && apart < 16.0, "{apart} steps");
+}
+
+#[test]
+fn quantised_networks_take_the_int8_operators_unasked_and_tell_their_layers() {
+    let golden = golden("qdq_u8");
+    let plan = load(&golden.onnx, Engine::Auto).unwrap();
+    assert_eq!(plan.engine(), format!("int8 {}", Kernel::best()));
+    assert!(plan.notes().is_empty());
+    let layers = plan.explain();
+    let find = |name: &str| layers.iter().find(|l| l.name == name).unwrap();
+    assert_eq!((find("stem").operator, find("stem").macs), ("conv", 9 * 11 * 8 * 27));
+    assert_eq!(find("sum").operator, "conv + sum");
+    assert_eq!(find("heat").operator, "transposed conv");
+    assert!(layers.iter().all(|l| l.kernel == Kernel::best().name() && l.nanos < 1_000_000_000));
+}
+
+#[test]
+fn several_pictures_at_once_equal_one_at_a_time() {
+    let golden = golden("qdq_u8");
+    let plan = load(&golden.onnx, Engine::Auto).unwrap();
+    let pictures: Vec<Vec<u8>> =
+        (0..3).map(|i| golden.picture.iter().map(|p| p.wrapping_mul(2 * i + 1)).collect()).collect();
+    let mut state = plan.state(3).unwrap();
+    for (i, picture) in pictures.iter().enumerate() {
+        write(&mut *state, i, picture);
+    }
+    state.run(3).unwrap();
+    for (i, picture) in pictures.iter().enumerate() {
+        assert_eq!(read(&*state, i), run(&*plan, picture));
+    }
+    assert!(state.run(4).is_err());
+}
+
+#[test]
+fn normalised_and_swapped_pixels_go_through_a_table() {
+    let golden = golden("qdq_u8");
+    // Blue first, and a range that takes off nothing: swapping the picture's colours must undo it.
+    let manifest = manifest(&golden.onnx, "color = \"bgr\"");
+    let plan = infer::load_with(&manifest, &golden.onnx, Engine::Int8(None)).unwrap();
+    let swapped: Vec<u8> = golden.picture.chunks_exact(3).flat_map(|p| [p[2], p[1], p[0]]).collect();
+    assert!(steps_apart(&run(&*plan, &swapped), &golden) < 1.01);
+}
+
+fn changed(change: impl FnOnce(&mut ModelProto)) -> Vec<u8> {
+    let mut model = ModelProto::decode(&*golden("qdq_u8").onnx).unwrap();
+    change(&mut model);
+    model.encode_to_vec()
+}
+
+fn set(model: &mut ModelProto, name: &str, raw: &[u8]) {
+    let graph = model.graph.as_mut().unwrap();
+    let tensor = graph.initializer.iter_mut().find(|t| t.name == name).unwrap();
+    tensor.float_data.clear();
+    tensor.raw_data = raw.to_vec();
+}
+
+fn refusal(onnx: &[u8], engine: Engine) -> String {
+    load(onnx, engine).err().map(|e| e.to_string()).unwrap_or_default()
+}
+
+#[test]
+fn scales_that_are_no_numbers_are_refused_by_the_operators_name() {
+    for bad in [f32::NAN, 0.0, -1.0, f32::INFINITY] {
+        let onnx = changed(|m| set(m, "first_scale", &bad.to_le_bytes()));
+        let error = refusal(&onnx, Engine::Auto);
+        assert!(error.contains("first") && error.contains("scale"), "{error}");
+    }
+}
+
+#[test]
+fn damaged_files_are_refused() {
+    let onnx = golden("qdq_u8").onnx;
+    for len in (0..onnx.len()).step_by(997) {
+        assert!(load(&onnx[..len], Engine::Auto).is_err(), "the first {len} bytes were taken");
+    }
+    let onnx = changed(|m| set(m, "stem.w_quantized", &[1, 2, 3]));
+    assert!(refusal(&onnx, Engine::Auto).contains("stem.w_quantized"));
+    let onnx = changed(|m| m.graph.as_mut().unwrap().node.retain(|n| n.name != "stem"));
+    assert!(refusal(&onnx, Engine::Auto).contains("comes from nowhere"));
+}
+
+#[test]
+fn what_the_operators_lack_runs_through_tract_and_says_so() {
+    let onnx = changed(|m| {
+        let graph = m.graph.as_mut().unwrap();
+        graph.node.iter_mut().find(|n| n.op_type == "Sigmoid").unwrap().op_type = "Exp".into();
+    });
+    let plan = load(&onnx, Engine::Auto).unwrap();
+    assert_eq!(plan.engine(), "tract f32");
+    assert!(plan.notes().iter().any(|n| n.contains("\"soft\" (Exp)")), "{:?}", plan.notes());
+    assert!(refusal(&onnx, Engine::Int8(None)).contains("\"soft\" (Exp)"));
+}
+
+#[test]
+fn asymmetric_weights_and_free_sizes_are_named() {
+    let onnx = changed(|m| {
+        let graph = m.graph.as_mut().unwrap();
+        let zero = graph.initializer.iter_mut().find(|t| t.name == "mix.w_zero_point").unwrap();
+        assert_eq!(zero.data_type, DataType::Int8 as i32);
+        zero.int32_data = vec![3; 12];
+        zero.raw_data.clear();
+    });
+    assert!(refusal(&onnx, Engine::Int8(None)).contains("weights are not symmetric"));
+    let onnx = changed(|m| {
+        let node = m.graph.as_mut().unwrap().node.iter_mut().find(|n| n.op_type == "Resize").unwrap();
+        node.input[2] = "image".into();
+    });
+    assert!(refusal(&onnx, Engine::Int8(None)).contains("\"up\" (Resize)"));
+}
+
+#[test]
+fn the_choice_of_engine_is_timed_once_and_remembered() {
+    let golden = golden("qdq_u8");
+    let manifest = manifest(&golden.onnx, "");
+    let folder = tempfile::tempdir().unwrap();
+    let first = infer::load_fastest(&manifest, &golden.onnx, Some(folder.path())).unwrap();
+    assert!(first.reason.contains("us in int8"), "{}", first.reason);
+    let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+    std::fs::write(&file, "f32").unwrap();
+    let second = infer::load_fastest(&manifest, &golden.onnx, Some(folder.path())).unwrap();
+    assert_eq!(
+        (second.plan.engine(), second.reason.as_str()),
+        ("tract f32", "tiny: tract f32, as timed before")
+    );
+    std::fs::write(&file, "nonsense").unwrap();
+    assert!(
+        infer::load_fastest(&manifest, &golden.onnx, Some(folder.path()))
+            .unwrap()
+            .reason
+            .contains("us in f32")
+    );
+}
+
+#[test]
+fn engines_are_named_on_the_command_line() {
+    assert_eq!("auto".parse(), Ok(Engine::Auto));
+    assert_eq!("int8:portable".parse(), Ok(Engine::Int8(Some(Kernel::Portable))));
+    assert!("int8:mmx".parse::<Engine>().unwrap_err().contains("portable"));
+    assert!("gpu".parse::<Engine>().is_err());
+}
