@@ -96,3 +96,21 @@ pub(crate) fn start(bias: i32, weights: impl Iterator<Item = i8>, input: Quant, 
     let sum: i32 = weights.map(i32::from).sum();
     bias - (i32::from(input.zero_point) - shift) * sum
 }
+
+/// `[block][group of 4 columns][even, odd][16 rows][2 columns]` as i16: columns 0 and 2, then 1 and 3, which is how four
+/// u8 in one word widen by a mask and by a shift.
+pub(crate) fn wide_pairs(m: &Matrix) -> Vec<u8> {
+    let mut packed = Vec::with_capacity(2 * m.values.len());
+    for block in (0..m.rows).step_by(BLOCK) {
+        for column in (0..m.columns).step_by(4) {
+            for odd in 0..2 {
+                for row in block..block + BLOCK {
+                    for c in [column + odd, column + odd + 2] {
+                        packed.extend(i16::from(m.at(row, c)).to_le_bytes());
+                    }
+                }
+            }
+        }
+    }
+    packed
+}

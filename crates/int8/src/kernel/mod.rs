@@ -2,6 +2,8 @@
 
 mod args;
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 mod generic;
 mod portable;
@@ -68,6 +70,10 @@ impl Kernel {
     pub(crate) fn functions(self) -> Option<&'static Functions> {
         match self {
             Kernel::Portable => Some(&portable::FUNCTIONS),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx2 => avx2::plain::is_available().then_some(&avx2::plain::FUNCTIONS),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::AvxVnni => avx2::vnni::is_available().then_some(&avx2::vnni::FUNCTIONS),
             #[cfg(target_arch = "x86_64")]
             Kernel::Avx512Vnni => avx512::is_available().then_some(&avx512::FUNCTIONS),
             _ => None,
