@@ -99,6 +99,7 @@ pub(crate) fn start(bias: i32, weights: impl Iterator<Item = i8>, input: Quant, 
 
 /// `[block][group of 4 columns][even, odd][16 rows][2 columns]` as i16: columns 0 and 2, then 1 and 3, which is how four
 /// u8 in one word widen by a mask and by a shift.
+#[cfg(target_arch = "x86_64")]
 pub(crate) fn wide_pairs(m: &Matrix) -> Vec<u8> {
     let mut packed = Vec::with_capacity(2 * m.values.len());
     for block in (0..m.rows).step_by(BLOCK) {
@@ -109,6 +110,20 @@ pub(crate) fn wide_pairs(m: &Matrix) -> Vec<u8> {
                         packed.extend(i16::from(m.at(row, c)).to_le_bytes());
                     }
                 }
+            }
+        }
+    }
+    packed
+}
+
+/// `[block][group of 4 columns][first, second pair][16 rows][2 columns]`: pairs for `smull` and `smlal`.
+#[cfg(target_arch = "aarch64")]
+pub(crate) fn pairs(m: &Matrix) -> Vec<u8> {
+    let mut packed = Vec::with_capacity(m.values.len());
+    for block in (0..m.rows).step_by(BLOCK) {
+        for column in (0..m.columns).step_by(2) {
+            for row in block..block + BLOCK {
+                packed.extend([m.at(row, column) as u8, m.at(row, column + 1) as u8]);
             }
         }
     }

@@ -386,6 +386,7 @@ fn conv_args<'a>(call: &'a ConvCall, input: Map, out: MapMut, store: Store) -> C
         segments: &call.segments,
         weights: call.weights.bytes().as_ptr(),
         block_bytes: call.block_bytes,
+        has_lowest: call.has_lowest,
         start: &call.start,
         multipliers: &call.multipliers,
         channels: call.channels,

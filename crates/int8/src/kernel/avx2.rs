@@ -3,6 +3,8 @@
 //! AVX-VNNI multiplies four u8 by four i8 at once. AVX2 alone has `vpmaddubsw`, which does too but saturates at 16 bits,
 //! so it would not give the reference's bits: here u8 and i8 are widened and multiplied in pairs by `vpmaddwd`, exact.
 
+#![allow(clippy::needless_range_loop)] // halves index several arrays at once
+
 use std::arch::x86_64::*;
 
 /// Pixels of the widest tile.

@@ -1,5 +1,7 @@
 //! The kernels: one set of functions a CPU feature level, chosen at run time, all giving the same bits.
 
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
 mod args;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -76,6 +78,10 @@ impl Kernel {
             Kernel::AvxVnni => avx2::vnni::is_available().then_some(&avx2::vnni::FUNCTIONS),
             #[cfg(target_arch = "x86_64")]
             Kernel::Avx512Vnni => avx512::is_available().then_some(&avx512::FUNCTIONS),
+            #[cfg(target_arch = "aarch64")]
+            Kernel::Neon => Some(&aarch64::neon::FUNCTIONS),
+            #[cfg(target_arch = "aarch64")]
+            Kernel::Dotprod => aarch64::has_dotprod().then_some(&aarch64::dotprod::FUNCTIONS),
             _ => None,
         }
     }

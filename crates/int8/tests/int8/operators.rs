@@ -40,8 +40,6 @@ fn activation(random: &mut Random) -> Activation {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 160, ..ProptestConfig::default() })]
-
     #[test]
     fn convolution(h in 1usize..=14, w in 1usize..=29, cin in channels(), cout in channels(), window in window(5), seed: u64) {
         prop_assume!(fits(&window, h, w));

@@ -1,0 +1,285 @@
+//! AArch64: tiles of a few pixels × 16 channels, with and without dot product.
+//!
+//! Both multiply signed by signed, so inputs are read as u8 − 128 (a flip of the top bit) and the accumulators start
+//! 128 · Σ weights higher. Everything but the inner loop is the generic code: NEON is part of every AArch64.
+
+#![allow(clippy::needless_range_loop)] // halves index several arrays at once
+
+use std::arch::aarch64::*;
+
+/// Declares a kernel around `$dots`, which adds a segment to a tile's sums and returns where the weights go on.
+macro_rules! kernel_aarch64 {
+    ($module:ident, [$($feature:literal)?], $widest:literal, [$($width:literal),*], $pack:path, $dots:path, $spin:path) => {
+        pub(crate) mod $module {
+            use std::arch::aarch64::*;
+
+            use crate::kernel::args::{
+                AddArgs, AverageArgs, ConvArgs, DepthwiseArgs, MaxArgs, Store, TableArgs, UpsampleArgs,
+            };
+            use crate::kernel::generic::{block, pixel, pixel_mut, store, wrap_generic};
+            use crate::kernel::portable::other_at;
+            use crate::kernel::{Functions, tiles};
+            use crate::pack::BLOCK;
+
+            pub(crate) static FUNCTIONS: Functions = Functions {
+                pack: $pack,
+                signed_inputs: true,
+                conv,
+                depthwise,
+                add,
+                max_pool,
+                average_pool,
+                table,
+                upsample,
+                spin: Some($spin),
+            };
+
+            wrap_generic! {
+                fn depthwise(DepthwiseArgs<'_>);
+                fn add(AddArgs);
+                fn max_pool(MaxArgs);
+                fn average_pool(AverageArgs<'_>);
+                fn table(TableArgs<'_>);
+                fn upsample(UpsampleArgs);
+            }
+
+            type Tile = unsafe fn(&ConvArgs<'_>, *const u8, usize, *mut u8, *const u8);
+            const TILES: [Tile; $widest] = [$(tile::<$width>),*];
+            const WIDTHS: [usize; $widest] = [$($width),*];
+
+            unsafe fn conv(a: &ConvArgs<'_>) {
+                let value = if matches!(a.store, Store::F32) { 4 } else { 1 };
+                let width = tiles::width(&WIDTHS, a.columns, 4);
+                let tile = TILES[width - 1];
+                for first in 0..a.start.len() / BLOCK {
+                    let channel = first * BLOCK;
+                    for y in 0..a.rows {
+                        for x in tiles::starts(a.columns, width) {
+                            // SAFETY: the tile's pixels lie in the output grid, whose inputs and weights are inside
+                            // (checked when lowered); these functions are given out only where the CPU has the features.
+                            unsafe {
+                                let out = pixel_mut(a.out, y, x).add(channel * value);
+                                tile(a, pixel(a.input, y, x), first, out, other_at(&a.store, y, x, channel));
+                            }
+                        }
+                    }
+                }
+            }
+
+            /// # Safety
+            /// `P` pixels from the given one and the block lie inside the maps and weights.
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn tile<const P: usize>(
+                a: &ConvArgs<'_>,
+                input: *const u8,
+                first: usize,
+                out: *mut u8,
+                other: *const u8,
+            ) {
+                let channel = first * BLOCK;
+                let count = BLOCK.min(a.channels - channel);
+                let mut sums = [[0i32; BLOCK]; P];
+                // SAFETY: `start` and `weights` hold whole blocks; every segment lies under the tile's pixels.
+                unsafe {
+                    let start = a.start.as_ptr().add(channel);
+                    let start = [0, 4, 8, 12].map(|i| vld1q_s32(start.add(i)));
+                    let mut acc = [start; P];
+                    let mut weights = a.weights.add(first * a.block_bytes).cast::<i8>();
+                    for segment in a.segments {
+                        let x = input.offset(segment.offset);
+                        weights = $dots(&mut acc, x, a.input.pixel, segment.steps, weights, a.has_lowest);
+                    }
+                    for (sums, acc) in sums.iter_mut().zip(&acc) {
+                        for (i, acc) in acc.iter().enumerate() {
+                            vst1q_s32(sums.as_mut_ptr().add(4 * i), *acc);
+                        }
+                    }
+                }
+                for (p, sums) in sums.iter().enumerate() {
+                    // SAFETY: `count` channels of a pixel of the tile, in the output and the second operand.
+                    unsafe {
+                        let other = match a.store {
+                            Store::Sum { other: map, .. } => other.add(p * map.pixel),
+                            _ => other,
+                        };
+                        let out = out.add(p * a.out.pixel);
+                        store(&a.store, sums, block(a.multipliers, channel), count, out, other);
+                    }
+                }
+            }
+        }
+    };
+}
+
+kernel_aarch64!(neon, [], 4, [1, 2, 3, 4], crate::pack::pairs, super::dots_neon, super::spin_neon);
+kernel_aarch64!(
+    dotprod,
+    ["dotprod"],
+    5,
+    [1, 2, 3, 4, 5],
+    crate::pack::quads,
+    super::dots_dotprod,
+    super::spin_dotprod
+);
+
+/// Whether this CPU has `sdot`.
+pub(crate) fn has_dotprod() -> bool {
+    std::arch::is_aarch64_feature_detected!("dotprod")
+}
+
+/// # Safety
+/// `4 · steps` bytes at each of `P` pixels, `steps` steps of weights.
+#[inline(always)]
+unsafe fn dots_neon<const P: usize>(
+    acc: &mut [[int32x4_t; 4]; P],
+    x: *const u8,
+    pixel: usize,
+    steps: usize,
+    weights: *const i8,
+    has_lowest: bool,
+) -> *const i8 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        for step in 0..steps {
+            // Sixteen channels' weights for the step's first two and last two inputs.
+            let w = [0, 16, 32, 48].map(|i| vld1q_s8(weights.add(64 * step + i)));
+            for (p, acc) in acc.iter_mut().enumerate() {
+                let x = x.add(p * pixel + 4 * step).cast::<u16>();
+                let flip = vdupq_n_s8(i8::MIN);
+                let first = veorq_s8(vreinterpretq_s8_u16(vdupq_n_u16(x.read_unaligned())), flip);
+                let second = veorq_s8(vreinterpretq_s8_u16(vdupq_n_u16(x.add(1).read_unaligned())), flip);
+                let products = |w: int8x16_t, x: int8x16_t| {
+                    [vmull_s8(vget_low_s8(w), vget_low_s8(x)), vmull_high_s8(w, x)]
+                };
+                for half in 0..2 {
+                    let low = products(w[half], first);
+                    if has_lowest {
+                        // Two products of −128 by −128 would leave 16 bits: widen each before they meet.
+                        let high = products(w[2 + half], second);
+                        for i in 0..2 {
+                            let sum = vpadalq_s16(acc[2 * half + i], low[i]);
+                            acc[2 * half + i] = vpadalq_s16(sum, high[i]);
+                        }
+                    } else {
+                        let w = w[2 + half];
+                        let both = [
+                            vmlal_s8(low[0], vget_low_s8(w), vget_low_s8(second)),
+                            vmlal_high_s8(low[1], w, second),
+                        ];
+                        for i in 0..2 {
+                            acc[2 * half + i] = vpadalq_s16(acc[2 * half + i], both[i]);
+                        }
+                    }
+                }
+            }
+        }
+        weights.add(64 * steps)
+    }
+}
+
+/// `sdot` of four i8 a lane with lane `$lane` of `$x`; the intrinsic is not stable yet.
+macro_rules! sdot {
+    ($acc:expr, $w:expr, $x:expr, $lane:literal) => {
+        std::arch::asm!(
+            concat!("sdot {acc:v}.4s, {w:v}.16b, {x:v}.4b[", $lane, "]"),
+            acc = inout(vreg) $acc,
+            w = in(vreg) $w,
+            x = in(vreg) $x,
+            options(pure, nomem, nostack, preserves_flags)
+        )
+    };
+}
+
+/// # Safety
+/// As [`dots_neon`]; the CPU has dot product.
+#[inline]
+#[target_feature(enable = "dotprod")]
+unsafe fn dots_dotprod<const P: usize>(
+    acc: &mut [[int32x4_t; 4]; P],
+    x: *const u8,
+    pixel: usize,
+    steps: usize,
+    weights: *const i8,
+    _has_lowest: bool,
+) -> *const i8 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let flip = vdupq_n_u8(0x80);
+        let mut step = 0;
+        while step + 4 <= steps {
+            let mut four = [vdupq_n_s8(0); P];
+            for (p, four) in four.iter_mut().enumerate() {
+                *four = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(x.add(p * pixel + 4 * step)), flip));
+            }
+            macro_rules! lane {
+                ($lane:literal) => {
+                    let w = [0, 16, 32, 48].map(|i| vld1q_s8(weights.add(64 * (step + $lane) + i)));
+                    for (acc, x) in acc.iter_mut().zip(&four) {
+                        for (acc, w) in acc.iter_mut().zip(&w) {
+                            sdot!(*acc, *w, *x, $lane);
+                        }
+                    }
+                };
+            }
+            lane!(0);
+            lane!(1);
+            lane!(2);
+            lane!(3);
+            step += 4;
+        }
+        while step < steps {
+            let w = [0, 16, 32, 48].map(|i| vld1q_s8(weights.add(64 * step + i)));
+            for (p, acc) in acc.iter_mut().enumerate() {
+                let word = x.add(p * pixel + 4 * step).cast::<u32>().read_unaligned();
+                let x = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_u32(vdupq_n_u32(word)), flip));
+                for (acc, w) in acc.iter_mut().zip(&w) {
+                    sdot!(*acc, *w, x, 0);
+                }
+            }
+            step += 1;
+        }
+        weights.add(64 * steps)
+    }
+}
+
+/// # Safety
+/// None beyond NEON, which every AArch64 has.
+unsafe fn spin_neon(loops: u64) -> u64 {
+    const SUMS: usize = 8;
+    // SAFETY: NEON is part of AArch64; no memory is touched.
+    unsafe {
+        let x = std::hint::black_box(vdupq_n_s8(3));
+        let w = std::hint::black_box(vdupq_n_s8(-5));
+        let mut acc = [vdupq_n_s32(1); SUMS];
+        for _ in 0..loops {
+            for sum in &mut acc {
+                let mut products = vmull_s8(vget_low_s8(w), vget_low_s8(x));
+                // Opaque, or the products would be computed once for all sums.
+                std::arch::asm!("/* {0:v} */", inout(vreg) products, options(pure, nomem, nostack, preserves_flags));
+                *sum = vpadalq_s16(*sum, vmlal_high_s8(products, w, x));
+            }
+        }
+        std::hint::black_box(acc);
+    }
+    loops * (SUMS * 16) as u64
+}
+
+/// # Safety
+/// The CPU has dot product.
+#[target_feature(enable = "dotprod")]
+unsafe fn spin_dotprod(loops: u64) -> u64 {
+    const SUMS: usize = 16;
+    // SAFETY: the caller's promise; no memory is touched.
+    unsafe {
+        let x = std::hint::black_box(vdupq_n_s8(3));
+        let w = std::hint::black_box(vdupq_n_s8(-5));
+        let mut acc = [vdupq_n_s32(1); SUMS];
+        for _ in 0..loops {
+            for sum in &mut acc {
+                sdot!(*sum, w, x, 0);
+            }
+        }
+        std::hint::black_box(acc);
+    }
+    loops * (SUMS * 16) as u64
+}
