@@ -9,8 +9,8 @@ mod infer;
 mod output;
 #[cfg(target_os = "linux")]
 mod pty;
+mod quantised;
 #[cfg(target_os = "linux")]
 mod serial;
-mod quantised;
 mod tiny;
 mod wire;
