@@ -2,12 +2,21 @@
 //!
 //! Everything behind one trait, [`FrameSource`]; every frame carries the time of its light.
 
+pub mod clip;
 pub mod decode;
+pub mod faults;
+pub mod open;
 pub mod pixel;
 pub mod pool;
+pub mod reopening;
+pub mod replay;
+pub mod synthetic;
 
 pub use decode::{DecodeError, Decoder, MAX_PIXELS, Picture};
+pub use faults::{FaultPlan, Faulty};
+pub use open::{SourceConfig, open};
 pub use pixel::{Affine, PixelsMut, crop_resize_into};
+pub use reopening::Reopening;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,6 +82,50 @@ pub trait FrameSource: Send {
     /// # Errors
     /// [`CaptureError::Ended`] at the end of a file; anything else says what went wrong and whether opening again may help.
     fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError>;
+
+    /// Closes the device wholly and opens it again, after [`CaptureError::Lost`]. Frame numbers go on rising.
+    ///
+    /// # Errors
+    /// [`CaptureError::Lost`] where trying again may help; [`CaptureError::Unusable`] where it will not, which is
+    /// every source that is not a device.
+    fn reopen(&mut self) -> Result<(), CaptureError> {
+        Err(CaptureError::Unusable(format!("{}: not a device that could be opened again", self.info().name)))
+    }
+
+    /// What has happened so far, for telemetry.
+    fn counters(&self) -> SourceCounters {
+        SourceCounters::default()
+    }
+}
+
+impl<S: FrameSource + ?Sized> FrameSource for Box<S> {
+    fn info(&self) -> SourceInfo {
+        (**self).info()
+    }
+    fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
+        (**self).next_frame(timeout)
+    }
+    fn reopen(&mut self) -> Result<(), CaptureError> {
+        (**self).reopen()
+    }
+    fn counters(&self) -> SourceCounters {
+        (**self).counters()
+    }
+}
+
+/// Frames that did not arrive, by reason, since the source was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SourceCounters {
+    /// The source's own numbering jumped: the driver, the cable or the file lost them.
+    pub gaps: u64,
+    /// A newer frame was there before this one was asked for.
+    pub overtaken: u64,
+    /// Arrived damaged (driver's error flag, unreadable picture) and were left out.
+    pub damaged: u64,
+    /// Times the device was lost.
+    pub lost: u64,
+    /// Faults that were injected on purpose.
+    pub injected: u64,
 }
 
 /// Why no frame can be had.

@@ -230,6 +230,11 @@ fn rgb_from_yuv(c: Lanes) -> [u8; 3] {
     [clamp(y + 104_597 * v), clamp(y - 25_675 * u - 53_279 * v), clamp(y + 132_201 * u)]
 }
 
+/// One pixel of BT.601 limited range, for sources that convert whole pictures.
+pub(super) fn rgb_from_yuv_bytes(y: u8, u: u8, v: u8) -> [u8; 3] {
+    rgb_from_yuv(lanes([y, u, v]))
+}
+
 fn fill_all(net: &mut PixelsMut<'_>, fill: [u8; 3]) {
     for row in net.bytes.chunks_mut(net.row_bytes).take(net.height) {
         for pixel in row.chunks_exact_mut(net.pixel_bytes).take(net.width) {

@@ -1,0 +1,187 @@
+//! Files as sources: every frame as fast as it is taken, or played like a camera.
+
+use std::time::Duration;
+
+use super::{CaptureError, Frame, FrameSource, SourceCounters, SourceInfo};
+use crate::clock::{Clock, Monotonic};
+
+/// A finite or endless row of frames whose times are its own, from 0.
+pub trait Clip: Send {
+    /// What is known of the clip now; `live` is ignored.
+    fn info(&self) -> SourceInfo;
+
+    /// The next frame; `captured_at_us` counts from the clip's start.
+    ///
+    /// # Errors
+    /// [`CaptureError::Ended`] after the last; [`CaptureError::Unusable`] where the rest cannot be read.
+    fn next(&mut self) -> Result<Frame, CaptureError>;
+
+    /// Frames left out so far because they cannot be read.
+    fn damaged(&self) -> u64 {
+        0
+    }
+}
+
+impl Clip for Box<dyn Clip> {
+    fn info(&self) -> SourceInfo {
+        (**self).info()
+    }
+    fn next(&mut self) -> Result<Frame, CaptureError> {
+        (**self).next()
+    }
+    fn damaged(&self) -> u64 {
+        (**self).damaged()
+    }
+}
+
+/// `clip` frame by frame (`no_drop`), or in real time.
+pub fn as_source(clip: impl Clip + 'static, no_drop: bool) -> Box<dyn FrameSource> {
+    if no_drop { Box::new(EveryFrame(clip)) } else { Box::new(RealTime::new(clip, Monotonic)) }
+}
+
+/// Gives every frame, stamped with the clip's own times: deterministic.
+pub struct EveryFrame<C>(pub C);
+
+impl<C: Clip> FrameSource for EveryFrame<C> {
+    fn info(&self) -> SourceInfo {
+        SourceInfo { live: false, ..self.0.info() }
+    }
+    fn next_frame(&mut self, _timeout: Duration) -> Result<Option<Frame>, CaptureError> {
+        self.0.next().map(Some)
+    }
+    fn counters(&self) -> SourceCounters {
+        SourceCounters { damaged: self.0.damaged(), ..SourceCounters::default() }
+    }
+}
+
+/// Plays a clip as a camera would: frame t is there at start + t, and whoever asks late gets the newest.
+pub struct RealTime<C, K = Monotonic> {
+    clip: C,
+    clock: K,
+    started_us: Option<i64>,
+    /// Read ahead; times already on the clock.
+    ahead: Option<Frame>,
+    overtaken: u64,
+    ended: bool,
+}
+
+impl<C: Clip, K: Clock> RealTime<C, K> {
+    /// Starts with the first frame that is asked for.
+    pub fn new(clip: C, clock: K) -> Self {
+        Self { clip, clock, started_us: None, ahead: None, overtaken: 0, ended: false }
+    }
+
+    fn read(&mut self) -> Result<Frame, CaptureError> {
+        if self.ended {
+            return Err(CaptureError::Ended);
+        }
+        let mut frame = self.clip.next().inspect_err(|_| self.ended = true)?;
+        // Read first, then start the clock: opening a file may take longer than a frame.
+        let started_us = *self.started_us.get_or_insert_with(|| self.clock.now_us());
+        frame.captured_at_us += started_us;
+        Ok(frame)
+    }
+}
+
+impl<C: Clip, K: Clock> FrameSource for RealTime<C, K> {
+    fn info(&self) -> SourceInfo {
+        SourceInfo { live: true, ..self.clip.info() }
+    }
+
+    fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
+        let mut frame = match self.ahead.take() {
+            Some(frame) => frame,
+            None => self.read()?,
+        };
+        // Bounded, so that a program too slow to even skip frames still shows some.
+        for _ in 0..1000 {
+            let late_us = self.clock.now_us() - frame.captured_at_us;
+            if late_us < 0 {
+                break;
+            }
+            match self.read() {
+                Ok(next) if next.captured_at_us <= self.clock.now_us() => {
+                    frame = next;
+                    self.overtaken += 1;
+                }
+                Ok(next) => {
+                    self.ahead = Some(next);
+                    return Ok(Some(frame));
+                }
+                // The last frame counts too; the end is told at the next call.
+                Err(_) => return Ok(Some(frame)),
+            }
+        }
+        let wait_us = frame.captured_at_us - self.clock.now_us();
+        if wait_us > timeout.as_micros() as i64 {
+            std::thread::sleep(timeout);
+            self.ahead = Some(frame);
+            return Ok(None);
+        }
+        std::thread::sleep(Duration::from_micros(wait_us.max(0) as u64));
+        Ok(Some(frame))
+    }
+
+    fn counters(&self) -> SourceCounters {
+        SourceCounters { damaged: self.clip.damaged(), overtaken: self.overtaken, ..SourceCounters::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::PixelFormat;
+    use crate::clock::Manual;
+    use std::sync::Arc;
+
+    /// Ten frames, 10 ms apart.
+    struct Ten(u64);
+
+    impl Clip for Ten {
+        fn info(&self) -> SourceInfo {
+            SourceInfo { name: "ten".into(), width: 1, height: 1, fps: 100.0, live: false }
+        }
+        fn next(&mut self) -> Result<Frame, CaptureError> {
+            if self.0 == 10 {
+                return Err(CaptureError::Ended);
+            }
+            self.0 += 1;
+            let (seq, captured_at_us) = (self.0 - 1, (self.0 as i64 - 1) * 10_000);
+            let bytes = Arc::new(vec![0]);
+            Ok(Frame { bytes, format: PixelFormat::Grey, width: 1, height: 1, stride: 1, seq, captured_at_us })
+        }
+    }
+
+    #[test]
+    fn without_dropping_every_frame_comes_with_the_clips_own_time() {
+        let mut source = EveryFrame(Ten(0));
+        for i in 0..10 {
+            let frame = source.next_frame(Duration::ZERO).expect("a frame").expect("at once");
+            assert_eq!((frame.seq, frame.captured_at_us), (i, i as i64 * 10_000));
+        }
+        assert!(matches!(source.next_frame(Duration::ZERO), Err(CaptureError::Ended)));
+    }
+
+    #[test]
+    fn in_real_time_a_slow_reader_gets_the_newest_frame_and_the_rest_is_counted() {
+        let clock: &'static Manual = Box::leak(Box::new(Manual::at(5_000_000)));
+        struct Shared(&'static Manual);
+        impl Clock for Shared {
+            fn now_us(&self) -> i64 {
+                self.0.now_us()
+            }
+        }
+        let mut source = RealTime::new(Ten(0), Shared(clock));
+        let mut next = |at_us: i64| {
+            clock.set(at_us);
+            let frame = source.next_frame(Duration::ZERO).ok().flatten().map(|f| (f.seq, f.captured_at_us));
+            (frame, source.counters().overtaken)
+        };
+        assert_eq!(next(5_000_000), (Some((0, 5_000_000)), 0));
+        assert_eq!(next(5_004_000), (None, 0), "the second is not there yet");
+        assert_eq!(next(5_045_000), (Some((4, 5_040_000)), 3));
+        assert_eq!(next(5_050_000), (Some((5, 5_050_000)), 3));
+        assert_eq!(next(9_000_000), (Some((9, 5_090_000)), 6), "the last frame is shown");
+        assert!(matches!(source.next_frame(Duration::ZERO), Err(CaptureError::Ended)));
+    }
+}

@@ -1,0 +1,254 @@
+//! Seeded faults round any source: what cables, drivers and cameras do, on purpose and repeatable.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use turbojpeg::{Compressor, Image, Subsamp};
+
+use super::decode::{Decoder, packed_stride};
+use super::pool::BufferPool;
+use super::{Affine, CaptureError, Frame, FrameSource, PixelFormat, PixelsMut, SourceCounters, SourceInfo, crop_resize_into};
+
+/// Frames that a frozen camera repeats: half a second at 30 a second.
+const FREEZE_FRAMES: u32 = 15;
+
+/// Tries to open that fail after an unplug: with the back-off of [`Reopening`](super::Reopening), about a second away.
+const FAILED_REOPENS: u32 = 3;
+
+/// How often each fault happens, as a probability a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FaultPlan {
+    /// The frame never arrives; its number is skipped.
+    pub drop: f32,
+    /// From here the camera repeats this picture for half a second, with rising numbers and times.
+    pub freeze: f32,
+    /// Bytes are changed or the end is cut off.
+    pub corrupt: f32,
+    /// The frame is held back until the next one is there, which then comes at once.
+    pub late: f32,
+    /// From here pictures have half the size, or their own again.
+    pub resize: f32,
+    /// The device is gone; opening it again fails a few times.
+    pub unplug: f32,
+    /// The same seed makes the same faults.
+    pub seed: u64,
+}
+
+impl FaultPlan {
+    /// The names that [`set`](Self::set) takes.
+    pub const NAMES: [&'static str; 6] = ["drop", "freeze", "corrupt", "late", "resize", "unplug"];
+
+    /// No fault at all?
+    pub fn is_empty(&self) -> bool {
+        Self { seed: 0, ..*self } == Self::default()
+    }
+
+    /// Reads `drop=0.1,freeze=0.01,seed=7`; a `camera.` before a name is taken off.
+    ///
+    /// # Errors
+    /// The part at fault and what is valid.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut plan = Self::default();
+        for part in text.split(',').map(str::trim).filter(|p| !p.is_empty()) {
+            let (name, value) =
+                part.split_once('=').ok_or_else(|| format!("`{part}`: want NAME=PROBABILITY, as in drop=0.1"))?;
+            plan.set(name.trim().trim_start_matches("camera."), value.trim())?;
+        }
+        Ok(plan)
+    }
+
+    /// Sets one fault by its name, or `seed`.
+    ///
+    /// # Errors
+    /// The part at fault and what is valid.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        if name == "seed" {
+            self.seed = value.parse().map_err(|_| format!("camera.seed={value}: want a whole number"))?;
+            return Ok(());
+        }
+        let field = match name {
+            "drop" => &mut self.drop,
+            "freeze" => &mut self.freeze,
+            "corrupt" => &mut self.corrupt,
+            "late" => &mut self.late,
+            "resize" => &mut self.resize,
+            "unplug" => &mut self.unplug,
+            _ => return Err(format!("camera.{name}: no such fault; there are {} and seed", Self::NAMES.join(", "))),
+        };
+        *field = match value.parse() {
+            Ok(p) if (0.0..=1.0).contains(&p) => p,
+            _ => return Err(format!("camera.{name}={value}: want a probability a frame, 0 to 1")),
+        };
+        Ok(())
+    }
+}
+
+/// A source with faults.
+pub struct Faulty<S> {
+    source: S,
+    plan: FaultPlan,
+    rng: fastrand::Rng,
+    pool: BufferPool,
+    decoder: Decoder,
+    compressor: Compressor,
+    rgb: Vec<u8>,
+    held: Option<Frame>,
+    frozen: Option<(Frame, u32)>,
+    halved: bool,
+    unplugged: Option<u32>,
+    injected: u64,
+}
+
+impl<S: FrameSource> Faulty<S> {
+    /// Wraps `source`. Put [`Reopening`](super::Reopening) outside, so that it answers `unplug`.
+    ///
+    /// # Errors
+    /// [`CaptureError::Unusable`] where a fault cannot be injected into this source: what is not live has no cable
+    /// to pull.
+    pub fn new(source: S, plan: FaultPlan) -> Result<Self, CaptureError> {
+        let info = source.info();
+        if plan.unplug > 0.0 && !info.live {
+            let name = info.name;
+            return Err(CaptureError::Unusable(format!(
+                "camera.unplug cannot be injected into {name} read frame by frame: leave out --no-drop or the fault"
+            )));
+        }
+        let setup = |e: &dyn std::fmt::Display| CaptureError::Unusable(format!("JPEG library: {e}"));
+        let compressor = Compressor::new().map_err(|e| setup(&e))?;
+        let decoder = Decoder::new().map_err(|e| setup(&e))?;
+        Ok(Self {
+            source,
+            plan,
+            rng: fastrand::Rng::with_seed(plan.seed),
+            pool: BufferPool::new(),
+            decoder,
+            compressor,
+            rgb: Vec::new(),
+            held: None,
+            frozen: None,
+            halved: false,
+            unplugged: None,
+            injected: 0,
+        })
+    }
+
+    fn happens(&mut self, probability: f32) -> bool {
+        // One draw a question, also for those that are off: turning one fault on leaves the others where they were.
+        let happens = self.rng.f32() < probability;
+        self.injected += u64::from(happens);
+        happens
+    }
+
+    fn corrupted(&mut self, frame: Frame) -> Frame {
+        let Self { rng, pool, .. } = self;
+        let filled = pool.fill(|buffer| {
+            buffer.clear();
+            buffer.extend_from_slice(&frame.bytes);
+            if rng.bool() {
+                buffer.truncate(rng.usize(0..=frame.bytes.len()));
+            } else if !buffer.is_empty() {
+                for _ in 0..1 + buffer.len() / 200 {
+                    let at = rng.usize(0..buffer.len());
+                    buffer[at] ^= rng.u8(1..);
+                }
+            }
+            Ok::<(), std::convert::Infallible>(())
+        });
+        match filled {
+            Ok(bytes) => Frame { bytes, ..frame },
+            Err(never) => match never {},
+        }
+    }
+
+    /// Half the size, RGB24 or MJPEG as the frame was; a frame that cannot be read stays as it is.
+    fn half(&mut self, frame: Frame) -> Frame {
+        let Ok(picture) = self.decoder.decode(&frame, 1) else { return frame };
+        let (w, h) = (picture.width.div_ceil(2), picture.height.div_ceil(2));
+        self.rgb.resize(3 * w * h, 0);
+        let mut half =
+            PixelsMut { bytes: &mut self.rgb, width: w, height: h, row_bytes: 3 * w, pixel_bytes: 3 };
+        crop_resize_into(&picture, &Affine::scale_then_shift(2.0, 2.0, 0.0, 0.0), &mut half, [0; 3]);
+        let was_mjpeg = frame.format == PixelFormat::Mjpeg;
+        let bytes = if was_mjpeg {
+            let format = turbojpeg::PixelFormat::RGB;
+            let image = Image { pixels: &self.rgb[..], width: w, pitch: 3 * w, height: h, format };
+            let encoded = self.compressor.set_subsamp(Subsamp::Sub2x2).and_then(|()| self.compressor.compress_to_vec(image));
+            let Ok(encoded) = encoded else { return frame };
+            Arc::new(encoded)
+        } else {
+            self.pool.copy(&self.rgb)
+        };
+        let format = if was_mjpeg { PixelFormat::Mjpeg } else { PixelFormat::Rgb24 };
+        let stride = packed_stride(format, w) as u32;
+        Frame { bytes, format, width: w as u32, height: h as u32, stride, ..frame }
+    }
+}
+
+impl<S: FrameSource> FrameSource for Faulty<S> {
+    fn info(&self) -> SourceInfo {
+        let info = self.source.info();
+        SourceInfo { name: format!("{} with injected faults", info.name), ..info }
+    }
+
+    fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
+        if self.unplugged.is_some() {
+            return Err(CaptureError::Lost { device: self.source.info().name, reason: "unplug injected".into() });
+        }
+        if let Some(frame) = self.held.take() {
+            return Ok(Some(frame));
+        }
+        let Some(mut frame) = self.source.next_frame(timeout)? else { return Ok(None) };
+        let [unplug, drop, freeze, resize, corrupt, late] = [
+            self.plan.unplug,
+            self.plan.drop,
+            self.plan.freeze,
+            self.plan.resize,
+            self.plan.corrupt,
+            self.plan.late,
+        ]
+        .map(|p| self.happens(p));
+        if unplug {
+            self.unplugged = Some(FAILED_REOPENS);
+            return self.next_frame(timeout);
+        }
+        if drop {
+            return Ok(None);
+        }
+        match &mut self.frozen {
+            Some((picture, left)) if *left > 0 => {
+                *left -= 1;
+                frame = Frame { seq: frame.seq, captured_at_us: frame.captured_at_us, ..picture.clone() };
+            }
+            _ => self.frozen = freeze.then(|| (frame.clone(), FREEZE_FRAMES)),
+        }
+        self.halved ^= resize;
+        if self.halved {
+            frame = self.half(frame);
+        }
+        if corrupt {
+            frame = self.corrupted(frame);
+        }
+        if late && let Ok(Some(next)) = self.source.next_frame(timeout) {
+            self.held = Some(next);
+        }
+        Ok(Some(frame))
+    }
+
+    fn reopen(&mut self) -> Result<(), CaptureError> {
+        match &mut self.unplugged {
+            None => self.source.reopen(),
+            Some(0) => {
+                self.unplugged = None;
+                Ok(())
+            }
+            Some(left) => {
+                *left -= 1;
+                Err(CaptureError::Lost { device: self.source.info().name, reason: "still unplugged".into() })
+            }
+        }
+    }
+
+    fn counters(&self) -> SourceCounters {
+        SourceCounters { injected: self.injected, ..self.source.counters() }
+    }
+}

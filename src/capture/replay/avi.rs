@@ -1,0 +1,326 @@
+//! AVI with MJPEG: what cameras and `ffmpeg -c copy` write. A demuxer for exactly that.
+//!
+//! ```text
+//! RIFF size 'AVI '
+//!   LIST size 'hdrl'   avih (microseconds a frame), LIST 'strl' a stream: strh (kind, codec, rate/scale), strf (codec, size)
+//!   LIST size 'movi'   chunks '00dc' size bytes; possibly inside LIST 'rec '
+//! RIFF size 'AVIX'     more 'movi' (files above 1 GiB)
+//! ```
+//! Chunks are padded to even sizes. The index is not used: a file whose recorder died has none. Such a file also states
+//! sizes of 0 for its lists; they are then read to the end of the file.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::{DEFAULT_FPS, MAX_JPEG_BYTES, due_us, short_name};
+use crate::capture::clip::Clip;
+use crate::capture::pool::BufferPool;
+use crate::capture::{CaptureError, Frame, PixelFormat, SourceInfo};
+
+/// The video stream of an AVI, its JPEGs handed on as they are.
+pub struct Avi<R = BufReader<File>> {
+    name: String,
+    input: R,
+    pool: BufferPool,
+    header: Header,
+    seq: u64,
+    damaged: u64,
+    ended: bool,
+}
+
+/// What the headers say of the first video stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Header {
+    stream: u32,
+    fps: Option<f64>,
+    width: u32,
+    height: u32,
+    codec: Option<[u8; 4]>,
+}
+
+impl Avi {
+    /// Opens a file that begins like an AVI; `None` where its video is not MJPEG.
+    ///
+    /// # Errors
+    /// [`CaptureError::Unusable`] where there is no video stream, or no data.
+    pub fn open(path: &Path) -> Result<Option<Self>, CaptureError> {
+        let file = File::open(path).map_err(|e| CaptureError::Unusable(format!("{}: {e}", path.display())))?;
+        Avi::new(BufReader::with_capacity(1 << 16, file), short_name(path))
+            .map_err(|why| CaptureError::Unusable(format!("{}: {why}", path.display())))
+    }
+}
+
+impl<R: Read + Seek> Avi<R> {
+    /// Reads the headers, up to the first frame; `None` where the video is not MJPEG.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn new(mut input: R, name: String) -> Result<Option<Self>, String> {
+        let header = read_header(&mut input)?;
+        let Some(codec) = header.codec else { return Err("AVI without a video stream".into()) };
+        if !codec.eq_ignore_ascii_case(b"MJPG") {
+            return Ok(None);
+        }
+        Ok(Some(Self { name, input, pool: BufferPool::new(), header, seq: 0, damaged: 0, ended: false }))
+    }
+
+    fn fps(&self) -> f64 {
+        self.header.fps.unwrap_or(f64::from(DEFAULT_FPS))
+    }
+
+    /// The next chunk of the video stream; `Ok(None)` at the end of the file, `Err` where it was cut off.
+    fn next_chunk(&mut self) -> Result<Option<std::sync::Arc<Vec<u8>>>, &'static str> {
+        loop {
+            let Some((id, size)) = read_chunk_head(&mut self.input).map_err(|_| "cannot be read")? else {
+                return Ok(None);
+            };
+            match &id {
+                b"LIST" | b"RIFF" => {
+                    // Step inside: the sizes of lists are not needed (and not true in files cut short).
+                    skip(&mut self.input, 4).map_err(|_| "cut off")?;
+                }
+                [a, b, b'd', b'c' | b'b'] if stream_number(*a, *b) == Some(self.header.stream) => {
+                    if size as usize > MAX_JPEG_BYTES {
+                        return Err("a chunk states an impossible length");
+                    }
+                    let input = &mut self.input;
+                    let bytes = self.pool.fill(|buffer| {
+                        buffer.clear();
+                        let got = input.take(u64::from(size)).read_to_end(buffer).map_err(|_| "cannot be read")?;
+                        if got < size as usize { Err("cut off") } else { Ok(()) }
+                    })?;
+                    if size % 2 == 1 {
+                        // The last chunk's padding may be missing.
+                        let _ = skip(&mut self.input, 1);
+                    }
+                    return Ok(Some(bytes));
+                }
+                _ => skip(&mut self.input, i64::from(size) + i64::from(size % 2)).map_err(|_| "cut off")?,
+            }
+        }
+    }
+}
+
+impl<R: Read + Seek + Send> Clip for Avi<R> {
+    fn info(&self) -> SourceInfo {
+        let Header { width, height, .. } = self.header;
+        SourceInfo { name: self.name.clone(), width, height, fps: self.fps() as f32, live: false }
+    }
+
+    fn next(&mut self) -> Result<Frame, CaptureError> {
+        while !self.ended {
+            match self.next_chunk() {
+                Ok(Some(bytes)) => {
+                    let seq = self.seq;
+                    self.seq += 1;
+                    // Recorders write an empty chunk for "as before": a frame that was never taken.
+                    if bytes.is_empty() {
+                        continue;
+                    }
+                    let Header { width, height, .. } = self.header;
+                    let captured_at_us = due_us(seq, self.fps());
+                    return Ok(Frame { bytes, format: PixelFormat::Mjpeg, width, height, stride: 0, seq, captured_at_us });
+                }
+                Ok(None) => self.ended = true,
+                Err(why) => {
+                    self.ended = true;
+                    self.damaged += 1;
+                    log::warn!("{}: {why} after {} frames", self.name, self.seq);
+                }
+            }
+        }
+        if self.seq == 0 {
+            return Err(CaptureError::Unusable(format!("{}: the AVI holds no whole frame", self.name)));
+        }
+        Err(CaptureError::Ended)
+    }
+
+    fn damaged(&self) -> u64 {
+        self.damaged
+    }
+}
+
+/// Reads chunks up to and into the first `movi`.
+fn read_header(input: &mut (impl Read + Seek)) -> Result<Header, String> {
+    let cut = |_| "AVI cut off inside its header".to_string();
+    let mut header = Header::default();
+    let mut stream = 0u32;
+    let mut this_is_video = false;
+    // Far more chunks than any header has; a file of empty chunks must not keep us.
+    for _ in 0..10_000 {
+        let (id, size) = read_chunk_head(input).map_err(|e| e.to_string())?.ok_or("AVI without video data")?;
+        match &id {
+            b"RIFF" | b"LIST" => {
+                let mut kind = [0; 4];
+                input.read_exact(&mut kind).map_err(cut)?;
+                match &kind {
+                    b"movi" => return Ok(header),
+                    // Whole lists that cannot hold what is looked for.
+                    b"INFO" | b"odml" => skip(input, i64::from(size) - 4).map_err(cut)?,
+                    _ => {}
+                }
+            }
+            b"strh" if size >= 32 => {
+                let h: [u8; 32] = read_part(input, size).map_err(cut)?;
+                this_is_video = &h[..4] == b"vids" && header.codec.is_none();
+                if this_is_video {
+                    let (scale, rate) = (le32(&h[20..]), le32(&h[24..]));
+                    let fps = f64::from(rate) / f64::from(scale.max(1));
+                    header.fps = (scale > 0 && (0.1..=1000.0).contains(&fps)).then_some(fps);
+                    header.stream = stream;
+                }
+                stream += 1;
+            }
+            b"strf" if size >= 20 => {
+                let f: [u8; 20] = read_part(input, size).map_err(cut)?;
+                if this_is_video {
+                    header.width = le32(&f[4..]);
+                    // Negative heights mean rows from the top.
+                    header.height = (le32(&f[8..]) as i32).unsigned_abs();
+                    header.codec = Some([f[16], f[17], f[18], f[19]]);
+                    this_is_video = false;
+                }
+            }
+            _ => skip(input, i64::from(size) + i64::from(size % 2)).map_err(cut)?,
+        }
+    }
+    Err("AVI with an endless header".into())
+}
+
+/// The first `N` bytes of a chunk; the rest is skipped.
+fn read_part<const N: usize>(input: &mut (impl Read + Seek), size: u32) -> std::io::Result<[u8; N]> {
+    let mut part = [0; N];
+    input.read_exact(&mut part)?;
+    skip(input, i64::from(size) + i64::from(size % 2) - N as i64)?;
+    Ok(part)
+}
+
+/// A chunk's name and length; `None` at the end of the file.
+fn read_chunk_head(input: &mut impl Read) -> std::io::Result<Option<([u8; 4], u32)>> {
+    let mut head = [0; 8];
+    match input.read_exact(&mut head) {
+        Ok(()) => Ok(Some(([head[0], head[1], head[2], head[3]], le32(&head[4..])))),
+        Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+fn skip(input: &mut impl Seek, bytes: i64) -> std::io::Result<()> {
+    input.seek(SeekFrom::Current(bytes.max(0))).map(|_| ())
+}
+
+fn le32(bytes: &[u8]) -> u32 {
+    u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+}
+
+/// `01` of `01dc`.
+fn stream_number(a: u8, b: u8) -> Option<u32> {
+    (a.is_ascii_digit() && b.is_ascii_digit()).then(|| u32::from(a - b'0') * 10 + u32::from(b - b'0'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::io::Cursor;
+
+    fn chunk(id: &[u8; 4], body: &[u8]) -> Vec<u8> {
+        let mut c = [&id[..], &(body.len() as u32).to_le_bytes(), body].concat();
+        if body.len() % 2 == 1 {
+            c.push(0);
+        }
+        c
+    }
+
+    fn list(id: &[u8; 4], kind: &[u8; 4], parts: &[Vec<u8>]) -> Vec<u8> {
+        chunk(id, &[&kind[..], &parts.concat()].concat())
+    }
+
+    /// An AVI with an audio stream first, video at 25 a second second.
+    fn avi(codec: &[u8; 4], frames: &[&[u8]]) -> Vec<u8> {
+        let strh = |kind: &[u8; 4], scale: u32, rate: u32| {
+            let mut h = [0; 56];
+            h[..4].copy_from_slice(kind);
+            h[20..24].copy_from_slice(&scale.to_le_bytes());
+            h[24..28].copy_from_slice(&rate.to_le_bytes());
+            chunk(b"strh", &h)
+        };
+        let mut strf = [0; 40];
+        strf[4..8].copy_from_slice(&320u32.to_le_bytes());
+        strf[8..12].copy_from_slice(&(-240i32).to_le_bytes());
+        strf[16..20].copy_from_slice(codec);
+        let movi: Vec<Vec<u8>> =
+            frames.iter().flat_map(|f| [chunk(b"00wb", b"sound"), chunk(b"01dc", f)]).collect();
+        list(b"RIFF", b"AVI ", &[
+            list(b"LIST", b"hdrl", &[
+                chunk(b"avih", &[0; 56]),
+                list(b"LIST", b"strl", &[strh(b"auds", 1, 48_000), chunk(b"strf", &[0; 18])]),
+                list(b"LIST", b"strl", &[strh(b"vids", 2, 50), chunk(b"strf", &strf)]),
+            ]),
+            chunk(b"JUNK", &[0; 33]),
+            list(b"LIST", b"movi", &movi),
+        ])
+    }
+
+    fn open(bytes: Vec<u8>) -> Result<Option<Avi<Cursor<Vec<u8>>>>, String> {
+        Avi::new(Cursor::new(bytes), "test.avi".into())
+    }
+
+    #[test]
+    fn frames_of_the_video_stream_come_with_their_times_and_empty_ones_leave_a_gap() {
+        let mut avi = open(avi(b"MJPG", &[b"one", b"", b"three"])).expect("reads").expect("is MJPEG");
+        let info = avi.info();
+        assert_eq!((info.width, info.height, info.fps), (320, 240, 25.0));
+        let mut next = || avi.next().map(|f| (f.bytes.to_vec(), f.seq, f.captured_at_us));
+        assert_eq!(next().ok(), Some((b"one".to_vec(), 0, 0)));
+        assert_eq!(next().ok(), Some((b"three".to_vec(), 2, 80_000)));
+        assert!(matches!(next(), Err(CaptureError::Ended)));
+        assert!(matches!(next(), Err(CaptureError::Ended)));
+    }
+
+    #[test]
+    fn other_codecs_are_left_to_ffmpeg_and_a_file_without_video_is_refused() {
+        assert!(open(avi(b"XVID", &[b"one"])).expect("reads").is_none());
+        let only_header = list(b"RIFF", b"AVI ", &[list(b"LIST", b"movi", &[])]);
+        assert!(open(only_header).is_err_and(|e| e.contains("without a video stream")));
+    }
+
+    #[test]
+    fn a_file_cut_off_anywhere_gives_its_whole_frames_and_then_ends() {
+        let whole = avi(b"MJPG", &[b"first", b"second"]);
+        for len in 12..whole.len() {
+            let Ok(Some(mut avi)) = open(whole[..len].to_vec()) else { continue };
+            let mut frames = Vec::new();
+            let end = loop {
+                match avi.next() {
+                    Ok(f) => frames.push(f.bytes.to_vec()),
+                    Err(e) => break e,
+                }
+            };
+            assert!([&b"first"[..], b"second"].iter().zip(&frames).all(|(a, b)| a == b));
+            match end {
+                CaptureError::Ended => assert!(!frames.is_empty()),
+                CaptureError::Unusable(why) => assert!(frames.is_empty() && why.contains("no whole frame")),
+                CaptureError::Lost { .. } => panic!("a file cannot be lost"),
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic_or_run_for_ever(
+            flips in prop::collection::vec((0usize..400, any::<u8>()), 0..12),
+        ) {
+            let mut bytes = avi(b"MJPG", &[b"first", b"second", b"third"]);
+            for (at, to) in flips {
+                let at = at % bytes.len();
+                bytes[at] = to;
+            }
+            if let Ok(Some(mut avi)) = open(bytes) {
+                let frames = (0..10_000).take_while(|_| avi.next().is_ok()).count();
+                prop_assert!(frames < 100);
+            }
+        }
+    }
+}

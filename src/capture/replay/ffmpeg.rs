@@ -1,0 +1,161 @@
+//! Any other container, through an `ffmpeg` child process that writes Y4M into a pipe.
+
+use std::collections::VecDeque;
+use std::io::{BufReader, ErrorKind, Read};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use super::{short_name, y4m::Y4m};
+use crate::capture::clip::Clip;
+use crate::capture::{CaptureError, Frame, SourceInfo};
+
+/// Bytes of ffmpeg's own words that are kept for an error.
+const KEPT_WORDS: usize = 600;
+
+/// A video decoded by `ffmpeg`; the child is ended with it.
+pub struct Ffmpeg {
+    name: String,
+    child: Child,
+    frames: Y4m<BufReader<ChildStdout>>,
+    /// When each frame is due, microseconds from the first; empty where the container does not say.
+    times_us: Vec<i64>,
+    words: Arc<Mutex<VecDeque<u8>>>,
+    given: u64,
+}
+
+impl Ffmpeg {
+    /// Starts `ffmpeg` on a file.
+    ///
+    /// # Errors
+    /// [`CaptureError::Unusable`]: ffmpeg is not installed (with the command that installs it), or cannot read the file
+    /// (with its own words).
+    pub fn open(path: &Path) -> Result<Self, CaptureError> {
+        Self::with_program(path, "ffmpeg")
+    }
+
+    fn with_program(path: &Path, program: &str) -> Result<Self, CaptureError> {
+        let fail = |what: &dyn std::fmt::Display| CaptureError::Unusable(format!("{}: {what}", path.display()));
+        let mut child = Command::new(program)
+            .args(["-v", "error", "-nostdin", "-i"])
+            // A leading dash must not read as an option.
+            .arg(if path.is_relative() { Path::new(".").join(path) } else { path.to_path_buf() })
+            // Every stored frame once: neither doubled nor dropped to make the rate even.
+            .args(["-map", "0:v:0", "-vsync", "passthrough", "-pix_fmt", "yuv420p", "-f", "yuv4mpegpipe", "-"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|e| match e.kind() {
+                ErrorKind::NotFound => fail(
+                    &"not a folder, MJPEG-AVI, MJPEG or Y4M, and ffmpeg, which reads the rest, is not installed: \
+                      sudo apt install ffmpeg",
+                ),
+                _ => fail(&format_args!("ffmpeg cannot be started: {e}")),
+            })?;
+        let words = Arc::new(Mutex::new(VecDeque::new()));
+        if let Some(stderr) = child.stderr.take() {
+            keep_last_words(stderr, Arc::clone(&words)).map_err(|e| fail(&e))?;
+        }
+        let Some(stdout) = child.stdout.take() else { return Err(fail(&"ffmpeg gave no pipe")) };
+        // Wide enough for a frame of 640×480: fewer switches between the processes.
+        let header = Y4m::new(BufReader::with_capacity(1 << 19, stdout), short_name(path));
+        let frames = match header {
+            Ok(frames) => frames,
+            Err(_) => {
+                let _ = child.wait();
+                // The reader of its words ends with it.
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                return Err(fail(&format_args!("ffmpeg cannot read it: {}", said(&words))));
+            }
+        };
+        Ok(Self { name: short_name(path), child, frames, times_us: times_us(path), words, given: 0 })
+    }
+}
+
+impl Clip for Ffmpeg {
+    fn info(&self) -> SourceInfo {
+        SourceInfo { name: self.name.clone(), ..self.frames.info() }
+    }
+
+    fn next(&mut self) -> Result<Frame, CaptureError> {
+        let frame = self.frames.next().inspect_err(|_| {
+            let said = said(&self.words);
+            if !said.is_empty() {
+                log::warn!("{}: ffmpeg: {said}", self.name);
+            }
+        })?;
+        self.given += 1;
+        let captured_at_us = self.times_us.get(frame.seq as usize).copied().unwrap_or(frame.captured_at_us);
+        Ok(Frame { captured_at_us, ..frame })
+    }
+
+    fn damaged(&self) -> u64 {
+        self.frames.damaged()
+    }
+}
+
+impl Drop for Ffmpeg {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Presentation times from `ffprobe`, which comes with ffmpeg; empty where there are none or they cannot be trusted (the
+/// stream's nominal rate is then used).
+fn times_us(path: &Path) -> Vec<i64> {
+    let output = Command::new("ffprobe")
+        .args(["-v", "error", "-select_streams", "v:0", "-show_entries", "packet=pts_time", "-of", "csv=p=0"])
+        .arg(if path.is_relative() { Path::new(".").join(path) } else { path.to_path_buf() })
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output();
+    let Ok(output) = output else { return Vec::new() };
+    let text = String::from_utf8_lossy(&output.stdout);
+    let lines = text.lines().map(|l| l.trim_end_matches(',').trim()).filter(|l| !l.is_empty());
+    let mut times_us = Vec::new();
+    for line in lines {
+        match line.parse::<f64>() {
+            Ok(s) => times_us.push((s * 1e6).round() as i64),
+            Err(_) => return Vec::new(),
+        }
+    }
+    // Packets are stored in decoding order.
+    times_us.sort_unstable();
+    let first = times_us.first().copied().unwrap_or(0);
+    times_us.iter_mut().for_each(|t| *t -= first);
+    if times_us.windows(2).any(|w| w[0] == w[1]) { Vec::new() } else { times_us }
+}
+
+/// Reads a child's stderr to its end in a thread of its own: a full pipe would stop the child.
+fn keep_last_words(mut stderr: impl Read + Send + 'static, words: Arc<Mutex<VecDeque<u8>>>) -> std::io::Result<()> {
+    let read = move || {
+        let mut piece = [0; 256];
+        while let Ok(n @ 1..) = stderr.read(&mut piece) {
+            let mut words = words.lock().unwrap_or_else(|e| e.into_inner());
+            words.extend(&piece[..n]);
+            let surplus = words.len().saturating_sub(KEPT_WORDS);
+            words.drain(..surplus);
+        }
+    };
+    std::thread::Builder::new().name("ffmpeg-stderr".into()).spawn(read).map(|_| ())
+}
+
+fn said(words: &Mutex<VecDeque<u8>>) -> String {
+    let words = words.lock().unwrap_or_else(|e| e.into_inner());
+    let bytes: Vec<u8> = words.iter().copied().collect();
+    String::from_utf8_lossy(&bytes).trim().replace('\n', "; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_ffmpeg_the_error_says_how_to_install_it() {
+        let error = Ffmpeg::with_program(Path::new("clip.mp4"), "/nonexistent/ffmpeg").err().map(|e| e.to_string());
+        assert!(error.is_some_and(|e| e.contains("clip.mp4") && e.contains("sudo apt install ffmpeg")));
+    }
+}

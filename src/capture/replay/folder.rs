@@ -1,0 +1,180 @@
+//! A folder of pictures, in the order of the numbers in their names.
+
+use std::cmp::Ordering;
+use std::path::{Path, PathBuf};
+
+use turbojpeg::{Colorspace, Decompressor};
+
+use super::{DEFAULT_FPS, MAX_JPEG_BYTES, due_us, short_name};
+use crate::capture::clip::Clip;
+use crate::capture::decode::{check_size, jpeg_size, packed_stride};
+use crate::capture::pool::BufferPool;
+use crate::capture::{CaptureError, Frame, PixelFormat, SourceInfo};
+
+/// What is taken for a picture, by the name's end.
+const EXTENSIONS: [&str; 5] = ["jpg", "jpeg", "png", "bmp", "webp"];
+
+/// Pictures of a folder; sizes may change from one to the next. JPEGs are handed on as they are; others are decoded to
+/// RGB24 (16 bits and grey too). EXIF orientation is not applied: coordinates are those of the stored picture.
+pub struct Folder {
+    name: String,
+    files: Vec<PathBuf>,
+    next: usize,
+    size: (u32, u32),
+    damaged: u64,
+    first_damage: Option<String>,
+    jpeg: Decompressor,
+    file_bytes: Vec<u8>,
+    pool: BufferPool,
+}
+
+impl Folder {
+    /// All pictures of a folder, without sub-folders.
+    ///
+    /// # Errors
+    /// [`CaptureError::Unusable`] where the folder cannot be read or holds no picture.
+    pub fn open(path: &Path) -> Result<Self, CaptureError> {
+        let fail = |what: &dyn std::fmt::Display| CaptureError::Unusable(format!("{}: {what}", path.display()));
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(path).map_err(|e| fail(&e))? {
+            let file = entry.map_err(|e| fail(&e))?.path();
+            let extension = file.extension().map(|e| e.to_string_lossy().to_lowercase());
+            if extension.is_some_and(|e| EXTENSIONS.contains(&&*e)) {
+                files.push(file);
+            }
+        }
+        if files.is_empty() {
+            return Err(fail(&format_args!("no pictures in this folder (looked for .{})", EXTENSIONS.join(", ."))));
+        }
+        files.sort_by(|a, b| by_number(&a.to_string_lossy(), &b.to_string_lossy()));
+        Self::of(short_name(path), files)
+    }
+
+    /// A single picture.
+    ///
+    /// # Errors
+    /// [`CaptureError::Unusable`] where the JPEG library cannot be set up (out of memory).
+    pub fn of_one(path: &Path) -> Result<Self, CaptureError> {
+        Self::of(short_name(path), vec![path.to_path_buf()])
+    }
+
+    fn of(name: String, files: Vec<PathBuf>) -> Result<Self, CaptureError> {
+        let jpeg = Decompressor::new().map_err(|e| CaptureError::Unusable(format!("JPEG library: {e}")))?;
+        let (file_bytes, pool) = (Vec::new(), BufferPool::new());
+        Ok(Self { name, files, next: 0, size: (0, 0), damaged: 0, first_damage: None, jpeg, file_bytes, pool })
+    }
+
+    fn read(&mut self, at: usize) -> Result<Frame, String> {
+        use std::io::Read;
+        let file = std::fs::File::open(&self.files[at]).map_err(|e| e.to_string())?;
+        self.file_bytes.clear();
+        file.take(MAX_JPEG_BYTES as u64 + 1).read_to_end(&mut self.file_bytes).map_err(|e| e.to_string())?;
+        match self.file_bytes.len() {
+            0 => return Err("empty file".into()),
+            n if n > MAX_JPEG_BYTES => return Err(format!("larger than {} MiB", MAX_JPEG_BYTES >> 20)),
+            _ => {}
+        }
+        let (seq, captured_at_us) = (at as u64, due_us(at as u64, f64::from(DEFAULT_FPS)));
+        let frame = |bytes, format, width: usize, height: usize| {
+            let stride = packed_stride(format, width) as u32;
+            Frame { bytes, format, width: width as u32, height: height as u32, stride, seq, captured_at_us }
+        };
+        if self.file_bytes.starts_with(&[0xff, 0xd8]) {
+            let (width, height) = jpeg_size(&mut self.jpeg, &self.file_bytes).map_err(|e| e.to_string())?;
+            let header = self.jpeg.read_header(&self.file_bytes).map_err(|e| e.to_string())?;
+            if !matches!(header.colorspace, Colorspace::CMYK | Colorspace::YCCK) {
+                return Ok(frame(self.pool.copy(&self.file_bytes), PixelFormat::Mjpeg, width, height));
+            }
+        }
+        let mut reader = image::ImageReader::new(std::io::Cursor::new(&self.file_bytes))
+            .with_guessed_format()
+            .map_err(|e| e.to_string())?;
+        let (width, height) = {
+            let probe = image::ImageReader::new(std::io::Cursor::new(&self.file_bytes))
+                .with_guessed_format()
+                .map_err(|e| e.to_string())?;
+            probe.into_dimensions().map_err(|e| e.to_string())?
+        };
+        check_size(width as usize, height as usize).map_err(|e| e.to_string())?;
+        // The largest picture accepted, as 16-bit RGBA.
+        let mut limits = image::Limits::default();
+        limits.max_alloc = Some(8 * crate::capture::MAX_PIXELS as u64);
+        reader.limits(limits);
+        let rgb = reader.decode().map_err(|e| e.to_string())?.into_rgb8();
+        Ok(frame(self.pool.copy(rgb.as_raw()), PixelFormat::Rgb24, width as usize, height as usize))
+    }
+}
+
+impl Clip for Folder {
+    fn info(&self) -> SourceInfo {
+        let (width, height) = self.size;
+        SourceInfo { name: self.name.clone(), width, height, fps: DEFAULT_FPS, live: false }
+    }
+
+    fn next(&mut self) -> Result<Frame, CaptureError> {
+        while self.next < self.files.len() {
+            let at = self.next;
+            self.next += 1;
+            match self.read(at) {
+                Ok(frame) => {
+                    self.size = (frame.width, frame.height);
+                    return Ok(frame);
+                }
+                Err(why) => {
+                    self.damaged += 1;
+                    let damage = format!("{}: {why}", self.files[at].display());
+                    log::warn!("{damage}; left out");
+                    self.first_damage.get_or_insert(damage);
+                }
+            }
+        }
+        match self.first_damage.take() {
+            Some(first) if self.damaged as usize == self.files.len() => Err(CaptureError::Unusable(format!(
+                "none of the {} pictures can be read; the first: {first}",
+                self.files.len()
+            ))),
+            _ => Err(CaptureError::Ended),
+        }
+    }
+
+    fn damaged(&self) -> u64 {
+        self.damaged
+    }
+}
+
+/// `frame2` before `frame10`; otherwise as bytes.
+fn by_number(a: &str, b: &str) -> Ordering {
+    let (mut a, mut b) = (a, b);
+    loop {
+        let digits = |s: &str| s.len() - s.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let (na, nb) = (digits(a), digits(b));
+        let ordering = if na > 0 && nb > 0 {
+            let (x, y) = (a[..na].trim_start_matches('0'), b[..nb].trim_start_matches('0'));
+            (a, b) = (&a[na..], &b[nb..]);
+            x.len().cmp(&y.len()).then_with(|| x.cmp(y))
+        } else {
+            match (a.chars().next(), b.chars().next()) {
+                (Some(x), Some(y)) => {
+                    (a, b) = (&a[x.len_utf8()..], &b[y.len_utf8()..]);
+                    x.cmp(&y)
+                }
+                (x, y) => return x.cmp(&y),
+            }
+        };
+        if ordering.is_ne() {
+            return ordering;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_ordered_by_their_numbers() {
+        let mut names = ["f10.png", "f9.png", "f009b.png", "a1.jpg", "f1.png", "f01.jpg"];
+        names.sort_by(|a, b| by_number(a, b));
+        assert_eq!(names, ["a1.jpg", "f01.jpg", "f1.png", "f9.png", "f009b.png", "f10.png"]);
+    }
+}

@@ -1,0 +1,108 @@
+//! Files and folders as sources. What a file is, its first bytes say, not its name.
+//!
+//! | input | read by |
+//! |---|---|
+//! | folder of JPEG, PNG, BMP, WebP | [`folder`] |
+//! | AVI with MJPEG | [`avi`] |
+//! | raw MJPEG stream, or one JPEG | [`mjpeg`] |
+//! | Y4M | [`y4m`] |
+//! | anything else | an `ffmpeg` child process, [`ffmpeg`] |
+
+pub mod avi;
+pub mod ffmpeg;
+pub mod folder;
+pub mod mjpeg;
+pub mod y4m;
+
+use std::io::Read;
+use std::path::Path;
+
+use super::clip::{Clip, as_source};
+use super::{CaptureError, Frame, FrameSource, SourceInfo};
+
+/// Frames a second of pictures without times of their own.
+pub const DEFAULT_FPS: f32 = 30.0;
+
+/// Longest compressed picture that is read, bytes: an 8K JPEG at the highest quality. Bounds what a damaged length can ask
+/// for.
+const MAX_JPEG_BYTES: usize = 64 << 20;
+
+/// Opens a file or folder; see [`SourceConfig::Replay`](super::SourceConfig::Replay).
+///
+/// # Errors
+/// [`CaptureError::Unusable`] where there is nothing to play: missing, empty, not a video, `ffmpeg` not installed.
+pub fn open(
+    path: &Path,
+    no_drop: bool,
+    fps_override: Option<f32>,
+) -> Result<Box<dyn FrameSource>, CaptureError> {
+    if let Some(fps) = fps_override
+        && !(fps.is_finite() && fps > 0.0)
+    {
+        return Err(CaptureError::Unusable(format!("{fps} frames a second: want a rate above 0")));
+    }
+    let clip = open_clip(path)?;
+    Ok(match fps_override {
+        None => as_source(clip, no_drop),
+        Some(fps) => as_source(AtRate { clip, fps }, no_drop),
+    })
+}
+
+/// [`open`] without a clock: the frames and their own times.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_clip(path: &Path) -> Result<Box<dyn Clip>, CaptureError> {
+    let fail = |what: &dyn std::fmt::Display| CaptureError::Unusable(format!("{}: {what}", path.display()));
+    let meta = std::fs::metadata(path).map_err(|e| fail(&format_args!("{e}; give a folder of pictures or a video")))?;
+    if meta.is_dir() {
+        return Ok(Box::new(folder::Folder::open(path)?));
+    }
+    let mut head = Vec::with_capacity(16);
+    std::fs::File::open(path).and_then(|f| f.take(16).read_to_end(&mut head)).map_err(|e| fail(&e))?;
+    match &head[..] {
+        [] => Err(fail(&"empty file: nothing to play")),
+        h if h.starts_with(b"RIFF") && h.get(8..12) == Some(b"AVI ") => match avi::Avi::open(path)? {
+            Some(avi) => Ok(Box::new(avi)),
+            None => Ok(Box::new(ffmpeg::Ffmpeg::open(path)?)),
+        },
+        h if h.starts_with(b"YUV4MPEG2") => Ok(Box::new(y4m::Y4m::open(path)?)),
+        h if h.starts_with(&[0xff, 0xd8, 0xff]) => Ok(Box::new(mjpeg::Mjpeg::open(path)?)),
+        h if is_still(h) => Ok(Box::new(folder::Folder::of_one(path)?)),
+        _ => Ok(Box::new(ffmpeg::Ffmpeg::open(path)?)),
+    }
+}
+
+/// PNG, BMP or WebP?
+fn is_still(head: &[u8]) -> bool {
+    head.starts_with(b"\x89PNG") || head.starts_with(b"BM") || (head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP"))
+}
+
+/// When frame `seq` is due at `fps`, microseconds.
+fn due_us(seq: u64, fps: f64) -> i64 {
+    (seq as f64 * 1e6 / fps).round() as i64
+}
+
+/// A clip at another rate than its own.
+struct AtRate {
+    clip: Box<dyn Clip>,
+    fps: f32,
+}
+
+impl Clip for AtRate {
+    fn info(&self) -> SourceInfo {
+        SourceInfo { fps: self.fps, ..self.clip.info() }
+    }
+    fn next(&mut self) -> Result<Frame, CaptureError> {
+        let frame = self.clip.next()?;
+        Ok(Frame { captured_at_us: due_us(frame.seq, f64::from(self.fps)), ..frame })
+    }
+    fn damaged(&self) -> u64 {
+        self.clip.damaged()
+    }
+}
+
+/// `clip.avi`, for [`SourceInfo::name`].
+fn short_name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}

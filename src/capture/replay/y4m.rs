@@ -1,0 +1,273 @@
+//! Y4M, the raw video that `ffmpeg`, `mjpegtools` and encoders' test clips use.
+//!
+//! ```text
+//! YUV4MPEG2 W320 H240 F30:1 Ip A1:1 C420jpeg\n
+//! FRAME\n  Y plane, U plane, V plane
+//! ```
+//! Planes become NV12 (4:2:0), YUYV (4:2:2), RGB24 (4:4:4) or GREY, 8 bits. Colours are BT.601 in limited range.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use super::{due_us, short_name};
+use crate::capture::clip::Clip;
+use crate::capture::decode::{check_size, packed_stride, raw_len};
+use crate::capture::pixel::rgb_from_yuv_bytes;
+use crate::capture::pool::BufferPool;
+use crate::capture::{CaptureError, Frame, PixelFormat, SourceInfo};
+
+/// No header line is longer: it bounds what a file without line ends makes us read.
+const MAX_LINE_BYTES: usize = 1024;
+
+/// Frames of a Y4M stream.
+pub struct Y4m<R = BufReader<File>> {
+    name: String,
+    input: R,
+    width: usize,
+    height: usize,
+    fps: f64,
+    format: PixelFormat,
+    planes: Vec<u8>,
+    pool: BufferPool,
+    seq: u64,
+    damaged: u64,
+    ended: bool,
+}
+
+impl Y4m {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// [`CaptureError::Unusable`], as [`Y4m::new`].
+    pub fn open(path: &Path) -> Result<Self, CaptureError> {
+        let fail = |what: &dyn std::fmt::Display| CaptureError::Unusable(format!("{}: {what}", path.display()));
+        let file = File::open(path).map_err(|e| fail(&e))?;
+        Y4m::new(BufReader::with_capacity(1 << 16, file), short_name(path)).map_err(|e| fail(&e))
+    }
+}
+
+impl<R: Read> Y4m<R> {
+    /// Reads the header line.
+    ///
+    /// # Errors
+    /// Which field is missing or not supported, and how to convert.
+    pub fn new(mut input: R, name: String) -> Result<Self, String> {
+        let line = read_line(&mut input)?.ok_or("empty stream")?;
+        let line = String::from_utf8(line).map_err(|_| "Y4M header is not text")?;
+        let mut fields = line.split(' ');
+        if fields.next() != Some("YUV4MPEG2") {
+            return Err("not a Y4M stream".into());
+        }
+        // What is not stated is 4:2:0; a rate is mandatory, but 0:0 means unknown.
+        let (mut width, mut height, mut fps, mut chroma) = (0usize, 0usize, 0.0, "420");
+        for field in fields.filter(|f| !f.is_empty()) {
+            let (tag, value) = field.split_at(field.chars().next().map_or(0, char::len_utf8));
+            match tag {
+                "W" => width = value.parse().map_err(|_| format!("Y4M width `{value}` is no number"))?,
+                "H" => height = value.parse().map_err(|_| format!("Y4M height `{value}` is no number"))?,
+                "F" => {
+                    let (n, d) = value.split_once(':').unwrap_or((value, "1"));
+                    fps = n.parse::<f64>().unwrap_or(0.0) / d.parse::<f64>().unwrap_or(0.0);
+                }
+                "C" => chroma = value,
+                _ => {}
+            }
+        }
+        check_size(width, height).map_err(|e| e.to_string())?;
+        let format = match chroma {
+            "420" | "420jpeg" | "420mpeg2" | "420paldv" => PixelFormat::Nv12,
+            "422" => PixelFormat::Yuyv,
+            "444" => PixelFormat::Rgb24,
+            "mono" => PixelFormat::Grey,
+            other => {
+                return Err(format!(
+                    "Y4M colour layout `{other}` is not supported; convert with: ffmpeg -i IN -pix_fmt yuv420p OUT.y4m"
+                ));
+            }
+        };
+        if !(0.1..=1000.0).contains(&fps) {
+            fps = f64::from(super::DEFAULT_FPS);
+        }
+        let (planes, pool) = (Vec::new(), BufferPool::new());
+        Ok(Self { name, input, width, height, fps, format, planes, pool, seq: 0, damaged: 0, ended: false })
+    }
+
+    /// Bytes of the three planes.
+    fn planes_len(&self) -> usize {
+        let (w, h) = (self.width, self.height);
+        match self.format {
+            PixelFormat::Nv12 => w * h + 2 * w.div_ceil(2) * h.div_ceil(2),
+            PixelFormat::Yuyv => w * h + 2 * w.div_ceil(2) * h,
+            PixelFormat::Rgb24 => 3 * w * h,
+            PixelFormat::Grey | PixelFormat::Mjpeg => w * h,
+        }
+    }
+
+    /// `Ok(false)` at the end.
+    fn read_planes(&mut self) -> Result<bool, String> {
+        let Some(line) = read_line(&mut self.input)? else { return Ok(false) };
+        if !line.starts_with(b"FRAME") {
+            return Err("no FRAME where one must be".into());
+        }
+        let len = self.planes_len();
+        self.planes.resize(len, 0);
+        self.input.read_exact(&mut self.planes).map_err(|_| "cut off inside a frame")?;
+        Ok(true)
+    }
+
+    fn pack(&mut self) -> std::sync::Arc<Vec<u8>> {
+        let (w, h) = (self.width, self.height);
+        let stride = packed_stride(self.format, w);
+        let planes = &self.planes;
+        let packed = self.pool.fill(|out| {
+            out.resize(raw_len(self.format, stride, h), 0);
+            let (luma, chroma) = planes.split_at(w * h);
+            match self.format {
+                PixelFormat::Nv12 => {
+                    let cw = w.div_ceil(2);
+                    let (u, v) = chroma.split_at(cw * h.div_ceil(2));
+                    let (out_y, out_uv) = out.split_at_mut(stride * h);
+                    for (to, from) in out_y.chunks_exact_mut(stride).zip(luma.chunks_exact(w)) {
+                        to[..w].copy_from_slice(from);
+                    }
+                    for (to, (u, v)) in out_uv.chunks_exact_mut(2).zip(u.iter().zip(v)) {
+                        to.copy_from_slice(&[*u, *v]);
+                    }
+                }
+                PixelFormat::Yuyv => {
+                    let cw = w.div_ceil(2);
+                    let (u, v) = chroma.split_at(cw * h);
+                    for (y, row) in out.chunks_exact_mut(stride).enumerate() {
+                        for (i, four) in row.chunks_exact_mut(4).enumerate() {
+                            let (a, b) = (y * w + 2 * i, y * w + (2 * i + 1).min(w - 1));
+                            four.copy_from_slice(&[luma[a], u[y * cw + i], luma[b], v[y * cw + i]]);
+                        }
+                    }
+                }
+                PixelFormat::Rgb24 => {
+                    let (u, v) = chroma.split_at(w * h);
+                    for (to, ((y, u), v)) in out.chunks_exact_mut(3).zip(luma.iter().zip(u).zip(v)) {
+                        to.copy_from_slice(&rgb_from_yuv_bytes(*y, *u, *v));
+                    }
+                }
+                PixelFormat::Grey | PixelFormat::Mjpeg => out.copy_from_slice(luma),
+            }
+            Ok::<(), std::convert::Infallible>(())
+        });
+        match packed {
+            Ok(bytes) => bytes,
+            Err(never) => match never {},
+        }
+    }
+}
+
+impl<R: Read + Send> Clip for Y4m<R> {
+    fn info(&self) -> SourceInfo {
+        let (width, height) = (self.width as u32, self.height as u32);
+        SourceInfo { name: self.name.clone(), width, height, fps: self.fps as f32, live: false }
+    }
+
+    fn next(&mut self) -> Result<Frame, CaptureError> {
+        if !self.ended {
+            match self.read_planes() {
+                Ok(true) => {
+                    let seq = self.seq;
+                    self.seq += 1;
+                    let bytes = self.pack();
+                    let (width, height) = (self.width as u32, self.height as u32);
+                    let stride = packed_stride(self.format, self.width) as u32;
+                    let captured_at_us = due_us(seq, self.fps);
+                    return Ok(Frame { bytes, format: self.format, width, height, stride, seq, captured_at_us });
+                }
+                Ok(false) => self.ended = true,
+                Err(why) => {
+                    self.ended = true;
+                    self.damaged += 1;
+                    log::warn!("{}: {why} after {} frames", self.name, self.seq);
+                }
+            }
+        }
+        if self.seq == 0 {
+            return Err(CaptureError::Unusable(format!("{}: no whole frame in this Y4M", self.name)));
+        }
+        Err(CaptureError::Ended)
+    }
+
+    fn damaged(&self) -> u64 {
+        self.damaged
+    }
+}
+
+/// A line without its end; `None` at the end of the stream.
+fn read_line(input: &mut impl Read) -> Result<Option<Vec<u8>>, String> {
+    let mut line = Vec::new();
+    let mut byte = [0];
+    loop {
+        match input.read(&mut byte) {
+            Ok(0) if line.is_empty() => return Ok(None),
+            Ok(0) => return Err("cut off inside a header line".into()),
+            Ok(_) if byte[0] == b'\n' => return Ok(Some(line)),
+            Ok(_) if line.len() == MAX_LINE_BYTES => return Err("endless header line".into()),
+            Ok(_) => line.push(byte[0]),
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::{Affine, Decoder, PixelsMut, crop_resize_into};
+
+    /// Every pixel of a 5×3 picture of one colour, after packing and sampling.
+    fn colour_after(chroma: &str, planes: &[(usize, u8)]) -> Vec<u8> {
+        let mut stream = format!("YUV4MPEG2 W5 H3 F25:1 Ip A1:1 C{chroma} Xsome\nFRAME Ip\n").into_bytes();
+        for &(len, level) in planes {
+            stream.extend(std::iter::repeat_n(level, len));
+        }
+        let mut clip = Y4m::new(&stream[..], "test".into()).expect("header");
+        let frame = clip.next().expect("frame");
+        assert!(matches!(clip.next(), Err(CaptureError::Ended)));
+        let mut decoder = Decoder::new().expect("sets up");
+        let picture = decoder.decode(&frame, 1).expect("raw");
+        let mut rgb = vec![0; 45];
+        let mut net = PixelsMut { bytes: &mut rgb, width: 5, height: 3, row_bytes: 15, pixel_bytes: 3 };
+        crop_resize_into(&picture, &Affine::IDENTITY, &mut net, [0; 3]);
+        rgb
+    }
+
+    #[test]
+    fn every_layout_gives_the_same_colour_and_odd_sizes_fit() {
+        // BT.601 limited: Y 81, U 90, V 240 is pure red.
+        let red = [254, 0, 0].repeat(15);
+        let near = |got: &[u8]| got.iter().zip(&red).all(|(a, b)| a.abs_diff(*b) <= 2);
+        for (chroma, c) in [("420jpeg", 3 * 2), ("422", 3 * 3), ("444", 15)] {
+            let got = colour_after(chroma, &[(15, 81), (c, 90), (c, 240)]);
+            assert!(near(&got), "{chroma}: {got:?}");
+        }
+        assert_eq!(colour_after("mono", &[(15, 77)]), vec![77; 45]);
+    }
+
+    #[test]
+    fn times_follow_the_stated_rate_and_a_cut_off_frame_is_counted() {
+        let mut stream = b"YUV4MPEG2 W2 H2 F10:1 Cmono\n".to_vec();
+        for _ in 0..2 {
+            stream.extend(b"FRAME\nabcd");
+        }
+        stream.extend(b"FRAME\nab");
+        let mut clip = Y4m::new(&stream[..], "test".into()).expect("header");
+        let times: Vec<_> = std::iter::from_fn(|| clip.next().ok().map(|f| f.captured_at_us)).collect();
+        assert_eq!((times, clip.damaged()), (vec![0, 100_000], 1));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused_with_the_reason() {
+        let refused = |header: &str| Y4m::new(header.as_bytes(), "test".into()).err().unwrap_or_default();
+        assert!(refused("YUV4MPEG2 W9999 H9999 F1:1\n").contains("refused"));
+        assert!(refused("YUV4MPEG2 W9 H9 F1:1 C420p10\n").contains("convert with: ffmpeg"));
+        assert!(refused(&"YUV4MPEG2 ".repeat(200)).contains("endless"));
+        assert!(refused("YUV4MPEG2 Wx H9 F1:1\n").contains("no number"));
+    }
+}

@@ -1,0 +1,271 @@
+//! The built-in figures: persons walking, turning, waving and hiding one another in a furnished room, with the truth of
+//! every joint. The same seed gives the same bytes.
+
+mod figure;
+mod paint;
+mod room;
+
+use std::sync::Arc;
+
+use pose::{JOINTS, Keypoint, Keypoints, MAX_PERSONS};
+use turbojpeg::{Compressor, OutputBuf, Subsamp};
+
+use self::{figure::Actor, paint::Canvas};
+use super::{CaptureError, Frame, PixelFormat, SourceInfo, clip::Clip, decode::check_size, pool::BufferPool};
+
+/// Truth of a joint that something stands before: its place is still true.
+pub const HIDDEN_SCORE: f32 = 0.5;
+
+/// Quality of the MJPEG variant: what USB cameras send is about this.
+const JPEG_QUALITY: i32 = 90;
+
+/// Standard deviation of the sensor's noise, levels of 255: a webcam in a lit room.
+const NOISE: f32 = 2.5;
+
+/// Frames of the built-in figures; endless unless [`frames`](Self::frames) says.
+pub struct Synthetic {
+    actors: Vec<Actor>,
+    canvas: Canvas,
+    room: Vec<u8>,
+    fps: f32,
+    seed: u64,
+    frames: Option<u64>,
+    next: u64,
+    truth: [Keypoints; MAX_PERSONS],
+    pool: BufferPool,
+    jpeg: Option<Compressor>,
+}
+
+impl Synthetic {
+    /// `persons` figures at `fps` on pictures of `width`×`height`, RGB24.
+    ///
+    /// # Errors
+    /// [`CaptureError::Unusable`] for no or more than [`MAX_PERSONS`] persons, a size of less than 32 pixels or more
+    /// than [`MAX_PIXELS`](super::MAX_PIXELS), or a rate that is not between 1 and 240.
+    pub fn new(persons: usize, width: u32, height: u32, fps: f32, seed: u64) -> Result<Self, CaptureError> {
+        let refuse = |what: String| Err(CaptureError::Unusable(format!("synthetic clip: {what}")));
+        if !(1..=MAX_PERSONS).contains(&persons) {
+            return refuse(format!("{persons} persons asked for, 1 to {MAX_PERSONS} can be drawn"));
+        }
+        if width.min(height) < 32 || check_size(width as usize, height as usize).is_err() {
+            return refuse(format!("{width}x{height} asked for, at least 32x32 and at most 8K can be drawn"));
+        }
+        if !(1.0..=240.0).contains(&fps) {
+            return refuse(format!("{fps} frames a second asked for, 1 to 240 can be drawn"));
+        }
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut canvas = Canvas::new(width as usize, height as usize);
+        let actors = (0..persons).map(|i| Actor::new(i, persons, &mut rng)).collect();
+        let room = room::paint(&mut canvas, &mut rng);
+        Ok(Self {
+            actors,
+            canvas,
+            room,
+            fps,
+            seed,
+            frames: None,
+            next: 0,
+            truth: [Keypoints::default(); MAX_PERSONS],
+            pool: BufferPool::new(),
+            jpeg: None,
+        })
+    }
+
+    /// Ends after `frames`.
+    pub fn frames(mut self, frames: Option<u64>) -> Self {
+        self.frames = frames;
+        self
+    }
+
+    /// Gives MJPEG, so that the whole path of a USB camera is taken.
+    ///
+    /// # Errors
+    /// [`CaptureError::Unusable`] where the JPEG library cannot be set up (out of memory).
+    pub fn as_mjpeg(mut self) -> Result<Self, CaptureError> {
+        let jpeg = Compressor::new().and_then(|mut jpeg| {
+            jpeg.set_quality(JPEG_QUALITY)?;
+            // What UVC cameras send.
+            jpeg.set_subsamp(Subsamp::Sub2x1)?;
+            Ok(jpeg)
+        });
+        self.jpeg = Some(jpeg.map_err(|e| CaptureError::Unusable(format!("JPEG library: {e}")))?);
+        Ok(self)
+    }
+
+    /// Where everybody was in the frame given last: one per person, always in the same order. A joint's score is 1 where
+    /// it is seen, [`HIDDEN_SCORE`] behind something (or on the far side of its own body), 0 outside the picture.
+    pub fn truth(&self) -> &[Keypoints] {
+        &self.truth[..self.actors.len()]
+    }
+
+    fn draw(&mut self, frame: u64) {
+        let t_s = frame as f32 / self.fps;
+        self.canvas.start(&self.room);
+        // The farthest first; who is nearer is painted over.
+        let mut order = [0; MAX_PERSONS];
+        let order = &mut order[..self.actors.len()];
+        order.iter_mut().enumerate().for_each(|(i, o)| *o = i);
+        let figures: [Option<figure::Figure>; MAX_PERSONS] =
+            std::array::from_fn(|i| self.actors.get(i).map(|a| a.at(t_s)));
+        let depth_m = |i: usize| figures[i].as_ref().map_or(0.0, |f| f.depth_m());
+        order.sort_by(|&a, &b| depth_m(b).total_cmp(&depth_m(a)));
+        for &i in order.iter() {
+            if let Some(figure) = &figures[i] {
+                figure.paint(&mut self.canvas, &self.actors[i].look);
+            }
+        }
+        room::paint_foreground(&mut self.canvas);
+        for (i, figure) in figures.iter().enumerate() {
+            if let Some(figure) = figure {
+                self.truth[i] = truth_of(figure, &self.canvas);
+            }
+        }
+        self.canvas.add_noise(NOISE, self.seed ^ frame.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    }
+}
+
+fn truth_of(figure: &figure::Figure, canvas: &Canvas) -> Keypoints {
+    let mut truth = Keypoints { score: 1.0, ..Keypoints::default() };
+    for j in 0..JOINTS {
+        let (x_px, y_px, depth_m) = canvas.project(figure.joints_m[j]);
+        // A joint lies inside its limb: only what is well before it hides it.
+        let score = match canvas.depth_at(x_px, y_px) {
+            None => 0.0,
+            Some(seen_m) if seen_m < depth_m - figure::LIMB_DEPTH_M => HIDDEN_SCORE,
+            Some(_) => 1.0,
+        };
+        truth.joints[j] = Keypoint { x_px, y_px, score, sigma_px: 0.0 };
+    }
+    if truth.joints.iter().all(|j| j.score == 0.0) {
+        truth.score = 0.0;
+    }
+    truth
+}
+
+impl Clip for Synthetic {
+    fn info(&self) -> SourceInfo {
+        let (width, height) = (self.canvas.width as u32, self.canvas.height as u32);
+        SourceInfo { name: "synthetic".into(), width, height, fps: self.fps, live: false }
+    }
+
+    fn next(&mut self) -> Result<Frame, CaptureError> {
+        let seq = self.next;
+        if self.frames.is_some_and(|frames| seq >= frames) {
+            return Err(CaptureError::Ended);
+        }
+        self.next += 1;
+        self.draw(seq);
+        let (width, height) = (self.canvas.width, self.canvas.height);
+        let rgb = self.canvas.rgb();
+        let (bytes, format, stride): (Arc<Vec<u8>>, _, _) = match &mut self.jpeg {
+            None => (self.pool.copy(rgb), PixelFormat::Rgb24, 3 * width),
+            Some(jpeg) => {
+                let format = turbojpeg::PixelFormat::RGB;
+                let image = turbojpeg::Image { pixels: rgb, width, pitch: 3 * width, height, format };
+                let most = jpeg.buf_len(width, height).unwrap_or(rgb.len());
+                let encoded = self.pool.fill(|buffer| {
+                    buffer.resize(most, 0);
+                    let mut output = OutputBuf::borrowed(buffer);
+                    jpeg.compress(image, &mut output)?;
+                    let len = output.len();
+                    drop(output);
+                    buffer.truncate(len);
+                    Ok(())
+                });
+                let bytes = encoded
+                    .map_err(|e: turbojpeg::Error| CaptureError::Unusable(format!("synthetic clip: JPEG: {e}")))?;
+                (bytes, PixelFormat::Mjpeg, 0)
+            }
+        };
+        let captured_at_us = (seq as f64 * 1e6 / f64::from(self.fps)).round() as i64;
+        let (width, height, stride) = (width as u32, height as u32, stride as u32);
+        Ok(Frame { bytes, format, width, height, stride, seq, captured_at_us })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pose::Joint;
+
+    fn clip(persons: usize, seed: u64) -> Synthetic {
+        Synthetic::new(persons, 320, 240, 30.0, seed).expect("valid")
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
+        let (mut a, mut b, mut c) = (clip(3, 7), clip(3, 7), clip(3, 8));
+        for _ in 0..5 {
+            let (a, b, c) = (a.next().expect("frame"), b.next().expect("frame"), c.next().expect("frame"));
+            assert!(a.bytes == b.bytes);
+            assert!(a.bytes != c.bytes);
+        }
+        assert_eq!(a.truth(), b.truth());
+    }
+
+    #[test]
+    fn people_are_whole_upright_and_move_smoothly() {
+        let mut clip = clip(2, 1);
+        let mut before: Option<Vec<Keypoints>> = None;
+        for _ in 0..300 {
+            clip.next().expect("frame");
+            for (i, person) in clip.truth().iter().enumerate() {
+                let y = |j: Joint| person[j].y_px;
+                assert!(y(Joint::Nose) < y(Joint::LeftHip) && y(Joint::RightHip) < y(Joint::RightAnkle));
+                if let Some(before) = &before {
+                    for j in 0..JOINTS {
+                        let (a, b) = (before[i].joints[j], person.joints[j]);
+                        let step = (a.x_px - b.x_px).hypot(a.y_px - b.y_px);
+                        assert!(step < 16.0, "joint {j} jumps by {step} px in 1/30 s");
+                    }
+                }
+            }
+            before = Some(clip.truth().to_vec());
+        }
+    }
+
+    #[test]
+    fn people_cross_and_joints_are_hidden_for_a_while_and_seen_again() {
+        let mut clip = clip(3, 1);
+        let (mut crossings, mut hidden, mut seen) = (0, 0, 0);
+        let mut side = None;
+        for _ in 0..600 {
+            clip.next().expect("frame");
+            let t = clip.truth();
+            let left_of = t[0][Joint::LeftHip].x_px < t[1][Joint::LeftHip].x_px;
+            crossings += usize::from(side.is_some_and(|s| s != left_of));
+            side = Some(left_of);
+            let scores = t.iter().flat_map(|p| p.joints.iter().map(|j| j.score));
+            hidden += scores.clone().filter(|&s| s == HIDDEN_SCORE).count();
+            seen += scores.filter(|&s| s == 1.0).count();
+        }
+        assert!(crossings >= 2, "{crossings} crossings in 20 s");
+        assert!(hidden > 600 && seen > 3 * hidden, "{hidden} hidden, {seen} seen");
+    }
+
+    #[test]
+    fn frames_come_from_a_pool_and_as_mjpeg_show_the_same_scene() {
+        let mut rgb = clip(1, 3);
+        let mut mjpeg = clip(1, 3).as_mjpeg().expect("sets up");
+        let first = mjpeg.next().expect("frame");
+        let place = first.bytes.as_ptr();
+        let mut decoder = super::super::Decoder::new().expect("sets up");
+        let truth = rgb.next().expect("frame");
+        let picture = decoder.decode(&first, 1).expect("decodes");
+        let difference: u64 =
+            picture.bytes.iter().zip(truth.bytes.iter()).map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
+        assert!((difference as f64) < 4.0 * truth.bytes.len() as f64, "mean difference above 4 levels");
+        drop(first);
+        assert_eq!(mjpeg.next().expect("frame").bytes.as_ptr(), place, "the buffer is used again");
+    }
+
+    #[test]
+    fn it_ends_when_told_and_refuses_what_it_cannot_draw() {
+        let mut clip = clip(1, 1).frames(Some(2));
+        assert!(clip.next().is_ok() && clip.next().is_ok());
+        assert!(matches!(clip.next(), Err(CaptureError::Ended)));
+        for (persons, w, h, fps) in [(0, 320, 240, 30.0), (9, 320, 240, 30.0), (1, 10_000, 10_000, 30.0), (1, 320, 240, 0.0)] {
+            assert!(matches!(Synthetic::new(persons, w, h, fps, 1), Err(CaptureError::Unusable(_))));
+        }
+    }
+}
