@@ -123,7 +123,11 @@ impl<C: Clip, K: Clock> FrameSource for RealTime<C, K> {
     }
 
     fn counters(&self) -> SourceCounters {
-        SourceCounters { damaged: self.clip.damaged(), overtaken: self.overtaken, ..SourceCounters::default() }
+        SourceCounters {
+            damaged: self.clip.damaged(),
+            overtaken: self.overtaken,
+            ..SourceCounters::default()
+        }
     }
 }
 
@@ -148,7 +152,15 @@ mod tests {
             self.0 += 1;
             let (seq, captured_at_us) = (self.0 - 1, (self.0 as i64 - 1) * 10_000);
             let bytes = Arc::new(vec![0]);
-            Ok(Frame { bytes, format: PixelFormat::Grey, width: 1, height: 1, stride: 1, seq, captured_at_us })
+            Ok(Frame {
+                bytes,
+                format: PixelFormat::Grey,
+                width: 1,
+                height: 1,
+                stride: 1,
+                seq,
+                captured_at_us,
+            })
         }
     }
 

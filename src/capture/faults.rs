@@ -7,7 +7,10 @@ use turbojpeg::{Compressor, Image, Subsamp};
 
 use super::decode::{Decoder, packed_stride};
 use super::pool::BufferPool;
-use super::{Affine, CaptureError, Frame, FrameSource, PixelFormat, PixelsMut, SourceCounters, SourceInfo, crop_resize_into};
+use super::{
+    Affine, CaptureError, Frame, FrameSource, PixelFormat, PixelsMut, SourceCounters, SourceInfo,
+    crop_resize_into,
+};
 
 /// Frames that a frozen camera repeats: half a second at 30 a second.
 const FREEZE_FRAMES: u32 = 15;
@@ -50,8 +53,9 @@ impl FaultPlan {
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut plan = Self::default();
         for part in text.split(',').map(str::trim).filter(|p| !p.is_empty()) {
-            let (name, value) =
-                part.split_once('=').ok_or_else(|| format!("`{part}`: want NAME=PROBABILITY, as in drop=0.1"))?;
+            let (name, value) = part
+                .split_once('=')
+                .ok_or_else(|| format!("`{part}`: want NAME=PROBABILITY, as in drop=0.1"))?;
             plan.set(name.trim().trim_start_matches("camera."), value.trim())?;
         }
         Ok(plan)
@@ -73,7 +77,12 @@ impl FaultPlan {
             "late" => &mut self.late,
             "resize" => &mut self.resize,
             "unplug" => &mut self.unplug,
-            _ => return Err(format!("camera.{name}: no such fault; there are {} and seed", Self::NAMES.join(", "))),
+            _ => {
+                return Err(format!(
+                    "camera.{name}: no such fault; there are {} and seed",
+                    Self::NAMES.join(", ")
+                ));
+            }
         };
         *field = match value.parse() {
             Ok(p) if (0.0..=1.0).contains(&p) => p,
@@ -172,7 +181,10 @@ impl<S: FrameSource> Faulty<S> {
         let bytes = if was_mjpeg {
             let format = turbojpeg::PixelFormat::RGB;
             let image = Image { pixels: &self.rgb[..], width: w, pitch: 3 * w, height: h, format };
-            let encoded = self.compressor.set_subsamp(Subsamp::Sub2x2).and_then(|()| self.compressor.compress_to_vec(image));
+            let encoded = self
+                .compressor
+                .set_subsamp(Subsamp::Sub2x2)
+                .and_then(|()| self.compressor.compress_to_vec(image));
             let Ok(encoded) = encoded else { return frame };
             Arc::new(encoded)
         } else {
@@ -192,7 +204,10 @@ impl<S: FrameSource> FrameSource for Faulty<S> {
 
     fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
         if self.unplugged.is_some() {
-            return Err(CaptureError::Lost { device: self.source.info().name, reason: "unplug injected".into() });
+            return Err(CaptureError::Lost {
+                device: self.source.info().name,
+                reason: "unplug injected".into(),
+            });
         }
         if let Some(frame) = self.held.take() {
             return Ok(Some(frame));

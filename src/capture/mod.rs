@@ -11,6 +11,8 @@ pub mod pool;
 pub mod reopening;
 pub mod replay;
 pub mod synthetic;
+#[cfg(all(feature = "v4l", target_os = "linux"))]
+pub mod v4l;
 
 pub use decode::{DecodeError, Decoder, MAX_PIXELS, Picture};
 pub use faults::{FaultPlan, Faulty};

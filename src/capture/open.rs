@@ -65,9 +65,29 @@ pub fn open(config: &SourceConfig) -> Result<Box<dyn FrameSource>, CaptureError>
     }
 }
 
-#[cfg(not(any(all(feature = "v4l", target_os = "linux"), feature = "nokhwa")))]
+#[cfg(all(feature = "v4l", target_os = "linux"))]
+fn open_camera(config: &SourceConfig) -> Result<Box<dyn FrameSource>, CaptureError> {
+    let SourceConfig::Camera { device, width, height, fps, format } = config else {
+        return Err(no_camera_support());
+    };
+    let wanted = super::v4l::Wanted {
+        device: device.clone(),
+        width: *width,
+        height: *height,
+        fps: *fps,
+        format: *format,
+    };
+    Ok(Box::new(super::Reopening::new(super::v4l::V4lCamera::open(wanted)?)))
+}
+
+#[cfg(not(all(feature = "v4l", target_os = "linux")))]
 fn open_camera(_: &SourceConfig) -> Result<Box<dyn FrameSource>, CaptureError> {
-    Err(CaptureError::Unusable(
-        "this posewire was built without camera support: build it with --features v4l (Linux) or --features nokhwa".into(),
-    ))
+    Err(no_camera_support())
+}
+
+fn no_camera_support() -> CaptureError {
+    CaptureError::Unusable(
+        "this posewire was built without camera support: build it with --features v4l (Linux) or --features nokhwa"
+            .into(),
+    )
 }

@@ -45,7 +45,8 @@ impl Avi {
     /// # Errors
     /// [`CaptureError::Unusable`] where there is no video stream, or no data.
     pub fn open(path: &Path) -> Result<Option<Self>, CaptureError> {
-        let file = File::open(path).map_err(|e| CaptureError::Unusable(format!("{}: {e}", path.display())))?;
+        let file =
+            File::open(path).map_err(|e| CaptureError::Unusable(format!("{}: {e}", path.display())))?;
         Avi::new(BufReader::with_capacity(1 << 16, file), short_name(path))
             .map_err(|why| CaptureError::Unusable(format!("{}: {why}", path.display())))
     }
@@ -87,7 +88,8 @@ impl<R: Read + Seek> Avi<R> {
                     let input = &mut self.input;
                     let bytes = self.pool.fill(|buffer| {
                         buffer.clear();
-                        let got = input.take(u64::from(size)).read_to_end(buffer).map_err(|_| "cannot be read")?;
+                        let got =
+                            input.take(u64::from(size)).read_to_end(buffer).map_err(|_| "cannot be read")?;
                         if got < size as usize { Err("cut off") } else { Ok(()) }
                     })?;
                     if size % 2 == 1 {
@@ -120,7 +122,15 @@ impl<R: Read + Seek + Send> Clip for Avi<R> {
                     }
                     let Header { width, height, .. } = self.header;
                     let captured_at_us = due_us(seq, self.fps());
-                    return Ok(Frame { bytes, format: PixelFormat::Mjpeg, width, height, stride: 0, seq, captured_at_us });
+                    return Ok(Frame {
+                        bytes,
+                        format: PixelFormat::Mjpeg,
+                        width,
+                        height,
+                        stride: 0,
+                        seq,
+                        captured_at_us,
+                    });
                 }
                 Ok(None) => self.ended = true,
                 Err(why) => {
@@ -149,7 +159,8 @@ fn read_header(input: &mut (impl Read + Seek)) -> Result<Header, String> {
     let mut this_is_video = false;
     // Far more chunks than any header has; a file of empty chunks must not keep us.
     for _ in 0..10_000 {
-        let (id, size) = read_chunk_head(input).map_err(|e| e.to_string())?.ok_or("AVI without video data")?;
+        let (id, size) =
+            read_chunk_head(input).map_err(|e| e.to_string())?.ok_or("AVI without video data")?;
         match &id {
             b"RIFF" | b"LIST" => {
                 let mut kind = [0; 4];
@@ -252,15 +263,23 @@ mod tests {
         strf[16..20].copy_from_slice(codec);
         let movi: Vec<Vec<u8>> =
             frames.iter().flat_map(|f| [chunk(b"00wb", b"sound"), chunk(b"01dc", f)]).collect();
-        list(b"RIFF", b"AVI ", &[
-            list(b"LIST", b"hdrl", &[
-                chunk(b"avih", &[0; 56]),
-                list(b"LIST", b"strl", &[strh(b"auds", 1, 48_000), chunk(b"strf", &[0; 18])]),
-                list(b"LIST", b"strl", &[strh(b"vids", 2, 50), chunk(b"strf", &strf)]),
-            ]),
-            chunk(b"JUNK", &[0; 33]),
-            list(b"LIST", b"movi", &movi),
-        ])
+        list(
+            b"RIFF",
+            b"AVI ",
+            &[
+                list(
+                    b"LIST",
+                    b"hdrl",
+                    &[
+                        chunk(b"avih", &[0; 56]),
+                        list(b"LIST", b"strl", &[strh(b"auds", 1, 48_000), chunk(b"strf", &[0; 18])]),
+                        list(b"LIST", b"strl", &[strh(b"vids", 2, 50), chunk(b"strf", &strf)]),
+                    ],
+                ),
+                chunk(b"JUNK", &[0; 33]),
+                list(b"LIST", b"movi", &movi),
+            ],
+        )
     }
 
     fn open(bytes: Vec<u8>) -> Result<Option<Avi<Cursor<Vec<u8>>>>, String> {

@@ -35,7 +35,8 @@ impl Ffmpeg {
     }
 
     fn with_program(path: &Path, program: &str) -> Result<Self, CaptureError> {
-        let fail = |what: &dyn std::fmt::Display| CaptureError::Unusable(format!("{}: {what}", path.display()));
+        let fail =
+            |what: &dyn std::fmt::Display| CaptureError::Unusable(format!("{}: {what}", path.display()));
         let mut child = Command::new(program)
             .args(["-v", "error", "-nostdin", "-i"])
             // A leading dash must not read as an option.
@@ -130,7 +131,10 @@ fn times_us(path: &Path) -> Vec<i64> {
 }
 
 /// Reads a child's stderr to its end in a thread of its own: a full pipe would stop the child.
-fn keep_last_words(mut stderr: impl Read + Send + 'static, words: Arc<Mutex<VecDeque<u8>>>) -> std::io::Result<()> {
+fn keep_last_words(
+    mut stderr: impl Read + Send + 'static,
+    words: Arc<Mutex<VecDeque<u8>>>,
+) -> std::io::Result<()> {
     let read = move || {
         let mut piece = [0; 256];
         while let Ok(n @ 1..) = stderr.read(&mut piece) {
@@ -155,7 +159,8 @@ mod tests {
 
     #[test]
     fn without_ffmpeg_the_error_says_how_to_install_it() {
-        let error = Ffmpeg::with_program(Path::new("clip.mp4"), "/nonexistent/ffmpeg").err().map(|e| e.to_string());
+        let error =
+            Ffmpeg::with_program(Path::new("clip.mp4"), "/nonexistent/ffmpeg").err().map(|e| e.to_string());
         assert!(error.is_some_and(|e| e.contains("clip.mp4") && e.contains("sudo apt install ffmpeg")));
     }
 }

@@ -34,7 +34,8 @@ impl Folder {
     /// # Errors
     /// [`CaptureError::Unusable`] where the folder cannot be read or holds no picture.
     pub fn open(path: &Path) -> Result<Self, CaptureError> {
-        let fail = |what: &dyn std::fmt::Display| CaptureError::Unusable(format!("{}: {what}", path.display()));
+        let fail =
+            |what: &dyn std::fmt::Display| CaptureError::Unusable(format!("{}: {what}", path.display()));
         let mut files = Vec::new();
         for entry in std::fs::read_dir(path).map_err(|e| fail(&e))? {
             let file = entry.map_err(|e| fail(&e))?.path();
@@ -44,7 +45,10 @@ impl Folder {
             }
         }
         if files.is_empty() {
-            return Err(fail(&format_args!("no pictures in this folder (looked for .{})", EXTENSIONS.join(", ."))));
+            return Err(fail(&format_args!(
+                "no pictures in this folder (looked for .{})",
+                EXTENSIONS.join(", .")
+            )));
         }
         files.sort_by(|a, b| by_number(&a.to_string_lossy(), &b.to_string_lossy()));
         Self::of(short_name(path), files)
@@ -61,7 +65,17 @@ impl Folder {
     fn of(name: String, files: Vec<PathBuf>) -> Result<Self, CaptureError> {
         let jpeg = Decompressor::new().map_err(|e| CaptureError::Unusable(format!("JPEG library: {e}")))?;
         let (file_bytes, pool) = (Vec::new(), BufferPool::new());
-        Ok(Self { name, files, next: 0, size: (0, 0), damaged: 0, first_damage: None, jpeg, file_bytes, pool })
+        Ok(Self {
+            name,
+            files,
+            next: 0,
+            size: (0, 0),
+            damaged: 0,
+            first_damage: None,
+            jpeg,
+            file_bytes,
+            pool,
+        })
     }
 
     fn read(&mut self, at: usize) -> Result<Frame, String> {

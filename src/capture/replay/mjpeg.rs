@@ -35,7 +35,8 @@ impl Mjpeg {
     /// # Errors
     /// [`CaptureError::Unusable`] where it cannot be opened.
     pub fn open(path: &Path) -> Result<Self, CaptureError> {
-        let file = File::open(path).map_err(|e| CaptureError::Unusable(format!("{}: {e}", path.display())))?;
+        let file =
+            File::open(path).map_err(|e| CaptureError::Unusable(format!("{}: {e}", path.display())))?;
         Mjpeg::new(file, short_name(path))
     }
 }
@@ -90,7 +91,15 @@ impl<R: Read + Send> Clip for Mjpeg<R> {
                             self.size = (width, height);
                             let bytes = self.pool.copy(&self.buffer[self.start - (end - start)..self.start]);
                             let format = PixelFormat::Mjpeg;
-                            return Ok(Frame { bytes, format, width, height, stride: 0, seq, captured_at_us });
+                            return Ok(Frame {
+                                bytes,
+                                format,
+                                width,
+                                height,
+                                stride: 0,
+                                seq,
+                                captured_at_us,
+                            });
                         }
                         Err(why) => {
                             self.damaged += 1;
@@ -128,9 +137,14 @@ impl<R: Read + Send> Clip for Mjpeg<R> {
 
 /// Where the first JPEG of some bytes lies.
 enum Found {
-    Whole { start: usize, end: usize },
+    Whole {
+        start: usize,
+        end: usize,
+    },
     /// It begins (or may begin) at `start` and goes on after these bytes.
-    Partial { start: usize },
+    Partial {
+        start: usize,
+    },
 }
 
 /// Walks the markers, so that a thumbnail inside a picture's header is not taken for the next picture.

@@ -54,7 +54,8 @@ pub fn open(
 /// As [`open`].
 pub fn open_clip(path: &Path) -> Result<Box<dyn Clip>, CaptureError> {
     let fail = |what: &dyn std::fmt::Display| CaptureError::Unusable(format!("{}: {what}", path.display()));
-    let meta = std::fs::metadata(path).map_err(|e| fail(&format_args!("{e}; give a folder of pictures or a video")))?;
+    let meta = std::fs::metadata(path)
+        .map_err(|e| fail(&format_args!("{e}; give a folder of pictures or a video")))?;
     if meta.is_dir() {
         return Ok(Box::new(folder::Folder::open(path)?));
     }
@@ -75,7 +76,9 @@ pub fn open_clip(path: &Path) -> Result<Box<dyn Clip>, CaptureError> {
 
 /// PNG, BMP or WebP?
 fn is_still(head: &[u8]) -> bool {
-    head.starts_with(b"\x89PNG") || head.starts_with(b"BM") || (head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP"))
+    head.starts_with(b"\x89PNG")
+        || head.starts_with(b"BM")
+        || (head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP"))
 }
 
 /// When frame `seq` is due at `fps`, microseconds.

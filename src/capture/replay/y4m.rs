@@ -41,7 +41,8 @@ impl Y4m {
     /// # Errors
     /// [`CaptureError::Unusable`], as [`Y4m::new`].
     pub fn open(path: &Path) -> Result<Self, CaptureError> {
-        let fail = |what: &dyn std::fmt::Display| CaptureError::Unusable(format!("{}: {what}", path.display()));
+        let fail =
+            |what: &dyn std::fmt::Display| CaptureError::Unusable(format!("{}: {what}", path.display()));
         let file = File::open(path).map_err(|e| fail(&e))?;
         Y4m::new(BufReader::with_capacity(1 << 16, file), short_name(path)).map_err(|e| fail(&e))
     }
@@ -178,7 +179,15 @@ impl<R: Read + Send> Clip for Y4m<R> {
                     let (width, height) = (self.width as u32, self.height as u32);
                     let stride = packed_stride(self.format, self.width) as u32;
                     let captured_at_us = due_us(seq, self.fps);
-                    return Ok(Frame { bytes, format: self.format, width, height, stride, seq, captured_at_us });
+                    return Ok(Frame {
+                        bytes,
+                        format: self.format,
+                        width,
+                        height,
+                        stride,
+                        seq,
+                        captured_at_us,
+                    });
                 }
                 Ok(false) => self.ended = true,
                 Err(why) => {

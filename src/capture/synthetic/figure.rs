@@ -65,7 +65,8 @@ impl Actor {
     pub fn new(index: usize, persons: usize, rng: &mut fastrand::Rng) -> Self {
         const SKINS: [Colour; 4] =
             [[236.0, 190.0, 160.0], [222.0, 168.0, 132.0], [168.0, 116.0, 82.0], [120.0, 82.0, 60.0]];
-        const HAIRS: [Colour; 4] = [[48.0, 36.0, 30.0], [96.0, 66.0, 42.0], [30.0, 28.0, 28.0], [150.0, 112.0, 66.0]];
+        const HAIRS: [Colour; 4] =
+            [[48.0, 36.0, 30.0], [96.0, 66.0, 42.0], [30.0, 28.0, 28.0], [150.0, 112.0, 66.0]];
         const SHIRTS: [Colour; 6] = [
             [178.0, 52.0, 48.0],
             [62.0, 96.0, 172.0],
@@ -74,7 +75,8 @@ impl Actor {
             [222.0, 222.0, 226.0],
             [122.0, 74.0, 138.0],
         ];
-        const TROUSERS: [Colour; 4] = [[52.0, 60.0, 92.0], [56.0, 52.0, 50.0], [120.0, 104.0, 82.0], [40.0, 48.0, 62.0]];
+        const TROUSERS: [Colour; 4] =
+            [[52.0, 60.0, 92.0], [56.0, 52.0, 50.0], [120.0, 104.0, 82.0], [40.0, 48.0, 62.0]];
         let shift = rng.usize(..6);
         let z_m = 2.55 + 2.2 * index as f32 / persons.max(3) as f32 + 0.2 * rng.f32();
         let cycle_s = 2.0 * (WALK_S + STAND_S);
@@ -114,7 +116,8 @@ impl Actor {
         let turned = ease((within_s - WALK_S + 0.5) / 0.9);
         let turning_away = ease((within_s - (WALK_S + STAND_S - 0.5)) / 0.5);
         let heading = side * WALK_HEADING * (1.0 - turned) - side * WALK_HEADING * turning_away;
-        let waving = ease((within_s - WALK_S - 0.1) / 0.5) * (1.0 - ease((within_s - (WALK_S + STAND_S - 0.7)) / 0.5));
+        let waving =
+            ease((within_s - WALK_S - 0.1) / 0.5) * (1.0 - ease((within_s - (WALK_S + STAND_S - 0.7)) / 0.5));
         self.pose(x_m, heading, TAU * strides.fract(), vigour, waving, t)
     }
 
@@ -150,7 +153,12 @@ impl Actor {
             let knee = along(hip, thigh_m * thigh.sin(), 0.0, -thigh_m * thigh.cos());
             let ankle = along(knee, shin_m * shin.sin(), 0.0, -shin_m * shin.cos());
             let pitch = (0.5 * shin).clamp(-0.5, 0.3);
-            toes[i] = along(ankle, 0.105 * h * pitch.cos(), side * 0.008 * h, -0.026 * h + 0.105 * h * pitch.sin().max(-0.1));
+            toes[i] = along(
+                ankle,
+                0.105 * h * pitch.cos(),
+                side * 0.008 * h,
+                -0.026 * h + 0.105 * h * pitch.sin().max(-0.1),
+            );
 
             let shoulder = along(chest, twist * side * 0.1 * h, side * 0.108 * h, 0.0);
             let swing = -0.9 * legs[i].0 * vigour + 0.05;
@@ -170,7 +178,8 @@ impl Actor {
                 )
             };
             let elbow = link(shoulder, 0.176 * h, swing, abduct);
-            let wrist = link(elbow, 0.152 * h, swing + bend, forearm_abduct * if raise > 0.0 { 1.0 } else { 0.6 });
+            let wrist =
+                link(elbow, 0.152 * h, swing + bend, forearm_abduct * if raise > 0.0 { 1.0 } else { 0.6 });
             let left_of = |j: Joint| j as usize + i;
             joints_m[left_of(Joint::LeftHip)] = hip;
             joints_m[left_of(Joint::LeftKnee)] = knee;
@@ -215,10 +224,14 @@ impl Figure {
         for k in 0..5 {
             let across = k as f32 / 4.0;
             let top = mix(mix(ls, rs, 0.08), mix(rs, ls, 0.08), across);
-            let waist = mix(mix(mix(ls, lh, 0.72), mix(rs, rh, 0.72), 0.06), mix(mix(rs, rh, 0.72), mix(ls, lh, 0.72), 0.06), across);
+            let waist = mix(
+                mix(mix(ls, lh, 0.72), mix(rs, rh, 0.72), 0.06),
+                mix(mix(rs, rh, 0.72), mix(ls, lh, 0.72), 0.06),
+                across,
+            );
             let hem = mix(lh, rh, across);
-            canvas.capsule(top, 0.05 * h, waist, 0.054 * h, look.shirt);
-            canvas.capsule(waist, 0.054 * h, [hem[0], hem[1] + 0.012 * h, hem[2]], 0.06 * h, look.shirt);
+            canvas.part(top, 0.05 * h, waist, 0.054 * h, look.shirt, 0.25);
+            canvas.part(waist, 0.054 * h, [hem[0], hem[1] + 0.012 * h, hem[2]], 0.06 * h, look.shirt, 0.25);
         }
         canvas.capsule(mix(ls, rs, 0.5), 0.036 * h, self.neck, 0.036 * h, look.shirt);
         for i in 0..2 {
@@ -251,14 +264,32 @@ impl Figure {
         let nape = shift(shift(self.head, up, -0.01 * h), self.facing, -0.024 * h);
         canvas.capsule(crown, 0.051 * h, nape, 0.046 * h, look.hair);
         let fringe = shift(shift(self.head, up, 0.05 * h), self.facing, 0.03 * h);
-        canvas.capsule(shift(fringe, self.left, 0.018 * h), 0.022 * h, shift(fringe, self.left, -0.018 * h), 0.022 * h, look.hair);
+        canvas.capsule(
+            shift(fringe, self.left, 0.018 * h),
+            0.022 * h,
+            shift(fringe, self.left, -0.018 * h),
+            0.022 * h,
+            look.hair,
+        );
         let at = |j: Joint| self.joints_m[j as usize];
         for ear in [Joint::LeftEar, Joint::RightEar] {
-            canvas.capsule(shift(at(ear), up, 0.008 * h), 0.011 * h, shift(at(ear), up, -0.01 * h), 0.009 * h, look.skin.map(|c| 0.88 * c));
+            canvas.capsule(
+                shift(at(ear), up, 0.008 * h),
+                0.011 * h,
+                shift(at(ear), up, -0.01 * h),
+                0.009 * h,
+                look.skin.map(|c| 0.88 * c),
+            );
         }
         for (eye, side) in [(Joint::LeftEye, 1.0), (Joint::RightEye, -1.0)] {
             let eye = at(eye);
-            canvas.capsule(shift(eye, self.left, 0.006 * h), 0.0055 * h, shift(eye, self.left, -0.006 * h), 0.0055 * h, [236.0, 232.0, 228.0]);
+            canvas.capsule(
+                shift(eye, self.left, 0.006 * h),
+                0.0055 * h,
+                shift(eye, self.left, -0.006 * h),
+                0.0055 * h,
+                [236.0, 232.0, 228.0],
+            );
             let pupil = shift(eye, self.facing, 0.004 * h);
             canvas.capsule(pupil, 0.0052 * h, pupil, 0.0052 * h, [40.0, 32.0, 30.0]);
             let brow = shift(shift(eye, up, 0.013 * h), self.facing, 0.002 * h);
@@ -272,9 +303,21 @@ impl Figure {
         }
         let nose = at(Joint::Nose);
         let bridge = shift(shift(nose, up, 0.02 * h), self.facing, -0.008 * h);
-        canvas.capsule(bridge, 0.005 * h, shift(nose, self.facing, -0.004 * h), 0.009 * h, look.skin.map(|c| 1.05 * c));
+        canvas.capsule(
+            bridge,
+            0.005 * h,
+            shift(nose, self.facing, -0.004 * h),
+            0.009 * h,
+            look.skin.map(|c| 1.05 * c),
+        );
         let mouth = shift(shift(nose, up, -0.022 * h), self.facing, -0.006 * h);
-        canvas.capsule(shift(mouth, self.left, 0.011 * h), 0.004 * h, shift(mouth, self.left, -0.011 * h), 0.004 * h, [168.0, 84.0, 80.0]);
+        canvas.capsule(
+            shift(mouth, self.left, 0.011 * h),
+            0.004 * h,
+            shift(mouth, self.left, -0.011 * h),
+            0.004 * h,
+            [168.0, 84.0, 80.0],
+        );
     }
 }
 

@@ -69,6 +69,12 @@ impl Canvas {
 
     /// A tapered limb from `a` to `b`, `ra` and `rb` thick, nearer parts over farther ones.
     pub fn capsule(&mut self, a: Point, ra_m: f32, b: Point, rb_m: f32, colour: Colour) {
+        self.part(a, ra_m, b, rb_m, colour, 1.0);
+    }
+
+    /// [`capsule`](Self::capsule) that is lit as if it were `roundness` as round: several side by side make one flat
+    /// surface near 0.
+    pub fn part(&mut self, a: Point, ra_m: f32, b: Point, rb_m: f32, colour: Colour, roundness: f32) {
         let (ax, ay, az) = self.project(a);
         let (bx, by, bz) = self.project(b);
         let (ra, rb) = (self.focal_px * ra_m / az, self.focal_px * rb_m / bz);
@@ -90,7 +96,9 @@ impl Canvas {
                     let (nx, ny) = (ox / radius.max(0.5), oy / radius.max(0.5));
                     let nz = (1.0 - nx * nx - ny * ny).max(0.0).sqrt();
                     let depth_m = az + t * (bz - az) - nz * (ra_m + t * (rb_m - ra_m));
-                    let lit = (nx * LIGHT[0] - ny * LIGHT[1] - nz * LIGHT[2]).max(0.0);
+                    let (lx, ly) = (roundness * nx, roundness * ny);
+                    let lz = (1.0 - lx * lx - ly * ly).max(0.0).sqrt();
+                    let lit = (lx * LIGHT[0] - ly * LIGHT[1] - lz * LIGHT[2]).max(0.0);
                     self.blend(x, y, depth_m, cover, colour.map(|c| c * (0.52 + 0.56 * lit)));
                 }
             }
@@ -106,7 +114,8 @@ impl Canvas {
         for y in y0..y1 {
             for x in x0..x1 {
                 let (px, py) = (x as f32 + 0.5, y as f32 + 0.5);
-                let cover = (px - ax + 0.5).min(bx - px + 0.5).min(py - ay + 0.5).min(by - py + 0.5).clamp(0.0, 1.0);
+                let cover =
+                    (px - ax + 0.5).min(bx - px + 0.5).min(py - ay + 0.5).min(by - py + 0.5).clamp(0.0, 1.0);
                 if cover > 0.0 {
                     self.blend(x, y, z_m, cover, colour((px - ax) / (bx - ax), (py - ay) / (by - ay)));
                 }

@@ -14,7 +14,11 @@ pub fn paint(canvas: &mut Canvas, rng: &mut fastrand::Rng) -> Vec<u8> {
     for y in 0..canvas.height {
         for x in 0..canvas.width {
             let (u, v) = ((x as f32 + 0.5) / w, (y as f32 + 0.5) / h);
-            let colour = if v < SKIRTING { wall_at(u, v, wall, &mut grain) } else { floor_at(u, v, floor, &mut grain) };
+            let colour = if v < SKIRTING {
+                wall_at(u, v, wall, &mut grain)
+            } else {
+                floor_at(u, v, floor, &mut grain)
+            };
             // Light falls from the left.
             let light = 1.06 - 0.22 * u;
             canvas.set(x, y, colour.map(|c| c * light));
@@ -54,7 +58,11 @@ fn wall_at(u: f32, v: f32, wall: Colour, grain: &mut ValueNoise) -> Colour {
     if inside(0.43, 0.14, 0.56, 0.33) {
         // A picture.
         let frame = !inside(0.438, 0.152, 0.552, 0.318);
-        return if frame { [60.0, 50.0, 44.0] } else { [170.0 - 200.0 * (v - 0.14), 150.0, 110.0 + 260.0 * (v - 0.14)] };
+        return if frame {
+            [60.0, 50.0, 44.0]
+        } else {
+            [170.0 - 200.0 * (v - 0.14), 150.0, 110.0 + 260.0 * (v - 0.14)]
+        };
     }
     let paper = 6.0 * (grain.at(14.0 * u, 14.0 * v) - 0.5) + 5.0 * (grain.at(90.0 * u, 70.0 * v) - 0.5);
     wall.map(|c| c + paper)
@@ -65,7 +73,7 @@ fn floor_at(u: f32, v: f32, floor: Colour, grain: &mut ValueNoise) -> Colour {
     let depth = 1.0 / (v - SKIRTING + 0.16);
     let across = (u - 0.5) * depth;
     let board = (across * 5.0).floor();
-    let seam = (across * 5.0).fract() < 0.04;
+    let seam = across * 5.0 - board < 0.04;
     let tone = 18.0 * ((board * 12.9).sin()) + 24.0 * (grain.at(across * 60.0, depth * 3.0) - 0.5);
     floor.map(|c| if seam { 0.6 * c } else { c + tone })
 }

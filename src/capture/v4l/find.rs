@@ -1,0 +1,181 @@
+//! Which devices are cameras, by which names, and in which modes.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use v4l::capability::Flags;
+use v4l::frameinterval::FrameIntervalEnum;
+use v4l::framesize::FrameSizeEnum;
+use v4l::video::Capture;
+use v4l::{Device, Fraction};
+
+use super::mode::{Mode, from_fourcc};
+
+/// Names that stay with a camera whatever port number it gets.
+const BY_ID: &str = "/dev/v4l/by-id";
+
+/// Sizes tried on a camera that takes any size between two limits.
+const COMMON_SIZES: [(u32, u32); 8] =
+    [(160, 120), (320, 240), (640, 360), (640, 480), (800, 600), (1280, 720), (1920, 1080), (3840, 2160)];
+
+/// Rates tried on a camera that takes any rate between two limits.
+const COMMON_RATES: [f32; 8] = [5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 60.0, 120.0];
+
+/// A video node, for `posewire devices`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CameraListing {
+    /// `/dev/video0`.
+    pub path: PathBuf,
+    /// `/dev/v4l/by-id/…`, where there is one.
+    pub by_id: Option<PathBuf>,
+    /// What the driver calls it.
+    pub name: String,
+    /// What Posewire could read from it; empty where it is not a camera for us.
+    pub modes: Vec<Mode>,
+    /// Why it cannot be used, and what to do.
+    pub problem: Option<String>,
+}
+
+/// Every `/dev/video*`, in the order of their numbers, cameras or not.
+pub fn list_cameras() -> Vec<CameraListing> {
+    nodes()
+        .into_iter()
+        .map(|path| {
+            let by_id = by_id_of(&path);
+            match Device::with_path(&path).map_err(|e| explain(&path, &e)).and_then(|d| probe(&d, &path)) {
+                Ok((name, modes)) => CameraListing { path, by_id, name, modes, problem: None },
+                Err(problem) => {
+                    let name = sysfs_name(&path);
+                    CameraListing { path, by_id, name, modes: Vec::new(), problem: Some(problem) }
+                }
+            }
+        })
+        .collect()
+}
+
+/// `/dev/video*` by number.
+pub(super) fn nodes() -> Vec<PathBuf> {
+    let number = |p: &Path| p.file_name()?.to_str()?.strip_prefix("video")?.parse::<u32>().ok();
+    let entries =
+        fs::read_dir("/dev").map(|d| d.flatten().map(|e| e.path()).collect()).unwrap_or_else(|_| Vec::new());
+    let mut nodes: Vec<_> = entries.into_iter().filter_map(|p| Some((number(&p)?, p))).collect();
+    nodes.sort();
+    nodes.into_iter().map(|(_, p)| p).collect()
+}
+
+/// The lasting name of a node, where udev made one.
+pub(super) fn by_id_of(path: &Path) -> Option<PathBuf> {
+    let node = fs::canonicalize(path).ok()?;
+    let mut links: Vec<_> = fs::read_dir(BY_ID).ok()?.flatten().map(|e| e.path()).collect();
+    links.sort();
+    links.into_iter().find(|l| fs::canonicalize(l).is_ok_and(|to| to == node))
+}
+
+fn sysfs_name(path: &Path) -> String {
+    let node = path.file_name().unwrap_or_default().to_string_lossy();
+    fs::read_to_string(format!("/sys/class/video4linux/{node}/name")).unwrap_or_default().trim().to_string()
+}
+
+/// Name and modes of an open device.
+///
+/// # Errors
+/// Why it is no camera for us.
+pub(super) fn probe(device: &Device, path: &Path) -> Result<(String, Vec<Mode>), String> {
+    let caps = device.query_caps().map_err(|e| explain(path, &e))?;
+    if !caps.capabilities.contains(Flags::VIDEO_CAPTURE) {
+        return Err(format!(
+            "{}: {} gives no pictures (UVC cameras have such a second node for metadata); `posewire devices` lists \
+             the cameras",
+            path.display(),
+            caps.card
+        ));
+    }
+    if !caps.capabilities.contains(Flags::STREAMING) {
+        return Err(format!("{}: {} cannot stream through memory maps", path.display(), caps.card));
+    }
+    let formats = device.enum_formats().map_err(|e| explain(path, &e))?;
+    let mut modes = Vec::new();
+    for format in &formats {
+        let Some(known) = from_fourcc(&format.fourcc.repr) else { continue };
+        for size in device.enum_framesizes(format.fourcc).unwrap_or_default() {
+            for (width, height) in sizes(&size.size) {
+                let intervals = device.enum_frameintervals(format.fourcc, width, height).unwrap_or_default();
+                let before = modes.len();
+                for fps in intervals.iter().flat_map(|i| rates(&i.interval)) {
+                    modes.push(Mode { format: known, width, height, fps });
+                }
+                if modes.len() == before {
+                    // Some drivers do not say: the rate is then read back after it was set.
+                    modes.push(Mode { format: known, width, height, fps: 30.0 });
+                }
+            }
+        }
+    }
+    if modes.is_empty() {
+        let theirs: Vec<_> = formats.iter().map(|f| f.fourcc.to_string()).collect();
+        return Err(format!(
+            "{}: {} sends {}; MJPG, YUYV, NV12, GREY or RGB3 is needed",
+            path.display(),
+            caps.card,
+            if theirs.is_empty() { "no format at all".into() } else { theirs.join(", ") }
+        ));
+    }
+    Ok((caps.card, modes))
+}
+
+fn sizes(size: &FrameSizeEnum) -> Vec<(u32, u32)> {
+    match size {
+        FrameSizeEnum::Discrete(d) => vec![(d.width, d.height)],
+        FrameSizeEnum::Stepwise(s) => {
+            let fits = |v: u32, min: u32, max: u32, step: u32| {
+                (min..=max).contains(&v) && (v - min).is_multiple_of(step.max(1))
+            };
+            let common = COMMON_SIZES.into_iter();
+            let mut sizes: Vec<_> = common
+                .filter(|&(w, h)| {
+                    fits(w, s.min_width, s.max_width, s.step_width)
+                        && fits(h, s.min_height, s.max_height, s.step_height)
+                })
+                .collect();
+            if sizes.is_empty() {
+                sizes.push((s.max_width, s.max_height));
+            }
+            sizes
+        }
+    }
+}
+
+fn rates(interval: &FrameIntervalEnum) -> Vec<f32> {
+    let fps = |f: &Fraction| f.denominator as f32 / f.numerator.max(1) as f32;
+    match interval {
+        FrameIntervalEnum::Discrete(f) => vec![fps(f)],
+        FrameIntervalEnum::Stepwise(s) => {
+            let (fastest, slowest) = (fps(&s.min), fps(&s.max));
+            let mut rates: Vec<_> =
+                COMMON_RATES.into_iter().filter(|r| (slowest..=fastest).contains(r)).collect();
+            rates.push(fastest);
+            rates
+        }
+    }
+}
+
+/// What an error of the system means for a camera, and what to do.
+pub(super) fn explain(path: &Path, error: &io::Error) -> String {
+    let path = path.display();
+    match error.raw_os_error() {
+        Some(libc::ENOENT | libc::ENXIO | libc::ENODEV) => {
+            format!("{path}: no such camera; plug it in, or see `posewire devices` for those there are")
+        }
+        Some(libc::EACCES | libc::EPERM) => {
+            format!("{path}: no permission; run `sudo usermod -aG video $USER` and log in again")
+        }
+        Some(libc::EBUSY) => {
+            format!("{path}: busy: another program uses it; `fuser -v {path}` says which")
+        }
+        Some(libc::ENOTTY | libc::EINVAL) => {
+            format!("{path}: not a camera (it does not answer V4L2); `posewire devices` lists the cameras")
+        }
+        _ => format!("{path}: {error}"),
+    }
+}

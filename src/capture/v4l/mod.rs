@@ -1,0 +1,377 @@
+//! Video4Linux cameras: memory-mapped streaming, always the newest frame, losses told apart from pauses.
+
+mod find;
+mod mode;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use v4l::buffer::{Flags, Type};
+use v4l::io::mmap::Stream;
+use v4l::io::traits::{CaptureStream, Stream as _};
+use v4l::video::Capture;
+use v4l::video::capture::Parameters;
+use v4l::{Device, Format, FourCC, Fraction};
+
+pub use self::find::{CameraListing, list_cameras};
+pub use self::mode::Mode;
+
+use super::decode::{check_size, packed_stride, raw_len};
+use super::pool::BufferPool;
+use super::{CaptureError, Frame, FrameSource, PixelFormat, SourceCounters, SourceInfo};
+use crate::clock::{Clock, Monotonic};
+
+/// Buffers in the driver's hands. One is held here while waiting; with the other three the driver never starves at the
+/// pace of one frame, and more would only hide latency.
+const BUFFERS: u32 = 4;
+
+/// A camera that gives nothing for so long is lost. Cameras halve their rate in the dark, to 5 a second at worst.
+const STALL_US: i64 = 900_000;
+
+/// Until the first frame: USB cameras start their sensor first.
+const FIRST_FRAME_US: i64 = 3_000_000;
+
+/// What is wanted of a camera.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanted {
+    /// `auto`, or a path.
+    pub device: String,
+    /// Pixels.
+    pub width: u32,
+    /// Pixels.
+    pub height: u32,
+    /// Frames a second.
+    pub fps: f32,
+    /// Only this format; `None` chooses.
+    pub format: Option<PixelFormat>,
+}
+
+/// A camera. After [`CaptureError::Lost`] call [`reopen`](FrameSource::reopen); [`Reopening`](super::Reopening) does.
+pub struct V4lCamera {
+    wanted: Wanted,
+    /// Who it was, so that it is known again under another number.
+    known: Option<Known>,
+    open: Option<Open>,
+    pool: BufferPool,
+    next_seq: u64,
+    counters: SourceCounters,
+}
+
+struct Known {
+    card: String,
+    by_id: Option<PathBuf>,
+}
+
+struct Open {
+    /// Always there, but for the moment of closing.
+    stream: Option<Stream<'static>>,
+    path: PathBuf,
+    mode: Mode,
+    stride: u32,
+    driver_seq: Option<u32>,
+    /// The last sign of life, on the monotonic clock.
+    alive_us: i64,
+    started: bool,
+}
+
+impl V4lCamera {
+    /// Opens a camera and starts it.
+    ///
+    /// # Errors
+    /// [`CaptureError::Unusable`] with what to do: no camera, not a camera, busy, no permission, no usable mode.
+    pub fn open(wanted: Wanted) -> Result<Self, CaptureError> {
+        let mut camera = Self {
+            wanted,
+            known: None,
+            open: None,
+            pool: BufferPool::new(),
+            next_seq: 0,
+            counters: SourceCounters::default(),
+        };
+        camera.start().map_err(CaptureError::Unusable)?;
+        Ok(camera)
+    }
+
+    /// The mode in use, chosen by the rule of [`Mode`]'s module, and how it came about, to be printed.
+    pub fn mode(&self) -> Option<Mode> {
+        self.open.as_ref().map(|o| o.mode)
+    }
+
+    fn start(&mut self) -> Result<(), String> {
+        let (device, path, card, modes) = self.find()?;
+        let Wanted { width, height, fps, format, .. } = self.wanted;
+        let Some(mode) = mode::choose(&modes, width, height, fps, format) else {
+            let theirs: Vec<_> = modes.iter().map(Mode::to_string).collect();
+            let format = format.map_or("any format", mode::name);
+            return Err(format!("{}: no mode in {format}; it has: {}", path.display(), theirs.join("; ")));
+        };
+        let open = Open::start(&device, path, mode)?;
+        let name = open.path.display();
+        if (open.mode.width, open.mode.height) == (width, height) {
+            log::info!("{name} ({card}): {}", open.mode);
+        } else {
+            log::warn!(
+                "{name} ({card}): {width}x{height} at {fps} fps was asked for; the nearest is {}",
+                open.mode
+            );
+        }
+        self.known = Some(Known { by_id: find::by_id_of(&open.path), card });
+        self.open = Some(open);
+        Ok(())
+    }
+
+    /// The wanted device, or the one that it was before.
+    fn find(&self) -> Result<(Device, PathBuf, String, Vec<Mode>), String> {
+        let try_path = |path: &Path| {
+            let device = Device::with_path(path).map_err(|e| find::explain(path, &e))?;
+            let (card, modes) = find::probe(&device, path)?;
+            Ok::<_, String>((device, path.to_path_buf(), card, modes))
+        };
+        let auto = self.wanted.device == "auto";
+        if let Some(known) = &self.known {
+            let lasting = known.by_id.iter().cloned();
+            let own = (!auto).then(|| PathBuf::from(&self.wanted.device)).into_iter();
+            let mut why = None;
+            // By its lasting name, else by the name it was asked for, else wherever the same camera is now.
+            for path in lasting.chain(own).chain(find::nodes()) {
+                match try_path(&path) {
+                    Ok(found) if found.2 == known.card => return Ok(found),
+                    Ok(_) => {}
+                    Err(e) => why = why.or(Some(e)),
+                }
+            }
+            return Err(why.unwrap_or_else(|| format!("{} is not there", known.card)));
+        }
+        if !auto {
+            return try_path(Path::new(&self.wanted.device));
+        }
+        let mut problems = Vec::new();
+        for path in find::nodes() {
+            match try_path(&path) {
+                Ok(found) => return Ok(found),
+                Err(e) => problems.push(e),
+            }
+        }
+        Err(match problems.len() {
+            0 => "no camera found (no /dev/video*): plug one in, or give --replay FILE or --synthetic".into(),
+            _ => format!("no usable camera found: {}", problems.join("; ")),
+        })
+    }
+
+    fn lose(&mut self, reason: String) -> CaptureError {
+        let device = self
+            .open
+            .take()
+            .map_or_else(|| self.wanted.device.clone(), |open| open.path.display().to_string());
+        CaptureError::Lost { device, reason }
+    }
+}
+
+impl Open {
+    fn start(device: &Device, path: PathBuf, wanted: Mode) -> Result<Self, String> {
+        let fail = |e: &io::Error| find::explain(&path, e);
+        let fourcc = FourCC::new(mode::name(wanted.format).as_bytes().first_chunk().unwrap_or(b"    "));
+        let set =
+            device.set_format(&Format::new(wanted.width, wanted.height, fourcc)).map_err(|e| fail(&e))?;
+        let got = mode::from_fourcc(&set.fourcc.repr);
+        let Some(format) = got.filter(|_| check_size(set.width as usize, set.height as usize).is_ok()) else {
+            return Err(format!(
+                "{}: asked for {wanted}, the driver set {}x{} {}",
+                path.display(),
+                set.width,
+                set.height,
+                set.fourcc
+            ));
+        };
+        // Frame rates are best effort: not every driver has them.
+        let interval = Fraction::new(1000, (wanted.fps * 1000.0).round().max(1.0) as u32);
+        let rate = device.set_params(&Parameters::new(interval)).ok().map(|p| p.interval);
+        let fps = rate
+            .filter(|r| r.numerator > 0)
+            .map_or(wanted.fps, |r| r.denominator as f32 / r.numerator as f32);
+        let mode = Mode { format, width: set.width, height: set.height, fps };
+        let stride = if format == PixelFormat::Mjpeg {
+            0
+        } else {
+            set.stride.max(packed_stride(format, set.width as usize) as u32)
+        };
+        let mut stream = Stream::with_buffers(device, Type::VideoCapture, BUFFERS).map_err(|e| fail(&e))?;
+        // Only so that no wait is endless: `next` is called when `poll` has said that a frame is there.
+        stream.set_timeout(Duration::from_millis(100));
+        // The crate's `next` gives back the buffer held before and takes a new one; it begins with holding buffer 0.
+        let queued = (1..BUFFERS as usize).try_for_each(|i| match CaptureStream::queue(&mut stream, i) {
+            // The driver may have given fewer than asked for.
+            Err(e) if i >= 2 && e.raw_os_error() == Some(libc::EINVAL) => Ok(()),
+            other => other,
+        });
+        if let Err(e) = queued.and_then(|()| stream.start()) {
+            close(stream);
+            return Err(fail(&e));
+        }
+        let (stream, alive_us) = (Some(stream), Monotonic.now_us());
+        Ok(Self { stream, path, mode, stride, driver_seq: None, alive_us, started: false })
+    }
+
+    /// Has the driver something (a frame or an error) within `timeout`?
+    fn ready(&self, timeout: Duration) -> io::Result<bool> {
+        let Some(stream) = &self.stream else { return Ok(false) };
+        // Rounded up: 0 would spin.
+        let ms = timeout.as_micros().div_ceil(1000).min(60_000) as i32;
+        match stream.handle().poll(libc::POLLIN, ms) {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(false),
+            other => other.map(|n| n > 0),
+        }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if let Some(stream) = self.stream.take() {
+            close(stream);
+        }
+    }
+}
+
+/// Drops a stream; the crate panics where the driver refuses to stop, which a vanishing device may do.
+fn close(stream: Stream<'static>) {
+    let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(stream)));
+    if dropped.is_err() {
+        log::warn!(
+            "the camera's driver refused to stop streaming; its memory is given back when the device closes"
+        );
+    }
+}
+
+/// What one look at the driver gave.
+enum Taken {
+    Frame(Frame),
+    /// Damaged, or overtaken by a newer one: look again at once.
+    Skipped,
+}
+
+impl V4lCamera {
+    /// Takes what the driver has; call when [`Open::ready`].
+    fn take(&mut self, last_look: bool) -> io::Result<Taken> {
+        let Some(open) = &mut self.open else { return Err(io::ErrorKind::NotConnected.into()) };
+        let Some(stream) = &mut open.stream else { return Err(io::ErrorKind::NotConnected.into()) };
+        let handle = stream.handle();
+        let (bytes, meta) = CaptureStream::next(stream)?;
+        let now_us = Monotonic.now_us();
+        open.alive_us = now_us;
+        let bytes = &bytes[..(meta.bytesused as usize).min(bytes.len())];
+        let Mode { format, width, height, .. } = open.mode;
+        // Buffers that uvcvideo gives back with the error flag have neither number nor time.
+        let whole = match format {
+            PixelFormat::Mjpeg => bytes.starts_with(&[0xff, 0xd8]),
+            raw => bytes.len() >= raw_len(raw, open.stride as usize, height as usize),
+        };
+        if meta.flags.contains(Flags::ERROR) || !whole {
+            self.counters.damaged += 1;
+            return Ok(Taken::Skipped);
+        }
+        let step = open.driver_seq.map_or(1, |before| meta.sequence.wrapping_sub(before));
+        // A driver that starts over, or repeats a number, lost nothing that could be counted.
+        let step = if (1..1000).contains(&step) { step } else { 1 };
+        open.driver_seq = Some(meta.sequence);
+        open.started = true;
+        self.counters.gaps += u64::from(step) - 1;
+        self.next_seq += u64::from(step);
+        if !last_look && handle.poll(libc::POLLIN, 0).is_ok_and(|n| n > 0) {
+            self.counters.overtaken += 1;
+            return Ok(Taken::Skipped);
+        }
+        let stamp_us = meta.timestamp.sec as i64 * 1_000_000 + meta.timestamp.usec as i64;
+        let monotonic = meta.flags.contains(Flags::TIMESTAMP_MONOTONIC) && stamp_us != 0;
+        Ok(Taken::Frame(Frame {
+            bytes: self.pool.copy(bytes),
+            format,
+            width,
+            height,
+            stride: open.stride,
+            seq: self.next_seq - 1,
+            captured_at_us: if monotonic { stamp_us } else { now_us },
+        }))
+    }
+}
+
+impl FrameSource for V4lCamera {
+    fn info(&self) -> SourceInfo {
+        let card = self.known.as_ref().map_or("camera", |k| &k.card);
+        match &self.open {
+            None => {
+                SourceInfo { name: card.to_string(), width: 0, height: 0, fps: self.wanted.fps, live: true }
+            }
+            Some(Open { path, mode, .. }) => {
+                let name = format!("{} ({card})", path.display());
+                SourceInfo { name, width: mode.width, height: mode.height, fps: mode.fps, live: true }
+            }
+        }
+    }
+
+    fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
+        let until_us = Monotonic.now_us() + timeout.as_micros() as i64;
+        // Newest wins: a few more looks than there are buffers, then what is there is new enough.
+        let mut looks = 2 * BUFFERS;
+        loop {
+            let Some(open) = &self.open else { return Err(self.lose("closed".into())) };
+            let now_us = Monotonic.now_us();
+            let patience_us = if open.started { STALL_US } else { FIRST_FRAME_US };
+            let silent_us = now_us - open.alive_us;
+            let wait_us = (until_us - now_us).min(patience_us - silent_us).max(0);
+            match open.ready(Duration::from_micros(wait_us as u64)) {
+                Ok(true) => {}
+                Ok(false) if Monotonic.now_us() - open.alive_us >= patience_us => {
+                    return Err(self.lose(format!("no frame for {:.1} s", patience_us as f64 / 1e6)));
+                }
+                Ok(false) if Monotonic.now_us() >= until_us => return Ok(None),
+                Ok(false) => continue,
+                Err(e) => return Err(self.lose(e.to_string())),
+            }
+            looks -= 1;
+            match self.take(looks == 0) {
+                Ok(Taken::Frame(frame)) => return Ok(Some(frame)),
+                Ok(Taken::Skipped) if looks == 0 => return Ok(None),
+                Ok(Taken::Skipped) => {}
+                Err(e) => return Err(self.lose(e.to_string())),
+            }
+        }
+    }
+
+    fn reopen(&mut self) -> Result<(), CaptureError> {
+        self.open = None;
+        self.start().map_err(|reason| CaptureError::Lost { device: self.wanted.device.clone(), reason })
+    }
+
+    fn counters(&self) -> SourceCounters {
+        self.counters
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(device: &str) -> Wanted {
+        Wanted { device: device.into(), width: 640, height: 480, fps: 30.0, format: None }
+    }
+
+    #[test]
+    fn what_is_not_a_camera_is_refused_with_what_to_do() {
+        let refused = |device: &str| match V4lCamera::open(wanted(device)) {
+            Err(CaptureError::Unusable(why)) => why,
+            other => panic!("{device}: {:?}", other.map(|c| c.info())),
+        };
+        assert!(refused("/dev/null").contains("/dev/null: not a camera"), "{}", refused("/dev/null"));
+        assert!(refused("/nonexistent/video0").contains("no such camera; plug it in"));
+    }
+
+    #[test]
+    fn the_systems_errors_are_explained() {
+        let explain = |code| find::explain(Path::new("/dev/video0"), &io::Error::from_raw_os_error(code));
+        assert!(explain(libc::EACCES).contains("usermod -aG video"));
+        assert!(explain(libc::EBUSY).contains("another program uses it"));
+        assert!(explain(libc::ENODEV).contains("plug it in"));
+        assert!(explain(libc::ENOTTY).contains("not a camera"));
+    }
+}

@@ -1,0 +1,134 @@
+//! Which of a camera's modes is used.
+//!
+//! The rule, in this order:
+//! 1. a mode that reaches the wanted frames a second (else the fastest there is);
+//! 2. the smallest size not below the wanted one in either direction (else the largest): the network never sees more;
+//! 3. the slowest rate that still reaches the wanted one;
+//! 4. the format that costs least to read: YUYV, NV12 (sampled in place), MJPG (decoded at reduced scale), RGB24, GREY
+//!    (no colour).
+//!
+//! A format that is asked for by name is the only one considered.
+
+use std::cmp::Reverse;
+
+use crate::capture::PixelFormat;
+
+/// One way a camera can send pictures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mode {
+    /// Pixel format.
+    pub format: PixelFormat,
+    /// Pixels.
+    pub width: u32,
+    /// Pixels.
+    pub height: u32,
+    /// Frames a second.
+    pub fps: f32,
+}
+
+impl std::fmt::Display for Mode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { format, width, height, fps } = self;
+        // Two places tell 29.97 from 30.
+        let fps = (fps * 100.0).round() / 100.0;
+        write!(f, "{width}x{height} {} at {fps} fps", name(*format))
+    }
+}
+
+/// V4L2's four characters.
+pub fn name(format: PixelFormat) -> &'static str {
+    match format {
+        PixelFormat::Mjpeg => "MJPG",
+        PixelFormat::Yuyv => "YUYV",
+        PixelFormat::Nv12 => "NV12",
+        PixelFormat::Grey => "GREY",
+        PixelFormat::Rgb24 => "RGB3",
+    }
+}
+
+/// The format behind V4L2's four characters; `JPEG` cameras send the same as `MJPG` ones.
+pub fn from_fourcc(fourcc: &[u8; 4]) -> Option<PixelFormat> {
+    Some(match fourcc {
+        b"MJPG" | b"JPEG" => PixelFormat::Mjpeg,
+        b"YUYV" => PixelFormat::Yuyv,
+        b"NV12" => PixelFormat::Nv12,
+        b"GREY" => PixelFormat::Grey,
+        b"RGB3" => PixelFormat::Rgb24,
+        _ => return None,
+    })
+}
+
+/// The best of `modes` by the rule above; `None` where none is left.
+pub fn choose(
+    modes: &[Mode],
+    width: u32,
+    height: u32,
+    fps: f32,
+    format: Option<PixelFormat>,
+) -> Option<Mode> {
+    // Rates come as fractions: 29.97 is as good as 30.
+    let reaches = |m: &Mode| m.fps >= 0.98 * fps;
+    let covers = |m: &Mode| m.width >= width && m.height >= height;
+    let area = |m: &Mode| u64::from(m.width) * u64::from(m.height);
+    let milli_fps = |m: &Mode| (m.fps * 1000.0) as u64;
+    let rank = |m: &Mode| {
+        let speed = if reaches(m) { (0, Reverse(0)) } else { (1, Reverse(milli_fps(m))) };
+        let size = if covers(m) { (0, area(m)) } else { (1, u64::MAX - area(m)) };
+        let cost = match m.format {
+            PixelFormat::Yuyv => 0,
+            PixelFormat::Nv12 => 1,
+            PixelFormat::Mjpeg => 2,
+            PixelFormat::Rgb24 => 3,
+            PixelFormat::Grey => 4,
+        };
+        (speed, size, milli_fps(m), cost)
+    };
+    modes.iter().filter(|m| format.is_none_or(|f| m.format == f)).min_by_key(|m| rank(m)).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn webcam() -> Vec<Mode> {
+        let mode = |format, width, height, fps| Mode { format, width, height, fps };
+        vec![
+            mode(PixelFormat::Yuyv, 640, 480, 30.0),
+            mode(PixelFormat::Yuyv, 640, 480, 15.0),
+            mode(PixelFormat::Yuyv, 1280, 720, 10.0),
+            mode(PixelFormat::Mjpeg, 640, 480, 60.0),
+            mode(PixelFormat::Mjpeg, 640, 480, 30.0),
+            mode(PixelFormat::Mjpeg, 1280, 720, 30.0),
+            mode(PixelFormat::Mjpeg, 1920, 1080, 29.97),
+            mode(PixelFormat::Grey, 640, 480, 30.0),
+        ]
+    }
+
+    #[test]
+    fn rate_comes_before_size_and_size_before_format() {
+        let chosen = |w, h, fps, format| {
+            choose(&webcam(), w, h, fps, format).map(|m| m.to_string()).unwrap_or_default()
+        };
+        assert_eq!(chosen(640, 480, 30.0, None), "640x480 YUYV at 30 fps");
+        assert_eq!(chosen(640, 480, 60.0, None), "640x480 MJPG at 60 fps");
+        assert_eq!(chosen(640, 480, 90.0, None), "640x480 MJPG at 60 fps");
+        assert_eq!(chosen(1280, 720, 30.0, None), "1280x720 MJPG at 30 fps");
+        assert_eq!(chosen(800, 600, 10.0, None), "1280x720 YUYV at 10 fps");
+        assert_eq!(chosen(1920, 1080, 30.0, None), "1920x1080 MJPG at 29.97 fps");
+        assert_eq!(chosen(4000, 3000, 30.0, None), "1920x1080 MJPG at 29.97 fps");
+        assert_eq!(chosen(320, 240, 30.0, None), "640x480 YUYV at 30 fps");
+        assert_eq!(chosen(640, 480, 30.0, Some(PixelFormat::Grey)), "640x480 GREY at 30 fps");
+        assert_eq!(chosen(640, 480, 30.0, Some(PixelFormat::Nv12)), "");
+    }
+
+    #[test]
+    fn four_characters_and_formats_agree() {
+        for format in
+            [PixelFormat::Mjpeg, PixelFormat::Yuyv, PixelFormat::Nv12, PixelFormat::Grey, PixelFormat::Rgb24]
+        {
+            let fourcc: [u8; 4] = name(format).as_bytes().try_into().expect("four");
+            assert_eq!(from_fourcc(&fourcc), Some(format));
+        }
+        assert_eq!(from_fourcc(b"H264"), None);
+    }
+}
