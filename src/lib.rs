@@ -18,10 +18,12 @@
 
 pub mod capture;
 pub mod clock;
+pub mod config;
 pub mod infer;
 pub mod keypoints;
 pub mod latest;
 pub mod output;
+pub mod pipeline;
 pub mod telemetry;
 pub mod temporal;
 pub mod track;

@@ -4,6 +4,7 @@ pub mod alloc;
 pub mod board;
 mod histogram;
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 pub use histogram::{Histogram, Summary};
@@ -142,14 +143,52 @@ impl Health {
     }
 }
 
+/// The health line: one line, read by people and `journalctl`.
+impl std::fmt::Display for Health {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let source = if self.source_up { "" } else { ", source lost" };
+        write!(f, "{:.1} fps, age {:.0} ms{source}", self.fps, self.age_us as f32 / 1e3)?;
+        for count in
+            [Count::Displaced, Count::Missed, Count::Bad, Count::Losses, Count::Unsent, Count::SinkErrors]
+        {
+            if self.count(count) > 0 {
+                write!(f, ", {} {}", count.name(), self.count(count))?;
+            }
+        }
+        if let Some(celsius) = self.temperature_c {
+            write!(f, ", {celsius:.0} °C")?;
+        }
+        if self.throttled == Some(true) {
+            write!(f, ", throttled")?;
+        }
+        Ok(())
+    }
+}
+
+/// What runs the networks, said once when they are loaded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EngineCard {
+    /// Engine and kernels: `int8 avx512-vnni`.
+    pub engine: String,
+    /// SHA-256 of the keypoint model.
+    pub model_sha256: [u8; 32],
+    /// Persons followed at most.
+    pub max_persons: usize,
+}
+
 /// Shared by all threads of one pipeline.
 #[derive(Debug)]
 pub struct Telemetry {
     stages: [Histogram; Stage::ALL.len()],
     counts: [AtomicU64; Count::ALL.len()],
+    network_us: AtomicI64,
     own_allocations: AtomicU64,
     engine_allocations: AtomicU64,
     source_up: AtomicBool,
+    source_is_live: AtomicBool,
+    reset_requested: AtomicBool,
+    engine: OnceLock<EngineCard>,
+    started: std::time::Instant,
     // The last interval's readings, written by the supervisor alone.
     interval_ages: Histogram,
     fps_bits: AtomicU32,
@@ -163,9 +202,14 @@ impl Default for Telemetry {
         Self {
             stages: Default::default(),
             counts: Default::default(),
+            network_us: AtomicI64::new(0),
             own_allocations: AtomicU64::new(0),
             engine_allocations: AtomicU64::new(0),
             source_up: AtomicBool::new(false),
+            source_is_live: AtomicBool::new(false),
+            reset_requested: AtomicBool::new(false),
+            engine: OnceLock::new(),
+            started: std::time::Instant::now(),
             interval_ages: Histogram::default(),
             fps_bits: AtomicU32::new(0),
             age_us: AtomicI64::new(0),
@@ -186,9 +230,18 @@ impl Telemetry {
     /// Notes that `stage` took `ns` nanoseconds.
     pub fn time_ns(&self, stage: Stage, ns: u64) {
         self.stages[stage as usize].record(ns);
-        if stage == Stage::CaptureToSent {
-            self.interval_ages.record(ns);
+        match stage {
+            Stage::CaptureToSent => self.interval_ages.record(ns),
+            Stage::Network => {
+                self.network_us.fetch_add((ns / 1_000) as i64, Ordering::Relaxed);
+            }
+            _ => {}
         }
+    }
+
+    /// All the time that networks ran since the start: what a frame's overhead leaves out.
+    pub fn network_us(&self) -> i64 {
+        self.network_us.load(Ordering::Relaxed)
     }
 
     /// Adds `n` to a count.
@@ -230,6 +283,41 @@ impl Telemetry {
     /// Says whether frames are coming.
     pub fn set_source_up(&self, up: bool) {
         self.source_up.store(up, Ordering::Relaxed);
+    }
+
+    /// Since the pipeline was made.
+    pub fn uptime(&self) -> std::time::Duration {
+        self.started.elapsed()
+    }
+
+    /// Says whether the source is a camera, as against a file.
+    pub fn set_source_is_live(&self, live: bool) {
+        self.source_is_live.store(live, Ordering::Relaxed);
+    }
+
+    /// Whether the source is a camera.
+    pub fn source_is_live(&self) -> bool {
+        self.source_is_live.load(Ordering::Relaxed)
+    }
+
+    /// Asks `infer` to forget identities and memories before the next frame.
+    pub fn request_reset(&self) {
+        self.reset_requested.store(true, Ordering::Release);
+    }
+
+    /// Whether that was asked since the last call.
+    pub fn take_reset(&self) -> bool {
+        self.reset_requested.swap(false, Ordering::AcqRel)
+    }
+
+    /// Says what runs the networks; only the first card counts.
+    pub fn set_engine(&self, card: EngineCard) {
+        let _ = self.engine.set(card);
+    }
+
+    /// What runs the networks, once they are loaded.
+    pub fn engine(&self) -> Option<&EngineCard> {
+        self.engine.get()
     }
 
     /// Closes an interval of `seconds` in which `processed` frames were processed: [`Self::health`] reports it from now on.

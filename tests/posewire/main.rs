@@ -3,6 +3,8 @@
 mod cli;
 #[cfg(unix)]
 mod clients;
+mod config;
+mod fakes;
 mod frames;
 mod infer;
 #[cfg(unix)]
@@ -12,5 +14,7 @@ mod pty;
 mod quantised;
 #[cfg(target_os = "linux")]
 mod serial;
+mod pipeline;
+mod shutdown;
 mod tiny;
 mod wire;

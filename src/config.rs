@@ -1,0 +1,540 @@
+//! The configuration file: TOML, every key optional, unknown ones refused with the line and the nearest valid name.
+//!
+//! `posewire.example.toml` shows every key with its default; a test holds it to this file. The command line overrides
+//! what the file says.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// Everything that can be configured. Texts that are empty mean "not used".
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Where frames come from.
+    pub source: Source,
+    /// Which networks run.
+    pub models: Models,
+    /// Who is followed.
+    pub persons: Persons,
+    /// How poses are filtered.
+    pub temporal: Temporal,
+    /// When and for which moment poses are sent.
+    pub output: Output,
+    /// Poses on a serial wire.
+    pub serial: Serial,
+    /// Poses as JSON lines.
+    pub jsonl: Jsonl,
+    /// Poses drawn.
+    pub display: Display,
+    /// Poses in a browser.
+    pub web: Web,
+    /// Frames kept for a later replay.
+    pub record: Record,
+    /// Faults injected for testing.
+    pub faults: Faults,
+    /// The process itself.
+    pub service: Service,
+}
+
+/// Where frames come from: the first of `replay`, `synthetic`, `camera` that is set; the built-in clip if none is.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs)] // the example file says what each key means, in users' words
+pub struct Source {
+    pub camera: String,
+    pub replay: PathBuf,
+    pub synthetic: bool,
+    pub width: u32,
+    pub height: u32,
+    pub fps: u32,
+    pub format: CameraFormat,
+    pub frames: Frames,
+    pub no_drop: bool,
+}
+
+impl Default for Source {
+    fn default() -> Self {
+        Self {
+            camera: String::new(),
+            replay: PathBuf::new(),
+            synthetic: false,
+            // What every UVC camera has at 30 fps over USB 2, and more than the networks need of a whole person.
+            width: 640,
+            height: 480,
+            fps: 30,
+            format: CameraFormat::Auto,
+            frames: Frames::All,
+            no_drop: false,
+        }
+    }
+}
+
+/// Networks: `builtin`, or the path of a manifest.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs)] // as above
+pub struct Models {
+    pub keypoints: String,
+    pub finder: String,
+    pub temporal: String,
+}
+
+impl Default for Models {
+    fn default() -> Self {
+        Self { keypoints: BUILTIN.into(), finder: BUILTIN.into(), temporal: BUILTIN.into() }
+    }
+}
+
+/// The word for a model that is part of the binary.
+pub const BUILTIN: &str = "builtin";
+
+/// Who is followed.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs)] // as above
+pub struct Persons {
+    #[serde(deserialize_with = "max_persons")]
+    pub max: usize,
+    pub search_every_ms: u32,
+}
+
+impl Default for Persons {
+    fn default() -> Self {
+        // Two persons fit a 115200 baud wire at 30 fps; the finder's share of the time is small at two searches a second.
+        Self { max: 2, search_every_ms: 500 }
+    }
+}
+
+/// How poses are filtered.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs)] // as above
+pub struct Temporal {
+    pub smoother: Smoother,
+}
+
+impl Default for Temporal {
+    fn default() -> Self {
+        Self { smoother: Smoother::Xl }
+    }
+}
+
+/// When and for which moment poses are sent.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs)] // as above
+pub struct Output {
+    pub rate: Rate,
+    pub predict: Predict,
+}
+
+/// Poses on a serial wire.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs)] // as above
+pub struct Serial {
+    pub port: String,
+    pub baud: u32,
+}
+
+impl Default for Serial {
+    fn default() -> Self {
+        // Four persons at 30 fps take 0.4 of it, and every common USB bridge and microcontroller keeps up.
+        Self { port: String::new(), baud: 921_600 }
+    }
+}
+
+/// Poses as JSON lines.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs)] // as above
+pub struct Jsonl {
+    pub path: PathBuf,
+}
+
+/// Poses drawn.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs)] // as above
+pub struct Display {
+    pub kind: String,
+}
+
+/// Poses in a browser.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs)] // as above
+pub struct Web {
+    pub address: String,
+}
+
+/// Frames kept for a later replay.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs)] // as above
+pub struct Record {
+    pub path: PathBuf,
+}
+
+/// Faults injected for testing.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs)] // as above
+pub struct Faults {
+    pub inject: String,
+    pub seed: u64,
+}
+
+/// The process itself.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs)] // as above
+pub struct Service {
+    pub health_every_s: u32,
+}
+
+impl Default for Service {
+    fn default() -> Self {
+        // Often enough to see a trend in the journal, seldom enough not to fill it: 9,000 lines a day.
+        Self { health_every_s: 10 }
+    }
+}
+
+/// Which of a camera's pixel formats is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)] // the names say it
+pub enum CameraFormat {
+    #[default]
+    Auto,
+    Mjpeg,
+    Yuyv,
+    Nv12,
+    Grey,
+    Rgb24,
+}
+
+/// The temporal model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs)] // the names say it
+pub enum Smoother {
+    Xl,
+    OneEuro,
+    Exponential,
+    Kalman,
+    None,
+}
+
+impl Smoother {
+    /// The word in files and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Smoother::Xl => "xl",
+            Smoother::OneEuro => "one-euro",
+            Smoother::Exponential => "exponential",
+            Smoother::Kalman => "kalman",
+            Smoother::None => "none",
+        }
+    }
+}
+
+impl FromStr for Smoother {
+    type Err = String;
+    fn from_str(word: &str) -> Result<Self, String> {
+        let all = [Self::Xl, Self::OneEuro, Self::Exponential, Self::Kalman, Self::None];
+        all.into_iter().find(|s| s.name() == word).ok_or_else(|| {
+            let names = all.map(Self::name);
+            format!("there is no smoother '{word}', only {}{}", names.join(", "), did_you_mean(word, names))
+        })
+    }
+}
+
+/// How many frames are processed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Frames {
+    /// To the end of the source.
+    #[default]
+    All,
+    /// This many.
+    Count(u64),
+}
+
+impl FromStr for Frames {
+    type Err = String;
+    fn from_str(word: &str) -> Result<Self, String> {
+        match word {
+            "all" => Ok(Self::All),
+            _ => {
+                word.parse().map(Self::Count).map_err(|_| format!("'{word}' is neither a number nor \"all\""))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Frames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("all"),
+            Self::Count(n) => n.fmt(f),
+        }
+    }
+}
+
+/// How often poses are sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Rate {
+    /// Once for every frame.
+    #[default]
+    Camera,
+    /// This often, whatever the camera and the networks do: forecasts fill in.
+    Hz(f64),
+}
+
+impl FromStr for Rate {
+    type Err = String;
+    fn from_str(word: &str) -> Result<Self, String> {
+        match (word, word.parse::<f64>()) {
+            ("camera", _) => Ok(Self::Camera),
+            // Above 1 kHz no wire carries the poses; below 0.1 Hz nobody would wait for them.
+            (_, Ok(hz)) if (0.1..=1_000.0).contains(&hz) => Ok(Self::Hz(hz)),
+            _ => Err(format!("'{word}' is neither \"camera\" nor a number of Hz from 0.1 to 1000")),
+        }
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Camera => f.write_str("camera"),
+            Self::Hz(hz) => hz.fmt(f),
+        }
+    }
+}
+
+/// The moment that sent poses speak of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Predict {
+    /// The moment of sending.
+    #[default]
+    Now,
+    /// The capture of the frame.
+    Capture,
+    /// So many milliseconds after capture.
+    Ms(u32),
+}
+
+impl FromStr for Predict {
+    type Err = String;
+    fn from_str(word: &str) -> Result<Self, String> {
+        match (word, word.parse::<u32>()) {
+            ("now", _) => Ok(Self::Now),
+            ("capture", _) => Ok(Self::Capture),
+            (_, Ok(ms)) if ms <= 150 => Ok(Self::Ms(ms)),
+            _ => Err(format!(
+                "'{word}' is neither \"now\", \"capture\" nor 0 to 150 (milliseconds after capture)"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Predict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Now => f.write_str("now"),
+            Self::Capture => f.write_str("capture"),
+            Self::Ms(ms) => ms.fmt(f),
+        }
+    }
+}
+
+/// Words and numbers: `rate = "camera"` or `rate = 50`, by the type's own `FromStr` and `Display`.
+macro_rules! word_or_number {
+    ($($type:ty),*) => {$(
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Visitor;
+                impl de::Visitor<'_> for Visitor {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str("a word or a number")
+                    }
+                    fn visit_str<E: de::Error>(self, word: &str) -> Result<$type, E> {
+                        word.parse().map_err(E::custom)
+                    }
+                    fn visit_i64<E: de::Error>(self, number: i64) -> Result<$type, E> {
+                        self.visit_str(&number.to_string())
+                    }
+                    fn visit_f64<E: de::Error>(self, number: f64) -> Result<$type, E> {
+                        self.visit_str(&number.to_string())
+                    }
+                }
+                deserializer.deserialize_any(Visitor)
+            }
+        }
+
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+    )*};
+}
+
+word_or_number!(Frames, Rate, Predict);
+
+/// Checks a number of persons.
+///
+/// # Errors
+/// Says what is possible.
+pub fn check_max_persons(max: usize) -> Result<usize, String> {
+    if (1..=pose::MAX_PERSONS).contains(&max) {
+        Ok(max)
+    } else {
+        Err(format!("{max} persons cannot be followed: from 1 to {}", pose::MAX_PERSONS))
+    }
+}
+
+fn max_persons<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    check_max_persons(usize::deserialize(deserializer)?).map_err(de::Error::custom)
+}
+
+/// Why a configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("{path}: cannot be read: {source}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file says something wrong.
+    #[error("{path}:{line}:{column}: {message}")]
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// From 1, in characters.
+        column: usize,
+        /// What is wrong, and the nearest valid name.
+        message: String,
+    },
+}
+
+impl Config {
+    /// Reads a configuration file.
+    ///
+    /// # Errors
+    /// [`ConfigError`] naming the file, and for a mistake in it the line and the column.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ConfigError::Unreadable { path: path.into(), source })?;
+        Self::parse(&text, path)
+    }
+
+    /// Reads a configuration from `text`; `path` is for the messages.
+    ///
+    /// # Errors
+    /// [`ConfigError::Wrong`].
+    pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
+        toml::from_str(text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start).min(text.len());
+            let before = text.get(..at).unwrap_or_default();
+            let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+            ConfigError::Wrong {
+                path: path.into(),
+                line: before.matches('\n').count() + 1,
+                column: before[line_start..].chars().count() + 1,
+                message: with_nearest_name(error.message()),
+            }
+        })
+    }
+}
+
+/// serde says ``unknown field `x`, expected one of `a`, `b` ``: adds which of them is meant.
+fn with_nearest_name(message: &str) -> String {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    match (message.starts_with("unknown"), quoted.next()) {
+        (true, Some(unknown)) => format!("{message}{}", did_you_mean(unknown, quoted)),
+        _ => message.to_owned(),
+    }
+}
+
+/// ` (did you mean 'name'?)` for the nearest of `names`; empty where none is near.
+pub fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    names
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(word, name), name))
+        .filter(|(distance, name)| *distance <= name.chars().count().max(3) / 2)
+        .min()
+        .map_or_else(String::new, |(_, name)| format!("; did you mean '{name}'?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message_for(text: &str) -> String {
+        Config::parse(text, Path::new("posewire.toml")).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn nothing_said_means_the_defaults() {
+        assert_eq!(Config::parse("", Path::new("x")).unwrap(), Config::default());
+    }
+
+    #[test]
+    fn words_and_numbers_are_both_understood() {
+        let config = Config::parse(
+            "[output]\nrate = 50\npredict = 80\n[source]\nframes = 3\n[temporal]\nsmoother = \"one-euro\"\n",
+            Path::new("x"),
+        )
+        .unwrap();
+        assert_eq!(config.output, Output { rate: Rate::Hz(50.0), predict: Predict::Ms(80) });
+        assert_eq!(config.source.frames, Frames::Count(3));
+        assert_eq!(config.temporal.smoother, Smoother::OneEuro);
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_with_its_place_and_the_nearest_name() {
+        let message = message_for("# mine\n[serial]\nprot = \"/dev/ttyUSB0\"\n");
+        assert!(message.starts_with("posewire.toml:3:1: "), "{message}");
+        assert!(message.contains("`prot`") && message.ends_with("did you mean 'port'?"), "{message}");
+
+        let message = message_for("[temporl]\n");
+        assert!(message.starts_with("posewire.toml:1:2: ") && message.contains("'temporal'"), "{message}");
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_kind_is_refused_with_its_place() {
+        let message = message_for("[source]\nwidth = 640\nheight = \"480\"\n");
+        assert!(message.starts_with("posewire.toml:3:10: ") && message.contains("u32"), "{message}");
+        let message = message_for("[temporal]\nsmoother = \"oneeuro\"\n");
+        assert!(message.starts_with("posewire.toml:2:12: ") && message.contains("'one-euro'"), "{message}");
+    }
+
+    #[test]
+    fn values_out_of_range_are_refused_with_the_range() {
+        for (text, word) in [
+            ("[persons]\nmax = 9\n", "from 1 to 8"),
+            ("[output]\nrate = 0\n", "0.1 to 1000"),
+            ("[output]\npredict = 500\n", "0 to 150"),
+            ("[source]\nframes = \"some\"\n", "\"all\""),
+        ] {
+            let message = message_for(text);
+            assert!(message.starts_with("posewire.toml:2:") && message.contains(word), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_near_nothing_gets_no_suggestion() {
+        assert_eq!(did_you_mean("colour", ["port", "baud"]), "");
+        assert_eq!(did_you_mean("smother", ["smoother"]), "; did you mean 'smoother'?");
+    }
+}

@@ -1,0 +1,426 @@
+//! Joins the stages: one thread each, newest-wins slots between them, and an end that always comes.
+//!
+//! ```text
+//! capture ──Frame──▶ [newest] ──▶ infer ──PoseFrame──▶ [newest] ──▶ one thread a sink
+//! ```
+//!
+//! `lossless` puts a rendezvous in the place of each slot: every frame of a file is processed, in order, and the same
+//! file gives the same output. A thread ends when told to ([`Pipeline::stop`]) or when the one before it has ended, so
+//! that what is in flight at the end of a file is still delivered. No wait is longer than [`TICK`].
+
+mod host;
+mod sink_thread;
+pub mod supervisor;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::capture::{CaptureError, Frame, FrameSource, SourceInfo};
+use crate::clock::Clock;
+use crate::latest::{self, Received, Receiver, Sender, Sent};
+use crate::output::{PoseFrame, PoseSink};
+use crate::telemetry::{Count, Stage, Telemetry, alloc};
+
+/// The longest that a thread waits before it looks whether it is to end: a fifth of the 500 ms that ending may take,
+/// so that a chain of threads ends in time.
+pub const TICK: Duration = Duration::from_millis(100);
+
+/// A live source without a frame for this long counts as lost: 30 frames of a usual camera, and soon enough to tell.
+pub const SILENCE: Duration = Duration::from_secs(1);
+
+/// How long sinks may take to complete their files when told to stop; the rest of the 500 ms is for waking up.
+const FINISH_STOPPED: Duration = Duration::from_millis(250);
+/// The same at the end of a file, where nobody is waiting with a SIGKILL.
+const FINISH_ENDED: Duration = Duration::from_secs(5);
+
+/// From a frame to the poses in it: everything that the `infer` thread does.
+pub trait PoseStage: Send {
+    /// Finds, identifies and filters the persons of one frame; `seq` counts processed frames. Times go to `telemetry`.
+    ///
+    /// # Errors
+    /// [`StageError::Frame`] skips this frame; [`StageError::Fatal`] ends the pipeline.
+    fn process(&mut self, frame: &Frame, seq: u64, telemetry: &Telemetry) -> Result<PoseFrame, StageError>;
+
+    /// Forgets identities and memories.
+    fn reset(&mut self);
+}
+
+/// Why a frame gives no poses.
+#[derive(Debug, thiserror::Error)]
+pub enum StageError {
+    /// This frame is damaged or cannot be used; the next one may be.
+    #[error("{0}")]
+    Frame(String),
+    /// No further frame will work either.
+    #[error("{0}")]
+    Fatal(String),
+}
+
+/// Why a pipeline ended before its time.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum PipelineError {
+    /// A thread cannot go on.
+    #[error("{thread}: {reason}")]
+    Failed {
+        /// Which thread.
+        thread: String,
+        /// What happened and what to do.
+        reason: String,
+    },
+    /// A bug: the thread panicked; its message is in the log.
+    #[error("{thread}: stopped by a bug; please report the message above")]
+    Panicked {
+        /// Which thread.
+        thread: String,
+    },
+}
+
+impl PipelineError {
+    /// The thread that ended.
+    pub fn thread(&self) -> &str {
+        match self {
+            PipelineError::Failed { thread, .. } | PipelineError::Panicked { thread } => thread,
+        }
+    }
+}
+
+/// How the names of sinks' threads begin.
+const SINK: &str = "sink";
+
+type Thrown = Box<dyn std::error::Error + Send + Sync>;
+/// Makes a part on the thread that will use it, so that a slow start does not keep the others, or a signal, waiting.
+pub type Maker<T> = Box<dyn FnOnce() -> Result<T, Thrown> + Send>;
+
+/// What a pipeline is made of.
+pub struct Parts {
+    /// Opens the source, on `capture`.
+    pub source: Maker<Box<dyn FrameSource>>,
+    /// Loads the models, on `infer`.
+    pub stage: Maker<Box<dyn PoseStage>>,
+    /// Each gets a thread.
+    pub sinks: Vec<Box<dyn PoseSink>>,
+    /// The clock that stamps the source's frames.
+    pub clock: Arc<dyn Clock>,
+    /// Where times and counts go.
+    pub telemetry: Arc<Telemetry>,
+}
+
+/// How a pipeline runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// End after this many processed frames; `None` at the end of the source.
+    pub frames: Option<u64>,
+    /// Every frame is processed and sent, in order; the moment of sending is then said to be the moment of capture, so
+    /// that nothing depends on the machine.
+    pub lossless: bool,
+}
+
+/// What the threads of one pipeline share.
+pub struct Shared {
+    /// Where times and counts go.
+    pub telemetry: Arc<Telemetry>,
+    clock: Arc<dyn Clock>,
+    options: Options,
+    stop: AtomicBool,
+    stage_ready: AtomicBool,
+    /// Moves on whenever `capture` looks for its lost source: a sign of life without frames.
+    searches: AtomicU64,
+    source_info: OnceLock<SourceInfo>,
+}
+
+impl Shared {
+    fn stopping(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
+    /// What the source said of itself when it was opened.
+    pub fn source_info(&self) -> Option<&SourceInfo> {
+        self.source_info.get()
+    }
+
+    /// Grows while the pipeline works: with every processed frame and every look for a lost source.
+    pub fn progress(&self) -> u64 {
+        self.telemetry.count(Count::Processed)
+            + self.telemetry.count(Count::Bad)
+            + self.searches.load(Ordering::Relaxed)
+    }
+}
+
+/// Poses on their way to a sink.
+struct Delivery {
+    poses: PoseFrame,
+    handed_over_at_us: i64,
+    /// What `infer` spent on the frame beside the networks.
+    own_us: i64,
+}
+
+struct Worker {
+    name: String,
+    handle: JoinHandle<Result<(), String>>,
+}
+
+/// A running pipeline. Dropping it tells its threads to end, without waiting for them.
+pub struct Pipeline {
+    shared: Arc<Shared>,
+    workers: Vec<Worker>,
+    errors: Vec<PipelineError>,
+}
+
+impl Pipeline {
+    /// Starts every thread.
+    ///
+    /// # Errors
+    /// The system has no room for another thread; those already started end.
+    pub fn start(parts: Parts, options: Options) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared {
+            telemetry: parts.telemetry,
+            clock: parts.clock,
+            options,
+            stop: AtomicBool::new(false),
+            stage_ready: AtomicBool::new(false),
+            searches: AtomicU64::new(0),
+            source_info: OnceLock::new(),
+        });
+        let mut pipeline = Self { shared: shared.clone(), workers: Vec::new(), errors: Vec::new() };
+
+        let mut to_sinks = Vec::with_capacity(parts.sinks.len());
+        for (i, sink) in parts.sinks.into_iter().enumerate() {
+            let (sender, receiver) = link(options);
+            to_sinks.push(sender);
+            let shared = shared.clone();
+            let name = format!("{SINK}-{i} {}", sink.name());
+            pipeline.spawn(name, move || sink_thread::run(sink, &receiver, &shared))?;
+        }
+        let (to_infer, frames) = link(options);
+        let (maker, s) = (parts.stage, shared.clone());
+        pipeline.spawn("infer".into(), move || infer(maker, &frames, to_sinks, &s))?;
+        let (maker, s) = (parts.source, shared);
+        pipeline.spawn("capture".into(), move || capture(maker, &to_infer, &s))?;
+        Ok(pipeline)
+    }
+
+    fn spawn(
+        &mut self,
+        name: String,
+        work: impl FnOnce() -> Result<(), String> + Send + 'static,
+    ) -> std::io::Result<()> {
+        let handle = thread::Builder::new().name(name.clone()).spawn(work)?;
+        self.workers.push(Worker { name, handle });
+        Ok(())
+    }
+
+    /// What the threads share.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Whether the models are loaded and every thread does its work.
+    pub fn is_ready(&self) -> bool {
+        self.shared.stage_ready.load(Ordering::Acquire)
+    }
+
+    /// Tells every thread to end.
+    pub fn stop(&self) {
+        self.shared.stop.store(true, Ordering::Release);
+    }
+
+    /// Takes in the threads that have ended. `false` once all have.
+    ///
+    /// The pipeline is told to stop when `capture` or `infer` failed, or when no sink is left.
+    pub fn poll(&mut self) -> bool {
+        let mut i = 0;
+        while i < self.workers.len() {
+            if !self.workers[i].handle.is_finished() {
+                i += 1;
+                continue;
+            }
+            let Worker { name, handle } = self.workers.remove(i);
+            let error = match handle.join() {
+                Ok(Ok(())) => continue,
+                Ok(Err(reason)) => PipelineError::Failed { thread: name, reason },
+                Err(_) => PipelineError::Panicked { thread: name },
+            };
+            log::error!("{error}");
+            if !error.thread().starts_with(SINK) {
+                self.stop();
+            }
+            self.errors.push(error);
+        }
+        if !self.workers.iter().any(|w| w.name.starts_with(SINK)) {
+            self.stop();
+        }
+        !self.workers.is_empty()
+    }
+
+    /// Waits until every thread has ended or `within` is over, and says what went wrong.
+    pub fn wait(&mut self, within: Duration) -> bool {
+        let deadline = Instant::now() + within;
+        while self.poll() {
+            if Instant::now() >= deadline {
+                return false;
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+        true
+    }
+
+    /// What went wrong so far, in order.
+    pub fn errors(&self) -> &[PipelineError] {
+        &self.errors
+    }
+
+    /// The names of the threads that still run.
+    pub fn running(&self) -> impl Iterator<Item = &str> {
+        self.workers.iter().map(|w| w.name.as_str())
+    }
+}
+
+impl Drop for Pipeline {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn link<T>(options: Options) -> (Sender<T>, Receiver<T>) {
+    if options.lossless { latest::rendezvous() } else { latest::newest_wins() }
+}
+
+/// Hands `value` over; `false` where there is nobody left to take it or the pipeline is stopping.
+fn hand_over<T>(sender: &Sender<T>, mut value: T, shared: &Shared, lost: Count) -> bool {
+    loop {
+        match sender.send(value, TICK) {
+            Sent::Delivered => return true,
+            Sent::Displaced => {
+                shared.telemetry.add(lost, 1);
+                return true;
+            }
+            Sent::Closed => return false,
+            Sent::Timeout(_) if shared.stopping() => return false,
+            Sent::Timeout(back) => value = back,
+        }
+    }
+}
+
+/// The `capture` thread.
+fn capture(
+    maker: Maker<Box<dyn FrameSource>>,
+    to_infer: &Sender<Frame>,
+    shared: &Shared,
+) -> Result<(), String> {
+    let mut source = maker().map_err(|e| e.to_string())?;
+    let info = source.info();
+    let live = info.live;
+    shared.telemetry.set_source_is_live(live);
+    let _ = shared.source_info.set(info);
+
+    let telemetry = &shared.telemetry;
+    let mut expected_seq = None;
+    let mut last_frame = Instant::now();
+    let mut lost = false;
+    let mut allocated = alloc::of_this_thread();
+    while !shared.stopping() {
+        let found = source.next_frame(TICK);
+        if lost {
+            shared.searches.fetch_add(1, Ordering::Relaxed);
+        }
+        let reason = match found {
+            Ok(Some(frame)) => {
+                if lost {
+                    log::info!("{}: frames again", source.info().name);
+                }
+                lost = false;
+                last_frame = Instant::now();
+                telemetry.set_source_up(true);
+                telemetry.add(Count::Captured, 1);
+                // A source that was opened again counts from 0: no gap.
+                let gap = expected_seq.map_or(0, |expected| frame.seq.saturating_sub(expected));
+                telemetry.add(Count::Missed, gap);
+                expected_seq = Some(frame.seq + 1);
+                if !hand_over(to_infer, frame, shared, Count::Displaced) {
+                    return Ok(());
+                }
+                let made = alloc::of_this_thread();
+                telemetry.add_allocations(made - allocated);
+                allocated = made;
+                continue;
+            }
+            Ok(None) if !live || lost || last_frame.elapsed() < SILENCE => continue,
+            Ok(None) => format!("{}: no frame for {} s", source.info().name, SILENCE.as_secs()),
+            Err(CaptureError::Ended) => return Ok(()),
+            Err(CaptureError::Unusable(reason)) => return Err(reason),
+            Err(error @ CaptureError::Lost { .. }) => {
+                // The source opens itself again and has its own back-off; this only keeps a broken one from spinning.
+                thread::sleep(Duration::from_millis(10));
+                error.to_string()
+            }
+        };
+        if !lost {
+            lost = true;
+            telemetry.set_source_up(false);
+            telemetry.add(Count::Losses, 1);
+            log::warn!("{reason}; looking for it, identities are kept");
+        }
+    }
+    Ok(())
+}
+
+/// The `infer` thread.
+fn infer(
+    maker: Maker<Box<dyn PoseStage>>,
+    frames: &Receiver<Frame>,
+    mut to_sinks: Vec<Sender<Delivery>>,
+    shared: &Shared,
+) -> Result<(), String> {
+    let mut stage = maker().map_err(|e| e.to_string())?;
+    shared.stage_ready.store(true, Ordering::Release);
+    let (telemetry, clock) = (&shared.telemetry, &shared.clock);
+    let mut seq = 0;
+    let mut bad_in_a_row = 0_u32;
+    let mut allocated = alloc::of_this_thread();
+    while !shared.stopping() && shared.options.frames.is_none_or(|n| seq < n) {
+        let frame = match frames.recv_timeout(TICK) {
+            Received::Value(frame) => frame,
+            Received::Timeout => continue,
+            Received::Closed => break,
+        };
+        if telemetry.take_reset() {
+            stage.reset();
+        }
+        let taken_at_us = clock.now_us();
+        if !shared.options.lossless {
+            telemetry.time_us(Stage::Waited, taken_at_us - frame.captured_at_us);
+        }
+        let network_before = telemetry.network_us();
+        let poses = match stage.process(&frame, seq, telemetry) {
+            Ok(poses) => poses,
+            Err(StageError::Fatal(reason)) => return Err(reason),
+            Err(StageError::Frame(reason)) => {
+                telemetry.add(Count::Bad, 1);
+                bad_in_a_row += 1;
+                // Powers of two: a cable that spoils every frame must not fill the disk.
+                if bad_in_a_row.is_power_of_two() {
+                    log::warn!("frame {} skipped ({bad_in_a_row} in a row): {reason}", frame.seq);
+                }
+                continue;
+            }
+        };
+        // Back to the pool before the sinks get the poses.
+        drop(frame);
+        bad_in_a_row = 0;
+        let handed_over_at_us = clock.now_us();
+        let network_us = telemetry.network_us() - network_before;
+        let own_us = (handed_over_at_us - taken_at_us - network_us).max(0);
+        to_sinks.retain(|sender| {
+            hand_over(sender, Delivery { poses, handed_over_at_us, own_us }, shared, Count::Unsent)
+        });
+        telemetry.time_us(Stage::HandOver, clock.now_us() - handed_over_at_us);
+        seq += 1;
+        telemetry.add(Count::Processed, 1);
+        let made = alloc::of_this_thread();
+        telemetry.add_allocations(made - allocated);
+        allocated = made;
+    }
+    Ok(())
+}

@@ -1,0 +1,38 @@
+//! What sinks may ask of the tracker: [`Telemetry`] answers, in the words of [`crate::output`].
+
+use crate::output::{Host, Source, Vitals};
+use crate::telemetry::{Count, Telemetry};
+
+impl Host for Telemetry {
+    fn vitals(&self) -> Vitals {
+        let health = self.health();
+        let mut vitals = Vitals {
+            uptime_ms: self.uptime().as_millis() as u64,
+            frame_rate_hz: health.fps,
+            frames_dropped: health.count(Count::Displaced) + health.count(Count::Missed),
+            poses_dropped: health.count(Count::Unsent),
+            camera_losses: health.count(Count::Losses),
+            camera_errors: health.count(Count::Bad),
+            temperature_c: health.temperature_c,
+            throttled: health.throttled == Some(true),
+            source: match (self.source_is_live(), health.source_up) {
+                (false, _) => Source::Replay,
+                (true, true) => Source::Camera,
+                (true, false) => Source::Lost,
+            },
+            ..Vitals::default()
+        };
+        if let Some(card) = self.engine() {
+            vitals.model_hash.copy_from_slice(&card.model_sha256[..8]);
+            let bytes = card.engine.as_bytes();
+            let n = bytes.len().min(vitals.backend.len());
+            vitals.backend[..n].copy_from_slice(&bytes[..n]);
+            vitals.max_persons = card.max_persons as u8;
+        }
+        vitals
+    }
+
+    fn reset(&self) {
+        self.request_reset();
+    }
+}

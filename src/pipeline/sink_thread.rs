@@ -1,0 +1,148 @@
+//! The thread of one sink: gives it the newest poses at its own rate, and ends it properly.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use super::{Delivery, FINISH_ENDED, FINISH_STOPPED, Shared, TICK};
+use crate::latest::{Received, Receiver};
+use crate::output::{PoseSink, SinkError};
+use crate::telemetry::{Count, Stage, alloc};
+
+/// Poses older than this are not sent again: forecasts reach 150 ms, and a network at 5 Hz needs 200 ms more.
+const STALE_US: i64 = 500_000;
+
+/// Runs `sink` until its poses end or the pipeline stops; its files are complete afterwards.
+pub(super) fn run(
+    mut sink: Box<dyn PoseSink>,
+    deliveries: &Receiver<Delivery>,
+    shared: &Shared,
+) -> Result<(), String> {
+    let mut outlet = Outlet { sink: &mut *sink, shared, errors_in_a_row: 0, failed: None };
+    outlet.drain(deliveries);
+    if let Some(reason) = outlet.failed {
+        return Err(reason);
+    }
+    let within = if shared.stopping() { FINISH_STOPPED } else { FINISH_ENDED };
+    match sink.finish(within) {
+        Ok(()) | Err(SinkError::Closed(_)) => Ok(()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+struct Outlet<'a> {
+    sink: &'a mut dyn PoseSink,
+    shared: &'a Shared,
+    errors_in_a_row: u32,
+    failed: Option<String>,
+}
+
+impl Outlet<'_> {
+    fn drain(&mut self, deliveries: &Receiver<Delivery>) {
+        let mut newest: Option<Delivery> = None;
+        let mut due = Instant::now();
+        let mut last_call = Instant::now();
+        let mut allocated = alloc::of_this_thread();
+        while !self.shared.stopping() {
+            // Without loss, each frame is sent once: a rate would make the output depend on the machine.
+            let period = self.sink.period().filter(|_| !self.shared.options.lossless);
+            let wake = match period {
+                Some(_) if newest.is_some() => due.min(Instant::now() + TICK),
+                _ => Instant::now() + TICK,
+            };
+            let called = match deliveries.recv_deadline(wake) {
+                Received::Closed => break,
+                Received::Value(delivery) if period.is_none() => Some(self.deliver(&delivery, true)),
+                Received::Value(delivery) => {
+                    if newest.is_none() {
+                        due = Instant::now();
+                    }
+                    newest = Some(delivery);
+                    None
+                }
+                Received::Timeout => None,
+            };
+            let called = match (period, &mut newest) {
+                (Some(period), Some(delivery)) if Instant::now() >= due => {
+                    due += period;
+                    // After a stall the missed beats are gone: sending them in a burst would only make others late.
+                    due = due.max(Instant::now());
+                    let age_us = self.shared.clock.now_us() - delivery.poses.captured_at_us;
+                    let first_time = delivery.own_us >= 0;
+                    let flow = (age_us < STALE_US).then(|| self.deliver(delivery, first_time));
+                    delivery.own_us = -1;
+                    flow.or(called)
+                }
+                _ => called,
+            };
+            let flow = match called {
+                Some(flow) => {
+                    last_call = Instant::now();
+                    let made = alloc::of_this_thread();
+                    self.shared.telemetry.add_allocations(made - allocated);
+                    flow
+                }
+                None if last_call.elapsed() >= TICK => {
+                    last_call = Instant::now();
+                    let result = self.sink.idle(self.shared.clock.now_us());
+                    self.judge(result)
+                }
+                None => ControlFlow::Continue(()),
+            };
+            // What `idle` and waiting allocate is not the frames'.
+            allocated = alloc::of_this_thread();
+            if flow.is_break() {
+                break;
+            }
+        }
+    }
+
+    fn deliver(&mut self, delivery: &Delivery, first_time: bool) -> ControlFlow<()> {
+        let Shared { clock, telemetry, options, .. } = self.shared;
+        let started_at_us = clock.now_us();
+        let captured_at_us = delivery.poses.captured_at_us;
+        let now_us = if options.lossless { captured_at_us } else { started_at_us };
+        let result = self.sink.send(&delivery.poses, now_us);
+        if result.is_ok() {
+            let sent_at_us = clock.now_us();
+            telemetry.add(Count::Sent, 1);
+            telemetry.time_us(Stage::Send, sent_at_us - started_at_us);
+            if first_time {
+                telemetry.time_us(Stage::Overhead, delivery.own_us + sent_at_us - delivery.handed_over_at_us);
+                if !options.lossless {
+                    telemetry.time_us(Stage::CaptureToSent, sent_at_us - captured_at_us);
+                }
+            }
+        }
+        self.judge(result)
+    }
+
+    fn judge(&mut self, result: Result<(), SinkError>) -> ControlFlow<()> {
+        match result {
+            Ok(()) => {
+                if self.errors_in_a_row > 0 {
+                    log::info!("{}: works again", self.sink.name());
+                }
+                self.errors_in_a_row = 0;
+                ControlFlow::Continue(())
+            }
+            Err(SinkError::Retry(reason)) => {
+                self.shared.telemetry.add(Count::SinkErrors, 1);
+                // Once when it begins: a port that stays away must not fill the log.
+                if self.errors_in_a_row == 0 {
+                    log::warn!("{}: {reason}", self.sink.name());
+                }
+                self.errors_in_a_row = self.errors_in_a_row.saturating_add(1);
+                ControlFlow::Continue(())
+            }
+            Err(SinkError::Closed(reason)) => {
+                log::info!("{}: {reason}", self.sink.name());
+                ControlFlow::Break(())
+            }
+            Err(SinkError::Fatal(reason)) => {
+                self.shared.telemetry.add(Count::SinkErrors, 1);
+                self.failed = Some(reason);
+                ControlFlow::Break(())
+            }
+        }
+    }
+}

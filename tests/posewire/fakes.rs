@@ -1,0 +1,185 @@
+//! Stand-ins for the stages, so that the pipeline is tested without camera, network or wire.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use pose::{JOINTS, JointState};
+use posewire::capture::{CaptureError, Frame, FrameSource, PixelFormat, SourceInfo};
+use posewire::clock::{Clock, Monotonic};
+use posewire::output::{PoseFrame, PoseSink, SinkError, TrackedPerson};
+use posewire::pipeline::{Options, Parts, Pipeline, PoseStage, StageError};
+use posewire::telemetry::{Stage, Telemetry};
+use posewire::temporal::{Forecast, HORIZONS_US};
+
+/// What a [`Camera`] does next.
+pub enum Event {
+    /// A frame.
+    Frame,
+    /// No frame for as long as the caller waits.
+    Silence,
+    /// The device goes away.
+    Unplug,
+    /// Nothing works any more.
+    Break,
+}
+
+/// A source that follows a script, `period` apart, and then ends.
+pub struct Camera<I> {
+    script: I,
+    period: Duration,
+    next: Instant,
+    seq: u64,
+    live: bool,
+    bytes: Arc<Vec<u8>>,
+}
+
+impl<I: Iterator<Item = Event>> Camera<I> {
+    pub fn new(script: I, period: Duration, live: bool) -> Self {
+        Self { script, period, next: Instant::now(), seq: 0, live, bytes: Arc::new(vec![0; 12]) }
+    }
+}
+
+impl<I: Iterator<Item = Event> + Send> FrameSource for Camera<I> {
+    fn info(&self) -> SourceInfo {
+        SourceInfo { name: "fake".into(), width: 2, height: 2, fps: 30.0, live: self.live }
+    }
+
+    fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
+        sleep(self.next.saturating_duration_since(Instant::now()).min(timeout));
+        if Instant::now() < self.next {
+            return Ok(None);
+        }
+        match self.script.next() {
+            None => Err(CaptureError::Ended),
+            Some(Event::Silence) => {
+                sleep(timeout);
+                Ok(None)
+            }
+            Some(Event::Unplug) => {
+                Err(CaptureError::Lost { device: "fake".into(), reason: "unplugged".into() })
+            }
+            Some(Event::Break) => Err(CaptureError::Unusable("fake: no permission".into())),
+            Some(Event::Frame) => {
+                self.next += self.period;
+                let captured_at_us = if self.live { Monotonic.now_us() } else { self.seq as i64 * 33_333 };
+                let frame = Frame {
+                    bytes: self.bytes.clone(),
+                    format: PixelFormat::Rgb24,
+                    width: 2,
+                    height: 2,
+                    stride: 6,
+                    seq: self.seq,
+                    captured_at_us,
+                };
+                self.seq += 1;
+                Ok(Some(frame))
+            }
+        }
+    }
+}
+
+/// A stage that takes `takes` a frame and sees one person, whose nose is at (seq, 1).
+pub struct OnePerson {
+    pub takes: Duration,
+    /// Frames with these numbers are damaged.
+    pub damaged: fn(u64) -> bool,
+}
+
+impl PoseStage for OnePerson {
+    fn process(&mut self, frame: &Frame, seq: u64, telemetry: &Telemetry) -> Result<PoseFrame, StageError> {
+        if (self.damaged)(frame.seq) {
+            return Err(StageError::Frame("damaged".into()));
+        }
+        sleep(self.takes);
+        telemetry.time_us(Stage::Network, self.takes.as_micros() as i64);
+        let mut persons = [None; pose::MAX_PERSONS];
+        let forecast = Forecast {
+            captured_at_us: frame.captured_at_us,
+            places_px: [[[frame.seq as f32, 1.0]; JOINTS]; HORIZONS_US.len()],
+            sigma_px: [[1.0; JOINTS]; HORIZONS_US.len()],
+            score: [0.9; JOINTS],
+            state: [JointState::Measured; JOINTS],
+            joints_3d_m: None,
+        };
+        persons[0] = Some(TrackedPerson { track_id: 1, score: 0.9, forecast });
+        Ok(PoseFrame {
+            seq,
+            frame: frame.seq,
+            captured_at_us: frame.captured_at_us,
+            width: frame.width,
+            height: frame.height,
+            persons,
+        })
+    }
+
+    fn reset(&mut self) {}
+}
+
+/// What a [`Log`] was given: (seq, frame, now_us).
+pub type Seen = Arc<Mutex<Vec<(u64, u64, i64)>>>;
+
+/// A sink that remembers what it was given, and is as slow and as bad as asked.
+#[derive(Default)]
+pub struct Log {
+    pub seen: Seen,
+    pub takes: Duration,
+    pub period: Option<Duration>,
+    /// Blocks in `send` for this long, whatever happens: a driver that does not come back.
+    pub blocks: Duration,
+    pub fails: Option<fn() -> SinkError>,
+    pub finished: Arc<AtomicBool>,
+    pub idles: Arc<AtomicBool>,
+}
+
+impl PoseSink for Log {
+    fn name(&self) -> &str {
+        "log"
+    }
+
+    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
+        sleep(self.takes + self.blocks);
+        if let Some(fails) = self.fails {
+            return Err(fails());
+        }
+        self.seen.lock().unwrap().push((poses.seq, poses.frame, now_us));
+        Ok(())
+    }
+
+    fn period(&self) -> Option<Duration> {
+        self.period
+    }
+
+    fn idle(&mut self, _now_us: i64) -> Result<(), SinkError> {
+        self.idles.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    fn finish(&mut self, _within: Duration) -> Result<(), SinkError> {
+        self.finished.store(true, Ordering::Release);
+        Ok(())
+    }
+}
+
+/// Starts a pipeline of these parts.
+pub fn start(
+    source: impl FrameSource + 'static,
+    stage: impl PoseStage + 'static,
+    sinks: Vec<Box<dyn PoseSink>>,
+    options: Options,
+) -> Pipeline {
+    let parts = Parts {
+        source: Box::new(|| Ok(Box::new(source))),
+        stage: Box::new(|| Ok(Box::new(stage))),
+        sinks,
+        clock: Arc::new(Monotonic),
+        telemetry: Arc::new(Telemetry::default()),
+    };
+    Pipeline::start(parts, options).expect("threads start")
+}
+
+/// Nothing is damaged.
+pub fn intact(_: u64) -> bool {
+    false
+}

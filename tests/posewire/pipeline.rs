@@ -1,0 +1,209 @@
+//! The pipeline's promises, shown with stand-ins for the stages.
+
+use std::iter::repeat_with;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use posewire::capture::FrameSource;
+use posewire::output::SinkError;
+use posewire::pipeline::Options;
+use posewire::telemetry::Count;
+
+use super::fakes::{Camera, Event, Log, OnePerson, intact, start};
+
+const FRAME: Duration = Duration::from_millis(10);
+const LONG: Duration = Duration::from_secs(60);
+
+fn frames(n: usize) -> impl Iterator<Item = Event> + Send {
+    repeat_with(|| Event::Frame).take(n)
+}
+
+fn camera(n: usize) -> impl FrameSource {
+    Camera::new(frames(n), FRAME, true)
+}
+
+fn file(n: usize) -> impl FrameSource {
+    Camera::new(frames(n), Duration::ZERO, false)
+}
+
+const FAST: OnePerson = OnePerson { takes: Duration::ZERO, damaged: intact };
+const LOSSLESS: Options = Options { frames: None, lossless: true };
+
+#[test]
+fn without_loss_every_frame_arrives_in_order_at_its_own_time() {
+    let run = || {
+        let (a, b) = (Log { takes: Duration::from_micros(300), ..Log::default() }, Log::default());
+        let (seen_a, seen_b) = (a.seen.clone(), b.seen.clone());
+        let mut pipeline = start(file(200), FAST, vec![Box::new(a), Box::new(b)], LOSSLESS);
+        assert!(pipeline.wait(LONG));
+        assert!(pipeline.errors().is_empty());
+        assert_eq!(*seen_a.lock().unwrap(), *seen_b.lock().unwrap());
+        seen_a.lock().unwrap().clone()
+    };
+    let seen = run();
+    let expected: Vec<_> = (0..200).map(|i| (i, i, i as i64 * 33_333)).collect();
+    assert_eq!(seen, expected);
+    assert_eq!(run(), seen);
+}
+
+#[test]
+fn the_last_frame_of_a_file_is_delivered_even_where_others_are_dropped() {
+    let log = Log { takes: Duration::from_millis(5), ..Log::default() };
+    let (seen, finished) = (log.seen.clone(), log.finished.clone());
+    let mut pipeline = start(file(500), FAST, vec![Box::new(log)], Options::default());
+    assert!(pipeline.wait(LONG));
+    assert_eq!(seen.lock().unwrap().last().unwrap().1, 499);
+    assert!(finished.load(Ordering::Acquire));
+}
+
+#[test]
+fn a_number_of_frames_is_kept_to() {
+    let log = Log::default();
+    let seen = log.seen.clone();
+    let mut pipeline =
+        start(file(100), FAST, vec![Box::new(log)], Options { frames: Some(7), lossless: true });
+    assert!(pipeline.wait(LONG));
+    assert_eq!(seen.lock().unwrap().len(), 7);
+}
+
+#[test]
+fn a_damaged_frame_is_skipped_and_counted() {
+    let log = Log::default();
+    let seen = log.seen.clone();
+    let stage = OnePerson { takes: Duration::ZERO, damaged: |seq| seq % 3 == 1 };
+    let mut pipeline = start(file(9), stage, vec![Box::new(log)], LOSSLESS);
+    assert!(pipeline.wait(LONG));
+    let frames: Vec<_> = seen.lock().unwrap().iter().map(|s| s.1).collect();
+    assert_eq!(frames, [0, 2, 3, 5, 6, 8]);
+    assert_eq!(pipeline.shared().telemetry.count(Count::Bad), 3);
+}
+
+/// A display that takes ten frame times a picture costs the fast sink and the networks nothing.
+#[test]
+fn a_slow_sink_delays_nobody_else() {
+    let slow = Log { takes: 10 * FRAME, ..Log::default() };
+    let fast = Log::default();
+    let (slow_seen, fast_seen) = (slow.seen.clone(), fast.seen.clone());
+    let mut pipeline = start(camera(100), FAST, vec![Box::new(slow), Box::new(fast)], Options::default());
+    assert!(pipeline.wait(LONG));
+    let telemetry = &pipeline.shared().telemetry;
+    let (slow, fast) = (slow_seen.lock().unwrap().len() as u64, fast_seen.lock().unwrap().len() as u64);
+    assert_eq!(telemetry.count(Count::Captured), 100);
+    // What the busy machine displaces is not the slow sink's doing, so the two are compared with each other.
+    assert!(fast > 3 * slow, "fast {fast}, slow {slow}");
+    assert_eq!(
+        fast + slow + telemetry.count(Count::Unsent),
+        2 * telemetry.count(Count::Processed),
+        "every pose is sent or counted"
+    );
+}
+
+/// Capture goes on at the camera's pace while a sink is stuck in one call for a whole second.
+#[test]
+fn a_stuck_sink_never_delays_capture_by_more_than_a_frame() {
+    let stuck = Log { blocks: Duration::from_secs(1), ..Log::default() };
+    let began = Instant::now();
+    let mut pipeline = start(camera(50), FAST, vec![Box::new(stuck)], Options::default());
+    let shared = pipeline.shared().clone();
+    while shared.telemetry.count(Count::Captured) < 50 && began.elapsed() < LONG {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let took = began.elapsed();
+    // 49 periods; the busy machine may add to them, a stuck sink would add a second or more.
+    assert!(took < 50 * FRAME + Duration::from_millis(450), "{took:?}");
+    assert!(pipeline.wait(LONG));
+}
+
+#[test]
+fn a_slow_network_works_on_the_newest_frame() {
+    let log = Log::default();
+    let seen = log.seen.clone();
+    let stage = OnePerson { takes: 4 * FRAME, damaged: intact };
+    let mut pipeline = start(camera(60), stage, vec![Box::new(log)], Options::default());
+    assert!(pipeline.wait(LONG));
+    let telemetry = &pipeline.shared().telemetry;
+    assert_eq!(telemetry.count(Count::Captured), 60);
+    assert_eq!(telemetry.count(Count::Processed) + telemetry.count(Count::Displaced), 60);
+    assert!(telemetry.count(Count::Displaced) > 30);
+    assert_eq!(seen.lock().unwrap().last().unwrap().1, 59);
+}
+
+/// A sink with a rate of its own gets poses between frames, and none once they are stale.
+#[test]
+fn a_sink_with_its_own_rate_is_served_between_frames_but_not_with_stale_poses() {
+    let log = Log { period: Some(Duration::from_millis(20)), ..Log::default() };
+    let (seen, idles) = (log.seen.clone(), log.idles.clone());
+    let period = Duration::from_millis(200);
+    let script = frames(3).chain(repeat_with(|| Event::Silence).take(12));
+    let mut pipeline =
+        start(Camera::new(script, period, true), FAST, vec![Box::new(log)], Options::default());
+    assert!(pipeline.wait(LONG));
+    let seen = seen.lock().unwrap();
+    // 3 frames 200 ms apart and 500 ms after the last: 45 beats of 20 ms; a busy machine misses some.
+    assert!((15..=48).contains(&seen.len()), "{} sent", seen.len());
+    assert!(seen.windows(2).all(|w| w[0].0 <= w[1].0 && w[0].2 < w[1].2), "in order of time");
+    assert!(idles.load(Ordering::Acquire), "asked for heartbeats while there was nothing to send");
+}
+
+#[test]
+fn an_unplugged_camera_is_counted_once_and_its_frames_come_again() {
+    let script = frames(5).chain(repeat_with(|| Event::Unplug).take(20)).chain(frames(5));
+    let log = Log::default();
+    let seen = log.seen.clone();
+    let mut pipeline = start(Camera::new(script, FRAME, true), FAST, vec![Box::new(log)], Options::default());
+    assert!(pipeline.wait(LONG));
+    let telemetry = &pipeline.shared().telemetry;
+    assert_eq!((telemetry.count(Count::Losses), telemetry.count(Count::Captured)), (1, 10));
+    assert_eq!(seen.lock().unwrap().last().unwrap().1, 9);
+}
+
+#[test]
+fn a_silent_camera_is_noticed_within_a_second_and_a_half() {
+    let script = frames(2).chain(repeat_with(|| Event::Silence));
+    let pipeline =
+        start(Camera::new(script, FRAME, true), FAST, vec![Box::new(Log::default())], Options::default());
+    let shared = pipeline.shared().clone();
+    let began = Instant::now();
+    while shared.telemetry.count(Count::Losses) == 0 && began.elapsed() < LONG {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(began.elapsed() < Duration::from_millis(1_500), "{:?}", began.elapsed());
+    let progress = shared.progress();
+    std::thread::sleep(Duration::from_millis(400));
+    assert!(shared.progress() > progress, "looking for a lost camera is progress");
+}
+
+#[test]
+fn an_unusable_camera_ends_the_run_with_its_reason() {
+    let script = frames(1).chain([Event::Break]);
+    let mut pipeline =
+        start(Camera::new(script, FRAME, true), FAST, vec![Box::new(Log::default())], Options::default());
+    assert!(pipeline.wait(LONG));
+    assert_eq!(pipeline.errors().len(), 1);
+    assert_eq!(pipeline.errors()[0].to_string(), "capture: fake: no permission");
+}
+
+#[test]
+fn a_sink_that_fails_for_good_ends_alone_and_the_run_ends_with_the_last_sink() {
+    let broken = Log { fails: Some(|| SinkError::Fatal("disk full".into())), ..Log::default() };
+    let good = Log::default();
+    let seen = good.seen.clone();
+    let mut pipeline = start(file(50), FAST, vec![Box::new(broken), Box::new(good)], LOSSLESS);
+    assert!(pipeline.wait(LONG));
+    assert_eq!(seen.lock().unwrap().len(), 50);
+    assert!(pipeline.errors()[0].to_string().contains("disk full"));
+
+    let broken = Log { fails: Some(|| SinkError::Fatal("disk full".into())), ..Log::default() };
+    let endless = Camera::new(repeat_with(|| Event::Frame), FRAME, true);
+    let mut pipeline = start(endless, FAST, vec![Box::new(broken)], Options::default());
+    assert!(pipeline.wait(LONG), "without a sink there is nothing left to do");
+}
+
+#[test]
+fn a_sink_whose_reader_has_had_enough_is_no_error() {
+    let closed = Log { fails: Some(|| SinkError::Closed("the reader is gone".into())), ..Log::default() };
+    let endless = Camera::new(repeat_with(|| Event::Frame), FRAME, true);
+    let mut pipeline = start(endless, FAST, vec![Box::new(closed)], Options::default());
+    assert!(pipeline.wait(LONG));
+    assert!(pipeline.errors().is_empty());
+}
