@@ -16,5 +16,6 @@ mod quantised;
 mod serial;
 mod pipeline;
 mod shutdown;
+mod quantised;
 mod tiny;
 mod wire;
