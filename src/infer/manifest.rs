@@ -23,7 +23,7 @@ pub struct Manifest {
     pub sha256: String,
     /// The model's own version; a change of weights changes it.
     #[serde(default)]
-    pub version: String,
+    pub version: u32,
     /// The joints' order; `coco17` is the only one.
     #[serde(default)]
     pub skeleton: Option<String>,
@@ -248,13 +248,13 @@ pub enum Refine {
 
 /// Where cell (0, 0) of a map lies in the net's pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// At the centre of the `stride` x `stride` pixels that the cell covers.
     #[default]
-    Cell,
+    CellCentre,
     /// At the centre of pixel (0, 0): networks trained with corners aligned.
-    Corner,
+    FirstPixel,
 }
 
 /// `score = 1 / (1 + exp(-(a + b * feature)))`, one pair a joint.

@@ -7,6 +7,7 @@ mod config;
 mod fakes;
 mod frames;
 mod infer;
+mod keypoints;
 #[cfg(unix)]
 mod output;
 #[cfg(target_os = "linux")]
@@ -19,3 +20,4 @@ mod shutdown;
 mod quantised;
 mod tiny;
 mod wire;
+mod track;

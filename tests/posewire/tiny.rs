@@ -82,7 +82,6 @@ impl Net {
         self
     }
 
-    #[allow(dead_code)] // used by the keypoint tests
     /// An output that is this constant whatever the picture shows.
     pub fn constant_output(self, input: &str, name: &str, dims: &[i64], values: &[f32]) -> Self {
         let (value, mean, none, zero) =
@@ -151,7 +150,6 @@ pub fn load(
     Ok((manifest, plan))
 }
 
-#[allow(dead_code)] // used by the keypoint tests
 /// A keypoint network whose 17 maps (stride 4) glow where the picture is red, on a `side` x `side` input.
 pub fn red_heatmaps(side: i64) -> Vec<u8> {
     // The sum of a 4 x 4 block's red, as logits: 16 for pure red.
@@ -166,7 +164,6 @@ pub fn red_heatmaps(side: i64) -> Vec<u8> {
         .bytes()
 }
 
-#[allow(dead_code)] // used by the keypoint tests
 /// The codec of [`red_heatmaps`].
 pub const RED_CODEC: &str =
     "[codec]\nkind = \"heatmap\"\noutput = \"heatmaps\"\nstride = 4\nactivation = \"softmax\"\nwindow = 5";

@@ -1,0 +1,255 @@
+//! From a network's outputs to joints; one file a kind of output.
+
+mod exp;
+mod heatmap;
+mod movenet;
+mod simcc;
+mod yolo;
+
+pub(super) use yolo::Rows;
+
+use heatmap::Heatmap;
+use movenet::Movenet;
+use pose::{JOINTS, Keypoint, Keypoints};
+use simcc::Simcc;
+use yolo::Yolo;
+
+use crate::capture::Affine;
+use crate::infer::{Codec, InferError, Manifest, OutputInfo, ScoreFit, SigmaFit, State};
+
+/// How many of the best joints make a person's score: a person of whom half is seen is a person.
+pub const PERSON_SCORE_JOINTS: usize = 8;
+
+/// The mean score of the [`PERSON_SCORE_JOINTS`] best joints, 0..=1.
+pub fn person_score(joints: &[Keypoint; JOINTS]) -> f32 {
+    let mut scores = joints.map(|k| k.score);
+    scores.sort_unstable_by(|a, b| b.total_cmp(a));
+    scores[..PERSON_SCORE_JOINTS].iter().sum::<f32>() / PERSON_SCORE_JOINTS as f32
+}
+
+/// Reads joints out of a keypoint network's outputs, as its manifest says.
+#[derive(Debug)]
+pub struct Decoder {
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Heatmap(Heatmap),
+    Simcc(Simcc),
+    Movenet(Movenet),
+    Yolo(Yolo),
+}
+
+impl Decoder {
+    /// A decoder for the codec of `manifest`, if the network's outputs fit it.
+    ///
+    /// # Errors
+    /// [`InferError::Model`] naming the output that is missing or has another shape.
+    pub fn new(manifest: &Manifest, outputs: &[OutputInfo]) -> Result<Self, InferError> {
+        let net_size = [manifest.input.width, manifest.input.height];
+        let find = |name: &str| shape_of(manifest, outputs, name);
+        let refuse = |output: &str, shape: &[usize], wanted: String| {
+            InferError::model(
+                &manifest.file,
+                format!(
+                    "output {output:?} has shape {shape:?}; the codec of {} wants {wanted}",
+                    manifest.name
+                ),
+            )
+        };
+        let kind = match &manifest.codec {
+            Codec::Heatmap { output, stride, activation, refine, window, origin, score, sigma } => {
+                let shape = find(output)?;
+                let cells = net_size.map(|s| (s as f32 / stride).round() as usize);
+                if shape != [JOINTS, cells[1], cells[0]] {
+                    let wanted =
+                        format!("[{JOINTS}, {}, {}] (the input over stride {stride})", cells[1], cells[0]);
+                    return Err(refuse(output, shape, wanted));
+                }
+                Kind::Heatmap(Heatmap {
+                    output: output.clone(),
+                    rows: cells[1],
+                    columns: cells[0],
+                    stride: *stride,
+                    activation: *activation,
+                    refine: *refine,
+                    window: *window,
+                    origin: *origin,
+                    fit: Fits::new(score.as_ref(), sigma.as_ref()),
+                })
+            }
+            Codec::Simcc { output_x, output_y, bins_per_px, activation, score, sigma } => {
+                for (output, size) in [(output_x, net_size[0]), (output_y, net_size[1])] {
+                    let shape = find(output)?;
+                    let bins = (size as f32 * bins_per_px).round() as usize;
+                    if shape != [JOINTS, bins] {
+                        return Err(refuse(
+                            output,
+                            shape,
+                            format!("[{JOINTS}, {bins}] (input x bins_per_px)"),
+                        ));
+                    }
+                }
+                Kind::Simcc(Simcc {
+                    output_x: output_x.clone(),
+                    output_y: output_y.clone(),
+                    bins_per_px: *bins_per_px,
+                    activation: *activation,
+                    fit: Fits::new(score.as_ref(), sigma.as_ref()),
+                })
+            }
+            Codec::Movenet { output } => {
+                let shape = find(output)?;
+                if shape.iter().product::<usize>() != JOINTS * 3 || shape.last() != Some(&3) {
+                    return Err(refuse(output, shape, format!("[1, {JOINTS}, 3]")));
+                }
+                Kind::Movenet(Movenet { output: output.clone(), net_size: net_size.map(|v| v as f32) })
+            }
+            Codec::Yolo { output, threshold, .. } => {
+                let shape = find(output)?;
+                let rows = Rows::new(shape)
+                    .ok_or_else(|| refuse(output, shape, "[56, candidates] or [candidates, 56]".into()))?;
+                Kind::Yolo(Yolo {
+                    output: output.clone(),
+                    rows,
+                    threshold: *threshold,
+                    net_size: net_size.map(|v| v as f32),
+                    pad: manifest.roi.pad,
+                })
+            }
+            Codec::Centre { .. } | Codec::Fastestdet { .. } => {
+                return Err(InferError::model(
+                    &manifest.file,
+                    "its codec finds boxes, not joints: a keypoint network is needed here",
+                ));
+            }
+        };
+        Ok(Self { kind })
+    }
+
+    /// The joints of batch element `i` in pixels of the source image.
+    ///
+    /// # Errors
+    /// [`InferError::Run`] where the network was not run.
+    pub fn decode(
+        &self,
+        state: &dyn State,
+        i: usize,
+        image_from_net: &Affine,
+    ) -> Result<Keypoints, InferError> {
+        let mut joints = [Keypoint::default(); JOINTS];
+        match &self.kind {
+            Kind::Heatmap(d) => d.decode(state.output(i, &d.output)?.0, &mut joints),
+            Kind::Simcc(d) => {
+                d.decode(state.output(i, &d.output_x)?.0, state.output(i, &d.output_y)?.0, &mut joints);
+            }
+            Kind::Movenet(d) => d.decode(state.output(i, &d.output)?.0, &mut joints),
+            Kind::Yolo(d) => d.decode(state.output(i, &d.output)?.0, &mut joints),
+        }
+        let scale = image_from_net.scale();
+        for joint in &mut joints {
+            if !(joint.x_px.is_finite() && joint.y_px.is_finite() && joint.score.is_finite()) {
+                *joint = Keypoint::default();
+                continue;
+            }
+            (joint.x_px, joint.y_px) = image_from_net.apply(joint.x_px, joint.y_px);
+            joint.score = joint.score.clamp(0.0, 1.0);
+            joint.sigma_px = if joint.sigma_px.is_finite() { joint.sigma_px * scale } else { 0.0 };
+        }
+        Ok(Keypoints { score: person_score(&joints), joints })
+    }
+}
+
+pub(super) fn shape_of<'a>(
+    manifest: &Manifest,
+    outputs: &'a [OutputInfo],
+    name: &str,
+) -> Result<&'a [usize], InferError> {
+    outputs.iter().find(|o| o.name == name).map(|o| &*o.shape).ok_or_else(|| {
+        let there: Vec<_> = outputs.iter().map(|o| &*o.name).collect();
+        InferError::model(
+            &manifest.file,
+            format!(
+                "no output {name:?}, which the codec of {} reads; the network has: {}",
+                manifest.name,
+                there.join(", ")
+            ),
+        )
+    })
+}
+
+/// A peak's feature to score and sigma, one pair of numbers a joint each.
+#[derive(Debug)]
+struct Fits {
+    score: Option<[(f32, f32); JOINTS]>,
+    sigma: Option<[(f32, f32); JOINTS]>,
+}
+
+impl Fits {
+    fn new(score: Option<&ScoreFit>, sigma: Option<&SigmaFit>) -> Self {
+        // Lengths were checked when the manifest was read.
+        Self {
+            score: score.map(|s| std::array::from_fn(|j| (s.a[j], s.b[j]))),
+            sigma: sigma.map(|s| std::array::from_fn(|j| (s.c[j], s.d[j]))),
+        }
+    }
+
+    /// `feature` is log-odds where `is_log_odds`, else the score itself.
+    fn apply(&self, joint: usize, feature: f32, is_log_odds: bool) -> (f32, f32) {
+        let score = match &self.score {
+            Some(fit) => logistic(fit[joint].0 + fit[joint].1 * feature),
+            None if is_log_odds => logistic(feature),
+            None => feature,
+        };
+        let sigma_px = self.sigma.as_ref().map_or(0.0, |fit| (fit[joint].0 + fit[joint].1 * feature).exp());
+        (score, sigma_px)
+    }
+}
+
+fn logistic(x: f32) -> f32 {
+    1.0 / (1.0 + (-x).exp())
+}
+
+/// The first of the largest values; `None` in an empty slice or where the largest is not finite.
+fn peak(values: &[f32]) -> Option<(usize, f32)> {
+    // Eight running maxima: one alone is a chain of dependent compares.
+    let mut best = [f32::NEG_INFINITY; 8];
+    let chunks = values.chunks_exact(8);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for (b, &v) in best.iter_mut().zip(chunk) {
+            *b = if v > *b { v } else { *b };
+        }
+    }
+    let top = best.iter().chain(rest).copied().fold(f32::NEG_INFINITY, f32::max);
+    if !top.is_finite() {
+        return None;
+    }
+    values.iter().position(|&v| v == top).map(|at| (at, top))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_equal_peaks_wins_and_no_number_is_no_peak() {
+        let mut values = vec![0.0; 100];
+        values[37] = 3.0;
+        values[99] = 3.0;
+        assert_eq!(peak(&values), Some((37, 3.0)));
+        assert_eq!(peak(&[f32::NAN; 9]), None);
+        assert_eq!(peak(&[]), None);
+        assert_eq!(peak(&[f32::INFINITY, 1.0]), None);
+    }
+
+    #[test]
+    fn half_a_person_scores_as_a_person() {
+        let mut joints = [Keypoint::default(); JOINTS];
+        for k in &mut joints[..8] {
+            k.score = 0.9;
+        }
+        assert!((person_score(&joints) - 0.9).abs() < 1e-6);
+    }
+}

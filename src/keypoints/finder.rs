@@ -1,0 +1,348 @@
+//! The person finder: a whole picture in, boxes out.
+
+use std::sync::Arc;
+
+use pose::BoxPx;
+
+use super::decode::{Rows, shape_of};
+use super::net::pixels;
+use super::{KeypointError, image_from_net_whole};
+use crate::capture::{Affine, Picture, crop_resize_into};
+use crate::infer::{Codec, Fit, InferError, Manifest, OutputInfo, Plan, State, Task};
+
+/// Boxes that one search gives at most: twice the persons that are tracked, so that the weaker half can be told apart
+/// from those who are tracked already.
+pub const MAX_FOUND: usize = 2 * pose::MAX_PERSONS;
+
+/// Candidates kept for suppression, the best by score: a crowd of 16 seen by nine cells each.
+const MAX_CANDIDATES: usize = 144;
+
+/// A person as the finder sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PersonBox {
+    /// Pixels of the source image; cut to the picture by nobody.
+    pub box_px: BoxPx,
+    /// 0..=1.
+    pub score: f32,
+}
+
+/// Finds persons in whole pictures; one thread owns it.
+pub struct PersonFinder {
+    state: Box<dyn State>,
+    head: Head,
+    fit: Fit,
+    fill: u8,
+    threshold: f32,
+    nms_iou: f32,
+    net_size: [usize; 2],
+    image_from_net: Affine,
+    /// In net pixels; capacity is never exceeded.
+    candidates: Vec<PersonBox>,
+}
+
+enum Head {
+    Centre { levels: Vec<(String, usize, usize, f32)> },
+    Fastestdet { output: String, rows: usize, columns: usize, classes: usize },
+    Yolo { output: String, rows: Rows },
+}
+
+impl PersonFinder {
+    /// Checks that the network's outputs fit the manifest's codec and makes the buffers.
+    ///
+    /// # Errors
+    /// [`InferError`] naming the file and the output.
+    pub fn new(manifest: &Manifest, plan: &Arc<dyn Plan>) -> Result<Self, InferError> {
+        if manifest.task != Task::Person {
+            return Err(InferError::Model {
+                model: manifest.name.clone(),
+                reason: "its task is not \"person\": it reads joints, not boxes".into(),
+            });
+        }
+        let head = Head::new(manifest, plan.outputs())?;
+        let (threshold, nms_iou) = match manifest.codec {
+            Codec::Centre { threshold, nms_iou, .. }
+            | Codec::Yolo { threshold, nms_iou, .. }
+            | Codec::Fastestdet { threshold, nms_iou, .. } => (threshold, nms_iou),
+            Codec::Heatmap { .. } | Codec::Simcc { .. } | Codec::Movenet { .. } => {
+                unreachable!("refused by Head::new")
+            }
+        };
+        Ok(Self {
+            head,
+            state: plan.state(1)?,
+            fit: manifest.input.fit,
+            fill: manifest.roi.fill,
+            threshold,
+            nms_iou,
+            net_size: [manifest.input.width, manifest.input.height],
+            image_from_net: Affine::IDENTITY,
+            candidates: Vec::with_capacity(MAX_CANDIDATES),
+        })
+    }
+
+    /// Image pixels that one net pixel spans: what a decoder of large pictures may leave out.
+    pub fn image_per_net_px(&self, image_size: [usize; 2]) -> f32 {
+        image_from_net_whole(image_size, self.fit, self.net_size).scale()
+    }
+
+    /// Writes the whole picture into the network's input.
+    pub fn fit(&mut self, picture: &Picture<'_>) {
+        self.image_from_net = image_from_net_whole(picture.image_size, self.fit, self.net_size);
+        crop_resize_into(picture, &self.image_from_net, &mut pixels(self.state.input_mut(0)), [self.fill; 3]);
+    }
+
+    /// Runs the network.
+    ///
+    /// # Errors
+    /// [`InferError::Run`] where the engine fails.
+    pub fn run(&mut self) -> Result<(), InferError> {
+        self.state.run(1)
+    }
+
+    /// The persons found, the surest first, in pixels of the source image; at most [`MAX_FOUND`], and `found` never
+    /// grows beyond that.
+    ///
+    /// # Errors
+    /// [`InferError::Run`] where the network was not run.
+    pub fn decode(&mut self, found: &mut Vec<PersonBox>) -> Result<(), InferError> {
+        found.clear();
+        self.candidates.clear();
+        self.head.read(&*self.state, self.net_size, self.threshold, &mut self.candidates)?;
+        self.candidates.sort_unstable_by(|a, b| b.score.total_cmp(&a.score));
+        for candidate in &self.candidates {
+            if found.len() == MAX_FOUND {
+                break;
+            }
+            if found.iter().all(|kept| kept.box_px.iou(&candidate.box_px) <= self.nms_iou) {
+                found.push(*candidate);
+            }
+        }
+        for person in found.iter_mut() {
+            let b = person.box_px;
+            let (x0, y0) = self.image_from_net.apply(b.x, b.y);
+            let (x1, y1) = self.image_from_net.apply(b.x + b.w, b.y + b.h);
+            person.box_px = BoxPx::from_corners(x0, y0, x1, y1);
+        }
+        Ok(())
+    }
+
+    /// The persons in the picture: [`fit`](Self::fit), [`run`](Self::run), [`decode`](Self::decode).
+    ///
+    /// # Errors
+    /// [`KeypointError::Infer`] where the network fails.
+    pub fn find(&mut self, picture: &Picture<'_>, found: &mut Vec<PersonBox>) -> Result<(), KeypointError> {
+        self.fit(picture);
+        self.run()?;
+        Ok(self.decode(found)?)
+    }
+}
+
+impl Head {
+    fn new(manifest: &Manifest, outputs: &[OutputInfo]) -> Result<Self, InferError> {
+        let refuse = |output: &str, shape: &[usize], wanted: String| {
+            InferError::model(
+                &manifest.file,
+                format!(
+                    "output {output:?} has shape {shape:?}; the codec of {} wants {wanted}",
+                    manifest.name
+                ),
+            )
+        };
+        match &manifest.codec {
+            Codec::Centre { outputs: names, strides, .. } => {
+                let levels = names
+                    .iter()
+                    .zip(strides)
+                    .map(|(name, &stride)| {
+                        let shape = shape_of(manifest, outputs, name)?;
+                        let rows = (manifest.input.height as f32 / stride).round() as usize;
+                        let columns = (manifest.input.width as f32 / stride).round() as usize;
+                        if shape != [5, rows, columns] {
+                            let wanted = format!("[5, {rows}, {columns}] (the input over stride {stride})");
+                            return Err(refuse(name, shape, wanted));
+                        }
+                        Ok((name.clone(), rows, columns, stride))
+                    })
+                    .collect::<Result<_, _>>()?;
+                Ok(Head::Centre { levels })
+            }
+            Codec::Fastestdet { output, .. } => match *shape_of(manifest, outputs, output)? {
+                [values, rows, columns] if values > 5 => {
+                    Ok(Head::Fastestdet { output: output.clone(), rows, columns, classes: values - 5 })
+                }
+                ref shape => Err(refuse(output, shape, "[5 + classes, rows, columns]".into())),
+            },
+            Codec::Yolo { output, .. } => {
+                let shape = shape_of(manifest, outputs, output)?;
+                let rows = Rows::new(shape)
+                    .ok_or_else(|| refuse(output, shape, "[56, candidates] or [candidates, 56]".into()))?;
+                Ok(Head::Yolo { output: output.clone(), rows })
+            }
+            Codec::Heatmap { .. } | Codec::Simcc { .. } | Codec::Movenet { .. } => Err(InferError::model(
+                &manifest.file,
+                "its codec reads joints, not boxes: a person network is needed here",
+            )),
+        }
+    }
+
+    /// Adds what is above `threshold`, in net pixels.
+    fn read(
+        &self,
+        state: &dyn State,
+        net_size: [usize; 2],
+        threshold: f32,
+        out: &mut Vec<PersonBox>,
+    ) -> Result<(), InferError> {
+        match self {
+            Head::Centre { levels } => {
+                for (name, rows, columns, stride) in levels {
+                    read_centre(state.output(0, name)?.0, *rows, *columns, *stride, threshold, out);
+                }
+            }
+            Head::Fastestdet { output, rows, columns, classes } => {
+                read_fastestdet(
+                    state.output(0, output)?.0,
+                    [*rows, *columns, *classes],
+                    net_size,
+                    threshold,
+                    out,
+                );
+            }
+            Head::Yolo { output, rows } => {
+                let values = state.output(0, output)?.0;
+                for candidate in 0..rows.count {
+                    let score = rows.confidence(values, candidate);
+                    if score >= threshold {
+                        keep(out, PersonBox { box_px: rows.box_net(values, candidate), score });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `map`: `[5, rows, columns]`.
+fn read_centre(
+    map: &[f32],
+    rows: usize,
+    columns: usize,
+    stride: f32,
+    threshold: f32,
+    out: &mut Vec<PersonBox>,
+) {
+    let cells = rows * columns;
+    // Compared as logits: most cells hold nobody and cost one comparison.
+    let least = (threshold / (1.0 - threshold)).ln();
+    for cell in 0..cells {
+        if map[cell] < least || map[cell].is_nan() {
+            continue;
+        }
+        let cx = ((cell % columns) as f32 + 0.5) * stride;
+        let cy = ((cell / columns) as f32 + 0.5) * stride;
+        let [left, top, right, bottom] =
+            std::array::from_fn(|side| map[(side + 1) * cells + cell].exp() * stride);
+        let box_px = BoxPx::from_corners(cx - left, cy - top, cx + right, cy + bottom);
+        keep(out, PersonBox { box_px, score: logistic(map[cell]) });
+    }
+}
+
+/// FastestDet's head: `score = objectness^0.6 · max(class)^0.4` where class 0, a person, is the surest.
+fn read_fastestdet(
+    map: &[f32],
+    [rows, columns, classes]: [usize; 3],
+    net_size: [usize; 2],
+    threshold: f32,
+    out: &mut Vec<PersonBox>,
+) {
+    let cells = rows * columns;
+    let [net_w, net_h] = net_size.map(|v| v as f32);
+    for cell in 0..cells {
+        let at = |value: usize| map[value * cells + cell];
+        // The class factor is at most 1: most cells are done after one look.
+        if at(0).powf(0.6) < threshold || at(0).is_nan() {
+            continue;
+        }
+        let person = at(5);
+        let score = at(0).powf(0.6) * person.powf(0.4);
+        if score < threshold || (1..classes).any(|c| at(5 + c) > person) {
+            continue;
+        }
+        let cx = (at(1).tanh() + (cell % columns) as f32) / columns as f32;
+        let cy = (at(2).tanh() + (cell / columns) as f32) / rows as f32;
+        let (w, h) = (logistic(at(3)), logistic(at(4)));
+        let box_px =
+            BoxPx { x: (cx - 0.5 * w) * net_w, y: (cy - 0.5 * h) * net_h, w: w * net_w, h: h * net_h };
+        keep(out, PersonBox { box_px, score });
+    }
+}
+
+/// Adds a candidate; past the capacity the weakest gives way.
+fn keep(out: &mut Vec<PersonBox>, candidate: PersonBox) {
+    let b = candidate.box_px;
+    if ![b.x, b.y, b.w, b.h, candidate.score].iter().all(|v| v.is_finite()) || b.area() <= 0.0 {
+        return;
+    }
+    if out.len() < MAX_CANDIDATES {
+        out.push(candidate);
+    } else if let Some(weakest) = out.iter_mut().min_by(|a, b| a.score.total_cmp(&b.score))
+        && weakest.score < candidate.score
+    {
+        *weakest = candidate;
+    }
+}
+
+fn logistic(x: f32) -> f32 {
+    1.0 / (1.0 + (-x).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_centre_cell_says_how_far_its_box_reaches() {
+        let (rows, columns, stride) = (4, 6, 8.0);
+        let mut map = vec![-9.0; 5 * 24];
+        let cell = 2 * columns + 3;
+        map[cell] = 2.0;
+        for (side, strides) in [1.0f32, 2.0, 0.5, 1.5].into_iter().enumerate() {
+            map[(side + 1) * 24 + cell] = strides.ln();
+        }
+        let mut out = Vec::new();
+        read_centre(&map, rows, columns, stride, 0.5, &mut out);
+        let [found] = out[..] else { panic!("{out:?}") };
+        assert!((found.score - 0.880_797).abs() < 1e-5);
+        let b = found.box_px;
+        for (v, expected) in [b.x, b.y, b.w, b.h].into_iter().zip([20.0, 4.0, 12.0, 28.0]) {
+            assert!((v - expected).abs() < 1e-4, "{b:?}");
+        }
+    }
+
+    #[test]
+    fn fastestdet_cells_where_another_class_is_surer_are_no_persons() {
+        let (rows, columns, classes) = (2, 2, 3);
+        let mut map = vec![0.0; 8 * 4];
+        for (cell, person, other) in [(0, 0.9, 0.1), (3, 0.4, 0.8)] {
+            map[cell] = 1.0;
+            map[5 * 4 + cell] = person;
+            map[6 * 4 + cell] = other;
+        }
+        let mut out = Vec::new();
+        read_fastestdet(&map, [rows, columns, classes], [352, 352], 0.5, &mut out);
+        let [found] = out[..] else { panic!("{out:?}") };
+        assert!((found.score - 0.9f32.powf(0.4)).abs() < 1e-6);
+        assert_eq!(found.box_px, BoxPx { x: -88.0, y: -88.0, w: 176.0, h: 176.0 });
+    }
+
+    #[test]
+    fn the_candidates_are_bounded_and_the_best_stay() {
+        let mut out = Vec::new();
+        for i in 0..1000 {
+            let score = (i * 7919 % 1000) as f32 / 1000.0;
+            keep(&mut out, PersonBox { box_px: BoxPx { x: i as f32, y: 0.0, w: 1.0, h: 1.0 }, score });
+        }
+        assert_eq!(out.len(), MAX_CANDIDATES);
+        assert!(out.iter().all(|c| c.score >= 1.0 - MAX_CANDIDATES as f32 / 1000.0));
+    }
+}

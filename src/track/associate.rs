@@ -1,0 +1,208 @@
+//! Which pose is whose: similarity of an expected pose and a seen one, and the best assignment of all at once.
+
+use pathfinding::kuhn_munkres::{Weights, kuhn_munkres};
+use pose::{BoxPx, JOINTS, Keypoints, MAX_PERSONS};
+
+use crate::keypoints::oks::oks;
+
+/// A joint below this is too unsure to say who somebody is.
+pub(super) const MIN_JOINT_SCORE: f32 = 0.2;
+
+/// Fewer joints in common than these say little: the boxes alone decide.
+const MIN_SHARED_JOINTS: usize = 4;
+
+/// Poses are compared with where they were expected, so the error of the expectation comes on top of the labelling
+/// noise that COCO's sigmas describe; it is about as large.
+const TOLERANCE: f32 = 2.0;
+
+/// A person's area over the square of the joints' extent: a standing figure is about 0.4 as wide as high and fills half
+/// of its box. The extent changes less than the box when somebody turns.
+const AREA_PER_EXTENT2: f32 = 0.2;
+
+/// Share of the joints in the similarity, the boxes' overlap has the rest: joints tell crossing people apart, boxes hold
+/// on through fast motion.
+const JOINTS_SHARE: f32 = 0.7;
+
+/// Below it two poses are not the same person.
+pub(super) const MIN_SIMILARITY: f32 = 0.2;
+
+/// Two poses of one frame that are more alike than this, by COCO's own measure, are one person seen twice: people who
+/// labelled the same person agree at about 0.9, different persons hardly reach 0.5 even when they overlap.
+const DUPLICATE_OKS: f32 = 0.7;
+
+/// Places and scores of a pose, wherever it comes from, with its box.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    places_px: [(f32, f32); JOINTS],
+    counts: [bool; JOINTS],
+    pub bounds: BoxPx,
+}
+
+impl Shape {
+    /// `None` where no joint counts.
+    pub fn new(joints: [(f32, f32, f32); JOINTS]) -> Option<Self> {
+        let counts = joints.map(|(x, y, score)| score >= MIN_JOINT_SCORE && x.is_finite() && y.is_finite());
+        let (mut low, mut high) = ((f32::INFINITY, f32::INFINITY), (f32::NEG_INFINITY, f32::NEG_INFINITY));
+        for ((x, y, _), _) in joints.into_iter().zip(counts).filter(|(_, counts)| *counts) {
+            low = (low.0.min(x), low.1.min(y));
+            high = (high.0.max(x), high.1.max(y));
+        }
+        (low.0 <= high.0).then(|| Self {
+            places_px: joints.map(|(x, y, _)| (x, y)),
+            counts,
+            bounds: BoxPx::from_corners(low.0, low.1, high.0, high.1),
+        })
+    }
+
+    pub fn of(keypoints: &Keypoints) -> Option<Self> {
+        Self::new(keypoints.joints.map(|k| (k.x_px, k.y_px, k.score)))
+    }
+
+    /// Longer side of the joints' box, pixels.
+    pub fn extent_px(&self) -> f32 {
+        self.bounds.w.max(self.bounds.h)
+    }
+
+    pub fn joints(&self) -> usize {
+        self.counts.iter().filter(|c| **c).count()
+    }
+
+    fn oks(&self, other: &Self, tolerance: f32) -> Option<f32> {
+        let counts = |j: usize| self.counts[j] && other.counts[j];
+        if (0..JOINTS).filter(|&j| counts(j)).count() < MIN_SHARED_JOINTS {
+            return None;
+        }
+        let extent_px = 0.5 * (self.extent_px() + other.extent_px());
+        let area_px2 = AREA_PER_EXTENT2 * extent_px * extent_px;
+        oks(|j| self.places_px[j], |j| other.places_px[j], counts, area_px2, tolerance)
+    }
+
+    /// How likely the two are one person at two moments, 0..=1.
+    pub fn similarity(&self, other: &Self) -> f32 {
+        let overlap = self.bounds.iou(&other.bounds);
+        match self.oks(other, TOLERANCE) {
+            Some(joints) => JOINTS_SHARE * joints + (1.0 - JOINTS_SHARE) * overlap,
+            None => overlap,
+        }
+    }
+
+    /// Whether the two are one person seen twice in one frame.
+    pub fn is_duplicate_of(&self, other: &Self) -> bool {
+        self.oks(other, 1.0).is_some_and(|s| s > DUPLICATE_OKS)
+    }
+}
+
+/// `[row][column]` similarities; below [`MIN_SIMILARITY`] nothing is assigned.
+pub(super) type Similarities = [[f32; MAX_PERSONS]; MAX_PERSONS];
+
+/// For each of `rows` rows its column, such that the sum of the similarities is largest.
+///
+/// Where every row's best column is another one, the best is found without a solver (the sum cannot be larger) and
+/// nothing is allocated: that is every frame in which nobody's place is contested. Else Kuhn and Munkres' algorithm
+/// decides; the library allocates about ten short vectors for it.
+pub(super) fn assign(
+    similarities: &Similarities,
+    rows: usize,
+    columns: usize,
+) -> [Option<usize>; MAX_PERSONS] {
+    let mut assigned = [None; MAX_PERSONS];
+    let mut taken = [false; MAX_PERSONS];
+    let mut contested = false;
+    for row in 0..rows {
+        let best = (0..columns)
+            .filter(|&c| similarities[row][c] >= MIN_SIMILARITY)
+            .max_by(|&a, &b| similarities[row][a].total_cmp(&similarities[row][b]));
+        if let Some(column) = best {
+            contested |= std::mem::replace(&mut taken[column], true);
+            assigned[row] = Some(column);
+        }
+    }
+    if !contested {
+        return assigned;
+    }
+    let (_, columns_of_rows) = kuhn_munkres(&Table { similarities, rows, columns });
+    for (row, column) in columns_of_rows.into_iter().enumerate() {
+        assigned[row] = (column < columns && similarities[row][column] >= MIN_SIMILARITY).then_some(column);
+    }
+    assigned
+}
+
+/// The similarities as the solver wants them: whole numbers, and for every row a column of its own that means nobody.
+struct Table<'a> {
+    similarities: &'a Similarities,
+    rows: usize,
+    columns: usize,
+}
+
+impl Weights<i64> for Table<'_> {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn columns(&self) -> usize {
+        self.columns + self.rows
+    }
+
+    fn at(&self, row: usize, column: usize) -> i64 {
+        if column >= self.columns {
+            return 0;
+        }
+        let s = self.similarities[row][column];
+        // A millionth is far below what two similarities mean.
+        if s >= MIN_SIMILARITY { (f64::from(s) * 1e6) as i64 } else { 0 }
+    }
+
+    fn neg(&self) -> Self {
+        // Only the minimising variant of the algorithm asks for it.
+        unreachable!("the assignment maximises")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn best_by_trying(s: &Similarities, row: usize, rows: usize, columns: usize, taken: u32) -> f64 {
+        if row == rows {
+            return 0.0;
+        }
+        let mut best = best_by_trying(s, row + 1, rows, columns, taken);
+        for c in (0..columns).filter(|c| taken & (1 << c) == 0 && s[row][*c] >= MIN_SIMILARITY) {
+            best = best.max(f64::from(s[row][c]) + best_by_trying(s, row + 1, rows, columns, taken | 1 << c));
+        }
+        best
+    }
+
+    proptest! {
+        #[test]
+        fn no_other_assignment_is_better(
+            values in prop::array::uniform8(prop::array::uniform8(0f32..1.0)),
+            rows in 0usize..6, columns in 0usize..6,
+        ) {
+            let assigned = assign(&values, rows, columns);
+            let mut taken = 0u32;
+            let mut sum = 0.0;
+            for (row, column) in assigned.iter().enumerate() {
+                let Some(c) = column else { continue };
+                prop_assert!(row < rows && *c < columns && taken & (1 << c) == 0);
+                prop_assert!(values[row][*c] >= MIN_SIMILARITY);
+                taken |= 1 << c;
+                sum += f64::from(values[row][*c]);
+            }
+            prop_assert!((sum - best_by_trying(&values, 0, rows, columns, 0)).abs() < 1e-5);
+        }
+    }
+
+    #[test]
+    fn a_pose_is_itself_and_not_one_two_extents_away() {
+        let at =
+            |dx: f32| Shape::new(std::array::from_fn(|j| (10.0 * (j % 4) as f32 + dx, 8.0 * j as f32, 0.9)));
+        let (a, far) = (at(0.0).unwrap(), at(300.0).unwrap());
+        assert_eq!(a.similarity(&a), 1.0);
+        assert!(a.is_duplicate_of(&a) && !a.is_duplicate_of(&far));
+        assert!(a.similarity(&far) < 0.01);
+        assert!(Shape::new([(1.0, 1.0, 0.0); JOINTS]).is_none());
+    }
+}

@@ -1,0 +1,107 @@
+//! When to look at the whole picture, and who in it is new.
+
+use pose::{BoxPx, MAX_PERSONS};
+
+use crate::keypoints::PersonBox;
+
+/// With everybody in sight, how often newcomers are looked for: half a second is hardly noticed, and at 30 frames a
+/// second the finder then costs one run in fifteen frames.
+const NEWCOMERS_EVERY_US: i64 = 500_000;
+
+/// With somebody out of sight, how often he is looked for: three frames of a camera, and a sixth of the silence after
+/// which an identity is no longer reported.
+const LOST_EVERY_US: i64 = 100_000;
+
+/// A found box that covers a tracked one by more than this share of the smaller of the two is the same person: the
+/// finder's box holds the whole body, the tracked one the joints that are in sight.
+const SAME_COVER: f32 = 0.6;
+
+/// The rhythm of searches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Search {
+    last_us: Option<i64>,
+}
+
+impl Search {
+    /// Whether this frame is to be searched: with nobody tracked every frame, with somebody out of sight every 100 ms,
+    /// else every 500 ms, and never while `followed` fills what can be followed.
+    ///
+    /// `followed` counts the persons with a box in this frame, `unseen` those of them whom the last frame did not show.
+    pub fn is_due(
+        &mut self,
+        captured_at_us: i64,
+        followed: usize,
+        unseen: usize,
+        max_persons: usize,
+    ) -> bool {
+        let every_us = match (followed, unseen) {
+            (0, _) => 0,
+            (n, 0) if n >= max_persons.min(MAX_PERSONS) => return false,
+            (_, 0) => NEWCOMERS_EVERY_US,
+            _ => LOST_EVERY_US,
+        };
+        // A clock that went back (another source) starts anew.
+        let due = self.last_us.is_none_or(|last| captured_at_us - last >= every_us || captured_at_us < last);
+        if due {
+            self.last_us = Some(captured_at_us);
+        }
+        due
+    }
+}
+
+/// Appends to `boxes` (of which the first `count` hold the persons followed) the found boxes that none of them covers,
+/// the surest first; gives the new count, at most [`MAX_PERSONS`].
+pub fn newcomers(found: &[PersonBox], boxes: &mut [BoxPx; MAX_PERSONS], count: usize) -> usize {
+    let mut n = count;
+    for person in found {
+        if n == MAX_PERSONS {
+            break;
+        }
+        if boxes[..n].iter().all(|b| cover(b, &person.box_px) < SAME_COVER) {
+            boxes[n] = person.box_px;
+            n += 1;
+        }
+    }
+    n
+}
+
+/// Area of the intersection over the smaller area.
+fn cover(a: &BoxPx, b: &BoxPx) -> f32 {
+    let w = (a.x + a.w).min(b.x + b.w) - a.x.max(b.x);
+    let h = (a.y + a.h).min(b.y + b.h) - a.y.max(b.y);
+    let least = a.area().min(b.area());
+    if w <= 0.0 || h <= 0.0 || least <= 0.0 { 0.0 } else { w * h / least }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rhythm_is_the_one_stated() {
+        let mut search = Search::default();
+        let searched: Vec<i64> = (0..40).map(|i| i * 33_000).filter(|&t| search.is_due(t, 1, 0, 4)).collect();
+        assert_eq!(searched, [0, 528_000, 1_056_000]);
+        assert!(
+            search.is_due(1_320_000, 0, 0, 4) && search.is_due(1_320_001, 0, 0, 4),
+            "nobody tracked: every frame"
+        );
+        assert!(
+            !search.is_due(1_410_000, 1, 1, 4) && search.is_due(1_430_000, 1, 1, 4),
+            "lost: every 100 ms"
+        );
+        assert!(!search.is_due(9_000_000, 4, 0, 4), "nobody more can be followed");
+        assert!(search.is_due(0, 1, 0, 4), "the clock went back");
+    }
+
+    #[test]
+    fn only_boxes_that_nobody_has_are_new() {
+        let person = |x: f32, score: f32| PersonBox { box_px: BoxPx { x, y: 0.0, w: 40.0, h: 100.0 }, score };
+        let mut boxes = [BoxPx::default(); MAX_PERSONS];
+        boxes[0] = BoxPx { x: 5.0, y: 10.0, w: 30.0, h: 60.0 };
+        let n = newcomers(&[person(0.0, 0.9), person(200.0, 0.8), person(204.0, 0.7)], &mut boxes, 1);
+        assert_eq!((n, boxes[1].x), (2, 200.0));
+        let crowd: Vec<_> = (0..20).map(|i| person(500.0 + 50.0 * i as f32, 0.5)).collect();
+        assert_eq!(newcomers(&crowd, &mut boxes, 2), MAX_PERSONS);
+    }
+}
