@@ -10,14 +10,13 @@ mod infer;
 mod keypoints;
 #[cfg(unix)]
 mod output;
+mod pipeline;
 #[cfg(target_os = "linux")]
 mod pty;
 mod quantised;
 #[cfg(target_os = "linux")]
 mod serial;
-mod pipeline;
 mod shutdown;
-mod quantised;
 mod tiny;
 mod wire;
 mod track;

@@ -44,7 +44,7 @@ fn wall_at(u: f32, v: f32, wall: Colour, grain: &mut ValueNoise) -> Colour {
     if inside(0.72, 0.12, 0.95, 0.50) {
         // Shelves of books.
         let row = (v - 0.12) / 0.0951;
-        if row.fract() < 0.09 || u < 0.727 || u > 0.943 {
+        if row.fract() < 0.09 || !(0.727..=0.943).contains(&u) {
             return [104.0, 78.0, 54.0];
         }
         let book = ((u - 0.72) * 90.0).floor() + 31.0 * row.floor();
@@ -57,7 +57,7 @@ fn wall_at(u: f32, v: f32, wall: Colour, grain: &mut ValueNoise) -> Colour {
     }
     if inside(0.43, 0.14, 0.56, 0.33) {
         // A picture.
-        let frame = !inside(0.438, 0.152, 0.552, 0.318);
+        let frame = !inside(0.438, 0.152, 0.552, 0.317);
         return if frame {
             [60.0, 50.0, 44.0]
         } else {

@@ -281,7 +281,8 @@ impl V4lCamera {
             self.counters.overtaken += 1;
             return Ok(Taken::Skipped);
         }
-        let stamp_us = meta.timestamp.sec as i64 * 1_000_000 + meta.timestamp.usec as i64;
+        #[allow(clippy::useless_conversion)] // 32-bit platforms count in i32
+        let stamp_us = i64::from(meta.timestamp.sec) * 1_000_000 + i64::from(meta.timestamp.usec);
         let monotonic = meta.flags.contains(Flags::TIMESTAMP_MONOTONIC) && stamp_us != 0;
         Ok(Taken::Frame(Frame {
             bytes: self.pool.copy(bytes),

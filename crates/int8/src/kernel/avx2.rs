@@ -211,9 +211,9 @@ unsafe fn dot_wide<const P: usize>(
         for (p, row) in acc.iter_mut().enumerate() {
             let four = _mm256_set1_epi32(x.add(p * pixel).cast::<i32>().read_unaligned());
             let (even, odd) = (_mm256_and_si256(four, even_bytes), _mm256_srli_epi16::<8>(four));
-            for half in 0..2 {
-                row[half] = _mm256_add_epi32(row[half], _mm256_madd_epi16(even, w(half)));
-                row[half] = _mm256_add_epi32(row[half], _mm256_madd_epi16(odd, w(2 + half)));
+            for (half, sum) in row.iter_mut().enumerate() {
+                *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(even, w(half)));
+                *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(odd, w(2 + half)));
             }
         }
     }
