@@ -48,6 +48,7 @@ macro_rules! sub_commands {
 
 sub_commands! {
     Completions => completions,
+    Read => read,
 }
 
 /// A mistake in what the user asked for, as against a failure to do it.

@@ -3,6 +3,7 @@
 //! Every consumer is a [`PoseSink`] with a thread of its own behind a newest-wins slot. A sink keeps nothing waiting:
 //! what it cannot deliver in time is gone, and the next call brings something newer.
 
+pub mod display;
 pub mod jsonl;
 pub mod record;
 pub mod serial;

@@ -4,6 +4,7 @@ mod cli;
 #[cfg(unix)]
 mod clients;
 mod config;
+mod display;
 mod fakes;
 mod frames;
 mod infer;
@@ -18,5 +19,5 @@ mod quantised;
 mod serial;
 mod shutdown;
 mod tiny;
-mod wire;
 mod track;
+mod wire;

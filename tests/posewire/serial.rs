@@ -1,6 +1,7 @@
 //! The serial sink on pseudo-terminals: what arrives, and what happens when nobody reads or the port goes away.
 
 use std::os::unix::fs::symlink;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use posewire::output::serial::{Heard, Moment, PortSpec, Reader, Serial, SerialOp
 use posewire::output::{Host, PoseSink, Predict, SinkError, Vitals};
 
 use crate::frames::pose_frame;
-use crate::pty::Pty;
+use crate::pty::{Cable, Pty};
 
 const FRAME_US: i64 = 33_333;
 
@@ -294,4 +295,55 @@ fn a_port_that_is_none_is_refused_with_what_to_do() {
     assert!(missing.contains("/dev/ttyNOSUCH7: there is no such port"), "{missing}");
     let null = refused("/dev/null");
     assert!(null.contains("is not a serial port"), "{null}");
+}
+
+#[test]
+fn posewire_read_prints_what_was_sent() {
+    let cable = Cable::plug(921_600);
+    let frames = 40;
+    // A file, as a pipe would fill up while this test is busy sending.
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("poses.jsonl");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_posewire"))
+        .args(["read", "--jsonl", "--frames", &frames.to_string()])
+        .arg(format!("{}@921600", cable.ports[1].display()))
+        .stdout(std::fs::File::create(&out).unwrap())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut serial, _) = open(&cable.ports[0]);
+    let started = Instant::now();
+    // What is sent before the reader is there is lost, so go on until it has had enough.
+    let mut i = 0;
+    while child.try_wait().unwrap().is_none() {
+        assert!(started.elapsed() < Duration::from_secs(60), "the reader does not end");
+        let now_us = i as i64 * FRAME_US;
+        serial.send(&pose_frame(i, i as usize % 4, now_us - 9_000), now_us).unwrap();
+        std::thread::sleep(Duration::from_millis(10));
+        i += 1;
+    }
+    let output = child.wait_with_output().unwrap();
+    let printed = std::fs::read_to_string(&out).unwrap();
+    let lines: Vec<serde_json::Value> = printed.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert_eq!(lines.len(), frames);
+    for line in &lines {
+        let seq = line["seq"].as_u64().unwrap();
+        let now_us = seq as i64 * FRAME_US;
+        assert_eq!(line["emitted_us"], now_us);
+        assert_eq!(line["captured_us"], now_us - 9_000);
+        let mut expected = Vec::new();
+        posewire::output::jsonl::write_line(
+            &mut expected,
+            seq,
+            None,
+            now_us - 9_000,
+            now_us,
+            pose_frame(seq, seq as usize % 4, now_us - 9_000)
+                .poses(Predict::Now, now_us)
+                .map(|pose| over_the_wire(&pose)),
+        );
+        assert_eq!(*line, serde_json::from_slice::<serde_json::Value>(&expected).unwrap());
+    }
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("40 moments, 0 missed, 0 incomplete"), "{told}");
 }

@@ -1,0 +1,147 @@
+//! `posewire read`: the wire's other end on a host.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use pose_wire::{Command, Hello, MAX_PACKET, Packet, encode};
+use posewire::output::display::{Canvas, Terminal, draw_poses};
+use posewire::output::jsonl::write_line;
+use posewire::output::serial::{Heard, Moment, PortSpec, Reader, ReceivePort};
+
+/// A moment that is not complete after this long lost its last packet.
+const QUIET: Duration = Duration::from_millis(50);
+
+/// Read poses from a serial port: JSON lines, or drawn live in the terminal
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Prints the same lines as run --jsonl, with what the wire keeps: places in steps of 1/8 pixel (more for pictures beyond
+4095 pixels), scores in 1/63, the person's in 1/255, sigma to 5 bits, 3D in mm. seq counts moments on the wire, frame is
+null, emitted_us is when the sender handed the pose to its serial driver. Counters go to stderr at the end.
+
+Examples:
+  posewire read /dev/ttyUSB0 | jq '.persons[0].keypoints[9]'
+  posewire read /dev/serial/by-id/usb-…@115200 --live")]
+pub struct Args {
+    /// The port, and its rate if it is not 921600
+    #[arg(value_name = "PORT[@BAUD]")]
+    port: PortSpec,
+    /// One JSON line a moment on standard output (the default)
+    #[arg(long, conflicts_with = "live")]
+    jsonl: bool,
+    /// Draw the skeletons in this terminal
+    #[arg(long)]
+    live: bool,
+    /// End after this many moments
+    #[arg(long, value_name = "N")]
+    frames: Option<u64>,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let is_over = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, is_over.clone()).context("cannot watch for signals")?;
+    }
+    let mut view = if args.live { View::Live(Live::open()?) } else { View::Lines(Vec::new()) };
+    let mut port = ReceivePort::open(&args.port).map_err(anyhow::Error::msg)?;
+    // Pictures are drawn to the size that HELLO tells; do not wait a second for it.
+    let mut ask = [0; MAX_PACKET];
+    let n = encode(&Packet::Command(Command::RequestHello), &mut ask)?;
+    port.send(&ask[..n]);
+
+    let mut reader = Reader::default();
+    let mut bytes = [0; 1024];
+    let mut heard_at = Instant::now();
+    let mut left = args.frames.unwrap_or(u64::MAX);
+    while !is_over.load(Ordering::Relaxed) && left > 0 {
+        let mut show = |heard| match heard {
+            Heard::Moment(_) if left == 0 => Ok(()),
+            Heard::Moment(moment) => {
+                left -= 1;
+                view.moment(&moment)
+            }
+            Heard::Hello(hello) => {
+                view.hello(&hello);
+                Ok(())
+            }
+            Heard::Status(_) => Ok(()),
+        };
+        let n = port.receive(&mut bytes);
+        let shown = if n > 0 {
+            heard_at = Instant::now();
+            reader.feed(&bytes[..n], &mut show)
+        } else if heard_at.elapsed() > QUIET {
+            reader.flush(&mut show)
+        } else {
+            Ok(())
+        };
+        shown.context("standard output")?;
+    }
+    drop(view);
+    let c = reader.counters();
+    eprintln!(
+        "{} moments, {} missed, {} incomplete; {} packets, {} damaged frames, {} of unknown type or version; the port was lost {} times",
+        c.moments,
+        c.missed,
+        c.incomplete,
+        c.wire.packets,
+        c.wire.damaged(),
+        c.wire.unknown_type + c.wire.version,
+        port.losses(),
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+#[allow(clippy::large_enum_variant)] // there is one
+enum View {
+    Lines(Vec<u8>),
+    Live(Live),
+}
+
+impl View {
+    fn moment(&mut self, moment: &Moment) -> io::Result<()> {
+        match self {
+            Self::Lines(line) => {
+                line.clear();
+                let Moment { seq, captured_at_us, sent_at_us, .. } = *moment;
+                write_line(line, u64::from(seq), None, captured_at_us, sent_at_us, moment.poses().iter().copied());
+                let mut out = io::stdout().lock();
+                out.write_all(line)?;
+                out.flush()
+            }
+            Self::Live(live) => live.moment(moment),
+        }
+    }
+
+    fn hello(&mut self, hello: &Hello) {
+        if let Self::Live(live) = self
+            && hello.width_px > 0
+            && hello.height_px > 0
+        {
+            live.image_px = [usize::from(hello.width_px), usize::from(hello.height_px)];
+        }
+    }
+}
+
+/// The terminal and the size of the picture that places refer to.
+struct Live {
+    terminal: Terminal,
+    canvas: Canvas,
+    image_px: [usize; 2],
+}
+
+impl Live {
+    fn open() -> anyhow::Result<Self> {
+        // Until HELLO tells: the size of most cameras' first mode.
+        Ok(Self { terminal: Terminal::open()?, canvas: Canvas::default(), image_px: [640, 480] })
+    }
+
+    fn moment(&mut self, moment: &Moment) -> io::Result<()> {
+        let poses = moment.poses().iter().copied();
+        draw_poses(&mut self.terminal, &mut self.canvas, self.image_px, poses, u64::from(moment.seq))
+            .map_err(io::Error::other)
+    }
+}

@@ -1,0 +1,200 @@
+//! Displays: the skeletons over the camera's dimmed picture, on a PNG file, the terminal, the framebuffer or in a window.
+//!
+//! What is drawn is the same everywhere, by `pose-draw`; a [`Surface`] only says how large its picture is and shows it.
+
+mod canvas;
+mod framebuffer;
+mod png;
+mod terminal;
+#[cfg(feature = "window")]
+mod window;
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use embedded_graphics::pixelcolor::Rgb888;
+use embedded_graphics::prelude::Dimensions;
+use pose::{Pose, Stamped};
+use pose_draw::{Fit, Metrics, Theme};
+
+use crate::capture::{Affine, Decoder, Frame, PixelsMut, crop_resize_into};
+
+use super::{PoseFrame, PoseSink, Predict, SinkError};
+
+pub use canvas::Canvas;
+pub use framebuffer::Framebuffer;
+pub use png::PngFiles;
+pub use terminal::Terminal;
+#[cfg(feature = "window")]
+pub use window::Window;
+
+/// How bright the picture stays under the skeletons, of 256: bones stand out and one still sees what they lie on.
+const BACKGROUND: u16 = 150;
+
+/// What `--display` takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DisplayTarget {
+    /// A window of the desktop (feature `window`).
+    Window,
+    /// The Linux framebuffer `/dev/fb0`.
+    Framebuffer,
+    /// The terminal that standard output is.
+    Terminal,
+    /// `png:FILE.png`: the newest picture, replaced whole; `png:FOLDER`: one file a frame.
+    Png(PathBuf),
+}
+
+impl FromStr for DisplayTarget {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "window" => Ok(Self::Window),
+            "fb" => Ok(Self::Framebuffer),
+            "terminal" => Ok(Self::Terminal),
+            _ => match text.strip_prefix("png:") {
+                Some(path) if !path.is_empty() => Ok(Self::Png(path.into())),
+                _ => Err(format!("'{text}' is no display: give window, fb, terminal or png:PATH")),
+            },
+        }
+    }
+}
+
+/// Where the newest processed frame can be looked at: `infer` puts it there, displays that want it take it. Cloning a
+/// [`Frame`] shares its pixels.
+#[derive(Clone, Debug, Default)]
+pub struct PictureTap(Arc<Mutex<Option<Frame>>>);
+
+impl PictureTap {
+    /// Shows `frame` to whoever looks next.
+    pub fn put(&self, frame: &Frame) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(frame.clone());
+    }
+
+    /// The newest frame; the tap is empty then, so that its buffer goes back to its pool.
+    pub fn take(&self) -> Option<Frame> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// Something that shows pictures.
+pub trait Surface: Send {
+    /// A name for the log: `png out/`.
+    fn name(&self) -> &str;
+    /// The size of the pictures it wants, pixels, where the source's are `image_px`.
+    ///
+    /// # Errors
+    /// The surface cannot be asked.
+    fn size_px(&mut self, image_px: [usize; 2]) -> Result<[usize; 2], SinkError>;
+    /// Shows `canvas`, the picture of frame `seq`.
+    ///
+    /// # Errors
+    /// As [`PoseSink::send`].
+    fn show(&mut self, canvas: &Canvas, seq: u64) -> Result<(), SinkError>;
+    /// Leaves the place as it was found.
+    ///
+    /// # Errors
+    /// As [`PoseSink::finish`].
+    fn finish(&mut self) -> Result<(), SinkError> {
+        Ok(())
+    }
+}
+
+/// The sink of `--display`: draws each frame's poses and shows them.
+pub struct Display<S> {
+    surface: S,
+    predict: Predict,
+    tap: Option<PictureTap>,
+    decoder: Option<Decoder>,
+    canvas: Canvas,
+}
+
+impl<S: Surface> Display<S> {
+    /// Shows poses on `surface`, over the pictures of `tap` where there is one.
+    pub fn new(surface: S, predict: Predict, tap: Option<PictureTap>) -> Self {
+        Self { surface, predict, tap, decoder: None, canvas: Canvas::default() }
+    }
+
+    /// The picture shown last.
+    pub fn canvas(&self) -> &Canvas {
+        &self.canvas
+    }
+
+    /// Lays the newest picture under what will be drawn; black where there is none or it cannot be decoded: `infer`
+    /// counts damaged frames, and a display has nothing to add.
+    fn draw_picture(&mut self, image_px: [usize; 2]) {
+        let Some(frame) = self.tap.as_ref().and_then(PictureTap::take) else { return };
+        if self.decoder.is_none() {
+            self.decoder = Decoder::new().ok();
+        }
+        let (width, height) = (self.canvas.width(), self.canvas.height());
+        let image_from_canvas = canvas_from_image(image_px, [width, height]).inverse();
+        let (Some(decoder), Some(image_from_canvas)) = (&mut self.decoder, image_from_canvas) else { return };
+        let reduction = image_from_canvas.scale().max(1.0) as u32;
+        if let Ok(picture) = decoder.decode(&frame, reduction) {
+            let bytes = self.canvas.rgb_mut();
+            let mut pixels = PixelsMut { bytes, width, height, row_bytes: 3 * width, pixel_bytes: 3 };
+            crop_resize_into(&picture, &image_from_canvas, &mut pixels, [0; 3]);
+            self.canvas.dim(BACKGROUND);
+        }
+    }
+}
+
+impl<S: Surface> PoseSink for Display<S> {
+    fn name(&self) -> &str {
+        self.surface.name()
+    }
+
+    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
+        let image_px = [poses.width as usize, poses.height as usize];
+        if image_px.contains(&0) {
+            return Ok(());
+        }
+        let size_px = self.surface.size_px(image_px)?;
+        self.canvas.reset(size_px[0], size_px[1]);
+        self.draw_picture(image_px);
+        draw_over(&mut self.canvas, image_px, poses.poses(self.predict, now_us));
+        self.surface.show(&self.canvas, poses.seq)
+    }
+
+    fn finish(&mut self, _within: Duration) -> Result<(), SinkError> {
+        self.surface.finish()
+    }
+}
+
+/// Draws `poses`, whose places are pixels of a picture of `image_px`, on black, and shows that.
+///
+/// # Errors
+/// As [`PoseSink::send`].
+pub fn draw_poses(
+    surface: &mut impl Surface,
+    canvas: &mut Canvas,
+    image_px: [usize; 2],
+    poses: impl Iterator<Item = Stamped<Pose>>,
+    seq: u64,
+) -> Result<(), SinkError> {
+    let size_px = surface.size_px(image_px)?;
+    canvas.reset(size_px[0], size_px[1]);
+    draw_over(canvas, image_px, poses);
+    surface.show(canvas, seq)
+}
+
+fn draw_over(canvas: &mut Canvas, image_px: [usize; 2], poses: impl Iterator<Item = Stamped<Pose>>) {
+    let area = canvas.bounding_box();
+    let fit = Fit::new(image_px[0] as u32, image_px[1] as u32, area);
+    let (theme, metrics) = (Theme::<Rgb888>::dark(), Metrics::for_panel(area.size));
+    for pose in poses {
+        // Drawing on memory cannot fail.
+        let Ok(()) = pose_draw::draw_pose(canvas, &pose.value, &fit, &theme, &metrics);
+    }
+}
+
+/// Where `pose-draw` places a picture of `image_px` on a canvas of `canvas_px`.
+fn canvas_from_image(image_px: [usize; 2], canvas_px: [usize; 2]) -> Affine {
+    let [image_w, image_h] = image_px.map(|v| v as f32);
+    let [canvas_w, canvas_h] = canvas_px.map(|v| v as f32);
+    let scale = (canvas_w / image_w).min(canvas_h / image_h);
+    Affine::scale_then_shift(scale, scale, canvas_w - scale * image_w, canvas_h - scale * image_h)
+}

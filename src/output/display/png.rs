@@ -1,0 +1,99 @@
+//! PNG files: every frame under its number, or the newest one under one name.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::{Canvas, Surface};
+use crate::output::SinkError;
+
+/// Pictures no larger than this many pixels a side: a preview, not an archive.
+const LONGEST_SIDE: usize = 1280;
+
+/// `png:PATH`.
+///
+/// A PATH that ends in `.png` is the newest picture: each is written beside it and renamed over it, so a reader never sees
+/// half of one. Any other PATH is a folder, made where it is missing, that gets `000000.png`, `000001.png` … by
+/// processed frame.
+pub struct PngFiles {
+    name: String,
+    target: Target,
+    encoded: Vec<u8>,
+}
+
+enum Target {
+    Newest { file: PathBuf, beside: PathBuf },
+    Each { folder: PathBuf },
+}
+
+impl PngFiles {
+    /// Makes the folder where it is missing.
+    ///
+    /// # Errors
+    /// [`SinkError::Fatal`] where that cannot be done.
+    pub fn open(path: &Path) -> Result<Self, SinkError> {
+        let fatal = |e: io::Error| SinkError::Fatal(format!("--display png:{}: {e}", path.display()));
+        let target = if path.extension().is_some_and(|e| e == "png") {
+            // The directory must be there now rather than fail at the first frame.
+            let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            fs::metadata(folder).map_err(fatal)?;
+            Target::Newest { file: path.to_owned(), beside: path.with_extension("png.new") }
+        } else {
+            fs::create_dir_all(path).map_err(fatal)?;
+            Target::Each { folder: path.to_owned() }
+        };
+        Ok(Self { name: format!("png {}", path.display()), target, encoded: Vec::new() })
+    }
+}
+
+impl Surface for PngFiles {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn size_px(&mut self, image_px: [usize; 2]) -> Result<[usize; 2], SinkError> {
+        let longest = image_px[0].max(image_px[1]);
+        let scale = (LONGEST_SIDE as f32 / longest as f32).min(1.0);
+        Ok(image_px.map(|v| ((v as f32 * scale) as usize).max(1)))
+    }
+
+    fn show(&mut self, canvas: &Canvas, seq: u64) -> Result<(), SinkError> {
+        self.encoded.clear();
+        encode(canvas, &mut self.encoded).map_err(|e| SinkError::Fatal(format!("{}: {e}", self.name)))?;
+        let (to, write) = match &self.target {
+            Target::Newest { file, beside } => {
+                (file, write_file(beside, &self.encoded).and_then(|()| fs::rename(beside, file)))
+            }
+            Target::Each { folder } => {
+                let file = folder.join(format!("{seq:06}.png"));
+                let written = write_file(&file, &self.encoded);
+                return written.map_err(|e| full(&file, &e));
+            }
+        };
+        write.map_err(|e| full(to, &e))
+    }
+}
+
+/// Nothing half-written stays behind.
+fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let written = File::create(path).and_then(|mut f| f.write_all(bytes));
+    if written.is_err() {
+        let _ = fs::remove_file(path);
+    }
+    written
+}
+
+fn full(path: &Path, e: &io::Error) -> SinkError {
+    SinkError::Fatal(format!("{}: {e}; the pictures before it are kept", path.display()))
+}
+
+/// One canvas as PNG, compressed for speed: previews are looked at once.
+pub(super) fn encode(canvas: &Canvas, to: &mut Vec<u8>) -> Result<(), ::png::EncodingError> {
+    let mut encoder = ::png::Encoder::new(BufWriter::new(to), canvas.width() as u32, canvas.height() as u32);
+    encoder.set_color(::png::ColorType::Rgb);
+    encoder.set_depth(::png::BitDepth::Eight);
+    encoder.set_compression(::png::Compression::Fast);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(canvas.rgb())?;
+    writer.finish()
+}
