@@ -31,8 +31,6 @@ pub struct Config {
     pub display: Display,
     /// Poses in a browser.
     pub web: Web,
-    /// Frames kept for a later replay.
-    pub record: Record,
     /// Faults injected for testing.
     pub faults: Faults,
     /// The process itself.
@@ -98,13 +96,12 @@ pub const BUILTIN: &str = "builtin";
 pub struct Persons {
     #[serde(deserialize_with = "max_persons")]
     pub max: usize,
-    pub search_every_ms: u32,
 }
 
 impl Default for Persons {
     fn default() -> Self {
-        // Two persons fit a 115200 baud wire at 30 fps; the finder's share of the time is small at two searches a second.
-        Self { max: 2, search_every_ms: 500 }
+        // A living room; each person seen costs one run of the keypoint network a frame.
+        Self { max: 4 }
     }
 }
 
@@ -138,12 +135,13 @@ pub struct Output {
 pub struct Serial {
     pub port: String,
     pub baud: u32,
+    pub with_3d: bool,
 }
 
 impl Default for Serial {
     fn default() -> Self {
         // Four persons at 30 fps take 0.4 of it, and every common USB bridge and microcontroller keeps up.
-        Self { port: String::new(), baud: 921_600 }
+        Self { port: String::new(), baud: 921_600, with_3d: false }
     }
 }
 
@@ -169,14 +167,6 @@ pub struct Display {
 #[allow(missing_docs)] // as above
 pub struct Web {
     pub address: String,
-}
-
-/// Frames kept for a later replay.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-#[allow(missing_docs)] // as above
-pub struct Record {
-    pub path: PathBuf,
 }
 
 /// Faults injected for testing.

@@ -22,6 +22,7 @@ pub mod config;
 pub mod infer;
 pub mod keypoints;
 pub mod latest;
+pub mod models;
 pub mod output;
 pub mod pipeline;
 pub mod telemetry;

@@ -8,8 +8,10 @@
 //! file gives the same output. A thread ends when told to ([`Pipeline::stop`]) or when the one before it has ended, so
 //! that what is in flight at the end of a file is still delivered. No wait is longer than [`TICK`].
 
+pub mod faults;
 mod host;
 mod sink_thread;
+pub mod stage;
 pub mod supervisor;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

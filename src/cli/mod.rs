@@ -47,6 +47,10 @@ macro_rules! sub_commands {
 }
 
 sub_commands! {
+    Run => run,
+    Bench => bench,
+    Devices => devices,
+    Doctor => doctor,
     Completions => completions,
     Read => read,
 }

@@ -12,7 +12,7 @@ fn help_names_every_sub_command_and_the_exit_codes() {
     let out = posewire(&["--help"]);
     assert!(out.status.success());
     let text = String::from_utf8(out.stdout).unwrap();
-    for word in ["completions", "Exit codes"] {
+    for word in ["run", "bench", "devices", "doctor", "completions", "Exit codes"] {
         assert!(text.contains(word), "{word} is missing from\n{text}");
     }
 }
@@ -35,4 +35,113 @@ fn completions_are_made_for_a_shell_and_man_pages_for_every_sub_command() {
     assert!(man.status.success(), "{}", String::from_utf8_lossy(&man.stderr));
     let page = std::fs::read_to_string(folder.path().join("posewire-completions.1")).unwrap();
     assert!(page.contains("Examples:"), "{page}");
+}
+
+const OFFLINE: [&str; 7] = ["run", "--synthetic", "--no-drop", "--frames", "8", "--smoother", "one-euro"];
+
+#[test]
+fn the_same_clip_gives_the_same_json_lines() {
+    let once = posewire(&OFFLINE);
+    assert!(once.status.success(), "{}", String::from_utf8_lossy(&once.stderr));
+    let lines: Vec<serde_json::Value> = String::from_utf8_lossy(&once.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 8);
+    for (i, line) in lines.iter().enumerate() {
+        assert_eq!((&line["seq"], &line["frame"]), (&i.into(), &i.into()));
+        assert_eq!(line["emitted_us"], line["captured_us"], "nothing may depend on the machine");
+    }
+    assert_eq!(posewire(&OFFLINE).stdout, once.stdout);
+}
+
+#[test]
+fn what_runs_is_said_on_stderr() {
+    let out = posewire(&OFFLINE);
+    let text = String::from_utf8_lossy(&out.stderr);
+    for word in ["source: ", "model: ", "smoother one-euro", "output: "] {
+        assert!(text.contains(word), "{word} is missing from\n{text}");
+    }
+}
+
+#[test]
+fn seeded_faults_are_repeatable_and_lose_no_other_frame() {
+    let faulty = |seed: &str| {
+        let faults = ["--inject", "camera.drop=0.3,infer.bad=0.2", "--seed", seed];
+        let out = posewire(&[&OFFLINE[..], &faults[..]].concat());
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        let number = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["frame"].as_u64();
+        let frames: Vec<_> = String::from_utf8_lossy(&out.stdout).lines().map(number).collect();
+        assert!(frames.windows(2).all(|w| w[0] < w[1]), "{frames:?}");
+        frames
+    };
+    let frames = faulty("5");
+    assert_eq!(faulty("5"), frames);
+    assert!(frames.last().unwrap().unwrap() > 7, "some of the first eight frames are gone: {frames:?}");
+}
+
+/// Wrong input: a clear word about what and what to do, and the stated exit code.
+#[test]
+fn bad_input_is_named() {
+    for (args, code, words) in [
+        (&["--camera", "/dev/null"][..], 1, &["/dev/null"][..]),
+        (&["--camera", "/dev/video97"], 1, &["/dev/video97"]),
+        (&["--replay", "/nonexistent.avi"], 1, &["/nonexistent.avi"]),
+        (&["--synthetic", "--serial", "/dev/nonexistent"], 1, &["/dev/nonexistent"]),
+        (&["--synthetic", "--serial", "/dev/ttyUSB0@12"], 2, &["12", "baud"]),
+        (&["--synthetic", "--jsonl", "/nonexistent/poses.jsonl"], 1, &["/nonexistent/poses.jsonl"]),
+        (&["--synthetic", "--inject", "camera.dorp=0.1"], 2, &["did you mean 'camera.drop'"]),
+        (&["--synthetic", "--inject", "serial.stall=0.1"], 2, &["--serial"]),
+        (&["--synthetic", "--smoother", "xll"], 2, &["did you mean 'xl'"]),
+        (&["--synthetic", "--max-persons", "9"], 2, &["1 to 8"]),
+        (&["--synthetic", "--rate", "fast"], 2, &["camera", "Hz"]),
+        (&["--synthetic", "--camera", "auto"], 2, &["cannot be used with"]),
+        (&["--camera", "auto", "--no-drop"], 2, &["--no-drop"]),
+    ] {
+        let out = posewire(&[&["run"], args].concat());
+        let text = String::from_utf8_lossy(&out.stderr);
+        assert_eq!(out.status.code(), Some(code), "{args:?}: {text}");
+        for word in words {
+            assert!(text.contains(word), "{args:?}: no {word} in\n{text}");
+        }
+    }
+}
+
+#[test]
+fn a_closed_pipe_ends_the_run_quietly() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_posewire"))
+        .args(["run", "--synthetic", "--smoother", "one-euro"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let out = child.wait_with_output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+}
+
+#[test]
+fn devices_and_doctor_say_what_is_there_and_what_to_do() {
+    let out = posewire(&["devices"]);
+    assert!(out.status.success());
+    let text = String::from_utf8_lossy(&out.stdout);
+    assert!(text.contains("cameras:") && text.contains("serial ports:"), "{text}");
+
+    let out = posewire(&["doctor"]);
+    assert!(matches!(out.status.code(), Some(0 | 3)));
+    let text = String::from_utf8_lossy(&out.stdout);
+    assert!(text.lines().all(|l| ["ok    ", "note  ", "FAIL  "].iter().any(|w| l.starts_with(w))), "{text}");
+    assert!(text.contains("keypoints network") && text.contains("cores"), "{text}");
+    assert_eq!(out.status.code() == Some(3), text.contains("FAIL"));
+}
+
+#[test]
+fn bench_keeps_its_figures_as_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bench.json");
+    let out = posewire(&["bench", "--network", "--json", path.to_str().unwrap()]);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let figures: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    assert!(figures["networks"][0]["us"]["p50"].as_f64().unwrap() > 0.0, "{figures}");
+    assert!(figures["machine"]["cores"].as_u64().unwrap() > 0);
 }

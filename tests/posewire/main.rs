@@ -1,5 +1,6 @@
 //! Every integration test, in one binary: it links once.
 
+mod alloc;
 mod cli;
 #[cfg(unix)]
 mod clients;
@@ -21,3 +22,9 @@ mod shutdown;
 mod tiny;
 mod track;
 mod wire;
+mod watchdog;
+mod wire;
+
+/// Counts allocations by thread, for [`alloc`].
+#[global_allocator]
+static ALLOCATOR: posewire::telemetry::alloc::Counting = posewire::telemetry::alloc::Counting;

@@ -122,3 +122,80 @@ fn a_sink_held_by_its_driver_is_left_behind_by_name() {
     assert_eq!(outcome.stuck, ["sink-0 log"]);
     assert!(finished.load(Ordering::Acquire));
 }
+
+/// The real binary, asked to end by SIGTERM after it has run for a while.
+#[cfg(unix)]
+mod binary {
+    use std::process::{Child, Command, Stdio};
+    use std::thread::sleep;
+    use std::time::{Duration, Instant};
+
+    use super::{GRACE, STOP_WITHIN};
+
+    fn run(args: &[&str]) -> Child {
+        Command::new(env!("CARGO_BIN_EXE_posewire"))
+            .args(["run", "--smoother", "one-euro"])
+            .args(args)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the binary runs")
+    }
+
+    /// How long the end took, and the exit code.
+    fn terminated(mut child: Child) -> (Duration, Option<i32>) {
+        let told = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+        assert!(told.success(), "it had ended already");
+        let asked = Instant::now();
+        loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                return (asked.elapsed(), status.code());
+            }
+            assert!(asked.elapsed() < Duration::from_secs(20), "it does not end");
+            sleep(Duration::from_millis(2));
+        }
+    }
+
+    #[test]
+    fn a_running_tracker_ends_in_time_and_its_file_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("poses.jsonl");
+        let child = run(&["--synthetic", "--jsonl", path.to_str().unwrap()]);
+        let began = Instant::now();
+        while std::fs::read_to_string(&path).unwrap_or_default().lines().count() < 10 {
+            assert!(began.elapsed() < Duration::from_secs(60), "no poses");
+            sleep(Duration::from_millis(10));
+        }
+        let (took, code) = terminated(child);
+        assert_eq!(code, Some(0));
+        assert!(took < STOP_WITHIN + GRACE, "{took:?}");
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.ends_with("}\n"));
+        assert!(text.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
+    }
+
+    #[test]
+    fn it_ends_in_time_whenever_it_is_asked_during_the_start() {
+        for after_ms in [60, 150, 400] {
+            let child = run(&["--synthetic", "--jsonl", "/dev/null"]);
+            sleep(Duration::from_millis(after_ms));
+            let (took, code) = terminated(child);
+            // A signal before the handler is there ends it as the system does.
+            assert!(matches!(code, Some(0) | None), "after {after_ms} ms: {code:?}");
+            assert!(took < STOP_WITHIN + GRACE, "after {after_ms} ms: {took:?}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_reader_that_stopped_does_not_hold_it() {
+        let pty = crate::pty::Pty::open();
+        let port = format!("{}@921600", pty.path.display());
+        let child = run(&["--synthetic", "--rate", "200", "--serial", &port]);
+        // Nobody reads: the terminal holds a few kilobytes, then every write blocks.
+        sleep(Duration::from_secs(2));
+        let (took, code) = terminated(child);
+        assert_eq!(code, Some(0));
+        assert!(took < STOP_WITHIN + GRACE, "{took:?}");
+    }
+}

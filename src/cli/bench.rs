@@ -1,0 +1,180 @@
+//! `posewire bench`: how fast this board is, from the start of exposure to the byte on the wire.
+//!
+//! The real pipeline runs in real time: a clip at 30 frames a second, the real networks, and a pseudo-terminal in the
+//! place of the serial port, read by a decoder that notes when each pose is whole.
+
+mod cable;
+mod report;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use posewire::capture::{self, SourceConfig};
+use posewire::clock::{Clock, Monotonic};
+use posewire::config::Config;
+use posewire::output::serial::{PortSpec, Serial, SerialOptions};
+use posewire::output::{PoseSink, Predict};
+use posewire::pipeline::supervisor::{NoNotify, supervise};
+use posewire::pipeline::{Options, Parts, Pipeline};
+use posewire::telemetry::{Histogram, Stage, Telemetry, board};
+use posewire::{infer, models};
+
+use cable::Cable;
+use report::{Network, Report};
+
+/// What the usual USB bridge carries; the time its bits take is added to what the pseudo-terminal shows.
+const BAUD: u32 = 921_600;
+
+/// Buffers grow, persons are found and caches fill before this; it is left out.
+const WARM_UP: Duration = Duration::from_secs(2);
+
+/// Measures every stage, the latency from capture to wire, memory and allocations on this board
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Allocations are counted in a build with --features alloc-count.
+
+Examples:
+  posewire bench
+  posewire bench --seconds 60 --json latency.json
+  posewire bench --replay clip.avi
+  posewire bench --network")]
+pub struct Args {
+    /// How long to measure, after 2 s of warming up
+    #[arg(long, value_name = "S", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    seconds: u64,
+    /// A folder of pictures or a video instead of the built-in clip; it should be longer than what is measured
+    #[arg(long, value_name = "PATH")]
+    replay: Option<PathBuf>,
+    /// Persons in the built-in clip
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8))]
+    persons: u8,
+    /// Keep the figures as JSON
+    #[arg(long, value_name = "PATH")]
+    json: Option<PathBuf>,
+    /// Only the networks, one core, each engine in turn
+    #[arg(long)]
+    network: bool,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let mut report = Report::of_this_machine();
+    report.networks = networks()?;
+    if !args.network {
+        pipeline(&args, &mut report)?;
+    }
+    report.print()?;
+    if let Some(path) = &args.json {
+        let json = serde_json::to_string_pretty(&report.json()).context("cannot write the figures as JSON")?;
+        std::fs::write(path, json + "\n").with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn pipeline(args: &Args, report: &mut Report) -> anyhow::Result<()> {
+    let source = match &args.replay {
+        Some(path) => SourceConfig::Replay { path: path.clone(), no_drop: false, fps_override: None },
+        None => SourceConfig::Synthetic {
+            persons: args.persons.into(),
+            width: 640,
+            height: 480,
+            fps: 30.0,
+            seed: 1,
+            frames: None,
+            no_drop: false,
+        },
+    };
+    let telemetry = Arc::new(Telemetry::default());
+    let clock: Arc<dyn Clock> = Arc::new(Monotonic);
+    let config = Config::default();
+    let cable = Cable::open(BAUD).context("cannot open a pseudo-terminal")?;
+    let options = SerialOptions {
+        port: cable.port().parse::<PortSpec>().map_err(anyhow::Error::msg)?,
+        predict: Predict::Now,
+        rate_hz: None,
+        nominal_fps: 30.0,
+        max_persons: config.persons.max as u8,
+        with_3d: false,
+    };
+    let serial: Box<dyn PoseSink> = Box::new(Serial::open(options, telemetry.clone())?);
+    let started = Instant::now();
+    let parts = Parts {
+        source: Box::new(move || Ok(capture::open(&source)?)),
+        stage: super::run::stage(&config, Default::default(), clock.clone(), telemetry.clone()),
+        sinks: vec![serial],
+        clock,
+        telemetry: telemetry.clone(),
+    };
+    let pipeline = Pipeline::start(parts, Options::default()).context("cannot start a thread")?;
+
+    let stop = Arc::new(AtomicBool::new(false));
+    let outcome = std::thread::scope(|scope| {
+        let timer = scope.spawn(|| {
+            let first_pose = cable.wait_for_pose(Duration::from_secs(20)).map(|at| at - started);
+            std::thread::sleep(WARM_UP);
+            telemetry.reset_times();
+            cable.reset();
+            std::thread::sleep(Duration::from_secs(args.seconds));
+            let rss = board::resident_bytes();
+            let summary = (first_pose, telemetry.allocations(), cable.latency(), cable.bytes_per_moment(), rss);
+            stop.store(true, Ordering::Release);
+            summary
+        });
+        let outcome = supervise(pipeline, &stop, None, &mut NoNotify);
+        (outcome, timer.join())
+    });
+    let (outcome, Ok((first_pose, allocations, latency, bytes, rss))) = outcome else {
+        bail!("the timer failed");
+    };
+    if let Some(error) = outcome.errors.into_iter().next() {
+        return Err(error.into());
+    }
+    if latency.count == 0 {
+        bail!("no pose came through in {} s: is there a person in the clip, and is it long enough?", args.seconds);
+    }
+    report.seconds = args.seconds;
+    report.first_pose = first_pose;
+    report.stages = Stage::ALL.map(|stage| (stage.name(), telemetry.times(stage)));
+    report.frames = telemetry.times(Stage::Temporal).count;
+    report.health = Some(telemetry.health());
+    report.allocations = allocations;
+    report.to_wire = latency;
+    report.wire_us = (bytes * 10.0 * 1e6 / f64::from(BAUD)) as u64;
+    report.bytes_per_moment = bytes;
+    report.resident_bytes = rss;
+    Ok(())
+}
+
+/// Runs of each network: enough for a p99.
+const RUNS: usize = 300;
+
+/// Times the keypoint network and the finder on this thread, interleaved so that a busy neighbour hits both.
+fn networks() -> anyhow::Result<Vec<Network>> {
+    let mut models = vec![models::keypoints(posewire::config::BUILTIN)?];
+    models.extend(models::finder(posewire::config::BUILTIN)?);
+    let mut running = Vec::new();
+    for model in &models {
+        let plan = infer::load(&model.manifest, &model.onnx)?;
+        let mut state = plan.state(1)?;
+        // Noise: zeros would let some kernels off lightly.
+        let mut dice = fastrand::Rng::with_seed(1);
+        state.input_mut(0).bytes.iter_mut().for_each(|byte| *byte = dice.u8(..));
+        running.push((model.manifest.name.clone(), plan, state, Histogram::default()));
+    }
+    for run in 0..RUNS + 10 {
+        for (_, _, state, times) in &mut running {
+            let began = Instant::now();
+            state.run(1)?;
+            if run >= 10 {
+                times.record(began.elapsed().as_nanos() as u64);
+            }
+        }
+    }
+    Ok(running
+        .into_iter()
+        .map(|(name, plan, _, times)| Network { name, engine: plan.engine().to_owned(), times: times.summary() })
+        .collect())
+}

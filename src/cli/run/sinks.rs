@@ -1,0 +1,98 @@
+//! From the configuration to sinks.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use posewire::config::{Config, Predict, Rate};
+use posewire::output::serial::{PortSpec, Serial, SerialOptions};
+use posewire::output::{self, PoseFrame, PoseSink, SinkError, jsonl::JsonLines, web::Web};
+use posewire::pipeline::faults::{FaultySink, Faults};
+use posewire::telemetry::Telemetry;
+
+use crate::cli::Usage;
+
+/// Opens every sink that is configured; JSON lines on the standard output where none is.
+pub fn open(
+    config: &Config,
+    faults: Faults,
+    telemetry: &Arc<Telemetry>,
+) -> anyhow::Result<Vec<Box<dyn PoseSink>>> {
+    let predict = match config.output.predict {
+        Predict::Now => output::Predict::Now,
+        Predict::Capture => output::Predict::Capture,
+        Predict::Ms(ms) => output::Predict::AfterCapture(i64::from(ms) * 1_000),
+    };
+    let mut sinks: Vec<Box<dyn PoseSink>> = Vec::new();
+    if !config.serial.port.is_empty() {
+        let serial = Box::new(Serial::open(serial_options(config, predict)?, telemetry.clone())?);
+        sinks.push(if faults.has_serial() { Box::new(FaultySink::new(serial, faults)) } else { serial });
+    }
+    let mut paced: Vec<Box<dyn PoseSink>> = Vec::new();
+    if !config.jsonl.path.as_os_str().is_empty() {
+        paced.push(Box::new(JsonLines::open(&config.jsonl.path, predict)?));
+    }
+    if !config.web.address.is_empty() {
+        let web = Web::open(&config.web.address, predict)?;
+        log::info!("web preview: http://{}", web.address());
+        paced.push(Box::new(web));
+    }
+    if sinks.is_empty() && paced.is_empty() {
+        paced.push(Box::new(JsonLines::open(Path::new("-"), predict)?));
+    }
+    sinks.extend(paced.into_iter().map(|sink| match config.output.rate {
+        Rate::Camera => sink,
+        Rate::Hz(hz) => Box::new(Paced { sink, period: Duration::from_secs_f64(1.0 / hz) }),
+    }));
+    for sink in &sinks {
+        log::info!("output: {}", sink.name());
+    }
+    Ok(sinks)
+}
+
+fn serial_options(config: &Config, predict: output::Predict) -> anyhow::Result<SerialOptions> {
+    let text = match config.serial.port.contains('@') {
+        true => config.serial.port.clone(),
+        false => format!("{}@{}", config.serial.port, config.serial.baud),
+    };
+    let port = text.parse::<PortSpec>().map_err(|e| Usage(format!("serial port '{text}': {e}")))?;
+    Ok(SerialOptions {
+        port,
+        predict,
+        rate_hz: match config.output.rate {
+            Rate::Camera => None,
+            Rate::Hz(hz) => Some(hz as f32),
+        },
+        nominal_fps: config.source.fps as f32,
+        max_persons: config.persons.max as u8,
+        with_3d: config.serial.with_3d,
+    })
+}
+
+/// A sink at a rate of its own (`--rate HZ`).
+struct Paced {
+    sink: Box<dyn PoseSink>,
+    period: Duration,
+}
+
+impl PoseSink for Paced {
+    fn name(&self) -> &str {
+        self.sink.name()
+    }
+
+    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
+        self.sink.send(poses, now_us)
+    }
+
+    fn period(&self) -> Option<Duration> {
+        Some(self.period)
+    }
+
+    fn idle(&mut self, now_us: i64) -> Result<(), SinkError> {
+        self.sink.idle(now_us)
+    }
+
+    fn finish(&mut self, within: Duration) -> Result<(), SinkError> {
+        self.sink.finish(within)
+    }
+}

@@ -1,0 +1,59 @@
+//! The real [`PoseStage`]: [`crate::stage`] with a clock, so that each of its steps is timed.
+
+use std::sync::Arc;
+
+use super::{PoseStage, StageError};
+use crate::capture::Frame;
+use crate::clock::Clock;
+use crate::output::PoseFrame;
+use crate::stage::{self, Step};
+use crate::telemetry::{Stage, Telemetry};
+
+/// Decodes, finds, identifies and filters; times go to the telemetry.
+pub struct Tracking {
+    stage: stage::Stage,
+    clock: Arc<dyn Clock>,
+}
+
+impl Tracking {
+    /// Times `stage` by `clock`.
+    pub fn new(stage: stage::Stage, clock: Arc<dyn Clock>) -> Self {
+        Self { stage, clock }
+    }
+}
+
+impl PoseStage for Tracking {
+    fn process(&mut self, frame: &Frame, seq: u64, telemetry: &Telemetry) -> Result<PoseFrame, StageError> {
+        // Summed up by step: a frame that is searched passes some of them twice, and counts once.
+        let mut sums_us = [None; Stage::ALL.len()];
+        let mut last_us = self.clock.now_us();
+        let poses = self.stage.process(frame, seq, &mut |step| {
+            let now_us = self.clock.now_us();
+            *sums_us[timed_as(step) as usize].get_or_insert(0) += now_us - last_us;
+            last_us = now_us;
+        });
+        for (stage, sum) in Stage::ALL.iter().zip(sums_us) {
+            if let Some(us) = sum {
+                telemetry.time_us(*stage, us);
+            }
+        }
+        poses.map_err(|error| match error {
+            stage::StageError::Frame(error) => StageError::Frame(error.to_string()),
+            stage::StageError::Network(error) => StageError::Fatal(error.to_string()),
+        })
+    }
+
+    fn reset(&mut self) {
+        self.stage.reset();
+    }
+}
+
+fn timed_as(step: Step) -> Stage {
+    match step {
+        Step::Pixels => Stage::Pixels,
+        Step::Network => Stage::Network,
+        Step::Decode => Stage::Decode,
+        Step::Track => Stage::Track,
+        Step::Temporal => Stage::Temporal,
+    }
+}

@@ -1,0 +1,135 @@
+//! After warm-up, a frame costs no allocation of Posewire's own. This binary's allocator counts by thread.
+
+use std::iter::repeat_with;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use posewire::capture::{SourceConfig, open};
+use posewire::clock::Monotonic;
+use posewire::infer;
+use posewire::keypoints::KeypointNet;
+use posewire::models;
+use posewire::output::jsonl::JsonLines;
+use posewire::output::{PoseSink, Predict};
+use posewire::pipeline::stage::Tracking;
+use posewire::pipeline::{Options, PoseStage};
+use posewire::stage::Stage;
+use posewire::telemetry::{Count, Telemetry, alloc};
+use posewire::temporal::{self, Smoother};
+use posewire::track::TrackerConfig;
+
+use super::fakes::{Camera, Event, Log, OnePerson, intact, start};
+use super::frames::pose_frame;
+
+const WARM_UP: u64 = 60;
+const MEASURED: u64 = 120;
+
+#[test]
+fn this_binary_counts_allocations() {
+    let before = alloc::of_this_thread();
+    drop(std::hint::black_box(vec![0_u8; 100]));
+    {
+        let _engine = alloc::engine_scope();
+        drop(std::hint::black_box(vec![0_u8; 100]));
+    }
+    let made = alloc::of_this_thread() - before;
+    assert_eq!((made.own, made.engine), (1, 1));
+    assert!(alloc::is_counting());
+}
+
+#[test]
+fn the_threads_and_slots_allocate_nothing_a_frame() {
+    let log = Log::default();
+    log.seen.lock().unwrap().reserve(10_000);
+    let stage = OnePerson { takes: Duration::ZERO, damaged: intact };
+    let camera = Camera::new(repeat_with(|| Event::Frame), Duration::from_millis(2), true);
+    let mut pipeline = start(camera, stage, vec![Box::new(log)], Options::default());
+    let telemetry = pipeline.shared().telemetry.clone();
+    let wait_for = |frames| {
+        while telemetry.count(Count::Processed) < frames {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
+    wait_for(WARM_UP);
+    telemetry.reset_times();
+    wait_for(WARM_UP + MEASURED);
+    assert_eq!(telemetry.allocations().unwrap().own, 0);
+    pipeline.stop();
+    assert!(pipeline.wait(Duration::from_secs(10)));
+}
+
+/// The real stage on rendered JPEGs: decode, crop, network, joints, identities, filter.
+#[test]
+fn from_jpeg_to_poses_nothing_is_allocated_but_by_the_engine() {
+    let model = models::keypoints("builtin").unwrap();
+    let plan = infer::load(&model.manifest, &model.onnx).unwrap();
+    let net = KeypointNet::new(&model.manifest, &plan).unwrap();
+    let filter = temporal::build(Smoother::OneEuro, None).unwrap();
+    let stage = Stage::new(None, net, TrackerConfig::default(), filter).unwrap();
+    let mut stage = Tracking::new(stage, Arc::new(Monotonic));
+    let telemetry = Telemetry::default();
+    let clip = SourceConfig::Synthetic {
+        persons: 1,
+        width: 320,
+        height: 240,
+        fps: 30.0,
+        seed: 3,
+        frames: Some(WARM_UP + MEASURED),
+        no_drop: true,
+    };
+    let mut source = open(&clip).unwrap();
+    let (mut own, mut persons) = (0, 0);
+    for seq in 0..WARM_UP + MEASURED {
+        let frame = source.next_frame(Duration::from_secs(5)).unwrap().unwrap();
+        let before = alloc::of_this_thread();
+        let poses = stage.process(&frame, seq, &telemetry).unwrap();
+        if seq >= WARM_UP {
+            own += (alloc::of_this_thread() - before).own;
+            persons += poses.persons.iter().flatten().count();
+        }
+    }
+    assert!(persons > 0, "nobody was tracked: the test shows nothing");
+    assert_eq!(own, 0, "allocations of our own in {MEASURED} frames");
+}
+
+#[test]
+fn json_lines_allocate_nothing_a_frame() {
+    let mut lines = JsonLines::open(Path::new("/dev/null"), Predict::Now).unwrap();
+    let poses = pose_frame(0, 4, 1_000);
+    lines.send(&poses, 2_000).unwrap();
+    let before = alloc::of_this_thread();
+    for _ in 0..MEASURED {
+        lines.send(&poses, 2_000).unwrap();
+    }
+    assert_eq!((alloc::of_this_thread() - before).own, 0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_serial_wire_allocates_nothing_a_frame() {
+    use posewire::output::serial::{PortSpec, Serial, SerialOptions};
+
+    let pty = super::pty::Pty::open();
+    let options = SerialOptions {
+        port: PortSpec { path: pty.path.clone(), baud: 921_600 },
+        predict: Predict::Now,
+        rate_hz: None,
+        nominal_fps: 30.0,
+        max_persons: 2,
+        with_3d: false,
+    };
+    let mut serial = Serial::open(options, Arc::new(Telemetry::default())).unwrap();
+    let mut own = 0;
+    for i in 0..(WARM_UP + MEASURED) as i64 {
+        let poses = pose_frame(i as u64, 2, i * 33_333);
+        let before = alloc::of_this_thread();
+        serial.send(&poses, i * 33_333 + 20_000).unwrap();
+        if i >= WARM_UP as i64 {
+            own += (alloc::of_this_thread() - before).own;
+        }
+        // Read, so that the terminal never fills up.
+        pty.read_now();
+    }
+    assert_eq!(own, 0);
+}
