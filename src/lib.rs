@@ -24,7 +24,4 @@ pub mod keypoints;
 pub mod latest;
 pub mod models;
 pub mod output;
-pub mod pipeline;
-pub mod telemetry;
-pub mod temporal;
-pub mod track;
+pub mod stage;

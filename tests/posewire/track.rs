@@ -58,10 +58,13 @@ fn noisy(mut k: Keypoints, sigma_px: f32, rng: &mut fastrand::Rng) -> Keypoints 
     k
 }
 
+/// When a person was last seen, how, and each joint's pixels a microsecond.
+type Motion = (i64, Keypoints, [(f32, f32); 17]);
+
 /// Where everybody will be if he goes on as in the last two frames: what a temporal model does, only worse.
 #[derive(Default)]
 struct Straight {
-    last: BTreeMap<usize, (i64, Keypoints, [(f32, f32); 17])>,
+    last: BTreeMap<usize, Motion>,
 }
 
 impl Straight {
