@@ -76,7 +76,10 @@ pub struct InputSpec {
     pub std: [f32; 3],
     /// How a whole picture is fitted; only for person networks.
     #[serde(default)]
-    pub fit: Fit,
+    pub letterbox: Letterbox,
+    /// Value of pixels beside the picture; only for person networks.
+    #[serde(default)]
+    pub fill: u8,
 }
 
 fn unit_range() -> [f32; 2] {
@@ -111,13 +114,15 @@ pub enum Color {
 
 /// How a whole picture is fitted into a person network's input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Fit {
-    /// Aspect kept, centred, the rest filled.
+#[serde(rename_all = "snake_case")]
+pub enum Letterbox {
+    /// Aspect kept, the picture in the middle.
     #[default]
-    Letterbox,
-    /// Both axes scaled on their own.
-    Stretch,
+    Centred,
+    /// Aspect kept, the picture in the top left corner.
+    TopLeft,
+    /// Both axes stretched on their own until nothing is left beside the picture.
+    None,
 }
 
 /// How a person's box becomes a crop.
@@ -196,13 +201,15 @@ pub enum Codec {
         /// Of two boxes that overlap more, the weaker goes.
         nms_iou: f32,
     },
-    /// A map of person centres for each stride, with box sides and, where the network gives it, an offset.
+    /// A map of person centres and one of the distances to the box's sides (Zhou et al. 2019).
     Centre {
-        /// One output a stride, `[5, rows, columns]`: centre logit, then the distances from the cell's centre to the
-        /// box's left, top, right and bottom edge as logarithms of strides.
-        outputs: Vec<String>,
-        /// Net pixels from one cell to the next, in the outputs' order.
-        strides: Vec<f32>,
+        /// The output of centre logits, `[1, rows, columns]`.
+        centre: String,
+        /// The output of distances from the cell's centre to the left, top, right and bottom side in strides,
+        /// `[4, rows, columns]`; negative ones mean 0.
+        r#box: String,
+        /// Net pixels from one cell to the next.
+        stride: f32,
         /// Candidates below it are left out.
         threshold: f32,
         /// Of two boxes that overlap more, the weaker goes.
@@ -368,17 +375,8 @@ impl Manifest {
                 fits(score, sigma)?;
             }
             Codec::Movenet { .. } => {}
-            Codec::Centre { outputs, strides, threshold, nms_iou } => {
-                if outputs.is_empty() || outputs.len() != strides.len() {
-                    return Err(format!(
-                        "codec has {} outputs and {} strides: it needs one stride an output, and one at least",
-                        outputs.len(),
-                        strides.len()
-                    ));
-                }
-                for stride in strides {
-                    positive("codec.strides", *stride)?;
-                }
+            Codec::Centre { stride, threshold, nms_iou, .. } => {
+                positive("codec.stride", *stride)?;
                 probability("codec.threshold", *threshold)?;
                 probability("codec.nms_iou", *nms_iou)?;
             }

@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 pub use choice::{Engine, Fastest, load_fastest, load_with};
 pub use manifest::{
-    Activation, Codec, Color, Fit, InputSpec, Layout, Manifest, Origin, Refine, RoiSpec, ScoreFit, SigmaFit,
-    Task,
+    Activation, Codec, Color, InputSpec, Layout, Letterbox, Manifest, Origin, Refine, RoiSpec, ScoreFit,
+    SigmaFit, Task,
 };
 
 /// Why a network cannot be loaded or run.

@@ -8,7 +8,7 @@ use super::decode::{Rows, shape_of};
 use super::net::pixels;
 use super::{KeypointError, image_from_net_whole};
 use crate::capture::{Affine, Picture, crop_resize_into};
-use crate::infer::{Codec, Fit, InferError, Manifest, OutputInfo, Plan, State, Task};
+use crate::infer::{Codec, InferError, Letterbox, Manifest, OutputInfo, Plan, State, Task};
 
 /// Boxes that one search gives at most: twice the persons that are tracked, so that the weaker half can be told apart
 /// from those who are tracked already.
@@ -30,7 +30,7 @@ pub struct PersonBox {
 pub struct PersonFinder {
     state: Box<dyn State>,
     head: Head,
-    fit: Fit,
+    letterbox: Letterbox,
     fill: u8,
     threshold: f32,
     nms_iou: f32,
@@ -41,7 +41,7 @@ pub struct PersonFinder {
 }
 
 enum Head {
-    Centre { levels: Vec<(String, usize, usize, f32)> },
+    Centre { centre: String, sides: String, rows: usize, columns: usize, stride: f32 },
     Fastestdet { output: String, rows: usize, columns: usize, classes: usize },
     Yolo { output: String, rows: Rows },
 }
@@ -70,8 +70,8 @@ impl PersonFinder {
         Ok(Self {
             head,
             state: plan.state(1)?,
-            fit: manifest.input.fit,
-            fill: manifest.roi.fill,
+            letterbox: manifest.input.letterbox,
+            fill: manifest.input.fill,
             threshold,
             nms_iou,
             net_size: [manifest.input.width, manifest.input.height],
@@ -82,12 +82,12 @@ impl PersonFinder {
 
     /// Image pixels that one net pixel spans: what a decoder of large pictures may leave out.
     pub fn image_per_net_px(&self, image_size: [usize; 2]) -> f32 {
-        image_from_net_whole(image_size, self.fit, self.net_size).scale()
+        image_from_net_whole(image_size, self.letterbox, self.net_size).scale()
     }
 
     /// Writes the whole picture into the network's input.
     pub fn fit(&mut self, picture: &Picture<'_>) {
-        self.image_from_net = image_from_net_whole(picture.image_size, self.fit, self.net_size);
+        self.image_from_net = image_from_net_whole(picture.image_size, self.letterbox, self.net_size);
         crop_resize_into(picture, &self.image_from_net, &mut pixels(self.state.input_mut(0)), [self.fill; 3]);
     }
 
@@ -149,22 +149,23 @@ impl Head {
             )
         };
         match &manifest.codec {
-            Codec::Centre { outputs: names, strides, .. } => {
-                let levels = names
-                    .iter()
-                    .zip(strides)
-                    .map(|(name, &stride)| {
-                        let shape = shape_of(manifest, outputs, name)?;
-                        let rows = (manifest.input.height as f32 / stride).round() as usize;
-                        let columns = (manifest.input.width as f32 / stride).round() as usize;
-                        if shape != [5, rows, columns] {
-                            let wanted = format!("[5, {rows}, {columns}] (the input over stride {stride})");
-                            return Err(refuse(name, shape, wanted));
-                        }
-                        Ok((name.clone(), rows, columns, stride))
-                    })
-                    .collect::<Result<_, _>>()?;
-                Ok(Head::Centre { levels })
+            Codec::Centre { centre, r#box: sides, stride, .. } => {
+                let rows = (manifest.input.height as f32 / stride).round() as usize;
+                let columns = (manifest.input.width as f32 / stride).round() as usize;
+                for (output, maps) in [(centre, 1), (sides, 4)] {
+                    let shape = shape_of(manifest, outputs, output)?;
+                    if shape != [maps, rows, columns] {
+                        let wanted = format!("[{maps}, {rows}, {columns}] (the input over stride {stride})");
+                        return Err(refuse(output, shape, wanted));
+                    }
+                }
+                Ok(Head::Centre {
+                    centre: centre.clone(),
+                    sides: sides.clone(),
+                    rows,
+                    columns,
+                    stride: *stride,
+                })
             }
             Codec::Fastestdet { output, .. } => match *shape_of(manifest, outputs, output)? {
                 [values, rows, columns] if values > 5 => {
@@ -194,10 +195,9 @@ impl Head {
         out: &mut Vec<PersonBox>,
     ) -> Result<(), InferError> {
         match self {
-            Head::Centre { levels } => {
-                for (name, rows, columns, stride) in levels {
-                    read_centre(state.output(0, name)?.0, *rows, *columns, *stride, threshold, out);
-                }
+            Head::Centre { centre, sides, rows, columns, stride } => {
+                let (centre, sides) = (state.output(0, centre)?.0, state.output(0, sides)?.0);
+                read_centre(centre, sides, [*rows, *columns], *stride, threshold, out);
             }
             Head::Fastestdet { output, rows, columns, classes } => {
                 read_fastestdet(
@@ -222,11 +222,11 @@ impl Head {
     }
 }
 
-/// `map`: `[5, rows, columns]`.
+/// `centre`: `[rows, columns]` logits, `sides`: `[4, rows, columns]` in strides.
 fn read_centre(
-    map: &[f32],
-    rows: usize,
-    columns: usize,
+    centre: &[f32],
+    sides: &[f32],
+    [rows, columns]: [usize; 2],
     stride: f32,
     threshold: f32,
     out: &mut Vec<PersonBox>,
@@ -234,16 +234,15 @@ fn read_centre(
     let cells = rows * columns;
     // Compared as logits: most cells hold nobody and cost one comparison.
     let least = (threshold / (1.0 - threshold)).ln();
-    for cell in 0..cells {
-        if map[cell] < least || map[cell].is_nan() {
+    for (cell, &logit) in centre.iter().enumerate().take(cells) {
+        if logit < least || logit.is_nan() {
             continue;
         }
         let cx = ((cell % columns) as f32 + 0.5) * stride;
         let cy = ((cell / columns) as f32 + 0.5) * stride;
-        let [left, top, right, bottom] =
-            std::array::from_fn(|side| map[(side + 1) * cells + cell].exp() * stride);
+        let [left, top, right, bottom] = std::array::from_fn(|s| sides[s * cells + cell].max(0.0) * stride);
         let box_px = BoxPx::from_corners(cx - left, cy - top, cx + right, cy + bottom);
-        keep(out, PersonBox { box_px, score: logistic(map[cell]) });
+        keep(out, PersonBox { box_px, score: logistic(logit) });
     }
 }
 
@@ -303,14 +302,16 @@ mod tests {
     #[test]
     fn a_centre_cell_says_how_far_its_box_reaches() {
         let (rows, columns, stride) = (4, 6, 8.0);
-        let mut map = vec![-9.0; 5 * 24];
+        let (mut centre, mut sides) = (vec![-9.0; 24], vec![0.0; 4 * 24]);
         let cell = 2 * columns + 3;
-        map[cell] = 2.0;
-        for (side, strides) in [1.0f32, 2.0, 0.5, 1.5].into_iter().enumerate() {
-            map[(side + 1) * 24 + cell] = strides.ln();
+        centre[cell] = 2.0;
+        for (side, strides) in [1.0, 2.0, 0.5, 1.5].into_iter().enumerate() {
+            sides[side * 24 + cell] = strides;
         }
+        // Without an extent it is nobody.
+        (centre[0], sides[0]) = (5.0, -1.0);
         let mut out = Vec::new();
-        read_centre(&map, rows, columns, stride, 0.5, &mut out);
+        read_centre(&centre, &sides, [rows, columns], stride, 0.5, &mut out);
         let [found] = out[..] else { panic!("{out:?}") };
         assert!((found.score - 0.880_797).abs() < 1e-5);
         let b = found.box_px;

@@ -4,7 +4,7 @@ use pose::BoxPx;
 
 use super::KeypointError;
 use crate::capture::Affine;
-use crate::infer::{Fit, RoiSpec};
+use crate::infer::{Letterbox, RoiSpec};
 
 /// Farther out nothing is ever seen, and `f32` pixels lose their fractions.
 const MAX_PLACE_PX: f32 = 1e6;
@@ -36,13 +36,14 @@ pub fn image_from_net(box_px: &BoxPx, roi: &RoiSpec, net_size: [usize; 2]) -> Re
 }
 
 /// The map from net pixels to pixels of the source image that shows the whole picture.
-pub fn image_from_net_whole(image_size: [usize; 2], fit: Fit, net_size: [usize; 2]) -> Affine {
+pub fn image_from_net_whole(image_size: [usize; 2], letterbox: Letterbox, net_size: [usize; 2]) -> Affine {
     let [w, h] = image_size.map(|v| v as f32);
     let [net_w, net_h] = net_size.map(|v| v as f32);
-    match fit {
-        Fit::Stretch => Affine::scale_then_shift(w / net_w, h / net_h, 0.0, 0.0),
-        Fit::Letterbox => {
-            let scale = (w / net_w).max(h / net_h);
+    let scale = (w / net_w).max(h / net_h);
+    match letterbox {
+        Letterbox::None => Affine::scale_then_shift(w / net_w, h / net_h, 0.0, 0.0),
+        Letterbox::TopLeft => Affine::scale_then_shift(scale, scale, 0.0, 0.0),
+        Letterbox::Centred => {
             Affine::scale_then_shift(scale, scale, 0.5 * (w - scale * net_w), 0.5 * (h - scale * net_h))
         }
     }
@@ -65,9 +66,11 @@ mod tests {
 
     #[test]
     fn a_whole_picture_is_letterboxed_or_stretched() {
-        let m = image_from_net_whole([640, 320], Fit::Letterbox, [64, 64]);
+        let m = image_from_net_whole([640, 320], Letterbox::Centred, [64, 64]);
         assert_eq!((m.apply(0.0, 16.0), m.apply(64.0, 48.0)), ((0.0, 0.0), (640.0, 320.0)));
-        let m = image_from_net_whole([640, 320], Fit::Stretch, [64, 64]);
+        let m = image_from_net_whole([640, 320], Letterbox::TopLeft, [64, 64]);
+        assert_eq!((m.apply(0.0, 0.0), m.apply(64.0, 32.0)), ((0.0, 0.0), (640.0, 320.0)));
+        let m = image_from_net_whole([640, 320], Letterbox::None, [64, 64]);
         assert_eq!(m.apply(64.0, 64.0), (640.0, 320.0));
     }
 

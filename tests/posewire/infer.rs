@@ -1,6 +1,7 @@
 //! Networks through tract: what goes in, what comes out, what is refused.
 
 use posewire::infer::{self, Manifest};
+use posewire::keypoints::{KeypointNet, PersonFinder};
 use tract_onnx::pb::tensor_proto::DataType;
 
 use crate::tiny::{self, Net};
@@ -201,4 +202,27 @@ fn other_peoples_files_load() {
         assert!(state.output(0, &plan.outputs()[0].name).unwrap().0.iter().all(|v| v.is_finite()));
         assert_eq!(plan.notes().is_empty(), !file.contains("ultralight"), "{:?}", plan.notes());
     }
+}
+
+#[test]
+fn the_committed_networks_are_what_their_manifests_say() {
+    let mut seen = 0;
+    for entry in std::fs::read_dir("models").unwrap() {
+        let path = entry.unwrap().path();
+        let Some("toml") = path.extension().and_then(|e| e.to_str()) else { continue };
+        let text = std::fs::read_to_string(&path).unwrap();
+        let table: toml::Table = text.parse().unwrap();
+        if !matches!(table["task"].as_str(), Some("keypoints" | "person")) {
+            continue;
+        }
+        let manifest = Manifest::parse(&text, &path.display().to_string()).unwrap();
+        let onnx = std::fs::read(path.with_file_name(&manifest.file)).unwrap();
+        let plan = infer::load(&manifest, &onnx).unwrap();
+        match manifest.task {
+            infer::Task::Keypoints => drop(KeypointNet::new(&manifest, &plan).unwrap()),
+            infer::Task::Person => drop(PersonFinder::new(&manifest, &plan).unwrap()),
+        }
+        seen += 1;
+    }
+    assert!(seen >= 2, "the keypoint network and the person finder");
 }

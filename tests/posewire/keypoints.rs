@@ -125,10 +125,9 @@ fn a_codec_that_does_not_fit_its_network_is_refused() {
         let error = KeypointNet::new(&manifest, &plan).err().unwrap().to_string();
         assert!(error.contains(says) && error.contains("tiny.onnx"), "wanted {says}: {error}");
     }
-    let centre =
-        "[codec]\nkind = \"centre\"\noutputs = [\"heatmaps\"]\nstrides = [4]\nthreshold = 0.5\nnms_iou = 0.5";
+    let centre = "[codec]\nkind = \"centre\"\ncentre = \"heatmaps\"\nbox = \"heatmaps\"\nstride = 4\nthreshold = 0.5\nnms_iou = 0.5";
     let (manifest, plan) = tiny::load("person", &onnx, SIDE_64, centre).unwrap();
-    assert!(PersonFinder::new(&manifest, &plan).err().unwrap().to_string().contains("wants [5, 16, 16]"));
+    assert!(PersonFinder::new(&manifest, &plan).err().unwrap().to_string().contains("wants [1, 16, 16]"));
     assert!(KeypointNet::new(&manifest, &plan).err().unwrap().to_string().contains("finds persons"));
 }
 
@@ -185,6 +184,16 @@ fn movenet_simcc_and_yolo_networks_run_by_manifest_alone() {
     PersonFinder::new(&manifest, &plan).unwrap().find(&picture(&rgb, 128, 128), &mut found).unwrap();
     assert_eq!(found.len(), 2);
     assert_eq!(found[1].box_px, BoxPx { x: 10.0, y: 4.0, w: 100.0, h: 120.0 });
+}
+
+const CENTRE_CODEC: &str = "[codec]\nkind = \"centre\"\ncentre = \"centre\"\nbox = \"box\"\nstride = 8\nthreshold = 0.4\nnms_iou = 0.45";
+
+/// A finder on 64 x 64 with these centre logits and boxes of 32 x 32 net pixels.
+fn centre_net(centre: &[f32]) -> Vec<u8> {
+    Net::new("image", &[1, 3, 64, 64])
+        .constant_output("image", "centre", &[1, 1, 8, 8], centre)
+        .constant_output("image", "box", &[1, 4, 8, 8], &[2.0; 256])
+        .bytes()
 }
 
 #[test]
