@@ -24,4 +24,8 @@ pub mod keypoints;
 pub mod latest;
 pub mod models;
 pub mod output;
+pub mod pipeline;
 pub mod stage;
+pub mod telemetry;
+pub mod temporal;
+pub mod track;

@@ -28,6 +28,13 @@ const KEYPOINTS: Embedded = Embedded {
     onnx: include_bytes!("../models/keypoints-small.onnx"),
 };
 
+const FINDER: Embedded = Embedded {
+    manifest: include_str!("../models/person.toml"),
+    onnx: include_bytes!("../models/person.onnx"),
+};
+
+const TEMPORAL: &[u8] = include_bytes!("../models/temporal-xl.pwt");
+
 impl Embedded {
     fn model(&self, name: &str) -> Result<Model, InferError> {
         Ok(Model { manifest: Manifest::parse(self.manifest, name)?, onnx: Cow::Borrowed(self.onnx) })
@@ -42,21 +49,25 @@ pub fn keypoints(which: &str) -> Result<Model, InferError> {
     if which == BUILTIN { KEYPOINTS.model("keypoints-small") } else { read(Path::new(which)) }
 }
 
-/// The person finder that `which` names; `None` where the binary has none: then the first person has to fill a good
-/// part of the picture to be found.
+/// The person finder that `which` names; `None` for `none`: then the first person has to fill a good part of the picture
+/// to be found.
 ///
 /// # Errors
 /// [`InferError::Model`] naming the file.
 pub fn finder(which: &str) -> Result<Option<Model>, InferError> {
-    if which == BUILTIN { Ok(None) } else { read(Path::new(which)).map(Some) }
+    match which {
+        BUILTIN => FINDER.model("person").map(Some),
+        "none" => Ok(None),
+        path => read(Path::new(path)).map(Some),
+    }
 }
 
-/// The weights of the learned smoother; `None` where the binary has none.
+/// The weights of the learned smoother.
 ///
 /// # Errors
 /// [`InferError::Model`] naming the file.
-pub fn temporal(which: &str) -> Result<Option<Cow<'static, [u8]>>, InferError> {
-    if which == BUILTIN { Ok(None) } else { read_file(Path::new(which)).map(|bytes| Some(bytes.into())) }
+pub fn temporal(which: &str) -> Result<Cow<'static, [u8]>, InferError> {
+    if which == BUILTIN { Ok(TEMPORAL.into()) } else { read_file(Path::new(which)).map(Cow::from) }
 }
 
 /// Reads a manifest and the network that lies beside it.

@@ -244,16 +244,22 @@ impl Pipeline {
                 Ok(Err(reason)) => PipelineError::Failed { thread: name, reason },
                 Err(_) => PipelineError::Panicked { thread: name },
             };
-            log::error!("{error}");
+            // What ends the run is said by whoever started it; a lost sink would otherwise pass in silence.
             if !error.thread().starts_with(SINK) {
                 self.stop();
+            } else if self.has_sinks() {
+                log::error!("{error}; the other outputs go on");
             }
             self.errors.push(error);
         }
-        if !self.workers.iter().any(|w| w.name.starts_with(SINK)) {
+        if !self.has_sinks() {
             self.stop();
         }
         !self.workers.is_empty()
+    }
+
+    fn has_sinks(&self) -> bool {
+        self.workers.iter().any(|w| w.name.starts_with(SINK))
     }
 
     /// Waits until every thread has ended or `within` is over, and says what went wrong.

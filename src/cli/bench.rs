@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use posewire::capture::{self, SourceConfig};
 use posewire::clock::{Clock, Monotonic};
-use posewire::config::Config;
+use posewire::config::{BUILTIN, Config};
+use posewire::infer::Engine;
 use posewire::output::serial::{PortSpec, Serial, SerialOptions};
 use posewire::output::{PoseSink, Predict};
 use posewire::pipeline::supervisor::{NoNotify, supervise};
@@ -111,19 +112,21 @@ fn pipeline(args: &Args, report: &mut Report) -> anyhow::Result<()> {
     let pipeline = Pipeline::start(parts, Options::default()).context("cannot start a thread")?;
 
     let stop = Arc::new(AtomicBool::new(false));
+    let ended = AtomicBool::new(false);
     let outcome = std::thread::scope(|scope| {
         let timer = scope.spawn(|| {
-            let first_pose = cable.wait_for_pose(Duration::from_secs(20)).map(|at| at - started);
-            std::thread::sleep(WARM_UP);
+            let first_pose = cable.wait_for_pose(Duration::from_secs(20), &ended).map(|at| at - started);
+            sleep_until(WARM_UP, &ended);
             telemetry.reset_times();
             cable.reset();
-            std::thread::sleep(Duration::from_secs(args.seconds));
+            sleep_until(Duration::from_secs(args.seconds), &ended);
             let rss = board::resident_bytes();
             let summary = (first_pose, telemetry.allocations(), cable.latency(), cable.bytes_per_moment(), rss);
             stop.store(true, Ordering::Release);
             summary
         });
         let outcome = supervise(pipeline, &stop, None, &mut NoNotify);
+        ended.store(true, Ordering::Release);
         (outcome, timer.join())
     });
     let (outcome, Ok((first_pose, allocations, latency, bytes, rss))) = outcome else {
@@ -148,21 +151,32 @@ fn pipeline(args: &Args, report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Sleeps for `duration`, or less where the pipeline has ended.
+fn sleep_until(duration: Duration, ended: &AtomicBool) {
+    let began = Instant::now();
+    while began.elapsed() < duration && !ended.load(Ordering::Acquire) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// Runs of each network: enough for a p99.
 const RUNS: usize = 300;
 
-/// Times the keypoint network and the finder on this thread, interleaved so that a busy neighbour hits both.
+/// Times the keypoint network and the finder on each engine, on this thread; interleaved, so that a busy neighbour hits
+/// all alike.
 fn networks() -> anyhow::Result<Vec<Network>> {
-    let mut models = vec![models::keypoints(posewire::config::BUILTIN)?];
-    models.extend(models::finder(posewire::config::BUILTIN)?);
+    let mut models = vec![models::keypoints(BUILTIN)?];
+    models.extend(models::finder(BUILTIN)?);
     let mut running = Vec::new();
     for model in &models {
-        let plan = infer::load(&model.manifest, &model.onnx)?;
-        let mut state = plan.state(1)?;
-        // Noise: zeros would let some kernels off lightly.
-        let mut dice = fastrand::Rng::with_seed(1);
-        state.input_mut(0).bytes.iter_mut().for_each(|byte| *byte = dice.u8(..));
-        running.push((model.manifest.name.clone(), plan, state, Histogram::default()));
+        for engine in [Engine::Auto, Engine::F32] {
+            let plan = infer::load_with(&model.manifest, &model.onnx, engine)?;
+            let mut state = plan.state(1)?;
+            // Noise: zeros would let some kernels off lightly.
+            let mut dice = fastrand::Rng::with_seed(1);
+            state.input_mut(0).bytes.iter_mut().for_each(|byte| *byte = dice.u8(..));
+            running.push((model.manifest.name.clone(), plan, state, Histogram::default()));
+        }
     }
     for run in 0..RUNS + 10 {
         for (_, _, state, times) in &mut running {

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use posewire::config::BUILTIN;
 use posewire::output::serial::list_ports;
 use posewire::telemetry::board;
+use posewire::temporal::{self, Smoother};
 use posewire::{infer, models};
 use rustix::fs::{Access, access};
 
@@ -166,12 +167,11 @@ fn the_models(report: &mut Report<impl Write>) -> std::io::Result<()> {
             Err(error) => report.fail(format_args!("{error}: install posewire again"))?,
         }
     }
-    match models::temporal(BUILTIN) {
-        Ok(Some(weights)) => match posewire::temporal::build(posewire::temporal::Smoother::Xl, Some(&weights)) {
-            Ok(_) => report.ok("learned smoother xl"),
-            Err(error) => report.fail(error),
-        },
-        Ok(None) => report.note("no learned smoother in this binary"),
-        Err(error) => report.fail(error),
+    let smoother = models::temporal(BUILTIN).map_err(|e| e.to_string()).and_then(|weights| {
+        temporal::build(Smoother::Xl, Some(&weights)).map_err(|e| e.to_string())
+    });
+    match smoother {
+        Ok(model) => report.ok(format_args!("learned smoother {}", model.name())),
+        Err(error) => report.fail(format_args!("{error}: install posewire again")),
     }
 }

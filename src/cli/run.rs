@@ -250,14 +250,13 @@ pub(super) fn stage(
             .transpose()?;
         let weights = models::temporal(&config.models.temporal)?;
         let smoother: temporal::Smoother = config.temporal.smoother.name().parse()?;
-        let filter = temporal::build(smoother, weights.as_deref())?;
+        let filter = temporal::build(smoother, Some(&weights))?;
         log::info!(
-            "model: {} on {}; smoother {}; up to {} persons{}",
+            "model: {} on {}; smoother {}; up to {} persons",
             keypoints.manifest.name,
             plan.engine(),
             filter.name(),
             config.persons.max,
-            if finder.is_some() { "" } else { "; no finder, so stand in the middle to be seen" },
         );
         telemetry.set_engine(EngineCard {
             engine: plan.engine().to_owned(),

@@ -6,6 +6,7 @@ use tract_onnx::pb::{self, tensor_proto::DataType};
 use tract_onnx::prelude::*;
 
 use super::{Color, InferError, InputMut, InputSpec, Layout, Manifest, OutputInfo, Plan, State};
+use crate::telemetry::alloc;
 
 type Runnable = Arc<TypedSimplePlan>;
 type Running = TypedSimpleState;
@@ -152,6 +153,7 @@ impl State for TractState {
     }
 
     fn run(&mut self, n: usize) -> Result<(), InferError> {
+        let _engine = alloc::engine_scope();
         (0..n).try_for_each(|i| self.run_one(i)).map_err(|e| InferError::run(&self.model, format!("{e:#}")))
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use posewire::capture::{SourceConfig, open};
 use posewire::clock::Monotonic;
 use posewire::infer;
-use posewire::keypoints::KeypointNet;
+use posewire::keypoints::{KeypointNet, PersonFinder};
 use posewire::models;
 use posewire::output::jsonl::JsonLines;
 use posewire::output::{PoseSink, Predict};
@@ -63,10 +63,13 @@ fn the_threads_and_slots_allocate_nothing_a_frame() {
 #[test]
 fn from_jpeg_to_poses_nothing_is_allocated_but_by_the_engine() {
     let model = models::keypoints("builtin").unwrap();
-    let plan = infer::load(&model.manifest, &model.onnx).unwrap();
-    let net = KeypointNet::new(&model.manifest, &plan).unwrap();
-    let filter = temporal::build(Smoother::OneEuro, None).unwrap();
-    let stage = Stage::new(None, net, TrackerConfig::default(), filter).unwrap();
+    let net = KeypointNet::new(&model.manifest, &infer::load(&model.manifest, &model.onnx).unwrap()).unwrap();
+    let model = models::finder("builtin").unwrap().unwrap();
+    let finder =
+        PersonFinder::new(&model.manifest, &infer::load(&model.manifest, &model.onnx).unwrap()).unwrap();
+    let weights = models::temporal("builtin").unwrap();
+    let filter = temporal::build(Smoother::Xl, Some(&weights)).unwrap();
+    let stage = Stage::new(Some(finder), net, TrackerConfig::default(), filter).unwrap();
     let mut stage = Tracking::new(stage, Arc::new(Monotonic));
     let telemetry = Telemetry::default();
     let clip = SourceConfig::Synthetic {

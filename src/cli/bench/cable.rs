@@ -47,10 +47,10 @@ impl Cable {
         &self.port
     }
 
-    /// When the first pose arrived.
-    pub fn wait_for_pose(&self, within: Duration) -> Option<Instant> {
+    /// When the first pose arrived; `None` where none does `within` or before the pipeline `ended`.
+    pub fn wait_for_pose(&self, within: Duration, ended: &AtomicBool) -> Option<Instant> {
         let began = Instant::now();
-        while began.elapsed() < within {
+        while began.elapsed() < within && !ended.load(Ordering::Acquire) {
             if self.heard.moments.load(Ordering::Acquire) > 0 {
                 return Some(Instant::now());
             }
