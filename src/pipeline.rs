@@ -320,7 +320,6 @@ fn capture(
     let mut source = maker().map_err(|e| e.to_string())?;
     let info = source.info();
     let live = info.live;
-    shared.telemetry.set_source_is_live(live);
     let _ = shared.source_info.set(info);
 
     let telemetry = &shared.telemetry;

@@ -33,6 +33,8 @@ macro_rules! sub_commands {
     ($($variant:ident => $module:ident,)*) => {
         $(mod $module;)*
 
+        // Parsed once and moved once: a box round the largest would be for the lint alone.
+        #[allow(clippy::large_enum_variant)]
         #[derive(Debug, Subcommand)]
         enum Command {
             $(#[allow(missing_docs)] $variant($module::Args),)*

@@ -145,6 +145,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if config.source.no_drop && matches!(source, SourceConfig::Camera { .. }) {
         return Err(Usage("--no-drop is for files: a camera does not wait; leave it out".into()).into());
     }
+    telemetry.set_source_is_live(matches!(source, SourceConfig::Camera { .. }));
     let options = Options {
         frames: match config.source.frames {
             Frames::All => None,

@@ -16,6 +16,7 @@ mod pipeline;
 #[cfg(target_os = "linux")]
 mod pty;
 mod quantised;
+mod replay;
 #[cfg(target_os = "linux")]
 mod serial;
 mod shutdown;

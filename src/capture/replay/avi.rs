@@ -8,6 +8,9 @@
 //! ```
 //! Chunks are padded to even sizes. The index is not used: a file whose recorder died has none. Such a file also states
 //! sizes of 0 for its lists; they are then read to the end of the file.
+//!
+//! Posewire's own recordings say each frame's number and capture time in a chunk before it (see [`crate::output::record`]):
+//! then these count, from the first frame's time on.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -17,6 +20,7 @@ use super::{DEFAULT_FPS, MAX_JPEG_BYTES, due_us, short_name};
 use crate::capture::clip::Clip;
 use crate::capture::pool::BufferPool;
 use crate::capture::{CaptureError, Frame, PixelFormat, SourceInfo};
+use crate::output::record::STAMP_CHUNK;
 
 /// The video stream of an AVI, its JPEGs handed on as they are.
 pub struct Avi<R = BufReader<File>> {
@@ -25,6 +29,9 @@ pub struct Avi<R = BufReader<File>> {
     pool: BufferPool,
     header: Header,
     seq: u64,
+    /// Number and capture time of the next frame, where the file tells.
+    stamp: Option<(u64, i64)>,
+    first_captured_at_us: Option<i64>,
     damaged: u64,
     ended: bool,
 }
@@ -63,7 +70,17 @@ impl<R: Read + Seek> Avi<R> {
         if !codec.eq_ignore_ascii_case(b"MJPG") {
             return Ok(None);
         }
-        Ok(Some(Self { name, input, pool: BufferPool::new(), header, seq: 0, damaged: 0, ended: false }))
+        Ok(Some(Self {
+            name,
+            input,
+            pool: BufferPool::new(),
+            header,
+            seq: 0,
+            stamp: None,
+            first_captured_at_us: None,
+            damaged: 0,
+            ended: false,
+        }))
     }
 
     fn fps(&self) -> f64 {
@@ -98,6 +115,12 @@ impl<R: Read + Seek> Avi<R> {
                     }
                     return Ok(Some(bytes));
                 }
+                id if *id == STAMP_CHUNK && size == 16 => {
+                    let (mut seq, mut captured_at_us) = ([0; 8], [0; 8]);
+                    self.input.read_exact(&mut seq).map_err(|_| "cut off")?;
+                    self.input.read_exact(&mut captured_at_us).map_err(|_| "cut off")?;
+                    self.stamp = Some((u64::from_le_bytes(seq), i64::from_le_bytes(captured_at_us)));
+                }
                 _ => skip(&mut self.input, i64::from(size) + i64::from(size % 2)).map_err(|_| "cut off")?,
             }
         }
@@ -121,7 +144,12 @@ impl<R: Read + Seek + Send> Clip for Avi<R> {
                         continue;
                     }
                     let Header { width, height, .. } = self.header;
-                    let captured_at_us = due_us(seq, self.fps());
+                    let (seq, captured_at_us) = match self.stamp.take() {
+                        Some((seq, at_us)) => {
+                            (seq, at_us.saturating_sub(*self.first_captured_at_us.get_or_insert(at_us)))
+                        }
+                        None => (seq, due_us(seq, self.fps())),
+                    };
                     return Ok(Frame {
                         bytes,
                         format: PixelFormat::Mjpeg,
