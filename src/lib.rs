@@ -19,6 +19,7 @@
 pub mod capture;
 pub mod clock;
 pub mod config;
+pub mod eval;
 pub mod infer;
 pub mod keypoints;
 pub mod latest;

@@ -55,6 +55,7 @@ sub_commands! {
     Doctor => doctor,
     Completions => completions,
     Read => read,
+    Eval => eval,
 }
 
 /// A mistake in what the user asked for, as against a failure to do it.

@@ -20,6 +20,7 @@ mod replay;
 #[cfg(target_os = "linux")]
 mod serial;
 mod shutdown;
+mod temporal;
 mod tiny;
 mod track;
 mod wire;

@@ -105,12 +105,20 @@ def loss(config: dict, a: Answer, x: dict[str, Tensor]) -> tuple[Tensor, dict[st
                    "acc": ((w * three)[:, :, 0].sum() / three[:, :, 0].sum()).item(), "nll": nll.item(), "lag": lag.item(), "lift": lift.item()}
 
 
+def save(last: Path, model: TemporalXl, mean: TemporalXl, optimiser: torch.optim.Optimizer, step: int, config: dict) -> None:
+    new = last.with_suffix(".new")
+    torch.save({"model": model.state_dict(), "mean": mean.state_dict(), "optimiser": optimiser.state_dict(),
+                "step": step, "config": config}, new)
+    new.rename(last)
+
+
 def main() -> None:
     p = argparse.ArgumentParser()
     p.add_argument("--config", type=Path, default=Path(__file__).with_name("config.toml"))
     p.add_argument("--data", type=Path, required=True)
     p.add_argument("--work", type=Path, required=True)
     p.add_argument("--steps", type=int)
+    p.add_argument("--minutes", type=float, default=math.inf, help="the learning rate also falls with the clock, to end by then")
     p.add_argument("--start", type=Path, help="begin from these weights, with a fresh optimiser")
     args = p.parse_args()
     config = tomllib.loads(args.config.read_text())
@@ -136,11 +144,12 @@ def main() -> None:
     d = config["data"]
     log: dict[str, float] = {}
     began = time.time()
-    while step < steps:
+    while step < steps and time.time() - began < 60 * args.minutes:
         _, x = lanes.draw(rng)
         memory = model.empty(d["lanes"])
         for s in range(d["segments"]):
-            rate = min(1.0, (step + 1) / t["warm_up"]) * 0.5 * (1 + math.cos(math.pi * min(step / steps, 1.0))) + 0.003
+            done = min(max(step / steps, (time.time() - began) / (60 * args.minutes)), 1.0)
+            rate = min(1.0, (step + 1) / t["warm_up"]) * min(1.0, 2 * (1 - done)) + 0.003
             for g in optimiser.param_groups:
                 g["lr"] = t["rate"] * rate
             cut = slice(s * d["segment"], (s + 1) * d["segment"])
@@ -157,12 +166,11 @@ def main() -> None:
             step += 1
             for k, v in parts.items():
                 log[k] = 0.98 * log.get(k, v) + 0.02 * v
-            if step % 100 == 0:
+            if step % 50 == 0:
                 print(step, f"{time.time() - began:.0f}s", " ".join(f"{k} {v:.4f}" for k, v in log.items()), flush=True)
-            if step % 500 == 0 or step == steps:
-                torch.save({"model": model.state_dict(), "mean": mean.state_dict(), "optimiser": optimiser.state_dict(),
-                            "step": step, "config": config}, last.with_suffix(".new"))
-                last.with_suffix(".new").rename(last)
+            if step % 200 == 0:
+                save(last, model, mean, optimiser, step, config)
+    save(last, model, mean, optimiser, step, config)
 
 
 if __name__ == "__main__":

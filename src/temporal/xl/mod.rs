@@ -36,8 +36,10 @@ const LOST_SIGMA: f32 = 0.15;
 const LOST_FRAMES: f32 = 30.0;
 /// The score is the probability of lying within this part of the scale.
 const SCORE_WITHIN: f32 = 0.1;
-/// Place on the lag-versus-jitter curve, 0..=1.
-pub const DEFAULT_SMOOTHNESS: f32 = 0.5;
+/// From one horizon to the next, nominal frames.
+const HORIZON_FRAMES: f32 = 1.5;
+/// Place on the lag-versus-jitter curve, 0..=1: prompt, because jitter differs little along it and lag does.
+pub const DEFAULT_SMOOTHNESS: f32 = 0.0;
 
 #[derive(Clone, Copy, Default)]
 struct Person {
@@ -51,6 +53,7 @@ struct Person {
 pub struct Xl {
     network: Network,
     smoothness: f32,
+    lead_frames: f32,
     persons: [Person; MAX_PERSONS],
     memories: Vec<Memory>,
     scratch: Scratch,
@@ -64,14 +67,26 @@ impl Xl {
     /// # Errors
     /// [`TemporalError::Weights`] where the file is damaged or of another network.
     pub fn new(weights: &[u8], smoothness: f32) -> Result<Self, TemporalError> {
-        let network = Network::load(&Weights::open(weights)?)?;
+        let weights = Weights::open(weights)?;
+        let network = Network::load(&weights)?;
+        let lead_frames = weights.take("lead_frames", &[1])?[0];
         Ok(Self {
             smoothness: smoothness.clamp(0.0, 1.0),
+            lead_frames: lead_frames.clamp(0.0, HORIZON_FRAMES),
             persons: [Person::default(); MAX_PERSONS],
             memories: (0..MAX_PERSONS).map(|_| Memory::new(&network.hyper)).collect(),
             scratch: Scratch::new(&network.hyper),
             network,
         })
+    }
+
+    /// Reads the network's forecasts this many nominal frames further ahead than asked, instead of the weights' own lead.
+    ///
+    /// A causal filter that smooths lags; the network's own forecast takes the lag back at little cost in jitter. From 0 to
+    /// 1.5 (one step between horizons), clamped.
+    pub fn with_lead(mut self, lead_frames: f32) -> Self {
+        self.lead_frames = lead_frames.clamp(0.0, HORIZON_FRAMES);
+        self
     }
 }
 
@@ -116,7 +131,7 @@ impl TemporalModel for Xl {
         }
         self.network.step(&active[..n], &mut self.memories, &mut self.scratch);
         for (i, &(slot, dt)) in active[..n].iter().enumerate() {
-            self.persons[slot].answer(&self.scratch.outputs[i], dt, keypoints[i]);
+            self.persons[slot].answer(&self.scratch.outputs[i], dt, keypoints[i], self.lead_frames);
         }
         for (observation, forecast) in observations.iter().zip(forecasts) {
             *forecast = match self.persons.get(observation.slot) {
@@ -136,7 +151,7 @@ const NOTHING: Keypoints = Keypoints {
 impl Person {
     /// Reads the network's answer: `[horizon][joint][xy]` corrections, `[horizon][joint]` log sigma, `[mix][joint]` weights
     /// before their softmax, `[joint][xyz]` in the unit cube and the logarithm of the cube's half side in metres.
-    fn answer(&mut self, output: &[f32; OUTPUTS], dt: f32, keypoints: &Keypoints) {
+    fn answer(&mut self, output: &[f32; OUTPUTS], dt: f32, keypoints: &Keypoints, lead_frames: f32) {
         let (deltas, rest) = output.split_at(DELTAS);
         let (log_sigmas, rest) = rest.split_at(SIGMAS);
         let (mixes, lift) = rest.split_at(MIXES);
@@ -160,6 +175,7 @@ impl Person {
                 let log_sigma = (log_sigmas[at] + SIGMA_BIAS).clamp(LOG_SIGMA_RANGE.0, LOG_SIGMA_RANGE.1);
                 f.sigma_px[h][j] = scale_px * SIGMA_OF_LAPLACE * log_sigma.exp();
             }
+            lead(&mut f.places_px, j, lead_frames / HORIZON_FRAMES);
             let sigma = f.sigma_px[0][j] / scale_px;
             f.score[j] = 1.0 - (-0.5 * (SCORE_WITHIN / sigma).powi(2)).exp();
             let k = &keypoints.joints[j];
@@ -180,6 +196,18 @@ impl Person {
         let half_side_m = log_metres[0].clamp(-3.0, 2.0).exp();
         let lifted = std::array::from_fn(|j| std::array::from_fn(|i| unit[3 * j + i] * half_side_m));
         f.joints_3d_m = (!lost).then_some(lifted);
+    }
+}
+
+/// Moves every horizon's place a part of the way to the next one's; the last goes on as it came.
+fn lead(places_px: &mut [[[f32; 2]; JOINTS]; HORIZONS_US.len()], joint: usize, part: f32) {
+    let at = places_px.map(|places| places[joint]);
+    let last = at.len() - 1;
+    for (h, places) in places_px.iter_mut().enumerate() {
+        let (from, to) = if h < last { (at[h], at[h + 1]) } else { (at[last - 1], at[last]) };
+        for i in 0..2 {
+            places[joint][i] = at[h][i] + part * (to[i] - from[i]);
+        }
     }
 }
 

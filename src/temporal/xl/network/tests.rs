@@ -44,6 +44,7 @@ pub fn random_file(hyper: &Hyper, seed: u64) -> (Vec<u8>, Tensors) {
         add(format!("layers.{l}.bias_content"), &[h, dh], 0.5, 0.0);
         add(format!("layers.{l}.bias_position"), &[h, dh], 0.5, 0.0);
     }
+    add("lead_frames".into(), &[1], 0.5, 0.5);
     (testing::write(hyper, &tensors), tensors)
 }
 

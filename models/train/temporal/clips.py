@@ -1,0 +1,107 @@
+"""Writes clips for `posewire eval clips`: what a detector said and what is true. `clips.py --data PACKS --work DIR --out DIR`.
+
+One JSON a set: {"name", "smooth_truth": frames, "clips": [{"name", "captured_at_us": [T], "extent_px": [T],
+"observed": [T][17][x, y, score], "truth": [T][17][x, y] (null: not known), "truth_3d_m": [T][17][xyz] or null}]}.
+Sets: jhmdb-DETECTOR-{train,val} as measured; mocap-val and mocap-train under virtual cameras with error tracks replayed from the
+detectors' train (for mocap-train) and val clips (for mocap-val); mocap-val-dropNN with frames left out; mocap-val-occluded with
+limbs hidden for 10 frames. Seeds are fixed. The files hold labels: they stay outside the repository.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+
+from motion import Mocap, Truth
+from noise import GROUPS, Bank, made_up
+
+FRAME_US = 1e6 / 30
+
+
+def rows(v: np.ndarray, ok: np.ndarray | None = None) -> list:
+    out = np.round(v.astype(float), 3).tolist()
+    if ok is not None:
+        out = [[p if k else None for p, k in zip(t, o, strict=True)] for t, o in zip(out, ok, strict=True)]
+    return out
+
+
+def clip(name: str, at_us: np.ndarray, extent: np.ndarray, xy: np.ndarray, score: np.ndarray, truth: np.ndarray,
+         known: np.ndarray, lift: np.ndarray | None = None) -> dict:
+    return {
+        "name": name, "captured_at_us": [int(t) for t in at_us], "extent_px": rows(extent),
+        "observed": rows(np.concatenate([xy, score[..., None]], -1)), "truth": rows(truth, known),
+        "truth_3d_m": None if lift is None else rows(lift),
+    }
+
+
+def write(out: Path, name: str, smooth_truth: float, clips: list[dict]) -> None:
+    path = out / f"{name}.json"
+    path.write_text(json.dumps({"name": name, "smooth_truth": smooth_truth, "clips": clips}))
+    print(path, len(clips), "clips", sum(len(c["captured_at_us"]) for c in clips), "frames")
+
+
+def jhmdb(work: Path, out: Path, detector: str, split: str) -> None:
+    path = work / f"jhmdb-{detector}-{split}.npz"
+    if not path.exists():
+        return
+    z, clips = np.load(path), []
+    for i, (a, b) in enumerate(zip(z["offset"][:-1], z["offset"][1:], strict=True)):
+        if z["tier"][i] == 1 and b - a >= 14:
+            # Repeated pictures are out; what is left is counted as evenly spaced, as the camera saw it.
+            at = np.arange(b - a) * FRAME_US
+            clips.append(clip(str(z["name"][i]), at, z["extent"][a:b], z["xy"][a:b], z["score"][a:b], z["label"][a:b, :, :2],
+                              z["known"][a:b]))
+    write(out, path.stem, 1.0, clips)
+
+
+def mocap(data: Path, work: Path, out: Path, split: str, lanes: int, steps: int) -> None:
+    rng = np.random.default_rng(5 if split == "val" else 6)
+    banks = [p for p in (work / f"jhmdb-{d}-{split}.npz" for d in ("own", "movenet")) if p.exists()]
+    times = np.tile(np.arange(steps, dtype=float), (lanes, 1))
+    truth = Mocap(data, split).lanes(rng, times)
+    observed = {"made-up": made_up(rng, truth)}
+    for p in banks:
+        observed[p.stem.split("-")[1]] = Bank([p]).lanes(rng, truth)
+    for name, (xy, score) in observed.items():
+        write(out, f"mocap-{name}-{split}", 0.0, lanes_as_clips(truth, xy, score))
+        if split == "train" or name != list(observed)[-1]:
+            continue
+        for share in (10, 30, 50):
+            keep = rng.random((lanes, steps)) >= share / 100
+            write(out, f"mocap-{name}-{split}-drop{share}", 0.0, lanes_as_clips(truth, xy, score, keep))
+        hidden = score.copy()
+        for i in range(lanes):
+            for a in range(30, steps - 12, 40):
+                hidden[i, a : a + 10][:, GROUPS[rng.integers(len(GROUPS))]] = 0
+        write(out, f"mocap-{name}-{split}-occluded", 0.0, lanes_as_clips(truth, xy, hidden))
+
+
+def lanes_as_clips(truth: Truth, xy: np.ndarray, score: np.ndarray, keep: np.ndarray | None = None) -> list[dict]:
+    out = []
+    for i in range(len(xy)):
+        k = np.ones(len(xy[i]), bool) if keep is None else keep[i]
+        out.append(clip(f"mocap {i}", truth.times[i, k] * FRAME_US, truth.extent[i, k], xy[i, k], score[i, k],
+                        truth.xy[i, k, 0], truth.valid[i, k, 0], truth.xyz[i, k]))
+    return out
+
+
+def main() -> None:
+    p = argparse.ArgumentParser()
+    p.add_argument("--data", type=Path, required=True)
+    p.add_argument("--work", type=Path, required=True, help="where detect.py wrote")
+    p.add_argument("--out", type=Path, required=True)
+    p.add_argument("--lanes", type=int, default=40)
+    p.add_argument("--steps", type=int, default=120)
+    args = p.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    for split in ("train", "val"):
+        for detector in ("own", "movenet"):
+            jhmdb(args.work, args.out, detector, split)
+        mocap(args.data, args.work, args.out, split, args.lanes, args.steps)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+//! `posewire eval`: accuracy.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use posewire::eval::clips::{self, ClipSet};
+
+/// Measure accuracy: temporal models on clips
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    Clips(ClipsArgs),
+}
+
+/// Accuracy, jitter and lag of every smoother on clips
+///
+/// Each filter's setting is chosen on the train clips, for every budget of added lag, and reported on the val clips.
+/// models/train/temporal/clips.py writes the clip files.
+#[derive(Debug, clap::Args)]
+struct ClipsArgs {
+    /// Clips that settings are chosen on
+    #[arg(long)]
+    train: PathBuf,
+    /// Clips that figures are reported on; may be given several times
+    #[arg(long, required = true)]
+    val: Vec<PathBuf>,
+    /// Weights of the learned model; without them only the classics are compared
+    #[arg(long)]
+    weights: Option<PathBuf>,
+    /// Added lag allowed, frames of 30 Hz
+    #[arg(long, value_delimiter = ',', default_values_t = [0.0, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0])]
+    lag: Vec<f64>,
+    /// Folder for the curves (PNG) and all figures (JSON)
+    #[arg(long)]
+    out: Option<PathBuf>,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let What::Clips(args) = args.what;
+    let weights = args
+        .weights
+        .as_deref()
+        .map(|path| fs::read(path).with_context(|| format!("cannot read the weights in {}", path.display())))
+        .transpose()?;
+    let families = clips::families(weights.as_deref())?;
+    let train = ClipSet::read(&args.train)?;
+    for path in &args.val {
+        let val = ClipSet::read(path)?;
+        let rows = clips::compare(&train, &val, &families, &args.lag);
+        println!("{}", clips::table(&val, &rows));
+        if let Some(out) = &args.out {
+            fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+            clips::draw_curves(&val.name, &rows, &out.join(format!("{}.png", val.name)))?;
+            let figures = out.join(format!("{}.json", val.name));
+            fs::write(&figures, serde_json::to_string_pretty(&rows)?)
+                .with_context(|| format!("cannot write {}", figures.display()))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

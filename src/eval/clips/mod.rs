@@ -1,0 +1,252 @@
+//! Temporal models on clips: accuracy, acceleration error, jitter and lag, and what each filter pays of one for the other.
+//!
+//! A clip file holds what a detector said and what is true, frame by frame ([`ClipSet`]). Every filter is a family of
+//! settings ([`families`]); for each budget of added lag the setting is chosen on *train* clips and reported on *val* clips
+//! ([`compare`]), the learned model's two knobs like the classics' constants.
+
+mod bounds;
+mod families;
+mod measures;
+mod plot;
+
+use std::path::{Path, PathBuf};
+
+use pose::{JOINTS, Keypoint, Keypoints};
+use serde::{Deserialize, Serialize};
+
+pub use self::{
+    families::{Family, Setting, families},
+    measures::{Interval, Measures, Report},
+    plot::draw_curves,
+};
+use crate::temporal::{Forecast, MIN_SCORE, Observation};
+
+/// A frame of 30 Hz, microseconds: the unit of lag.
+pub const FRAME_US: f64 = 1e6 / 30.0;
+
+/// What can go wrong with a clip file.
+#[derive(Debug, thiserror::Error)]
+pub enum ClipsError {
+    /// The file cannot be read.
+    #[error("cannot read the clips in {}: {source}", path.display())]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file is no clip set.
+    #[error("{} is no clip set: {source}; models/train/temporal/clips.py writes them", path.display())]
+    Parse {
+        /// Which file.
+        path: PathBuf,
+        /// Where and why.
+        source: serde_json::Error,
+    },
+    /// The lists of one clip differ in length, or its times do not rise.
+    #[error("clip '{clip}' is broken: {what}")]
+    Broken {
+        /// The clip's name.
+        clip: String,
+        /// What does not fit.
+        what: String,
+    },
+    /// A picture of the curves could not be written.
+    #[error("cannot write {}: {what}", path.display())]
+    Write {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        what: String,
+    },
+}
+
+/// Clips of one source.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ClipSet {
+    /// What the table is headed by.
+    pub name: String,
+    /// Motion is compared with the truth smoothed by a Gaussian of this many frames: hand labels shake.
+    pub smooth_truth: f64,
+    /// The clips; none may be empty.
+    pub clips: Vec<Clip>,
+}
+
+/// One person in one clip.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Clip {
+    /// Its name.
+    pub name: String,
+    /// `[frame]`, rising.
+    pub captured_at_us: Vec<i64>,
+    /// `[frame]`, longer side of the true joints' box, pixels.
+    pub extent_px: Vec<f64>,
+    /// `[frame][joint]` x, y in pixels and score.
+    pub observed: Vec<[[f64; 3]; JOINTS]>,
+    /// `[frame][joint]` x, y in pixels; `None` where not known.
+    pub truth: Vec<[Option<[f64; 2]>; JOINTS]>,
+    /// `[frame][joint]` hip-centred metres, where known.
+    pub truth_3d_m: Option<Vec<[[f64; 3]; JOINTS]>>,
+}
+
+impl ClipSet {
+    /// Reads and checks a file.
+    ///
+    /// # Errors
+    /// [`ClipsError`] where it cannot be read or does not fit together.
+    pub fn read(path: &Path) -> Result<Self, ClipsError> {
+        let text = std::fs::read(path).map_err(|source| ClipsError::Read { path: path.into(), source })?;
+        let mut set: Self = serde_json::from_slice(&text)
+            .map_err(|source| ClipsError::Parse { path: path.into(), source })?;
+        for clip in &mut set.clips {
+            clip.check()?;
+            if set.smooth_truth > 0.0 {
+                clip.truth = bounds::smooth_truth(&clip.truth, set.smooth_truth);
+            }
+        }
+        Ok(set)
+    }
+}
+
+impl Clip {
+    fn check(&self) -> Result<(), ClipsError> {
+        let n = self.captured_at_us.len();
+        let broken = |what: &str| Err(ClipsError::Broken { clip: self.name.clone(), what: what.to_owned() });
+        if n == 0 || [self.extent_px.len(), self.observed.len(), self.truth.len()].iter().any(|&m| m != n) {
+            return broken("its lists are empty or differ in length");
+        }
+        if self.truth_3d_m.as_ref().is_some_and(|t| t.len() != n) {
+            return broken("its 3D truth has another length");
+        }
+        if self.captured_at_us.windows(2).any(|w| w[1] <= w[0]) {
+            return broken("its times do not rise");
+        }
+        Ok(())
+    }
+
+    /// What a temporal model is told at frame `t`.
+    pub fn observation(&self, t: usize) -> Observation {
+        let mut keypoints = Keypoints { score: 1.0, ..Keypoints::default() };
+        for (k, [x, y, score]) in keypoints.joints.iter_mut().zip(self.observed[t]) {
+            *k = Keypoint { x_px: x as f32, y_px: y as f32, score: score as f32, sigma_px: 0.0 };
+        }
+        Observation { slot: 0, captured_at_us: self.captured_at_us[t], keypoints: Some(keypoints) }
+    }
+
+    fn seen(&self, t: usize, joint: usize) -> bool {
+        self.observed[t][joint][2] >= f64::from(MIN_SCORE)
+    }
+
+    /// Where a joint truly is at any time within the clip.
+    fn truth_at(&self, joint: usize, at_us: f64) -> Option<[f64; 2]> {
+        let times = &self.captured_at_us;
+        if at_us < times[0] as f64 || at_us > times[times.len() - 1] as f64 {
+            return None;
+        }
+        let upper = times.partition_point(|&t| (t as f64) < at_us).clamp(1, times.len() - 1);
+        let (t0, t1) = (times[upper - 1] as f64, times[upper] as f64);
+        let w = (at_us - t0) / (t1 - t0);
+        let (a, b) = (self.truth[upper - 1][joint]?, self.truth[upper][joint]?);
+        Some([a[0] + w * (b[0] - a[0]), a[1] + w * (b[1] - a[1])])
+    }
+}
+
+/// One filter's answers to every clip: `[clip][frame]`.
+pub type Answers = Vec<Vec<Forecast>>;
+
+/// One row of the table.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// The family.
+    pub family: String,
+    /// The setting chosen on the train clips.
+    pub setting: String,
+    /// The added lag allowed there, frames; `None` for what has no setting to choose.
+    pub budget: Option<f64>,
+    /// What it does on the val clips.
+    pub report: Report,
+}
+
+/// For every family and budget of added lag, the setting that shakes least on `train` without losing PCK@.1 to the raw
+/// observation, measured on `val`; then the two bounds that see the future.
+pub fn compare(train: &ClipSet, val: &ClipSet, families: &[Family], budgets: &[f64]) -> Vec<Row> {
+    let raw_train = measures::measure(train, &families::unfiltered(train), None);
+    let raw_val_answers = families::unfiltered(val);
+    let raw_val = measures::measure(val, &raw_val_answers, None);
+    let row = |family: &str, setting: &str, budget, answers: &Answers| Row {
+        family: family.to_owned(),
+        setting: setting.to_owned(),
+        budget,
+        report: measures::measure(val, answers, Some(&raw_val_answers)).report(raw_val.lag()),
+    };
+    let mut rows = vec![row("none", "", None, &raw_val_answers)];
+    for family in families {
+        let tried: Vec<(&Setting, Measures)> =
+            family.settings.iter().map(|s| (s, measures::measure(train, &s.run(train), None))).collect();
+        for &budget in budgets {
+            let allowed = tried.iter().filter(|(_, m)| {
+                m.lag() - raw_train.lag() <= budget && m.pck_10() >= raw_train.pck_10() - 0.005
+            });
+            let Some((best, _)) = allowed.min_by(|a, b| a.1.acceleration().total_cmp(&b.1.acceleration()))
+            else {
+                continue;
+            };
+            rows.push(row(&family.name, &best.name, Some(budget), &best.run(val)));
+        }
+    }
+    for sigma in [1.0, 1.5, 2.5] {
+        rows.push(row(
+            "gaussian (sees the future)",
+            &format!("sigma {sigma}"),
+            None,
+            &bounds::gaussian(val, sigma),
+        ));
+    }
+    for half in [3, 5] {
+        let name = format!("{} frames", 2 * half + 1);
+        rows.push(row("savitzky-golay (sees the future)", &name, None, &bounds::savitzky_golay(val, half)));
+    }
+    rows
+}
+
+/// The rows as a Markdown table.
+pub fn table(set: &ClipSet, rows: &[Row]) -> String {
+    use std::fmt::Write;
+    let frames: usize = set.clips.iter().map(|c| c.captured_at_us.len()).sum();
+    let mut out = format!(
+        "### {}: {} clips, {frames} frames\n\n\
+         Errors in % of the person's extent, lag in frames of 30 Hz beyond the raw observation's, 95 % intervals over clips.\n\n\
+         | filter | setting | lag allowed | lag | MPJPE | PCK.1 | PCK.05 | Accel | jitter | 100 ms ahead | unseen | 68 % covers: measured / predicted | repaired / broken % | 3D mm |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+        set.name,
+        set.clips.len()
+    );
+    let or_dash = |v: Option<f64>, digits: usize| v.map_or("–".to_owned(), |v| format!("{v:.digits$}"));
+    for row in rows {
+        let r = &row.report;
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {:+.2} | {} | {:.3} | {:.3} | {} | {} | {} | {} | {} / {} | {} / {} | {} |",
+            row.family,
+            row.setting,
+            or_dash(row.budget, 2),
+            r.added_lag,
+            r.mpjpe,
+            r.pck_10.value,
+            r.pck_05,
+            r.acceleration,
+            or_dash(r.still_jitter, 2),
+            or_dash(r.ahead, 2),
+            or_dash(r.unseen, 2),
+            or_dash(r.covered_measured, 2),
+            or_dash(r.covered_predicted, 2),
+            or_dash(r.repaired, 1),
+            or_dash(r.broken, 1),
+            or_dash(r.lift_mm, 0),
+        );
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+use pose::JointState;
+
+use super::*;
+
+/// A person of 200 px who walks along a sine, seen with an error that alternates by `shake` px.
+fn set(shake: f64, late_frames: f64) -> ClipSet {
+    let clips = (0..3)
+        .map(|c| {
+            let n = 80;
+            let at = |t: f64, j: usize| {
+                let phase = t * 0.18 + c as f64;
+                [
+                    300.0 + 60.0 * phase.sin() + (j % 4) as f64 * 40.0,
+                    100.0 + 12.0 * j as f64 + 20.0 * (0.7 * phase).cos(),
+                ]
+            };
+            Clip {
+                name: format!("walk {c}"),
+                captured_at_us: (0..n).map(|t| 1_000_000 + (t as f64 * FRAME_US) as i64).collect(),
+                extent_px: vec![200.0; n],
+                observed: (0..n)
+                    .map(|t| {
+                        std::array::from_fn(|j| {
+                            let [x, y] = at(t as f64 - late_frames, j);
+                            let sign = if t % 2 == 0 { 1.0 } else { -1.0 };
+                            [x + sign * shake, y, 0.9]
+                        })
+                    })
+                    .collect(),
+                truth: (0..n).map(|t| std::array::from_fn(|j| Some(at(t as f64, j)))).collect(),
+                truth_3d_m: None,
+            }
+        })
+        .collect();
+    ClipSet { name: "walk".to_owned(), smooth_truth: 0.0, clips }
+}
+
+fn raw_report(set: &ClipSet) -> Report {
+    let raw = families::unfiltered(set);
+    measures::measure(set, &raw, Some(&raw)).report(0.0)
+}
+
+#[test]
+fn a_perfect_observation_has_no_error_no_lag_and_nothing_to_repair() {
+    let r = raw_report(&set(0.0, 0.0));
+    assert!(r.mpjpe.value < 1e-3 && r.acceleration.value < 1e-3, "{r:?}");
+    assert!(r.added_lag.abs() < 0.01, "{}", r.added_lag);
+    assert_eq!((r.pck_10.value, r.broken, r.repaired), (1.0, Some(0.0), None));
+}
+
+#[test]
+fn lag_is_measured_between_frames() {
+    for late in [0.4, 1.3, 2.0] {
+        let r = raw_report(&set(0.0, late));
+        assert!((r.added_lag - late).abs() < 0.05, "{late}: {}", r.added_lag);
+    }
+}
+
+#[test]
+fn an_alternating_error_shows_as_four_times_its_size_in_acceleration() {
+    let r = raw_report(&set(2.0, 0.0));
+    assert!((r.mpjpe.value - 1.0).abs() < 0.01, "{}", r.mpjpe);
+    assert!((r.acceleration.value - 4.0).abs() < 0.01, "{}", r.acceleration);
+    assert!(r.mpjpe.low <= r.mpjpe.value && r.mpjpe.value <= r.mpjpe.high);
+}
+
+#[test]
+fn every_family_keeps_its_lag_budget_on_the_clips_it_was_chosen_on_and_shakes_less_with_more() {
+    let set = set(3.0, 0.0);
+    let rows = compare(&set, &set, &families(None).unwrap(), &[0.2, 1.0]);
+    for family in ["one-euro", "exponential", "kalman"] {
+        let of = |budget| rows.iter().find(|r| r.family == family && r.budget == Some(budget)).unwrap();
+        for budget in [0.2, 1.0] {
+            assert!(of(budget).report.added_lag <= budget + 1e-9, "{family}");
+        }
+        assert!(of(1.0).report.acceleration.value <= of(0.2).report.acceleration.value, "{family}");
+    }
+    let gaussian = rows.iter().find(|r| r.family.starts_with("gaussian")).unwrap();
+    assert!(gaussian.report.added_lag.abs() < 0.05 && gaussian.report.acceleration.value < 4.0);
+    assert!(table(&set, &rows).lines().count() > rows.len());
+}
+
+#[test]
+fn coverage_counts_coordinates_within_sigma_by_state() {
+    let set = set(2.0, 0.0);
+    let mut answers = families::unfiltered(&set);
+    for f in answers.iter_mut().flatten() {
+        f.sigma_px[0] = [1.0; JOINTS];
+        f.state = [JointState::Measured; JOINTS];
+        f.state[0] = JointState::Predicted;
+    }
+    let r = measures::measure(&set, &answers, None).report(0.0);
+    // x is off by 2 px, y is right.
+    assert_eq!((r.covered_measured, r.covered_predicted), (Some(0.5), Some(0.5)));
+}
+
+#[test]
+fn a_broken_clip_is_refused_by_name() {
+    let mut clip = set(0.0, 0.0).clips.remove(1);
+    clip.captured_at_us[5] = 0;
+    assert!(clip.check().unwrap_err().to_string().contains("walk 1"));
+    clip.extent_px.pop();
+    assert!(clip.check().unwrap_err().to_string().contains("length"));
+}

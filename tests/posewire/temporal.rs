@@ -1,0 +1,127 @@
+//! The shipped temporal weights: what PyTorch says of a whole sequence, the Rust steps say one by one.
+
+use std::{fs, path::Path};
+
+use pose::{JOINTS, JointState, Keypoint, Keypoints};
+use posewire::temporal::{Forecast, HORIZONS_US, Observation, TemporalModel, Xl};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Golden {
+    smoothness: f32,
+    captured_at_us: Vec<i64>,
+    /// `[step][joint]` x, y in pixels and score.
+    observed: Vec<Vec<[f32; 3]>>,
+    /// The steps that the answers below belong to.
+    steps: Vec<usize>,
+    places_px: Vec<Vec<f32>>,
+    sigma_px: Vec<Vec<f32>>,
+    lift_m: Vec<Vec<f32>>,
+}
+
+fn weights() -> Vec<u8> {
+    fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("models/temporal-xl.pwt")).unwrap()
+}
+
+fn observation(slot: usize, captured_at_us: i64, joints: &[[f32; 3]]) -> Observation {
+    let mut keypoints = Keypoints { score: 1.0, ..Keypoints::default() };
+    for (k, &[x_px, y_px, score]) in keypoints.joints.iter_mut().zip(joints) {
+        *k = Keypoint { x_px, y_px, score, sigma_px: 0.0 };
+    }
+    Observation { slot, captured_at_us, keypoints: Some(keypoints) }
+}
+
+fn close(got: impl Iterator<Item = f32>, want: &[f32], within: f32, what: &str) {
+    let mut n = 0;
+    for (i, (got, want)) in got.zip(want).enumerate() {
+        assert!((got - want).abs() <= within, "{what} {i}: {got}, PyTorch {want}");
+        n += 1;
+    }
+    assert_eq!(n, want.len(), "{what}");
+}
+
+#[test]
+fn the_shipped_weights_answer_as_pytorch_does() {
+    let golden: Golden = serde_json::from_str(include_str!("../golden/temporal_xl.json")).unwrap();
+    let mut model = Xl::new(&weights(), golden.smoothness).unwrap();
+    let mut forecast = [Forecast::default()];
+    let mut met = 0;
+    for (step, joints) in golden.observed.iter().enumerate() {
+        let seen = observation(2, golden.captured_at_us[step], joints);
+        model.step(&[seen], &mut forecast);
+        let Some(i) = golden.steps.iter().position(|&s| s == step) else { continue };
+        let f = &forecast[0];
+        let places = f.places_px.as_flattened().as_flattened().iter().copied();
+        close(places, &golden.places_px[i], 0.03, &format!("places at step {step}"));
+        let sigmas = f.sigma_px.as_flattened().iter().copied();
+        close(sigmas, &golden.sigma_px[i], 0.03, &format!("sigmas at step {step}"));
+        let lift = f.joints_3d_m.unwrap();
+        close(lift.as_flattened().iter().copied(), &golden.lift_m[i], 1e-3, &format!("3D at step {step}"));
+        met += 1;
+    }
+    assert_eq!(met, golden.steps.len());
+}
+
+/// A walking figure of 17 joints, 240 px tall, `phase` in frames.
+fn walker(phase: f32) -> Vec<[f32; 3]> {
+    const AT: [[f32; 2]; JOINTS] = [
+        [0., -110.],
+        [4., -114.],
+        [-4., -114.],
+        [9., -112.],
+        [-9., -112.],
+        [22., -85.],
+        [-22., -85.],
+        [28., -50.],
+        [-28., -50.],
+        [28., -15.],
+        [-28., -15.],
+        [14., 0.],
+        [-14., 0.],
+        [14., 55.],
+        [-14., 55.],
+        [14., 110.],
+        [-14., 110.],
+    ];
+    let swing = (phase * 0.2).sin();
+    AT.iter()
+        .enumerate()
+        .map(|(j, [x, y])| {
+            let sign = if j % 2 == 0 { 1.0 } else { -1.0 };
+            [300.0 + 2.0 * phase + x + sign * swing * (y.abs() * 0.15), 200.0 + y, 0.85]
+        })
+        .collect()
+}
+
+#[test]
+fn a_hidden_hand_is_predicted_near_its_course_and_called_so() {
+    let mut model = Xl::new(&weights(), 0.5).unwrap();
+    let mut forecast = [Forecast::default()];
+    for frame in 0..60 {
+        let mut joints = walker(frame as f32);
+        let truth = joints[9];
+        if frame >= 50 {
+            joints[9][2] = 0.0;
+        }
+        model.step(&[observation(0, frame * 33_333, &joints)], &mut forecast);
+        if frame >= 50 {
+            let [x, y] = forecast[0].places_px[0][9];
+            assert_eq!(forecast[0].state[9], JointState::Predicted, "frame {frame}");
+            assert!((x - truth[0]).hypot(y - truth[1]) < 24.0, "frame {frame}: {x} {y}, truth {truth:?}");
+        }
+    }
+    assert_eq!(forecast[0].state[5], JointState::Measured);
+}
+
+#[test]
+fn the_forecast_of_a_steady_walk_goes_ahead_of_it() {
+    let mut model = Xl::new(&weights(), 0.0).unwrap();
+    let mut forecast = [Forecast::default()];
+    for frame in 0..60 {
+        model.step(&[observation(0, frame * 33_333, &walker(frame as f32))], &mut forecast);
+    }
+    let hip_x = |h: usize| forecast[0].places_px[h][11][0];
+    // 2 px a frame: 6 px in 100 ms.
+    let ahead = hip_x(2) - hip_x(0);
+    assert!((2.0..10.0).contains(&ahead), "{ahead} px at {} us", HORIZONS_US[2]);
+}
