@@ -14,7 +14,6 @@ import json
 from pathlib import Path
 
 import numpy as np
-
 from motion import Mocap, Truth
 from noise import GROUPS, Bank, made_up
 

@@ -21,7 +21,6 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-
 from motion import smooth
 
 Detector = Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarray]]

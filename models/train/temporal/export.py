@@ -13,7 +13,6 @@ import zlib
 from pathlib import Path
 
 import torch
-
 from model import Hyper, TemporalXl
 
 VERSION = 1

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-
 from frames import JOINTS, frame
 from model import Hyper, TemporalXl
 
@@ -67,7 +66,7 @@ def main() -> None:
     place = place + lead / 1.5 * further
     sigma = 1.139 * a.log_sigma[0].exp().numpy() * scale[:, None, None]
     lift = a.unit[0].numpy() * a.log_metres[0].clamp(-3, 2).exp().numpy()[:, None, None]
-    rounded = lambda v, n: [round(float(x), n) for x in np.ravel(v)]  # noqa: E731
+    rounded = lambda v, n: [round(float(x), n) for x in np.ravel(v)]
     golden = {
         "made_by": "models/train/temporal/golden.py",
         "smoothness": args.smoothness,

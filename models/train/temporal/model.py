@@ -12,9 +12,8 @@ import math
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
-
 from frames import FEATURES, JOINTS, MIX
+from torch import Tensor, nn
 
 HORIZONS = 4
 WAVES = 16

@@ -9,7 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-
 from motion import AHEAD_FRAMES, MIRROR, Truth
 
 # Spread of a good detector's error: faces are sharp, hips are vague, wrists move.

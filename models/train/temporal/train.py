@@ -11,12 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
-
 from frames import frame
 from model import Answer, Hyper, TemporalXl
 from motion import Mocap, Penn, Truth, join, sample_times
 from noise import Bank, Real, hide, made_up
+from torch import Tensor
 
 BONES = torch.tensor([(5, 7), (7, 9), (6, 8), (8, 10), (5, 11), (6, 12), (11, 13), (13, 15), (12, 14), (14, 16), (5, 6), (11, 12)])
 
@@ -56,7 +55,7 @@ class Lanes:
         hide(rng, truth, xy, score)
         smooth = rng.random(b)
         f = frame(truth.times, xy, score, smooth)
-        pick = lambda a: torch.from_numpy(np.ascontiguousarray(a))  # noqa: E731
+        pick = lambda a: torch.from_numpy(np.ascontiguousarray(a))
         return truth, {
             "features": pick(f.features), "bank": pick(f.bank), "centre": pick(f.centre_px), "scale": pick(f.scale_px),
             "times": pick(truth.times), "xy": pick(truth.xy), "valid": pick(truth.valid), "xyz": pick(truth.xyz),
@@ -76,7 +75,7 @@ def loss(config: dict, a: Answer, x: dict[str, Tensor]) -> tuple[Tensor, dict[st
     # Errors of motion, in pixels of one frame of reference and then in parts of the person's scale.
     world = e * scale
     u = x["smooth"][:, None, None, None]
-    strength = lambda k: c[k][0] * (c[k][1] / c[k][0]) ** u  # noqa: E731
+    strength = lambda k: c[k][0] * (c[k][1] / c[k][0]) ** u
     two = weight[:, 1:] * ok[:, :-1]
     v = soft((world[:, 1:] - world[:, :-1]) / scale[:, 1:], 0.002)
     velocity = (strength("velocity") * v * two).sum() / two.sum()
@@ -97,7 +96,7 @@ def loss(config: dict, a: Answer, x: dict[str, Tensor]) -> tuple[Tensor, dict[st
     per = soft(a.unit - unit, 0.01).mean(-1) + (a.log_metres - size.log()).abs() * 0.3
     n = lifted.sum().clamp_min(1) * per.shape[1]
     lift = (per * lifted).sum() / n
-    bone = lambda p: (p[:, :, BONES[:, 0]] - p[:, :, BONES[:, 1]]).square().sum(-1).add(1e-6).sqrt()  # noqa: E731
+    bone = lambda p: (p[:, :, BONES[:, 0]] - p[:, :, BONES[:, 1]]).square().sum(-1).add(1e-6).sqrt()
     bones = ((bone(a.unit) - bone(unit)).abs().mean(-1) * lifted).sum() / n
     total = position + velocity + acceleration + c["likelihood"] * nll + c["lift"] * lift + c["bones"] * bones
     total = total + c["lag"] * lag.square()
