@@ -15,7 +15,7 @@ import numpy as np
 import onnxruntime
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from posetrain.codec import HeatmapCodec  # noqa: E402
+from posetrain.codec import HeatmapCodec
 
 
 def own(model: Path) -> Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarray]]:
