@@ -18,11 +18,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from posetrain.net import ConvBn, Residual
+from posetrain.net import ConvBn, KeypointNet, Residual
 from posetrain.packs import Floats
 
 STRIDE = 8
-INPUT = 160
+# Whole pictures at 128 px: a person of a fifth of the picture's height still covers three cells.
+INPUT = 128
 NMS_IOU = 0.5
 # A cell learns the box where it lies this near the person's centre, on the scale of the Gaussian's height.
 BOX_CELLS = 0.4
@@ -31,7 +32,7 @@ BOX_CELLS = 0.4
 class FinderNet(nn.Module):
     """image [B, 3, H, W] in 0..1 -> centre logits [B, 1, H/8, W/8] and side distances [B, 4, H/8, W/8]."""
 
-    def __init__(self, widths: tuple[int, int, int, int, int] = (16, 32, 48, 96, 128)) -> None:
+    def __init__(self, widths: tuple[int, int, int, int, int] = (16, 32, 64, 128, 192)) -> None:
         super().__init__()
         w = widths
         self.stem = nn.Sequential(ConvBn(3, w[0], 3, 2), ConvBn(w[0], w[1], 3, 2))
@@ -50,6 +51,19 @@ class FinderNet(nn.Module):
             nn.init.normal_(head.weight, std=0.01)
             assert head.bias is not None
             nn.init.constant_(head.bias, bias)
+
+    def start_from(self, keypoints: KeypointNet) -> None:
+        """Takes over the backbone of a trained keypoint network of the same widths: it knows people already."""
+        for mine, theirs in (
+            (self.stem[0], keypoints.stem),
+            (self.stem[1], keypoints.stages[0][0]),
+            (self.stage8, keypoints.stages[1]),
+            (self.stage16, keypoints.stages[2][:2]),
+            (self.stage32, keypoints.stages[3]),
+            (self.top16, keypoints.top),
+            (self.smooth, keypoints.smooth8),
+        ):
+            mine.load_state_dict(theirs.state_dict())
 
     def forward(self, image: Tensor) -> tuple[Tensor, Tensor]:
         x8 = self.stage8(self.stem(image))

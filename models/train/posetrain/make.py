@@ -45,7 +45,11 @@ def fit_scores(system: Own, records: cache.Records, packs: tuple[str, ...]) -> c
     """On the persons kept back for this, each seen twice with a tracker's jitter."""
     rng = np.random.default_rng(11)
     feature, distance, extent, labelled = [], [], [], []
-    for i in np.repeat(records.where("calib", packs), 2):
+    ids = records.where("calib", packs)
+    # frames of one clip are nearly the same picture: they must not outweigh the photos
+    video = records.pack[ids] == PACKS.index("jhmdb")
+    ids = np.concatenate([ids[~video], ids[video][::6]])
+    for i in np.repeat(ids, 2):
         sample = augmented(records.picture(i), records.joints[i], TRACKER, system.net, rng)
         centre = ((system.net - 1) / 2, (system.net - 1) / 2)
         xy = system.joints(sample.pixels, centre, float(system.net))

@@ -28,19 +28,20 @@ from posetrain.finder import INPUT, STRIDE, FinderNet, decode, iou, loss, target
 from posetrain.finder_data import FastestDet, Scene, letterbox
 from posetrain.graph import GraphWriter
 from posetrain.metrics import bootstrap
-from posetrain.net import multiply_adds
+from posetrain.net import KeypointNet, multiply_adds
 from posetrain.packs import Floats, ReadReport, read_pack
 from posetrain.peers import session
 from posetrain.quantise import as_input, quantise, ranges
-from posetrain.train import save, to_input
+from posetrain.train import load_config, save, to_input
 
 TRAIN_DIR = Path(__file__).resolve().parents[1]
 REPOSITORY = TRAIN_DIR.parents[1]
 # What a camera sees: video and everyday photos before sport close-ups.
 SHARE = {"jhmdb": 2.0, "coco_more": 2.0, "lspet": 0.6}
 BATCH = 32
-LEARNING_RATE = 2e-3
-EMA = 0.998
+# Half of what a fresh network takes: the backbone is trained already.
+LEARNING_RATE = 1e-3
+EMA = 0.995
 # Part of samples' tiles that show no person at all.
 EMPTY = 0.12
 THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
@@ -75,11 +76,16 @@ class SceneStream(IterableDataset[tuple[Tensor, ...]]):
             k += step
 
 
-def train(scenes: list[Scene], out: Path, minutes: float, workers: int) -> FinderNet:
+def train(scenes: list[Scene], out: Path, minutes: float, workers: int, backbone: Path | None) -> FinderNet:
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(1)
     torch.set_num_threads(1)
     model = FinderNet().to(memory_format=torch.channels_last)
+    if backbone is not None:
+        config = load_config(TRAIN_DIR / "configs" / "small.toml")
+        keypoints = KeypointNet(config.net)
+        keypoints.load_state_dict(torch.load(backbone, weights_only=True)["ema"])
+        model.start_from(keypoints)
     ema = copy.deepcopy(model)
     optimiser = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, weight_decay=0.01)
     step, spent = 0, 0.0
@@ -102,9 +108,7 @@ def train(scenes: list[Scene], out: Path, minutes: float, workers: int) -> Finde
     began, budget, logged, losses = time.monotonic() - spent, minutes * 60, spent, []
     while spent < budget:
         spent = time.monotonic() - began
-        rate = min(1.0, (step + 1) / 200) * (
-            0.01 + 0.495 * (1 + math.cos(math.pi * min(1.0, spent / budget)))
-        )
+        rate = min(1.0, (step + 1) / 60) * (0.01 + 0.495 * (1 + math.cos(math.pi * min(1.0, spent / budget))))
         for group in optimiser.param_groups:
             group["lr"] = LEARNING_RATE * rate
         pixels, *aims = next(loader)
@@ -261,6 +265,9 @@ def main() -> None:
     parser.add_argument("--models", type=Path, default=REPOSITORY / "models")
     parser.add_argument("--quant", type=Path, default=REPOSITORY / "calib" / "quant")
     parser.add_argument("--minutes", type=float, default=20.0)
+    parser.add_argument(
+        "--backbone", type=Path, help="weights of a trained keypoint network `small` to start from"
+    )
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--checkpoint", type=Path, help="finish from these weights instead of training")
     parser.add_argument("--every", type=int, default=1, help="measure on every n-th val picture only")
@@ -272,7 +279,7 @@ def main() -> None:
     scenes = finder_data.load(store)
     checkpoint = args.checkpoint or args.work / "person" / "final.pt"
     if not checkpoint.exists():
-        train(scenes, args.work / "person", args.minutes, args.workers)
+        train(scenes, args.work / "person", args.minutes, args.workers, args.backbone)
     state = torch.load(checkpoint, weights_only=True)
     net = FinderNet()
     net.load_state_dict(state["ema"])

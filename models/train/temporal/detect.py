@@ -24,8 +24,8 @@ import numpy as np
 from motion import smooth
 
 Detector = Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarray]]
-BOX = 1.25          # side of the first crop, of the labelled box
-FOLLOW = 1.4        # side of later crops, of the extent of the joints found
+BOX = 1.25  # side of the first crop, of the labelled box
+FOLLOW = 1.4  # side of later crops, of the extent of the joints found
 SAME_PICTURE = 1.0  # mean absolute difference in grey levels
 
 
@@ -42,7 +42,9 @@ def clips(data: Path) -> Iterator[tuple[dict, np.ndarray, list[dict]]]:
             yield c, np.stack(frames), d["annotations"][first : first + c["frames"]]
 
 
-def square(image: np.ndarray, centre: np.ndarray, side: float, out: int) -> tuple[np.ndarray, float, np.ndarray]:
+def square(
+    image: np.ndarray, centre: np.ndarray, side: float, out: int
+) -> tuple[np.ndarray, float, np.ndarray]:
     """The square crop, and (scale, corner) with image = crop * scale + corner."""
     scale = side / out
     corner = centre - side / 2
@@ -68,7 +70,9 @@ def movenet(model: Path) -> Detector:
 
 
 def run(detector: Detector, data: Path, split: str) -> dict[str, np.ndarray]:
-    rows: dict[str, list[np.ndarray]] = {k: [] for k in ("time", "xy", "score", "label", "known", "smoothed", "extent", "error")}
+    rows: dict[str, list[np.ndarray]] = {
+        k: [] for k in ("time", "xy", "score", "label", "known", "smoothed", "extent", "error")
+    }
     offset, names, tiers = [0], [], []
     for c, frames, ann in clips(data):
         if c["split"] != split:
@@ -97,8 +101,19 @@ def run(detector: Detector, data: Path, split: str) -> dict[str, np.ndarray]:
                 centre, side = box[:2] + box[2:] / 2, BOX * float(box[2:].max())
         smoothed = np.stack([smooth(label[:, j, :2], known[:, j], 1.0) for j in range(17)], 1)
         course = np.stack([smooth(xy[:, j], score[:, j] > 0.1, 2.5) for j in range(17)], 1)
-        error = np.where(known[..., None], xy - smoothed, np.where(np.arange(17)[:, None] < 5, xy - course, 0.0))
-        values = (np.flatnonzero(fresh), xy, score, label[..., :2], known, smoothed, extent, error / extent[:, None, None])
+        error = np.where(
+            known[..., None], xy - smoothed, np.where(np.arange(17)[:, None] < 5, xy - course, 0.0)
+        )
+        values = (
+            np.flatnonzero(fresh),
+            xy,
+            score,
+            label[..., :2],
+            known,
+            smoothed,
+            extent,
+            error / extent[:, None, None],
+        )
         for k, v in zip(rows, values, strict=True):
             rows[k].append(np.asarray(v, bool if k == "known" else np.float32))
         offset.append(offset[-1] + len(frames))
@@ -126,8 +141,18 @@ def main() -> None:
         out = run(detector, args.data, split)
         np.savez_compressed(args.work / f"jhmdb-{args.detector}-{split}.npz", **out)
         off = np.linalg.norm(out["error"], axis=-1)[out["known"]]
-        print(split, len(out["name"]), "clips", len(out["xy"]), "frames; MPJPE %", round(100 * off.mean(), 2), "median %",
-              round(100 * float(np.median(off)), 2), "PCK.1", round(float((off < 0.1).mean()), 3))
+        print(
+            split,
+            len(out["name"]),
+            "clips",
+            len(out["xy"]),
+            "frames; MPJPE %",
+            round(100 * off.mean(), 2),
+            "median %",
+            round(100 * float(np.median(off)), 2),
+            "PCK.1",
+            round(float((off < 0.1).mean()), 3),
+        )
 
 
 if __name__ == "__main__":

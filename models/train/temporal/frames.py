@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 JOINTS = 17
-MIN_SCORE = 0.05        # below this a joint counts as not seen
-MAX_PLACE_PX = 1e5      # no camera has such pixels: beyond it, or not finite, a joint counts as not seen
-NOMINAL_US = 1e6 / 30   # times inside the model are in frames of 30 Hz
-CENTRE_FRAMES = 7.5     # time constants, nominal frames
+MIN_SCORE = 0.05  # below this a joint counts as not seen
+MAX_PLACE_PX = 1e5  # no camera has such pixels: beyond it, or not finite, a joint counts as not seen
+NOMINAL_US = 1e6 / 30  # times inside the model are in frames of 30 Hz
+CENTRE_FRAMES = 7.5  # time constants, nominal frames
 SCALE_FRAMES = 30.0
 MEAN_FRAMES = (2.0, 6.0)
-SCALE_OF_RMS = 3.0      # rms distance from the centre -> about the longer side of a standing person
+SCALE_OF_RMS = 3.0  # rms distance from the centre -> about the longer side of a standing person
 MIN_SCALE_PX = 8.0
-FIRST_SCALE_PX = 64.0   # until four joints are known
+FIRST_SCALE_PX = 64.0  # until four joints are known
 FULL_WEIGHT_SCORE = 0.3
 PER_JOINT = 11
 GLOBAL = 6
@@ -36,12 +36,12 @@ F = np.float32
 class Framed:
     """What the network reads, and what turns its answer into pixels. Shapes [lanes, time, ...]."""
 
-    features: np.ndarray            # [B,T,FEATURES]
-    bank: np.ndarray                # [B,T,MIX,17,2] observation and its running means, in the frame
-    centre_px: np.ndarray           # [B,T,2]
-    scale_px: np.ndarray            # [B,T]
-    present: np.ndarray             # [B,T,17] bool
-    times: np.ndarray               # [B,T] nominal frames since the lane began (float64)
+    features: np.ndarray  # [B,T,FEATURES]
+    bank: np.ndarray  # [B,T,MIX,17,2] observation and its running means, in the frame
+    centre_px: np.ndarray  # [B,T,2]
+    scale_px: np.ndarray  # [B,T]
+    present: np.ndarray  # [B,T,17] bool
+    times: np.ndarray  # [B,T] nominal frames since the lane began (float64)
 
 
 @dataclass
@@ -67,7 +67,9 @@ class FrameState:
         self.seen = np.zeros((b, JOINTS), bool)
         self.age = np.zeros((b, JOINTS), F)
 
-    def step(self, dt: np.ndarray, xy: np.ndarray, score: np.ndarray, smooth: np.ndarray) -> tuple[np.ndarray, ...]:
+    def step(
+        self, dt: np.ndarray, xy: np.ndarray, score: np.ndarray, smooth: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
         """dt [B] nominal frames since the last observation (1 at the first), xy [B,17,2] px, score [B,17]."""
         xy = xy.astype(F)
         with np.errstate(invalid="ignore"):
@@ -89,10 +91,14 @@ class FrameState:
         a_centre = np.maximum(1 - np.exp(-dt / F(CENTRE_FRAMES)), once)
         a_scale = np.maximum(1 - np.exp(-dt / F(SCALE_FRAMES)), once)
         old_centre, old_log_scale = self.centre, self.log_scale
-        self.centre = np.where(some[:, None], self.centre + a_centre[:, None] * (mean - self.centre), self.centre)
+        self.centre = np.where(
+            some[:, None], self.centre + a_centre[:, None] * (mean - self.centre), self.centre
+        )
         to = np.log(np.maximum(F(SCALE_OF_RMS) * rms, F(MIN_SCALE_PX))) - self.log_scale
         to = np.where(first, to, np.clip(to, F(-0.5), F(0.5)))
-        self.log_scale = np.where(some & (n_known >= 4), self.log_scale + a_scale * to, self.log_scale).astype(F)
+        self.log_scale = np.where(
+            some & (n_known >= 4), self.log_scale + a_scale * to, self.log_scale
+        ).astype(F)
         scale = np.exp(self.log_scale)
 
         at = np.clip((xy - self.centre[:, None]) / scale[:, None, None], F(-3), F(3))

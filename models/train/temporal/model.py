@@ -19,8 +19,8 @@ HORIZONS = 4
 WAVES = 16
 POSITION = 2 * WAVES + 1
 LINEAR_FRAMES = 32.0
-DELTA_SCALE = 0.1       # of the person's scale: keeps the first answers near the observation
-SIGMA_BIAS = -3.5       # log of the first sigma, of the person's scale
+DELTA_SCALE = 0.1  # of the person's scale: keeps the first answers near the observation
+SIGMA_BIAS = -3.5  # log of the first sigma, of the person's scale
 OUTPUTS = HORIZONS * JOINTS * 2 + HORIZONS * JOINTS + MIX * JOINTS + JOINTS * 3 + 1
 
 

@@ -12,19 +12,19 @@ from pathlib import Path
 
 import numpy as np
 
-AHEAD_FRAMES = np.array([0.0, 1.5, 3.0, 4.5])      # 0, 50, 100, 150 ms in nominal frames
+AHEAD_FRAMES = np.array([0.0, 1.5, 3.0, 4.5])  # 0, 50, 100, 150 ms in nominal frames
 MIRROR = np.array([0, 2, 1, 4, 3, 6, 5, 8, 7, 10, 9, 12, 11, 14, 13, 16, 15])
 PENN_TO_COCO = np.array([-1, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16])
 
 
 @dataclass
 class Truth:
-    times: np.ndarray       # [B,T] nominal frames
-    xy: np.ndarray          # [B,T,4,17,2] px
-    valid: np.ndarray       # [B,T,4,17] bool: the place is known
-    xyz: np.ndarray         # [B,T,17,3] metres, hip-centred
-    lifted: np.ndarray      # [B] bool: xyz is known
-    extent: np.ndarray      # [B,T] px, longer side of the joints' box
+    times: np.ndarray  # [B,T] nominal frames
+    xy: np.ndarray  # [B,T,4,17,2] px
+    valid: np.ndarray  # [B,T,4,17] bool: the place is known
+    xyz: np.ndarray  # [B,T,17,3] metres, hip-centred
+    lifted: np.ndarray  # [B] bool: xyz is known
+    extent: np.ndarray  # [B,T] px, longer side of the joints' box
 
 
 def load_mocap(data: Path, split: str) -> list[np.ndarray]:
@@ -116,7 +116,7 @@ def look(rng: np.random.Generator, times: np.ndarray, xyz: np.ndarray) -> Truth:
     turn = m((c(yaw), zero, s(yaw)), (zero, one, zero), (-s(yaw), zero, c(yaw)))
     tilt = m((one, zero, zero), (zero, c(up), -s(up)), (zero, s(up), c(up)))
     spin = m((c(roll), -s(roll), zero), (s(roll), c(roll), zero), (zero, zero, one))
-    flip = np.diag([1.0, -1.0, -1.0])           # y up, z to the viewer -> y down, z away
+    flip = np.diag([1.0, -1.0, -1.0])  # y up, z to the viewer -> y down, z away
     rotate = (spin @ flip @ tilt @ turn).astype(np.float32)
     hips = xyz[..., [11, 12], :].mean(-2, keepdims=True)
     aim = hips.mean((1, 2), keepdims=True)
@@ -129,8 +129,14 @@ def look(rng: np.random.Generator, times: np.ndarray, xyz: np.ndarray) -> Truth:
     xy = xy + np.array([320, 240], np.float32)
     now = view[:, :, 0]
     now = now - now[:, :, [11, 12]].mean(2, keepdims=True)
-    return Truth(times, xy.astype(np.float32), np.ones((b, t, 4, 17), bool), now.astype(np.float32),
-                 np.ones(b, bool), extent(xy[:, :, 0], np.ones((b, t, 17), bool)))
+    return Truth(
+        times,
+        xy.astype(np.float32),
+        np.ones((b, t, 4, 17), bool),
+        now.astype(np.float32),
+        np.ones(b, bool),
+        extent(xy[:, :, 0], np.ones((b, t, 17), bool)),
+    )
 
 
 class Penn:
@@ -147,7 +153,14 @@ class Penn:
             if rng.random() < 0.5:
                 xy[i], ok[i] = xy[i][..., MIRROR, :] * np.array([-1, 1], np.float32), ok[i][..., MIRROR]
         xy += np.where(xy.min((1, 2, 3, 4)) < 0, 700, 0)[:, None, None, None, None]
-        return Truth(times, xy, ok, np.zeros((b, t, 17, 3), np.float32), np.zeros(b, bool), extent(xy[:, :, 0], ok[:, :, 0]))
+        return Truth(
+            times,
+            xy,
+            ok,
+            np.zeros((b, t, 17, 3), np.float32),
+            np.zeros(b, bool),
+            extent(xy[:, :, 0], ok[:, :, 0]),
+        )
 
 
 def extent(xy: np.ndarray, ok: np.ndarray) -> np.ndarray:

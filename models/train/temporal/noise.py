@@ -14,10 +14,26 @@ from motion import AHEAD_FRAMES, MIRROR, Truth
 # Spread of a good detector's error: faces are sharp, hips are vague, wrists move.
 SIGMA = np.array([10, 10, 10, 12, 12, 16, 16, 20, 20, 26, 26, 24, 24, 22, 22, 26, 26]) / 1000
 ARMS, LEGS, FACE = [5, 6, 7, 8, 9, 10], [11, 12, 13, 14, 15, 16], [0, 1, 2, 3, 4]
-GROUPS = [[7, 9], [8, 10], [9], [10], [13, 15], [14, 16], [15], [16], LEGS, [13, 14, 15, 16], ARMS, FACE, list(range(17))]
+GROUPS = [
+    [7, 9],
+    [8, 10],
+    [9],
+    [10],
+    [13, 15],
+    [14, 16],
+    [15],
+    [16],
+    LEGS,
+    [13, 14, 15, 16],
+    ARMS,
+    FACE,
+    list(range(17)),
+]
 
 
-def correlated(rng: np.random.Generator, times: np.ndarray, tail: tuple[int, ...], frames: np.ndarray) -> np.ndarray:
+def correlated(
+    rng: np.random.Generator, times: np.ndarray, tail: tuple[int, ...], frames: np.ndarray
+) -> np.ndarray:
     """Unit-variance Ornstein-Uhlenbeck noise [B,T,*tail] with a time constant a lane."""
     b, t = times.shape
     out = rng.standard_normal((b, t, *tail)).astype(np.float32)
@@ -50,14 +66,14 @@ def made_up(rng: np.random.Generator, truth: Truth) -> tuple[np.ndarray, np.ndar
     whole = 0.006 * level * correlated(rng, times, (1, 2), rng.uniform(0.5, 3, b))
     xy = true + (e + whole) * truth.extent[..., None, None]
     for i in range(b):
-        for a, z in events(rng, t, 10 ** rng.uniform(-2.6, -1.0), 12):      # one joint lands elsewhere
+        for a, z in events(rng, t, 10 ** rng.uniform(-2.6, -1.0), 12):  # one joint lands elsewhere
             j = rng.integers(17)
             if rng.random() < 0.6:
                 to = true[i, a:z, MIRROR[j] if rng.random() < 0.6 else rng.integers(17)]
             else:
                 to = true[i, a:z, j] + rng.normal(0, 0.2, 2) * truth.extent[i, a:z, None]
             xy[i, a:z, j] = to + (xy[i, a:z, j] - true[i, a:z, j])
-        for a, z in events(rng, t, 10 ** rng.uniform(-3.2, -1.6), 15):      # left and right change places
+        for a, z in events(rng, t, 10 ** rng.uniform(-3.2, -1.6), 15):  # left and right change places
             group = [ARMS, LEGS, ARMS + LEGS + FACE][rng.integers(3)]
             xy[i, a:z][:, group] = xy[i, a:z][:, MIRROR[group]]
     return xy, confidence(rng, truth, xy)
@@ -82,13 +98,15 @@ def hide(rng: np.random.Generator, truth: Truth, xy: np.ndarray, score: np.ndarr
             z = min(a + n, t)
             if len(group) == 17 or rng.random() < 0.6:
                 score[i, a:z, group] = 0
-            else:                                   # guessed by the network, with little confidence
-                drift = np.cumsum(rng.normal(0, 0.02, (z - a, len(group), 2)), 0) + rng.normal(0, 0.06, (1, len(group), 2))
+            else:  # guessed by the network, with little confidence
+                drift = np.cumsum(rng.normal(0, 0.02, (z - a, len(group), 2)), 0) + rng.normal(
+                    0, 0.06, (1, len(group), 2)
+                )
                 xy[i, a:z][:, group] += drift * truth.extent[i, a:z, None, None]
                 score[i, a:z][:, group] *= rng.uniform(0.1, 0.5)
         if rng.random() < 0.5:
             score[i][rng.random((t, 17)) < rng.uniform(0, 0.06)] = 0
-        if rng.random() < 0.15:                     # the lower edge of the picture
+        if rng.random() < 0.15:  # the lower edge of the picture
             low, high = np.percentile(truth.xy[i, :, 0, :, 1], [10, 95])
             score[i][truth.xy[i, :, 0, :, 1] > rng.uniform(0.5 * (low + high), high)] = 0
 
@@ -102,7 +120,9 @@ class Real:
             z = np.load(p)
             for a, b, tier in zip(z["offset"][:-1], z["offset"][1:], z["tier"], strict=True):
                 if tier == 1 and b - a >= 10:
-                    self.clips.append({k: z[k][a:b] for k in ("time", "xy", "score", "smoothed", "known", "extent")})
+                    self.clips.append(
+                        {k: z[k][a:b] for k in ("time", "xy", "score", "smoothed", "known", "extent")}
+                    )
 
     def lanes(self, rng: np.random.Generator, lanes: int, steps: int) -> tuple[Truth, np.ndarray, np.ndarray]:
         times, ext = np.zeros((lanes, steps)), np.zeros((lanes, steps), np.float32)
@@ -122,7 +142,9 @@ class Real:
                 hi = np.minimum(lo + 1, steps - 1)
                 true[i, :, h] = c["smoothed"][k[lo]] * (1 - w) + c["smoothed"][k[hi]] * w
                 same = (leg[hi] == leg) & (times[i] + ahead <= times[i][-1])
-                ok[i, :, h] = c["known"][k[lo]] & c["known"][k[hi]] & (same if h else np.ones(steps, bool))[:, None]
+                ok[i, :, h] = (
+                    c["known"][k[lo]] & c["known"][k[hi]] & (same if h else np.ones(steps, bool))[:, None]
+                )
             xy[i], score[i], ext[i] = c["xy"][k], c["score"][k], c["extent"][k]
             if rng.random() < 0.5:
                 flip = np.array([-1, 1], np.float32)
@@ -140,7 +162,7 @@ class Bank:
         for p in paths:
             z = np.load(p)
             for a, b, tier in zip(z["offset"][:-1], z["offset"][1:], z["tier"], strict=True):
-                if tier == 1:       # the other clips' labels may be off by more than the detector
+                if tier == 1:  # the other clips' labels may be off by more than the detector
                     self.tracks.append((z["error"][a:b], z["score"][a:b]))
 
     def lanes(self, rng: np.random.Generator, truth: Truth) -> tuple[np.ndarray, np.ndarray]:
@@ -148,7 +170,7 @@ class Bank:
         xy, score = truth.xy[:, :, 0].copy(), np.zeros((b, t, 17), np.float32)
         for i in range(b):
             at = 0
-            while at < t:                           # one track after another, each mirrored or not
+            while at < t:  # one track after another, each mirrored or not
                 e, s = self.tracks[rng.integers(len(self.tracks))]
                 k = rng.uniform(0, len(e) - 1) + np.arange(t - at)
                 stop = min(t - at, int(rng.integers(20, 80)))
@@ -157,7 +179,9 @@ class Bank:
                 ee, ss = e[k], s[k]
                 if rng.random() < 0.5:
                     ee, ss = ee[:, MIRROR] * np.array([-1, 1], np.float32), ss[:, MIRROR]
-                xy[i, at : at + stop] += ee * rng.uniform(0.8, 1.2) * truth.extent[i, at : at + stop, None, None]
+                xy[i, at : at + stop] += (
+                    ee * rng.uniform(0.8, 1.2) * truth.extent[i, at : at + stop, None, None]
+                )
                 score[i, at : at + stop] = ss
                 at += stop
         return xy, score
