@@ -80,11 +80,7 @@ impl Decoder {
     /// # Errors
     /// [`DecodeError::Jpeg`] where the JPEG library cannot be set up (out of memory).
     pub fn new() -> Result<Self, DecodeError> {
-        let fail = |e: turbojpeg::Error| DecodeError::Jpeg { bytes: 0, reason: e.to_string() };
-        let mut jpeg = Decompressor::new().map_err(fail)?;
-        jpeg.set_scan_limit(MAX_SCANS).map_err(fail)?;
-        // Replicated chroma instead of smoothed: a network on a resized crop cannot tell, and it costs a fifth less.
-        jpeg.set_fast_upsample(true).map_err(fail)?;
+        let jpeg = decompressor().map_err(|e| DecodeError::Jpeg { bytes: 0, reason: e.to_string() })?;
         Ok(Self { jpeg, rgb: Vec::new() })
     }
 
@@ -103,34 +99,17 @@ impl Decoder {
         if frame.format != PixelFormat::Mjpeg {
             return raw_picture(frame);
         }
-        let (width, height) = jpeg_size(&mut self.jpeg, &frame.bytes)?;
-        let (factor, reduction) = match max_reduction {
-            8.. => (ScalingFactor::ONE_EIGHTH, 8),
-            4.. => (ScalingFactor::ONE_QUARTER, 4),
-            2.. => (ScalingFactor::ONE_HALF, 2),
-            _ => (ScalingFactor::ONE, 1),
+        let Decoded { width, height, reduction, w, h } = match self.decode_jpeg(&frame.bytes, max_reduction) {
+            Ok(decoded) => decoded,
+            Err(e) => {
+                // The library keeps a damaged picture's tables and would refuse every later picture for them.
+                if let Ok(fresh) = decompressor() {
+                    self.jpeg = fresh;
+                }
+                return Err(e);
+            }
         };
-        let (w, h) = (factor.scale(width), factor.scale(height));
         let stride = 3 * w;
-        if self.rgb.len() < stride * h {
-            self.rgb.resize(stride * h, 0);
-        }
-        let fail =
-            |e: turbojpeg::Error| DecodeError::Jpeg { bytes: frame.bytes.len(), reason: e.to_string() };
-        self.jpeg.set_scaling_factor(factor).map_err(fail)?;
-        let image = Image {
-            pixels: &mut self.rgb[..stride * h],
-            width: w,
-            pitch: stride,
-            height: h,
-            format: turbojpeg::PixelFormat::RGB,
-        };
-        match self.jpeg.decompress(&frame.bytes, image) {
-            Ok(()) => {}
-            // Many webcams pad before the end marker; the picture is whole.
-            Err(e) if e.to_string().contains("extraneous bytes before marker") => {}
-            Err(e) => return Err(fail(e)),
-        }
         Ok(Picture {
             bytes: &self.rgb[..stride * h],
             format: PixelFormat::Rgb24,
@@ -142,15 +121,91 @@ impl Decoder {
             image_from_picture: [reduction as f32; 2],
         })
     }
+
+    /// Fills `self.rgb`.
+    fn decode_jpeg(&mut self, bytes: &[u8], max_reduction: u32) -> Result<Decoded, DecodeError> {
+        let fail = |e: turbojpeg::Error| DecodeError::Jpeg { bytes: bytes.len(), reason: e.to_string() };
+        let header = self.jpeg.read_header(bytes).map_err(fail)?;
+        let (width, height) = (header.width, header.height);
+        check_size(width, height)?;
+        let (factor, reduction) = match max_reduction {
+            8.. => (ScalingFactor::ONE_EIGHTH, 8),
+            4.. => (ScalingFactor::ONE_QUARTER, 4),
+            2.. => (ScalingFactor::ONE_HALF, 2),
+            _ => (ScalingFactor::ONE, 1),
+        };
+        let (w, h) = (factor.scale(width), factor.scale(height));
+        let stride = 3 * w;
+        if self.rgb.len() < stride * h {
+            self.rgb.resize(stride * h, 0);
+        }
+        self.jpeg.set_scaling_factor(factor).map_err(fail)?;
+        let image = Image {
+            pixels: &mut self.rgb[..stride * h],
+            width: w,
+            pitch: stride,
+            height: h,
+            format: turbojpeg::PixelFormat::RGB,
+        };
+        match self.jpeg.decompress(bytes, image) {
+            Ok(()) => {}
+            // Many webcams pad before the end marker; the picture is whole.
+            Err(e) if e.to_string().contains("extraneous bytes before marker") => {}
+            Err(e) => return Err(fail(e)),
+        }
+        Ok(Decoded { width, height, reduction, w, h })
+    }
 }
 
-/// Width and height that a JPEG's header states, checked against [`MAX_PIXELS`].
-pub(super) fn jpeg_size(jpeg: &mut Decompressor, bytes: &[u8]) -> Result<(usize, usize), DecodeError> {
-    let header = jpeg
-        .read_header(bytes)
-        .map_err(|e| DecodeError::Jpeg { bytes: bytes.len(), reason: e.to_string() })?;
-    check_size(header.width, header.height)?;
-    Ok((header.width, header.height))
+/// Sizes of the image and of the reduced picture in the decoder's buffer.
+struct Decoded {
+    width: usize,
+    height: usize,
+    reduction: u32,
+    w: usize,
+    h: usize,
+}
+
+fn decompressor() -> Result<Decompressor, turbojpeg::Error> {
+    let mut jpeg = Decompressor::new()?;
+    jpeg.set_scan_limit(MAX_SCANS)?;
+    // Replicated chroma instead of smoothed: a network on a resized crop cannot tell the difference.
+    jpeg.set_fast_upsample(true)?;
+    Ok(jpeg)
+}
+
+/// What a JPEG's frame header states.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct JpegHeader {
+    pub width: usize,
+    pub height: usize,
+    /// 1 grey, 3 colour, 4 CMYK.
+    pub components: u8,
+}
+
+/// Reads a JPEG's frame header, without a decoder and whatever state one would be in; the size is checked against
+/// [`MAX_PIXELS`].
+pub(super) fn jpeg_header(bytes: &[u8]) -> Result<JpegHeader, DecodeError> {
+    let fail = || DecodeError::Jpeg { bytes: bytes.len(), reason: "no frame header".into() };
+    let mut at = 2;
+    loop {
+        let &[ff, kind, hi, lo] = bytes.get(at..).and_then(|b| b.first_chunk::<4>()).ok_or_else(fail)?;
+        match (ff, kind) {
+            (0xff, 0xff) => at += 1,
+            // Every start of frame; c4, c8 and cc are tables and a reserve.
+            (0xff, 0xc0..=0xcf) if !matches!(kind, 0xc4 | 0xc8 | 0xcc) => {
+                let f = bytes.get(at + 4..).and_then(|b| b.first_chunk::<6>()).ok_or_else(fail)?;
+                let two = |i: usize| usize::from(u16::from_be_bytes([f[i], f[i + 1]]));
+                let header = JpegHeader { width: two(3), height: two(1), components: f[5] };
+                check_size(header.width, header.height)?;
+                return Ok(header);
+            }
+            (0xff, 0xc0..=0xfe) if !matches!(kind, 0xd0..=0xda) => {
+                at += 2 + usize::from(u16::from_be_bytes([hi, lo]));
+            }
+            _ => return Err(fail()),
+        }
+    }
 }
 
 /// Refuses what is empty or larger than [`MAX_PIXELS`].
@@ -254,6 +309,29 @@ mod tests {
             assert!(e.starts_with("JPEG of "), "{e}");
             assert!(decoder.decode(&mjpeg(good.clone()), 1).is_ok());
         }
+    }
+
+    /// A bad table stays in libjpeg and once made every later frame of a camera unreadable.
+    #[test]
+    fn a_jpeg_with_a_bogus_huffman_table_spoils_no_later_one() {
+        let good = jpeg(64, 48, |x, y| [x as u8, y as u8, 0]);
+        let mut bad = good.clone();
+        // The lengths of the first table's codes: more of length 1 than there can be.
+        let table = bad.windows(2).position(|m| m == [0xff, 0xc4]).expect("a table");
+        bad[table + 5] = 9;
+        let mut decoder = Decoder::new().expect("sets up");
+        assert!(decoder.decode(&mjpeg(bad), 1).is_err());
+        assert!(decoder.decode(&mjpeg(good), 1).is_ok());
+    }
+
+    #[test]
+    fn the_header_is_read_as_the_library_reads_it() {
+        for (w, h) in [(1, 1), (64, 48), (101, 67)] {
+            let header = jpeg_header(&jpeg(w, h, |_, _| [9; 3])).expect("a header");
+            assert_eq!(header, JpegHeader { width: w, height: h, components: 3 });
+        }
+        assert!(jpeg_header(&[0xff, 0xd8, 0xff]).is_err());
+        assert!(jpeg_header(&[]).is_err());
     }
 
     #[test]

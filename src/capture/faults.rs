@@ -267,3 +267,99 @@ impl<S: FrameSource> FrameSource for Faulty<S> {
         SourceCounters { injected: self.injected, ..self.source.counters() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::clip::{EveryFrame, RealTime};
+    use crate::capture::synthetic::Synthetic;
+    use crate::capture::{Reopening, decode::Decoder};
+    use crate::clock::Monotonic;
+
+    fn clip(frames: u64) -> Synthetic {
+        Synthetic::new(1, 64, 48, 240.0, 5).and_then(Synthetic::as_mjpeg).expect("valid").frames(Some(frames))
+    }
+
+    fn run(plan: &str) -> (Vec<Frame>, SourceCounters) {
+        let plan = FaultPlan::parse(plan).expect("valid");
+        let mut source = Faulty::new(EveryFrame(clip(200)), plan).expect("supported");
+        let mut frames = Vec::new();
+        loop {
+            match source.next_frame(Duration::ZERO) {
+                Ok(frame) => frames.extend(frame),
+                Err(CaptureError::Ended) => return (frames, source.counters()),
+                Err(e) => panic!("{e}"),
+            }
+        }
+    }
+
+    #[test]
+    fn without_faults_nothing_changes_and_the_same_seed_makes_the_same_faults() {
+        let (plain, counters) = run("");
+        assert_eq!((plain.len(), counters.injected), (200, 0));
+        let key = |(frames, _): &(Vec<Frame>, SourceCounters)| {
+            frames.iter().map(|f| (f.seq, f.bytes.to_vec())).collect::<Vec<_>>()
+        };
+        let some = "drop=0.1,corrupt=0.1,late=0.1,resize=0.1,freeze=0.02,seed=";
+        assert_eq!(key(&run(&format!("{some}3"))), key(&run(&format!("{some}3"))));
+        assert_ne!(key(&run(&format!("{some}3"))), key(&run(&format!("{some}4"))));
+    }
+
+    #[test]
+    fn each_fault_does_what_it_says() {
+        let (frames, counters) = run("camera.drop=0.25");
+        assert_eq!(frames.len() as u64 + counters.injected, 200);
+        assert!((20..90).contains(&counters.injected), "{counters:?}");
+        assert!(frames.windows(2).all(|w| w[0].seq < w[1].seq));
+
+        let (frames, _) = run("freeze=0.02");
+        let same = frames.windows(2).filter(|w| w[0].bytes == w[1].bytes).count();
+        assert!(same >= FREEZE_FRAMES as usize && frames.len() == 200, "{same} repeats");
+
+        let mut decoder = Decoder::new().expect("sets up");
+        let (frames, counters) = run("corrupt=0.3");
+        let broken = frames.iter().filter(|f| decoder.decode(f, 1).is_err()).count() as u64;
+        assert!(broken > 5 && broken <= counters.injected, "{broken} of {counters:?}");
+
+        let (frames, _) = run("resize=0.05");
+        let sizes: Vec<_> =
+            frames.iter().filter_map(|f| decoder.decode(f, 1).ok().map(|p| (p.width, p.height))).collect();
+        assert_eq!(sizes.len(), 200);
+        assert!(sizes.contains(&(64, 48)) && sizes.contains(&(32, 24)), "{sizes:?}");
+
+        let (frames, _) = run("late=0.2");
+        assert_eq!(frames.len(), 200);
+    }
+
+    #[test]
+    fn an_unplugged_device_comes_back_with_rising_numbers_and_time() {
+        let plan = FaultPlan::parse("unplug=0.02,seed=2").expect("valid");
+        let live = RealTime::new(clip(400), Monotonic);
+        let mut source = Reopening::new(Faulty::new(live, plan).expect("live"));
+        let (mut last, mut frames) = (None, 0);
+        loop {
+            match source.next_frame(Duration::from_millis(100)) {
+                Ok(Some(frame)) => {
+                    assert!(last.is_none_or(|l| l < (frame.seq, frame.captured_at_us)));
+                    last = Some((frame.seq, frame.captured_at_us));
+                    frames += 1;
+                }
+                Ok(None) => {}
+                Err(CaptureError::Ended) => break,
+                Err(e) => panic!("must be kept inside: {e}"),
+            }
+        }
+        assert!(source.counters().lost >= 1 && frames > 10, "{:?}, {frames} frames", source.counters());
+    }
+
+    #[test]
+    fn what_cannot_be_injected_is_refused_with_the_reason() {
+        let refused = |text: &str| FaultPlan::parse(text).err().unwrap_or_default();
+        assert!(refused("stall=0.1").contains("no such fault; there are drop, freeze"));
+        assert!(refused("drop=2").contains("0 to 1"));
+        assert!(refused("drop").contains("NAME=PROBABILITY"));
+        let plan = FaultPlan { unplug: 0.1, ..FaultPlan::default() };
+        let e = Faulty::new(EveryFrame(clip(1)), plan).err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(e.contains("camera.unplug cannot be injected into synthetic"), "{e}");
+    }
+}

@@ -1,6 +1,7 @@
 //! Every integration test, in one binary: it links once.
 
 mod alloc;
+mod capture;
 mod cli;
 #[cfg(unix)]
 mod clients;

@@ -3,11 +3,9 @@
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 
-use turbojpeg::{Colorspace, Decompressor};
-
 use super::{DEFAULT_FPS, MAX_JPEG_BYTES, due_us, short_name};
 use crate::capture::clip::Clip;
-use crate::capture::decode::{check_size, jpeg_size, packed_stride};
+use crate::capture::decode::{JpegHeader, check_size, jpeg_header, packed_stride};
 use crate::capture::pool::BufferPool;
 use crate::capture::{CaptureError, Frame, PixelFormat, SourceInfo};
 
@@ -23,7 +21,6 @@ pub struct Folder {
     size: (u32, u32),
     damaged: u64,
     first_damage: Option<String>,
-    jpeg: Decompressor,
     file_bytes: Vec<u8>,
     pool: BufferPool,
 }
@@ -51,31 +48,17 @@ impl Folder {
             )));
         }
         files.sort_by(|a, b| by_number(&a.to_string_lossy(), &b.to_string_lossy()));
-        Self::of(short_name(path), files)
+        Ok(Self::of(short_name(path), files))
     }
 
     /// A single picture.
-    ///
-    /// # Errors
-    /// [`CaptureError::Unusable`] where the JPEG library cannot be set up (out of memory).
-    pub fn of_one(path: &Path) -> Result<Self, CaptureError> {
+    pub fn of_one(path: &Path) -> Self {
         Self::of(short_name(path), vec![path.to_path_buf()])
     }
 
-    fn of(name: String, files: Vec<PathBuf>) -> Result<Self, CaptureError> {
-        let jpeg = Decompressor::new().map_err(|e| CaptureError::Unusable(format!("JPEG library: {e}")))?;
+    fn of(name: String, files: Vec<PathBuf>) -> Self {
         let (file_bytes, pool) = (Vec::new(), BufferPool::new());
-        Ok(Self {
-            name,
-            files,
-            next: 0,
-            size: (0, 0),
-            damaged: 0,
-            first_damage: None,
-            jpeg,
-            file_bytes,
-            pool,
-        })
+        Self { name, files, next: 0, size: (0, 0), damaged: 0, first_damage: None, file_bytes, pool }
     }
 
     fn read(&mut self, at: usize) -> Result<Frame, String> {
@@ -94,9 +77,10 @@ impl Folder {
             Frame { bytes, format, width: width as u32, height: height as u32, stride, seq, captured_at_us }
         };
         if self.file_bytes.starts_with(&[0xff, 0xd8]) {
-            let (width, height) = jpeg_size(&mut self.jpeg, &self.file_bytes).map_err(|e| e.to_string())?;
-            let header = self.jpeg.read_header(&self.file_bytes).map_err(|e| e.to_string())?;
-            if !matches!(header.colorspace, Colorspace::CMYK | Colorspace::YCCK) {
+            let JpegHeader { width, height, components } =
+                jpeg_header(&self.file_bytes).map_err(|e| e.to_string())?;
+            // CMYK is left to the other decoder.
+            if components != 4 {
                 return Ok(frame(self.pool.copy(&self.file_bytes), PixelFormat::Mjpeg, width, height));
             }
         }

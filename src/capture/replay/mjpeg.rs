@@ -4,11 +4,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use turbojpeg::Decompressor;
-
 use super::{DEFAULT_FPS, MAX_JPEG_BYTES, due_us, short_name};
 use crate::capture::clip::Clip;
-use crate::capture::decode::jpeg_size;
+use crate::capture::decode::jpeg_header;
 use crate::capture::pool::BufferPool;
 use crate::capture::{CaptureError, Frame, PixelFormat, SourceInfo};
 
@@ -22,7 +20,6 @@ pub struct Mjpeg<R = File> {
     /// Read and not yet handed out, from `start`.
     buffer: Vec<u8>,
     start: usize,
-    jpeg: Decompressor,
     pool: BufferPool,
     size: (u32, u32),
     seq: u64,
@@ -37,19 +34,15 @@ impl Mjpeg {
     pub fn open(path: &Path) -> Result<Self, CaptureError> {
         let file =
             File::open(path).map_err(|e| CaptureError::Unusable(format!("{}: {e}", path.display())))?;
-        Mjpeg::new(file, short_name(path))
+        Ok(Mjpeg::new(file, short_name(path)))
     }
 }
 
 impl<R: Read> Mjpeg<R> {
     /// Splits any stream of bytes.
-    ///
-    /// # Errors
-    /// [`CaptureError::Unusable`] where the JPEG library cannot be set up (out of memory).
-    pub fn new(input: R, name: String) -> Result<Self, CaptureError> {
-        let jpeg = Decompressor::new().map_err(|e| CaptureError::Unusable(format!("JPEG library: {e}")))?;
+    pub fn new(input: R, name: String) -> Self {
         let (buffer, pool) = (Vec::new(), BufferPool::new());
-        Ok(Self { name, input, buffer, start: 0, jpeg, pool, size: (0, 0), seq: 0, damaged: 0 })
+        Self { name, input, buffer, start: 0, pool, size: (0, 0), seq: 0, damaged: 0 }
     }
 
     /// Reads more; false at the end.
@@ -81,13 +74,13 @@ impl<R: Read + Send> Clip for Mjpeg<R> {
             match find_jpeg(rest) {
                 Found::Whole { start, end } => {
                     let bytes = &rest[start..end];
-                    let size = jpeg_size(&mut self.jpeg, bytes);
+                    let size = jpeg_header(bytes);
                     let (seq, captured_at_us) = (self.seq, due_us(self.seq, f64::from(DEFAULT_FPS)));
                     self.seq += 1;
                     self.start += end;
                     match size {
-                        Ok((w, h)) => {
-                            let (width, height) = (w as u32, h as u32);
+                        Ok(header) => {
+                            let (width, height) = (header.width as u32, header.height as u32);
                             self.size = (width, height);
                             let bytes = self.pool.copy(&self.buffer[self.start - (end - start)..self.start]);
                             let format = PixelFormat::Mjpeg;
@@ -215,7 +208,7 @@ mod tests {
     }
 
     fn all(input: impl Read + Send) -> (Vec<Vec<u8>>, u64) {
-        let mut clip = Mjpeg::new(input, "test".into()).expect("sets up");
+        let mut clip = Mjpeg::new(input, "test".into());
         let frames = std::iter::from_fn(|| clip.next().ok().map(|f| f.bytes.to_vec())).collect();
         (frames, clip.damaged())
     }
@@ -256,7 +249,7 @@ mod tests {
         let (frames, damaged) = all(&stream[..stream.len() - 5]);
         assert_eq!((frames.len(), damaged), (1, 1));
         let alone = jpeg(32, 1);
-        let mut clip = Mjpeg::new(&alone[..50], "test".into()).expect("sets up");
+        let mut clip = Mjpeg::new(&alone[..50], "test".into());
         assert!(matches!(clip.next(), Err(CaptureError::Unusable(why)) if why.contains("no whole JPEG")));
     }
 }

@@ -69,7 +69,7 @@ pub fn open_clip(path: &Path) -> Result<Box<dyn Clip>, CaptureError> {
         },
         h if h.starts_with(b"YUV4MPEG2") => Ok(Box::new(y4m::Y4m::open(path)?)),
         [0xff, 0xd8, 0xff, ..] => Ok(Box::new(mjpeg::Mjpeg::open(path)?)),
-        h if is_still(h) => Ok(Box::new(folder::Folder::of_one(path)?)),
+        h if is_still(h) => Ok(Box::new(folder::Folder::of_one(path))),
         _ => Ok(Box::new(ffmpeg::Ffmpeg::open(path)?)),
     }
 }
