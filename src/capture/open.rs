@@ -87,7 +87,7 @@ fn open_camera(_: &SourceConfig) -> Result<Box<dyn FrameSource>, CaptureError> {
 
 fn no_camera_support() -> CaptureError {
     CaptureError::Unusable(
-        "this posewire was built without camera support: build it with --features v4l (Linux) or --features nokhwa"
+        "this posewire was built without camera support: build it on Linux with --features v4l, or give --replay or --synthetic"
             .into(),
     )
 }

@@ -70,7 +70,7 @@ struct Open {
     mode: Mode,
     stride: u32,
     driver_seq: Option<u32>,
-    /// The last sign of life, on the monotonic clock.
+    /// When the last whole frame came (or the stream was started), on the monotonic clock.
     alive_us: i64,
     started: bool,
 }
@@ -258,7 +258,6 @@ impl V4lCamera {
         let handle = stream.handle();
         let (bytes, meta) = CaptureStream::next(stream)?;
         let now_us = Monotonic.now_us();
-        open.alive_us = now_us;
         let bytes = &bytes[..(meta.bytesused as usize).min(bytes.len())];
         let Mode { format, width, height, .. } = open.mode;
         // Buffers that uvcvideo gives back with the error flag have neither number nor time.
@@ -270,6 +269,8 @@ impl V4lCamera {
             self.counters.damaged += 1;
             return Ok(Taken::Skipped);
         }
+        // Not before: a camera that sends nothing but damaged frames is as lost as a silent one, and reopening may cure it.
+        open.alive_us = now_us;
         let step = open.driver_seq.map_or(1, |before| meta.sequence.wrapping_sub(before));
         // A driver that starts over, or repeats a number, lost nothing that could be counted.
         let step = if (1..1000).contains(&step) { step } else { 1 };
