@@ -263,3 +263,19 @@ fn engines_are_named_on_the_command_line() {
     assert!("int8:mmx".parse::<Engine>().unwrap_err().contains("portable"));
     assert!("gpu".parse::<Engine>().is_err());
 }
+
+proptest::proptest! {
+    /// The matcher alone: what tract does with a damaged file is tract's.
+    #[test]
+    fn no_damage_to_a_file_makes_the_matcher_panic(seed: u64, flips in 1usize..12) {
+        let mut onnx = golden("qdq_u8").onnx;
+        let mut random = fastrand::Rng::with_seed(seed);
+        for _ in 0..flips {
+            let at = random.usize(..onnx.len());
+            onnx[at] = if random.bool() { random.u8(..) } else { onnx[at] ^ (1 << random.u8(..8)) };
+        }
+        if let Ok(plan) = load(&onnx, Engine::Int8(None)) {
+            plan.state(1).unwrap().run(1).unwrap();
+        }
+    }
+}
