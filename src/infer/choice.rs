@@ -21,21 +21,24 @@ pub enum Engine {
     Int8(Option<Kernel>),
     /// tract, activations in f32 even where the file quantises them.
     F32,
+    /// tract, the file as it is: what a quantised network costs without operators of its own.
+    Tract,
 }
 
 impl std::str::FromStr for Engine {
     type Err = String;
 
-    /// `auto`, `f32`, `int8`, or `int8:KERNEL`.
+    /// `auto`, `f32`, `tract`, `int8`, or `int8:KERNEL`.
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once(':') {
             None if text == "auto" => Ok(Self::Auto),
             None if text == "f32" => Ok(Self::F32),
+            None if text == "tract" => Ok(Self::Tract),
             None if text == "int8" => Ok(Self::Int8(None)),
             Some(("int8", kernel)) => {
                 kernel.parse().map(|k| Self::Int8(Some(k))).map_err(|e: int8::Error| e.to_string())
             }
-            _ => Err(format!("engine {text:?} is not known: auto, f32, int8 or int8:KERNEL")),
+            _ => Err(format!("engine {text:?} is not known: auto, f32, tract, int8 or int8:KERNEL")),
         }
     }
 }
@@ -66,7 +69,9 @@ pub fn load_with(manifest: &Manifest, onnx: &[u8], engine: Engine) -> Result<Arc
             Ok(plan) => Ok(Arc::new(plan)),
             Err(Refusal::Broken(reason) | Refusal::NotUnderstood(reason)) => Err(refuse(reason)),
         },
-        Engine::F32 | Engine::Auto => Ok(Arc::new(TractPlan::new(manifest, model, Vec::new())?)),
+        Engine::F32 | Engine::Tract | Engine::Auto => {
+            Ok(Arc::new(TractPlan::new(manifest, model, Vec::new())?))
+        }
     }
 }
 

@@ -9,6 +9,7 @@ tensor. Beside each .onnx lies a .bin: the picture (u8, rows of RGB), then the o
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -31,7 +32,14 @@ def network(rng: np.random.Generator) -> onnx.ModelProto:
         return name
 
     def conv(
-        x: str, name: str, inputs: int, outputs: int, k: int, relu: bool = True, group: int = 1, **attributes: object
+        x: str,
+        name: str,
+        inputs: int,
+        outputs: int,
+        k: int,
+        relu: bool = True,
+        group: int = 1,
+        **attributes: Any,
     ) -> str:
         shape = (outputs, inputs // group, k, k)
         spread = 1.4 / np.sqrt(inputs // group * k * k)
@@ -39,12 +47,14 @@ def network(rng: np.random.Generator) -> onnx.ModelProto:
         b = constant(f"{name}.b", rng.normal(0, 0.1, outputs).astype(np.float32))
         attributes.setdefault("pads", [k // 2] * 4)
         out = f"{name}.real" if relu else name
-        nodes.append(helper.make_node("Conv", [x, w, b], [out], name, kernel_shape=[k, k], group=group, **attributes))
+        nodes.append(
+            helper.make_node("Conv", [x, w, b], [out], name, kernel_shape=[k, k], group=group, **attributes)
+        )
         if relu:
             nodes.append(helper.make_node("Relu", [out], [name], f"{name}.relu"))
         return name
 
-    def op(kind: str, inputs: list[str], name: str, **attributes: object) -> str:
+    def op(kind: str, inputs: list[str], name: str, **attributes: Any) -> str:
         nodes.append(helper.make_node(kind, inputs, [name], name, **attributes))
         return name
 
@@ -57,10 +67,18 @@ def network(rng: np.random.Generator) -> onnx.ModelProto:
     mean = op("AveragePool", [sum_], "mean", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
     both = op("Concat", [small, mean], "both", axis=1)
     mixed = conv(both, "mix", 16, 12, 1, relu=False)
-    clipped = op("Clip", [mixed, constant("lo", np.float32(0.0)), constant("hi", np.float32(1.5))], "mix.clip")
+    clipped = op(
+        "Clip",
+        [mixed, constant("lo", np.array(0.0, np.float32)), constant("hi", np.array(1.5, np.float32))],
+        "mix.clip",
+    )
     scales = constant("twice", np.array([1, 1, 2, 2], np.float32))
     up = op(
-        "Resize", [clipped, "", scales], "up", mode="nearest", coordinate_transformation_mode="asymmetric",
+        "Resize",
+        [clipped, "", scales],
+        "up",
+        mode="nearest",
+        coordinate_transformation_mode="asymmetric",
         nearest_mode="floor",
     )
     soft = op("Sigmoid", [conv(up, "gate", 12, 6, 1, relu=False)], "soft")
@@ -88,7 +106,7 @@ def fix_image_scale(model: onnx.ModelProto, signed: bool) -> None:
     """The picture's codes are its pixels: scale 1/255 whatever calibration saw."""
     for tensor in model.graph.initializer:
         if tensor.name == "image_scale":
-            tensor.CopyFrom(numpy_helper.from_array(np.float32(1 / 255), tensor.name))
+            tensor.CopyFrom(numpy_helper.from_array(np.array(1 / 255, np.float32), tensor.name))
         if tensor.name == "image_zero_point":
             zero = np.int8(-128) if signed else np.uint8(0)
             tensor.CopyFrom(numpy_helper.from_array(np.asarray(zero), tensor.name))

@@ -19,6 +19,8 @@ pub struct Program {
     steps: Vec<Step>,
     arena_bytes: usize,
     inputs: Vec<(Buffer, Quant)>,
+    /// By input, as [`Buffer::ring_runs`].
+    input_rings: Vec<Vec<(usize, usize)>>,
     outputs: Vec<(Buffer, Option<Quant>)>,
 }
 
@@ -48,10 +50,12 @@ impl Graph {
             .inputs
             .iter()
             .map(|t| Ok((buffer(t)?, self.quant(*t).ok_or(Error::BadGraph("has an f32 input"))?)))
-            .collect::<Result<_, Error>>()?;
+            .collect::<Result<Vec<(Buffer, Quant)>, Error>>()?;
+        let input_rings = inputs.iter().map(|(buffer, _)| buffer.ring_runs()).collect();
         let outputs =
             self.outputs.iter().map(|t| Ok((buffer(t)?, self.quant(*t)))).collect::<Result<_, Error>>()?;
-        Ok(Program { kernel, steps: lowered.steps, arena_bytes: lowered.arena_bytes, inputs, outputs })
+        let (steps, arena_bytes) = (lowered.steps, lowered.arena_bytes);
+        Ok(Program { kernel, steps, arena_bytes, inputs, input_rings, outputs })
     }
 }
 
@@ -87,12 +91,7 @@ impl Program {
 
     /// Memory to run in. All of it is allocated here.
     pub fn state(self: &Arc<Self>) -> State {
-        let mut arena = Aligned::zeroed(self.arena_bytes);
-        for (buffer, quant) in &self.inputs {
-            // An input's bytes belong to it alone, so its ring is written once.
-            arena.bytes_mut()[buffer.offset..][..buffer.bytes()].fill(quant.zero_point);
-        }
-        State { program: Arc::clone(self), arena }
+        State { program: Arc::clone(self), arena: Aligned::zeroed(self.arena_bytes) }
     }
 }
 
@@ -106,7 +105,7 @@ pub struct State {
 /// An input to fill: `shape.h` rows of `shape.w` pixels of `pixel` bytes, of which the first `shape.c` count.
 ///
 /// Pixel (y, x) begins at byte y · `row` + x · `pixel`; a row's pixels are contiguous, so a cropper may write RGB0 words.
-/// Bytes between the end of a row and the start of the next are padding that must keep its value.
+/// Bytes between the end of a row and the start of the next are padding: whatever is written there is undone by the run.
 #[derive(Debug)]
 pub struct InputMut<'a> {
     /// From the first byte of pixel (0, 0) to the last byte of the last pixel.
@@ -227,6 +226,7 @@ impl State {
     pub fn run(&mut self) {
         let program = Arc::clone(&self.program);
         let functions = program.kernel.functions().expect("checked when the program was built");
+        self.fill_input_rings(&program);
         for step in &program.steps {
             step.run(functions, self.arena.bytes_mut());
         }
@@ -236,6 +236,7 @@ impl State {
     pub fn run_with_clock<T>(&mut self, mut clock: impl FnMut() -> T, mut after: impl FnMut(usize, T)) {
         let program = Arc::clone(&self.program);
         let functions = program.kernel.functions().expect("checked when the program was built");
+        self.fill_input_rings(&program);
         for (i, step) in program.steps.iter().enumerate() {
             step.run(functions, self.arena.bytes_mut());
             after(i, clock());
@@ -251,9 +252,19 @@ impl State {
         let program = Arc::clone(&first.program);
         assert!(states.iter().all(|s| Arc::ptr_eq(&s.program, &program)), "states of one program");
         let functions = program.kernel.functions().expect("checked when the program was built");
+        states.iter_mut().for_each(|state| state.fill_input_rings(&program));
         for step in &program.steps {
             for state in states.iter_mut() {
                 step.run(functions, state.arena.bytes_mut());
+            }
+        }
+    }
+
+    /// Rings round the inputs lie between the rows that callers write, who may write over them.
+    fn fill_input_rings(&mut self, program: &Program) {
+        for ((_, quant), runs) in program.inputs.iter().zip(&program.input_rings) {
+            for &(at, len) in runs {
+                self.arena.bytes_mut()[at..at + len].fill(quant.zero_point);
             }
         }
     }

@@ -1,0 +1,40 @@
+//! Runs one network as often as standard input asks, and prints how long each run took: what `benches/peers.py` drives.
+//!
+//! `cargo run --release --example network -- models/keypoints-small.toml int8`: prints the engine and its load time in
+//! microseconds, then for each line `N` read one line of N times in nanoseconds. The picture is seeded noise.
+
+use std::io::{BufRead, Write};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::Context;
+use posewire::infer::{self, Engine, Manifest};
+
+fn main() -> anyhow::Result<()> {
+    let mut args = std::env::args().skip(1);
+    let path = PathBuf::from(
+        args.next().context("give a manifest, then an engine: auto, f32, tract, int8 or int8:KERNEL")?,
+    );
+    let engine: Engine = args.next().as_deref().unwrap_or("auto").parse().map_err(anyhow::Error::msg)?;
+    let manifest = Manifest::parse(&std::fs::read_to_string(&path)?, &path.display().to_string())?;
+    let onnx = std::fs::read(path.with_file_name(&manifest.file))?;
+    let start = Instant::now();
+    let plan = infer::load_with(&manifest, &onnx, engine)?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}; loaded in {} us", plan.engine(), start.elapsed().as_micros())?;
+    let mut state = plan.state(1)?;
+    let mut random = fastrand::Rng::with_seed(1);
+    state.input_mut(0).bytes.iter_mut().for_each(|byte| *byte = random.u8(..));
+    for line in std::io::stdin().lock().lines() {
+        let runs: usize = line?.trim().parse().context("a line is a number of runs")?;
+        let mut times = Vec::with_capacity(runs);
+        for _ in 0..runs {
+            let start = Instant::now();
+            state.run(1)?;
+            times.push(start.elapsed().as_nanos().to_string());
+        }
+        writeln!(out, "{}", times.join(" "))?;
+        out.flush()?;
+    }
+    Ok(())
+}
