@@ -1,14 +1,15 @@
 //! Runs one network as often as standard input asks, and prints how long each run took: what `benches/peers.py` drives.
 //!
 //! `cargo run --release --example network -- models/keypoints-small.toml int8`: prints the engine and its load time in
-//! microseconds, then for each line `N` read one line of N times in nanoseconds. The picture is seeded noise.
+//! microseconds, then answers each line read with one line. `N`: N times in nanoseconds. `picture FILE`: the picture
+//! becomes the file's interleaved RGB bytes (at first it is seeded noise). `outputs FILE`: all outputs, as f32, into the file.
 
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::Context;
-use posewire::infer::{self, Engine, Manifest};
+use posewire::infer::{self, Engine, Manifest, State};
 
 fn main() -> anyhow::Result<()> {
     let mut args = std::env::args().skip(1);
@@ -26,15 +27,44 @@ fn main() -> anyhow::Result<()> {
     let mut random = fastrand::Rng::with_seed(1);
     state.input_mut(0).bytes.iter_mut().for_each(|byte| *byte = random.u8(..));
     for line in std::io::stdin().lock().lines() {
-        let runs: usize = line?.trim().parse().context("a line is a number of runs")?;
-        let mut times = Vec::with_capacity(runs);
-        for _ in 0..runs {
-            let start = Instant::now();
-            state.run(1)?;
-            times.push(start.elapsed().as_nanos().to_string());
+        let line = line?;
+        match line.split_once(' ') {
+            Some(("picture", file)) => {
+                show(&mut *state, &std::fs::read(file)?);
+                writeln!(out, "done")?;
+            }
+            Some(("outputs", file)) => {
+                let mut bytes = Vec::new();
+                for output in plan.outputs() {
+                    bytes.extend(state.output(0, &output.name)?.0.iter().flat_map(|v| v.to_le_bytes()));
+                }
+                std::fs::write(file, bytes)?;
+                writeln!(out, "done")?;
+            }
+            _ => {
+                writeln!(out, "{}", time(&mut *state, line.parse().context("a line is a number of runs")?)?)?
+            }
         }
-        writeln!(out, "{}", times.join(" "))?;
         out.flush()?;
     }
     Ok(())
+}
+
+fn time(state: &mut dyn State, runs: usize) -> anyhow::Result<String> {
+    let mut times = Vec::with_capacity(runs);
+    for _ in 0..runs {
+        let start = Instant::now();
+        state.run(1)?;
+        times.push(start.elapsed().as_nanos().to_string());
+    }
+    Ok(times.join(" "))
+}
+
+fn show(state: &mut dyn State, rgb: &[u8]) {
+    let input = state.input_mut(0);
+    for (y, row) in rgb.chunks_exact(input.width * 3).enumerate() {
+        for (x, pixel) in row.chunks_exact(3).enumerate() {
+            input.bytes[y * input.row_bytes + x * input.pixel_bytes..][..3].copy_from_slice(pixel);
+        }
+    }
 }

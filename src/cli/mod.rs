@@ -53,6 +53,7 @@ sub_commands! {
     Bench => bench,
     Devices => devices,
     Doctor => doctor,
+    Models => models,
     Completions => completions,
     Read => read,
     Eval => eval,

@@ -257,6 +257,27 @@ fn the_choice_of_engine_is_timed_once_and_remembered() {
 }
 
 #[test]
+fn the_command_line_explains_a_network_layer_by_layer() {
+    let golden = golden("qdq_u8");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tiny.toml");
+    let text = format!(
+        "name = \"tiny\"\ntask = \"keypoints\"\nfile = \"tiny.onnx\"\nsha256 = \"{}\"\n[input]\nname = \"image\"\n\
+         width = {WIDTH}\nheight = {HEIGHT}\n[codec]\nkind = \"heatmap\"\noutput = \"heat\"\nstride = 1\nactivation = \"none\"",
+        tiny::sha256(&golden.onnx)
+    );
+    std::fs::write(&path, text).unwrap();
+    std::fs::write(folder.path().join("tiny.onnx"), &golden.onnx).unwrap();
+    let out =
+        crate::cli::posewire(&["models", "--explain", "--engine", "int8:portable", path.to_str().unwrap()]);
+    let text = String::from_utf8(out.stdout).unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    for word in ["int8 portable", "output heat [5, 20, 24]", "conv + sum", "transposed conv", "GMAC/s"] {
+        assert!(text.contains(word), "{word} is missing from\n{text}");
+    }
+}
+
+#[test]
 fn engines_are_named_on_the_command_line() {
     assert_eq!("auto".parse(), Ok(Engine::Auto));
     assert_eq!("int8:portable".parse(), Ok(Engine::Int8(Some(Kernel::Portable))));
