@@ -115,8 +115,8 @@ kernel_aarch64!(neon, [], 4, [1, 2, 3, 4], crate::pack::pairs, super::dots_neon,
 kernel_aarch64!(
     dotprod,
     ["dotprod"],
-    5,
-    [1, 2, 3, 4, 5],
+    4,
+    [1, 2, 3, 4],
     crate::pack::quads,
     super::dots_dotprod,
     super::spin_dotprod
@@ -140,40 +140,50 @@ unsafe fn dots_neon<const P: usize>(
 ) -> *const i8 {
     // SAFETY: the caller's promise.
     unsafe {
+        if has_lowest {
+            pairs_neon::<P, true>(acc, x, pixel, steps, weights)
+        } else {
+            pairs_neon::<P, false>(acc, x, pixel, steps, weights)
+        }
+        weights.add(64 * steps)
+    }
+}
+
+/// `APART`: two products of −128 by −128 would leave 16 bits, so each is widened before they meet.
+///
+/// # Safety
+/// As [`dots_neon`].
+#[inline(always)]
+unsafe fn pairs_neon<const P: usize, const APART: bool>(
+    acc: &mut [[int32x4_t; 4]; P],
+    x: *const u8,
+    pixel: usize,
+    steps: usize,
+    weights: *const i8,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let flip = vdup_n_s8(i8::MIN);
         for step in 0..steps {
-            // Sixteen channels' weights for the step's first two and last two inputs.
-            let w = [0, 16, 32, 48].map(|i| vld1q_s8(weights.add(64 * step + i)));
+            // Four channels' weights each, for the step's first two inputs and for its last two. Halves, because the
+            // compiler makes an extra move of every "high half" instruction here.
+            let w = |i: usize| vld1_s8(weights.add(64 * step + 8 * i));
+            let first = [w(0), w(1), w(2), w(3)];
+            let last = [w(4), w(5), w(6), w(7)];
             for (p, acc) in acc.iter_mut().enumerate() {
                 let x = x.add(p * pixel + 4 * step).cast::<u16>();
-                let flip = vdupq_n_s8(i8::MIN);
-                let first = veorq_s8(vreinterpretq_s8_u16(vdupq_n_u16(x.read_unaligned())), flip);
-                let second = veorq_s8(vreinterpretq_s8_u16(vdupq_n_u16(x.add(1).read_unaligned())), flip);
-                let products = |w: int8x16_t, x: int8x16_t| {
-                    [vmull_s8(vget_low_s8(w), vget_low_s8(x)), vmull_high_s8(w, x)]
-                };
-                for half in 0..2 {
-                    let low = products(w[half], first);
-                    if has_lowest {
-                        // Two products of −128 by −128 would leave 16 bits: widen each before they meet.
-                        let high = products(w[2 + half], second);
-                        for i in 0..2 {
-                            let sum = vpadalq_s16(acc[2 * half + i], low[i]);
-                            acc[2 * half + i] = vpadalq_s16(sum, high[i]);
-                        }
+                let pair = |x: u16| veor_s8(vreinterpret_s8_u16(vdup_n_u16(x)), flip);
+                let (a, b) = (pair(x.read_unaligned()), pair(x.add(1).read_unaligned()));
+                for i in 0..4 {
+                    let products = vmull_s8(first[i], a);
+                    acc[i] = if APART {
+                        vpadalq_s16(vpadalq_s16(acc[i], products), vmull_s8(last[i], b))
                     } else {
-                        let w = w[2 + half];
-                        let both = [
-                            vmlal_s8(low[0], vget_low_s8(w), vget_low_s8(second)),
-                            vmlal_high_s8(low[1], w, second),
-                        ];
-                        for i in 0..2 {
-                            acc[2 * half + i] = vpadalq_s16(acc[2 * half + i], both[i]);
-                        }
-                    }
+                        vpadalq_s16(acc[i], vmlal_s8(products, last[i], b))
+                    };
                 }
             }
         }
-        weights.add(64 * steps)
     }
 }
 
