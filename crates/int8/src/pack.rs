@@ -67,12 +67,12 @@ pub(crate) fn matrix(
 
 /// `[block][group of 4 columns][16 rows][4 columns]`: what `vpdpbusd` and `sdot` take.
 pub(crate) fn quads(m: &Matrix) -> Vec<u8> {
-    let mut packed = Vec::with_capacity(m.values.len());
-    for block in (0..m.rows).step_by(BLOCK) {
-        for column in (0..m.columns).step_by(4) {
-            for row in block..block + BLOCK {
-                packed.extend((column..column + 4).map(|c| m.at(row, c) as u8));
-            }
+    let mut packed = vec![0; m.values.len()];
+    let block_len = BLOCK * m.columns;
+    for (row, values) in m.values.chunks_exact(m.columns.max(1)).enumerate() {
+        let first = row / BLOCK * block_len + row % BLOCK * 4;
+        for (group, four) in values.as_chunks::<4>().0.iter().enumerate() {
+            packed[first + group * BLOCK * 4..][..4].copy_from_slice(&four.map(|w| w as u8));
         }
     }
     packed
