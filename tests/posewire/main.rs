@@ -24,7 +24,6 @@ mod shutdown;
 mod temporal;
 mod tiny;
 mod track;
-mod wire;
 mod watchdog;
 mod wire;
 
