@@ -1,0 +1,109 @@
+//! Posewire on a Raspberry Pi Pico or Pico 2: poses on UART 0, a screen on SPI 0.
+#![no_std]
+#![no_main]
+
+mod panel;
+
+use app::Receiver;
+use embassy_executor::Spawner;
+use embassy_futures::select::{Either, select};
+use embassy_rp::{
+    bind_interrupts,
+    peripherals::UART0,
+    spi::Spi,
+    uart::{self, BufferedInterruptHandler, BufferedUart},
+    watchdog::Watchdog,
+};
+use embassy_time::{Duration, Instant, Timer};
+use embedded_io_async::{BufRead, ReadReady, Write};
+use pose_wire::MAX_PACKET;
+use static_cell::StaticCell;
+
+bind_interrupts!(struct Interrupts {
+    UART0_IRQ => BufferedInterruptHandler<UART0>;
+});
+
+/// `POSEWIRE_BAUD` when building; else what Posewire sends at unless told otherwise.
+const BAUD: u32 = match option_env!("POSEWIRE_BAUD") {
+    Some(text) => match u32::from_str_radix(text, 10) {
+        Ok(baud) => baud,
+        Err(_) => panic!("POSEWIRE_BAUD is not a number"),
+    },
+    None => 115_200,
+};
+/// Bytes that wait while the screen is drawn: 44 ms at 921600 baud, twice what the slower screen takes.
+const RING: usize = 4096;
+/// No turn of the main loop takes a tenth of it.
+const WATCHDOG: Duration = Duration::from_secs(1);
+/// How long the main loop sleeps on a silent line: often enough for the watchdog and for the seconds of "link lost".
+const IDLE: Duration = Duration::from_millis(100);
+
+#[embassy_executor::main]
+async fn main(_spawner: Spawner) {
+    static RECEIVED: StaticCell<[u8; RING]> = StaticCell::new();
+    static TO_SEND: StaticCell<[u8; 256]> = StaticCell::new();
+    static RECEIVER: StaticCell<Receiver> = StaticCell::new();
+
+    let p = embassy_rp::init(Default::default());
+    let mut config = uart::Config::default();
+    config.baudrate = BAUD;
+    let (to_send, received) = (TO_SEND.init([0; 256]), RECEIVED.init([0; RING]));
+    #[cfg(not(feature = "rtscts"))]
+    let mut uart = BufferedUart::new(p.UART0, p.PIN_0, p.PIN_1, Interrupts, to_send, received, config);
+    #[cfg(feature = "rtscts")]
+    let mut uart = BufferedUart::new_with_rtscts(
+        p.UART0, p.PIN_0, p.PIN_1, p.PIN_3, p.PIN_2, Interrupts, to_send, received, config,
+    );
+
+    let spi = Spi::new_blocking_txonly(p.SPI0, p.PIN_18, p.PIN_19, panel::config());
+    let mut panel = panel::start(spi, panel::Pins::new(p.PIN_17, p.PIN_20, p.PIN_21));
+    let mut screen = app::Screen::new(panel::theme(), panel::metrics(&panel));
+    let receiver = RECEIVER.init_with(Receiver::new);
+    let mut frame = [0; MAX_PACKET];
+    let mut watchdog = Watchdog::new(p.WATCHDOG);
+    watchdog.start(WATCHDOG);
+
+    loop {
+        // At most a ring's worth a turn: the screen gets its turn under any flood.
+        let mut taken = 0;
+        while taken < RING && (taken == 0 || uart.read_ready().unwrap_or(true)) {
+            match select(uart.fill_buf(), Timer::after(IDLE)).await {
+                Either::First(Ok(bytes)) => {
+                    let now_us = now_us();
+                    bytes.iter().for_each(|b| receiver.push(*b, now_us));
+                    let n = bytes.len();
+                    uart.consume(n);
+                    taken += n;
+                }
+                // Overrun, framing or break: bytes are missing, how many nobody knows.
+                Either::First(Err(_)) => receiver.overrun(1),
+                Either::Second(()) => break,
+            }
+        }
+        // A screen that cannot be written to is no reason to stop receiving.
+        let _ = screen.draw(receiver, &mut panel, now_us);
+        loop {
+            let n = receiver.answer(now_us(), &mut frame);
+            if n == 0 {
+                break;
+            }
+            // The ring takes several answers; only a host that stops us with CTS makes this wait, and then not for long.
+            let _ = select(uart.write_all(&frame[..n]), Timer::after(IDLE)).await;
+        }
+        // Only here, after everything has had its turn.
+        watchdog.feed(WATCHDOG);
+    }
+}
+
+fn now_us() -> u64 {
+    Instant::now().as_micros()
+}
+
+/// Stands still, so that the watchdog starts the board anew.
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    cortex_m::interrupt::disable();
+    loop {
+        cortex_m::asm::nop();
+    }
+}

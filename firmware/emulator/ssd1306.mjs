@@ -1,0 +1,40 @@
+// What an SSD1306 of 128×64 shows for the bytes it gets: commands where D/C is low, pixels where it is high.
+
+const WITH_ONE = new Set([0x20, 0x81, 0x8d, 0xa8, 0xd3, 0xd5, 0xd9, 0xda, 0xdb]);
+
+export class Ssd1306 {
+  constructor() {
+    this.memory = new Uint8Array(1024);
+    this.columns = [0, 127];
+    this.pages = [0, 7];
+    this.column = 0;
+    this.page = 0;
+    this.command = [];
+    this.pixels = 0;
+  }
+
+  write(byte, isData) {
+    if (isData) {
+      this.memory[this.page * 128 + this.column] = byte;
+      this.pixels++;
+      if (this.column++ < this.columns[1]) return;
+      this.column = this.columns[0];
+      this.page = this.page < this.pages[1] ? this.page + 1 : this.pages[0];
+      return;
+    }
+    this.command.push(byte);
+    const [code, first, second] = this.command;
+    const length = code === 0x21 || code === 0x22 ? 3 : WITH_ONE.has(code) ? 2 : 1;
+    if (this.command.length < length) return;
+    if (code === 0x21) [this.columns, this.column] = [[first, second], first];
+    if (code === 0x22) [this.pages, this.page] = [[first & 7, second & 7], first & 7];
+    this.command = [];
+  }
+
+  // Rows of 0 and 1; the firmware mounts the panel with segments and rows reversed, which turns it the right way up.
+  rows() {
+    return Array.from({ length: 64 }, (_, y) =>
+      Array.from({ length: 128 }, (_, x) => (this.memory[(y >> 3) * 128 + x] >> (y & 7)) & 1).join(""),
+    );
+  }
+}

@@ -1,0 +1,98 @@
+// A PL011 as the RP2040 has it: FIFOs of 32 bytes, receive level and time-out interrupts, overrun, and bytes that take the
+// time their baud rate gives them. The UART that rp2040js brings has none of these.
+
+const RECEIVE = 1 << 4, TRANSMIT = 1 << 5, TIMEOUT = 1 << 6, OVERRUN = 1 << 10;
+const FIFO = 32;
+const PERIPHERAL_CLOCK_HZ = 125e6;
+
+export class Pl011 {
+  constructor(setInterrupt, now_ns) {
+    this.setInterrupt = setInterrupt;
+    this.now_ns = now_ns;
+    this.received = [];
+    this.sent = [];
+    this.registers = new Map();
+    this.raw = 0;
+    this.overruns = 0;
+    this.overrunPending = false;
+    this.queue = [];
+    this.nextByteAt_ns = 0;
+    this.quietSince_ns = 0;
+  }
+
+  get byte_ns() {
+    const divisor = (this.registers.get(0x24) ?? 1) + (this.registers.get(0x28) ?? 0) / 64;
+    return (10e9 * 16 * divisor) / PERIPHERAL_CLOCK_HZ;
+  }
+
+  // Bytes that the other side begins to send now, one after the other.
+  send(bytes) {
+    if (this.queue.length === 0) this.nextByteAt_ns = this.now_ns() + this.byte_ns;
+    for (const byte of bytes) this.queue.push(byte);
+  }
+
+  // Lets time pass; call often.
+  tick() {
+    const now = this.now_ns();
+    while (this.queue.length > 0 && now >= this.nextByteAt_ns) {
+      const byte = this.queue.shift();
+      this.nextByteAt_ns += this.byte_ns;
+      this.quietSince_ns = now;
+      if (this.received.length < FIFO) {
+        this.received.push(byte | (this.overrunPending ? 1 << 11 : 0));
+        this.overrunPending = false;
+      } else {
+        this.overruns++;
+        this.overrunPending = true;
+        this.raw |= OVERRUN;
+      }
+    }
+    // 32 bit times without a byte while some wait.
+    if (this.received.length > 0 && now - this.quietSince_ns > 3.2 * this.byte_ns) this.raw |= TIMEOUT;
+    this.update();
+  }
+
+  update() {
+    const levels = [4, 8, 16, 24, 28];
+    const level = levels[((this.registers.get(0x34) ?? 0x12) >> 3) & 7] ?? 16;
+    this.raw = this.received.length >= level ? this.raw | RECEIVE : this.raw & ~RECEIVE;
+    this.setInterrupt((this.raw & (this.registers.get(0x38) ?? 0)) !== 0);
+  }
+
+  readUint32(offset) {
+    switch (offset) {
+      case 0x00: {
+        const byte = this.received.shift() ?? 0;
+        if (this.received.length === 0) this.raw &= ~TIMEOUT;
+        this.update();
+        return byte;
+      }
+      case 0x18: // flags: transmit empty; receive empty, full
+        return (1 << 7) | (this.received.length === 0 ? 1 << 4 : 0) | (this.received.length >= FIFO ? 1 << 6 : 0);
+      case 0x3c:
+        return this.raw;
+      case 0x40:
+        return this.raw & (this.registers.get(0x38) ?? 0);
+      default:
+        return this.registers.get(offset) ?? 0;
+    }
+  }
+
+  writeUint32(offset, value) {
+    if (offset === 0x00) {
+      this.sent.push(value & 0xff);
+      this.raw |= TRANSMIT; // the FIFO has run below its level at once
+    } else if (offset === 0x44) {
+      this.raw &= ~value;
+    } else {
+      this.registers.set(offset, value >>> 0);
+    }
+    this.update();
+  }
+
+  writeUint32Atomic(offset, value, kind) {
+    const current = this.registers.get(offset) ?? 0;
+    // Bytes and half-words are written through here too, with kind 0.
+    this.writeUint32(offset, [value, current ^ value, current | value, current & ~value][kind]);
+  }
+}
