@@ -62,6 +62,11 @@ pub fn finder(which: &str) -> Result<Option<Model>, InferError> {
     }
 }
 
+/// The networks that are part of the binary.
+pub fn embedded() -> impl Iterator<Item = Result<Model, InferError>> {
+    [(&KEYPOINTS, "keypoints-small"), (&FINDER, "person")].into_iter().map(|(model, name)| model.model(name))
+}
+
 /// The weights of the learned smoother.
 ///
 /// # Errors

@@ -1,5 +1,7 @@
 //! `posewire eval`: accuracy.
 
+mod images;
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -7,7 +9,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use posewire::eval::clips::{self, ClipSet};
 
-/// Measure accuracy: temporal models on clips
+/// Measure accuracy: keypoint networks on pictures, temporal models on clips
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -16,6 +18,7 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
+    Images(images::Args),
     Clips(ClipsArgs),
 }
 
@@ -43,7 +46,10 @@ struct ClipsArgs {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let What::Clips(args) = args.what;
+    let args = match args.what {
+        What::Images(args) => return images::run(&args),
+        What::Clips(args) => args,
+    };
     let weights = args
         .weights
         .as_deref()

@@ -51,6 +51,7 @@ macro_rules! sub_commands {
 sub_commands! {
     Run => run,
     Bench => bench,
+    Predict => predict,
     Devices => devices,
     Doctor => doctor,
     Models => models,

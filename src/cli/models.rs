@@ -1,79 +1,115 @@
-//! `posewire models`: what a network is, which engine runs it, and what each of its layers costs on this board.
+//! `posewire models`: which networks there are, and what is known of them.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::io::{Write, stdout};
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use anyhow::Context;
-use posewire::infer::{self, Engine, LayerReport, Manifest, Plan};
+use posewire::infer::{self, Engine, LayerReport, Plan};
+use posewire::models::{self, Model};
 
-/// Shows networks: engine, outputs, and layer by layer where the time goes
+use super::Usage;
+
+/// List the networks in this binary, show their cards, check a manifest
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  posewire models models/keypoints-small.toml
-  posewire models --explain --engine int8:avx2 models/keypoints-small.toml")]
+  posewire models                    the networks in this binary
+  posewire models person             one of them, with its card
+  posewire models my/rtmpose.toml    checks a manifest and the network beside it
+  posewire models person --explain   its layers: operator, kernel, time")]
 pub struct Args {
-    /// Manifests (TOML files beside their ONNX files)
-    #[arg(required = true, value_name = "MANIFEST")]
-    manifests: Vec<PathBuf>,
-    /// Time each layer on a blank picture: operator, kernel, multiply-accumulates, microseconds
-    #[arg(long)]
+    /// A network in this binary, or the path of a manifest
+    #[arg(value_name = "NAME|MANIFEST")]
+    which: Option<String>,
+    /// Runs the network on a blank picture and shows its layers
+    #[arg(long, requires = "which")]
     explain: bool,
     /// auto, f32, tract, int8 or int8:KERNEL
     #[arg(long, default_value = "auto")]
     engine: Engine,
-    /// Time int8 against f32 and say which is faster here, without remembering it
-    #[arg(long, conflicts_with = "engine")]
+    /// Times int8 against f32 and says which is faster here, without remembering it
+    #[arg(long, requires = "which", conflicts_with = "engine")]
     fastest: bool,
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let mut out = std::io::stdout().lock();
-    for path in &args.manifests {
-        let (manifest, onnx) = read(path)?;
-        if args.fastest {
-            let fastest = infer::load_fastest(&manifest, &onnx, None)?;
-            writeln!(out, "{}", fastest.reason)?;
-            continue;
+    let mut out = stdout().lock();
+    let Some(which) = args.which else {
+        for model in models::embedded() {
+            let model = model?;
+            let plan = infer::load_with(&model.manifest, &model.onnx, args.engine)?;
+            line(&mut out, &model, &*plan)?;
         }
-        let plan = infer::load_with(&manifest, &onnx, args.engine)?;
-        describe(&mut out, &manifest, onnx.len(), &*plan)?;
-        if args.explain {
-            explain(&mut out, &*plan)?;
-        }
+        return Ok(ExitCode::SUCCESS);
+    };
+    let model = find(&which)?;
+    if args.fastest {
+        writeln!(out, "{}", infer::load_fastest(&model.manifest, &model.onnx, None)?.reason)?;
+        return Ok(ExitCode::SUCCESS);
     }
+    let plan = infer::load_with(&model.manifest, &model.onnx, args.engine)?;
+    if args.explain { explain(&mut out, &*plan)? } else { card(&mut out, &model, &plan)? }
     Ok(ExitCode::SUCCESS)
 }
 
-fn read(path: &Path) -> anyhow::Result<(Manifest, Vec<u8>)> {
-    let at = || format!("{}: name the .toml file beside the .onnx", path.display());
-    let text = std::fs::read_to_string(path).with_context(at)?;
-    let manifest = Manifest::parse(&text, &path.display().to_string())?;
-    let network = path.with_file_name(&manifest.file);
-    let onnx = std::fs::read(&network).with_context(|| network.display().to_string())?;
-    Ok((manifest, onnx))
+fn find(which: &str) -> anyhow::Result<Model> {
+    let mut names = Vec::new();
+    for model in models::embedded() {
+        let model = model?;
+        if model.manifest.name == which {
+            return Ok(model);
+        }
+        names.push(model.manifest.name);
+    }
+    if which.ends_with(".toml") || Path::new(which).exists() {
+        return Ok(models::read(Path::new(which))?);
+    }
+    let names = names.join(", ");
+    Err(Usage(format!("no network {which:?}: this binary has {names}; a file is named with its .toml")).into())
 }
 
-fn describe(out: &mut impl Write, manifest: &Manifest, bytes: usize, plan: &dyn Plan) -> std::io::Result<()> {
-    let input = &manifest.input;
+fn line(out: &mut impl Write, model: &Model, plan: &dyn Plan) -> anyhow::Result<()> {
+    let m = &model.manifest;
     writeln!(
         out,
-        "{}: {} bytes, input {} x {}, {}",
-        manifest.name,
-        bytes,
-        input.width,
-        input.height,
+        "{:<12} v{:<3} {:<10} {:>4}x{:<4} {:>5.2} MB  sha256 {}…  {}",
+        m.name,
+        m.version,
+        format!("{:?}", m.task).to_lowercase(),
+        m.input.width,
+        m.input.height,
+        model.onnx.len() as f64 / 1e6,
+        &m.sha256[..12],
         plan.engine()
     )?;
+    Ok(())
+}
+
+fn card(out: &mut impl Write, model: &Model, plan: &Arc<dyn Plan>) -> anyhow::Result<()> {
+    let m = &model.manifest;
+    line(out, model, &**plan)?;
+    writeln!(out, "file     {}\nsha256   {}\nengine   {}", m.file, m.sha256, plan.engine())?;
     for output in plan.outputs() {
-        writeln!(out, "  output {} {:?}", output.name, output.shape)?;
+        writeln!(out, "output   {} {:?}", output.name, output.shape)?;
     }
-    plan.notes().iter().try_for_each(|note| writeln!(out, "  note: {note}"))
+    for note in plan.notes() {
+        writeln!(out, "note     {note}")?;
+    }
+    // What the codec reads must be there: else the manifest is refused here as it would be in `run`.
+    match m.task {
+        infer::Task::Keypoints => drop(posewire::keypoints::KeypointNet::new(m, plan)?),
+        infer::Task::Person => drop(posewire::keypoints::PersonFinder::new(m, plan)?),
+    }
+    if !m.card.is_empty() {
+        write!(out, "\n{}", toml::to_string(&m.card)?)?;
+    }
+    Ok(())
 }
 
 fn explain(out: &mut impl Write, plan: &dyn Plan) -> std::io::Result<()> {
     let layers = plan.explain();
+    writeln!(out, "{}", plan.engine())?;
     if layers.is_empty() {
         return writeln!(out, "  {} does not tell its layers", plan.engine());
     }

@@ -1,3 +1,4 @@
 //! Measuring: how good the answers are. Nothing here runs in the pipeline.
 
 pub mod clips;
+pub mod images;

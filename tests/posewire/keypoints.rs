@@ -199,16 +199,11 @@ fn centre_net(centre: &[f32]) -> Vec<u8> {
 #[test]
 fn a_finder_s_boxes_are_suppressed_and_lead_back_through_the_letterbox() {
     // Three cells of stride 8 on an 8 x 8 map: two of one person, one of another.
-    let mut map = vec![-9.0; 5 * 64];
+    let mut centre = vec![-9.0; 64];
     for (cell, logit) in [(3 * 8 + 2, 2.0), (3 * 8 + 3, 1.0), (5 * 8 + 6, 0.5)] {
-        map[cell] = logit;
-        for side in 1..5 {
-            map[side * 64 + cell] = 2.0f32.ln();
-        }
+        centre[cell] = logit;
     }
-    let onnx = Net::new("image", &[1, 3, 64, 64]).constant_output("image", "p8", &[1, 5, 8, 8], &map).bytes();
-    let codec =
-        "[codec]\nkind = \"centre\"\noutputs = [\"p8\"]\nstrides = [8]\nthreshold = 0.4\nnms_iou = 0.45";
+    let (onnx, codec) = (centre_net(&centre), CENTRE_CODEC);
     let (manifest, plan) = tiny::load("person", &onnx, SIDE_64, codec).unwrap();
     let mut finder = PersonFinder::new(&manifest, &plan).unwrap();
     let rgb = vec![0; 640 * 320 * 3];
@@ -327,10 +322,7 @@ fn a_plan_serves_several_threads_at_once() {
 
 #[test]
 fn nobody_is_found_in_an_empty_map() {
-    let map = vec![-9.0; 5 * 64];
-    let onnx = Net::new("image", &[1, 3, 64, 64]).constant_output("image", "p8", &[1, 5, 8, 8], &map).bytes();
-    let codec =
-        "[codec]\nkind = \"centre\"\noutputs = [\"p8\"]\nstrides = [8]\nthreshold = 0.4\nnms_iou = 0.45";
+    let (onnx, codec) = (centre_net(&[-9.0; 64]), CENTRE_CODEC);
     let (manifest, plan) = tiny::load("person", &onnx, SIDE_64, codec).unwrap();
     let mut found = vec![PersonBox { box_px: BoxPx::default(), score: 1.0 }];
     let rgb = vec![0; 64 * 64 * 3];

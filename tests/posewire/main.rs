@@ -14,6 +14,7 @@ mod keypoints;
 #[cfg(unix)]
 mod output;
 mod pipeline;
+mod predict;
 #[cfg(target_os = "linux")]
 mod pty;
 mod quantised;

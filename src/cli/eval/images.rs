@@ -1,0 +1,59 @@
+//! `posewire eval images`: accuracy on labelled pictures.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use posewire::eval::images::{self, coco::GroundTruth, coco::Prediction};
+
+/// Accuracy of results on labelled pictures: OKS-AP as COCO counts it, PCK with 95 % intervals
+///
+/// PCK@t is the share of labelled body joints within t of the longer side of the person's labelled joints. Results come
+/// from `posewire predict`, or from anything else that writes COCO keypoint results.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Labels: COCO keypoints JSON
+    #[arg(long, value_name = "FILE")]
+    coco: PathBuf,
+    /// Results: COCO keypoint results JSON
+    #[arg(long, value_name = "FILE")]
+    results: PathBuf,
+    /// Only the pictures of this split
+    #[arg(long)]
+    split: Option<String>,
+    /// Where to draw the PCK curve
+    #[arg(long, value_name = "FILE.png")]
+    plot: Option<PathBuf>,
+    /// Where to write all figures as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let truth = super::super::predict::read_labels(&args.coco, args.split.as_deref())?;
+    let text = fs::read_to_string(&args.results)
+        .with_context(|| format!("cannot read results from {}", args.results.display()))?;
+    let results: Vec<Prediction> = serde_json::from_str(&text)
+        .with_context(|| format!("{} is not a list of COCO keypoint results", args.results.display()))?;
+    let results = of_pictures(results, &truth);
+    let accuracy = images::measure(&truth, &results);
+    print!("{accuracy}");
+    if let Some(path) = &args.plot {
+        let name = args.results.file_stem().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+        images::draw_curve(&format!("PCK of {name} with 95 % interval"), &accuracy.pck.curve)
+            .save(path)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    if let Some(path) = &args.json {
+        fs::write(path, serde_json::to_string_pretty(&accuracy)?)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Results of pictures that are not measured (another split) are left out.
+fn of_pictures(results: Vec<Prediction>, truth: &GroundTruth) -> Vec<Prediction> {
+    let pictures: std::collections::HashSet<u64> = truth.images.iter().map(|i| i.id).collect();
+    results.into_iter().filter(|r| pictures.contains(&r.image_id)).collect()
+}

@@ -1,0 +1,249 @@
+//! `predict` and `eval images` on pictures made here, and the measure against COCO's own tools.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use posewire::eval::images::coco::{GroundTruth, Prediction};
+use posewire::eval::images::{draw_curve, measure};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::tiny;
+
+fn posewire(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_posewire")).args(arguments).output().unwrap()
+}
+
+/// Writes the network of red squares with its manifest.
+fn write_model(folder: &Path) {
+    let onnx = tiny::red_heatmaps(64);
+    let text = format!(
+        "name = \"red\"\ntask = \"keypoints\"\nfile = \"red.onnx\"\nsha256 = \"{}\"\n[input]\nname = \"image\"\nwidth = 64\nheight = 64\n{}",
+        tiny::sha256(&onnx),
+        tiny::RED_CODEC
+    );
+    std::fs::write(folder.join("red.onnx"), onnx).unwrap();
+    std::fs::write(folder.join("red.toml"), text).unwrap();
+}
+
+/// A bright square of 24 px round (x, y) on black: all 17 joints are there for [`write_model`]'s network.
+fn square(x: u32, y: u32, bright: [u8; 3]) -> image::RgbImage {
+    image::RgbImage::from_fn(320, 240, |i, j| {
+        image::Rgb(if i.abs_diff(x) < 12 && j.abs_diff(y) < 12 { bright } else { [0; 3] })
+    })
+}
+
+/// Pictures of every kind, each with a person at its square, and the labels.
+fn write_pictures(folder: &Path) -> Value {
+    let rgb = square(100, 80, [255, 0, 0]);
+    rgb.save(folder.join("colour.png")).unwrap();
+    rgb.save(folder.join("colour.jpg")).unwrap();
+    let grey = image::DynamicImage::from(square(100, 80, [255; 3]));
+    grey.to_luma8().save(folder.join("grey.png")).unwrap();
+    grey.to_luma16().save(folder.join("grey16.png")).unwrap();
+    image::DynamicImage::from(rgb).to_rgb16().save(folder.join("colour16.png")).unwrap();
+    std::fs::write(folder.join("broken.jpg"), b"\xff\xd8 no picture").unwrap();
+    std::fs::write(folder.join("empty.png"), b"").unwrap();
+    let names = [
+        "colour.png",
+        "colour.jpg",
+        "grey.png",
+        "grey16.png",
+        "colour16.png",
+        "broken.jpg",
+        "empty.png",
+        "gone.png",
+    ];
+    let images: Vec<Value> = names
+        .iter()
+        .zip(1..)
+        .map(|(name, id)| json!({"id": id, "file_name": name, "split": "val"}))
+        .collect();
+    // Labels name the pixel by its index: the square is centred on the corner (100, 80), half a pixel off.
+    let joints: Vec<f64> = (0..17).flat_map(|j| [90.0 + f64::from(j % 2) * 20.0, 79.5, 2.0]).collect();
+    let annotations: Vec<Value> = (1..=names.len())
+        .map(|id| {
+            json!({"id": 100 + id, "image_id": id, "category_id": 1, "bbox": [60, 40, 80, 80], "area": 3200.0,
+                   "iscrowd": 0, "keypoints": joints, "num_keypoints": 17})
+        })
+        .chain([
+            json!({"id": 200, "image_id": 1, "category_id": 1, "bbox": [10, 10, 0, 0], "area": 0.0, "iscrowd": 0,
+                   "keypoints": vec![0.0; 51], "num_keypoints": 0}),
+            json!({"id": 201, "image_id": 1, "category_id": 1, "bbox": [-500, -500, 90, 90], "area": 900.0,
+                   "iscrowd": 0, "keypoints": vec![0.0; 51], "num_keypoints": 0}),
+        ])
+        .collect();
+    json!({"images": images, "annotations": annotations, "categories": [{"id": 1, "name": "person"}]})
+}
+
+#[test]
+fn pictures_of_every_kind_give_results_and_unreadable_ones_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    write_model(folder.path());
+    std::fs::write(folder.path().join("labels.json"), write_pictures(folder.path()).to_string()).unwrap();
+    let (labels, model, results) = (path("labels.json"), path("red.toml"), path("results.json"));
+    let images = folder.path().display().to_string();
+    let common = ["predict", "--images", &images, "--coco", &labels, "--model", &model, "--out", &results];
+    let done = posewire(&common);
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(done.status.success(), "{said}");
+    assert!(said.contains("3 pictures that cannot be read, 1 boxes without extent"), "{said}");
+    assert!(["broken.jpg", "empty.png", "gone.png"].iter().all(|name| said.contains(name)), "{said}");
+
+    let found: Vec<Prediction> = serde_json::from_str(&std::fs::read_to_string(&results).unwrap()).unwrap();
+    assert_eq!(found.len(), 6);
+    for p in found.iter().filter(|p| p.annotation_id != Some(201)) {
+        assert_eq!((p.category_id, p.annotation_id), (1, Some(100 + p.image_id)));
+        let (x, y) = p.joint(5);
+        assert!((x - 99.5).abs() < 1.5 && (y - 79.5).abs() < 1.5, "picture {}: ({x}, {y})", p.image_id);
+        assert!(p.score > 0.8);
+    }
+    let outside = found.iter().find(|p| p.annotation_id == Some(201)).unwrap();
+    assert!(outside.score < 0.2, "nobody is outside the picture: {}", outside.score);
+
+    let (plot, figures) = (path("pck.png"), path("figures.json"));
+    let done = posewire(&[
+        "eval",
+        "images",
+        "--coco",
+        &labels,
+        "--results",
+        &results,
+        "--split",
+        "val",
+        "--plot",
+        &plot,
+        "--json",
+        &figures,
+    ]);
+    let table = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(
+        done.status.success() && table.contains("| PCK@0.1 |") && table.contains("| OKS-AP |"),
+        "{table}"
+    );
+    let figures: Value = serde_json::from_str(&std::fs::read_to_string(figures).unwrap()).unwrap();
+    // Five of eight persons were seen; their joints are within 0.6 of the extent, none within 0.2.
+    assert_eq!(figures["persons"], 8);
+    assert_eq!(figures["pck"]["shares"][1]["value"], 0.0);
+    assert_eq!(image::image_dimensions(plot).unwrap(), (640, 420));
+
+    let joints = posewire(&[&common[..], &["--boxes", "joints"]].concat());
+    assert!(joints.status.success(), "{}", String::from_utf8_lossy(&joints.stderr));
+}
+
+#[test]
+fn what_cannot_be_used_is_said_plainly() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    write_model(folder.path());
+    std::fs::write(folder.path().join("labels.json"), write_pictures(folder.path()).to_string()).unwrap();
+    let mut damaged = std::fs::read(folder.path().join("red.onnx")).unwrap();
+    damaged[100] ^= 1;
+    std::fs::write(folder.path().join("damaged.onnx"), damaged).unwrap();
+    let manifest = std::fs::read_to_string(folder.path().join("red.toml")).unwrap();
+    std::fs::write(folder.path().join("damaged.toml"), manifest.replace("red.onnx", "damaged.onnx")).unwrap();
+    std::fs::write(folder.path().join("odd.toml"), manifest.replace("stride = 4", "stride = 2")).unwrap();
+    std::fs::write(folder.path().join("no.json"), "{").unwrap();
+    let images = folder.path().display().to_string();
+    let (labels, model) = (path("labels.json"), path("red.toml"));
+    for (images, labels, model, split, says) in [
+        (&images, &path("gone.json"), &model, "val", "gone.json"),
+        (&images, &path("no.json"), &model, "val", "not a COCO keypoints file"),
+        (&images, &labels, &model, "test", "no pictures of split \"test\""),
+        (&images, &labels, &path("gone.toml"), "val", "gone.toml"),
+        (&images, &labels, &path("damaged.toml"), "val", "sha256"),
+        (&images, &labels, &path("odd.toml"), "val", "[17, 32, 32]"),
+        (&path("nowhere"), &labels, &model, "val", "none of the 8 pictures"),
+    ] {
+        let out = path("results.json");
+        let done = posewire(&[
+            "predict", "--images", images, "--coco", labels, "--model", model, "--split", split, "--out",
+            &out,
+        ]);
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(!done.status.success() && said.contains(says), "wanted {says:?}: {said}");
+    }
+}
+
+#[test]
+fn persons_are_found_without_boxes_by_the_built_in_networks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(folder.path().join("labels.json"), write_pictures(folder.path()).to_string()).unwrap();
+    let (images, labels, out) =
+        (folder.path().display().to_string(), path("labels.json"), path("results.json"));
+    let done =
+        posewire(&["predict", "--images", &images, "--coco", &labels, "--boxes", "find", "--out", &out]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    // A square is nobody, but whatever is found must be a whole result.
+    let found: Vec<Prediction> = serde_json::from_str(&std::fs::read_to_string(out).unwrap()).unwrap();
+    assert!(found.iter().all(|p| p.keypoints.len() == 51 && (0.0..=1.0).contains(&p.score)));
+}
+
+#[derive(Deserialize)]
+struct Golden {
+    truth: Value,
+    results: Vec<Prediction>,
+    expected: std::collections::BTreeMap<String, f64>,
+}
+
+#[test]
+fn average_precision_is_what_coco_s_own_tools_say() {
+    let golden: Golden = serde_json::from_str(include_str!("../golden/oks_ap.json")).unwrap();
+    let truth = GroundTruth::parse(&golden.truth.to_string(), None).unwrap();
+    let measured = measure(&truth, &golden.results).oks;
+    for (name, value) in [
+        ("ap", measured.ap),
+        ("ap50", measured.ap50),
+        ("ap75", measured.ap75),
+        ("ap_medium", measured.ap_medium),
+        ("ap_large", measured.ap_large),
+        ("ar", measured.ar),
+    ] {
+        let (value, expected) = (value.unwrap(), golden.expected[name]);
+        assert!((value - expected).abs() < 1e-9, "{name}: {value}, COCO's tools say {expected}");
+    }
+}
+
+#[test]
+fn pck_counts_joints_within_a_part_of_the_extent_and_missed_persons_as_wrong() {
+    let joints =
+        |dx: f64| -> Vec<f64> { (0..17).flat_map(|j| [100.0 + dx, 10.0 * f64::from(j), 2.0]).collect() };
+    let label = |id: u64| json!({"id": id, "image_id": id, "bbox": [100, 0, 1, 160], "area": 80.0, "keypoints": joints(0.0)});
+    let truth = json!({"images": [{"id": 1, "file_name": "a"}, {"id": 2, "file_name": "b"}],
+                       "annotations": [label(1), label(2)]});
+    let truth = GroundTruth::parse(&truth.to_string(), None).unwrap();
+    let result = |image_id: u64, dx: f64, annotation_id| Prediction {
+        image_id,
+        category_id: 1,
+        keypoints: joints(dx),
+        score: 0.9,
+        annotation_id,
+    };
+    // 12 px of an extent of 160 px: within 0.1, not within 0.05; the second person is missed.
+    let one = measure(&truth, &[result(1, 12.0, Some(1))]).pck;
+    assert_eq!(one.shares.iter().map(|s| s.value).collect::<Vec<_>>(), [0.0, 0.5, 0.5]);
+    assert!(one.shares[1].low == 0.0 && one.shares[1].high == 1.0, "two pictures leave much open");
+    // Found, not given: the nearest result counts, one for each person, and none from across the picture.
+    let found = measure(&truth, &[result(1, 90.0, None), result(1, 1.0, None), result(2, 900.0, None)]).pck;
+    assert_eq!(found.shares[0].value, 0.5);
+    let all = measure(&truth, &[result(1, 0.0, Some(1)), result(2, 0.0, None)]).pck;
+    assert_eq!((all.shares[0].value, all.shares[0].low, all.shares[0].high), (1.0, 1.0, 1.0));
+    assert_eq!(all, measure(&truth, &[result(1, 0.0, Some(1)), result(2, 0.0, None)]).pck, "draws repeat");
+    assert!(draw_curve("t", &all.curve).pixels().any(|p| p.0 == [30, 100, 200]), "the curve is drawn");
+}
+
+#[test]
+fn the_networks_in_the_binary_are_listed_with_their_cards() {
+    let done = posewire(&["models"]);
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(done.status.success() && said.lines().count() >= 2 && said.contains("person"), "{said}");
+    let name = said.split_whitespace().next().unwrap();
+    let card = posewire(&["models", name]);
+    let card = String::from_utf8_lossy(&card.stdout).into_owned();
+    assert!(card.contains("sha256") && card.contains("licence") && card.contains("output"), "{card}");
+    let done = posewire(&["models", "no-such-network"]);
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(done.status.code() == Some(2) && said.contains("this binary has"), "{said}");
+}
