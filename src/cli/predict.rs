@@ -146,7 +146,7 @@ pub(super) fn read_labels(path: &Path, split: Option<&str>) -> anyhow::Result<Gr
 }
 
 fn read_picture(path: &Path) -> Result<Frame, CaptureError> {
-    Folder::of_one(path)?.next()
+    Folder::of_one(path).next()
 }
 
 /// Appends the persons whose boxes the labels give; gives the number of boxes without extent.

@@ -14,6 +14,7 @@ use posewire::capture::{self, Faulty, FrameSource, Reopening, SourceConfig};
 use posewire::clock::{Clock, Monotonic};
 use posewire::config::{self, CameraFormat, Config, Frames, Predict, Rate};
 use posewire::keypoints::{KeypointNet, PersonFinder};
+use posewire::output::display::PictureTap;
 use posewire::pipeline::faults::{Faults, FaultyStage};
 use posewire::pipeline::stage::Tracking;
 use posewire::pipeline::supervisor::supervise;
@@ -153,10 +154,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         },
         lossless: config.source.no_drop,
     };
+    let tap = (!config.display.kind.is_empty()).then(PictureTap::default);
     let parts = Parts {
         source: Box::new(move || open(&source, faults)),
-        stage: stage(&config, faults, clock.clone(), telemetry.clone()),
-        sinks: sinks::open(&config, faults, &telemetry)?,
+        stage: stage(&config, faults, clock.clone(), telemetry.clone(), tap.clone()),
+        sinks: sinks::open(&config, faults, &telemetry, tap)?,
         clock,
         telemetry,
     };
@@ -240,6 +242,7 @@ pub(super) fn stage(
     faults: Faults,
     clock: Arc<dyn Clock>,
     telemetry: Arc<Telemetry>,
+    tap: Option<PictureTap>,
 ) -> Maker<Box<dyn PoseStage>> {
     let config = config.clone();
     Box::new(move || {
@@ -265,7 +268,7 @@ pub(super) fn stage(
             max_persons: config.persons.max,
         });
         let tracker = TrackerConfig { max_persons: config.persons.max, ..TrackerConfig::default() };
-        let tracking = Tracking::new(Stage::new(finder, net, tracker, filter)?, clock);
+        let tracking = Tracking::new(Stage::new(finder, net, tracker, filter)?, clock, tap);
         Ok(if faults.has_infer() {
             Box::new(FaultyStage::new(tracking, faults)) as Box<dyn PoseStage>
         } else {

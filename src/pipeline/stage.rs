@@ -6,6 +6,7 @@ use super::{PoseStage, StageError};
 use crate::capture::Frame;
 use crate::clock::Clock;
 use crate::output::PoseFrame;
+use crate::output::display::PictureTap;
 use crate::stage::{self, Step};
 use crate::telemetry::{Stage, Telemetry};
 
@@ -13,12 +14,13 @@ use crate::telemetry::{Stage, Telemetry};
 pub struct Tracking {
     stage: stage::Stage,
     clock: Arc<dyn Clock>,
+    tap: Option<PictureTap>,
 }
 
 impl Tracking {
-    /// Times `stage` by `clock`.
-    pub fn new(stage: stage::Stage, clock: Arc<dyn Clock>) -> Self {
-        Self { stage, clock }
+    /// Times `stage` by `clock`; each frame that gave poses can be looked at through `tap`.
+    pub fn new(stage: stage::Stage, clock: Arc<dyn Clock>, tap: Option<PictureTap>) -> Self {
+        Self { stage, clock, tap }
     }
 }
 
@@ -36,6 +38,9 @@ impl PoseStage for Tracking {
             if let Some(us) = sum {
                 telemetry.time_us(*stage, us);
             }
+        }
+        if let (Some(tap), Ok(_)) = (&self.tap, &poses) {
+            tap.put(frame);
         }
         poses.map_err(|error| match error {
             stage::StageError::Frame(error) => StageError::Frame(error.to_string()),

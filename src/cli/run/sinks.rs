@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posewire::config::{Config, Predict, Rate};
+use posewire::output::display::{Display, DisplayTarget, Framebuffer, PictureTap, PngFiles, Surface, Terminal};
 use posewire::output::serial::{PortSpec, Serial, SerialOptions};
 use posewire::output::{self, PoseFrame, PoseSink, SinkError, jsonl::JsonLines, web::Web};
 use posewire::pipeline::faults::{FaultySink, Faults};
@@ -17,6 +18,7 @@ pub fn open(
     config: &Config,
     faults: Faults,
     telemetry: &Arc<Telemetry>,
+    tap: Option<PictureTap>,
 ) -> anyhow::Result<Vec<Box<dyn PoseSink>>> {
     let predict = match config.output.predict {
         Predict::Now => output::Predict::Now,
@@ -37,6 +39,9 @@ pub fn open(
         log::info!("web preview: http://{}", web.address());
         paced.push(Box::new(web));
     }
+    if !config.display.kind.is_empty() {
+        paced.push(display(&config.display.kind, predict, tap)?);
+    }
     if sinks.is_empty() && paced.is_empty() {
         paced.push(Box::new(JsonLines::open(Path::new("-"), predict)?));
     }
@@ -48,6 +53,28 @@ pub fn open(
         log::info!("output: {}", sink.name());
     }
     Ok(sinks)
+}
+
+/// The sink of `--display KIND`, over the pictures of `tap`.
+fn display(
+    kind: &str,
+    predict: output::Predict,
+    tap: Option<PictureTap>,
+) -> anyhow::Result<Box<dyn PoseSink>> {
+    fn on(surface: impl Surface + 'static, predict: output::Predict, tap: Option<PictureTap>) -> Box<dyn PoseSink> {
+        Box::new(Display::new(surface, predict, tap))
+    }
+    Ok(match kind.parse::<DisplayTarget>().map_err(Usage)? {
+        DisplayTarget::Framebuffer => on(Framebuffer::open()?, predict, tap),
+        DisplayTarget::Terminal => on(Terminal::open()?, predict, tap),
+        DisplayTarget::Png(path) => on(PngFiles::open(&path)?, predict, tap),
+        #[cfg(feature = "window")]
+        DisplayTarget::Window => on(output::display::Window::open()?, predict, tap),
+        #[cfg(not(feature = "window"))]
+        DisplayTarget::Window => {
+            return Err(Usage("this binary has no window: build it with --features window".into()).into());
+        }
+    })
 }
 
 fn serial_options(config: &Config, predict: output::Predict) -> anyhow::Result<SerialOptions> {
