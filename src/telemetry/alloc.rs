@@ -1,4 +1,5 @@
-//! Counts allocations by thread, and tells Posewire's own from those of an inference engine.
+//! Counts allocations by thread, and tells Posewire's own from those of the libraries that allocate at every call: tract,
+//! and the solver of contested assignments.
 //!
 //! A program that wants the counts installs [`Counting`] as its global allocator; elsewhere every count stays 0.
 
@@ -19,7 +20,7 @@ thread_local! {
 pub struct Allocations {
     /// Posewire's own code and what it calls.
     pub own: u64,
-    /// Inside an [`engine_scope`].
+    /// Inside an [`engine_scope`]: tract's, and the assignment solver's.
     pub engine: u64,
 }
 

@@ -120,6 +120,7 @@ pub(super) fn assign(
     if !contested {
         return assigned;
     }
+    let _library = crate::telemetry::alloc::engine_scope();
     let (_, columns_of_rows) = kuhn_munkres(&Table { similarities, rows, columns });
     for (row, column) in columns_of_rows.into_iter().enumerate() {
         assigned[row] = (column < columns && similarities[row][column] >= MIN_SIMILARITY).then_some(column);
