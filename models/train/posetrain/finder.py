@@ -53,7 +53,7 @@ class FinderNet(nn.Module):
             nn.init.constant_(head.bias, bias)
 
     def start_from(self, keypoints: KeypointNet) -> None:
-        """Takes over the backbone of a trained keypoint network of the same widths: it knows people already."""
+        """Takes over the backbone of a trained keypoint network of the same widths: it knows people."""
         for mine, theirs in (
             (self.stem[0], keypoints.stem),
             (self.stem[1], keypoints.stages[0][0]),

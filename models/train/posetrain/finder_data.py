@@ -19,7 +19,7 @@ from posetrain.finder import INPUT, iou
 from posetrain.packs import PACKS, Floats, Person, Picture, Pixels, ReadReport, joints_box, read_pack
 from posetrain.peers import session
 
-# Net input is 160: finer pictures only cost memory.
+# The network sees 128 px: finer pictures only cost memory.
 STORED_SIDE = 200
 # Pictures that are much alike are thinned: neighbouring frames, and the many sport pictures.
 EVERY = {"jhmdb": 4, "lspet": 5, "unlabelled/people": 2}
@@ -112,7 +112,7 @@ def scene(picture: Picture, teacher: FastestDet | None) -> Scene:
 
 
 def settle(persons: Floats, doubtful: Floats) -> tuple[Floats, Floats]:
-    """A box mostly inside an earlier one, or round it, may be the same person: doubtful. Labels come first."""
+    """A box mostly inside an earlier one, or round it, may be the same one: doubtful. Labels come first."""
     again = np.zeros(len(persons), bool)
     for i in range(1, len(persons)):
         low = np.maximum(persons[i, :2], persons[:i, :2])

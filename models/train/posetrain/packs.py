@@ -118,7 +118,7 @@ def read_stills(root: Path, pack: str, report: ReadReport) -> Iterator[Picture]:
     tars: dict[str, tarfile.TarFile] = {}
     for position, record in enumerate(sorted(labels["images"], key=lambda r: r["id"])):
         if record["tar"] not in tars:
-            tars[record["tar"]] = tarfile.open(root / pack / record["tar"])  # noqa: SIM115 (open for the whole pass)
+            tars[record["tar"]] = tarfile.open(root / pack / record["tar"])  # noqa: SIM115
         try:
             member = tars[record["tar"]].extractfile(record["file_name"])
             pixels = decode(member.read()) if member else None
@@ -137,7 +137,7 @@ def read_clips(root: Path, report: ReadReport) -> Iterator[Picture]:
     tars: dict[str, tarfile.TarFile] = {}
     for clip in labels["clips"]:
         if clip["tar"] not in tars:
-            tars[clip["tar"]] = tarfile.open(root / "jhmdb" / clip["tar"])  # noqa: SIM115 (open for the whole pass)
+            tars[clip["tar"]] = tarfile.open(root / "jhmdb" / clip["tar"])  # noqa: SIM115
         member = tars[clip["tar"]].extractfile(clip["file_name"])
         with tempfile.NamedTemporaryFile(suffix=".avi") as handle:  # OpenCV opens videos by path only
             handle.write(member.read() if member else b"")
