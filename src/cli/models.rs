@@ -49,6 +49,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let plan = infer::load_with(&model.manifest, &model.onnx, args.engine)?;
+    describe(&mut out, &model, &*plan)?;
     if args.explain { explain(&mut out, &*plan)? } else { card(&mut out, &model, &plan)? }
     Ok(ExitCode::SUCCESS)
 }
@@ -86,16 +87,20 @@ fn line(out: &mut impl Write, model: &Model, plan: &dyn Plan) -> anyhow::Result<
     Ok(())
 }
 
-fn card(out: &mut impl Write, model: &Model, plan: &Arc<dyn Plan>) -> anyhow::Result<()> {
-    let m = &model.manifest;
-    line(out, model, &**plan)?;
-    writeln!(out, "file     {}\nsha256   {}\nengine   {}", m.file, m.sha256, plan.engine())?;
+fn describe(out: &mut impl Write, model: &Model, plan: &dyn Plan) -> anyhow::Result<()> {
+    line(out, model, plan)?;
+    writeln!(out, "  file {}\n  sha256 {}", model.manifest.file, model.manifest.sha256)?;
     for output in plan.outputs() {
-        writeln!(out, "output   {} {:?}", output.name, output.shape)?;
+        writeln!(out, "  output {} {:?}", output.name, output.shape)?;
     }
     for note in plan.notes() {
-        writeln!(out, "note     {note}")?;
+        writeln!(out, "  note: {note}")?;
     }
+    Ok(())
+}
+
+fn card(out: &mut impl Write, model: &Model, plan: &Arc<dyn Plan>) -> anyhow::Result<()> {
+    let m = &model.manifest;
     // What the codec reads must be there: else the manifest is refused here as it would be in `run`.
     match m.task {
         infer::Task::Keypoints => drop(posewire::keypoints::KeypointNet::new(m, plan)?),
@@ -109,7 +114,6 @@ fn card(out: &mut impl Write, model: &Model, plan: &Arc<dyn Plan>) -> anyhow::Re
 
 fn explain(out: &mut impl Write, plan: &dyn Plan) -> std::io::Result<()> {
     let layers = plan.explain();
-    writeln!(out, "{}", plan.engine())?;
     if layers.is_empty() {
         return writeln!(out, "  {} does not tell its layers", plan.engine());
     }
