@@ -58,6 +58,7 @@ sub_commands! {
     Completions => completions,
     Read => read,
     Eval => eval,
+    Record => record,
 }
 
 /// A mistake in what the user asked for, as against a failure to do it.

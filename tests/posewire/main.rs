@@ -19,6 +19,8 @@ mod predict;
 mod pty;
 mod quantised;
 mod replay;
+#[cfg(unix)]
+mod record;
 #[cfg(target_os = "linux")]
 mod serial;
 mod shutdown;

@@ -1,0 +1,172 @@
+//! `posewire record`: frames into a file, to be tracked again exactly.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use posewire::capture::{self, CaptureError, Decoder, Frame, PixelFormat, SourceConfig};
+use posewire::output::record::Recording;
+use turbojpeg::{Compressor, Image, Subsamp};
+
+/// How long a wait for a frame may keep Ctrl-C waiting.
+const TICK: Duration = Duration::from_millis(100);
+/// A camera that gives no frame for this long is said to be silent; it is waited for nevertheless.
+const SILENCE: Duration = Duration::from_secs(2);
+/// Of raw frames, which are recorded as JPEG: what is lost lies below a camera's own noise.
+const QUALITY: i32 = 95;
+
+/// Record a camera's frames with their capture times, for posewire run --replay FILE --no-drop
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The file is an AVI with MJPEG that players show. A camera's JPEGs are kept as they came; raw frames are compressed at
+quality 95. Every replay of a recording gives the same poses. A disk that fills up ends the recording; what is in the
+file stays readable.
+
+Examples:
+  posewire record clip.avi --seconds 20
+  posewire record clip.avi --camera /dev/video2 --size 1280x720
+  posewire run --replay clip.avi --no-drop --jsonl poses.jsonl")]
+pub struct Args {
+    /// The file to write; an existing one is replaced
+    #[arg(value_name = "FILE.avi")]
+    out: PathBuf,
+    /// Camera: a device, a name from /dev/v4l/by-id, or "auto"
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    camera: String,
+    /// A folder of pictures or a video instead of a camera
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["camera", "synthetic"])]
+    replay: Option<PathBuf>,
+    /// The built-in clip instead of a camera
+    #[arg(long, conflicts_with = "camera")]
+    synthetic: bool,
+    /// Wanted size of the camera's or the built-in clip's pictures
+    #[arg(long, value_name = "WxH", default_value = "640x480", value_parser = size)]
+    size: (u32, u32),
+    /// Wanted frames a second
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    fps: u32,
+    /// Stop after so many frames
+    #[arg(long, value_name = "N")]
+    frames: Option<u64>,
+    /// Stop after so many seconds
+    #[arg(long, value_name = "S")]
+    seconds: Option<f64>,
+    /// Seed of the built-in clip
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+}
+
+fn size(text: &str) -> Result<(u32, u32), String> {
+    let parsed = text.split_once('x').and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
+    parsed.filter(|&(w, h)| w > 0 && h > 0).ok_or_else(|| format!("'{text}' is no size: give it as 640x480"))
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let is_over = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, is_over.clone()).context("cannot listen for signals")?;
+    }
+    let mut source = capture::open(&source_config(&args))?;
+    let info = source.info();
+    log::info!("source: {}, {}x{} at {} fps", info.name, info.width, info.height, info.fps);
+    let mut recording = Recording::create(&args.out, info.fps)?;
+    let mut jpeg = JpegFrames::new()?;
+
+    let started = Instant::now();
+    let mut heard_at = started;
+    let mut first_us = None;
+    let mut last_us = 0;
+    while !is_over.load(Ordering::Relaxed) && args.frames.is_none_or(|n| recording.frames() < n) {
+        // A file has its own time; a camera that gives nothing must not run for ever either.
+        let recorded_s = first_us.map_or(0.0, |first: i64| (last_us - first) as f64 * 1e-6);
+        let passed_s = if info.live { started.elapsed().as_secs_f64() } else { recorded_s };
+        if args.seconds.is_some_and(|s| passed_s >= s) {
+            break;
+        }
+        match source.next_frame(TICK) {
+            Ok(Some(frame)) => {
+                heard_at = Instant::now();
+                last_us = frame.captured_at_us;
+                first_us.get_or_insert(last_us);
+                recording.write(&jpeg.of(frame)?)?;
+            }
+            Ok(None) if heard_at.elapsed() > SILENCE => {
+                heard_at = Instant::now();
+                log::warn!("{}: no frame for {} s; waiting for it", info.name, SILENCE.as_secs());
+            }
+            Ok(None) | Err(CaptureError::Lost { .. }) => {}
+            Err(CaptureError::Ended) => break,
+            Err(error) => {
+                let frames = recording.frames();
+                recording.finish()?;
+                return Err(error).context(format!("{}: ended after {frames} frames", args.out.display()));
+            }
+        }
+    }
+    let frames = recording.frames();
+    if frames == 0 {
+        bail!("{}: no frame came from {}; nothing is recorded", args.out.display(), info.name);
+    }
+    let bytes = recording.bytes();
+    recording.finish()?;
+    let seconds = (last_us - first_us.unwrap_or(last_us)) as f64 * 1e-6;
+    eprintln!("{}: {frames} frames, {seconds:.1} s, {:.1} MB", args.out.display(), bytes as f64 * 1e-6);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn source_config(args: &Args) -> SourceConfig {
+    let ((width, height), fps) = (args.size, args.fps as f32);
+    if let Some(path) = &args.replay {
+        SourceConfig::Replay { path: path.clone(), no_drop: true, fps_override: None }
+    } else if args.synthetic {
+        SourceConfig::Synthetic { persons: 1, width, height, fps, seed: args.seed, frames: Some(300), no_drop: true }
+    } else {
+        SourceConfig::Camera { device: args.camera.clone(), width, height, fps, format: None }
+    }
+}
+
+/// Makes JPEGs of raw frames: what a replay reads back without loss of times.
+struct JpegFrames {
+    decoder: Decoder,
+    compressor: Compressor,
+    rgb: Vec<u8>,
+}
+
+impl JpegFrames {
+    fn new() -> anyhow::Result<Self> {
+        let mut compressor = Compressor::new()?;
+        compressor.set_quality(QUALITY)?;
+        compressor.set_subsamp(Subsamp::Sub2x1)?;
+        Ok(Self { decoder: Decoder::new()?, compressor, rgb: Vec::new() })
+    }
+
+    /// `frame` as MJPEG, its number and time kept.
+    fn of(&mut self, frame: Frame) -> anyhow::Result<Frame> {
+        if frame.format == PixelFormat::Mjpeg {
+            return Ok(frame);
+        }
+        let (width, height) = (frame.width as usize, frame.height as usize);
+        let picture = self.decoder.decode(&frame, 1)?;
+        self.rgb.resize(3 * width * height, 0);
+        let mut pixels = capture::PixelsMut {
+            bytes: &mut self.rgb,
+            width,
+            height,
+            row_bytes: 3 * width,
+            pixel_bytes: 3,
+        };
+        capture::crop_resize_into(&picture, &capture::Affine::IDENTITY, &mut pixels, [0; 3]);
+        let image = Image {
+            pixels: &self.rgb[..],
+            width,
+            pitch: 3 * width,
+            height,
+            format: turbojpeg::PixelFormat::RGB,
+        };
+        let bytes = Arc::new(self.compressor.compress_to_vec(image)?);
+        Ok(Frame { bytes, format: PixelFormat::Mjpeg, stride: 0, ..frame })
+    }
+}
