@@ -3,5 +3,5 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo test --release --workspace
-python3 -m unittest discover -s clients/python/tests -t clients/python
-[ ! -x firmware/test.sh ] || firmware/test.sh
+PYTHONPATH=clients/python/src python3 -m unittest discover -s clients/python/tests
+firmware/test.sh

@@ -108,6 +108,15 @@ fn bad_input_is_named() {
 }
 
 #[test]
+fn pictures_show_the_poses_over_the_clip() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = format!("png:{}", folder.path().join("pictures").display());
+    let out = posewire(&[&OFFLINE[..], &["--display", &target]].concat());
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    assert_eq!(std::fs::read_dir(folder.path().join("pictures")).unwrap().count(), 8);
+}
+
+#[test]
 fn a_closed_pipe_ends_the_run_quietly() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_posewire"))
         .args(["run", "--synthetic", "--smoother", "one-euro"])
