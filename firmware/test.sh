@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the firmware, prints its sizes and holds them to their limits, and runs it in QEMU.
+# Builds the firmware, prints its sizes and holds them to their limits, and runs it in QEMU and in rp2040js.
 #
 #     firmware/test.sh
 #
@@ -37,8 +37,4 @@ if command -v npm >/dev/null; then
 else
     echo "SKIPPED: the firmware in rp2040js: apt install nodejs npm" >&2
 fi
-if command -v qemu-system-arm >/dev/null && [ -e target/thumbv7m-none-eabi/release/lm3s6965 ]; then
-    export POSEWIRE_FIRMWARE=required
-fi
-cd ..
-cargo test --release --test posewire -- firmware::
+python3 -B emulator/test_emulators.py

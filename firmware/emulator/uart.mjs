@@ -13,6 +13,7 @@ export class Pl011 {
     this.sent = [];
     this.registers = new Map();
     this.raw = 0;
+    this.wasOn = false;
     this.overruns = 0;
     this.overrunPending = false;
     this.queue = [];
@@ -56,7 +57,10 @@ export class Pl011 {
     const levels = [4, 8, 16, 24, 28];
     const level = levels[((this.registers.get(0x34) ?? 0x12) >> 3) & 7] ?? 16;
     this.raw = this.received.length >= level ? this.raw | RECEIVE : this.raw & ~RECEIVE;
-    this.setInterrupt((this.raw & (this.registers.get(0x38) ?? 0)) !== 0);
+    const on = (this.raw & (this.registers.get(0x38) ?? 0)) !== 0;
+    // Told when it falls, not while it is low: firmware may pend the interrupt itself, and that must stay.
+    if (on || this.wasOn) this.setInterrupt(on);
+    this.wasOn = on;
   }
 
   readUint32(offset) {
