@@ -26,7 +26,7 @@ fn write_model(folder: &Path) {
     std::fs::write(folder.join("red.toml"), text).unwrap();
 }
 
-/// A bright square of 24 px round (x, y) on black: all 17 joints are there for [`write_model`]'s network.
+/// A bright square of 23 px round (x, y) on black: all 17 joints are there for [`write_model`]'s network.
 fn square(x: u32, y: u32, bright: [u8; 3]) -> image::RgbImage {
     image::RgbImage::from_fn(320, 240, |i, j| {
         image::Rgb(if i.abs_diff(x) < 12 && j.abs_diff(y) < 12 { bright } else { [0; 3] })
@@ -59,8 +59,8 @@ fn write_pictures(folder: &Path) -> Value {
         .zip(1..)
         .map(|(name, id)| json!({"id": id, "file_name": name, "split": "val"}))
         .collect();
-    // Labels name the pixel by its index: the square is centred on the corner (100, 80), half a pixel off.
-    let joints: Vec<f64> = (0..17).flat_map(|j| [90.0 + f64::from(j % 2) * 20.0, 79.5, 2.0]).collect();
+    // The square reaches eleven pixels to each side: its middle is the pixel (100, 80).
+    let joints: Vec<f64> = (0..17).flat_map(|j| [90.0 + f64::from(j % 2) * 20.0, 80.0, 2.0]).collect();
     let annotations: Vec<Value> = (1..=names.len())
         .map(|id| {
             json!({"id": 100 + id, "image_id": id, "category_id": 1, "bbox": [60, 40, 80, 80], "area": 3200.0,
@@ -96,7 +96,7 @@ fn pictures_of_every_kind_give_results_and_unreadable_ones_are_counted() {
     for p in found.iter().filter(|p| p.annotation_id != Some(201)) {
         assert_eq!((p.category_id, p.annotation_id), (1, Some(100 + p.image_id)));
         let (x, y) = p.joint(5);
-        assert!((x - 99.5).abs() < 1.5 && (y - 79.5).abs() < 1.5, "picture {}: ({x}, {y})", p.image_id);
+        assert!((x - 100.0).abs() < 1.5 && (y - 80.0).abs() < 1.5, "picture {}: ({x}, {y})", p.image_id);
         assert!(p.score > 0.8);
     }
     let outside = found.iter().find(|p| p.annotation_id == Some(201)).unwrap();
