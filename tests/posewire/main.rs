@@ -18,9 +18,9 @@ mod predict;
 #[cfg(target_os = "linux")]
 mod pty;
 mod quantised;
-mod replay;
 #[cfg(unix)]
 mod record;
+mod replay;
 #[cfg(target_os = "linux")]
 mod serial;
 mod shutdown;
