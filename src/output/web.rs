@@ -4,7 +4,7 @@
 //! server-sent events, the JSON lines of [`super::jsonl`]; no picture ever leaves. Anybody who reaches the address sees
 //! the poses: it is meant for the loopback (`ssh -L` brings it to a desk) and says so where it is not.
 //!
-//! Everything is bounded: [`MAX_CLIENTS`] connections, a small request head, a time to write; a client that is slow gets the
+//! Everything is bounded: `MAX_CLIENTS` connections, a small request head, a time to write; a client that is slow gets the
 //! newest poses when it is ready, one that is stuck is let go. Written on the standard library's sockets because a
 //! request's time and the number of connections must be bounded, which small HTTP servers leave open.
 
