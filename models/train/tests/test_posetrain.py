@@ -18,11 +18,11 @@ import torch
 TRAIN_DIR = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TRAIN_DIR))
 
-from posetrain import finder, make, packs, quantise, synthetic, train  # noqa: E402
-from posetrain.augment import AugmentConfig, augmented, crop_matrix, move_joints, plain_crop  # noqa: E402
-from posetrain.calibrate import expected_calibration_error, fit  # noqa: E402
-from posetrain.codec import HeatmapCodec  # noqa: E402
-from posetrain.net import KeypointNet, NetConfig  # noqa: E402
+from posetrain import finder, make, packs, quantise, synthetic, train
+from posetrain.augment import AugmentConfig, augmented, crop_matrix, move_joints, plain_crop
+from posetrain.calibrate import expected_calibration_error, fit
+from posetrain.codec import HeatmapCodec
+from posetrain.net import KeypointNet, NetConfig
 
 
 class Codec(unittest.TestCase):
