@@ -83,7 +83,7 @@ impl Surface for Window {
         let pixels =
             canvas.rgb().chunks_exact(3).map(|c| u32::from_be_bytes([0, c[0], c[1], c[2]])).collect();
         let picture = Picture { size_px: [canvas.width(), canvas.height()], pixels };
-        if self.pictures.send(picture, TICK) != Sent::Closed {
+        if !matches!(self.pictures.send(picture, TICK), Sent::Closed) {
             return Ok(());
         }
         match self.thread.take().map(JoinHandle::join) {
