@@ -1,9 +1,9 @@
 """How far the int8 operators are from ONNX Runtime on the same file, in steps of the output scale, and how often the largest
 cell of a map is the same one.
 
-Twice: against the file computed operator by operator (`exact`: optimisations off), which is what it means, and against
-ONNX Runtime's fused int8 kernels (`fused`), which round differently here and there. Beside them, how far those two are
-from each other. A map's largest cell may be one of several with the same code: any of them counts as the same.
+Twice: against ONNX Runtime's fused int8 kernels (`fused`), whose arithmetic the operators follow to the bit (x86-64 with
+FMA), and against the file computed operator by operator in f32 (`exact`: optimisations off). Beside them, how far those
+two are from each other. A map's largest cell may be one of several with the same code: any of them counts as the same.
 
     cargo build --release --example network
     python benches/agreement.py [--pictures FOLDER] [--count 100] [MANIFEST]    # default: models/keypoints-small.toml

@@ -22,13 +22,13 @@ pub(crate) fn fuse_sums(graph: &Graph) -> Vec<Node> {
             {
                 continue;
             }
-            let mut add = params;
-            if conv_at == 1 {
-                (add.a_zero, add.b_zero) = (params.b_zero, params.a_zero);
-                (add.a_ratio, add.b_ratio) = (params.b_ratio, params.a_ratio);
-            }
             let mut fused = conv.clone();
-            fused.store = ConvStore::Sum { inner: *out, inner_activation: activation.clone(), add };
+            fused.store = ConvStore::Sum {
+                inner: *out,
+                inner_activation: activation.clone(),
+                add: params,
+                inner_is_first: conv_at == 0,
+            };
             let node = Node { op: Op::Conv(fused), inputs: vec![from[0], other], output };
             *producer = None;
             nodes[at] = Some(node);

@@ -222,6 +222,8 @@ pub(crate) enum ConvStore {
         inner: Quant,
         inner_activation: Activation,
         add: AddParams,
+        /// Whether the convolution is the sum's first operand: the order decides the last bit.
+        inner_is_first: bool,
     },
     F32,
 }
@@ -430,15 +432,10 @@ impl Graph {
         }
         let output = self.tensor(name, shape, Some(out))?;
         let (lo, hi) = activation.limits(out);
-        let params = AddParams {
-            a_zero: qa.zero_point,
-            a_ratio: self.ratio(name, qa, out)?,
-            b_zero: qb.zero_point,
-            b_ratio: self.ratio(name, qb, out)?,
-            zero_point: out.zero_point,
-            lo,
-            hi,
-        };
+        let (a_ratio, b_ratio) = (self.ratio(name, qa, out)?, self.ratio(name, qb, out)?);
+        let of_operands = a_ratio * f32::from(qa.zero_point) + b_ratio * f32::from(qb.zero_point);
+        let fixed = f32::from(out.zero_point) - of_operands;
+        let params = AddParams { a_ratio, b_ratio, fixed, lo, hi };
         self.nodes.push(Node { op: Op::Add { params }, inputs: vec![a, b], output });
         Ok(output)
     }

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::fuse;
 use crate::geometry::{self, Buffer, Part};
 use crate::graph::{Conv, ConvStore, Graph, Node, Op, Pads, Quant, Window};
-use crate::kernel::{Functions, PoolWindow, SLACK};
+use crate::kernel::{Functions, InnerSum, PoolWindow, SLACK};
 use crate::pack::{self, BLOCK, Segment};
 use crate::plan::{self, Life};
 use crate::reference;
@@ -71,7 +71,7 @@ pub(crate) enum Work {
 #[derive(Debug)]
 pub(crate) enum StoreCall {
     U8 { zero_point: u8, lo: u8, hi: u8 },
-    Sum { inner_lo: f32, inner_hi: f32, add: AddParams, other: Place },
+    Sum { sum: InnerSum, other: Place },
     F32,
 }
 
@@ -315,11 +315,18 @@ impl Lowering<'_> {
                 let store = StoreCall::U8 { zero_point: quant.zero_point, lo, hi };
                 (store, quant.scale, table(activation))
             }
-            ConvStore::Sum { inner, inner_activation, add } => {
+            ConvStore::Sum { inner, inner_activation, add, inner_is_first } => {
                 let (lo, hi) = inner_activation.limits(*inner);
-                let centred = |q: u8| (i32::from(q) - i32::from(inner.zero_point)) as f32;
-                let other = place_of(&self.buffer(node.inputs[1]));
-                let store = StoreCall::Sum { inner_lo: centred(lo), inner_hi: centred(hi), add: *add, other };
+                let zero = i32::from(inner.zero_point);
+                let centred = |q: u8| (i32::from(q) - zero) as f32;
+                let sum = InnerSum {
+                    lo: centred(lo),
+                    hi: centred(hi),
+                    zero: zero as f32,
+                    is_first: *inner_is_first,
+                    add: *add,
+                };
+                let store = StoreCall::Sum { sum, other: place_of(&self.buffer(node.inputs[1])) };
                 (store, inner.scale, None)
             }
             ConvStore::F32 => (StoreCall::F32, 1.0, None),
@@ -410,11 +417,11 @@ impl Lowering<'_> {
             rows: part.size[0],
             columns: part.size[1],
             store: match store {
-                StoreCall::Sum { inner_lo, inner_hi, add, other } => {
+                StoreCall::Sum { sum, other } => {
                     // The other operand has the output's shape, though not always its ring.
                     let at = other.at + part.first[0] * other.row + part.first[1] * other.pixel;
                     let other = shifted(Place { at, ..*other }, part.out_step, 1);
-                    StoreCall::Sum { inner_lo: *inner_lo, inner_hi: *inner_hi, add: *add, other }
+                    StoreCall::Sum { sum: *sum, other }
                 }
                 StoreCall::U8 { zero_point, lo, hi } => {
                     StoreCall::U8 { zero_point: *zero_point, lo: *lo, hi: *hi }

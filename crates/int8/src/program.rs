@@ -301,9 +301,7 @@ impl Step {
         let map = |p: &Place| Map { at: map_mut(p).at, row: p.row, pixel: p.pixel };
         let store = |s: &StoreCall| match s {
             StoreCall::U8 { zero_point, lo, hi } => Store::U8 { zero_point: *zero_point, lo: *lo, hi: *hi },
-            StoreCall::Sum { inner_lo, inner_hi, add, other } => {
-                Store::Sum { inner_lo: *inner_lo, inner_hi: *inner_hi, add: *add, other: map(other) }
-            }
+            StoreCall::Sum { sum, other } => Store::Sum { sum: *sum, other: map(other) },
             StoreCall::F32 => Store::F32,
         };
         let look_up = |t: &TableCall| {

@@ -185,10 +185,14 @@ fn conv(
         ConvStore::F32 => Values::F32(
             with_channel().map(|(sum, c)| sum as f32 * (quant.scale * weights.scales[c])).collect(),
         ),
-        ConvStore::Sum { inner, inner_activation, add } => {
+        ConvStore::Sum { inner, inner_activation, add, inner_is_first } => {
             let other = other.expect("a fused sum has a second input").bytes();
             let inner = quantised(*inner, inner_activation);
-            Values::U8(inner.iter().zip(other).map(|(&a, &b)| arith::add(a, b, add)).collect())
+            let sum = |(&inner, &other): (&u8, &u8)| {
+                let (a, b) = if *inner_is_first { (inner, other) } else { (other, inner) };
+                arith::add(a, b, add)
+            };
+            Values::U8(inner.iter().zip(other).map(sum).collect())
         }
     }
 }

@@ -22,13 +22,26 @@ pub(crate) struct MapMut {
     pub pixel: usize,
 }
 
+/// How an accumulator becomes an inner code, and that a part of a sum.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct InnerSum {
+    /// Limits of the inner code's distance from its zero point.
+    pub lo: f32,
+    pub hi: f32,
+    /// The inner zero point.
+    pub zero: f32,
+    /// Whether the inner code is the sum's first operand.
+    pub is_first: bool,
+    pub add: AddParams,
+}
+
 /// What becomes of an accumulator.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Store {
     /// Requantised.
     U8 { zero_point: u8, lo: u8, hi: u8 },
-    /// Requantised to distances from the inner zero point in `inner_lo..=inner_hi`, then added to `other`.
-    Sum { inner_lo: f32, inner_hi: f32, add: AddParams, other: Map },
+    /// Requantised to an inner tensor's codes, then added to `other`.
+    Sum { sum: InnerSum, other: Map },
     /// Multiplied and stored as f32.
     F32,
 }

@@ -2,6 +2,7 @@
 //!
 //! AVX-VNNI multiplies four u8 by four i8 at once. AVX2 alone has `vpmaddubsw`, which does too but saturates at 16 bits,
 //! so it would not give the reference's bits: here u8 and i8 are widened and multiplied in pairs by `vpmaddwd`, exact.
+//! Sums are fused multiply-adds, which every CPU of this kind has.
 
 #![allow(clippy::needless_range_loop)] // halves index several arrays at once
 
@@ -183,11 +184,19 @@ macro_rules! kernel_256 {
     };
 }
 
-kernel_256!(plain, "avx2", ["avx2"], crate::pack::wide_pairs, 128, super::dot_wide, super::spin_wide);
+kernel_256!(
+    plain,
+    "avx2,fma",
+    ["avx2", "fma"],
+    crate::pack::wide_pairs,
+    128,
+    super::dot_wide,
+    super::spin_wide
+);
 kernel_256!(
     vnni,
-    "avx2,avxvnni",
-    ["avx2", "avxvnni"],
+    "avx2,fma,avxvnni",
+    ["avx2", "fma", "avxvnni"],
     crate::pack::quads,
     64,
     super::dot_vnni,

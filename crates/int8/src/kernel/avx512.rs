@@ -7,7 +7,9 @@
 
 use std::arch::x86_64::*;
 
-use super::args::{AddArgs, AverageArgs, ConvArgs, DepthwiseArgs, MaxArgs, Store, TableArgs, UpsampleArgs};
+use super::args::{
+    AddArgs, AverageArgs, ConvArgs, DepthwiseArgs, InnerSum, MaxArgs, Store, TableArgs, UpsampleArgs,
+};
 use super::generic::{pixel, pixel_mut, wrap_generic};
 use super::portable::other_at;
 use super::{Functions, tiles};
@@ -260,20 +262,21 @@ unsafe fn store_u8<const P: usize, const B: usize>(
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
 unsafe fn store_sum(acc: __m512i, a: &ConvArgs<'_>, block: usize, p: usize, out: *mut u8, other: *const u8) {
-    let Store::Sum { inner_lo, inner_hi, add, other: map } = a.store else { return };
+    let Store::Sum { sum: InnerSum { lo, hi, zero, is_first, add }, other: map } = a.store else { return };
     const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
     // SAFETY: `multipliers` holds whole blocks; `other` may be read SLACK bytes past its end; the store is masked.
     unsafe {
         let m = _mm512_loadu_ps(a.multipliers.as_ptr().add(block * BLOCK));
         let inner = _mm512_mul_ps(_mm512_cvtepi32_ps(acc), m);
-        let inner = _mm512_min_ps(_mm512_max_ps(inner, _mm512_set1_ps(inner_lo)), _mm512_set1_ps(inner_hi));
-        let inner = _mm512_mul_ps(_mm512_roundscale_ps::<NEAREST>(inner), _mm512_set1_ps(add.a_ratio));
+        let inner = _mm512_min_ps(_mm512_max_ps(inner, _mm512_set1_ps(lo)), _mm512_set1_ps(hi));
+        let inner = _mm512_add_ps(_mm512_roundscale_ps::<NEAREST>(inner), _mm512_set1_ps(zero));
         let other = _mm512_cvtepu8_epi32(_mm_loadu_si128(other.add(p * map.pixel).cast()));
-        let other = _mm512_sub_epi32(other, _mm512_set1_epi32(i32::from(add.b_zero)));
-        let other = _mm512_mul_ps(_mm512_cvtepi32_ps(other), _mm512_set1_ps(add.b_ratio));
+        let other = _mm512_cvtepi32_ps(other);
+        let (first, second) = if is_first { (inner, other) } else { (other, inner) };
+        let sum = _mm512_fmadd_ps(second, _mm512_set1_ps(add.b_ratio), _mm512_set1_ps(add.fixed));
+        let sum = _mm512_fmadd_ps(first, _mm512_set1_ps(add.a_ratio), sum);
         // The graph bounds the ratios, so the sum cannot wrap.
-        let sum = _mm512_cvtps_epi32(_mm512_add_ps(inner, other));
-        let sum = _mm512_add_epi32(sum, _mm512_set1_epi32(i32::from(add.zero_point)));
+        let sum = _mm512_cvtps_epi32(sum);
         let lo = _mm512_set1_epi32(i32::from(add.lo));
         let hi = _mm512_set1_epi32(i32::from(add.hi));
         let bytes = _mm512_cvtepi32_epi8(_mm512_min_epi32(_mm512_max_epi32(sum, lo), hi));

@@ -5,7 +5,7 @@
 #![allow(clippy::needless_range_loop)] // several arrays share an index, and constant bounds are what vectorises
 
 use super::args::{
-    AddArgs, AverageArgs, DepthwiseArgs, Map, MapMut, MaxArgs, Span, Store, TableArgs, UpsampleArgs,
+    AddArgs, AverageArgs, DepthwiseArgs, InnerSum, Map, MapMut, MaxArgs, Span, Store, TableArgs, UpsampleArgs,
 };
 use crate::arith;
 use crate::pack::BLOCK;
@@ -52,14 +52,18 @@ pub(crate) unsafe fn store(
                 bytes[i] = arith::requantise(acc[i], multipliers[i], zero_point, lo, hi);
             }
         }
-        Store::Sum { inner_lo, inner_hi, ref add, .. } => {
+        Store::Sum { ref sum, .. } => {
             // SAFETY: the caller's promise.
             let other = unsafe { &*other.cast::<[u8; BLOCK]>() };
+            let InnerSum { lo, hi, zero, is_first, add } = sum;
+            let mut inner = [0f32; BLOCK];
             for i in 0..BLOCK {
-                let inner = arith::round_even((acc[i] as f32 * multipliers[i]).clamp(inner_lo, inner_hi));
-                let other = i32::from(other[i]) - i32::from(add.b_zero);
-                let sum = inner * add.a_ratio + other as f32 * add.b_ratio;
-                bytes[i] = arith::quantise(sum, add.zero_point, add.lo, add.hi);
+                inner[i] = arith::round_even((acc[i] as f32 * multipliers[i]).clamp(*lo, *hi)) + zero;
+            }
+            for i in 0..BLOCK {
+                let other = f32::from(other[i]);
+                let (a, b) = if *is_first { (inner[i], other) } else { (other, inner[i]) };
+                bytes[i] = arith::add_codes(a, b, add);
             }
         }
         Store::F32 => {

@@ -12,8 +12,8 @@ mod portable;
 mod tiles;
 
 pub(crate) use args::{
-    AddArgs, AverageArgs, ConvArgs, DepthwiseArgs, Map, MapMut, MaxArgs, PoolWindow, Store, TableArgs,
-    UpsampleArgs,
+    AddArgs, AverageArgs, ConvArgs, DepthwiseArgs, InnerSum, Map, MapMut, MaxArgs, PoolWindow, Store,
+    TableArgs, UpsampleArgs,
 };
 
 use crate::error::Error;
