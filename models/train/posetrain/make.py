@@ -64,6 +64,17 @@ def fit_scores(system: Own, records: cache.Records, packs: tuple[str, ...]) -> c
     )
 
 
+def seen(checkpoint: Path, config: train.TrainConfig, work: Path) -> tuple[int, float]:
+    """Pictures and seconds that went into these weights, those that they start from included."""
+    state = torch.load(checkpoint, weights_only=True)
+    pictures, seconds = int(state["pictures"]), float(state["spent"])
+    if config.start:
+        earlier = train.load_config(TRAIN_DIR / "configs" / f"{config.start}.toml")
+        before = seen(work / f"keypoints-{earlier.name}" / "final.pt", earlier, work)
+        pictures, seconds = pictures + before[0], seconds + before[1]
+    return pictures, seconds
+
+
 def finish(
     config: train.TrainConfig,
     records: cache.Records,
@@ -95,6 +106,7 @@ def finish(
     )
     ece = evaluate.calibration_error(compared, fitted)
     print(f"ECE {ece:.4f}")
+    pictures, seconds = seen(checkpoint, config, work)
     manifest.write_keypoints(
         models / f"keypoints-{config.name}.toml",
         int8,
@@ -104,9 +116,30 @@ def finish(
         ece,
         macs=multiply_adds(net, config.input, config.input),
         parameters=sum(p.numel() for n, p in net.named_parameters() if not n.startswith("auxiliary")),
-        pictures=int(state["pictures"]),
-        minutes=float(state["spent"]) / 60,
+        pictures=pictures,
+        minutes=seconds / 60,
     )
+
+
+def trained(
+    config: train.TrainConfig,
+    data: Path | None,
+    work: Path,
+    replicas: int,
+    workers: int,
+    minutes: float | None = None,
+) -> Path:
+    """The weights of this configuration, trained where they are not there yet; first those that it starts from."""
+    out = work / f"keypoints-{config.name}"
+    final = out / "final.pt"
+    if not final.exists():
+        begin = None
+        if config.start:
+            earlier = train.load_config(TRAIN_DIR / "configs" / f"{config.start}.toml")
+            begin = trained(earlier, data, work, replicas, workers)
+        run = train.Run(replicas, 1, workers, minutes or config.budget_minutes)
+        train.start(config, data, out, run, begin)
+    return final
 
 
 def main() -> None:
@@ -134,11 +167,9 @@ def main() -> None:
             if args.data is None:
                 parser.error("--data is needed to build the cache")
             cache.build(args.data, data)
-    out = args.work / f"keypoints-{config.name}"
-    checkpoint = args.checkpoint or out / "final.pt"
-    if not checkpoint.exists():
-        minutes = args.minutes or config.budget_minutes
-        train.start(config, data, out, train.Run(args.replicas, 1, args.workers, minutes))
+    checkpoint = args.checkpoint or trained(
+        config, data, args.work, args.replicas, args.workers, args.minutes
+    )
     records = synthetic.records(config.synthetic_figures, config.seed) if data is None else cache.load(data)
     finish(config, records, checkpoint, args.work, args.models, args.quant, args.every)
 

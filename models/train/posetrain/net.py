@@ -92,6 +92,20 @@ class KeypointNet(nn.Module):
         return (maps, self.auxiliary(y16)) if auxiliary else maps
 
 
+def grow(into: KeypointNet, weights: dict[str, Tensor]) -> None:
+    """Takes over a shallower network's weights. Blocks that it lacks begin as identities (the second
+    convolution's scale is 0, as in Goyal et al. 2017), so the output is the shallower network's."""
+    missing, unexpected = into.load_state_dict(weights, strict=False)
+    if unexpected:
+        raise ValueError(f"not a shallower network of the same widths: {unexpected[0]} has no place")
+    strange = [name for name in missing if not name.startswith("stages.")]
+    if strange:
+        raise ValueError(f"only residual blocks can be new, not {strange[0]}")
+    for name in missing:
+        if name.endswith("second.bn.weight"):
+            nn.init.zeros_(into.get_parameter(name))
+
+
 def _up(x: Tensor) -> Tensor:
     return functional.interpolate(x, scale_factor=2.0, mode="nearest")
 

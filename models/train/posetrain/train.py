@@ -32,7 +32,7 @@ from posetrain import cache, synthetic
 from posetrain.augment import AugmentConfig, augmented, colour, plain_crop
 from posetrain.codec import HeatmapCodec
 from posetrain.metrics import pck
-from posetrain.net import KeypointNet, NetConfig
+from posetrain.net import KeypointNet, NetConfig, grow
 from posetrain.packs import PACKS, Floats
 
 # Five face joints move together and are no part of the comparison with peers; limb ends are the hardest.
@@ -42,10 +42,11 @@ JOINT_WEIGHT = np.array([0.6] * 5 + [1.0, 1.0, 1.2, 1.2, 1.4, 1.4, 1.0, 1.0, 1.2
 @dataclass(frozen=True)
 class TrainConfig:
     """`stages` = (part of the budget at which it starts, crop size): small crops see twice as many persons
-    an hour."""
+    an hour. `start` names the configuration whose trained weights this one begins with."""
 
     name: str = "small"
     seed: int = 1
+    start: str = ""
     input: int = 192
     budget_minutes: float = 80.0
     batch: int = 48
@@ -125,10 +126,14 @@ class CropStream(IterableDataset[Batch]):
             images[row], xy[row] = sample.pixels, sample.xy
             weight[row] = sample.inside * self.weight[i] * JOINT_WEIGHT
             outside[row] = sample.outside * self.config.outside_weight
-        return Batch(*(torch.from_numpy(v) for v in (images, xy, weight, outside)))
+        generator = torch.Generator().manual_seed(int(rng.integers(1 << 62)))
+        seen = colour(torch.from_numpy(images).permute(0, 3, 1, 2).float().div_(255), generator)
+        coloured = seen.mul_(255).round_().to(torch.uint8).permute(0, 2, 3, 1)
+        return Batch(coloured, *(torch.from_numpy(v) for v in (xy, weight, outside)))
 
     def __iter__(self) -> Iterator[Batch]:
         cv2.setNumThreads(1)
+        torch.set_num_threads(1)
         worker = torch.utils.data.get_worker_info()
         start, step = (worker.id, worker.num_workers) if worker else (0, 1)
         k, step = self.first + start * self.stride, step * self.stride
@@ -215,19 +220,24 @@ def synchronise(model: KeypointNet, spent: float) -> float:
     return float(clock)
 
 
-def train(config: TrainConfig, records: cache.Records, out: Path, run: Run, rank: int = 0) -> KeypointNet:
-    """One replica's loop; replica 0 also validates, saves and keeps the averaged weights, which it
-    returns."""
+def train(
+    config: TrainConfig, records: cache.Records, out: Path, run: Run, rank: int = 0, begin: Path | None = None
+) -> KeypointNet:
+    """One replica's loop, from the weights in `begin` where given; replica 0 also validates, saves and
+    keeps the averaged weights, which it returns."""
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(config.seed)
     torch.set_num_threads(run.threads)
     model = KeypointNet(config.net).to(memory_format=torch.channels_last)
+    if begin is not None:
+        grow(model, torch.load(begin, weights_only=True)["ema"])
     ema = copy.deepcopy(model)
     decayed = [p for p in model.parameters() if p.ndim > 1]
     plain = [p for p in model.parameters() if p.ndim <= 1]
     optimiser = torch.optim.AdamW(
         [{"params": decayed, "weight_decay": config.weight_decay}, {"params": plain, "weight_decay": 0.0}],
         lr=config.learning_rate,
+        fused=True,
     )
     step, spent, pictures = 0, 0.0, 0
     latest = out / "checkpoint.pt"
@@ -248,7 +258,13 @@ def train(config: TrainConfig, records: cache.Records, out: Path, run: Run, rank
         )
     )
     coarse = HeatmapCodec(stride=16, sigma_cells=config.codec.sigma_cells / 2)
-    generator = torch.Generator().manual_seed(config.seed + step * run.replicas + rank)
+
+    def losses_of(images: Tensor, xy: Tensor, weight: Tensor, outside: Tensor) -> tuple[Tensor, Tensor]:
+        with torch.autocast("cpu", torch.bfloat16):
+            maps, rough = model(images, auxiliary=True)
+        loss = config.codec.loss(maps, xy, weight, outside)
+        return loss, loss + config.auxiliary * coarse.loss(rough, xy, weight, outside)
+
     saved = validated = logged = spent
     losses: list[float] = []
     log = (out / "log.jsonl").open("a") if rank == 0 else None
@@ -259,19 +275,15 @@ def train(config: TrainConfig, records: cache.Records, out: Path, run: Run, rank
         for group in optimiser.param_groups:
             group["lr"] = rate
         batch = next(loader)
-        images = colour(to_input(batch.images), generator).contiguous(memory_format=torch.channels_last)
         model.train()
-        with torch.autocast("cpu", torch.bfloat16):
-            maps, rough = model(images, auxiliary=True)
-        loss = config.codec.loss(maps, batch.xy, batch.weight, batch.outside)
-        total = loss + config.auxiliary * coarse.loss(rough, batch.xy, batch.weight, batch.outside)
+        loss, total = losses_of(to_input(batch.images), batch.xy, batch.weight, batch.outside)
         optimiser.zero_grad(set_to_none=True)
         total.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)
         optimiser.step()
         losses.append(loss.item())
         step += 1
-        pictures += len(images) * run.replicas
+        pictures += len(batch.images) * run.replicas
         if step % run.sync_every:
             continue
         spent = time.monotonic() - began
@@ -315,26 +327,28 @@ def train(config: TrainConfig, records: cache.Records, out: Path, run: Run, rank
     return ema
 
 
-def replica(rank: int, config: TrainConfig, data: Path | None, out: Path, run: Run, port: int) -> None:
+def replica(
+    rank: int, config: TrainConfig, data: Path | None, out: Path, run: Run, port: int, begin: Path | None
+) -> None:
     if run.replicas > 1:
         address = f"tcp://127.0.0.1:{port}"
         distributed.init_process_group("gloo", init_method=address, rank=rank, world_size=run.replicas)
     records = synthetic.records(config.synthetic_figures, config.seed) if data is None else cache.load(data)
-    train(config, records, out, run, rank)
+    train(config, records, out, run, rank, begin)
     if run.replicas > 1:
         distributed.barrier()
         distributed.destroy_process_group()
 
 
-def start(config: TrainConfig, data: Path | None, out: Path, run: Run) -> None:
+def start(config: TrainConfig, data: Path | None, out: Path, run: Run, begin: Path | None = None) -> None:
     """Runs the replicas to the end of the budget; `out/final.pt` then holds the averaged weights."""
     if run.replicas == 1:
-        replica(0, config, data, out, run, 0)
+        replica(0, config, data, out, run, 0, begin)
         return
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    mp.spawn(replica, args=(config, data, out, run, port), nprocs=run.replicas)
+    mp.spawn(replica, args=(config, data, out, run, port, begin), nprocs=run.replicas)
 
 
 def main() -> None:
@@ -348,12 +362,15 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1, help="threads of each replica")
     parser.add_argument("--workers", type=int, default=1, help="augmenting processes of each replica")
     parser.add_argument("--minutes", type=float, help="budget, in place of the configuration's")
+    parser.add_argument("--begin", type=Path, help="final.pt of the configuration named by `start`")
     args = parser.parse_args()
     config = load_config(args.config)
     if not config.synthetic_figures and not args.cache:
         parser.error("--cache is needed for a configuration that trains on pictures")
     run = Run(args.replicas, args.threads, args.workers, args.minutes or config.budget_minutes)
-    start(config, None if config.synthetic_figures else args.cache, args.out, run)
+    if config.start and not args.begin:
+        parser.error(f"this configuration starts from `{config.start}`: give its final.pt as --begin")
+    start(config, None if config.synthetic_figures else args.cache, args.out, run, args.begin)
 
 
 if __name__ == "__main__":
