@@ -10,6 +10,7 @@ pub mod pixel;
 pub mod pool;
 pub mod reopening;
 pub mod replay;
+mod resize;
 pub mod synthetic;
 #[cfg(all(feature = "v4l", target_os = "linux"))]
 pub mod v4l;
