@@ -7,14 +7,15 @@ use std::time::Instant;
 use int8::Kernel;
 use tract_onnx::pb;
 
-use super::quantised::{self, Int8Plan, Refusal};
+use super::joined::JoinedPlan;
+use super::quantised::{self, Int8Plan, Refusal, Rest};
 use super::tract::{self, TractPlan};
 use super::{InferError, Manifest, Plan};
 
 /// Which engine to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// The fused int8 operators where they do the whole of a quantised network, else tract.
+    /// The fused int8 operators as far as they do a quantised network, from the picture on, and tract for the rest.
     #[default]
     Auto,
     /// The fused int8 operators with this kernel (`None`: the best of this CPU), or an error that names the operator they lack.
@@ -58,7 +59,8 @@ pub fn load_with(manifest: &Manifest, onnx: &[u8], engine: Engine) -> Result<Arc
             Ok(Arc::new(TractPlan::new(manifest, model, Vec::new())?))
         }
         Engine::Auto if is_quantised => match int8_plan(manifest, &model, Kernel::best()) {
-            Ok(plan) => Ok(Arc::new(plan)),
+            Ok((plan, None)) => Ok(Arc::new(plan)),
+            Ok((plan, Some(rest))) => Ok(Arc::new(JoinedPlan::new(manifest, plan, rest, &model)?)),
             Err(Refusal::Broken(reason)) => Err(refuse(reason)),
             Err(Refusal::NotUnderstood(reason)) => {
                 let note = format!("runs through tract, slower than the int8 operators, because of {reason}");
@@ -66,8 +68,9 @@ pub fn load_with(manifest: &Manifest, onnx: &[u8], engine: Engine) -> Result<Arc
             }
         },
         Engine::Int8(kernel) => match int8_plan(manifest, &model, kernel.unwrap_or_else(Kernel::best)) {
-            Ok(plan) => Ok(Arc::new(plan)),
-            Err(Refusal::Broken(reason) | Refusal::NotUnderstood(reason)) => Err(refuse(reason)),
+            Ok((plan, None)) => Ok(Arc::new(plan)),
+            Ok((_, Some(Rest { reason, .. })))
+            | Err(Refusal::Broken(reason) | Refusal::NotUnderstood(reason)) => Err(refuse(reason)),
         },
         Engine::F32 | Engine::Tract | Engine::Auto => {
             Ok(Arc::new(TractPlan::new(manifest, model, Vec::new())?))
@@ -75,7 +78,11 @@ pub fn load_with(manifest: &Manifest, onnx: &[u8], engine: Engine) -> Result<Arc
     }
 }
 
-fn int8_plan(manifest: &Manifest, model: &pb::ModelProto, kernel: Kernel) -> Result<Int8Plan, Refusal> {
+fn int8_plan(
+    manifest: &Manifest,
+    model: &pb::ModelProto,
+    kernel: Kernel,
+) -> Result<(Int8Plan, Option<Rest>), Refusal> {
     let Some(graph) = model.graph.as_ref() else {
         return Err(Refusal::Broken("the ONNX file holds no graph".into()));
     };

@@ -5,6 +5,7 @@
 //! nothing of ours.
 
 mod choice;
+mod joined;
 mod manifest;
 mod quantised;
 mod tract;

@@ -8,7 +8,7 @@ use tract_onnx::prelude::*;
 use super::{Color, InferError, InputMut, InputSpec, Layout, Manifest, OutputInfo, Plan, State};
 use crate::telemetry::alloc;
 
-type Runnable = Arc<TypedSimplePlan>;
+pub(super) type Runnable = Arc<TypedSimplePlan>;
 type Running = TypedSimpleState;
 
 /// A network optimised by tract.
@@ -50,31 +50,13 @@ impl TractPlan {
         let input_type = check_input(graph, &manifest.input).map_err(refuse)?;
         let names: Vec<String> = graph.output.iter().map(|o| o.name.clone()).collect();
 
-        let at = |what: &'static str| move |e: TractError| refuse(format!("tract cannot {what} it: {e:#}"));
         let fact = InferenceFact::dt_shape(input_type, shape(&manifest.input));
-        let model = framework
+        let (runnable, outputs) = framework
             .model_for_proto_model(&proto)
             .and_then(|m| m.with_input_fact(0, fact))
-            .map_err(at("read"))?
-            .into_optimized()
-            .map_err(at("optimise"))?;
-        let outputs = names
-            .into_iter()
-            .zip(model.output_outlets().map_err(at("read"))?)
-            .map(|(name, outlet)| {
-                let shape = model.outlet_fact(*outlet).map_err(at("read"))?.shape.clone();
-                match shape.as_concrete() {
-                    Some([1, rest @ ..]) => Ok(OutputInfo { name, shape: rest.to_vec() }),
-                    Some(_) => Err(refuse(format!(
-                        "output {name:?} has shape {shape:?}: its first axis must be a batch of 1"
-                    ))),
-                    None => Err(refuse(format!(
-                        "output {name:?} has shape {shape:?}: export the network with fixed shapes"
-                    ))),
-                }
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        let runnable = model.into_runnable().map_err(at("plan"))?;
+            .map_err(|e| format!("tract cannot read it: {e:#}"))
+            .and_then(|model| optimised(model, names))
+            .map_err(refuse)?;
         Ok(Self {
             model: manifest.name.clone(),
             runnable,
@@ -84,6 +66,72 @@ impl TractPlan {
             input_type,
             notes,
         })
+    }
+}
+
+/// Optimises a graph whose inputs are known; with its outputs, each of which has a batch axis of 1.
+fn optimised(model: InferenceModel, names: Vec<String>) -> Result<(Runnable, Vec<OutputInfo>), String> {
+    let at = |what: &'static str| move |e: TractError| format!("tract cannot {what} it: {e:#}");
+    let model = model.into_optimized().map_err(at("optimise"))?;
+    let outputs = names
+        .into_iter()
+        .zip(model.output_outlets().map_err(at("read"))?)
+        .map(|(name, outlet)| {
+            let shape = model.outlet_fact(*outlet).map_err(at("read"))?.shape.clone();
+            match shape.as_concrete() {
+                Some([1, rest @ ..]) => Ok(OutputInfo { name, shape: rest.to_vec() }),
+                Some(_) => {
+                    Err(format!("output {name:?} has shape {shape:?}: its first axis must be a batch of 1"))
+                }
+                None => {
+                    Err(format!("output {name:?} has shape {shape:?}: export the network with fixed shapes"))
+                }
+            }
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok((model.into_runnable().map_err(at("plan"))?, outputs))
+}
+
+/// The last part of a network: f32 tensors with a batch axis of 1 in and out.
+pub(super) struct Tail {
+    pub runnable: Runnable,
+    /// In the order in which they are given, without the batch axis.
+    pub inputs: Vec<OutputInfo>,
+    pub outputs: Vec<OutputInfo>,
+}
+
+impl Tail {
+    /// Optimises a graph all of whose inputs have stated shapes.
+    ///
+    /// # Errors
+    /// [`InferError::Model`] naming `file` and the operator at fault.
+    pub(super) fn new(file: &str, proto: pb::ModelProto) -> Result<Self, InferError> {
+        let refuse = |reason: String| InferError::model(file, reason);
+        let names = |values: &[pb::ValueInfoProto]| values.iter().map(|v| v.name.clone()).collect::<Vec<_>>();
+        let graph = proto.graph.as_ref().ok_or_else(|| refuse("the ONNX file holds no graph".into()))?;
+        let (given, wanted) = (names(&graph.input), names(&graph.output));
+        let cannot = |e: TractError| refuse(format!("tract cannot read it: {e:#}"));
+        let model = tract_onnx::onnx().model_for_proto_model(&proto).map_err(cannot)?;
+        let mut inputs = Vec::with_capacity(given.len());
+        for (name, outlet) in given.into_iter().zip(model.input_outlets().map_err(cannot)?) {
+            let fact = model.outlet_fact(*outlet).map_err(cannot)?;
+            let shape = fact.shape.as_concrete_finite().map_err(cannot)?;
+            let Some([1, shape @ ..]) = shape.as_deref() else {
+                return Err(refuse(format!("tensor {name:?} has no fixed shape")));
+            };
+            inputs.push(OutputInfo { name, shape: shape.to_vec() });
+        }
+        let (runnable, outputs) = optimised(model, wanted).map_err(refuse)?;
+        Ok(Self { runnable, inputs, outputs })
+    }
+
+    /// Tensors for the inputs, to be filled before each run.
+    pub(super) fn empty_inputs(&self) -> TractResult<Vec<Arc<Tensor>>> {
+        let empty = |info: &OutputInfo| {
+            let shape: Vec<usize> = std::iter::once(1).chain(info.shape.iter().copied()).collect();
+            Ok(Arc::new(Tensor::zero::<f32>(&shape)?))
+        };
+        self.inputs.iter().map(empty).collect()
     }
 }
 

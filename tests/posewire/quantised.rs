@@ -208,12 +208,40 @@ fn damaged_files_are_refused() {
 fn what_the_operators_lack_runs_through_tract_and_says_so() {
     let onnx = changed(|m| {
         let graph = m.graph.as_mut().unwrap();
-        graph.node.iter_mut().find(|n| n.op_type == "Sigmoid").unwrap().op_type = "Exp".into();
+        graph.node.iter_mut().find(|n| n.op_type == "Sigmoid").unwrap().op_type = "Softsign".into();
+    });
+    let plan = load(&onnx, Engine::Auto).unwrap();
+    assert_eq!(plan.engine(), format!("int8 {} + tract f32", Kernel::best()));
+    assert!(plan.notes().iter().any(|n| n.contains("\"soft\" (Softsign)")), "{:?}", plan.notes());
+    assert!(plan.explain().iter().any(|layer| layer.name == "stem"));
+    assert!(refusal(&onnx, Engine::Int8(None)).contains("\"soft\" (Softsign)"));
+    // Both parts together give what tract alone gives, in the file's order, but for roundings on the way.
+    let whole = load(&onnx, Engine::Tract).unwrap();
+    assert_eq!(plan.outputs(), whole.outputs());
+    let picture = golden("qdq_u8").picture;
+    let (joined, whole) = (run(&*plan, &picture), run(&*whole, &picture));
+    for ((got, want), (_, step)) in joined.iter().zip(&whole).zip(golden("qdq_u8").outputs) {
+        let worst = got.iter().zip(want).map(|(a, b)| (a - b).abs() / step).fold(0.0, f32::max);
+        assert!(worst < 2.01, "{worst} steps");
+        assert!(got.iter().any(|v| (v - got[0]).abs() > step), "a flat output proves nothing");
+    }
+}
+
+#[test]
+fn without_a_convolution_for_the_operators_all_of_it_runs_through_tract() {
+    let onnx = changed(|m| {
+        let graph = m.graph.as_mut().unwrap();
+        let stem = graph.node.iter().position(|n| n.name == "stem").unwrap();
+        let mut first = graph.node[stem].clone();
+        (first.op_type, first.name) = ("Softsign".into(), "odd first".into());
+        (first.output, first.attribute) = (vec!["bent".into()], vec![]);
+        first.input.truncate(1);
+        graph.node[stem].input[0] = "bent".into();
+        graph.node.insert(stem, first);
     });
     let plan = load(&onnx, Engine::Auto).unwrap();
     assert_eq!(plan.engine(), "tract f32");
-    assert!(plan.notes().iter().any(|n| n.contains("\"soft\" (Exp)")), "{:?}", plan.notes());
-    assert!(refusal(&onnx, Engine::Int8(None)).contains("\"soft\" (Exp)"));
+    assert!(plan.notes().iter().any(|n| n.contains("\"odd first\" (Softsign)")), "{:?}", plan.notes());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod onnx;
 mod qdq;
 mod real;
+mod split;
 mod window;
 
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use std::time::Instant;
 use int8::{Kernel, Program, Quant, Shape};
 use tract_onnx::pb;
 
-pub(super) use qdq::Refusal;
+pub(super) use qdq::{Refusal, Rest};
 pub(super) use real::without_quantised_activations;
 
 use super::{Color, InferError, InputMut, InputSpec, LayerReport, OutputInfo, Plan, State};
@@ -58,24 +59,25 @@ pub(super) fn is_quantised(graph: &pb::GraphProto) -> bool {
 }
 
 impl Int8Plan {
-    /// Translates `graph` for `kernel`.
+    /// Translates `graph` for `kernel`; with what is left of it, whose inputs are then among the plan's outputs.
     pub(super) fn new(
         model: &str,
         spec: &InputSpec,
         graph: &pb::GraphProto,
         kernel: Kernel,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<(Self, Option<Rest>), Refusal> {
         let matched = qdq::translate(graph, &spec.name, spec.height, spec.width)?;
         let program = matched.graph.build(kernel)?;
         let outputs =
             matched.outputs.into_iter().map(|(name, shape)| OutputInfo { name, shape: shape.to_vec() });
-        Ok(Self {
+        let plan = Self {
             model: model.to_owned(),
             engine: format!("int8 {kernel}"),
             program: Arc::new(program),
             outputs: outputs.collect(),
             input: Arc::new(Input::new(spec, matched.input)),
-        })
+        };
+        Ok((plan, matched.rest))
     }
 }
 

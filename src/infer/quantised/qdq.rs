@@ -10,6 +10,7 @@ use int8::{Activation, Graph, Quant, Shape, Tensor, Weights, Window};
 use tract_onnx::pb;
 
 use super::onnx::{self, Attributes, Constant, Values};
+use super::split::Foreign;
 use super::window;
 
 /// Why a graph does not become an int8 program.
@@ -27,13 +28,26 @@ pub(in crate::infer) struct Matched {
     pub graph: Graph,
     /// How the picture input is quantised.
     pub input: Quant,
-    /// Name and shape (channels, rows, columns) of each output, in the file's order.
+    /// Name and shape (channels, rows, columns) of each output of the int8 graph: those of the file, in its order, then
+    /// what the rest of the file reads.
     pub outputs: Vec<(String, [usize; 3])>,
+    /// What is left to another engine, if anything.
+    pub rest: Option<Rest>,
+}
+
+/// The operators that the int8 graph leaves out.
+#[derive(Debug)]
+pub(in crate::infer) struct Rest {
+    /// Reads some of the int8 graph's outputs (f32, `[1, channels, rows, columns]`) by name, gives those outputs of the
+    /// file that the int8 graph lacks.
+    pub graph: pb::GraphProto,
+    /// Why, with the first operator's name.
+    pub reason: String,
 }
 
 /// What a name of the graph stands for.
 #[derive(Debug, Clone)]
-enum Value {
+pub(super) enum Value {
     /// The picture, before it is quantised.
     Picture,
     /// A u8 tensor's codes.
@@ -46,10 +60,14 @@ enum Value {
     Bias { values: Vec<i32>, scales: Vec<f32> },
     /// An operator that waits for the quantisation of its result.
     Pending(Pending),
+    /// A result that is never quantised, in f32.
+    Float(Tensor),
+    /// A result of an operator left to another engine.
+    Foreign,
 }
 
 #[derive(Debug, Clone)]
-struct Pending {
+pub(super) struct Pending {
     name: String,
     op: Waiting,
     activation: Activation,
@@ -130,20 +148,34 @@ pub(in crate::infer) fn translate(
         picture: Shape::new(height, width, 3),
     };
     walk.values.insert(input_name.to_owned(), Value::Picture);
-    for node in &graph.node {
-        walk.node(node).map_err(|refusal| named(refusal, node))?;
+    let mut foreign = Foreign::default();
+    for (at, node) in graph.node.iter().enumerate() {
+        let is_foreign = |name: &String| matches!(walk.values.get(name), Some(Value::Foreign));
+        let outcome =
+            if node.input.iter().any(is_foreign) { Ok(false) } else { walk.node(node).map(|()| true) };
+        match outcome.map_err(|refusal| named(refusal, node)) {
+            Ok(true) => continue,
+            Ok(false) => {}
+            Err(Refusal::NotUnderstood(reason)) => {
+                foreign.reason.get_or_insert(reason);
+            }
+            Err(broken) => return Err(broken),
+        }
+        foreign.nodes.push(at);
+        walk.values.extend(node.output.iter().map(|name| (name.clone(), Value::Foreign)));
     }
     let mut outputs = Vec::with_capacity(graph.output.len());
     for output in &graph.output {
-        let tensor = walk.output(&output.name)?;
-        let Shape { h, w, c } = walk.graph.shape(tensor);
-        walk.graph.output(tensor);
-        outputs.push((output.name.clone(), [c, h, w]));
+        if !matches!(walk.values.get(&output.name), Some(Value::Foreign)) {
+            let tensor = walk.output(&output.name)?;
+            outputs.push(walk.give(&output.name, tensor));
+        }
     }
+    let rest = foreign.split_off(graph, &mut walk, &mut outputs)?;
     let (_, input) = walk.input.ok_or_else(|| {
         Refusal::NotUnderstood(format!("input {input_name:?} is not quantised by a QuantizeLinear"))
     })?;
-    Ok(Matched { graph: walk.graph, input, outputs })
+    Ok(Matched { graph: walk.graph, input, outputs, rest })
 }
 
 fn named(refusal: Refusal, node: &pb::NodeProto) -> Refusal {
@@ -171,15 +203,22 @@ impl From<int8::Error> for Refusal {
     }
 }
 
-struct Walk<'a> {
-    constants: HashMap<&'a str, Constant>,
-    values: HashMap<String, Value>,
+pub(super) struct Walk<'a> {
+    pub constants: HashMap<&'a str, Constant>,
+    pub values: HashMap<String, Value>,
     graph: Graph,
     input: Option<(Tensor, Quant)>,
     picture: Shape,
 }
 
 impl Walk<'_> {
+    /// Makes a tensor an output of the int8 graph.
+    pub fn give(&mut self, name: &str, tensor: Tensor) -> (String, [usize; 3]) {
+        let Shape { h, w, c } = self.graph.shape(tensor);
+        self.graph.output(tensor);
+        (name.to_owned(), [c, h, w])
+    }
+
     fn node(&mut self, node: &pb::NodeProto) -> Result<(), Refusal> {
         let Some(out) = node.output.first() else { return Err(broken("it has no output")) };
         if node.output.iter().skip(1).any(|o| !o.is_empty()) {
@@ -593,14 +632,18 @@ impl Walk<'_> {
     }
 
     /// The tensor of a graph output: quantised values, or a convolution's real ones.
-    fn output(&mut self, name: &str) -> Result<Tensor, Refusal> {
+    pub fn output(&mut self, name: &str) -> Result<Tensor, Refusal> {
         match self.values.get(name).cloned() {
-            Some(Value::Real(tensor)) => Ok(tensor),
+            Some(Value::Real(tensor) | Value::Float(tensor)) => Ok(tensor),
             Some(Value::Pending(Pending {
-                name,
+                name: operator,
                 op: Waiting::Conv { input, window, weights },
                 activation: Activation::None,
-            })) => Ok(self.graph.conv_f32(&name, input, window, weights)?),
+            })) => {
+                let tensor = self.graph.conv_f32(&operator, input, window, weights)?;
+                self.values.insert(name.to_owned(), Value::Float(tensor));
+                Ok(tensor)
+            }
             Some(_) => unknown(format!("output {name:?} is not quantised")),
             None => Err(broken(format!("output {name:?} comes from nowhere"))),
         }
