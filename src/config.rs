@@ -7,6 +7,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use crate::infer::Engine;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// Everything that can be configured. Texts that are empty mean "not used".
@@ -78,11 +79,15 @@ pub struct Models {
     pub keypoints: String,
     pub finder: String,
     pub temporal: String,
+    #[serde(deserialize_with = "engine")]
+    pub engine: String,
 }
 
 impl Default for Models {
     fn default() -> Self {
-        Self { keypoints: BUILTIN.into(), finder: BUILTIN.into(), temporal: BUILTIN.into() }
+        let builtin = || BUILTIN.to_owned();
+        // Which engine is faster depends on the CPU: `auto` times them at the first start.
+        Self { keypoints: builtin(), finder: builtin(), temporal: builtin(), engine: "auto".into() }
     }
 }
 
@@ -386,6 +391,12 @@ pub fn check_max_persons(max: usize) -> Result<usize, String> {
     } else {
         Err(format!("{max} persons cannot be followed: from 1 to {}", pose::MAX_PERSONS))
     }
+}
+
+fn engine<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    name.parse::<Engine>().map_err(de::Error::custom)?;
+    Ok(name)
 }
 
 fn max_persons<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {

@@ -13,7 +13,9 @@ use anyhow::Context;
 use posewire::capture::{self, Faulty, FrameSource, Reopening, SourceConfig};
 use posewire::clock::{Clock, Monotonic};
 use posewire::config::{self, CameraFormat, Config, Frames, Predict, Rate};
+use posewire::infer::{Engine, Plan};
 use posewire::keypoints::{KeypointNet, PersonFinder};
+use posewire::models::Model;
 use posewire::output::display::PictureTap;
 use posewire::pipeline::faults::{Faults, FaultyStage};
 use posewire::pipeline::stage::Tracking;
@@ -72,6 +74,9 @@ pub struct Args {
     /// The moment poses speak of: now, capture, or milliseconds after capture
     #[arg(long, value_name = "WHEN")]
     predict: Option<Predict>,
+    /// What runs the networks: auto (the faster one, timed at the first start), int8, int8:KERNEL or f32
+    #[arg(long, value_name = "ENGINE", value_parser = engine)]
+    engine: Option<String>,
     /// Persons followed at once
     #[arg(long, value_name = "N", value_parser = max_persons)]
     max_persons: Option<usize>,
@@ -87,6 +92,10 @@ pub struct Args {
     /// Seed of the faults and of the built-in clip
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+}
+
+fn engine(text: &str) -> Result<String, String> {
+    text.parse::<Engine>().map(|_| text.to_owned())
 }
 
 fn max_persons(text: &str) -> Result<usize, String> {
@@ -112,6 +121,7 @@ impl Args {
         set(&mut config.temporal.smoother, self.smoother);
         set(&mut config.output.rate, self.rate);
         set(&mut config.output.predict, self.predict);
+        set(&mut config.models.engine, self.engine);
         set(&mut config.persons.max, self.max_persons);
         set(&mut config.source.frames, self.frames);
         set(&mut config.faults.inject, self.inject);
@@ -236,6 +246,24 @@ fn open(config: &SourceConfig, faults: Faults) -> Result<Box<dyn FrameSource>, T
     Ok(Box::new(Reopening::new(Faulty::new(source, faults.camera)?)))
 }
 
+/// A network on the engine asked for; with `auto`, on the one that is faster on this CPU.
+fn network(model: &Model, engine: Engine) -> Result<Arc<dyn Plan>, infer::InferError> {
+    if engine != Engine::Auto {
+        return infer::load_with(&model.manifest, &model.onnx, engine);
+    }
+    let fastest = infer::load_fastest(&model.manifest, &model.onnx, cache_folder().as_deref())?;
+    log::info!("{}", fastest.reason);
+    Ok(fastest.plan)
+}
+
+/// Where what was found out about this board is kept: systemd's folder for a service, else the user's.
+fn cache_folder() -> Option<PathBuf> {
+    let folder = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    folder("CACHE_DIRECTORY")
+        .or_else(|| folder("XDG_CACHE_HOME").map(|p| p.join("posewire")))
+        .or_else(|| folder("HOME").map(|p| p.join(".cache/posewire")))
+}
+
 /// Loads the models on the thread that runs them.
 pub(super) fn stage(
     config: &Config,
@@ -246,11 +274,12 @@ pub(super) fn stage(
 ) -> Maker<Box<dyn PoseStage>> {
     let config = config.clone();
     Box::new(move || {
+        let engine: Engine = config.models.engine.parse()?;
         let keypoints = models::keypoints(&config.models.keypoints)?;
-        let plan = infer::load(&keypoints.manifest, &keypoints.onnx)?;
+        let plan = network(&keypoints, engine)?;
         let net = KeypointNet::new(&keypoints.manifest, &plan)?;
         let finder = models::finder(&config.models.finder)?
-            .map(|model| PersonFinder::new(&model.manifest, &infer::load(&model.manifest, &model.onnx)?))
+            .map(|model| PersonFinder::new(&model.manifest, &network(&model, engine)?))
             .transpose()?;
         let weights = models::temporal(&config.models.temporal)?;
         let smoother: temporal::Smoother = config.temporal.smoother.name().parse()?;
