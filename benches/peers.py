@@ -5,7 +5,8 @@
 
 Every round times each contestant for a few runs, so a busy neighbour hits all of them; minimum and median are over all
 runs. MoveNet's weights are read from $POSEWIRE_SHARED/peers (default ../shared/peers); without them it is left out,
-loudly, and the first contestant is the unit. Needs numpy and onnxruntime; ai-edge-litert for MoveNet; onnx for ONNX Runtime in f32.
+loudly, and the first contestant is the unit. The release profile compiles much of tract without optimisation to save a
+newcomer's time: for tract's own rows build with `--profile dist` and give `--binary target/dist/examples/network`. Needs numpy and onnxruntime; ai-edge-litert for MoveNet; onnx for ONNX Runtime in f32.
 """
 
 from __future__ import annotations
