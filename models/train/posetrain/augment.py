@@ -152,6 +152,14 @@ def augmented(
     return Sample(out, xy, (labelled & within).astype(np.float32), (labelled & ~within).astype(np.float32))
 
 
+def empty_crop(pixels: Pixels, net: int, rng: np.random.Generator) -> Pixels:
+    """A square part of a picture without people, as a mistaken find would be cropped."""
+    height, width = pixels.shape[:2]
+    side = min(height, width) * float(rng.uniform(0.6, 1.3))
+    centre = (float(rng.uniform(0.25, 0.75)) * width, float(rng.uniform(0.25, 0.75)) * height)
+    return warp(pixels, crop_matrix(centre, side, net, flip=bool(rng.random() < 0.5)), net)
+
+
 def colour(images: Tensor, generator: torch.Generator) -> Tensor:
     """Exposure, white balance, contrast, saturation and gamma, a draw a picture; images [B, 3, H, W] in
     0..1."""

@@ -53,13 +53,14 @@ class FinderNet(nn.Module):
             nn.init.constant_(head.bias, bias)
 
     def start_from(self, keypoints: KeypointNet) -> None:
-        """Takes over the backbone of a trained keypoint network of the same widths: it knows people."""
+        """Takes over the backbone of a trained keypoint network of the same widths, as deep as this one: it knows
+        people."""
         for mine, theirs in (
             (self.stem[0], keypoints.stem),
             (self.stem[1], keypoints.stages[0][0]),
-            (self.stage8, keypoints.stages[1]),
-            (self.stage16, keypoints.stages[2][:2]),
-            (self.stage32, keypoints.stages[3]),
+            (self.stage8, keypoints.stages[1][: len(self.stage8)]),
+            (self.stage16, keypoints.stages[2][: len(self.stage16)]),
+            (self.stage32, keypoints.stages[3][: len(self.stage32)]),
             (self.top16, keypoints.top),
             (self.smooth, keypoints.smooth8),
         ):

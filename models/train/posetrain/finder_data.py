@@ -273,12 +273,12 @@ def sample(
     return canvas, np.array(persons) if persons else empty, np.array(doubtful) if doubtful else empty
 
 
-def empty_part(s: Scene, rng: np.random.Generator) -> Scene | None:
-    """A part of the scene that holds neither a labelled person nor anything the teacher took for one."""
+def empty_part(s: Scene, rng: np.random.Generator, share: tuple[float, float] = (0.3, 0.8)) -> Scene | None:
+    """A part of the scene, `share` of its sides, that holds neither a labelled person nor anything the teacher took for one."""
     height, width = s.pixels.shape[:2]
     boxes = np.concatenate([s.persons, s.doubtful])
     for _ in range(8):
-        w, h = int(rng.uniform(0.3, 0.8) * width), int(rng.uniform(0.3, 0.8) * height)
+        w, h = int(rng.uniform(*share) * width), int(rng.uniform(*share) * height)
         x, y = int(rng.integers(0, width - w + 1)), int(rng.integers(0, height - h + 1))
         clear = (boxes[:, 2] < x) | (boxes[:, 0] > x + w) | (boxes[:, 3] < y) | (boxes[:, 1] > y + h)
         if clear.all() and min(w, h) >= 32:

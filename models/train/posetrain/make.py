@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from posetrain import cache, calibrate, evaluate, manifest, synthetic, train
+from posetrain import cache, calibrate, evaluate, finder_data, manifest, synthetic, train
 from posetrain.augment import AugmentConfig, augmented, plain_crop
 from posetrain.graph import export_keypoints
 from posetrain.net import KeypointNet, multiply_adds
@@ -128,6 +128,7 @@ def trained(
     replicas: int,
     workers: int,
     minutes: float | None = None,
+    scenes: Path | None = None,
 ) -> Path:
     """The weights of this configuration, trained where they are not there yet; first those that it starts from."""
     out = work / f"keypoints-{config.name}"
@@ -136,9 +137,9 @@ def trained(
         begin = None
         if config.start:
             earlier = train.load_config(TRAIN_DIR / "configs" / f"{config.start}.toml")
-            begin = trained(earlier, data, work, replicas, workers)
+            begin = trained(earlier, data, work, replicas, workers, scenes=scenes)
         run = train.Run(replicas, 1, workers, minutes or config.budget_minutes)
-        train.start(config, data, out, run, begin)
+        train.start(config, data, out, run, begin, scenes if config.empty_chance else None)
     return final
 
 
@@ -148,6 +149,7 @@ def main() -> None:
     )
     parser.add_argument("name", help="a configuration in configs/, without .toml")
     parser.add_argument("--data", type=Path, help="folder with the packs; not needed by `smoke`")
+    parser.add_argument("--peers", type=Path, help="folder with fastestdet.onnx")
     parser.add_argument("--work", type=Path, default=TRAIN_DIR / "work")
     parser.add_argument("--models", type=Path, default=REPOSITORY / "models")
     parser.add_argument("--quant", type=Path, default=REPOSITORY / "calib" / "quant")
@@ -167,8 +169,15 @@ def main() -> None:
             if args.data is None:
                 parser.error("--data is needed to build the cache")
             cache.build(args.data, data)
+    scenes = None
+    if config.empty_chance and args.checkpoint is None:
+        scenes = args.work / "finder-cache"
+        if not (scenes / "pixels.bin").exists():
+            if args.data is None or args.peers is None:
+                parser.error("--data and --peers are needed to find parts of pictures without people")
+            finder_data.build(args.data, scenes, finder_data.FastestDet(args.peers / "fastestdet.onnx"))
     checkpoint = args.checkpoint or trained(
-        config, data, args.work, args.replicas, args.workers, args.minutes
+        config, data, args.work, args.replicas, args.workers, args.minutes, scenes
     )
     records = synthetic.records(config.synthetic_figures, config.seed) if data is None else cache.load(data)
     finish(config, records, checkpoint, args.work, args.models, args.quant, args.every)

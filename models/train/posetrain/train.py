@@ -15,7 +15,7 @@ import math
 import socket
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,12 +28,12 @@ import torch.multiprocessing as mp
 from torch import Tensor, distributed
 from torch.utils.data import DataLoader, IterableDataset
 
-from posetrain import cache, synthetic
-from posetrain.augment import AugmentConfig, augmented, colour, plain_crop
+from posetrain import cache, finder_data, synthetic
+from posetrain.augment import AugmentConfig, augmented, colour, empty_crop, plain_crop
 from posetrain.codec import HeatmapCodec
 from posetrain.metrics import pck
 from posetrain.net import KeypointNet, NetConfig, grow
-from posetrain.packs import PACKS, Floats
+from posetrain.packs import PACKS, Floats, Pixels
 
 # Five face joints move together and are no part of the comparison with peers; limb ends are the hardest.
 JOINT_WEIGHT = np.array([0.6] * 5 + [1.0, 1.0, 1.2, 1.2, 1.4, 1.4, 1.0, 1.0, 1.2, 1.2, 1.3, 1.3], np.float32)
@@ -42,7 +42,8 @@ JOINT_WEIGHT = np.array([0.6] * 5 + [1.0, 1.0, 1.2, 1.2, 1.4, 1.4, 1.0, 1.0, 1.2
 @dataclass(frozen=True)
 class TrainConfig:
     """`stages` = (part of the budget at which it starts, crop size): small crops see twice as many persons
-    an hour. `start` names the configuration whose trained weights this one begins with."""
+    an hour. `start` names the configuration whose trained weights this one begins with. `empty_chance` is
+    the share of crops that show nobody: all maps are pulled flat there, so that a mistaken find scores low."""
 
     name: str = "small"
     seed: int = 1
@@ -58,6 +59,8 @@ class TrainConfig:
     pseudo_weight: float = 0.5
     tier2_weight: float = 0.6
     outside_weight: float = 0.1
+    empty_chance: float = 0.0
+    empty_weight: float = 0.3
     stages: tuple[tuple[float, int], ...] = ((0.0, 128), (0.45, 160), (0.7, 192))
     packs: tuple[str, ...] = PACKS
     repeat: dict[str, float] = field(default_factory=lambda: {"coco_more": 1.5, "pelota": 0.5, "jhmdb": 0.9})
@@ -106,9 +109,16 @@ class CropStream(IterableDataset[Batch]):
     where it was."""
 
     def __init__(
-        self, records: cache.Records, config: TrainConfig, first: int, stride: int, size: Any
+        self,
+        records: cache.Records,
+        config: TrainConfig,
+        first: int,
+        stride: int,
+        size: Any,
+        empties: Sequence[Pixels] = (),
     ) -> None:
         self.records, self.config, self.first, self.stride, self.size = records, config, first, stride, size
+        self.empties = empties
         ids = records.where("train", config.packs)
         share = np.array([config.repeat.get(PACKS[p], 1.0) for p in records.pack[ids]])
         self.ids, self.share = ids, share / share.sum()
@@ -122,6 +132,10 @@ class CropStream(IterableDataset[Batch]):
         xy = np.empty((len(chosen), 17, 2), np.float32)
         weight, outside = np.empty((2, len(chosen), 17), np.float32)
         for row, i in enumerate(chosen):
+            if self.empties and rng.random() < self.config.empty_chance:
+                images[row] = empty_crop(self.empties[int(rng.integers(len(self.empties)))], net, rng)
+                xy[row], weight[row], outside[row] = 0, 0, self.config.empty_weight
+                continue
             sample = augmented(self.records.picture(i), self.records.joints[i], self.config.augment, net, rng)
             images[row], xy[row] = sample.pixels, sample.xy
             weight[row] = sample.inside * self.weight[i] * JOINT_WEIGHT
@@ -221,7 +235,13 @@ def synchronise(model: KeypointNet, spent: float) -> float:
 
 
 def train(
-    config: TrainConfig, records: cache.Records, out: Path, run: Run, rank: int = 0, begin: Path | None = None
+    config: TrainConfig,
+    records: cache.Records,
+    out: Path,
+    run: Run,
+    rank: int = 0,
+    begin: Path | None = None,
+    empties: Sequence[Pixels] = (),
 ) -> KeypointNet:
     """One replica's loop, from the weights in `begin` where given; replica 0 also validates, saves and
     keeps the averaged weights, which it returns."""
@@ -251,7 +271,7 @@ def train(
     budget = run.minutes * 60
     began = time.monotonic() - spent
     size = mp.Value("i", crop_size(config, spent / budget))
-    stream = CropStream(records, config, step * run.replicas + rank, run.replicas, size)
+    stream = CropStream(records, config, step * run.replicas + rank, run.replicas, size, empties)
     loader: Iterator[Batch] = iter(
         DataLoader(
             stream, batch_size=None, num_workers=run.workers, prefetch_factor=4 if run.workers else None
@@ -328,27 +348,48 @@ def train(
 
 
 def replica(
-    rank: int, config: TrainConfig, data: Path | None, out: Path, run: Run, port: int, begin: Path | None
+    rank: int,
+    config: TrainConfig,
+    data: Path | None,
+    out: Path,
+    run: Run,
+    port: int,
+    begin: Path | None,
+    scenes: Path | None,
 ) -> None:
     if run.replicas > 1:
         address = f"tcp://127.0.0.1:{port}"
         distributed.init_process_group("gloo", init_method=address, rank=rank, world_size=run.replicas)
     records = synthetic.records(config.synthetic_figures, config.seed) if data is None else cache.load(data)
-    train(config, records, out, run, rank, begin)
+    train(config, records, out, run, rank, begin, empty_parts(scenes) if scenes else ())
     if run.replicas > 1:
         distributed.barrier()
         distributed.destroy_process_group()
 
 
-def start(config: TrainConfig, data: Path | None, out: Path, run: Run, begin: Path | None = None) -> None:
+def empty_parts(scenes: Path) -> list[Pixels]:
+    """Parts of the finder's pictures that show nobody (`posetrain.finder_data`), drawn once."""
+    rng = np.random.default_rng(9)
+    parts = (finder_data.empty_part(scene, rng, (0.2, 0.6)) for scene in finder_data.load(scenes))
+    return [part.pixels for part in parts if part]
+
+
+def start(
+    config: TrainConfig,
+    data: Path | None,
+    out: Path,
+    run: Run,
+    begin: Path | None = None,
+    scenes: Path | None = None,
+) -> None:
     """Runs the replicas to the end of the budget; `out/final.pt` then holds the averaged weights."""
     if run.replicas == 1:
-        replica(0, config, data, out, run, 0, begin)
+        replica(0, config, data, out, run, 0, begin, scenes)
         return
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    mp.spawn(replica, args=(config, data, out, run, port, begin), nprocs=run.replicas)
+    mp.spawn(replica, args=(config, data, out, run, port, begin, scenes), nprocs=run.replicas)
 
 
 def main() -> None:
@@ -362,15 +403,18 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1, help="threads of each replica")
     parser.add_argument("--workers", type=int, default=1, help="augmenting processes of each replica")
     parser.add_argument("--minutes", type=float, help="budget, in place of the configuration's")
+    parser.add_argument("--scenes", type=Path, help="folder of posetrain.finder_data, for `empty_chance`")
     parser.add_argument("--begin", type=Path, help="final.pt of the configuration named by `start`")
     args = parser.parse_args()
     config = load_config(args.config)
     if not config.synthetic_figures and not args.cache:
         parser.error("--cache is needed for a configuration that trains on pictures")
     run = Run(args.replicas, args.threads, args.workers, args.minutes or config.budget_minutes)
+    if config.empty_chance and not args.scenes:
+        parser.error("--scenes is needed for a configuration with empty_chance")
     if config.start and not args.begin:
         parser.error(f"this configuration starts from `{config.start}`: give its final.pt as --begin")
-    start(config, None if config.synthetic_figures else args.cache, args.out, run, args.begin)
+    start(config, None if config.synthetic_figures else args.cache, args.out, run, args.begin, args.scenes)
 
 
 if __name__ == "__main__":
