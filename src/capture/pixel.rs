@@ -111,14 +111,14 @@ pub fn crop_resize_into(
 /// Three 8-bit channels in 16-bit lanes: all of a pixel is interpolated by one multiplication.
 pub(super) type Lanes = u64;
 
-const LANES: u64 = 0x00ff_00ff_00ff;
+pub(super) const LANES: u64 = 0x00ff_00ff_00ff;
 
-pub(super) fn lanes(c: [u8; 3]) -> Lanes {
+fn lanes(c: [u8; 3]) -> Lanes {
     u64::from(c[0]) | u64::from(c[1]) << 16 | u64::from(c[2]) << 32
 }
 
 /// From packed bytes r, g, b in the low 24 bits.
-fn spread(p: u64) -> Lanes {
+pub(super) fn spread(p: u64) -> Lanes {
     (p & 0xff) | (p & 0xff00) << 8 | (p & 0xff_0000) << 16
 }
 

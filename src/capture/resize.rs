@@ -3,7 +3,7 @@
 //!
 //! Columns are done in tiles, so that everything between source and net fits fixed buffers on the stack.
 
-use super::pixel::{FRACTION, Lanes, PixelsMut, Texels, fixed, lanes};
+use super::pixel::{FRACTION, LANES, Lanes, PixelsMut, Texels, fixed, spread};
 use super::{Affine, Picture};
 
 /// Net pixels of one tile.
@@ -12,6 +12,8 @@ const TILE: usize = 64;
 const MAX_SCALE: f32 = 8.0;
 /// Picture pixels under one tile, and the outermost samples' neighbours.
 const SPAN: usize = TILE * MAX_SCALE as usize + 16;
+/// Bytes of a blended row, so that eight can be read from any texel of it.
+const BLENDED: usize = 3 * SPAN + 8;
 
 /// Whether [`resize`] can do this map from net to picture pixels.
 pub(super) fn is_upright(m: &Affine) -> bool {
@@ -21,8 +23,32 @@ pub(super) fn is_upright(m: &Affine) -> bool {
 /// Picture rows or columns that make one of the net's, with weights whose sum is 256.
 #[derive(Clone, Copy)]
 struct Taps<const K: usize> {
-    at: [usize; K],
+    at: [u32; K],
     weight: [u16; K],
+}
+
+/// Where the samples of a net column lie in a blended row.
+#[derive(Clone, Copy)]
+struct Column<const N: usize> {
+    /// First byte of each sample's left texel.
+    at: [u32; N],
+    /// Of its left and its right texel.
+    weight: [[u16; 2]; N],
+}
+
+impl<const N: usize> Column<N> {
+    /// `from` is the picture column at the row's start.
+    fn new<const K: usize>(taps: &Taps<K>, from: u32) -> Self {
+        let side = |sample: usize, side: usize| (taps.at[2 * sample + side], taps.weight[2 * sample + side]);
+        Self {
+            at: std::array::from_fn(|i| 3 * (side(i, 0).0 - from)),
+            weight: std::array::from_fn(|i| match (side(i, 0), side(i, 1)) {
+                // At the picture's edge both are the same texel, and there is none to its right.
+                ((left, a), (right, b)) if left == right => [a + b, 0],
+                ((_, a), (_, b)) => [a, b],
+            }),
+        }
+    }
 }
 
 /// One axis of the map.
@@ -58,7 +84,7 @@ impl Axis {
             for (side, at, share) in [(0, low, 256 - part), (1, (low + 1).min(last), part)] {
                 exact += share;
                 let upto = (exact + N / 2) / N;
-                taps.at[2 * sample + side] = at;
+                taps.at[2 * sample + side] = at as u32;
                 taps.weight[2 * sample + side] = (upto - given) as u16;
                 given = upto;
             }
@@ -91,70 +117,96 @@ fn by_tiles<T: Texels, const N: usize, const K: usize>(
     net: &mut PixelsMut<'_>,
     fill: [u8; 3],
 ) {
-    let mut taps = [Taps::<K> { at: [0; K], weight: [0; K] }; TILE];
+    let mut of_columns = [Column::<N> { at: [0; N], weight: [[0; 2]; N] }; TILE];
     let mut scratch = [0u8; 3 * SPAN];
-    let mut blended = [0u16; 3 * SPAN];
+    let mut sums = [0u16; 3 * SPAN];
+    let mut blended = [0u8; BLENDED];
     for start in (0..net.width).step_by(TILE) {
         let width = TILE.min(net.width - start);
-        // The columns inside the picture follow one another; `inside` counts from the tile's first.
-        let mut inside = width..width;
-        for column in 0..width {
-            if let Some(of_column) = columns.taps::<N, K>(start + column) {
-                inside = inside.start.min(column)..column + 1;
-                taps[column] = of_column;
+        // The columns inside the picture follow one another; these count from the tile's first.
+        let Some(left) = (0..width).find(|c| columns.taps::<N, K>(start + c).is_some()) else {
+            net.bytes
+                .chunks_mut(net.row_bytes)
+                .take(net.height)
+                .for_each(|row| paint(&mut row[start * net.pixel_bytes..], net.pixel_bytes, width, fill));
+            continue;
+        };
+        let (mut from, mut end, mut right) = (0, 0, left);
+        while let Some(taps) = columns.taps::<N, K>(start + right).filter(|_| right < width) {
+            if right == left {
+                from = taps.at[0];
             }
+            end = taps.at[K - 1] + 1;
+            of_columns[right] = Column::new(&taps, from);
+            right += 1;
         }
-        let from = if inside.is_empty() { 0 } else { taps[inside.start].at[0] };
-        let span = if inside.is_empty() { 0 } else { taps[inside.end - 1].at[K - 1] + 1 - from };
-        for of_column in &mut taps[inside.clone()] {
-            of_column.at.iter_mut().for_each(|at| *at = 3 * (*at - from));
-        }
+        let span = 3 * (end - from) as usize;
         for row in 0..net.height {
             let out = &mut net.bytes[row * net.row_bytes + start * net.pixel_bytes..];
-            let of_row = rows.taps::<N, K>(row).filter(|_| span > 0);
-            let inside = if of_row.is_some() { inside.clone() } else { width..width };
-            if let Some(of_row) = of_row {
-                blend(texels, &of_row, from, &mut scratch[..3 * span], &mut blended[..3 * span]);
+            let Some(of_row) = rows.taps::<N, K>(row) else {
+                paint(out, net.pixel_bytes, width, fill);
+                continue;
+            };
+            blend(
+                texels,
+                &of_row,
+                from as usize,
+                &mut scratch[..span],
+                &mut sums[..span],
+                &mut blended[..span],
+            );
+            paint(out, net.pixel_bytes, left, fill);
+            let inside = &mut out[left * net.pixel_bytes..];
+            if net.pixel_bytes == 4 {
+                mix::<T, 4, N>(&blended, &of_columns[left..right], inside);
+            } else {
+                mix::<T, 3, N>(&blended, &of_columns[left..right], inside);
             }
-            for (column, pixel) in out.chunks_mut(net.pixel_bytes).take(width).enumerate() {
-                let rgb = if inside.contains(&column) { T::rgb(at(&blended, &taps[column])) } else { fill };
-                pixel[..3].copy_from_slice(&rgb);
-            }
+            paint(&mut inside[(right - left) * net.pixel_bytes..], net.pixel_bytes, width - right, fill);
         }
     }
 }
 
-/// The weighted sum of picture rows, times 256.
+/// `count` pixels of one colour.
+fn paint(out: &mut [u8], pixel_bytes: usize, count: usize, colour: [u8; 3]) {
+    for pixel in out.chunks_mut(pixel_bytes).take(count) {
+        pixel[..3].copy_from_slice(&colour);
+    }
+}
+
+/// The weighted sum of picture rows; `scratch` and `sums` are as long as `out`.
 fn blend<T: Texels, const K: usize>(
     texels: &T,
     rows: &Taps<K>,
     from: usize,
     scratch: &mut [u8],
-    out: &mut [u16],
+    sums: &mut [u16],
+    out: &mut [u8],
 ) {
-    let mut is_first = true;
+    sums.fill(128); // half of what the shift takes off
     for (&y, &weight) in rows.at.iter().zip(&rows.weight) {
-        if weight == 0 {
-            continue;
-        }
-        let row = texels.row(from, y, scratch);
-        if std::mem::take(&mut is_first) {
-            out.iter_mut().zip(row).for_each(|(sum, &v)| *sum = u16::from(v) * weight);
-        } else {
-            out.iter_mut().zip(row).for_each(|(sum, &v)| *sum += u16::from(v) * weight);
+        if weight > 0 {
+            let row = texels.row(from, y as usize, scratch);
+            sums.iter_mut().zip(row).for_each(|(sum, &v)| *sum += u16::from(v) * weight);
         }
     }
+    out.iter_mut().zip(sums).for_each(|(out, sum)| *out = (*sum >> 8) as u8);
 }
 
-/// The weighted sum of blended columns.
-#[inline(always)]
-fn at<const K: usize>(blended: &[u16; 3 * SPAN], columns: &Taps<K>) -> Lanes {
-    let mut sum = [1u32 << 15; 3];
-    for (&at, &weight) in columns.at.iter().zip(&columns.weight) {
-        let Some(texel) = blended.get(at..at + 3) else { continue };
-        for c in 0..3 {
-            sum[c] += u32::from(texel[c]) * u32::from(weight);
+/// Net pixels of `PIXEL` bytes from weighted sums of blended columns.
+#[inline]
+fn mix<T: Texels, const PIXEL: usize, const N: usize>(
+    blended: &[u8; BLENDED],
+    columns: &[Column<N>],
+    out: &mut [u8],
+) {
+    for (pixel, column) in out.as_chunks_mut::<PIXEL>().0.iter_mut().zip(columns) {
+        let mut sum: Lanes = 0x0080_0080_0080;
+        for (&at, &[left, right]) in column.at.iter().zip(&column.weight) {
+            // One load takes both texels of the sample; beyond the row's end the weight is 0.
+            let both = blended[at as usize..].first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight));
+            sum += spread(both) * u64::from(left) + spread(both >> 24) * u64::from(right);
         }
+        pixel[..3].copy_from_slice(&T::rgb(sum >> 8 & LANES));
     }
-    lanes(sum.map(|v| (v >> 16) as u8))
 }
