@@ -2,23 +2,20 @@
 #![no_std]
 #![no_main]
 
+mod clock;
+mod irq;
 mod oled;
 mod registers;
 mod uart;
 
-use core::sync::atomic::{AtomicU32, Ordering};
-
 use app::{Receiver, Screen};
-use cortex_m::{
-    Peripherals,
-    peripheral::{SYST, syst::SystClkSource},
-};
+use cortex_m::Peripherals;
 use cortex_m_rt::{entry, exception};
 use embedded_graphics::prelude::*;
 use pose_draw::{Metrics, Theme};
 use pose_wire::MAX_PACKET;
 
-use crate::{oled::Oled, registers::*, uart::Uart};
+use crate::{clock::Clock, oled::Oled, registers::*, uart::Uart};
 
 /// What Posewire sends at unless told otherwise.
 const BAUD: u32 = 115_200;
@@ -27,18 +24,11 @@ const CLOCK_HZ: u32 = 50_000_000;
 /// No turn of the main loop takes a tenth of it.
 const WATCHDOG_MS: u32 = 1_000;
 
-static MILLISECONDS: AtomicU32 = AtomicU32::new(0);
-
 #[entry]
 fn main() -> ! {
     start_clocks();
-    let mut core = Peripherals::take().expect("main runs once");
-    core.SYST.set_clock_source(SystClkSource::Core);
-    core.SYST.set_reload(CLOCK_HZ / 1_000 - 1);
-    core.SYST.clear_current();
-    core.SYST.enable_counter();
-    core.SYST.enable_interrupt();
-
+    let core = Peripherals::take().expect("main runs once");
+    let clock = Clock::start(core.SYST, CLOCK_HZ);
     let mut panel = Oled::start();
     let mut uart = Uart::start(BAUD, CLOCK_HZ);
     let mut receiver = Receiver::new();
@@ -52,22 +42,25 @@ fn main() -> ! {
             receiver.overrun(lost);
         }
         // At most what the ring held when the turn began and a little more: the panel gets its turn under any flood.
-        let at_us = now_us();
+        let at_us = clock.now_us();
         for _ in 0..2048 {
             let Some(byte) = uart.read() else { break };
             receiver.push(byte, at_us);
         }
         uart.resume();
         loop {
-            let n = receiver.answer(now_us(), &mut frame);
+            let n = receiver.answer(clock.now_us(), &mut frame);
             if n == 0 {
                 break;
             }
             uart.write(&frame[..n]);
         }
-        let Ok(_) = screen.draw(&mut receiver, &mut panel, now_us);
+        let Ok(drawn) = screen.draw(&mut receiver, &mut panel, || clock.now_us());
         // Only here, after everything has had its turn.
         WDT_ICR.write(1);
+        if !drawn {
+            uart.wait();
+        }
     }
 }
 
@@ -90,7 +83,7 @@ fn start_clocks() {
     }
     RCC.write(running & !BYPASS);
     RCGC0.set(1 << 3);
-    RCGC1.set(1 << 4 | 1);
+    RCGC1.set(1 << 16 | 1 << 4 | 1);
     RCGC2.set(0b1101);
     // The data sheet asks for three cycles before the first access.
     cortex_m::asm::delay(8);
@@ -102,28 +95,13 @@ fn start_watchdog() {
     WDT_CTL.write(0b11);
 }
 
-/// Microseconds since the start: whole milliseconds that the interrupt counts, and the part that the timer has done.
-fn now_us() -> u64 {
-    let reload = CLOCK_HZ / 1_000 - 1;
-    loop {
-        let before = MILLISECONDS.load(Ordering::Relaxed);
-        let left = SYST::get_current();
-        if MILLISECONDS.load(Ordering::Relaxed) == before {
-            return u64::from(before) * 1_000 + u64::from((reload - left) / (CLOCK_HZ / 1_000_000));
-        }
-    }
-}
-
+/// The vector table's two interrupts in use; others are never enabled.
 #[exception]
-fn SysTick() {
-    MILLISECONDS.fetch_add(1, Ordering::Relaxed);
-}
-
-/// The vector table's only interrupt in use is UART 0's; others are never enabled.
-#[exception]
-unsafe fn DefaultHandler(irq: i16) {
-    if irq == 5 {
-        uart::on_interrupt();
+unsafe fn DefaultHandler(number: i16) {
+    match number {
+        5 => uart::on_interrupt(),
+        19 => clock::on_interrupt(),
+        _ => {}
     }
 }
 

@@ -37,6 +37,13 @@ registers! {
     WDT_LOAD = 0x4000_0000;
     WDT_CTL = 0x4000_0008;
     WDT_ICR = 0x4000_000c;
+    // Timer 0.
+    TIMER_CFG = 0x4003_0000;
+    TIMER_TAMR = 0x4003_0004;
+    TIMER_CTL = 0x4003_000c;
+    TIMER_IMR = 0x4003_0018;
+    TIMER_ICR = 0x4003_0024;
+    TIMER_TAILR = 0x4003_0028;
     // GPIO A: UART and SSI pins. GPIO C: the panel's data/command line on pin 7. GPIO D: its select on pin 0.
     GPIO_A_AFSEL = 0x4000_4420;
     GPIO_A_DEN = 0x4000_451c;

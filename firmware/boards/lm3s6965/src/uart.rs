@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use cortex_m::peripheral::NVIC;
 use heapless::spsc::{Consumer, Producer, Queue};
 
-use crate::registers::*;
+use crate::{irq::Irq, registers::*};
 
 /// Bytes that wait for the main loop: 22 ms at 921600 baud, more than a redraw takes.
 const RING: usize = 2048;
@@ -19,20 +19,6 @@ const OVERRUN: u32 = 1 << 11;
 static OVERRUNS: AtomicU32 = AtomicU32::new(0);
 static mut QUEUE: Queue<u8, RING> = Queue::new();
 static mut PRODUCER: Option<Producer<'static, u8>> = None;
-
-/// UART 0's interrupt, as the vector table wants it named.
-pub const IRQ: Irq = Irq;
-
-/// Number 5.
-#[derive(Clone, Copy)]
-pub struct Irq;
-
-// SAFETY: 5 is UART 0's number in the data sheet's table of interrupts.
-unsafe impl cortex_m::interrupt::InterruptNumber for Irq {
-    fn number(self) -> u16 {
-        5
-    }
-}
 
 /// The receiving end of the ring.
 pub struct Uart {
@@ -59,7 +45,7 @@ impl Uart {
         UART_CTL.write(1 << 9 | 1 << 8 | 1);
         UART_IM.write(RECEIVED);
         // SAFETY: the handler touches only PRODUCER, which is in place.
-        unsafe { NVIC::unmask(IRQ) };
+        unsafe { NVIC::unmask(Irq::UART_0) };
         Self { ring }
     }
 
@@ -71,6 +57,16 @@ impl Uart {
     /// Lets the interrupt go on if it had to stop for want of room.
     pub fn resume(&mut self) {
         UART_IM.write(RECEIVED);
+    }
+
+    /// Sleeps until an interrupt, unless bytes are there already.
+    pub fn wait(&mut self) {
+        // A byte that comes after the look is pending then and ends the sleep, which a masked interrupt does too.
+        cortex_m::interrupt::free(|_| {
+            if self.ring.len() == 0 {
+                cortex_m::asm::wfi();
+            }
+        });
     }
 
     /// Bytes lost since the last call: events, each at least one byte.
