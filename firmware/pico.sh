@@ -3,7 +3,7 @@
 #
 #     firmware/pico.sh [ssd1306|st7789] [rp2040|rp235x] [rtscts]
 #
-# POSEWIRE_BAUD=921600 sets another speed than 115200; FIRMWARE_TOOLCHAIN as in test.sh.
+# POSEWIRE_BAUD=921600 sets another speed than 115200; FIRMWARE_TOOLCHAIN as in test.sh. The ELF, for a debug probe, lies beside the .uf2.
 set -eu
 cd "$(dirname "$0")"
 screen=ssd1306 chip=rp2040 more=
@@ -24,4 +24,6 @@ rp235x) target=thumbv8m.main-none-eabi ;;
 esac
 cargo ${FIRMWARE_TOOLCHAIN:+"+$FIRMWARE_TOOLCHAIN"} build --release --target $target -p pico \
     --no-default-features --features "$screen,$chip$more"
-python3 uf2.py target/$target/release/pico "target/posewire-$chip-$screen.uf2" --chip $chip
+name=target/posewire-$chip-$screen${more:+-rtscts}${POSEWIRE_BAUD:+-$POSEWIRE_BAUD}
+cp "target/$target/release/pico" "$name.elf"
+python3 uf2.py "$name.elf" "$name.uf2" --chip $chip

@@ -1,19 +1,25 @@
-// Runs the very ELF that a user flashes: `node pico.mjs ELF < BYTES` feeds BYTES to UART 0 at its baud rate once the firmware has
-// asked for HELLO, and prints what came of it as JSON: the screen's rows, the bytes sent back (hex), overruns, milliseconds.
+// Runs the very ELF that a user flashes, in simulated time: `node pico.mjs ELF SCREEN < STEPS` with SCREEN ssd1306 or st7789 and STEPS as JSON:
+//
+//   ["send", HEX, TIMES]   bytes to UART 0, at TIMES the baud rate that the firmware has set (1: as a real line does)
+//   ["settle", MS]         until all was sent, and so many milliseconds more
+//   ["gap", BYTES]         the UART loses as many of the bytes that come next, as when it is overrun
+//   ["picture"]            what the screen shows now
+//
+// It starts when the firmware asks for HELLO. What came of it is printed as JSON.
 
 import { readFileSync } from "node:fs";
 import { GPIOPinState, Simulator } from "rp2040js";
 import { Pl011 } from "./uart.mjs";
 import { Ssd1306 } from "./ssd1306.mjs";
+import { St7789 } from "./st7789.mjs";
 
 const FLASH = 0x10000000, UART0_IRQ = 20, CYCLE_NS = 8;
-const DC_PIN = 20;
-// Time for the last picture and its receipt after the last byte.
-const SETTLE_NS = 250e6;
+const CTS_PIN = 2, RTS_PIN = 3, DC_PIN = 20, UART_FUNCTION = 2;
+const PATIENCE_NS = 5e9;
 
-const [path] = process.argv.slice(2);
+const [path, name] = process.argv.slice(2);
 const elf = readFileSync(path);
-const input = readFileSync(0);
+const steps = JSON.parse(readFileSync(0, "utf8"));
 
 const simulator = new Simulator();
 const { clock } = simulator.rp2040;
@@ -21,7 +27,7 @@ const chip = simulator.rp2040;
 chip.logger = { debug() {}, info() {}, warn() {}, error() {} };
 const uart = new Pl011((on) => chip.setInterrupt(UART0_IRQ, on), () => clock.nanos);
 chip.peripherals[0x40034] = uart;
-const screen = new Ssd1306();
+const screen = name === "st7789" ? new St7789() : new Ssd1306();
 chip.spi[0].onTransmit = (byte) => {
   screen.write(byte, chip.gpio[DC_PIN].value === GPIOPinState.High);
   chip.spi[0].completeTransmit(0);
@@ -41,27 +47,40 @@ chip.core.VTOR = vectors;
 chip.core.SP = chip.readUint32(vectors);
 chip.core.PC = chip.readUint32(vectors + 4) & ~1;
 
-let fed = false, end_ns = 5e9;
-while (clock.nanos < end_ns) {
-  for (let i = 0; i < 64; i++) {
-    if (chip.core.waiting) {
-      clock.tick(Math.min(Math.max(clock.nanosToNextAlarm, CYCLE_NS), 2000));
-      break;
+function runUntil(isDone) {
+  while (!isDone()) {
+    for (let i = 0; i < 64; i++) {
+      if (chip.core.waiting) {
+        clock.tick(Math.min(Math.max(clock.nanosToNextAlarm, CYCLE_NS), 2000));
+        break;
+      }
+      clock.tick(chip.core.executeInstruction() * CYCLE_NS);
     }
-    clock.tick(chip.core.executeInstruction() * CYCLE_NS);
+    uart.tick();
   }
-  uart.tick();
-  if (!fed && uart.sent.length > 0 && screen.pixels >= 1024) {
-    fed = true;
-    uart.send(input);
-    end_ns = clock.nanos + input.length * uart.byte_ns + SETTLE_NS;
+}
+
+runUntil(() => uart.sent.length > 0 || clock.nanos > PATIENCE_NS);
+const pictures = [];
+for (const [what, value, times] of steps) {
+  if (what === "send") uart.send(Buffer.from(value, "hex"), times ?? 1);
+  else if (what === "gap") uart.lose(value);
+  else if (what === "picture") pictures.push(screen.pixels());
+  else {
+    runUntil(() => uart.queue.length === 0);
+    const end_ns = clock.nanos + value * 1e6;
+    runUntil(() => clock.nanos >= end_ns);
   }
 }
 console.log(
   JSON.stringify({
-    rows: screen.rows(),
-    sent: Buffer.from(uart.sent).toString("hex"),
+    pictures,
+    sent: Buffer.from(uart.sent.map((s) => s.byte)).toString("hex"),
+    sent_ms: uart.sent.map((s) => s.at_ns / 1e6),
+    baud: Math.round(10e9 / uart.byte_ns),
     overruns: uart.overruns,
+    held_ms: uart.held_ns / 1e6,
+    flow_control: uart.hasFlowControl && [CTS_PIN, RTS_PIN].every((p) => chip.gpio[p].functionSelect === UART_FUNCTION),
     ms: clock.nanos / 1e6,
   }),
 );

@@ -10,13 +10,11 @@ export class Ssd1306 {
     this.column = 0;
     this.page = 0;
     this.command = [];
-    this.pixels = 0;
   }
 
   write(byte, isData) {
     if (isData) {
       this.memory[this.page * 128 + this.column] = byte;
-      this.pixels++;
       if (this.column++ < this.columns[1]) return;
       this.column = this.columns[0];
       this.page = this.page < this.pages[1] ? this.page + 1 : this.pages[0];
@@ -31,10 +29,8 @@ export class Ssd1306 {
     this.command = [];
   }
 
-  // Rows of 0 and 1; the firmware mounts the panel with segments and rows reversed, which turns it the right way up.
-  rows() {
-    return Array.from({ length: 64 }, (_, y) =>
-      Array.from({ length: 128 }, (_, x) => (this.memory[(y >> 3) * 128 + x] >> (y & 7)) & 1).join(""),
-    );
+  // Row by row, 0 or 1; the firmware mounts the panel with segments and rows reversed, which turns it the right way up.
+  pixels() {
+    return Array.from({ length: 64 * 128 }, (_, i) => (this.memory[(i >> 10) * 128 + (i & 127)] >> ((i >> 7) & 7)) & 1);
   }
 }

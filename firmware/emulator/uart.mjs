@@ -1,8 +1,9 @@
-// A PL011 as the RP2040 has it: FIFOs of 32 bytes, receive level and time-out interrupts, overrun, and bytes that take the
+// A PL011 as the RP2040 has it: FIFOs of 32 bytes, receive level and time-out interrupts, overrun, RTS, and bytes that take the
 // time their baud rate gives them. The UART that rp2040js brings has none of these.
 
 const RECEIVE = 1 << 4, TRANSMIT = 1 << 5, TIMEOUT = 1 << 6, OVERRUN = 1 << 10;
 const FIFO = 32;
+const RTS_ENABLE = 1 << 14;
 const PERIPHERAL_CLOCK_HZ = 125e6;
 
 export class Pl011 {
@@ -16,8 +17,13 @@ export class Pl011 {
     this.wasOn = false;
     this.overruns = 0;
     this.overrunPending = false;
+    // What the other side still has to send: { byte, time_ns }.
     this.queue = [];
     this.nextByteAt_ns = 0;
+    this.toLose = 0;
+    // How long RTS has kept the other side waiting.
+    this.held_ns = 0;
+    this.lastTick_ns = 0;
     this.quietSince_ns = 0;
   }
 
@@ -26,37 +32,57 @@ export class Pl011 {
     return (10e9 * 16 * divisor) / PERIPHERAL_CLOCK_HZ;
   }
 
-  // Bytes that the other side begins to send now, one after the other.
-  send(bytes) {
-    if (this.queue.length === 0) this.nextByteAt_ns = this.now_ns() + this.byte_ns;
-    for (const byte of bytes) this.queue.push(byte);
+  get level() {
+    const levels = [4, 8, 16, 24, 28];
+    return levels[((this.registers.get(0x34) ?? 0x12) >> 3) & 7] ?? 16;
+  }
+
+  get hasFlowControl() {
+    return ((this.registers.get(0x30) ?? 0) & RTS_ENABLE) !== 0;
+  }
+
+  // Bytes that the other side begins to send now, one after the other, at so many times the baud rate.
+  send(bytes, times) {
+    const time_ns = this.byte_ns / times;
+    if (this.queue.length === 0) this.nextByteAt_ns = this.now_ns() + time_ns;
+    for (const byte of bytes) this.queue.push({ byte, time_ns });
+  }
+
+  // Lets the next bytes meet a full FIFO.
+  lose(bytes) {
+    this.toLose = bytes;
   }
 
   // Lets time pass; call often.
   tick() {
     const now = this.now_ns();
     while (this.queue.length > 0 && now >= this.nextByteAt_ns) {
-      const byte = this.queue.shift();
-      this.nextByteAt_ns += this.byte_ns;
+      if (this.hasFlowControl && this.received.length >= this.level) {
+        this.held_ns += now - Math.max(this.lastTick_ns, this.nextByteAt_ns);
+        this.nextByteAt_ns = now;
+        break;
+      }
+      const { byte, time_ns } = this.queue.shift();
+      this.nextByteAt_ns += time_ns;
       this.quietSince_ns = now;
-      if (this.received.length < FIFO) {
+      if (this.toLose === 0 && this.received.length < FIFO) {
         this.received.push(byte | (this.overrunPending ? 1 << 11 : 0));
         this.overrunPending = false;
       } else {
+        this.toLose = Math.max(this.toLose - 1, 0);
         this.overruns++;
         this.overrunPending = true;
         this.raw |= OVERRUN;
       }
     }
+    this.lastTick_ns = now;
     // 32 bit times without a byte while some wait.
     if (this.received.length > 0 && now - this.quietSince_ns > 3.2 * this.byte_ns) this.raw |= TIMEOUT;
     this.update();
   }
 
   update() {
-    const levels = [4, 8, 16, 24, 28];
-    const level = levels[((this.registers.get(0x34) ?? 0x12) >> 3) & 7] ?? 16;
-    this.raw = this.received.length >= level ? this.raw | RECEIVE : this.raw & ~RECEIVE;
+    this.raw = this.received.length >= this.level ? this.raw | RECEIVE : this.raw & ~RECEIVE;
     const on = (this.raw & (this.registers.get(0x38) ?? 0)) !== 0;
     // Told when it falls, not while it is low: firmware may pend the interrupt itself, and that must stay.
     if (on || this.wasOn) this.setInterrupt(on);
@@ -84,7 +110,7 @@ export class Pl011 {
 
   writeUint32(offset, value) {
     if (offset === 0x00) {
-      this.sent.push(value & 0xff);
+      this.sent.push({ byte: value & 0xff, at_ns: this.now_ns() });
       this.raw |= TRANSMIT; // the FIFO has run below its level at once
     } else if (offset === 0x44) {
       this.raw &= ~value;

@@ -37,15 +37,15 @@ fn main() -> ! {
     start_watchdog();
 
     loop {
-        let lost = uart.overruns();
-        if lost > 0 {
-            receiver.overrun(lost);
-        }
-        // At most what the ring held when the turn began and a little more: the panel gets its turn under any flood.
+        // At most a ring's worth: the panel gets its turn under any flood.
         let at_us = clock.now_us();
-        for _ in 0..2048 {
+        for _ in 0..uart::RING {
             let Some(byte) = uart.read() else { break };
             receiver.push(byte, at_us);
+        }
+        let gaps = uart.overruns();
+        if gaps > 0 {
+            receiver.overrun(gaps);
         }
         uart.resume();
         loop {

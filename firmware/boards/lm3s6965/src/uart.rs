@@ -1,5 +1,8 @@
 //! UART 0, received by interrupt into a ring that is never overrun: when it is full the interrupt is masked, and the bytes wait
 //! in the UART (and in its sender, where the line has flow control) until the main loop has made room.
+//!
+//! Where the UART itself was overrun the interrupt stops too, until the main loop has used what came before the gap and has given
+//! up the frame that the gap is in.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -9,7 +12,7 @@ use heapless::spsc::{Consumer, Producer, Queue};
 use crate::{irq::Irq, registers::*};
 
 /// Bytes that wait for the main loop: 22 ms at 921600 baud, more than a redraw takes.
-const RING: usize = 2048;
+pub const RING: usize = 2048;
 const RECEIVE_EMPTY: u32 = 1 << 4;
 const TRANSMIT_FULL: u32 = 1 << 5;
 /// Receive and receive-timeout interrupts.
@@ -54,7 +57,7 @@ impl Uart {
         self.ring.dequeue()
     }
 
-    /// Lets the interrupt go on if it had to stop for want of room.
+    /// Lets the interrupt go on if it had to stop; call when the ring has been read.
     pub fn resume(&mut self) {
         UART_IM.write(RECEIVED);
     }
@@ -69,7 +72,7 @@ impl Uart {
         });
     }
 
-    /// Bytes lost since the last call: events, each at least one byte.
+    /// Gaps in what was received since the last call, each of at least one byte; ask when the ring has been read.
     pub fn overruns(&mut self) -> u32 {
         OVERRUNS.swap(0, Ordering::Relaxed)
     }
@@ -95,7 +98,10 @@ pub fn on_interrupt() {
         }
         let received = UART_DR.read();
         if received & OVERRUN != 0 {
+            // This byte comes after the gap. Dropped, it makes the gap one longer; kept, it would be taken for one before it.
             OVERRUNS.fetch_add(1, Ordering::Relaxed);
+            UART_IM.write(0);
+            return;
         }
         // There was room.
         let _ = ring.enqueue(received as u8);

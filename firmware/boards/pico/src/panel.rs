@@ -178,7 +178,9 @@ mod lcd {
         type Error = <Driver as DrawTarget>::Error;
 
         fn draw_iter<I: IntoIterator<Item = Pixel<Rgb565>>>(&mut self, pixels: I) -> Result<(), Self::Error> {
-            self.0.draw_iter(pixels)
+            // The driver would hand places outside to the controller, which has memory there that is not on show, or none.
+            let panel = self.bounding_box();
+            self.0.draw_iter(pixels.into_iter().filter(|pixel| panel.contains(pixel.0)))
         }
 
         fn fill_contiguous<I: IntoIterator<Item = Rgb565>>(
