@@ -54,6 +54,10 @@ impl<C: Clip> FrameSource for EveryFrame<C> {
     }
 }
 
+/// How long one call may read ahead to catch up with the clock. A clip that takes longer to read than to play (the built-in
+/// figures on a busy board) would otherwise show nothing: it goes on at the pace of reading instead.
+const CATCH_UP_US: i64 = 100_000;
+
 /// Plays a clip as a camera would: frame t is there at start + t, and whoever asks late gets the newest.
 pub struct RealTime<C, K = Monotonic> {
     clip: C,
@@ -78,7 +82,7 @@ impl<C: Clip, K: Clock> RealTime<C, K> {
         let mut frame = self.clip.next().inspect_err(|_| self.ended = true)?;
         // Read first, then start the clock: opening a file may take longer than a frame.
         let started_us = *self.started_us.get_or_insert_with(|| self.clock.now_us());
-        frame.captured_at_us += started_us;
+        frame.captured_at_us = frame.captured_at_us.saturating_add(started_us);
         Ok(frame)
     }
 }
@@ -93,11 +97,17 @@ impl<C: Clip, K: Clock> FrameSource for RealTime<C, K> {
             Some(frame) => frame,
             None => self.read()?,
         };
-        // Bounded, so that a program too slow to even skip frames still shows some.
-        for _ in 0..1000 {
-            let late_us = self.clock.now_us() - frame.captured_at_us;
+        let asked_at_us = self.clock.now_us();
+        loop {
+            let now_us = self.clock.now_us();
+            let late_us = now_us.saturating_sub(frame.captured_at_us);
             if late_us < 0 {
                 break;
+            }
+            if now_us - asked_at_us > CATCH_UP_US {
+                self.started_us = self.started_us.map(|start| start.saturating_add(late_us));
+                frame.captured_at_us = now_us;
+                return Ok(Some(frame));
             }
             match self.read() {
                 Ok(next) if next.captured_at_us <= self.clock.now_us() => {
@@ -112,7 +122,7 @@ impl<C: Clip, K: Clock> FrameSource for RealTime<C, K> {
                 Err(_) => return Ok(Some(frame)),
             }
         }
-        let wait_us = frame.captured_at_us - self.clock.now_us();
+        let wait_us = frame.captured_at_us.saturating_sub(self.clock.now_us());
         if wait_us > timeout.as_micros() as i64 {
             std::thread::sleep(timeout);
             self.ahead = Some(frame);
@@ -172,6 +182,26 @@ mod tests {
             assert_eq!((frame.seq, frame.captured_at_us), (i, i as i64 * 10_000));
         }
         assert!(matches!(source.next_frame(Duration::ZERO), Err(CaptureError::Ended)));
+    }
+
+    /// Each look at the clock costs 15 ms: a machine on which reading a frame takes longer than the 10 ms it stands for.
+    struct Slow(std::sync::atomic::AtomicI64);
+
+    impl Clock for Slow {
+        fn now_us(&self) -> i64 {
+            self.0.fetch_add(15_000, std::sync::atomic::Ordering::Relaxed)
+        }
+    }
+
+    #[test]
+    fn a_clip_that_is_read_slower_than_it_plays_goes_on_at_the_pace_of_reading() {
+        let mut source = RealTime::new(Ten(0), Slow(0.into()));
+        let mut times = Vec::new();
+        while let Ok(frame) = source.next_frame(Duration::ZERO) {
+            times.extend(frame.map(|f| f.captured_at_us));
+        }
+        assert!(times.len() >= 3, "{times:?}");
+        assert!(times.is_sorted(), "{times:?}");
     }
 
     #[test]

@@ -18,9 +18,15 @@ use std::path::Path;
 
 use super::{DEFAULT_FPS, MAX_JPEG_BYTES, due_us, short_name};
 use crate::capture::clip::Clip;
+use crate::capture::decode::check_size;
 use crate::capture::pool::BufferPool;
 use crate::capture::{CaptureError, Frame, PixelFormat, SourceInfo};
 use crate::output::record::STAMP_CHUNK;
+
+/// A recording goes on while its camera is unplugged, for a day at most; a longer gap is damage.
+const LONGEST_GAP_US: i64 = 24 * 3_600_000_000;
+/// The same at 120 frames a second.
+const LONGEST_GAP_FRAMES: u64 = 24 * 3_600 * 120;
 
 /// The video stream of an AVI, its JPEGs handed on as they are.
 pub struct Avi<R = BufReader<File>> {
@@ -32,6 +38,8 @@ pub struct Avi<R = BufReader<File>> {
     /// Number and capture time of the next frame, where the file tells.
     stamp: Option<(u64, i64)>,
     first_captured_at_us: Option<i64>,
+    /// Number and time of the last frame that was handed on.
+    last: Option<(u64, i64)>,
     damaged: u64,
     ended: bool,
 }
@@ -70,6 +78,10 @@ impl<R: Read + Seek> Avi<R> {
         if !codec.eq_ignore_ascii_case(b"MJPG") {
             return Ok(None);
         }
+        // A stated size of 0 is left to the pictures.
+        if header.width > 0 && header.height > 0 {
+            check_size(header.width as usize, header.height as usize).map_err(|e| e.to_string())?;
+        }
         Ok(Some(Self {
             name,
             input,
@@ -78,9 +90,20 @@ impl<R: Read + Seek> Avi<R> {
             seq: 0,
             stamp: None,
             first_captured_at_us: None,
+            last: None,
             damaged: 0,
             ended: false,
         }))
+    }
+
+    /// A recording's own number and time where they can be true, else the next ones: both rise, and neither leaps.
+    fn believed(&mut self, seq: u64, at_us: i64) -> (u64, i64) {
+        let (next_seq, next_us) = self.last.map_or((0, 0), |(seq, us)| (seq + 1, us + due_us(1, self.fps())));
+        let last_us = self.last.map_or(0, |l| l.1);
+        let seq = if (next_seq..=next_seq + LONGEST_GAP_FRAMES).contains(&seq) { seq } else { next_seq };
+        let at_us = if (last_us..=last_us + LONGEST_GAP_US).contains(&at_us) { at_us } else { next_us };
+        self.last = Some((seq, at_us));
+        (seq, at_us)
     }
 
     fn fps(&self) -> f64 {
@@ -146,9 +169,15 @@ impl<R: Read + Seek + Send> Clip for Avi<R> {
                     let Header { width, height, .. } = self.header;
                     let (seq, captured_at_us) = match self.stamp.take() {
                         Some((seq, at_us)) => {
-                            (seq, at_us.saturating_sub(*self.first_captured_at_us.get_or_insert(at_us)))
+                            let first_us = *self.first_captured_at_us.get_or_insert(at_us);
+                            self.believed(seq, at_us.saturating_sub(first_us))
                         }
-                        None => (seq, due_us(seq, self.fps())),
+                        None if self.first_captured_at_us.is_none() => {
+                            let own = (seq, due_us(seq, self.fps()));
+                            *self.last.insert(own)
+                        }
+                        // A recording that lost a stamp.
+                        None => self.believed(u64::MAX, i64::MAX),
                     };
                     return Ok(Frame {
                         bytes,
@@ -331,6 +360,31 @@ mod tests {
         assert!(open(avi(b"XVID", &[b"one"])).expect("reads").is_none());
         let only_header = list(b"RIFF", b"AVI ", &[list(b"LIST", b"movi", &[])]);
         assert!(open(only_header).is_err_and(|e| e.contains("without a video stream")));
+    }
+
+    #[test]
+    fn a_size_that_no_picture_has_is_refused() {
+        let mut bytes = avi(b"MJPG", &[b"one"]);
+        let strf = bytes.windows(4).rposition(|w| w == b"strf").expect("a format");
+        bytes[strf + 12..strf + 20].copy_from_slice(&[0xff; 8]);
+        assert!(open(bytes).is_err_and(|e| e.contains("refused")));
+    }
+
+    #[test]
+    fn stamps_that_cannot_be_true_are_replaced_by_the_next_number_and_time() {
+        let stamps: [(u64, i64); 5] =
+            [(7, 1_000), (8, 41_000), (u64::MAX, i64::MAX), (8, i64::MIN), (12, 201_000)];
+        let bytes = avi(b"MJPG", &stamps.map(|_| &b"x"[..]));
+        let movi = bytes.windows(4).position(|w| w == b"movi").expect("data") + 4;
+        let mut stamped = bytes[..movi].to_vec();
+        for (seq, at_us) in stamps {
+            let body = [seq.to_le_bytes(), at_us.to_le_bytes()].concat();
+            stamped.extend([chunk(&STAMP_CHUNK, &body), chunk(b"01dc", b"x")].concat());
+        }
+        let mut avi = open(stamped).expect("reads").expect("is MJPEG");
+        let seen: Vec<_> =
+            std::iter::from_fn(|| avi.next().ok()).map(|f| (f.seq, f.captured_at_us)).collect();
+        assert_eq!(seen, [(7, 0), (8, 40_000), (9, 80_000), (10, 120_000), (12, 200_000)]);
     }
 
     #[test]
