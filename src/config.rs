@@ -50,6 +50,7 @@ pub struct Source {
     pub height: u32,
     pub fps: u32,
     pub format: CameraFormat,
+    pub wait: bool,
     pub frames: Frames,
     pub no_drop: bool,
 }
@@ -65,6 +66,8 @@ impl Default for Source {
             height: 480,
             fps: 30,
             format: CameraFormat::Auto,
+            // A board often starts before its camera does.
+            wait: true,
             frames: Frames::All,
             no_drop: false,
         }

@@ -19,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::capture::{CaptureError, Frame, FrameSource, SourceInfo};
+use crate::capture::{CaptureError, Frame, FrameSource, SourceCounters, SourceInfo};
 use crate::clock::Clock;
 use crate::latest::{self, Received, Receiver, Sender, Sent};
 use crate::output::{PoseFrame, PoseSink};
@@ -324,11 +324,21 @@ fn capture(
 
     let telemetry = &shared.telemetry;
     let mut expected_seq = None;
+    let mut counted = SourceCounters::default();
     let mut last_frame = Instant::now();
     let mut lost = false;
+    // Numbers that are missing for a reason which is counted already.
+    let mut left_out = 0;
     let mut allocated = alloc::of_this_thread();
     while !shared.stopping() {
         let found = source.next_frame(TICK);
+        let counters = source.counters();
+        let overtaken = counters.overtaken - counted.overtaken;
+        let damaged = counters.damaged - counted.damaged;
+        telemetry.add(Count::Displaced, overtaken);
+        telemetry.add(Count::Bad, damaged);
+        counted = counters;
+        left_out += overtaken + damaged;
         if lost {
             shared.searches.fetch_add(1, Ordering::Relaxed);
         }
@@ -343,7 +353,8 @@ fn capture(
                 telemetry.add(Count::Captured, 1);
                 // A source that was opened again counts from 0: no gap.
                 let gap = expected_seq.map_or(0, |expected| frame.seq.saturating_sub(expected));
-                telemetry.add(Count::Missed, gap);
+                telemetry.add(Count::Missed, gap.saturating_sub(left_out));
+                left_out = 0;
                 expected_seq = Some(frame.seq + 1);
                 if !hand_over(to_infer, frame, shared, Count::Displaced) {
                     return Ok(());
@@ -353,7 +364,15 @@ fn capture(
                 allocated = made;
                 continue;
             }
-            Ok(None) if !live || lost || last_frame.elapsed() < SILENCE => continue,
+            Ok(None) if lost => continue,
+            // Not there yet, or lost: the source has said why.
+            Ok(None) if source.is_away() => {
+                lost = true;
+                telemetry.set_source_up(false);
+                telemetry.add(Count::Losses, u64::from(expected_seq.is_some()));
+                continue;
+            }
+            Ok(None) if !live || last_frame.elapsed() < SILENCE => continue,
             Ok(None) => format!("{}: no frame for {} s", source.info().name, SILENCE.as_secs()),
             Err(CaptureError::Ended) => return Ok(()),
             Err(CaptureError::Unusable(reason)) => return Err(reason),

@@ -263,6 +263,10 @@ impl<S: FrameSource> FrameSource for Faulty<S> {
         }
     }
 
+    fn is_away(&self) -> bool {
+        self.source.is_away()
+    }
+
     fn counters(&self) -> SourceCounters {
         SourceCounters { injected: self.injected, ..self.source.counters() }
     }

@@ -95,6 +95,11 @@ pub trait FrameSource: Send {
         Err(CaptureError::Unusable(format!("{}: not a device that could be opened again", self.info().name)))
     }
 
+    /// Whether the device is known not to be there: what would otherwise show only by silence.
+    fn is_away(&self) -> bool {
+        false
+    }
+
     /// What has happened so far, for telemetry.
     fn counters(&self) -> SourceCounters {
         SourceCounters::default()
@@ -110,6 +115,9 @@ impl<S: FrameSource + ?Sized> FrameSource for Box<S> {
     }
     fn reopen(&mut self) -> Result<(), CaptureError> {
         (**self).reopen()
+    }
+    fn is_away(&self) -> bool {
+        (**self).is_away()
     }
     fn counters(&self) -> SourceCounters {
         (**self).counters()

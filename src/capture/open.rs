@@ -19,6 +19,8 @@ pub enum SourceConfig {
         fps: f32,
         /// Only this format; `None` chooses.
         format: Option<PixelFormat>,
+        /// Wait for a camera that is missing, busy or not allowed yet, instead of refusing it.
+        wait: bool,
     },
     /// A folder of pictures or a video.
     Replay {
@@ -67,7 +69,8 @@ pub fn open(config: &SourceConfig) -> Result<Box<dyn FrameSource>, CaptureError>
 
 #[cfg(all(feature = "v4l", target_os = "linux"))]
 fn open_camera(config: &SourceConfig) -> Result<Box<dyn FrameSource>, CaptureError> {
-    let SourceConfig::Camera { device, width, height, fps, format } = config else {
+    use super::{Reopening, v4l::V4lCamera};
+    let SourceConfig::Camera { device, width, height, fps, format, wait } = config else {
         return Err(no_camera_support());
     };
     let wanted = super::v4l::Wanted {
@@ -77,7 +80,13 @@ fn open_camera(config: &SourceConfig) -> Result<Box<dyn FrameSource>, CaptureErr
         fps: *fps,
         format: *format,
     };
-    Ok(Box::new(super::Reopening::new(super::v4l::V4lCamera::open(wanted)?)))
+    let mut camera = V4lCamera::new(wanted);
+    match camera.reopen() {
+        Ok(()) => Ok(Box::new(Reopening::new(camera))),
+        Err(CaptureError::Lost { reason, .. }) if *wait => Ok(Box::new(Reopening::waiting(camera, reason))),
+        Err(CaptureError::Lost { reason, .. }) => Err(CaptureError::Unusable(reason)),
+        Err(error) => Err(error),
+    }
 }
 
 #[cfg(not(all(feature = "v4l", target_os = "linux")))]

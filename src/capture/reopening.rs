@@ -1,4 +1,4 @@
-//! Keeps a device that comes and goes: full close, reopen with back-off, for ever.
+//! Keeps a device that comes and goes: waits for it at the start, full close, reopen with back-off, for ever.
 
 use std::time::Duration;
 
@@ -16,15 +16,30 @@ const LONGEST_WAIT: Duration = Duration::from_millis(500);
 pub struct Reopening<S, K = Monotonic> {
     source: S,
     clock: K,
-    /// While lost: when to try next, and how long to wait after that.
-    away: Option<(i64, Duration)>,
+    away: Option<Away>,
     lost: u64,
+}
+
+/// While the device is not there.
+struct Away {
+    retry_at_us: i64,
+    /// How long to wait after that.
+    wait: Duration,
+    /// Why the last try failed: another reason is news.
+    why: Option<String>,
 }
 
 impl<S: FrameSource> Reopening<S> {
     /// Watches over `source`.
     pub fn new(source: S) -> Self {
         Self::with_clock(source, Monotonic)
+    }
+
+    /// Watches over a `source` that could not be opened yet, for the reason `why`.
+    pub fn waiting(source: S, why: String) -> Self {
+        log::warn!("{why}; waiting for it (--no-wait ends instead)");
+        let away = Away { retry_at_us: Monotonic.now_us(), wait: FIRST_WAIT, why: Some(why) };
+        Self { away: Some(away), ..Self::new(source) }
     }
 }
 
@@ -37,7 +52,8 @@ impl<S: FrameSource, K: Clock> Reopening<S, K> {
     fn lose(&mut self, why: &CaptureError) {
         self.lost += 1;
         log::warn!("{why}; opening it again until it is back");
-        self.away = Some((self.clock.now_us() + FIRST_WAIT.as_micros() as i64, FIRST_WAIT * 2));
+        let retry_at_us = self.clock.now_us() + FIRST_WAIT.as_micros() as i64;
+        self.away = Some(Away { retry_at_us, wait: FIRST_WAIT * 2, why: None });
     }
 }
 
@@ -47,7 +63,7 @@ impl<S: FrameSource, K: Clock> FrameSource for Reopening<S, K> {
     }
 
     fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
-        let Some((retry_at_us, wait)) = self.away else {
+        let Some(away) = &mut self.away else {
             return match self.source.next_frame(timeout) {
                 Err(e @ CaptureError::Lost { .. }) => {
                     self.lose(&e);
@@ -56,7 +72,7 @@ impl<S: FrameSource, K: Clock> FrameSource for Reopening<S, K> {
                 other => other,
             };
         };
-        let wait_us = retry_at_us - self.clock.now_us();
+        let wait_us = away.retry_at_us - self.clock.now_us();
         if wait_us > 0 {
             std::thread::sleep(timeout.min(Duration::from_micros(wait_us as u64)));
             if wait_us > timeout.as_micros() as i64 {
@@ -68,17 +84,25 @@ impl<S: FrameSource, K: Clock> FrameSource for Reopening<S, K> {
                 log::info!("{}: back", self.source.info().name);
                 self.away = None;
             }
-            Err(e) => {
-                log::debug!("not yet: {e}");
-                self.away =
-                    Some((self.clock.now_us() + wait.as_micros() as i64, (wait * 2).min(LONGEST_WAIT)));
+            Err(CaptureError::Lost { reason, .. }) => {
+                if away.why.as_ref().is_some_and(|before| *before != reason) {
+                    log::warn!("{reason}; still waiting");
+                }
+                away.why = Some(reason);
+                away.retry_at_us = self.clock.now_us() + away.wait.as_micros() as i64;
+                away.wait = (away.wait * 2).min(LONGEST_WAIT);
             }
+            Err(hopeless) => return Err(hopeless),
         }
         Ok(None)
     }
 
     fn reopen(&mut self) -> Result<(), CaptureError> {
         self.source.reopen()
+    }
+
+    fn is_away(&self) -> bool {
+        self.away.is_some() || self.source.is_away()
     }
 
     fn counters(&self) -> SourceCounters {

@@ -124,7 +124,7 @@ fn source_config(args: &Args) -> SourceConfig {
     } else if args.synthetic {
         SourceConfig::Synthetic { persons: 1, width, height, fps, seed: args.seed, frames: Some(300), no_drop: true }
     } else {
-        SourceConfig::Camera { device: args.camera.clone(), width, height, fps, format: None }
+        SourceConfig::Camera { device: args.camera.clone(), width, height, fps, format: None, wait: false }
     }
 }
 

@@ -47,6 +47,9 @@ pub struct Args {
     /// Camera: a device, a name from /dev/v4l/by-id, or "auto"
     #[arg(long, value_name = "DEVICE", num_args = 0..=1, default_missing_value = "auto", group = "source")]
     camera: Option<String>,
+    /// End with an error where the camera is missing or busy, instead of waiting for it
+    #[arg(long)]
+    no_wait: bool,
     /// A folder of pictures, a video or a recording
     #[arg(long, value_name = "PATH", group = "source")]
     replay: Option<PathBuf>,
@@ -127,6 +130,7 @@ impl Args {
         set(&mut config.faults.inject, self.inject);
         set(&mut config.faults.seed, self.seed);
         config.source.no_drop |= self.no_drop;
+        config.source.wait &= !self.no_wait;
         Ok(config)
     }
 }
@@ -196,6 +200,7 @@ fn source_config(config: &Config) -> SourceConfig {
         width: s.width,
         height: s.height,
         fps,
+        wait: s.wait,
         format: match s.format {
             CameraFormat::Auto => None,
             CameraFormat::Mjpeg => Some(capture::PixelFormat::Mjpeg),
@@ -238,8 +243,10 @@ type Thrown = Box<dyn std::error::Error + Send + Sync>;
 
 fn open(config: &SourceConfig, faults: Faults) -> Result<Box<dyn FrameSource>, Thrown> {
     let source = capture::open(config)?;
-    let info = source.info();
-    log::info!("source: {}, {}x{} at {} fps", info.name, info.width, info.height, info.fps);
+    if !source.is_away() {
+        let info = source.info();
+        log::info!("source: {}, {}x{} at {} fps", info.name, info.width, info.height, info.fps);
+    }
     if faults.camera.is_empty() {
         return Ok(source);
     }

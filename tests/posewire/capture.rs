@@ -107,6 +107,7 @@ fn cameras_that_are_not_there_are_refused_with_what_to_do() {
         height: 480,
         fps: 30.0,
         format: None,
+        wait: false,
     };
     for device in ["/dev/null", "/nonexistent"] {
         match open(&camera(device)) {
@@ -116,6 +117,27 @@ fn cameras_that_are_not_there_are_refused_with_what_to_do() {
             other => panic!("{device}: {:?}", other.map(|s| s.info())),
         }
     }
+}
+
+#[cfg(all(feature = "v4l", target_os = "linux"))]
+#[test]
+fn a_camera_that_is_not_there_yet_is_waited_for_and_one_that_never_can_be_is_not() {
+    let camera = |device: &str| SourceConfig::Camera {
+        device: device.into(),
+        width: 640,
+        height: 480,
+        fps: 30.0,
+        format: None,
+        wait: true,
+    };
+    let mut source = open(&camera("/dev/video97")).expect("waits");
+    assert!(source.is_away());
+    for _ in 0..3 {
+        let frame = source.next_frame(std::time::Duration::from_millis(120));
+        assert!(matches!(frame, Ok(None)), "{frame:?}");
+    }
+    assert!(source.is_away());
+    assert!(matches!(open(&camera("/dev/null")), Err(CaptureError::Unusable(_))));
 }
 
 /// Writes `frames` of the built-in clip as an MJPEG-AVI, so that no encoder is needed.

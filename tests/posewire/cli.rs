@@ -85,7 +85,7 @@ fn seeded_faults_are_repeatable_and_lose_no_other_frame() {
 fn bad_input_is_named() {
     for (args, code, words) in [
         (&["--camera", "/dev/null"][..], 1, &["/dev/null"][..]),
-        (&["--camera", "/dev/video97"], 1, &["/dev/video97"]),
+        (&["--camera", "/dev/video97", "--no-wait"], 1, &["/dev/video97"]),
         (&["--replay", "/nonexistent.avi"], 1, &["/nonexistent.avi"]),
         (&["--synthetic", "--serial", "/dev/nonexistent"], 1, &["/dev/nonexistent"]),
         (&["--synthetic", "--serial", "/dev/ttyUSB0@12"], 2, &["12", "baud"]),

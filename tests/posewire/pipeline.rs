@@ -4,7 +4,7 @@ use std::iter::repeat_with;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use posewire::capture::FrameSource;
+use posewire::capture::{CaptureError, Frame, FrameSource, SourceCounters, SourceInfo};
 use posewire::output::SinkError;
 use posewire::pipeline::Options;
 use posewire::telemetry::Count;
@@ -155,6 +155,54 @@ fn an_unplugged_camera_is_counted_once_and_its_frames_come_again() {
     let telemetry = &pipeline.shared().telemetry;
     assert_eq!((telemetry.count(Count::Losses), telemetry.count(Count::Captured)), (1, 10));
     assert_eq!(seen.lock().unwrap().last().unwrap().1, 9);
+}
+
+/// A source that says of itself what it lost, as a camera does.
+struct Outspoken {
+    camera: Box<dyn FrameSource>,
+    asked: u32,
+    frames: u64,
+}
+
+impl FrameSource for Outspoken {
+    fn info(&self) -> SourceInfo {
+        self.camera.info()
+    }
+
+    /// Away at the start, then four frames of which each stands for three, then away again.
+    fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
+        self.asked += 1;
+        match self.asked {
+            1..=3 | 8..=10 => Ok(None),
+            4..=7 => {
+                self.frames += 1;
+                let frame = self.camera.next_frame(timeout)?;
+                Ok(frame.map(|f| Frame { seq: 3 * self.frames, ..f }))
+            }
+            _ => Err(CaptureError::Ended),
+        }
+    }
+
+    fn is_away(&self) -> bool {
+        !(4..=7).contains(&self.asked)
+    }
+
+    fn counters(&self) -> SourceCounters {
+        SourceCounters { overtaken: self.frames, damaged: 2 * self.frames / 3, ..SourceCounters::default() }
+    }
+}
+
+#[test]
+fn what_a_source_says_of_itself_is_counted_once_and_its_absence_known_at_once() {
+    let source = Outspoken { camera: Box::new(camera(4)), asked: 0, frames: 0 };
+    let mut pipeline = start(source, FAST, vec![Box::new(Log::default())], Options::default());
+    assert!(pipeline.wait(LONG));
+    let telemetry = &pipeline.shared().telemetry;
+    let counts = [Count::Losses, Count::Captured, Count::Bad, Count::Missed].map(|c| telemetry.count(c));
+    // Two numbers are missing before each frame but the first: four overtaken and two damaged frames explain all but one.
+    assert_eq!(counts, [1, 4, 2, 1], "losses, captured, damaged, missed");
+    assert!(telemetry.count(Count::Displaced) >= 4);
+    assert!(!telemetry.health().source_up);
 }
 
 #[test]

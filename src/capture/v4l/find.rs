@@ -37,17 +37,46 @@ pub struct CameraListing {
     pub problem: Option<String>,
 }
 
+/// Why a node gives no pictures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Trouble {
+    /// What is wrong and what to do.
+    pub why: String,
+    /// Plugging in, waiting or a permission may cure it; otherwise it needs another camera or another configuration.
+    pub may_pass: bool,
+}
+
+impl Trouble {
+    /// What no waiting cures.
+    pub fn lasting(why: String) -> Self {
+        Self { why, may_pass: false }
+    }
+
+    /// What plugging in or waiting may cure.
+    pub fn passing(why: String) -> Self {
+        Self { why, may_pass: true }
+    }
+
+    /// What the system said of `path`.
+    pub fn of(path: &Path, error: &io::Error) -> Self {
+        // These two say that the node is none of a camera; anything else may be said of a camera that is coming or going.
+        let not_a_camera = matches!(error.raw_os_error(), Some(libc::ENOTTY | libc::EINVAL));
+        Self { why: explain(path, error), may_pass: !not_a_camera }
+    }
+}
+
 /// Every `/dev/video*`, in the order of their numbers, cameras or not.
 pub fn list_cameras() -> Vec<CameraListing> {
     nodes()
         .into_iter()
         .map(|path| {
             let by_id = by_id_of(&path);
-            match Device::with_path(&path).map_err(|e| explain(&path, &e)).and_then(|d| probe(&d, &path)) {
+            let device = Device::with_path(&path).map_err(|e| Trouble::of(&path, &e));
+            match device.and_then(|d| probe(&d, &path)) {
                 Ok((name, modes)) => CameraListing { path, by_id, name, modes, problem: None },
-                Err(problem) => {
+                Err(trouble) => {
                     let name = sysfs_name(&path);
-                    CameraListing { path, by_id, name, modes: Vec::new(), problem: Some(problem) }
+                    CameraListing { path, by_id, name, modes: Vec::new(), problem: Some(trouble.why) }
                 }
             }
         })
@@ -81,20 +110,24 @@ fn sysfs_name(path: &Path) -> String {
 ///
 /// # Errors
 /// Why it is no camera for us.
-pub(super) fn probe(device: &Device, path: &Path) -> Result<(String, Vec<Mode>), String> {
-    let caps = device.query_caps().map_err(|e| explain(path, &e))?;
+pub(super) fn probe(device: &Device, path: &Path) -> Result<(String, Vec<Mode>), Trouble> {
+    let caps = device.query_caps().map_err(|e| Trouble::of(path, &e))?;
     if !caps.capabilities.contains(Flags::VIDEO_CAPTURE) {
-        return Err(format!(
+        return Err(Trouble::lasting(format!(
             "{}: {} gives no pictures (UVC cameras have such a second node for metadata); `posewire devices` lists \
              the cameras",
             path.display(),
             caps.card
-        ));
+        )));
     }
     if !caps.capabilities.contains(Flags::STREAMING) {
-        return Err(format!("{}: {} cannot stream through memory maps", path.display(), caps.card));
+        return Err(Trouble::lasting(format!(
+            "{}: {} cannot stream through memory maps",
+            path.display(),
+            caps.card
+        )));
     }
-    let formats = device.enum_formats().map_err(|e| explain(path, &e))?;
+    let formats = device.enum_formats().map_err(|e| Trouble::of(path, &e))?;
     let mut modes = Vec::new();
     for format in &formats {
         let Some(known) = from_fourcc(&format.fourcc.repr) else { continue };
@@ -114,12 +147,12 @@ pub(super) fn probe(device: &Device, path: &Path) -> Result<(String, Vec<Mode>),
     }
     if modes.is_empty() {
         let theirs: Vec<_> = formats.iter().map(|f| f.fourcc.to_string()).collect();
-        return Err(format!(
+        return Err(Trouble::lasting(format!(
             "{}: {} sends {}; MJPG, YUYV, NV12, GREY or RGB3 is needed",
             path.display(),
             caps.card,
             if theirs.is_empty() { "no format at all".into() } else { theirs.join(", ") }
-        ));
+        )));
     }
     Ok((caps.card, modes))
 }

@@ -17,6 +17,7 @@ use v4l::{Device, Format, FourCC, Fraction};
 pub use self::find::{CameraListing, list_cameras};
 pub use self::mode::Mode;
 
+use self::find::Trouble;
 use super::decode::{check_size, packed_stride, raw_len};
 use super::pool::BufferPool;
 use super::{CaptureError, Frame, FrameSource, PixelFormat, SourceCounters, SourceInfo};
@@ -31,6 +32,10 @@ const STALL_US: i64 = 900_000;
 
 /// Until the first frame: USB cameras start their sensor first.
 const FIRST_FRAME_US: i64 = 3_000_000;
+
+/// A camera that stays away for so long has been replaced: another one is taken in its stead. Long enough for a hub that
+/// was unplugged with everything on it, whose cameras come back one after the other.
+const REPLACED_US: i64 = 5_000_000;
 
 /// What is wanted of a camera.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +52,8 @@ pub struct Wanted {
     pub format: Option<PixelFormat>,
 }
 
-/// A camera. After [`CaptureError::Lost`] call [`reopen`](FrameSource::reopen); [`Reopening`](super::Reopening) does.
+/// A camera, closed at first. Then and after [`CaptureError::Lost`] call [`reopen`](FrameSource::reopen);
+/// [`Reopening`](super::Reopening) does.
 pub struct V4lCamera {
     wanted: Wanted,
     /// Who it was, so that it is known again under another number.
@@ -55,6 +61,8 @@ pub struct V4lCamera {
     open: Option<Open>,
     pool: BufferPool,
     next_seq: u64,
+    /// When it was last open, on the monotonic clock.
+    open_at_us: i64,
     counters: SourceCounters,
 }
 
@@ -76,21 +84,17 @@ struct Open {
 }
 
 impl V4lCamera {
-    /// Opens a camera and starts it.
-    ///
-    /// # Errors
-    /// [`CaptureError::Unusable`] with what to do: no camera, not a camera, busy, no permission, no usable mode.
-    pub fn open(wanted: Wanted) -> Result<Self, CaptureError> {
-        let mut camera = Self {
+    /// A camera that is not open yet.
+    pub fn new(wanted: Wanted) -> Self {
+        Self {
             wanted,
             known: None,
             open: None,
             pool: BufferPool::new(),
             next_seq: 0,
+            open_at_us: 0,
             counters: SourceCounters::default(),
-        };
-        camera.start().map_err(CaptureError::Unusable)?;
-        Ok(camera)
+        }
     }
 
     /// The mode in use, chosen by the rule of [`Mode`]'s module, and how it came about, to be printed.
@@ -98,13 +102,17 @@ impl V4lCamera {
         self.open.as_ref().map(|o| o.mode)
     }
 
-    fn start(&mut self) -> Result<(), String> {
+    fn start(&mut self) -> Result<(), Trouble> {
         let (device, path, card, modes) = self.find()?;
         let Wanted { width, height, fps, format, .. } = self.wanted;
         let Some(mode) = mode::choose(&modes, width, height, fps, format) else {
             let theirs: Vec<_> = modes.iter().map(Mode::to_string).collect();
             let format = format.map_or("any format", mode::name);
-            return Err(format!("{}: no mode in {format}; it has: {}", path.display(), theirs.join("; ")));
+            return Err(Trouble::lasting(format!(
+                "{}: no mode in {format}; it has: {}",
+                path.display(),
+                theirs.join("; ")
+            )));
         };
         let open = Open::start(&device, path, mode)?;
         let name = open.path.display();
@@ -122,11 +130,11 @@ impl V4lCamera {
     }
 
     /// The wanted device, or the one that it was before.
-    fn find(&self) -> Result<(Device, PathBuf, String, Vec<Mode>), String> {
+    fn find(&self) -> Result<(Device, PathBuf, String, Vec<Mode>), Trouble> {
         let try_path = |path: &Path| {
-            let device = Device::with_path(path).map_err(|e| find::explain(path, &e))?;
+            let device = Device::with_path(path).map_err(|e| Trouble::of(path, &e))?;
             let (card, modes) = find::probe(&device, path)?;
-            Ok::<_, String>((device, path.to_path_buf(), card, modes))
+            Ok::<_, Trouble>((device, path.to_path_buf(), card, modes))
         };
         let auto = self.wanted.device == "auto";
         if let Some(known) = &self.known {
@@ -141,7 +149,9 @@ impl V4lCamera {
                     Err(e) => why = why.or(Some(e)),
                 }
             }
-            return Err(why.unwrap_or_else(|| format!("{} is not there", known.card)));
+            if Monotonic.now_us() - self.open_at_us < REPLACED_US {
+                return Err(why.unwrap_or_else(|| Trouble::passing(format!("{} is not there", known.card))));
+            }
         }
         if !auto {
             return try_path(Path::new(&self.wanted.device));
@@ -150,13 +160,15 @@ impl V4lCamera {
         for path in find::nodes() {
             match try_path(&path) {
                 Ok(found) => return Ok(found),
-                Err(e) => problems.push(e),
+                // A board has nodes of codecs and of cameras' metadata by the dozen; they are not what is amiss.
+                Err(e) if e.may_pass => problems.push(e.why),
+                Err(_) => {}
             }
         }
-        Err(match problems.len() {
-            0 => "no camera found (no /dev/video*): plug one in, or give --replay FILE or --synthetic".into(),
+        Err(Trouble::passing(match problems.len() {
+            0 => "no camera found: plug one in, or give --replay FILE or --synthetic; `posewire devices` lists what there is".into(),
             _ => format!("no usable camera found: {}", problems.join("; ")),
-        })
+        }))
     }
 
     fn lose(&mut self, reason: String) -> CaptureError {
@@ -164,25 +176,26 @@ impl V4lCamera {
             .open
             .take()
             .map_or_else(|| self.wanted.device.clone(), |open| open.path.display().to_string());
+        self.open_at_us = Monotonic.now_us();
         CaptureError::Lost { device, reason }
     }
 }
 
 impl Open {
-    fn start(device: &Device, path: PathBuf, wanted: Mode) -> Result<Self, String> {
-        let fail = |e: &io::Error| find::explain(&path, e);
+    fn start(device: &Device, path: PathBuf, wanted: Mode) -> Result<Self, Trouble> {
+        let fail = |e: &io::Error| Trouble::of(&path, e);
         let fourcc = FourCC::new(mode::name(wanted.format).as_bytes().first_chunk().unwrap_or(b"    "));
         let set =
             device.set_format(&Format::new(wanted.width, wanted.height, fourcc)).map_err(|e| fail(&e))?;
         let got = mode::from_fourcc(&set.fourcc.repr);
         let Some(format) = got.filter(|_| check_size(set.width as usize, set.height as usize).is_ok()) else {
-            return Err(format!(
+            return Err(Trouble::lasting(format!(
                 "{}: asked for {wanted}, the driver set {}x{} {}",
                 path.display(),
                 set.width,
                 set.height,
                 set.fourcc
-            ));
+            )));
         };
         // Frame rates are best effort: not every driver has them.
         let interval = Fraction::new(1000, (wanted.fps * 1000.0).round().max(1.0) as u32);
@@ -342,7 +355,14 @@ impl FrameSource for V4lCamera {
 
     fn reopen(&mut self) -> Result<(), CaptureError> {
         self.open = None;
-        self.start().map_err(|reason| CaptureError::Lost { device: self.wanted.device.clone(), reason })
+        self.start().map_err(|Trouble { why, may_pass }| {
+            // A camera that has worked with this configuration will do so again.
+            if may_pass || self.known.is_some() {
+                CaptureError::Lost { device: self.wanted.device.clone(), reason: why }
+            } else {
+                CaptureError::Unusable(why)
+            }
+        })
     }
 
     fn counters(&self) -> SourceCounters {
@@ -360,12 +380,16 @@ mod tests {
 
     #[test]
     fn what_is_not_a_camera_is_refused_with_what_to_do() {
-        let refused = |device: &str| match V4lCamera::open(wanted(device)) {
-            Err(CaptureError::Unusable(why)) => why,
-            other => panic!("{device}: {:?}", other.map(|c| c.info())),
-        };
-        assert!(refused("/dev/null").contains("/dev/null: not a camera"), "{}", refused("/dev/null"));
-        assert!(refused("/nonexistent/video0").contains("no such camera; plug it in"));
+        match V4lCamera::new(wanted("/dev/null")).reopen() {
+            Err(CaptureError::Unusable(why)) => assert!(why.contains("/dev/null: not a camera"), "{why}"),
+            other => panic!("{other:?}"),
+        }
+        match V4lCamera::new(wanted("/nonexistent/video0")).reopen() {
+            Err(CaptureError::Lost { reason, .. }) => {
+                assert!(reason.contains("no such camera; plug it in"), "{reason}");
+            }
+            other => panic!("what may be plugged in is waited for: {other:?}"),
+        }
     }
 
     #[test]
