@@ -1,0 +1,32 @@
+//! The parsers of bytes from outside, each behind one function that must neither panic nor run away.
+
+mod files;
+mod models;
+mod wire;
+
+/// A parser to be fed.
+pub struct Target {
+    pub name: &'static str,
+    /// Longer inputs only take longer.
+    pub max_len: usize,
+    /// Worth inserting: keywords, markers.
+    pub words: &'static [&'static [u8]],
+    /// Takes anything; panics where something is wrong.
+    pub run: fn(&[u8]),
+}
+
+/// All of them, the fast ones first.
+pub static TARGETS: &[Target] = &[
+    wire::DECODER,
+    wire::READER,
+    models::WEIGHTS,
+    files::MJPEG,
+    files::AVI,
+    files::Y4M,
+    files::CONFIG,
+    models::MANIFEST,
+    files::LABELS,
+    files::FAULTS,
+    files::JPEG,
+    models::ONNX,
+];

@@ -1,0 +1,212 @@
+//! Files: what is played, how it is configured, and labels.
+
+use std::io::Cursor;
+use std::path::Path;
+use std::sync::Arc;
+
+use posewire::capture::clip::Clip;
+use posewire::capture::decode::raw_len;
+use posewire::capture::replay::{avi::Avi, mjpeg::Mjpeg, y4m::Y4m};
+use posewire::capture::{Decoder, Frame, MAX_PIXELS, PixelFormat};
+use posewire::config::Config;
+use posewire::eval::images::coco::GroundTruth;
+use posewire::pipeline::faults::Faults;
+
+use super::Target;
+
+pub const AVI: Target = Target {
+    name: "avi",
+    max_len: 8192,
+    words: &[
+        b"RIFF", b"AVI ", b"LIST", b"hdrl", b"strl", b"strh", b"strf", b"vids", b"MJPG", b"movi", b"00dc",
+        b"idx1", b"pwts",
+    ],
+    run: |data| {
+        if let Ok(Some(clip)) = Avi::new(Cursor::new(data), "avi".into()) {
+            play(clip);
+        }
+    },
+};
+
+pub const MJPEG: Target = Target {
+    name: "mjpeg",
+    max_len: 8192,
+    words: &[
+        &[0xff, 0xd8, 0xff],
+        &[0xff, 0xd9],
+        &[0xff, 0xc0, 0, 17, 8],
+        &[0xff, 0xda],
+        &[0xff, 0xdd, 0, 4],
+        &[0xff, 0xff],
+    ],
+    run: |data| play(Mjpeg::new(data, "mjpeg".into())),
+};
+
+pub const Y4M: Target = Target {
+    name: "y4m",
+    max_len: 4096,
+    words: &[
+        b"YUV4MPEG2 ",
+        b"FRAME\n",
+        b" W",
+        b" H",
+        b" F",
+        b"30:1",
+        b" C420",
+        b"C422",
+        b"C444",
+        b"Cmono",
+        b" Ip",
+        b" A1:1",
+        b" X",
+    ],
+    run: |data| {
+        if let Ok(clip) = Y4m::new(data, "y4m".into()) {
+            play(clip);
+        }
+    },
+};
+
+pub const CONFIG: Target = Target {
+    name: "config",
+    max_len: 2048,
+    words: &[
+        b"[source]\n",
+        b"[serial]\n",
+        b"[output]\n",
+        b"[service]\n",
+        b"rate = ",
+        b"predict = ",
+        b"frames = ",
+        b"max = ",
+        b"camera = ",
+        b"\"camera\"",
+        b"\"now\"",
+        b"\"all\"",
+        b"nan",
+        b"inf",
+        b"-0.0",
+        b"1e400",
+        b"'''",
+        b"\"\"\"",
+        b"1979-05-27",
+        b"{a=1}",
+        b"[[a]]",
+    ],
+    run: |data| {
+        let Ok(text) = std::str::from_utf8(data) else { return };
+        match Config::parse(text, Path::new("c.toml")) {
+            Err(error) => assert!(error.to_string().starts_with("c.toml:"), "{error}"),
+            Ok(config) => assert!((1..=8).contains(&config.persons.max)),
+        }
+    },
+};
+
+pub const FAULTS: Target = Target {
+    name: "faults",
+    max_len: 256,
+    words: &[
+        b"camera.drop=",
+        b"infer.slow=",
+        b"serial.stall=",
+        b"seed=",
+        b"0.5",
+        b",",
+        b"NaN",
+        b"inf",
+        b"-1",
+    ],
+    run: |data| {
+        let Ok(text) = std::str::from_utf8(data) else { return };
+        if let Ok(faults) = Faults::parse(text, 1) {
+            for p in [
+                faults.infer_slow,
+                faults.infer_bad,
+                faults.serial_stall,
+                faults.serial_fail,
+                faults.camera.drop,
+            ] {
+                assert!((0.0..=1.0).contains(&p), "{text}: {p}");
+            }
+        }
+    },
+};
+
+pub const LABELS: Target = Target {
+    name: "labels",
+    max_len: 2048,
+    words: &[
+        b"\"images\"",
+        b"\"annotations\"",
+        b"\"keypoints\"",
+        b"\"bbox\"",
+        b"null",
+        b"1e999",
+        b"-1",
+        b"[",
+        b"]",
+        b"{",
+        b"}",
+    ],
+    run: |data| {
+        let Ok(text) = std::str::from_utf8(data) else { return };
+        let Ok(truth) = GroundTruth::parse(text, None) else { return };
+        for person in &truth.annotations {
+            (0..17).for_each(|j| assert!(person.joint(j).is_none_or(|(x, _)| !x.is_nan())));
+            let _ = (
+                person.labelled(),
+                person.area(),
+                person.joints_box(),
+                person.box_px(),
+                person.joints_box_px(),
+            );
+        }
+    },
+};
+
+pub const JPEG: Target = Target {
+    name: "jpeg",
+    max_len: 8192,
+    words: &[
+        &[0xff, 0xd8, 0xff],
+        &[0xff, 0xd9],
+        &[0xff, 0xc0],
+        &[0xff, 0xc2],
+        &[0xff, 0xc4],
+        &[0xff, 0xdb],
+        &[0xff, 0xda],
+        &[0xff, 0xdd],
+    ],
+    run: |data| {
+        let Some((reduction, jpeg)) = data.split_first() else { return };
+        let frame = Frame {
+            bytes: Arc::new(jpeg.to_vec()),
+            format: PixelFormat::Mjpeg,
+            width: 0,
+            height: 0,
+            stride: 0,
+            seq: 0,
+            captured_at_us: 0,
+        };
+        let Ok(mut decoder) = Decoder::new() else { return };
+        if let Ok(picture) = decoder.decode(&frame, u32::from(*reduction)) {
+            assert!(picture.image_size[0] * picture.image_size[1] <= MAX_PIXELS);
+            assert!(picture.bytes.len() >= picture.stride * picture.height);
+        }
+    },
+};
+
+/// Plays to the end; every frame must be what it says.
+fn play(mut clip: impl Clip) {
+    let mut before = None;
+    for _ in 0..1000 {
+        let Ok(frame) = clip.next() else {
+            let _ = (clip.info(), clip.damaged());
+            return;
+        };
+        assert!(frame.width as usize * frame.height as usize <= MAX_PIXELS);
+        assert!(frame.bytes.len() >= raw_len(frame.format, frame.stride as usize, frame.height as usize));
+        assert!(before.is_none_or(|b| frame.seq != b), "a number twice");
+        before = Some(frame.seq);
+    }
+}
