@@ -160,6 +160,13 @@ def empty_crop(pixels: Pixels, net: int, rng: np.random.Generator) -> Pixels:
     return warp(pixels, crop_matrix(centre, side, net, flip=bool(rng.random() < 0.5)), net)
 
 
+def coloured(pixels: npt.NDArray[np.uint8], rng: np.random.Generator) -> Tensor:
+    """`colour` of a batch [B, H, W, 3], back in bytes."""
+    generator = torch.Generator().manual_seed(int(rng.integers(1 << 62)))
+    seen = colour(torch.from_numpy(pixels).permute(0, 3, 1, 2).float().div_(255), generator)
+    return seen.mul_(255).round_().to(torch.uint8).permute(0, 2, 3, 1)
+
+
 def colour(images: Tensor, generator: torch.Generator) -> Tensor:
     """Exposure, white balance, contrast, saturation and gamma, a draw a picture; images [B, 3, H, W] in
     0..1."""

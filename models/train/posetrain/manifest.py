@@ -203,7 +203,7 @@ def write_person(
         f"data = {_strings(list(PACKS))}",
         f'licence = "{LICENCE}"',
         'teachers = "people without a label: FastestDet (BSD-3-Clause)"',
-        'made_by = "python -m posetrain.make_finder --backbone FINAL_OF_SMALL --minutes 16 --every 3"',
+        f'made_by = "python -m posetrain.make_finder --backbone FINAL_OF_SMALL --minutes {minutes:.0f}"',
         f"train_pictures_seen = {pictures}",
         f"train_minutes = {minutes:.1f}",
         f"macs = {macs}",

@@ -29,7 +29,7 @@ from torch import Tensor, distributed
 from torch.utils.data import DataLoader, IterableDataset
 
 from posetrain import cache, finder_data, synthetic
-from posetrain.augment import AugmentConfig, augmented, colour, empty_crop, plain_crop
+from posetrain.augment import AugmentConfig, augmented, coloured, empty_crop, plain_crop
 from posetrain.codec import HeatmapCodec
 from posetrain.metrics import pck
 from posetrain.net import KeypointNet, NetConfig, grow
@@ -140,10 +140,7 @@ class CropStream(IterableDataset[Batch]):
             images[row], xy[row] = sample.pixels, sample.xy
             weight[row] = sample.inside * self.weight[i] * JOINT_WEIGHT
             outside[row] = sample.outside * self.config.outside_weight
-        generator = torch.Generator().manual_seed(int(rng.integers(1 << 62)))
-        seen = colour(torch.from_numpy(images).permute(0, 3, 1, 2).float().div_(255), generator)
-        coloured = seen.mul_(255).round_().to(torch.uint8).permute(0, 2, 3, 1)
-        return Batch(coloured, *(torch.from_numpy(v) for v in (xy, weight, outside)))
+        return Batch(coloured(images, rng), *(torch.from_numpy(v) for v in (xy, weight, outside)))
 
     def __iter__(self) -> Iterator[Batch]:
         cv2.setNumThreads(1)
