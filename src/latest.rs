@@ -7,12 +7,19 @@
 //! Either holds at most one value: there is no queue to grow and none to go stale. Dropping one end closes the link; a
 //! value already in the slot can still be taken.
 
+#[cfg(not(loom))]
 use std::sync::Arc;
+#[cfg(not(loom))]
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+// `tests/loom` compiles this file with primitives that try every interleaving.
+#[cfg(loom)]
+use crate::model::{Arc, ArrayQueue, AtomicBool, AtomicU64, Ordering, Parker, Unparker};
 use crossbeam_channel as channel;
+#[cfg(not(loom))]
 use crossbeam_queue::ArrayQueue;
+#[cfg(not(loom))]
 use crossbeam_utils::sync::{Parker, Unparker};
 
 /// What [`Receiver::recv_deadline`] came back with.
@@ -165,7 +172,7 @@ impl<T> Drop for Receiver<T> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

@@ -1,6 +1,8 @@
 //! Every integration test, in one binary: it links once.
 
 mod alloc;
+#[cfg(target_os = "linux")]
+mod camera_bed;
 mod capture;
 mod cli;
 #[cfg(unix)]

@@ -1,0 +1,464 @@
+"""One scenario inside the bed: `scenarios.py NAME` writes what it measured to /mnt/out/result.json and fails by assertion.
+
+Every limit is in the guest's time. Under simulated time the networks take none of it, so that what is left is what the
+program, the driver and the bus do: the figures do not depend on the machine or on what else it does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import statistics
+import struct
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+from bed import BED, FPS, OUT, SIZE, TMP, UVC, Camera, Microcontroller, Tracker, nodes, wait_until
+
+Result = dict[str, float | int | str]
+
+# A loss is to be known so soon, and poses back so soon after the camera is.
+LOST_S = 1.0
+BACK_S = 2.0
+# From the start to the first pose of a camera that is there: the sensor's start included.
+FIRST_S = 5.0
+
+
+def at_most(what: str, value: float, limit: float) -> None:
+    assert value <= limit, f"{what}: {value:.3f}, at most {limit} allowed"
+
+
+def ids(frames: list[dict]) -> set[int]:
+    return {p["id"] for f in frames for p in f["persons"]}
+
+
+def ages_ms(frames: list[dict]) -> list[float]:
+    return [(f["emitted_us"] - f["captured_us"]) / 1000 for f in frames]
+
+
+def quantiles(name: str, values: list[float]) -> Result:
+    values = sorted(values)
+    return {f"{name}_p50": round(statistics.median(values), 3), f"{name}_max": round(values[-1], 3)}
+
+
+def streaming(*args: str, kinds: str = "mjpeg") -> tuple[Camera, Tracker]:
+    camera = Camera(kinds)
+    camera.plug()
+    tracker = Tracker(*args)
+    tracker.wait_frames(30, FIRST_S)
+    return camera, tracker
+
+
+# --- what it sees
+
+
+def see_all(kinds: str, count: int) -> list[dict]:
+    """Every frame of a clip that a camera shows once."""
+    camera = Camera(kinds, once=True)
+    camera.plug()
+    tracker = Tracker("--predict", "capture")
+    tracker.wait_frames(count, count / FPS + FIRST_S)
+    tracker.stop()
+    return tracker.frames
+
+
+def play(path: Path) -> list[dict]:
+    out = TMP / "replay.jsonl"
+    options = ["--frames", "all", "--no-drop", "--predict", "capture", "--jsonl", str(out)]
+    subprocess.run([os.environ["POSEWIRE"], "run", "--replay", str(path), *options], check=True)
+    return [json.loads(line) for line in out.read_text().splitlines()]
+
+
+def recording(path: Path, frames: list[dict]) -> None:
+    """What `posewire record` writes: the clip's pictures with the numbers and capture times that the camera gave them."""
+
+    def chunk(name: bytes, body: bytes) -> bytes:
+        return name + struct.pack("<I", len(body)) + body + b"\0" * (len(body) % 2)
+
+    pictures = re.split(rb"(?<=\xff\xd9)(?=\xff\xd8)", (BED / "clip.mjpeg").read_bytes())
+    width, height = map(int, SIZE.split("x"))
+    strh = struct.pack("<4s4sIIIIII24s", b"vids", b"MJPG", 0, 0, 0, 1, FPS, 0, bytes(24))
+    strf = struct.pack("<IiiHH4s20s", 40, width, height, 1, 24, b"MJPG", bytes(20))
+    strl = chunk(b"LIST", b"strl" + chunk(b"strh", strh) + chunk(b"strf", strf))
+    body = b"movi"
+    for frame in frames:
+        body += chunk(b"pwts", struct.pack("<Qq", frame["frame"], frame["captured_us"]))
+        body += chunk(b"00dc", pictures[frame["frame"]])
+    path.write_bytes(chunk(b"RIFF", b"AVI " + chunk(b"LIST", b"hdrl" + strl) + chunk(b"LIST", body)))
+
+
+def apart_px(a: dict, b: dict) -> list[float]:
+    """How far apart the joints are that both have."""
+    pairs = zip(a["keypoints"], b["keypoints"], strict=True)
+    both = [(p, q) for p, q in pairs if "absent" not in (p[4], q[4])]
+    return [max(abs(p[0] - q[0]), abs(p[1] - q[1])) for p, q in both]
+
+
+def mjpeg() -> Result:
+    """The same pictures at the same times, from the camera and from a file: the same poses, to the last digit."""
+    seen = see_all("mjpeg", int(os.environ["JPEGS"]))
+    recording(TMP / "recording.avi", seen)
+    played = play(TMP / "recording.avi")
+    assert len(seen) == len(played)
+    joints = 0
+    for a, b in zip(seen, played, strict=True):
+        assert a["frame"] == b["frame"] and a["persons"] == b["persons"], f"frame {a['frame']}: {a} {b}"
+        joints += sum(len(apart_px(p, q)) for p, q in zip(a["persons"], b["persons"], strict=True))
+    assert joints > 17 * len(seen), f"only {joints} joints in {len(seen)} frames"
+    rate = (len(seen) - 1) / ((seen[-1]["captured_us"] - seen[0]["captured_us"]) * 1e-6)
+    assert 0.95 * FPS < rate < 1.05 * FPS, f"{rate:.1f} frames a second"
+    return {"frames": len(seen), "joints": joints, "differing": 0, "fps": round(rate, 1), **quantiles("age_ms", ages_ms(seen))}
+
+
+def yuyv() -> Result:
+    """The file is read into RGB, the camera's frames are sampled in place, and the times are other ones: nearly the same."""
+    seen = see_all("yuyv", int(os.environ["RAW_FRAMES"]))
+    played = play(BED / "clip.y4m")
+    assert len(seen) == len(played)
+    alike = [(a, b) for a, b in zip(seen, played, strict=True) if len(a["persons"]) == len(b["persons"])]
+    apart = [d for a, b in alike for p, q in zip(a["persons"], b["persons"], strict=True) for d in apart_px(p, q)]
+    share = len(alike) / len(seen)
+    # The person finder runs by time: somebody is found a few frames sooner or later.
+    assert share > 0.8, f"as many persons in only {share:.0%} of the frames"
+    at_most("median of the pixels apart", statistics.median(apart), 1.0)
+    return {"frames": len(seen), "same_persons": round(share, 3), "joints": len(apart), **quantiles("px_apart", apart)}
+
+
+def slow_consumer() -> Result:
+    """Networks that take 200 ms: each frame used is the newest there was."""
+    _, tracker = streaming("--inject", "infer.slow=1")
+    tracker.frames.clear()
+    tracker.wait_frames(25, 10)
+    tracker.stop()
+    # The injected pause is the processing; the rest of the age is how old the frame was when it was taken.
+    used = [(age - 200) / (1000 / FPS) for age in ages_ms(tracker.frames)]
+    at_most("frames old when used", max(used), 1.5)
+    return {**quantiles("frames_old", used)}
+
+
+# --- what happens to the camera
+
+
+def replug(cycles: int = 20) -> Result:
+    rng = random.Random(int(os.environ.get("SEED", "1")))
+    camera, tracker = streaming()
+    lost, back, kept, usage = [], [], [], []
+    for _ in range(cycles):
+        time.sleep(0.3 + rng.random())
+        tracker.read()
+        before = ids(tracker.frames[-5:])
+        marker = len(tracker.log())
+        camera.unplug()
+        lost.append(tracker.wait_log("lost", 5, marker))
+        time.sleep(1.2 * rng.random())
+        tracker.read()
+        camera.plug()
+        back.append(tracker.wait_frames(1, 10))
+        tracker.wait_frames(5, 5)
+        after = ids(tracker.frames[-5:])
+        kept.append(len(before & after) / max(1, len(before)))
+        usage.append(tracker.usage())
+    tracker.stop()
+    at_most("seconds to loss", max(lost), LOST_S)
+    at_most("seconds to poses", max(back), BACK_S)
+    files, threads, rss = zip(*usage[2:], strict=True)
+    assert len(set(files)) == 1 and len(set(threads)) == 1, f"files {files}, threads {threads}"
+    growth_kib = statistics.median(rss[-5:]) - statistics.median(rss[:5])
+    at_most("KiB grown", growth_kib, 512)
+    assert statistics.mean(kept) >= 0.95, f"identities kept: {kept}"
+    figures = {**quantiles("lost_s", lost), **quantiles("back_s", back), "ids_kept": round(statistics.mean(kept), 3)}
+    (OUT / "cycles.json").write_text(json.dumps({"lost_s": lost, "back_s": back, "ids_kept": kept, "usage": usage}))
+    return {"cycles": cycles, **figures, "files": files[-1], "threads": threads[-1], "rss_growth_kib": growth_kib}
+
+
+def renumber() -> Result:
+    """Something else holds the old node, so the camera comes back under another number."""
+    camera = Camera()
+    camera.plug()
+    first = nodes()
+    tracker = Tracker(camera=first[0])
+    tracker.wait_frames(30, FIRST_S)
+    with open(first[0], "rb", buffering=0):
+        marker = len(tracker.log())
+        camera.unplug()
+        tracker.wait_log("lost", LOST_S, marker)
+        camera.plug()
+        back = tracker.wait_frames(5, 10)
+        second = nodes()
+        tracker.stop()
+    assert set(second) - set(first), f"the camera came back as {second}"
+    at_most("seconds to poses", back, BACK_S)
+    return {"from": first[0], "to": min(set(second) - set(first)), "back_s": round(back, 3)}
+
+
+def replaced() -> Result:
+    """Another camera is plugged in in the place of the one that went."""
+    camera, tracker = streaming()
+    camera.unplug()
+    time.sleep(6)
+    other = Camera("yuyv", name="Another camera")
+    other.plug()
+    back = tracker.wait_frames(5, 10)
+    tracker.stop()
+    at_most("seconds to poses", back, BACK_S)
+    return {"back_s": round(back, 3)}
+
+
+def missing_at_start() -> Result:
+    refused = Tracker("--no-wait")
+    code = refused.end()
+    assert code == 1 and "no camera found" in refused.log(), f"{code}: {refused.log()}"
+    tracker = Tracker()
+    tracker.wait_log("waiting", 2)
+    time.sleep(3)
+    tracker.alive()
+    camera = Camera()
+    camera.plug()
+    back = tracker.wait_frames(1, 10)
+    tracker.stop()
+    at_most("seconds to poses", back, BACK_S)
+    return {"no_wait_status": code, "first_s": round(back, 3)}
+
+
+def busy_at_start() -> Result:
+    """Another program has the camera, and lets go of it later."""
+    _, first = streaming()
+    node = nodes()[0]
+    refused = Tracker("--no-wait", camera=node)
+    code = refused.end()
+    assert code == 1 and "busy" in refused.log(), f"{code}: {refused.log()}"
+    second = Tracker(camera=node)
+    second.wait_log("busy", 2)
+    time.sleep(2)
+    second.alive()
+    first.wait_frames(10, 2)
+    first.stop()
+    back = second.wait_frames(1, 10)
+    second.stop()
+    at_most("seconds to poses", back, BACK_S)
+    return {"no_wait_status": code, "first_s": round(back, 3)}
+
+
+def stall() -> Result:
+    camera, tracker = streaming()
+    marker = len(tracker.log())
+    camera.order("stall")
+    lost = tracker.wait_log("lost", 5, marker)
+    time.sleep(4)
+    tracker.read()
+    camera.order("normal")
+    back = tracker.wait_frames(3, 10)
+    tracker.stop()
+    at_most("seconds to loss", lost, LOST_S)
+    at_most("seconds to poses", back, BACK_S)
+    return {"lost_s": round(lost, 3), "back_s": round(back, 3)}
+
+
+def damaged(word: str, kinds: str, driver_drops: bool, seconds: float = 2) -> Result:
+    """Frames arrive damaged for a while: none is shown as if it were whole."""
+    (UVC / "nodrop").write_text("0" if driver_drops else "1")
+    camera, tracker = streaming(kinds=kinds)
+    camera.order(word)
+    time.sleep(0.2)
+    tracker.read()
+    time.sleep(seconds)
+    during = len(tracker.read())
+    camera.order("normal")
+    back = tracker.wait_frames(3, 10)
+    tracker.stop()
+    assert during == 0, f"{during} poses from damaged frames"
+    at_most("seconds to poses", back, BACK_S)
+    return {"poses_during": during, "back_s": round(back, 3)}
+
+
+def error_flag() -> Result:
+    return damaged("error", "mjpeg", driver_drops=False)
+
+
+def error_dropped() -> Result:
+    return damaged("error", "mjpeg", driver_drops=True)
+
+
+def truncated_mjpeg() -> Result:
+    return damaged("truncate", "mjpeg", driver_drops=False)
+
+
+def truncated_yuyv() -> Result:
+    return damaged("truncate", "yuyv", driver_drops=False)
+
+
+def dark() -> Result:
+    """Half the rate, as a camera does in the dark, and back: no loss, every frame used."""
+    camera, tracker = streaming()
+    marker = len(tracker.log())
+    camera.order("half")
+    time.sleep(0.2)
+    tracker.read()
+    start = time.monotonic()
+    time.sleep(4)
+    rate = len(tracker.read()) / (time.monotonic() - start)
+    camera.order("normal")
+    tracker.wait_frames(30, 2)
+    tracker.stop()
+    assert "lost" not in tracker.log()[marker:], tracker.log()[marker:]
+    assert 0.4 * FPS <= rate <= 0.6 * FPS, f"{rate:.1f} frames a second"
+    return {"dark_fps": round(rate, 1)}
+
+
+def wrong_mode() -> Result:
+    camera = Camera()
+    camera.plug()
+    config = TMP / "wrong.toml"
+    config.write_text('[source]\nformat = "nv12"\n')
+    refused = Tracker("--config", str(config))
+    code, log = refused.end(), refused.log()
+    assert code == 1 and "no mode in NV12" in log and "640x480 MJPG at 30 fps" in log, f"{code}: {log}"
+    config.write_text("[source]\nwidth = 1000\nheight = 1000\nfps = 25\n")
+    tracker = Tracker("--config", str(config))
+    tracker.wait_frames(10, FIRST_S)
+    assert "the nearest is 640x480 MJPG at 30 fps" in tracker.log(), tracker.log()
+    tracker.stop()
+    return {"status": code}
+
+
+# --- what happens to the serial line
+
+
+def serial_replug() -> Result:
+    mcu = Microcontroller()
+    mcu.plug()
+    _, tracker = streaming("--serial", mcu.PORT)
+    back, others = [], []
+    for _ in range(3):
+        wait_until(lambda: mcu.frames() > 20, 5, "nothing arrives")
+        mcu.unplug()
+        start = time.monotonic()
+        tracker.read()
+        time.sleep(1)
+        others.append(len(tracker.read()) / (time.monotonic() - start))
+        mcu.plug()
+        mcu.frames()
+        back.append(wait_until(lambda: mcu.frames() > 0, 10, "nothing arrives after the replug"))
+    tracker.stop()
+    # The port is looked for at least every two seconds.
+    at_most("seconds to frames", max(back), BACK_S + 0.2)
+    assert min(others) > 0.8 * FPS, f"the other output fell to {others} a second"
+    return {**quantiles("back_s", back), "others_fps_min": round(min(others), 1)}
+
+
+def serial_stuck() -> Result:
+    """Nobody reads at the other end: everything else goes on, memory does not grow, and it ends when asked to."""
+    mcu = Microcontroller()
+    mcu.plug()
+    _, tracker = streaming("--serial", mcu.PORT, "--rate", "100")
+    time.sleep(3)
+    before = tracker.usage()
+    tracker.read()
+    start = time.monotonic()
+    time.sleep(5)
+    rate = len(tracker.read()) / (time.monotonic() - start)
+    after = tracker.usage()
+    stopped = tracker.stop()
+    assert rate > 80, f"the other output fell to {rate:.0f} a second"
+    assert after[:2] == before[:2], f"files and threads {before} to {after}"
+    at_most("KiB grown", after[2] - before[2], 512)
+    return {"others_hz": round(rate, 1), "stop_s": round(stopped, 3)}
+
+
+# --- the end, and long times
+
+
+def sigterm() -> Result:
+    took: Result = {}
+    camera = Camera()
+    for state in ("starting", "streaming", "stalled", "unplugged", "waiting"):
+        camera.order("normal")
+        if state != "waiting":
+            camera.plug()
+        tracker = Tracker()
+        if state == "starting":
+            time.sleep(0.02)
+            asked = time.monotonic()
+            tracker.process.terminate()
+            tracker.end()
+            took[state] = round(time.monotonic() - asked, 3)
+            at_most("seconds to the end", float(took[state]), 0.52)
+        else:
+            if state == "waiting":
+                tracker.wait_log("waiting", 2)
+            else:
+                tracker.wait_frames(10, FIRST_S)
+            if state == "stalled":
+                camera.order("stall")
+            if state == "unplugged":
+                camera.unplug()
+            time.sleep(1.3)
+            took[state] = round(tracker.stop(), 3)
+        camera.unplug()
+        wait_until(lambda: not nodes(), 5, "the node stays")
+    return took
+
+
+def hours() -> Result:
+    """Hours of faults in simulated time: the camera is mostly away or stalled, which costs no processor time."""
+    wanted_s = 3600 * float(os.environ.get("HOURS", "2"))
+    rng = random.Random(2)
+    camera, tracker = streaming("--smoother", "one-euro")
+    start = time.monotonic()
+    usage, back = [], []
+    while time.monotonic() - start < wanted_s:
+        fault = rng.choice(["unplug", "stall", "error", "half"])
+        if fault == "unplug":
+            camera.unplug()
+        else:
+            camera.order(fault)
+        time.sleep(60 * rng.random() if fault != "half" else 2)
+        tracker.read()
+        if fault == "unplug":
+            camera.plug()
+        camera.order("normal")
+        back.append(tracker.wait_frames(3, 20))
+        time.sleep(1)
+        tracker.read()
+        tracker.frames.clear()
+        usage.append(tracker.usage())
+    tracker.stop()
+    files, threads, rss = zip(*usage[2:], strict=True)
+    assert len(set(files)) == 1 and len(set(threads)) == 1, f"files {set(files)}, threads {set(threads)}"
+    half = len(rss) // 2
+    growth_kib = statistics.median(rss[half:]) - statistics.median(rss[:half])
+    at_most("KiB grown", growth_kib, 512)
+    at_most("seconds to poses", max(back), BACK_S)
+    hours_run = (time.monotonic() - start) / 3600
+    return {"hours": round(hours_run, 2), "faults": len(back), **quantiles("back_s", back), "rss_growth_kib": growth_kib}
+
+
+ALL: tuple[Callable[[], Result], ...] = (
+    mjpeg, yuyv, slow_consumer, replug, renumber, replaced, missing_at_start, busy_at_start, stall, error_flag, error_dropped,
+    truncated_mjpeg, truncated_yuyv, dark, wrong_mode, serial_replug, serial_stuck, sigterm,
+)  # fmt: skip
+SCENARIOS = {f.__name__: f for f in ALL}
+# Not among those that run by themselves: it takes as long as all of them.
+LONG = {"hours": hours}
+
+
+def main() -> int:
+    name = sys.argv[1]
+    result: Result
+    try:
+        result, passed = (SCENARIOS | LONG)[name](), True
+    except (AssertionError, OSError, ValueError, subprocess.SubprocessError) as e:
+        traceback.print_exc()
+        result, passed = {"failed": f"{type(e).__name__}: {e}"}, False
+    Path(OUT / "result.json").write_text(json.dumps({"scenario": name, "passed": passed, **result}))
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
