@@ -36,9 +36,11 @@ def main() -> None:
         name = f"{number:06d}.png"
         cv2.imwrite(str(args.out / name), picture.pixels[:, :, ::-1])
         height, width = picture.pixels.shape[:2]
-        images.append(
-            {"id": number, "file_name": name, "width": width, "height": height, "split": args.split}
-        )
+        image: dict[str, Any] = {"id": number, "file_name": name, "width": width, "height": height}
+        image["split"] = args.split
+        if "#" in picture.key:
+            image["clip"] = picture.key.rsplit("#", 1)[0]
+        images.append(image)
         for person in picture.persons:
             if not (person.joints[:, 2] > 0).any():
                 continue

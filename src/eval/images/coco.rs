@@ -29,6 +29,10 @@ pub struct Image {
     /// Which part of the data it belongs to, where a file holds several.
     #[serde(default)]
     pub split: Option<String>,
+    /// The video that it is a frame of, if it is one: frames of one video are not independent of each other, and
+    /// intervals draw whole videos. No field of COCO's.
+    #[serde(default)]
+    pub clip: Option<String>,
 }
 
 /// One labelled person.

@@ -31,7 +31,7 @@ pub struct Share {
     pub within: f64,
     /// 0..=1.
     pub value: f64,
-    /// 2.5th percentile of 1,000 draws of pictures with replacement.
+    /// 2.5th percentile of 1,000 draws of pictures (of videos, where they are frames) with replacement.
     pub low: f64,
     /// 97.5th percentile.
     pub high: f64,
@@ -44,7 +44,7 @@ pub fn pck(truth: &GroundTruth, predictions: &[Prediction]) -> Pck {
     let share = |within: f64| {
         let counts: Vec<(f64, f64)> = errors
             .iter()
-            .map(|picture| (picture.iter().filter(|e| **e <= within).count() as f64, picture.len() as f64))
+            .map(|drawn| (drawn.iter().filter(|e| **e <= within).count() as f64, drawn.len() as f64))
             .collect();
         let ratio = |pairs: &mut dyn Iterator<Item = (f64, f64)>| {
             let (hits, all) = pairs.fold((0.0, 0.0), |sum, p| (sum.0 + p.0, sum.1 + p.1));
@@ -70,7 +70,7 @@ pub fn pck(truth: &GroundTruth, predictions: &[Prediction]) -> Pck {
     }
 }
 
-/// For each picture the errors of its labelled body joints in parts of their person's extent.
+/// For each picture, or video, the errors of its labelled body joints in parts of their person's extent.
 fn errors(truth: &GroundTruth, predictions: &[Prediction]) -> Vec<Vec<f64>> {
     let named: HashMap<u64, &Prediction> =
         predictions.iter().filter_map(|p| Some((p.annotation_id?, p))).collect();
@@ -105,7 +105,18 @@ fn errors(truth: &GroundTruth, predictions: &[Prediction]) -> Vec<Vec<f64>> {
     // In the order of their numbers, so that the draws are the same each time.
     let mut pictures: Vec<_> = pictures.into_iter().filter(|(_, e)| !e.is_empty()).collect();
     pictures.sort_unstable_by_key(|(id, _)| *id);
-    pictures.into_iter().map(|(_, errors)| errors).collect()
+    let clips: HashMap<u64, &str> =
+        truth.images.iter().filter_map(|i| Some((i.id, i.clip.as_deref()?))).collect();
+    let mut place: HashMap<&str, usize> = HashMap::new();
+    let mut drawn: Vec<Vec<f64>> = Vec::new();
+    for (id, mut errors) in pictures {
+        let known = clips.get(&id).map(|clip| *place.entry(clip).or_insert(drawn.len()));
+        match known.and_then(|at| drawn.get_mut(at)) {
+            Some(of_clip) => of_clip.append(&mut errors),
+            None => drawn.push(errors),
+        }
+    }
+    drawn
 }
 
 /// Mean distance over the labelled joints, pixels.
@@ -116,4 +127,48 @@ fn away(result: &Prediction, label: &Annotation) -> f64 {
     });
     let (sum, n) = distances.fold((0.0, 0), |(sum, n), d| (sum + d, n + 1));
     if n == 0 { f64::INFINITY } else { sum / f64::from(n) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Twenty frames, every joint right in the first ten and none in the others.
+    fn frames(clip_of: impl Fn(u64) -> Option<String>) -> (GroundTruth, Vec<Prediction>) {
+        let joints = |shift: f64| (0..JOINTS).flat_map(|j| [10.0 * j as f64 + shift, 5.0, 2.0]).collect();
+        let mut truth = GroundTruth::default();
+        let mut predictions = Vec::new();
+        for id in 0..20 {
+            truth.images.push(super::super::coco::Image {
+                id,
+                file_name: String::new(),
+                split: None,
+                clip: clip_of(id),
+            });
+            truth.annotations.push(Annotation {
+                id,
+                image_id: id,
+                bbox: [0.0, 0.0, 160.0, 10.0],
+                area: None,
+                keypoints: joints(0.0),
+                iscrowd: 0,
+            });
+            let mut result = Prediction::new(id, Some(id), &pose::Keypoints::default());
+            result.keypoints = joints(if id < 10 { 0.0 } else { 150.0 });
+            predictions.push(result);
+        }
+        (truth, predictions)
+    }
+
+    #[test]
+    fn frames_of_one_video_are_drawn_together() {
+        let (truth, predictions) = frames(|id| Some(format!("clip {}", id / 10)));
+        let of_clips = pck(&truth, &predictions).shares[0];
+        let (truth, predictions) = frames(|_| None);
+        let of_pictures = pck(&truth, &predictions).shares[0];
+        assert_eq!((of_clips.value, of_pictures.value), (0.5, 0.5));
+        // Two videos: a quarter of the draws take the same one twice.
+        assert_eq!((of_clips.low, of_clips.high), (0.0, 1.0));
+        assert!(of_pictures.low > 0.2 && of_pictures.high < 0.8, "{of_pictures:?}");
+    }
 }
