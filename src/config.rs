@@ -162,11 +162,19 @@ pub struct Jsonl {
 }
 
 /// Poses drawn.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[allow(missing_docs)] // as above
 pub struct Display {
     pub kind: String,
+    pub pictures: bool,
+}
+
+impl Default for Display {
+    fn default() -> Self {
+        // Whoever sets a camera up wants to see what it sees.
+        Self { kind: String::new(), pictures: true }
+    }
 }
 
 /// Poses in a browser.

@@ -226,4 +226,39 @@ mod tests {
         assert_eq!(next(9_000_000), (Some((9, 5_090_000)), 6), "the last frame is shown");
         assert!(matches!(source.next_frame(Duration::ZERO), Err(CaptureError::Ended)));
     }
+
+    /// Frames that take three times as long to make as they last: some are shown nevertheless, none of them old.
+    #[test]
+    fn a_clip_that_cannot_be_made_in_real_time_is_played_slower() {
+        struct Slow(&'static Manual, Ten);
+        impl Clip for Slow {
+            fn info(&self) -> SourceInfo {
+                self.1.info()
+            }
+            fn next(&mut self) -> Result<Frame, CaptureError> {
+                self.0.set(self.0.now_us() + 30_000);
+                let frame = Ten(0).next()?;
+                self.1.0 += 1;
+                let seq = self.1.0 - 1;
+                Ok(Frame { seq, captured_at_us: seq as i64 * 10_000, ..frame })
+            }
+        }
+        let clock: &'static Manual = Box::leak(Box::new(Manual::at(5_000_000)));
+        struct Shared(&'static Manual);
+        impl Clock for Shared {
+            fn now_us(&self) -> i64 {
+                self.0.now_us()
+            }
+        }
+        let mut source = RealTime::new(Slow(clock, Ten(0)), Shared(clock));
+        let mut last = None;
+        for _ in 0..20 {
+            let asked_at_us = clock.now_us();
+            let frame = source.next_frame(Duration::ZERO).expect("goes on").expect("a frame");
+            assert!(clock.now_us() - asked_at_us <= MAX_SKIPPING_US + 60_000, "it takes too long");
+            assert!(clock.now_us() - frame.captured_at_us <= 30_000, "it is old");
+            assert!(last < Some((frame.seq, frame.captured_at_us)));
+            last = Some((frame.seq, frame.captured_at_us));
+        }
+    }
 }

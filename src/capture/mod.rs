@@ -5,6 +5,10 @@
 pub mod clip;
 pub mod decode;
 pub mod faults;
+#[cfg(any(feature = "nokhwa", all(feature = "v4l", target_os = "linux")))]
+pub mod mode;
+#[cfg(feature = "nokhwa")]
+pub mod nokhwa;
 pub mod open;
 pub mod pixel;
 pub mod pool;

@@ -67,36 +67,50 @@ pub fn open(config: &SourceConfig) -> Result<Box<dyn FrameSource>, CaptureError>
     }
 }
 
-#[cfg(all(feature = "v4l", target_os = "linux"))]
 fn open_camera(config: &SourceConfig) -> Result<Box<dyn FrameSource>, CaptureError> {
-    use super::{Reopening, v4l::V4lCamera};
     let SourceConfig::Camera { device, width, height, fps, format, wait } = config else {
         return Err(no_camera_support());
     };
-    let wanted = super::v4l::Wanted {
-        device: device.clone(),
-        width: *width,
-        height: *height,
-        fps: *fps,
-        format: *format,
-    };
-    let mut camera = V4lCamera::new(wanted);
+    let (width, height, fps, format, wait) = (*width, *height, *fps, *format, *wait);
+    #[cfg(all(feature = "v4l", target_os = "linux"))]
+    if !device.starts_with(NOKHWA) {
+        let wanted = super::v4l::Wanted { device: device.clone(), width, height, fps, format };
+        return opened(super::v4l::V4lCamera::new(wanted), wait);
+    }
+    #[cfg(feature = "nokhwa")]
+    {
+        let device = device.strip_prefix(NOKHWA).unwrap_or(device).into();
+        let wanted = super::nokhwa::Wanted { device, width, height, fps, format };
+        Ok(Box::new(super::Reopening::new(super::nokhwa::NokhwaCamera::open(wanted)?)))
+    }
+    #[cfg(not(feature = "nokhwa"))]
+    {
+        // Without any kind of camera nothing of it is used.
+        let _ = (device, width, height, fps, format, wait);
+        Err(no_camera_support())
+    }
+}
+
+/// A camera that is not there, or busy, is an error, or waited for.
+#[cfg(all(feature = "v4l", target_os = "linux"))]
+fn opened(mut camera: super::v4l::V4lCamera, wait: bool) -> Result<Box<dyn FrameSource>, CaptureError> {
+    use super::Reopening;
     match camera.reopen() {
         Ok(()) => Ok(Box::new(Reopening::new(camera))),
-        Err(CaptureError::Lost { reason, .. }) if *wait => Ok(Box::new(Reopening::waiting(camera, reason))),
+        Err(CaptureError::Lost { reason, .. }) if wait => Ok(Box::new(Reopening::waiting(camera, reason))),
         Err(CaptureError::Lost { reason, .. }) => Err(CaptureError::Unusable(reason)),
         Err(error) => Err(error),
     }
 }
 
-#[cfg(not(all(feature = "v4l", target_os = "linux")))]
-fn open_camera(_: &SourceConfig) -> Result<Box<dyn FrameSource>, CaptureError> {
-    Err(no_camera_support())
-}
+/// How a camera is named that is to be opened through `nokhwa` where there is V4L2 too.
+#[cfg(any(feature = "nokhwa", all(feature = "v4l", target_os = "linux")))]
+const NOKHWA: &str = "nokhwa:";
 
 fn no_camera_support() -> CaptureError {
     CaptureError::Unusable(
-        "this posewire was built without camera support: build it on Linux with --features v4l, or give --replay or --synthetic"
+        "this posewire was built without support for this camera: build it with --features v4l (Linux) or nokhwa (macOS, \
+         Windows), or give --replay or --synthetic"
             .into(),
     )
 }

@@ -68,7 +68,17 @@ fn cameras(out: &mut impl Write, all_modes: bool) -> std::io::Result<()> {
     Ok(())
 }
 
-#[cfg(not(all(feature = "v4l", target_os = "linux")))]
+#[cfg(all(feature = "nokhwa", not(all(feature = "v4l", target_os = "linux"))))]
 fn cameras(out: &mut impl Write, _: bool) -> std::io::Result<()> {
-    writeln!(out, "cameras: this posewire was built without the v4l feature")
+    writeln!(out, "cameras:")?;
+    match posewire::capture::nokhwa::list_cameras() {
+        Err(problem) => writeln!(out, "  {problem}"),
+        Ok(cameras) if cameras.is_empty() => writeln!(out, "  none; plug one in, or use --replay or --synthetic"),
+        Ok(cameras) => cameras.iter().try_for_each(|(number, name)| writeln!(out, "  {number}: {name}")),
+    }
+}
+
+#[cfg(not(any(feature = "nokhwa", all(feature = "v4l", target_os = "linux"))))]
+fn cameras(out: &mut impl Write, _: bool) -> std::io::Result<()> {
+    writeln!(out, "cameras: this posewire was built without the features v4l and nokhwa")
 }

@@ -2,10 +2,11 @@
 
 use std::fmt::Display;
 use std::io::{Write, stdout};
+use std::path::Path;
 use std::process::ExitCode;
 
 use posewire::config::BUILTIN;
-use posewire::output::serial::list_ports;
+use posewire::output::serial::{PortInfo, list_ports};
 use posewire::telemetry::board;
 use posewire::temporal::{self, Smoother};
 use posewire::{infer, models};
@@ -60,31 +61,53 @@ impl<W: Write> Report<W> {
 fn cameras(report: &mut Report<impl Write>) -> std::io::Result<()> {
     let cameras = posewire::capture::v4l::list_cameras();
     if !cameras.iter().any(|c| c.problem.is_none() && !c.modes.is_empty()) {
-        report.note("no camera that gives pictures: plug one in (until then posewire runs the built-in clip)")?;
+        report.note(NO_CAMERA)?;
     }
-    for camera in cameras {
-        let path = camera.path.display();
-        match camera.problem {
-            // A node that the user may not open is the one problem with a cure of its own.
-            Some(_) if access(&camera.path, Access::READ_OK | Access::WRITE_OK).is_err() => report.fail(format_args!(
-                "{path} may not be opened: sudo usermod -aG video $USER, then log in again"
-            ))?,
-            Some(problem) => report.note(problem)?,
-            None if camera.modes.iter().any(|m| m.fps >= 29.0) => {
-                report.ok(format_args!("{path} ({}): {} modes", camera.name, camera.modes.len()))?;
-            }
-            None => report.note(format_args!(
-                "{path} ({}) has no mode of 30 frames a second: use a USB 3 port, MJPEG or a smaller size",
-                camera.name
-            ))?,
-        }
-    }
-    Ok(())
+    cameras.iter().try_for_each(|c| camera(report, c, may_open(&c.path)))
 }
 
-#[cfg(not(all(feature = "v4l", target_os = "linux")))]
+#[cfg(all(feature = "nokhwa", not(all(feature = "v4l", target_os = "linux"))))]
 fn cameras(report: &mut Report<impl Write>) -> std::io::Result<()> {
-    report.note("built without the v4l feature: no V4L2 cameras")
+    match posewire::capture::nokhwa::list_cameras() {
+        Err(problem) => report.fail(problem),
+        Ok(cameras) if cameras.is_empty() => report.note(NO_CAMERA),
+        Ok(cameras) => cameras.iter().try_for_each(|(number, name)| report.ok(format_args!("camera {number} ({name})"))),
+    }
+}
+
+#[cfg(not(any(feature = "nokhwa", all(feature = "v4l", target_os = "linux"))))]
+fn cameras(report: &mut Report<impl Write>) -> std::io::Result<()> {
+    report.note("built without cameras: build it with --features v4l (Linux) or nokhwa (macOS, Windows)")
+}
+
+#[cfg(any(feature = "nokhwa", all(feature = "v4l", target_os = "linux")))]
+const NO_CAMERA: &str = "no camera that gives pictures: plug one in (until then posewire runs the built-in clip)";
+
+#[cfg(all(feature = "v4l", target_os = "linux"))]
+fn camera(
+    report: &mut Report<impl Write>,
+    camera: &posewire::capture::v4l::CameraListing,
+    may_open: bool,
+) -> std::io::Result<()> {
+    let path = camera.path.display();
+    match &camera.problem {
+        // A node that the user may not open is the one problem with a cure of its own.
+        Some(_) if !may_open => {
+            report.fail(format_args!("{path} may not be opened: sudo usermod -aG video $USER, then log in again"))
+        }
+        Some(problem) => report.note(problem),
+        None if camera.modes.iter().any(|m| m.fps >= 29.0) => {
+            report.ok(format_args!("{path} ({}): {} modes", camera.name, camera.modes.len()))
+        }
+        None => report.note(format_args!(
+            "{path} ({}) has no mode of 30 frames a second: use a USB 3 port, MJPEG or a smaller size",
+            camera.name
+        )),
+    }
+}
+
+fn may_open(path: &Path) -> bool {
+    access(path, Access::READ_OK | Access::WRITE_OK).is_ok()
 }
 
 fn serial_ports(report: &mut Report<impl Write>) -> std::io::Result<()> {
@@ -92,47 +115,63 @@ fn serial_ports(report: &mut Report<impl Write>) -> std::io::Result<()> {
     if ports.is_empty() {
         report.note("no serial port: plug in the adapter or the microcontroller")?;
     }
-    for port in ports {
-        let name = port.name().display();
-        if access(&port.path, Access::READ_OK | Access::WRITE_OK).is_err() {
-            report.fail(format_args!("{name} may not be opened: sudo usermod -aG dialout $USER, then log in again"))?;
-        } else if let Some(hint) = port.latency_hint() {
-            report.note(format_args!("{name}: {hint}"))?;
-        } else {
-            report.ok(name)?;
-        }
+    ports.iter().try_for_each(|p| serial_port(report, p, may_open(&p.path)))
+}
+
+fn serial_port(report: &mut Report<impl Write>, port: &PortInfo, may_open: bool) -> std::io::Result<()> {
+    let name = port.name().display();
+    if !may_open {
+        report.fail(format_args!("{name} may not be opened: sudo usermod -aG dialout $USER, then log in again"))
+    } else if let Some(hint) = port.latency_hint() {
+        report.note(format_args!("{name}: {hint}"))
+    } else {
+        report.ok(name)
     }
-    Ok(())
 }
 
 fn processor(report: &mut Report<impl Write>) -> std::io::Result<()> {
-    let (features, fast) = cpu_features();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let line = format!("{} cores, {}: {}", cores, std::env::consts::ARCH, features.join(" "));
-    if fast {
-        report.ok(line)?;
-    } else {
-        report.note(format_args!("{line}; no 8-bit dot product, so networks run several times slower"))?;
-    }
+    let (features, fast) = cpu_features();
+    cpu(report, cores, &features, fast)?;
     if cfg!(target_pointer_width = "32") {
         report.note("a 32-bit system: install the 64-bit one, networks run about twice as fast")?;
     }
-    match board::governor().as_deref() {
-        Some(governor @ ("powersave" | "conservative")) => report.note(format_args!(
-            "frequency governor {governor}: echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"
-        ))?,
-        Some(governor) => report.ok(format_args!("frequency governor {governor}"))?,
-        None => report.ok("no frequency governor (a fixed clock or a virtual machine)")?,
-    }
+    governor(report, board::governor().as_deref())?;
     let board = board::read();
-    match board.temperature_c {
+    heat(report, board.temperature_c, board.throttled == Some(true))
+}
+
+fn cpu(report: &mut Report<impl Write>, cores: usize, features: &[&str], fast: bool) -> std::io::Result<()> {
+    let line = format!("{cores} cores, {}: {}", std::env::consts::ARCH, features.join(" "));
+    if fast {
+        report.ok(line)
+    } else {
+        report.note(format_args!(
+            "{line}; no 8-bit dot product, so networks run several times slower: expect fewer frames a second, or use a \
+             newer board (Raspberry Pi 5, Jetson)"
+        ))
+    }
+}
+
+fn governor(report: &mut Report<impl Write>, governor: Option<&str>) -> std::io::Result<()> {
+    match governor {
+        Some(slow @ ("powersave" | "conservative")) => report.note(format_args!(
+            "frequency governor {slow}: echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"
+        )),
+        Some(other) => report.ok(format_args!("frequency governor {other}")),
+        None => report.ok("no frequency governor (a fixed clock or a virtual machine)"),
+    }
+}
+
+fn heat(report: &mut Report<impl Write>, temperature_c: Option<f32>, throttled: bool) -> std::io::Result<()> {
+    match temperature_c {
         Some(c) if c >= HOT_C => {
             report.fail(format_args!("{c:.0} °C: the board slows itself down; give it a heat sink or a fan"))?;
         }
         Some(c) => report.ok(format_args!("{c:.0} °C"))?,
         None => report.ok("no temperature sensor")?,
     }
-    if board.throttled == Some(true) {
+    if throttled {
         report.fail("the board is throttled (heat or low voltage): use its own power supply and a fan")?;
     }
     Ok(())
@@ -161,17 +200,111 @@ fn the_models(report: &mut Report<impl Write>) -> std::io::Result<()> {
         let loaded = model.and_then(|model| {
             model.map(|m| infer::load(&m.manifest, &m.onnx).map(|plan| (m.manifest.name, plan))).transpose()
         });
-        match loaded {
-            Ok(Some((name, plan))) => report.ok(format_args!("{role} network {name} on {}", plan.engine()))?,
-            Ok(None) => report.note(format_args!("no {role} network in this binary"))?,
-            Err(error) => report.fail(format_args!("{error}: install posewire again"))?,
-        }
+        let loaded = loaded.map(|model| model.map(|(name, plan)| format!("{name} on {}", plan.engine())));
+        network(report, role, loaded.map_err(|e| e.to_string()))?;
     }
     let smoother = models::temporal(BUILTIN).map_err(|e| e.to_string()).and_then(|weights| {
         temporal::build(Smoother::Xl, Some(&weights)).map_err(|e| e.to_string())
     });
-    match smoother {
-        Ok(model) => report.ok(format_args!("learned smoother {}", model.name())),
-        Err(error) => report.fail(format_args!("{error}: install posewire again")),
+    network(report, "temporal", smoother.map(|model| Some(model.name().to_owned())))
+}
+
+fn network(
+    report: &mut Report<impl Write>,
+    role: &str,
+    loaded: Result<Option<String>, String>,
+) -> std::io::Result<()> {
+    match loaded {
+        Ok(Some(what)) => report.ok(format_args!("{role} network {what}")),
+        Ok(None) => report.note(format_args!("no {role} network in this binary: install posewire again")),
+        Err(error) => report.fail(format_args!("{role} network: {error}: install posewire again")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `check` reports, and whether it fails.
+    fn told(check: impl FnOnce(&mut Report<&mut Vec<u8>>) -> std::io::Result<()>) -> (String, bool) {
+        let mut text = Vec::new();
+        let mut report = Report { out: &mut text, ailing: false };
+        check(&mut report).unwrap();
+        let ailing = report.ailing;
+        (String::from_utf8(text).unwrap(), ailing)
+    }
+
+    #[cfg(all(feature = "v4l", target_os = "linux"))]
+    #[test]
+    fn a_camera_is_judged_by_permission_and_modes() {
+        use posewire::capture::PixelFormat::Yuyv;
+        use posewire::capture::v4l::{CameraListing, Mode};
+
+        let listing = |fps: f32, problem: Option<&str>| CameraListing {
+            path: "/dev/video7".into(),
+            by_id: None,
+            name: "HD Webcam".into(),
+            modes: vec![Mode { format: Yuyv, width: 640, height: 480, fps }],
+            problem: problem.map(Into::into),
+        };
+        for (fps, problem, may_open, begins, says, fails) in [
+            (30.0, None, true, "ok", "HD Webcam", false),
+            (15.0, None, true, "note", "use a USB 3 port", false),
+            (30.0, Some("no permission"), false, "FAIL", "usermod -aG video", true),
+            (30.0, Some("busy: another program uses it"), true, "note", "another program uses it", false),
+        ] {
+            let (text, ailing) = told(|report| camera(report, &listing(fps, problem), may_open));
+            assert!(text.starts_with(begins) && text.contains(says), "{text}");
+            assert_eq!(ailing, fails, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_port_is_judged_by_permission_and_latency() {
+        let port = |latency_timer_ms| PortInfo {
+            path: "/dev/ttyUSB0".into(),
+            by_id: Some("/dev/serial/by-id/usb-x".into()),
+            driver: None,
+            product: None,
+            latency_timer_ms,
+        };
+        let (text, ailing) = told(|report| serial_port(report, &port(Some(1)), true));
+        assert!(text.starts_with("ok") && text.contains("by-id/usb-x") && !ailing, "{text}");
+        let (text, ailing) = told(|report| serial_port(report, &port(None), false));
+        assert!(text.starts_with("FAIL") && text.contains("usermod -aG dialout") && ailing, "{text}");
+        let (text, ailing) = told(|report| serial_port(report, &port(Some(16)), true));
+        assert!(text.starts_with("note") && text.contains("latency_timer") && !ailing, "{text}");
+    }
+
+    #[test]
+    fn a_board_is_judged_by_processor_governor_and_heat() {
+        let (text, ailing) = told(|report| cpu(report, 4, &["avx2", "avxvnni"], true));
+        assert!(text.starts_with("ok") && text.contains("4 cores") && text.contains("avxvnni") && !ailing);
+        let (text, _) = told(|report| cpu(report, 4, &["neon"], false));
+        assert!(text.starts_with("note") && text.contains("a newer board"), "{text}");
+        let (text, _) = told(|report| governor(report, Some("powersave")));
+        assert!(text.starts_with("note") && text.contains("scaling_governor"), "{text}");
+        assert!(told(|report| governor(report, Some("schedutil"))).0.starts_with("ok"));
+        assert!(told(|report| governor(report, None)).0.starts_with("ok"));
+        for (c, throttled, begins, fails) in [
+            (Some(50.0), false, "ok", false),
+            (Some(HOT_C), false, "FAIL", true),
+            (None, false, "ok", false),
+            (Some(50.0), true, "ok", true),
+        ] {
+            let (text, ailing) = told(|report| heat(report, c, throttled));
+            assert!(text.starts_with(begins), "{text}");
+            assert_eq!(ailing, fails, "{text}");
+        }
+        assert!(told(|report| heat(report, None, true)).0.contains("power supply"));
+    }
+
+    #[test]
+    fn a_network_is_judged_by_whether_it_loads() {
+        let (text, ailing) = told(|report| network(report, "finder", Ok(Some("person on int8".into()))));
+        assert!(text.starts_with("ok    finder network person") && !ailing, "{text}");
+        let (text, ailing) = told(|report| network(report, "finder", Err("sha256 differs".into())));
+        assert!(text.starts_with("FAIL") && text.contains("install posewire again") && ailing, "{text}");
+        assert!(told(|report| network(report, "finder", Ok(None))).0.starts_with("note"));
     }
 }

@@ -65,6 +65,9 @@ pub struct Args {
     /// Draw: window, fb, terminal or png:FOLDER
     #[arg(long, value_name = "KIND")]
     display: Option<String>,
+    /// Draw the skeletons alone, without the camera's pictures
+    #[arg(long)]
+    no_pictures: bool,
     /// Show poses in a browser at this address: 127.0.0.1:8080
     #[arg(long, value_name = "ADDR")]
     web: Option<String>,
@@ -131,6 +134,7 @@ impl Args {
         set(&mut config.faults.seed, self.seed);
         config.source.no_drop |= self.no_drop;
         config.source.wait &= !self.no_wait;
+        config.display.pictures &= !self.no_pictures;
         Ok(config)
     }
 }
@@ -168,7 +172,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         },
         lossless: config.source.no_drop,
     };
-    let tap = (!config.display.kind.is_empty()).then(PictureTap::default);
+    let tap = (!config.display.kind.is_empty() && config.display.pictures).then(PictureTap::default);
     let parts = Parts {
         source: Box::new(move || open(&source, faults)),
         stage: stage(&config, faults, clock.clone(), telemetry.clone(), tap.clone()),
@@ -234,6 +238,13 @@ fn source_config(config: &Config) -> SourceConfig {
 }
 
 /// Whether the system shows any camera at all.
+#[cfg(all(feature = "nokhwa", not(target_os = "linux")))]
+fn has_camera() -> bool {
+    capture::nokhwa::list_cameras().is_ok_and(|cameras| !cameras.is_empty())
+}
+
+/// Whether the system shows any camera at all.
+#[cfg(not(all(feature = "nokhwa", not(target_os = "linux"))))]
 fn has_camera() -> bool {
     let is_video = |entry: std::fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(b"video");
     std::fs::read_dir("/dev").is_ok_and(|entries| entries.flatten().any(is_video))

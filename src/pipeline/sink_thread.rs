@@ -17,7 +17,8 @@ pub(super) fn run(
     deliveries: &Receiver<Delivery>,
     shared: &Shared,
 ) -> Result<(), String> {
-    let mut outlet = Outlet { sink: &mut *sink, shared, errors_in_a_row: 0, failed: None };
+    let mut outlet =
+        Outlet { sink: &mut *sink, shared, last_captured_at_us: None, errors_in_a_row: 0, failed: None };
     outlet.drain(deliveries);
     if let Some(reason) = outlet.failed {
         return Err(reason);
@@ -32,6 +33,7 @@ pub(super) fn run(
 struct Outlet<'a> {
     sink: &'a mut dyn PoseSink,
     shared: &'a Shared,
+    last_captured_at_us: Option<i64>,
     errors_in_a_row: u32,
     failed: Option<String>,
 }
@@ -83,8 +85,7 @@ impl Outlet<'_> {
                 }
                 None if last_call.elapsed() >= TICK => {
                     last_call = Instant::now();
-                    let result = self.sink.idle(self.shared.clock.now_us());
-                    self.judge(result)
+                    self.idle()
                 }
                 None => ControlFlow::Continue(()),
             };
@@ -96,10 +97,24 @@ impl Outlet<'_> {
         }
     }
 
+    fn idle(&mut self) -> ControlFlow<()> {
+        let Shared { clock, options, .. } = self.shared;
+        // Without loss the frames' own time is the only one that a sink ever hears of: it stands still between them.
+        let now_us = if options.lossless { self.last_captured_at_us } else { Some(clock.now_us()) };
+        match now_us {
+            Some(now_us) => {
+                let result = self.sink.idle(now_us);
+                self.judge(result)
+            }
+            None => ControlFlow::Continue(()),
+        }
+    }
+
     fn deliver(&mut self, delivery: &Delivery, first_time: bool) -> ControlFlow<()> {
         let Shared { clock, telemetry, options, .. } = self.shared;
         let started_at_us = clock.now_us();
         let captured_at_us = delivery.poses.captured_at_us;
+        self.last_captured_at_us = Some(captured_at_us);
         let now_us = if options.lossless { captured_at_us } else { started_at_us };
         let result = self.sink.send(&delivery.poses, now_us);
         if result.is_ok() {

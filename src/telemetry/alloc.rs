@@ -1,5 +1,4 @@
-//! Counts allocations by thread, and tells Posewire's own from those of the libraries that allocate at every call: tract,
-//! and the solver of contested assignments.
+//! Counts allocations by thread, and tells Posewire's own from those of tract, which allocates at every call.
 //!
 //! A program that wants the counts installs [`Counting`] as its global allocator; elsewhere every count stays 0.
 
@@ -20,7 +19,7 @@ thread_local! {
 pub struct Allocations {
     /// Posewire's own code and what it calls.
     pub own: u64,
-    /// Inside an [`engine_scope`]: tract's, and the assignment solver's.
+    /// Inside an [`engine_scope`]: tract's.
     pub engine: u64,
 }
 

@@ -1,6 +1,5 @@
 //! Which pose is whose: similarity of an expected pose and a seen one, and the best assignment of all at once.
 
-use pathfinding::kuhn_munkres::{Weights, kuhn_munkres};
 use pose::{BoxPx, JOINTS, Keypoints, MAX_PERSONS};
 
 use crate::keypoints::oks::oks;
@@ -95,11 +94,16 @@ impl Shape {
 /// `[row][column]` similarities; below [`MIN_SIMILARITY`] nothing is assigned.
 pub(super) type Similarities = [[f32; MAX_PERSONS]; MAX_PERSONS];
 
+/// Sets of columns, a bit each.
+const COLUMN_SETS: usize = 1 << MAX_PERSONS;
+/// In the place of a column: the row takes none.
+const NONE: u8 = u8::MAX;
+
 /// For each of `rows` rows its column, such that the sum of the similarities is largest.
 ///
-/// Where every row's best column is another one, the best is found without a solver (the sum cannot be larger) and
-/// nothing is allocated: that is every frame in which nobody's place is contested. Else Kuhn and Munkres' algorithm
-/// decides; the library allocates about ten short vectors for it.
+/// Where every row's best column is another one, that is it: the sum cannot be larger. This is every frame in which
+/// nobody's place is contested. Else a dynamic programme over the sets of columns decides, exact and in fixed memory; why
+/// no library does it says `docs/decisions/0003-assignment-without-allocation.md`.
 pub(super) fn assign(
     similarities: &Similarities,
     rows: usize,
@@ -117,70 +121,62 @@ pub(super) fn assign(
             assigned[row] = Some(column);
         }
     }
-    if !contested {
-        return assigned;
+    if contested { best_of_all(similarities, rows, columns) } else { assigned }
+}
+
+fn best_of_all(similarities: &Similarities, rows: usize, columns: usize) -> [Option<usize>; MAX_PERSONS] {
+    let sets = 1 << columns;
+    // The largest sum of the rows so far that takes exactly this set of columns, and what each row took for it.
+    let mut sum = [f32::NEG_INFINITY; COLUMN_SETS];
+    let mut took = [[NONE; COLUMN_SETS]; MAX_PERSONS];
+    sum[0] = 0.0;
+    for (row, took) in took.iter_mut().enumerate().take(rows) {
+        // From large sets to small ones: a set is reached from smaller ones, which still hold the rows before.
+        for set in (1..sets).rev() {
+            for column in (0..columns).filter(|c| set & (1 << c) != 0) {
+                let similarity = similarities[row][column];
+                let with = sum[set & !(1 << column)] + similarity;
+                if similarity >= MIN_SIMILARITY && with > sum[set] {
+                    (sum[set], took[set]) = (with, column as u8);
+                }
+            }
+        }
     }
-    let _library = crate::telemetry::alloc::engine_scope();
-    let (_, columns_of_rows) = kuhn_munkres(&Table { similarities, rows, columns });
-    for (row, column) in columns_of_rows.into_iter().enumerate() {
-        assigned[row] = (column < columns && similarities[row][column] >= MIN_SIMILARITY).then_some(column);
+    let mut set = (0..sets).max_by(|&a, &b| sum[a].total_cmp(&sum[b])).unwrap_or(0);
+    let mut assigned = [None; MAX_PERSONS];
+    for row in (0..rows).rev() {
+        let column = took[row][set];
+        if column != NONE {
+            assigned[row] = Some(column.into());
+            set &= !(1 << column);
+        }
     }
     assigned
 }
 
-/// The similarities as the solver wants them: whole numbers, and for every row a column of its own that means nobody.
-struct Table<'a> {
-    similarities: &'a Similarities,
-    rows: usize,
-    columns: usize,
-}
-
-impl Weights<i64> for Table<'_> {
-    fn rows(&self) -> usize {
-        self.rows
-    }
-
-    fn columns(&self) -> usize {
-        self.columns + self.rows
-    }
-
-    fn at(&self, row: usize, column: usize) -> i64 {
-        if column >= self.columns {
-            return 0;
-        }
-        let s = self.similarities[row][column];
-        // A millionth is far below what two similarities mean.
-        if s >= MIN_SIMILARITY { (f64::from(s) * 1e6) as i64 } else { 0 }
-    }
-
-    fn neg(&self) -> Self {
-        // Only the minimising variant of the algorithm asks for it.
-        unreachable!("the assignment maximises")
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use pathfinding::kuhn_munkres::kuhn_munkres;
+    use pathfinding::matrix::Matrix;
     use proptest::prelude::*;
 
     use super::*;
 
-    fn best_by_trying(s: &Similarities, row: usize, rows: usize, columns: usize, taken: u32) -> f64 {
-        if row == rows {
-            return 0.0;
-        }
-        let mut best = best_by_trying(s, row + 1, rows, columns, taken);
-        for c in (0..columns).filter(|c| taken & (1 << c) == 0 && s[row][*c] >= MIN_SIMILARITY) {
-            best = best.max(f64::from(s[row][c]) + best_by_trying(s, row + 1, rows, columns, taken | 1 << c));
-        }
-        best
+    /// The largest sum by Kuhn and Munkres' algorithm as a library has it, in millionths.
+    fn best_by_library(s: &Similarities, rows: usize, columns: usize) -> i64 {
+        // For every row a column of its own that means nobody.
+        let weights = Matrix::from_fn(rows, columns + rows, |(r, c)| match s[r].get(c) {
+            Some(&s) if c < columns && s >= MIN_SIMILARITY => (f64::from(s) * 1e6) as i64,
+            _ => 0,
+        });
+        kuhn_munkres(&weights).0
     }
 
     proptest! {
         #[test]
         fn no_other_assignment_is_better(
             values in prop::array::uniform8(prop::array::uniform8(0f32..1.0)),
-            rows in 0usize..6, columns in 0usize..6,
+            rows in 1..=MAX_PERSONS, columns in 0..=MAX_PERSONS,
         ) {
             let assigned = assign(&values, rows, columns);
             let mut taken = 0u32;
@@ -192,7 +188,7 @@ mod tests {
                 taken |= 1 << c;
                 sum += f64::from(values[row][*c]);
             }
-            prop_assert!((sum - best_by_trying(&values, 0, rows, columns, 0)).abs() < 1e-5);
+            prop_assert!((sum - best_by_library(&values, rows, columns) as f64 * 1e-6).abs() < 2e-5);
         }
     }
 

@@ -44,8 +44,7 @@ pub struct Assignment {
     pub is_reported: bool,
 }
 
-/// Gives identities to the poses of each frame. Fixed memory; allocates only where the assignment is contested (see
-/// `associate::assign`).
+/// Gives identities to the poses of each frame, in fixed memory.
 #[derive(Debug)]
 pub struct Tracker {
     config: TrackerConfig,

@@ -17,10 +17,11 @@ use posewire::pipeline::{Options, PoseStage};
 use posewire::stage::Stage;
 use posewire::telemetry::{Count, Telemetry, alloc};
 use posewire::temporal::{self, Smoother};
-use posewire::track::TrackerConfig;
+use posewire::track::{Tracker, TrackerConfig};
 
 use super::fakes::{Camera, Event, Log, OnePerson, intact, start};
 use super::frames::pose_frame;
+use super::track::walker;
 
 const WARM_UP: u64 = 60;
 const MEASURED: u64 = 120;
@@ -94,6 +95,25 @@ fn from_jpeg_to_poses_nothing_is_allocated_but_by_the_engine() {
     }
     assert!(persons > 0, "nobody was tracked: the test shows nothing");
     assert_eq!(own, 0, "allocations of our own in {MEASURED} frames");
+}
+
+/// Two known persons and one pose that could be either's: the frames in which the assignment needs a solver.
+#[test]
+fn persons_who_cross_cost_no_allocation() {
+    let mut tracker = Tracker::new(TrackerConfig::default());
+    let nobody_predicted = [None; pose::MAX_PERSONS];
+    let (mut own, mut hidden) = (0, 0);
+    for i in 0..240 {
+        let apart_px = 60.0 * (i as f32 / 20.0).cos();
+        let all = [-0.5, 0.5].map(|side| walker(320.0 + side * apart_px, 200.0, 200.0, 0.3));
+        let seen = if apart_px.abs() < 20.0 { &all[..1] } else { &all[..] };
+        let before = alloc::of_this_thread();
+        let assignments = tracker.update(i * 33_333, seen, &nobody_predicted);
+        hidden += u32::from(assignments.len() > seen.len());
+        own += (alloc::of_this_thread() - before).own;
+    }
+    assert!(hidden > 20, "the persons do not contest a pose in {hidden} frames");
+    assert_eq!(own, 0);
 }
 
 #[test]

@@ -8,6 +8,8 @@ use posewire::capture::{
     CaptureError, Decoder, Frame, FrameSource, PixelFormat, SourceConfig, SourceInfo, open,
 };
 
+use crate::clips;
+
 fn replay(path: &Path) -> Result<Box<dyn FrameSource>, CaptureError> {
     open(&SourceConfig::Replay { path: path.into(), no_drop: true, fps_override: None })
 }
@@ -219,54 +221,14 @@ fn played_in_real_time_a_clip_takes_its_time() {
     assert_eq!(frames.len() as u64 + source.counters().overtaken, 10);
 }
 
-/// A real video, MPEG-4 in AVI: needs `ffmpeg`, and the data beside the repository.
+/// A real video, MPEG-4 in AVI.
 #[test]
 fn a_real_video_in_another_codec_comes_through_ffmpeg_whole() {
-    let shared =
-        std::env::var_os("POSEWIRE_SHARED").map_or_else(|| PathBuf::from("../shared"), PathBuf::from);
-    let tar = [shared.join("data/jhmdb/videos_0.tar"), PathBuf::from("../../shared/data/jhmdb/videos_0.tar")]
-        .into_iter()
-        .find(|p| p.exists());
-    let Some(tar) = tar else {
-        eprintln!("SKIPPED: no data/jhmdb under {} (set POSEWIRE_SHARED)", shared.display());
-        return;
-    };
-    if std::process::Command::new("ffmpeg").arg("-version").output().is_err() {
-        eprintln!("SKIPPED: ffmpeg is not installed");
-        return;
-    }
-    let (name, bytes) = first_of_tar(&tar);
-    let dir = tempfile::tempdir().expect("a folder");
-    let clip = dir.path().join("clip.avi");
-    fs::write(&clip, bytes).expect("writes");
-    let labels = fs::read(tar.with_file_name("labels.json")).expect("labels");
-    let labels: serde_json::Value = serde_json::from_slice(&labels).expect("JSON");
-    let stated = labels["clips"].as_array().expect("clips").iter().find(|c| c["file_name"] == *name);
-    let stated = stated.expect("the clip is labelled")["frames"].as_u64().expect("a count") as usize;
-    let mut source = replay(&clip).expect("opens");
+    let Some(clip) = clips::jhmdb("pullup/100_pullups_pullup_f_nm_np1_fr_med_1.avi") else { return };
+    let mut source = replay(&clip.path).expect("opens");
     let (frames, end) = all(&mut *source);
     assert!(matches!(end, CaptureError::Ended));
-    assert_eq!(frames.len(), stated);
+    assert_eq!(frames.len(), clip.frames);
     assert!(frames.iter().all(|f| (f.width, f.height, f.format) == (320, 240, PixelFormat::Nv12)));
     assert!(frames.windows(2).all(|w| w[0].captured_at_us < w[1].captured_at_us));
-}
-
-/// Name and bytes of a tar's first file.
-fn first_of_tar(tar: &Path) -> (String, Vec<u8>) {
-    use std::io::Read;
-    let mut file = fs::File::open(tar).expect("opens");
-    let mut head = [0; 512];
-    loop {
-        file.read_exact(&mut head).expect("a header");
-        let text = |range: std::ops::Range<usize>| {
-            String::from_utf8_lossy(&head[range]).trim_matches(|c| c == '\0' || c == ' ').to_string()
-        };
-        let len = usize::from_str_radix(&text(124..136), 8).expect("a length");
-        let mut bytes = vec![0; len.next_multiple_of(512)];
-        file.read_exact(&mut bytes).expect("a file");
-        bytes.truncate(len);
-        if matches!(head[156], b'0' | 0) {
-            return (text(0..100), bytes);
-        }
-    }
 }

@@ -1,10 +1,59 @@
 //! The command line as a user meets it.
 
-use std::process::{Command, Output};
+use std::process::{Child, Command, ExitStatus, Output};
+use std::time::{Duration, Instant};
 
 /// Runs the built binary with these arguments.
 pub fn posewire(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_posewire")).args(args).output().expect("the binary runs")
+}
+
+/// A program that runs beside the test and does not outlive it, whatever happens.
+pub struct Running(Child);
+
+impl Running {
+    pub fn start(command: &mut Command) -> Self {
+        Self(command.spawn().expect("the binary runs"))
+    }
+
+    /// SIGTERM.
+    pub fn terminate(&self) {
+        self.signal("-TERM");
+    }
+
+    /// SIGINT.
+    pub fn interrupt(&self) {
+        self.signal("-INT");
+    }
+
+    fn signal(&self, which: &str) {
+        let told = Command::new("kill").args([which, &self.0.id().to_string()]).status().unwrap();
+        assert!(told.success(), "it had ended already");
+    }
+
+    /// How it has ended, if it has.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.0.try_wait().unwrap()
+    }
+
+    /// Waits for its end.
+    pub fn wait_within(&mut self, within: Duration) -> ExitStatus {
+        let began = Instant::now();
+        loop {
+            if let Some(status) = self.ended() {
+                return status;
+            }
+            assert!(began.elapsed() < within, "it does not end");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 #[test]

@@ -130,7 +130,8 @@ pub struct Log {
     pub blocks: Duration,
     pub fails: Option<fn() -> SinkError>,
     pub finished: Arc<AtomicBool>,
-    pub idles: Arc<AtomicBool>,
+    /// When it was asked for a heartbeat.
+    pub idle_at_us: Arc<Mutex<Vec<i64>>>,
 }
 
 impl PoseSink for Log {
@@ -151,8 +152,8 @@ impl PoseSink for Log {
         self.period
     }
 
-    fn idle(&mut self, _now_us: i64) -> Result<(), SinkError> {
-        self.idles.store(true, Ordering::Release);
+    fn idle(&mut self, now_us: i64) -> Result<(), SinkError> {
+        self.idle_at_us.lock().unwrap().push(now_us);
         Ok(())
     }
 

@@ -1,14 +1,19 @@
 //! Every integration test, in one binary: it links once.
 
 mod alloc;
+#[cfg(unix)]
+mod bad_input;
 #[cfg(target_os = "linux")]
 mod camera_bed;
 mod capture;
 mod cli;
 #[cfg(unix)]
 mod clients;
+mod clips;
 mod config;
 mod display;
+#[cfg(target_os = "linux")]
+mod end_to_end;
 mod fakes;
 mod frames;
 mod infer;

@@ -2,12 +2,13 @@
 
 use std::iter::repeat_with;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use posewire::capture::{CaptureError, Frame, FrameSource, SourceCounters, SourceInfo};
 use posewire::output::SinkError;
 use posewire::pipeline::Options;
-use posewire::telemetry::Count;
+use posewire::telemetry::{Count, Telemetry};
 
 use super::fakes::{Camera, Event, Log, OnePerson, intact, start};
 
@@ -44,6 +45,19 @@ fn without_loss_every_frame_arrives_in_order_at_its_own_time() {
     let expected: Vec<_> = (0..200).map(|i| (i, i, i as i64 * 33_333)).collect();
     assert_eq!(seen, expected);
     assert_eq!(run(), seen);
+}
+
+/// While models load or a network works, sinks are asked for heartbeats: never at another time than their frames'.
+#[test]
+fn without_loss_a_sink_hears_of_no_time_but_its_frames() {
+    let log = Log::default();
+    let idle_at = log.idle_at_us.clone();
+    let stage = OnePerson { takes: Duration::from_millis(250), damaged: intact };
+    let mut pipeline = start(file(4), stage, vec![Box::new(log)], LOSSLESS);
+    assert!(pipeline.wait(LONG));
+    let idle_at = idle_at.lock().unwrap();
+    assert!(!idle_at.is_empty(), "a quarter of a second without poses");
+    assert!(idle_at.iter().all(|us| us % 33_333 == 0 && *us < 4 * 33_333), "{idle_at:?}");
 }
 
 #[test]
@@ -114,6 +128,68 @@ fn a_stuck_sink_never_delays_capture_by_more_than_a_frame() {
     assert!(pipeline.wait(LONG));
 }
 
+/// A camera that notes how late it is asked for each frame.
+struct Punctual<S> {
+    camera: S,
+    period: Duration,
+    due: Option<Instant>,
+    latest: Arc<Mutex<Duration>>,
+}
+
+impl<S: FrameSource> FrameSource for Punctual<S> {
+    fn info(&self) -> SourceInfo {
+        self.camera.info()
+    }
+
+    fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
+        let now = Instant::now();
+        // Asked again before the frame is due is in time.
+        let late = self.due.map_or(Duration::ZERO, |due| now.saturating_duration_since(due));
+        let mut latest = self.latest.lock().unwrap();
+        *latest = late.max(*latest);
+        drop(latest);
+        let frame = self.camera.next_frame(timeout)?;
+        if frame.is_some() {
+            self.due = Some(Instant::now() + self.period);
+        }
+        Ok(frame)
+    }
+}
+
+/// A port whose reader has stopped, and a display that takes four frames' time for one: capture is never late by a frame.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_reader_that_stops_and_a_slow_display_never_delay_capture_by_a_frame() {
+    use posewire::output::Predict;
+    use posewire::output::serial::{PortSpec, Serial, SerialOptions};
+
+    const PERIOD: Duration = Duration::from_millis(200);
+    let pty = super::pty::Pty::open();
+    let options = SerialOptions {
+        port: PortSpec { path: pty.path.clone(), baud: 921_600 },
+        predict: Predict::Now,
+        // Fills the terminal's buffer within the first frames.
+        rate_hz: Some(200.0),
+        nominal_fps: 5.0,
+        max_persons: 1,
+        with_3d: false,
+    };
+    let serial = Serial::open(options, Arc::new(Telemetry::default())).unwrap();
+    let display = Log { takes: 4 * PERIOD, ..Log::default() };
+    let latest = Arc::new(Mutex::new(Duration::ZERO));
+    let source = Punctual {
+        camera: Camera::new(frames(15), PERIOD, true),
+        period: PERIOD,
+        due: None,
+        latest: latest.clone(),
+    };
+    let mut pipeline = start(source, FAST, vec![Box::new(serial), Box::new(display)], Options::default());
+    assert!(pipeline.wait(LONG));
+    assert_eq!(pipeline.shared().telemetry.count(Count::Captured), 15);
+    let latest = *latest.lock().unwrap();
+    assert!(latest < PERIOD, "asked {latest:?} after a frame was there");
+}
+
 #[test]
 fn a_slow_network_works_on_the_newest_frame() {
     let log = Log::default();
@@ -132,7 +208,7 @@ fn a_slow_network_works_on_the_newest_frame() {
 #[test]
 fn a_sink_with_its_own_rate_is_served_between_frames_but_not_with_stale_poses() {
     let log = Log { period: Some(Duration::from_millis(20)), ..Log::default() };
-    let (seen, idles) = (log.seen.clone(), log.idles.clone());
+    let (seen, idle_at) = (log.seen.clone(), log.idle_at_us.clone());
     let period = Duration::from_millis(200);
     let script = frames(3).chain(repeat_with(|| Event::Silence).take(12));
     let mut pipeline =
@@ -142,7 +218,7 @@ fn a_sink_with_its_own_rate_is_served_between_frames_but_not_with_stale_poses() 
     // 3 frames 200 ms apart and 500 ms after the last: 45 beats of 20 ms; a busy machine misses some.
     assert!((15..=48).contains(&seen.len()), "{} sent", seen.len());
     assert!(seen.windows(2).all(|w| w[0].0 <= w[1].0 && w[0].2 < w[1].2), "in order of time");
-    assert!(idles.load(Ordering::Acquire), "asked for heartbeats while there was nothing to send");
+    assert!(!idle_at.lock().unwrap().is_empty(), "asked for heartbeats while there was nothing to send");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serial2::SerialPort;
@@ -52,36 +52,58 @@ impl Pty {
     }
 }
 
-/// Two ports joined by a cable of `baud` bits a second in both directions.
+/// A port joined to one or more others by a cable of `baud` bits a second in both directions: what the first sends
+/// arrives at all others, what they send arrives at the first.
 pub struct Cable {
-    pub ports: [PathBuf; 2],
+    /// The sender's, then each reader's.
+    pub ports: Vec<PathBuf>,
     is_cut: Arc<AtomicBool>,
+    readers_heard: Arc<AtomicUsize>,
     pump: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Cable {
     pub fn plug(baud: u32) -> Self {
-        let ends = [Pty::open(), Pty::open()];
-        let ports = [ends[0].path.clone(), ends[1].path.clone()];
+        Self::split(baud, 1)
+    }
+
+    /// A cable with `readers` far ends.
+    pub fn split(baud: u32, readers: usize) -> Self {
+        let mut ends: Vec<Pty> = (0..=readers).map(|_| Pty::open()).collect();
+        let ports = ends.iter().map(|end| end.path.clone()).collect();
         let is_cut = Arc::new(AtomicBool::new(false));
-        let cut = is_cut.clone();
+        let readers_heard = Arc::new(AtomicUsize::new(0));
+        let (cut, heard) = (is_cut.clone(), readers_heard.clone());
         let pump = std::thread::spawn(move || {
             let mut bytes = [0; 512];
-            let mut ends = ends;
+            let mut has_spoken = vec![false; ends.len()];
             for end in &mut ends {
                 end.hand.set_read_timeout(Duration::from_millis(1)).unwrap();
             }
             while !cut.load(Ordering::Relaxed) {
-                for (from, to) in [(0, 1), (1, 0)] {
-                    if let Ok(n) = ends[from].hand.read(&mut bytes) {
-                        // What the other end does not take is lost, as on a cable.
+                for from in 0..ends.len() {
+                    let Ok(n) = ends[from].hand.read(&mut bytes) else { continue };
+                    // What another end does not take is lost, as on a cable.
+                    for to in if from == 0 { 1..ends.len() } else { 0..1 } {
                         let _ = ends[to].hand.write_all(&bytes[..n]);
-                        std::thread::sleep(Duration::from_secs_f64(n as f64 * 10.0 / f64::from(baud)));
                     }
+                    if from > 0 && !std::mem::replace(&mut has_spoken[from], true) {
+                        heard.fetch_add(1, Ordering::Relaxed);
+                    }
+                    std::thread::sleep(Duration::from_secs_f64(n as f64 * 10.0 / f64::from(baud)));
                 }
             }
         });
-        Self { ports, is_cut, pump: Some(pump) }
+        Self { ports, is_cut, readers_heard, pump: Some(pump) }
+    }
+
+    /// Waits until every reader is there: each asks for HELLO when it opens its port.
+    pub fn wait_for_readers(&self, within: Duration) {
+        let began = Instant::now();
+        while self.readers_heard.load(Ordering::Relaxed) + 1 < self.ports.len() {
+            assert!(began.elapsed() < within, "a reader did not open its port");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 }
 

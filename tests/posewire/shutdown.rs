@@ -126,34 +126,29 @@ fn a_sink_held_by_its_driver_is_left_behind_by_name() {
 /// The real binary, asked to end by SIGTERM after it has run for a while.
 #[cfg(unix)]
 mod binary {
-    use std::process::{Child, Command, Stdio};
+    use std::process::{Command, Stdio};
     use std::thread::sleep;
     use std::time::{Duration, Instant};
 
     use super::{GRACE, STOP_WITHIN};
+    use crate::cli::Running;
 
-    fn run(args: &[&str]) -> Child {
-        Command::new(env!("CARGO_BIN_EXE_posewire"))
-            .args(["run", "--smoother", "one-euro"])
-            .args(args)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the binary runs")
+    fn run(args: &[&str]) -> Running {
+        Running::start(
+            Command::new(env!("CARGO_BIN_EXE_posewire"))
+                .args(["run", "--smoother", "one-euro"])
+                .args(args)
+                .stdout(Stdio::null())
+                .stderr(Stdio::null()),
+        )
     }
 
     /// How long the end took, and the exit code.
-    fn terminated(mut child: Child) -> (Duration, Option<i32>) {
-        let told = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-        assert!(told.success(), "it had ended already");
+    fn terminated(mut child: Running) -> (Duration, Option<i32>) {
+        child.terminate();
         let asked = Instant::now();
-        loop {
-            if let Some(status) = child.try_wait().unwrap() {
-                return (asked.elapsed(), status.code());
-            }
-            assert!(asked.elapsed() < Duration::from_secs(20), "it does not end");
-            sleep(Duration::from_millis(2));
-        }
+        let status = child.wait_within(Duration::from_secs(20));
+        (asked.elapsed(), status.code())
     }
 
     #[test]
@@ -208,5 +203,61 @@ mod binary {
         let (took, code) = terminated(child);
         assert_eq!(code, Some(0));
         assert!(took < STOP_WITHIN + GRACE, "{took:?}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_reader_that_hears_nothing_ends_in_time() {
+        let pty = crate::pty::Pty::open();
+        let child = Running::start(
+            Command::new(env!("CARGO_BIN_EXE_posewire"))
+                .args(["read", pty.path.to_str().unwrap()])
+                .stderr(Stdio::null()),
+        );
+        // It asks for HELLO once it listens for signals and has its port.
+        while pty.read_now().is_empty() {
+            sleep(Duration::from_millis(5));
+        }
+        let (took, code) = terminated(child);
+        assert_eq!(code, Some(0));
+        assert!(took < STOP_WITHIN + GRACE, "{took:?}");
+    }
+
+    /// A terminal is given back as it was.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_run_in_the_terminal_ends_in_time_and_gives_it_back() {
+        let pty = crate::pty::Pty::open();
+        let path = pty.path.to_str().unwrap();
+        assert!(
+            Command::new("stty").args(["-F", path, "rows", "24", "cols", "80"]).status().unwrap().success()
+        );
+        let mut child = Running::start(
+            Command::new(env!("CARGO_BIN_EXE_posewire"))
+                .args(["run", "--synthetic", "--display", "terminal"])
+                .stdout(std::fs::OpenOptions::new().write(true).open(&pty.path).unwrap())
+                .stderr(Stdio::null()),
+        );
+        let (mut shown, began) = (Vec::new(), Instant::now());
+        let has = |shown: &[u8], what: &str| shown.windows(what.len()).any(|w| w == what.as_bytes());
+        while !has(&shown, "▀") {
+            assert!(began.elapsed() < Duration::from_secs(60), "nothing is drawn");
+            shown.extend(pty.read_now());
+        }
+        child.terminate();
+        let asked = Instant::now();
+        // Somebody must go on reading, as a terminal does.
+        let status = loop {
+            shown.extend(pty.read_now());
+            if let Some(status) = child.ended() {
+                break status;
+            }
+            assert!(asked.elapsed() < STOP_WITHIN + GRACE, "{:?}", asked.elapsed());
+        };
+        assert_eq!(status.code(), Some(0));
+        shown.extend(pty.read_now());
+        assert!(has(&shown, "\u{1b}[?1049h"), "drawn on a screen of its own");
+        let end = String::from_utf8_lossy(&shown[shown.len().saturating_sub(40)..]).into_owned();
+        assert!(end.contains("\u{1b}[?1049l") && end.contains("\u{1b}[?25h"), "{end:?}");
     }
 }

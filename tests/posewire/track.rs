@@ -9,7 +9,7 @@ use proptest::prelude::*;
 const FRAME_US: i64 = 33_333;
 
 /// A walking figure `height` px high with its hips at (x, y); `phase` swings arms and legs.
-fn walker(x: f32, y: f32, height: f32, phase: f32) -> Keypoints {
+pub fn walker(x: f32, y: f32, height: f32, phase: f32) -> Keypoints {
     // Offsets from the hips in parts of the height: across, down.
     const BODY: [(f32, f32); 17] = [
         (0.02, -0.45),

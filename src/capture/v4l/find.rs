@@ -10,7 +10,7 @@ use v4l::framesize::FrameSizeEnum;
 use v4l::video::Capture;
 use v4l::{Device, Fraction};
 
-use super::mode::{Mode, from_fourcc};
+use crate::capture::mode::{Mode, from_fourcc};
 
 /// Names that stay with a camera whatever port number it gets.
 const BY_ID: &str = "/dev/v4l/by-id";

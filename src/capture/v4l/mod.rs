@@ -1,7 +1,6 @@
 //! Video4Linux cameras: memory-mapped streaming, always the newest frame, losses told apart from pauses.
 
 mod find;
-mod mode;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,10 +14,11 @@ use v4l::video::capture::Parameters;
 use v4l::{Device, Format, FourCC, Fraction};
 
 pub use self::find::{CameraListing, list_cameras};
-pub use self::mode::Mode;
+pub use super::mode::Mode;
 
 use self::find::Trouble;
 use super::decode::{check_size, packed_stride, raw_len};
+use super::mode;
 use super::pool::BufferPool;
 use super::{CaptureError, Frame, FrameSource, PixelFormat, SourceCounters, SourceInfo};
 use crate::clock::{Clock, Monotonic};

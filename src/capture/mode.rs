@@ -47,6 +47,7 @@ pub fn name(format: PixelFormat) -> &'static str {
 }
 
 /// The format behind V4L2's four characters; `JPEG` cameras send the same as `MJPG` ones.
+#[cfg(any(test, all(feature = "v4l", target_os = "linux")))]
 pub fn from_fourcc(fourcc: &[u8; 4]) -> Option<PixelFormat> {
     Some(match fourcc {
         b"MJPG" | b"JPEG" => PixelFormat::Mjpeg,

@@ -1,0 +1,194 @@
+//! Bad input as a user meets it: the real binary says what is wrong, where, and what to do, or goes on and counts it.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use crate::cli::{Running, posewire};
+use crate::tiny::sha256;
+
+const LONG: Duration = Duration::from_secs(60);
+
+fn stderr(out: &Output) -> String {
+    String::from_utf8_lossy(&out.stderr).into_owned()
+}
+
+#[test]
+fn without_any_camera_auto_says_so_and_what_else_there_is() {
+    let is_camera = |e: &fs::DirEntry| e.file_name().as_encoded_bytes().starts_with(b"video");
+    if fs::read_dir("/dev").unwrap().flatten().any(|e| is_camera(&e)) {
+        eprintln!("SKIPPED: this machine has a camera");
+        return;
+    }
+    let out = posewire(&["run", "--camera", "auto"]);
+    let text = stderr(&out);
+    assert_eq!(out.status.code(), Some(1), "{text}");
+    assert!(text.contains("no camera found") && text.contains("--synthetic"), "{text}");
+}
+
+/// Root may open everything, so there the tracker runs as nobody.
+#[test]
+fn what_may_not_be_opened_is_refused_with_the_cure() {
+    let folder = tempfile::tempdir().unwrap();
+    let open_to_all = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    open_to_all(folder.path());
+    let binary = folder.path().join("posewire");
+    fs::copy(env!("CARGO_BIN_EXE_posewire"), &binary).unwrap();
+    open_to_all(&binary);
+    let device = folder.path().join("device");
+    fs::write(&device, "").unwrap();
+    fs::set_permissions(&device, fs::Permissions::from_mode(0o000)).unwrap();
+    let is_root = fs::read_to_string(&device).is_ok();
+    if is_root && Command::new("setpriv").arg("--version").output().is_err() {
+        eprintln!("SKIPPED: run by root without setpriv (util-linux)");
+        return;
+    }
+    let run = |args: &[&str]| {
+        let mut command = if is_root {
+            let mut setpriv = Command::new("setpriv");
+            setpriv.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&binary);
+            setpriv
+        } else {
+            Command::new(&binary)
+        };
+        command.arg("run").args(args).output().unwrap()
+    };
+    let device = device.to_str().unwrap();
+    for (args, cure) in [
+        (&["--camera", device][..], "usermod -aG video"),
+        (&["--synthetic", "--serial", device], "usermod -aG dialout"),
+        (&["--replay", device], "Permission denied"),
+    ] {
+        let out = run(args);
+        let text = stderr(&out);
+        assert_eq!(out.status.code(), Some(1), "{args:?}: {text}");
+        assert!(text.contains(device) && text.contains(cure), "{args:?}: {text}");
+    }
+}
+
+#[test]
+fn a_model_that_cannot_be_used_ends_the_run_with_its_file_and_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let manifest = fs::read_to_string("models/keypoints-small.toml").unwrap();
+    let onnx = fs::read("models/keypoints-small.onnx").unwrap();
+    let sum = sha256(&onnx);
+    let half = &onnx[..onnx.len() / 2];
+    fs::write(at("half.onnx"), half).unwrap();
+    fs::write(at("whole.onnx"), &onnx).unwrap();
+    fs::write(at("weights.pwt"), &fs::read("models/temporal-xl.pwt").unwrap()[..5_000]).unwrap();
+    let with = |name: &str, file: &str, sum: &str, width: &str| {
+        let text = manifest
+            .replace("keypoints-small.onnx", file)
+            .replace(&sha256(&onnx), sum)
+            .replace("width = 160", width);
+        fs::write(at(name), text).unwrap();
+    };
+    with("gone.toml", "gone.onnx", &sum, "width = 160");
+    with("sum.toml", "half.onnx", &sum, "width = 160");
+    with("half.toml", "half.onnx", &sha256(half), "width = 160");
+    with("shape.toml", "whole.onnx", &sum, "width = 192");
+    fs::write(at("typo.toml"), manifest.replace("stride = 4", "strife = 4")).unwrap();
+    for (role, file, words) in [
+        ("keypoints", "nothing.toml", &["nothing.toml", "cannot be read"][..]),
+        ("keypoints", "whole.onnx", &["whole.onnx", "not a manifest"]),
+        ("keypoints", "gone.toml", &["gone.onnx", "cannot be read"]),
+        ("keypoints", "sum.toml", &["half.onnx", "sha256"]),
+        ("keypoints", "half.toml", &["half.onnx"]),
+        ("keypoints", "shape.toml", &["whole.onnx", "has shape [1, 3, 160, 160]"]),
+        ("keypoints", "typo.toml", &["typo.toml", "strife"]),
+        ("finder", "sum.toml", &["half.onnx", "sha256"]),
+        ("temporal", "weights.pwt", &["temporal weights"]),
+    ] {
+        let config = at("posewire.toml");
+        fs::write(&config, format!("[models]\n{role} = {:?}\n", at(file))).unwrap();
+        let out = posewire(&["run", "--synthetic", "--frames", "2", "--config", config.to_str().unwrap()]);
+        let text = stderr(&out);
+        assert_eq!(out.status.code(), Some(1), "{role} {file}: {text}");
+        for word in words {
+            assert!(text.contains(word), "{role} {file}: no {word:?} in\n{text}");
+        }
+    }
+}
+
+/// One folder with everything that a folder of pictures can have wrong: the good ones come through, in order.
+#[test]
+fn a_folder_of_bad_pictures_costs_only_the_bad_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let picture = |name: &str, width: u32, height: u32| {
+        image::RgbImage::from_fn(width, height, |x, y| image::Rgb([x as u8, y as u8, 90]))
+            .save(at(name))
+            .unwrap();
+    };
+    picture("0.jpg", 64, 48);
+    fs::write(at("1.jpg"), []).unwrap();
+    picture("2.jpg", 1, 1);
+    // The header of a picture of 10,000 × 10,000.
+    let mut huge = fs::read(at("0.jpg")).unwrap();
+    let sof = huge.windows(2).position(|m| m == [0xff, 0xc0]).unwrap();
+    huge[sof + 5..sof + 9].copy_from_slice(&[0x27, 0x10, 0x27, 0x10]);
+    fs::write(at("3.jpg"), huge).unwrap();
+    picture("4.png", 300, 200);
+    fs::write(at("5.jpg"), &fs::read(at("0.jpg")).unwrap()[..100]).unwrap();
+    picture("6.jpg", 640, 480);
+    let out = posewire(&["run", "--no-drop", "--replay", folder.path().to_str().unwrap()]);
+    assert!(out.status.success(), "{}", stderr(&out));
+    let number =
+        |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["frame"].as_u64().unwrap();
+    let frames: Vec<u64> = String::from_utf8_lossy(&out.stdout).lines().map(number).collect();
+    assert_eq!(frames, [0, 2, 4, 6], "{}", stderr(&out));
+}
+
+#[test]
+fn a_full_disk_ends_the_run_with_what_to_do() {
+    let out = posewire(&["run", "--synthetic", "--no-drop", "--frames", "20", "--jsonl", "/dev/full"]);
+    let text = stderr(&out);
+    assert_eq!(out.status.code(), Some(1), "{text}");
+    assert!(text.contains("/dev/full") && text.contains("make room"), "{text}");
+}
+
+/// The cable is pulled out while the tracker runs: other outputs go on, and it ends well.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_port_that_vanishes_costs_the_other_outputs_nothing() {
+    use crate::pty::Pty;
+
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let (port, lines, log) = (at("port"), at("poses.jsonl"), at("log"));
+    let cable = Pty::open();
+    symlink(&cable.path, &port).unwrap();
+    let mut child = Running::start(
+        Command::new(env!("CARGO_BIN_EXE_posewire"))
+            .args([
+                "run",
+                "--synthetic",
+                "--serial",
+                port.to_str().unwrap(),
+                "--jsonl",
+                lines.to_str().unwrap(),
+            ])
+            .stderr(fs::File::create(&log).unwrap()),
+    );
+    let began = Instant::now();
+    let wait_for = |n: usize| {
+        while fs::read_to_string(&lines).unwrap_or_default().lines().count() < n {
+            assert!(began.elapsed() < LONG, "no {n} lines");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    wait_for(5);
+    assert!(!cable.read_now().is_empty(), "poses went over the cable");
+    fs::remove_file(&port).unwrap();
+    drop(cable);
+    let before = fs::read_to_string(&lines).unwrap().lines().count();
+    wait_for(before + 20);
+    child.terminate();
+    let status = child.wait_within(LONG);
+    let text = fs::read_to_string(&log).unwrap();
+    assert_eq!(status.code(), Some(0), "{text}");
+    assert!(text.contains("lost") && text.contains("looking for it again"), "{text}");
+}
