@@ -3,9 +3,10 @@
 #
 #     firmware/test.sh            everything
 #     firmware/test.sh build      only builds and sizes
+#     firmware/test.sh lint       only formatting and lints
 #
 # FIRMWARE_TOOLCHAIN=NAME names a rustup toolchain that has the targets' standard libraries, where the default one has not
-# (`rustup target add thumbv6m-none-eabi thumbv7m-none-eabi` gives them to it).
+# (`rustup target add thumbv6m-none-eabi thumbv7m-none-eabi thumbv7em-none-eabihf thumbv8m.main-none-eabi` gives them to it).
 set -eu
 cd "$(dirname "$0")"
 rp2040=target/posewire-rp2040
@@ -27,7 +28,23 @@ within_limits() {
     python3 sizes.py "$1" --flash 48 --ram 16
 }
 
-cargo_for test --release -p app
+lint() {
+    cargo_for clippy --release "$@" -- -D warnings
+}
+
+if [ "${1-}" = lint ]; then
+    cargo fmt --all --check
+    lint -p app -p bare --all-targets
+    ! can_build thumbv7m-none-eabi "lm3s6965" || lint --target thumbv7m-none-eabi -p lm3s6965
+    ! can_build thumbv7em-none-eabihf "stm32" || lint --target thumbv7em-none-eabihf -p stm32 --features rtscts
+    if can_build thumbv6m-none-eabi "Pico"; then
+        lint --target thumbv6m-none-eabi -p pico
+        lint --target thumbv6m-none-eabi -p pico --no-default-features --features rp2040,st7789,rtscts
+    fi
+    exit
+fi
+
+cargo_for test --release -p app -p bare
 cargo_for build --release -p app --example picture
 
 if can_build thumbv7m-none-eabi "lm3s6965 and QEMU"; then
@@ -41,6 +58,16 @@ if can_build thumbv6m-none-eabi "Pico"; then
     POSEWIRE_BAUD=921600 ./pico.sh st7789
     ./pico.sh st7789
     for elf in $rp2040-ssd1306 $rp2040-ssd1306-rtscts $rp2040-st7789; do within_limits $elf.elf; done
+fi
+if can_build thumbv8m.main-none-eabi "Pico 2"; then
+    ./pico.sh ssd1306 rp235x
+    ./pico.sh st7789 rp235x rtscts
+    for name in ssd1306 st7789-rtscts; do within_limits target/posewire-rp235x-$name.elf; done
+fi
+if can_build thumbv7em-none-eabihf "stm32"; then
+    cargo_for build --release --target thumbv7em-none-eabihf -p stm32 --features rtscts
+    cargo_for build --release --target thumbv7em-none-eabihf -p stm32
+    within_limits target/thumbv7em-none-eabihf/release/stm32
 fi
 [ "${1-}" != build ] || exit 0
 

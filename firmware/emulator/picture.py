@@ -10,7 +10,6 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from places import PICTURE
 
@@ -64,20 +63,23 @@ def colours(panel: str, pixels: Iterable[int]) -> list[tuple[int, int, int]]:
     return [((p >> 11) * 255 // 31, (p >> 5 & 63) * 255 // 63, (p & 31) * 255 // 31) for p in pixels]
 
 
-def write_png(path: Path, panel: str, pixels: Sequence[int], zoom: int) -> None:
-    """Every pixel of the panel becomes `zoom` × `zoom` of the file's."""
+def enlarged(panel: str, pixels: Sequence[int], zoom: int) -> list[bytes]:
+    """Rows of RGB in which every pixel of the panel is `zoom` × `zoom`."""
     width, _ = SIZES[panel]
     rgb = colours(panel, pixels)
     rows = []
     for at in range(0, len(rgb), width):
-        row = b"\0" + b"".join(bytes(c) * zoom for c in rgb[at : at + width])
-        rows.extend([row] * zoom)
+        rows += [b"".join(bytes(c) * zoom for c in rgb[at : at + width])] * zoom
+    return rows
+
+
+def png(rows: Sequence[bytes]) -> bytes:
+    """A PNG file of rows of RGB."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return len(data).to_bytes(4, "big") + kind + data + zlib.crc32(kind + data).to_bytes(4, "big")
 
-    size = (width * zoom).to_bytes(4, "big") + len(rows).to_bytes(4, "big")
-    header = chunk(b"IHDR", size + bytes([8, 2, 0, 0, 0]))
-    path.write_bytes(
-        b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", zlib.compress(b"".join(rows), 9)) + chunk(b"IEND", b"")
-    )
+    size = (len(rows[0]) // 3).to_bytes(4, "big") + len(rows).to_bytes(4, "big")
+    pixels = zlib.compress(b"".join(b"\0" + row for row in rows), 9)
+    parts = chunk(b"IHDR", size + bytes([8, 2, 0, 0, 0])), chunk(b"IDAT", pixels), chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)

@@ -1,4 +1,4 @@
-"""QEMU's LM3S6965 evaluation board: its serial line as a socket, its screen as a picture."""
+"""Boards in QEMU: their serial line as a socket, the LM3S6965's screen as a picture."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from places import LM3S6965, PATIENCE_S, PICTURE, skipped
+from places import LM3S6965, PATIENCE_S, PICTURE, STM32, skipped
 from posewire import Command, Decoder, Receipt
 from posewire.wire import Event, Fault
 
@@ -22,10 +22,15 @@ from posewire.wire import Event, Fault
 ZOOM = 4
 
 
-def require() -> None:
+#: The machine that has the board's UART, the firmware, and what comes before its UART on the command line. The STM32F405 of
+#: netduinoplus2 has the registers that the STM32F411 has, as far as they are used, and QEMU gives it no screen.
+MACHINES = {"lm3s6965": ("lm3s6965evb", LM3S6965, []), "stm32": ("netduinoplus2", STM32, ["-serial", "null"])}
+
+
+def require(board: str = "lm3s6965") -> None:
     """Skips where the board cannot run."""
-    if not (LM3S6965.exists() and PICTURE.exists()):
-        raise skipped("the firmware in QEMU: not built, run firmware/test.sh")
+    if not (MACHINES[board][1].exists() and PICTURE.exists()):
+        raise skipped(f"{board} in QEMU: not built, run firmware/test.sh")
     if not shutil.which("qemu-system-arm"):
         raise skipped("the firmware in QEMU: apt install qemu-system-arm")
 
@@ -33,12 +38,13 @@ def require() -> None:
 class Board:
     """A board that runs. Where `serial` names a terminal the line goes there, else to `exchange`."""
 
-    def __init__(self, serial: str | None = None) -> None:
+    def __init__(self, board: str = "lm3s6965", serial: str | None = None) -> None:
+        machine, firmware, before = MACHINES[board]
         self.folder = tempfile.TemporaryDirectory()
         line, control = (Path(self.folder.name) / name for name in ("serial", "control"))
         self.qemu = subprocess.Popen(
             [
-                *("qemu-system-arm", "-M", "lm3s6965evb", "-kernel", str(LM3S6965)),
+                *("qemu-system-arm", "-M", machine, "-kernel", str(firmware), *before),
                 *("-display", "none", "-monitor", "none", "-nodefaults"),
                 *("-qmp", f"unix:{control},server=on,wait=off"),
                 *("-serial", serial or f"unix:{line},server=on,wait=on"),

@@ -22,6 +22,8 @@ FIGURE = (
     *((0.11, -0.3), (-0.11, -0.3), (0.16, -0.14), (-0.16, -0.14), (0.2, 0.0), (-0.2, 0.0)),
     *((0.07, 0.0), (-0.07, 0.0), (0.08, 0.24), (-0.08, 0.24), (0.09, 0.48), (-0.09, 0.48)),
 )
+#: How far arms and legs swing, the left ones against the right ones, in units of its height.
+SWING = {7: 0.05, 9: 0.12, 8: -0.05, 10: -0.12, 13: -0.05, 15: -0.11, 14: 0.05, 16: 0.11}
 
 
 def frame(kind: int, body: bytes, *, version: int = VERSION, spoil_crc: bool = False) -> bytes:
@@ -78,8 +80,8 @@ def person(
     """The figure with its arms and legs swung by `phase`, radians."""
     joints = []
     for number, (x, y) in enumerate(FIGURE):
-        swing = 0.12 * math.sin(phase + number) if number >= 7 else 0.0
-        joints.append((at[0] + (x + swing) * height, at[1] + (y + swing / 2) * height, next(states)))
+        swing = SWING.get(number, 0.0) * math.sin(phase)
+        joints.append((at[0] + (x + swing) * height, at[1] + (y - abs(swing) / 3) * height, next(states)))
     return Person(track_id, tuple(joints))
 
 
@@ -107,7 +109,7 @@ def walk(number: int, persons: int) -> list[Person]:
     return [
         person(
             i + 1,
-            (110 + 140 * i + 40 * math.sin(number / 9 + i), 250 + 12 * i),
+            (100 + 150 * i + 40 * math.sin(number / 9 + i), 250 + 12 * i),
             330 - 25 * i,
             number / 4 + i,
             iter(PREDICTED if joint in (9, 15) else MEASURED for joint in range(17)),

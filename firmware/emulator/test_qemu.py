@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The firmware on QEMU's LM3S6965 board: what its screen shows, what it says, and what damage does to it.
+"""The firmware on boards in QEMU: what the LM3S6965's screen shows, what it says, and what damage does to it.
 
     python3 firmware/emulator/test_qemu.py
 
@@ -32,9 +32,11 @@ def counted(data: bytes) -> Receipt:
 
 
 class OnTheBoard(unittest.TestCase):
+    name = "lm3s6965"
+
     def setUp(self) -> None:
-        qemu.require()
-        self.board = qemu.Board()
+        qemu.require(self.name)
+        self.board = qemu.Board(self.name)
         self.addCleanup(self.board.close)
         self.board.hello_request()
 
@@ -182,6 +184,19 @@ class Damage(OnTheBoard):
         )
         pixels, _ = best_match("ssd0323", scenes.hello() + whole, self.board.screen(), 0)
         self.assertEqual(pixels, 0)
+
+
+class Stm32(OnTheBoard):
+    name = "stm32"
+
+    def test_a_flood_and_damage_are_counted_as_they_should_be(self) -> None:
+        noise = random.Random(12).randbytes(5_000) + b"\0"
+        moments = b"".join(scenes.moment(n, scenes.walk(n, 1 + n % 4)) for n in range(1, 101))
+        data = scenes.hello() + noise + moments
+        receipt = self.board.receipt(data, 100)
+        self.agrees(receipt, data)
+        drawn = sum(isinstance(event, Receipt) for _, event in self.board.heard)
+        self.assertEqual(drawn + receipt.superseded, 100)
 
 
 if __name__ == "__main__":

@@ -98,8 +98,7 @@ fn draw<C: PixelColor>(
         let blank = vec![theme.background; (size.width * size.height) as usize];
         let mut canvas = Canvas { size, pixels: blank };
         let persons = receiver.newest().into_iter().flat_map(|m| m.poses());
-        let Ok(()) =
-            draw_view(&mut canvas, *view, persons, receiver.image_px(), *age_ms, theme, &metrics);
+        let Ok(()) = draw_view(&mut canvas, *view, persons, receiver.image_px(), *age_ms, theme, &metrics);
         all.extend(canvas.pixels.iter().flat_map(|colour| code(*colour).to_le_bytes()));
     }
     all

@@ -169,3 +169,124 @@ impl Receiver {
         encode(&packet, to).unwrap_or(0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use pose::{Pose, Stamped};
+    use pose_wire::{Emission, SourceState};
+
+    use super::*;
+
+    const MS: u64 = 1_000;
+
+    fn frame(packet: &Packet) -> ([u8; MAX_PACKET], usize) {
+        let mut bytes = [0; MAX_PACKET];
+        let n = encode(packet, &mut bytes).unwrap();
+        (bytes, n)
+    }
+
+    fn send(receiver: &mut Receiver, packet: &Packet, now_us: u64) {
+        let (bytes, n) = frame(packet);
+        bytes[..n].iter().for_each(|byte| receiver.push(*byte, now_us));
+    }
+
+    fn pose(seq: u32, index: u8, persons: u8) -> Packet {
+        let mut stamped = Stamped::<Pose>::default();
+        stamped.value.track_id = u32::from(index) + 1;
+        Packet::Pose(PosePacket::new(&stamped, index, Emission { seq, sent_at_us: 0, persons, scale: 0 }))
+    }
+
+    fn answer(receiver: &mut Receiver, now_us: u64) -> Option<Packet> {
+        let mut bytes = [0; MAX_PACKET];
+        let n = receiver.answer(now_us, &mut bytes);
+        let mut decoder = Decoder::new();
+        bytes[..n].iter().find_map(|byte| match decoder.push(*byte) {
+            Some(Event::Packet(packet)) => Some(packet),
+            _ => None,
+        })
+    }
+
+    #[test]
+    fn hello_is_asked_for_every_half_second_until_it_comes_and_again_after_a_silence() {
+        let mut receiver = Receiver::new();
+        let asked = |receiver: &mut Receiver, from: u64, to: u64| {
+            (from..to).filter(|ms| answer(receiver, ms * MS).is_some()).collect::<heapless::Vec<u64, 8>>()
+        };
+        assert_eq!(asked(&mut receiver, 0, 1_400), [0, 500, 1_000]);
+        send(&mut receiver, &Packet::Hello(Hello::default()), 1_400 * MS);
+        assert!(asked(&mut receiver, 1_400, 3_900).is_empty());
+        assert!(!receiver.is_linked(3_900 * MS));
+        send(&mut receiver, &Packet::Status(Status::default()), 5_000 * MS);
+        assert_eq!(asked(&mut receiver, 5_000, 5_600), [5_000, 5_500]);
+    }
+
+    #[test]
+    fn the_newest_whole_moment_wins_and_what_it_replaced_is_counted() {
+        let mut receiver = Receiver::new();
+        send(&mut receiver, &pose(1, 0, 2), 0);
+        assert!(receiver.newest().is_none(), "its second person is still to come");
+        send(&mut receiver, &pose(1, 1, 2), 0);
+        assert_eq!((receiver.newest().unwrap().seq, receiver.has_new()), (1, true));
+        send(&mut receiver, &pose(2, 0, 1), 0);
+        assert_eq!((receiver.newest().unwrap().seq, receiver.receipt().superseded), (2, 1));
+        receiver.used(7);
+        send(&mut receiver, &pose(3, 0, 1), 0);
+        assert_eq!(receiver.receipt().superseded, 1, "what was used was not lost");
+        assert_eq!(receiver.receipt().busy_us, 7);
+    }
+
+    #[test]
+    fn a_person_lost_on_the_way_does_not_take_the_others_along() {
+        let mut receiver = Receiver::new();
+        send(&mut receiver, &pose(1, 0, 3), 0);
+        send(&mut receiver, &pose(1, 2, 3), 0);
+        send(&mut receiver, &pose(2, 0, 3), 0);
+        let ids: heapless::Vec<u32, 4> = receiver.newest().unwrap().poses().map(|p| p.track_id).collect();
+        assert_eq!((receiver.newest().unwrap().seq, &ids[..]), (1, &[1, 3][..]));
+    }
+
+    #[test]
+    fn an_overrun_costs_the_frame_it_is_in_and_is_told() {
+        let mut receiver = Receiver::new();
+        let (bytes, n) = frame(&pose(1, 0, 1));
+        bytes[..60].iter().for_each(|byte| receiver.push(*byte, 0));
+        receiver.overrun(3);
+        bytes[70..n].iter().for_each(|byte| receiver.push(*byte, 0));
+        assert!(receiver.newest().is_none());
+        assert_eq!((receiver.receipt().overruns, receiver.receipt().crc_errors), (3, 0));
+        send(&mut receiver, &pose(2, 0, 1), 0);
+        assert_eq!(receiver.newest().unwrap().seq, 2);
+    }
+
+    #[test]
+    fn a_million_random_bytes_make_no_pose_and_are_counted() {
+        let mut receiver = Receiver::new();
+        let mut state = 1u32;
+        for _ in 0..1_000_000 {
+            // Numerical Recipes' generator; its high bits are good enough for noise.
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            receiver.push((state >> 24) as u8, 0);
+        }
+        let told = receiver.receipt();
+        assert!(receiver.newest().is_none());
+        assert_eq!(told.packets, 0);
+        assert!(told.crc_errors + told.framing_errors + told.overfull > 3_000, "{told:?}");
+        receiver.push(0, 0);
+        send(&mut receiver, &pose(9, 0, 1), 0);
+        assert_eq!(receiver.newest().unwrap().seq, 9);
+    }
+
+    #[test]
+    fn ages_grow_here_and_a_lost_camera_is_known() {
+        let mut receiver = Receiver::new();
+        let at = Emission { seq: 1, sent_at_us: 20_000, persons: 1, scale: 0 };
+        send(&mut receiver, &Packet::Pose(PosePacket::new(&Stamped::<Pose>::default(), 0, at)), 5 * MS);
+        assert_eq!(receiver.newest().unwrap().age_ms(12 * MS), 27);
+        send(
+            &mut receiver,
+            &Packet::Status(Status { source: SourceState::LOST, ..Status::default() }),
+            6 * MS,
+        );
+        assert!(receiver.is_camera_lost());
+    }
+}

@@ -1,58 +1,27 @@
-//! Time since the start, and an alarm that ends the main loop's sleep.
-//!
-//! SysTick's counter itself is read and its steps are added up. Counting its interrupts instead would lose every one that comes
-//! while another is pending: on the chip none, in an emulator on a busy machine nearly all, and the board's time would all but
-//! stand still.
+//! The processor's clock.
 
-use core::cell::Cell;
+use crate::registers::*;
 
-use cortex_m::peripheral::{NVIC, SYST, syst::SystClkSource};
+/// The PLL's 200 MHz by four.
+pub const CLOCK_HZ: u32 = 50_000_000;
 
-use crate::{irq::Irq, registers::*};
-
-/// All 24 bits of SysTick's counter: 335 ms at 50 MHz.
-const PERIOD: u32 = 1 << 24;
-/// How often the alarm comes: often enough for the watchdog, for HELLO's repetition and to see every round of the counter.
-const ALARM_MS: u32 = 20;
-
-/// Microseconds since the start. Has to be read at least once in 335 ms, or a round of the counter is missed.
-pub struct Clock {
-    per_us: u32,
-    last: Cell<u32>,
-    /// Processor cycles.
-    elapsed: Cell<u64>,
-}
-
-impl Clock {
-    /// Starts SysTick on the processor's clock of `clock_hz`, and timer 0, whose interrupt is the alarm.
-    pub fn start(mut systick: SYST, clock_hz: u32) -> Self {
-        systick.set_clock_source(SystClkSource::Core);
-        systick.set_reload(PERIOD - 1);
-        systick.clear_current();
-        systick.enable_counter();
-        TIMER_CTL.write(0);
-        TIMER_CFG.write(0); // 32 bits
-        TIMER_TAMR.write(2); // periodic
-        TIMER_TAILR.write(clock_hz / 1_000 * ALARM_MS - 1);
-        TIMER_IMR.write(1);
-        TIMER_CTL.write(1);
-        // SAFETY: the handler does nothing but acknowledge.
-        unsafe { NVIC::unmask(Irq::TIMER_0) };
-        Self { per_us: clock_hz / 1_000_000, last: Cell::new(0), elapsed: Cell::new(0) }
-    }
-
-    /// Microseconds.
-    pub fn now_us(&self) -> u64 {
-        let now = SYST::get_current();
-        // It counts down.
-        let cycles = self.last.replace(now).wrapping_sub(now) % PERIOD;
-        let elapsed = self.elapsed.get() + u64::from(cycles);
-        self.elapsed.set(elapsed);
-        elapsed / u64::from(self.per_us)
-    }
-}
-
-/// Timer 0's handler.
-pub fn on_interrupt() {
-    TIMER_ICR.write(1);
+/// 50 MHz from the 8 MHz crystal by the PLL; clocks for the parts that are used.
+pub fn start() {
+    const BYPASS: u32 = 1 << 11;
+    const POWER_DOWN: u32 = 1 << 13;
+    const USE_DIVIDER: u32 = 1 << 22;
+    const BY_FOUR: u32 = 3 << 23;
+    const CRYSTAL_8_MHZ: u32 = 0xe << 6;
+    const LOCKED: u32 = 1 << 6;
+    RCC.set(BYPASS);
+    let running = BY_FOUR | USE_DIVIDER | CRYSTAL_8_MHZ | BYPASS;
+    RCC.write(running | POWER_DOWN);
+    RCC.write(running);
+    RIS.wait_for(LOCKED);
+    RCC.write(running & !BYPASS);
+    RCGC0.set(1 << 3);
+    RCGC1.set(1 << 4 | 1);
+    RCGC2.set(0b1101);
+    // The data sheet asks for three cycles before the first access.
+    cortex_m::asm::delay(8);
 }

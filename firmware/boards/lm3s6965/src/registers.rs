@@ -1,29 +1,12 @@
 //! The few registers that are used, by their addresses in the LM3S6965 data sheet.
 
-use core::ptr::{read_volatile, write_volatile};
-
-/// One 32-bit register.
-#[derive(Clone, Copy)]
-pub struct Register(usize);
-
-impl Register {
-    pub fn read(self) -> u32 {
-        // SAFETY: the address is one of the device registers below, aligned and always mapped.
-        unsafe { read_volatile(self.0 as *const u32) }
-    }
-
-    pub fn write(self, value: u32) {
-        // SAFETY: as in `read`; no register below moves memory (none starts a DMA).
-        unsafe { write_volatile(self.0 as *mut u32, value) }
-    }
-
-    pub fn set(self, bits: u32) {
-        self.write(self.read() | bits);
-    }
-}
+use bare::Register;
 
 macro_rules! registers {
-    ($($name:ident = $address:expr;)*) => { $(pub const $name: Register = Register($address);)* };
+    ($($name:ident = $address:expr;)*) => {
+        // SAFETY: the data sheet has the addresses; none of these starts a DMA or sets up memory protection.
+        $(pub const $name: Register = unsafe { Register::at($address) };)*
+    };
 }
 
 registers! {
@@ -37,13 +20,6 @@ registers! {
     WDT_LOAD = 0x4000_0000;
     WDT_CTL = 0x4000_0008;
     WDT_ICR = 0x4000_000c;
-    // Timer 0.
-    TIMER_CFG = 0x4003_0000;
-    TIMER_TAMR = 0x4003_0004;
-    TIMER_CTL = 0x4003_000c;
-    TIMER_IMR = 0x4003_0018;
-    TIMER_ICR = 0x4003_0024;
-    TIMER_TAILR = 0x4003_0028;
     // GPIO A: UART and SSI pins. GPIO C: the panel's data/command line on pin 7. GPIO D: its select on pin 0.
     GPIO_A_AFSEL = 0x4000_4420;
     GPIO_A_DEN = 0x4000_451c;

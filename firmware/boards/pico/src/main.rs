@@ -9,6 +9,7 @@ use embassy_executor::Spawner;
 use embassy_futures::select::{Either, select};
 use embassy_rp::{
     bind_interrupts,
+    gpio::{Level, Output},
     peripherals::UART0,
     spi::Spi,
     uart::{self, BufferedInterruptHandler, BufferedUart},
@@ -56,7 +57,12 @@ async fn main(_spawner: Spawner) {
     );
 
     let spi = Spi::new_blocking_txonly(p.SPI0, p.PIN_18, p.PIN_19, panel::config());
-    let mut panel = panel::start(spi, panel::Pins::new(p.PIN_17, p.PIN_20, p.PIN_21));
+    let pins = panel::Pins {
+        select: Output::new(p.PIN_17, Level::High),
+        data_or_command: Output::new(p.PIN_20, Level::Low),
+        reset: Output::new(p.PIN_21, Level::High),
+    };
+    let mut panel = panel::start(spi, pins);
     let mut screen = app::Screen::new(panel::theme(), panel::metrics(&panel));
     let receiver = RECEIVER.init_with(Receiver::new);
     let mut frame = [0; MAX_PACKET];
