@@ -88,6 +88,10 @@ pub trait PoseSink: Send {
     fn period(&self) -> Option<Duration> {
         None
     }
+    /// Whether what it sends to is gone and looked for: that nothing fails then does not mean that it works.
+    fn is_away(&self) -> bool {
+        false
+    }
     /// Called about ten times a second while there is nothing to send: heartbeats, commands from the consumer,
     /// reopening what went away.
     ///

@@ -151,6 +151,10 @@ impl PoseSink for FaultySink {
         self.sink.send(poses, now_us)
     }
 
+    fn is_away(&self) -> bool {
+        self.sink.is_away()
+    }
+
     fn period(&self) -> Option<Duration> {
         self.sink.period()
     }

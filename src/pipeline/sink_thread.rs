@@ -133,6 +133,8 @@ impl Outlet<'_> {
 
     fn judge(&mut self, result: Result<(), SinkError>) -> ControlFlow<()> {
         match result {
+            // It has said that it is; each look for a cable would otherwise be two lines in the log.
+            Ok(()) if self.sink.is_away() => ControlFlow::Continue(()),
             Ok(()) => {
                 if self.errors_in_a_row > 0 {
                     log::info!("{}: works again", self.sink.name());

@@ -262,6 +262,7 @@ fn a_port_that_goes_away_is_found_again_under_its_name() {
     assert!(matches!(&error, SinkError::Retry(text) if text.contains("lost")), "{error:?}");
     for _ in 0..30 {
         now_us += 100_000;
+        assert!(serial.is_away(), "an Ok in between is no sign of life");
         match serial.send(&pose_frame(2, 1, now_us), now_us) {
             Ok(()) => {}
             Err(SinkError::Retry(text)) => assert!(text.contains("no such port"), "{text}"),
@@ -280,6 +281,7 @@ fn a_port_that_goes_away_is_found_again_under_its_name() {
     assert!(!got.hellos.is_empty() && !got.moments.is_empty());
     assert_eq!(got.moments.last().unwrap().captured_at_us, now_us);
     assert_eq!(serial.counters().losses, 1);
+    assert!(!serial.is_away());
 }
 
 #[test]

@@ -318,6 +318,10 @@ impl PoseSink for Serial {
         &self.name
     }
 
+    fn is_away(&self) -> bool {
+        !self.line.is_open()
+    }
+
     fn period(&self) -> Option<Duration> {
         self.options.rate_hz.map(|_| Duration::from_micros((1e6 / self.fit.stream.rate_hz) as u64))
     }
