@@ -324,6 +324,22 @@ mod tests {
         assert!(decoder.decode(&mjpeg(good), 1).is_ok());
     }
 
+    /// Many webcams leave out the tables that every JPEG could have, and fill their buffer up with zeros.
+    #[test]
+    fn a_webcams_jpeg_without_huffman_tables_and_with_padding_is_decoded() {
+        let whole = jpeg(64, 48, |x, y| [4 * x as u8, 5 * y as u8, 90]);
+        let mut bare = whole.clone();
+        while let Some(at) = bare.windows(2).position(|m| m == [0xff, 0xc4]) {
+            let len = usize::from(u16::from_be_bytes([bare[at + 2], bare[at + 3]]));
+            bare.drain(at..at + 2 + len);
+        }
+        assert!(bare.len() + 300 < whole.len());
+        bare.extend([0; 777]);
+        let mut decoder = Decoder::new().expect("sets up");
+        let expected = decoder.decode(&mjpeg(whole), 1).expect("decodes").bytes.to_vec();
+        assert_eq!(decoder.decode(&mjpeg(bare), 1).expect("decodes").bytes, expected);
+    }
+
     #[test]
     fn the_header_is_read_as_the_library_reads_it() {
         for (w, h) in [(1, 1), (64, 48), (101, 67)] {
