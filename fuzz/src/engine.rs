@@ -29,6 +29,8 @@ pub struct Limits {
     pub runs: u64,
     pub seconds: f64,
     pub seed: u64,
+    /// Leave the coverage alone, which takes longer to look at than a small parser to run.
+    pub blind: bool,
 }
 
 /// Feeds `target`, beginning with `corpus`; ends at the first finding. `tell` hears of progress every 20 s.
@@ -73,7 +75,7 @@ pub fn fuzz(target: &Target, corpus: &[Vec<u8>], limits: &Limits, mut tell: impl
             report.broke = Some((input, how));
             break;
         }
-        let news = coverage.take();
+        let news = !limits.blind && coverage.take();
         if from_corpus.is_some() {
             pool.push(input.clone());
         } else if news {

@@ -34,6 +34,9 @@ struct Args {
     /// The same seed gives the same inputs
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Do not look at which code is reached: many times faster for small parsers
+    #[arg(long)]
+    blind: bool,
     /// Add the inputs that reached new code to the corpus
     #[arg(long)]
     keep: bool,
@@ -57,7 +60,7 @@ fn main() -> anyhow::Result<ExitCode> {
     std::panic::set_hook(Box::new(|_| {}));
     let mut code = ExitCode::SUCCESS;
     for target in chosen {
-        let limits = Limits { runs: args.runs, seconds: args.seconds, seed: args.seed };
+        let limits = Limits { runs: args.runs, seconds: args.seconds, seed: args.seed, blind: args.blind };
         let report = fuzz(target, &corpus(target)?, &limits, |r| println!("{}", line(target, r)));
         println!("{}{}", line(target, &report), if report.broke.is_some() { "" } else { ", no finding" });
         if args.keep {
@@ -120,7 +123,7 @@ mod tests {
             let seeds = corpus(target).unwrap();
             assert!(!seeds.is_empty(), "{}: no corpus", target.name);
             let runs = seeds.len() as u64 + if target.name == "onnx" { 20 } else { 2_000 };
-            let limits = Limits { runs, seconds: f64::INFINITY, seed: 7 };
+            let limits = Limits { runs, seconds: f64::INFINITY, seed: 7, blind: false };
             let report = fuzz(target, &seeds, &limits, |_| {});
             assert_eq!(report.broke.as_ref().map(|(_, how)| how), None, "{}", target.name);
             assert_eq!(report.runs, runs);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs Posewire on the kernel's own camera driver, without a camera: prints one row a scenario.
 
-    tests/camera-bed/run.py [--times 3] [SCENARIO ...]
+    tests/camera-bed/run.py [--times 3] [--results FILE] [SCENARIO ...]
+    tests/camera-bed/run.py --show FILE          the results as a table in Markdown
 
 Builds what is missing (a User-Mode Linux kernel, once, about four CPU minutes; the emulated camera; the clips; Posewire) and
 boots the kernel once a scenario. Time in the bed is simulated: it passes while everything waits, and computing takes none of
@@ -90,6 +91,24 @@ def boot(bed: Path, out: Path, job: str, limit_s: float, real_time: bool) -> int
     return int(status.read_text()) if status.exists() else -1
 
 
+def table(path: Path) -> str:
+    """One row a scenario: how often it passed, and the least and the greatest of each figure."""
+    rows: dict[str, list[dict]] = {}
+    for line in path.read_text().splitlines():
+        row = json.loads(line)
+        rows.setdefault(row.pop("scenario"), []).append(row)
+    lines = ["| scenario | passed | figures |", "|---|---|---|"]
+    for name, runs in sorted(rows.items()):
+        figures = []
+        for key in (k for k in runs[0] if k != "passed"):
+            values = [run[key] for run in runs if key in run]
+            low, high = min(values), max(values)
+            figures.append(f"{key} {low}" + (f" to {high}" if high != low else ""))
+        passed = sum(run["passed"] for run in runs)
+        lines.append(f"| `{name}` | {passed} of {len(runs)} | {', '.join(figures)} |")
+    return "\n".join(lines)
+
+
 def main() -> int:
     from scenarios import LONG, SCENARIOS
 
@@ -100,9 +119,14 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=1, help="so many times in a row")
     parser.add_argument("--real-time", action="store_true", help="let computing take its time")
     parser.add_argument("--limit", type=float, default=900, help="seconds of this machine after which one hangs")
+    parser.add_argument("--results", type=Path, help="append each result to this file, as JSON lines")
+    parser.add_argument("--show", type=Path, help="only show what such a file holds")
     parser.add_argument("--keep", action="store_true", help="keep the folders of results")
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=", ".join(SCENARIOS | LONG))
     args = parser.parse_args()
+    if args.show:
+        print(table(args.show))
+        return 0
     bed = args.bed.resolve()
     posewire = args.posewire.resolve()
     if not args.no_build:
@@ -123,6 +147,9 @@ def main() -> int:
             status = boot(bed, out, job, args.limit, args.real_time)
             result = out / "result.json"
             row = json.loads(result.read_text()) if result.exists() else {"failed": f"no result, status {status}"}
+            if args.results:
+                with args.results.open("a") as f:
+                    f.write(json.dumps({"scenario": name, "passed": False, **row}) + "\n")
             passed = row.pop("passed", False)
             row.pop("scenario", None)
             failed += not passed

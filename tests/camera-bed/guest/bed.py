@@ -64,27 +64,27 @@ class Microcontroller:
         (self.GADGET / "idVendor").write_text("0x1d6b")
         (self.GADGET / "idProduct").write_text("0x0104")
         (config / "acm.0").symlink_to(function)
-        self.fd = -1
+        self.fd, self.received = -1, 0
 
     def plug(self) -> None:
         (self.GADGET / "UDC").write_text("dummy_udc.1")
         wait_until(lambda: Path(self.PORT).exists(), 10, f"no {self.PORT} after plugging in")
-        if self.fd < 0:
-            self.fd = os.open("/dev/ttyGS0", os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-            tty.setraw(self.fd, termios.TCSANOW)
+        # Its own end was hung up with the plug.
+        self.fd = os.open("/dev/ttyGS0", os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        tty.setraw(self.fd, termios.TCSANOW)
 
     def unplug(self) -> None:
+        os.close(self.fd)
         (self.GADGET / "UDC").write_text("\n")
 
     def frames(self) -> int:
-        """Frames of the wire that have arrived since the last call."""
-        count = 0
+        """Frames of the wire that have arrived so far."""
         while select.select([self.fd], [], [], 0)[0]:
             data = os.read(self.fd, 65536)
             if not data:
                 break
-            count += data.count(0)
-        return count
+            self.received += data.count(0)
+        return self.received
 
 
 def wait_until(done, within_s: float, otherwise: str) -> float:

@@ -51,7 +51,8 @@ def streaming(*args: str, kinds: str = "mjpeg") -> tuple[Camera, Tracker]:
     camera = Camera(kinds)
     camera.plug()
     tracker = Tracker(*args)
-    tracker.wait_frames(30, FIRST_S)
+    # Ten frames, also from networks that are slowed down.
+    tracker.wait_frames(10, FIRST_S)
     return camera, tracker
 
 
@@ -68,9 +69,9 @@ def see_all(kinds: str, count: int) -> list[dict]:
     return tracker.frames
 
 
-def play(path: Path) -> list[dict]:
+def play(path: Path, frames: int | str = "all") -> list[dict]:
     out = TMP / "replay.jsonl"
-    options = ["--frames", "all", "--no-drop", "--predict", "capture", "--jsonl", str(out)]
+    options = ["--frames", str(frames), "--no-drop", "--predict", "capture", "--jsonl", str(out)]
     subprocess.run([os.environ["POSEWIRE"], "run", "--replay", str(path), *options], check=True)
     return [json.loads(line) for line in out.read_text().splitlines()]
 
@@ -116,18 +117,28 @@ def mjpeg() -> Result:
     return {"frames": len(seen), "joints": joints, "differing": 0, "fps": round(rate, 1), **quantiles("age_ms", ages_ms(seen))}
 
 
+def compare(a: list[dict], b: list[dict]) -> tuple[float, list[float]]:
+    """In which share of the frames there are as many persons, and how far apart the joints of those with one identity are."""
+    pairs = list(zip(a, b, strict=True))
+    apart = []
+    for x, y in pairs:
+        others = {p["id"]: p for p in y["persons"]}
+        apart += [d for p in x["persons"] if p["id"] in others for d in apart_px(p, others[p["id"]])]
+    return sum(len(x["persons"]) == len(y["persons"]) for x, y in pairs) / len(pairs), apart
+
+
 def yuyv() -> Result:
-    """The file is read into RGB, the camera's frames are sampled in place, and the times are other ones: nearly the same."""
-    seen = see_all("yuyv", int(os.environ["RAW_FRAMES"]))
-    played = play(BED / "clip.y4m")
-    assert len(seen) == len(played)
-    alike = [(a, b) for a, b in zip(seen, played, strict=True) if len(a["persons"]) == len(b["persons"])]
-    apart = [d for a, b in alike for p, q in zip(a["persons"], b["persons"], strict=True) for d in apart_px(p, q)]
-    share = len(alike) / len(seen)
-    # The person finder runs by time: somebody is found a few frames sooner or later.
-    assert share > 0.8, f"as many persons in only {share:.0%} of the frames"
-    at_most("median of the pixels apart", statistics.median(apart), 1.0)
-    return {"frames": len(seen), "same_persons": round(share, 3), "joints": len(apart), **quantiles("px_apart", apart)}
+    """The file is read into RGB, the camera's frames are sampled in place, and the times are other ones: the poses are to be
+    as near to the file's as those of another encoding of the same pictures are."""
+    count = int(os.environ["RAW_FRAMES"])
+    seen, played = see_all("yuyv", count), play(BED / "clip.y4m", count)
+    share, apart = compare(seen, played)
+    encodings, encodings_apart = compare(play(BED / "clip.mjpeg", count), played)
+    assert share > encodings - 0.2, f"as many persons in {share:.0%} of the frames, {encodings:.0%} between encodings"
+    limit_px = statistics.median(encodings_apart)
+    at_most("median of the pixels apart", statistics.median(apart), limit_px)
+    figures = {"px_apart_p50": round(statistics.median(apart), 2), "px_between_encodings_p50": round(limit_px, 2)}
+    return {"frames": len(seen), "same_persons": round(share, 3), "joints": len(apart), **figures}
 
 
 def slow_consumer() -> Result:
@@ -146,13 +157,26 @@ def slow_consumer() -> Result:
 
 
 def replug(cycles: int = 20) -> Result:
+    """Unplugged at random moments for random times. Identities are compared with those of an equal time without an unplug:
+    people come and go, and the finder errs, whatever the plug does."""
     rng = random.Random(int(os.environ.get("SEED", "1")))
     camera, tracker = streaming()
-    lost, back, kept, usage = [], [], [], []
+    lost, back, kept, kept_plugged, usage = [], [], [], [], []
+    away_s = 1.0
+
+    def share_kept(before: set[int]) -> float:
+        tracker.wait_frames(5, 5)
+        return len(before & ids(tracker.frames[-5:])) / max(1, len(before))
+
     for _ in range(cycles):
         time.sleep(0.3 + rng.random())
         tracker.read()
         before = ids(tracker.frames[-5:])
+        time.sleep(away_s)
+        tracker.read()
+        kept_plugged.append(share_kept(before))
+        before = ids(tracker.frames[-5:])
+        start = time.monotonic()
         marker = len(tracker.log())
         camera.unplug()
         lost.append(tracker.wait_log("lost", 5, marker))
@@ -160,9 +184,8 @@ def replug(cycles: int = 20) -> Result:
         tracker.read()
         camera.plug()
         back.append(tracker.wait_frames(1, 10))
-        tracker.wait_frames(5, 5)
-        after = ids(tracker.frames[-5:])
-        kept.append(len(before & after) / max(1, len(before)))
+        away_s = time.monotonic() - start
+        kept.append(share_kept(before))
         usage.append(tracker.usage())
     tracker.stop()
     at_most("seconds to loss", max(lost), LOST_S)
@@ -171,10 +194,11 @@ def replug(cycles: int = 20) -> Result:
     assert len(set(files)) == 1 and len(set(threads)) == 1, f"files {files}, threads {threads}"
     growth_kib = statistics.median(rss[-5:]) - statistics.median(rss[:5])
     at_most("KiB grown", growth_kib, 512)
-    assert statistics.mean(kept) >= 0.95, f"identities kept: {kept}"
-    figures = {**quantiles("lost_s", lost), **quantiles("back_s", back), "ids_kept": round(statistics.mean(kept), 3)}
-    (OUT / "cycles.json").write_text(json.dumps({"lost_s": lost, "back_s": back, "ids_kept": kept, "usage": usage}))
-    return {"cycles": cycles, **figures, "files": files[-1], "threads": threads[-1], "rss_growth_kib": growth_kib}
+    mean_kept, mean_plugged = statistics.mean(kept), statistics.mean(kept_plugged)
+    assert mean_kept >= mean_plugged - 0.1, f"identities kept: {mean_kept:.2f}, {mean_plugged:.2f} without an unplug"
+    identities = {"ids_kept": round(mean_kept, 3), "ids_kept_without_unplug": round(mean_plugged, 3)}
+    resources = {"files": files[-1], "threads": threads[-1], "rss_growth_kib": growth_kib}
+    return {"cycles": cycles, **quantiles("lost_s", lost), **quantiles("back_s", back), **identities, **resources}
 
 
 def renumber() -> Result:
@@ -336,15 +360,16 @@ def serial_replug() -> Result:
     _, tracker = streaming("--serial", mcu.PORT)
     back, others = [], []
     for _ in range(3):
-        wait_until(lambda: mcu.frames() > 20, 5, "nothing arrives")
+        enough = mcu.frames() + 20
+        wait_until(lambda: mcu.frames() > enough, 5, "nothing arrives")  # noqa: B023
         mcu.unplug()
         start = time.monotonic()
         tracker.read()
         time.sleep(1)
         others.append(len(tracker.read()) / (time.monotonic() - start))
         mcu.plug()
-        mcu.frames()
-        back.append(wait_until(lambda: mcu.frames() > 0, 10, "nothing arrives after the replug"))
+        before = mcu.frames()
+        back.append(wait_until(lambda: mcu.frames() > before, 10, "nothing arrives after the replug"))  # noqa: B023
     tracker.stop()
     # The port is looked for at least every two seconds.
     at_most("seconds to frames", max(back), BACK_S + 0.2)

@@ -56,7 +56,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let gadget = Arc::new(Gadget::plug_in("dummy_udc.0")?);
     let stream = Arc::new(Stream::default());
-    let scene = Scene { clips, fps, control: option("control").map(str::to_string), once: option("once").is_some() };
+    let scene =
+        Scene { clips, fps, control: option("control").map(str::to_string), once: option("once").is_some() };
     std::thread::spawn({
         let (gadget, stream) = (Arc::clone(&gadget), Arc::clone(&stream));
         move || send(&gadget, &stream, &scene)
