@@ -125,8 +125,10 @@ def main() -> None:
             rest = np.fromfile(target, dtype="<f4")
             for meant, theirs in zip(exact.run(None, image), fused.run(None, image)):
                 mine, rest = rest[: meant.size].reshape(meant.shape), rest[meant.size :]
-                # The finest distance between two values is the scale's step, if a map uses neighbouring codes at all.
+                # The finest distance between two values is the scale's step, if a map uses neighbouring codes at all;
+                # an output that is not quantised is measured in 255ths of its range, as if it were.
                 step = float(np.diff(np.unique(meant)).min(initial=np.inf))
+                step = max(step, float(np.ptp(meant)) / 255)
                 for tally, (a, b) in zip(tallies, ((mine, meant), (mine, theirs), (theirs, meant))):
                     tally.add(a[0], b[0], step)
             count += 1

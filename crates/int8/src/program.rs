@@ -175,6 +175,16 @@ impl<'a> Output<'a> {
         &self.bytes[y * self.row + x * self.pixel..][..self.shape.c]
     }
 
+    /// A pixel's channels, of an output that is not quantised.
+    ///
+    /// # Panics
+    /// If there is no such pixel or the values are quantised.
+    pub fn real(&self, y: usize, x: usize) -> impl Iterator<Item = f32> + use<'a> {
+        assert!(self.quant.is_none(), "this output is quantised");
+        let values = &self.bytes[y * self.row + x * self.pixel..][..4 * self.shape.c];
+        values.as_chunks::<4>().0.iter().map(|v| f32::from_ne_bytes(*v))
+    }
+
     /// Calls `each(index, value)` for all values, index = (y · w + x) · c + channel.
     pub fn for_each(&self, mut each: impl FnMut(usize, f32)) {
         let Shape { h, w, c } = self.shape;

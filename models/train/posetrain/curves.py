@@ -1,4 +1,7 @@
-"""Draws a run's validation curve: `python -m posetrain.curves RUN/log.jsonl curves/NAME.png`."""
+"""Draws a run's validation curve: `python -m posetrain.curves [START/log.jsonl] RUN/log.jsonl curves/NAME.png`.
+
+Of several logs each goes on where the one before ended, as a run does that starts from another's weights.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,13 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 
 
-def draw(log: Path, out: Path) -> None:
-    rows = [json.loads(line) for line in log.read_text().splitlines()]
+def draw(logs: list[Path], out: Path) -> None:
+    rows = []
+    for log in logs:
+        before = rows[-1]["pictures"] if rows else 0
+        for line in log.read_text().splitlines():
+            row = json.loads(line)
+            rows.append({**row, "pictures": row["pictures"] + before})
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True)
     for axis, threshold in zip(axes, ("0.05", "0.1"), strict=True):
         for key in (k for k in rows[-1] if k.endswith(f"@{threshold}")):
@@ -29,10 +37,10 @@ def draw(log: Path, out: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("log", type=Path)
+    parser.add_argument("logs", type=Path, nargs="+")
     parser.add_argument("out", type=Path)
     args = parser.parse_args()
-    draw(args.log, args.out)
+    draw(args.logs, args.out)
 
 
 if __name__ == "__main__":

@@ -91,7 +91,8 @@ def finish(
     f32, int8 = work / f"keypoints-{config.name}-f32.onnx", models / f"keypoints-{config.name}.onnx"
     export_keypoints(net, config.input, config.input, f32)
     crops, names = calibration_crops(records, config.packs, config.input)
-    quantise(f32, int8, crops)
+    # Eight bits of logits are too coarse to place a joint between two cells.
+    quantise(f32, int8, crops, real_outputs=("heatmaps",))
     manifest.write_quantisation(quant / f"keypoints-{config.name}.toml", int8, names, ranges(int8))
     system = Own(int8, config.codec)
     fitted = fit_scores(system, records, config.packs)

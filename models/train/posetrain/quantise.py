@@ -6,7 +6,7 @@ they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -40,8 +40,9 @@ def as_input(pixels: npt.NDArray[np.uint8]) -> Floats:
     return np.ascontiguousarray(pixels.transpose(2, 0, 1)[None].astype(np.float32) / np.float32(255))
 
 
-def quantise(f32: Path, int8: Path, images: npt.NDArray[np.uint8]) -> None:
-    """`images` are calibration crops from `train` alone."""
+def quantise(f32: Path, int8: Path, images: npt.NDArray[np.uint8], real_outputs: Sequence[str] = ()) -> None:
+    """`images` are calibration crops from `train` alone. `real_outputs` are not quantised: the last
+    convolutions multiply in int8, but keep their sums."""
     quantize_static(
         str(f32),
         str(int8),
@@ -65,12 +66,26 @@ def quantise(f32: Path, int8: Path, images: npt.NDArray[np.uint8]) -> None:
     )
     model = onnx.load(int8)
     model.ir_version = 8
+    for name in real_outputs:
+        keep_sums(model.graph, name)
     onnx.save(model, int8)
     check(int8)
 
 
+def keep_sums(graph: onnx.GraphProto, output: str) -> None:
+    """Takes QuantizeLinear and DequantizeLinear from between an output and what gives it."""
+    made_by = {out: node for node in graph.node for out in node.output}
+    last = made_by[output]
+    first = made_by[last.input[0]]
+    source = made_by[first.input[0]]
+    source.output[0] = output
+    for node in (first, last):
+        graph.node.remove(node)
+
+
 def check(path: Path) -> None:
-    """Every convolution between dequantised inputs and a quantised output, and the input's scale exact."""
+    """Every convolution between dequantised inputs and a quantised output (or the graph's), and the
+    input's scale exact."""
     graph = onnx.load(path).graph
     made_by = {out: node for node in graph.node for out in node.output}
     used_by: dict[str, list[onnx.NodeProto]] = {}
@@ -93,7 +108,7 @@ def check(path: Path) -> None:
             feeds = [made_by.get(name) for name in node.input]
             if any(f is None or f.op_type != "DequantizeLinear" for f in feeds):
                 raise ValueError(f"{path}: {node.name} has an input that is not dequantised")
-            for user in used_by[node.output[0]]:
+            for user in used_by.get(node.output[0], []):
                 after = used_by[user.output[0]] if user.op_type == "Relu" else [user]
                 if any(u.op_type != "QuantizeLinear" for u in after):
                     raise ValueError(f"{path}: the output of {node.name} is not quantised")

@@ -190,9 +190,15 @@ fn encode(rgb: &[u8], input: &Input, to: &mut int8::InputMut<'_>) {
 
 /// An output as real values with the channels outermost, as ONNX orders them.
 fn decode(output: &int8::Output<'_>, values: &mut [f32]) {
-    let Shape { h, w, c } = output.shape;
+    let Shape { h, w, .. } = output.shape;
     let Some(quant) = output.quant else {
-        output.for_each(|i, value| values[i % c * h * w + i / c] = value);
+        for (y, x) in (0..h).flat_map(|y| (0..w).map(move |x| (y, x))) {
+            let place = y * w + x;
+            output
+                .real(y, x)
+                .enumerate()
+                .for_each(|(channel, value)| values[channel * h * w + place] = value);
+        }
         return;
     };
     let real: [f32; 256] = std::array::from_fn(|q| quant.dequantise(q as u8));
