@@ -4,10 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use fastrand::Rng;
+use fuzz_targets::targets::Target;
 
 use crate::coverage::Coverage;
 use crate::mutate::mutate;
-use crate::targets::Target;
 
 /// An input that takes longer is a finding: a thousand times what the slowest parser needs for its corpus.
 const SLOW_S: f64 = 5.0;

@@ -9,7 +9,6 @@
 mod coverage;
 mod engine;
 mod mutate;
-mod targets;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,7 +17,7 @@ use anyhow::{Context, ensure};
 use clap::Parser;
 
 use engine::{Limits, Report, fuzz};
-use targets::{TARGETS, Target};
+use fuzz_targets::targets::{TARGETS, Target};
 
 /// Feeds damaged bytes to Posewire's parsers
 #[derive(Parser)]

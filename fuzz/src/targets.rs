@@ -6,6 +6,7 @@ mod wire;
 
 /// A parser to be fed.
 pub struct Target {
+    /// The word on the command line, and the folder of the corpus.
     pub name: &'static str,
     /// Longer inputs only take longer.
     pub max_len: usize,

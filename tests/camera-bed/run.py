@@ -117,6 +117,7 @@ def main() -> int:
     parser.add_argument("--bed", type=Path, default=BED, help="where the kernel and the clips are kept")
     parser.add_argument("--no-build", action="store_true", help="take the bed as it is")
     parser.add_argument("--times", type=int, default=1, help="so many times in a row")
+    parser.add_argument("--seed", type=int, default=1, help="of the first time; the random moments follow from it")
     parser.add_argument("--real-time", action="store_true", help="let computing take its time")
     parser.add_argument("--limit", type=float, default=900, help="seconds of this machine after which one hangs")
     parser.add_argument("--results", type=Path, help="append each result to this file, as JSON lines")
@@ -135,11 +136,11 @@ def main() -> int:
     if missing:
         parser.error(f"no such scenario: {', '.join(missing)}")
     failed = 0
-    for turn in range(args.times):
+    for seed in range(args.seed, args.seed + args.times):
         for name in args.scenarios or SCENARIOS:
             job = (
                 f"export BED={bed} POSEWIRE={posewire} USB_CAMERA={bed}/usb-camera/release/usb-camera "
-                f"JPEGS={JPEGS} RAW_FRAMES={RAW_FRAMES} SEED={turn + 1} HOURS={os.environ.get('HOURS', '2')}; "
+                f"JPEGS={JPEGS} RAW_FRAMES={RAW_FRAMES} SEED={seed} HOURS={os.environ.get('HOURS', '2')}; "
                 f"exec {sys.executable} -B {HERE}/guest/scenarios.py {name}"
             )
             out = Path(tempfile.mkdtemp(prefix="camera-bed-"))
