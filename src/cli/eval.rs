@@ -57,9 +57,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         .transpose()?;
     let families = clips::families(weights.as_deref())?;
     let train = ClipSet::read(&args.train)?;
+    let choices = clips::choose(&train, &families, &args.lag, |family| {
+        eprintln!("choosing settings of {family} on {}", train.name);
+    });
     for path in &args.val {
         let val = ClipSet::read(path)?;
-        let rows = clips::compare(&train, &val, &families, &args.lag);
+        eprintln!("measuring on {}", val.name);
+        let rows = clips::compare(&val, &choices);
         println!("{}", clips::table(&val, &rows));
         if let Some(out) = &args.out {
             fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;

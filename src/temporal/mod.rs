@@ -10,7 +10,9 @@
 //! | a coordinate that is NaN, infinite or beyond ±100,000 px; a score that is NaN or below 0.05 | the joint was not seen in this frame |
 //! | a capture time less than 1 ms after the last one, or up to 2 s before it | the observation is ignored, the last forecast repeated |
 //! | a capture time more than 2 s after or before the last one | the slot is reset, then the observation taken as the first |
-//! | every joint absent, or the person not found | the memory moves on; joints are predicted until they become absent |
+//! | every joint absent, or the person not found | the memory moves on; joints are predicted until they become absent, all within a second |
+//! | two persons exchange ids | each memory goes over to the other person: no joint is `measured` far from where it is seen, and within a second the answers lie on the persons again |
+//! | a slot named twice in one frame | the learned model takes the first observation |
 //! | a slot at or beyond [`MAX_PERSONS`] | an empty forecast: every joint absent |
 
 pub mod baseline;
@@ -25,6 +27,7 @@ use pose::MAX_PERSONS;
 use pose::{JOINTS, JointState, Keypoint, Keypoints};
 
 pub use timing::MAX_GAP_US;
+pub(crate) use xl::led;
 pub use xl::{DEFAULT_SMOOTHNESS, Xl};
 
 /// Moments after capture that every model answers for, microseconds; between them a [`Forecast`] interpolates.

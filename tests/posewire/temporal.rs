@@ -125,3 +125,48 @@ fn the_forecast_of_a_steady_walk_goes_ahead_of_it() {
     let ahead = hip_x(2) - hip_x(0);
     assert!((2.0..10.0).contains(&ahead), "{ahead} px at {} us", HORIZONS_US[2]);
 }
+
+#[test]
+fn two_persons_who_exchange_ids_are_followed_again_and_never_called_measured_between_them() {
+    let mut model = Xl::new(&weights(), 0.0).unwrap();
+    let mut forecasts = [Forecast::default(); 2];
+    let beside = |frame: i64, x: f32| -> Vec<[f32; 3]> {
+        walker(frame as f32).iter().map(|[px, py, score]| [px + x, *py, *score]).collect()
+    };
+    for frame in 0..75 {
+        let (a, b) = if frame < 40 { (0.0, 260.0) } else { (260.0, 0.0) };
+        let seen = [(0, a), (1, b)].map(|(slot, x)| observation(slot, frame * 33_333, &beside(frame, x)));
+        model.step(&seen, &mut forecasts);
+        for (forecast, seen) in forecasts.iter().zip(&seen) {
+            let joints = seen.keypoints.unwrap().joints;
+            for (j, k) in joints.iter().enumerate() {
+                let [x, y] = forecast.places_px[0][j];
+                let off_px = (x - k.x_px).hypot(y - k.y_px);
+                assert!(off_px.is_finite(), "frame {frame}, joint {j}");
+                if forecast.state[j] == JointState::Measured {
+                    assert!(off_px < 60.0, "frame {frame}, joint {j}: measured, but {off_px} px away");
+                }
+                assert!(frame < 74 || off_px < 24.0, "frame {frame}, joint {j}: still {off_px} px behind");
+            }
+        }
+    }
+}
+
+#[test]
+fn all_joints_absent_and_no_person_are_the_same_to_the_model() {
+    let (mut empty, mut none) = (Xl::new(&weights(), 0.0).unwrap(), Xl::new(&weights(), 0.0).unwrap());
+    let (mut a, mut b) = ([Forecast::default()], [Forecast::default()]);
+    for frame in 0..60 {
+        let seen = observation(0, frame * 33_333, &walker(frame as f32));
+        let hidden: Vec<[f32; 3]> = walker(frame as f32).iter().map(|[x, y, _]| [*x, *y, 0.0]).collect();
+        let (first, second) = if frame < 20 {
+            (seen, seen)
+        } else {
+            (observation(0, frame * 33_333, &hidden), Observation { keypoints: None, ..seen })
+        };
+        empty.step(&[first], &mut a);
+        none.step(&[second], &mut b);
+        assert_eq!(a, b, "frame {frame}");
+    }
+    assert_eq!(a[0].state, [JointState::Absent; JOINTS]);
+}

@@ -2,20 +2,21 @@
 
 One JSON a set: {"name", "smooth_truth": frames, "clips": [{"name", "captured_at_us": [T], "extent_px": [T],
 "observed": [T][17][x, y, score], "truth": [T][17][x, y] (null: not known), "truth_3d_m": [T][17][xyz] or null}]}.
-Sets: jhmdb-DETECTOR-{train,val} as measured; mocap-val and mocap-train under virtual cameras with error tracks replayed from the
-detectors' train (for mocap-train) and val clips (for mocap-val); mocap-val-dropNN with frames left out; mocap-val-occluded with
-limbs hidden for 10 frames. Seeds are fixed. The files hold labels: they stay outside the repository.
+Sets: jhmdb-DETECTOR-{train,tune,val} as measured, `tune` being those of the train films that training left out; mocap-DETECTOR-{tune,val} under
+virtual cameras with error tracks replayed from those films; mocap-...-dropNN with frames left out; mocap-...-hiddenNN with
+limbs hidden for NN frames; mocap-...-10fps and -60fps. Seeds are fixed. The files hold labels: they stay outside the repository.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from motion import Mocap, Truth
-from noise import GROUPS, Bank, made_up
+from noise import GROUPS, Bank, tuning
 
 FRAME_US = 1e6 / 30
 
@@ -42,40 +43,46 @@ def write(out: Path, name: str, smooth_truth: float, clips: list[dict]) -> None:
     print(path, len(clips), "clips", sum(len(c["captured_at_us"]) for c in clips), "frames")
 
 
+def chosen(split: str) -> Callable[[str], bool]:
+    return tuning if split == "tune" else lambda clip: True
+
+
+def measured(work: Path, detector: str, split: str) -> Path:
+    return work / f"jhmdb-{detector}-{'val' if split == 'val' else 'train'}.npz"
+
+
 def jhmdb(work: Path, out: Path, detector: str, split: str) -> None:
-    path = work / f"jhmdb-{detector}-{split}.npz"
-    if not path.exists():
-        return
-    z, clips = np.load(path), []
+    z, clips = np.load(measured(work, detector, split)), []
     for i, (a, b) in enumerate(zip(z["offset"][:-1], z["offset"][1:], strict=True)):
-        if z["tier"][i] == 1 and b - a >= 14:
+        if z["tier"][i] == 1 and b - a >= 14 and chosen(split)(str(z["name"][i])):
             # Repeated pictures are out; what is left is counted as evenly spaced, as the camera saw it.
             at = np.arange(b - a) * FRAME_US
             clips.append(clip(str(z["name"][i]), at, z["extent"][a:b], z["xy"][a:b], z["score"][a:b], z["label"][a:b, :, :2],
                               z["known"][a:b]))
-    write(out, path.stem, 1.0, clips)
+    write(out, f"jhmdb-{detector}-{split}", 1.0, clips)
 
 
-def mocap(data: Path, work: Path, out: Path, split: str, lanes: int, steps: int) -> None:
+def mocap(data: Path, work: Path, out: Path, detector: str, split: str, lanes: int, steps: int) -> None:
     rng = np.random.default_rng(5 if split == "val" else 6)
-    banks = [p for p in (work / f"jhmdb-{d}-{split}.npz" for d in ("own", "movenet")) if p.exists()]
-    times = np.tile(np.arange(steps, dtype=float), (lanes, 1))
-    truth = Mocap(data, split).lanes(rng, times)
-    observed = {"made-up": made_up(rng, truth)}
-    for p in banks:
-        observed[p.stem.split("-")[1]] = Bank([p]).lanes(rng, truth)
-    for name, (xy, score) in observed.items():
-        write(out, f"mocap-{name}-{split}", 0.0, lanes_as_clips(truth, xy, score))
-        if split == "train" or name != list(observed)[-1]:
+    source, bank = Mocap(data, "val" if split == "val" else "train"), Bank([measured(work, detector, split)], chosen(split))
+    for name, frames in (("", 1.0), ("-10fps", 3.0), ("-60fps", 0.5)):
+        if split == "tune" and name:
+            continue
+        times = np.tile(np.arange(steps) * frames, (lanes, 1))
+        truth = source.lanes(rng, times)
+        xy, score = bank.lanes(rng, truth)
+        write(out, f"mocap-{detector}-{split}{name}", 0.0, lanes_as_clips(truth, xy, score))
+        if split == "tune" or name:
             continue
         for share in (10, 30, 50):
             keep = rng.random((lanes, steps)) >= share / 100
-            write(out, f"mocap-{name}-{split}-drop{share}", 0.0, lanes_as_clips(truth, xy, score, keep))
-        hidden = score.copy()
-        for i in range(lanes):
-            for a in range(30, steps - 12, 40):
-                hidden[i, a : a + 10][:, GROUPS[rng.integers(len(GROUPS))]] = 0
-        write(out, f"mocap-{name}-{split}-occluded", 0.0, lanes_as_clips(truth, xy, hidden))
+            write(out, f"mocap-{detector}-{split}-drop{share}", 0.0, lanes_as_clips(truth, xy, score, keep))
+        for length in (5, 10, 20, 30):
+            hidden = score.copy()
+            for i in range(lanes):
+                for a in range(30, steps - length, length + 30):
+                    hidden[i, a : a + length][:, GROUPS[rng.integers(len(GROUPS))]] = 0
+            write(out, f"mocap-{detector}-{split}-hidden{length}", 0.0, lanes_as_clips(truth, xy, hidden))
 
 
 def lanes_as_clips(truth: Truth, xy: np.ndarray, score: np.ndarray, keep: np.ndarray | None = None) -> list[dict]:
@@ -92,14 +99,17 @@ def main() -> None:
     p.add_argument("--data", type=Path, required=True)
     p.add_argument("--work", type=Path, required=True, help="where detect.py wrote")
     p.add_argument("--out", type=Path, required=True)
-    p.add_argument("--lanes", type=int, default=40)
+    p.add_argument("--lanes", type=int, default=24)
     p.add_argument("--steps", type=int, default=120)
     args = p.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    for split in ("train", "val"):
-        for detector in ("own", "movenet"):
+    for detector in ("own", "movenet"):
+        if not measured(args.work, detector, "val").exists():
+            continue
+        for split in ("train", "tune", "val"):
             jhmdb(args.work, args.out, detector, split)
-        mocap(args.data, args.work, args.out, split, args.lanes, args.steps)
+        for split in ("tune", "val"):
+            mocap(args.data, args.work, args.out, detector, split, args.lanes, args.steps)
 
 
 if __name__ == "__main__":

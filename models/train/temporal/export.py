@@ -13,6 +13,7 @@ import zlib
 from pathlib import Path
 
 import torch
+from calibrate import sigma_scale
 from model import Hyper, TemporalXl
 
 VERSION = 1
@@ -27,7 +28,7 @@ def pwt(hyper: Hyper, state: dict[str, torch.Tensor]) -> bytes:
     return out + struct.pack("<I", zlib.crc32(out))
 
 
-def manifest(hyper: Hyper, digest: str, config: dict, steps: int, parameters: int, metrics: str) -> str:
+def manifest(hyper: Hyper, digest: str, config: dict, steps: int, parameters: int, widen: list[float], metrics: str) -> str:
     banks = [p.removeprefix("jhmdb-").removesuffix("-train.npz") for p in config["data"]["errors"]]
     return f"""name = "temporal-xl"
 task = "temporal"
@@ -52,8 +53,13 @@ data = {["cmu_mocap", "penn_action", *(["jhmdb"] if banks else [])]!r}
 error_models = {["made-up", *banks]!r}
 licence = "Weights: for research and evaluation. Trained partly on research-only labels (penn_action, jhmdb); no pixel or label is in the file."
 credit = "The motion data was obtained from mocap.cs.cmu.edu. The database was created with funding from NSF EIA-0196217."
-made_by = "models/train/temporal: detect.py, train.py, export.py"
+made_by = "models/train/temporal: detect.py, train.py, adapt.py, export.py"
 steps = {steps}
+# further steps of the head alone, on measured errors
+head_steps = {config.get("adapted", 0)}
+# what sigma is multiplied by, fitted on train films left out of training
+sigma_scale_measured = {widen[0]:.3f}
+sigma_scale_predicted = {widen[1]:.3f}
 parameters = {parameters}
 {metrics}""".replace("['", '["').replace("', '", '", "').replace("']", '"]')
 
@@ -63,19 +69,27 @@ def main() -> None:
     p.add_argument("--checkpoint", type=Path, required=True)
     p.add_argument("--models", type=Path, required=True)
     p.add_argument("--lead", type=float, default=0.0, help="frames by which forecasts are read ahead, chosen on train clips")
+    p.add_argument("--smoothness", type=float, default=0.0, help="at which sigma is fitted: the shipped one")
+    p.add_argument("--data", type=Path, required=True)
+    p.add_argument("--errors", type=Path, required=True, help="where detect.py wrote")
     p.add_argument("--metrics", type=Path)
     args = p.parse_args()
     z = torch.load(args.checkpoint, weights_only=False)
+    if z["config"].get("kind", "xl") != "xl":
+        raise SystemExit("only the model itself is shipped; this is one that it is compared with")
     hyper = Hyper(**z["config"]["model"])
     if hyper.norm != "pre":
         raise SystemExit("only networks with norm = 'pre' run on the device; train one with that option")
     model = TemporalXl(hyper)
     model.load_state_dict(z["mean"])
-    data = pwt(hyper, model.state_dict() | {"lead_frames": torch.tensor([args.lead])})
+    banks = [args.errors / p for p in z["config"]["data"]["errors"]]
+    widen = sigma_scale(model.eval(), args.data, banks, args.smoothness, args.lead)
+    knobs = {"lead_frames": torch.tensor([args.lead]), "sigma_scale": torch.tensor(widen)}
+    data = pwt(hyper, model.state_dict() | knobs)
     (args.models / "temporal-xl.pwt").write_bytes(data)
     metrics = args.metrics.read_text() if args.metrics else ""
     parameters = sum(v.numel() for v in model.parameters())
-    text = manifest(hyper, hashlib.sha256(data).hexdigest(), z["config"], z["step"], parameters, metrics)
+    text = manifest(hyper, hashlib.sha256(data).hexdigest(), z["config"], z["step"], parameters, widen, metrics)
     (args.models / "temporal-xl.toml").write_text(text)
 
 

@@ -17,10 +17,11 @@ from frames import JOINTS, frame
 from model import Hyper, TemporalXl
 
 STEPS = 72
+MEASURED_SCORE, BELIEVED = 0.2, 0.1     # as in src/temporal: what makes an answer `measured`
 KEEP = [0, 1, 2, 9, 31, 32, 33, 34, 50, 71]     # round the memory's length and beyond
 
 
-def read_pwt(path: Path) -> tuple[TemporalXl, float]:
+def read_pwt(path: Path) -> tuple[TemporalXl, float, np.ndarray]:
     data = path.read_bytes()
     width, layers, heads, feed, memory, count = struct.unpack_from("<6I", data, 4)
     at, state = 28, {}
@@ -34,9 +35,9 @@ def read_pwt(path: Path) -> tuple[TemporalXl, float]:
         state[name] = torch.from_numpy(np.frombuffer(data, "<f4", size, at).reshape(shape).copy())
         at += 4 * size
     model = TemporalXl(Hyper(width, layers, heads, feed, memory))
-    lead = float(state.pop("lead_frames"))
+    lead, widen = float(state.pop("lead_frames")), state.pop("sigma_scale").numpy()
     model.load_state_dict(state)
-    return model.eval(), lead
+    return model.eval(), lead, widen
 
 
 def main() -> None:
@@ -57,14 +58,16 @@ def main() -> None:
     score[40:46] = 0
     xy, score = xy.round(2).astype(np.float32), score.round(3).astype(np.float32)
     f = frame(times[None], xy[None], score[None], np.array([args.smoothness]))
-    model, lead = read_pwt(args.models / "temporal-xl.pwt")
+    model, lead, widen = read_pwt(args.models / "temporal-xl.pwt")
     with torch.no_grad():
         a, _ = model(torch.from_numpy(f.features), torch.from_numpy(f.bank), torch.from_numpy(times[None]), model.empty(1))
     centre, scale = f.centre_px[0], f.scale_px[0]
     place = a.place[0].numpy() * scale[:, None, None, None] + centre[:, None, None]
     further = np.concatenate([np.diff(place, axis=1), place[:, 3:] - place[:, 2:3]], 1)
     place = place + lead / 1.5 * further
-    sigma = 1.139 * a.log_sigma[0].exp().numpy() * scale[:, None, None]
+    off = np.linalg.norm(place[:, 0] - xy, axis=-1)
+    measured = (score >= MEASURED_SCORE) & (off <= BELIEVED * scale[:, None])
+    sigma = 1.139 * a.log_sigma[0].exp().numpy() * scale[:, None, None] * np.where(measured, *widen)[:, None]
     lift = a.unit[0].numpy() * a.log_metres[0].clamp(-3, 2).exp().numpy()[:, None, None]
     rounded = lambda v, n: [round(float(x), n) for x in np.ravel(v)]
     golden = {

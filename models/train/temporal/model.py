@@ -21,7 +21,8 @@ POSITION = 2 * WAVES + 1
 LINEAR_FRAMES = 32.0
 DELTA_SCALE = 0.1  # of the person's scale: keeps the first answers near the observation
 SIGMA_BIAS = -3.5  # log of the first sigma, of the person's scale
-OUTPUTS = HORIZONS * JOINTS * 2 + HORIZONS * JOINTS + MIX * JOINTS + JOINTS * 3 + 1
+LEAN = HORIZONS * (MIX - 1) * JOINTS
+OUTPUTS = HORIZONS * JOINTS * 2 + HORIZONS * JOINTS + MIX * JOINTS + JOINTS * 3 + 1 + LEAN
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,8 @@ class Hyper:
     heads: int = 4
     feed_forward: int = 256
     memory: int = 32
-    norm: str = "pre"
+    norm: str = "pre"  # "pre" | "post" | "none" (T-Fixup: no norms, smaller first weights)
+    carry: bool = True  # false: a transformer that forgets everything where a segment ends
 
 
 def wave_numbers() -> Tensor:
@@ -57,8 +59,8 @@ class Layer(nn.Module):
         super().__init__()
         self.h = h
         d, dh = h.width, h.width // h.heads
-        self.norm_attention = nn.LayerNorm(d)
-        self.norm_feed = nn.LayerNorm(d)
+        self.norm_attention = nn.LayerNorm(d) if h.norm != "none" else nn.Identity()
+        self.norm_feed = nn.LayerNorm(d) if h.norm != "none" else nn.Identity()
         self.query = nn.Linear(d, d, bias=False)
         self.key = nn.Linear(d, d, bias=False)
         self.value = nn.Linear(d, d, bias=False)
@@ -86,10 +88,10 @@ class Layer(nn.Module):
         score = (content + where) / math.sqrt(d // h.heads)
         score = score.masked_fill(bar[:, None], -1e30)
         y = self.out((score.softmax(-1) @ v).transpose(1, 2).reshape(b, n, d))
-        x = x + y if h.norm == "pre" else self.norm_attention(x + y)
+        x = self.norm_attention(x + y) if h.norm == "post" else x + y
         z = self.norm_feed(x) if h.norm == "pre" else x
         y = self.feed_out(torch.relu(self.feed_in(z)))
-        return x + y if h.norm == "pre" else self.norm_feed(x + y)
+        return self.norm_feed(x + y) if h.norm == "post" else x + y
 
 
 @dataclass
@@ -117,7 +119,7 @@ class TemporalXl(nn.Module):
         self.h = h
         self.embed = nn.Linear(FEATURES, h.width)
         self.layers = nn.ModuleList(Layer(h) for _ in range(h.layers))
-        self.norm = nn.LayerNorm(h.width)
+        self.norm = nn.LayerNorm(h.width) if h.norm == "pre" else nn.Identity()
         self.head = nn.Linear(h.width, OUTPUTS)
         with torch.no_grad():
             self.head.weight.mul_(0.2)
@@ -125,6 +127,9 @@ class TemporalXl(nn.Module):
             for layer in self.layers:
                 layer.out.weight.mul_(0.5)
                 layer.feed_out.weight.mul_(0.5)
+                if h.norm == "none":  # Huang et al., 2020, for an encoder alone
+                    for part in (layer.value, layer.out, layer.feed_in, layer.feed_out):
+                        part.weight.mul_(0.67 * h.layers**-0.25)
 
     def empty(self, lanes: int) -> Memory:
         m = self.h.memory
@@ -147,17 +152,22 @@ class TemporalXl(nn.Module):
         for layer, old in zip(self.layers, memory.states, strict=True):
             states.append(torch.cat([old, x], 1)[:, -m:].detach())
             x = layer(x, old, times, memory.times, bar)
-        y = self.head(self.norm(x) if self.h.norm == "pre" else x)
-        return self.answer(y, bank), Memory(states, t_all[:, -m:], valid[:, -m:])
+        y = self.head(self.norm(x))
+        if not self.h.carry:
+            return read(y, bank), self.empty(b)
+        return read(y, bank), Memory(states, t_all[:, -m:], valid[:, -m:])
 
-    @staticmethod
-    def answer(y: Tensor, bank: Tensor) -> Answer:
-        b, n, _ = y.shape
-        delta, log_sigma, mix, unit, log_metres = y.split(
-            [HORIZONS * JOINTS * 2, HORIZONS * JOINTS, MIX * JOINTS, JOINTS * 3, 1], -1
-        )
-        mix = mix.view(b, n, MIX, JOINTS, 1).softmax(2)
-        anchor = (mix * bank).sum(2)
-        place = anchor[:, :, None] + DELTA_SCALE * delta.view(b, n, HORIZONS, JOINTS, 2)
-        log_sigma = (log_sigma.view(b, n, HORIZONS, JOINTS) + SIGMA_BIAS).clamp(-7.0, 1.0)
-        return Answer(place, log_sigma, unit.view(b, n, JOINTS, 3), log_metres[..., 0])
+
+def read(y: Tensor, bank: Tensor) -> Answer:
+    """What the head's outputs y [B,T,OUTPUTS] say, bank [B,T,MIX,17,2]."""
+    b, n, _ = y.shape
+    delta, log_sigma, mix, unit, log_metres, lean = y.split(
+        [HORIZONS * JOINTS * 2, HORIZONS * JOINTS, MIX * JOINTS, JOINTS * 3, 1, LEAN], -1
+    )
+    mix = mix.view(b, n, MIX, JOINTS, 1).softmax(2)
+    anchor = (mix * bank).sum(2)
+    # Along the observation's distance from each running mean: exact where a joint moves steadily, for any speed.
+    past = lean.view(b, n, HORIZONS, MIX - 1, JOINTS, 1) * (bank[:, :, :1] - bank[:, :, 1:])[:, :, None]
+    place = anchor[:, :, None] + past.sum(3) + DELTA_SCALE * delta.view(b, n, HORIZONS, JOINTS, 2)
+    log_sigma = (log_sigma.view(b, n, HORIZONS, JOINTS) + SIGMA_BIAS).clamp(-7.0, 1.0)
+    return Answer(place, log_sigma, unit.view(b, n, JOINTS, 3), log_metres[..., 0])

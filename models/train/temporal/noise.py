@@ -6,6 +6,9 @@ Occlusions and drop-outs are laid over both.
 
 from __future__ import annotations
 
+import re
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -111,6 +114,16 @@ def hide(rng: np.random.Generator, truth: Truth, xy: np.ndarray, score: np.ndarr
             score[i][truth.xy[i, :, 0, :, 1] > rng.uniform(0.5 * (low + high), high)] = 0
 
 
+def film_of(clip: str) -> str:
+    """The film that a J-HMDB clip was cut from: its clips must not stand on both sides of a split."""
+    return re.split(r"_(?:[a-z]+)_[ful]_(?:nm|cm)_", clip)[0]
+
+
+def tuning(clip: str) -> bool:
+    """A fifth of the train films is kept from training: settings, the lead and sigma's scale are chosen on them."""
+    return zlib.crc32(film_of(clip).encode()) % 5 == 0
+
+
 class Real:
     """What a real detector said of real clips (`detect.py`), beside the labels: lanes run a clip forth and back."""
 
@@ -118,8 +131,8 @@ class Real:
         self.clips: list[dict[str, np.ndarray]] = []
         for p in paths:
             z = np.load(p)
-            for a, b, tier in zip(z["offset"][:-1], z["offset"][1:], z["tier"], strict=True):
-                if tier == 1 and b - a >= 10:
+            for a, b, tier, name in zip(z["offset"][:-1], z["offset"][1:], z["tier"], z["name"], strict=True):
+                if tier == 1 and b - a >= 10 and not tuning(str(name)):
                     self.clips.append(
                         {k: z[k][a:b] for k in ("time", "xy", "score", "smoothed", "known", "extent")}
                     )
@@ -157,12 +170,12 @@ class Real:
 class Bank:
     """Error tracks of a real detector: offset [F,17,2] (parts of the extent), score [F,17], known [F,17]; 30 fps."""
 
-    def __init__(self, paths: list[Path]) -> None:
+    def __init__(self, paths: list[Path], keep: Callable[[str], bool]) -> None:
         self.tracks: list[tuple[np.ndarray, np.ndarray]] = []
         for p in paths:
             z = np.load(p)
-            for a, b, tier in zip(z["offset"][:-1], z["offset"][1:], z["tier"], strict=True):
-                if tier == 1:  # the other clips' labels may be off by more than the detector
+            for a, b, tier, name in zip(z["offset"][:-1], z["offset"][1:], z["tier"], z["name"], strict=True):
+                if tier == 1 and keep(str(name)):  # the other clips' labels may be off by more than the detector
                     self.tracks.append((z["error"][a:b], z["score"][a:b]))
 
     def lanes(self, rng: np.random.Generator, truth: Truth) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,8 @@ use pose::JOINTS;
 use super::{Answers, ClipSet};
 use crate::temporal::{
     Forecast, TemporalError, TemporalModel, Xl,
-    baseline::{Bank, Exponential, Kalman, OneEuro, Unfiltered},
+    baseline::{Bank, Exponential, Kalman, OneEuro, Rule, Unfiltered},
+    led,
 };
 
 /// A filter with all its settings.
@@ -14,23 +15,39 @@ pub struct Family {
     pub name: String,
     /// What can be chosen.
     pub settings: Vec<Setting>,
+    /// Builds a model: what differs in more than the lead.
+    bases: Vec<Base>,
 }
 
+/// Builds a model that reads its forecasts this many frames ahead, where it can.
+type Base = Box<dyn Fn(f32) -> Box<dyn TemporalModel>>;
+
 /// One setting of a filter.
+#[derive(Clone, Debug)]
 pub struct Setting {
     /// What the table calls it.
     pub name: String,
-    model: Box<dyn Fn() -> Box<dyn TemporalModel>>,
+    base: usize,
+    lead_frames: f32,
 }
 
-impl Setting {
-    fn new(name: String, model: impl Fn() -> Box<dyn TemporalModel> + 'static) -> Self {
-        Self { name, model: Box::new(model) }
+impl Family {
+    /// Answers to every clip with one setting, each clip begun with an empty memory.
+    pub fn run(&self, setting: &Setting, set: &ClipSet) -> Answers {
+        run(set, self.bases[setting.base](setting.lead_frames).as_mut())
     }
 
-    /// Answers to every clip, each begun with an empty memory.
-    pub fn run(&self, set: &ClipSet) -> Answers {
-        run(set, (self.model)().as_mut())
+    /// Every setting and its answers. Places alone are right: settings that differ in their lead share one run, and the
+    /// states of joints are that run's.
+    pub(super) fn run_all<'a>(&'a self, set: &'a ClipSet) -> impl Iterator<Item = (&'a Setting, Answers)> {
+        self.bases.iter().enumerate().flat_map(move |(index, base)| {
+            let answers = run(set, base(0.0).as_mut());
+            let settings = self.settings.iter().filter(move |s| s.base == index);
+            settings.map(move |setting| {
+                let led = |f: &Forecast| led(*f, setting.lead_frames);
+                (setting, answers.iter().map(|clip| clip.iter().map(led).collect()).collect())
+            })
+        })
     }
 }
 
@@ -61,60 +78,58 @@ fn run(set: &ClipSet, model: &mut dyn TemporalModel) -> Answers {
 /// [`TemporalError`] where the weights do not fit.
 pub fn families(weights: Option<&[u8]>) -> Result<Vec<Family>, TemporalError> {
     let mut all = vec![
-        family(
-            "one-euro, MediaPipe's constants",
-            [Setting::new(String::new(), || Box::new(Bank::new("one-euro", OneEuro::MEDIAPIPE)))],
-        ),
-        family(
+        classic("one-euro, MediaPipe's constants", [(String::new(), OneEuro::MEDIAPIPE)]),
+        classic(
             "one-euro",
             grid(
                 &[0.1, 0.3, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0],
                 &[0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0],
                 |a, b| {
                     let rule = OneEuro { min_cutoff_hz: a, beta: b, speed_cutoff_hz: 1.0 };
-                    Setting::new(format!("cutoff {a}, beta {b}"), move || {
-                        Box::new(Bank::new("one-euro", rule))
-                    })
+                    (format!("cutoff {a}, beta {b}"), rule)
                 },
             ),
         ),
-        family(
+        classic(
             "exponential",
-            [0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 25.0].map(|cutoff_hz: f32| {
-                Setting::new(format!("cutoff {cutoff_hz}"), move || {
-                    Box::new(Bank::new("exponential", Exponential { cutoff_hz }))
-                })
-            }),
+            [0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 25.0]
+                .map(|cutoff_hz: f32| (format!("cutoff {cutoff_hz}"), Exponential { cutoff_hz })),
         ),
-        family(
+        classic(
             "kalman",
-            grid(&[0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 5.0, 8.0, 15.0], &[0.02], |a, r| {
-                let rule = Kalman { acceleration: a, observation: r };
-                Setting::new(format!("acceleration {a}"), move || Box::new(Bank::new("kalman", rule)))
-            }),
+            [0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.5, 3.0, 5.0, 8.0, 15.0]
+                .map(|a: f32| (format!("acceleration {a}"), Kalman { acceleration: a, observation: 0.02 })),
         ),
     ];
     if let Some(weights) = weights {
         Xl::new(weights, 0.0)?;
-        let weights: std::sync::Arc<[u8]> = weights.into();
-        let knobs =
-            grid(&[0.0, 0.25, 0.5, 0.75, 1.0], &[0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.5], |smooth, lead| {
-                let weights = weights.clone();
-                Setting::new(format!("smoothness {smooth}, lead {lead}"), move || {
-                    let model = Xl::new(&weights, smooth).expect("the weights were read above");
-                    Box::new(model.with_lead(lead))
-                })
-            });
-        all.push(family("xl", knobs));
+        let mut xl = Family { name: "xl".to_owned(), settings: Vec::new(), bases: Vec::new() };
+        for (base, smooth) in [0.0, 0.25, 0.5, 0.75, 1.0].into_iter().enumerate() {
+            let weights: std::sync::Arc<[u8]> = weights.into();
+            xl.bases.push(Box::new(move |lead| {
+                let model = Xl::new(&weights, smooth).expect("the weights were read above");
+                Box::new(model.with_lead(lead))
+            }));
+            for lead in [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.2, 1.5] {
+                let name = format!("smoothness {smooth}, lead {lead}");
+                xl.settings.push(Setting { name, base, lead_frames: lead });
+            }
+        }
+        all.push(xl);
     }
     Ok(all)
 }
 
-fn family(name: &str, settings: impl IntoIterator<Item = Setting>) -> Family {
-    Family { name: name.to_owned(), settings: settings.into_iter().collect() }
+fn classic<R: Rule + Copy + 'static>(name: &str, rules: impl IntoIterator<Item = (String, R)>) -> Family {
+    let mut family = Family { name: name.to_owned(), settings: Vec::new(), bases: Vec::new() };
+    for (base, (name, rule)) in rules.into_iter().enumerate() {
+        family.settings.push(Setting { name, base, lead_frames: 0.0 });
+        family.bases.push(Box::new(move |_| Box::new(Bank::new("classic", rule))));
+    }
+    family
 }
 
-fn grid(a: &[f32], b: &[f32], setting: impl Fn(f32, f32) -> Setting) -> Vec<Setting> {
+fn grid<T>(a: &[f32], b: &[f32], setting: impl Fn(f32, f32) -> T) -> Vec<T> {
     a.iter().flat_map(|&a| b.iter().map(move |&b| (a, b))).map(|(a, b)| setting(a, b)).collect()
 }
 

@@ -8,19 +8,24 @@ use serde::Serialize;
 use super::{Answers, Clip, ClipSet, FRAME_US};
 use crate::temporal::{Forecast, HORIZONS_US};
 
-/// Shifts tried for the lag, frames.
-const SHIFTS: std::ops::RangeInclusive<i32> = -8..=16;
-const SHIFT_FRAMES: f64 = 0.25;
-/// An error beyond this part of the extent counts as this much in the lag: an outlier says nothing of timing.
-const LAG_ERROR_LIMIT: f64 = 0.1;
+/// How the lag is looked for.
+struct LagSearch {
+    /// Shifts tried, in steps.
+    shifts: std::ops::RangeInclusive<i32>,
+    step_frames: f64,
+    /// An error beyond this part of the extent counts as this much: an outlier says nothing of timing.
+    error_limit: f64,
+    /// Frames left out at both ends of a clip, where the truth of some shifts is not known.
+    margin: usize,
+}
+
+const LAG: LagSearch = LagSearch { shifts: -8..=16, step_frames: 0.25, error_limit: 0.1, margin: 4 };
 /// A joint whose truth moves less a frame stands still, parts of the extent.
 const STILL: f64 = 0.005;
 /// Joints off by this part of the extent are wrong (PCK@.1).
 const WRONG: f64 = 0.1;
 /// The horizon that prediction is judged at.
 const AHEAD: usize = 2;
-/// Frames left out at both ends where shifts are compared.
-const MARGIN: usize = 4;
 const RESAMPLES: usize = 400;
 
 /// A sum and how many were summed.
@@ -139,7 +144,7 @@ fn sums(clip: &Clip, answers: &[Forecast], raw: Option<&[Forecast]>) -> Sums {
         repaired: zero,
         broken: zero,
         lift_m: zero,
-        shifted: vec![zero; SHIFTS.count()],
+        shifted: vec![zero; LAG.shifts.count()],
     };
     for t in 0..answers.len() {
         for j in 0..JOINTS {
@@ -219,12 +224,13 @@ fn motion(s: &mut Sums, clip: &Clip, answers: &[Forecast], t: usize, j: usize) {
             s.acceleration.add(bend[0].hypot(bend[1]) / extent);
         }
     }
-    if t >= MARGIN && t + MARGIN < answers.len() {
+    if t >= LAG.margin && t + LAG.margin < answers.len() {
         let at = place(&answers[t], 0, j);
-        let shifted: Option<Vec<f64>> = SHIFTS
+        let shifted: Option<Vec<f64>> = LAG
+            .shifts
             .map(|k| {
-                let then = times[t] as f64 - f64::from(k) * SHIFT_FRAMES * FRAME_US;
-                Some((distance(at, clip.truth_at(j, then)?) / extent).min(LAG_ERROR_LIMIT).powi(2))
+                let then = times[t] as f64 - f64::from(k) * LAG.step_frames * FRAME_US;
+                Some((distance(at, clip.truth_at(j, then)?) / extent).min(LAG.error_limit).powi(2))
             })
             .collect();
         // All shifts or none, so that they are compared on the same frames.
@@ -248,12 +254,12 @@ impl Measures {
     /// Shift in time at which the answers fit the truth best, frames: least cost, then the parabola through its neighbours.
     pub fn lag(&self) -> f64 {
         let costs: Vec<f64> =
-            (0..SHIFTS.count()).map(|k| self.all(|s| s.shifted[k]).unwrap_or(f64::INFINITY)).collect();
+            (0..LAG.shifts.count()).map(|k| self.all(|s| s.shifted[k]).unwrap_or(f64::INFINITY)).collect();
         let least = (1..costs.len() - 1).min_by(|&a, &b| costs[a].total_cmp(&costs[b])).unwrap_or(1);
         let (a, b, c) = (costs[least - 1], costs[least], costs[least + 1]);
         let bend = a - 2.0 * b + c;
         let within = if bend > 0.0 { (0.5 * (a - c) / bend).clamp(-1.0, 1.0) } else { 0.0 };
-        (f64::from(SHIFTS.start() + least as i32) + within) * SHIFT_FRAMES
+        (f64::from(LAG.shifts.start() + least as i32) + within) * LAG.step_frames
     }
 
     /// Share of joints within 0.1 of the extent.

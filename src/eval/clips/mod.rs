@@ -1,8 +1,8 @@
 //! Temporal models on clips: accuracy, acceleration error, jitter and lag, and what each filter pays of one for the other.
 //!
 //! A clip file holds what a detector said and what is true, frame by frame ([`ClipSet`]). Every filter is a family of
-//! settings ([`families`]); for each budget of added lag the setting is chosen on *train* clips and reported on *val* clips
-//! ([`compare`]), the learned model's two knobs like the classics' constants.
+//! settings ([`families`]); for each budget of added lag the setting is chosen on *train* clips ([`choose`]) and
+//! reported on val clips ([`compare`]), the learned model's two knobs like the classics' constants.
 
 mod bounds;
 mod families;
@@ -161,46 +161,65 @@ pub struct Row {
     pub family: String,
     /// The setting chosen on the train clips.
     pub setting: String,
-    /// The added lag allowed there, frames; `None` for what has no setting to choose.
+    /// The added lag allowed on the train clips, frames; `None` for what has no setting to choose.
     pub budget: Option<f64>,
     /// What it does on the val clips.
     pub report: Report,
 }
 
+/// A setting and the added lag that it was chosen for.
+pub struct Choice<'a> {
+    family: &'a Family,
+    setting: Setting,
+    budget: f64,
+}
+
 /// For every family and budget of added lag, the setting that shakes least on `train` without losing PCK@.1 to the raw
-/// observation, measured on `val`; then the two bounds that see the future.
-pub fn compare(train: &ClipSet, val: &ClipSet, families: &[Family], budgets: &[f64]) -> Vec<Row> {
-    let raw_train = measures::measure(train, &families::unfiltered(train), None);
-    let raw_val_answers = families::unfiltered(val);
-    let raw_val = measures::measure(val, &raw_val_answers, None);
+/// observation; where no setting keeps the budget the family has no choice for it. `progress` is told each family's name.
+pub fn choose<'a>(
+    train: &ClipSet,
+    families: &'a [Family],
+    budgets: &[f64],
+    progress: impl Fn(&str),
+) -> Vec<Choice<'a>> {
+    let raw = measures::measure(train, &families::unfiltered(train), None);
+    let mut choices = Vec::new();
+    for family in families {
+        progress(&family.name);
+        let tried: Vec<(&Setting, Measures)> =
+            family.run_all(train).map(|(s, answers)| (s, measures::measure(train, &answers, None))).collect();
+        for &budget in budgets {
+            let allowed = tried
+                .iter()
+                .filter(|(_, m)| m.lag() - raw.lag() <= budget && m.pck_10() >= raw.pck_10() - PCK_SLACK);
+            let best = allowed.min_by(|a, b| a.1.acceleration().total_cmp(&b.1.acceleration()));
+            choices.extend(best.map(|(s, _)| Choice { family, setting: (*s).clone(), budget }));
+        }
+    }
+    choices
+}
+
+/// What PCK@.1 may lose on the clips that settings are chosen on: less than their interval's width.
+const PCK_SLACK: f64 = 0.01;
+
+/// What was chosen, measured on `val`; before it the raw observation, after it the two bounds that see the future.
+pub fn compare(val: &ClipSet, choices: &[Choice]) -> Vec<Row> {
+    let raw_answers = families::unfiltered(val);
+    let raw = measures::measure(val, &raw_answers, None);
     let row = |family: &str, setting: &str, budget, answers: &Answers| Row {
         family: family.to_owned(),
         setting: setting.to_owned(),
         budget,
-        report: measures::measure(val, answers, Some(&raw_val_answers)).report(raw_val.lag()),
+        report: measures::measure(val, answers, Some(&raw_answers)).report(raw.lag()),
     };
-    let mut rows = vec![row("none", "", None, &raw_val_answers)];
-    for family in families {
-        let tried: Vec<(&Setting, Measures)> =
-            family.settings.iter().map(|s| (s, measures::measure(train, &s.run(train), None))).collect();
-        for &budget in budgets {
-            let allowed = tried.iter().filter(|(_, m)| {
-                m.lag() - raw_train.lag() <= budget && m.pck_10() >= raw_train.pck_10() - 0.005
-            });
-            let Some((best, _)) = allowed.min_by(|a, b| a.1.acceleration().total_cmp(&b.1.acceleration()))
-            else {
-                continue;
-            };
-            rows.push(row(&family.name, &best.name, Some(budget), &best.run(val)));
-        }
+    let mut rows = vec![row("none", "", None, &raw_answers)];
+    for c in choices {
+        let answers = c.family.run(&c.setting, val);
+        rows.push(row(&c.family.name, &c.setting.name, Some(c.budget), &answers));
     }
     for sigma in [1.0, 1.5, 2.5] {
-        rows.push(row(
-            "gaussian (sees the future)",
-            &format!("sigma {sigma}"),
-            None,
-            &bounds::gaussian(val, sigma),
-        ));
+        let answers = bounds::gaussian(val, sigma);
+        rows.push(row("gaussian (sees the future)", &format!("sigma {sigma}"), None, &answers));
     }
     for half in [3, 5] {
         let name = format!("{} frames", 2 * half + 1);

@@ -12,17 +12,25 @@ use embedded_graphics::{
 
 use super::{ClipsError, Row};
 
-const SIZE: Size = Size::new(860, 560);
-/// Left, top, right and bottom edge of the plot inside the picture.
-const FRAME: (i32, i32, i32, i32) = (70, 40, 640, 510);
-const COLOURS: [Rgb888; 6] = [
-    Rgb888::new(120, 120, 120),
-    Rgb888::new(230, 120, 20),
-    Rgb888::new(40, 140, 60),
-    Rgb888::new(30, 90, 200),
-    Rgb888::new(200, 20, 60),
-    Rgb888::new(140, 60, 170),
+const SIZE: Size = Size::new(960, 560);
+/// Left, top, right and bottom edge of the plot inside the picture: room for the longest name in the legend on the right, for
+/// the title and the axis' name above each other at the top.
+const FRAME: (i32, i32, i32, i32) = (60, 64, 690, 510);
+/// Ten that are told apart on white (Tableau's), one a family.
+const COLOURS: [Rgb888; 10] = [
+    Rgb888::new(31, 119, 180),
+    Rgb888::new(255, 127, 14),
+    Rgb888::new(44, 160, 44),
+    Rgb888::new(214, 39, 40),
+    Rgb888::new(148, 103, 189),
+    Rgb888::new(140, 86, 75),
+    Rgb888::new(227, 119, 194),
+    Rgb888::new(90, 90, 90),
+    Rgb888::new(188, 189, 34),
+    Rgb888::new(23, 190, 207),
 ];
+/// Width of a character of the font, pixels.
+const CHARACTER: i32 = 7;
 
 struct Canvas(Vec<u8>);
 
@@ -84,23 +92,26 @@ fn paint(
         )
     };
     let black = MonoTextStyle::new(&FONT_7X13, Rgb888::BLACK);
-    Text::new(title, Point::new(left, 24), black).draw(canvas)?;
+    Text::new(title, Point::new(left, 22), black).draw(canvas)?;
     let grid = PrimitiveStyle::with_stroke(Rgb888::new(225, 225, 225), 1);
     for i in 0..=8 {
         let (x, y) = (f64::from(i) * max_lag / 8.0, f64::from(i) * max_y / 8.0);
         Line::new(at(x, 0.0), at(x, max_y)).into_styled(grid).draw(canvas)?;
         Line::new(at(min_lag, y), at(max_lag, y)).into_styled(grid).draw(canvas)?;
         Text::new(&format!("{x:.2}"), at(x, 0.0) + Point::new(-14, 16), black).draw(canvas)?;
-        Text::new(&format!("{y:.1}"), at(min_lag, y) + Point::new(-34, 4), black).draw(canvas)?;
+        let label = format!("{y:.1}");
+        let width = CHARACTER * label.len() as i32;
+        Text::new(&label, at(min_lag, y) + Point::new(-6 - width, 4), black).draw(canvas)?;
     }
     Rectangle::with_corners(at(min_lag, max_y), at(max_lag, 0.0))
         .into_styled(PrimitiveStyle::with_stroke(Rgb888::BLACK, 1))
         .draw(canvas)?;
-    Text::new("added lag, frames of 30 Hz", Point::new(left + 190, bottom + 38), black).draw(canvas)?;
-    Text::new("Accel, % of extent", Point::new(4, top - 8), black).draw(canvas)?;
+    Text::new("added lag, frames of 30 Hz", Point::new(left + 220, bottom + 38), black).draw(canvas)?;
+    Text::new("Accel, % of the person's extent", Point::new(left, top - 10), black).draw(canvas)?;
     for (i, (name, points)) in curves.iter().enumerate() {
         let colour = COLOURS[i % COLOURS.len()];
         let mut points = points.clone();
+        points.dedup();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         for pair in points.windows(2) {
             Line::new(at(pair[0].0, pair[0].1), at(pair[1].0, pair[1].1))
@@ -112,7 +123,7 @@ fn paint(
                 .into_styled(PrimitiveStyle::with_fill(colour))
                 .draw(canvas)?;
         }
-        let row = Point::new(right + 16, top + 12 + 20 * i as i32);
+        let row = Point::new(right + 18, top + 12 + 20 * i as i32);
         Circle::with_center(row - Point::new(6, 4), 7)
             .into_styled(PrimitiveStyle::with_fill(colour))
             .draw(canvas)?;

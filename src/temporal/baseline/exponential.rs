@@ -10,8 +10,8 @@ pub struct Exponential {
 }
 
 impl Exponential {
-    /// A gain of 0.7 at 30 frames a second.
-    pub const TUNED: Self = Self { cutoff_hz: 5.75 };
+    /// Shakes least within 0.2 frame of added lag on J-HMDB's train clips, by `posewire eval clips`.
+    pub const TUNED: Self = Self { cutoff_hz: 10.0 };
 }
 
 impl Rule for Exponential {

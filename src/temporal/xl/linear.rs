@@ -1,20 +1,23 @@
 //! Matrix times vector for a few vectors at once, weights read once for all of them.
 //!
 //! The outputs of a tile stay in registers while the inputs are walked, so every product is `weight[tile] * input[i]`: there
-//! is no sum across lanes, the compiler vectorises it for any register width, and the order of additions is fixed.
+//! is no sum across lanes, the compiler vectorises it for any register width, and the order of additions is the same for one
+//! vector as for many.
 
-/// Outputs a tile: four AVX or eight SSE/NEON registers, enough independent sums to hide an addition's latency.
+use super::cpu::Cpu;
+
+/// Outputs a tile: four AVX or eight SSE/NEON registers.
 const TILE: usize = 32;
 
-/// Vectors that share one reading of the weights; more would not fit the registers.
-const TOGETHER: usize = 2;
+/// One tile's weights for one input, or its running sums.
+type Tile = [f32; TILE];
 
 /// `y = W x + b`, the weights packed `[tile][input][TILE]` and the last tile filled up with zeros.
 pub(super) struct Linear {
     inputs: usize,
     outputs: usize,
-    packed: Vec<[f32; TILE]>,
-    bias: Vec<[f32; TILE]>,
+    packed: Vec<Tile>,
+    bias: Vec<Tile>,
 }
 
 impl Linear {
@@ -44,77 +47,124 @@ impl Linear {
     ///
     /// # Panics
     /// Where a row is shorter than the matrix asks for.
-    pub fn apply(&self, persons: usize, x: &[f32], x_stride: usize, y: &mut [f32], y_stride: usize) {
-        #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
-            // SAFETY: the processor has the two features that the function is compiled for; it is safe otherwise.
-            // Reason: 2-3 times the baseline's speed, see `posewire bench`.
-            unsafe { self.apply_avx2(persons, x, x_stride, y, y_stride) };
-            return;
-        }
-        self.apply_any::<{ cfg!(target_arch = "aarch64") }>(persons, x, x_stride, y, y_stride);
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
-    fn apply_avx2(&self, persons: usize, x: &[f32], x_stride: usize, y: &mut [f32], y_stride: usize) {
-        self.apply_any::<true>(persons, x, x_stride, y, y_stride);
-    }
-
-    /// `FUSED`: multiply and add as one instruction; where the processor has none it would be a slow library call.
-    #[inline(always)]
-    fn apply_any<const FUSED: bool>(
+    pub fn apply(
         &self,
+        cpu: Cpu,
         persons: usize,
         x: &[f32],
         x_stride: usize,
         y: &mut [f32],
         y_stride: usize,
     ) {
-        let mut p = 0;
-        while p + TOGETHER <= persons {
-            let rows = [&x[p * x_stride..][..self.inputs], &x[(p + 1) * x_stride..][..self.inputs]];
-            self.rows::<FUSED, TOGETHER>(rows, &mut y[p * y_stride..], y_stride);
-            p += TOGETHER;
+        let row = |p: usize| &x[p * x_stride..][..self.inputs];
+        // Two tiles' sums at a time, of two persons or of one: eight registers hide an addition's latency.
+        for tile in 0..self.bias.len() {
+            for p in (1..persons).step_by(2) {
+                let sums = two_rows(cpu, &self.bias[tile], self.weights(tile), [row(p - 1), row(p)]);
+                self.store(&sums[0], tile, &mut y[(p - 1) * y_stride..]);
+                self.store(&sums[1], tile, &mut y[p * y_stride..]);
+            }
         }
-        if p < persons {
-            self.rows::<FUSED, 1>([&x[p * x_stride..][..self.inputs]], &mut y[p * y_stride..], y_stride);
+        if persons % 2 == 1 {
+            let (x, y) = (row(persons - 1), &mut y[(persons - 1) * y_stride..]);
+            for tile in (0..self.bias.len()).step_by(2) {
+                let next = (tile + 1).min(self.bias.len() - 1);
+                let bias = [&self.bias[tile], &self.bias[next]];
+                let sums = two_tiles(cpu, bias, [self.weights(tile), self.weights(next)], x);
+                self.store(&sums[0], tile, y);
+                self.store(&sums[1], next, y);
+            }
         }
     }
 
-    #[inline(always)]
-    fn rows<const FUSED: bool, const N: usize>(&self, x: [&[f32]; N], y: &mut [f32], y_stride: usize) {
-        for (tile, bias) in self.bias.iter().enumerate() {
-            let weights = &self.packed[tile * self.inputs..][..self.inputs];
-            let mut sums = [*bias; N];
-            for (i, w) in weights.iter().enumerate() {
-                for (sum, x) in sums.iter_mut().zip(&x) {
-                    let x = x[i];
-                    for (s, w) in sum.iter_mut().zip(w) {
-                        *s = if FUSED { w.mul_add(x, *s) } else { *s + w * x };
-                    }
-                }
-            }
-            let (start, stop) = (tile * TILE, ((tile + 1) * TILE).min(self.outputs));
-            for (p, sum) in sums.iter().enumerate() {
-                y[p * y_stride + start..p * y_stride + stop].copy_from_slice(&sum[..stop - start]);
-            }
-        }
+    fn weights(&self, tile: usize) -> &[Tile] {
+        &self.packed[tile * self.inputs..][..self.inputs]
+    }
+
+    fn store(&self, sums: &Tile, tile: usize, y: &mut [f32]) {
+        let (start, stop) = (tile * TILE, ((tile + 1) * TILE).min(self.outputs));
+        y[start..stop].copy_from_slice(&sums[..stop - start]);
     }
 }
 
-/// Sum of products; eight running sums so that it vectorises.
-#[inline]
-pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let mut sums = [0.0f32; 8];
-    let (a8, b8) = (a.chunks_exact(8), b.chunks_exact(8));
-    let rest: f32 = a8.remainder().iter().zip(b8.remainder()).map(|(a, b)| a * b).sum();
-    for (a, b) in a8.zip(b8) {
-        for ((s, a), b) in sums.iter_mut().zip(a).zip(b) {
-            *s += a * b;
-        }
+fn two_rows(cpu: Cpu, bias: &Tile, weights: &[Tile], x: [&[f32]; 2]) -> [Tile; 2] {
+    match cpu {
+        Cpu::Any => plain::two_rows::<{ Cpu::ANY_FUSES }>(bias, weights, x),
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a `Proof` is made only where the processor was found to have AVX2 and FMA; else the function is safe.
+        // Reason: a step takes a fifth of the time, see `cargo run --release --example temporal_step`.
+        Cpu::Avx2(_) => unsafe { avx2::two_rows(bias, weights, x) },
     }
-    ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7])) + rest
+}
+
+fn two_tiles(cpu: Cpu, bias: [&Tile; 2], weights: [&[Tile]; 2], x: &[f32]) -> [Tile; 2] {
+    match cpu {
+        Cpu::Any => plain::two_tiles::<{ Cpu::ANY_FUSES }>(bias, weights, x),
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as in `two_rows`. Reason: likewise.
+        Cpu::Avx2(_) => unsafe { avx2::two_tiles(bias, weights, x) },
+    }
+}
+
+/// The arithmetic. Arrays by value, indices, loops of fixed length, and functions that are not inlined into larger ones: so
+/// the compiler keeps the sums in registers.
+///
+/// `FUSED`: multiply and add as one instruction; where the processor has none it would be a slow library call.
+#[allow(clippy::needless_range_loop, reason = "iterators over arrays leave the sums in memory")]
+mod plain {
+    use super::{TILE, Tile};
+
+    #[inline(always)]
+    fn add_product<const FUSED: bool>(sum: f32, a: f32, b: f32) -> f32 {
+        if FUSED { a.mul_add(b, sum) } else { sum + a * b }
+    }
+
+    #[inline(always)]
+    pub fn two_rows<const FUSED: bool>(bias: &Tile, weights: &[Tile], x: [&[f32]; 2]) -> [Tile; 2] {
+        let mut sums = [*bias; 2];
+        let x = [&x[0][..weights.len()], &x[1][..weights.len()]];
+        for (i, weights) in weights.iter().enumerate() {
+            for row in 0..2 {
+                let v = x[row][i];
+                for l in 0..TILE {
+                    sums[row][l] = add_product::<FUSED>(sums[row][l], weights[l], v);
+                }
+            }
+        }
+        sums
+    }
+
+    #[inline(always)]
+    pub fn two_tiles<const FUSED: bool>(bias: [&Tile; 2], weights: [&[Tile]; 2], x: &[f32]) -> [Tile; 2] {
+        let mut sums = [*bias[0], *bias[1]];
+        let weights = [&weights[0][..x.len()], &weights[1][..x.len()]];
+        for (i, &v) in x.iter().enumerate() {
+            for t in 0..2 {
+                let weights = &weights[t][i];
+                for l in 0..TILE {
+                    sums[t][l] = add_product::<FUSED>(sums[t][l], weights[l], v);
+                }
+            }
+        }
+        sums
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use super::{Tile, plain};
+
+    #[target_feature(enable = "avx2,fma")]
+    #[inline(never)]
+    pub fn two_rows(bias: &Tile, weights: &[Tile], x: [&[f32]; 2]) -> [Tile; 2] {
+        plain::two_rows::<true>(bias, weights, x)
+    }
+
+    #[target_feature(enable = "avx2,fma")]
+    #[inline(never)]
+    pub fn two_tiles(bias: [&Tile; 2], weights: [&[Tile]; 2], x: &[f32]) -> [Tile; 2] {
+        plain::two_tiles::<true>(bias, weights, x)
+    }
 }
 
 #[cfg(test)]
@@ -129,22 +179,19 @@ mod tests {
             let mut random = fastrand::Rng::with_seed(seed);
             let mut draw = |n: usize| -> Vec<f32> { (0..n).map(|_| random.f32() - 0.5).collect() };
             let (w, b, x) = (draw(inputs * outputs), draw(outputs), draw(persons * inputs));
-            let mut y = vec![f32::NAN; persons * outputs];
-            Linear::new(&w, &b, inputs, outputs).apply(persons, &x, inputs, &mut y, outputs);
+            let linear = Linear::new(&w, &b, inputs, outputs);
+            let mut y = [vec![f32::NAN; persons * outputs], vec![f32::NAN; persons * outputs]];
+            linear.apply(Cpu::Any, persons, &x, inputs, &mut y[0], outputs);
+            linear.apply(Cpu::detect(), persons, &x, inputs, &mut y[1], outputs);
             for p in 0..persons {
                 for o in 0..outputs {
                     let want: f32 = b[o] + (0..inputs).map(|i| w[o * inputs + i] * x[p * inputs + i]).sum::<f32>();
-                    prop_assert!((y[p * outputs + o] - want).abs() < 1e-4);
+                    prop_assert!(y.iter().all(|y| (y[p * outputs + o] - want).abs() < 1e-4));
                 }
+                let mut alone = vec![0.0; outputs];
+                linear.apply(Cpu::detect(), 1, &x[p * inputs..], inputs, &mut alone, outputs);
+                prop_assert_eq!(&y[1][p * outputs..][..outputs], &alone[..], "a person's bits do not depend on the company");
             }
-        }
-
-        #[test]
-        fn dot_is_the_sum_of_products(n in 0..60usize, seed: u64) {
-            let mut random = fastrand::Rng::with_seed(seed);
-            let a: Vec<f32> = (0..n).map(|_| random.f32() - 0.5).collect();
-            let want: f32 = a.iter().map(|v| v * v).sum();
-            prop_assert!((dot(&a, &a) - want).abs() < 1e-5);
         }
     }
 }

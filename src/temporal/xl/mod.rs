@@ -4,6 +4,8 @@
 //! led back to pixels here: an anchor, mixed by the network from the observation and its running means, plus a
 //! correction for each horizon; half the width of the 68 % interval; and the hip-centred pose in metres.
 
+mod attention;
+mod cpu;
 mod frame;
 mod linear;
 mod network;
@@ -13,7 +15,7 @@ use pose::{JOINTS, JointState, Keypoints, MAX_PERSONS};
 
 use self::{
     frame::{MIX, NOMINAL_US, PersonFrame},
-    network::{DELTAS, MIXES, Memory, Network, OUTPUTS, SIGMAS, Scratch},
+    network::{DELTAS, LIFTS, MIXES, Memory, Network, OUTPUTS, SIGMAS, Scratch},
     weights::Weights,
 };
 use super::{
@@ -41,6 +43,13 @@ const HORIZON_FRAMES: f32 = 1.5;
 /// Place on the lag-versus-jitter curve, 0..=1: prompt, because jitter differs little along it and lag does.
 pub const DEFAULT_SMOOTHNESS: f32 = 0.0;
 
+/// What the network's sigma is multiplied by, fitted on clips that training left out.
+#[derive(Clone, Copy)]
+struct SigmaScale {
+    measured: f32,
+    predicted: f32,
+}
+
 #[derive(Clone, Copy, Default)]
 struct Person {
     last_seen: LastSeen,
@@ -54,6 +63,7 @@ pub struct Xl {
     network: Network,
     smoothness: f32,
     lead_frames: f32,
+    sigma_scale: SigmaScale,
     persons: [Person; MAX_PERSONS],
     memories: Vec<Memory>,
     scratch: Scratch,
@@ -70,9 +80,11 @@ impl Xl {
         let weights = Weights::open(weights)?;
         let network = Network::load(&weights)?;
         let lead_frames = weights.take("lead_frames", &[1])?[0];
+        let scale = weights.take("sigma_scale", &[2])?.iter().map(|s| s.clamp(0.1, 10.0)).collect::<Vec<_>>();
         Ok(Self {
             smoothness: smoothness.clamp(0.0, 1.0),
             lead_frames: lead_frames.clamp(0.0, HORIZON_FRAMES),
+            sigma_scale: SigmaScale { measured: scale[0], predicted: scale[1] },
             persons: [Person::default(); MAX_PERSONS],
             memories: (0..MAX_PERSONS).map(|_| Memory::new(&network.hyper)).collect(),
             scratch: Scratch::new(&network.hyper),
@@ -131,7 +143,8 @@ impl TemporalModel for Xl {
         }
         self.network.step(&active[..n], &mut self.memories, &mut self.scratch);
         for (i, &(slot, dt)) in active[..n].iter().enumerate() {
-            self.persons[slot].answer(&self.scratch.outputs[i], dt, keypoints[i], self.lead_frames);
+            let output = &self.scratch.outputs[i];
+            self.persons[slot].answer(output, dt, keypoints[i], self.lead_frames, self.sigma_scale);
         }
         for (observation, forecast) in observations.iter().zip(forecasts) {
             *forecast = match self.persons.get(observation.slot) {
@@ -150,11 +163,20 @@ const NOTHING: Keypoints = Keypoints {
 
 impl Person {
     /// Reads the network's answer: `[horizon][joint][xy]` corrections, `[horizon][joint]` log sigma, `[mix][joint]` weights
-    /// before their softmax, `[joint][xyz]` in the unit cube and the logarithm of the cube's half side in metres.
-    fn answer(&mut self, output: &[f32; OUTPUTS], dt: f32, keypoints: &Keypoints, lead_frames: f32) {
+    /// before their softmax, `[joint][xyz]` in the unit cube and the logarithm of the cube's half side in metres, and
+    /// `[horizon][mean][joint]` how far to go on along the observation's distance from each running mean.
+    fn answer(
+        &mut self,
+        output: &[f32; OUTPUTS],
+        dt: f32,
+        keypoints: &Keypoints,
+        lead_frames: f32,
+        sigma_scale: SigmaScale,
+    ) {
         let (deltas, rest) = output.split_at(DELTAS);
         let (log_sigmas, rest) = rest.split_at(SIGMAS);
-        let (mixes, lift) = rest.split_at(MIXES);
+        let (mixes, rest) = rest.split_at(MIXES);
+        let (lift, leans) = rest.split_at(LIFTS);
         let frame = &self.frame;
         let (scale_px, centre_px) = (frame.scale_px(), frame.centre_px);
         self.unseen_frames = if frame.seen.contains(&true) { 0.0 } else { self.unseen_frames + dt };
@@ -165,22 +187,33 @@ impl Person {
             let largest = logits.iter().fold(f32::NEG_INFINITY, |a, &b| a.max(b));
             let shares = logits.map(|v| (v - largest).exp());
             let sum: f32 = shares.iter().sum();
+            let anchor: [f32; 2] =
+                std::array::from_fn(|i| (0..MIX).map(|b| shares[b] * frame.bank[b][j][i]).sum::<f32>() / sum);
             for h in 0..HORIZONS_US.len() {
                 let at = h * JOINTS + j;
                 for i in 0..2 {
-                    let anchor: f32 = (0..MIX).map(|b| shares[b] * frame.bank[b][j][i]).sum::<f32>() / sum;
-                    let place = anchor + DELTA_SCALE * deltas[2 * at + i];
+                    let past: f32 = (1..MIX)
+                        .map(|b| {
+                            let lean = leans[(h * (MIX - 1) + b - 1) * JOINTS + j];
+                            lean * (frame.bank[0][j][i] - frame.bank[b][j][i])
+                        })
+                        .sum();
+                    let place = anchor[i] + past + DELTA_SCALE * deltas[2 * at + i];
                     f.places_px[h][j][i] = centre_px[i] + scale_px * place;
                 }
-                let log_sigma = (log_sigmas[at] + SIGMA_BIAS).clamp(LOG_SIGMA_RANGE.0, LOG_SIGMA_RANGE.1);
-                f.sigma_px[h][j] = scale_px * SIGMA_OF_LAPLACE * log_sigma.exp();
             }
             lead(&mut f.places_px, j, lead_frames / HORIZON_FRAMES);
-            let sigma = f.sigma_px[0][j] / scale_px;
-            f.score[j] = 1.0 - (-0.5 * (SCORE_WITHIN / sigma).powi(2)).exp();
             let k = &keypoints.joints[j];
             let off_px = (k.x_px - f.places_px[0][j][0]).hypot(k.y_px - f.places_px[0][j][1]);
             let measured = frame.seen[j] && k.score >= MEASURED_SCORE && off_px <= BELIEVED * scale_px;
+            let widen = if measured { sigma_scale.measured } else { sigma_scale.predicted };
+            for h in 0..HORIZONS_US.len() {
+                let log_sigma =
+                    (log_sigmas[h * JOINTS + j] + SIGMA_BIAS).clamp(LOG_SIGMA_RANGE.0, LOG_SIGMA_RANGE.1);
+                f.sigma_px[h][j] = scale_px * SIGMA_OF_LAPLACE * widen * log_sigma.exp();
+            }
+            let sigma = f.sigma_px[0][j] / scale_px;
+            f.score[j] = 1.0 - (-0.5 * (SCORE_WITHIN / sigma).powi(2)).exp();
             f.state[j] = if measured {
                 JointState::Measured
             } else if sigma <= LOST_SIGMA && !lost {
@@ -197,6 +230,12 @@ impl Person {
         let lifted = std::array::from_fn(|j| std::array::from_fn(|i| unit[3 * j + i] * half_side_m));
         f.joints_3d_m = (!lost).then_some(lifted);
     }
+}
+
+/// Reads every horizon of `forecast` `lead_frames` further ahead than it was answered for.
+pub(crate) fn led(mut forecast: Forecast, lead_frames: f32) -> Forecast {
+    (0..JOINTS).for_each(|j| lead(&mut forecast.places_px, j, lead_frames / HORIZON_FRAMES));
+    forecast
 }
 
 /// Moves every horizon's place a part of the way to the next one's; the last goes on as it came.

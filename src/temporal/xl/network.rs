@@ -6,14 +6,15 @@
 //! norm stands before each block.
 
 use super::{
+    attention::{self, Head, WAVES, Wave},
+    cpu::Cpu,
     frame::{FEATURES, MIX},
-    linear::{Linear, dot},
+    linear::Linear,
     weights::{Hyper, Weights},
 };
 use crate::temporal::{HORIZONS_US, TemporalError};
 use pose::{JOINTS, MAX_PERSONS};
 
-const WAVES: usize = 16;
 /// Where the linear feature of a time difference is 1, nominal frames.
 const LINEAR_FRAMES: f32 = 32.0;
 const NORM_EPSILON: f32 = 1e-5;
@@ -22,10 +23,8 @@ pub(super) const DELTAS: usize = HORIZONS_US.len() * JOINTS * 2;
 pub(super) const SIGMAS: usize = HORIZONS_US.len() * JOINTS;
 pub(super) const MIXES: usize = MIX * JOINTS;
 pub(super) const LIFTS: usize = JOINTS * 3 + 1;
-pub(super) const OUTPUTS: usize = DELTAS + SIGMAS + MIXES + LIFTS;
-
-/// Sines and cosines of an entry's age at every wavelength.
-type Wave = [f32; 2 * WAVES];
+pub(super) const LEANS: usize = HORIZONS_US.len() * (MIX - 1) * JOINTS;
+pub(super) const OUTPUTS: usize = DELTAS + SIGMAS + MIXES + LIFTS + LEANS;
 
 /// One person's cached keys and values: a ring of the last `M + 1` observations.
 pub(super) struct Memory {
@@ -92,14 +91,21 @@ impl Norm {
     fn apply(&self, x: &[f32], y: &mut [f32]) {
         let width = self.gain.len();
         for (x, y) in x.chunks_exact(width).zip(y.chunks_exact_mut(width)) {
-            let mean = x.iter().sum::<f32>() / width as f32;
-            let variance = x.iter().map(|v| (v - mean) * (v - mean)).sum::<f32>() / width as f32;
+            let mean = sum(x.iter().copied()) / width as f32;
+            let variance = sum(x.iter().map(|v| (v - mean) * (v - mean))) / width as f32;
             let scale = 1.0 / (variance + NORM_EPSILON).sqrt();
             for ((y, x), (g, b)) in y.iter_mut().zip(x).zip(self.gain.iter().zip(&self.bias)) {
                 *y = (x - mean) * scale * g + b;
             }
         }
     }
+}
+
+/// Four sums side by side: one alone would wait for each addition.
+fn sum(values: impl Iterator<Item = f32>) -> f32 {
+    let mut sums = [0.0; 4];
+    values.enumerate().for_each(|(i, v)| sums[i % 4] += v);
+    (sums[0] + sums[1]) + (sums[2] + sums[3])
 }
 
 struct Layer {
@@ -150,6 +156,7 @@ impl Layer {
     /// One person's attention: `projected` is query, key, value; the answer goes over the query.
     fn attend(
         &self,
+        cpu: Cpu,
         hyper: &Hyper,
         layer: usize,
         memory: &mut Memory,
@@ -162,37 +169,20 @@ impl Layer {
         let newest = base + memory.newest * d;
         memory.keys[newest..newest + d].copy_from_slice(&key_value[..d]);
         memory.values[newest..newest + d].copy_from_slice(&key_value[d..2 * d]);
-        let scale = 1.0 / (dh as f32).sqrt();
-        let scores = &mut scores[..memory.len];
-        for (head, q) in query.chunks_exact_mut(dh).enumerate() {
-            let at = head * dh;
-            let (mut by_wave, mut by_age): (Wave, f32) = ([0.0; 2 * WAVES], 0.0);
-            for (c, q) in q.iter_mut().enumerate() {
-                let with_bias = *q + self.bias_position[at + c];
-                for (p, w) in by_wave.iter_mut().zip(&self.position[at + c]) {
-                    *p += with_bias * w;
-                }
-                by_age += with_bias * self.position_linear[at + c];
-                *q += self.bias_content[at + c];
-            }
-            let mut largest = f32::NEG_INFINITY;
-            for (j, score) in scores.iter_mut().enumerate() {
-                let content = dot(q, &memory.keys[base + j * d + at..][..dh]);
-                *score = (content + dot(&by_wave, &memory.waves[j]) + by_age * memory.ages[j]) * scale;
-                largest = largest.max(*score);
-            }
-            let mut sum = 0.0;
-            for score in scores.iter_mut() {
-                *score = (*score - largest).exp();
-                sum += *score;
-            }
-            q.fill(0.0);
-            for (j, score) in scores.iter().enumerate() {
-                let weight = score / sum;
-                for (q, v) in q.iter_mut().zip(&memory.values[base + j * d + at..][..dh]) {
-                    *q += weight * v;
-                }
-            }
+        for (head, query) in query.chunks_exact_mut(dh).enumerate() {
+            let at = head * dh..(head + 1) * dh;
+            let head = Head {
+                width: d,
+                position: &self.position[at.clone()],
+                position_linear: &self.position_linear[at.clone()],
+                bias_content: &self.bias_content[at.clone()],
+                bias_position: &self.bias_position[at.clone()],
+                keys: &memory.keys[base + at.start..],
+                values: &memory.values[base + at.start..],
+                waves: &memory.waves[..memory.len],
+                ages: &memory.ages[..memory.len],
+            };
+            attention::look_back(cpu, &head, query, &mut scores[..memory.len]);
         }
     }
 }
@@ -234,6 +224,7 @@ pub(super) struct Network {
     norm: Norm,
     head: Linear,
     wave_numbers: [f32; WAVES],
+    cpu: Cpu,
 }
 
 impl Network {
@@ -254,32 +245,35 @@ impl Network {
                 let wavelength = 2.0 * 2f64.powf(7.0 * k as f64 / (WAVES - 1) as f64);
                 (std::f64::consts::TAU / wavelength) as f32
             }),
+            cpu: Cpu::detect(),
         })
     }
 
     /// One observation for each of `slots`; `dt` in nominal frames. `scratch.features[i]` belongs to `slots[i]`.
+    ///
+    /// The same person's answer has the same bits alone and in company.
     pub fn step(&self, slots: &[(usize, f32)], memories: &mut [Memory], s: &mut Scratch) {
-        let (n, d, f) = (slots.len(), self.hyper.width, self.hyper.feed_forward);
+        let (n, d, f, cpu) = (slots.len(), self.hyper.width, self.hyper.feed_forward, self.cpu);
         for &(slot, dt) in slots {
             memories[slot].advance(dt, &self.wave_numbers);
         }
-        self.embed.apply(n, s.features.as_flattened(), FEATURES, &mut s.x, d);
+        self.embed.apply(cpu, n, s.features.as_flattened(), FEATURES, &mut s.x, d);
         for (l, layer) in self.layers.iter().enumerate() {
             layer.norm_attention.apply(&s.x[..n * d], &mut s.normed);
-            layer.project.apply(n, &s.normed, d, &mut s.projected, 3 * d);
+            layer.project.apply(cpu, n, &s.normed, d, &mut s.projected, 3 * d);
             for (&(slot, _), projected) in slots.iter().zip(s.projected.chunks_exact_mut(3 * d)) {
-                layer.attend(&self.hyper, l, &mut memories[slot], projected, &mut s.scores);
+                layer.attend(cpu, &self.hyper, l, &mut memories[slot], projected, &mut s.scores);
             }
-            layer.out.apply(n, &s.projected, 3 * d, &mut s.added, d);
+            layer.out.apply(cpu, n, &s.projected, 3 * d, &mut s.added, d);
             add(&mut s.x[..n * d], &s.added);
             layer.norm_feed.apply(&s.x[..n * d], &mut s.normed);
-            layer.feed_in.apply(n, &s.normed, d, &mut s.feed, f);
+            layer.feed_in.apply(cpu, n, &s.normed, d, &mut s.feed, f);
             s.feed[..n * f].iter_mut().for_each(|v| *v = v.max(0.0));
-            layer.feed_out.apply(n, &s.feed, f, &mut s.added, d);
+            layer.feed_out.apply(cpu, n, &s.feed, f, &mut s.added, d);
             add(&mut s.x[..n * d], &s.added);
         }
         self.norm.apply(&s.x[..n * d], &mut s.normed);
-        self.head.apply(n, &s.normed, d, s.outputs.as_flattened_mut(), OUTPUTS);
+        self.head.apply(cpu, n, &s.normed, d, s.outputs.as_flattened_mut(), OUTPUTS);
     }
 }
 

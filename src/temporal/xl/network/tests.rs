@@ -45,6 +45,7 @@ pub fn random_file(hyper: &Hyper, seed: u64) -> (Vec<u8>, Tensors) {
         add(format!("layers.{l}.bias_position"), &[h, dh], 0.5, 0.0);
     }
     add("lead_frames".into(), &[1], 0.5, 0.5);
+    add("sigma_scale".into(), &[2], 0.5, 1.0);
     (testing::write(hyper, &tensors), tensors)
 }
 

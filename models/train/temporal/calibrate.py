@@ -1,0 +1,60 @@
+"""Fits what sigma is multiplied by, apart for joints measured and predicted, on clips that training left out.
+
+Half of the weight on real clips (J-HMDB's tuning films), half on virtual ones with error tracks of the same films and limbs
+hidden; the share of coordinates within sigma shall be 0.68 over both.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from frames import MIN_SCORE, frame
+from model import TemporalXl
+from motion import Mocap, Truth
+from noise import Bank, hide, tuning
+
+MEASURED_SCORE, BELIEVED = 0.2, 0.1  # as in src/temporal: what makes an answer `measured`
+HORIZON_FRAMES = 1.5
+SHARE = 0.68
+
+
+def ratios(model: TemporalXl, truth: Truth, xy: np.ndarray, score: np.ndarray, smooth: float, lead: float) -> list[np.ndarray]:
+    """|error| / sigma of every coordinate whose truth is known, of joints measured and of joints predicted."""
+    f = frame(truth.times, xy, score, np.full(len(xy), smooth))
+    with torch.no_grad():
+        a, _ = model(torch.from_numpy(f.features), torch.from_numpy(f.bank), torch.from_numpy(truth.times), model.empty(len(xy)))
+    scale = f.scale_px[:, :, None]
+    place = a.place.numpy() * scale[..., None, None] + f.centre_px[:, :, None, None]
+    place = place[:, :, 0] + lead / HORIZON_FRAMES * (place[:, :, 1] - place[:, :, 0])
+    sigma = 1.139 * a.log_sigma[:, :, 0].exp().numpy() * scale
+    seen = score >= MIN_SCORE
+    measured = seen & (score >= MEASURED_SCORE) & (np.linalg.norm(xy - place, axis=-1) <= BELIEVED * scale)
+    once = np.maximum.accumulate(seen, 1)
+    off = np.abs(place - truth.xy[:, :, 0]) / sigma[..., None]
+    return [off[k & truth.valid[:, :, 0]].ravel() for k in (measured, ~measured & once)]
+
+
+def sigma_scale(model: TemporalXl, data: Path, banks: list[Path], smooth: float, lead: float) -> list[float]:
+    """Factors for (measured, predicted)."""
+    real: list[list[np.ndarray]] = [[], []]
+    for path in banks:
+        z = np.load(path)
+        for a, b, tier, name in zip(z["offset"][:-1], z["offset"][1:], z["tier"], z["name"], strict=True):
+            if tier == 1 and tuning(str(name)) and b - a >= 14:
+                truth = Truth(np.arange(b - a, dtype=float)[None], z["smoothed"][None, a:b, None], z["known"][None, a:b, None],
+                              np.zeros(0), np.zeros(0), z["extent"][None, a:b])
+                got = ratios(model, truth, z["xy"][None, a:b], z["score"][None, a:b], smooth, lead)
+                real[0].append(got[0]), real[1].append(got[1])
+    rng = np.random.default_rng(11)
+    truth = Mocap(data, "train").lanes(rng, np.tile(np.arange(120.0), (24, 1)))
+    xy, score = Bank(banks, tuning).lanes(rng, truth)
+    hide(rng, truth, xy, score)
+    virtual = ratios(model, truth, xy, score, smooth, lead)
+    out = []
+    for r, v in zip(real, virtual, strict=True):
+        pooled = np.sort(np.concatenate([np.quantile(np.concatenate(r), np.linspace(0, 1, 2001)),
+                                         np.quantile(v, np.linspace(0, 1, 2001))]))
+        out.append(float(np.quantile(pooled, SHARE)))
+    return out
