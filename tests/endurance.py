@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Runs Posewire for an hour at full rate and shows whether anything grows: memory, files, threads, age of the poses.
+
+    tests/endurance.py [--minutes 60] [--out docs] [--posewire target/release/posewire]
+
+The built-in clip at 30 frames a second, poses to a pseudo-terminal that is read and as JSON lines through a pipe. Every ten
+seconds: resident memory, open files and threads from /proc, frames, and the 50th and 99th percentile of the age of the poses.
+Ends with the slope of each and its 95 % interval (blocks of a minute, resampled), and writes `endurance.json`; `--plot` draws
+what that file holds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pty
+import re
+import selectors
+import signal
+import subprocess
+import sys
+import time
+import tty
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+EVERY_S = 10.0
+# Buffers, caches and the first identities: what is taken once.
+WARM_UP_S = 120.0
+TIMES = re.compile(rb'"captured_us":(-?\d+),"emitted_us":(-?\d+)')
+
+
+def usage(pid: int) -> dict[str, int]:
+    status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    files = len(os.listdir(f"/proc/{pid}/fd"))
+    return {"rss_kib": int(status["VmRSS"].split()[0]), "threads": int(status["Threads"]), "files": files}
+
+
+def percentile(values: list[float], share: float) -> float | None:
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))] if values else None
+
+
+def run(posewire: Path, minutes: float) -> list[dict[str, float | int | None]]:
+    hand, port = pty.openpty()
+    tty.setraw(port)
+    serial = f"{os.ttyname(port)}@921600"
+    command = [posewire, "run", "--synthetic", "--serial", serial, "--jsonl", "-"]
+    tracker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert tracker.stdout
+    os.set_blocking(tracker.stdout.fileno(), False)
+    selector = selectors.DefaultSelector()
+    selector.register(hand, selectors.EVENT_READ)
+    selector.register(tracker.stdout, selectors.EVENT_READ)
+    samples: list[dict[str, float | int | None]] = []
+    start = time.monotonic()
+    due, wire_frames, rest, ages = start + EVERY_S, 0, b"", list[float]()
+    while time.monotonic() < start + 60 * minutes:
+        for key, _ in selector.select(max(0.0, due - time.monotonic())):
+            data = os.read(key.fd, 1 << 16)
+            if not data and tracker.poll() is not None:
+                sys.exit(f"posewire ended with {tracker.returncode}")
+            if key.fd == hand:
+                wire_frames += data.count(0)
+            else:
+                *lines, rest = (rest + data).split(b"\n")
+                found = (TIMES.search(line) for line in lines)
+                ages += [(int(m[2]) - int(m[1])) / 1e3 for m in found if m]
+        now = time.monotonic()
+        if now >= due:
+            due += EVERY_S
+            sample = {"s": now - start, "frames": len(ages), "wire_frames": wire_frames, **usage(tracker.pid)}
+            samples.append({**sample, "age_p50_ms": percentile(ages, 0.5), "age_p99_ms": percentile(ages, 0.99)})
+            wire_frames, ages = 0, []
+    tracker.send_signal(signal.SIGTERM)
+    assert tracker.wait(5) == 0
+    return samples
+
+
+def slope(samples: list[dict], key: str) -> tuple[float, float, float]:
+    """Change an hour and its 95 % interval by the bootstrap over blocks of six samples, which keeps what neighbours share."""
+    import numpy as np
+
+    kept = [s for s in samples if s["s"] > WARM_UP_S and s[key] is not None]
+    t = np.array([s["s"] / 3600 for s in kept])
+    y = np.array([float(s[key]) for s in kept])
+    line = np.polyfit(t, y, 1)
+    residual = y - np.polyval(line, t)
+    dice, blocks = np.random.default_rng(1), len(y) // 6
+    slopes = []
+    for _ in range(2000):
+        starts = dice.integers(0, max(1, len(y) - 6), blocks + 1)
+        drawn = np.concatenate([residual[s : s + 6] for s in starts])[: len(y)]
+        slopes.append(np.polyfit(t, np.polyval(line, t) + drawn, 1)[0])
+    low, high = np.percentile(slopes, [2.5, 97.5])
+    return float(line[0]), float(low), float(high)
+
+
+def plot(samples: list[dict], path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    minutes = [s["s"] / 60 for s in samples]
+    figure, axes = pyplot.subplots(3, 1, sharex=True, figsize=(8, 7))
+    axes[0].plot(minutes, [s["rss_kib"] / 1024 for s in samples], color="#0b6")
+    axes[0].set_ylabel("resident memory, MiB")
+    axes[0].set_ylim(0, 1.2 * max(s["rss_kib"] for s in samples) / 1024)
+    axes[1].plot(minutes, [s["files"] for s in samples], label="open files", color="#05a")
+    axes[1].plot(minutes, [s["threads"] for s in samples], label="threads", color="#a50")
+    axes[1].set_ylim(0, 1.4 * max(s["threads"] for s in samples))
+    axes[1].legend()
+    axes[2].plot(minutes, [s["age_p99_ms"] for s in samples], label="99th percentile", color="#a05")
+    axes[2].plot(minutes, [s["age_p50_ms"] for s in samples], label="median", color="#555")
+    axes[2].set_ylabel("age when sent, ms")
+    axes[2].set_xlabel("minutes")
+    axes[2].legend()
+    figure.tight_layout()
+    figure.savefig(path, dpi=90)
+
+
+def report(samples: list[dict]) -> bool:
+    kept = [s for s in samples if s["s"] > WARM_UP_S]
+    frames = sum(s["frames"] for s in samples)
+    print(f"{samples[-1]['s'] / 60:.1f} minutes, {frames} frames, {sum(s['wire_frames'] for s in samples)} on the wire")
+    flat = True
+    for key, unit in (("rss_kib", "KiB"), ("age_p99_ms", "ms"), ("age_p50_ms", "ms")):
+        mean = sum(s[key] or 0 for s in kept) / len(kept)
+        change, low, high = slope(samples, key)
+        flat &= low <= 0
+        print(f"{key:11} mean {mean:9.1f} {unit}, slope {change:+8.2f} [{low:+.2f}, {high:+.2f}] {unit} an hour")
+    for key in ("files", "threads"):
+        values = {s[key] for s in kept}
+        flat &= len(values) == 1
+        print(f"{key:11} {', '.join(map(str, sorted(values)))}")
+    return flat
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--posewire", type=Path, default=ROOT / "target/release/posewire")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs", help="folder of endurance.json and images/")
+    parser.add_argument("--plot", action="store_true", help="only draw and judge what endurance.json holds")
+    args = parser.parse_args()
+    path = args.out / "endurance.json"
+    if not args.plot:
+        samples = run(args.posewire, args.minutes)
+        path.write_text("[\n" + ",\n".join(json.dumps(s) for s in samples) + "\n]\n")
+    samples = json.loads(path.read_text())
+    plot(samples, args.out / "images/endurance.png")
+    return 0 if report(samples) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
