@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Those that show most in the least time; `tests/camera-bed/run.py` runs all.
-const SCENARIOS: [&str; 4] = ["mjpeg", "replug", "busy_at_start", "sigterm"];
+/// Those that show much in little time; `tests/camera-bed/run.py` runs all.
+const SCENARIOS: [&str; 4] = ["missing_at_start", "renumber", "truncated_mjpeg", "sigterm"];
 
 fn bed() -> Option<PathBuf> {
     let place = std::env::var_os("POSEWIRE_CAMERA_BED").map(PathBuf::from);
