@@ -26,14 +26,14 @@ fn lying_person(seq: u64) -> PoseFrame {
     PoseFrame { seq, frame: seq, captured_at_us: 0, width: 64, height: 48, persons }
 }
 
-fn white_picture() -> Frame {
+fn grey_picture(seq: u64, level: u8) -> Frame {
     Frame {
-        bytes: Arc::new(vec![255; 64 * 48]),
+        bytes: Arc::new(vec![level; 64 * 48]),
         format: PixelFormat::Grey,
         width: 64,
         height: 48,
         stride: 64,
-        seq: 0,
+        seq,
         captured_at_us: 0,
     }
 }
@@ -48,11 +48,12 @@ fn skeletons_are_drawn_over_the_dimmed_picture_in_numbered_files() {
     let tap = PictureTap::default();
     let out = folder.path().join("new/out");
     let mut display = Display::new(PngFiles::open(&out).unwrap(), Predict::Capture, Some(tap.clone()));
-    tap.put(&white_picture());
+    tap.put(&grey_picture(0, 255));
     display.send(&lying_person(0), 0).unwrap();
-    // The picture was shown once; without a newer one the background is black.
-    display.send(&lying_person(7), 0).unwrap();
     display.finish(Duration::ZERO).unwrap();
+    let mut alone = Display::new(PngFiles::open(&out).unwrap(), Predict::Capture, None);
+    alone.send(&lying_person(7), 0).unwrap();
+    alone.finish(Duration::ZERO).unwrap();
 
     let with_picture = read_png(&out.join("000000.png"));
     assert_eq!(with_picture.dimensions(), (64, 48));
@@ -64,6 +65,28 @@ fn skeletons_are_drawn_over_the_dimmed_picture_in_numbered_files() {
     assert_eq!(without.get_pixel(1, 46).0, [0; 3]);
     assert_eq!(without.get_pixel(32, 24).0, on_bone);
     assert_eq!(fs::read_dir(&out).unwrap().count(), 2);
+}
+
+/// A display is slower than the tracker, and may be called twice a frame: each pose is drawn over its own picture.
+#[test]
+fn poses_are_drawn_over_the_picture_that_they_were_found_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("now.png");
+    let tap = PictureTap::default();
+    let mut display = Display::new(PngFiles::open(&path).unwrap(), Predict::Capture, Some(tap.clone()));
+    let mut level_under = |seq: u64| {
+        display.send(&lying_person(seq), 0).unwrap();
+        read_png(&path).get_pixel(1, 46).0[0]
+    };
+    tap.put(&grey_picture(0, 50));
+    tap.put(&grey_picture(1, 250));
+    let (first, second) = (level_under(0), level_under(1));
+    assert!(first > 0 && second > 3 * first, "{first} and {second}");
+    tap.put(&grey_picture(2, 50));
+    assert_eq!((level_under(1), level_under(1), level_under(2)), (second, second, first));
+    // Long gone: the newest is nearer the truth than none.
+    (3..9).for_each(|seq| tap.put(&grey_picture(seq, 250)));
+    assert_eq!(level_under(2), second);
 }
 
 #[test]

@@ -4,6 +4,8 @@ mod onnx;
 mod qdq;
 mod real;
 mod split;
+mod value;
+mod weights;
 mod window;
 
 use std::sync::Arc;
@@ -12,8 +14,9 @@ use std::time::Instant;
 use int8::{Kernel, Program, Quant, Shape};
 use tract_onnx::pb;
 
-pub(super) use qdq::{Refusal, Rest};
+pub(super) use qdq::Rest;
 pub(super) use real::without_quantised_activations;
+pub(super) use value::Refusal;
 
 use super::{Color, InferError, InputMut, InputSpec, LayerReport, OutputInfo, Plan, State};
 

@@ -6,21 +6,13 @@
 
 use std::collections::HashMap;
 
-use int8::{Activation, Graph, Quant, Shape, Tensor, Weights, Window};
+use int8::{Activation, Graph, Quant, Shape, Tensor, Window};
 use tract_onnx::pb;
 
 use super::onnx::{self, Attributes, Constant, Values};
 use super::split::Foreign;
+use super::value::{Pending, Refusal, Unary, Value, Waiting, broken, limits, unknown};
 use super::window;
-
-/// Why a graph does not become an int8 program.
-#[derive(Debug, Clone, PartialEq)]
-pub(in crate::infer) enum Refusal {
-    /// A sound graph with something that the int8 operators do not do; another engine may run it.
-    NotUnderstood(String),
-    /// Nobody should run it.
-    Broken(String),
-}
 
 /// The translated network.
 #[derive(Debug)]
@@ -43,90 +35,6 @@ pub(in crate::infer) struct Rest {
     pub graph: pb::GraphProto,
     /// Why, with the first operator's name.
     pub reason: String,
-}
-
-/// What a name of the graph stands for.
-#[derive(Debug, Clone)]
-pub(super) enum Value {
-    /// The picture, before it is quantised.
-    Picture,
-    /// A u8 tensor's codes.
-    Codes(Tensor),
-    /// What those codes mean.
-    Real(Tensor),
-    /// i8 weights times their scales.
-    Weights { values: Vec<i8>, dims: Vec<usize>, scales: Vec<f32>, axis: usize },
-    /// A bias: whole steps of the scales, or real values.
-    Bias { values: Vec<i32>, scales: Vec<f32> },
-    /// An operator that waits for the quantisation of its result.
-    Pending(Pending),
-    /// A result that is never quantised, in f32.
-    Float(Tensor),
-    /// A result of an operator left to another engine.
-    Foreign,
-}
-
-#[derive(Debug, Clone)]
-pub(super) struct Pending {
-    name: String,
-    op: Waiting,
-    activation: Activation,
-}
-
-#[derive(Debug, Clone)]
-enum Waiting {
-    Conv {
-        input: Tensor,
-        window: Window,
-        weights: Weights,
-    },
-    ConvTranspose {
-        input: Tensor,
-        window: Window,
-        extra: [usize; 2],
-        weights: Weights,
-    },
-    Add(Tensor, Tensor),
-    Concat(Vec<Tensor>),
-    AveragePool {
-        input: Tensor,
-        window: Window,
-        count_pads: bool,
-    },
-    /// A function of one value.
-    Unary {
-        input: Tensor,
-        function: Unary,
-    },
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Unary {
-    Identity,
-    Sigmoid,
-    HardSigmoid { alpha: f32, beta: f32 },
-    HardSwish,
-    Tanh,
-    LeakyRelu { alpha: f32 },
-}
-
-impl Unary {
-    fn of(self, x: f32) -> f32 {
-        match self {
-            Unary::Identity => x,
-            Unary::Sigmoid => 1.0 / (1.0 + (-x).exp()),
-            Unary::HardSigmoid { alpha, beta } => (alpha * x + beta).clamp(0.0, 1.0),
-            Unary::HardSwish => x * (x / 6.0 + 0.5).clamp(0.0, 1.0),
-            Unary::Tanh => x.tanh(),
-            Unary::LeakyRelu { alpha } => {
-                if x < 0.0 {
-                    alpha * x
-                } else {
-                    x
-                }
-            }
-        }
-    }
 }
 
 /// Translates the whole graph whose picture input is `input_name`, `height` × `width` × 3.
@@ -189,20 +97,7 @@ fn named(refusal: Refusal, node: &pb::NodeProto) -> Refusal {
     }
 }
 
-fn unknown<T>(reason: impl Into<String>) -> Result<T, Refusal> {
-    Err(Refusal::NotUnderstood(reason.into()))
-}
-
-fn broken(reason: impl Into<String>) -> Refusal {
-    Refusal::Broken(reason.into())
-}
-
-impl From<int8::Error> for Refusal {
-    fn from(error: int8::Error) -> Self {
-        Refusal::Broken(error.to_string())
-    }
-}
-
+/// The graph so far.
 pub(super) struct Walk<'a> {
     pub constants: HashMap<&'a str, Constant>,
     pub values: HashMap<String, Value>,
@@ -281,7 +176,7 @@ impl Walk<'_> {
         Value::Pending(Pending { name: name(node), op, activation: Activation::None })
     }
 
-    fn input<'n>(&self, node: &'n pb::NodeProto, index: usize) -> Option<&'n str> {
+    pub(super) fn input<'n>(&self, node: &'n pb::NodeProto, index: usize) -> Option<&'n str> {
         node.input.get(index).map(String::as_str).filter(|n| !n.is_empty())
     }
 
@@ -297,7 +192,7 @@ impl Walk<'_> {
         }
     }
 
-    fn constant(&self, node: &pb::NodeProto, index: usize) -> Option<&Constant> {
+    pub(super) fn constant(&self, node: &pb::NodeProto, index: usize) -> Option<&Constant> {
         self.constants.get(self.input(node, index)?)
     }
 
@@ -408,126 +303,6 @@ impl Walk<'_> {
             Some(_) => unknown(format!("its input {from:?} is not quantised")),
             None => Err(broken(format!("its input {from:?} comes from nowhere"))),
         }
-    }
-
-    fn constant_value(&self, node: &pb::NodeProto, constant: &Constant) -> Result<Value, Refusal> {
-        let Some(scales) = self.constant(node, 1).and_then(Constant::f32s) else {
-            return unknown("its scale is not an f32 constant");
-        };
-        if let Some(bad) = scales.iter().find(|s| !s.is_finite() || **s <= 0.0) {
-            return Err(broken(format!(
-                "scale {bad} is not a positive finite number; quantise the network again"
-            )));
-        }
-        let zero_is = |values: &Values, zero: i32| match values {
-            Values::I8(v) => v.iter().all(|&z| i32::from(z) == zero),
-            Values::U8(v) => v.iter().all(|&z| i32::from(z) == zero),
-            Values::I32(v) => v.iter().all(|&z| z == zero),
-            _ => false,
-        };
-        let zero = self.constant(node, 2).map(|c| &c.values);
-        let scales = scales.to_vec();
-        match &constant.values {
-            Values::I32(values) => {
-                if zero.is_some_and(|z| !zero_is(z, 0)) {
-                    return unknown("its bias has a zero point");
-                }
-                Ok(Value::Bias { values: values.clone(), scales })
-            }
-            Values::I8(_) | Values::U8(_) => {
-                let values = match &constant.values {
-                    Values::I8(v) if zero.is_none_or(|z| zero_is(z, 0)) => v.clone(),
-                    // u8 weights round 128 are i8 weights.
-                    Values::U8(v) if zero.is_some_and(|z| zero_is(z, 128)) => {
-                        v.iter().map(|&q| (i16::from(q) - 128) as i8).collect()
-                    }
-                    _ => return unknown("its weights are not symmetric"),
-                };
-                let rank = constant.dims.len() as i64;
-                let axis = Attributes(node).int("axis", 1);
-                let axis = if axis < 0 { axis + rank } else { axis };
-                let Some(axis) = usize::try_from(axis).ok().filter(|&a| a < constant.dims.len().max(1))
-                else {
-                    return Err(broken(format!("axis {axis} of a tensor with {rank} axes")));
-                };
-                Ok(Value::Weights { values, dims: constant.dims.clone(), scales, axis })
-            }
-            _ => unknown("its constant is not of 8 or 32 bits"),
-        }
-    }
-
-    /// Weights `[out][in / groups][rows][columns]` (`transposed`: `[in][out][rows][columns]`) as the operators take them.
-    fn weights(
-        &self,
-        node: &pb::NodeProto,
-        input: Quant,
-        groups: usize,
-        transposed: bool,
-    ) -> Result<(Weights, [usize; 2]), Refusal> {
-        let Some(Value::Weights { values, dims, scales, axis }) =
-            self.input(node, 1).and_then(|n| self.values.get(n))
-        else {
-            return unknown("its weights are not an 8-bit constant");
-        };
-        let &[a, b, kh, kw] = dims.as_slice() else {
-            return unknown(format!(
-                "its weights have shape {dims:?}: only two-dimensional convolutions are done"
-            ));
-        };
-        let (out_channels, in_group) = if transposed { (b, a) } else { (a, b) };
-        let out_axis = usize::from(transposed);
-        let scales = match scales.len() {
-            1 => vec![scales[0]; out_channels],
-            n if n == out_channels && *axis == out_axis => scales.clone(),
-            n => {
-                return unknown(format!(
-                    "{n} weight scales on axis {axis} for {out_channels} output channels"
-                ));
-            }
-        };
-        let mut reordered = Vec::with_capacity(values.len());
-        for o in 0..out_channels {
-            for tap in 0..kh * kw {
-                for c in 0..in_group {
-                    let (first, second) = if transposed { (c, o) } else { (o, c) };
-                    reordered.push(values[(first * b + second) * kh * kw + tap]);
-                }
-            }
-        }
-        let bias = self.bias(node, input, &scales)?;
-        Ok((Weights { out_channels, groups, values: reordered, scales, bias }, [kh, kw]))
-    }
-
-    fn bias(&self, node: &pb::NodeProto, input: Quant, scales: &[f32]) -> Result<Vec<i32>, Refusal> {
-        let Some(name) = self.input(node, 2) else { return Ok(vec![0; scales.len()]) };
-        let real: Vec<f64> = match (self.values.get(name), self.constants.get(name).and_then(Constant::f32s))
-        {
-            (Some(Value::Bias { values, scales: steps }), _)
-                if steps.len() == 1 || steps.len() == values.len() =>
-            {
-                let exact = steps.iter().cycle().zip(scales).all(|(&step, &s)| step == input.scale * s);
-                if exact && values.len() == scales.len() {
-                    return Ok(values.clone());
-                }
-                values.iter().zip(steps.iter().cycle()).map(|(&v, &s)| f64::from(v) * f64::from(s)).collect()
-            }
-            (_, Some(values)) => values.iter().map(|&v| f64::from(v)).collect(),
-            _ => return unknown(format!("its bias {name:?} is not a constant")),
-        };
-        if real.len() != scales.len() {
-            return Err(broken(format!("{} biases for {} output channels", real.len(), scales.len())));
-        }
-        let steps = real.iter().zip(scales).map(|(v, &s)| (v / f64::from(input.scale * s)).round_ties_even());
-        steps
-            .map(|v| {
-                // Beyond 32 bits the int8 graph would wrap, so it refuses; NaN lands here too.
-                if v.abs() < 2_147_483_647.0 {
-                    Ok(v as i32)
-                } else {
-                    Err(broken(format!("bias {v} does not fit 32 bits")))
-                }
-            })
-            .collect()
     }
 
     fn conv(&mut self, node: &pb::NodeProto) -> Result<Value, Refusal> {
@@ -652,12 +427,4 @@ impl Walk<'_> {
 
 fn name(node: &pb::NodeProto) -> String {
     if node.name.is_empty() { node.output.first().cloned().unwrap_or_default() } else { node.name.clone() }
-}
-
-fn limits(activation: &Activation) -> (f32, f32) {
-    match activation {
-        Activation::Relu => (0.0, f32::MAX),
-        Activation::Clip { lo, hi } => (*lo, *hi),
-        Activation::None | Activation::Table(_) => (f32::MIN, f32::MAX),
-    }
 }

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use tract_onnx::pb::{self, tensor_proto::DataType};
 
-use super::qdq::{Refusal, Rest, Value, Walk};
+use super::qdq::{Rest, Walk};
+use super::value::{Refusal, Value};
 
 /// The operators that were not understood, and everything that reads their results.
 #[derive(Default)]

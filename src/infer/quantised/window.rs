@@ -4,7 +4,7 @@ use int8::{Pads, Shape, Window};
 use tract_onnx::pb;
 
 use super::onnx::Attributes;
-use super::qdq::Refusal;
+use super::value::Refusal;
 
 fn unknown<T>(reason: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal::NotUnderstood(reason.into()))

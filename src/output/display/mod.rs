@@ -62,20 +62,27 @@ impl FromStr for DisplayTarget {
     }
 }
 
-/// Where the newest processed frame can be looked at: `infer` puts it there, displays that want it take it. Cloning a
-/// [`Frame`] shares its pixels.
+/// Frames that a display can still look at: the one whose poses it draws, the one that `infer` has finished meanwhile,
+/// and one for a display that comes late. Each keeps a buffer from its pool.
+const PICTURES: usize = 3;
+
+/// Where the newest processed frames can be looked at: `infer` puts them there, displays look up the one that their poses
+/// belong to. Cloning a [`Frame`] shares its pixels.
 #[derive(Clone, Debug, Default)]
-pub struct PictureTap(Arc<Mutex<Option<Frame>>>);
+pub struct PictureTap(Arc<Mutex<[Option<Frame>; PICTURES]>>);
 
 impl PictureTap {
-    /// Shows `frame` to whoever looks next.
+    /// Shows `frame`, in the place of the oldest one.
     pub fn put(&self, frame: &Frame) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(frame.clone());
+        let mut frames = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        frames.rotate_right(1);
+        frames[0] = Some(frame.clone());
     }
 
-    /// The newest frame; the tap is empty then, so that its buffer goes back to its pool.
-    pub fn take(&self) -> Option<Frame> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    /// The frame with this number, or the newest where it is gone; `None` before the first.
+    pub fn get(&self, seq: u64) -> Option<Frame> {
+        let frames = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        frames.iter().flatten().find(|frame| frame.seq == seq).or(frames[0].as_ref()).cloned()
     }
 }
 
@@ -122,10 +129,10 @@ impl<S: Surface> Display<S> {
         &self.canvas
     }
 
-    /// Lays the newest picture under what will be drawn; black where there is none or it cannot be decoded: `infer`
-    /// counts damaged frames, and a display has nothing to add.
-    fn draw_picture(&mut self, image_px: [usize; 2]) {
-        let Some(frame) = self.tap.as_ref().and_then(PictureTap::take) else { return };
+    /// Lays the picture of frame `seq` under what will be drawn; black where there is none or it cannot be decoded:
+    /// `infer` counts damaged frames, and a display has nothing to add.
+    fn draw_picture(&mut self, image_px: [usize; 2], seq: u64) {
+        let Some(frame) = self.tap.as_ref().and_then(|tap| tap.get(seq)) else { return };
         if self.decoder.is_none() {
             self.decoder = Decoder::new().ok();
         }
@@ -154,7 +161,7 @@ impl<S: Surface> PoseSink for Display<S> {
         }
         let size_px = self.surface.size_px(image_px)?;
         self.canvas.reset(size_px[0], size_px[1]);
-        self.draw_picture(image_px);
+        self.draw_picture(image_px, poses.frame);
         draw_over(&mut self.canvas, image_px, poses.poses(self.predict, now_us));
         self.surface.show(&self.canvas, poses.seq)
     }
