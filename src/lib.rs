@@ -12,10 +12,13 @@
 //! * [`temporal`]: one causal memory a person; smooths, fills occlusions, forecasts 150 ms ahead.
 //! * [`output`]: sinks (serial, JSON lines, display, web, record) evaluate the newest forecasts for the moment of sending.
 //!
+//! Beside the pipeline: [`calibrate`] (a camera's intrinsics) and [`eval`] (accuracy and smoothness on labelled data).
+//!
 //! Between threads stand newest-wins slots ([`latest`]) that count what they overwrite: there is no queue to grow and
 //! none to go stale. Stages know the types of [`pose`] and of this page, never each other; [`pipeline`] joins them.
 //! `keypoints`, `temporal` and `track` read no clock, file or environment: time is an argument.
 
+pub mod calibrate;
 pub mod capture;
 pub mod clock;
 pub mod config;

@@ -51,6 +51,7 @@ macro_rules! sub_commands {
 sub_commands! {
     Run => run,
     Bench => bench,
+    Calibrate => calibrate,
     Predict => predict,
     Devices => devices,
     Doctor => doctor,

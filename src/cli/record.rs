@@ -59,7 +59,8 @@ pub struct Args {
     seed: u64,
 }
 
-fn size(text: &str) -> Result<(u32, u32), String> {
+/// `640x480`.
+pub(super) fn size(text: &str) -> Result<(u32, u32), String> {
     let parsed = text.split_once('x').and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
     parsed.filter(|&(w, h)| w > 0 && h > 0).ok_or_else(|| format!("'{text}' is no size: give it as 640x480"))
 }

@@ -61,7 +61,8 @@ fn help_names_every_sub_command_and_the_exit_codes() {
     let out = posewire(&["--help"]);
     assert!(out.status.success());
     let text = String::from_utf8(out.stdout).unwrap();
-    for word in ["run", "bench", "devices", "doctor", "completions", "Exit codes"] {
+    let commands = "run read predict eval bench devices doctor models calibrate record completions";
+    for word in commands.split(' ').chain(["Exit codes"]) {
         assert!(text.contains(word), "{word} is missing from\n{text}");
     }
 }

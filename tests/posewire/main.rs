@@ -3,6 +3,7 @@
 mod alloc;
 #[cfg(unix)]
 mod bad_input;
+mod calibrate;
 #[cfg(target_os = "linux")]
 mod camera_bed;
 mod capture;

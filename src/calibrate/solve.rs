@@ -1,0 +1,332 @@
+//! The camera behind several views of one board: a guess from homographies, then least squares over everything.
+//!
+//! The guess takes square pixels and the principal point in the middle, so that each view of a tilted board tells the
+//! focal length (Zhang's constraints with one unknown). Levenberg and Marquardt's method then refines the intrinsics and
+//! every view's pose on the distance in pixels, which is what is reported.
+
+use super::linear;
+use super::{Board, CalibrationError, Intrinsics};
+
+/// Below this many views noise goes into the intrinsics; three would do for exact corners.
+const MIN_VIEWS: usize = 6;
+/// A camera in focus and a flat board reach a tenth of a pixel; far above, something is wrong.
+const MAX_RMS_PX: f64 = 2.0;
+/// The intrinsics: fx, fy, cx, cy, k1, k2.
+const CAMERA: usize = 6;
+/// A view's pose: a rotation vector and a translation in squares.
+const POSE: usize = 6;
+
+/// The camera, and how well it explains the views.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fit {
+    /// The camera.
+    pub intrinsics: Intrinsics,
+    /// Root mean square of the distance between corners seen and explained, pixels.
+    pub rms_px: f64,
+}
+
+type Pose = [f64; POSE];
+
+/// Finds the camera from `views`, each [`Board::corners`] places in pixels, row by row, of pictures of `size_px`.
+///
+/// # Errors
+/// [`CalibrationError`], saying what to show instead.
+pub fn solve(board: Board, size_px: [usize; 2], views: &[Vec<[f64; 2]>]) -> Result<Fit, CalibrationError> {
+    if views.len() < MIN_VIEWS {
+        return Err(CalibrationError::TooFewViews { found: views.len(), needed: MIN_VIEWS });
+    }
+    let [cx, cy] = size_px.map(|s| 0.5 * (s as f64 - 1.0));
+    let homographies: Vec<[f64; 9]> = views
+        .iter()
+        .map(|view| homography(board, view, [cx, cy]))
+        .collect::<Option<_>>()
+        .ok_or(CalibrationError::TooAlike)?;
+    let f = focal_length(&homographies).ok_or(CalibrationError::TooAlike)?;
+    let mut camera = [f, f, cx, cy, 0.0, 0.0];
+    let mut poses: Vec<Pose> = homographies.iter().map(|h| pose(h, f)).collect();
+    let rms_px = refine(board, views, &mut camera, &mut poses).ok_or(CalibrationError::TooAlike)?;
+    let [fx, fy, cx, cy, k1, k2] = camera;
+    let widest = size_px[0].max(size_px[1]) as f64;
+    // Views that are all alike end in a telescope or in a lens that no camera has.
+    if ![fx, fy].iter().all(|f| (0.1 * widest..20.0 * widest).contains(f)) {
+        return Err(CalibrationError::TooAlike);
+    }
+    if rms_px > MAX_RMS_PX {
+        return Err(CalibrationError::Contradictory { rms_px });
+    }
+    Ok(Fit { intrinsics: Intrinsics { fx, fy, cx, cy, k1, k2 }, rms_px })
+}
+
+/// From places on the board to pixels relative to the middle of the picture.
+fn homography(board: Board, view: &[[f64; 2]], middle: [f64; 2]) -> Option<[f64; 9]> {
+    // In units of the picture's half width, so that the normal equations are well scaled.
+    let unit = middle[0].max(1.0);
+    let (mut a, mut b) = ([0.0; 64], [0.0; 8]);
+    for (i, seen) in view.iter().enumerate() {
+        let [x, y] = board.place(i);
+        let [u, v] = [(seen[0] - middle[0]) / unit, (seen[1] - middle[1]) / unit];
+        for (row, right) in
+            [([x, y, 1.0, 0.0, 0.0, 0.0, -u * x, -u * y], u), ([0.0, 0.0, 0.0, x, y, 1.0, -v * x, -v * y], v)]
+        {
+            for j in 0..8 {
+                for k in 0..8 {
+                    a[8 * j + k] += row[j] * row[k];
+                }
+                b[j] += row[j] * right;
+            }
+        }
+    }
+    linear::solve(&mut a, &mut b)?;
+    let pixels = |j: usize| if j < 6 { unit * b[j] } else { b[j] };
+    Some(std::array::from_fn(|j| if j == 8 { 1.0 } else { pixels(j) }))
+}
+
+/// The focal length in pixels that makes the board's axes perpendicular and equally long in all views at best.
+fn focal_length(homographies: &[[f64; 9]]) -> Option<f64> {
+    let (mut above, mut below) = (0.0, 0.0);
+    for h in homographies {
+        // Columns of the homography: the board's axes as seen.
+        let (p, q) = ([h[0], h[3], h[6]], [h[1], h[4], h[7]]);
+        // Perpendicular, and equally long: a/f² + b = 0. In units of the axes' own length.
+        let scale = (p[0] * p[0] + p[1] * p[1] + q[0] * q[0] + q[1] * q[1]).max(1e-12);
+        for (a, b) in [
+            (p[0] * q[0] + p[1] * q[1], p[2] * q[2]),
+            (p[0] * p[0] + p[1] * p[1] - q[0] * q[0] - q[1] * q[1], p[2] * p[2] - q[2] * q[2]),
+        ] {
+            above -= a * b / (scale * scale);
+            below += b * b / (scale * scale);
+        }
+    }
+    // a/f² + b = 0, solved as a + b·f² = 0: views straight on, where b is 0, then say nothing instead of nonsense.
+    let f2 = above / below;
+    (below > 0.0 && f2 > 0.0 && f2.is_finite()).then(|| f2.sqrt())
+}
+
+/// The pose of a board with this homography before a camera with focal length `f`.
+fn pose(h: &[f64; 9], f: f64) -> Pose {
+    let column = |j: usize| [h[j] / f, h[3 + j] / f, h[6 + j]];
+    let (p, q, t) = (column(0), column(1), column(2));
+    let norm = |v: [f64; 3]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
+    // The board is in front of the camera.
+    let scale = t[2].signum() * 2.0 / (norm(p) + norm(q));
+    let p = p.map(|x| x * scale / (norm(p) * scale.abs()));
+    let dot: f64 = (0..3).map(|i| p[i] * q[i] * scale).sum();
+    let q: [f64; 3] = std::array::from_fn(|i| q[i] * scale - dot * p[i]);
+    let length = norm(q);
+    let q = q.map(|x| x / length);
+    let r = [p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0]];
+    let w = rotation_vector([[p[0], q[0], r[0]], [p[1], q[1], r[1]], [p[2], q[2], r[2]]]);
+    [w[0], w[1], w[2], t[0] * scale, t[1] * scale, t[2] * scale]
+}
+
+/// Axis times angle of a rotation matrix, by its quaternion.
+fn rotation_vector(m: [[f64; 3]; 3]) -> [f64; 3] {
+    let trace = m[0][0] + m[1][1] + m[2][2];
+    let half = [m[2][1] - m[1][2], m[0][2] - m[2][0], m[1][0] - m[0][1]];
+    let (w, v) = if trace > 0.0 {
+        let s = 2.0 * (1.0 + trace).sqrt();
+        (0.25 * s, half.map(|x| x / s))
+    } else {
+        let i = (0..3).max_by(|&i, &j| m[i][i].total_cmp(&m[j][j])).unwrap_or(0);
+        let (j, k) = ((i + 1) % 3, (i + 2) % 3);
+        let s = 2.0 * (1.0 + m[i][i] - m[j][j] - m[k][k]).max(1e-12).sqrt();
+        let mut v = [0.0; 3];
+        v[i] = 0.25 * s;
+        v[j] = (m[i][j] + m[j][i]) / s;
+        v[k] = (m[i][k] + m[k][i]) / s;
+        (half[i] / s, v)
+    };
+    let sine = v.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let angle = 2.0 * sine.atan2(w);
+    if sine < 1e-12 { [0.0; 3] } else { v.map(|x| x * angle / sine) }
+}
+
+/// Where a camera sees a point of the board.
+fn project(camera: &[f64; CAMERA], pose: &Pose, place: [f64; 2]) -> [f64; 2] {
+    let [wx, wy, wz, tx, ty, tz] = *pose;
+    let angle = (wx * wx + wy * wy + wz * wz).sqrt();
+    let (x, y) = (place[0], place[1]);
+    // Rodrigues' formula for a point in the plane z = 0.
+    let (sin_by, cos_by) =
+        if angle < 1e-9 { (1.0, 0.5) } else { (angle.sin() / angle, (1.0 - angle.cos()) / (angle * angle)) };
+    let dot = wx * x + wy * y;
+    let cosine = angle.cos();
+    let rotated = [
+        x * cosine + sin_by * (-wz * y) + cos_by * wx * dot,
+        y * cosine + sin_by * (wz * x) + cos_by * wy * dot,
+        sin_by * (wx * y - wy * x) + cos_by * wz * dot,
+    ];
+    let z = rotated[2] + tz;
+    let [fx, fy, cx, cy, k1, k2] = *camera;
+    Intrinsics { fx, fy, cx, cy, k1, k2 }.project((rotated[0] + tx) / z, (rotated[1] + ty) / z)
+}
+
+fn squared_error(board: Board, views: &[Vec<[f64; 2]>], camera: &[f64; CAMERA], poses: &[Pose]) -> f64 {
+    let mut sum = 0.0;
+    for (view, pose) in views.iter().zip(poses) {
+        for (i, seen) in view.iter().enumerate() {
+            let [u, v] = project(camera, pose, board.place(i));
+            sum += (u - seen[0]).powi(2) + (v - seen[1]).powi(2);
+        }
+    }
+    sum
+}
+
+/// Levenberg and Marquardt's method; gives the root mean square error in pixels.
+fn refine(
+    board: Board,
+    views: &[Vec<[f64; 2]>],
+    camera: &mut [f64; CAMERA],
+    poses: &mut [Pose],
+) -> Option<f64> {
+    /// Enough for every set of views that converges at all; a step costs milliseconds.
+    const STEPS: usize = 60;
+    let n = CAMERA + POSE * views.len();
+    let mut damping = 1e-3;
+    let mut error = squared_error(board, views, camera, poses);
+    for _ in 0..STEPS {
+        let (mut a, mut b) = (vec![0.0; n * n], vec![0.0; n]);
+        for (index, (view, pose)) in views.iter().zip(poses.iter()).enumerate() {
+            for (i, seen) in view.iter().enumerate() {
+                let place = board.place(i);
+                let (residual, slopes) = slopes(camera, pose, place, *seen);
+                let at = |k: usize| if k < CAMERA { k } else { k + POSE * index };
+                for axis in 0..2 {
+                    for j in 0..CAMERA + POSE {
+                        for k in 0..CAMERA + POSE {
+                            a[at(j) * n + at(k)] += slopes[j][axis] * slopes[k][axis];
+                        }
+                        b[at(j)] -= slopes[j][axis] * residual[axis];
+                    }
+                }
+            }
+        }
+        let (mut damped, mut step) = (a, b);
+        for i in 0..n {
+            damped[i * n + i] *= 1.0 + damping;
+        }
+        linear::solve(&mut damped, &mut step)?;
+        let mut new_camera = *camera;
+        let mut new_poses = poses.to_vec();
+        for (value, change) in new_camera.iter_mut().chain(new_poses.iter_mut().flatten()).zip(&step) {
+            *value += change;
+        }
+        let new_error = squared_error(board, views, &new_camera, &new_poses);
+        if new_error < error {
+            let gain = (error - new_error) / error.max(1e-30);
+            (*camera, error, damping) = (new_camera, new_error, damping * 0.3);
+            poses.copy_from_slice(&new_poses);
+            if gain < 1e-10 {
+                break;
+            }
+        } else {
+            damping *= 10.0;
+            if damping > 1e12 {
+                break;
+            }
+        }
+    }
+    let corners = views.len() * board.corners();
+    error.is_finite().then(|| (error / corners as f64).sqrt())
+}
+
+/// What is seen too much of, and how it changes with each of the camera's and the pose's numbers (differences).
+fn slopes(
+    camera: &[f64; CAMERA],
+    pose: &Pose,
+    place: [f64; 2],
+    seen: [f64; 2],
+) -> ([f64; 2], [[f64; 2]; CAMERA + POSE]) {
+    let here = project(camera, pose, place);
+    let slopes = std::array::from_fn(|k| {
+        let (mut c, mut p) = (*camera, *pose);
+        let value = if k < CAMERA { &mut c[k] } else { &mut p[k - CAMERA] };
+        let step = 1e-6 * value.abs().max(1.0);
+        *value += step;
+        let there = project(&c, &p, place);
+        [(there[0] - here[0]) / step, (there[1] - here[1]) / step]
+    });
+    ([here[0] - seen[0], here[1] - seen[1]], slopes)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub const BOARD: Board = Board { columns: 9, rows: 6 };
+    pub const TRUTH: Intrinsics =
+        Intrinsics { fx: 610.0, fy: 605.0, cx: 330.0, cy: 236.0, k1: -0.12, k2: 0.05 };
+
+    /// Poses of a board tilted to all sides, in view of [`TRUTH`] at 640×480.
+    pub fn tilted() -> Vec<Pose> {
+        (0..9)
+            .map(|i| {
+                let (a, b) = (f64::from(i % 3 - 1), f64::from(i / 3 - 1));
+                [
+                    0.5 * b + 0.1,
+                    -0.55 * a + 0.05,
+                    0.1 * a * b + 0.03,
+                    -4.0 + 0.9 * a,
+                    -2.5 + 0.5 * b,
+                    18.0 + a + b,
+                ]
+            })
+            .collect()
+    }
+
+    pub fn seen_at(camera: &Intrinsics, pose: &Pose, place: [f64; 2]) -> [f64; 2] {
+        project(&[camera.fx, camera.fy, camera.cx, camera.cy, camera.k1, camera.k2], pose, place)
+    }
+
+    pub fn seen(camera: &Intrinsics, pose: &Pose) -> Vec<[f64; 2]> {
+        (0..BOARD.corners()).map(|i| seen_at(camera, pose, BOARD.place(i))).collect()
+    }
+
+    #[test]
+    fn exact_corners_give_the_camera_back() {
+        let views: Vec<_> = tilted().iter().map(|p| seen(&TRUTH, p)).collect();
+        let fit = solve(BOARD, [640, 480], &views).unwrap();
+        assert!(fit.rms_px < 1e-4, "{fit:?}");
+        let Intrinsics { fx, fy, cx, cy, k1, k2 } = fit.intrinsics;
+        assert!((fx - TRUTH.fx).abs() < 0.05 && (fy - TRUTH.fy).abs() < 0.05, "{fit:?}");
+        assert!((cx - TRUTH.cx).abs() < 0.05 && (cy - TRUTH.cy).abs() < 0.05, "{fit:?}");
+        assert!((k1 - TRUTH.k1).abs() < 1e-3 && (k2 - TRUTH.k2).abs() < 1e-2, "{fit:?}");
+    }
+
+    #[test]
+    fn a_tenth_of_a_pixel_of_noise_costs_less_than_a_percent() {
+        let mut rng = fastrand::Rng::with_seed(1);
+        let views: Vec<Vec<[f64; 2]>> = tilted()
+            .iter()
+            .map(|p| seen(&TRUTH, p).iter().map(|c| c.map(|x| x + 0.35 * (rng.f64() - 0.5))).collect())
+            .collect();
+        let fit = solve(BOARD, [640, 480], &views).unwrap();
+        assert!((0.05..0.3).contains(&fit.rms_px), "{fit:?}");
+        assert!((fit.intrinsics.fx / TRUTH.fx - 1.0).abs() < 0.01, "{fit:?}");
+        assert!((fit.intrinsics.cx - TRUTH.cx).abs() < 6.0, "{fit:?}");
+    }
+
+    #[test]
+    fn views_that_do_not_tell_are_refused_with_what_to_show() {
+        let straight = |i: usize| seen(&TRUTH, &[0.0, 0.0, 0.02 * i as f64, -4.0, -2.5, 14.0 + i as f64]);
+        let few: Vec<_> = (0..3).map(straight).collect();
+        assert_eq!(
+            solve(BOARD, [640, 480], &few),
+            Err(CalibrationError::TooFewViews { found: 3, needed: MIN_VIEWS })
+        );
+        let bent: Vec<Vec<[f64; 2]>> = tilted()
+            .iter()
+            .map(|p| {
+                seen(&TRUTH, p)
+                    .iter()
+                    .enumerate()
+                    .map(|(i, c)| [c[0], c[1] + 12.0 * (i as f64).sin()])
+                    .collect()
+            })
+            .collect();
+        assert!(matches!(
+            solve(BOARD, [640, 480], &bent),
+            Err(CalibrationError::Contradictory { .. } | CalibrationError::TooAlike)
+        ));
+    }
+}
