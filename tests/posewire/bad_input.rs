@@ -22,7 +22,7 @@ fn without_any_camera_auto_says_so_and_what_else_there_is() {
         eprintln!("SKIPPED: this machine has a camera");
         return;
     }
-    let out = posewire(&["run", "--camera", "auto"]);
+    let out = posewire(&["run", "--camera", "auto", "--no-wait"]);
     let text = stderr(&out);
     assert_eq!(out.status.code(), Some(1), "{text}");
     assert!(text.contains("no camera found") && text.contains("--synthetic"), "{text}");
@@ -57,7 +57,7 @@ fn what_may_not_be_opened_is_refused_with_the_cure() {
     };
     let device = device.to_str().unwrap();
     for (args, cure) in [
-        (&["--camera", device][..], "usermod -aG video"),
+        (&["--camera", device, "--no-wait"][..], "usermod -aG video"),
         (&["--synthetic", "--serial", device], "usermod -aG dialout"),
         (&["--replay", device], "Permission denied"),
     ] {
