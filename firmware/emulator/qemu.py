@@ -41,16 +41,25 @@ class Board:
     def __init__(self, board: str = "lm3s6965", serial: str | None = None) -> None:
         machine, firmware, before = MACHINES[board]
         self.folder = tempfile.TemporaryDirectory()
-        line, control = (Path(self.folder.name) / name for name in ("serial", "control"))
+        line, control, debugger = (
+            Path(self.folder.name) / name for name in ("serial", "control", "debugger")
+        )
         self.qemu = subprocess.Popen(
             [
                 *("qemu-system-arm", "-M", machine, "-kernel", str(firmware), *before),
                 *("-display", "none", "-monitor", "none", "-nodefaults"),
                 *("-qmp", f"unix:{control},server=on,wait=off"),
+                *(
+                    "-chardev",
+                    f"socket,id=debugger,path={debugger},server=on,wait=off",
+                    "-gdb",
+                    "chardev:debugger",
+                ),
                 *("-serial", serial or f"unix:{line},server=on,wait=on"),
             ],
             stderr=subprocess.DEVNULL,
         )
+        self.debugger = debugger
         self.decoder = Decoder()
         self.heard: list[tuple[float, Event]] = []  #: what the board said, and when by `time.monotonic`
         self.line = None if serial else self._connect(line)
@@ -114,6 +123,37 @@ class Board:
                 assert cell == cell[:3] * ZOOM
                 greys.append(grey(cell[0]))
         return greys
+
+    def jam(self) -> None:
+        """Lets the processor jump to itself for ever, as a debugger can; only a reset ends it."""
+        with self._connect(self.debugger) as gdb:
+            replies = b""
+
+            def ask(command: str) -> str:
+                nonlocal replies
+                gdb.sendall(f"${command}#{sum(command.encode()) & 0xFF:02x}".encode())
+                while True:
+                    head, end, rest = replies.partition(b"#")
+                    if not end or len(rest) < 2:
+                        more = gdb.recv(4096)
+                        assert more, "the debugger's line is closed"
+                        replies += more
+                        continue
+                    replies = rest[2:]
+                    gdb.sendall(b"+")
+                    reply = head[head.index(b"$") + 1 :].decode()
+                    # That the processor has stopped is told once, unasked.
+                    if not reply.startswith("T"):
+                        return reply
+
+            registers = ask("g")
+            spare, branch_to_itself = "2000a000", "fee7"
+            assert ask(f"M{spare},2:{branch_to_itself}") == "OK"
+            # The program counter is the sixteenth register; each is four bytes in the order of memory, in hexadecimal.
+            at = 15 * 8
+            there = int(spare, 16).to_bytes(4, "little").hex()
+            assert ask("G" + registers[:at] + there + registers[at + 8 :]) == "OK"
+            assert ask("D") == "OK"
 
     def exchange(self, data: bytes, until: Callable[[Event], bool], patience_s: float = PATIENCE_S) -> Event:
         """Sends `data` and listens until, all of it sent, `until` holds for something that the board says."""

@@ -1,6 +1,7 @@
 // Runs the sketch on the bytes of standard input and prints every position of its servo.
 #include <cstdio>
 
+#include "Arduino.h" // as the Arduino builder does by itself
 #include "Servo.h"
 
 SerialPort Serial1;

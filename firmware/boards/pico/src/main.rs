@@ -82,7 +82,11 @@ async fn main(_spawner: Spawner) {
                     taken += n;
                 }
                 // Overrun, framing or break: bytes are missing, how many nobody knows.
-                Either::First(Err(_)) => receiver.overrun(1),
+                Either::First(Err(_)) => {
+                    receiver.overrun(1);
+                    // At an error the driver masks its interrupt, and only this unmasks it.
+                    uart.consume(0);
+                }
                 Either::Second(()) => break,
             }
         }

@@ -1,0 +1,28 @@
+// As much of Arduino as the sketches use, so that a desktop compiler can check and run them.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include <deque>
+#include <vector>
+
+template <class T> T constrain(T x, T low, T high) { return x < low ? low : x > high ? high : x; }
+
+struct SerialPort {
+    std::deque<uint8_t> in;
+    std::vector<uint8_t> out;
+    long baud = 0;
+    void begin(long b) { baud = b; }
+    int available() { return (int)in.size(); }
+    int read() {
+        int byte = in.empty() ? -1 : in.front();
+        if (!in.empty()) in.pop_front();
+        return byte;
+    }
+    size_t write(const uint8_t *p, size_t n) {
+        out.insert(out.end(), p, p + n);
+        return n;
+    }
+};
+
+extern SerialPort Serial1;
