@@ -127,25 +127,27 @@ class Board:
     def jam(self) -> None:
         """Lets the processor jump to itself for ever, as a debugger can; only a reset ends it."""
         with self._connect(self.debugger) as gdb:
+            gdb.settimeout(PATIENCE_S)
             replies = b""
 
-            def ask(command: str) -> str:
+            def reply() -> str:
                 nonlocal replies
-                gdb.sendall(f"${command}#{sum(command.encode()) & 0xFF:02x}".encode())
                 while True:
                     head, end, rest = replies.partition(b"#")
-                    if not end or len(rest) < 2:
-                        more = gdb.recv(4096)
-                        assert more, "the debugger's line is closed"
-                        replies += more
-                        continue
-                    replies = rest[2:]
-                    gdb.sendall(b"+")
-                    reply = head[head.index(b"$") + 1 :].decode()
-                    # That the processor has stopped is told once, unasked.
-                    if not reply.startswith("T"):
-                        return reply
+                    if end and len(rest) >= 2:
+                        replies = rest[2:]
+                        gdb.sendall(b"+")
+                        return head[head.index(b"$") + 1 :].decode()
+                    more = gdb.recv(4096)
+                    assert more, "the debugger's line is closed"
+                    replies += more
 
+            def ask(command: str) -> str:
+                gdb.sendall(f"${command}#{sum(command.encode()) & 0xFF:02x}".encode())
+                return reply()
+
+            # Connecting stops the processor, which is told; what is asked before that is lost.
+            assert reply().startswith("T")
             registers = ask("g")
             spare, branch_to_itself = "2000a000", "fee7"
             assert ask(f"M{spare},2:{branch_to_itself}") == "OK"
