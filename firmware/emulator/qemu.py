@@ -66,6 +66,7 @@ class Board:
         if self.line:
             self.line.setblocking(False)
         self.control = self._connect(control)
+        self.control.settimeout(PATIENCE_S)
         self.replies = self.control.makefile("r", encoding="utf-8")
         self._reply("QMP")
         self.command("qmp_capabilities")
