@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 
 from .reader import PoseReader
@@ -38,6 +39,9 @@ def main() -> int:
     parser.add_argument("--baud", type=int, default=115200, help="bits a second (default: 115200)")
     parser.add_argument("--frames", type=int, default=0, help="stop after so many moments (default: never)")
     args = parser.parse_args()
+    # Started in the background by a shell, a program has SIGINT ignored; SIGTERM ends it as cleanly.
+    for which in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(which, signal.default_int_handler)
     try:
         with PoseReader(args.port, args.baud) as reader:
             shown = 0
