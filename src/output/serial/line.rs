@@ -200,15 +200,22 @@ fn open_port(path: &Path, baud: u32, read_wait: Duration) -> Result<SerialPort, 
         _ => format!("{shown}: cannot be opened at {baud} baud: {e}"),
     })?;
     let real = port.get_configuration().and_then(|c| c.get_baud_rate()).unwrap_or(baud);
-    if (f64::from(real) / f64::from(baud) - 1.0).abs() > RATE_TOLERANCE {
-        return Err(format!(
-            "{shown}: cannot run at {baud} baud, the nearest it does is {real}; use a rate that both ends have, such as 115200"
-        ));
-    }
+    check_rate(path, baud, real)?;
     // Neither call can fail on Unix; elsewhere the library's own timeout of 3 s would stay.
     let timeouts = port.set_read_timeout(read_wait).and_then(|()| port.set_write_timeout(WRITE_TIMEOUT));
     timeouts.map_err(|e| format!("{shown}: {e}"))?;
     Ok(port)
+}
+
+/// Whether the rate that the hardware really runs at is near enough to the one asked for.
+fn check_rate(path: &Path, asked: u32, real: u32) -> Result<(), String> {
+    if (f64::from(real) / f64::from(asked) - 1.0).abs() <= RATE_TOLERANCE {
+        return Ok(());
+    }
+    Err(format!(
+        "{}: cannot run at {asked} baud, the nearest it does is {real}; use a rate that both ends have, such as 115200",
+        path.display()
+    ))
 }
 
 fn ports_there_are() -> String {
@@ -217,5 +224,20 @@ fn ports_there_are() -> String {
         "no serial port is plugged in".to_owned()
     } else {
         format!("there are: {}", ports.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_that_the_hardware_cannot_make_is_refused_and_its_nearest_named() {
+        let check = |real| check_rate(Path::new("/dev/ttyS0"), 921_600, real);
+        assert!(check(921_600).is_ok());
+        // Dividers make most rates a little wrong; receivers put up with that.
+        assert!(check(923_076).is_ok());
+        let told = check(460_800).unwrap_err();
+        assert!(told.contains("/dev/ttyS0") && told.contains("921600") && told.contains("460800"), "{told}");
     }
 }
