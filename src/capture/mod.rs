@@ -22,7 +22,7 @@ pub mod v4l;
 pub use decode::{DecodeError, Decoder, MAX_PIXELS, Picture};
 pub use faults::{FaultPlan, Faulty};
 pub use open::{SourceConfig, open};
-pub use pixel::{Affine, PixelsMut, crop_resize_into};
+pub use pixel::{Affine, PixelsMut, crop_resize_into, whole_rgb_into};
 pub use reopening::Reopening;
 
 use std::sync::Arc;

@@ -108,6 +108,13 @@ pub fn crop_resize_into(
     }
 }
 
+/// The whole of `picture`, `width` by `height`, as packed RGB rows in `rgb`, which grows once.
+pub fn whole_rgb_into(picture: &Picture<'_>, width: usize, height: usize, rgb: &mut Vec<u8>) {
+    rgb.resize(3 * width * height, 0);
+    let mut pixels = PixelsMut { bytes: rgb, width, height, row_bytes: 3 * width, pixel_bytes: 3 };
+    crop_resize_into(picture, &Affine::IDENTITY, &mut pixels, [0; 3]);
+}
+
 /// Three 8-bit channels in 16-bit lanes: all of a pixel is interpolated by one multiplication.
 pub(super) type Lanes = u64;
 

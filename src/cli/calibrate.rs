@@ -163,15 +163,7 @@ impl GreyPicture {
     fn of(&mut self, decoder: &mut Decoder, frame: &Frame) -> anyhow::Result<Grey<'_>> {
         let (width, height) = (frame.width as usize, frame.height as usize);
         let picture = decoder.decode(frame, 1)?;
-        self.rgb.resize(3 * width * height, 0);
-        let mut pixels = capture::PixelsMut {
-            bytes: &mut self.rgb,
-            width,
-            height,
-            row_bytes: 3 * width,
-            pixel_bytes: 3,
-        };
-        capture::crop_resize_into(&picture, &capture::Affine::IDENTITY, &mut pixels, [0; 3]);
+        capture::whole_rgb_into(&picture, width, height, &mut self.rgb);
         self.grey.clear();
         // BT.601 in 256ths.
         let luma = |p: &[u8]| ((77 * u32::from(p[0]) + 150 * u32::from(p[1]) + 29 * u32::from(p[2])) >> 8) as u8;

@@ -151,15 +151,7 @@ impl JpegFrames {
         }
         let (width, height) = (frame.width as usize, frame.height as usize);
         let picture = self.decoder.decode(&frame, 1)?;
-        self.rgb.resize(3 * width * height, 0);
-        let mut pixels = capture::PixelsMut {
-            bytes: &mut self.rgb,
-            width,
-            height,
-            row_bytes: 3 * width,
-            pixel_bytes: 3,
-        };
-        capture::crop_resize_into(&picture, &capture::Affine::IDENTITY, &mut pixels, [0; 3]);
+        capture::whole_rgb_into(&picture, width, height, &mut self.rgb);
         let image = Image {
             pixels: &self.rgb[..],
             width,
