@@ -13,6 +13,21 @@ use std::cmp::Reverse;
 
 use crate::capture::PixelFormat;
 
+/// What is wanted of a camera.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanted {
+    /// `auto`, or what the source names cameras by: a path (V4L2), a number or a part of the name (nokhwa).
+    pub device: String,
+    /// Pixels.
+    pub width: u32,
+    /// Pixels.
+    pub height: u32,
+    /// Frames a second.
+    pub fps: f32,
+    /// Only this format; `None` chooses.
+    pub format: Option<PixelFormat>,
+}
+
 /// One way a camera can send pictures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {

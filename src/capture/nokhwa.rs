@@ -16,7 +16,7 @@ use nokhwa::utils::{
 use nokhwa::{Buffer, Camera};
 
 use super::decode::{packed_stride, raw_len};
-use super::mode::{self, Mode};
+use super::mode::{self, Mode, Wanted};
 use super::pool::BufferPool;
 use super::{CaptureError, Frame, FrameSource, PixelFormat, SourceCounters, SourceInfo};
 use crate::clock::{Clock, Monotonic};
@@ -28,21 +28,6 @@ const STALL: Duration = Duration::from_millis(900);
 const FIRST_FRAME: Duration = Duration::from_secs(3);
 /// Opening: macOS asks the user for permission meanwhile.
 const OPENING: Duration = Duration::from_secs(30);
-
-/// What is wanted of a camera.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Wanted {
-    /// `auto` for the first, its number (`0`), or a part of its name.
-    pub device: String,
-    /// Pixels.
-    pub width: u32,
-    /// Pixels.
-    pub height: u32,
-    /// Frames a second.
-    pub fps: f32,
-    /// Only this format; `None` chooses.
-    pub format: Option<PixelFormat>,
-}
 
 /// The cameras that the system names, by number and name.
 ///

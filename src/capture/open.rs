@@ -74,13 +74,13 @@ fn open_camera(config: &SourceConfig) -> Result<Box<dyn FrameSource>, CaptureErr
     let (width, height, fps, format, wait) = (*width, *height, *fps, *format, *wait);
     #[cfg(all(feature = "v4l", target_os = "linux"))]
     if !device.starts_with(NOKHWA) {
-        let wanted = super::v4l::Wanted { device: device.clone(), width, height, fps, format };
+        let wanted = super::mode::Wanted { device: device.clone(), width, height, fps, format };
         return opened(super::v4l::V4lCamera::new(wanted), wait);
     }
     #[cfg(feature = "nokhwa")]
     {
         let device = device.strip_prefix(NOKHWA).unwrap_or(device).into();
-        let wanted = super::nokhwa::Wanted { device, width, height, fps, format };
+        let wanted = super::mode::Wanted { device, width, height, fps, format };
         Ok(Box::new(super::Reopening::new(super::nokhwa::NokhwaCamera::open(wanted)?)))
     }
     #[cfg(not(feature = "nokhwa"))]

@@ -14,7 +14,7 @@ use v4l::video::capture::Parameters;
 use v4l::{Device, Format, FourCC, Fraction};
 
 pub use self::find::{CameraListing, list_cameras};
-pub use super::mode::Mode;
+pub use super::mode::{Mode, Wanted};
 
 use self::find::Trouble;
 use super::decode::{check_size, packed_stride, raw_len};
@@ -36,21 +36,6 @@ const FIRST_FRAME_US: i64 = 3_000_000;
 /// A camera that stays away for so long has been replaced: another one is taken in its stead. Long enough for a hub that
 /// was unplugged with everything on it, whose cameras come back one after the other.
 const REPLACED_US: i64 = 5_000_000;
-
-/// What is wanted of a camera.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Wanted {
-    /// `auto`, or a path.
-    pub device: String,
-    /// Pixels.
-    pub width: u32,
-    /// Pixels.
-    pub height: u32,
-    /// Frames a second.
-    pub fps: f32,
-    /// Only this format; `None` chooses.
-    pub format: Option<PixelFormat>,
-}
 
 /// A camera, closed at first. Then and after [`CaptureError::Lost`] call [`reopen`](FrameSource::reopen);
 /// [`Reopening`](super::Reopening) does.
