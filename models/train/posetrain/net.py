@@ -93,14 +93,13 @@ class KeypointNet(nn.Module):
 
 
 def grow(into: KeypointNet, weights: dict[str, Tensor]) -> None:
-    """Takes over a shallower network's weights. Blocks that it lacks begin as identities (the second
-    convolution's scale is 0, as in Goyal et al. 2017), so the output is the shallower network's."""
+    """Takes over the weights of a network of the same widths with more or fewer residual blocks. Blocks that it lacks begin
+    as identities (the second convolution's scale is 0, as in Goyal et al. 2017), so the output is the shallower network's;
+    blocks that `into` lacks are left out, which a residual network survives (Veit et al. 2016) until training mends it."""
     missing, unexpected = into.load_state_dict(weights, strict=False)
-    if unexpected:
-        raise ValueError(f"not a shallower network of the same widths: {unexpected[0]} has no place")
-    strange = [name for name in missing if not name.startswith("stages.")]
+    strange = [name for name in (*missing, *unexpected) if not name.startswith("stages.")]
     if strange:
-        raise ValueError(f"only residual blocks can be new, not {strange[0]}")
+        raise ValueError(f"only residual blocks can differ from the network to start from, not {strange[0]}")
     for name in missing:
         if name.endswith("second.bn.weight"):
             nn.init.zeros_(into.get_parameter(name))
