@@ -116,7 +116,7 @@ def multiply_adds(model: nn.Module, height: int, width: int) -> int:
     def count(module: nn.Module, _: tuple[Tensor, ...], output: Tensor) -> None:
         nonlocal total
         assert isinstance(module, nn.Conv2d)
-        per_output = module.in_channels * module.kernel_size[0] * module.kernel_size[1]
+        per_output = module.in_channels // module.groups * module.kernel_size[0] * module.kernel_size[1]
         total += per_output * output.numel() // output.shape[0]
 
     hooks = [m.register_forward_hook(count) for m in model.modules() if isinstance(m, nn.Conv2d)]
