@@ -74,7 +74,7 @@ impl Default for Source {
     }
 }
 
-/// Networks: `builtin`, or the path of a manifest.
+/// Networks: `builtin`, the name of one in the binary, or the path of a manifest.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[allow(missing_docs)] // as above

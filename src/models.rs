@@ -17,36 +17,58 @@ pub struct Model {
     pub onnx: Cow<'static, [u8]>,
 }
 
-/// A model that is part of the binary.
+/// A model that is part of the binary, by the name in its manifest.
 struct Embedded {
+    name: &'static str,
     manifest: &'static str,
     onnx: &'static [u8],
 }
 
-const KEYPOINTS: Embedded = Embedded {
-    manifest: include_str!("../models/keypoints-small.toml"),
-    onnx: include_bytes!("../models/keypoints-small.onnx"),
-};
+/// Embeds `models/FILE.toml` and `models/FILE.onnx` as `NAME`.
+macro_rules! embed {
+    ($name:literal, $file:literal) => {
+        Embedded {
+            name: $name,
+            manifest: include_str!(concat!("../models/", $file, ".toml")),
+            onnx: include_bytes!(concat!("../models/", $file, ".onnx")),
+        }
+    };
+}
 
-const FINDER: Embedded = Embedded {
-    manifest: include_str!("../models/person.toml"),
-    onnx: include_bytes!("../models/person.onnx"),
-};
+/// Keypoint networks, cheapest first.
+const KEYPOINTS: [Embedded; 1] = [embed!("small", "keypoints-small")];
+
+/// The one of [`KEYPOINTS`] that runs unless another is asked for: the most accurate that leaves a Pi's core idle between frames.
+const DEFAULT: &str = "small";
+
+const FINDER: Embedded = embed!("person", "person");
 
 const TEMPORAL: &[u8] = include_bytes!("../models/temporal-xl.pwt");
 
 impl Embedded {
-    fn model(&self, name: &str) -> Result<Model, InferError> {
-        Ok(Model { manifest: Manifest::parse(self.manifest, name)?, onnx: Cow::Borrowed(self.onnx) })
+    fn model(&self) -> Result<Model, InferError> {
+        Ok(Model { manifest: Manifest::parse(self.manifest, self.name)?, onnx: Cow::Borrowed(self.onnx) })
     }
 }
 
-/// The keypoint network that `which` names: `builtin`, or a manifest's path.
+/// The keypoint network that `which` names: `builtin`, a name of [`embedded`], or a manifest's path.
 ///
 /// # Errors
-/// [`InferError::Model`] naming the file.
+/// [`InferError::Model`] naming the file, or the networks to choose from.
 pub fn keypoints(which: &str) -> Result<Model, InferError> {
-    if which == BUILTIN { KEYPOINTS.model("keypoints-small") } else { read(Path::new(which)) }
+    let name = if which == BUILTIN { DEFAULT } else { which };
+    if let Some(model) = KEYPOINTS.iter().find(|model| model.name == name) {
+        return model.model();
+    }
+    let path = Path::new(which);
+    if path.extension().is_none() && !path.exists() {
+        let names: Vec<_> = KEYPOINTS.iter().map(|model| model.name).collect();
+        return Err(fault(
+            path,
+            &format!("is no keypoint network: there are {}, or name a .toml file", names.join(", ")),
+        ));
+    }
+    read(path)
 }
 
 /// The person finder that `which` names; `None` for `none`: then the first person has to fill a good part of the picture
@@ -56,7 +78,7 @@ pub fn keypoints(which: &str) -> Result<Model, InferError> {
 /// [`InferError::Model`] naming the file.
 pub fn finder(which: &str) -> Result<Option<Model>, InferError> {
     match which {
-        BUILTIN => FINDER.model("person").map(Some),
+        BUILTIN => FINDER.model().map(Some),
         "none" => Ok(None),
         path => read(Path::new(path)).map(Some),
     }
@@ -64,7 +86,7 @@ pub fn finder(which: &str) -> Result<Option<Model>, InferError> {
 
 /// The networks that are part of the binary.
 pub fn embedded() -> impl Iterator<Item = Result<Model, InferError>> {
-    [(&KEYPOINTS, "keypoints-small"), (&FINDER, "person")].into_iter().map(|(model, name)| model.model(name))
+    KEYPOINTS.iter().chain([&FINDER]).map(Embedded::model)
 }
 
 /// The weights of the learned smoother.
@@ -99,4 +121,24 @@ fn read_file(path: &Path) -> Result<Vec<u8>, InferError> {
 
 fn fault(path: &Path, reason: &str) -> InferError {
     InferError::Model { model: path.display().to_string(), reason: reason.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_embedded_network_answers_to_its_name_and_the_default_is_one_of_them() {
+        for model in &KEYPOINTS {
+            assert_eq!(keypoints(model.name).unwrap().manifest.name, model.name);
+        }
+        assert_eq!(keypoints(BUILTIN).unwrap().manifest.name, DEFAULT);
+        assert_eq!(FINDER.model().unwrap().manifest.name, FINDER.name);
+    }
+
+    #[test]
+    fn a_name_that_is_no_network_is_told_which_there_are() {
+        let said = keypoints("huge").unwrap_err().to_string();
+        assert!(said.contains("huge") && said.contains(DEFAULT), "{said}");
+    }
 }

@@ -42,7 +42,7 @@ Examples:
   posewire bench
   posewire bench --seconds 60 --json latency.json
   posewire bench --replay clip.avi
-  posewire bench --network")]
+  posewire bench --network --model nano")]
 pub struct Args {
     /// How long to measure, after 2 s of warming up
     #[arg(long, value_name = "S", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
@@ -50,6 +50,9 @@ pub struct Args {
     /// A folder of pictures or a video instead of the built-in clip; it should be longer than what is measured
     #[arg(long, value_name = "PATH")]
     replay: Option<PathBuf>,
+    /// Keypoint network: a name that `posewire models` lists, or a manifest
+    #[arg(long, default_value = BUILTIN, value_name = "MODEL")]
+    model: String,
     /// Persons in the built-in clip
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8))]
     persons: u8,
@@ -63,7 +66,7 @@ pub struct Args {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut report = Report::of_this_machine();
-    report.networks = networks()?;
+    report.networks = networks(&args.model)?;
     if !args.network {
         pipeline(&args, &mut report)?;
     }
@@ -90,7 +93,8 @@ fn pipeline(args: &Args, report: &mut Report) -> anyhow::Result<()> {
     };
     let telemetry = Arc::new(Telemetry::default());
     let clock: Arc<dyn Clock> = Arc::new(Monotonic);
-    let config = Config::default();
+    let mut config = Config::default();
+    config.models.keypoints.clone_from(&args.model);
     let cable = Cable::open(BAUD).context("cannot open a pseudo-terminal")?;
     let options = SerialOptions {
         port: cable.port().parse::<PortSpec>().map_err(anyhow::Error::msg)?,
@@ -164,8 +168,8 @@ const RUNS: usize = 300;
 
 /// Times the keypoint network and the finder on each engine, on this thread; interleaved, so that a busy neighbour hits
 /// all alike.
-fn networks() -> anyhow::Result<Vec<Network>> {
-    let mut models = vec![models::keypoints(BUILTIN)?];
+fn networks(keypoints: &str) -> anyhow::Result<Vec<Network>> {
+    let mut models = vec![models::keypoints(keypoints)?];
     models.extend(models::finder(BUILTIN)?);
     let mut running = Vec::new();
     for model in &models {

@@ -43,8 +43,8 @@ pub struct Args {
     /// Where persons are: labelled boxes, boxes round the labelled joints, or found
     #[arg(long, value_enum, default_value_t = Boxes::Given)]
     boxes: Boxes,
-    /// Keypoint network: builtin, or a manifest
-    #[arg(long, default_value = BUILTIN, value_name = "MANIFEST")]
+    /// Keypoint network: a name that `posewire models` lists, or a manifest
+    #[arg(long, default_value = BUILTIN, value_name = "MODEL")]
     model: String,
     /// Person finder for `--boxes find`: builtin, or a manifest
     #[arg(long, default_value = BUILTIN, value_name = "MANIFEST")]

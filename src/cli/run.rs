@@ -71,6 +71,9 @@ pub struct Args {
     /// Show poses in a browser at this address: 127.0.0.1:8080
     #[arg(long, value_name = "ADDR")]
     web: Option<String>,
+    /// Keypoint network: a name that `posewire models` lists, or a manifest
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
     /// Temporal model: xl, one-euro, exponential, kalman or none
     #[arg(long, value_name = "NAME")]
     smoother: Option<config::Smoother>,
@@ -127,6 +130,7 @@ impl Args {
         set(&mut config.temporal.smoother, self.smoother);
         set(&mut config.output.rate, self.rate);
         set(&mut config.output.predict, self.predict);
+        set(&mut config.models.keypoints, self.model);
         set(&mut config.models.engine, self.engine);
         set(&mut config.persons.max, self.max_persons);
         set(&mut config.source.frames, self.frames);

@@ -13,7 +13,7 @@ use super::InferError;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// What `--model` takes: `keypoints-small`.
+    /// What `--model` takes: `small`.
     pub name: String,
     /// What the network is for.
     pub task: Task,
