@@ -22,8 +22,9 @@ from posetrain.net import ConvBn, KeypointNet, Residual
 from posetrain.packs import Floats
 
 STRIDE = 8
-# Whole pictures at 128 px: a person of a fifth of the picture's height still covers three cells.
-INPUT = 128
+# Whole pictures at 160 px, still less than half the keypoint network's multiply-adds: a person of a tenth of the picture's
+# height covers two cells, and boxes of small persons end where they do.
+INPUT = 160
 NMS_IOU = 0.5
 # A cell learns the box where it lies this near the person's centre, on the scale of the Gaussian's height.
 BOX_CELLS = 0.4

@@ -19,7 +19,7 @@ from posetrain.finder import INPUT, iou
 from posetrain.packs import PACKS, Floats, Person, Picture, Pixels, ReadReport, joints_box, read_pack
 from posetrain.peers import session
 
-# The network sees 128 px: finer pictures only cost memory.
+# The network sees 160 px: finer pictures only cost memory.
 STORED_SIDE = 200
 # Pictures that are much alike are thinned: neighbouring frames, and the many sport pictures.
 EVERY = {"jhmdb": 4, "lspet": 5, "unlabelled/people": 2}

@@ -80,7 +80,10 @@ class SceneStream(IterableDataset[tuple[Tensor, ...]]):
             k += step
 
 
-def train(scenes: list[Scene], out: Path, minutes: float, workers: int, backbone: Path | None) -> FinderNet:
+def train(
+    scenes: list[Scene], out: Path, minutes: float, workers: int, backbone: Path | None, begin: Path | None
+) -> FinderNet:
+    """From a keypoint network's backbone, or from the finder in `begin`, whose pictures and seconds are counted too."""
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(1)
     torch.set_num_threads(1)
@@ -90,6 +93,10 @@ def train(scenes: list[Scene], out: Path, minutes: float, workers: int, backbone
         keypoints = KeypointNet(config.net)
         keypoints.load_state_dict(torch.load(backbone, weights_only=True)["ema"])
         model.start_from(keypoints)
+    before = {"pictures": 0, "spent": 0.0}
+    if begin is not None:
+        before = torch.load(begin, weights_only=True)
+        model.load_state_dict(before["ema"])
     ema = copy.deepcopy(model)
     optimiser = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, weight_decay=0.01, fused=True)
     step, spent = 0, 0.0
@@ -144,7 +151,8 @@ def train(scenes: list[Scene], out: Path, minutes: float, workers: int, backbone
                     "optimiser": optimiser.state_dict(),
                     "step": step,
                     "spent": spent,
-                    "pictures": step * BATCH,
+                    "pictures": step * BATCH + before["pictures"],
+                    "spent_before": before["spent"],
                 },
             )
             logged, losses = spent, []
@@ -271,6 +279,9 @@ def main() -> None:
     parser.add_argument(
         "--backbone", type=Path, help="weights of a trained keypoint network `small` to start from"
     )
+    parser.add_argument(
+        "--begin", type=Path, help="final.pt of an earlier finder to go on from, of any input size"
+    )
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--checkpoint", type=Path, help="finish from these weights instead of training")
     parser.add_argument("--every", type=int, default=1, help="measure on every n-th val picture only")
@@ -282,7 +293,7 @@ def main() -> None:
     scenes = finder_data.load(store)
     checkpoint = args.checkpoint or args.work / "person" / "final.pt"
     if not checkpoint.exists():
-        train(scenes, args.work / "person", args.minutes, args.workers, args.backbone)
+        train(scenes, args.work / "person", args.minutes, args.workers, args.backbone, args.begin)
     state = torch.load(checkpoint, weights_only=True)
     net = FinderNet()
     net.load_state_dict(state["ema"])
@@ -314,7 +325,7 @@ def main() -> None:
         multiply_adds(net, INPUT, INPUT),
         sum(p.numel() for p in net.parameters()),
         int(state["pictures"]),
-        float(state["spent"]) / 60,
+        (float(state["spent"]) + float(state.get("spent_before", 0.0))) / 60,
     )
 
 
