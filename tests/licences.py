@@ -3,8 +3,7 @@
 
     tests/licences.py
 
-An equal of `cargo deny check licenses bans sources` for machines without it; advisories need its database: `cargo deny check
-advisories`, or `cargo audit`, where there is a network.
+An equal of `cargo deny check licenses bans sources` for machines without it; `tests/advisories.py` is that of `check advisories`.
 """
 
 from __future__ import annotations
