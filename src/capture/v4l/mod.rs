@@ -44,6 +44,8 @@ pub struct V4lCamera {
     /// Who it was, so that it is known again under another number.
     known: Option<Known>,
     open: Option<Open>,
+    /// What the log last said of the device and its mode.
+    told: String,
     pool: BufferPool,
     next_seq: u64,
     /// When it was last open, on the monotonic clock.
@@ -75,6 +77,7 @@ impl V4lCamera {
             wanted,
             known: None,
             open: None,
+            told: String::new(),
             pool: BufferPool::new(),
             next_seq: 0,
             open_at_us: 0,
@@ -101,13 +104,18 @@ impl V4lCamera {
         };
         let open = Open::start(&device, path, mode)?;
         let name = open.path.display();
-        if (open.mode.width, open.mode.height) == (width, height) {
-            log::info!("{name} ({card}): {}", open.mode);
-        } else {
-            log::warn!(
-                "{name} ({card}): {width}x{height} at {fps} fps was asked for; the nearest is {}",
-                open.mode
-            );
+        let found = format!("{name} ({card}): {}", open.mode);
+        // A stalled camera is opened every few seconds: the same again is no news.
+        if self.told != found {
+            if (open.mode.width, open.mode.height) == (width, height) {
+                log::info!("{found}");
+            } else {
+                log::warn!(
+                    "{name} ({card}): {width}x{height} at {fps} fps was asked for; the nearest is {}",
+                    open.mode
+                );
+            }
+            self.told = found;
         }
         self.known = Some(Known { by_id: find::by_id_of(&open.path), card });
         self.open = Some(open);

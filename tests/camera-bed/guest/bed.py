@@ -27,9 +27,12 @@ def nodes() -> list[str]:
 class Camera:
     """The emulated USB camera; `order` tells it to misbehave."""
 
-    def __init__(self, kinds: str = "mjpeg", name: str = "Posewire test camera", once: bool = False) -> None:
+    def __init__(
+        self, kinds: str = "mjpeg", name: str = "Posewire test camera", once: bool = False, fps: int = FPS
+    ) -> None:
         self.options = [f"{k}={BED}/clip.{k}" for k in kinds.split("+")]
         self.options += [f"name={name}"] + ["once=1"] * once
+        self.fps = fps
         self.process: subprocess.Popen[bytes] | None = None
         self.order("normal")
 
@@ -40,7 +43,7 @@ class Camera:
     def plug(self) -> None:
         """Plugs it in and waits for its node."""
         before = set(nodes())
-        command = [os.environ["USB_CAMERA"], SIZE, str(FPS), *self.options, f"control={TMP}/order"]
+        command = [os.environ["USB_CAMERA"], SIZE, str(self.fps), *self.options, f"control={TMP}/order"]
         self.process = subprocess.Popen(command)
         wait_until(lambda: set(nodes()) - before, 10, "no new /dev/video* after plugging in")
 
