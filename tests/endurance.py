@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Runs Posewire for an hour at full rate and shows whether anything grows: memory, files, threads, age of the poses.
 
-    tests/endurance.py [--minutes 60] [--out docs] [--posewire target/release/posewire]
+    tests/endurance.py [--minutes 60] [--out docs] [--posewire target/release/posewire] [--clip clip.mjpeg]
 
-The built-in clip at 30 frames a second, poses to a pseudo-terminal that is read and as JSON lines through a pipe. Every ten
+The built-in clip, or a file of JPEGs over and over (painting the built-in figures costs several times what tracking them does),
+at 30 frames a second; poses to a pseudo-terminal that is read and as JSON lines through a pipe. Every ten
 seconds: resident memory, open files and threads from /proc, frames, and the 50th and 99th percentile of the age of the poses.
 Ends with the slope of each and its 95 % interval (blocks of a minute, resampled), and writes `endurance.json`; `--plot` draws
 what that file holds.
@@ -12,6 +13,7 @@ what that file holds.
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import os
 import pty
@@ -20,6 +22,7 @@ import selectors
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import tty
 from pathlib import Path
@@ -41,22 +44,50 @@ def percentile(values: list[float], share: float) -> float | None:
     return sorted(values)[min(len(values) - 1, int(share * len(values)))] if values else None
 
 
-def run(posewire: Path, minutes: float) -> list[dict[str, float | int | None]]:
+def write(samples: list[dict[str, float | int | None]], path: Path) -> None:
+    path.write_text("[\n" + ",\n".join(json.dumps(s) for s in samples) + "\n]\n")
+
+
+class Endless:
+    """A named pipe out of which a clip comes over and over, as fast as it is read."""
+
+    def __init__(self, clip: Path) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = Path(self.folder.name) / "clip.mjpeg"
+        os.mkfifo(self.path)
+        # For reading too, or it would end whenever the tracker opens it once more.
+        self.fd = os.open(self.path, os.O_RDWR | os.O_NONBLOCK)
+        fcntl.fcntl(self.fd, fcntl.F_SETPIPE_SZ, 1 << 20)
+        self.clip, self.at = memoryview(clip.read_bytes()), 0
+
+    def fill(self) -> None:
+        self.at = (self.at + os.write(self.fd, self.clip[self.at : self.at + (1 << 18)])) % len(self.clip)
+
+
+def run(posewire: Path, minutes: float, path: Path, clip: Path | None) -> None:
+    """Samples go to `path` as they are taken: an hour that is cut short is still to be looked at."""
     hand, port = pty.openpty()
     tty.setraw(port)
     serial = f"{os.ttyname(port)}@921600"
-    command = [posewire, "run", "--synthetic", "--serial", serial, "--jsonl", "-"]
+    endless = Endless(clip) if clip else None
+    source = ["--replay", endless.path] if endless else ["--synthetic"]
+    command = [posewire, "run", *source, "--serial", serial, "--jsonl", "-"]
     tracker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert tracker.stdout
     os.set_blocking(tracker.stdout.fileno(), False)
     selector = selectors.DefaultSelector()
     selector.register(hand, selectors.EVENT_READ)
     selector.register(tracker.stdout, selectors.EVENT_READ)
+    if endless:
+        selector.register(endless.fd, selectors.EVENT_WRITE)
     samples: list[dict[str, float | int | None]] = []
     start = time.monotonic()
     due, wire_frames, rest, ages = start + EVERY_S, 0, b"", list[float]()
     while time.monotonic() < start + 60 * minutes:
         for key, _ in selector.select(max(0.0, due - time.monotonic())):
+            if endless and key.fd == endless.fd:
+                endless.fill()
+                continue
             data = os.read(key.fd, 1 << 16)
             if not data and tracker.poll() is not None:
                 sys.exit(f"posewire ended with {tracker.returncode}")
@@ -72,9 +103,9 @@ def run(posewire: Path, minutes: float) -> list[dict[str, float | int | None]]:
             sample = {"s": now - start, "frames": len(ages), "wire_frames": wire_frames, **usage(tracker.pid)}
             samples.append({**sample, "age_p50_ms": percentile(ages, 0.5), "age_p99_ms": percentile(ages, 0.99)})
             wire_frames, ages = 0, []
+            write(samples, path)
     tracker.send_signal(signal.SIGTERM)
     assert tracker.wait(5) == 0
-    return samples
 
 
 def slope(samples: list[dict], key: str) -> tuple[float, float, float]:
@@ -141,13 +172,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--posewire", type=Path, default=ROOT / "target/release/posewire")
+    parser.add_argument("--clip", type=Path, help="JPEGs one after the other, as `cargo run --example clip` writes them")
     parser.add_argument("--out", type=Path, default=ROOT / "docs", help="folder of endurance.json and images/")
     parser.add_argument("--plot", action="store_true", help="only draw and judge what endurance.json holds")
     args = parser.parse_args()
     path = args.out / "endurance.json"
     if not args.plot:
-        samples = run(args.posewire, args.minutes)
-        path.write_text("[\n" + ",\n".join(json.dumps(s) for s in samples) + "\n]\n")
+        run(args.posewire, args.minutes, path, args.clip)
     samples = json.loads(path.read_text())
     plot(samples, args.out / "images/endurance.png")
     return 0 if report(samples) else 1
