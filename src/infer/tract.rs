@@ -1,5 +1,6 @@
 //! Any ONNX network through tract, in f32: what runs where there is no faster engine.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use tract_onnx::pb::{self, tensor_proto::DataType};
@@ -33,6 +34,21 @@ pub(super) fn read(file: &str, onnx: &[u8]) -> Result<pb::ModelProto, InferError
         .map_err(|e| InferError::model(file, format!("not an ONNX file, or a truncated one: {e:#}")))
 }
 
+/// Calls tract for the model in `file`. It panics on some damaged graphs (an output that nothing makes) where it might say so.
+fn guarded<T>(file: &str, call: impl FnOnce() -> Result<T, String>) -> Result<T, InferError> {
+    let refuse = |reason: String| InferError::model(file, reason);
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(made) => made.map_err(refuse),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
+            Err(refuse(format!(
+                "tract gave up on it ({text}): the graph is damaged; export the network again"
+            )))
+        }
+    }
+}
+
 impl TractPlan {
     /// Holds the graph against the manifest and optimises it; `notes` are put before its own.
     ///
@@ -51,12 +67,13 @@ impl TractPlan {
         let names: Vec<String> = graph.output.iter().map(|o| o.name.clone()).collect();
 
         let fact = InferenceFact::dt_shape(input_type, shape(&manifest.input));
-        let (runnable, outputs) = framework
-            .model_for_proto_model(&proto)
-            .and_then(|m| m.with_input_fact(0, fact))
-            .map_err(|e| format!("tract cannot read it: {e:#}"))
-            .and_then(|model| optimised(model, names))
-            .map_err(refuse)?;
+        let (runnable, outputs) = guarded(&manifest.file, || {
+            framework
+                .model_for_proto_model(&proto)
+                .and_then(|m| m.with_input_fact(0, fact))
+                .map_err(|e| format!("tract cannot read it: {e:#}"))
+                .and_then(|model| optimised(model, names))
+        })?;
         Ok(Self {
             model: manifest.name.clone(),
             runnable,
@@ -106,22 +123,25 @@ impl Tail {
     /// # Errors
     /// [`InferError::Model`] naming `file` and the operator at fault.
     pub(super) fn new(file: &str, proto: pb::ModelProto) -> Result<Self, InferError> {
-        let refuse = |reason: String| InferError::model(file, reason);
+        guarded(file, || Self::read(&proto))
+    }
+
+    fn read(proto: &pb::ModelProto) -> Result<Self, String> {
         let names = |values: &[pb::ValueInfoProto]| values.iter().map(|v| v.name.clone()).collect::<Vec<_>>();
-        let graph = proto.graph.as_ref().ok_or_else(|| refuse("the ONNX file holds no graph".into()))?;
+        let graph = proto.graph.as_ref().ok_or("the ONNX file holds no graph")?;
         let (given, wanted) = (names(&graph.input), names(&graph.output));
-        let cannot = |e: TractError| refuse(format!("tract cannot read it: {e:#}"));
-        let model = tract_onnx::onnx().model_for_proto_model(&proto).map_err(cannot)?;
+        let cannot = |e: TractError| format!("tract cannot read it: {e:#}");
+        let model = tract_onnx::onnx().model_for_proto_model(proto).map_err(cannot)?;
         let mut inputs = Vec::with_capacity(given.len());
         for (name, outlet) in given.into_iter().zip(model.input_outlets().map_err(cannot)?) {
             let fact = model.outlet_fact(*outlet).map_err(cannot)?;
             let shape = fact.shape.as_concrete_finite().map_err(cannot)?;
             let Some([1, shape @ ..]) = shape.as_deref() else {
-                return Err(refuse(format!("tensor {name:?} has no fixed shape")));
+                return Err(format!("tensor {name:?} has no fixed shape"));
             };
             inputs.push(OutputInfo { name, shape: shape.to_vec() });
         }
-        let (runnable, outputs) = optimised(model, wanted).map_err(refuse)?;
+        let (runnable, outputs) = optimised(model, wanted)?;
         Ok(Self { runnable, inputs, outputs })
     }
 
@@ -285,7 +305,7 @@ fn patch_batch_norm(graph: &mut pb::GraphProto) -> Result<Vec<String>, String> {
     let mut patched = 0;
     for node in graph.node.iter_mut().filter(|n| n.op_type == "BatchNormalization") {
         let Some(at) = node.attribute.iter().position(|a| a.name == "spatial" && a.i == 0) else { continue };
-        for name in &node.input[1..] {
+        for name in node.input.iter().skip(1) {
             let per_channel =
                 graph.initializer.iter().find(|t| t.name == *name).is_some_and(|t| t.dims.len() == 1);
             if !per_channel {

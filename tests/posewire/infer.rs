@@ -224,3 +224,16 @@ fn the_committed_networks_are_what_their_manifests_say() {
     }
     assert!(seen >= 2, "the keypoint network and the person finder");
 }
+
+/// A graph whose output nothing makes (fuzzing found it), and an operator without its inputs.
+#[test]
+fn a_graph_that_would_make_the_engine_panic_is_refused_like_any_other() {
+    let image = [1, 3, 8, 8];
+    let unmade = Net::new("image", &image).node("Identity", &["image"], "made", &[]).output("out");
+    let bare =
+        Net::new("image", &image).node("BatchNormalization", &[], "out", &[("spatial", &[0])]).output("out");
+    for net in [unmade, bare] {
+        let error = tiny::load("keypoints", &net.bytes(), SIDE_8, HEATMAP).err().unwrap().to_string();
+        assert!(error.starts_with("model tiny.onnx: "), "{error}");
+    }
+}
