@@ -37,7 +37,8 @@ TIMES = re.compile(rb'"captured_us":(-?\d+),"emitted_us":(-?\d+)')
 def usage(pid: int) -> dict[str, int]:
     status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     files = len(os.listdir(f"/proc/{pid}/fd"))
-    return {"rss_kib": int(status["VmRSS"].split()[0]), "threads": int(status["Threads"]), "files": files}
+    memory = {"rss_kib": int(status["VmRSS"].split()[0]), "anon_kib": int(status["RssAnon"].split()[0])}
+    return {**memory, "threads": int(status["Threads"]), "files": files}
 
 
 def percentile(values: list[float], share: float) -> float | None:
@@ -112,7 +113,7 @@ def slope(samples: list[dict], key: str) -> tuple[float, float, float]:
     """Change an hour and its 95 % interval by the bootstrap over blocks of six samples, which keeps what neighbours share."""
     import numpy as np
 
-    kept = [s for s in samples if s["s"] > WARM_UP_S and s[key] is not None]
+    kept = [s for s in samples if s["s"] > WARM_UP_S and s.get(key) is not None]
     t = np.array([s["s"] / 3600 for s in kept])
     y = np.array([float(s[key]) for s in kept])
     line = np.polyfit(t, y, 1)
@@ -156,7 +157,11 @@ def report(samples: list[dict]) -> bool:
     frames = sum(s["frames"] for s in samples)
     print(f"{samples[-1]['s'] / 60:.1f} minutes, {frames} frames, {sum(s['wire_frames'] for s in samples)} on the wire")
     flat = True
-    for key, unit in (("rss_kib", "KiB"), ("age_p99_ms", "ms"), ("age_p50_ms", "ms")):
+    highest = max(s["rss_kib"] for s in kept)
+    print(f"rss_kib     first {kept[0]['rss_kib']}, highest {highest}, last {kept[-1]['rss_kib']} KiB after two minutes")
+    # What the kernel takes back of a program's file is no memory given up: the program's own is told apart where it was sampled.
+    memory = [key for key in ("rss_kib", "anon_kib") if key in kept[0]]
+    for key, unit in (*((key, "KiB") for key in memory), ("age_p99_ms", "ms"), ("age_p50_ms", "ms")):
         mean = sum(s[key] or 0 for s in kept) / len(kept)
         change, low, high = slope(samples, key)
         flat &= low <= 0
