@@ -3,6 +3,7 @@
 
     tests/camera-bed/run.py [--times 3] [--results FILE] [SCENARIO ...]
     tests/camera-bed/run.py --show FILE          the results as a table in Markdown
+    tests/camera-bed/run.py --hours FILE         what a run of `hours` has shown so far, from its hours.jsonl
 
 Builds what is missing (a User-Mode Linux kernel, once, about four CPU minutes; the emulated camera; the clips; Posewire) and
 boots the kernel once a scenario. Time in the bed is simulated: it passes while everything waits, and computing takes none of
@@ -109,6 +110,22 @@ def table(path: Path) -> str:
     return "\n".join(lines)
 
 
+def so_far(path: Path) -> str:
+    """What `hours` would say if it ended now."""
+    from scenarios import settled, slope_an_hour
+
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    kept = rows[settled([row["s"] for row in rows]) :]
+    slope, low, high = slope_an_hour([row["s"] for row in kept], [row["rss_kib"] for row in kept])
+    seen = {key: sorted({row[key] for row in kept}) for key in ("files", "threads", "rss_kib")}
+    back = max(row["back_s"] for row in rows)
+    return (
+        f"{rows[-1]['s'] / 3600:.2f} hours, {len(rows)} faults, back within {back} s\n"
+        + "".join(f"{key:8} {', '.join(map(str, values))}\n" for key, values in seen.items())
+        + f"rss_kib  slope {slope:+.2f} [{low:+.2f}, {high:+.2f}] KiB an hour"
+    )
+
+
 def main() -> int:
     from scenarios import LONG, SCENARIOS
 
@@ -122,11 +139,15 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=900, help="seconds of this machine after which one hangs")
     parser.add_argument("--results", type=Path, help="append each result to this file, as JSON lines")
     parser.add_argument("--show", type=Path, help="only show what such a file holds")
+    parser.add_argument("--hours", type=Path, help="only show what a run of hours has written")
     parser.add_argument("--keep", action="store_true", help="keep the folders of results")
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=", ".join(SCENARIOS | LONG))
     args = parser.parse_args()
     if args.show:
         print(table(args.show))
+        return 0
+    if args.hours:
+        print(so_far(args.hours))
         return 0
     bed = args.bed.resolve()
     posewire = args.posewire.resolve()

@@ -44,7 +44,8 @@ def ages_ms(frames: list[dict]) -> list[float]:
 
 def quantiles(name: str, values: list[float]) -> Result:
     values = sorted(values)
-    return {f"{name}_p50": round(statistics.median(values), 3), f"{name}_max": round(values[-1], 3)}
+    p90 = values[min(len(values) - 1, int(0.9 * len(values)))]
+    return {f"{name}_p50": round(statistics.median(values), 3), f"{name}_p90": round(p90, 3), f"{name}_max": round(values[-1], 3)}
 
 
 def streaming(*args: str, kinds: str = "mjpeg", fps: int = FPS) -> tuple[Camera, Tracker]:
@@ -117,28 +118,32 @@ def mjpeg() -> Result:
     return {"frames": len(seen), "joints": joints, "differing": 0, "fps": round(rate, 1), **quantiles("age_ms", ages_ms(seen))}
 
 
+# From here on the clip's two figures hide each other: who is who then, and how many they are, hangs on a hair.
+APART_UNTIL = 20
+
+
 def compare(a: list[dict], b: list[dict]) -> tuple[float, list[float]]:
-    """In which share of the frames there are as many persons, and how far apart the joints of those with one identity are."""
-    pairs = list(zip(a, b, strict=True))
-    apart = []
-    for x, y in pairs:
+    """In which share of the frames the same persons are, and how far apart their joints are."""
+    same, apart = 0, []
+    for x, y in zip(a, b, strict=True):
         others = {p["id"]: p for p in y["persons"]}
+        same += {p["id"] for p in x["persons"]} == set(others)
         apart += [d for p in x["persons"] if p["id"] in others for d in apart_px(p, others[p["id"]])]
-    return sum(len(x["persons"]) == len(y["persons"]) for x, y in pairs) / len(pairs), apart
+    return same / len(a), apart
 
 
 def yuyv() -> Result:
     """The file is read into RGB, the camera's frames are sampled in place, and the times are other ones: the poses are to be
-    as near to the file's as those of another encoding of the same pictures are."""
+    nearer to the file's than those of another encoding of the same pictures are."""
     count = int(os.environ["RAW_FRAMES"])
-    seen, played = see_all("yuyv", count), play(BED / "clip.y4m", count)
-    share, apart = compare(seen, played)
-    encodings, encodings_apart = compare(play(BED / "clip.mjpeg", count), played)
-    assert share > encodings - 0.2, f"as many persons in {share:.0%} of the frames, {encodings:.0%} between encodings"
-    limit_px = statistics.median(encodings_apart)
-    at_most("median of the pixels apart", statistics.median(apart), limit_px)
-    figures = {"px_apart_p50": round(statistics.median(apart), 2), "px_between_encodings_p50": round(limit_px, 2)}
-    return {"frames": len(seen), "same_persons": round(share, 3), "joints": len(apart), **figures}
+    seen, played, encoded = see_all("yuyv", count), play(BED / "clip.y4m", count), play(BED / "clip.mjpeg", count)
+    first = slice(0, APART_UNTIL)
+    share, apart = compare(seen[first], played[first])
+    encodings = statistics.median(compare(encoded[first], played[first])[1])
+    assert share == 1 and len(apart) > 10 * APART_UNTIL, f"the same persons in {share:.0%} of the frames, {len(apart)} joints"
+    at_most("median of the pixels apart", statistics.median(apart), encodings)
+    figures = {"px_apart_p50": round(statistics.median(apart), 2), "px_between_encodings_p50": round(encodings, 2)}
+    return {"frames": len(seen), "compared": APART_UNTIL, "same_persons": share, "joints": len(apart), **figures}
 
 
 def slow_consumer() -> Result:
@@ -438,6 +443,13 @@ def sigterm() -> Result:
 HOURS_FPS = 4
 FAULTS_S = {"unplug": 600.0, "stall": 600.0, "error": 10.0, "half": 4.0}
 STREAMING_S = 3.0
+# Each kind of fault has to come once before all is taken that is taken once; a short run has two faults for it.
+HOURS_WARM_UP_S = 3600.0
+
+
+def settled(times_s: list[float]) -> int:
+    """The first fault that counts."""
+    return next((i for i, t in enumerate(times_s) if t > HOURS_WARM_UP_S), 2) if times_s[-1] > 2 * HOURS_WARM_UP_S else 2
 
 
 def slope_an_hour(times_s: list[float], values: list[float], blocks: int = 24) -> tuple[float, float, float]:
@@ -489,9 +501,10 @@ def hours() -> Result:
             row = {"s": round(times[-1], 1), "fault": fault, "back_s": round(back[-1], 3)}
             print(json.dumps({**row, "files": files, "threads": threads, "rss_kib": rss_kib}), file=log, flush=True)
     tracker.stop()
-    files, threads, rss = zip(*usage[2:], strict=True)
+    first = settled(times)
+    files, threads, rss = zip(*usage[first:], strict=True)
     assert len(set(files)) == 1 and len(set(threads)) == 1, f"files {set(files)}, threads {set(threads)}"
-    slope, low, high = slope_an_hour(times[2:], list(rss))
+    slope, low, high = slope_an_hour(times[first:], list(rss))
     assert low <= 0, f"memory grows by {slope:.2f} [{low:.2f}, {high:.2f}] KiB an hour"
     at_most("seconds to poses", max(back), BACK_S)
     seen = {"hours": round(times[-1] / 3600, 2), "fps": HOURS_FPS, "faults": len(back), "frames": frames}
