@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the first inputs of every target: small, valid, made here. `corpus.py` beside `corpus/`; needs Pillow.
+"""Writes the first inputs of every target: small, valid, made here. `corpus.py` beside `corpus/`; needs Pillow, numpy and onnx.
 
 What the fuzzer kept and what once broke a parser lies beside them and is not touched.
 """
@@ -12,6 +12,9 @@ import struct
 import zlib
 from pathlib import Path
 
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
 from PIL import Image
 
 HERE = Path(__file__).resolve().parent
@@ -95,8 +98,83 @@ def wire() -> None:
                 write(target, f"payloads-{i}", payloads)
 
 
+class Graph:
+    """An ONNX graph of a few nodes on a picture of 22 x 18, quantised by hand with one scale for everything."""
+
+    def __init__(self) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.tensors: list[onnx.TensorProto] = []
+        self.count = 0
+
+    def constant(self, value: np.ndarray) -> str:
+        self.count += 1
+        self.tensors.append(numpy_helper.from_array(value, f"c{self.count}"))
+        return self.tensors[-1].name
+
+    def op(self, kind: str, inputs: list[str], out: str | None = None, **attributes: object) -> str:
+        self.count += 1
+        self.nodes.append(helper.make_node(kind, inputs, [out or f"t{self.count}"], **attributes))
+        return self.nodes[-1].output[0]
+
+    def through_codes(self, x: str) -> str:
+        scale, zero = self.constant(np.array(1 / 255, np.float32)), self.constant(np.array(0, np.uint8))
+        return self.op("DequantizeLinear", [self.op("QuantizeLinear", [x, scale, zero]), scale, zero])
+
+    def conv(self, x: str, inputs: int, outputs: int, k: int, kind: str = "Conv", **attributes: object) -> str:
+        shape = (inputs, outputs, k, k) if kind == "ConvTranspose" else (outputs, inputs, k, k)
+        codes = self.constant((np.arange(np.prod(shape)) % 5 - 2).reshape(shape).astype(np.int8))
+        scale = self.constant(np.array(0.02, np.float32))
+        w = self.op("DequantizeLinear", [codes, scale, self.constant(np.array(0, np.int8))])
+        bias = self.constant(np.arange(outputs, dtype=np.int32))
+        scale = self.constant(np.array(0.02 / 255, np.float32))
+        b = self.op("DequantizeLinear", [bias, scale, self.constant(np.array(0, np.int32))])
+        return self.op(kind, [x, w, b], kernel_shape=[k, k], **attributes)
+
+    def bytes(self, out: str) -> bytes:
+        assert self.nodes[-1].output[0] == out
+        self.nodes[-1].output[0] = "heat"
+        image = helper.make_tensor_value_info("image", TensorProto.FLOAT, [1, 3, 18, 22])
+        heat = helper.make_tensor_value_info("heat", TensorProto.FLOAT, None)
+        graph = helper.make_graph(self.nodes, "g", [image], [heat], self.tensors)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        return onnx.shape_inference.infer_shapes(model).SerializeToString()
+
+
+def networks() -> None:
+    def begun() -> tuple[Graph, str]:
+        graph = Graph()
+        return graph, graph.through_codes("image")
+
+    g, x = begun()
+    write("onnx", "point", g.bytes(g.through_codes(g.conv(x, 3, 2, 1))))
+    g, x = begun()
+    x = g.op("Relu", [g.conv(x, 3, 2, 3, strides=[2, 2], pads=[1, 1, 1, 1])])
+    write("onnx", "stem", g.bytes(g.through_codes(x)))
+    g, x = begun()
+    x = g.through_codes(g.conv(x, 3, 2, 1))
+    y = g.through_codes(g.op("MaxPool", [x], kernel_shape=[3, 3], strides=[1, 1], pads=[1, 1, 1, 1]))
+    write("onnx", "sum", g.bytes(g.through_codes(g.op("Add", [x, y]))))
+    g, x = begun()
+    y = g.through_codes(g.op("AveragePool", [x], kernel_shape=[3, 3], strides=[1, 1], pads=[1, 1, 1, 1]))
+    write("onnx", "both", g.bytes(g.through_codes(g.op("Concat", [x, y], axis=1))))
+    g, x = begun()
+    scales = g.constant(np.array([1, 1, 2, 2], np.float32))
+    mode = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+    write("onnx", "up", g.bytes(g.through_codes(g.op("Resize", [x, "", scales], **mode))))
+    g, x = begun()
+    write("onnx", "deconv", g.bytes(g.through_codes(g.conv(x, 3, 2, 4, "ConvTranspose", strides=[2, 2], pads=[1] * 4))))
+    g, x = begun()
+    x = g.through_codes(g.conv(x, 3, 2, 1))
+    write("onnx", "tail", g.bytes(g.op("Sigmoid", [g.op("Reshape", [x, g.constant(np.array([1, 2, 396]))])])))
+    g = Graph()
+    w = g.constant(np.full((2, 3, 1, 1), 0.1, np.float32))
+    lo, hi = g.constant(np.array(0, np.float32)), g.constant(np.array(1.5, np.float32))
+    write("onnx", "float", g.bytes(g.op("Clip", [g.op("Conv", ["image", w]), lo, hi])))
+
+
 def main() -> None:
     wire()
+    networks()
     baseline, progressive, grey = jpeg(), jpeg(progressive=True), jpeg("L")
     for i, picture in enumerate([baseline, progressive, grey, jpeg("CMYK")]):
         write("jpeg", f"picture-{i}", bytes([1 << i]) + picture)
@@ -120,8 +198,6 @@ def main() -> None:
     write("labels", "one", json.dumps(labels).encode())
     write("faults", "some", b"camera.drop=0.1,infer.slow=0.02,serial.stall=0.01,seed=7")
     write("weights", "smallest", weights())
-    for name in ("qdq_u8", "qdq_s8"):
-        write("onnx", name, (ROOT / f"tests/golden/{name}.onnx").read_bytes())
 
 
 if __name__ == "__main__":

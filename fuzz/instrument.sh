@@ -7,7 +7,7 @@ shift
 case " $* " in
 *" --crate-name posewire_fuzz "*) exec "$rustc" "$@" ;;
 # Other programs have nobody who takes the counters; they are not to be run.
-*" --crate-type bin "*) exec "$rustc" "$@" -C link-arg=-Wl,--defsym=__sanitizer_cov_8bit_counters_init=0 ;;
+*" --crate-type bin "* | *" --test "*) exec "$rustc" "$@" -C link-arg=-Wl,--defsym=__sanitizer_cov_8bit_counters_init=0 ;;
 esac
 exec "$rustc" "$@" -C overflow-checks=on -C debug-assertions=on -C passes=sancov-module \
     -C llvm-args=-sanitizer-coverage-level=3 -C llvm-args=-sanitizer-coverage-inline-8bit-counters

@@ -4,6 +4,8 @@ mod files;
 mod models;
 mod wire;
 
+use std::borrow::Cow;
+
 /// A parser to be fed.
 pub struct Target {
     /// The word on the command line, and the folder of the corpus.
@@ -31,3 +33,9 @@ pub static TARGETS: &[Target] = &[
     files::JPEG,
     models::ONNX,
 ];
+
+/// Text for a parser of text. What is no UTF-8 is refused before any of them sees it, and most damage makes that: it is mended
+/// here, or the parsers would hardly be reached.
+fn text(data: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(data)
+}

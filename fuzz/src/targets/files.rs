@@ -12,7 +12,7 @@ use posewire::config::Config;
 use posewire::eval::images::coco::GroundTruth;
 use posewire::pipeline::faults::Faults;
 
-use super::Target;
+use super::{Target, text};
 
 pub const AVI: Target = Target {
     name: "avi",
@@ -94,7 +94,7 @@ pub const CONFIG: Target = Target {
         b"[[a]]",
     ],
     run: |data| {
-        let Ok(text) = std::str::from_utf8(data) else { return };
+        let text = &*text(data);
         match Config::parse(text, Path::new("c.toml")) {
             Err(error) => assert!(error.to_string().starts_with("c.toml:"), "{error}"),
             Ok(config) => assert!((1..=8).contains(&config.persons.max)),
@@ -117,7 +117,7 @@ pub const FAULTS: Target = Target {
         b"-1",
     ],
     run: |data| {
-        let Ok(text) = std::str::from_utf8(data) else { return };
+        let text = &*text(data);
         if let Ok(faults) = Faults::parse(text, 1) {
             for p in [
                 faults.infer_slow,
@@ -149,7 +149,7 @@ pub const LABELS: Target = Target {
         b"}",
     ],
     run: |data| {
-        let Ok(text) = std::str::from_utf8(data) else { return };
+        let text = &*text(data);
         let Ok(truth) = GroundTruth::parse(text, None) else { return };
         for person in &truth.annotations {
             (0..17).for_each(|j| assert!(person.joint(j).is_none_or(|(x, _)| !x.is_nan())));
