@@ -170,3 +170,48 @@ fn all_joints_absent_and_no_person_are_the_same_to_the_model() {
     }
     assert_eq!(a[0].state, [JointState::Absent; JOINTS]);
 }
+
+/// Hours of one stream: the cache's turned sines and the running means must not drift, and nothing of it may outlive a reset.
+///
+/// A million steps take half a minute: `cargo run --release --example temporal_step -- --steps 1000000`.
+#[test]
+fn after_hours_the_answer_is_that_of_a_model_that_saw_the_last_minute() {
+    let steps = if cfg!(debug_assertions) { 4_000 } else { 100_000 };
+    let mut random = fastrand::Rng::with_seed(4);
+    let (mut long, mut late) = (Xl::new(&weights(), 0.0).unwrap(), Xl::new(&weights(), 0.0).unwrap());
+    let (mut a, mut b) = ([Forecast::default()], [Forecast::default()]);
+    let mut at_us = 0;
+    for step in 0..steps {
+        at_us += random.i64(8_000..100_000);
+        // There and back: nobody walks a hundred kilometres before one camera.
+        let mut joints = walker((step % 1_000 - 500_i64).abs() as f32);
+        let truth = joints.clone();
+        joints.iter_mut().filter(|_| random.u8(..) < 13).for_each(|joint| joint[2] = 0.0);
+        let mut seen = observation(0, at_us, &joints);
+        if random.u8(..) < 3 {
+            seen.keypoints = None;
+        }
+        long.step(&[seen], &mut a);
+        if step > 100 {
+            for (place, [x, y, _]) in a[0].places_px[0].iter().zip(&truth) {
+                assert!((place[0] - x).hypot(place[1] - y) < 120.0, "step {step}: {place:?}, truth {x} {y}");
+            }
+        }
+        if step >= steps - 1_500 {
+            late.step(&[seen], &mut b);
+        }
+    }
+    let (long_places, late_places) = (a[0].places_px.as_flattened(), b[0].places_px.as_flattened());
+    for (long, late) in long_places.iter().zip(late_places) {
+        assert!((long[0] - late[0]).hypot(long[1] - late[1]) < 0.02, "{long:?} {late:?}");
+    }
+
+    long.reset(0);
+    let mut fresh = Xl::new(&weights(), 0.0).unwrap();
+    for frame in 0..80 {
+        let seen = observation(0, frame * 33_333, &walker(frame as f32));
+        long.step(&[seen], &mut a);
+        fresh.step(&[seen], &mut b);
+        assert_eq!(a, b, "frame {frame} after the reset");
+    }
+}

@@ -1,120 +1,190 @@
 //! One head of one person's attention over the cached entries.
+//!
+//! Entries lie side by side in blocks, so a score is a running sum in its own lane: nothing is added across lanes.
 
 use super::cpu::Cpu;
 
 pub(super) const WAVES: usize = 16;
 
-/// Sines and cosines of an entry's age at every wavelength.
-pub(super) type Wave = [f32; 2 * WAVES];
+/// Weights of the sines and of the cosines of an entry's age at every wavelength.
+pub(super) type Wave = [[f32; WAVES]; 2];
 
-/// As many running sums as an AVX register holds.
-const LANES: usize = 8;
+/// Entries a block: two AVX registers.
+pub(super) const LANES: usize = 16;
 
-/// What one head reads beside the query; an entry is one cached observation.
+/// One number for each entry of a block.
+pub(super) type Lanes = [f32; LANES];
+
+/// Numbers that an AVX register holds.
+const REGISTER: usize = 8;
+
+/// What one head reads beside the query; an entry is one cached observation. Blocks hold finite numbers where no entry is yet.
 pub(super) struct Head<'a> {
-    /// Floats from one entry's key or value to the next one's.
-    pub width: usize,
     /// `[head width]`: weights of the sines and cosines, and of the age itself.
     pub position: &'a [Wave],
     pub position_linear: &'a [f32],
     /// `[head width]`: the two learned biases.
     pub bias_content: &'a [f32],
     pub bias_position: &'a [f32],
+    /// `[block][head width]`.
+    pub keys: &'a [Lanes],
     /// Beginning at this head's part of the first entry.
-    pub keys: &'a [f32],
     pub values: &'a [f32],
-    /// `[entry]`.
-    pub waves: &'a [Wave],
-    /// `[entry]`, nominal frames before now.
-    pub ages: &'a [f32],
+    /// Floats from one entry's value to the next one's.
+    pub width: usize,
+    /// `[block]`: sines and cosines of the entries' ages.
+    pub waves: &'a [[[Lanes; WAVES]; 2]],
+    /// `[block]`, nominal frames before now.
+    pub ages: &'a [Lanes],
+    /// Entries there are, one or more.
+    pub entries: usize,
 }
 
-/// Puts what the head attends to over the query `[head width]`; `scores` is room for one number an entry.
-pub(super) fn look_back(cpu: Cpu, head: &Head, query: &mut [f32], scores: &mut [f32]) {
+/// Puts what the head attends to over the query `[head width]`; `scores` is room for one block for each of the head's.
+pub(super) fn look_back(cpu: Cpu, head: &Head, query: &mut [f32], scores: &mut [Lanes]) {
     match cpu {
         Cpu::Any => plain::<{ Cpu::ANY_FUSES }>(head, query, scores),
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a `Proof` is made only where the processor was found to have AVX2 and FMA; else the function is safe.
-        // Reason: half of a step's time for one person, see `cargo run --release --example temporal_step`.
-        Cpu::Avx2(_) => unsafe { avx2(head, query, scores) },
+        // Reason: a third of a step's time for one person, see `cargo run --release --example temporal_step`. Wider
+        // registers gain nothing here: a head's width and a memory are a few of these.
+        Cpu::Avx2(_) | Cpu::Avx512(_) => unsafe { avx2(head, query, scores) },
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 #[inline(never)]
-fn avx2(head: &Head, query: &mut [f32], scores: &mut [f32]) {
+fn avx2(head: &Head, query: &mut [f32], scores: &mut [Lanes]) {
     plain::<true>(head, query, scores);
 }
 
 #[inline(always)]
 #[allow(clippy::needless_range_loop, reason = "indices let the compiler see that loops are of equal length")]
-fn plain<const FUSED: bool>(head: &Head, query: &mut [f32], scores: &mut [f32]) {
+fn plain<const FUSED: bool>(head: &Head, query: &mut [f32], scores: &mut [Lanes]) {
     let n = query.len();
     let scale = 1.0 / (n as f32).sqrt();
     let (position, linear) = (&head.position[..n], &head.position_linear[..n]);
     let (bias_content, bias_position) = (&head.bias_content[..n], &head.bias_position[..n]);
-    let (mut by_wave, mut by_age): (Wave, f32) = ([0.0; 2 * WAVES], 0.0);
+    let (mut by_sine, mut by_cosine) = ([0.0; WAVES], [0.0; WAVES]);
     for c in 0..n {
         let with_bias = query[c] + bias_position[c];
-        let wave = &position[c];
-        for w in 0..2 * WAVES {
-            by_wave[w] = add_product::<FUSED>(by_wave[w], with_bias, wave[w]);
+        let [sines, cosines] = &position[c];
+        for w in 0..WAVES {
+            by_sine[w] = add_product::<FUSED>(by_sine[w], with_bias, sines[w]);
         }
-        by_age += with_bias * linear[c];
+        for w in 0..WAVES {
+            by_cosine[w] = add_product::<FUSED>(by_cosine[w], with_bias, cosines[w]);
+        }
+    }
+    let by_age = sum_of_products(query, linear) + sum_of_products(bias_position, linear);
+    for c in 0..n {
         query[c] += bias_content[c];
     }
-    let mut largest = f32::NEG_INFINITY;
-    for j in 0..scores.len() {
-        let key = &head.keys[j * head.width..][..n];
-        let products = add_products::<FUSED>([0.0; LANES], query, key);
-        let products = add_products::<FUSED>(products, &by_wave, &head.waves[j]);
-        scores[j] = (total(products) + by_age * head.ages[j]) * scale;
-        largest = if scores[j] > largest { scores[j] } else { largest };
-    }
-    for j in 0..scores.len() {
-        scores[j] = exp_of_negative(scores[j] - largest);
-    }
-    let mut sum = 0.0;
-    for j in 0..scores.len() {
-        sum += scores[j];
-    }
-    query.fill(0.0);
-    for j in 0..scores.len() {
-        let weight = scores[j] / sum;
-        let value = &head.values[j * head.width..][..n];
+    let scores = &mut scores[..head.entries.div_ceil(LANES)];
+    for (b, score) in scores.iter_mut().enumerate() {
+        let keys = &head.keys[b * n..][..n];
+        let (ages, [sines, cosines]) = (&head.ages[b], &head.waves[b]);
+        let (mut content, mut sine, mut cosine) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
         for c in 0..n {
-            query[c] = add_product::<FUSED>(query[c], weight, value[c]);
+            for l in 0..LANES {
+                content[l] = add_product::<FUSED>(content[l], query[c], keys[c][l]);
+            }
+        }
+        for w in 0..WAVES {
+            for l in 0..LANES {
+                sine[l] = add_product::<FUSED>(sine[l], by_sine[w], sines[w][l]);
+            }
+        }
+        for w in 0..WAVES {
+            for l in 0..LANES {
+                cosine[l] = add_product::<FUSED>(cosine[l], by_cosine[w], cosines[w][l]);
+            }
+        }
+        for l in 0..LANES {
+            score[l] = (content[l] + (sine[l] + cosine[l]) + by_age * ages[l]) * scale;
         }
     }
+    let unused = scores.len() * LANES - head.entries;
+    scores[scores.len() - 1][LANES - unused..].fill(f32::NEG_INFINITY);
+    let sum = exponentials(scores);
+    let weights = &scores.as_flattened()[..head.entries];
+    let mut c = 0;
+    while c < n {
+        c += match n - c {
+            LANES.. => mix::<FUSED, LANES>(head, weights, sum, c, query),
+            REGISTER.. => mix::<FUSED, REGISTER>(head, weights, sum, c, query),
+            _ => {
+                let mixed =
+                    weights.iter().enumerate().map(|(j, weight)| weight * head.values[j * head.width + c]);
+                query[c] = mixed.sum::<f32>() / sum;
+                1
+            }
+        };
+    }
+}
+
+/// Puts the entries' values, mixed by `weights / sum`, over `N` of the query from `c` on; returns `N`.
+#[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "indices let the compiler see that loops are of equal length")]
+fn mix<const FUSED: bool, const N: usize>(
+    head: &Head,
+    weights: &[f32],
+    sum: f32,
+    c: usize,
+    query: &mut [f32],
+) -> usize {
+    let mut mixed = [0.0; N];
+    for (j, weight) in weights.iter().enumerate() {
+        let value = &head.values[j * head.width + c..][..N];
+        for l in 0..N {
+            mixed[l] = add_product::<FUSED>(mixed[l], *weight, value[l]);
+        }
+    }
+    for l in 0..N {
+        query[c + l] = mixed[l] / sum;
+    }
+    N
+}
+
+/// Eight sums side by side: one alone would wait for each addition.
+#[inline(always)]
+fn sum_of_products(a: &[f32], b: &[f32]) -> f32 {
+    let mut sums = [0.0; REGISTER];
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<REGISTER>(), b.as_chunks::<REGISTER>());
+    for (a, b) in a.iter().zip(b) {
+        for l in 0..REGISTER {
+            sums[l] += a[l] * b[l];
+        }
+    }
+    let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+    sums.into_iter().sum::<f32>() + rest
+}
+
+/// Turns scores into e^(score - largest) and returns their sum.
+#[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "indices let the compiler see that loops are of equal length")]
+fn exponentials(scores: &mut [Lanes]) -> f32 {
+    let mut most = [f32::NEG_INFINITY; LANES];
+    for score in scores.iter() {
+        for l in 0..LANES {
+            most[l] = if score[l] > most[l] { score[l] } else { most[l] };
+        }
+    }
+    let largest = most.into_iter().fold(f32::NEG_INFINITY, |a, b| if b > a { b } else { a });
+    let mut sums = [0.0; LANES];
+    for score in scores {
+        for l in 0..LANES {
+            score[l] = exp_of_negative(score[l] - largest);
+            sums[l] += score[l];
+        }
+    }
+    sums.into_iter().sum()
 }
 
 #[inline(always)]
 fn add_product<const FUSED: bool>(sum: f32, a: f32, b: f32) -> f32 {
     if FUSED { a.mul_add(b, sum) } else { sum + a * b }
-}
-
-/// `sums[l] += a[l] * b[l]` over all whole groups of [`LANES`], the rest into the first lanes.
-#[inline(always)]
-fn add_products<const FUSED: bool>(mut sums: [f32; LANES], a: &[f32], b: &[f32]) -> [f32; LANES] {
-    let n = a.len();
-    let b = &b[..n];
-    for i in 0..n / LANES {
-        let (a, b) = (&a[LANES * i..LANES * i + LANES], &b[LANES * i..LANES * i + LANES]);
-        for l in 0..LANES {
-            sums[l] = add_product::<FUSED>(sums[l], a[l], b[l]);
-        }
-    }
-    for i in n / LANES * LANES..n {
-        sums[i % LANES] += a[i] * b[i];
-    }
-    sums
-}
-
-/// Sum across the lanes.
-#[inline(always)]
-fn total(s: [f32; LANES]) -> f32 {
-    ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]))
 }
 
 /// e^x for x of 0 or less, to 3 parts in 10⁷: straight-line arithmetic, so a row of scores is done eight at a time.
@@ -135,20 +205,6 @@ fn exp_of_negative(x: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn products_are_summed_to_the_last() {
-        let a: Vec<f32> = (0..59).map(|i| 0.1 * i as f32 - 2.0).collect();
-        for n in 0..a.len() {
-            let want: f32 = a[..n].iter().map(|v| v * v).sum();
-            for sums in [
-                add_products::<false>([0.0; LANES], &a[..n], &a),
-                add_products::<true>([0.0; LANES], &a[..n], &a),
-            ] {
-                assert!((total(sums) - want).abs() <= 1e-5 * want, "{n}");
-            }
-        }
-    }
 
     #[test]
     fn the_exponential_is_right_to_a_few_units_in_the_last_place() {

@@ -92,16 +92,17 @@ impl PersonFrame {
             let since = self.age[j] + dt;
             let mut moved = [0.0; 2];
             if self.seen[j] {
-                let at = [(k.x_px, 0), (k.y_px, 1)]
-                    .map(|(v, i)| ((v - self.centre_px[i]) / scale_px).clamp(-FARTHEST, FARTHEST));
+                let place =
+                    |v: f32, i: usize| ((v - self.centre_px[i]) / scale_px).clamp(-FARTHEST, FARTHEST);
+                let at = [place(k.x_px, 0), place(k.y_px, 1)];
                 if self.known[j] {
                     moved = [at[0] - old[0], at[1] - old[1]];
                 }
                 let trust = (k.score / FULL_WEIGHT_SCORE).min(1.0);
-                for (mean, frames) in self.bank[1..].iter_mut().zip(MEAN_FRAMES) {
+                for (mean, frames) in self.bank[1..].iter_mut().zip(&MEAN_FRAMES) {
                     let gain = if self.known[j] { (1.0 - (-since / frames).exp()) * trust } else { 1.0 };
-                    for (m, at) in mean[j].iter_mut().zip(at) {
-                        *m = if self.known[j] { *m + gain * (at - *m) } else { at };
+                    for (m, at) in mean[j].iter_mut().zip(&at) {
+                        *m = if self.known[j] { *m + gain * (at - *m) } else { *at };
                     }
                 }
                 self.bank[0][j] = at;

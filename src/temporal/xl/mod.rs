@@ -183,12 +183,16 @@ impl Person {
         let lost = self.unseen_frames > LOST_FRAMES;
         let f = &mut self.forecast;
         for j in 0..JOINTS {
-            let logits: [f32; MIX] = std::array::from_fn(|b| mixes[b * JOINTS + j]);
-            let largest = logits.iter().fold(f32::NEG_INFINITY, |a, &b| a.max(b));
-            let shares = logits.map(|v| (v - largest).exp());
-            let sum: f32 = shares.iter().sum();
-            let anchor: [f32; 2] =
-                std::array::from_fn(|i| (0..MIX).map(|b| shares[b] * frame.bank[b][j][i]).sum::<f32>() / sum);
+            let logit = |b: usize| mixes[b * JOINTS + j];
+            let largest = (0..MIX).map(logit).fold(f32::NEG_INFINITY, f32::max);
+            let (mut anchor, mut sum) = ([0.0; 2], 0.0);
+            for b in 0..MIX {
+                let share = (logit(b) - largest).exp();
+                sum += share;
+                for (anchor, place) in anchor.iter_mut().zip(&frame.bank[b][j]) {
+                    *anchor += share * place;
+                }
+            }
             for h in 0..HORIZONS_US.len() {
                 let at = h * JOINTS + j;
                 for i in 0..2 {
@@ -198,7 +202,7 @@ impl Person {
                             lean * (frame.bank[0][j][i] - frame.bank[b][j][i])
                         })
                         .sum();
-                    let place = anchor[i] + past + DELTA_SCALE * deltas[2 * at + i];
+                    let place = anchor[i] / sum + past + DELTA_SCALE * deltas[2 * at + i];
                     f.places_px[h][j][i] = centre_px[i] + scale_px * place;
                 }
             }

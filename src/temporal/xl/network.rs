@@ -6,7 +6,7 @@
 //! norm stands before each block.
 
 use super::{
-    attention::{self, Head, WAVES, Wave},
+    attention::{self, Head, LANES, Lanes, WAVES, Wave},
     cpu::Cpu,
     frame::{FEATURES, MIX},
     linear::Linear,
@@ -26,14 +26,17 @@ pub(super) const LIFTS: usize = JOINTS * 3 + 1;
 pub(super) const LEANS: usize = HORIZONS_US.len() * (MIX - 1) * JOINTS;
 pub(super) const OUTPUTS: usize = DELTAS + SIGMAS + MIXES + LIFTS + LEANS;
 
-/// One person's cached keys and values: a ring of the last `M + 1` observations.
+/// One person's cached keys and values: a ring of the last `M + 1` observations, in blocks that are attended to at once.
 pub(super) struct Memory {
+    /// `[layer][head][block][head width]`.
+    keys: Vec<Lanes>,
     /// `[layer][entry][width]`.
-    keys: Vec<f32>,
     values: Vec<f32>,
-    waves: Vec<Wave>,
-    /// Nominal frames before now.
-    ages: Vec<f32>,
+    /// `[block]`: sines and cosines of the entries' ages at every wavelength.
+    waves: Vec<[[Lanes; WAVES]; 2]>,
+    /// `[block]`: nominal frames before now.
+    ages: Vec<Lanes>,
+    entries: usize,
     len: usize,
     newest: usize,
 }
@@ -41,12 +44,13 @@ pub(super) struct Memory {
 impl Memory {
     pub fn new(hyper: &Hyper) -> Self {
         let entries = hyper.memory + 1;
-        let cached = hyper.layers * entries * hyper.width;
+        let blocks = entries.div_ceil(LANES);
         Self {
-            keys: vec![0.0; cached],
-            values: vec![0.0; cached],
-            waves: vec![[0.0; 2 * WAVES]; entries],
-            ages: vec![0.0; entries],
+            keys: vec![[0.0; LANES]; hyper.layers * blocks * hyper.width],
+            values: vec![0.0; hyper.layers * entries * hyper.width],
+            waves: vec![[[[0.0; LANES]; WAVES]; 2]; blocks],
+            ages: vec![[0.0; LANES]; blocks],
+            entries,
             len: 0,
             newest: 0,
         }
@@ -54,23 +58,29 @@ impl Memory {
 
     pub fn clear(&mut self) {
         self.len = 0;
+        // What no entry stands for is turned on with the rest and must stay finite.
+        self.ages.fill([0.0; LANES]);
     }
 
     /// Makes room for the present observation, `dt` nominal frames after the last, over the oldest where the ring is full.
     fn advance(&mut self, dt: f32, wave_numbers: &[f32; WAVES]) {
         let turn = wave_numbers.map(|w| (w * dt).sin_cos());
-        for (wave, age) in self.waves.iter_mut().zip(&mut self.ages).take(self.len) {
-            let (sines, cosines) = wave.split_at_mut(WAVES);
-            for ((s, c), (sin, cos)) in sines.iter_mut().zip(cosines).zip(turn) {
-                (*s, *c) = (*s * cos + *c * sin, *c * cos - *s * sin);
+        for [sines, cosines] in &mut self.waves {
+            for (w, (sin, cos)) in turn.iter().enumerate() {
+                for l in 0..LANES {
+                    let (s, c) = (sines[w][l], cosines[w][l]);
+                    (sines[w][l], cosines[w][l]) = (s * cos + c * sin, c * cos - s * sin);
+                }
             }
-            *age += dt;
         }
-        self.newest = if self.len == 0 { 0 } else { (self.newest + 1) % self.ages.len() };
-        self.len = (self.len + 1).min(self.ages.len());
-        self.ages[self.newest] = 0.0;
-        self.waves[self.newest] = [0.0; 2 * WAVES];
-        self.waves[self.newest][WAVES..].fill(1.0);
+        self.ages.as_flattened_mut().iter_mut().for_each(|age| *age += dt);
+        self.newest = if self.len == 0 { 0 } else { (self.newest + 1) % self.entries };
+        self.len = (self.len + 1).min(self.entries);
+        let (block, lane) = (self.newest / LANES, self.newest % LANES);
+        self.ages[block][lane] = 0.0;
+        for (waves, at_no_age) in self.waves[block].iter_mut().zip([0.0, 1.0]) {
+            waves.iter_mut().for_each(|wave| wave[lane] = at_no_age);
+        }
     }
 }
 
@@ -91,8 +101,8 @@ impl Norm {
     fn apply(&self, x: &[f32], y: &mut [f32]) {
         let width = self.gain.len();
         for (x, y) in x.chunks_exact(width).zip(y.chunks_exact_mut(width)) {
-            let mean = sum(x.iter().copied()) / width as f32;
-            let variance = sum(x.iter().map(|v| (v - mean) * (v - mean))) / width as f32;
+            let mean = sum(x, |v| v) / width as f32;
+            let variance = sum(x, |v| (v - mean) * (v - mean)) / width as f32;
             let scale = 1.0 / (variance + NORM_EPSILON).sqrt();
             for ((y, x), (g, b)) in y.iter_mut().zip(x).zip(self.gain.iter().zip(&self.bias)) {
                 *y = (x - mean) * scale * g + b;
@@ -101,11 +111,19 @@ impl Norm {
     }
 }
 
-/// Four sums side by side: one alone would wait for each addition.
-fn sum(values: impl Iterator<Item = f32>) -> f32 {
-    let mut sums = [0.0; 4];
-    values.enumerate().for_each(|(i, v)| sums[i % 4] += v);
-    (sums[0] + sums[1]) + (sums[2] + sums[3])
+/// Sum of `of(value)`, eight sums side by side: one alone would wait for each addition.
+fn sum(values: &[f32], of: impl Fn(f32) -> f32) -> f32 {
+    let mut sums = [0.0; 8];
+    let (whole, rest) = values.as_chunks::<8>();
+    for values in whole {
+        for (sum, v) in sums.iter_mut().zip(values) {
+            *sum += of(*v);
+        }
+    }
+    for (sum, v) in sums.iter_mut().zip(rest) {
+        *sum += of(*v);
+    }
+    sums.into_iter().sum()
 }
 
 struct Layer {
@@ -143,7 +161,7 @@ impl Layer {
             norm_attention: Norm::load(w, &name("norm_attention"), d)?,
             project: Linear::new(&project, &[], d, 3 * d),
             out: linear("out", d, d)?,
-            position: rows.clone().map(|r| std::array::from_fn(|i| r[i])).collect(),
+            position: rows.clone().map(|r| [0, WAVES].map(|at| std::array::from_fn(|w| r[at + w]))).collect(),
             position_linear: rows.map(|r| r[2 * WAVES] / LINEAR_FRAMES).collect(),
             bias_content: w.take(&name("bias_content"), &[h.heads, h.head_width()])?,
             bias_position: w.take(&name("bias_position"), &[h.heads, h.head_width()])?,
@@ -161,28 +179,34 @@ impl Layer {
         layer: usize,
         memory: &mut Memory,
         projected: &mut [f32],
-        scores: &mut [f32],
+        scores: &mut [Lanes],
     ) {
         let (d, dh) = (hyper.width, hyper.head_width());
-        let base = layer * memory.ages.len() * d;
         let (query, key_value) = projected.split_at_mut(d);
-        let newest = base + memory.newest * d;
-        memory.keys[newest..newest + d].copy_from_slice(&key_value[..d]);
-        memory.values[newest..newest + d].copy_from_slice(&key_value[d..2 * d]);
+        let (key, value) = key_value.split_at(d);
+        let blocks = memory.ages.len();
+        let (block, lane) = (memory.newest / LANES, memory.newest % LANES);
+        let values = layer * memory.entries * d;
+        memory.values[values + memory.newest * d..][..d].copy_from_slice(value);
         for (head, query) in query.chunks_exact_mut(dh).enumerate() {
             let at = head * dh..(head + 1) * dh;
+            let keys = &mut memory.keys[(layer * hyper.heads + head) * blocks * dh..][..blocks * dh];
+            for (lanes, key) in keys[block * dh..].iter_mut().zip(&key[at.clone()]) {
+                lanes[lane] = *key;
+            }
             let head = Head {
-                width: d,
                 position: &self.position[at.clone()],
                 position_linear: &self.position_linear[at.clone()],
                 bias_content: &self.bias_content[at.clone()],
                 bias_position: &self.bias_position[at.clone()],
-                keys: &memory.keys[base + at.start..],
-                values: &memory.values[base + at.start..],
-                waves: &memory.waves[..memory.len],
-                ages: &memory.ages[..memory.len],
+                keys,
+                values: &memory.values[values + at.start..],
+                width: d,
+                waves: &memory.waves,
+                ages: &memory.ages,
+                entries: memory.len,
             };
-            attention::look_back(cpu, &head, query, &mut scores[..memory.len]);
+            attention::look_back(cpu, &head, query, scores);
         }
     }
 }
@@ -198,7 +222,7 @@ pub(super) struct Scratch {
     projected: Vec<f32>,
     added: Vec<f32>,
     feed: Vec<f32>,
-    scores: Vec<f32>,
+    scores: Vec<Lanes>,
 }
 
 impl Scratch {
@@ -211,7 +235,7 @@ impl Scratch {
             projected: vec![0.0; MAX_PERSONS * 3 * h.width],
             added: vec![0.0; MAX_PERSONS * h.width],
             feed: vec![0.0; MAX_PERSONS * h.feed_forward],
-            scores: vec![0.0; h.memory + 1],
+            scores: vec![[0.0; LANES]; (h.memory + 1).div_ceil(LANES)],
         }
     }
 }
