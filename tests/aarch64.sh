@@ -3,8 +3,7 @@
 #
 #   tests/aarch64.sh [PACKAGE…]      packages to test (default: int8)
 #
-# Needs Debian's aarch64-linux-gnu-gcc and qemu-aarch64-static, and an AArch64 std: rustup's where it can be had, else that
-# of a `debian` toolchain (rustc-web, cargo-web linked as `debian`; the arm64 package of its std is unpacked over /).
+# Needs Debian's aarch64-linux-gnu-gcc and qemu-aarch64-static, and an AArch64 std: see packaging/toolchain.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=aarch64-unknown-linux-gnu
@@ -15,23 +14,11 @@ for tool in aarch64-linux-gnu-gcc qemu-aarch64-static; do
     exit 0
   fi
 done
-if ls "$(rustc --print sysroot)/lib/rustlib/$target/lib/"libstd-*.rlib >/dev/null 2>&1 || rustup target add "$target" >/dev/null 2>&1; then
-  toolchain=()
-else
-  if ! ls /usr/lib/rustlib/$target/lib/libstd-*.rlib >/dev/null 2>&1; then
-    folder=$(mktemp -d)
-    version=$(dpkg-query -W -f '${Version}' rustc-web 2>/dev/null || true)
-    dpkg --add-architecture arm64
-    if [ -z "$version" ] || ! { apt-get update -q && (cd "$folder" && apt-get download "libstd-rust-web-dev:arm64=$version"); } >/dev/null 2>&1; then
-      echo "SKIPPED: no std for $target: rustup target add $target"
-      exit 0
-    fi
-    dpkg -x "$folder"/*.deb /
-    rm -r "$folder"
-  fi
-  rustup toolchain list | grep -q '^debian' || rustup toolchain link debian /usr
-  toolchain=(+debian)
+if ! found=$(packaging/toolchain.sh $target); then
+  echo "SKIPPED: no std for $target: rustup target add $target"
+  exit 0
 fi
+toolchain=(${found:+"$found"})
 packages=("${@:-int8}")
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
 # Emulation is tens of times slower: a quarter of the random cases still meets every edge.

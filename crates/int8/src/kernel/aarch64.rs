@@ -2,8 +2,11 @@
 //!
 //! Both multiply signed by signed, so inputs are read as u8 − 128 (a flip of the top bit) and the accumulators start
 //! 128 · Σ weights higher. Everything but the inner loop is the generic code: NEON is part of every AArch64.
+//!
+//! Inner loops are plain indices: closures and iterator adapters are calls in builds that optimise each unit of code by
+//! itself, and then the dot-product kernel ran eight times its instructions.
 
-#![allow(clippy::needless_range_loop)] // halves index several arrays at once
+#![allow(clippy::needless_range_loop)] // for the reason above
 
 use std::arch::aarch64::*;
 
@@ -81,17 +84,17 @@ macro_rules! kernel_aarch64 {
                 let mut sums = [[0i32; BLOCK]; P];
                 // SAFETY: `start` and `weights` hold whole blocks; every segment lies under the tile's pixels.
                 unsafe {
-                    let start = a.start.as_ptr().add(channel);
-                    let start = [0, 4, 8, 12].map(|i| vld1q_s32(start.add(i)));
+                    let at = a.start.as_ptr().add(channel);
+                    let start = [vld1q_s32(at), vld1q_s32(at.add(4)), vld1q_s32(at.add(8)), vld1q_s32(at.add(12))];
                     let mut acc = [start; P];
                     let mut weights = a.weights.add(first * a.block_bytes).cast::<i8>();
                     for segment in a.segments {
                         let x = input.offset(segment.offset);
                         weights = $dots(&mut acc, x, a.input.pixel, segment.steps, weights, a.has_lowest);
                     }
-                    for (sums, acc) in sums.iter_mut().zip(&acc) {
-                        for (i, acc) in acc.iter().enumerate() {
-                            vst1q_s32(sums.as_mut_ptr().add(4 * i), *acc);
+                    for p in 0..P {
+                        for i in 0..4 {
+                            vst1q_s32(sums[p].as_mut_ptr().add(4 * i), acc[p][i]);
                         }
                     }
                 }
@@ -167,13 +170,15 @@ unsafe fn pairs_neon<const P: usize, const APART: bool>(
         for step in 0..steps {
             // Four channels' weights each, for the step's first two inputs and for its last two. Halves, because the
             // compiler makes an extra move of every "high half" instruction here.
-            let w = |i: usize| vld1_s8(weights.add(64 * step + 8 * i));
-            let first = [w(0), w(1), w(2), w(3)];
-            let last = [w(4), w(5), w(6), w(7)];
-            for (p, acc) in acc.iter_mut().enumerate() {
+            let at = weights.add(64 * step);
+            let first = [vld1_s8(at), vld1_s8(at.add(8)), vld1_s8(at.add(16)), vld1_s8(at.add(24))];
+            let at = at.add(32);
+            let last = [vld1_s8(at), vld1_s8(at.add(8)), vld1_s8(at.add(16)), vld1_s8(at.add(24))];
+            for p in 0..P {
+                let acc = &mut acc[p];
                 let x = x.add(p * pixel + 4 * step).cast::<u16>();
-                let pair = |x: u16| veor_s8(vreinterpret_s8_u16(vdup_n_u16(x)), flip);
-                let (a, b) = (pair(x.read_unaligned()), pair(x.add(1).read_unaligned()));
+                let a = veor_s8(vreinterpret_s8_u16(vdup_n_u16(x.read_unaligned())), flip);
+                let b = veor_s8(vreinterpret_s8_u16(vdup_n_u16(x.add(1).read_unaligned())), flip);
                 for i in 0..4 {
                     let products = vmull_s8(first[i], a);
                     acc[i] = if APART {
@@ -218,15 +223,16 @@ unsafe fn dots_dotprod<const P: usize>(
         let mut step = 0;
         while step + 4 <= steps {
             let mut four = [vdupq_n_s8(0); P];
-            for (p, four) in four.iter_mut().enumerate() {
-                *four = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(x.add(p * pixel + 4 * step)), flip));
+            for p in 0..P {
+                four[p] = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(x.add(p * pixel + 4 * step)), flip));
             }
             macro_rules! lane {
                 ($lane:literal) => {
-                    let w = [0, 16, 32, 48].map(|i| vld1q_s8(weights.add(64 * (step + $lane) + i)));
-                    for (acc, x) in acc.iter_mut().zip(&four) {
-                        for (acc, w) in acc.iter_mut().zip(&w) {
-                            sdot!(*acc, *w, *x, $lane);
+                    let at = weights.add(64 * (step + $lane));
+                    let w = [vld1q_s8(at), vld1q_s8(at.add(16)), vld1q_s8(at.add(32)), vld1q_s8(at.add(48))];
+                    for p in 0..P {
+                        for i in 0..4 {
+                            sdot!(acc[p][i], w[i], four[p], $lane);
                         }
                     }
                 };
@@ -238,12 +244,13 @@ unsafe fn dots_dotprod<const P: usize>(
             step += 4;
         }
         while step < steps {
-            let w = [0, 16, 32, 48].map(|i| vld1q_s8(weights.add(64 * step + i)));
-            for (p, acc) in acc.iter_mut().enumerate() {
+            let at = weights.add(64 * step);
+            let w = [vld1q_s8(at), vld1q_s8(at.add(16)), vld1q_s8(at.add(32)), vld1q_s8(at.add(48))];
+            for p in 0..P {
                 let word = x.add(p * pixel + 4 * step).cast::<u32>().read_unaligned();
                 let x = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_u32(vdupq_n_u32(word)), flip));
-                for (acc, w) in acc.iter_mut().zip(&w) {
-                    sdot!(*acc, *w, x, 0);
+                for i in 0..4 {
+                    sdot!(acc[p][i], w[i], x, 0);
                 }
             }
             step += 1;
