@@ -36,7 +36,7 @@ macro_rules! embed {
 }
 
 /// Keypoint networks, cheapest first.
-const KEYPOINTS: [Embedded; 1] = [embed!("small", "keypoints-small")];
+const KEYPOINTS: [Embedded; 2] = [embed!("nano", "keypoints-nano"), embed!("small", "keypoints-small")];
 
 /// The one of [`KEYPOINTS`] that runs unless another is asked for: the most accurate that leaves a Pi's core idle between frames.
 const DEFAULT: &str = "small";
