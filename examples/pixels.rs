@@ -1,4 +1,4 @@
-//! What a frame's pixels cost: decoding a 640x480 JPEG at each scale, and cropping a person with rows and columns blended
+//! What a frame's pixels cost: decoding a 640x480 JPEG at each scale and only a square part of it, and cropping a person with rows and columns blended
 //! one after the other (upright crops) against sample by sample (any other), interleaved on one core.
 //!
 //! `cargo run --release --example pixels [ROUNDS]` prints the least and the median of each in microseconds.
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use posewire::capture::{
-    Affine, Decoder, Frame, PixelFormat, PixelsMut, SourceConfig, crop_resize_into, open,
+    Affine, Decoder, Frame, Part, PixelFormat, PixelsMut, SourceConfig, crop_resize_into, open,
 };
 
 /// Side of the keypoint network's input, pixels.
@@ -28,6 +28,12 @@ fn main() -> anyhow::Result<()> {
             let began = Instant::now();
             decoder.decode(&frame, reduction)?;
             note(format!("decode 1/{reduction}"), began.elapsed().as_nanos() as u64);
+        }
+        for side_px in [120, 240, 400] {
+            let part = Part { columns: 40..40 + side_px, rows: 40..40 + side_px };
+            let began = Instant::now();
+            decoder.decode_part(&frame, 1, Some(&part))?;
+            note(format!("decode {side_px} px of it"), began.elapsed().as_nanos() as u64);
         }
         let picture = decoder.decode(&frame, 1)?;
         for side_px in [120.0f32, 240.0, 400.0, 480.0] {

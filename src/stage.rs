@@ -6,7 +6,7 @@
 use log::warn;
 use pose::{BoxPx, Keypoints, MAX_PERSONS, Pose};
 
-use crate::capture::{DecodeError, Decoder, Frame, PixelFormat};
+use crate::capture::{DecodeError, Decoder, Frame, Part, PixelFormat};
 use crate::infer::InferError;
 use crate::keypoints::{KeypointError, KeypointNet, PersonBox, PersonFinder};
 use crate::output::{PoseFrame, TrackedPerson};
@@ -111,7 +111,9 @@ impl Stage {
         let is_search = self.search.is_due(at_us, followed, unseen, self.max_persons);
 
         let reduction = self.reduction(frame, &boxes[..count], is_search);
-        let picture = self.decoder.decode(frame, reduction)?;
+        // A search looks at everything, and whoever is found is cropped from the same picture.
+        let part = if is_search { None } else { self.part(&boxes[..count], reduction) };
+        let picture = self.decoder.decode_part(frame, reduction, part.as_ref())?;
         let [width, height] = picture.image_size;
         match &mut self.finder {
             Some(finder) if is_search => {
@@ -200,6 +202,22 @@ impl Stage {
             height: height as u32,
             persons,
         }
+    }
+
+    /// What the crops of `boxes` are made of in a picture reduced so; `None`: the whole.
+    fn part(&self, boxes: &[BoxPx], reduction: u32) -> Option<Part> {
+        // Samples lie between pixels: one neighbour on each side, and one for rounding.
+        let margin = 2.0 * reduction as f32;
+        let mut all: Option<[f32; 4]> = None;
+        for b in boxes {
+            let edges = self.net.image_edges(b)?;
+            let [left, top, right, bottom] = all.unwrap_or(edges);
+            all = Some([left.min(edges[0]), top.min(edges[1]), right.max(edges[2]), bottom.max(edges[3])]);
+        }
+        // Negative ones become 0.
+        let [left, top, right, bottom] = all?;
+        let span = |from: f32, to: f32| (from - margin) as usize..(to + margin) as usize;
+        Some(Part { columns: span(left, right), rows: span(top, bottom) })
     }
 
     /// By how much a JPEG may be reduced: what the largest magnification asked for still leaves sharp.

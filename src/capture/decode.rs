@@ -1,8 +1,9 @@
 //! From a [`Frame`] to pixels that can be sampled: MJPEG is decoded (at 1/2, 1/4 or 1/8 where that is enough), every
 //! other format is read in place.
 
-use turbojpeg::{Decompressor, Image, ScalingFactor};
+use std::ops::Range;
 
+use super::jpeg::{Jpeg, Window};
 use super::{Frame, PixelFormat};
 
 /// The largest picture that is accepted, in pixels: 8K UHD, the largest that any camera or video here gives. Past it a
@@ -67,10 +68,19 @@ pub enum DecodeError {
     },
 }
 
+/// Columns and rows of an image that somebody will look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Pixels of the source image; may reach beyond it.
+    pub columns: Range<usize>,
+    /// Pixels of the source image; may reach beyond it.
+    pub rows: Range<usize>,
+}
+
 /// Decodes frames into one reused buffer.
 #[derive(Debug)]
 pub struct Decoder {
-    jpeg: Decompressor,
+    jpeg: Jpeg,
     rgb: Vec<u8>,
 }
 
@@ -80,7 +90,7 @@ impl Decoder {
     /// # Errors
     /// [`DecodeError::Jpeg`] where the JPEG library cannot be set up (out of memory).
     pub fn new() -> Result<Self, DecodeError> {
-        let jpeg = decompressor().map_err(|e| DecodeError::Jpeg { bytes: 0, reason: e.to_string() })?;
+        let jpeg = Jpeg::new(MAX_SCANS).map_err(|reason| DecodeError::Jpeg { bytes: 0, reason })?;
         Ok(Self { jpeg, rgb: Vec::new() })
     }
 
@@ -96,14 +106,30 @@ impl Decoder {
         frame: &'a Frame,
         max_reduction: u32,
     ) -> Result<Picture<'a>, DecodeError> {
+        self.decode_part(frame, max_reduction, None)
+    }
+
+    /// As [`decode`](Self::decode), but the pixels outside `part` may be those of an earlier picture, and damage there
+    /// may go unseen: reading a JPEG ends where nothing more of it is needed. `None` is the whole picture.
+    ///
+    /// Whoever samples between pixels names a part that holds the neighbours too.
+    ///
+    /// # Errors
+    /// [`DecodeError`]; the decoder can be used again.
+    pub fn decode_part<'a>(
+        &'a mut self,
+        frame: &'a Frame,
+        max_reduction: u32,
+        part: Option<&Part>,
+    ) -> Result<Picture<'a>, DecodeError> {
         if frame.format != PixelFormat::Mjpeg {
             return raw_picture(frame);
         }
-        let Decoded { width, height, reduction, w, h } = match self.decode_jpeg(&frame.bytes, max_reduction) {
+        let decoded = self.decode_jpeg(&frame.bytes, max_reduction, part);
+        let Decoded { width, height, reduction, w, h } = match decoded {
             Ok(decoded) => decoded,
             Err(e) => {
-                // The library keeps a damaged picture's tables and would refuse every later picture for them.
-                if let Ok(fresh) = decompressor() {
+                if let Ok(fresh) = Jpeg::new(MAX_SCANS) {
                     self.jpeg = fresh;
                 }
                 return Err(e);
@@ -123,34 +149,32 @@ impl Decoder {
     }
 
     /// Fills `self.rgb`.
-    fn decode_jpeg(&mut self, bytes: &[u8], max_reduction: u32) -> Result<Decoded, DecodeError> {
-        let fail = |e: turbojpeg::Error| DecodeError::Jpeg { bytes: bytes.len(), reason: e.to_string() };
-        let header = self.jpeg.read_header(bytes).map_err(fail)?;
-        let (width, height) = (header.width, header.height);
+    fn decode_jpeg(
+        &mut self,
+        bytes: &[u8],
+        max_reduction: u32,
+        part: Option<&Part>,
+    ) -> Result<Decoded, DecodeError> {
+        let fail = |reason: String| DecodeError::Jpeg { bytes: bytes.len(), reason };
+        let picture = self.jpeg.picture(bytes).map_err(fail)?;
+        let [width, height] = picture.size;
         check_size(width, height)?;
-        let (factor, reduction) = match max_reduction {
-            8.. => (ScalingFactor::ONE_EIGHTH, 8),
-            4.. => (ScalingFactor::ONE_QUARTER, 4),
-            2.. => (ScalingFactor::ONE_HALF, 2),
-            _ => (ScalingFactor::ONE, 1),
+        let reduction = match max_reduction {
+            8.. => 8,
+            4.. => 4,
+            2.. => 2,
+            _ => 1,
         };
-        let (w, h) = (factor.scale(width), factor.scale(height));
-        let stride = 3 * w;
-        if self.rgb.len() < stride * h {
-            self.rgb.resize(stride * h, 0);
+        let [w, h] = picture.size_at(reduction);
+        let len = 3 * w * h;
+        if self.rgb.len() < len {
+            self.rgb.resize(len, 0);
         }
-        self.jpeg.set_scaling_factor(factor).map_err(fail)?;
-        let image = Image {
-            pixels: &mut self.rgb[..stride * h],
-            width: w,
-            pitch: stride,
-            height: h,
-            format: turbojpeg::PixelFormat::RGB,
-        };
-        match self.jpeg.decompress(bytes, image) {
+        let window = part.map(|part| Window::around(part, reduction, w, h));
+        match picture.decode_into(reduction, window, &mut self.rgb[..len]) {
             Ok(()) => {}
             // Many webcams pad before the end marker; the picture is whole.
-            Err(e) if e.to_string().contains("extraneous bytes before marker") => {}
+            Err(e) if e.contains("extraneous bytes before marker") => {}
             Err(e) => return Err(fail(e)),
         }
         Ok(Decoded { width, height, reduction, w, h })
@@ -161,17 +185,9 @@ impl Decoder {
 struct Decoded {
     width: usize,
     height: usize,
-    reduction: u32,
+    reduction: usize,
     w: usize,
     h: usize,
-}
-
-fn decompressor() -> Result<Decompressor, turbojpeg::Error> {
-    let mut jpeg = Decompressor::new()?;
-    jpeg.set_scan_limit(MAX_SCANS)?;
-    // Replicated chroma instead of smoothed: a network on a resized crop cannot tell the difference.
-    jpeg.set_fast_upsample(true)?;
-    Ok(jpeg)
 }
 
 /// What a JPEG's frame header states.
@@ -264,8 +280,11 @@ fn raw_picture(frame: &Frame) -> Result<Picture<'_>, DecodeError> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::sync::Arc;
+
+    use turbojpeg::Image;
+
+    use super::*;
 
     pub(super) fn mjpeg(bytes: Vec<u8>) -> Frame {
         let bytes = Arc::new(bytes);

@@ -5,6 +5,7 @@
 pub mod clip;
 pub mod decode;
 pub mod faults;
+mod jpeg;
 #[cfg(any(feature = "nokhwa", all(feature = "v4l", target_os = "linux")))]
 pub mod mode;
 #[cfg(feature = "nokhwa")]
@@ -19,7 +20,7 @@ pub mod synthetic;
 #[cfg(all(feature = "v4l", target_os = "linux"))]
 pub mod v4l;
 
-pub use decode::{DecodeError, Decoder, MAX_PIXELS, Picture};
+pub use decode::{DecodeError, Decoder, MAX_PIXELS, Part, Picture};
 pub use faults::{FaultPlan, Faulty};
 pub use open::{SourceConfig, open};
 pub use pixel::{Affine, PixelsMut, crop_resize_into, whole_rgb_into};

@@ -120,16 +120,19 @@ pub(super) type Lanes = u64;
 
 pub(super) const LANES: u64 = 0x00ff_00ff_00ff;
 
+#[inline]
 fn lanes(c: [u8; 3]) -> Lanes {
     u64::from(c[0]) | u64::from(c[1]) << 16 | u64::from(c[2]) << 32
 }
 
 /// From packed bytes r, g, b in the low 24 bits.
+#[inline]
 pub(super) fn spread(p: u64) -> Lanes {
     (p & 0xff) | (p & 0xff00) << 8 | (p & 0xff_0000) << 16
 }
 
 /// `(a·(256−w) + b·w) / 256`, rounded, in every lane; lanes stay within 16 bits because 255·256 + 128 < 2¹⁶.
+#[inline]
 fn lerp(a: Lanes, b: Lanes, w: u64) -> Lanes {
     ((a * (256 - w) + b * w + 0x0080_0080_0080) >> 8) & LANES
 }
@@ -283,6 +286,7 @@ fn fill_all(net: &mut PixelsMut<'_>, fill: [u8; 3]) {
 /// Fractional bits of a coordinate; i64 holds any affine that a picture of 8K can ask for.
 pub(super) const FRACTION: u32 = 20;
 
+#[inline]
 pub(super) fn fixed(v: f64) -> i64 {
     // Saturates: a wild affine samples outside the picture and gets `fill`. Bounded so that no sum can wrap.
     (v * f64::from(1u32 << FRACTION)).clamp(-1e15, 1e15) as i64
@@ -334,7 +338,7 @@ fn sample_n<T: Texels, const N: usize>(texels: &T, m: &Affine, net: &mut PixelsM
                 let half = lanes([(N * N / 2) as u8; 3]);
                 T::rgb((sum + half) >> shift & LANES)
             };
-            pixel[..3].copy_from_slice(&rgb);
+            [pixel[0], pixel[1], pixel[2]] = rgb;
             x += dx;
             y += dy;
         }

@@ -48,6 +48,16 @@ impl KeypointNet {
         image_from_net(box_px, &self.roi, self.net_size).map_or(1.0, |m| m.scale())
     }
 
+    /// Left, top, right and bottom of what the network sees of a person of this box, in pixels of the source image;
+    /// `None` for a box that [`crop`](Self::crop) refuses.
+    pub fn image_edges(&self, box_px: &BoxPx) -> Option<[f32; 4]> {
+        let m = image_from_net(box_px, &self.roi, self.net_size).ok()?;
+        let [w, h] = self.net_size.map(|n| n as f32);
+        let (left, top) = m.apply(0.0, 0.0);
+        let (right, bottom) = m.apply(w, h);
+        Some([left, top, right, bottom])
+    }
+
     /// Writes the crops of `boxes` (pixels of the source image) into the network's inputs.
     ///
     /// # Errors
