@@ -42,7 +42,8 @@ def load_mocap(data: Path, split: str) -> list[np.ndarray]:
 
 def load_penn(data: Path) -> list[tuple[np.ndarray, np.ndarray]]:
     """Official train sequences: ([F,17,2] px, [F,17] valid); labels smoothed over hidden joints' guesses by leaving them out."""
-    z = np.load(data / "penn_action/penn_action.npz")
+    with np.load(data / "penn_action/penn_action.npz") as packed:
+        z = dict(packed)  # read once: each look into the file unpacks the whole array
     out = []
     for a, b, train in zip(z["offset"][:-1], z["offset"][1:], z["train"], strict=True):
         if train != 1 or b - a < 30:
@@ -69,7 +70,7 @@ def smooth(xy: np.ndarray, ok: np.ndarray, sigma: float) -> np.ndarray:
 
 def sample_times(rng: np.random.Generator, lanes: int, steps: int) -> np.ndarray:
     """Capture times in nominal frames: 10-60 fps, driver jitter, dropped frames."""
-    fps = rng.choice([10, 12, 15, 20, 24, 25, 30, 30, 30, 30, 50, 60], lanes)
+    fps = rng.choice([10, 12, 15, 20, 24, 25, 30, 30, 30, 30, 50, 60, 60, 60], lanes)
     dt = np.repeat((30.0 / fps)[:, None], steps, 1)
     dt *= 1 + rng.uniform(0, 0.04, (lanes, 1)) * rng.standard_normal((lanes, steps)).clip(-3, 3)
     drop = rng.choice([0.0, 0.0, 0.0, 0.05, 0.1, 0.3, 0.5], (lanes, 1))

@@ -95,7 +95,7 @@ def hide(rng: np.random.Generator, truth: Truth, xy: np.ndarray, score: np.ndarr
     """Occlusions of 1-30 frames of limbs or the whole person, single drop-outs, and the picture's edge; in place."""
     b, t = truth.times.shape
     for i in range(b):
-        for _ in range(rng.poisson(t * 10 ** rng.uniform(-2.6, -1.3))):
+        for _ in range(rng.poisson(t * 10 ** rng.uniform(-2.3, -1.3))):
             a, n = rng.integers(t), rng.integers(1, 31)
             group = GROUPS[rng.integers(len(GROUPS))]
             z = min(a + n, t)
@@ -124,18 +124,30 @@ def tuning(clip: str) -> bool:
     return zlib.crc32(film_of(clip).encode()) % 5 == 0
 
 
-class Real:
-    """What a real detector said of real clips (`detect.py`), beside the labels: lanes run a clip forth and back."""
+def later(xy: np.ndarray, frames: float) -> np.ndarray:
+    """Places [F,...] as they are `frames` later, by linear interpolation; the last stays."""
+    at = np.minimum(np.arange(len(xy)) + frames, len(xy) - 1)
+    low = at.astype(int)
+    w = (at - low).astype(np.float32).reshape(-1, *([1] * (xy.ndim - 1)))
+    return xy[low] * (1 - w) + xy[np.minimum(low + 1, len(xy) - 1)] * w
 
-    def __init__(self, paths: list[Path]) -> None:
+
+class Real:
+    """What a real detector said of real clips (`detect.py`), beside the labels: lanes run a clip forth and back.
+
+    Labels made by hand trail their film by `late` frames, backwards as forwards, so the truth is read that much later in the film. An
+    answer `lag` frames behind the film is what is asked for: closer to the labels, which is where it will be measured.
+    """
+
+    def __init__(self, paths: list[Path], late: float, lag: float) -> None:
+        self.lag = lag
         self.clips: list[dict[str, np.ndarray]] = []
         for p in paths:
-            z = np.load(p)
+            z = dict(np.load(p))
             for a, b, tier, name in zip(z["offset"][:-1], z["offset"][1:], z["tier"], z["name"], strict=True):
                 if tier == 1 and b - a >= 10 and not tuning(str(name)):
-                    self.clips.append(
-                        {k: z[k][a:b] for k in ("time", "xy", "score", "smoothed", "known", "extent")}
-                    )
+                    c = {k: z[k][a:b] for k in ("time", "xy", "score", "smoothed", "known", "extent")}
+                    self.clips.append(c | {"smoothed": later(c["smoothed"], late)})
 
     def lanes(self, rng: np.random.Generator, lanes: int, steps: int) -> tuple[Truth, np.ndarray, np.ndarray]:
         times, ext = np.zeros((lanes, steps)), np.zeros((lanes, steps), np.float32)
@@ -150,7 +162,7 @@ class Real:
             gap = np.abs(np.diff(c["time"][k], prepend=c["time"][k[0]])) * rng.uniform(0.8, 1.25)
             times[i] = np.cumsum(gap)
             for h, ahead in enumerate(AHEAD_FRAMES):
-                at = np.interp(times[i] + ahead, times[i], np.arange(steps))
+                at = np.interp(times[i] + ahead - self.lag, times[i], np.arange(steps))
                 lo, w = np.floor(at).astype(int), (at % 1)[:, None, None]
                 hi = np.minimum(lo + 1, steps - 1)
                 true[i, :, h] = c["smoothed"][k[lo]] * (1 - w) + c["smoothed"][k[hi]] * w
@@ -163,6 +175,9 @@ class Real:
                 flip = np.array([-1, 1], np.float32)
                 true[i], ok[i] = true[i][:, :, MIRROR] * flip, ok[i][:, :, MIRROR]
                 xy[i], score[i] = xy[i][:, MIRROR] * flip, score[i][:, MIRROR]
+            tilt = rng.normal(0, 0.2)  # radians: few clips, so none is shown twice alike
+            turn = np.array([[np.cos(tilt), -np.sin(tilt)], [np.sin(tilt), np.cos(tilt)]], np.float32)
+            true[i], xy[i] = true[i] @ turn, xy[i] @ turn
         nothing = np.zeros((lanes, steps, 17, 3), np.float32)
         return Truth(times, true, ok, nothing, np.zeros(lanes, bool), ext), xy, score
 
@@ -173,7 +188,7 @@ class Bank:
     def __init__(self, paths: list[Path], keep: Callable[[str], bool]) -> None:
         self.tracks: list[tuple[np.ndarray, np.ndarray]] = []
         for p in paths:
-            z = np.load(p)
+            z = dict(np.load(p))
             for a, b, tier, name in zip(z["offset"][:-1], z["offset"][1:], z["tier"], z["name"], strict=True):
                 if tier == 1 and keep(str(name)):  # the other clips' labels may be off by more than the detector
                     self.tracks.append((z["error"][a:b], z["score"][a:b]))

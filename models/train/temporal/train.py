@@ -35,7 +35,8 @@ class Lanes:
         self.penn = Penn(data) if config["data"]["penn_share"] else None
         banks = [work / p for p in config["data"]["errors"] if (work / p).exists()]
         self.bank = Bank(banks, lambda clip: not tuning(clip)) if banks else None
-        self.real = Real(banks) if banks else None
+        d = config["data"]
+        self.real = Real(banks, d["labels_late"], d["real_lag"]) if banks else None
 
     def draw(self, rng: np.random.Generator) -> tuple[Truth, dict[str, Tensor]]:
         d = self.config["data"]
@@ -54,10 +55,14 @@ class Lanes:
         score[:n_penn][~truth.valid[:n_penn, :, 0]] = 0     # hidden there: nothing says where
         if self.real and n_real:
             seen, xy_real, score_real = self.real.lanes(rng, n_real, t)
+            xy_bank, score_bank = self.bank.lanes(rng, seen)  # type: ignore[union-attr]
+            score_bank[~seen.valid[:, :, 0]] = 0     # hidden there: nothing says where
+            use = rng.random(n_real) < d["real_replayed"]
+            xy_real[use], score_real[use] = xy_bank[use], score_bank[use]
             truth = join([truth, seen])
             xy, score = np.concatenate([xy, xy_real]), np.concatenate([score, score_real])
         hide(rng, truth, xy, score)
-        smooth = rng.random(b)
+        smooth = np.maximum(rng.uniform(-0.5, 1, b), 0)     # a third of the lanes as shipped
         f = frame(truth.times, xy, score, smooth)
         pick = lambda a: torch.from_numpy(np.ascontiguousarray(a))
         return truth, {
