@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Builds the binary against an old glibc, whatever this machine's is: zig carries the symbols of every version.
+#
+#   packaging/build.sh [TARGET]        default: this machine's; or aarch64-unknown-linux-gnu. Prints the binary's path last.
+#
+# PROFILE=release builds in minutes; the default, dist, is smaller, faster where tract runs, and takes much longer.
+# Needs cargo-zigbuild, or Python with venv to install it (and zig) into target/zigbuild; clang and cmake as every build;
+# for AArch64 also libc6-dev-arm64-cross, whose headers v4l is generated from.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# Debian 11, and with it JetPack 5: the oldest systems that boards in use run.
+glibc=2.31
+target=${1:-$(rustc -vV | sed -n 's/^host: //p')}
+profile=${PROFILE:-dist}
+out=${CARGO_TARGET_DIR:-target}
+
+if ! command -v cargo-zigbuild >/dev/null; then
+  tools=$PWD/target/zigbuild
+  if [ ! -x "$tools/bin/cargo-zigbuild" ]; then
+    python3 -m venv "$tools"
+    "$tools/bin/pip" install -q cargo-zigbuild==0.24.0 ziglang==0.17.1
+  fi
+  PATH=$tools/bin:$PATH
+fi
+toolchain=$(packaging/toolchain.sh "$target")
+# shellcheck disable=SC2086 # nothing, or one argument
+cargo ${toolchain} zigbuild --profile "$profile" --target "$target.$glibc" --package posewire --bin posewire
+binary=$out/$target/$profile/posewire
+
+needed=$(objdump -T "$binary" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
+if [ "$(printf '%s\n' "GLIBC_$glibc" "$needed" | sort -V | tail -n 1)" != "GLIBC_$glibc" ]; then
+  echo "build.sh: $binary asks for $needed" >&2
+  exit 1
+fi
+echo "newest glibc symbol: $needed; libraries: $(objdump -p "$binary" | awk '$1 == "NEEDED" { printf "%s ", $2 }')" >&2
+echo "$binary"

@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Installs a package in a clean Debian, runs what is in it, removes it, and looks for anything left behind.
+#
+#   packaging/test-deb.sh target/deb/posewire_0.1.0_arm64.deb [SUITE]      default: bullseye, Debian 11
+#
+# Needs root and mmdebstrap; for another architecture uidmap and qemu-user-static, which is made known to the kernel inside
+# a namespace alone (Linux 6.7 and later). The clean root is kept in target/deb for the next time.
+set -euo pipefail
+deb=$(realpath "${1:?a package}")
+suite=${2:-bullseye}
+cd "$(dirname "$0")/.."
+arch=$(dpkg-deb -f "$deb" Architecture)
+clean=$PWD/target/deb/$suite-$arch.tar
+
+if [ -z "${IN_NAMESPACE:-}" ]; then
+  spaces=(--mount --pid --fork --kill-child)
+  # Only in a user namespace has the kernel a list of its own of what runs foreign programs; all ids stay what they are.
+  if [ "$arch" != "$(dpkg --print-architecture)" ]; then spaces+=(--user --map-users=0,0,65536 --map-groups=0,0,65536); fi
+  # Mounts and processes end with the namespace.
+  IN_NAMESPACE=1 exec unshare "${spaces[@]}" "$0" "$deb" "$suite"
+fi
+if [ "$arch" != "$(dpkg --print-architecture)" ]; then
+  mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
+  # ELF, 64 bits, little-endian, executable or shared, machine 183 (AArch64). F: the interpreter is opened now.
+  magic='\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00'
+  mask='\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff'
+  echo ":posewire-arm64:M::$magic:$mask:$(command -v qemu-aarch64-static):F" > /proc/sys/fs/binfmt_misc/register
+fi
+if [ ! -s "$clean" ]; then
+  mkdir -p target/deb
+  mmdebstrap --quiet --variant=essential --architectures="$arch" "$suite" "$clean.part" http://deb.debian.org/debian
+  mv "$clean.part" "$clean"
+fi
+
+root=$(mktemp -d)
+trap 'umount "$root/proc" 2>/dev/null || true; rm -rf "$root"' EXIT
+tar -C "$root" --numeric-owner --exclude='./dev/*' -xf "$clean"
+mount -t proc proc "$root/proc"
+mkdir -p "$root/dev" && touch "$root/dev/null"
+cp "$deb" "$root/posewire.deb"
+inside() { env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp chroot "$root" "$@"; }
+say() { echo "ok: $*"; }
+fail() { echo "test-deb.sh: $*" >&2; exit 1; }
+# By name; dpkg's own logs and copies of its state are not the package's.
+files() {
+  (cd "$root" && find . -path ./proc -prune -o -path ./tmp -prune -o -path ./dev -prune -o \
+    ! -path './var/log/*' ! -path './var/lib/dpkg/*-old' ! -path './var/lib/dpkg/lock*' ! -path './var/lib/dpkg/triggers/*' \
+    ! -path ./var/lib/dpkg/status ! -type d -print | LC_ALL=C sort)
+}
+folders() { (cd "$root" && find . -path ./proc -prune -o -path ./tmp -prune -o -type d -print | LC_ALL=C sort); }
+
+before=$(files; folders)
+inside dpkg --install /posewire.deb >/dev/null
+[ "$(inside dpkg-query -W -f '${Status}' posewire)" = "install ok installed" ] || fail "not installed"
+[ -z "$(inside dpkg --verify posewire)" ] || fail "files differ from the package's list"
+say "installed in $suite ($(inside ldd --version | head -n 1 | grep -o '[0-9.]*$'), $(inside dpkg --print-architecture))"
+
+for file in usr/bin/posewire usr/lib/systemd/system/posewire.service usr/lib/udev/rules.d/99-posewire.rules \
+  etc/posewire.toml usr/share/man/man1/posewire.1.gz usr/share/man/man1/posewire-run.1.gz \
+  usr/share/bash-completion/completions/posewire usr/share/zsh/vendor-completions/_posewire \
+  usr/share/fish/vendor_completions.d/posewire.fish; do
+  [ -s "$root/$file" ] || fail "no $file"
+done
+inside bash -n /usr/share/bash-completion/completions/posewire
+say "unit, udev rule, configuration, completions and man pages are there"
+
+say "starts: $(inside posewire --version)"
+# The int8 engine by name: timing tract against it takes long under emulation, and is tested elsewhere.
+sed 's/^engine = "auto"/engine = "int8"/' "$root/etc/posewire.toml" > "$root/tmp/int8.toml"
+lines=$(inside posewire run --config /tmp/int8.toml --synthetic --frames 30 --no-drop --jsonl - 2>/dev/null | grep -c '"persons":\[{')
+[ "$lines" -ge 20 ] || fail "only $lines of 30 frames show somebody"
+say "runs: somebody in $lines of 30 frames of the built-in clip"
+if command -v systemd-analyze >/dev/null; then
+  # Beside this system's units: a minimal root has no targets. Only what is said of this unit counts.
+  mkdir -p "$root/tmp/unit"
+  sed "s|/usr/bin/posewire|$root&|" "$root/usr/lib/systemd/system/posewire.service" > "$root/tmp/unit/posewire.service"
+  verdict=$(systemd-analyze verify --man=no "$root/tmp/unit/posewire.service" 2>&1 | grep -i posewire || true)
+  [ -z "$verdict" ] || fail "the unit: $verdict"
+  say "systemd finds nothing wrong with the unit"
+else
+  echo "SKIPPED: systemd-analyze is not here"
+fi
+
+mkdir -p "$root/var/lib/private/posewire" && touch "$root/var/lib/private/posewire/recording"
+inside dpkg --remove posewire >/dev/null
+[ -f "$root/etc/posewire.toml" ] || fail "removing takes the configuration too; only purging may"
+[ -f "$root/var/lib/private/posewire/recording" ] || fail "removing takes recordings too; only purging may"
+[ ! -e "$root/usr/bin/posewire" ] || fail "the binary is still there"
+inside dpkg --purge posewire >/dev/null
+rmdir "$root/var/lib/private" 2>/dev/null || true
+left=$(diff <(echo "$before") <(files; folders) || true)
+[ -z "$left" ] || fail "left behind or missing: $left"
+say "removed and purged: the files are what they were"
