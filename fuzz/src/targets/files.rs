@@ -7,7 +7,7 @@ use std::sync::Arc;
 use posewire::capture::clip::Clip;
 use posewire::capture::decode::raw_len;
 use posewire::capture::replay::{avi::Avi, mjpeg::Mjpeg, y4m::Y4m};
-use posewire::capture::{Decoder, Frame, MAX_PIXELS, PixelFormat};
+use posewire::capture::{Decoder, Frame, MAX_PIXELS, Part, PixelFormat};
 use posewire::config::Config;
 use posewire::eval::images::coco::GroundTruth;
 use posewire::pipeline::faults::Faults;
@@ -178,7 +178,10 @@ pub const JPEG: Target = Target {
         &[0xff, 0xdd],
     ],
     run: |data| {
-        let Some((reduction, jpeg)) = data.split_first() else { return };
+        let Some((&how, jpeg)) = data.split_first() else { return };
+        // The low bits are the reduction, the others a part of the picture: none, or one that ends anywhere.
+        let (reduction, place) = (u32::from(how & 15), usize::from(how >> 4) * 8);
+        let part = (place > 0).then(|| Part { columns: place / 2..place * 2, rows: place..place + 24 });
         let frame = Frame {
             bytes: Arc::new(jpeg.to_vec()),
             format: PixelFormat::Mjpeg,
@@ -189,7 +192,7 @@ pub const JPEG: Target = Target {
             captured_at_us: 0,
         };
         let Ok(mut decoder) = Decoder::new() else { return };
-        if let Ok(picture) = decoder.decode(&frame, u32::from(*reduction)) {
+        if let Ok(picture) = decoder.decode_part(&frame, reduction, part.as_ref()) {
             assert!(picture.image_size[0] * picture.image_size[1] <= MAX_PIXELS);
             assert!(picture.bytes.len() >= picture.stride * picture.height);
         }
