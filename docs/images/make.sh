@@ -20,7 +20,7 @@ make() {
     -frames:v 1 -update 1 "docs/images/$name.png"
 }
 
-make synthetic 30 3x1 400 --synthetic --seed 2 --frames 91
+make synthetic 27 3x1 400 --synthetic --seed 2 --frames 82
 if [ $# -gt 0 ]; then
   make real 6 4x1 320 --replay "$1" --no-pictures
 fi

@@ -4,6 +4,10 @@ use pose::{BoxPx, JointState, Keypoints, MAX_PERSONS, Pose};
 
 use super::associate::{MIN_SIMILARITY, Shape, Similarities, assign};
 
+/// A pose of less extent shows nobody: the crop of a track that has shrunk to a hand's breadth shows some pose for ever. Nobody
+/// so small can be made out, and the finder's cells are wider.
+const MIN_EXTENT_PX: f32 = 20.0;
+
 /// When somebody becomes, stays and ceases to be somebody.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrackerConfig {
@@ -205,7 +209,8 @@ impl Tracker {
     /// The detections that show somebody, each person once: of two alike the surer stays.
     fn persons_seen(&self, detections: &[Keypoints]) -> [Option<Shape>; MAX_PERSONS] {
         let mut seen: [Option<Shape>; MAX_PERSONS] = std::array::from_fn(|i| {
-            detections.get(i).filter(|d| d.score >= self.config.min_score).and_then(Shape::of)
+            let shape = detections.get(i).filter(|d| d.score >= self.config.min_score).and_then(Shape::of);
+            shape.filter(|shape| shape.extent_px() >= MIN_EXTENT_PX)
         });
         for i in 0..MAX_PERSONS {
             for j in 0..i {

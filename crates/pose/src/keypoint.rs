@@ -33,13 +33,20 @@ impl BoxPx {
 
     /// Intersection over union, 0..=1; 0 where either box has no area.
     pub fn iou(&self, other: &Self) -> f32 {
+        let both = self.area_shared(other);
+        if both > 0.0 { both / (self.area() + other.area() - both) } else { 0.0 }
+    }
+
+    /// Share of the smaller box that lies inside the larger one, 0..=1.
+    pub fn share_inside(&self, other: &Self) -> f32 {
+        let both = self.area_shared(other);
+        if both > 0.0 { both / self.area().min(other.area()) } else { 0.0 }
+    }
+
+    fn area_shared(&self, other: &Self) -> f32 {
         let w = (self.x + self.w).min(other.x + other.w) - self.x.max(other.x);
         let h = (self.y + self.h).min(other.y + other.h) - self.y.max(other.y);
-        if w <= 0.0 || h <= 0.0 {
-            return 0.0;
-        }
-        let both = w * h;
-        both / (self.area() + other.area() - both)
+        w.max(0.0) * h.max(0.0)
     }
 }
 
@@ -105,6 +112,9 @@ mod tests {
         assert_eq!(a.iou(&a), 1.0);
         assert_eq!(a.iou(&BoxPx { x: 10.0, ..a }), 0.0);
         assert_eq!(a.iou(&BoxPx { w: 0.0, ..a }), 0.0);
+        assert_eq!(a.share_inside(&BoxPx { w: 2.0, ..a }), 1.0);
+        assert_eq!(a.share_inside(&BoxPx { x: 3.0, ..a }), 0.5);
+        assert_eq!(a.share_inside(&BoxPx { w: 0.0, ..a }), 0.0);
     }
 
     #[test]
