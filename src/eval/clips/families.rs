@@ -4,7 +4,7 @@ use pose::JOINTS;
 
 use super::{Answers, ClipSet};
 use crate::temporal::{
-    Forecast, TemporalError, TemporalModel, Xl,
+    DEFAULT_SMOOTHNESS, Forecast, TemporalError, TemporalModel, Xl,
     baseline::{Bank, Exponential, Kalman, OneEuro, Rule, Unfiltered},
     led,
 };
@@ -102,7 +102,7 @@ pub fn families(weights: Option<&[u8]>) -> Result<Vec<Family>, TemporalError> {
         ),
     ];
     if let Some(weights) = weights {
-        Xl::new(weights, 0.0)?;
+        let shipped = Xl::new(weights, DEFAULT_SMOOTHNESS)?.lead_frames();
         let mut xl = Family { name: "xl".to_owned(), settings: Vec::new(), bases: Vec::new() };
         for (base, smooth) in [0.0, 0.25, 0.5, 0.75, 1.0].into_iter().enumerate() {
             let weights: std::sync::Arc<[u8]> = weights.into();
@@ -115,6 +115,18 @@ pub fn families(weights: Option<&[u8]>) -> Result<Vec<Family>, TemporalError> {
                 xl.settings.push(Setting { name, base, lead_frames: lead });
             }
         }
+        // What `run` does, with nothing chosen.
+        let own: std::sync::Arc<[u8]> = weights.into();
+        let name = format!("smoothness {DEFAULT_SMOOTHNESS}, lead {shipped}");
+        all.push(Family {
+            name: "xl, as shipped".to_owned(),
+            settings: vec![Setting { name, base: 0, lead_frames: shipped }],
+            bases: vec![Box::new(move |lead| {
+                Box::new(
+                    Xl::new(&own, DEFAULT_SMOOTHNESS).expect("the weights were read above").with_lead(lead),
+                )
+            })],
+        });
         all.push(xl);
     }
     Ok(all)

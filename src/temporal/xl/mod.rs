@@ -92,6 +92,11 @@ impl Xl {
         })
     }
 
+    /// By how many nominal frames (30 Hz) the network's forecasts are read further ahead than asked.
+    pub fn lead_frames(&self) -> f32 {
+        self.lead_frames
+    }
+
     /// Reads the network's forecasts this many nominal frames further ahead than asked, instead of the weights' own lead.
     ///
     /// A causal filter that smooths lags; the network's own forecast takes the lag back at little cost in jitter. From 0 to
