@@ -4,7 +4,7 @@
     python benches/peers.py [--rounds 60] [--json FILE] [MANIFEST ...]     # default: models/keypoints-small.toml
 
 Every round times each contestant for a few runs, so a busy neighbour hits all of them; minimum and median are over all
-runs. MoveNet's weights are read from $POSEWIRE_SHARED/peers (default ../shared/peers); without them it is left out,
+runs. MoveNet's weights are read from $POSEWIRE_SHARED/peers (default: `shared` beside the checkout); without them it is left out,
 loudly, and the first contestant is the unit. The release profile compiles much of tract without optimisation to save a
 newcomer's time: for tract's own rows build with `--profile dist` and give `--binary target/dist/examples/network`. Needs numpy and onnxruntime; ai-edge-litert for MoveNet; onnx for ONNX Runtime in f32.
 """

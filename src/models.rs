@@ -38,7 +38,7 @@ macro_rules! embed {
 /// Keypoint networks, cheapest first.
 const KEYPOINTS: [Embedded; 2] = [embed!("nano", "keypoints-nano"), embed!("small", "keypoints-small")];
 
-/// The one of [`KEYPOINTS`] that runs unless another is asked for: the most accurate that leaves a Pi's core idle between frames.
+/// The one of [`KEYPOINTS`] that runs unless another is asked for: the most accurate.
 const DEFAULT: &str = "small";
 
 const FINDER: Embedded = embed!("person", "person");
