@@ -8,9 +8,11 @@ repeated.
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from posetrain import cache, calibrate, evaluate, finder_data, manifest, synthetic, train
@@ -25,6 +27,8 @@ TRAIN_DIR = Path(__file__).resolve().parents[1]
 REPOSITORY = TRAIN_DIR.parents[1]
 # Enough for the ranges to settle; more only costs time.
 CALIBRATION_CROPS = 256
+# Scores are fitted on photos too, and nobody's error in a film is worth many photos.
+FRAMES_A_FILM = 8
 # What a tracker's crop does between frames, without what only training needs.
 TRACKER = AugmentConfig(
     scale=0.12, shift=0.06, rotate_chance=0.0, half_body_chance=0.0, damage_chance=0.0, cutout_chance=0.0
@@ -41,14 +45,25 @@ def calibration_crops(
     return np.stack([plain_crop(records.picture(i), records.box[i], net)[0] for i in ids]), names
 
 
+def thinned(keys: npt.NDArray[np.str_]) -> npt.NDArray[np.int64]:
+    """Which of J-HMDB's frames to take: at most `FRAMES_A_FILM` from each film, evenly spread. Frames of one film, whose clips
+    differ in the number at the end of their name alone, are nearly the same picture."""
+    films = np.array([re.sub(r"_\d+\.avi.*", "", key) for key in keys])
+    parts = [np.zeros(0, np.int64)]
+    for film in np.unique(films):
+        frames = np.flatnonzero(films == film)
+        parts.append(frames[np.unique(np.linspace(0, len(frames) - 1, FRAMES_A_FILM).astype(int))])
+    return np.concatenate(parts)
+
+
 def fit_scores(system: Own, records: cache.Records, packs: tuple[str, ...]) -> calibrate.Calibration:
     """On the persons kept back for this, each seen twice with a tracker's jitter."""
     rng = np.random.default_rng(11)
     feature, distance, extent, labelled = [], [], [], []
     ids = records.where("calib", packs)
-    # frames of one clip are nearly the same picture: they must not outweigh the photos
     video = records.pack[ids] == PACKS.index("jhmdb")
-    ids = np.concatenate([ids[~video], ids[video][::6]])
+    frames = ids[video]
+    ids = np.concatenate([ids[~video], frames[thinned(records.key[frames])]])
     for i in np.repeat(ids, 2):
         sample = augmented(records.picture(i), records.joints[i], TRACKER, system.net, rng)
         centre = ((system.net - 1) / 2, (system.net - 1) / 2)

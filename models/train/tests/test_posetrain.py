@@ -184,5 +184,18 @@ class Network(unittest.TestCase):
         self.assertEqual(tuple(net(torch.zeros(1, 3, 96, 64)).shape), (1, 17, 24, 16))
 
 
+class Films(unittest.TestCase):
+    def test_a_film_of_many_clips_counts_as_one(self) -> None:
+        keys = np.array(
+            [f"jump/{film}_{clip}.avi:{k:04d}" for film in ("a", "b") for clip in (0, 1) for k in range(30)]
+        )
+        chosen = keys[make.thinned(keys)]
+        for film in ("a", "b"):
+            frames = [str(k) for k in chosen if f"/{film}_" in str(k)]
+            self.assertEqual(len(frames), make.FRAMES_A_FILM)
+            self.assertEqual({k.split("_")[1][0] for k in frames}, {"0", "1"})
+        self.assertEqual(len(make.thinned(keys[:3])), 3)
+
+
 if __name__ == "__main__":
     unittest.main()
