@@ -163,6 +163,9 @@ pub enum Codec {
         /// Where cell (0, 0) lies.
         #[serde(default)]
         origin: Origin,
+        /// Every crop is looked at twice, the second time mirrored, and the maps are averaged: for twice the time.
+        #[serde(default)]
+        mirror: bool,
         /// Turns the feature of the peak into a probability; without it the feature is the score.
         #[serde(default)]
         score: Option<ScoreFit>,
@@ -315,6 +318,11 @@ impl Manifest {
         ))
     }
 
+    /// Whether every crop is looked at twice.
+    pub fn is_mirrored(&self) -> bool {
+        matches!(self.codec, Codec::Heatmap { mirror: true, .. })
+    }
+
     fn check(&self) -> Result<(), String> {
         let positive = |key: &str, v: f32| {
             if v.is_finite() && v > 0.0 { Ok(()) } else { Err(format!("{key} is {v}: it must be above 0")) }
@@ -363,8 +371,14 @@ impl Manifest {
             Ok::<(), String>(())
         };
         match &self.codec {
-            Codec::Heatmap { stride, window, score, sigma, .. } => {
+            Codec::Heatmap { stride, window, origin, mirror, score, sigma, .. } => {
                 positive("codec.stride", *stride)?;
+                if *mirror && *origin != Origin::CellCentre {
+                    return Err(
+                        "codec.mirror needs origin = \"cell_centre\": other cells have no mirror image"
+                            .into(),
+                    );
+                }
                 if window % 2 == 0 || *window > 31 {
                     return Err(format!("codec.window is {window}: it must be odd and at most 31"));
                 }
@@ -445,6 +459,7 @@ mod tests {
             ("width = 64", "width = 0", "input.width is 0"),
             ("stride = 4", "stride = -4", "codec.stride is -4"),
             ("stride = 4", "stride = 4\nstrid = 5", "strid"),
+            ("stride = 4", "stride = 4\nmirror = true\norigin = \"first_pixel\"", "codec.mirror"),
             ("stride = 4", "stride = 4\nwindow = 4", "codec.window is 4"),
             ("stride = 4", "stride = 4\nscore = { a = [1.0], b = [1.0] }", "codec.score.a has 1 values"),
             ("\"keypoints\"", "\"person\"", "codec reads joints"),

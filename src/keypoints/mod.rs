@@ -6,6 +6,7 @@
 
 mod decode;
 mod finder;
+mod mirror;
 mod net;
 pub mod oks;
 mod roi;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pose::{BoxPx, Keypoints, MAX_PERSONS};
 
+use super::mirror::mirror_input;
 use super::{Decoder, KeypointError, image_from_net};
 use crate::capture::{Affine, Picture, PixelsMut, crop_resize_into};
 use crate::infer::{InferError, InputMut, Manifest, Plan, RoiSpec, State, Task};
@@ -19,6 +20,8 @@ pub struct KeypointNet {
     net_size: [usize; 2],
     image_from_net: [Affine; MAX_PERSONS],
     count: usize,
+    /// Where every crop is looked at twice: the pixels on their way. The mirrored crops lie after all the others.
+    mirrored: Option<Vec<u8>>,
 }
 
 impl KeypointNet {
@@ -35,7 +38,8 @@ impl KeypointNet {
         }
         Ok(Self {
             decoder: Decoder::new(manifest, plan.outputs())?,
-            state: plan.state(MAX_PERSONS)?,
+            state: plan.state(MAX_PERSONS * if manifest.is_mirrored() { 2 } else { 1 })?,
+            mirrored: manifest.is_mirrored().then(Vec::new),
             roi: manifest.roi,
             net_size: [manifest.input.width, manifest.input.height],
             image_from_net: [Affine::IDENTITY; MAX_PERSONS],
@@ -74,6 +78,11 @@ impl KeypointNet {
             crop_resize_into(picture, m, &mut pixels(self.state.input_mut(i)), [self.roi.fill; 3]);
         }
         self.count = boxes.len();
+        if let Some(scratch) = &mut self.mirrored {
+            for i in 0..self.count {
+                mirror_input(&mut *self.state, i, self.count + i, scratch);
+            }
+        }
         Ok(())
     }
 
@@ -82,7 +91,7 @@ impl KeypointNet {
     /// # Errors
     /// [`InferError::Run`] where the engine fails.
     pub fn run(&mut self) -> Result<(), InferError> {
-        self.state.run(self.count)
+        self.state.run(if self.mirrored.is_some() { 2 * self.count } else { self.count })
     }
 
     /// Reads the joints of each crop, in the boxes' order, in pixels of the source image.
@@ -92,9 +101,9 @@ impl KeypointNet {
     ///
     /// # Panics
     /// Where `out` is shorter than the boxes were.
-    pub fn decode(&self, out: &mut [Keypoints]) -> Result<(), InferError> {
+    pub fn decode(&mut self, out: &mut [Keypoints]) -> Result<(), InferError> {
         for (i, m) in self.image_from_net[..self.count].iter().enumerate() {
-            out[i] = self.decoder.decode(&*self.state, i, m)?;
+            out[i] = self.decoder.decode(&*self.state, i, self.count + i, m)?;
         }
         Ok(())
     }

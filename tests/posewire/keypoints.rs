@@ -108,6 +108,28 @@ fn a_grey_picture_is_looked_at_too() {
 }
 
 #[test]
+fn a_second_look_in_the_mirror_sees_the_same_places() {
+    let rgb = red_squares(640, 480, 24, &[(200, 120), (500, 300)]);
+    // Neither square is in the middle of its crop.
+    let boxes =
+        [BoxPx { x: 150.0, y: 60.0, w: 80.0, h: 120.0 }, BoxPx { x: 470.0, y: 240.0, w: 90.0, h: 100.0 }];
+    let estimate = |codec: &str| {
+        let (manifest, plan) = tiny::load("keypoints", &tiny::red_heatmaps(64), SIDE_64, codec).unwrap();
+        let mut out = [Keypoints::default(); 2];
+        let mut net = KeypointNet::new(&manifest, &plan).unwrap();
+        net.estimate(&picture(&rgb, 640, 480), &boxes, &mut out).unwrap();
+        out
+    };
+    let (once, twice) = (estimate(tiny::RED_CODEC), estimate(&format!("{}\nmirror = true", tiny::RED_CODEC)));
+    for (a, b) in once.iter().zip(&twice) {
+        for (a, b) in a.joints.iter().zip(&b.joints) {
+            assert!((a.x_px - b.x_px).abs() < 0.5 && (a.y_px - b.y_px).abs() < 0.5, "{a:?} {b:?}");
+            assert!((a.score - b.score).abs() < 0.05, "{a:?} {b:?}");
+        }
+    }
+}
+
+#[test]
 fn a_codec_that_does_not_fit_its_network_is_refused() {
     let onnx = tiny::red_heatmaps(64);
     for (codec, says) in [
@@ -279,9 +301,9 @@ fn heat_maps_are_read_as_the_training_s_codec_reads_them() {
         let manifest =
             tiny::manifest("keypoints", b"", &format!("width = {w}\nheight = {h}"), &codec).unwrap();
         let shape = [JOINTS, case.rows, case.columns];
-        let decoder =
+        let mut decoder =
             Decoder::new(&manifest, &[OutputInfo { name: "out".into(), shape: shape.to_vec() }]).unwrap();
-        let k = decoder.decode(&Fixed(case.logits.repeat(JOINTS), shape), 0, &Affine::IDENTITY).unwrap();
+        let k = decoder.decode(&Fixed(case.logits.repeat(JOINTS), shape), 0, 0, &Affine::IDENTITY).unwrap();
         for joint in k.joints {
             // The codec counts pixels from their centres, Posewire from their corners.
             let near = |a: f32, b: f32, tolerance: f32| (a - b).abs() <= tolerance;

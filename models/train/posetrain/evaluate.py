@@ -1,6 +1,6 @@
 """Accuracy on held-out crops, own network and peers on the same ones, with 95 % bootstrap intervals.
 
-    python -m posetrain.evaluate --cache DIR --model models/keypoints-small.onnx --peers DIR
+    python -m posetrain.evaluate --cache DIR --model models/keypoints-small.toml --peers DIR
 
 Crop = square of 1.25 x the extent of the labelled joints, centred; PCK.t = share of labelled body joints
 within t of the extent. Intervals: pictures (clips for J-HMDB) drawn with replacement.
@@ -18,7 +18,6 @@ import numpy.typing as npt
 from posetrain import cache
 from posetrain.augment import PAD, crop_matrix
 from posetrain.calibrate import WITHIN, Calibration, expected_calibration_error
-from posetrain.codec import HeatmapCodec
 from posetrain.metrics import bootstrap, distances
 from posetrain.packs import BODY
 from posetrain.peers import Estimator, MoveNet, Own, Ultralight
@@ -85,13 +84,13 @@ def main() -> None:
     )
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument(
-        "--model", type=Path, action="append", default=[], help="own ONNX files; may be given again"
+        "--model", type=Path, action="append", default=[], help="own manifests; may be given again"
     )
     parser.add_argument("--peers", type=Path, help="folder with the peers' networks")
     parser.add_argument("--every", type=int, default=1, help="take every n-th crop")
     args = parser.parse_args()
     records = cache.load(args.cache)
-    systems: dict[str, Estimator] = {path.stem: Own(path, HeatmapCodec()) for path in args.model}
+    systems: dict[str, Estimator] = {path.stem: Own.of_manifest(path) for path in args.model}
     if args.peers:
         systems["MoveNet Lightning int8"] = MoveNet(args.peers / "movenet_lightning_int8.tflite")
         systems["Ultralight-SimplePose f32"] = Ultralight(args.peers / "ultralight_simplepose.onnx")

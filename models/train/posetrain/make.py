@@ -109,13 +109,15 @@ def finish(
     # Eight bits of logits are too coarse to place a joint between two cells.
     quantise(f32, int8, crops, real_outputs=("heatmaps",))
     manifest.write_quantisation(quant / f"keypoints-{config.name}.toml", int8, names, ranges(int8))
-    system = Own(int8, config.codec)
+    system = Own(int8, config.codec, config.mirror)
     fitted = fit_scores(system, records, config.packs)
     packs = [p for p in config.packs if len(records.where("val", (p,)))]
     results: dict[str, dict[str, evaluate.Measured]] = {"int8": {}, "f32": {}}
     for name, path in (("int8", int8), ("f32", f32)):
         for pack in packs:
-            results[name][pack] = evaluate.measure(Own(path, config.codec), records, pack, every)
+            results[name][pack] = evaluate.measure(
+                Own(path, config.codec, config.mirror), records, pack, every
+            )
             print(evaluate.table(name, pack, results[name][pack]), flush=True)
     compared = [results["int8"][p] for p in packs if p in evaluate.VAL_PACKS] or list(
         results["int8"].values()
@@ -130,7 +132,7 @@ def finish(
         fitted,
         results,
         ece,
-        macs=multiply_adds(net, config.input, config.input),
+        macs=multiply_adds(net, config.input, config.input) * (2 if config.mirror else 1),
         parameters=sum(p.numel() for n, p in net.named_parameters() if not n.startswith("auxiliary")),
         pictures=pictures,
         minutes=seconds / 60,

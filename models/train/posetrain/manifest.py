@@ -110,6 +110,11 @@ def write_keypoints(
         f"window = {codec.window}",
         'activation = "softmax"',
         'origin = "cell_centre"',
+        *(
+            ["# the crop is looked at mirrored too, and the maps are averaged", "mirror = true"]
+            if config.mirror
+            else []
+        ),
         "",
         "# m = probability mass in the window, clamped to 1e-4 .. 1 - 1e-4; f = ln(m / (1 - m)).",
         "# score = 1 / (1 + exp(-(a + b f))) = probability that the joint is within 0.1 of the",

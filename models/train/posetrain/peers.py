@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -11,7 +12,7 @@ import onnxruntime
 
 from posetrain.augment import crop_matrix, warp
 from posetrain.codec import HeatmapCodec
-from posetrain.packs import Floats, Pixels
+from posetrain.packs import MIRROR, Floats, Pixels
 from posetrain.quantise import as_input
 
 
@@ -28,18 +29,30 @@ def session(path: Path) -> onnxruntime.InferenceSession:
 
 
 class Own:
-    """Posewire's network from an ONNX file, f32 or int8; `features` holds the last picture's [17]."""
+    """Posewire's network from an ONNX file, f32 or int8; `features` holds the last picture's [17]. `mirror`: every crop is
+    looked at twice, the second time mirrored, and the maps are averaged."""
 
-    def __init__(self, path: Path, codec: HeatmapCodec) -> None:
-        self.session, self.codec = session(path), codec
+    def __init__(self, path: Path, codec: HeatmapCodec, mirror: bool = False) -> None:
+        self.session, self.codec, self.mirror = session(path), codec, mirror
         self.net = int(self.session.get_inputs()[0].shape[2])
         self.features = np.zeros(17, np.float32)
 
+    @classmethod
+    def of_manifest(cls, path: Path) -> Own:
+        manifest = tomllib.loads(path.read_text())
+        return cls(path.with_name(manifest["file"]), HeatmapCodec(), manifest["codec"].get("mirror", False))
+
     def joints(self, pixels: Pixels, centre: tuple[float, float], side: float) -> Floats:
         crop = warp(pixels, crop_matrix(centre, side, self.net), self.net)
-        xy, self.features = self.codec.decode(self.session.run(None, {"image": as_input(crop)})[0][0])
+        maps = self.maps(crop)
+        if self.mirror:
+            maps = (maps + self.maps(np.ascontiguousarray(crop[:, ::-1]))[MIRROR, :, ::-1]) / 2
+        xy, self.features = self.codec.decode(maps)
         scale = side / self.net
         return np.asarray(xy * scale + np.asarray(centre) - scale * (self.net - 1) / 2, np.float32)
+
+    def maps(self, crop: Pixels) -> Floats:
+        return np.asarray(self.session.run(None, {"image": as_input(crop)})[0][0], np.float32)
 
 
 class MoveNet:

@@ -22,7 +22,6 @@ from matplotlib import pyplot as plt
 
 from posetrain import cache
 from posetrain.calibrate import WITHIN, Calibration, expected_calibration_error
-from posetrain.codec import HeatmapCodec
 from posetrain.evaluate import VAL_PACKS, Measured, measure
 from posetrain.metrics import bootstrap
 from posetrain.packs import BODY
@@ -109,7 +108,7 @@ def main() -> None:
         for kind, key in (("score", "a"), ("score", "b"), ("sigma", "c"), ("sigma", "d"))
     ]
     calibration = Calibration(*parts)
-    system = Own(args.model.with_name(manifest["file"]), HeatmapCodec())
+    system = Own.of_manifest(args.model)
     records = cache.load(args.cache)
     packs = {pack: joints(measure(system, records, pack), calibration) for pack in VAL_PACKS}
     draw(packs, args.out)

@@ -43,7 +43,8 @@ JOINT_WEIGHT = np.array([0.6] * 5 + [1.0, 1.0, 1.2, 1.2, 1.4, 1.4, 1.0, 1.0, 1.2
 class TrainConfig:
     """`stages` = (part of the budget at which it starts, crop size): small crops see twice as many persons
     an hour. `start` names the configuration whose trained weights this one begins with. `empty_chance` is
-    the share of crops that show nobody: all maps are pulled flat there, so that a mistaken find scores low."""
+    the share of crops that show nobody: all maps are pulled flat there, so that a mistaken find scores low.
+    `mirror`: in use every crop is looked at twice, the second time mirrored."""
 
     name: str = "small"
     seed: int = 1
@@ -61,6 +62,7 @@ class TrainConfig:
     outside_weight: float = 0.1
     empty_chance: float = 0.0
     empty_weight: float = 0.3
+    mirror: bool = False
     stages: tuple[tuple[float, int], ...] = ((0.0, 128), (0.45, 160), (0.7, 192))
     packs: tuple[str, ...] = PACKS
     repeat: dict[str, float] = field(default_factory=lambda: {"coco_more": 1.5, "pelota": 0.5, "jhmdb": 0.9})

@@ -14,6 +14,7 @@ use pose::{JOINTS, Keypoint, Keypoints};
 use simcc::Simcc;
 use yolo::Yolo;
 
+use super::mirror::Averaged;
 use crate::capture::Affine;
 use crate::infer::{Codec, InferError, Manifest, OutputInfo, ScoreFit, SigmaFit, State};
 
@@ -35,7 +36,8 @@ pub struct Decoder {
 
 #[derive(Debug)]
 enum Kind {
-    Heatmap(Heatmap),
+    /// With what averages two looks, where the manifest wants them.
+    Heatmap(Heatmap, Option<Averaged>),
     Simcc(Simcc),
     Movenet(Movenet),
     Yolo(Yolo),
@@ -59,7 +61,7 @@ impl Decoder {
             )
         };
         let kind = match &manifest.codec {
-            Codec::Heatmap { output, stride, activation, refine, window, origin, score, sigma } => {
+            Codec::Heatmap { output, stride, activation, refine, window, origin, mirror, score, sigma } => {
                 let shape = find(output)?;
                 let cells = net_size.map(|s| (s as f32 / stride).round() as usize);
                 if shape != [JOINTS, cells[1], cells[0]] {
@@ -67,7 +69,7 @@ impl Decoder {
                         format!("[{JOINTS}, {}, {}] (the input over stride {stride})", cells[1], cells[0]);
                     return Err(refuse(output, shape, wanted));
                 }
-                Kind::Heatmap(Heatmap {
+                let heatmap = Heatmap {
                     output: output.clone(),
                     rows: cells[1],
                     columns: cells[0],
@@ -77,7 +79,8 @@ impl Decoder {
                     window: *window,
                     origin: *origin,
                     fit: Fits::new(score.as_ref(), sigma.as_ref()),
-                })
+                };
+                Kind::Heatmap(heatmap, mirror.then(|| Averaged::new(cells[1], cells[0])))
             }
             Codec::Simcc { output_x, output_y, bins_per_px, activation, score, sigma } => {
                 for (output, size) in [(output_x, net_size[0]), (output_y, net_size[1])] {
@@ -128,19 +131,24 @@ impl Decoder {
         Ok(Self { kind })
     }
 
-    /// The joints of batch element `i` in pixels of the source image.
+    /// The joints of batch element `i` in pixels of the source image; `mirrored` is the element that shows it mirrored, where the
+    /// manifest wants two looks.
     ///
     /// # Errors
     /// [`InferError::Run`] where the network was not run.
     pub fn decode(
-        &self,
+        &mut self,
         state: &dyn State,
         i: usize,
+        mirrored: usize,
         image_from_net: &Affine,
     ) -> Result<Keypoints, InferError> {
         let mut joints = [Keypoint::default(); JOINTS];
-        match &self.kind {
-            Kind::Heatmap(d) => d.decode(state.output(i, &d.output)?.0, &mut joints),
+        match &mut self.kind {
+            Kind::Heatmap(d, None) => d.decode(state.output(i, &d.output)?.0, &mut joints),
+            Kind::Heatmap(d, Some(averaged)) => {
+                d.decode(averaged.of(state, &d.output, i, mirrored)?, &mut joints);
+            }
             Kind::Simcc(d) => {
                 d.decode(state.output(i, &d.output_x)?.0, state.output(i, &d.output_y)?.0, &mut joints);
             }
