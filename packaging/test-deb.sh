@@ -3,21 +3,44 @@
 #
 #   packaging/test-deb.sh target/deb/posewire_0.1.0_arm64.deb [SUITE]      default: bullseye, Debian 11
 #
-# Needs root and mmdebstrap; for another architecture uidmap and qemu-user-static, which is made known to the kernel inside
-# a namespace alone (Linux 6.7 and later). The clean root is kept in target/deb for the next time.
+# Needs root and namespaces; mmdebstrap (fetched by apt if missing) and Debian's archive make the clean root, which is kept in
+# target/deb for the next time. For another architecture also qemu-user-static, which is made known to the kernel inside a
+# namespace alone (Linux 6.7 and later). Where one of these is not to be had it says SKIPPED, and ends with 0.
 set -euo pipefail
 deb=$(realpath "${1:?a package}")
 suite=${2:-bullseye}
 cd "$(dirname "$0")/.."
 arch=$(dpkg-deb -f "$deb" Architecture)
 clean=$PWD/target/deb/$suite-$arch.tar
+skip() { echo "SKIPPED: the package in a clean Debian: $*"; exit 0; }
+# A command, and the Debian package that has it.
+need() { command -v "$1" >/dev/null || apt-get install -y -q --no-install-recommends "$2" >/dev/null 2>&1; }
 
 if [ -z "${IN_NAMESPACE:-}" ]; then
-  spaces=(--mount --pid --fork --kill-child)
-  # Only in a user namespace has the kernel a list of its own of what runs foreign programs; all ids stay what they are.
-  if [ "$arch" != "$(dpkg --print-architecture)" ]; then spaces+=(--user --map-users=0,0,65536 --map-groups=0,0,65536); fi
+  [ "$(id -u)" = 0 ] || skip "needs root: sudo $0 $*"
+  unshare --mount --pid --fork true 2>/dev/null || skip "the kernel gives no namespaces here"
+  if [ ! -s "$clean" ]; then
+    need mmdebstrap mmdebstrap || skip "apt-get install mmdebstrap"
+  fi
+  if [ "$arch" != "$(dpkg --print-architecture)" ]; then
+    need qemu-aarch64-static qemu-user-static || skip "apt-get install qemu-user-static"
+  fi
+  export IN_NAMESPACE=1
   # Mounts and processes end with the namespace.
-  IN_NAMESPACE=1 exec unshare "${spaces[@]}" "$0" "$deb" "$suite"
+  spaces=(--mount --pid --fork --kill-child)
+  if [ "$arch" = "$(dpkg --print-architecture)" ]; then exec unshare "${spaces[@]}" "$0" "$deb" "$suite"; fi
+  # Only in a user namespace has the kernel a list of its own of what runs foreign programs. All ids stay what they are; only
+  # from outside may so many be given, while the process waits.
+  go=$(mktemp -u) && mkfifo "$go"
+  trap 'rm -f "$go"' EXIT
+  # shellcheck disable=SC2016 # the inner shell's arguments
+  unshare --user "${spaces[@]}" bash -c 'read -r < "$0" && exec "$@"' "$go" "$0" "$deb" "$suite" &
+  child=$!
+  while [ "/proc/$child/ns/user" -ef /proc/self/ns/user ]; do sleep 0.1; done
+  for ids in uid gid; do echo "0 0 65536" > "/proc/$child/${ids}_map"; done
+  echo > "$go"
+  wait "$child"
+  exit
 fi
 if [ "$arch" != "$(dpkg --print-architecture)" ]; then
   mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
@@ -28,7 +51,13 @@ if [ "$arch" != "$(dpkg --print-architecture)" ]; then
 fi
 if [ ! -s "$clean" ]; then
   mkdir -p target/deb
-  mmdebstrap --quiet --variant=essential --architectures="$arch" "$suite" "$clean.part" http://deb.debian.org/debian
+  made=
+  # Suites move from the first to the second when their support ends.
+  for archive in http://deb.debian.org/debian http://archive.debian.org/debian; do
+    mmdebstrap --quiet --format=tar --variant=essential --architectures="$arch" "$suite" "$clean.part" "$archive" &&
+      made=1 && break
+  done
+  [ -n "$made" ] || skip "no clean root of $suite could be made from Debian's archive"
   mv "$clean.part" "$clean"
 fi
 
