@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import fcntl
+import importlib.util
 import json
 import os
 import pty
@@ -181,7 +182,11 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "docs", help="folder of endurance.json and images/")
     parser.add_argument("--plot", action="store_true", help="only draw and judge what endurance.json holds")
     args = parser.parse_args()
+    missing = [name for name in ("numpy", "matplotlib") if importlib.util.find_spec(name) is None]
+    if missing:
+        parser.error(f"{' and '.join(missing)} not found: better known now than after an hour (pip install {' '.join(missing)})")
     path = args.out / "endurance.json"
+    (args.out / "images").mkdir(parents=True, exist_ok=True)
     if not args.plot:
         run(args.posewire, args.minutes, path, args.clip)
     samples = json.loads(path.read_text())
