@@ -1,7 +1,8 @@
 //! Runs one network as often as standard input asks, and prints how long each run took: what `benches/peers.py` drives.
 //!
 //! `cargo run --release --example network -- models/keypoints-small.toml int8`: prints the engine and its load time in
-//! microseconds, then answers each line read with one line. `N`: N times in nanoseconds. `picture FILE`: the picture
+//! microseconds, then answers each line read with one line. `N`: N times in nanoseconds, each for one person (two looks where the manifest asks for
+//! them). `picture FILE`: the picture
 //! becomes the file's interleaved RGB bytes (at first it is seeded noise). `outputs FILE`: all outputs, as f32, into the file.
 
 use std::io::{BufRead, Write};
@@ -23,9 +24,12 @@ fn main() -> anyhow::Result<()> {
     let plan = infer::load_with(&manifest, &onnx, engine)?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}; loaded in {} us", plan.engine(), start.elapsed().as_micros())?;
-    let mut state = plan.state(1)?;
+    let looks = manifest.looks();
+    let mut state = plan.state(looks)?;
     let mut random = fastrand::Rng::with_seed(1);
-    state.input_mut(0).bytes.iter_mut().for_each(|byte| *byte = random.u8(..));
+    for look in 0..looks {
+        state.input_mut(look).bytes.iter_mut().for_each(|byte| *byte = random.u8(..));
+    }
     for line in std::io::stdin().lock().lines() {
         let line = line?;
         match line.split_once(' ') {
@@ -42,7 +46,8 @@ fn main() -> anyhow::Result<()> {
                 writeln!(out, "done")?;
             }
             _ => {
-                writeln!(out, "{}", time(&mut *state, line.parse().context("a line is a number of runs")?)?)?
+                let runs = line.parse().context("a line is a number of runs")?;
+                writeln!(out, "{}", time(&mut *state, looks, runs)?)?;
             }
         }
         out.flush()?;
@@ -50,11 +55,11 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn time(state: &mut dyn State, runs: usize) -> anyhow::Result<String> {
+fn time(state: &mut dyn State, looks: usize, runs: usize) -> anyhow::Result<String> {
     let mut times = Vec::with_capacity(runs);
     for _ in 0..runs {
         let start = Instant::now();
-        state.run(1)?;
+        state.run(looks)?;
         times.push(start.elapsed().as_nanos().to_string());
     }
     Ok(times.join(" "))

@@ -318,9 +318,9 @@ impl Manifest {
         ))
     }
 
-    /// Whether every crop is looked at twice.
-    pub fn is_mirrored(&self) -> bool {
-        matches!(self.codec, Codec::Heatmap { mirror: true, .. })
+    /// How many inputs one picture or person takes: 2 where every crop is looked at mirrored too, else 1.
+    pub fn looks(&self) -> usize {
+        if matches!(self.codec, Codec::Heatmap { mirror: true, .. }) { 2 } else { 1 }
     }
 
     fn check(&self) -> Result<(), String> {

@@ -38,8 +38,8 @@ impl KeypointNet {
         }
         Ok(Self {
             decoder: Decoder::new(manifest, plan.outputs())?,
-            state: plan.state(MAX_PERSONS * if manifest.is_mirrored() { 2 } else { 1 })?,
-            mirrored: manifest.is_mirrored().then(Vec::new),
+            state: plan.state(MAX_PERSONS * manifest.looks())?,
+            mirrored: (manifest.looks() == 2).then(Vec::new),
             roi: manifest.roi,
             net_size: [manifest.input.width, manifest.input.height],
             image_from_net: [Affine::IDENTITY; MAX_PERSONS],
