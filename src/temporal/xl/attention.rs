@@ -1,6 +1,7 @@
-//! One head of one person's attention over the cached entries.
+//! One person's attention over the cached entries, every head of a layer.
 //!
-//! Entries lie side by side in blocks, so a score is a running sum in its own lane: nothing is added across lanes.
+//! Entries lie side by side in blocks, so a score is a running sum in its own lane: nothing is added across lanes. All heads go
+//! through a stage before the next begins: alone, a head would wait at the end of each for its last additions.
 
 use super::cpu::Cpu;
 
@@ -9,29 +10,34 @@ pub(super) const WAVES: usize = 16;
 /// Weights of the sines and of the cosines of an entry's age at every wavelength.
 pub(super) type Wave = [[f32; WAVES]; 2];
 
-/// Entries a block: two AVX registers.
+/// Entries a block: one AVX-512 register, two of AVX.
 pub(super) const LANES: usize = 16;
 
-/// One number for each entry of a block.
-pub(super) type Lanes = [f32; LANES];
+/// One number for each entry of a block; a load across two cache lines would take twice as long.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+pub(super) struct Lanes(pub [f32; LANES]);
 
 /// Numbers that an AVX register holds.
-const REGISTER: usize = 8;
+pub(super) const REGISTER: usize = 8;
 
-/// What one head reads beside the query; an entry is one cached observation. Blocks hold finite numbers where no entry is yet.
-pub(super) struct Head<'a> {
-    /// `[head width]`: weights of the sines and cosines, and of the age itself.
+/// A part of one head's value of one entry.
+#[derive(Clone, Copy)]
+#[repr(align(32))]
+pub(super) struct Part(pub [f32; REGISTER]);
+
+/// What a layer's heads read beside the query; an entry is one cached observation. Blocks hold finite numbers where no entry is yet.
+pub(super) struct Attention<'a> {
+    /// `[width]`, head after head: weights of the sines and cosines, and of the age itself.
     pub position: &'a [Wave],
     pub position_linear: &'a [f32],
-    /// `[head width]`: the two learned biases.
+    /// `[width]`: the two learned biases.
     pub bias_content: &'a [f32],
     pub bias_position: &'a [f32],
-    /// `[block][head width]`.
+    /// `[head][block][head width]`.
     pub keys: &'a [Lanes],
-    /// Beginning at this head's part of the first entry.
-    pub values: &'a [f32],
-    /// Floats from one entry's value to the next one's.
-    pub width: usize,
+    /// `[head][entry][part]`, room for entries that are not yet there included; the last part filled up with anything finite.
+    pub values: &'a [Part],
     /// `[block]`: sines and cosines of the entries' ages.
     pub waves: &'a [[[Lanes; WAVES]; 2]],
     /// `[block]`, nominal frames before now.
@@ -40,32 +46,132 @@ pub(super) struct Head<'a> {
     pub entries: usize,
 }
 
-/// Puts what the head attends to over the query `[head width]`; `scores` is room for one block for each of the head's.
-pub(super) fn look_back(cpu: Cpu, head: &Head, query: &mut [f32], scores: &mut [Lanes]) {
+/// What stands between the stages, made once.
+pub(super) struct Room {
+    /// `[head]`.
+    positions: Vec<Position>,
+    /// `[head][block]`: scores, then weights before they are divided by their sum.
+    scores: Vec<Lanes>,
+    /// `[head]`.
+    sums: Vec<f32>,
+}
+
+impl Room {
+    pub fn new(heads: usize, blocks: usize) -> Self {
+        Self {
+            positions: vec![Position::default(); heads],
+            scores: vec![Lanes([0.0; LANES]); heads * blocks],
+            sums: vec![0.0; heads],
+        }
+    }
+}
+
+/// What one head makes of an entry's age, for the present query.
+#[derive(Clone, Copy, Default)]
+struct Position {
+    by_wave: Wave,
+    by_age: f32,
+}
+
+/// Puts what each head attends to over its part of the query `[width]`; `room` was made for as many heads and blocks.
+pub(super) fn look_back(cpu: Cpu, attention: &Attention, query: &mut [f32], room: &mut Room) {
     match cpu {
-        Cpu::Any => plain::<{ Cpu::ANY_FUSES }>(head, query, scores),
+        Cpu::Any => plain::<{ Cpu::ANY_FUSES }>(attention, query, room),
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a `Proof` is made only where the processor was found to have AVX2 and FMA; else the function is safe.
-        // Reason: a third of a step's time for one person, see `cargo run --release --example temporal_step`. Wider
-        // registers gain nothing here: a head's width and a memory are a few of these.
-        Cpu::Avx2(_) | Cpu::Avx512(_) => unsafe { avx2(head, query, scores) },
+        // Reason: a third of a step's time for one person, see `cargo run --release --example temporal_step`.
+        Cpu::Avx2(_) => unsafe { avx2(attention, query, room) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above, and `Avx512` only where it was found to have AVX-512.
+        // Reason: half as many products to wait for as with AVX2.
+        Cpu::Avx512(_) => unsafe { avx512(attention, query, room) },
+    }
+}
+
+/// Turns the entries' sines and cosines on by `turn`, the sine and the cosine of the time gone by at each wavelength.
+pub(super) fn turn_on(cpu: Cpu, waves: &mut [[[Lanes; WAVES]; 2]], turn: &[(f32, f32); WAVES]) {
+    match cpu {
+        Cpu::Any => turn_plain(waves, turn),
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as in `look_back`. Reason: this stands for each person alone, and a quarter of the instructions do.
+        Cpu::Avx2(_) | Cpu::Avx512(_) => unsafe { turn_avx2(waves, turn) },
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 #[inline(never)]
-fn avx2(head: &Head, query: &mut [f32], scores: &mut [Lanes]) {
-    plain::<true>(head, query, scores);
+fn turn_avx2(waves: &mut [[[Lanes; WAVES]; 2]], turn: &[(f32, f32); WAVES]) {
+    turn_plain(waves, turn);
 }
 
 #[inline(always)]
 #[allow(clippy::needless_range_loop, reason = "indices let the compiler see that loops are of equal length")]
-fn plain<const FUSED: bool>(head: &Head, query: &mut [f32], scores: &mut [Lanes]) {
+fn turn_plain(waves: &mut [[[Lanes; WAVES]; 2]], turn: &[(f32, f32); WAVES]) {
+    for [sines, cosines] in waves {
+        for w in 0..WAVES {
+            let (sin, cos) = turn[w];
+            let (sines, cosines) = (&mut sines[w].0, &mut cosines[w].0);
+            for l in 0..LANES {
+                let (s, c) = (sines[l], cosines[l]);
+                (sines[l], cosines[l]) = (s * cos + c * sin, c * cos - s * sin);
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+#[inline(never)]
+fn avx2(attention: &Attention, query: &mut [f32], room: &mut Room) {
+    plain::<true>(attention, query, room);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx2,fma")]
+#[inline(never)]
+fn avx512(attention: &Attention, query: &mut [f32], room: &mut Room) {
+    plain::<true>(attention, query, room);
+}
+
+// Indices, here and below: without link-time optimisation `zip` is a call.
+#[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "see above")]
+fn plain<const FUSED: bool>(attention: &Attention, query: &mut [f32], room: &mut Room) {
+    let heads = room.positions.len();
+    let n = query.len() / heads;
+    for h in 0..heads {
+        room.positions[h] = weigh_ages::<FUSED>(attention, h * n, &mut query[h * n..][..n]);
+    }
+    let (blocks, used) = (attention.ages.len(), attention.entries.div_ceil(LANES));
+    for h in 0..heads {
+        let (position, query) = (&room.positions[h], &query[h * n..][..n]);
+        for b in 0..used {
+            let keys = &attention.keys[(h * blocks + b) * n..][..n];
+            room.scores[h * blocks + b] = score::<FUSED>(attention, b, position, keys, query);
+        }
+    }
+    let unused = used * LANES - attention.entries;
+    for h in 0..heads {
+        let scores = &mut room.scores[h * blocks..][..used];
+        scores[used - 1].0[LANES - unused..].fill(f32::NEG_INFINITY);
+        room.sums[h] = exponentials(scores);
+    }
+    for h in 0..heads {
+        let (weights, sum) = (&room.scores[h * blocks..][..used], room.sums[h]);
+        let values = &attention.values[h * attention.values.len() / heads..];
+        mix_all::<FUSED>(values, weights, attention.entries, sum, &mut query[h * n..][..n]);
+    }
+}
+
+/// For the head whose part of the width begins at `start`; leaves `query` with the bias that its scores of content have.
+#[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "indices let the compiler see that loops are of equal length")]
+fn weigh_ages<const FUSED: bool>(attention: &Attention, start: usize, query: &mut [f32]) -> Position {
     let n = query.len();
-    let scale = 1.0 / (n as f32).sqrt();
-    let (position, linear) = (&head.position[..n], &head.position_linear[..n]);
-    let (bias_content, bias_position) = (&head.bias_content[..n], &head.bias_position[..n]);
+    let (position, linear) = (&attention.position[start..][..n], &attention.position_linear[start..][..n]);
+    let bias_content = &attention.bias_content[start..][..n];
+    let bias_position = &attention.bias_position[start..][..n];
     let (mut by_sine, mut by_cosine) = ([0.0; WAVES], [0.0; WAVES]);
     for c in 0..n {
         let with_bias = query[c] + bias_position[c];
@@ -81,84 +187,126 @@ fn plain<const FUSED: bool>(head: &Head, query: &mut [f32], scores: &mut [Lanes]
     for c in 0..n {
         query[c] += bias_content[c];
     }
-    let scores = &mut scores[..head.entries.div_ceil(LANES)];
-    for (b, score) in scores.iter_mut().enumerate() {
-        let keys = &head.keys[b * n..][..n];
-        let (ages, [sines, cosines]) = (&head.ages[b], &head.waves[b]);
-        let (mut content, mut sine, mut cosine) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
-        for c in 0..n {
-            for l in 0..LANES {
-                content[l] = add_product::<FUSED>(content[l], query[c], keys[c][l]);
-            }
-        }
-        for w in 0..WAVES {
-            for l in 0..LANES {
-                sine[l] = add_product::<FUSED>(sine[l], by_sine[w], sines[w][l]);
-            }
-        }
-        for w in 0..WAVES {
-            for l in 0..LANES {
-                cosine[l] = add_product::<FUSED>(cosine[l], by_cosine[w], cosines[w][l]);
-            }
+    Position { by_wave: [by_sine, by_cosine], by_age }
+}
+
+/// One head's scores of the entries in block `b`.
+#[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "indices let the compiler see that loops are of equal length")]
+fn score<const FUSED: bool>(
+    attention: &Attention,
+    b: usize,
+    position: &Position,
+    keys: &[Lanes],
+    query: &[f32],
+) -> Lanes {
+    let scale = 1.0 / (keys.len() as f32).sqrt();
+    let (ages, [sines, cosines]) = (&attention.ages[b].0, &attention.waves[b]);
+    let [by_sine, by_cosine] = &position.by_wave;
+    // Two sums: one alone would take longer than the sines and cosines beside it.
+    let (mut even, mut odd) = ([0.0; LANES], [0.0; LANES]);
+    let ((keys, last_key), (query, last_query)) = (keys.as_chunks::<2>(), query.as_chunks::<2>());
+    let query = &query[..keys.len()];
+    for c in 0..keys.len() {
+        for l in 0..LANES {
+            even[l] = add_product::<FUSED>(even[l], query[c][0], keys[c][0].0[l]);
         }
         for l in 0..LANES {
-            score[l] = (content[l] + (sine[l] + cosine[l]) + by_age * ages[l]) * scale;
+            odd[l] = add_product::<FUSED>(odd[l], query[c][1], keys[c][1].0[l]);
         }
     }
-    let unused = scores.len() * LANES - head.entries;
-    scores[scores.len() - 1][LANES - unused..].fill(f32::NEG_INFINITY);
-    let sum = exponentials(scores);
-    let weights = &scores.as_flattened()[..head.entries];
-    let mut c = 0;
-    while c < n {
-        c += match n - c {
-            LANES.. => mix::<FUSED, LANES>(head, weights, sum, c, query),
-            REGISTER.. => mix::<FUSED, REGISTER>(head, weights, sum, c, query),
-            _ => {
-                let mixed =
-                    weights.iter().enumerate().map(|(j, weight)| weight * head.values[j * head.width + c]);
-                query[c] = mixed.sum::<f32>() / sum;
-                1
-            }
+    if let ([key], [query]) = (last_key, last_query) {
+        for l in 0..LANES {
+            even[l] = add_product::<FUSED>(even[l], *query, key.0[l]);
+        }
+    }
+    let (mut sine, mut cosine) = ([0.0; LANES], [0.0; LANES]);
+    for w in 0..WAVES {
+        for l in 0..LANES {
+            sine[l] = add_product::<FUSED>(sine[l], by_sine[w], sines[w].0[l]);
+        }
+    }
+    for w in 0..WAVES {
+        for l in 0..LANES {
+            cosine[l] = add_product::<FUSED>(cosine[l], by_cosine[w], cosines[w].0[l]);
+        }
+    }
+    let mut score = [0.0; LANES];
+    for l in 0..LANES {
+        score[l] = ((even[l] + odd[l]) + (sine[l] + cosine[l]) + position.by_age * ages[l]) * scale;
+    }
+    Lanes(score)
+}
+
+/// Puts one head's values, mixed by `weights / sum`, over its query.
+#[inline(always)]
+fn mix_all<const FUSED: bool>(
+    values: &[Part],
+    weights: &[Lanes],
+    entries: usize,
+    sum: f32,
+    query: &mut [f32],
+) {
+    let parts = query.len().div_ceil(REGISTER);
+    let mut part = 0;
+    while part < parts {
+        let query = &mut query[part * REGISTER..];
+        part += match parts - part {
+            3.. => mix::<FUSED, 3>(&values[part..], parts, weights, entries, sum, query),
+            _ => mix::<FUSED, 1>(&values[part..], parts, weights, entries, sum, query),
         };
     }
 }
 
-/// Puts the entries' values, mixed by `weights / sum`, over `N` of the query from `c` on; returns `N`.
+/// As [`mix_all`] for `N` of the `parts` of each entry, their sums side by side; returns `N`.
 #[inline(always)]
 #[allow(clippy::needless_range_loop, reason = "indices let the compiler see that loops are of equal length")]
 fn mix<const FUSED: bool, const N: usize>(
-    head: &Head,
-    weights: &[f32],
+    values: &[Part],
+    parts: usize,
+    weights: &[Lanes],
+    entries: usize,
     sum: f32,
-    c: usize,
     query: &mut [f32],
 ) -> usize {
-    let mut mixed = [0.0; N];
-    for (j, weight) in weights.iter().enumerate() {
-        let value = &head.values[j * head.width + c..][..N];
-        for l in 0..N {
-            mixed[l] = add_product::<FUSED>(mixed[l], *weight, value[l]);
+    let mut mixed = [[0.0; REGISTER]; N];
+    for b in 0..weights.len() {
+        let (weights, first) = (&weights[b].0, b * LANES);
+        for l in 0..LANES.min(entries - first) {
+            let value = &values[(first + l) * parts..][..N];
+            for p in 0..N {
+                for r in 0..REGISTER {
+                    mixed[p][r] = add_product::<FUSED>(mixed[p][r], weights[l], value[p].0[r]);
+                }
+            }
         }
     }
-    for l in 0..N {
-        query[c + l] = mixed[l] / sum;
+    let mixed = mixed.as_flattened_mut();
+    for v in mixed.iter_mut() {
+        *v /= sum;
     }
+    let n = query.len().min(N * REGISTER);
+    query[..n].copy_from_slice(&mixed[..n]);
     N
 }
 
 /// Eight sums side by side: one alone would wait for each addition.
 #[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "indices let the compiler see that loops are of equal length")]
 fn sum_of_products(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0.0; REGISTER];
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<REGISTER>(), b.as_chunks::<REGISTER>());
-    for (a, b) in a.iter().zip(b) {
+    let b = &b[..a.len()];
+    for i in 0..a.len() {
         for l in 0..REGISTER {
-            sums[l] += a[l] * b[l];
+            sums[l] += a[i][l] * b[i][l];
         }
     }
-    let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    sums.into_iter().sum::<f32>() + rest
+    let b_rest = &b_rest[..a_rest.len()];
+    for i in 0..a_rest.len() {
+        sums[i] += a_rest[i] * b_rest[i];
+    }
+    sums.into_iter().sum()
 }
 
 /// Turns scores into e^(score - largest) and returns their sum.
@@ -166,20 +314,33 @@ fn sum_of_products(a: &[f32], b: &[f32]) -> f32 {
 #[allow(clippy::needless_range_loop, reason = "indices let the compiler see that loops are of equal length")]
 fn exponentials(scores: &mut [Lanes]) -> f32 {
     let mut most = [f32::NEG_INFINITY; LANES];
-    for score in scores.iter() {
+    for Lanes(score) in scores.iter() {
         for l in 0..LANES {
             most[l] = if score[l] > most[l] { score[l] } else { most[l] };
         }
     }
-    let largest = most.into_iter().fold(f32::NEG_INFINITY, |a, b| if b > a { b } else { a });
+    let largest = halved(most, |a, b| if b > a { b } else { a });
     let mut sums = [0.0; LANES];
-    for score in scores {
+    for Lanes(score) in scores {
         for l in 0..LANES {
             score[l] = exp_of_negative(score[l] - largest);
             sums[l] += score[l];
         }
     }
-    sums.into_iter().sum()
+    halved(sums, |a, b| a + b)
+}
+
+/// All lanes in one, by halves: one after another each would wait for the one before.
+#[inline(always)]
+fn halved(mut lanes: [f32; LANES], of: impl Fn(f32, f32) -> f32) -> f32 {
+    let mut n = LANES;
+    while n > 1 {
+        n /= 2;
+        for l in 0..n {
+            lanes[l] = of(lanes[l], lanes[l + n]);
+        }
+    }
+    lanes[0]
 }
 
 #[inline(always)]
@@ -195,11 +356,13 @@ fn exp_of_negative(x: f32) -> f32 {
     let x = if x > -87.0 { x } else { -87.0 };
     let power = x * std::f32::consts::LOG2_E;
     // Adding and taking away 1.5 * 2^23 rounds to the nearest whole number.
-    let n = (power + 12_582_912.0) - 12_582_912.0;
+    let shifted = power + 12_582_912.0;
+    let n = shifted - 12_582_912.0;
     let r = (power - n) * std::f32::consts::LN_2;
     let series = 1.0 / 120.0 + r * (1.0 / 720.0 + r * (1.0 / 5040.0));
     let value = 1.0 + r * (1.0 + r * (0.5 + r * (1.0 / 6.0 + r * (1.0 / 24.0 + r * series))));
-    value * f32::from_bits(((n as i32 + 127) as u32) << 23)
+    // The sum's lowest bits are n's: no conversion, which checks each number for what an integer cannot hold.
+    value * f32::from_bits((shifted.to_bits() << 23).wrapping_add(127 << 23))
 }
 
 #[cfg(test)]

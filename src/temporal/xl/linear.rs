@@ -10,8 +10,10 @@ use super::cpu::Cpu;
 const HALF: usize = 16;
 const TILE: usize = 2 * HALF;
 
-/// One tile's weights for one input, or its running sums.
-type Tile = [[f32; HALF]; 2];
+/// One tile's weights for one input, or its running sums; a load across two cache lines would take twice as long.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Tile([[f32; HALF]; 2]);
 
 /// `y = W x + b`, the weights packed `[tile][input][TILE]` and the last tile filled up with zeros.
 pub(super) struct Linear {
@@ -30,15 +32,15 @@ impl Linear {
         assert_eq!(weight.len(), inputs * outputs);
         assert!(bias.is_empty() || bias.len() == outputs);
         let tiles = outputs.div_ceil(TILE);
-        let mut packed = vec![[[0.0; HALF]; 2]; tiles * inputs];
-        let mut padded = vec![[[0.0; HALF]; 2]; tiles];
+        let mut packed = vec![Tile([[0.0; HALF]; 2]); tiles * inputs];
+        let mut padded = vec![Tile([[0.0; HALF]; 2]); tiles];
         for o in 0..outputs {
             let (tile, lane) = (o / TILE, o % TILE);
             for i in 0..inputs {
-                packed[tile * inputs + i].as_flattened_mut()[lane] = weight[o * inputs + i];
+                packed[tile * inputs + i].0.as_flattened_mut()[lane] = weight[o * inputs + i];
             }
             if let Some(&b) = bias.get(o) {
-                padded[tile].as_flattened_mut()[lane] = b;
+                padded[tile].0.as_flattened_mut()[lane] = b;
             }
         }
         Self { inputs, outputs, packed, bias: padded }
@@ -98,7 +100,7 @@ impl Linear {
         let (start, stop) = (tile * TILE, ((tile + 1) * TILE).min(self.outputs));
         for (p, sums) in sums.iter().enumerate() {
             y[p * y_stride + start..p * y_stride + stop]
-                .copy_from_slice(&sums.as_flattened()[..stop - start]);
+                .copy_from_slice(&sums.0.as_flattened()[..stop - start]);
         }
     }
 }
@@ -159,7 +161,7 @@ mod plain {
                 let v = rows[row][i];
                 for h in 0..2 {
                     for l in 0..HALF {
-                        sums[row][h][l] = add_product::<FUSED>(sums[row][h][l], weights[h][l], v);
+                        sums[row].0[h][l] = add_product::<FUSED>(sums[row].0[h][l], weights.0[h][l], v);
                     }
                 }
             }
@@ -176,7 +178,7 @@ mod plain {
                 let weights = &weights[t][i];
                 for h in 0..2 {
                     for l in 0..HALF {
-                        sums[t][h][l] = add_product::<FUSED>(sums[t][h][l], weights[h][l], v);
+                        sums[t].0[h][l] = add_product::<FUSED>(sums[t].0[h][l], weights.0[h][l], v);
                     }
                 }
             }

@@ -6,7 +6,7 @@
 //! norm stands before each block.
 
 use super::{
-    attention::{self, Head, LANES, Lanes, WAVES, Wave},
+    attention::{self, Attention, LANES, Lanes, Part, REGISTER, Room, WAVES, Wave},
     cpu::Cpu,
     frame::{FEATURES, MIX},
     linear::Linear,
@@ -30,8 +30,8 @@ pub(super) const OUTPUTS: usize = DELTAS + SIGMAS + MIXES + LIFTS + LEANS;
 pub(super) struct Memory {
     /// `[layer][head][block][head width]`.
     keys: Vec<Lanes>,
-    /// `[layer][entry][width]`.
-    values: Vec<f32>,
+    /// `[layer][head][entry][part]`, a head's width filled up to whole parts.
+    values: Vec<Part>,
     /// `[block]`: sines and cosines of the entries' ages at every wavelength.
     waves: Vec<[[Lanes; WAVES]; 2]>,
     /// `[block]`: nominal frames before now.
@@ -46,10 +46,10 @@ impl Memory {
         let entries = hyper.memory + 1;
         let blocks = entries.div_ceil(LANES);
         Self {
-            keys: vec![[0.0; LANES]; hyper.layers * blocks * hyper.width],
-            values: vec![0.0; hyper.layers * entries * hyper.width],
-            waves: vec![[[[0.0; LANES]; WAVES]; 2]; blocks],
-            ages: vec![[0.0; LANES]; blocks],
+            keys: vec![Lanes([0.0; LANES]); hyper.layers * blocks * hyper.width],
+            values: vec![Part([0.0; REGISTER]); hyper.layers * hyper.heads * entries * parts(hyper)],
+            waves: vec![[[Lanes([0.0; LANES]); WAVES]; 2]; blocks],
+            ages: vec![Lanes([0.0; LANES]); blocks],
             entries,
             len: 0,
             newest: 0,
@@ -59,29 +59,27 @@ impl Memory {
     pub fn clear(&mut self) {
         self.len = 0;
         // What no entry stands for is turned on with the rest and must stay finite.
-        self.ages.fill([0.0; LANES]);
+        self.ages.fill(Lanes([0.0; LANES]));
     }
 
     /// Makes room for the present observation, `dt` nominal frames after the last, over the oldest where the ring is full.
-    fn advance(&mut self, dt: f32, wave_numbers: &[f32; WAVES]) {
+    fn advance(&mut self, cpu: Cpu, dt: f32, wave_numbers: &[f32; WAVES]) {
         let turn = wave_numbers.map(|w| (w * dt).sin_cos());
-        for [sines, cosines] in &mut self.waves {
-            for (w, (sin, cos)) in turn.iter().enumerate() {
-                for l in 0..LANES {
-                    let (s, c) = (sines[w][l], cosines[w][l]);
-                    (sines[w][l], cosines[w][l]) = (s * cos + c * sin, c * cos - s * sin);
-                }
-            }
-        }
-        self.ages.as_flattened_mut().iter_mut().for_each(|age| *age += dt);
+        attention::turn_on(cpu, &mut self.waves, &turn);
+        self.ages.iter_mut().flat_map(|ages| &mut ages.0).for_each(|age| *age += dt);
         self.newest = if self.len == 0 { 0 } else { (self.newest + 1) % self.entries };
         self.len = (self.len + 1).min(self.entries);
         let (block, lane) = (self.newest / LANES, self.newest % LANES);
-        self.ages[block][lane] = 0.0;
+        self.ages[block].0[lane] = 0.0;
         for (waves, at_no_age) in self.waves[block].iter_mut().zip([0.0, 1.0]) {
-            waves.iter_mut().for_each(|wave| wave[lane] = at_no_age);
+            waves.iter_mut().for_each(|wave| wave.0[lane] = at_no_age);
         }
     }
+}
+
+/// Parts of one head's value.
+fn parts(hyper: &Hyper) -> usize {
+    hyper.head_width().div_ceil(REGISTER)
 }
 
 struct Norm {
@@ -97,31 +95,36 @@ impl Norm {
         })
     }
 
-    /// Rows of `x` to rows of `y`.
+    /// Rows of `x` to rows of `y`. Indices, here and below: without link-time optimisation `zip` is a call.
+    #[allow(clippy::needless_range_loop, reason = "see above")]
     fn apply(&self, x: &[f32], y: &mut [f32]) {
         let width = self.gain.len();
-        for (x, y) in x.chunks_exact(width).zip(y.chunks_exact_mut(width)) {
+        let (gain, bias) = (&self.gain[..width], &self.bias[..width]);
+        for row in 0..x.len() / width {
+            let (x, y) = (&x[row * width..][..width], &mut y[row * width..][..width]);
             let mean = sum(x, |v| v) / width as f32;
             let variance = sum(x, |v| (v - mean) * (v - mean)) / width as f32;
             let scale = 1.0 / (variance + NORM_EPSILON).sqrt();
-            for ((y, x), (g, b)) in y.iter_mut().zip(x).zip(self.gain.iter().zip(&self.bias)) {
-                *y = (x - mean) * scale * g + b;
+            for i in 0..width {
+                y[i] = (x[i] - mean) * scale * gain[i] + bias[i];
             }
         }
     }
 }
 
 /// Sum of `of(value)`, eight sums side by side: one alone would wait for each addition.
+#[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "see `Norm::apply`")]
 fn sum(values: &[f32], of: impl Fn(f32) -> f32) -> f32 {
     let mut sums = [0.0; 8];
     let (whole, rest) = values.as_chunks::<8>();
     for values in whole {
-        for (sum, v) in sums.iter_mut().zip(values) {
-            *sum += of(*v);
+        for l in 0..8 {
+            sums[l] += of(values[l]);
         }
     }
-    for (sum, v) in sums.iter_mut().zip(rest) {
-        *sum += of(*v);
+    for l in 0..rest.len() {
+        sums[l] += of(rest[l]);
     }
     sums.into_iter().sum()
 }
@@ -172,6 +175,7 @@ impl Layer {
     }
 
     /// One person's attention: `projected` is query, key, value; the answer goes over the query.
+    #[allow(clippy::needless_range_loop, reason = "see `Norm::apply`")]
     fn attend(
         &self,
         cpu: Cpu,
@@ -179,35 +183,44 @@ impl Layer {
         layer: usize,
         memory: &mut Memory,
         projected: &mut [f32],
-        scores: &mut [Lanes],
+        room: &mut Room,
     ) {
         let (d, dh) = (hyper.width, hyper.head_width());
         let (query, key_value) = projected.split_at_mut(d);
         let (key, value) = key_value.split_at(d);
         let blocks = memory.ages.len();
         let (block, lane) = (memory.newest / LANES, memory.newest % LANES);
-        let values = layer * memory.entries * d;
-        memory.values[values + memory.newest * d..][..d].copy_from_slice(value);
-        for (head, query) in query.chunks_exact_mut(dh).enumerate() {
-            let at = head * dh..(head + 1) * dh;
-            let keys = &mut memory.keys[(layer * hyper.heads + head) * blocks * dh..][..blocks * dh];
-            for (lanes, key) in keys[block * dh..].iter_mut().zip(&key[at.clone()]) {
-                lanes[lane] = *key;
+        let (parts, entries) = (parts(hyper), memory.entries);
+        let keys = &mut memory.keys[layer * blocks * d..][..blocks * d];
+        let values = hyper.heads * entries * parts;
+        let values = &mut memory.values[layer * values..][..values];
+        for head in 0..hyper.heads {
+            let kept = &mut keys[(head * blocks + block) * dh..][..dh];
+            let key = &key[head * dh..][..dh];
+            for c in 0..dh {
+                kept[c].0[lane] = key[c];
             }
-            let head = Head {
-                position: &self.position[at.clone()],
-                position_linear: &self.position_linear[at.clone()],
-                bias_content: &self.bias_content[at.clone()],
-                bias_position: &self.bias_position[at.clone()],
-                keys,
-                values: &memory.values[values + at.start..],
-                width: d,
-                waves: &memory.waves,
-                ages: &memory.ages,
-                entries: memory.len,
-            };
-            attention::look_back(cpu, &head, query, scores);
+            let kept = &mut values[(head * entries + memory.newest) * parts..][..parts];
+            let (whole, rest) = value[head * dh..][..dh].as_chunks::<REGISTER>();
+            for p in 0..whole.len() {
+                kept[p].0 = whole[p];
+            }
+            if !rest.is_empty() {
+                kept[whole.len()].0[..rest.len()].copy_from_slice(rest);
+            }
         }
+        let attention = Attention {
+            position: &self.position,
+            position_linear: &self.position_linear,
+            bias_content: &self.bias_content,
+            bias_position: &self.bias_position,
+            keys,
+            values,
+            waves: &memory.waves,
+            ages: &memory.ages,
+            entries: memory.len,
+        };
+        attention::look_back(cpu, &attention, query, room);
     }
 }
 
@@ -222,7 +235,7 @@ pub(super) struct Scratch {
     projected: Vec<f32>,
     added: Vec<f32>,
     feed: Vec<f32>,
-    scores: Vec<Lanes>,
+    room: Room,
 }
 
 impl Scratch {
@@ -235,7 +248,7 @@ impl Scratch {
             projected: vec![0.0; MAX_PERSONS * 3 * h.width],
             added: vec![0.0; MAX_PERSONS * h.width],
             feed: vec![0.0; MAX_PERSONS * h.feed_forward],
-            scores: vec![[0.0; LANES]; (h.memory + 1).div_ceil(LANES)],
+            room: Room::new(h.heads, (h.memory + 1).div_ceil(LANES)),
         }
     }
 }
@@ -279,14 +292,14 @@ impl Network {
     pub fn step(&self, slots: &[(usize, f32)], memories: &mut [Memory], s: &mut Scratch) {
         let (n, d, f, cpu) = (slots.len(), self.hyper.width, self.hyper.feed_forward, self.cpu);
         for &(slot, dt) in slots {
-            memories[slot].advance(dt, &self.wave_numbers);
+            memories[slot].advance(cpu, dt, &self.wave_numbers);
         }
         self.embed.apply(cpu, n, s.features.as_flattened(), FEATURES, &mut s.x, d);
         for (l, layer) in self.layers.iter().enumerate() {
             layer.norm_attention.apply(&s.x[..n * d], &mut s.normed);
             layer.project.apply(cpu, n, &s.normed, d, &mut s.projected, 3 * d);
             for (&(slot, _), projected) in slots.iter().zip(s.projected.chunks_exact_mut(3 * d)) {
-                layer.attend(cpu, &self.hyper, l, &mut memories[slot], projected, &mut s.scores);
+                layer.attend(cpu, &self.hyper, l, &mut memories[slot], projected, &mut s.room);
             }
             layer.out.apply(cpu, n, &s.projected, 3 * d, &mut s.added, d);
             add(&mut s.x[..n * d], &s.added);
@@ -301,9 +314,11 @@ impl Network {
     }
 }
 
+#[allow(clippy::needless_range_loop, reason = "see `Norm::apply`")]
 fn add(x: &mut [f32], y: &[f32]) {
-    for (x, y) in x.iter_mut().zip(y) {
-        *x += y;
+    let y = &y[..x.len()];
+    for i in 0..x.len() {
+        x[i] += y[i];
     }
 }
 
