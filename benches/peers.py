@@ -1,12 +1,15 @@
 """Posewire's networks beside other engines and networks, one thread, interleaved in one run: ratios, not absolute times.
 
     cargo build --release --example network
+    cargo build --release --manifest-path benches/rten/Cargo.toml --target-dir target/rten
     python benches/peers.py [--rounds 60] [--json FILE] [MANIFEST ...]     # default: models/keypoints-small.toml
 
 Every round times each contestant for a few runs, so a busy neighbour hits all of them; minimum and median are over all
 runs. MoveNet's weights are read from $POSEWIRE_SHARED/peers (default: `shared` beside the checkout); without them it is left out,
-loudly, and the first contestant is the unit. The release profile compiles much of tract without optimisation to save a
-newcomer's time: for tract's own rows build with `--profile dist` and give `--binary target/dist/examples/network`. Needs numpy and onnxruntime; ai-edge-litert for MoveNet; onnx for ONNX Runtime in f32.
+loudly, and the first contestant is the unit. rten is left out likewise where it has not been built. The release profile compiles
+much of tract without optimisation to save a newcomer's time: for tract's own rows (f32, and the quantised file as it is) build
+with `--profile dist` and give `--binary target/dist/examples/network`; otherwise their names say so. Needs numpy and
+onnxruntime; ai-edge-litert for MoveNet; onnx for ONNX Runtime and rten in f32.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import tomllib
 from collections.abc import Callable
@@ -29,6 +33,7 @@ import numpy as np
 
 REPO = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("POSEWIRE_SHARED", REPO.parent / "shared"))
+RTEN = REPO / "target/rten/release/rten-peer"
 MOVENET = SHARED / "peers" / "movenet_lightning_int8.tflite"
 
 
@@ -52,14 +57,14 @@ def timed(once: Callable[[], object]) -> Callable[[int], list[int]]:
     return run
 
 
-def own(binary: Path, manifest: Path, engine: str) -> Contestant | None:
-    command = [str(binary), str(manifest), engine]
+def program(name: str, command: list[str]) -> Contestant | None:
+    """A program that says what it is, then answers a number of runs with as many nanoseconds; None if it does not start."""
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     stdin, stdout = process.stdin, process.stdout
     assert stdin is not None and stdout is not None
     title = stdout.readline().strip()
     if not title:
-        print(f"SKIPPED: {manifest.stem} on {engine} does not run", file=sys.stderr)
+        print(f"SKIPPED: {name}: {' '.join(command)} does not run", file=sys.stderr)
         return None
 
     def run(times: int) -> list[int]:
@@ -67,8 +72,29 @@ def own(binary: Path, manifest: Path, engine: str) -> Contestant | None:
         stdin.flush()
         return [int(n) for n in stdout.readline().split()]
 
-    label = " (QDQ as it is)" if engine == "tract" else ""
-    return Contestant(f"posewire {manifest.stem}: {title}{label}", run)
+    return Contestant(f"{name}: {title}", run)
+
+
+def own(binary: Path, manifest: Path, engine: str) -> Contestant | None:
+    contestant = program(f"posewire {manifest.stem}", [str(binary), str(manifest), engine])
+    if contestant is not None and engine == "tract":
+        contestant.name += " (QDQ as it is)"
+    if contestant is not None and engine != "int8" and "dist" not in binary.parts:
+        contestant.name += " (tract not optimised)"
+    return contestant
+
+
+def rten(manifest: Path, real: bool, folder: Path) -> Contestant | None:
+    if not RTEN.exists():
+        print(f"SKIPPED: rten: no {RTEN}", file=sys.stderr)
+        return None
+    path = manifest.with_name(tomllib.loads(manifest.read_text())["file"])
+    if real:
+        network = folder / f"{manifest.stem}-f32.onnx"
+        network.write_bytes(without_quantised_activations(path))
+        path = network
+    kind = "f32" if real else "QDQ as it is"
+    return program(f"rten {manifest.stem}, {kind}", [str(RTEN), str(path)])
 
 
 def without_quantised_activations(path: Path) -> bytes:
@@ -147,6 +173,17 @@ def machine() -> dict[str, str]:
     return {"machine": platform.machine(), "cpu": model[1] if model else "?", "features": " ".join(told)}
 
 
+def gather(manifests: list[Path], binary: Path) -> list[Contestant]:
+    contestants = [movenet()]
+    # Networks made here are read before the folder goes.
+    with tempfile.TemporaryDirectory() as folder:
+        for manifest in manifests:
+            contestants += [own(binary, manifest, engine) for engine in ("int8", "f32", "tract")]
+            contestants += [onnx_runtime(manifest, real) for real in (False, True)]
+            contestants += [rten(manifest, real, Path(folder)) for real in (False, True)]
+    return [c for c in contestants if c is not None]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -158,11 +195,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
 
-    contestants = [movenet()]
-    for manifest in args.manifests:
-        contestants += [own(args.binary, manifest, engine) for engine in ("int8", "f32", "tract")]
-        contestants += [onnx_runtime(manifest, real) for real in (False, True)]
-    field_ = [c for c in contestants if c is not None]
+    field_ = gather(args.manifests, args.binary)
     for round_ in range(args.rounds + 1):
         for contestant in field_:
             nanos = contestant.run(args.runs)

@@ -24,24 +24,30 @@ struct Embedded {
     onnx: &'static [u8],
 }
 
-/// Embeds `models/FILE.toml` and `models/FILE.onnx` as `NAME`.
+/// Embeds `models/FILE.toml` and `models/FILE.onnx`, or the network given, as `NAME`.
 macro_rules! embed {
     ($name:literal, $file:literal) => {
-        Embedded {
-            name: $name,
-            manifest: include_str!(concat!("../models/", $file, ".toml")),
-            onnx: include_bytes!(concat!("../models/", $file, ".onnx")),
-        }
+        embed!($name, $file, include_bytes!(concat!("../models/", $file, ".onnx")))
+    };
+    ($name:literal, $file:literal, $onnx:expr) => {
+        Embedded { name: $name, manifest: include_str!(concat!("../models/", $file, ".toml")), onnx: $onnx }
     };
 }
 
-/// Keypoint networks, cheapest first.
-const KEYPOINTS: [Embedded; 2] = [embed!("nano", "keypoints-nano"), embed!("small", "keypoints-small")];
+/// In the binary once: `base` is the same network, looking twice.
+static SMALL: &[u8] = include_bytes!("../models/keypoints-small.onnx");
 
-/// The one of [`KEYPOINTS`] that runs unless another is asked for: the most accurate.
+/// Keypoint networks, cheapest first.
+static KEYPOINTS: [Embedded; 3] = [
+    embed!("nano", "keypoints-nano"),
+    embed!("small", "keypoints-small", SMALL),
+    embed!("base", "keypoints-base", SMALL),
+];
+
+/// The one of [`KEYPOINTS`] that runs unless another is asked for: one look leaves a slow board time for the rest.
 const DEFAULT: &str = "small";
 
-const FINDER: Embedded = embed!("person", "person");
+static FINDER: Embedded = embed!("person", "person");
 
 const TEMPORAL: &[u8] = include_bytes!("../models/temporal-xl.pwt");
 

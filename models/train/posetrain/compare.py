@@ -33,9 +33,9 @@ SIZE = 96
 RATE = 2e-3
 STRUCTURES: dict[str, Callable[[], nn.Module]] = {
     "dense 3x3": structures.dense,
+    "dense 3x3, SimCC head": lambda: structures.SimccNet(SIZE),
     "dense, depthwise at strides 16 and 32": structures.depthwise_low,
     "MobileNetV2 trunk": structures.mobilenet,
-    "dense 3x3, SimCC head": lambda: structures.SimccNet(SIZE),
 }
 # width, height, of about as many pixels as 192 x 192
 SHAPES = ((192, 192), (164, 224), (144, 256))

@@ -35,6 +35,10 @@ TRACKER = AugmentConfig(
 )
 
 
+def configured(name: str) -> train.TrainConfig:
+    return train.load_config(TRAIN_DIR / "configs" / f"{name}.toml")
+
+
 def calibration_crops(
     records: cache.Records, packs: tuple[str, ...], net: int
 ) -> tuple[np.ndarray, list[str]]:
@@ -81,10 +85,12 @@ def fit_scores(system: Own, records: cache.Records, packs: tuple[str, ...]) -> c
 
 def seen(checkpoint: Path, config: train.TrainConfig, work: Path) -> tuple[int, float]:
     """Pictures and seconds that went into these weights, those that they start from included."""
+    if config.weights:
+        return seen(checkpoint, configured(config.weights), work)
     state = torch.load(checkpoint, weights_only=True)
     pictures, seconds = int(state["pictures"]), float(state["spent"])
     if config.start:
-        earlier = train.load_config(TRAIN_DIR / "configs" / f"{config.start}.toml")
+        earlier = configured(config.start)
         before = seen(work / f"keypoints-{earlier.name}" / "final.pt", earlier, work)
         pictures, seconds = pictures + before[0], seconds + before[1]
     return pictures, seconds
@@ -103,12 +109,14 @@ def finish(
     state = torch.load(checkpoint, weights_only=True)
     net = KeypointNet(config.net)
     net.load_state_dict(state["ema"])
-    f32, int8 = work / f"keypoints-{config.name}-f32.onnx", models / f"keypoints-{config.name}.onnx"
-    export_keypoints(net, config.input, config.input, f32)
-    crops, names = calibration_crops(records, config.packs, config.input)
-    # Eight bits of logits are too coarse to place a joint between two cells.
-    quantise(f32, int8, crops, real_outputs=("heatmaps",))
-    manifest.write_quantisation(quant / f"keypoints-{config.name}.toml", int8, names, ranges(int8))
+    stem = f"keypoints-{config.weights or config.name}"
+    f32, int8 = work / f"{stem}-f32.onnx", models / f"{stem}.onnx"
+    if not (config.weights and f32.exists() and int8.exists()):
+        export_keypoints(net, config.input, config.input, f32)
+        crops, names = calibration_crops(records, config.packs, config.input)
+        # Eight bits of logits are too coarse to place a joint between two cells.
+        quantise(f32, int8, crops, real_outputs=("heatmaps",))
+        manifest.write_quantisation(quant / f"{stem}.toml", int8, names, ranges(int8))
     system = Own(int8, config.codec, config.mirror)
     fitted = fit_scores(system, records, config.packs)
     packs = [p for p in config.packs if len(records.where("val", (p,)))]
@@ -149,12 +157,14 @@ def trained(
     scenes: Path | None = None,
 ) -> Path:
     """The weights of this configuration, trained where they are not there yet; first those that it starts from."""
+    if config.weights:
+        return trained(configured(config.weights), data, work, replicas, workers, minutes, scenes)
     out = work / f"keypoints-{config.name}"
     final = out / "final.pt"
     if not final.exists():
         begin = None
         if config.start:
-            earlier = train.load_config(TRAIN_DIR / "configs" / f"{config.start}.toml")
+            earlier = configured(config.start)
             begin = trained(earlier, data, work, replicas, workers, scenes=scenes)
         run = train.Run(replicas, 1, workers, minutes or config.budget_minutes)
         train.start(config, data, out, run, begin, scenes if config.empty_chance else None)
@@ -177,7 +187,7 @@ def main() -> None:
     parser.add_argument("--checkpoint", type=Path, help="finish from these weights instead of training")
     parser.add_argument("--every", type=int, default=1, help="measure every n-th val crop only")
     args = parser.parse_args()
-    config = train.load_config(TRAIN_DIR / "configs" / f"{args.name}.toml")
+    config = configured(args.name)
     for folder in (args.work, args.models, args.quant):
         folder.mkdir(parents=True, exist_ok=True)
     data = None
@@ -188,7 +198,8 @@ def main() -> None:
                 parser.error("--data is needed to build the cache")
             cache.build(args.data, data)
     scenes = None
-    if config.empty_chance and args.checkpoint is None:
+    trains = configured(config.weights) if config.weights else config
+    if trains.empty_chance and args.checkpoint is None:
         scenes = args.work / "finder-cache"
         if not (scenes / "pixels.bin").exists():
             if args.data is None or args.peers is None:
