@@ -46,7 +46,8 @@ class Own:
         crop = warp(pixels, crop_matrix(centre, side, self.net), self.net)
         maps = self.maps(crop)
         if self.mirror:
-            maps = (maps + self.maps(np.ascontiguousarray(crop[:, ::-1]))[MIRROR, :, ::-1]) / 2
+            mirrored = self.maps(np.ascontiguousarray(crop[:, ::-1]))[MIRROR, :, ::-1]
+            maps = np.asarray((maps + mirrored) / 2, np.float32)
         xy, self.features = self.codec.decode(maps)
         scale = side / self.net
         return np.asarray(xy * scale + np.asarray(centre) - scale * (self.net - 1) / 2, np.float32)
