@@ -94,7 +94,12 @@ def rten(manifest: Path, real: bool, folder: Path) -> Contestant | None:
         network.write_bytes(without_quantised_activations(path))
         path = network
     kind = "f32" if real else "QDQ as it is"
-    return program(f"rten {manifest.stem}, {kind}", [str(RTEN), str(path)])
+    return program(f"rten {manifest.stem}, {kind}{one_look(manifest)}", [str(RTEN), str(path)])
+
+
+def one_look(manifest: Path) -> str:
+    """Said of others' rows where Posewire's own, as the manifest asks, takes two looks at a person."""
+    return " (one look)" if tomllib.loads(manifest.read_text())["codec"].get("mirror") else ""
 
 
 def without_quantised_activations(path: Path) -> bytes:
@@ -146,7 +151,7 @@ def onnx_runtime(manifest: Path, real: bool) -> Contestant:
     feed = {source.name: np.random.default_rng(1).random(shape, dtype=np.float32)}
     kind = "f32" if real else "int8"
     return Contestant(
-        f"ONNX Runtime {ort.__version__} {manifest.stem}: {kind}", timed(lambda: session.run(None, feed))
+        f"ONNX Runtime {ort.__version__} {manifest.stem}: {kind}{one_look(manifest)}", timed(lambda: session.run(None, feed))
     )
 
 

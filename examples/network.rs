@@ -1,9 +1,9 @@
 //! Runs one network as often as standard input asks, and prints how long each run took: what `benches/peers.py` drives.
 //!
 //! `cargo run --release --example network -- models/keypoints-small.toml int8`: prints the engine and its load time in
-//! microseconds, then answers each line read with one line. `N`: N times in nanoseconds, each for one person (two looks where the manifest asks for
-//! them). `picture FILE`: the picture
-//! becomes the file's interleaved RGB bytes (at first it is seeded noise). `outputs FILE`: all outputs, as f32, into the file.
+//! microseconds, then answers each line read with one line. `N`: N times in nanoseconds, each for one person (two looks where
+//! the manifest asks for them). `picture FILE`: the picture becomes the file's interleaved RGB bytes (at first it is seeded
+//! noise). `outputs FILE`: all outputs, as f32, into the file.
 
 use std::io::{BufRead, Write};
 use std::path::PathBuf;

@@ -57,20 +57,12 @@ pub fn newcomers(found: &[PersonBox], boxes: &mut [BoxPx; MAX_PERSONS], count: u
         if n == MAX_PERSONS {
             break;
         }
-        if boxes[..n].iter().all(|b| cover(b, &person.box_px) < SAME_COVER) {
+        if boxes[..n].iter().all(|b| b.share_inside(&person.box_px) < SAME_COVER) {
             boxes[n] = person.box_px;
             n += 1;
         }
     }
     n
-}
-
-/// Area of the intersection over the smaller area.
-fn cover(a: &BoxPx, b: &BoxPx) -> f32 {
-    let w = (a.x + a.w).min(b.x + b.w) - a.x.max(b.x);
-    let h = (a.y + a.h).min(b.y + b.h) - a.y.max(b.y);
-    let least = a.area().min(b.area());
-    if w <= 0.0 || h <= 0.0 || least <= 0.0 { 0.0 } else { w * h / least }
 }
 
 #[cfg(test)]

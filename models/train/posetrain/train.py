@@ -42,9 +42,9 @@ JOINT_WEIGHT = np.array([0.6] * 5 + [1.0, 1.0, 1.2, 1.2, 1.4, 1.4, 1.0, 1.0, 1.2
 @dataclass(frozen=True)
 class TrainConfig:
     """`stages` = (part of the budget at which it starts, crop size): small crops see twice as many persons
-    an hour. `start` names the configuration whose trained weights this one begins with; `weights` one whose network this one
-    uses as it is, untrained. `empty_chance` is
-    the share of crops that show nobody: all maps are pulled flat there, so that a mistaken find scores low.
+    an hour. `start` names the configuration whose trained weights this one begins with; `weights` one whose
+    network this one uses as it is, untrained. `empty_chance` is the share of crops that show nobody: all
+    maps are pulled flat there, so that a mistaken find scores low.
     `mirror`: in use every crop is looked at twice, the second time mirrored."""
 
     name: str = "small"
