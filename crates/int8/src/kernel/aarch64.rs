@@ -17,18 +17,18 @@ macro_rules! kernel_aarch64 {
             use std::arch::aarch64::*;
 
             use crate::kernel::args::{
-                AddArgs, AverageArgs, ConvArgs, DepthwiseArgs, MaxArgs, Store, TableArgs, UpsampleArgs,
+                AddArgs, AverageArgs, ConvArgs, MaxArgs, Store, TableArgs, UpsampleArgs,
             };
             use crate::kernel::generic::{block, pixel, pixel_mut, store, wrap_generic};
             use crate::kernel::portable::other_at;
-            use crate::kernel::{Functions, tiles};
+            use crate::kernel::{Functions, depthwise, tiles};
             use crate::pack::BLOCK;
 
             pub(crate) static FUNCTIONS: Functions = Functions {
                 pack: $pack,
                 signed_inputs: true,
                 conv,
-                depthwise,
+                depthwise: depthwise::neon,
                 add,
                 max_pool,
                 average_pool,
@@ -38,7 +38,6 @@ macro_rules! kernel_aarch64 {
             };
 
             wrap_generic! {
-                fn depthwise(DepthwiseArgs<'_>);
                 fn add(AddArgs);
                 fn max_pool(MaxArgs);
                 fn average_pool(AverageArgs<'_>);

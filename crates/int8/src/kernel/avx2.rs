@@ -20,11 +20,11 @@ macro_rules! kernel_256 {
 
             use super::WIDEST;
             use crate::kernel::args::{
-                AddArgs, AverageArgs, ConvArgs, DepthwiseArgs, MaxArgs, Store, TableArgs, UpsampleArgs,
+                AddArgs, AverageArgs, ConvArgs, MaxArgs, Store, TableArgs, UpsampleArgs,
             };
             use crate::kernel::generic::{block, pixel, pixel_mut, store, wrap_generic};
             use crate::kernel::portable::other_at;
-            use crate::kernel::{Functions, tiles};
+            use crate::kernel::{Functions, depthwise, tiles};
             use crate::pack::BLOCK;
 
             pub(crate) fn is_available() -> bool {
@@ -35,7 +35,7 @@ macro_rules! kernel_256 {
                 pack: $pack,
                 signed_inputs: false,
                 conv,
-                depthwise,
+                depthwise: depthwise::x86::avx2,
                 add,
                 max_pool,
                 average_pool,
@@ -45,8 +45,6 @@ macro_rules! kernel_256 {
             };
 
             wrap_generic! {
-                #[target_feature(enable = $features)]
-                fn depthwise(DepthwiseArgs<'_>);
                 #[target_feature(enable = $features)]
                 fn add(AddArgs);
                 #[target_feature(enable = $features)]
@@ -148,7 +146,7 @@ macro_rules! kernel_256 {
             /// Sixteen channels fit at each of `P` pixels.
             #[inline]
             #[target_feature(enable = $features)]
-            unsafe fn store_u8<const P: usize>(
+            pub(in crate::kernel) unsafe fn store_u8<const P: usize>(
                 acc: &[[__m256i; 2]; P],
                 multipliers: &[f32; BLOCK],
                 (zero_point, lo, hi): (u8, u8, u8),

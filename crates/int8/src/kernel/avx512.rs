@@ -7,12 +7,10 @@
 
 use std::arch::x86_64::*;
 
-use super::args::{
-    AddArgs, AverageArgs, ConvArgs, DepthwiseArgs, InnerSum, MaxArgs, Store, TableArgs, UpsampleArgs,
-};
+use super::args::{AddArgs, AverageArgs, ConvArgs, InnerSum, MaxArgs, Store, TableArgs, UpsampleArgs};
 use super::generic::{pixel, pixel_mut, wrap_generic};
 use super::portable::other_at;
-use super::{Functions, tiles};
+use super::{Functions, depthwise, tiles};
 use crate::pack::{self, BLOCK};
 
 pub(crate) fn is_available() -> bool {
@@ -26,7 +24,7 @@ pub(crate) static FUNCTIONS: Functions = Functions {
     pack: pack::quads,
     signed_inputs: false,
     conv,
-    depthwise,
+    depthwise: depthwise::x86::avx512,
     add,
     max_pool,
     average_pool,
@@ -36,8 +34,6 @@ pub(crate) static FUNCTIONS: Functions = Functions {
 };
 
 wrap_generic! {
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
-    fn depthwise(DepthwiseArgs<'_>);
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
     fn add(AddArgs);
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
@@ -160,7 +156,8 @@ unsafe fn tile<const P: usize, const B: usize>(
                 // A copy: where this call is not inlined it takes the sums' address, and the loop above would write each
                 // sum to memory after every product, which halves its speed.
                 let spilled = acc;
-                store_u8::<P, B>(&spilled, a, first, left, (zero_point, lo, hi), out);
+                let multipliers = &a.multipliers[first * BLOCK..];
+                store_u8(&spilled, multipliers, left, (zero_point, lo, hi), out, a.out.pixel);
             }
             Store::Sum { .. } => {
                 let spilled = acc;
@@ -193,27 +190,29 @@ fn mask(left: usize, block: usize) -> u16 {
     ((1u32 << count) - 1) as u16
 }
 
+/// Stores `P` pixels of `B` blocks, of whose channels `left` are the map's own; `multipliers` begin at the first block.
+///
 /// # Safety
-/// As [`tile`].
+/// `out` is at the first pixel's first block, the next pixels `pixel` bytes on.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
-unsafe fn store_u8<const P: usize, const B: usize>(
+pub(super) unsafe fn store_u8<const P: usize, const B: usize>(
     acc: &[[__m512i; B]; P],
-    a: &ConvArgs<'_>,
-    first: usize,
+    multipliers: &[f32],
     left: usize,
     (zero_point, lo, hi): (u8, u8, u8),
     out: *mut u8,
+    pixel: usize,
 ) {
     let zero = _mm512_set1_epi16(i16::from(zero_point));
     let (lo, hi) = (_mm512_set1_epi8(lo as i8), _mm512_set1_epi8(hi as i8));
     // Packing works within 128-bit lanes; this puts each vector's four pieces side by side again.
     let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    // SAFETY: `multipliers` holds whole blocks; stores are limited to the pixel's own channels.
+    // SAFETY: sixteen multipliers a block; stores are limited to the pixel's own channels.
     unsafe {
         let mut m = [_mm512_setzero_ps(); B];
-        for (b, m) in m.iter_mut().enumerate() {
-            *m = _mm512_loadu_ps(a.multipliers.as_ptr().add((first + b) * BLOCK));
+        for (m, multipliers) in m.iter_mut().zip(multipliers.as_chunks::<BLOCK>().0) {
+            *m = _mm512_loadu_ps(multipliers.as_ptr());
         }
         // The graph bounds |acc · m| below 2^31, so the conversion cannot wrap; packing saturates.
         let scaled = |i: usize| {
@@ -227,14 +226,14 @@ unsafe fn store_u8<const P: usize, const B: usize>(
             let bytes = _mm512_permutexvar_epi32(order, _mm512_packus_epi16(low, high));
             let bytes = _mm512_min_epu8(_mm512_max_epu8(bytes, lo), hi);
             if B == 4 && whole {
-                _mm512_storeu_si512(out.add(four / 4 * a.out.pixel).cast(), bytes);
+                _mm512_storeu_si512(out.add(four / 4 * pixel).cast(), bytes);
                 continue;
             }
             if B == 2 && whole {
-                let at = out.add(four / 2 * a.out.pixel);
+                let at = out.add(four / 2 * pixel);
                 _mm256_storeu_si256(at.cast(), _mm512_castsi512_si256(bytes));
                 if four + 2 < P * B {
-                    let at = at.add(a.out.pixel).cast();
+                    let at = at.add(pixel).cast();
                     _mm256_storeu_si256(at, _mm512_extracti64x4_epi64::<1>(bytes));
                 }
                 continue;
@@ -248,7 +247,7 @@ unsafe fn store_u8<const P: usize, const B: usize>(
             for (i, piece) in pieces.into_iter().enumerate() {
                 let i = four + i;
                 if i < P * B {
-                    let at = out.add(i / B * a.out.pixel + i % B * BLOCK).cast::<i8>();
+                    let at = out.add(i / B * pixel + i % B * BLOCK).cast::<i8>();
                     if whole {
                         _mm_storeu_si128(at.cast(), piece);
                     } else {

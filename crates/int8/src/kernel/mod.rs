@@ -7,6 +7,7 @@ mod args;
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod depthwise;
 mod generic;
 mod portable;
 mod tiles;
