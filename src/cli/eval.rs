@@ -40,6 +40,9 @@ struct ClipsArgs {
     /// Added lag allowed, frames of 30 Hz
     #[arg(long, value_delimiter = ',', default_values_t = [0.0, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0])]
     lag: Vec<f64>,
+    /// Print too how every setting of this family does on the train clips: what a choice is made from
+    #[arg(long, value_name = "FAMILY")]
+    every_setting: Option<String>,
     /// Folder for the curves (PNG) and all figures (JSON)
     #[arg(long)]
     out: Option<PathBuf>,
@@ -57,6 +60,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         .transpose()?;
     let families = clips::families(weights.as_deref())?;
     let train = ClipSet::read(&args.train)?;
+    if let Some(name) = &args.every_setting {
+        let names = families.iter().map(|f| f.name.as_str()).collect::<Vec<_>>().join(", ");
+        let family = families.iter().find(|f| f.name == *name);
+        let family = family.with_context(|| format!("there is no filter '{name}' here: {names}"))?;
+        println!("{}", clips::table(&train, &clips::every_setting(&train, family)));
+    }
     let choices = clips::choose(&train, &families, &args.lag, |family| {
         eprintln!("choosing settings of {family} on {}", train.name);
     });

@@ -22,12 +22,13 @@ def main() -> None:
     p.add_argument("--models", type=Path, required=True)
     p.add_argument("--clips", type=Path, required=True)
     p.add_argument("--hidden", type=Path, required=True)
+    p.add_argument("--smoothness", type=float, default=0.1, help="as shipped")
     args = p.parse_args()
     torch.set_num_threads(1)
     model, lead, _ = read_pwt(args.models / "temporal-xl.pwt")
 
     def answered(times: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        f = frame(times, seen[..., :2], seen[..., 2], np.zeros(1))
+        f = frame(times, seen[..., :2], seen[..., 2], np.array([args.smoothness]))
         with torch.no_grad():
             a, _ = model(torch.from_numpy(f.features), torch.from_numpy(f.bank), torch.from_numpy(times), model.empty(1))
         place = a.place[0].numpy() * f.scale_px[0][:, None, None, None] + f.centre_px[0][:, None, None]

@@ -31,7 +31,7 @@ def main() -> None:
     p.add_argument("--first", type=int, default=40)
     p.add_argument("--step", type=int, default=2)
     p.add_argument("--pictures", type=int, default=12)
-    p.add_argument("--smoothness", type=float, default=0.0)
+    p.add_argument("--smoothness", type=float, default=0.1)
     p.add_argument("--out", type=Path, required=True)
     args = p.parse_args()
     clip = json.loads(args.clips.read_text())["clips"][args.clip]

@@ -104,7 +104,7 @@ pub fn families(weights: Option<&[u8]>) -> Result<Vec<Family>, TemporalError> {
     if let Some(weights) = weights {
         let shipped = Xl::new(weights, DEFAULT_SMOOTHNESS)?.lead_frames();
         let mut xl = Family { name: "xl".to_owned(), settings: Vec::new(), bases: Vec::new() };
-        for (base, smooth) in [0.0, 0.25, 0.5, 0.75, 1.0].into_iter().enumerate() {
+        for (base, smooth) in [0.0, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0].into_iter().enumerate() {
             let weights: std::sync::Arc<[u8]> = weights.into();
             xl.bases.push(Box::new(move |lead| {
                 let model = Xl::new(&weights, smooth).expect("the weights were read above");

@@ -202,6 +202,21 @@ pub fn choose<'a>(
 /// What PCK@.1 may lose on the clips that settings are chosen on: less than their interval's width.
 const PCK_SLACK: f64 = 0.01;
 
+/// Every setting of `family` on `set`, after the raw observation: what a shipped setting is chosen from.
+pub fn every_setting(set: &ClipSet, family: &Family) -> Vec<Row> {
+    let raw_answers = families::unfiltered(set);
+    let raw = measures::measure(set, &raw_answers, None);
+    let row = |family: &str, setting: &str, answers: &Answers| Row {
+        family: family.to_owned(),
+        setting: setting.to_owned(),
+        budget: None,
+        report: measures::measure(set, answers, Some(&raw_answers)).report(raw.lag()),
+    };
+    let mut rows = vec![row("none", "", &raw_answers)];
+    rows.extend(family.run_all(set).map(|(setting, answers)| row(&family.name, &setting.name, &answers)));
+    rows
+}
+
 /// What was chosen, measured on `val`; before it the raw observation, after it the two bounds that see the future.
 pub fn compare(val: &ClipSet, choices: &[Choice]) -> Vec<Row> {
     let raw_answers = families::unfiltered(val);

@@ -82,6 +82,21 @@ fn every_family_keeps_its_lag_budget_on_the_clips_it_was_chosen_on_and_shakes_le
 }
 
 #[test]
+fn every_setting_is_one_that_could_be_chosen_with_the_figures_it_was_chosen_by() {
+    let train = set(2.0, 0.0);
+    let families = families(None).unwrap();
+    for family in families.iter().filter(|f| f.name != "one-euro") {
+        let rows = every_setting(&train, family);
+        assert_eq!(rows.len(), 1 + family.settings.len());
+        let choices = choose(&train, std::slice::from_ref(family), &[2.0], |_| ());
+        let chosen = &compare(&train, &choices)[1];
+        let listed = rows.iter().find(|r| r.setting == chosen.setting && r.family == family.name).unwrap();
+        assert_eq!(listed.report.acceleration.value, chosen.report.acceleration.value);
+        assert_eq!(listed.report.added_lag, chosen.report.added_lag);
+    }
+}
+
+#[test]
 fn coverage_counts_coordinates_within_sigma_by_state() {
     let set = set(2.0, 0.0);
     let mut answers = families::unfiltered(&set);
