@@ -24,6 +24,8 @@ if [ -z "${IN_NAMESPACE:-}" ]; then
   fi
   if [ "$arch" != "$(dpkg --print-architecture)" ]; then
     need qemu-aarch64-static qemu-user-static || skip "apt-get install qemu-user-static"
+    # mmdebstrap asks it whether the kernel would run the foreign programs.
+    need arch-test arch-test || skip "apt-get install arch-test"
   fi
   export IN_NAMESPACE=1
   # Mounts and processes end with the namespace.
