@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import Tensor
 
 from posetrain import cache, calibrate, evaluate, finder_data, manifest, synthetic, train
 from posetrain.augment import AugmentConfig, augmented, plain_crop
@@ -96,6 +97,20 @@ def seen(checkpoint: Path, config: train.TrainConfig, work: Path) -> tuple[int, 
     return pictures, seconds
 
 
+def finished(checkpoint: Path, config: train.TrainConfig, work: Path) -> dict[str, Tensor]:
+    """The weights that a run ends with, batch norms' running means included."""
+    if config.weights:
+        return finished(checkpoint, configured(config.weights), work)
+    weights: dict[str, Tensor] = torch.load(checkpoint, weights_only=True)["ema"]
+    if not config.mean_with_start:
+        return weights
+    start = torch.load(work / f"keypoints-{config.start}" / "final.pt", weights_only=True)["ema"]
+    return {
+        name: (value + start[name]) / 2 if value.dtype.is_floating_point else value
+        for name, value in weights.items()
+    }
+
+
 def finish(
     config: train.TrainConfig,
     records: cache.Records,
@@ -106,9 +121,8 @@ def finish(
     every: int,
 ) -> None:
     """From averaged weights to the committed files."""
-    state = torch.load(checkpoint, weights_only=True)
     net = KeypointNet(config.net)
-    net.load_state_dict(state["ema"])
+    net.load_state_dict(finished(checkpoint, config, work))
     stem = f"keypoints-{config.weights or config.name}"
     f32, int8 = work / f"{stem}-f32.onnx", models / f"{stem}.onnx"
     if not (config.weights and f32.exists() and int8.exists()):

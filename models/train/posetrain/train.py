@@ -43,7 +43,8 @@ JOINT_WEIGHT = np.array([0.6] * 5 + [1.0, 1.0, 1.2, 1.2, 1.4, 1.4, 1.0, 1.0, 1.2
 class TrainConfig:
     """`stages` = (part of the budget at which it starts, crop size): small crops see twice as many persons
     an hour. `start` names the configuration whose trained weights this one begins with; `weights` one whose
-    network this one uses as it is, untrained. `empty_chance` is the share of crops that show nobody: all
+    network this one uses as it is, untrained. `mean_with_start`: the finished weights are the mean of the trained ones and of
+    those begun with, two ends of an anneal (after Izmailov et al. 2018). `empty_chance` is the share of crops that show nobody: all
     maps are pulled flat there, so that a mistaken find scores low.
     `mirror`: in use every crop is looked at twice, the second time mirrored."""
 
@@ -51,6 +52,7 @@ class TrainConfig:
     seed: int = 1
     start: str = ""
     weights: str = ""
+    mean_with_start: bool = False
     input: int = 192
     budget_minutes: float = 80.0
     batch: int = 48

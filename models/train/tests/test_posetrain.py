@@ -9,6 +9,7 @@ import tarfile
 import tempfile
 import tomllib
 import unittest
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -195,6 +196,30 @@ class Films(unittest.TestCase):
             self.assertEqual(len(frames), make.FRAMES_A_FILM)
             self.assertEqual({k.split("_")[1][0] for k in frames}, {"0", "1"})
         self.assertEqual(len(make.thinned(keys[:3])), 3)
+
+
+class Weights(unittest.TestCase):
+    def test_finished_weights_are_the_mean_with_those_begun_with_where_asked(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            work = Path(folder)
+
+            def run(name: str, value: float) -> Path:
+                path = work / f"keypoints-{name}" / "final.pt"
+                path.parent.mkdir()
+                ema = {"w": torch.full((2,), value), "batches": torch.tensor(int(value))}
+                torch.save({"ema": ema}, path)
+                return path
+
+            config = make.configured("small")
+            self.assertTrue(config.mean_with_start)
+            run(config.start, 1.0)
+            checkpoint = run("small", 4.0)
+            mean = make.finished(checkpoint, config, work)
+            self.assertEqual((mean["w"].tolist(), int(mean["batches"])), ([2.5, 2.5], 4))
+            of_base = make.finished(checkpoint, make.configured("base"), work)
+            self.assertEqual(of_base["w"].tolist(), [2.5, 2.5], "base has small's weights")
+            alone = make.finished(checkpoint, replace(config, mean_with_start=False), work)
+            self.assertEqual(alone["w"].tolist(), [4.0, 4.0])
 
 
 if __name__ == "__main__":
