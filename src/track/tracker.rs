@@ -16,8 +16,8 @@ pub struct TrackerConfig {
     /// Frames in a row in which a newcomer must be seen before he gets an identity. Two: a false find seldom repeats,
     /// and one frame of delay is hardly noticed.
     pub confirm_frames: u32,
-    /// A person unseen for longer is no longer reported. 600 ms: an occlusion by somebody who walks past; what the
-    /// temporal model predicts beyond that is worth little.
+    /// A person unseen for longer, or for longer than he had been known, is no longer reported. 600 ms: an occlusion by somebody
+    /// who walks past; what the temporal model predicts beyond that is worth little.
     pub silence_us: i64,
     /// A person unseen for longer is forgotten; before that he gets his identity back where pose and place fit. 3 s: a
     /// walk behind a pillar.
@@ -198,9 +198,13 @@ impl Tracker {
         for track in &mut self.tracks {
             let Some(t) = track else { continue };
             let unseen_us = now_us - t.seen_us;
+            let known_us = t.seen_us - t.born_us;
+            // Whoever was not known for longer than he is away: a false find of two frames must not be predicted for twenty. Of
+            // a newcomer nothing is known yet; the next frame decides.
+            let patience_us = if t.id == 0 { i64::MAX } else { known_us };
             if unseen_us > self.config.memory_us {
                 *track = None;
-            } else if unseen_us > self.config.silence_us {
+            } else if unseen_us > self.config.silence_us.min(patience_us) {
                 t.is_lost = true;
             }
         }

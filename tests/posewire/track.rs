@@ -194,8 +194,8 @@ fn whoever_comes_back_in_time_and_near_by_is_the_same_and_else_somebody_new() {
 fn a_silent_person_is_listed_until_the_stated_silence_and_then_no_more() {
     let config = TrackerConfig::default();
     let mut tracker = Tracker::new(config);
-    follow(&mut tracker, 0, stay(0, 100.0, 10));
-    let last_us = 9 * FRAME_US;
+    follow(&mut tracker, 0, stay(0, 100.0, 30));
+    let last_us = 29 * FRAME_US;
     let nobody = [None; MAX_PERSONS];
     let listed = tracker.update(last_us + config.silence_us, &[], &nobody).to_vec();
     assert!(
@@ -204,6 +204,18 @@ fn a_silent_person_is_listed_until_the_stated_silence_and_then_no_more() {
     );
     assert_eq!(tracker.followed(), (1, 1));
     assert!(tracker.update(last_us + config.silence_us + 1, &[], &nobody).is_empty());
+}
+
+#[test]
+fn whoever_was_known_for_three_frames_is_not_predicted_for_more_and_keeps_his_identity() {
+    let mut tracker = Tracker::new(TrackerConfig::default());
+    let ids = follow(&mut tracker, 0, stay(0, 100.0, 3));
+    let nobody = [None; MAX_PERSONS];
+    let known_us = 2 * FRAME_US;
+    assert_eq!(tracker.update(known_us + known_us, &[], &nobody).len(), 1);
+    assert!(tracker.update(known_us + known_us + 1, &[], &nobody).is_empty());
+    let again = follow(&mut tracker, 10 * FRAME_US, stay(0, 100.0, 2));
+    assert_eq!(again[1][&0], ids[2][&0]);
 }
 
 #[test]
