@@ -20,9 +20,9 @@ impl<T> FftNum for T where T: Copy + FromPrimitive + Signed + Sync + Send + Debu
 /// The sign of the exponent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FftDirection {
-    /// X[k] = Σ x[n] · e^(−2πi·k·n/N).
+    /// `X[k] = Σ x[n] · e^(−2πi·k·n/N)`.
     Forward,
-    /// X[k] = Σ x[n] · e^(2πi·k·n/N), not divided by N.
+    /// `X[k] = Σ x[n] · e^(2πi·k·n/N)`, not divided by N.
     Inverse,
 }
 
