@@ -202,43 +202,61 @@ pub fn choose<'a>(
 /// What PCK@.1 may lose on the clips that settings are chosen on: less than their interval's width.
 const PCK_SLACK: f64 = 0.01;
 
+/// Makes the rows of one table: the raw observation's answers and lag are what every row is measured against.
+struct Rows<'a> {
+    set: &'a ClipSet,
+    raw_answers: Answers,
+    raw_lag: f64,
+}
+
+impl<'a> Rows<'a> {
+    fn of(set: &'a ClipSet) -> Self {
+        let raw_answers = families::unfiltered(set);
+        let raw_lag = measures::measure(set, &raw_answers, None).lag();
+        Self { set, raw_answers, raw_lag }
+    }
+
+    fn raw(&self) -> Row {
+        self.row("none", "", None, &self.raw_answers)
+    }
+
+    fn row(&self, family: &str, setting: &str, budget: Option<f64>, answers: &Answers) -> Row {
+        Row {
+            family: family.to_owned(),
+            setting: setting.to_owned(),
+            budget,
+            report: measures::measure(self.set, answers, Some(&self.raw_answers)).report(self.raw_lag),
+        }
+    }
+}
+
 /// Every setting of `family` on `set`, after the raw observation: what a shipped setting is chosen from.
 pub fn every_setting(set: &ClipSet, family: &Family) -> Vec<Row> {
-    let raw_answers = families::unfiltered(set);
-    let raw = measures::measure(set, &raw_answers, None);
-    let row = |family: &str, setting: &str, answers: &Answers| Row {
-        family: family.to_owned(),
-        setting: setting.to_owned(),
-        budget: None,
-        report: measures::measure(set, answers, Some(&raw_answers)).report(raw.lag()),
-    };
-    let mut rows = vec![row("none", "", &raw_answers)];
-    rows.extend(family.run_all(set).map(|(setting, answers)| row(&family.name, &setting.name, &answers)));
-    rows
+    let make = Rows::of(set);
+    let settings = family.run_all(set).map(|(s, answers)| make.row(&family.name, &s.name, None, &answers));
+    std::iter::once(make.raw()).chain(settings).collect()
 }
 
 /// What was chosen, measured on `val`; before it the raw observation, after it the two bounds that see the future.
 pub fn compare(val: &ClipSet, choices: &[Choice]) -> Vec<Row> {
-    let raw_answers = families::unfiltered(val);
-    let raw = measures::measure(val, &raw_answers, None);
-    let row = |family: &str, setting: &str, budget, answers: &Answers| Row {
-        family: family.to_owned(),
-        setting: setting.to_owned(),
-        budget,
-        report: measures::measure(val, answers, Some(&raw_answers)).report(raw.lag()),
-    };
-    let mut rows = vec![row("none", "", None, &raw_answers)];
+    let make = Rows::of(val);
+    let mut rows = vec![make.raw()];
     for c in choices {
         let answers = c.family.run(&c.setting, val);
-        rows.push(row(&c.family.name, &c.setting.name, Some(c.budget), &answers));
+        rows.push(make.row(&c.family.name, &c.setting.name, Some(c.budget), &answers));
     }
     for sigma in [1.0, 1.5, 2.5] {
         let answers = bounds::gaussian(val, sigma);
-        rows.push(row("gaussian (sees the future)", &format!("sigma {sigma}"), None, &answers));
+        rows.push(make.row("gaussian (sees the future)", &format!("sigma {sigma}"), None, &answers));
     }
     for half in [3, 5] {
         let name = format!("{} frames", 2 * half + 1);
-        rows.push(row("savitzky-golay (sees the future)", &name, None, &bounds::savitzky_golay(val, half)));
+        rows.push(make.row(
+            "savitzky-golay (sees the future)",
+            &name,
+            None,
+            &bounds::savitzky_golay(val, half),
+        ));
     }
     rows
 }
