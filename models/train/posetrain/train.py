@@ -28,7 +28,7 @@ import torch.multiprocessing as mp
 from torch import Tensor, distributed
 from torch.utils.data import DataLoader, IterableDataset
 
-from posetrain import cache, finder_data, synthetic
+from posetrain import cache, finder_data, sides, synthetic
 from posetrain.augment import AugmentConfig, augmented, coloured, empty_crop, plain_crop
 from posetrain.codec import HeatmapCodec
 from posetrain.metrics import pck
@@ -46,7 +46,9 @@ class TrainConfig:
     network this one uses as it is, untrained. `mean_with_start`: the finished weights are the mean of the trained ones and of
     those begun with, two ends of an anneal (after Izmailov et al. 2018). `empty_chance` is the share of crops that show nobody: all
     maps are pulled flat there, so that a mistaken find scores low.
-    `mirror`: in use every crop is looked at twice, the second time mirrored."""
+    `mirror`: in use every crop is looked at twice, the second time mirrored. `back_repeat`: how much more often persons
+    seen from behind are drawn; `repair_sides`: packs whose labels the starting weights may overrule about a person's
+    left and right (`posetrain.sides`)."""
 
     name: str = "small"
     seed: int = 1
@@ -70,6 +72,8 @@ class TrainConfig:
     stages: tuple[tuple[float, int], ...] = ((0.0, 128), (0.45, 160), (0.7, 192))
     packs: tuple[str, ...] = PACKS
     repeat: dict[str, float] = field(default_factory=lambda: {"coco_more": 1.5, "pelota": 0.5, "jhmdb": 0.9})
+    back_repeat: float = 1.0
+    repair_sides: tuple[str, ...] = ()
     synthetic_figures: int = 0
     net: NetConfig = field(default_factory=NetConfig)
     augment: AugmentConfig = field(default_factory=AugmentConfig)
@@ -126,8 +130,7 @@ class CropStream(IterableDataset[Batch]):
         self.records, self.config, self.first, self.stride, self.size = records, config, first, stride, size
         self.empties = empties
         ids = records.where("train", config.packs)
-        share = np.array([config.repeat.get(PACKS[p], 1.0) for p in records.pack[ids]])
-        self.ids, self.share = ids, share / share.sum()
+        self.ids, self.share = ids, sides.shares(records, ids, config.repeat, config.back_repeat)
         weight = np.where(cache.is_pseudo(records), config.pseudo_weight, 1.0)
         self.weight = np.where(records.tier == 2, weight * config.tier2_weight, weight).astype(np.float32)
 
@@ -364,6 +367,10 @@ def replica(
         address = f"tcp://127.0.0.1:{port}"
         distributed.init_process_group("gloo", init_method=address, rank=rank, world_size=run.replicas)
     records = synthetic.records(config.synthetic_figures, config.seed) if data is None else cache.load(data)
+    if config.repair_sides and data is not None and begin is not None:
+        packs, net = config.repair_sides, config.input
+        count = sides.repair(records, data, packs, begin, config.net, net, config.codec)
+        print(f"left and right exchanged in the labels of {count} persons", flush=True)
     train(config, records, out, run, rank, begin, empty_parts(scenes) if scenes else ())
     if run.replicas > 1:
         distributed.barrier()
