@@ -29,7 +29,8 @@ LOWER = np.array([11, 12, 13, 14, 15, 16])
 class AugmentConfig:
     """`scale` and `shift` are what a tracker does to its crop from one frame to the next (relative to the
     crop's side); rotation stands for leaning cameras and acrobatic poses, which the packs have too few
-    of."""
+    of. `aspect` is an input's width over its height, at most 1: a narrower input is the middle of the square
+    crop, which then is as wide as it takes for the person to fit."""
 
     scale: float = 0.25
     shift: float = 0.12
@@ -38,11 +39,12 @@ class AugmentConfig:
     half_body_chance: float = 0.12
     damage_chance: float = 0.30
     cutout_chance: float = 0.30
+    aspect: float = 1.0
 
 
 @dataclass(frozen=True)
 class Sample:
-    pixels: Pixels  # [net, net, 3]
+    pixels: Pixels  # [net, net * aspect, 3]
     xy: Floats  # [17, 2] net pixels
     inside: Floats  # [17] 1 where labelled and in the crop
     outside: Floats  # [17] 1 where labelled and out of the crop
@@ -62,11 +64,21 @@ def crop_matrix(
     return np.concatenate([linear, offset[:, None]], axis=1).astype(np.float32)
 
 
-def plain_crop(pixels: Pixels, box: npt.ArrayLike, net: int, pad: float = PAD) -> tuple[Pixels, Floats]:
-    """The device's crop of `box` (x0 y0 x1 y1): net pixels [net, net, 3] and the net-from-image affine."""
+def plain_crop(
+    pixels: Pixels, box: npt.ArrayLike, net: int, pad: float = PAD, aspect: float = 1.0
+) -> tuple[Pixels, Floats]:
+    """The device's crop of `box` (x0 y0 x1 y1): net pixels [net, net * aspect, 3] and the net-from-image affine."""
     x0, y0, x1, y1 = (float(v) for v in np.asarray(box))
-    matrix = crop_matrix(((x0 + x1) / 2, (y0 + y1) / 2), pad * max(x1 - x0, y1 - y0, 1.0), net)
-    return warp(pixels, matrix, net), matrix
+    matrix = crop_matrix(((x0 + x1) / 2, (y0 + y1) / 2), pad * max((x1 - x0) / aspect, y1 - y0, 1.0), net)
+    out, left = middle(warp(pixels, matrix, net), aspect)
+    matrix[0, 2] -= left
+    return out, matrix
+
+
+def middle(pixels: Pixels, aspect: float) -> tuple[Pixels, int]:
+    """The middle columns of a square crop, and how many are cut off on the left."""
+    left = (pixels.shape[0] - round(pixels.shape[0] * aspect)) // 2
+    return pixels[:, left : pixels.shape[1] - left], left
 
 
 def warp(pixels: Pixels, matrix: Floats, net: int) -> Pixels:
@@ -132,7 +144,8 @@ def augmented(
             focus = part & labelled
     points = joints[focus, :2]
     low, high = points.min(axis=0), points.max(axis=0)
-    side = PAD * max(float((high - low).max()), 8.0)
+    width, height = (high - low).tolist()
+    side = PAD * max(width / config.aspect, height, 8.0)
     side *= float(np.exp(rng.uniform(np.log(1 - config.scale), np.log(1 + config.scale))))
     centre = (low + high) / 2 + rng.uniform(-config.shift, config.shift, 2) * side
     angle = 0.0
@@ -148,7 +161,9 @@ def augmented(
         out = _damage(out, rng)
     if rng.random() < config.cutout_chance:
         _cut_out(out, rng)
-    within = ((xy > -0.5) & (xy < net - 0.5)).all(axis=1)
+    out, left = middle(out, config.aspect)
+    xy[:, 0] -= left
+    within = ((xy > -0.5) & (xy < np.array(out.shape[1::-1]) - 0.5)).all(axis=1)
     return Sample(out, xy, (labelled & within).astype(np.float32), (labelled & ~within).astype(np.float32))
 
 

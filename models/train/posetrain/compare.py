@@ -39,6 +39,8 @@ STRUCTURES: dict[str, Callable[[], nn.Module]] = {
 }
 # width, height, of about as many pixels as 192 x 192
 SHAPES = ((192, 192), (164, 224), (144, 256))
+# width, height that the dense network is trained on
+INPUTS = ((96, 96), (96, 128), (128, 128), (160, 160), (192, 192), (192, 256))
 
 
 def positions(net: nn.Module, codec: HeatmapCodec, images: Tensor) -> Tensor:
@@ -47,15 +49,17 @@ def positions(net: nn.Module, codec: HeatmapCodec, images: Tensor) -> Tensor:
     return structures.simcc_decode(out) if isinstance(out, tuple) else codec.decode_batch(out)[0]
 
 
-def trained(build: Callable[[], nn.Module], stream: CropStream, crops: int) -> tuple[nn.Module, float]:
-    """The network after `crops` crops, and how many a second it saw."""
+def trained(
+    build: Callable[[], nn.Module], stream: CropStream, crops: int, size: int = SIZE
+) -> tuple[nn.Module, float]:
+    """The network after `crops` crops of `size` rows, and how many a second it saw."""
     torch.manual_seed(1)
     config = stream.config
     net = build().to(memory_format=torch.channels_last).train()
     optimiser = torch.optim.AdamW(net.parameters(), lr=RATE, weight_decay=config.weight_decay, fused=True)
     steps, spent = crops // config.batch, 0.0
     for step in range(steps):
-        batch = stream.batch(step, SIZE)
+        batch = stream.batch(step, size)
         began = time.process_time()
         progress = step / steps
         for group in optimiser.param_groups:
@@ -77,10 +81,17 @@ def trained(build: Callable[[], nn.Module], stream: CropStream, crops: int) -> t
 
 
 @torch.no_grad()
-def accuracy(net: nn.Module, codec: HeatmapCodec, records: cache.Records, pack: str) -> list[float]:
+def accuracy(
+    net: nn.Module,
+    codec: HeatmapCodec,
+    records: cache.Records,
+    pack: str,
+    size: int = SIZE,
+    aspect: float = 1.0,
+) -> list[float]:
     ids = records.where("val", (pack,))
     ids = ids[:: max(1, len(ids) // 400)]
-    crops = [plain_crop(records.picture(i), records.box[i], SIZE) for i in ids]
+    crops = [plain_crop(records.picture(i), records.box[i], size, aspect=aspect) for i in ids]
     found = [
         positions(net, codec, torch.from_numpy(np.stack([c[0] for c in crops[k : k + 64]])))
         for k in range(0, len(crops), 64)
@@ -116,30 +127,40 @@ def main() -> None:
     args = parser.parse_args()
     torch.set_num_threads(1)
     records = cache.load(args.cache)
-    config = replace(load_config(TRAIN_DIR / "configs" / "small.toml"), input=SIZE, empty_chance=0.0)
+    config = replace(load_config(TRAIN_DIR / "configs" / "small-fifth.toml"), input=SIZE, empty_chance=0.0)
     stream = CropStream(records, config, 0, 1, SimpleNamespace(value=SIZE))
     known = (
         [json.loads(r) for r in args.out.read_text().splitlines()] if args.out and args.out.exists() else []
     )
-    print(f"{args.crops} crops of {SIZE} x {SIZE} each; PCK.05 / .1 / .2 on val\n")
-    print("| structure | million multiply-adds | crops a CPU second | " + " | ".join(VAL_PACKS) + " |")
-    print("|---" * (3 + len(VAL_PACKS)) + "|")
-    for name, build in STRUCTURES.items():
+    codec = config.codec
+
+    def measured(
+        name: str, build: Callable[[], nn.Module], width: int, height: int, stream: CropStream
+    ) -> None:
+        """Prints a row, from `--out` where it is there."""
         row = next((r for r in known if r["structure"] == name and r["crops"] == args.crops), None)
         if row is None:
-            net, speed = trained(build, stream, args.crops)
-            row = {
-                "structure": name,
-                "crops": args.crops,
-                "macs": multiply_adds(net, SIZE, SIZE) / 1e6,
-                "speed": speed,
-                **{pack: accuracy(net, config.codec, records, pack) for pack in VAL_PACKS},
-            }
+            net, speed = trained(build, stream, args.crops, height)
+            results = {p: accuracy(net, codec, records, p, height, width / height) for p in VAL_PACKS}
+            macs = multiply_adds(net, height, width) / 1e6
+            row = {"structure": name, "crops": args.crops, "macs": macs, "speed": speed, **results}
             if args.out:
                 with args.out.open("a") as out:
                     out.write(json.dumps(row) + "\n")
         cells = [" / ".join(f"{v:.3f}" for v in row[pack]) for pack in VAL_PACKS]
         print(f"| {name} | {row['macs']:.0f} | {row['speed']:.0f} | " + " | ".join(cells) + " |", flush=True)
+
+    print(f"{args.crops} crops each; PCK.05 / .1 / .2 on val")
+    columns = " | million multiply-adds | crops a CPU second | " + " | ".join(VAL_PACKS) + " |"
+    rule = "|---" * (3 + len(VAL_PACKS)) + "|"
+    print(f"\n| structure, on {SIZE} x {SIZE}{columns}\n{rule}")
+    for name, build in STRUCTURES.items():
+        measured(name, build, SIZE, SIZE, stream)
+    print(f"\n| input of the dense network, width x height{columns}\n{rule}")
+    for width, height in INPUTS:
+        shaped = replace(config, augment=replace(config.augment, aspect=width / height))
+        stream = CropStream(records, shaped, 0, 1, SimpleNamespace(value=height))
+        measured(f"{width} x {height}", structures.dense, width, height, stream)
     print("\npixels that a person's longer side is shown on: 10 %, 50 % and 90 % of the train persons")
     for pack in VAL_PACKS:
         for (w, h), row in zip(SHAPES, shapes(records, pack), strict=True):

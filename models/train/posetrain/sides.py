@@ -113,7 +113,9 @@ def repair(
     return len(wrong)
 
 
-def shares(records: cache.Records, ids: npt.NDArray[np.int64], repeat: dict[str, float], back_repeat: float) -> Floats:
+def shares(
+    records: cache.Records, ids: npt.NDArray[np.int64], repeat: dict[str, float], back_repeat: float
+) -> Floats:
     """How often each record is drawn, adding up to 1."""
     share = np.array([repeat.get(PACKS[p], 1.0) for p in records.pack[ids]])
     behind = from_behind(records.joints[ids], extents(records.box[ids]))

@@ -137,7 +137,8 @@ class CropStream(IterableDataset[Batch]):
     def batch(self, k: int, net: int) -> Batch:
         rng = np.random.default_rng((self.config.seed, k))
         chosen = rng.choice(self.ids, self.config.batch, p=self.share)
-        images = np.empty((len(chosen), net, net, 3), np.uint8)
+        width = round(net * self.config.augment.aspect)
+        images = np.empty((len(chosen), net, width, 3), np.uint8)
         xy = np.empty((len(chosen), 17, 2), np.float32)
         weight, outside = np.empty((2, len(chosen), 17), np.float32)
         for row, i in enumerate(chosen):
