@@ -19,7 +19,7 @@ import torch
 TRAIN_DIR = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TRAIN_DIR))
 
-from posetrain import finder, make, packs, quantise, synthetic, train
+from posetrain import finder, make, packs, quantise, sides, synthetic, train
 from posetrain.augment import AugmentConfig, augmented, crop_matrix, move_joints, plain_crop
 from posetrain.calibrate import expected_calibration_error, fit
 from posetrain.codec import HeatmapCodec
@@ -88,6 +88,67 @@ class Geometry(unittest.TestCase):
             ]
             if len(near) == 2:
                 self.assertGreater(max(near), 200)
+
+
+    def test_a_narrow_crop_is_the_middle_of_one_that_the_person_fits_in(self) -> None:
+        pixels = np.random.default_rng(0).integers(0, 256, (160, 160, 3), np.uint8)
+        for box, side in (((60.0, 20.0, 100.0, 140.0), 120.0), ((20.0, 60.0, 140.0, 100.0), 160.0)):
+            narrow, matrix = plain_crop(pixels, box, 128, aspect=0.75)
+            self.assertEqual(narrow.shape, (128, 96, 3))
+            np.testing.assert_allclose(matrix[0, 0], 128 / (1.25 * side), rtol=1e-5)
+            corners = move_joints(np.array([box[:2], box[2:]], np.float32), matrix)
+            self.assertTrue(((corners >= 0) & (corners < [96, 128])).all())
+            np.testing.assert_allclose(corners.mean(axis=0), [47.5, 63.5], atol=1e-3)
+
+    def test_a_narrow_augmented_crop_keeps_joints_and_pixels_together(self) -> None:
+        pixels = np.zeros((160, 160, 3), np.uint8)
+        joints = np.zeros((17, 3), np.float32)
+        joints[5:] = [[60 + 3 * k, 30 + 8 * k, 2] for k in range(12)]
+        cv2.circle(pixels, (int(joints[11, 0]), int(joints[11, 1])), 5, (255, 255, 255), -1)
+        config = AugmentConfig(damage_chance=0, cutout_chance=0, half_body_chance=0, aspect=0.75)
+        for seed in range(8):
+            sample = augmented(pixels, joints, config, 128, np.random.default_rng(seed))
+            self.assertEqual(sample.pixels.shape, (128, 96, 3))
+            rows, columns = np.nonzero(sample.pixels[..., 0] > 128)
+            # Mirrored crops exchange the hips.
+            distance = np.hypot(*(sample.xy[[11, 12]] - [columns.mean(), rows.mean()]).T)
+            self.assertLess(distance.min(), 2.0)
+
+
+class Sides(unittest.TestCase):
+    """Persons of 100 px in upright pictures, facing the camera: their left is on the picture's right."""
+
+    @staticmethod
+    def person(mirrored: bool = False) -> np.ndarray:
+        joints = np.zeros((17, 3), np.float32)
+        for pair, (across, down) in enumerate(((20, 20), (25, 40), (30, 60), (15, 60), (15, 80), (15, 110))):
+            joints[5 + 2 * pair] = [50 + across, down, 2]
+            joints[6 + 2 * pair] = [50 - across, down, 2]
+        return joints[packs.MIRROR] if mirrored else joints
+
+    def test_backs_are_told_from_fronts_and_lying_persons(self) -> None:
+        lying = self.person(mirrored=True)
+        lying[:, :2] = lying[:, 1::-1]
+        persons = np.stack([self.person(), self.person(mirrored=True), lying])
+        np.testing.assert_array_equal(sides.from_behind(persons, np.full(3, 100.0)), [False, True, False])
+
+    def test_labels_are_doubted_only_where_all_joints_fit_the_other_way_round(self) -> None:
+        labels = np.stack([self.person()] * 3)
+        found = np.stack([self.person()[:, :2], self.person(mirrored=True)[:, :2], self.person()[:, :2]])
+        found[2, 9:11] = found[2, [10, 9]]  # one pair of wrists alone
+        np.testing.assert_array_equal(
+            sides.exchanged(found, labels, np.full(3, 100.0)), [False, True, False]
+        )
+
+    def test_backs_are_drawn_as_much_more_often_as_asked(self) -> None:
+        records = synthetic.records(40, seed=3)
+        ids = records.where("train")
+        records.joints[ids] = self.person()
+        records.joints[ids[0]] = self.person(mirrored=True)
+        records.box[ids] = [0, 0, 100, 100]
+        share = sides.shares(records, ids, {}, back_repeat=3.0)
+        np.testing.assert_allclose(share[0] / share[1:], 3.0)
+        np.testing.assert_allclose(share.sum(), 1.0)
 
 
 class Readers(unittest.TestCase):
