@@ -204,7 +204,7 @@ fn the_models(report: &mut Report<impl Write>) -> std::io::Result<()> {
         network(report, role, loaded.map_err(|e| e.to_string()))?;
     }
     let smoother = models::temporal(BUILTIN).map_err(|e| e.to_string()).and_then(|weights| {
-        temporal::build(Smoother::Xl, Some(&weights)).map_err(|e| e.to_string())
+        temporal::build(Smoother::Xl, Some(&weights), None).map_err(|e| e.to_string())
     });
     network(report, "temporal", smoother.map(|model| Some(model.name().to_owned())))
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use posewire::eval::clips::{self, ClipSet};
 
 /// Measure accuracy: keypoint networks on pictures, temporal models on clips
@@ -58,8 +58,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         .as_deref()
         .map(|path| fs::read(path).with_context(|| format!("cannot read the weights in {}", path.display())))
         .transpose()?;
-    let families = clips::families(weights.as_deref())?;
     let train = ClipSet::read(&args.train)?;
+    let families = clips::families(weights.as_deref(), train.error_model.as_deref())?;
     if let Some(name) = &args.every_setting {
         let names = families.iter().map(|f| f.name.as_str()).collect::<Vec<_>>().join(", ");
         let family = families.iter().find(|f| f.name == *name);
@@ -71,6 +71,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     });
     for path in &args.val {
         let val = ClipSet::read(path)?;
+        if val.error_model != train.error_model {
+            bail!("{} and {} are of different detectors: settings of one say little of the other", train.name, val.name);
+        }
         eprintln!("measuring on {}", val.name);
         let rows = clips::compare(&val, &choices);
         println!("{}", clips::table(&val, &rows));

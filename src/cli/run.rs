@@ -305,7 +305,7 @@ pub(super) fn stage(
             .transpose()?;
         let weights = models::temporal(&config.models.temporal)?;
         let smoother: temporal::Smoother = config.temporal.smoother.name().parse()?;
-        let filter = temporal::build(smoother, Some(&weights))?;
+        let filter = temporal::build(smoother, Some(&weights), keypoints.manifest.error_model.as_deref())?;
         log::info!(
             "model: {} on {}; smoother {}; up to {} persons",
             keypoints.manifest.name,

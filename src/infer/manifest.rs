@@ -34,6 +34,10 @@ pub struct Manifest {
     pub roi: RoiSpec,
     /// How outputs become joints or boxes.
     pub codec: Codec,
+    /// Which of the error models that the temporal weights know describes this network's answers; without one, or with one
+    /// that they do not know, their default.
+    #[serde(default)]
+    pub error_model: Option<String>,
     /// Provenance, licence, metrics: free text and figures for people.
     #[serde(default)]
     pub card: toml::Table,

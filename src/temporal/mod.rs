@@ -158,18 +158,26 @@ pub enum TemporalError {
 
 /// Builds a model with [`MAX_PERSONS`] empty memories.
 ///
-/// `weights` is the content of a `.pwt` file; only [`Smoother::Xl`] reads it.
+/// `weights` is the content of a `.pwt` file, `error_model` what the keypoint network's manifest calls its errors; only
+/// [`Smoother::Xl`] reads them.
 ///
 /// # Errors
 /// [`TemporalError`] where the weights are missing or do not fit.
-pub fn build(kind: Smoother, weights: Option<&[u8]>) -> Result<Box<dyn TemporalModel>, TemporalError> {
+pub fn build(
+    kind: Smoother,
+    weights: Option<&[u8]>,
+    error_model: Option<&str>,
+) -> Result<Box<dyn TemporalModel>, TemporalError> {
     use baseline::{Bank, Exponential, Kalman, OneEuro, Unfiltered};
     Ok(match kind {
         Smoother::None => Box::new(Bank::new(kind.name(), Unfiltered)),
         Smoother::OneEuro => Box::new(Bank::new(kind.name(), OneEuro::TUNED)),
         Smoother::Exponential => Box::new(Bank::new(kind.name(), Exponential::TUNED)),
         Smoother::Kalman => Box::new(Bank::new(kind.name(), Kalman::TUNED)),
-        Smoother::Xl => Box::new(Xl::new(weights.ok_or(TemporalError::NoWeights)?, DEFAULT_SMOOTHNESS)?),
+        Smoother::Xl => {
+            let model = Xl::new(weights.ok_or(TemporalError::NoWeights)?, DEFAULT_SMOOTHNESS)?;
+            Box::new(model.observed_by(error_model.unwrap_or_default()))
+        }
     })
 }
 

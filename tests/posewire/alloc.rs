@@ -69,7 +69,7 @@ fn from_jpeg_to_poses_nothing_is_allocated_but_by_the_engine() {
     let finder =
         PersonFinder::new(&model.manifest, &infer::load(&model.manifest, &model.onnx).unwrap()).unwrap();
     let weights = models::temporal("builtin").unwrap();
-    let filter = temporal::build(Smoother::Xl, Some(&weights)).unwrap();
+    let filter = temporal::build(Smoother::Xl, Some(&weights), None).unwrap();
     let stage = Stage::new(Some(finder), net, TrackerConfig::default(), filter).unwrap();
     let mut stage = Tracking::new(stage, Arc::new(Monotonic), None);
     let telemetry = Telemetry::default();

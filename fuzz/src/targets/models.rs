@@ -13,10 +13,17 @@ const CRC: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
 pub const WEIGHTS: Target = Target {
     name: "weights",
     max_len: 4096,
-    words: &[b"PWT1", b"lead_frames", &[1, 0, 0, 0], &[0xff, 0xff, 0xff, 0xff], &[0, 16, 0, 0]],
+    words: &[
+        b"PWT1",
+        b"lead_frames",
+        b"error_model.keypoints",
+        &[1, 0, 0, 0],
+        &[0xff, 0xff, 0xff, 0xff],
+        &[0, 16, 0, 0],
+    ],
     run: |data| {
         let bytes = [data, &CRC.checksum(data).to_le_bytes()].concat();
-        let _ = temporal::build(temporal::Smoother::Xl, Some(&bytes));
+        let _ = temporal::build(temporal::Smoother::Xl, Some(&bytes), Some("keypoints"));
     },
 };
 

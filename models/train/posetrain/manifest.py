@@ -81,6 +81,8 @@ def write_keypoints(
         f'sha256 = "{sha256(model)}"',
         "version = 1",
         'skeleton = "coco17"',
+        "# the temporal model's name for how such networks err",
+        'error_model = "keypoints"',
         "",
         "[input]",
         'name = "image"',

@@ -131,6 +131,14 @@ def read_stills(root: Path, pack: str, report: ReadReport) -> Iterator[Picture]:
         yield Picture(pack, split, record["file_name"], pixels, persons[record["id"]])
 
 
+def clip_split(clip: dict[str, Any]) -> str:
+    """Where a clip of J-HMDB belongs, whole films together."""
+    split: str = clip["split"]
+    if split == "train" and clip["tier"] == 1 and _bucket(clip["source_video"], 16) == 0:
+        return "calib"
+    return split
+
+
 def read_clips(root: Path, report: ReadReport) -> Iterator[Picture]:
     """J-HMDB. Every frame of `val` and `calib`, every second of `train`: neighbours add little there."""
     labels = json.loads((root / "jhmdb" / "labels.json").read_text())
@@ -149,9 +157,7 @@ def read_clips(root: Path, report: ReadReport) -> Iterator[Picture]:
                 if not ok:
                     break
                 frames.append(np.ascontiguousarray(bgr[:, :, ::-1]))
-        split = clip["split"]
-        if split == "train" and clip["tier"] == 1 and _bucket(clip["source_video"], 16) == 0:
-            split = "calib"
+        split = clip_split(clip)
         first = clip["first_image_id"] - 1
         annotations = labels["annotations"][first : first + clip["frames"]]
         if len(frames) != clip["frames"]:

@@ -1,11 +1,14 @@
 """Fits what sigma is multiplied by, apart for joints measured and predicted, on clips that training left out.
 
-Half of the weight on real clips (J-HMDB's tuning films), half on virtual ones with error tracks of the same films and limbs
-hidden; the share of coordinates within sigma shall be 0.68 over both.
+Half of the weight on real clips of J-HMDB, half on virtual ones with error tracks of the same films and limbs hidden; the share of
+coordinates within sigma shall be 0.68 over both. Detectors err differently: `detectors.toml` names those that are fitted apart.
 """
 
 from __future__ import annotations
 
+import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +16,10 @@ import torch
 from frames import MIN_SCORE, frame
 from model import TemporalXl
 from motion import Mocap, Truth
-from noise import Bank, hide, tuning
+from noise import Bank, hide
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from posetrain.packs import clip_split
 
 MEASURED_SCORE, BELIEVED = 0.2, 0.1  # as in src/temporal: what makes an answer `measured`
 HORIZON_FRAMES = 1.5
@@ -36,20 +42,29 @@ def ratios(model: TemporalXl, truth: Truth, xy: np.ndarray, score: np.ndarray, s
     return [off[k & truth.valid[:, :, 0]].ravel() for k in (measured, ~measured & once)]
 
 
-def sigma_scale(model: TemporalXl, data: Path, banks: list[Path], smooth: float, lead: float) -> list[float]:
-    """Factors for (measured, predicted)."""
+def kept_back(data: Path) -> Callable[[str], bool]:
+    """Films that the keypoint network's training left out: on the others it errs too little."""
+    clips = json.loads((data / "jhmdb/labels.json").read_text())["clips"]
+    names = {clip["name"] for clip in clips if clip_split(clip) == "calib"}
+    return names.__contains__
+
+
+def sigma_scale(
+    model: TemporalXl, data: Path, banks: list[Path], films: Callable[[str], bool], smooth: float, lead: float
+) -> list[float]:
+    """Factors for (measured, predicted), fitted on those films of the banks."""
     real: list[list[np.ndarray]] = [[], []]
     for path in banks:
         z = np.load(path)
         for a, b, tier, name in zip(z["offset"][:-1], z["offset"][1:], z["tier"], z["name"], strict=True):
-            if tier == 1 and tuning(str(name)) and b - a >= 14:
+            if tier == 1 and films(str(name)) and b - a >= 14:
                 truth = Truth(np.arange(b - a, dtype=float)[None], z["smoothed"][None, a:b, None], z["known"][None, a:b, None],
                               np.zeros(0), np.zeros(0), z["extent"][None, a:b])
                 got = ratios(model, truth, z["xy"][None, a:b], z["score"][None, a:b], smooth, lead)
                 real[0].append(got[0]), real[1].append(got[1])
     rng = np.random.default_rng(11)
     truth = Mocap(data, "train").lanes(rng, np.tile(np.arange(120.0), (24, 1)))
-    xy, score = Bank(banks, tuning).lanes(rng, truth)
+    xy, score = Bank(banks, films).lanes(rng, truth)
     hide(rng, truth, xy, score)
     virtual = ratios(model, truth, xy, score, smooth, lead)
     out = []

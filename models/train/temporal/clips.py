@@ -1,6 +1,6 @@
 """Writes clips for `posewire eval clips`: what a detector said and what is true. `clips.py --data PACKS --work DIR --out DIR`.
 
-One JSON a set: {"name", "smooth_truth": frames, "clips": [{"name", "captured_at_us": [T], "extent_px": [T],
+One JSON a set: {"name", "error_model", "smooth_truth": frames, "clips": [{"name", "captured_at_us": [T], "extent_px": [T],
 "observed": [T][17][x, y, score], "truth": [T][17][x, y] (null: not known), "truth_3d_m": [T][17][xyz] or null}]}.
 Sets: jhmdb-DETECTOR-{train,tune,val} as measured, `tune` being those of the train films that training left out; mocap-DETECTOR-{tune,val} under
 virtual cameras with error tracks replayed from those films; mocap-...-dropNN with frames left out; mocap-...-hiddenNN with
@@ -19,6 +19,7 @@ from motion import Mocap, Truth
 from noise import GROUPS, Bank, tuning
 
 FRAME_US = 1e6 / 30
+ERROR_MODELS = {"movenet": "movenet", "own": "keypoints"}  # detectors.toml
 
 
 def rows(v: np.ndarray, ok: np.ndarray | None = None) -> list:
@@ -38,8 +39,8 @@ def clip(name: str, at_us: np.ndarray, extent: np.ndarray, xy: np.ndarray, score
 
 
 def write(out: Path, name: str, smooth_truth: float, clips: list[dict]) -> None:
-    path = out / f"{name}.json"
-    path.write_text(json.dumps({"name": name, "smooth_truth": smooth_truth, "clips": clips}))
+    path, error_model = out / f"{name}.json", ERROR_MODELS[name.split("-")[1]]
+    path.write_text(json.dumps({"name": name, "error_model": error_model, "smooth_truth": smooth_truth, "clips": clips}))
     print(path, len(clips), "clips", sum(len(c["captured_at_us"]) for c in clips), "frames")
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import argparse
 import hashlib
 import struct
+import tomllib
 import zlib
 from pathlib import Path
 
 import torch
-from calibrate import sigma_scale
+from calibrate import kept_back, sigma_scale
 from model import Hyper, TemporalXl
+from noise import tuning
 
 VERSION = 1
 
@@ -28,7 +30,10 @@ def pwt(hyper: Hyper, state: dict[str, torch.Tensor]) -> bytes:
     return out + struct.pack("<I", zlib.crc32(out))
 
 
-def manifest(hyper: Hyper, digest: str, config: dict, steps: int, parameters: int, widen: list[float], metrics: str) -> str:
+def manifest(
+    hyper: Hyper, digest: str, config: dict, steps: int, parameters: int, knobs: dict[str, torch.Tensor], metrics: str
+) -> str:
+    fitted = "\n".join(f"{name.replace('.', '_')} = {[round(float(v), 3) for v in value]}" for name, value in knobs.items())
     banks = [p.removeprefix("jhmdb-").removesuffix("-train.npz") for p in config["data"]["errors"]]
     return f"""name = "temporal-xl"
 task = "temporal"
@@ -57,9 +62,9 @@ made_by = "models/train/temporal: detect.py, train.py, adapt.py, export.py"
 steps = {steps}
 # further steps of the head alone, on measured errors
 head_steps = {config.get("adapted", 0)}
-# what sigma is multiplied by, fitted on train films left out of training
-sigma_scale_measured = {widen[0]:.3f}
-sigma_scale_predicted = {widen[1]:.3f}
+# by how many frames forecasts are read ahead, and what sigma is multiplied by, for measured and predicted joints: fitted on train films
+# left out of training
+{fitted}
 parameters = {parameters}
 {metrics}""".replace("['", '["').replace("', '", '", "').replace("']", '"]')
 
@@ -83,13 +88,17 @@ def main() -> None:
     model = TemporalXl(hyper)
     model.load_state_dict(z["mean"])
     banks = [args.errors / p for p in z["config"]["data"]["errors"]]
-    widen = sigma_scale(model.eval(), args.data, banks, args.smoothness, args.lead)
+    widen = sigma_scale(model.eval(), args.data, banks, tuning, args.smoothness, args.lead)
     knobs = {"lead_frames": torch.tensor([args.lead]), "sigma_scale": torch.tensor(widen)}
+    films = {"tuning": tuning, "kept back": kept_back(args.data)}
+    for name, d in tomllib.loads((Path(__file__).parent / "detectors.toml").read_text()).items():
+        widen = sigma_scale(model, args.data, [args.errors / d["bank"]], films[d["films"]], args.smoothness, d["lead"])
+        knobs[f"error_model.{name}"] = torch.tensor([d["lead"], *widen])
     data = pwt(hyper, model.state_dict() | knobs)
     (args.models / "temporal-xl.pwt").write_bytes(data)
     metrics = args.metrics.read_text() if args.metrics else ""
     parameters = sum(v.numel() for v in model.parameters())
-    text = manifest(hyper, hashlib.sha256(data).hexdigest(), z["config"], z["step"], parameters, widen, metrics)
+    text = manifest(hyper, hashlib.sha256(data).hexdigest(), z["config"], z["step"], parameters, knobs, metrics)
     (args.models / "temporal-xl.toml").write_text(text)
 
 

@@ -36,7 +36,7 @@ def read_pwt(path: Path) -> tuple[TemporalXl, float, np.ndarray]:
         at += 4 * size
     model = TemporalXl(Hyper(width, layers, heads, feed, memory))
     lead, widen = float(state.pop("lead_frames")), state.pop("sigma_scale").numpy()
-    model.load_state_dict(state)
+    model.load_state_dict({k: v for k, v in state.items() if not k.startswith("error_model.")})
     return model.eval(), lead, widen
 
 

@@ -72,11 +72,11 @@ fn run(set: &ClipSet, model: &mut dyn TemporalModel) -> Answers {
         .collect()
 }
 
-/// The classics, and the learned model where its weights are given.
+/// The classics, and the learned model where its weights are given, for a detector with this error model.
 ///
 /// # Errors
 /// [`TemporalError`] where the weights do not fit.
-pub fn families(weights: Option<&[u8]>) -> Result<Vec<Family>, TemporalError> {
+pub fn families(weights: Option<&[u8]>, error_model: Option<&str>) -> Result<Vec<Family>, TemporalError> {
     let mut all = vec![
         classic("one-euro, MediaPipe's constants", [(String::new(), OneEuro::MEDIAPIPE)]),
         classic(
@@ -102,30 +102,30 @@ pub fn families(weights: Option<&[u8]>) -> Result<Vec<Family>, TemporalError> {
         ),
     ];
     if let Some(weights) = weights {
-        let shipped = Xl::new(weights, DEFAULT_SMOOTHNESS)?.lead_frames();
-        let mut xl = Family { name: "xl".to_owned(), settings: Vec::new(), bases: Vec::new() };
-        for (base, smooth) in [0.0, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0].into_iter().enumerate() {
-            let weights: std::sync::Arc<[u8]> = weights.into();
-            xl.bases.push(Box::new(move |lead| {
+        let error_model = error_model.unwrap_or_default().to_owned();
+        let weights: std::sync::Arc<[u8]> = weights.into();
+        let shipped = Xl::new(&weights, DEFAULT_SMOOTHNESS)?.observed_by(&error_model).lead_frames();
+        let base = |smooth: f32| -> Base {
+            let (weights, error_model) = (weights.clone(), error_model.clone());
+            Box::new(move |lead| {
                 let model = Xl::new(&weights, smooth).expect("the weights were read above");
-                Box::new(model.with_lead(lead))
-            }));
+                Box::new(model.observed_by(&error_model).with_lead(lead))
+            })
+        };
+        let mut xl = Family { name: "xl".to_owned(), settings: Vec::new(), bases: Vec::new() };
+        for (at, smooth) in [0.0, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0].into_iter().enumerate() {
+            xl.bases.push(base(smooth));
             for lead in [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.2, 1.5] {
                 let name = format!("smoothness {smooth}, lead {lead}");
-                xl.settings.push(Setting { name, base, lead_frames: lead });
+                xl.settings.push(Setting { name, base: at, lead_frames: lead });
             }
         }
         // What `run` does, with nothing chosen.
-        let own: std::sync::Arc<[u8]> = weights.into();
         let name = format!("smoothness {DEFAULT_SMOOTHNESS}, lead {shipped}");
         all.push(Family {
             name: "xl, as shipped".to_owned(),
             settings: vec![Setting { name, base: 0, lead_frames: shipped }],
-            bases: vec![Box::new(move |lead| {
-                Box::new(
-                    Xl::new(&own, DEFAULT_SMOOTHNESS).expect("the weights were read above").with_lead(lead),
-                )
-            })],
+            bases: vec![base(DEFAULT_SMOOTHNESS)],
         });
         all.push(xl);
     }

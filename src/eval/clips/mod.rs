@@ -66,6 +66,9 @@ pub enum ClipsError {
 pub struct ClipSet {
     /// What the table is headed by.
     pub name: String,
+    /// What the observing detector's manifest calls its errors; without it the weights' defaults are used.
+    #[serde(default)]
+    pub error_model: Option<String>,
     /// Motion is compared with the truth smoothed by a Gaussian of this many frames: hand labels shake.
     pub smooth_truth: f64,
     /// The clips; none may be empty.

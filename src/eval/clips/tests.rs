@@ -32,7 +32,7 @@ fn set(shake: f64, late_frames: f64) -> ClipSet {
             }
         })
         .collect();
-    ClipSet { name: "walk".to_owned(), smooth_truth: 0.0, clips }
+    ClipSet { name: "walk".to_owned(), error_model: None, smooth_truth: 0.0, clips }
 }
 
 fn raw_report(set: &ClipSet) -> Report {
@@ -67,7 +67,7 @@ fn an_alternating_error_shows_as_four_times_its_size_in_acceleration() {
 #[test]
 fn every_family_keeps_its_lag_budget_on_the_clips_it_was_chosen_on_and_shakes_less_with_more() {
     let set = set(3.0, 0.0);
-    let families = families(None).unwrap();
+    let families = families(None, None).unwrap();
     let rows = compare(&set, &choose(&set, &families, &[0.2, 1.0], |_| ()));
     for family in ["one-euro", "exponential", "kalman"] {
         let of = |budget| rows.iter().find(|r| r.family == family && r.budget == Some(budget)).unwrap();
@@ -84,7 +84,7 @@ fn every_family_keeps_its_lag_budget_on_the_clips_it_was_chosen_on_and_shakes_le
 #[test]
 fn every_setting_is_one_that_could_be_chosen_with_the_figures_it_was_chosen_by() {
     let train = set(2.0, 0.0);
-    let families = families(None).unwrap();
+    let families = families(None, None).unwrap();
     for family in families.iter().filter(|f| f.name != "one-euro") {
         let rows = every_setting(&train, family);
         assert_eq!(rows.len(), 1 + family.settings.len());

@@ -22,7 +22,7 @@ fn seen_at(t: i64, keypoints: Keypoints) -> Observation {
 
 fn classics() -> Vec<Box<dyn TemporalModel>> {
     [Smoother::None, Smoother::OneEuro, Smoother::Exponential, Smoother::Kalman]
-        .map(|s| build(s, None).unwrap())
+        .map(|s| build(s, None, None).unwrap())
         .into()
 }
 

@@ -40,6 +40,8 @@ const LOST_FRAMES: f32 = 30.0;
 const SCORE_WITHIN: f32 = 0.1;
 /// From one horizon to the next, nominal frames.
 const HORIZON_FRAMES: f32 = 1.5;
+/// What the names of tensors for one kind of detector begin with.
+const ERROR_MODEL: &str = "error_model.";
 /// Place on the lag-versus-jitter curve, 0..=1: with the shipped lead what shakes least on the tuning films within 0.2 frame of
 /// added lag (`posewire eval clips --lag 0.2`).
 pub const DEFAULT_SMOOTHNESS: f32 = 0.1;
@@ -49,6 +51,19 @@ pub const DEFAULT_SMOOTHNESS: f32 = 0.1;
 struct SigmaScale {
     measured: f32,
     predicted: f32,
+}
+
+impl SigmaScale {
+    fn new([measured, predicted]: [f32; 2]) -> Self {
+        Self { measured: measured.clamp(0.1, 10.0), predicted: predicted.clamp(0.1, 10.0) }
+    }
+}
+
+/// What was fitted for one kind of detector.
+struct ErrorModel {
+    name: String,
+    lead_frames: f32,
+    sigma_scale: SigmaScale,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -65,6 +80,7 @@ pub struct Xl {
     smoothness: f32,
     lead_frames: f32,
     sigma_scale: SigmaScale,
+    error_models: Vec<ErrorModel>,
     persons: [Person; MAX_PERSONS],
     memories: Vec<Memory>,
     scratch: Scratch,
@@ -81,16 +97,39 @@ impl Xl {
         let weights = Weights::open(weights)?;
         let network = Network::load(&weights)?;
         let lead_frames = weights.take("lead_frames", &[1])?[0];
-        let scale = weights.take("sigma_scale", &[2])?.iter().map(|s| s.clamp(0.1, 10.0)).collect::<Vec<_>>();
+        let scale = weights.take("sigma_scale", &[2])?;
+        let error_models = weights
+            .names_after(ERROR_MODEL)
+            .map(|name| {
+                let values = weights.take(&format!("{ERROR_MODEL}{name}"), &[3])?;
+                Ok(ErrorModel {
+                    name: name.to_owned(),
+                    lead_frames: values[0],
+                    sigma_scale: SigmaScale::new([values[1], values[2]]),
+                })
+            })
+            .collect::<Result<Vec<_>, TemporalError>>()?;
         Ok(Self {
             smoothness: smoothness.clamp(0.0, 1.0),
             lead_frames: lead_frames.clamp(0.0, HORIZON_FRAMES),
-            sigma_scale: SigmaScale { measured: scale[0], predicted: scale[1] },
+            sigma_scale: SigmaScale::new([scale[0], scale[1]]),
+            error_models,
             persons: [Person::default(); MAX_PERSONS],
             memories: (0..MAX_PERSONS).map(|_| Memory::new(&network.hyper)).collect(),
             scratch: Scratch::new(&network.hyper),
             network,
         })
+    }
+
+    /// Expects a detector of this kind: takes the lead and the width of intervals that were fitted for it. Detectors err
+    /// differently, and the weights name some; for any other the defaults stay.
+    pub fn observed_by(mut self, error_model: &str) -> Self {
+        if let Some(model) = self.error_models.iter().find(|m| m.name == error_model) {
+            self.sigma_scale = model.sigma_scale;
+            let lead_frames = model.lead_frames;
+            self = self.with_lead(lead_frames);
+        }
+        self
     }
 
     /// By how many nominal frames (30 Hz) the network's forecasts are read further ahead than asked.

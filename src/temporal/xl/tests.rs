@@ -45,6 +45,38 @@ fn a_reset_a_clock_jump_and_a_new_model_all_begin_alike() {
     assert_eq!(Forecast { captured_at_us: 50_000_000, ..early }, fresh);
 }
 
+/// What is fitted for one kind of detector moves intervals and lead, and nothing else.
+#[test]
+fn a_detector_that_the_weights_know_has_its_own_lead_and_intervals() {
+    let (_, mut tensors) = random_file(&SMALL, 11);
+    let defaults = &tensors.iter().find(|(name, ..)| name == "sigma_scale").unwrap().2;
+    let defaults = [defaults[0], defaults[1]];
+    tensors.push(("error_model.shaky".to_owned(), vec![3], vec![0.5, 2.0, 3.0]));
+    let bytes = super::weights::testing::write(&SMALL, &tensors);
+    let run = |error_model: &str| {
+        let mut model = Xl::new(&bytes, 0.5).unwrap().observed_by(error_model);
+        (0..9).map(|i| step(&mut model, at(0, i * FRAME_US, 5.0 * i as f32))).last().unwrap()
+    };
+    let (known, unknown, default) = (run("shaky"), run("another"), run(""));
+    assert_eq!(unknown, default);
+    assert_eq!(known.joints_3d_m, default.joints_3d_m);
+    assert_ne!(known.places_px, default.places_px);
+    let scale = |f: &Forecast, widen: [f32; 2]| {
+        (0..JOINTS)
+            .map(|j| f.sigma_px[0][j] / widen[usize::from(f.state[j] != JointState::Measured)])
+            .collect()
+    };
+    let (known, default): (Vec<f32>, Vec<f32>) = (scale(&known, [2.0, 3.0]), scale(&default, defaults));
+    assert!(known.iter().zip(&default).all(|(a, b)| (a / b - 1.0).abs() < 1e-4), "{known:?} {default:?}");
+}
+
+#[test]
+fn an_error_model_of_another_shape_is_refused() {
+    let (_, mut tensors) = random_file(&SMALL, 11);
+    tensors.push(("error_model.shaky".to_owned(), vec![2], vec![0.5, 2.0]));
+    assert!(Xl::new(&super::weights::testing::write(&SMALL, &tensors), 0.5).is_err());
+}
+
 #[test]
 fn a_repeated_or_earlier_time_repeats_the_forecast() {
     let mut model = model();

@@ -6,6 +6,9 @@
 //! | 6 x 4 | `u32`: width, layers, heads, feed-forward width, memory (observations), number of tensors |
 //! | a tensor | `u8` length of its name, the name (ASCII), `u8` rank, rank x `u32` sizes, the values as `f32` row-major |
 //! | 4 | CRC-32 (ISO-HDLC) of all bytes before |
+//!
+//! Beside the network's own tensors: `lead_frames` `[1]`, `sigma_scale` `[2]` for measured and predicted joints, and for each kind of
+//! detector that both were fitted for anew `error_model.NAME` `[3]`: its lead and its two scales.
 
 use crate::temporal::TemporalError;
 
@@ -77,6 +80,11 @@ impl<'a> Weights<'a> {
             tensors.push((name, shape, values));
         }
         Ok(Self { hyper, tensors })
+    }
+
+    /// Names of the tensors that begin with `prefix`, without it.
+    pub fn names_after(&self, prefix: &str) -> impl Iterator<Item = &'a str> {
+        self.tensors.iter().filter_map(move |(name, ..)| name.strip_prefix(prefix))
     }
 
     /// The values of one tensor, which must have this shape.
