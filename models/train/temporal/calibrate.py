@@ -1,6 +1,6 @@
 """Fits what sigma is multiplied by, apart for joints measured and predicted, on clips that training left out.
 
-Half of the weight on real clips of J-HMDB, half on virtual ones with error tracks of the same films and limbs hidden; the share of
+Half of the weight on real clips of J-HMDB, half on virtual ones with error tracks of the same films and limbs hidden; every film counts alike, the share of
 coordinates within sigma shall be 0.68 over both. Detectors err differently: `detectors.toml` names those that are fitted apart.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
@@ -42,34 +43,45 @@ def ratios(model: TemporalXl, truth: Truth, xy: np.ndarray, score: np.ndarray, s
     return [off[k & truth.valid[:, :, 0]].ravel() for k in (measured, ~measured & once)]
 
 
+def films(data: Path) -> dict[str, str]:
+    """The film that each clip of J-HMDB was cut from."""
+    clips = json.loads((data / "jhmdb/labels.json").read_text())["clips"]
+    return {clip["name"]: clip["source_video"] for clip in clips}
+
+
 def kept_back(data: Path) -> Callable[[str], bool]:
-    """Films that the keypoint network's training left out: on the others it errs too little."""
+    """Clips that the keypoint network's training left out: on the others it errs too little."""
     clips = json.loads((data / "jhmdb/labels.json").read_text())["clips"]
     names = {clip["name"] for clip in clips if clip_split(clip) == "calib"}
     return names.__contains__
 
 
+def spread(values: list[np.ndarray]) -> np.ndarray:
+    """Every part's quantiles, so that each counts alike, however much there is of it."""
+    return np.concatenate([np.quantile(v, np.linspace(0, 1, 2001)) for v in values if len(v)])
+
+
 def sigma_scale(
-    model: TemporalXl, data: Path, banks: list[Path], films: Callable[[str], bool], smooth: float, lead: float
+    model: TemporalXl, data: Path, banks: list[Path], chosen: Callable[[str], bool], smooth: float, lead: float
 ) -> list[float]:
-    """Factors for (measured, predicted), fitted on those films of the banks."""
-    real: list[list[np.ndarray]] = [[], []]
+    """Factors for (measured, predicted), fitted on those clips of the banks; every film counts alike."""
+    film, real = films(data), defaultdict(lambda: ([], []))
     for path in banks:
         z = np.load(path)
         for a, b, tier, name in zip(z["offset"][:-1], z["offset"][1:], z["tier"], z["name"], strict=True):
-            if tier == 1 and films(str(name)) and b - a >= 14:
+            if tier == 1 and chosen(str(name)) and b - a >= 14:
                 truth = Truth(np.arange(b - a, dtype=float)[None], z["smoothed"][None, a:b, None], z["known"][None, a:b, None],
                               np.zeros(0), np.zeros(0), z["extent"][None, a:b])
                 got = ratios(model, truth, z["xy"][None, a:b], z["score"][None, a:b], smooth, lead)
-                real[0].append(got[0]), real[1].append(got[1])
+                for kind, values in zip(real[path, film[str(name)]], got, strict=True):
+                    kind.append(values)
     rng = np.random.default_rng(11)
     truth = Mocap(data, "train").lanes(rng, np.tile(np.arange(120.0), (24, 1)))
-    xy, score = Bank(banks, films).lanes(rng, truth)
+    xy, score = Bank(banks, chosen).lanes(rng, truth)
     hide(rng, truth, xy, score)
     virtual = ratios(model, truth, xy, score, smooth, lead)
     out = []
-    for r, v in zip(real, virtual, strict=True):
-        pooled = np.sort(np.concatenate([np.quantile(np.concatenate(r), np.linspace(0, 1, 2001)),
-                                         np.quantile(v, np.linspace(0, 1, 2001))]))
-        out.append(float(np.quantile(pooled, SHARE)))
+    for kind, v in enumerate(virtual):
+        r = spread([np.concatenate(parts[kind]) for parts in real.values()])
+        out.append(float(np.quantile(spread([r, v]), SHARE)))
     return out
