@@ -18,16 +18,13 @@ pub(super) const LANES: usize = 16;
 #[repr(align(64))]
 pub(super) struct Lanes(pub [f32; LANES]);
 
-/// Numbers of a value that are mixed at once: one AVX-512 register, two of AVX. Of eight the compiler takes neighbours apart again.
-pub(super) const PART: usize = 16;
+/// Numbers that an AVX register holds.
+pub(super) const REGISTER: usize = 8;
 
 /// A part of one head's value of one entry.
 #[derive(Clone, Copy)]
-#[repr(align(64))]
-pub(super) struct Part(pub [f32; PART]);
-
-/// Numbers that an AVX register holds.
-const REGISTER: usize = 8;
+#[repr(align(32))]
+pub(super) struct Part(pub [f32; REGISTER]);
 
 /// What a layer's heads read beside the query; an entry is one cached observation. Blocks hold finite numbers where no entry is yet.
 pub(super) struct Attention<'a> {
@@ -88,13 +85,6 @@ pub(super) fn look_back(cpu: Cpu, attention: &Attention, query: &mut [f32], room
         // SAFETY: as above, and `Avx512` only where it was found to have AVX-512.
         // Reason: half as many products to wait for as with AVX2.
         Cpu::Avx512(_) => unsafe { avx512(attention, query, room) },
-    }
-    let heads = room.sums.len();
-    let (n, blocks) = (query.len() / heads, attention.entries.div_ceil(LANES));
-    for h in 0..heads {
-        let weights = &room.scores[h * attention.ages.len()..][..blocks];
-        let values = &attention.values[h * attention.values.len() / heads..];
-        mix_all(cpu, values, weights, attention.entries, room.sums[h], &mut query[h * n..][..n]);
     }
 }
 
@@ -166,6 +156,11 @@ fn plain<const FUSED: bool>(attention: &Attention, query: &mut [f32], room: &mut
         let scores = &mut room.scores[h * blocks..][..used];
         scores[used - 1].0[LANES - unused..].fill(f32::NEG_INFINITY);
         room.sums[h] = exponentials(scores);
+    }
+    for h in 0..heads {
+        let (weights, sum) = (&room.scores[h * blocks..][..used], room.sums[h]);
+        let values = &attention.values[h * attention.values.len() / heads..];
+        mix_all::<FUSED>(values, weights, attention.entries, sum, &mut query[h * n..][..n]);
     }
 }
 
@@ -244,98 +239,55 @@ fn score<const FUSED: bool>(
 }
 
 /// Puts one head's values, mixed by `weights / sum`, over its query.
-fn mix_all(cpu: Cpu, values: &[Part], weights: &[Lanes], entries: usize, sum: f32, query: &mut [f32]) {
-    let parts = query.len().div_ceil(PART);
-    for (i, query) in query.chunks_mut(2 * PART).enumerate() {
-        let values = &values[2 * i..];
-        if query.len() > PART {
-            store(&mix::<2>(cpu, values, parts, weights, entries, sum), query);
-        } else {
-            store(&mix::<1>(cpu, values, parts, weights, entries, sum), query);
-        }
-    }
-}
-
-fn store(mixed: &[Part], query: &mut [f32]) {
-    for (part, query) in mixed.iter().zip(query.chunks_mut(PART)) {
-        query.copy_from_slice(&part.0[..query.len()]);
-    }
-}
-
-/// The first `N` of the `parts` of each entry, mixed.
-fn mix<const N: usize>(
-    cpu: Cpu,
+#[inline(always)]
+fn mix_all<const FUSED: bool>(
     values: &[Part],
-    parts: usize,
     weights: &[Lanes],
     entries: usize,
     sum: f32,
-) -> [Part; N] {
-    match cpu {
-        Cpu::Any => mix_plain::<{ Cpu::ANY_FUSES }, N>(values, parts, weights, entries, sum),
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as in `look_back`. Reason: likewise.
-        Cpu::Avx2(_) => unsafe { mix_avx2(values, parts, weights, entries, sum) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as in `look_back`. Reason: likewise.
-        Cpu::Avx512(_) => unsafe { mix_avx512(values, parts, weights, entries, sum) },
+    query: &mut [f32],
+) {
+    let parts = query.len().div_ceil(REGISTER);
+    let mut part = 0;
+    while part < parts {
+        let query = &mut query[part * REGISTER..];
+        part += match parts - part {
+            3.. => mix::<FUSED, 3>(&values[part..], parts, weights, entries, sum, query),
+            _ => mix::<FUSED, 1>(&values[part..], parts, weights, entries, sum, query),
+        };
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-#[inline(never)]
-fn mix_avx2<const N: usize>(
-    values: &[Part],
-    parts: usize,
-    weights: &[Lanes],
-    entries: usize,
-    sum: f32,
-) -> [Part; N] {
-    mix_plain::<true, N>(values, parts, weights, entries, sum)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx2,fma")]
-#[inline(never)]
-fn mix_avx512<const N: usize>(
-    values: &[Part],
-    parts: usize,
-    weights: &[Lanes],
-    entries: usize,
-    sum: f32,
-) -> [Part; N] {
-    mix_plain::<true, N>(values, parts, weights, entries, sum)
-}
-
-/// Not in line with the other stages, nor with whoever reads the sums: there the compiler tears them into single numbers.
+/// As [`mix_all`] for `N` of the `parts` of each entry, their sums side by side; returns `N`.
 #[inline(always)]
 #[allow(clippy::needless_range_loop, reason = "indices let the compiler see that loops are of equal length")]
-fn mix_plain<const FUSED: bool, const N: usize>(
+fn mix<const FUSED: bool, const N: usize>(
     values: &[Part],
     parts: usize,
     weights: &[Lanes],
     entries: usize,
     sum: f32,
-) -> [Part; N] {
-    let mut sums = [Part([0.0; PART]); N];
+    query: &mut [f32],
+) -> usize {
+    let mut mixed = [[0.0; REGISTER]; N];
     for b in 0..weights.len() {
         let (weights, first) = (&weights[b].0, b * LANES);
         for l in 0..LANES.min(entries - first) {
             let value = &values[(first + l) * parts..][..N];
             for p in 0..N {
-                for r in 0..PART {
-                    sums[p].0[r] = add_product::<FUSED>(sums[p].0[r], weights[l], value[p].0[r]);
+                for r in 0..REGISTER {
+                    mixed[p][r] = add_product::<FUSED>(mixed[p][r], weights[l], value[p].0[r]);
                 }
             }
         }
     }
-    for p in 0..N {
-        for r in 0..PART {
-            sums[p].0[r] /= sum;
-        }
+    let mixed = mixed.as_flattened_mut();
+    for v in mixed.iter_mut() {
+        *v /= sum;
     }
-    sums
+    let n = query.len().min(N * REGISTER);
+    query[..n].copy_from_slice(&mixed[..n]);
+    N
 }
 
 /// Eight sums side by side: one alone would wait for each addition.

@@ -59,29 +59,20 @@ impl Linear {
         y: &mut [f32],
         y_stride: usize,
     ) {
-        // Tiles stay in the nearest cache for all groups of persons, and in registers for one.
+        // A tile stays in the nearest cache for all groups of persons, and in registers for one.
         let row = |p: usize| &x[p * x_stride..][..self.inputs];
-        let four = |p: usize| [row(p), row(p + 1), row(p + 2), row(p + 3)];
-        let fours = if cpu.sums_four_rows() { persons / 4 * 4 } else { 0 };
-        for tile in (0..self.bias.len()).step_by(2) {
-            let next = tile + 1;
-            for p in (0..fours).step_by(4) {
-                let y = &mut y[p * y_stride..];
-                if next < self.bias.len() {
-                    let bias = [&self.bias[tile], &self.bias[next]];
-                    let sums = four_rows(cpu, bias, [self.weights(tile), self.weights(next)], four(p));
-                    self.store(&sums[0], tile, y, y_stride);
-                    self.store(&sums[1], next, y, y_stride);
-                } else {
-                    let sums = rows(cpu, &self.bias[tile], self.weights(tile), four(p));
-                    self.store(&sums, tile, y, y_stride);
-                }
+        for tile in 0..self.bias.len() {
+            let (bias, weights) = (&self.bias[tile], self.weights(tile));
+            let mut p = 0;
+            while cpu.sums_four_rows() && p + 4 <= persons {
+                let sums = rows(cpu, bias, weights, [row(p), row(p + 1), row(p + 2), row(p + 3)]);
+                self.store(&sums, tile, &mut y[p * y_stride..], y_stride);
+                p += 4;
             }
-            for tile in tile..self.bias.len().min(tile + 2) {
-                for p in (fours..persons / 2 * 2).step_by(2) {
-                    let sums = rows(cpu, &self.bias[tile], self.weights(tile), [row(p), row(p + 1)]);
-                    self.store(&sums, tile, &mut y[p * y_stride..], y_stride);
-                }
+            while p + 2 <= persons {
+                let sums = rows(cpu, bias, weights, [row(p), row(p + 1)]);
+                self.store(&sums, tile, &mut y[p * y_stride..], y_stride);
+                p += 2;
             }
         }
         if persons % 2 == 1 {
@@ -126,17 +117,6 @@ fn rows<const ROWS: usize>(cpu: Cpu, bias: &Tile, weights: &[Tile], x: [&[f32]; 
         // SAFETY: as above, and `Avx512` only where it was found to have AVX-512.
         // Reason: four persons' products in half the time of AVX2's.
         Cpu::Avx512(_) => unsafe { avx512::rows(bias, weights, x) },
-    }
-}
-
-/// Two tiles for four vectors, `[tile][vector]`.
-fn four_rows(cpu: Cpu, bias: [&Tile; 2], weights: [&[Tile]; 2], x: [&[f32]; 4]) -> [[Tile; 4]; 2] {
-    match cpu {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as in `rows`. Reason: a tenth of four persons' step less than a tile at a time, whose eight sums just
-        // do not hide an addition's latency.
-        Cpu::Avx512(_) => unsafe { wide::four_rows(bias, weights, x) },
-        _ => [0, 1].map(|t| rows(cpu, bias[t], weights[t], x)),
     }
 }
 
@@ -233,53 +213,6 @@ macro_rules! compiled_for {
 compiled_for!(avx2, "avx2,fma");
 #[cfg(target_arch = "x86_64")]
 compiled_for!(avx512, "avx512f,avx2,fma");
-
-/// Sixteen sums, more than the compiler keeps in registers by itself.
-#[cfg(target_arch = "x86_64")]
-mod wide {
-    use std::arch::x86_64::{__m512, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_set1_ps, _mm512_storeu_ps};
-
-    use super::{HALF, Tile};
-
-    #[target_feature(enable = "avx512f,avx2,fma")]
-    fn load(half: &[f32; HALF]) -> __m512 {
-        // SAFETY: sixteen numbers are read, as many as there are. Reason: see `super::four_rows`.
-        unsafe { _mm512_loadu_ps(half.as_ptr()) }
-    }
-
-    #[target_feature(enable = "avx512f,avx2,fma")]
-    fn halves(bias: [&Tile; 2]) -> [__m512; 4] {
-        [load(&bias[0].0[0]), load(&bias[0].0[1]), load(&bias[1].0[0]), load(&bias[1].0[1])]
-    }
-
-    #[target_feature(enable = "avx512f,avx2,fma")]
-    #[inline(never)]
-    #[allow(clippy::needless_range_loop, reason = "iterators over arrays leave the sums in memory")]
-    pub fn four_rows(bias: [&Tile; 2], weights: [&[Tile]; 2], x: [&[f32]; 4]) -> [[Tile; 4]; 2] {
-        let n = weights[0].len();
-        let weights = [weights[0], &weights[1][..n]];
-        let x = [&x[0][..n], &x[1][..n], &x[2][..n], &x[3][..n]];
-        let mut sums = [halves(bias); 4];
-        for i in 0..n {
-            let weights = halves([&weights[0][i], &weights[1][i]]);
-            for row in 0..4 {
-                let v = _mm512_set1_ps(x[row][i]);
-                for h in 0..4 {
-                    sums[row][h] = _mm512_fmadd_ps(weights[h], v, sums[row][h]);
-                }
-            }
-        }
-        let mut out = [[Tile([[0.0; HALF]; 2]); 4]; 2];
-        for row in 0..4 {
-            for h in 0..4 {
-                let half = &mut out[h / 2][row].0[h % 2];
-                // SAFETY: sixteen numbers are written, as many as there are. Reason: see `super::four_rows`.
-                unsafe { _mm512_storeu_ps(half.as_mut_ptr(), sums[row][h]) };
-            }
-        }
-        out
-    }
-}
 
 #[cfg(test)]
 mod tests {

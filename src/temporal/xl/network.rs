@@ -6,7 +6,7 @@
 //! norm stands before each block.
 
 use super::{
-    attention::{self, Attention, LANES, Lanes, PART, Part, Room, WAVES, Wave},
+    attention::{self, Attention, LANES, Lanes, Part, REGISTER, Room, WAVES, Wave},
     cpu::Cpu,
     frame::{FEATURES, MIX},
     linear::Linear,
@@ -47,7 +47,7 @@ impl Memory {
         let blocks = entries.div_ceil(LANES);
         Self {
             keys: vec![Lanes([0.0; LANES]); hyper.layers * blocks * hyper.width],
-            values: vec![Part([0.0; PART]); hyper.layers * hyper.heads * entries * parts(hyper)],
+            values: vec![Part([0.0; REGISTER]); hyper.layers * hyper.heads * entries * parts(hyper)],
             waves: vec![[[Lanes([0.0; LANES]); WAVES]; 2]; blocks],
             ages: vec![Lanes([0.0; LANES]); blocks],
             entries,
@@ -79,7 +79,7 @@ impl Memory {
 
 /// Parts of one head's value.
 fn parts(hyper: &Hyper) -> usize {
-    hyper.head_width().div_ceil(PART)
+    hyper.head_width().div_ceil(REGISTER)
 }
 
 struct Norm {
@@ -201,7 +201,7 @@ impl Layer {
                 kept[c].0[lane] = key[c];
             }
             let kept = &mut values[(head * entries + memory.newest) * parts..][..parts];
-            let (whole, rest) = value[head * dh..][..dh].as_chunks::<PART>();
+            let (whole, rest) = value[head * dh..][..dh].as_chunks::<REGISTER>();
             for p in 0..whole.len() {
                 kept[p].0 = whole[p];
             }
