@@ -1,7 +1,8 @@
 """Fits what sigma is multiplied by, apart for joints measured and predicted, on clips that training left out.
 
-Half of the weight on real clips of J-HMDB, half on virtual ones with error tracks of the same films and limbs hidden; every film counts alike, the share of
-coordinates within sigma shall be 0.68 over both. Detectors err differently: `detectors.toml` names those that are fitted apart.
+Half of the weight on real clips of J-HMDB, every film counting alike, half on virtual ones with error tracks of the same films and
+limbs hidden; the share of coordinates within sigma shall be 0.68 over both. Detectors err differently: `detectors.toml` names those
+that are fitted apart.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -43,16 +45,14 @@ def ratios(model: TemporalXl, truth: Truth, xy: np.ndarray, score: np.ndarray, s
     return [off[k & truth.valid[:, :, 0]].ravel() for k in (measured, ~measured & once)]
 
 
-def films(data: Path) -> dict[str, str]:
-    """The film that each clip of J-HMDB was cut from."""
-    clips = json.loads((data / "jhmdb/labels.json").read_text())["clips"]
-    return {clip["name"]: clip["source_video"] for clip in clips}
+def clips(data: Path) -> list[dict[str, Any]]:
+    """What J-HMDB's labels say of each clip."""
+    return json.loads((data / "jhmdb/labels.json").read_text())["clips"]
 
 
 def kept_back(data: Path) -> Callable[[str], bool]:
     """Clips that the keypoint network's training left out: on the others it errs too little."""
-    clips = json.loads((data / "jhmdb/labels.json").read_text())["clips"]
-    names = {clip["name"] for clip in clips if clip_split(clip) == "calib"}
+    names = {clip["name"] for clip in clips(data) if clip_split(clip) == "calib"}
     return names.__contains__
 
 
@@ -65,7 +65,8 @@ def sigma_scale(
     model: TemporalXl, data: Path, banks: list[Path], chosen: Callable[[str], bool], smooth: float, lead: float
 ) -> list[float]:
     """Factors for (measured, predicted), fitted on those clips of the banks; every film counts alike."""
-    film, real = films(data), defaultdict(lambda: ([], []))
+    film = {clip["name"]: clip["source_video"] for clip in clips(data)}
+    real: defaultdict[tuple[Path, str], tuple[list, list]] = defaultdict(lambda: ([], []))
     for path in banks:
         z = np.load(path)
         for a, b, tier, name in zip(z["offset"][:-1], z["offset"][1:], z["tier"], z["name"], strict=True):
