@@ -8,8 +8,10 @@
 //! file gives the same output. A thread ends when told to ([`Pipeline::stop`]) or when the one before it has ended, so
 //! that what is in flight at the end of a file is still delivered. No wait is longer than [`TICK`].
 
+mod capture_thread;
 pub mod faults;
 mod host;
+mod infer_thread;
 mod sink_thread;
 pub mod stage;
 pub mod supervisor;
@@ -19,11 +21,11 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::capture::{CaptureError, Frame, FrameSource, SourceCounters, SourceInfo};
+use crate::capture::{Frame, FrameSource, SourceInfo};
 use crate::clock::Clock;
-use crate::latest::{self, Received, Receiver, Sender, Sent};
+use crate::latest::{self, Receiver, Sender, Sent};
 use crate::output::{PoseFrame, PoseSink};
-use crate::telemetry::{Count, Stage, Telemetry, alloc};
+use crate::telemetry::{Count, Telemetry};
 
 /// The longest that a thread waits before it looks whether it is to end: a fifth of the 500 ms that ending may take,
 /// so that a chain of threads ends in time.
@@ -197,9 +199,9 @@ impl Pipeline {
         }
         let (to_infer, frames) = link(options);
         let (maker, s) = (parts.stage, shared.clone());
-        pipeline.spawn("infer".into(), move || infer(maker, &frames, to_sinks, &s))?;
+        pipeline.spawn("infer".into(), move || infer_thread::run(maker, &frames, to_sinks, &s))?;
         let (maker, s) = (parts.source, shared);
-        pipeline.spawn("capture".into(), move || capture(maker, &to_infer, &s))?;
+        pipeline.spawn("capture".into(), move || capture_thread::run(maker, &to_infer, &s))?;
         Ok(pipeline)
     }
 
@@ -309,144 +311,4 @@ fn hand_over<T>(sender: &Sender<T>, mut value: T, shared: &Shared, lost: Count) 
             Sent::Timeout(back) => value = back,
         }
     }
-}
-
-/// The `capture` thread.
-fn capture(
-    maker: Maker<Box<dyn FrameSource>>,
-    to_infer: &Sender<Frame>,
-    shared: &Shared,
-) -> Result<(), String> {
-    let mut source = maker().map_err(|e| e.to_string())?;
-    let info = source.info();
-    let live = info.live;
-    let _ = shared.source_info.set(info);
-
-    let telemetry = &shared.telemetry;
-    let mut expected_seq = None;
-    let mut counted = SourceCounters::default();
-    let mut last_frame = Instant::now();
-    let mut lost = false;
-    // Numbers that are missing for a reason which is counted already.
-    let mut left_out = 0;
-    let mut allocated = alloc::of_this_thread();
-    while !shared.stopping() {
-        let found = source.next_frame(TICK);
-        let counters = source.counters();
-        let overtaken = counters.overtaken - counted.overtaken;
-        let damaged = counters.damaged - counted.damaged;
-        telemetry.add(Count::Displaced, overtaken);
-        telemetry.add(Count::Bad, damaged);
-        counted = counters;
-        left_out += overtaken + damaged;
-        if lost {
-            shared.searches.fetch_add(1, Ordering::Relaxed);
-        }
-        let reason = match found {
-            Ok(Some(frame)) => {
-                if lost {
-                    log::info!("{}: frames again", source.info().name);
-                }
-                lost = false;
-                last_frame = Instant::now();
-                telemetry.set_source_up(true);
-                telemetry.add(Count::Captured, 1);
-                // A source that was opened again counts from 0: no gap.
-                let gap = expected_seq.map_or(0, |expected| frame.seq.saturating_sub(expected));
-                telemetry.add(Count::Missed, gap.saturating_sub(left_out));
-                left_out = 0;
-                expected_seq = Some(frame.seq + 1);
-                if !hand_over(to_infer, frame, shared, Count::Displaced) {
-                    return Ok(());
-                }
-                let made = alloc::of_this_thread();
-                telemetry.add_allocations(made - allocated);
-                allocated = made;
-                continue;
-            }
-            Ok(None) if lost => continue,
-            // Not there yet, or lost: the source has said why.
-            Ok(None) if source.is_away() => {
-                lost = true;
-                telemetry.set_source_up(false);
-                telemetry.add(Count::Losses, u64::from(expected_seq.is_some()));
-                continue;
-            }
-            Ok(None) if !live || last_frame.elapsed() < SILENCE => continue,
-            Ok(None) => format!("{}: no frame for {} s", source.info().name, SILENCE.as_secs()),
-            Err(CaptureError::Ended) => return Ok(()),
-            Err(CaptureError::Unusable(reason)) => return Err(reason),
-            Err(error @ CaptureError::Lost { .. }) => {
-                // The source opens itself again and has its own back-off; this only keeps a broken one from spinning.
-                thread::sleep(Duration::from_millis(10));
-                error.to_string()
-            }
-        };
-        if !lost {
-            lost = true;
-            telemetry.set_source_up(false);
-            telemetry.add(Count::Losses, 1);
-            log::warn!("{reason}; looking for it, identities are kept");
-        }
-    }
-    Ok(())
-}
-
-/// The `infer` thread.
-fn infer(
-    maker: Maker<Box<dyn PoseStage>>,
-    frames: &Receiver<Frame>,
-    mut to_sinks: Vec<Sender<Delivery>>,
-    shared: &Shared,
-) -> Result<(), String> {
-    let mut stage = maker().map_err(|e| e.to_string())?;
-    shared.stage_ready.store(true, Ordering::Release);
-    let (telemetry, clock) = (&shared.telemetry, &shared.clock);
-    let mut seq = 0;
-    let mut bad_in_a_row = 0_u32;
-    let mut allocated = alloc::of_this_thread();
-    while !shared.stopping() && shared.options.frames.is_none_or(|n| seq < n) {
-        let frame = match frames.recv_timeout(TICK) {
-            Received::Value(frame) => frame,
-            Received::Timeout => continue,
-            Received::Closed => break,
-        };
-        if telemetry.take_reset() {
-            stage.reset();
-        }
-        let taken_at_us = clock.now_us();
-        if !shared.options.lossless {
-            telemetry.time_us(Stage::Waited, taken_at_us - frame.captured_at_us);
-        }
-        let network_before = telemetry.network_us();
-        let poses = match stage.process(&frame, seq, telemetry) {
-            Ok(poses) => poses,
-            Err(StageError::Fatal(reason)) => return Err(reason),
-            Err(StageError::Frame(reason)) => {
-                telemetry.add(Count::Bad, 1);
-                bad_in_a_row += 1;
-                // Powers of two: a cable that spoils every frame must not fill the disk.
-                if bad_in_a_row.is_power_of_two() {
-                    log::warn!("frame {} skipped ({bad_in_a_row} in a row): {reason}", frame.seq);
-                }
-                continue;
-            }
-        };
-        // Back to the pool before the sinks get the poses.
-        drop(frame);
-        bad_in_a_row = 0;
-        let handed_over_at_us = clock.now_us();
-        let network_us = telemetry.network_us() - network_before;
-        let own_us = (handed_over_at_us - taken_at_us - network_us).max(0);
-        to_sinks.retain(|sender| {
-            hand_over(sender, Delivery { poses, handed_over_at_us, own_us }, shared, Count::Unsent)
-        });
-        telemetry.time_us(Stage::HandOver, clock.now_us() - handed_over_at_us);
-        seq += 1;
-        telemetry.add(Count::Processed, 1);
-        let made = alloc::of_this_thread();
-        telemetry.add_allocations(made - allocated);
-        allocated = made;
-    }
-    Ok(())
 }

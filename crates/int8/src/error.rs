@@ -46,3 +46,14 @@ pub enum Error {
     #[error("the graph {0}")]
     BadGraph(&'static str),
 }
+
+pub(crate) fn shape_error(operator: &str, what: impl Into<String>) -> Error {
+    Error::BadShape { operator: operator.to_owned(), what: what.into() }
+}
+
+pub(crate) fn check_scale(operator: &str, scale: f32) -> Result<(), Error> {
+    if scale.is_finite() && scale > 0.0 {
+        return Ok(());
+    }
+    Err(Error::BadScale { operator: operator.to_owned(), scale })
+}

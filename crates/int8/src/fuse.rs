@@ -1,6 +1,8 @@
 //! Merges each sum into the convolution that feeds it, where nobody else reads that convolution.
 
-use crate::graph::{ConvStore, Graph, Node, Op, Tensor};
+use crate::graph::Graph;
+use crate::op::{ConvStore, Node, Op};
+use crate::tensor::Tensor;
 
 /// The graph's nodes with sums fused into convolutions, still in an order that can run.
 pub(crate) fn fuse_sums(graph: &Graph) -> Vec<Node> {

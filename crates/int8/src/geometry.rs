@@ -1,6 +1,8 @@
 //! Where values lie: padded buffers, and which pixels a convolution's taps reach.
 
-use crate::graph::{Conv, Pads, Shape};
+use crate::op::Conv;
+use crate::tensor::Shape;
+use crate::window::Pads;
 
 /// A tensor in the arena: pixels of `pixel` bytes in rows of `row` bytes, with a ring of zero-point pixels round it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,7 +132,8 @@ pub(crate) fn ring_needed(parts: &[Part], input: Shape) -> Pads {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::{ConvStore, Weights, Window};
+    use crate::op::{ConvStore, Weights};
+    use crate::window::Window;
 
     #[test]
     fn ring_runs_cover_exactly_the_ring() {

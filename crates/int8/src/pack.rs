@@ -1,7 +1,8 @@
 //! Weights in the order in which a kernel reads them.
 
 use crate::geometry::Tap;
-use crate::graph::{Quant, Weights};
+use crate::op::Weights;
+use crate::tensor::Quant;
 
 /// Output channels of a block; the last block is filled up with zeros.
 pub(crate) const BLOCK: usize = 16;

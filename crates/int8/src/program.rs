@@ -5,12 +5,14 @@ use std::sync::Arc;
 use crate::arena::Aligned;
 use crate::error::Error;
 use crate::geometry::Buffer;
-use crate::graph::{Graph, Quant, Shape};
+use crate::graph::Graph;
 use crate::kernel::{
     AddArgs, AverageArgs, ConvArgs, DepthwiseArgs, Functions, Kernel, Map, MapMut, MaxArgs, Store, TableArgs,
     UpsampleArgs,
 };
-use crate::lower::{self, ConvCall, DepthwiseCall, Place, PoolCall, Step, StoreCall, TableCall, Work};
+use crate::lower;
+use crate::step::{ConvCall, DepthwiseCall, Place, PoolCall, Step, StoreCall, TableCall, Work};
+use crate::tensor::{Quant, Shape};
 
 /// A network with its weights packed for one kernel. Shared by threads; each needs a [`State`].
 #[derive(Debug)]

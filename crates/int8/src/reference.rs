@@ -1,7 +1,10 @@
 //! A plain evaluation of a graph: slow, obvious, and what every kernel is compared with.
 
 use crate::arith;
-use crate::graph::{Conv, ConvStore, Graph, Op, Quant, Shape, Tensor, Window};
+use crate::graph::Graph;
+use crate::op::{Conv, ConvStore, Op};
+use crate::tensor::{Quant, Shape, Tensor};
+use crate::window::Window;
 
 /// Values of a tensor, dense, channels fastest.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,0 +1,91 @@
+//! The `capture` thread: frames from the source into the slot, and what is said and counted when the source is lost.
+
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Maker, SILENCE, Shared, TICK, hand_over};
+use crate::capture::{CaptureError, Frame, FrameSource, SourceCounters};
+use crate::latest::Sender;
+use crate::telemetry::{Count, alloc};
+
+/// Runs until told to stop, the source ends, or nobody takes frames any more.
+pub(super) fn run(
+    maker: Maker<Box<dyn FrameSource>>,
+    to_infer: &Sender<Frame>,
+    shared: &Shared,
+) -> Result<(), String> {
+    let mut source = maker().map_err(|e| e.to_string())?;
+    let info = source.info();
+    let live = info.live;
+    let _ = shared.source_info.set(info);
+
+    let telemetry = &shared.telemetry;
+    let mut expected_seq = None;
+    let mut counted = SourceCounters::default();
+    let mut last_frame = Instant::now();
+    let mut lost = false;
+    // Numbers that are missing for a reason which is counted already.
+    let mut left_out = 0;
+    let mut allocated = alloc::of_this_thread();
+    while !shared.stopping() {
+        let found = source.next_frame(TICK);
+        let counters = source.counters();
+        let overtaken = counters.overtaken - counted.overtaken;
+        let damaged = counters.damaged - counted.damaged;
+        telemetry.add(Count::Displaced, overtaken);
+        telemetry.add(Count::Bad, damaged);
+        counted = counters;
+        left_out += overtaken + damaged;
+        if lost {
+            shared.searches.fetch_add(1, Ordering::Relaxed);
+        }
+        let reason = match found {
+            Ok(Some(frame)) => {
+                if lost {
+                    log::info!("{}: frames again", source.info().name);
+                }
+                lost = false;
+                last_frame = Instant::now();
+                telemetry.set_source_up(true);
+                telemetry.add(Count::Captured, 1);
+                // A source that was opened again counts from 0: no gap.
+                let gap = expected_seq.map_or(0, |expected| frame.seq.saturating_sub(expected));
+                telemetry.add(Count::Missed, gap.saturating_sub(left_out));
+                left_out = 0;
+                expected_seq = Some(frame.seq + 1);
+                if !hand_over(to_infer, frame, shared, Count::Displaced) {
+                    return Ok(());
+                }
+                let made = alloc::of_this_thread();
+                telemetry.add_allocations(made - allocated);
+                allocated = made;
+                continue;
+            }
+            Ok(None) if lost => continue,
+            // Not there yet, or lost: the source has said why.
+            Ok(None) if source.is_away() => {
+                lost = true;
+                telemetry.set_source_up(false);
+                telemetry.add(Count::Losses, u64::from(expected_seq.is_some()));
+                continue;
+            }
+            Ok(None) if !live || last_frame.elapsed() < SILENCE => continue,
+            Ok(None) => format!("{}: no frame for {} s", source.info().name, SILENCE.as_secs()),
+            Err(CaptureError::Ended) => return Ok(()),
+            Err(CaptureError::Unusable(reason)) => return Err(reason),
+            Err(error @ CaptureError::Lost { .. }) => {
+                // The source opens itself again and has its own back-off; this only keeps a broken one from spinning.
+                thread::sleep(Duration::from_millis(10));
+                error.to_string()
+            }
+        };
+        if !lost {
+            lost = true;
+            telemetry.set_source_up(false);
+            telemetry.add(Count::Losses, 1);
+            log::warn!("{reason}; looking for it, identities are kept");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! The `infer` thread: a frame from the slot, its poses to every sink.
+
+use std::sync::atomic::Ordering;
+
+use super::{Delivery, Maker, PoseStage, Shared, StageError, TICK, hand_over};
+use crate::capture::Frame;
+use crate::latest::{Received, Receiver, Sender};
+use crate::telemetry::{Count, Stage, alloc};
+
+/// Runs until told to stop, no frames come any more, or enough are processed.
+pub(super) fn run(
+    maker: Maker<Box<dyn PoseStage>>,
+    frames: &Receiver<Frame>,
+    mut to_sinks: Vec<Sender<Delivery>>,
+    shared: &Shared,
+) -> Result<(), String> {
+    let mut stage = maker().map_err(|e| e.to_string())?;
+    shared.stage_ready.store(true, Ordering::Release);
+    let (telemetry, clock) = (&shared.telemetry, &shared.clock);
+    let mut seq = 0;
+    let mut bad_in_a_row = 0_u32;
+    let mut allocated = alloc::of_this_thread();
+    while !shared.stopping() && shared.options.frames.is_none_or(|n| seq < n) {
+        let frame = match frames.recv_timeout(TICK) {
+            Received::Value(frame) => frame,
+            Received::Timeout => continue,
+            Received::Closed => break,
+        };
+        if telemetry.take_reset() {
+            stage.reset();
+        }
+        let taken_at_us = clock.now_us();
+        if !shared.options.lossless {
+            telemetry.time_us(Stage::Waited, taken_at_us - frame.captured_at_us);
+        }
+        let network_before = telemetry.network_us();
+        let poses = match stage.process(&frame, seq, telemetry) {
+            Ok(poses) => poses,
+            Err(StageError::Fatal(reason)) => return Err(reason),
+            Err(StageError::Frame(reason)) => {
+                telemetry.add(Count::Bad, 1);
+                bad_in_a_row += 1;
+                // Powers of two: a cable that spoils every frame must not fill the disk.
+                if bad_in_a_row.is_power_of_two() {
+                    log::warn!("frame {} skipped ({bad_in_a_row} in a row): {reason}", frame.seq);
+                }
+                continue;
+            }
+        };
+        // Back to the pool before the sinks get the poses.
+        drop(frame);
+        bad_in_a_row = 0;
+        let handed_over_at_us = clock.now_us();
+        let network_us = telemetry.network_us() - network_before;
+        let own_us = (handed_over_at_us - taken_at_us - network_us).max(0);
+        to_sinks.retain(|sender| {
+            hand_over(sender, Delivery { poses, handed_over_at_us, own_us }, shared, Count::Unsent)
+        });
+        telemetry.time_us(Stage::HandOver, clock.now_us() - handed_over_at_us);
+        seq += 1;
+        telemetry.add(Count::Processed, 1);
+        let made = alloc::of_this_thread();
+        telemetry.add_allocations(made - allocated);
+        allocated = made;
+    }
+    Ok(())
+}
