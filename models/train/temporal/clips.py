@@ -4,7 +4,7 @@ One JSON a set: {"name", "error_model", "smooth_truth": frames, "clips": [{"name
 "observed": [T][17][x, y, score], "truth": [T][17][x, y] (null: not known), "truth_3d_m": [T][17][xyz] or null}]}.
 Sets: jhmdb-DETECTOR-{train,tune,val} as measured, `tune` being those of the train films that training left out; mocap-DETECTOR-{tune,val} under
 virtual cameras with error tracks replayed from those films; mocap-...-dropNN with frames left out; mocap-...-hiddenNN with
-limbs hidden for NN frames; mocap-...-10fps and -60fps. Seeds are fixed. The files hold labels: they stay outside the repository.
+limbs, a face or everything hidden for NN frames; mocap-...-10fps and -60fps. Seeds are fixed. The files hold labels: they stay outside the repository.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from motion import Mocap, Truth
 from noise import GROUPS, Bank, tuning
 
 FRAME_US = 1e6 / 30
+HIDDEN_PASSES = 3  # of 24 lanes: each group is hidden a dozen times
 ERROR_MODELS = {"movenet": "movenet", "own": "keypoints"}  # detectors.toml
 
 
@@ -79,11 +80,20 @@ def mocap(data: Path, work: Path, out: Path, detector: str, split: str, lanes: i
             keep = rng.random((lanes, steps)) >= share / 100
             write(out, f"mocap-{detector}-{split}-drop{share}", 0.0, lanes_as_clips(truth, xy, score, keep))
         for length in (5, 10, 20, 30):
-            hidden = score.copy()
-            for i in range(lanes):
-                for a in range(30, steps - length, length + 30):
-                    hidden[i, a : a + length][:, GROUPS[rng.integers(len(GROUPS))]] = 0
-            write(out, f"mocap-{detector}-{split}-hidden{length}", 0.0, lanes_as_clips(truth, xy, hidden))
+            write(out, f"mocap-{detector}-{split}-hidden{length}", 0.0, hidden_for(length, truth, xy, score))
+
+
+def hidden_for(length: int, truth: Truth, xy: np.ndarray, score: np.ndarray) -> list[dict]:
+    """The lanes HIDDEN_PASSES times over, a group of joints hidden for `length` frames after every 30, each group as often."""
+    rng, groups, clips = np.random.default_rng(length), [], []
+    for _ in range(HIDDEN_PASSES):
+        hidden = score.copy()
+        for i in range(len(hidden)):
+            for a in range(30, hidden.shape[1] - length, length + 30):
+                groups = groups or [GROUPS[k] for k in rng.permutation(len(GROUPS))]
+                hidden[i, a : a + length][:, groups.pop()] = 0
+        clips += lanes_as_clips(truth, xy, hidden)
+    return clips
 
 
 def lanes_as_clips(truth: Truth, xy: np.ndarray, score: np.ndarray, keep: np.ndarray | None = None) -> list[dict]:

@@ -1,7 +1,8 @@
 """What a hidden joint's error is made of: `hidden.py --models DIR --clips mocap-movenet-val.json --hidden mocap-movenet-val-hidden10.json`.
 
-Both sets are the same lanes, with limbs hidden in the second. One line for each frame since a joint was hidden: its error where its
-last place is held, what the model says, and what the model says of the same frames with nothing hidden.
+Both sets are the same lanes, with limbs, a face or everything hidden in the second. One line for each frame since a joint was hidden,
+then one for joints hidden while others are seen and one for a whole person gone: the error where the last place is held, what the model
+says, and what the model says of the same frames with nothing hidden.
 """
 
 from __future__ import annotations
@@ -35,8 +36,10 @@ def main() -> None:
         return place[:, 0] + lead / 1.5 * (place[:, 1] - place[:, 0])
 
     rows: list[list[np.ndarray]] = []
-    both = [json.loads(path.read_text())["clips"] for path in (args.clips, args.hidden)]
-    for whole, covered in zip(*both, strict=True):
+    lanes, hidden = (json.loads(path.read_text())["clips"] for path in (args.clips, args.hidden))
+    seen_lanes: dict[str, np.ndarray] = {}
+    for i, covered in enumerate(hidden):
+        whole = lanes[i % len(lanes)]
         truth, extent = np.array(whole["truth"]), np.array(whole["extent_px"])[:, None]
         times = np.array(whole["captured_at_us"])[None] / (1e6 / 30)
         all_seen, some_seen = (np.array(c["observed"], np.float32)[None] for c in (whole, covered))
@@ -45,12 +48,16 @@ def main() -> None:
         for t in range(1, len(held)):
             held[t] = np.where(some_seen[0, t, :, 2:] >= MIN_SCORE, held[t], held[t - 1])
             age[t] *= age[t - 1] + 1
-        places = [held, answered(times, some_seen), answered(times, all_seen)]
+        if whole["name"] not in seen_lanes:
+            seen_lanes[whole["name"]] = answered(times, all_seen)
+        places = [held, answered(times, some_seen), seen_lanes[whole["name"]]]
+        everything = np.broadcast_to((some_seen[0, ..., 2] == 0).all(1)[:, None], gone.shape)
         off = [np.linalg.norm(place - truth, axis=-1) / extent for place in places]
-        rows.append([age[gone], *(o[gone] for o in off)])
-    age, held, ours, seen = (np.concatenate(v) for v in zip(*rows, strict=True))
+        rows.append([age[gone], everything[gone], *(o[gone] for o in off)])
+    age, everything, held, ours, seen = (np.concatenate(v) for v in zip(*rows, strict=True))
     print("| frames hidden | joints | held % | model % | of held | were it seen % | of held |\n" + "|---" * 7 + "|")
-    for name, some in [*((str(k), age == k) for k in range(1, age.max() + 1)), ("all", age > 0)]:
+    parts = [("others seen", ~everything), ("whole person", everything), ("all", age > 0)]
+    for name, some in [*((str(k), age == k) for k in range(1, age.max() + 1)), *parts]:
         h, o, s = (100 * v[some].mean() for v in (held, ours, seen))
         print(f"| {name} | {some.sum()} | {h:.2f} | {o:.2f} | {o / h:.2f} | {s:.2f} | {s / h:.2f} |")
 

@@ -1,5 +1,6 @@
 //! What is measured, clip by clip, so that intervals can be drawn by resampling clips.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use pose::{JOINTS, JointState};
@@ -65,7 +66,11 @@ struct Sums {
 }
 
 /// One filter's sums, clip by clip.
-pub struct Measures(Vec<Sums>);
+pub struct Measures {
+    clips: Vec<Sums>,
+    /// Clips of one name show one motion, seen or hidden differently: they are resampled together.
+    motions: Vec<Vec<usize>>,
+}
 
 /// A figure and its 95 % interval over resampled clips.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -118,7 +123,12 @@ pub struct Report {
 /// Measures one filter's `answers`; `raw` are the unfiltered ones, for what was repaired and broken.
 pub(super) fn measure(set: &ClipSet, answers: &Answers, raw: Option<&Answers>) -> Measures {
     let clips = set.clips.iter().zip(answers).enumerate();
-    Measures(clips.map(|(i, (clip, answers))| sums(clip, answers, raw.map(|r| &r[i][..]))).collect())
+    let clips = clips.map(|(i, (clip, answers))| sums(clip, answers, raw.map(|r| &r[i][..]))).collect();
+    let mut motions: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (i, clip) in set.clips.iter().enumerate() {
+        motions.entry(&clip.name).or_default().push(i);
+    }
+    Measures { clips, motions: motions.into_values().collect() }
 }
 
 fn place(f: &Forecast, horizon: usize, joint: usize) -> [f64; 2] {
@@ -242,13 +252,15 @@ fn motion(s: &mut Sums, clip: &Clip, answers: &[Forecast], t: usize, j: usize) {
 
 impl Measures {
     fn mean(&self, clips: &[usize], pick: impl Fn(&Sums) -> Mean) -> Option<f64> {
-        let total =
-            clips.iter().map(|&i| pick(&self.0[i])).fold(Mean::default(), |a, b| Mean(a.0 + b.0, a.1 + b.1));
+        let total = clips
+            .iter()
+            .map(|&i| pick(&self.clips[i]))
+            .fold(Mean::default(), |a, b| Mean(a.0 + b.0, a.1 + b.1));
         total.get()
     }
 
     fn all(&self, pick: impl Fn(&Sums) -> Mean) -> Option<f64> {
-        self.mean(&(0..self.0.len()).collect::<Vec<_>>(), pick)
+        self.mean(&(0..self.clips.len()).collect::<Vec<_>>(), pick)
     }
 
     /// Shift in time at which the answers fit the truth best, frames: least cost, then the parabola through its neighbours.
@@ -275,9 +287,12 @@ impl Measures {
     fn interval(&self, factor: f64, pick: impl Fn(&Sums) -> Mean) -> Interval {
         // The same seed for every filter: they are resampled alike.
         let mut random = fastrand::Rng::with_seed(1);
-        let n = self.0.len();
+        let n = self.motions.len();
         let mut drawn: Vec<f64> = (0..RESAMPLES)
-            .filter_map(|_| self.mean(&(0..n).map(|_| random.usize(..n)).collect::<Vec<_>>(), &pick))
+            .filter_map(|_| {
+                let motions = (0..n).flat_map(|_| &self.motions[random.usize(..n)]);
+                self.mean(&motions.copied().collect::<Vec<_>>(), &pick)
+            })
             .collect();
         drawn.sort_by(f64::total_cmp);
         let at = |q: f64| drawn.get((q * drawn.len() as f64) as usize).map_or(f64::NAN, |v| factor * v);

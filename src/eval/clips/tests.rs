@@ -111,6 +111,21 @@ fn coverage_counts_coordinates_within_sigma_by_state() {
 }
 
 #[test]
+fn the_same_motion_seen_again_makes_no_interval_narrower() {
+    let mut set = set(2.0, 0.0);
+    // Errors that differ from motion to motion.
+    for (clip, by) in set.clips.iter_mut().zip([0.0, 3.0, 9.0]) {
+        clip.observed.iter_mut().flatten().for_each(|o| o[0] += by);
+    }
+    let once = raw_report(&set);
+    set.clips.extend(set.clips.clone());
+    let twice = raw_report(&set);
+    let ends = |r: &Report| [r.mpjpe.value, r.mpjpe.low, r.mpjpe.high].map(|v| (v * 1e6).round());
+    assert_eq!(ends(&twice), ends(&once));
+    assert!(once.mpjpe.low < once.mpjpe.value && once.mpjpe.value < once.mpjpe.high, "{:?}", once.mpjpe);
+}
+
+#[test]
 fn a_broken_clip_is_refused_by_name() {
     let mut clip = set(0.0, 0.0).clips.remove(1);
     clip.captured_at_us[5] = 0;
