@@ -58,6 +58,11 @@ class HeatmapCodec:
         flat = total - logits.mean(dim=(2, 3))
         return (weight * inside + outside * flat).sum() / (weight.sum() + outside.sum()).clamp(min=1.0)
 
+    def taught_loss(self, logits: Tensor, target: Tensor, weight: Tensor) -> Tensor:
+        """Mean cross-entropy against a teacher's probabilities [B, J, H, W], joints weighted as in `loss`."""
+        each = -(target * logits.float().flatten(2).log_softmax(dim=2).view_as(target)).sum(dim=(2, 3))
+        return (weight * each).sum() / weight.sum().clamp(min=1.0)
+
     def decode(self, heatmaps: Floats) -> tuple[Floats, Floats]:
         """heatmaps [J, H, W] logits -> positions [J, 2] in net pixels and features [J]."""
         joints = heatmaps.shape[0]

@@ -33,7 +33,7 @@ from posetrain.augment import AugmentConfig, augmented, coloured, empty_crop, pl
 from posetrain.codec import HeatmapCodec
 from posetrain.metrics import pck
 from posetrain.net import KeypointNet, NetConfig, grow
-from posetrain.packs import PACKS, Floats, Pixels
+from posetrain.packs import MIRROR, PACKS, Floats, Pixels
 
 # Five face joints move together and are no part of the comparison with peers; limb ends are the hardest.
 JOINT_WEIGHT = np.array([0.6] * 5 + [1.0, 1.0, 1.2, 1.2, 1.4, 1.4, 1.0, 1.0, 1.2, 1.2, 1.3, 1.3], np.float32)
@@ -48,7 +48,9 @@ class TrainConfig:
     maps are pulled flat there, so that a mistaken find scores low.
     `mirror`: in use every crop is looked at twice, the second time mirrored. `back_repeat`: how much more often persons
     seen from behind are drawn; `repair_sides`: packs whose labels the starting weights may overrule about a person's
-    left and right (`posetrain.sides`)."""
+    left and right (`posetrain.sides`). `mirror_teacher`: the share of the loss that asks for what the averaged weights see in
+    the crop's mirror image (a mean teacher, Tarvainen & Valpola 2017), from `mirror_teacher_from` of the budget on: one
+    look is to know what two looks know."""
 
     name: str = "small"
     seed: int = 1
@@ -74,6 +76,8 @@ class TrainConfig:
     repeat: dict[str, float] = field(default_factory=lambda: {"coco_more": 1.5, "pelota": 0.5, "jhmdb": 0.9})
     back_repeat: float = 1.0
     repair_sides: tuple[str, ...] = ()
+    mirror_teacher: float = 0.0
+    mirror_teacher_from: float = 0.0
     synthetic_figures: int = 0
     net: NetConfig = field(default_factory=NetConfig)
     augment: AugmentConfig = field(default_factory=AugmentConfig)
@@ -186,6 +190,14 @@ def average(into: KeypointNet, model: KeypointNet, decay: float) -> None:
 
 
 @torch.no_grad()
+def seen_in_mirror(model: KeypointNet, images: Tensor) -> Tensor:
+    """Where each joint is by the crop's mirror image [B, 3, H, W], turned back: probabilities [B, J, H / 4, W / 4]."""
+    model.eval()
+    maps = model(images.flip(3)).float().flip(3)[:, torch.from_numpy(MIRROR.copy())]
+    return maps.flatten(2).softmax(dim=2).view_as(maps)
+
+
+@torch.no_grad()
 def predict(
     model: KeypointNet, images: npt.NDArray[np.uint8], codec: HeatmapCodec, batch: int = 64
 ) -> tuple[Floats, Floats]:
@@ -286,11 +298,19 @@ def train(
     )
     coarse = HeatmapCodec(stride=16, sigma_cells=config.codec.sigma_cells / 2)
 
-    def losses_of(images: Tensor, xy: Tensor, weight: Tensor, outside: Tensor) -> tuple[Tensor, Tensor]:
+    def losses_of(batch: Batch, teacher_share: float) -> tuple[Tensor, Tensor]:
+        """The loss by the labels, and the one to learn from."""
+        images, fields = to_input(batch.images), (batch.xy, batch.weight, batch.outside)
         with torch.autocast("cpu", torch.bfloat16):
             maps, rough = model(images, auxiliary=True)
-        loss = config.codec.loss(maps, xy, weight, outside)
-        return loss, loss + config.auxiliary * coarse.loss(rough, xy, weight, outside)
+        loss = config.codec.loss(maps, *fields)
+        total = loss + config.auxiliary * coarse.loss(rough, *fields)
+        if teacher_share > 0:
+            with torch.autocast("cpu", torch.bfloat16):
+                target = seen_in_mirror(ema, images)
+            taught = config.codec.taught_loss(maps, target, batch.weight)
+            total = total + teacher_share * (taught - loss)
+        return loss, total
 
     saved = validated = logged = spent
     losses: list[float] = []
@@ -303,7 +323,9 @@ def train(
             group["lr"] = rate
         batch = next(loader)
         model.train()
-        loss, total = losses_of(to_input(batch.images), batch.xy, batch.weight, batch.outside)
+        loss, total = losses_of(
+            batch, config.mirror_teacher if progress >= config.mirror_teacher_from else 0.0
+        )
         optimiser.zero_grad(set_to_none=True)
         total.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)

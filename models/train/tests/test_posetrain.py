@@ -54,6 +54,16 @@ class Codec(unittest.TestCase):
         self.assertLess(float(best), float(codec.loss(right, xy + 8, one, none)))
         self.assertLess(float(best), float(codec.loss(torch.zeros_like(right), xy, one, none)))
 
+    def test_taught_loss_is_least_at_the_teacher(self) -> None:
+        codec, weight = HeatmapCodec(), torch.tensor([[1.0, 0.0]])
+        maps = torch.from_numpy(np.random.default_rng(1).normal(0, 2, (1, 2, 8, 8)).astype(np.float32))
+        target = maps.flatten(2).softmax(2).view_as(maps)
+        at_teacher = codec.taught_loss(maps, target, weight)
+        self.assertLess(float(at_teacher), float(codec.taught_loss(maps * 1.1, target, weight)))
+        self.assertLess(float(at_teacher), float(codec.taught_loss(maps * 0.9, target, weight)))
+        other = torch.cat([maps[:, :1], -maps[:, 1:]], 1)
+        self.assertEqual(float(codec.taught_loss(other, target, weight)), float(at_teacher), "not labelled")
+
     def test_golden_vectors_are_this_codec(self) -> None:
         golden = json.loads((TRAIN_DIR.parents[1] / "tests" / "golden" / "heatmap_codec.json").read_text())
         codec = HeatmapCodec(stride=golden["stride"], window=golden["window"])
@@ -244,6 +254,17 @@ class Network(unittest.TestCase):
     def test_map_is_a_quarter_of_the_input(self) -> None:
         net = KeypointNet(NetConfig(widths=(8, 16, 16, 16, 16), blocks=(0, 1, 1, 1), pyramid=(16, 16))).eval()
         self.assertEqual(tuple(net(torch.zeros(1, 3, 96, 64)).shape), (1, 17, 24, 16))
+
+
+    def test_what_the_mirror_shows_is_turned_back_with_sides_exchanged(self) -> None:
+        net = KeypointNet(NetConfig(widths=(8, 16, 16, 16, 16), blocks=(0, 1, 1, 1), pyramid=(16, 16)))
+        torch.nn.init.normal_(net.heatmaps.weight)
+        image = torch.from_numpy(np.random.default_rng(2).random((2, 3, 64, 96), np.float32))
+        seen = train.seen_in_mirror(net, image.flip(3))
+        plain = net.eval()(image).flatten(2).softmax(2).view(2, 17, 16, 24)
+        wanted = plain[:, torch.from_numpy(packs.MIRROR.copy())].flip(3)
+        torch.testing.assert_close(seen, wanted)
+        self.assertGreater(float((seen - plain).abs().max()), 1e-4)
 
 
 class Films(unittest.TestCase):
