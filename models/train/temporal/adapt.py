@@ -34,7 +34,7 @@ def seen_by_head(model: TemporalXl, x: dict[str, Tensor], segment: int) -> Tenso
 def main() -> None:
     p = argparse.ArgumentParser()
     p.add_argument("--config", type=Path, required=True)
-    p.add_argument("--start", type=Path, required=True)
+    p.add_argument("--start", type=Path, nargs="+", required=True, help="checkpoints of one run; of several the mean of the weights")
     p.add_argument("--data", type=Path, required=True)
     p.add_argument("--errors", type=Path, required=True, help="where detect.py wrote")
     p.add_argument("--work", type=Path, required=True)
@@ -45,9 +45,10 @@ def main() -> None:
     torch.set_num_threads(t["threads"])
     torch.manual_seed(t["seed"])
     args.work.mkdir(parents=True, exist_ok=True)
-    z = torch.load(args.start, weights_only=False)
+    begun = [torch.load(path, weights_only=False) for path in args.start]
+    z = begun[-1]
     model = TemporalXl(Hyper(**z["config"]["model"]))
-    begin(model, z["mean"])
+    begin(model, {name: sum(b["mean"][name] for b in begun) / len(begun) for name in z["mean"]})
     config["model"] = z["config"]["model"]
     lanes, rng = Lanes(config, args.data, args.errors), np.random.default_rng(t["seed"])
     pool = []

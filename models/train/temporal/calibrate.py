@@ -19,7 +19,7 @@ import torch
 from frames import MIN_SCORE, frame
 from model import TemporalXl
 from motion import Mocap, Truth
-from noise import Bank, hide
+from noise import Bank
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from posetrain.packs import clip_split
@@ -62,9 +62,10 @@ def spread(values: list[np.ndarray]) -> np.ndarray:
 
 
 def sigma_scale(
-    model: TemporalXl, data: Path, banks: list[Path], chosen: Callable[[str], bool], smooth: float, lead: float
+    model: TemporalXl, data: Path, banks: list[Path], chosen: Callable[[str], bool], smooth: float, lead: float, films_alike: bool
 ) -> list[float]:
-    """Factors for (measured, predicted), fitted on those clips of the banks; every film counts alike."""
+    """Factors for (measured, predicted), fitted on those clips of the banks and on as many virtual ones. Every film counts alike,
+    which few films need lest the hardest decide, or else every coordinate."""
     film = {clip["name"]: clip["source_video"] for clip in clips(data)}
     real: defaultdict[tuple[Path, str], tuple[list, list]] = defaultdict(lambda: ([], []))
     for path in banks:
@@ -79,10 +80,10 @@ def sigma_scale(
     rng = np.random.default_rng(11)
     truth = Mocap(data, "train").lanes(rng, np.tile(np.arange(120.0), (24, 1)))
     xy, score = Bank(banks, chosen).lanes(rng, truth)
-    hide(rng, truth, xy, score)
     virtual = ratios(model, truth, xy, score, smooth, lead)
     out = []
     for kind, v in enumerate(virtual):
-        r = spread([np.concatenate(parts[kind]) for parts in real.values()])
+        films = [np.concatenate(parts[kind]) for parts in real.values()]
+        r = spread(films) if films_alike else np.concatenate(films)
         out.append(float(np.quantile(spread([r, v]), SHARE)))
     return out

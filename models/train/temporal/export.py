@@ -31,7 +31,7 @@ def pwt(hyper: Hyper, state: dict[str, torch.Tensor]) -> bytes:
 
 
 def manifest(
-    hyper: Hyper, digest: str, config: dict, steps: int, parameters: int, knobs: dict[str, torch.Tensor], metrics: str
+    hyper: Hyper, digest: str, config: dict, steps: int, base_steps: int, parameters: int, knobs: dict[str, torch.Tensor], metrics: str
 ) -> str:
     fitted = "\n".join(f"{name.replace('.', '_')} = {[round(float(v), 3) for v in value]}" for name, value in knobs.items())
     banks = [p.removeprefix("jhmdb-").removesuffix("-train.npz") for p in config["data"]["errors"]]
@@ -60,6 +60,8 @@ licence = "Weights: for research and evaluation. Trained partly on research-only
 credit = "The motion data was obtained from mocap.cs.cmu.edu. The database was created with funding from NSF EIA-0196217."
 made_by = "models/train/temporal: detect.py, train.py, adapt.py, export.py"
 steps = {steps}
+# steps of the weights that they began from
+base_steps = {base_steps}
 # further steps of the head alone, on measured errors
 head_steps = {config.get("adapted", 0)}
 # by how many frames forecasts are read ahead, and what sigma is multiplied by, for measured and predicted joints: fitted on train films
@@ -73,10 +75,11 @@ def main() -> None:
     p = argparse.ArgumentParser()
     p.add_argument("--checkpoint", type=Path, required=True)
     p.add_argument("--models", type=Path, required=True)
-    p.add_argument("--lead", type=float, default=0.1, help="frames by which forecasts are read ahead, chosen on train clips")
+    p.add_argument("--lead", type=float, default=0.3, help="frames by which forecasts are read ahead, chosen on train clips")
     p.add_argument("--smoothness", type=float, default=0.1, help="at which sigma is fitted: the shipped one")
     p.add_argument("--data", type=Path, required=True)
     p.add_argument("--errors", type=Path, required=True, help="where detect.py wrote")
+    p.add_argument("--base-steps", type=int, default=0, help="steps behind the weights that the checkpoint's run began from")
     p.add_argument("--metrics", type=Path)
     args = p.parse_args()
     z = torch.load(args.checkpoint, weights_only=False)
@@ -88,17 +91,18 @@ def main() -> None:
     model = TemporalXl(hyper)
     model.load_state_dict(z["mean"])
     banks = [args.errors / p for p in z["config"]["data"]["errors"]]
-    widen = sigma_scale(model.eval(), args.data, banks, tuning, args.smoothness, args.lead)
+    widen = sigma_scale(model.eval(), args.data, banks, tuning, args.smoothness, args.lead, films_alike=False)
     knobs = {"lead_frames": torch.tensor([args.lead]), "sigma_scale": torch.tensor(widen)}
     films = {"tuning": tuning, "kept back": kept_back(args.data)}
     for name, d in tomllib.loads((Path(__file__).parent / "detectors.toml").read_text()).items():
-        widen = sigma_scale(model, args.data, [args.errors / d["bank"]], films[d["films"]], args.smoothness, d["lead"])
+        bank, alike = [args.errors / d["bank"]], d["films"] == "kept back"
+        widen = sigma_scale(model, args.data, bank, films[d["films"]], args.smoothness, d["lead"], alike)
         knobs[f"error_model.{name}"] = torch.tensor([d["lead"], *widen])
     data = pwt(hyper, model.state_dict() | knobs)
     (args.models / "temporal-xl.pwt").write_bytes(data)
     metrics = args.metrics.read_text() if args.metrics else ""
     parameters = sum(v.numel() for v in model.parameters())
-    text = manifest(hyper, hashlib.sha256(data).hexdigest(), z["config"], z["step"], parameters, knobs, metrics)
+    text = manifest(hyper, hashlib.sha256(data).hexdigest(), z["config"], z["step"], args.base_steps, parameters, knobs, metrics)
     (args.models / "temporal-xl.toml").write_text(text)
 
 
