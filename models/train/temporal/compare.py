@@ -1,8 +1,9 @@
-"""Trains the model and what it is compared with for equally many steps, and prints one table.
+"""Trains the model and what it is compared with for equally many steps, prints one table and draws lag against jitter.
 
-`compare.py --config config.toml --data PACKS --errors ERRORS --clips mocap-movenet-val.json jhmdb-movenet-val.json --work WORK --steps 3000`.
-A network that WORK already holds is taken as it is, so the command may be broken off and given again. Places are read as answered
-for the moment of capture, at smoothness 0: no lead, no choice of settings.
+`compare.py --config config.toml --data PACKS --errors ERRORS --clips mocap-movenet-val.json jhmdb-movenet-val.json --work WORK --steps 3000
+--plot networks.png`. A network that WORK already holds is taken as it is, so the command may be broken off and given again. In the table places
+are read as answered for the moment of capture, at smoothness 0: no lead, no choice of settings. A curve goes from smoothness 0 to 1.
+`--classics` takes the classic filters' curves from what `posewire eval clips --out FIGURES` wrote.
 """
 
 from __future__ import annotations
@@ -13,12 +14,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
 import numpy as np
 import torch
-from frames import frame
-from model import Hyper
+from frames import MIN_SCORE, frame
+from model import Answer, Hyper
 from motion import smooth
 from peers import KINDS
+from torch import nn
 
 NETWORKS = {
     "Transformer-XL, norm before": ["--kind", "xl"],
@@ -29,6 +35,8 @@ NETWORKS = {
     "one frame alone": ["--kind", "lifter"],
 }
 SHIFTS = np.arange(-2, 3.01, 0.25)  # frames, for the lag
+SMOOTHNESS = [0, 0.1, 0.25, 0.5, 0.75, 1]
+CLASSICS = ["one-euro", "exponential", "kalman"]
 
 
 def trained(args: argparse.Namespace, name: str, options: list[str]) -> Path:
@@ -48,26 +56,39 @@ def lag(cost: np.ndarray) -> float:
     return float(SHIFTS[i] + 0.125 * (cost[i - 1] - cost[i + 1]) / bend)
 
 
-def figures(checkpoint: Path, clips: dict) -> list[float]:
-    """MPJPE %, PCK.1, Accel %, lag in frames, error 100 ms ahead %, 3D mm (NaN where there is no 3D truth)."""
+def load(checkpoint: Path) -> nn.Module:
     z = torch.load(checkpoint, weights_only=False)
     model = KINDS[z["config"]["kind"]](Hyper(**z["config"]["model"]))
     model.load_state_dict(z["mean"])
-    model.eval()
+    return model.eval()
+
+
+def answered(model: nn.Module | None, seen: np.ndarray, times: np.ndarray, smoothness: float) -> tuple[np.ndarray, Answer | None]:
+    """Places [T,4,17,2] px of one stream; without a model the last seen ones, for every horizon."""
+    if model is None:
+        held = seen[..., :2].copy()
+        for t in range(1, len(held)):
+            held[t] = np.where(seen[t, :, 2:] >= MIN_SCORE, held[t], held[t - 1])
+        return np.repeat(held[:, None], 4, 1), None
+    f = frame(times[None], seen[None, ..., :2], seen[None, ..., 2], np.array([smoothness]))
+    with torch.no_grad():
+        a, _ = model(torch.from_numpy(f.features), torch.from_numpy(f.bank), torch.from_numpy(times[None]), model.empty(1))
+    return a.place[0].numpy() * f.scale_px[0][:, None, None, None] + f.centre_px[0][:, None, None], a
+
+
+def figures(model: nn.Module | None, clips: dict, smoothness: float = 0.0) -> list[float]:
+    """MPJPE %, PCK.1, Accel %, lag in frames, error 100 ms ahead %, 3D mm (NaN where there is no 3D truth)."""
     off, shake, ahead, lift, cost = [], [], [], [], np.zeros(len(SHIFTS))
     for clip in clips["clips"]:
-        seen = np.array(clip["observed"], np.float32)[None]
-        times = np.array(clip["captured_at_us"])[None] / (1e6 / 30)
+        seen = np.array(clip["observed"], np.float32)
+        times = np.array(clip["captured_at_us"]) / (1e6 / 30)
         extent = np.array(clip["extent_px"])[:, None]
         truth = np.array([[p or [np.nan, np.nan] for p in t] for t in clip["truth"]])
         known = np.isfinite(truth[..., 0])
         truth = np.nan_to_num(truth)
         if clips["smooth_truth"]:
             truth = np.stack([smooth(truth[:, j], known[:, j], clips["smooth_truth"]) for j in range(17)], 1)
-        f = frame(times, seen[..., :2], seen[..., 2], np.zeros(1))
-        with torch.no_grad():
-            a, _ = model(torch.from_numpy(f.features), torch.from_numpy(f.bank), torch.from_numpy(times), model.empty(1))
-        place = a.place[0].numpy() * f.scale_px[0][:, None, None, None] + f.centre_px[0][:, None, None]
+        place, a = answered(model, seen, times, smoothness)
         error = place[:, 0] - truth
         off.append((np.linalg.norm(error, axis=-1) / extent)[known])
         second = np.linalg.norm(error[2:] - 2 * error[1:-1] + error[:-2], axis=-1) / extent[2:]
@@ -80,12 +101,31 @@ def figures(checkpoint: Path, clips: dict) -> list[float]:
             then = truth[low] * (1 - w) + truth[low + 1] * w
             far = np.linalg.norm(place[inner, 0] - then, axis=-1) / extent[inner]
             cost[i] += (np.minimum(far, 0.1) ** 2)[known[inner]].sum()
-        if clip["truth_3d_m"] is not None:
+        if a is not None and clip["truth_3d_m"] is not None:
             metres = a.unit[0].numpy() * a.log_metres[0].clamp(-3, 2).exp().numpy()[:, None, None]
             lift.append(1000 * np.linalg.norm(metres - np.array(clip["truth_3d_m"]), axis=-1).ravel())
     far = np.concatenate(off)
     mean = lambda rows: float(np.concatenate(rows).mean()) if rows else float("nan")
     return [100 * far.mean(), float((far < 0.1).mean()), 100 * mean(shake), lag(cost), 100 * mean(ahead), mean(lift)]
+
+
+def draw(models: dict[str, nn.Module], sets: list[dict], classics: Path | None, out: Path) -> None:
+    """Accel against added lag, one panel a set."""
+    fig, panels = plt.subplots(1, len(sets), figsize=(5.5 * len(sets), 4), squeeze=False)
+    for panel, clips in zip(panels[0], sets, strict=True):
+        raw = figures(None, clips)[3]
+        for name, model in models.items():
+            rows = [figures(model, clips, s) for s in SMOOTHNESS]
+            panel.plot([r[3] - raw for r in rows], [r[2] for r in rows], "o-", ms=4, label=name)
+        for family in CLASSICS if classics else []:
+            rows = [r for r in json.loads((classics / f"{clips['name']}.json").read_text()) if r["family"] == family]
+            points = sorted({(r["report"]["added_lag"], r["report"]["acceleration"]["value"]) for r in rows})
+            panel.plot(*zip(*points, strict=True), "s--", ms=3, lw=1, label=family)
+        panel.set(title=clips["name"], xlabel="added lag, frames of 30 Hz", ylabel="Accel, % of the person's extent", ylim=(0, None))
+        panel.grid(alpha=0.3)
+    panels[0][0].legend(fontsize=8)
+    fig.tight_layout()
+    fig.savefig(out, dpi=90)
 
 
 def main() -> None:
@@ -97,16 +137,23 @@ def main() -> None:
     p.add_argument("--work", type=Path, required=True)
     p.add_argument("--steps", type=int, default=3000)
     p.add_argument("--only", nargs="+", choices=sorted(NETWORKS), default=list(NETWORKS))
+    p.add_argument("--plot", type=Path)
+    p.add_argument("--shipped", type=Path, help="checkpoint of the shipped model, for a curve beside the others")
+    p.add_argument("--classics", type=Path)
     args = p.parse_args()
     torch.set_num_threads(1)
-    checkpoints = {name: trained(args, name, NETWORKS[name]) for name in args.only}
-    for path in args.clips:
-        clips = json.loads(path.read_text())
+    models = {name: load(trained(args, name, NETWORKS[name])) for name in args.only}
+    sets = [json.loads(path.read_text()) for path in args.clips]
+    for clips in sets:
         print(f"\n{clips['name']}, after {args.steps} steps\n")
         print("| network | MPJPE % | PCK.1 | Accel % | lag | 100 ms ahead % | 3D mm |\n" + "|---" * 7 + "|")
-        for name, checkpoint in checkpoints.items():
-            v = figures(checkpoint, clips)
+        for name, model in models.items():
+            v = figures(model, clips)
             print(f"| {name} | {v[0]:.2f} | {v[1]:.3f} | {v[2]:.2f} | {v[3]:+.2f} | {v[4]:.2f} | {v[5]:.0f} |")
+    if args.plot:
+        if args.shipped:
+            models["Transformer-XL, as shipped"] = load(args.shipped)
+        draw(models, sets, args.classics, args.plot)
 
 
 if __name__ == "__main__":

@@ -352,7 +352,7 @@ fn add_product<const FUSED: bool>(sum: f32, a: f32, b: f32) -> f32 {
 ///
 /// 2^n times a polynomial in the rest, n the nearest whole power; below e^-87 it stays there.
 #[inline(always)]
-fn exp_of_negative(x: f32) -> f32 {
+pub(super) fn exp_of_negative(x: f32) -> f32 {
     let x = if x > -87.0 { x } else { -87.0 };
     let power = x * std::f32::consts::LOG2_E;
     // Adding and taking away 1.5 * 2^23 rounds to the nearest whole number.

@@ -85,6 +85,9 @@ impl PersonFrame {
             self.follow(dt, keypoints, first);
         }
         let scale_px = self.scale_px();
+        // How far a mean goes towards a joint that was seen the last time too, as most were.
+        let gain = |since: f32, frames: f32| 1.0 - (-since / frames).exp();
+        let usual_gain = MEAN_FRAMES.map(|frames| gain(dt, frames));
 
         for j in 0..JOINTS {
             let k = &joints[j];
@@ -99,10 +102,15 @@ impl PersonFrame {
                     moved = [at[0] - old[0], at[1] - old[1]];
                 }
                 let trust = (k.score / FULL_WEIGHT_SCORE).min(1.0);
-                for (mean, frames) in self.bank[1..].iter_mut().zip(&MEAN_FRAMES) {
-                    let gain = if self.known[j] { (1.0 - (-since / frames).exp()) * trust } else { 1.0 };
-                    for (m, at) in mean[j].iter_mut().zip(&at) {
-                        *m = if self.known[j] { *m + gain * (at - *m) } else { *at };
+                for (b, &frames) in MEAN_FRAMES.iter().enumerate() {
+                    let mean = &mut self.bank[1 + b][j];
+                    if !self.known[j] {
+                        *mean = at;
+                        continue;
+                    }
+                    let gain = if since == dt { usual_gain[b] } else { gain(since, frames) } * trust;
+                    for i in 0..2 {
+                        mean[i] += gain * (at[i] - mean[i]);
                     }
                 }
                 self.bank[0][j] = at;

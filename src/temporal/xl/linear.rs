@@ -96,11 +96,19 @@ impl Linear {
     }
 
     /// One row's sums each to `y`, its rows `y_stride` apart.
+    #[inline(always)]
     fn store(&self, sums: &[Tile], tile: usize, y: &mut [f32], y_stride: usize) {
         let (start, stop) = (tile * TILE, ((tile + 1) * TILE).min(self.outputs));
         for (p, sums) in sums.iter().enumerate() {
-            y[p * y_stride + start..p * y_stride + stop]
-                .copy_from_slice(&sums.0.as_flattened()[..stop - start]);
+            let to = &mut y[p * y_stride + start..p * y_stride + stop];
+            let (halves, rest) = to.as_chunks_mut::<HALF>();
+            // Halves are registers: a copy of unknown length would be a call for each.
+            for (h, half) in halves.iter_mut().enumerate() {
+                *half = sums.0[h];
+            }
+            if !rest.is_empty() {
+                rest.copy_from_slice(&sums.0[halves.len()][..rest.len()]);
+            }
         }
     }
 }

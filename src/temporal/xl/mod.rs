@@ -14,6 +14,7 @@ mod weights;
 use pose::{JOINTS, JointState, Keypoints, MAX_PERSONS};
 
 use self::{
+    attention::exp_of_negative,
     frame::{MIX, NOMINAL_US, PersonFrame},
     network::{DELTAS, LIFTS, MIXES, Memory, Network, OUTPUTS, SIGMAS, Scratch},
     weights::Weights,
@@ -226,43 +227,46 @@ impl Person {
         let (scale_px, centre_px) = (frame.scale_px(), frame.centre_px);
         self.unseen_frames = if frame.seen.contains(&true) { 0.0 } else { self.unseen_frames + dt };
         let lost = self.unseen_frames > LOST_FRAMES;
+        let largest_sigma_px = scale_px * SIGMA_OF_LAPLACE * LOG_SIGMA_RANGE.1.exp();
         let f = &mut self.forecast;
         for j in 0..JOINTS {
-            let logit = |b: usize| mixes[b * JOINTS + j];
-            let largest = (0..MIX).map(logit).fold(f32::NEG_INFINITY, f32::max);
+            let mut largest = mixes[j];
+            for b in 1..MIX {
+                largest = largest.max(mixes[b * JOINTS + j]);
+            }
             let (mut anchor, mut sum) = ([0.0; 2], 0.0);
             for b in 0..MIX {
-                let share = (logit(b) - largest).exp();
+                let share = exp_of_negative(mixes[b * JOINTS + j] - largest);
                 sum += share;
-                for (anchor, place) in anchor.iter_mut().zip(&frame.bank[b][j]) {
-                    *anchor += share * place;
-                }
+                let [x, y] = frame.bank[b][j];
+                anchor = [anchor[0] + share * x, anchor[1] + share * y];
             }
             for h in 0..HORIZONS_US.len() {
                 let at = h * JOINTS + j;
                 for i in 0..2 {
-                    let past: f32 = (1..MIX)
-                        .map(|b| {
-                            let lean = leans[(h * (MIX - 1) + b - 1) * JOINTS + j];
-                            lean * (frame.bank[0][j][i] - frame.bank[b][j][i])
-                        })
-                        .sum();
+                    let mut past = 0.0;
+                    for b in 1..MIX {
+                        let lean = leans[(h * (MIX - 1) + b - 1) * JOINTS + j];
+                        past += lean * (frame.bank[0][j][i] - frame.bank[b][j][i]);
+                    }
                     let place = anchor[i] / sum + past + DELTA_SCALE * deltas[2 * at + i];
                     f.places_px[h][j][i] = centre_px[i] + scale_px * place;
                 }
             }
             lead(&mut f.places_px, j, lead_frames / HORIZON_FRAMES);
             let k = &keypoints.joints[j];
-            let off_px = (k.x_px - f.places_px[0][j][0]).hypot(k.y_px - f.places_px[0][j][1]);
-            let measured = frame.seen[j] && k.score >= MEASURED_SCORE && off_px <= BELIEVED * scale_px;
+            // Compared as squares: a root is not needed. What is not a number is not near.
+            let off_px = [k.x_px - f.places_px[0][j][0], k.y_px - f.places_px[0][j][1]];
+            let near = off_px[0] * off_px[0] + off_px[1] * off_px[1] <= (BELIEVED * scale_px).powi(2);
+            let measured = frame.seen[j] && k.score >= MEASURED_SCORE && near;
             let widen = if measured { sigma_scale.measured } else { sigma_scale.predicted };
             for h in 0..HORIZONS_US.len() {
                 let log_sigma =
                     (log_sigmas[h * JOINTS + j] + SIGMA_BIAS).clamp(LOG_SIGMA_RANGE.0, LOG_SIGMA_RANGE.1);
-                f.sigma_px[h][j] = scale_px * SIGMA_OF_LAPLACE * widen * log_sigma.exp();
+                f.sigma_px[h][j] = largest_sigma_px * widen * exp_of_negative(log_sigma - LOG_SIGMA_RANGE.1);
             }
             let sigma = f.sigma_px[0][j] / scale_px;
-            f.score[j] = 1.0 - (-0.5 * (SCORE_WITHIN / sigma).powi(2)).exp();
+            f.score[j] = 1.0 - exp_of_negative(-0.5 * (SCORE_WITHIN / sigma).powi(2));
             f.state[j] = if measured {
                 JointState::Measured
             } else if sigma <= LOST_SIGMA && !lost {
