@@ -1,7 +1,7 @@
 """Fits what sigma is multiplied by, apart for joints measured and predicted, on clips that training left out.
 
-Half of the weight on real clips of J-HMDB, every film counting alike, half on virtual ones with error tracks of the same films and
-limbs hidden; the share of coordinates within sigma shall be 0.68 over both. Detectors err differently: `detectors.toml` names those
+Half of the weight on real clips of J-HMDB, half on virtual ones with error tracks of the same films; the share of coordinates within
+sigma shall be 0.68 over both. Detectors err differently: `detectors.toml` names those
 that are fitted apart.
 """
 
