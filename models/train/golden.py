@@ -34,6 +34,7 @@ def maps(rng: np.random.Generator) -> dict[str, Floats]:
         "corner": peak(0, 0, 14, 1.5),
         "far_corner": peak(ROWS - 1, COLUMNS - 1, 14, 1.5),
         "edge": peak(6.4, 0.2, 14, 1.5),
+        "between_near_twins": np.maximum(peak(5, 6, 9, 1.0), peak(5, 9, 8.9, 1.0)),
         "twins": np.maximum(peak(3, 3, 12, 1.2), peak(8, 12, 11.9, 1.2)),
         "plateau_first_wins": np.where(peak(5, 7, 12, 2.0) > 0, np.float32(2), np.float32(-6)).astype(
             np.float32
@@ -82,7 +83,10 @@ def main() -> None:
         )
     OUT.parent.mkdir(parents=True, exist_ok=True)
     OUT.write_text(
-        json.dumps({"stride": codec.stride, "window": codec.window, "cases": cases}, indent=None) + "\n"
+        json.dumps(
+            {"stride": codec.stride, "windows": codec.windows(max(ROWS, COLUMNS)), "cases": cases}, indent=None
+        )
+        + "\n"
     )
     print(f"{len(cases)} cases in {OUT}")
 

@@ -161,7 +161,11 @@ pub enum Codec {
         /// How the place is refined below a cell.
         #[serde(default)]
         refine: Refine,
-        /// Odd side of the square of cells round the peak that `refine = "expectation"` averages over.
+        /// Odd sides in cells of the squares that `refine = "hits"` counts in; needed there, and nowhere else.
+        #[serde(default)]
+        windows: Vec<usize>,
+        /// Odd side of the square of cells round the peak: what `refine = "expectation"` averages over, and whose probability
+        /// is the feature.
         #[serde(default = "window")]
         window: usize,
         /// Where cell (0, 0) lies.
@@ -256,6 +260,9 @@ pub enum Refine {
     /// The mean of the cells round the peak, weighted by their probability.
     #[default]
     Expectation,
+    /// Where the most of `windows`' squares hold the joint, weighted by its probability: between two likely places that are
+    /// near each other. For softmax alone.
+    Hits,
     /// A quarter of a cell towards the larger neighbour on each axis (Newell et al. 2016).
     Quarter,
 }
@@ -375,7 +382,18 @@ impl Manifest {
             Ok::<(), String>(())
         };
         match &self.codec {
-            Codec::Heatmap { stride, window, origin, mirror, score, sigma, .. } => {
+            Codec::Heatmap {
+                stride,
+                activation,
+                refine,
+                windows,
+                window,
+                origin,
+                mirror,
+                score,
+                sigma,
+                ..
+            } => {
                 positive("codec.stride", *stride)?;
                 if *mirror && *origin != Origin::CellCentre {
                     return Err(
@@ -383,8 +401,18 @@ impl Manifest {
                             .into(),
                     );
                 }
-                if window % 2 == 0 || *window > 31 {
-                    return Err(format!("codec.window is {window}: it must be odd and at most 31"));
+                for (key, side) in windows.iter().map(|side| ("windows", side)).chain([("window", window)]) {
+                    if side % 2 == 0 || *side > 31 {
+                        return Err(format!("codec.{key} is {side}: it must be odd and at most 31"));
+                    }
+                }
+                let counts_hits = *refine == Refine::Hits;
+                if counts_hits != (1..=4).contains(&windows.len())
+                    || counts_hits && *activation != Activation::Softmax
+                {
+                    return Err("codec.refine = \"hits\" and one to four codec.windows go together, with \
+                                activation = \"softmax\""
+                        .into());
                 }
                 fits(score, sigma)?;
             }
@@ -465,6 +493,9 @@ mod tests {
             ("stride = 4", "stride = 4\nstrid = 5", "strid"),
             ("stride = 4", "stride = 4\nmirror = true\norigin = \"first_pixel\"", "codec.mirror"),
             ("stride = 4", "stride = 4\nwindow = 4", "codec.window is 4"),
+            ("stride = 4", "stride = 4\nrefine = \"hits\"", "one to four codec.windows"),
+            ("stride = 4", "stride = 4\nwindows = [3, 7]", "go together"),
+            ("stride = 4", "stride = 4\nrefine = \"hits\"\nwindows = [3, 33]", "codec.windows is 33"),
             ("stride = 4", "stride = 4\nscore = { a = [1.0], b = [1.0] }", "codec.score.a has 1 values"),
             ("\"keypoints\"", "\"person\"", "codec reads joints"),
             ("\"heatmap\"", "\"heatmops\"", "heatmops"),

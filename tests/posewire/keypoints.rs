@@ -261,7 +261,7 @@ impl State for Fixed {
 #[derive(Deserialize)]
 struct Golden {
     stride: f32,
-    window: usize,
+    windows: Vec<usize>,
     cases: Vec<Case>,
 }
 
@@ -289,10 +289,11 @@ fn heat_maps_are_read_as_the_training_s_codec_reads_them() {
         let all = |v: f32| format!("[{}]", vec![v.to_string(); JOINTS].join(", "));
         let (w, h) = (case.columns as f32 * golden.stride, case.rows as f32 * golden.stride);
         let codec = format!(
-            "[codec]\nkind = \"heatmap\"\noutput = \"out\"\nstride = {}\nwindow = {}\nactivation = \"softmax\"\n\
+            "[codec]\nkind = \"heatmap\"\noutput = \"out\"\nstride = {}\nrefine = \"hits\"\nwindows = {:?}\nwindow = {}\nactivation = \"softmax\"\n\
              origin = \"cell_centre\"\nscore = {{ a = {}, b = {} }}\nsigma = {{ c = {}, d = {} }}",
             golden.stride,
-            golden.window,
+            golden.windows,
+            golden.windows[1],
             all(case.a),
             all(case.b),
             all(case.c),

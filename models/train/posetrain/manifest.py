@@ -74,6 +74,7 @@ def write_keypoints(
     minutes: float,
 ) -> None:
     codec = config.codec
+    windows = codec.windows(config.input // codec.stride)
     lines = [
         f'name = "{config.name}"',
         'task = "keypoints"',
@@ -101,16 +102,19 @@ def write_keypoints(
         f"pad = {PAD}",
         "fill = 0",
         "",
-        "# Softmax over the whole map. Peak = first largest cell, row by row; x and y = expectation",
-        "# of cell centres over the",
-        "# window x window cells round it (clipped at the map's edge); a cell's centre is (index +",
-        "# 0.5) * stride - 0.5.",
+        "# Softmax over the whole map. The place is the one of most expected hits: of the sum of",
+        "# probabilities in squares of",
+        "# `windows` cells, about the circles of PCK.05, .1 and .2, refined by a parabola on each axis;",
+        "# a cell's centre is",
+        "# (index + 0.5) * stride - 0.5.",
         "[codec]",
         'kind = "heatmap"',
         'output = "heatmaps"',
         f"stride = {codec.stride}",
-        f"window = {codec.window}",
         'activation = "softmax"',
+        'refine = "hits"',
+        f"windows = {list(windows)}",
+        f"window = {windows[1]}",
         'origin = "cell_centre"',
         *(
             ["# the crop is looked at mirrored too, and the maps are averaged", "mirror = true"]
@@ -118,7 +122,7 @@ def write_keypoints(
             else []
         ),
         "",
-        "# m = probability mass in the window, clamped to 1e-4 .. 1 - 1e-4; f = ln(m / (1 - m)).",
+        "# m = probability mass in the square of `window` cells, clamped to 1e-4 .. 1 - 1e-4; f = ln(m / (1 - m)).",
         "# score = 1 / (1 + exp(-(a + b f))) = probability that the joint is within 0.1 of the",
         "# person's extent",
         "[codec.score]",

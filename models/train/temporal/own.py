@@ -25,7 +25,9 @@ def own(model: Path) -> Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarr
     options.intra_op_num_threads = 1
     net = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
     width, codec = manifest["input"]["width"], manifest["codec"]
-    decode = HeatmapCodec(stride=codec["stride"], window=codec["window"]).decode
+    heatmaps = HeatmapCodec(stride=codec["stride"])
+    if codec.get("windows") != list(heatmaps.windows(width // heatmaps.stride)):
+        sys.exit(f"{model.with_suffix('.toml')}: made for another decoder; make it anew (python -m posetrain.make)")
     a, b = np.array(codec["score"]["a"]), np.array(codec["score"]["b"])
 
     def detect(image: np.ndarray, centre: np.ndarray, side: float) -> tuple[np.ndarray, np.ndarray]:
@@ -34,8 +36,8 @@ def own(model: Path) -> Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarr
         image_from_net = np.array([[scale, 0, offset[0]], [0, scale, offset[1]]])
         crop = cv2.warpAffine(image, image_from_net, (width, width), flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP)
         pixels = cv2.cvtColor(crop, cv2.COLOR_BGR2RGB).transpose(2, 0, 1)[None].astype(np.float32) / 255
-        (heatmaps,) = net.run([codec["output"]], {manifest["input"]["name"]: pixels})
-        xy, feature = decode(heatmaps[0])
+        (heatmaps_of_crop,) = net.run([codec["output"]], {manifest["input"]["name"]: pixels})
+        xy, feature = heatmaps.decode(heatmaps_of_crop[0])
         return xy * scale + offset, 1 / (1 + np.exp(-(a + b * feature)))
 
     return detect

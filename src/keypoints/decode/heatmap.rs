@@ -3,6 +3,7 @@
 use pose::{JOINTS, Keypoint};
 
 use super::exp::exp_nonpositive;
+use super::hits::Hits;
 use super::{Fits, logistic, peak};
 use crate::infer::{Activation, Origin, Refine};
 
@@ -18,6 +19,8 @@ pub(super) struct Heatmap {
     pub stride: f32,
     pub activation: Activation,
     pub refine: Refine,
+    /// Where the place is that of most expected hits, [`Refine::Hits`].
+    pub hits: Option<Hits>,
     pub window: usize,
     pub origin: Origin,
     pub fit: Fits,
@@ -25,13 +28,21 @@ pub(super) struct Heatmap {
 
 impl Heatmap {
     /// `maps`: `[17, rows, columns]`; joints come in net pixels, a joint without a peak keeps score 0.
-    pub fn decode(&self, maps: &[f32], joints: &mut [Keypoint; JOINTS]) {
+    pub fn decode(&mut self, maps: &[f32], joints: &mut [Keypoint; JOINTS]) {
         for (j, map) in maps.chunks_exact(self.rows * self.columns).take(JOINTS).enumerate() {
             let Some((at, top)) = peak(map) else { continue };
+            if let Some(hits) = &mut self.hits {
+                let place = hits.find(map, top);
+                let feature = log_odds(hits.mass(place.row, place.column, self.window));
+                let (score, sigma_px) = self.fit.apply(j, feature, true);
+                let [x_px, y_px] = [place.x, place.y].map(|cell| self.net_px(cell));
+                joints[j] = Keypoint { x_px, y_px, score, sigma_px };
+                continue;
+            }
             let (row, column) = (at / self.columns, at % self.columns);
             let around = Window::new(self, row, column);
             let (x, y) = match self.refine {
-                Refine::Expectation => self.expectation(map, &around, top),
+                Refine::Expectation | Refine::Hits => self.expectation(map, &around, top),
                 Refine::Quarter => self.quarter(map, row, column),
             };
             let (feature, is_log_odds) = match self.activation {
@@ -151,6 +162,7 @@ mod tests {
             stride: 4.0,
             activation,
             refine,
+            hits: None,
             window: 5,
             origin: Origin::CellCentre,
             fit: Fits::new(None, None),

@@ -2,6 +2,7 @@
 
 mod exp;
 mod heatmap;
+mod hits;
 mod movenet;
 mod simcc;
 mod yolo;
@@ -9,6 +10,7 @@ mod yolo;
 pub(super) use yolo::Rows;
 
 use heatmap::Heatmap;
+use hits::Hits;
 use movenet::Movenet;
 use pose::{JOINTS, Keypoint, Keypoints};
 use simcc::Simcc;
@@ -16,7 +18,7 @@ use yolo::Yolo;
 
 use super::mirror::Averaged;
 use crate::capture::Affine;
-use crate::infer::{Codec, InferError, Manifest, OutputInfo, ScoreFit, SigmaFit, State};
+use crate::infer::{Codec, InferError, Manifest, OutputInfo, Refine, ScoreFit, SigmaFit, State};
 
 /// How many of the best joints make a person's score: a person of whom half is seen is a person.
 pub const PERSON_SCORE_JOINTS: usize = 8;
@@ -61,7 +63,18 @@ impl Decoder {
             )
         };
         let kind = match &manifest.codec {
-            Codec::Heatmap { output, stride, activation, refine, window, origin, mirror, score, sigma } => {
+            Codec::Heatmap {
+                output,
+                stride,
+                activation,
+                refine,
+                windows,
+                window,
+                origin,
+                mirror,
+                score,
+                sigma,
+            } => {
                 let shape = find(output)?;
                 let cells = net_size.map(|s| (s as f32 / stride).round() as usize);
                 if shape != [JOINTS, cells[1], cells[0]] {
@@ -76,6 +89,7 @@ impl Decoder {
                     stride: *stride,
                     activation: *activation,
                     refine: *refine,
+                    hits: (*refine == Refine::Hits).then(|| Hits::new(cells[1], cells[0], windows)),
                     window: *window,
                     origin: *origin,
                     fit: Fits::new(score.as_ref(), sigma.as_ref()),
