@@ -93,7 +93,9 @@ class HeatmapCodec:
         hits = sum(squares[1:], squares[0])
         flat = hits.flatten(2)
         earlier_first = torch.arange(rows * columns, 0, -1)
-        cell = ((flat >= flat.amax(dim=2, keepdim=True) * (1 - TIE)) * earlier_first).argmax(dim=2, keepdim=True)
+        cell = ((flat >= flat.amax(dim=2, keepdim=True) * (1 - TIE)) * earlier_first).argmax(
+            dim=2, keepdim=True
+        )
         row, column = cell // columns, cell % columns
         down = _top(flat, cell, row, rows, columns)
         right = _top(flat, cell, column, columns, 1)

@@ -202,7 +202,7 @@ def _place(
     else:
         box = s.persons[int(rng.integers(len(s.persons)))]
         size = np.maximum(box[2:] - box[:2], 4)
-        target = max(w, h) * float(np.exp(rng.uniform(np.log(0.25), np.log(1.0))))
+        target = max(w, h) * float(np.exp(rng.uniform(np.log(0.2), np.log(1.0))))
         scale = float(np.clip(target / size.max(), 0.15, 2.5))
         room = np.maximum(np.array([w, h]) - size * scale, 0)
         corner = rng.uniform(0, 1, 2) * room - rng.uniform(0, 0.15, 2) * size * scale * (rng.random(2) < 0.3)

@@ -32,7 +32,7 @@ impl Heatmap {
         for (j, map) in maps.chunks_exact(self.rows * self.columns).take(JOINTS).enumerate() {
             let Some((at, top)) = peak(map) else { continue };
             if let Some(hits) = &mut self.hits {
-                let place = hits.find(map, top);
+                let place = hits.find(map, at, top);
                 let feature = log_odds(hits.mass(place.row, place.column, self.window));
                 let (score, sigma_px) = self.fit.apply(j, feature, true);
                 let [x_px, y_px] = [place.x, place.y].map(|cell| self.net_px(cell));

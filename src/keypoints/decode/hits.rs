@@ -5,12 +5,16 @@
 //! (the Bayes estimate for that count). Where two cells near each other are about as likely, as a wrist's are that moves or
 //! is half hidden, the place lies in between, instead of jumping from one to the other with every frame's noise.
 
+use std::ops::Range;
+
 use super::exp::exp_nonpositive;
 
 /// Sums that differ by less, relative to the largest, may differ by rounding alone: the first of them counts.
 const TIE: f32 = 1e-5;
 /// Where the hits fall by less on both sides together, relative to the top, there is no top between cells.
 const FLAT: f32 = 1e-3;
+/// Well more than rounding takes off a bound.
+const SLACK: f32 = 1e-3;
 /// Columns that are summed together, in vector registers.
 const LANES: usize = 8;
 
@@ -21,17 +25,18 @@ pub(super) struct Hits {
     columns: usize,
     /// Of each square, ascending: how many cells it reaches beyond its middle one.
     halves: Vec<usize>,
-    /// Cells of nothing round the map.
+    /// The largest of them: as many cells of nothing lie round the map.
     border: usize,
     /// `stride` cells a row, `rows + 2 * border` rows: not normalised, the likeliest cell has 1.
     weights: Vec<f32>,
     stride: usize,
-    /// One row for each square: sums down its columns.
-    down: Vec<f32>,
-    /// Of every cell, `width` a row.
-    hits: Vec<f32>,
-    width: usize,
+    row_weights: Vec<f32>,
+    column_weights: Vec<f32>,
     total: f32,
+    /// One row for each square: what a cell as far along the row as it reaches counts for.
+    down: Vec<f32>,
+    /// Of the cells that were looked at, `stride` a row.
+    hits: Vec<f32>,
 }
 
 /// A cell, and the place near it in cells.
@@ -49,105 +54,126 @@ impl Hits {
         let mut halves: Vec<usize> = windows.iter().map(|side| side / 2).collect();
         halves.sort_unstable();
         let border = halves.last().copied().unwrap_or(0);
-        let width = columns.next_multiple_of(LANES);
-        let stride = (width + 2 * border).next_multiple_of(LANES);
+        // Room for a chunk that begins at the last cell.
+        let stride = columns + 2 * border + LANES;
         Self {
             rows,
             columns,
             border,
             weights: vec![0.0; stride * (rows + 2 * border)],
             stride,
+            row_weights: vec![0.0; rows],
+            column_weights: vec![0.0; columns],
+            total: 0.0,
             down: vec![0.0; stride * halves.len()],
             halves,
-            hits: vec![0.0; width * rows],
-            width,
-            total: 0.0,
+            hits: vec![0.0; stride * rows],
         }
     }
 
-    /// The place on `map` (logits, row by row), whose largest value is `top`.
-    pub fn find(&mut self, map: &[f32], top: f32) -> Place {
+    /// The place on `map` (logits, row by row), whose largest value is `top` in cell `peak`.
+    pub fn find(&mut self, map: &[f32], peak: usize, top: f32) -> Place {
         self.weigh(map, top);
-        for row in 0..self.rows {
-            self.sum_down(row);
-            self.sum_along(row);
+        // A square holds no more than the rows, or the columns, that it spans. Those where that cannot come to as much as the
+        // likeliest cell has are left out: of a sure joint's map, most.
+        let (row, column) = (peak / self.columns, peak % self.columns);
+        let least: f32 = self.halves.iter().map(|half| self.inside(row, column, *half)).sum();
+        let enough = least * (1.0 - SLACK);
+        let rows = worth_a_look(&self.row_weights, &self.halves, enough);
+        let columns = worth_a_look(&self.column_weights, &self.halves, enough);
+        for row in rows.clone() {
+            self.sum_down(row, &columns);
+            self.sum_along(row, &columns);
         }
-        self.best()
+        self.best(rows, columns)
     }
 
     /// The part of the last map's probability that lies in the square of `window` cells round a cell.
     pub fn mass(&self, row: usize, column: usize, window: usize) -> f32 {
-        let half = window / 2;
+        self.inside(row, column, window / 2) / self.total
+    }
+
+    fn inside(&self, row: usize, column: usize, half: usize) -> f32 {
         let columns = column.saturating_sub(half)..(column + half + 1).min(self.columns);
-        let inside: f32 = (row.saturating_sub(half)..(row + half + 1).min(self.rows))
+        (row.saturating_sub(half)..(row + half + 1).min(self.rows))
             .flat_map(|row| &self.weights[self.border + (self.border + row) * self.stride..][columns.clone()])
-            .sum();
-        inside / self.total
+            .sum()
     }
 
     fn weigh(&mut self, map: &[f32], top: f32) {
-        // Eight sums: vectorised, and closer to exact than one long chain.
-        let mut sums = [0.0f32; LANES];
+        self.column_weights.fill(0.0);
         let inner = self.weights[self.border * self.stride..].chunks_exact_mut(self.stride);
-        for (row, logits) in inner.zip(map.chunks_exact(self.columns)) {
+        for ((row, logits), row_weight) in
+            inner.zip(map.chunks_exact(self.columns)).zip(&mut self.row_weights)
+        {
             let row = &mut row[self.border..][..self.columns];
-            row.iter_mut().zip(logits).for_each(|(w, v)| *w = exp_nonpositive(v - top));
+            for (w, v) in row.iter_mut().zip(logits) {
+                *w = exp_nonpositive(v - top);
+            }
+            // Eight sums: vectorised, and closer to exact than one long chain.
+            let mut sums = [0.0f32; LANES];
             let (chunks, rest) = row.as_chunks::<LANES>();
             for chunk in chunks {
-                sums.iter_mut().zip(chunk).for_each(|(sum, w)| *sum += w);
+                sums = add(sums, *chunk);
             }
-            sums.iter_mut().zip(rest).for_each(|(sum, w)| *sum += w);
+            *row_weight = sums.iter().chain(rest).sum();
+            for (sum, w) in self.column_weights.iter_mut().zip(row) {
+                *sum += *w;
+            }
         }
-        self.total = sums.iter().sum();
+        self.total = self.row_weights.iter().sum();
     }
 
-    /// Each square's sums down the columns, for the squares round the cells of `row`.
-    fn sum_down(&mut self, row: usize) {
+    /// Sums down the columns, over the squares round the cells of `row`; to each square's those of the larger ones are added.
+    fn sum_down(&mut self, row: usize, columns: &Range<usize>) {
         let middle = (row + self.border) * self.stride;
-        for from in (0..self.stride).step_by(LANES) {
-            let at = |start: usize| -> &[f32; LANES] {
-                self.weights[start + from..].first_chunk().expect("rows are whole chunks")
-            };
-            let mut sum = *at(middle);
+        for from in (columns.start..columns.end + 2 * self.border).step_by(LANES) {
+            let at = |start: usize| chunk(&self.weights, start + from);
+            let mut sum = at(middle);
             let mut done = 0;
             for (k, &half) in self.halves.iter().enumerate() {
                 for offset in done + 1..=half {
                     let (above, below) =
                         (at(middle - offset * self.stride), at(middle + offset * self.stride));
-                    for i in 0..LANES {
-                        sum[i] += above[i] + below[i];
-                    }
+                    sum = add(sum, add(above, below));
                 }
                 done = half;
-                self.down[k * self.stride + from..][..LANES].copy_from_slice(&sum);
+                for smaller in 0..=k {
+                    let start = smaller * self.stride + from;
+                    let before = if smaller == k { [0.0; LANES] } else { chunk(&self.down, start) };
+                    put(&mut self.down, start, add(before, sum));
+                }
             }
         }
     }
 
     /// The hits of a row's cells.
-    fn sum_along(&mut self, row: usize) {
-        let out = &mut self.hits[row * self.width..][..self.width];
-        for (chunk, from) in out.as_chunks_mut::<LANES>().0.iter_mut().zip((0..).step_by(LANES)) {
-            let mut sum = [0.0f32; LANES];
-            for (down, &half) in self.down.chunks_exact(self.stride).zip(&self.halves) {
-                let start = from + self.border - half;
-                for window in down[start..start + LANES + 2 * half].windows(LANES) {
-                    for i in 0..LANES {
-                        sum[i] += window[i];
-                    }
+    fn sum_along(&mut self, row: usize, columns: &Range<usize>) {
+        for column in columns.clone().step_by(LANES) {
+            let middle = column + self.border;
+            let mut sum = chunk(&self.down, middle);
+            let mut reached = 0;
+            for (k, &half) in self.halves.iter().enumerate() {
+                let middle = k * self.stride + middle;
+                while reached < half {
+                    reached += 1;
+                    sum = add(
+                        sum,
+                        add(chunk(&self.down, middle - reached), chunk(&self.down, middle + reached)),
+                    );
                 }
             }
-            *chunk = sum;
+            put(&mut self.hits, row * self.stride + column, sum);
         }
     }
 
-    fn best(&self) -> Place {
-        let rows = || self.hits.chunks_exact(self.width).map(|row| &row[..self.columns]);
-        let most = rows().flatten().fold(0.0f32, |a, &b| a.max(b));
+    fn best(&self, rows: Range<usize>, columns: Range<usize>) -> Place {
+        let seen = || rows.clone().map(|row| (row, &self.hits[row * self.stride..][columns.clone()]));
+        let most = seen().flat_map(|(_, hits)| hits).fold(0.0f32, |a, &b| a.max(b));
         let enough = most * (1.0 - TIE);
-        let found = rows().enumerate().find_map(|(y, row)| Some((y, row.iter().position(|&h| h >= enough)?)));
-        let (row, column) = found.unwrap_or((0, 0));
-        let at = |row: usize, column: usize| self.hits[row * self.width + column];
+        let found = seen().find_map(|(row, hits)| Some((row, hits.iter().position(|&h| h >= enough)?)));
+        let (row, column) = found.map_or((0, 0), |(row, at)| (row, columns.start + at));
+        let at = |row: usize, column: usize| self.hits[row * self.stride + column];
         let here = at(row, column);
         let (mut x, mut y) = (column as f32, row as f32);
         if column > 0 && column + 1 < self.columns {
@@ -158,6 +184,46 @@ impl Hits {
         }
         Place { row, column, x, y }
     }
+}
+
+/// From the first to the last row or column whose squares can hold `enough`, and their neighbours.
+fn worth_a_look(weights: &[f32], halves: &[usize], enough: f32) -> Range<usize> {
+    let is_worth = |at: &usize| -> bool {
+        let near = |half: &usize| &weights[at.saturating_sub(*half)..(at + half + 1).min(weights.len())];
+        halves.iter().flat_map(near).sum::<f32>() >= enough
+    };
+    let first = (0..weights.len()).find(is_worth).unwrap_or(0);
+    let last = (0..weights.len()).rfind(is_worth).unwrap_or(weights.len() - 1);
+    first.saturating_sub(1)..(last + 2).min(weights.len())
+}
+
+// Plain loops: builds that optimise each unit of code alone leave calls where the library's iterators and copies are.
+
+#[inline(always)]
+fn chunk(values: &[f32], from: usize) -> [f32; LANES] {
+    let values = &values[from..from + LANES];
+    let mut out = [0.0; LANES];
+    for i in 0..LANES {
+        out[i] = values[i];
+    }
+    out
+}
+
+#[inline(always)]
+fn put(values: &mut [f32], from: usize, chunk: [f32; LANES]) {
+    let values = &mut values[from..from + LANES];
+    for i in 0..LANES {
+        values[i] = chunk[i];
+    }
+}
+
+#[inline(always)]
+fn add(a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
+    let mut out = [0.0; LANES];
+    for i in 0..LANES {
+        out[i] = a[i] + b[i];
+    }
+    out
 }
 
 /// How far from the middle one of three neighbours the top of the parabola through them lies.
@@ -204,7 +270,8 @@ mod tests {
             for _ in 0..2 {
                 let map: Vec<f32> = (0..rows * columns).map(|_| sharp * random.f32()).collect();
                 let top = map.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-                let place = hits.find(&map, top);
+                let peak = map.iter().position(|&v| v == top).unwrap();
+                let place = hits.find(&map, peak, top);
                 let (exact, total) = plainly(rows, columns, &windows, &map);
                 let most = exact.iter().copied().fold(0.0, f64::max);
                 let chosen = exact[place.row * columns + place.column];
@@ -229,7 +296,7 @@ mod tests {
                     bump(columns[0], 2.0).max(bump(columns[1], 2.1))
                 })
                 .collect();
-            Hits::new(9, 30, &[3, 7, 13]).find(&map, 2.1)
+            Hits::new(9, 30, &[3, 7, 13]).find(&map, 4 * 30 + columns[1] as usize, 2.1)
         };
         let near = at([8.0, 12.0]);
         assert!((near.y - 4.0).abs() < 0.01 && (9.0..11.5).contains(&near.x), "{near:?}");
@@ -239,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_flat_map_gives_the_first_of_its_cells_with_whole_squares() {
-        let place = Hits::new(20, 20, &[3, 7, 13]).find(&[0.0; 400], 0.0);
+        let place = Hits::new(20, 20, &[3, 7, 13]).find(&[0.0; 400], 0, 0.0);
         // To the right and below it is as flat: the parabola's top is half way there.
         assert_eq!(place, Place { row: 6, column: 6, x: 6.5, y: 6.5 });
     }
