@@ -20,7 +20,7 @@ pub(super) struct Heatmap {
     pub activation: Activation,
     pub refine: Refine,
     /// Where the place is that of most expected hits, [`Refine::Hits`].
-    pub hits: Option<Hits>,
+    pub hits: Option<Box<Hits>>,
     pub window: usize,
     pub origin: Origin,
     pub fit: Fits,

@@ -200,6 +200,7 @@ fn worth_a_look(weights: &[f32], halves: &[usize], enough: f32) -> Range<usize> 
 // Plain loops: builds that optimise each unit of code alone leave calls where the library's iterators and copies are.
 
 #[inline(always)]
+#[expect(clippy::manual_memcpy, reason = "as above")]
 fn chunk(values: &[f32], from: usize) -> [f32; LANES] {
     let values = &values[from..from + LANES];
     let mut out = [0.0; LANES];
@@ -210,6 +211,7 @@ fn chunk(values: &[f32], from: usize) -> [f32; LANES] {
 }
 
 #[inline(always)]
+#[expect(clippy::manual_memcpy, reason = "as above")]
 fn put(values: &mut [f32], from: usize, chunk: [f32; LANES]) {
     let values = &mut values[from..from + LANES];
     for i in 0..LANES {

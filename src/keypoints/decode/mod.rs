@@ -89,7 +89,7 @@ impl Decoder {
                     stride: *stride,
                     activation: *activation,
                     refine: *refine,
-                    hits: (*refine == Refine::Hits).then(|| Hits::new(cells[1], cells[0], windows)),
+                    hits: (*refine == Refine::Hits).then(|| Box::new(Hits::new(cells[1], cells[0], windows))),
                     window: *window,
                     origin: *origin,
                     fit: Fits::new(score.as_ref(), sigma.as_ref()),
