@@ -103,12 +103,11 @@ class HeatmapCodec:
         mass = squares[1].flatten(2).gather(2, cell)[..., 0].clamp(MASS_MIN, 1 - MASS_MIN)
         return (xy + 0.5) * self.stride - 0.5, torch.log(mass / (1 - mass))
 
-    @staticmethod
-    def peaks(heatmaps: Tensor, stride: int) -> Tensor:
+    def peaks(self, heatmaps: Tensor) -> Tensor:
         """Centres [B, J, 2] in net pixels of the largest cells: the likelier one of two places, never between."""
         peak = heatmaps.flatten(2).argmax(dim=2)
         columns = heatmaps.shape[3]
-        return (torch.stack((peak % columns, peak // columns), dim=2) + 0.5) * stride - 0.5
+        return (torch.stack((peak % columns, peak // columns), dim=2) + 0.5) * self.stride - 0.5
 
 
 def _within(p: Tensor, side: int) -> Tensor:

@@ -84,7 +84,7 @@ def look_twice(
         images = images.contiguous(memory_format=torch.channels_last)
         with torch.autocast("cpu", torch.bfloat16):
             maps = model(images).float() + model(images.flip(3)).float().flip(3)[:, mirror]
-        places = codec.peaks(maps, codec.stride)
+        places = codec.peaks(maps)
         for xy, (_, matrix) in zip(places.numpy(), crops, strict=True):
             found.append(np.linalg.solve(matrix[:, :2], (xy - matrix[:, 2]).T).T)
     return np.asarray(found, np.float32).reshape(-1, 17, 2)

@@ -41,9 +41,10 @@ impl Heatmap {
             }
             let (row, column) = (at / self.columns, at % self.columns);
             let around = Window::new(self, row, column);
-            let (x, y) = match self.refine {
-                Refine::Expectation | Refine::Hits => self.expectation(map, &around, top),
-                Refine::Quarter => self.quarter(map, row, column),
+            let (x, y) = if self.refine == Refine::Quarter {
+                self.quarter(map, row, column)
+            } else {
+                self.expectation(map, &around, top)
             };
             let (feature, is_log_odds) = match self.activation {
                 Activation::Softmax => (log_odds(mass(map, &around, self.columns, top)), true),
