@@ -25,7 +25,7 @@ enum What {
 /// Accuracy, jitter and lag of every smoother on clips
 ///
 /// Each filter's setting is chosen on the train clips, for every budget of added lag, and reported on the val clips.
-/// models/train/temporal/clips.py writes the clip files.
+/// `python -m posetrain.temporal.clips` (models/train) writes the clip files.
 #[derive(Debug, clap::Args)]
 struct ClipsArgs {
     /// Clips that settings are chosen on

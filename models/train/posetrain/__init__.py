@@ -1,1 +1,1 @@
-"""Trains, calibrates, quantises and measures Posewire's image networks."""
+"""Trains, calibrates, quantises and measures Posewire's networks."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from posetrain.packs import BODY, Floats, joints_box
+from posetrain.data.packs import BODY, Floats, joints_box
 
 Counts = npt.NDArray[np.float64]
 

@@ -1,10 +1,9 @@
-"""`python -m unittest discover -s models/train/tests`: codec, readers, a whole small run; needs no data."""
+"""`python -m unittest discover -s models/train/tests -t models/train`: codec, readers, a whole small run; needs no data."""
 
 from __future__ import annotations
 
 import io
 import json
-import sys
 import tarfile
 import tempfile
 import tomllib
@@ -16,14 +15,17 @@ import cv2
 import numpy as np
 import torch
 
-TRAIN_DIR = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(TRAIN_DIR))
-
-from posetrain import finder, make, packs, quantise, sides, synthetic, train
-from posetrain.augment import AugmentConfig, augmented, crop_matrix, move_joints, plain_crop
-from posetrain.calibrate import expected_calibration_error, fit
-from posetrain.codec import HeatmapCodec
-from posetrain.net import KeypointNet, NetConfig
+from posetrain.data import packs, synthetic
+from posetrain.data.augment import AugmentConfig, augmented, crop_matrix, move_joints, plain_crop
+from posetrain.data.boxes import iou
+from posetrain.finder import net as finder
+from posetrain.inference import as_input, session
+from posetrain.keypoints import make, quantise, sides, train
+from posetrain.keypoints.calibrate import expected_calibration_error, fit
+from posetrain.keypoints.codec import HeatmapCodec
+from posetrain.keypoints.config import Run, configured
+from posetrain.keypoints.net import KeypointNet, NetConfig
+from posetrain.paths import REPOSITORY
 
 
 class Codec(unittest.TestCase):
@@ -65,7 +67,7 @@ class Codec(unittest.TestCase):
         self.assertEqual(float(codec.taught_loss(other, target, weight)), float(at_teacher), "not labelled")
 
     def test_golden_vectors_are_this_codec(self) -> None:
-        golden = json.loads((TRAIN_DIR.parents[1] / "tests" / "golden" / "heatmap_codec.json").read_text())
+        golden = json.loads((REPOSITORY / "tests" / "golden" / "heatmap_codec.json").read_text())
         codec = HeatmapCodec(stride=golden["stride"])
         for case in golden["cases"]:
             self.assertEqual(list(codec.windows(max(case["rows"], case["columns"]))), golden["windows"])
@@ -205,16 +207,16 @@ class Finder(unittest.TestCase):
         heat, sides, _, _ = finder.targets(boxes, np.zeros((0, 4), np.float32), 160)
         logits = np.where(heat >= 1, 4.0, -9.0).astype(np.float32)
         found, _ = finder.decode(logits, sides, 0.5)
-        self.assertGreater(float(finder.iou(found, boxes).max(axis=0).min()), 0.99)
+        self.assertGreater(float(iou(found, boxes).max(axis=0).min()), 0.99)
 
 
 class WholeRun(unittest.TestCase):
     def test_smoke_trains_exports_quantises_and_writes_a_manifest(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             work = Path(folder)
-            config = train.load_config(TRAIN_DIR / "configs" / "smoke.toml")
+            config = configured("smoke")
             records = synthetic.records(config.synthetic_figures, config.seed)
-            train.train(config, records, work / "run", train.Run(1, 1, 0, config.budget_minutes, 1))
+            train.train(config, records, work / "run", Run(1, 1, 0, config.budget_minutes, 1))
             rows = [json.loads(line) for line in (work / "run" / "log.jsonl").read_text().splitlines()]
             self.assertGreater(rows[-1]["coco_subset@0.2"], rows[0]["coco_subset@0.2"])
             make.finish(config, records, work / "run" / "final.pt", work, work, work, 4)
@@ -233,22 +235,20 @@ class WholeRun(unittest.TestCase):
 
     def test_resumed_run_goes_on(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            config = train.load_config(TRAIN_DIR / "configs" / "smoke.toml")
+            config = configured("smoke")
             records = synthetic.records(64, config.seed)
             out = Path(folder)
-            train.train(config, records, out, train.Run(1, 1, 0, 0.05, 1))
+            train.train(config, records, out, Run(1, 1, 0, 0.05, 1))
             first = torch.load(out / "checkpoint.pt", weights_only=True)
-            train.train(config, records, out, train.Run(1, 1, 0, 0.1, 1))
+            train.train(config, records, out, Run(1, 1, 0, 0.1, 1))
             second = torch.load(out / "checkpoint.pt", weights_only=True)
             self.assertGreater(second["step"], first["step"])
             self.assertGreater(second["spent"], first["spent"])
 
 
 def quantise_run(path: Path, crops: np.ndarray) -> np.ndarray:
-    from posetrain.peers import session
-
     s = session(path)
-    return np.stack([s.run(None, {"image": quantise.as_input(c)})[0][0] for c in crops])
+    return np.stack([s.run(None, {"image": as_input(c)})[0][0] for c in crops])
 
 
 class Network(unittest.TestCase):
@@ -293,13 +293,13 @@ class Weights(unittest.TestCase):
                 torch.save({"ema": ema}, path)
                 return path
 
-            config = make.configured("small")
+            config = configured("small")
             self.assertTrue(config.mean_with_start)
             run(config.start, 1.0)
             checkpoint = run("small", 4.0)
             mean = make.finished(checkpoint, config, work)
             self.assertEqual((mean["w"].tolist(), int(mean["batches"])), ([2.5, 2.5], 4))
-            of_base = make.finished(checkpoint, make.configured("base"), work)
+            of_base = make.finished(checkpoint, configured("base"), work)
             self.assertEqual(of_base["w"].tolist(), [2.5, 2.5], "base has small's weights")
             alone = make.finished(checkpoint, replace(config, mean_with_start=False), work)
             self.assertEqual(alone["w"].tolist(), [4.0, 4.0])

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "temporal"))
-from noise import Real, later
+from posetrain.temporal.noise import Real, later
 
 
 class Labels(unittest.TestCase):

@@ -36,7 +36,7 @@ pub enum ClipsError {
         source: std::io::Error,
     },
     /// The file is no clip set.
-    #[error("{} is no clip set: {source}; models/train/temporal/clips.py writes them", path.display())]
+    #[error("{} is no clip set: {source}; `python -m posetrain.temporal.clips` in models/train writes them", path.display())]
     Parse {
         /// Which file.
         path: PathBuf,

@@ -1,7 +1,7 @@
 //! The person-centred frame in which the network sees and answers.
 //!
 //! The frame follows the person slowly, so that it adds little jitter of its own; a joint that is not seen stays where it was
-//! *in the frame*, so that it neither pulls the centre nor loses the person's motion. `models/train/temporal/frames.py` is
+//! *in the frame*, so that it neither pulls the centre nor loses the person's motion. `models/train/posetrain/temporal/frames.py` is
 //! the same arithmetic for training; the golden file holds the two together.
 
 use pose::{JOINTS, Keypoints};

@@ -136,7 +136,7 @@ impl<'a> Reader<'a> {
 pub(super) mod testing {
     use super::*;
 
-    /// Writes a file as `models/train/temporal/export.py` does.
+    /// Writes a file as `models/train/posetrain/temporal/export.py` does.
     pub fn write(hyper: &Hyper, tensors: &[(String, Vec<usize>, Vec<f32>)]) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         let sizes = [hyper.width, hyper.layers, hyper.heads, hyper.feed_forward, hyper.memory, tensors.len()];

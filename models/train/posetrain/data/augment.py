@@ -1,0 +1,200 @@
+"""Camera-like augmentation of one cached crop: one warp in OpenCV, cheap damage in bytes, colour on the
+whole batch.
+
+`image_from_net`: image = net * scale + offset, pixel centres at integers. A crop of side s centred on c
+maps to net pixels by scale = s / net and offset = c - scale * (net - 1) / 2; outside the picture is
+black.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from posetrain.data.packs import JOINTS, MIRROR, Floats, Pixels
+
+# Crop side over the longer extent of the joints, at training, on the device and in every comparison with
+# peers.
+PAD = 1.25
+UPPER = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
+LOWER = np.array([11, 12, 13, 14, 15, 16])
+
+
+@dataclass(frozen=True)
+class AugmentConfig:
+    """`scale` and `shift` are what a tracker does to its crop from one frame to the next (relative to the
+    crop's side); rotation stands for leaning cameras and acrobatic poses, which the packs have too few
+    of. `aspect` is an input's width over its height, at most 1: a narrower input is the middle of the square
+    crop, which then is as wide as it takes for the person to fit."""
+
+    scale: float = 0.25
+    shift: float = 0.12
+    rotate_degrees: float = 40.0
+    rotate_chance: float = 0.6
+    half_body_chance: float = 0.12
+    damage_chance: float = 0.30
+    cutout_chance: float = 0.30
+    aspect: float = 1.0
+
+
+@dataclass(frozen=True)
+class Sample:
+    pixels: Pixels  # [net, net * aspect, 3]
+    xy: Floats  # [17, 2] net pixels
+    inside: Floats  # [17] 1 where labelled and in the crop
+    outside: Floats  # [17] 1 where labelled and out of the crop
+
+
+def crop_matrix(
+    centre: tuple[float, float], side: float, net: int, angle: float = 0.0, flip: bool = False
+) -> Floats:
+    """[2, 3] net-from-image affine of a square crop, rotated by `angle` radians, mirrored where `flip`."""
+    scale = net / side
+    cos, sin = np.cos(angle) * scale, np.sin(angle) * scale
+    linear = np.array([[cos, -sin], [sin, cos]])
+    if flip:
+        linear[:, 0] *= -1.0
+        # mirror about the crop's centre: x -> -x before rotating
+    offset = np.full(2, (net - 1) / 2) - linear @ np.asarray(centre)
+    return np.concatenate([linear, offset[:, None]], axis=1).astype(np.float32)
+
+
+def plain_crop(
+    pixels: Pixels, box: npt.ArrayLike, net: int, pad: float = PAD, aspect: float = 1.0
+) -> tuple[Pixels, Floats]:
+    """The device's crop of `box` (x0 y0 x1 y1): net pixels [net, net * aspect, 3] and the net-from-image affine."""
+    x0, y0, x1, y1 = (float(v) for v in np.asarray(box))
+    matrix = crop_matrix(((x0 + x1) / 2, (y0 + y1) / 2), pad * max((x1 - x0) / aspect, y1 - y0, 1.0), net)
+    out, left = middle(warp(pixels, matrix, net), aspect)
+    matrix[0, 2] -= left
+    return out, matrix
+
+
+def middle(pixels: Pixels, aspect: float) -> tuple[Pixels, int]:
+    """The middle columns of a square crop, and how many are cut off on the left."""
+    left = (pixels.shape[0] - round(pixels.shape[0] * aspect)) // 2
+    return pixels[:, left : pixels.shape[1] - left], left
+
+
+def warp(pixels: Pixels, matrix: Floats, net: int) -> Pixels:
+    out = cv2.warpAffine(
+        pixels, matrix, (net, net), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT, borderValue=0
+    )
+    return np.asarray(out, np.uint8)
+
+
+def move_joints(joints: Floats, matrix: Floats) -> Floats:
+    return np.asarray(joints[:, :2] @ matrix[:, :2].T + matrix[:, 2], np.float32)
+
+
+def _damage(pixels: Pixels, rng: np.random.Generator) -> Pixels:
+    """What cheap cameras do: softness, motion blur, compression, low resolution."""
+    net = pixels.shape[0]
+    kind = int(rng.integers(5))
+    if kind == 0:
+        return np.asarray(cv2.GaussianBlur(pixels, (0, 0), float(rng.uniform(0.6, 2.0))), np.uint8)
+    if kind == 1:
+        length = int(rng.integers(3, 10))
+        kernel = np.zeros((length, length), np.float32)
+        kernel[length // 2] = 1.0 / length
+        turn = cv2.getRotationMatrix2D(((length - 1) / 2, (length - 1) / 2), float(rng.uniform(0, 180)), 1.0)
+        kernel = np.asarray(cv2.warpAffine(kernel, turn, (length, length)), np.float32)
+        return np.asarray(cv2.filter2D(pixels, -1, kernel / max(float(kernel.sum()), 1e-3)), np.uint8)
+    if kind == 2:
+        ok, data = cv2.imencode(".jpg", pixels, [cv2.IMWRITE_JPEG_QUALITY, int(rng.integers(15, 60))])
+        assert ok
+        return np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR), np.uint8)
+    if kind == 3:
+        small = int(net * rng.uniform(0.3, 0.7))
+        low = cv2.resize(pixels, (small, small), interpolation=cv2.INTER_AREA)
+        return np.asarray(cv2.resize(low, (net, net), interpolation=cv2.INTER_LINEAR), np.uint8)
+    noise = rng.integers(-1, 2, pixels.shape, np.int16) * int(rng.integers(4, 18))
+    return np.clip(pixels.astype(np.int16) + noise, 0, 255).astype(np.uint8)
+
+
+def _cut_out(pixels: Pixels, rng: np.random.Generator) -> None:
+    """Blocks of one colour or of another part of the picture, over a limb's size: hidden joints are
+    learned from them."""
+    net = pixels.shape[0]
+    for _ in range(int(rng.integers(1, 4))):
+        w, h = (int(v) for v in rng.integers(net // 12, net // 4, 2))
+        x, y = int(rng.integers(0, net - w)), int(rng.integers(0, net - h))
+        if rng.random() < 0.5:
+            pixels[y : y + h, x : x + w] = rng.integers(0, 256, 3, np.uint8)
+        else:
+            u, v = int(rng.integers(0, net - w)), int(rng.integers(0, net - h))
+            pixels[y : y + h, x : x + w] = pixels[v : v + h, u : u + w].copy()
+
+
+def augmented(
+    pixels: Pixels, joints: Floats, config: AugmentConfig, net: int, rng: np.random.Generator
+) -> Sample:
+    """One training sample from a cached crop and its joints [17, 3]."""
+    labelled = joints[:, 2] > 0
+    focus = labelled
+    if rng.random() < config.half_body_chance:
+        part = np.zeros(JOINTS, bool)
+        part[UPPER if rng.random() < 0.6 else LOWER] = True
+        if (part & labelled).sum() >= 4:
+            focus = part & labelled
+    points = joints[focus, :2]
+    low, high = points.min(axis=0), points.max(axis=0)
+    width, height = (high - low).tolist()
+    side = PAD * max(width / config.aspect, height, 8.0)
+    side *= float(np.exp(rng.uniform(np.log(1 - config.scale), np.log(1 + config.scale))))
+    centre = (low + high) / 2 + rng.uniform(-config.shift, config.shift, 2) * side
+    angle = 0.0
+    if rng.random() < config.rotate_chance:
+        angle = float(np.clip(rng.normal(0, config.rotate_degrees / 2), -90, 90)) * np.pi / 180
+    flip = bool(rng.random() < 0.5)
+    matrix = crop_matrix((float(centre[0]), float(centre[1])), side, net, angle, flip)
+    out = warp(pixels, matrix, net)
+    xy = move_joints(joints, matrix)
+    if flip:
+        xy, labelled = xy[MIRROR], labelled[MIRROR]
+    if rng.random() < config.damage_chance:
+        out = _damage(out, rng)
+    if rng.random() < config.cutout_chance:
+        _cut_out(out, rng)
+    out, left = middle(out, config.aspect)
+    xy[:, 0] -= left
+    within = ((xy > -0.5) & (xy < np.array(out.shape[1::-1]) - 0.5)).all(axis=1)
+    return Sample(out, xy, (labelled & within).astype(np.float32), (labelled & ~within).astype(np.float32))
+
+
+def empty_crop(pixels: Pixels, net: int, rng: np.random.Generator) -> Pixels:
+    """A square part of a picture without people, as a mistaken find would be cropped."""
+    height, width = pixels.shape[:2]
+    side = min(height, width) * float(rng.uniform(0.6, 1.3))
+    centre = (float(rng.uniform(0.25, 0.75)) * width, float(rng.uniform(0.25, 0.75)) * height)
+    return warp(pixels, crop_matrix(centre, side, net, flip=bool(rng.random() < 0.5)), net)
+
+
+def coloured(pixels: npt.NDArray[np.uint8], rng: np.random.Generator) -> Tensor:
+    """`colour` of a batch [B, H, W, 3], back in bytes."""
+    generator = torch.Generator().manual_seed(int(rng.integers(1 << 62)))
+    seen = colour(torch.from_numpy(pixels).permute(0, 3, 1, 2).float().div_(255), generator)
+    return seen.mul_(255).round_().to(torch.uint8).permute(0, 2, 3, 1)
+
+
+def colour(images: Tensor, generator: torch.Generator) -> Tensor:
+    """Exposure, white balance, contrast, saturation and gamma, a draw a picture; images [B, 3, H, W] in
+    0..1."""
+    batch = images.shape[0]
+
+    def draw(low: float, high: float, channels: int = 1) -> Tensor:
+        return torch.rand(batch, channels, 1, 1, generator=generator) * (high - low) + low
+
+    grey = images.mean(dim=1, keepdim=True)
+    images = grey + (images - grey) * draw(0.4, 1.4)
+    gain = draw(0.6, 1.3) * draw(0.88, 1.12, 3)
+    # one picture in eight is taken in the dark
+    gain = torch.where(draw(0, 1) < 0.125, gain * draw(0.2, 0.6), gain)
+    middle = images.mean(dim=(1, 2, 3), keepdim=True)
+    images = (images - middle) * draw(0.65, 1.3) + middle
+    return (images * gain).clamp_(0, 1)

@@ -1,0 +1,203 @@
+"""Pictures for the person finder: whole ones, small, with labelled boxes and what a teacher saw beside.
+
+The packs leave people unlabelled, so unlabelled parts are no background. FastestDet (BSD-3-Clause)
+says where they may be: sure finds become persons, doubtful ones regions of which nothing is learned.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from posetrain.data.boxes import iou
+from posetrain.data.packs import PACKS, Floats, Person, Picture, Pixels, ReadReport, joints_box, read_pack
+from posetrain.inference import session
+
+# The network sees 160 px: finer pictures only cost memory.
+STORED_SIDE = 200
+# Pictures that are much alike are thinned: neighbouring frames, and the many sport pictures.
+EVERY = {"jhmdb": 4, "lspet": 5, "unlabelled/people": 2}
+SURE, DOUBTFUL = 0.6, 0.25
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One picture, boxes x0 y0 x1 y1 in its pixels: `persons` to find, `doubtful` to learn nothing from."""
+
+    pixels: Pixels
+    persons: Floats
+    doubtful: Floats
+    pack: str
+
+
+class FastestDet:
+    """The teacher: boxes [N, 4] in the picture's pixels and scores [N] of persons."""
+
+    def __init__(self, path: Path) -> None:
+        self.session = session(path)
+
+    def find(self, pixels: Pixels, threshold: float) -> tuple[Floats, Floats]:
+        height, width = pixels.shape[:2]
+        image = cv2.resize(pixels[:, :, ::-1], (352, 352), interpolation=cv2.INTER_AREA)
+        tensor = np.ascontiguousarray(image.transpose(2, 0, 1)[None].astype(np.float32) / 255)
+        out = self.session.run(None, {self.session.get_inputs()[0].name: tensor})[0][0]
+        best_class = out[5:].argmax(axis=0)
+        score = out[0] ** 0.6 * out[5:].max(axis=0) ** 0.4
+        rows, columns = np.nonzero((score >= threshold) & (best_class == 0))
+        v = out[:, rows, columns]
+        cx, cy = (np.tanh(v[1]) + columns) / 22, (np.tanh(v[2]) + rows) / 22
+        w, h = 1 / (1 + np.exp(-v[3])), 1 / (1 + np.exp(-v[4]))
+        boxes = np.stack([cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2], axis=1) * (
+            width,
+            height,
+            width,
+            height,
+        )
+        scores = score[rows, columns]
+        kept: list[int] = []
+        for i in np.argsort(-scores):
+            if not kept or iou(boxes[i : i + 1], boxes[kept]).max() <= 0.45:
+                kept.append(int(i))
+        return boxes[kept].astype(np.float32).reshape(-1, 4), scores[kept].astype(np.float32)
+
+
+def person_box(pack: str, person: Person) -> Floats:
+    """Box of the body. LSPET's labels stop at the shoulders: there the joints' box grows by the head."""
+    x, y, w, h = person.bbox
+    box = np.array([x, y, x + w, y + h], np.float32)
+    if pack == "lspet" and (person.joints[5:7, 2] > 0).all() and (person.joints[11:13, 2] > 0).all():
+        shoulders, hips = person.joints[5:7, :2].mean(axis=0), person.joints[11:13, :2].mean(axis=0)
+        head = shoulders + (shoulders - hips) * 0.55
+        x0, y0, x1, y1 = joints_box(person.joints)
+        grow = 0.04 * max(x1 - x0, y1 - y0)
+        box = np.array(
+            [
+                min(box[0], head[0] - grow),
+                min(box[1], head[1] - grow),
+                max(box[2], head[0] + grow),
+                max(box[3], head[1] + grow),
+            ],
+            np.float32,
+        )
+    return box
+
+
+def scene(picture: Picture, teacher: FastestDet | None) -> Scene:
+    height, width = picture.pixels.shape[:2]
+    limit = np.array([width, height, width, height], np.float32)
+    persons = np.array(
+        [np.clip(person_box(picture.pack, p), 0, limit) for p in picture.persons], np.float32
+    ).reshape(-1, 4)
+    doubtful = np.zeros((0, 4), np.float32)
+    if teacher is not None:
+        found, scores = teacher.find(picture.pixels, DOUBTFUL)
+        found = np.clip(found, 0, limit)
+        new = iou(found, persons).max(axis=1, initial=0) < 0.4 if len(persons) else np.ones(len(found), bool)
+        persons, doubtful = (
+            np.concatenate([persons, found[new & (scores >= SURE)]]),
+            found[new & (scores < SURE)],
+        )
+    scale = min(1.0, STORED_SIDE / max(height, width))
+    pixels = picture.pixels
+    if scale < 1:
+        small = (round(width * scale), round(height * scale))
+        pixels = np.asarray(cv2.resize(pixels, small, interpolation=cv2.INTER_AREA), np.uint8)
+    return Scene(np.ascontiguousarray(pixels), persons * scale, doubtful * scale, picture.pack)
+
+
+def settle(persons: Floats, doubtful: Floats) -> tuple[Floats, Floats]:
+    """A box mostly inside an earlier one, or round it, may be the same one: doubtful. Labels come first."""
+    again = np.zeros(len(persons), bool)
+    for i in range(1, len(persons)):
+        low = np.maximum(persons[i, :2], persons[:i, :2])
+        high = np.minimum(persons[i, 2:], persons[:i, 2:])
+        common = np.clip(high - low, 0, None).prod(axis=1)
+        areas = (persons[: i + 1, 2:] - persons[: i + 1, :2]).prod(axis=1)
+        again[i] = bool((common > 0.7 * np.minimum(areas[i], areas[:i])).any())
+    return persons[~again], np.concatenate([doubtful, persons[again]])
+
+
+def build(data: Path, out: Path, teacher: FastestDet) -> None:
+    """Writes pixels.bin and index.json of the train pictures."""
+    out.mkdir(parents=True, exist_ok=True)
+    rows, offset, report = [], 0, ReadReport()
+    with (out / "pixels.part").open("wb") as handle:
+        for pack in PACKS:
+            pictures = (p for p in read_pack(data, pack, report) if p.split == "train")
+            for k, picture in enumerate(pictures):
+                if k % EVERY.get(pack, 1):
+                    continue
+                s = scene(picture, teacher)
+                handle.write(s.pixels.tobytes())
+                rows.append(
+                    {
+                        "pack": pack,
+                        "offset": offset,
+                        "shape": s.pixels.shape[:2],
+                        "persons": s.persons.round(1).tolist(),
+                        "doubtful": s.doubtful.round(1).tolist(),
+                    }
+                )
+                offset += s.pixels.size
+                report.counts[f"{pack} pictures"] += 1
+                report.counts[f"{pack} persons"] += len(s.persons)
+                report.counts[f"{pack} doubtful"] += len(s.doubtful)
+    (out / "index.json").write_text(json.dumps(rows))
+    (out / "pixels.part").rename(out / "pixels.bin")
+    for name, count in sorted(report.counts.items()):
+        print(f"{count:7d} {name}")
+
+
+def load(path: Path) -> list[Scene]:
+    pixels = np.memmap(path / "pixels.bin", np.uint8, "r")
+    scenes = []
+    for row in json.loads((path / "index.json").read_text()):
+        h, w = row["shape"]
+        persons, doubtful = (np.asarray(row[k], np.float32).reshape(-1, 4) for k in ("persons", "doubtful"))
+        scenes.append(
+            Scene(
+                pixels[row["offset"] : row["offset"] + h * w * 3].reshape(h, w, 3),
+                *settle(persons, doubtful),
+                row["pack"],
+            )
+        )
+    return scenes
+
+
+def empty_part(s: Scene, rng: np.random.Generator, share: tuple[float, float] = (0.3, 0.8)) -> Scene | None:
+    """A part of the scene, `share` of its sides, that holds neither a labelled person nor anything the teacher took for one."""
+    height, width = s.pixels.shape[:2]
+    boxes = np.concatenate([s.persons, s.doubtful])
+    for _ in range(8):
+        w, h = int(rng.uniform(*share) * width), int(rng.uniform(*share) * height)
+        x, y = int(rng.integers(0, width - w + 1)), int(rng.integers(0, height - h + 1))
+        clear = (boxes[:, 2] < x) | (boxes[:, 0] > x + w) | (boxes[:, 3] < y) | (boxes[:, 1] > y + h)
+        if clear.all() and min(w, h) >= 32:
+            none = np.zeros((0, 4), np.float32)
+            return Scene(np.ascontiguousarray(s.pixels[y : y + h, x : x + w]), none, none, s.pack)
+    return None
+
+
+def empty_parts(folder: Path) -> list[Pixels]:
+    """Parts of the pictures that `build` wrote to `folder`, which show nobody, drawn once."""
+    rng = np.random.default_rng(9)
+    parts = (empty_part(scene, rng, (0.2, 0.6)) for scene in load(folder))
+    return [part.pixels for part in parts if part]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Decode the packs' train pictures for the person finder.")
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--teacher", type=Path, required=True, help="fastestdet.onnx")
+    parser.add_argument("--out", type=Path, required=True)
+    args = parser.parse_args()
+    build(args.data, args.out, FastestDet(args.teacher))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Writes the manifest of the person finder, which the runtime reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from posetrain.data.packs import PACKS
+from posetrain.finder.net import INPUT, NMS_IOU, STRIDE
+from posetrain.keypoints.manifest import LICENCE, sha256, strings
+
+if TYPE_CHECKING:
+    from posetrain.finder.make import Test
+
+
+def write_person(
+    path: Path,
+    model: Path,
+    threshold: float,
+    results: dict[str, dict[str, Test]],
+    macs: int,
+    parameters: int,
+    pictures: int,
+    minutes: float,
+) -> None:
+    lines = [
+        'name = "person"',
+        'task = "person"',
+        f'file = "{model.name}"',
+        f'sha256 = "{sha256(model)}"',
+        "version = 1",
+        "",
+        "# The whole picture scaled by s = min(width / w, height / h) into the top left corner, black",
+        "# elsewhere:",
+        "# image = net * (1 / s) + (0.5 / s - 0.5), pixel centres at integers.",
+        "[input]",
+        'name = "image"',
+        f"width = {INPUT}",
+        f"height = {INPUT}",
+        'layout = "nchw"',
+        'color = "rgb"',
+        "# value of pixel 0 and of pixel 255",
+        "range = [0.0, 1.0]",
+        'letterbox = "top_left"',
+        "fill = 0",
+        "",
+        "# Cell (row, column) is centred on net pixel ((column + 0.5) * stride - 0.5, (row + 0.5) *",
+        "# stride - 0.5).",
+        "# score = 1 / (1 + exp(-centre)); box = distances from the cell's centre to the left, top,",
+        "# right and bottom",
+        "# side in strides, negative ones taken as 0. Cells below the threshold are dropped, then",
+        "# greedy suppression.",
+        "[codec]",
+        'kind = "centre"',
+        'centre = "centre"',
+        'box = "box"',
+        f"stride = {STRIDE}",
+        f"threshold = {threshold}",
+        f"nms_iou = {NMS_IOU}",
+        "",
+        "[card]",
+        f"data = {strings(list(PACKS))}",
+        f'licence = "{LICENCE}"',
+        'teachers = "people without a label: FastestDet (BSD-3-Clause)"',
+        f'made_by = "python -m posetrain.finder.make --backbone FINAL_OF_SMALL --minutes {minutes:.0f}"',
+        f"train_pictures_seen = {pictures}",
+        f"train_minutes = {minutes:.1f}",
+        f"macs = {macs}",
+        f"parameters = {parameters}",
+    ]
+    for precision, sets in results.items():
+        for name, result in sets.items():
+            lines += [
+                "",
+                "[[card.metrics]]",
+                f'precision = "{precision}"',
+                f'set = "{name}"',
+                'split = "val"',
+            ]
+            lines.append(f"pictures = {result.pictures}")
+            if len(result.met):
+                value, low, high = result.recall(threshold)
+                lines.append(f"recall_iou_50 = [{value:.4f}, {low:.4f}, {high:.4f}]")
+            lines.append(f"false_per_picture = {result.false_per_picture(threshold):.4f}")
+    path.write_text("\n".join(lines) + "\n")

@@ -1,0 +1,114 @@
+"""What the person finder is shown: pictures letterboxed as on the device, and training pictures put together from scenes."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from posetrain.data.packs import Floats, Pixels
+from posetrain.data.scenes import Scene
+from posetrain.finder.net import INPUT
+
+
+def letterbox(pixels: Pixels, size: int = INPUT) -> tuple[Pixels, float]:
+    """The device's input: the picture scaled into the top left corner; and the scale."""
+    height, width = pixels.shape[:2]
+    s = min(size / width, size / height)
+    matrix = np.array([[s, 0, 0.5 * s - 0.5], [0, s, 0.5 * s - 0.5]], np.float32)
+    # a picture more than twice too large is averaged down first: bilinear sampling alone would skip pixels
+    if s < 0.5:
+        twice = (round(width * s * 2), round(height * s * 2))
+        pixels = np.asarray(cv2.resize(pixels, twice, interpolation=cv2.INTER_AREA), np.uint8)
+        matrix = np.array([[0.5, 0, -0.25], [0, 0.5, -0.25]], np.float32)
+    return np.asarray(cv2.warpAffine(pixels, matrix, (size, size), flags=cv2.INTER_LINEAR), np.uint8), s
+
+
+def _place(
+    canvas: Pixels,
+    region: tuple[int, int, int, int],
+    s: Scene,
+    rng: np.random.Generator,
+    whole: bool,
+    persons: list[Floats],
+    doubtful: list[Floats],
+) -> None:
+    """Draws a scene into a region (x, y, w, h) of the canvas, mirrored half the time, and adds
+    what is seen of its boxes."""
+    x, y, w, h = region
+    height, width = s.pixels.shape[:2]
+    if whole or not len(s.persons):
+        scale = min(w / width, h / height) * float(rng.uniform(0.85, 1.15))
+        tx, ty = rng.uniform(-0.08, 0.08, 2) * (w, h)
+    else:
+        box = s.persons[int(rng.integers(len(s.persons)))]
+        size = np.maximum(box[2:] - box[:2], 4)
+        target = max(w, h) * float(np.exp(rng.uniform(np.log(0.2), np.log(1.0))))
+        scale = float(np.clip(target / size.max(), 0.15, 2.5))
+        room = np.maximum(np.array([w, h]) - size * scale, 0)
+        corner = rng.uniform(0, 1, 2) * room - rng.uniform(0, 0.15, 2) * size * scale * (rng.random(2) < 0.3)
+        tx, ty = corner - box[:2] * scale
+    flip = rng.random() < 0.5
+    matrix = np.array([[scale, 0, tx], [0, scale, ty]], np.float32)
+    if flip:
+        matrix = np.array([[-scale, 0, w - 1 - tx], [0, scale, ty]], np.float32)
+    kind = cv2.INTER_NEAREST if rng.random() < 0.1 else cv2.INTER_LINEAR
+    # beside the picture: mostly black as on the device, else smeared edges or one colour, so that black
+    # alone is no sign
+    border = cv2.BORDER_REPLICATE if rng.random() < 0.25 else cv2.BORDER_CONSTANT
+    shade = tuple(int(v) for v in rng.integers(0, 256, 3)) if rng.random() < 0.3 else (0, 0, 0)
+    canvas[y : y + h, x : x + w] = cv2.warpAffine(
+        s.pixels, matrix, (w, h), flags=kind, borderMode=border, borderValue=shade
+    )
+    for boxes, seen_as in ((s.persons, persons), (s.doubtful, doubtful)):
+        for box in boxes:
+            xs, ys = matrix[0, 0] * box[[0, 2]] + matrix[0, 2], scale * box[[1, 3]] + ty
+            moved = np.array([xs.min(), ys.min(), xs.max(), ys.max()], np.float32)
+            cut = np.clip(moved, 0, (w, h, w, h))
+            area, seen = float((moved[2:] - moved[:2]).prod()), float((cut[2:] - cut[:2]).prod())
+            if seen <= 0:
+                continue
+            cut[[0, 2]] += x
+            cut[[1, 3]] += y
+            small = (cut[2:] - cut[:2]).max() < 12
+            # less than a third in view, or smaller than a cell and a half: neither a person nor background
+            (doubtful if seen < 0.33 * area or small else seen_as).append(cut)
+
+
+def sample(
+    scenes: list[Scene], share: npt.NDArray[np.float64], rng: np.random.Generator, size: int = INPUT
+) -> tuple[Pixels, Floats, Floats]:
+    """One training picture [size, size, 3], persons and doubtful boxes in its pixels."""
+    canvas = np.zeros((size, size, 3), np.uint8)
+    persons: list[Floats] = []
+    doubtful: list[Floats] = []
+
+    def pick() -> Scene:
+        return scenes[int(rng.choice(len(scenes), p=share))]
+
+    kind = rng.random()
+    if kind < 0.35:
+        s = pick()
+        shape = s.pixels.shape
+        h, w = (
+            (size, max(8, size * shape[1] // shape[0]))
+            if shape[0] >= shape[1]
+            else (max(8, size * shape[0] // shape[1]), size)
+        )
+        _place(canvas, (0, 0, min(w, size), min(h, size)), s, rng, True, persons, doubtful)
+    elif kind < 0.65:
+        # the shapes that cameras give: 4:3, 16:9 and square, in the top left corner
+        h = int(size * (1.0, 0.75, 0.5625)[int(rng.integers(3))])
+        _place(canvas, (0, 0, size, h), pick(), rng, False, persons, doubtful)
+    else:
+        cx, cy = (int(v) for v in rng.integers(size * 3 // 10, size * 7 // 10, 2))
+        for x, y, w, h in (
+            (0, 0, cx, cy),
+            (cx, 0, size - cx, cy),
+            (0, cy, cx, size - cy),
+            (cx, cy, size - cx, size - cy),
+        ):
+            if rng.random() < 0.9:
+                _place(canvas, (x, y, w, h), pick(), rng, rng.random() < 0.3, persons, doubtful)
+    empty = np.zeros((0, 4), np.float32)
+    return canvas, np.array(persons) if persons else empty, np.array(doubtful) if doubtful else empty

@@ -1,0 +1,1 @@
+"""The keypoint network: codec, structure, training, int8, scores, measurement."""

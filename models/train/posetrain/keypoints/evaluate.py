@@ -1,0 +1,104 @@
+"""Accuracy on held-out crops, own network and peers on the same ones, with 95 % bootstrap intervals.
+
+    python -m posetrain.keypoints.evaluate --cache DIR --model models/keypoints-small.toml --peers DIR
+
+Crop = square of 1.25 x the extent of the labelled joints, centred; PCK.t = share of labelled body joints
+within t of the extent. Intervals: pictures (clips for J-HMDB) drawn with replacement.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from posetrain.data import cache
+from posetrain.data.augment import PAD, crop_matrix
+from posetrain.data.packs import BODY
+from posetrain.keypoints.calibrate import WITHIN, Calibration, expected_calibration_error
+from posetrain.keypoints.peers import Estimator, MoveNet, Own, Ultralight
+from posetrain.metrics import bootstrap, distances
+
+VAL_PACKS = ("lspet", "jhmdb", "coco_more")
+THRESHOLDS = (0.05, 0.1, 0.2)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Over the persons of one pack: errors / extent and labelled, both [N, 12]; features [N, 17]; groups
+    [N]."""
+
+    error: npt.NDArray[np.float64]
+    labelled: npt.NDArray[np.float64]
+    features: npt.NDArray[np.float32]
+    groups: npt.NDArray[np.str_]
+
+    def pck(self, threshold: float) -> tuple[float, float, float]:
+        """Value and its 95 % interval."""
+        hits = ((self.error <= threshold) * self.labelled).sum(axis=1)
+        counts = self.labelled.sum(axis=1)
+        low, high = bootstrap(hits, counts, self.groups)
+        return float(hits.sum() / counts.sum()), low, high
+
+
+def measure(
+    system: Estimator, records: cache.Records, pack: str, every: int = 1, split: str = "val"
+) -> Measured:
+    rows = []
+    ids = records.where(split, (pack,))[::every]
+    for i in ids:
+        x0, y0, x1, y1 = (float(v) for v in records.box[i])
+        centre, side = ((x0 + x1) / 2, (y0 + y1) / 2), PAD * max(x1 - x0, y1 - y0)
+        xy = system.joints(records.picture(i), centre, side)
+        matrix = crop_matrix(centre, side, 192)
+        error, labelled = distances(xy @ matrix[:, :2].T + matrix[:, 2], records.joints[i], matrix)
+        features = system.features.copy() if isinstance(system, Own) else np.zeros(17, np.float32)
+        rows.append((error, labelled, features))
+    groups = np.array([str(records.key[i]).split("#")[0].rsplit(":", 1)[0] for i in ids])
+    errors, labelled_rows, feature_rows = (np.stack(part) for part in zip(*rows, strict=True))
+    return Measured(errors, labelled_rows, feature_rows, groups)
+
+
+def calibration_error(measured: list[Measured], calibration: Calibration) -> float:
+    """ECE of the body joints' scores over all that was measured."""
+    scores = np.concatenate([calibration.score(m.features)[:, BODY].ravel() for m in measured])
+    hits = np.concatenate([(m.error <= WITHIN).ravel() for m in measured]).astype(np.float64)
+    labelled = np.concatenate([m.labelled.ravel() for m in measured]) > 0
+    return expected_calibration_error(scores[labelled], hits[labelled])
+
+
+def table(name: str, pack: str, measured: Measured) -> str:
+    cells = []
+    for threshold in THRESHOLDS:
+        value, low, high = measured.pck(threshold)
+        cells.append(f"{value:.3f} ({low:.3f}-{high:.3f})")
+    return f"| {name} | {pack} | {len(measured.error)} | " + " | ".join(cells) + " |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--cache", type=Path, required=True)
+    parser.add_argument(
+        "--model", type=Path, action="append", default=[], help="own manifests; may be given again"
+    )
+    parser.add_argument("--peers", type=Path, help="folder with the peers' networks")
+    parser.add_argument("--every", type=int, default=1, help="take every n-th crop")
+    args = parser.parse_args()
+    records = cache.load(args.cache)
+    systems: dict[str, Estimator] = {path.stem: Own.of_manifest(path) for path in args.model}
+    if args.peers:
+        systems["MoveNet Lightning int8"] = MoveNet(args.peers / "movenet_lightning_int8.tflite")
+        systems["Ultralight-SimplePose f32"] = Ultralight(args.peers / "ultralight_simplepose.onnx")
+    print("| system | val of | persons | PCK.05 | PCK.1 | PCK.2 |\n|---|---|---|---|---|---|")
+    for pack in VAL_PACKS:
+        for name, system in systems.items():
+            print(table(name, pack, measure(system, records, pack, args.every)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""Writes the files that go with a model: the manifest that the runtime reads, and what the quantisation rests on."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from posetrain.data.augment import PAD
+from posetrain.data.packs import PSEUDO
+from posetrain.keypoints.calibrate import Calibration
+
+if TYPE_CHECKING:
+    from posetrain.keypoints.config import TrainConfig
+    from posetrain.keypoints.evaluate import Measured
+
+LICENCE = (
+    "Weights: for research and evaluation. Trained partly on research-only pictures and labels "
+    "(lspet, jhmdb, pelota, "
+    "Stanford 40, COCO pictures under Flickr licences, many of them non-commercial); no pixel "
+    "or label is in the file."
+)
+TEACHERS = (
+    "pseudo-labels of the unlabelled packs: MoveNet Lightning int8 (Apache-2.0), kept where "
+    "Ultralight-SimplePose agrees"
+)
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def numbers(values: object, digits: int = 4) -> str:
+    return "[" + ", ".join(f"{float(v):.{digits}f}" for v in values) + "]"  # type: ignore[attr-defined]
+
+
+def strings(values: list[str]) -> str:
+    return "[" + ", ".join(f'"{v}"' for v in values) + "]"
+
+
+def write_quantisation(
+    path: Path, model: Path, names: list[str], tensor_ranges: dict[str, tuple[float, float]]
+) -> None:
+    lines = [
+        "# What static int8 was calibrated on: train pictures only. `ranges` = lowest and highest",
+        "# value u8 can hold.",
+        f'model = "{model.name}"',
+        f'sha256 = "{sha256(model)}"',
+        'method = "min-max, moving average over pictures (0.02); weights per channel, symmetric i8"',
+        'input = "scale 1/255, zero point 0, forced"',
+        "pictures = [",
+        *(f'  "{name}",' for name in names),
+        "]",
+        "",
+        "[ranges]",
+        *(f"{name} = [{low:.5f}, {high:.5f}]" for name, (low, high) in tensor_ranges.items()),
+    ]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def write_keypoints(
+    path: Path,
+    model: Path,
+    config: TrainConfig,
+    fitted: Calibration,
+    results: dict[str, dict[str, Measured]],
+    ece: float,
+    macs: int,
+    parameters: int,
+    pictures: int,
+    minutes: float,
+) -> None:
+    codec = config.codec
+    windows = codec.windows(config.input // codec.stride)
+    lines = [
+        f'name = "{config.name}"',
+        'task = "keypoints"',
+        f'file = "{model.name}"',
+        f'sha256 = "{sha256(model)}"',
+        "version = 1",
+        'skeleton = "coco17"',
+        "# the temporal model's name for how such networks err",
+        'error_model = "keypoints"',
+        "",
+        "[input]",
+        'name = "image"',
+        f"width = {config.input}",
+        f"height = {config.input}",
+        'layout = "nchw"',
+        'color = "rgb"',
+        "# value of pixel 0 and of pixel 255",
+        "range = [0.0, 1.0]",
+        "",
+        "# Square crop centred on the box, side = pad x its longer side; image = net * scale + offset",
+        "# with pixel centres at",
+        "# integers, scale = side / width, offset = centre - scale * (width - 1) / 2. Outside the",
+        "# picture: fill.",
+        "[roi]",
+        f"pad = {PAD}",
+        "fill = 0",
+        "",
+        "# Softmax over the whole map. The place is the one of most expected hits: of the sum of",
+        "# probabilities in squares of",
+        "# `windows` cells, about the circles of PCK.05, .1 and .2, refined by a parabola on each axis;",
+        "# a cell's centre is",
+        "# (index + 0.5) * stride - 0.5.",
+        "[codec]",
+        'kind = "heatmap"',
+        'output = "heatmaps"',
+        f"stride = {codec.stride}",
+        'activation = "softmax"',
+        'refine = "hits"',
+        f"windows = {list(windows)}",
+        f"window = {windows[1]}",
+        'origin = "cell_centre"',
+        *(
+            ["# the crop is looked at mirrored too, and the maps are averaged", "mirror = true"]
+            if config.mirror
+            else []
+        ),
+        "",
+        "# m = probability mass in the square of `window` cells, clamped to 1e-4 .. 1 - 1e-4; f = ln(m / (1 - m)).",
+        "# score = 1 / (1 + exp(-(a + b f))) = probability that the joint is within 0.1 of the",
+        "# person's extent",
+        "[codec.score]",
+        f"a = {numbers(fitted.a)}",
+        f"b = {numbers(fitted.b)}",
+        "",
+        "# sigma = exp(c + d f) net pixels on one axis, given that the joint is near",
+        "[codec.sigma]",
+        f"c = {numbers(fitted.c)}",
+        f"d = {numbers(fitted.d)}",
+        "",
+        "[card]",
+        f"data = {strings(list(config.packs))}",
+        f"pseudo_labelled = {strings(sorted(PSEUDO & set(config.packs)))}",
+        f'licence = "{LICENCE}"',
+        f'teachers = "{TEACHERS}"',
+        f'made_by = "python -m posetrain.keypoints.make {config.name}"',
+        f"train_pictures_seen = {pictures}",
+        f"train_minutes = {minutes:.1f}",
+        f"macs = {macs}",
+        f"parameters = {parameters}",
+        "# expected calibration error of the body joints' scores on val, ten bins",
+        f"ece = {ece:.4f}",
+    ]
+    for precision, packs in results.items():
+        for pack, measured in packs.items():
+            lines += [
+                "",
+                "[[card.metrics]]",
+                f'precision = "{precision}"',
+                f'pack = "{pack}"',
+                'split = "val"',
+                f"persons = {len(measured.error)}",
+            ]
+            for threshold in (0.05, 0.1, 0.2):
+                value, low, high = measured.pck(threshold)
+                lines.append(
+                    f"pck_{threshold:g} = [{value:.4f}, {low:.4f}, {high:.4f}]".replace("pck_0.", "pck_")
+                )
+    path.write_text("\n".join(lines) + "\n")

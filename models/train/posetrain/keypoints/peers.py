@@ -1,0 +1,97 @@
+"""Networks of others, for comparison alone: same crops, the preprocessing and decoding their authors give."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, Protocol
+
+import cv2
+import numpy as np
+
+from posetrain.data.augment import crop_matrix, warp
+from posetrain.data.packs import MIRROR, Floats, Pixels
+from posetrain.inference import as_input, session
+from posetrain.keypoints.codec import HeatmapCodec
+
+
+class Estimator(Protocol):
+    """`joints` = positions [17, 2] in the picture's pixels for the square crop of side `side` on `centre`."""
+
+    def joints(self, pixels: Pixels, centre: tuple[float, float], side: float) -> Floats: ...
+
+
+class Own:
+    """Posewire's network from an ONNX file, f32 or int8; `features` holds the last picture's [17]. `mirror`: every crop is
+    looked at twice, the second time mirrored, and the maps are averaged."""
+
+    def __init__(self, path: Path, codec: HeatmapCodec, mirror: bool = False) -> None:
+        self.session, self.codec, self.mirror = session(path), codec, mirror
+        self.net = int(self.session.get_inputs()[0].shape[2])
+        self.features = np.zeros(17, np.float32)
+
+    @classmethod
+    def of_manifest(cls, path: Path) -> Own:
+        manifest = tomllib.loads(path.read_text())
+        return cls(path.with_name(manifest["file"]), HeatmapCodec(), manifest["codec"].get("mirror", False))
+
+    def joints(self, pixels: Pixels, centre: tuple[float, float], side: float) -> Floats:
+        crop = warp(pixels, crop_matrix(centre, side, self.net), self.net)
+        maps = self.maps(crop)
+        if self.mirror:
+            mirrored = self.maps(np.ascontiguousarray(crop[:, ::-1]))[MIRROR, :, ::-1]
+            maps = np.asarray((maps + mirrored) / 2, np.float32)
+        xy, self.features = self.codec.decode(maps)
+        scale = side / self.net
+        return np.asarray(xy * scale + np.asarray(centre) - scale * (self.net - 1) / 2, np.float32)
+
+    def maps(self, crop: Pixels) -> Floats:
+        return np.asarray(self.session.run(None, {"image": as_input(crop)})[0][0], np.float32)
+
+
+class MoveNet:
+    """MoveNet Lightning (Apache-2.0), int8, by LiteRT."""
+
+    def __init__(self, path: Path) -> None:
+        from ai_edge_litert.interpreter import Interpreter
+
+        self.interpreter: Any = Interpreter(str(path), num_threads=1)
+        self.interpreter.allocate_tensors()
+        self.input = self.interpreter.get_input_details()[0]["index"]
+        self.output = self.interpreter.get_output_details()[0]["index"]
+
+    def joints(self, pixels: Pixels, centre: tuple[float, float], side: float) -> Floats:
+        self.interpreter.set_tensor(self.input, warp(pixels, crop_matrix(centre, side, 192), 192)[None])
+        self.interpreter.invoke()
+        yx = self.interpreter.get_tensor(self.output)[0, 0, :, :2]
+        return np.asarray(yx[:, ::-1] * side + np.asarray(centre) - side / 2, np.float32)
+
+
+class Ultralight:
+    """Ultralight-SimplePose, f32, 192x256; fed the 3:4 region that holds the same square."""
+
+    MEAN = np.array([0.485, 0.456, 0.406], np.float32)
+    DEVIATION = np.array([0.229, 0.224, 0.225], np.float32)
+
+    def __init__(self, path: Path) -> None:
+        self.session = session(path)
+
+    def joints(self, pixels: Pixels, centre: tuple[float, float], side: float) -> Floats:
+        # 3:4 box round the square's height: wide poses need the width, so the longer need decides
+        scale = side / 192
+        matrix = np.array(
+            [[1 / scale, 0, 95.5 - centre[0] / scale], [0, 1 / scale, 127.5 - centre[1] / scale]], np.float32
+        )
+        crop = cv2.warpAffine(pixels, matrix, (192, 256), flags=cv2.INTER_LINEAR)
+        image = ((crop.astype(np.float32) / 255 - self.MEAN) / self.DEVIATION).transpose(2, 0, 1)[None]
+        maps = self.session.run(None, {"data": np.ascontiguousarray(image, np.float32)})[0][0]
+        out = np.zeros((17, 2), np.float32)
+        for j, heatmap in enumerate(maps):
+            row, column = (int(v) for v in np.unravel_index(int(heatmap.argmax()), heatmap.shape))
+            x, y = float(column), float(row)
+            if 0 < column < heatmap.shape[1] - 1:
+                x += 0.25 * float(np.sign(heatmap[row, column + 1] - heatmap[row, column - 1]))
+            if 0 < row < heatmap.shape[0] - 1:
+                y += 0.25 * float(np.sign(heatmap[row + 1, column] - heatmap[row - 1, column]))
+            out[j] = ((x + 0.5) * 4 - 0.5, (y + 0.5) * 4 - 0.5)
+        return np.asarray((out - (95.5, 127.5)) * scale + np.asarray(centre), np.float32)

@@ -1,0 +1,10 @@
+"""Where the trainer's files lie in a checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+TRAIN = Path(__file__).resolve().parents[1]
+REPOSITORY = TRAIN.parents[1]
+CONFIGS = TRAIN / "configs"
+EXPERIMENTS = TRAIN / "experiments"

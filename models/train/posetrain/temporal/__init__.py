@@ -1,0 +1,1 @@
+"""The temporal model: motion, detectors' errors, training, export."""

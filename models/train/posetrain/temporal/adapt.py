@@ -1,0 +1,92 @@
+"""Fits the model's head to measured errors, the layers below as they are: `python -m posetrain.temporal.adapt --config configs/temporal/adapt.toml --start CHECKPOINT ...`.
+
+What the layers see of a lane does not change while only the head learns, so it is worked out once and learned from many times:
+a few CPU minutes where training everything takes hours. For a new detector, or new weights of the loss.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from posetrain.temporal.model import Hyper, TemporalXl, read
+from posetrain.temporal.train import Lanes, begin, loss, save
+
+
+def seen_by_head(model: TemporalXl, x: dict[str, Tensor], segment: int) -> Tensor:
+    """What the head reads of whole lanes, [B,T,width]."""
+    got: list[Tensor] = []
+    hook = model.head.register_forward_pre_hook(lambda _, inputs: got.append(inputs[0]))
+    memory = model.empty(len(x["times"]))
+    with torch.no_grad():
+        for a in range(0, x["times"].shape[1], segment):
+            cut = slice(a, a + segment)
+            _, memory = model(x["features"][:, cut], x["bank"][:, cut], x["times"][:, cut], memory)
+    hook.remove()
+    return torch.cat(got, 1)
+
+
+def main() -> None:
+    p = argparse.ArgumentParser()
+    p.add_argument("--config", type=Path, required=True)
+    p.add_argument("--start", type=Path, nargs="+", required=True, help="checkpoints of one run; of several the mean of the weights")
+    p.add_argument("--data", type=Path, required=True)
+    p.add_argument("--errors", type=Path, required=True, help="where posetrain.temporal.detect wrote")
+    p.add_argument("--work", type=Path, required=True)
+    args = p.parse_args()
+    config = tomllib.loads(args.config.read_text())
+    config["kind"] = "xl"
+    t, d = config["train"], config["data"]
+    torch.set_num_threads(t["threads"])
+    torch.manual_seed(t["seed"])
+    args.work.mkdir(parents=True, exist_ok=True)
+    begun = [torch.load(path, weights_only=False) for path in args.start]
+    z = begun[-1]
+    model = TemporalXl(Hyper(**z["config"]["model"]))
+    begin(model, {name: sum(b["mean"][name] for b in begun) / len(begun) for name in z["mean"]})
+    config["model"] = z["config"]["model"]
+    lanes, rng = Lanes(config, args.data, args.errors), np.random.default_rng(t["seed"])
+    pool = []
+    for i in range(t["pool"]):
+        _, x = lanes.draw(rng)
+        x["seen"] = seen_by_head(model, x, d["segment"])
+        del x["features"]
+        pool.append(x)
+        print(f"draw {i} {time.process_time():.0f}s", flush=True)
+    weights = list(model.head.parameters())
+    mean = [w.detach().clone() for w in weights]
+    optimiser = torch.optim.AdamW(weights, lr=t["rate"], weight_decay=t["weight_decay"], betas=(0.9, 0.98))
+    log: dict[str, float] = {}
+    for step in range(t["steps"]):
+        x = pool[rng.integers(len(pool))]
+        a = rng.integers(0, x["times"].shape[1] - d["segment"] + 1)
+        some = torch.from_numpy(rng.permutation(d["lanes"])[: t["batch"]])
+        part = {k: v[some] if v.dim() == 1 else v[some, a : a + d["segment"]] for k, v in x.items()}
+        rate = min(1.0, (step + 1) / t["warm_up"]) * (1 - step / t["steps"]) + 0.003
+        for g in optimiser.param_groups:
+            g["lr"] = t["rate"] * rate
+        total, parts = loss(config, read(model.head(part["seen"]), part["bank"]), part)
+        optimiser.zero_grad(set_to_none=True)
+        total.backward()
+        torch.nn.utils.clip_grad_norm_(weights, 1.0)
+        optimiser.step()
+        with torch.no_grad():
+            torch._foreach_lerp_(mean, weights, 1 - min(t["average"], (step + 1) / (step + 10)))
+        for k, v in parts.items():
+            log[k] = 0.98 * log.get(k, v) + 0.02 * v
+        if (step + 1) % 50 == 0:
+            print(step + 1, f"{time.process_time():.0f}s", " ".join(f"{k} {v:.4f}" for k, v in log.items()), flush=True)
+    with torch.no_grad():
+        for w, m in zip(weights, mean, strict=True):
+            w.copy_(m)
+    save(args.work / "last.pt", model, model, optimiser, z["step"], config | {"adapted": t["steps"]})
+
+
+if __name__ == "__main__":
+    main()

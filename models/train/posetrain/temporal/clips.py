@@ -1,0 +1,128 @@
+"""Writes clips for `posewire eval clips`: what a detector said and what is true. `python -m posetrain.temporal.clips --data PACKS --work DIR --out DIR`.
+
+One JSON a set: {"name", "error_model", "smooth_truth": frames, "clips": [{"name", "captured_at_us": [T], "extent_px": [T],
+"observed": [T][17][x, y, score], "truth": [T][17][x, y] (null: not known), "truth_3d_m": [T][17][xyz] or null}]}.
+Sets: jhmdb-DETECTOR-{train,tune,val} as measured, `tune` being those of the train films that training left out; mocap-DETECTOR-{tune,val} under
+virtual cameras with error tracks replayed from those films; mocap-...-dropNN with frames left out; mocap-...-hiddenNN with
+limbs, a face or everything hidden for NN frames; mocap-...-10fps and -60fps. Seeds are fixed. The files hold labels: they stay outside the repository.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from posetrain.temporal.motion import Mocap, Truth
+from posetrain.temporal.noise import GROUPS, Bank, tuning
+
+FRAME_US = 1e6 / 30
+HIDDEN_PASSES = 3  # of 24 lanes: each group is hidden a dozen times
+ERROR_MODELS = {"movenet": "movenet", "own": "keypoints"}  # configs/temporal/detectors.toml
+
+
+def rows(v: np.ndarray, ok: np.ndarray | None = None) -> list:
+    out = np.round(v.astype(float), 3).tolist()
+    if ok is not None:
+        out = [[p if k else None for p, k in zip(t, o, strict=True)] for t, o in zip(out, ok, strict=True)]
+    return out
+
+
+def clip(name: str, at_us: np.ndarray, extent: np.ndarray, xy: np.ndarray, score: np.ndarray, truth: np.ndarray,
+         known: np.ndarray, lift: np.ndarray | None = None) -> dict:
+    return {
+        "name": name, "captured_at_us": [int(t) for t in at_us], "extent_px": rows(extent),
+        "observed": rows(np.concatenate([xy, score[..., None]], -1)), "truth": rows(truth, known),
+        "truth_3d_m": None if lift is None else rows(lift),
+    }
+
+
+def write(out: Path, name: str, smooth_truth: float, clips: list[dict]) -> None:
+    path, error_model = out / f"{name}.json", ERROR_MODELS[name.split("-")[1]]
+    path.write_text(json.dumps({"name": name, "error_model": error_model, "smooth_truth": smooth_truth, "clips": clips}))
+    print(path, len(clips), "clips", sum(len(c["captured_at_us"]) for c in clips), "frames")
+
+
+def chosen(split: str) -> Callable[[str], bool]:
+    return tuning if split == "tune" else lambda clip: True
+
+
+def measured(work: Path, detector: str, split: str) -> Path:
+    return work / f"jhmdb-{detector}-{'val' if split == 'val' else 'train'}.npz"
+
+
+def jhmdb(work: Path, out: Path, detector: str, split: str) -> None:
+    z, clips = np.load(measured(work, detector, split)), []
+    for i, (a, b) in enumerate(zip(z["offset"][:-1], z["offset"][1:], strict=True)):
+        if z["tier"][i] == 1 and b - a >= 14 and chosen(split)(str(z["name"][i])):
+            # Repeated pictures are out; what is left is counted as evenly spaced, as the camera saw it.
+            at = np.arange(b - a) * FRAME_US
+            clips.append(clip(str(z["name"][i]), at, z["extent"][a:b], z["xy"][a:b], z["score"][a:b], z["label"][a:b, :, :2],
+                              z["known"][a:b]))
+    write(out, f"jhmdb-{detector}-{split}", 1.0, clips)
+
+
+def mocap(data: Path, work: Path, out: Path, detector: str, split: str, lanes: int, steps: int) -> None:
+    rng = np.random.default_rng(5 if split == "val" else 6)
+    source, bank = Mocap(data, "val" if split == "val" else "train"), Bank([measured(work, detector, split)], chosen(split))
+    for name, frames in (("", 1.0), ("-10fps", 3.0), ("-60fps", 0.5)):
+        if split == "tune" and name:
+            continue
+        times = np.tile(np.arange(steps) * frames, (lanes, 1))
+        truth = source.lanes(rng, times)
+        xy, score = bank.lanes(rng, truth)
+        write(out, f"mocap-{detector}-{split}{name}", 0.0, lanes_as_clips(truth, xy, score))
+        if split == "tune" or name:
+            continue
+        for share in (10, 30, 50):
+            keep = rng.random((lanes, steps)) >= share / 100
+            write(out, f"mocap-{detector}-{split}-drop{share}", 0.0, lanes_as_clips(truth, xy, score, keep))
+        for length in (5, 10, 20, 30):
+            write(out, f"mocap-{detector}-{split}-hidden{length}", 0.0, hidden_for(length, truth, xy, score))
+
+
+def hidden_for(length: int, truth: Truth, xy: np.ndarray, score: np.ndarray) -> list[dict]:
+    """The lanes HIDDEN_PASSES times over, a group of joints hidden for `length` frames after every 30, each group as often."""
+    rng, groups, clips = np.random.default_rng(length), [], []
+    for _ in range(HIDDEN_PASSES):
+        hidden = score.copy()
+        for i in range(len(hidden)):
+            for a in range(30, hidden.shape[1] - length, length + 30):
+                groups = groups or [GROUPS[k] for k in rng.permutation(len(GROUPS))]
+                hidden[i, a : a + length][:, groups.pop()] = 0
+        clips += lanes_as_clips(truth, xy, hidden)
+    return clips
+
+
+def lanes_as_clips(truth: Truth, xy: np.ndarray, score: np.ndarray, keep: np.ndarray | None = None) -> list[dict]:
+    out = []
+    for i in range(len(xy)):
+        k = np.ones(len(xy[i]), bool) if keep is None else keep[i]
+        out.append(clip(f"mocap {i}", truth.times[i, k] * FRAME_US, truth.extent[i, k], xy[i, k], score[i, k],
+                        truth.xy[i, k, 0], truth.valid[i, k, 0], truth.xyz[i, k]))
+    return out
+
+
+def main() -> None:
+    p = argparse.ArgumentParser()
+    p.add_argument("--data", type=Path, required=True)
+    p.add_argument("--work", type=Path, required=True, help="where posetrain.temporal.detect wrote")
+    p.add_argument("--out", type=Path, required=True)
+    p.add_argument("--lanes", type=int, default=24)
+    p.add_argument("--steps", type=int, default=120)
+    args = p.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    for detector in ("own", "movenet"):
+        if not measured(args.work, detector, "val").exists():
+            continue
+        for split in ("train", "tune", "val"):
+            jhmdb(args.work, args.out, detector, split)
+        for split in ("tune", "val"):
+            mocap(args.data, args.work, args.out, detector, split, args.lanes, args.steps)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""What a keypoint network gets wrong, put on true motion. All sizes are parts of the person's extent.
+
+Two sources: a stated model (`made_up`), and tracks of real error measured by `posetrain.temporal.detect` and replayed (`Bank`).
+Occlusions and drop-outs are laid over both.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from posetrain.temporal.motion import AHEAD_FRAMES, MIRROR, Truth
+
+# Spread of a good detector's error: faces are sharp, hips are vague, wrists move.
+SIGMA = np.array([10, 10, 10, 12, 12, 16, 16, 20, 20, 26, 26, 24, 24, 22, 22, 26, 26]) / 1000
+ARMS, LEGS, FACE = [5, 6, 7, 8, 9, 10], [11, 12, 13, 14, 15, 16], [0, 1, 2, 3, 4]
+GROUPS = [
+    [7, 9],
+    [8, 10],
+    [9],
+    [10],
+    [13, 15],
+    [14, 16],
+    [15],
+    [16],
+    LEGS,
+    [13, 14, 15, 16],
+    ARMS,
+    FACE,
+    list(range(17)),
+]
+
+
+def correlated(
+    rng: np.random.Generator, times: np.ndarray, tail: tuple[int, ...], frames: np.ndarray
+) -> np.ndarray:
+    """Unit-variance Ornstein-Uhlenbeck noise [B,T,*tail] with a time constant a lane."""
+    b, t = times.shape
+    out = rng.standard_normal((b, t, *tail)).astype(np.float32)
+    for i in range(1, t):
+        k = np.exp(-(times[:, i] - times[:, i - 1]) / frames).reshape(b, *([1] * len(tail)))
+        out[:, i] = k * out[:, i - 1] + np.sqrt(1 - k * k) * out[:, i]
+    return out
+
+
+def events(rng: np.random.Generator, steps: int, rate: float, longest: int) -> list[tuple[int, int]]:
+    """[start, stop) of about rate * steps events; mostly short."""
+    n = rng.poisson(rate * steps)
+    start = rng.integers(0, steps, n)
+    long = np.minimum(rng.geometric(1 / 3.0, n), longest)
+    return [(int(a), int(min(a + c, steps))) for a, c in zip(start, long, strict=True)]
+
+
+def made_up(rng: np.random.Generator, truth: Truth) -> tuple[np.ndarray, np.ndarray]:
+    """Observations ([B,T,17,2] px, score [B,T,17]) by the stated model."""
+    true, times = truth.xy[:, :, 0], truth.times
+    b, t = times.shape
+    shape = (17, 2)
+    level = (0.75 * np.exp(rng.normal(0, 0.45, b))).astype(np.float32)[:, None, None, None]
+    burst = np.exp(0.5 * correlated(rng, times, (17, 1), np.full(b, 6.0)) - 0.1)
+    share = rng.dirichlet([2.0, 2.0, 1.5], b).astype(np.float32) ** 0.5
+    e = share[:, 0, None, None, None] * rng.standard_normal((b, t, *shape)).astype(np.float32)
+    e += share[:, 1, None, None, None] * correlated(rng, times, shape, rng.uniform(1, 5, b))
+    e += share[:, 2, None, None, None] * correlated(rng, times, shape, rng.uniform(10, 40, b))
+    e *= level * burst * SIGMA[:, None].astype(np.float32) * 1.2
+    whole = 0.006 * level * correlated(rng, times, (1, 2), rng.uniform(0.5, 3, b))
+    xy = true + (e + whole) * truth.extent[..., None, None]
+    for i in range(b):
+        for a, z in events(rng, t, 10 ** rng.uniform(-2.6, -1.0), 12):  # one joint lands elsewhere
+            j = rng.integers(17)
+            if rng.random() < 0.6:
+                to = true[i, a:z, MIRROR[j] if rng.random() < 0.6 else rng.integers(17)]
+            else:
+                to = true[i, a:z, j] + rng.normal(0, 0.2, 2) * truth.extent[i, a:z, None]
+            xy[i, a:z, j] = to + (xy[i, a:z, j] - true[i, a:z, j])
+        for a, z in events(rng, t, 10 ** rng.uniform(-3.2, -1.6), 15):  # left and right change places
+            group = [ARMS, LEGS, ARMS + LEGS + FACE][rng.integers(3)]
+            xy[i, a:z][:, group] = xy[i, a:z][:, MIRROR[group]]
+    return xy, confidence(rng, truth, xy)
+
+
+def confidence(rng: np.random.Generator, truth: Truth, xy: np.ndarray) -> np.ndarray:
+    """Scores that fall with the error, with a bias and a slope a lane."""
+    b = len(xy)
+    off = np.linalg.norm(xy - truth.xy[:, :, 0], axis=-1) / truth.extent[..., None]
+    slope, bias = rng.uniform(8, 25, (b, 1, 1)), rng.normal(2.2, 0.8, (b, 1, 1))
+    wander = 0.7 * correlated(rng, truth.times, (17,), np.full(b, 4.0))
+    return 1 / (1 + np.exp(-(bias - slope * np.minimum(off, 0.3) + wander)))
+
+
+def hide(rng: np.random.Generator, truth: Truth, xy: np.ndarray, score: np.ndarray) -> None:
+    """Occlusions of 1-30 frames of limbs or the whole person, single drop-outs, and the picture's edge; in place."""
+    b, t = truth.times.shape
+    for i in range(b):
+        for _ in range(rng.poisson(t * 10 ** rng.uniform(-2.3, -1.3))):
+            a, n = rng.integers(t), rng.integers(1, 31)
+            group = GROUPS[rng.integers(len(GROUPS))]
+            z = min(a + n, t)
+            if len(group) == 17 or rng.random() < 0.6:
+                score[i, a:z, group] = 0
+            else:  # guessed by the network, with little confidence
+                drift = np.cumsum(rng.normal(0, 0.02, (z - a, len(group), 2)), 0) + rng.normal(
+                    0, 0.06, (1, len(group), 2)
+                )
+                xy[i, a:z][:, group] += drift * truth.extent[i, a:z, None, None]
+                score[i, a:z][:, group] *= rng.uniform(0.1, 0.5)
+        if rng.random() < 0.5:
+            score[i][rng.random((t, 17)) < rng.uniform(0, 0.06)] = 0
+        if rng.random() < 0.15:  # the lower edge of the picture
+            low, high = np.percentile(truth.xy[i, :, 0, :, 1], [10, 95])
+            score[i][truth.xy[i, :, 0, :, 1] > rng.uniform(0.5 * (low + high), high)] = 0
+
+
+def film_of(clip: str) -> str:
+    """The film that a J-HMDB clip was cut from: its clips must not stand on both sides of a split."""
+    return re.split(r"_(?:[a-z]+)_[ful]_(?:nm|cm)_", clip)[0]
+
+
+def tuning(clip: str) -> bool:
+    """A fifth of the train films is kept from training: settings, the lead and sigma's scale are chosen on them."""
+    return zlib.crc32(film_of(clip).encode()) % 5 == 0
+
+
+def later(xy: np.ndarray, frames: float) -> np.ndarray:
+    """Places [F,...] as they are `frames` later, by linear interpolation; the last stays."""
+    at = np.minimum(np.arange(len(xy)) + frames, len(xy) - 1)
+    low = at.astype(int)
+    w = (at - low).astype(np.float32).reshape(-1, *([1] * (xy.ndim - 1)))
+    return xy[low] * (1 - w) + xy[np.minimum(low + 1, len(xy) - 1)] * w
+
+
+class Real:
+    """What a real detector said of real clips (`posetrain.temporal.detect`), beside the labels: lanes run a clip forth and back.
+
+    Labels made by hand trail their film by `late` frames, backwards as forwards, so the truth is read that much later in the film. An
+    answer `lag` frames behind the film is what is asked for: closer to the labels, which is where it will be measured.
+    """
+
+    def __init__(self, paths: list[Path], late: float, lag: float) -> None:
+        self.lag = lag
+        self.clips: list[dict[str, np.ndarray]] = []
+        for p in paths:
+            z = dict(np.load(p))
+            for a, b, tier, name in zip(z["offset"][:-1], z["offset"][1:], z["tier"], z["name"], strict=True):
+                if tier == 1 and b - a >= 10 and not tuning(str(name)):
+                    c = {k: z[k][a:b] for k in ("time", "xy", "score", "smoothed", "known", "extent")}
+                    self.clips.append(c | {"smoothed": later(c["smoothed"], late)})
+
+    def lanes(self, rng: np.random.Generator, lanes: int, steps: int) -> tuple[Truth, np.ndarray, np.ndarray]:
+        times, ext = np.zeros((lanes, steps)), np.zeros((lanes, steps), np.float32)
+        true, ok = np.zeros((lanes, steps, 4, 17, 2), np.float32), np.zeros((lanes, steps, 4, 17), bool)
+        xy, score = np.zeros((lanes, steps, 17, 2), np.float32), np.zeros((lanes, steps, 17), np.float32)
+        for i in range(lanes):
+            c = self.clips[rng.integers(len(self.clips))]
+            n = len(c["time"]) - 1
+            k = np.arange(steps) + rng.integers(0, 2 * n)
+            leg = k // n
+            k = np.abs(np.mod(k + n, 2 * n) - n)
+            gap = np.abs(np.diff(c["time"][k], prepend=c["time"][k[0]])) * rng.uniform(0.8, 1.25)
+            times[i] = np.cumsum(gap)
+            for h, ahead in enumerate(AHEAD_FRAMES):
+                at = np.interp(times[i] + ahead - self.lag, times[i], np.arange(steps))
+                lo, w = np.floor(at).astype(int), (at % 1)[:, None, None]
+                hi = np.minimum(lo + 1, steps - 1)
+                true[i, :, h] = c["smoothed"][k[lo]] * (1 - w) + c["smoothed"][k[hi]] * w
+                same = (leg[hi] == leg) & (times[i] + ahead <= times[i][-1])
+                ok[i, :, h] = (
+                    c["known"][k[lo]] & c["known"][k[hi]] & (same if h else np.ones(steps, bool))[:, None]
+                )
+            xy[i], score[i], ext[i] = c["xy"][k], c["score"][k], c["extent"][k]
+            if rng.random() < 0.5:
+                flip = np.array([-1, 1], np.float32)
+                true[i], ok[i] = true[i][:, :, MIRROR] * flip, ok[i][:, :, MIRROR]
+                xy[i], score[i] = xy[i][:, MIRROR] * flip, score[i][:, MIRROR]
+            tilt = rng.normal(0, 0.2)  # radians: few clips, so none is shown twice alike
+            turn = np.array([[np.cos(tilt), -np.sin(tilt)], [np.sin(tilt), np.cos(tilt)]], np.float32)
+            true[i], xy[i] = true[i] @ turn, xy[i] @ turn
+        nothing = np.zeros((lanes, steps, 17, 3), np.float32)
+        return Truth(times, true, ok, nothing, np.zeros(lanes, bool), ext), xy, score
+
+
+class Bank:
+    """Error tracks of a real detector: offset [F,17,2] (parts of the extent), score [F,17], known [F,17]; 30 fps."""
+
+    def __init__(self, paths: list[Path], keep: Callable[[str], bool]) -> None:
+        self.tracks: list[tuple[np.ndarray, np.ndarray]] = []
+        for p in paths:
+            z = dict(np.load(p))
+            for a, b, tier, name in zip(z["offset"][:-1], z["offset"][1:], z["tier"], z["name"], strict=True):
+                if tier == 1 and keep(str(name)):  # the other clips' labels may be off by more than the detector
+                    self.tracks.append((z["error"][a:b], z["score"][a:b]))
+
+    def lanes(self, rng: np.random.Generator, truth: Truth) -> tuple[np.ndarray, np.ndarray]:
+        b, t = truth.times.shape
+        xy, score = truth.xy[:, :, 0].copy(), np.zeros((b, t, 17), np.float32)
+        for i in range(b):
+            at = 0
+            while at < t:  # one track after another, each mirrored or not
+                e, s = self.tracks[rng.integers(len(self.tracks))]
+                k = rng.uniform(0, len(e) - 1) + np.arange(t - at)
+                stop = min(t - at, int(rng.integers(20, 80)))
+                n = len(e) - 1
+                k = np.abs(np.mod(k[:stop].astype(int) + n, 2 * n) - n)
+                ee, ss = e[k], s[k]
+                if rng.random() < 0.5:
+                    ee, ss = ee[:, MIRROR] * np.array([-1, 1], np.float32), ss[:, MIRROR]
+                xy[i, at : at + stop] += (
+                    ee * rng.uniform(0.8, 1.2) * truth.extent[i, at : at + stop, None, None]
+                )
+                score[i, at : at + stop] = ss
+                at += stop
+        return xy, score

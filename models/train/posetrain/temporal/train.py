@@ -1,0 +1,213 @@
+"""Trains the temporal model. `python -m posetrain.temporal.train --data PACKS --work DIR [--steps N]`; resumes DIR/last.pt."""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import math
+import time
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from posetrain.paths import CONFIGS
+from posetrain.temporal.frames import frame
+from posetrain.temporal.model import Answer, Hyper
+from posetrain.temporal.motion import Mocap, Penn, Truth, join, sample_times
+from posetrain.temporal.noise import Bank, Real, hide, made_up, tuning
+from posetrain.temporal.peers import KINDS
+
+BONES = torch.tensor([(5, 7), (7, 9), (6, 8), (8, 10), (5, 11), (6, 12), (11, 13), (13, 15), (12, 14), (14, 16), (5, 6), (11, 12)])
+
+
+def soft(x: Tensor, eps: float) -> Tensor:
+    """Length of the last axis, smooth at zero."""
+    return (x.square().sum(-1) + eps * eps).sqrt() - eps
+
+
+class Lanes:
+    """Makes whole lanes: truth, observations, framed features."""
+
+    def __init__(self, config: dict, data: Path, work: Path) -> None:
+        self.config = config
+        self.mocap = Mocap(data, "train")
+        self.penn = Penn(data) if config["data"]["penn_share"] else None
+        banks = [work / p for p in config["data"]["errors"] if (work / p).exists()]
+        self.bank = Bank(banks, lambda clip: not tuning(clip)) if banks else None
+        d = config["data"]
+        self.real = Real(banks, d["labels_late"], d["real_lag"]) if banks else None
+
+    def draw(self, rng: np.random.Generator) -> tuple[Truth, dict[str, Tensor]]:
+        d = self.config["data"]
+        b, t = d["lanes"], d["segment"] * d["segments"]
+        n_real = round(d["real_share"] * b) if self.real else 0
+        n_penn = round(d["penn_share"] * b) if self.penn else 0
+        times = sample_times(rng, b - n_real, t)
+        truth = self.mocap.lanes(rng, times[n_penn:])
+        if self.penn and n_penn:
+            truth = join([self.penn.lanes(rng, times[:n_penn]), truth])
+        xy, score = made_up(rng, truth)
+        if self.bank:
+            xy_bank, score_bank = self.bank.lanes(rng, truth)
+            use = rng.random(len(xy)) < d["bank_share"]
+            xy[use], score[use] = xy_bank[use], score_bank[use]
+        score[:n_penn][~truth.valid[:n_penn, :, 0]] = 0     # hidden there: nothing says where
+        if self.real and n_real:
+            seen, xy_real, score_real = self.real.lanes(rng, n_real, t)
+            xy_bank, score_bank = self.bank.lanes(rng, seen)  # type: ignore[union-attr]
+            score_bank[~seen.valid[:, :, 0]] = 0     # hidden there: nothing says where
+            use = rng.random(n_real) < d["real_replayed"]
+            xy_real[use], score_real[use] = xy_bank[use], score_bank[use]
+            truth = join([truth, seen])
+            xy, score = np.concatenate([xy, xy_real]), np.concatenate([score, score_real])
+        hide(rng, truth, xy, score)
+        smooth = np.maximum(rng.uniform(-0.5, 1, b), 0)     # a third of the lanes as shipped
+        f = frame(truth.times, xy, score, smooth)
+        pick = lambda a: torch.from_numpy(np.ascontiguousarray(a))
+        return truth, {
+            "features": pick(f.features), "bank": pick(f.bank), "centre": pick(f.centre_px), "scale": pick(f.scale_px),
+            "times": pick(truth.times), "xy": pick(truth.xy), "valid": pick(truth.valid), "xyz": pick(truth.xyz),
+            "lifted": pick(truth.lifted), "real": torch.arange(b) >= b - n_real, "smooth": pick(smooth.astype(np.float32)),
+        }
+
+
+def loss(config: dict, a: Answer, x: dict[str, Tensor]) -> tuple[Tensor, dict[str, float]]:
+    c = config["loss"]
+    scale = x["scale"][:, :, None, None, None]
+    target = (x["xy"] - x["centre"][:, :, None, None]) / scale
+    ok = x["valid"].float()
+    weight = ok * torch.tensor(c["horizons"])[:, None]
+    e = a.place - target
+    off = soft(e, 0.004)
+    # Distance, and beside it nearly the share of joints beyond 0.05: what the frame had right shall not be moved.
+    wrong = off.square() / (off.square() + 0.05**2)
+    position = ((off + c["wrong"] * wrong) * weight).sum() / weight.sum()
+    # Errors of motion, in pixels of one frame of reference and then in parts of the person's scale.
+    world = e * scale
+    u = x["smooth"][:, None, None, None]
+    strength = lambda k: c[k][0] * (c[k][1] / c[k][0]) ** u
+    two = weight[:, 1:] * ok[:, :-1]
+    v = soft((world[:, 1:] - world[:, :-1]) / scale[:, 1:], 0.002)
+    velocity = (strength("velocity") * v * two).sum() / two.sum()
+    three = two[:, 1:] * ok[:, :-2]
+    w = soft((world[:, 2:] - 2 * world[:, 1:-1] + world[:, :-2]) / scale[:, 2:], 0.002)
+    acceleration = (strength("acceleration") * w * three).sum() / three.sum()
+    # Lag in frames is the error along the motion, of joints that are about right: an outlier says nothing of timing. Lanes that
+    # shall be prompt are asked for little, now and 50 ms ahead, between which the lead reads; labels trail the film and virtual
+    # motion does not, so the two are asked apart.
+    dt = (x["times"][:, 1:] - x["times"][:, :-1]).float().clamp_min(0.25)[:, :, None, None]
+    moved = (x["xy"][:, 1:, 0] - x["xy"][:, :-1, 0]) / scale[:, 1:, 0] / dt
+    asked = ((off[:, 1:] < 0.1).float() * two * (1 - x["smooth"])[:, None, None, None])[:, :, :2, :, None]
+    moved = moved[:, :, None]
+    along = -(asked * moved * e[:, 1:, :2]).sum((1, 2, 3, 4))
+    square = (asked * moved * moved).sum((1, 2, 3, 4))
+    lags = [along[k].sum() / (square[k].sum() + 1e-3) for k in (~x["real"], x["real"])]
+    # Laplace likelihood a coordinate, of the error as it is: sigma learns, the place does not trade on it.
+    b = a.log_sigma.exp()[..., None]
+    nll = ((e.detach().abs() / b + a.log_sigma[..., None]).sum(-1) * ok).sum() / ok.sum()
+    lifted = x["lifted"].float()[:, None]
+    size = x["xyz"].abs().amax((2, 3)).clamp_min(1e-3)
+    unit = x["xyz"] / size[..., None, None]
+    per = soft(a.unit - unit, 0.01).mean(-1) + (a.log_metres - size.log()).abs() * 0.3
+    n = lifted.sum().clamp_min(1) * per.shape[1]
+    lift = (per * lifted).sum() / n
+    bone = lambda p: (p[:, :, BONES[:, 0]] - p[:, :, BONES[:, 1]]).square().sum(-1).add(1e-6).sqrt()
+    bones = ((bone(a.unit) - bone(unit)).abs().mean(-1) * lifted).sum() / n
+    total = position + velocity + acceleration + c["likelihood"] * nll + c["lift"] * lift + c["bones"] * bones
+    for lag, wanted in zip(lags, c["lag_wanted"], strict=True):
+        total = total + c["lag"] * (lag - wanted).square()
+    return total, {"pos": position.item(), "now": ((off * weight)[:, :, 0].sum() / ok[:, :, 0].sum()).item(),
+                   "acc": ((w * three)[:, :, 0].sum() / three[:, :, 0].sum()).item(), "nll": nll.item(), "lag": lags[0].item(), "lag_real": lags[1].item(), "lift": lift.item()}
+
+
+def begin(model: nn.Module, old: dict[str, Tensor]) -> None:
+    """Takes the weights of an earlier model; outputs that it had not stand last and begin at zero."""
+    for name, value in model.state_dict().items():
+        if name in old and old[name].shape[1:] == value.shape[1:]:
+            value.zero_()
+            value[: len(old[name])] = old[name]
+        else:
+            raise SystemExit(f"the weights to begin from do not fit: {name}")
+
+
+def save(last: Path, model: nn.Module, mean: nn.Module, optimiser: torch.optim.Optimizer, step: int, config: dict) -> None:
+    new = last.with_suffix(".new")
+    torch.save({"model": model.state_dict(), "mean": mean.state_dict(), "optimiser": optimiser.state_dict(),
+                "step": step, "config": config}, new)
+    new.rename(last)
+
+
+def main() -> None:
+    p = argparse.ArgumentParser()
+    p.add_argument("--config", type=Path, default=CONFIGS / "temporal" / "base.toml")
+    p.add_argument("--data", type=Path, required=True)
+    p.add_argument("--work", type=Path, required=True)
+    p.add_argument("--errors", type=Path, help="where posetrain.temporal.detect wrote; --work if not given")
+    p.add_argument("--steps", type=int)
+    p.add_argument("--minutes", type=float, default=math.inf, help="the learning rate also falls with the clock, to end by then")
+    p.add_argument("--kind", choices=sorted(KINDS), default="xl", help="the model, or one that it is compared with")
+    p.add_argument("--norm", choices=["pre", "post", "none"], help="instead of the configuration's")
+    p.add_argument("--start", type=Path, help="begin from these weights, with a fresh optimiser")
+    args = p.parse_args()
+    config = tomllib.loads(args.config.read_text())
+    config["kind"] = args.kind
+    if args.kind == "window":
+        config["model"]["carry"] = False
+    if args.norm:
+        config["model"]["norm"] = args.norm
+    t = config["train"]
+    steps = args.steps or t["steps"]
+    torch.set_num_threads(t["threads"])
+    torch.manual_seed(t["seed"])
+    args.work.mkdir(parents=True, exist_ok=True)
+    last = args.work / "last.pt"
+    model = KINDS[args.kind](Hyper(**config["model"]))
+    mean = copy.deepcopy(model)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=t["rate"], weight_decay=t["weight_decay"], betas=(0.9, 0.98))
+    step = 0
+    if last.exists():
+        z = torch.load(last, weights_only=False)
+        model.load_state_dict(z["model"]), mean.load_state_dict(z["mean"]), optimiser.load_state_dict(z["optimiser"])
+        step = z["step"]
+    elif args.start:
+        z = torch.load(args.start, weights_only=False)
+        begin(model, z["mean"]), begin(mean, z["mean"])
+    lanes = Lanes(config, args.data, args.errors or args.work)
+    rng = np.random.default_rng(t["seed"] + step)
+    d = config["data"]
+    log: dict[str, float] = {}
+    began = time.time()
+    while step < steps and time.time() - began < 60 * args.minutes:
+        _, x = lanes.draw(rng)
+        memory = model.empty(d["lanes"])
+        for s in range(d["segments"]):
+            done = min(max(step / steps, (time.time() - began) / (60 * args.minutes)), 1.0)
+            rate = min(1.0, (step + 1) / t["warm_up"]) * min(1.0, 2 * (1 - done)) + 0.003
+            for g in optimiser.param_groups:
+                g["lr"] = t["rate"] * rate
+            cut = slice(s * d["segment"], (s + 1) * d["segment"])
+            part = {k: v if v.dim() == 1 else v[:, cut] for k, v in x.items()}
+            answer, memory = model(part["features"], part["bank"], part["times"], memory)
+            total, parts = loss(config, answer, part)
+            optimiser.zero_grad(set_to_none=True)
+            total.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimiser.step()
+            keep = min(t["average"], (step + 1) / (step + 10))
+            with torch.no_grad():
+                torch._foreach_lerp_(list(mean.parameters()), list(model.parameters()), 1 - keep)
+            step += 1
+            for k, v in parts.items():
+                log[k] = 0.98 * log.get(k, v) + 0.02 * v
+            if step % 50 == 0:
+                print(step, f"{time.time() - began:.0f}s", " ".join(f"{k} {v:.4f}" for k, v in log.items()), flush=True)
+            if step % 200 == 0:
+                save(last, model, mean, optimiser, step, config)
+    save(last, model, mean, optimiser, step, config)
+
+
+if __name__ == "__main__":
+    main()

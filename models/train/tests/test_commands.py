@@ -1,0 +1,94 @@
+"""Every configuration loads, and every command that is written down exists."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import runpy
+import sys
+import tomllib
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from posetrain.keypoints.config import configured
+from posetrain.paths import CONFIGS, EXPERIMENTS, REPOSITORY, TRAIN
+from posetrain.temporal.model import Hyper
+
+WRITTEN_DOWN = [
+    TRAIN / "README.md",
+    *(REPOSITORY / "models").glob("*.toml"),
+    *(REPOSITORY / "docs").rglob("*.md"),
+    *(TRAIN / "posetrain").rglob("*.py"),
+]
+
+
+class Configurations(unittest.TestCase):
+    def test_every_keypoint_network_can_be_made_from_nothing(self) -> None:
+        names = [p.stem for p in (CONFIGS / "keypoints").glob("*.toml")]
+        self.assertIn("small", names)
+        for name in names:
+            seen = [name]
+            config = configured(name)
+            while earlier := config.start or config.weights:
+                self.assertNotIn(earlier, seen, "runs that start from each other")
+                seen.append(earlier)
+                config = configured(earlier)
+
+    def test_a_run_is_named_as_its_file(self) -> None:
+        paths = [*(CONFIGS / "keypoints").glob("*.toml"), *EXPERIMENTS.glob("*-small/*.toml")]
+        stems = [path.stem for path in paths]
+        self.assertEqual(len(stems), len(set(stems)), "a configuration is found by its name")
+        for stem in stems:
+            self.assertEqual(configured(stem).name, stem)
+
+    def test_a_name_that_is_not_there_says_where_it_was_looked_for(self) -> None:
+        with self.assertRaisesRegex(FileNotFoundError, "no tiny.toml in .*keypoints"):
+            configured("tiny")
+
+    def test_temporal_configurations_fit_the_model(self) -> None:
+        runs = [p for p in (CONFIGS / "temporal").glob("*.toml") if p.stem != "detectors"]
+        self.assertTrue(runs)
+        for path in runs:
+            config = tomllib.loads(path.read_text())
+            Hyper(**config["model"])
+            self.assertLessEqual({"model", "data", "loss", "train"}, config.keys(), path.name)
+
+
+def commands(path: Path) -> set[str]:
+    return set(re.findall(r"python -m (posetrain(?:\.\w+)+)", path.read_text()))
+
+
+def said_on_help(module: str) -> str:
+    """What `python -m MODULE --help` prints. A module without arguments of its own would start to work instead: it fails here."""
+    said = io.StringIO()
+    loaded = sys.modules.pop(module, None)
+    try:
+        with mock.patch.object(sys, "argv", [module, "--help"]), contextlib.redirect_stdout(said):
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        if end.code:
+            raise AssertionError(f"{module} --help exits with {end.code}") from end
+        return said.getvalue()
+    finally:
+        if loaded is not None:
+            sys.modules[module] = loaded
+    raise AssertionError(f"{module} takes no --help")
+
+
+class Commands(unittest.TestCase):
+    def test_every_command_written_down_answers_help(self) -> None:
+        found: dict[str, list[str]] = {}
+        for path in WRITTEN_DOWN:
+            for module in commands(path):
+                found.setdefault(module, []).append(str(path.relative_to(REPOSITORY)))
+        self.assertGreater(len(found), 15)
+        self.assertIn("models/keypoints-small.toml", found["posetrain.keypoints.make"])
+        for module, places in sorted(found.items()):
+            with self.subTest(module, named_in=places):
+                self.assertIn("usage:", said_on_help(module))
+
+
+if __name__ == "__main__":
+    unittest.main()
