@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Runs Posewire for an hour at full rate and shows whether anything grows: memory, files, threads, age of the poses.
 
-    tests/endurance.py [--minutes 60] [--out docs] [--posewire target/release/posewire] [--clip clip.mjpeg]
+    tests/endurance.py [--minutes 60] [--out FOLDER] [--posewire target/release/posewire] [--clip clip.mjpeg]
+    tests/endurance.py --show        judges the samples that are kept in benches/results
+    tests/endurance.py --plot        draws them, too: docs/images/endurance.png
 
 The built-in clip, or a file of JPEGs over and over (painting the built-in figures costs several times what tracking them does),
 at 30 frames a second; poses to a pseudo-terminal that is read and as JSON lines through a pipe. Every ten
 seconds: resident memory, open files and threads from /proc, frames, and the 50th and 99th percentile of the age of the poses.
-Ends with the slope of each and its 95 % interval (blocks of a minute, resampled), and writes `endurance.json`; `--plot` draws
-what that file holds.
+Ends with the slope of each and its 95 % interval (blocks of a minute, resampled), and writes `endurance.json` and
+its picture.
 """
 
 from __future__ import annotations
@@ -18,9 +20,11 @@ import importlib.util
 import json
 import os
 import pty
+import random
 import re
 import selectors
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -112,21 +116,25 @@ def run(posewire: Path, minutes: float, path: Path, clip: Path | None) -> None:
 
 def slope(samples: list[dict], key: str) -> tuple[float, float, float]:
     """Change an hour and its 95 % interval by the bootstrap over blocks of six samples, which keeps what neighbours share."""
-    import numpy as np
-
     kept = [s for s in samples if s["s"] > WARM_UP_S and s.get(key) is not None]
-    t = np.array([s["s"] / 3600 for s in kept])
-    y = np.array([float(s[key]) for s in kept])
-    line = np.polyfit(t, y, 1)
-    residual = y - np.polyval(line, t)
-    dice, blocks = np.random.default_rng(1), len(y) // 6
-    slopes = []
+    hours = [s["s"] / 3600 for s in kept]
+    values = [float(s[key]) for s in kept]
+    change, base = statistics.linear_regression(hours, values)
+    residuals = [v - base - change * t for t, v in zip(hours, values, strict=True)]
+    # The slope of what is drawn is a sum over these weights.
+    middle = statistics.fmean(hours)
+    spread = sum((t - middle) ** 2 for t in hours)
+    weights = [(t - middle) / spread for t in hours]
+    dice = random.Random(1)
+    drawn = []
     for _ in range(2000):
-        starts = dice.integers(0, max(1, len(y) - 6), blocks + 1)
-        drawn = np.concatenate([residual[s : s + 6] for s in starts])[: len(y)]
-        slopes.append(np.polyfit(t, np.polyval(line, t) + drawn, 1)[0])
-    low, high = np.percentile(slopes, [2.5, 97.5])
-    return float(line[0]), float(low), float(high)
+        noise: list[float] = []
+        while len(noise) < len(values):
+            at = dice.randrange(max(1, len(values) - 5))
+            noise += residuals[at : at + 6]
+        drawn.append(change + sum(w * n for w, n in zip(weights, noise)))
+    drawn.sort()
+    return change, drawn[50], drawn[-51]
 
 
 def plot(samples: list[dict], path: Path) -> None:
@@ -179,18 +187,21 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--posewire", type=Path, default=ROOT / "target/release/posewire")
     parser.add_argument("--clip", type=Path, help="JPEGs one after the other, as `cargo run --example clip` writes them")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs", help="folder of endurance.json and images/")
-    parser.add_argument("--plot", action="store_true", help="only draw and judge what endurance.json holds")
+    parser.add_argument("--out", type=Path, help="folder of endurance.json and endurance.png (default: where the kept ones are)")
+    parser.add_argument("--show", action="store_true", help="only judge what endurance.json holds")
+    parser.add_argument("--plot", action="store_true", help="only draw and judge what it holds")
     args = parser.parse_args()
-    missing = [name for name in ("numpy", "matplotlib") if importlib.util.find_spec(name) is None]
-    if missing:
-        parser.error(f"{' and '.join(missing)} not found: better known now than after an hour (pip install {' '.join(missing)})")
-    path = args.out / "endurance.json"
-    (args.out / "images").mkdir(parents=True, exist_ok=True)
-    if not args.plot:
-        run(args.posewire, args.minutes, path, args.clip)
-    samples = json.loads(path.read_text())
-    plot(samples, args.out / "images/endurance.png")
+    if not args.show and importlib.util.find_spec("matplotlib") is None:
+        parser.error("matplotlib not found: better known now than after an hour (pip install matplotlib)")
+    samples_path = (args.out or ROOT / "benches/results") / "endurance.json"
+    picture_path = (args.out or ROOT / "docs/images") / "endurance.png"
+    if args.out:
+        args.out.mkdir(parents=True, exist_ok=True)
+    if not (args.show or args.plot):
+        run(args.posewire, args.minutes, samples_path, args.clip)
+    samples = json.loads(samples_path.read_text())
+    if not args.show:
+        plot(samples, picture_path)
     return 0 if report(samples) else 1
 
 

@@ -3,6 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo test --release --workspace
+python3 -m unittest discover -s tests -p test_documents.py
 PYTHONPATH=clients/python/src python3 -m unittest discover -s clients/python/tests
 firmware/test.sh
 python=${POSEWIRE_TRAIN_PYTHON:-python3}

@@ -1,26 +1,51 @@
 #!/usr/bin/env bash
-# Makes the pictures of the read-me: the built-in clip with its pixels, a real clip as skeletons alone.
+# Makes the read-me's pictures: the built-in clip as it is tracked, moving and as three moments; a real clip as skeletons alone.
 #
 #   docs/images/make.sh [CLIP.avi]     # J-HMDB's sit/BRIDGETOTERABITHIA_sit_f_nm_np1_fr_med_0.avi, held out from training
 #
-# The real clip is research-only: no pixel of it may be drawn, hence --no-pictures. Needs ffmpeg.
+# The real clip is research-only: no pixel of it may be drawn, hence --no-pictures. Needs ffmpeg. POSEWIRE names another binary,
+# FRAMES, SEED and RATE another stretch of the built-in clip.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 posewire=${POSEWIRE:-target/release/posewire}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+max_bytes=2000000
 
-# make NAME EVERY TILES WIDTH ARGUMENTS…: every so many frames of a run but the first, in which nobody is known yet.
-make() {
-  local name=$1 every=$2 tiles=$3 width=$4
-  shift 4
+# draw NAME ARGUMENTS…: every frame of a run as a picture, $work/NAME/*.png.
+draw() {
+  local name=$1
+  shift
   "$posewire" run --no-drop --predict capture --display "png:$work/$name" "$@"
+}
+
+# moving NAME FILE: the pictures as docs/images/FILE.gif, as large as the limit allows, at FPS/RATE. The camera's noise is taken out:
+# it would be most of the file.
+moving() {
+  local name=$1 out=docs/images/$2.gif width
+  for width in 480 420 360 320 280; do
+    local pick="select='not(mod(n\,$RATE))*gt(n\,0)',setpts=N/($FPS/$RATE)/TB,fps=$FPS/$RATE,hqdn3d=3:3:8:8,scale=$width:-2:flags=area"
+    ffmpeg -loglevel error -y -framerate "$FPS" -pattern_type glob -i "$work/$name/*.png" \
+      -vf "$pick,split[a][b];[a]palettegen=max_colors=128[p];[b][p]paletteuse=dither=none:diff_mode=rectangle" "$out"
+    [ "$(stat -c %s "$out")" -gt "$max_bytes" ] || break
+  done
+  echo "$out: $width pixels wide, $(stat -c %s "$out") bytes"
+}
+
+# tiles NAME EVERY COUNT WIDTH: every so many pictures but the first, in which nobody is known yet, side by side.
+tiles() {
+  local name=$1 every=$2 count=$3 width=$4
   ffmpeg -loglevel error -y -framerate 1 -pattern_type glob -i "$work/$name/*.png" \
-    -vf "select='gt(n\,0)*not(mod(n\,$every))',scale=$width:-2,tile=$tiles:margin=2:padding=4" \
+    -vf "select='gt(n\,0)*not(mod(n\,$every))',scale=$width:-2,tile=$count:margin=2:padding=4" \
     -frames:v 1 -update 1 "docs/images/$name.png"
 }
 
-make synthetic 27 3x1 400 --synthetic --seed 2 --frames 82
+FPS=30
+RATE=${RATE:-2}
+draw synthetic --synthetic --seed "${SEED:-2}" --frames "${FRAMES:-150}"
+moving synthetic tracked
+tiles synthetic 27 3x1 400
 if [ $# -gt 0 ]; then
-  make real 6 4x1 320 --replay "$1" --no-pictures
+  draw real --replay "$1" --no-pictures
+  tiles real 6 4x1 320
 fi

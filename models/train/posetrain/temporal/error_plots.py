@@ -1,4 +1,4 @@
-"""Draws what detectors get wrong on J-HMDB train clips. `python -m posetrain.temporal.error_plots --work DIR --out docs/temporal/errors.png`."""
+"""Draws what detectors get wrong on J-HMDB train clips. `python -m posetrain.temporal.error_plots --work DIR --out docs/images/temporal/errors.png`."""
 
 from __future__ import annotations
 

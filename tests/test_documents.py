@@ -1,0 +1,172 @@
+"""The documents: links lead somewhere, pages are short, tables are what was kept, and every example is understood."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import unittest
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+ROOT = Path(__file__).resolve().parent.parent
+LONGEST_PAGE = 250
+POSEWIRE = Path(os.environ.get("POSEWIRE", Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release/posewire"))
+
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+Test = TypeVar("Test", bound=Callable[..., None])
+# A flag as a document writes it: `--rate`, `--max-persons 1`, `--display png:FOLDER`.
+QUOTED_FLAG = re.compile(r"`(--[a-z][a-z0-9-]*)[^`]*`")
+
+
+def pages() -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    return [ROOT / name for name in listed if (ROOT / name).exists()]
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def anchors(page: Path) -> set[str]:
+    """Headings as GitHub names them in links."""
+    heads = re.findall(r"^#{1,6} (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.strip().lower()).replace(" ", "-") for head in heads}
+
+
+def code_lines(page: Path) -> list[str]:
+    """Lines of code blocks, those that end in a backslash joined with the next."""
+    lines, fenced, carried = [], False, ""
+    for line in page.read_text().splitlines():
+        if line.startswith("```"):
+            fenced = not fenced
+        elif fenced or line.startswith("    "):
+            carried += line.strip().removesuffix("\\")
+            if not line.endswith("\\"):
+                lines.append(carried)
+                carried = ""
+    return lines
+
+
+def inline_code(page: Path) -> list[str]:
+    return re.findall(r"`(posewire [^`]+)`", page.read_text())
+
+
+def commands(text: str) -> list[list[str]]:
+    """The `posewire …` commands of a line, without what a shell does round them."""
+    found = []
+    text = re.split(r"\s#\s|\s{2,}#", text)[0]
+    for part in re.split(r"&&|\||;", text):
+        try:
+            words = shlex.split(part)
+        except ValueError:
+            continue
+        while words and (words[0] in ("sudo", "exec") or re.fullmatch(r"[A-Z_]+=.*", words[0])):
+            words = words[1:]
+        if words[:3] == ["cargo", "run", "--release"] and "--" in words and "--example" not in words and "-p" not in words:
+            words = ["posewire", *words[words.index("--") + 1 :]]
+        if words and Path(words[0]).name == "posewire" and len(words) > 1:
+            found.append([w for w in words[1:] if w not in ("…", "...")])
+    return [c for c in found if c]
+
+
+@cache
+def understood(*words: str) -> tuple[bool, str]:
+    """Whether the program takes these words: `--help` behind them stops it before it does anything."""
+    done = subprocess.run([POSEWIRE, *words, "--help"], check=False, capture_output=True, text=True, timeout=30)
+    return done.returncode == 0, done.stderr.strip()
+
+
+@cache
+def sub_commands() -> tuple[str, ...]:
+    text = subprocess.run([POSEWIRE, "--help"], capture_output=True, text=True, check=True).stdout
+    listed = re.search(r"^Commands:\n((?:  .*\n)+)", text, re.MULTILINE)
+    assert listed, "posewire --help lists no commands"
+    return tuple(line.split()[0] for line in listed[1].splitlines() if re.match(r"  \S", line))
+
+
+@cache
+def flags() -> frozenset[str]:
+    """Every flag of every sub-command, two levels down."""
+    texts = [subprocess.run([POSEWIRE, "--help"], capture_output=True, text=True, check=True).stdout]
+    for name in sub_commands():
+        if name == "help":
+            continue
+        text = subprocess.run([POSEWIRE, name, "--help"], capture_output=True, text=True, check=True).stdout
+        texts.append(text)
+        nested = re.search(r"^Commands:\n((?:  .*\n)+)", text, re.MULTILINE)
+        for line in nested[1].splitlines() if nested else []:
+            if re.match(r"  \S", line) and line.split()[0] != "help":
+                done = subprocess.run([POSEWIRE, name, line.split()[0], "--help"], capture_output=True, text=True, check=True)
+                texts.append(done.stdout)
+    return frozenset(re.findall(r"(?<!\S)(--[a-z][a-z0-9-]*)", "\n".join(texts)))
+
+
+def needs_posewire(test: Test) -> Test:
+    if POSEWIRE.exists():
+        return test
+    print(f"SKIPPED: {test.__name__}: no {POSEWIRE} (cargo build --release, or name one in POSEWIRE)", file=sys.stderr)
+    return unittest.skip("no posewire")(test)
+
+
+class Documents(unittest.TestCase):
+    def test_relative_links_lead_somewhere(self) -> None:
+        broken = []
+        for page in pages():
+            for target in LINK.findall(re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)):
+                if re.match(r"[a-z]+:", target):
+                    continue
+                path, _, anchor = target.partition("#")
+                to = (page.parent / path).resolve() if path else page
+                if not to.exists():
+                    broken.append(f"{name_of(page)}: {target}: there is no such file")
+                elif anchor and to.suffix == ".md" and anchor not in anchors(to):
+                    broken.append(f"{name_of(page)}: {target}: there is no such heading")
+        self.assertEqual(broken, [])
+
+    def test_pages_are_short(self) -> None:
+        long = [f"{name_of(p)}: {n} lines" for p in pages() if (n := len(p.read_text().splitlines())) > LONGEST_PAGE]
+        self.assertEqual(long, [], f"more than {LONGEST_PAGE} lines: split it, or move what was tried to docs/lab")
+
+    def test_every_page_is_in_the_index(self) -> None:
+        for index in (ROOT / "docs/README.md", ROOT / "docs/lab/README.md", ROOT / "docs/decisions/README.md"):
+            linked = {(index.parent / target.split("#")[0]).resolve() for target in LINK.findall(index.read_text())}
+            missing = [name_of(p) for p in index.parent.glob("*.md") if p != index and p.resolve() not in linked]
+            self.assertEqual(missing, [], f"not named by {name_of(index)}")
+
+    def test_tables_are_what_was_kept(self) -> None:
+        done = subprocess.run([sys.executable, ROOT / "docs/make.py", "--check"], check=False, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    @needs_posewire
+    def test_every_example_is_understood(self) -> None:
+        refused = []
+        for page in (p for p in pages() if "lab" not in p.relative_to(ROOT).parts):
+            for text in code_lines(page) + inline_code(page):
+                for words in commands(text):
+                    fine, why = understood(*words)
+                    if not fine:
+                        refused.append(f"{name_of(page)}: posewire {shlex.join(words)}\n    {why}")
+        self.assertEqual(refused, [])
+
+    @needs_posewire
+    def test_every_flag_that_a_page_of_the_program_names_exists(self) -> None:
+        about_the_program = [ROOT / "README.md", ROOT / "SECURITY.md", *(ROOT / "docs").glob("*.md")]
+        unknown = []
+        for page in about_the_program:
+            for flag in QUOTED_FLAG.findall(page.read_text()):
+                if flag not in flags() and flag not in OTHERS.get(page.name, ()):
+                    unknown.append(f"{name_of(page)}: {flag}")
+        self.assertEqual(unknown, [])
+
+
+# Flags of the project's other programs that a page names alone.
+OTHERS: dict[str, tuple[str, ...]] = {"reliability.md": ("--show",)}
+
+
+if __name__ == "__main__":
+    unittest.main()
