@@ -6,9 +6,8 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use posewire::capture::{
-    Affine, Decoder, Frame, Part, PixelFormat, PixelsMut, SourceConfig, crop_resize_into, open,
-};
+use posewire::capture::{SourceConfig, open};
+use posewire::picture::{Affine, Decoder, Frame, Part, PixelFormat, PixelsMut, crop_resize_into};
 
 /// Side of the keypoint network's input, pixels.
 const NET: usize = 160;

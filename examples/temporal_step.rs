@@ -7,8 +7,8 @@
 
 use std::{fs, path::Path, process::ExitCode};
 
-use pose::{Keypoint, Keypoints};
-use posewire::temporal::{Forecast, HORIZONS_US, Observation, TemporalModel, Xl};
+use pose::{Forecast, HORIZONS_US, Keypoint, Keypoints};
+use posewire::temporal::{Observation, TemporalModel, Xl};
 
 const FRAME_US: i64 = 33_333;
 /// Odd, and many: a round is a few milliseconds, and other work on the machine comes and goes.

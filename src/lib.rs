@@ -5,7 +5,7 @@
 //! thread `capture`                thread `infer`                                          one thread a sink
 //! ```
 //!
-//! * [`capture`]: a [`capture::FrameSource`] (camera, file, built-in figure) gives [`capture::Frame`]s, each stamped by
+//! * [`capture`]: a [`capture::FrameSource`] (camera, file, built-in figure) gives [`picture::Frame`]s, each stamped by
 //!   the driver's monotonic clock.
 //! * [`keypoints`]: finds persons, crops each, runs the int8 network through [`infer`], decodes 17 joints.
 //! * [`track`]: says who is who, from frame to frame.
@@ -28,6 +28,7 @@ pub mod keypoints;
 pub mod latest;
 pub mod models;
 pub mod output;
+pub mod picture;
 pub mod pipeline;
 pub mod stage;
 pub mod telemetry;

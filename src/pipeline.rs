@@ -21,11 +21,13 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::capture::{Frame, FrameSource, SourceInfo};
+use crate::capture::{FrameSource, SourceInfo};
 use crate::clock::Clock;
 use crate::latest::{self, Receiver, Sender, Sent};
-use crate::output::{PoseFrame, PoseSink};
+use crate::output::PoseSink;
+use crate::picture::Frame;
 use crate::telemetry::{Count, Telemetry};
+use pose::PoseFrame;
 
 /// The longest that a thread waits before it looks whether it is to end: a fifth of the 500 ms that ending may take,
 /// so that a chain of threads ends in time.

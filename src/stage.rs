@@ -4,13 +4,12 @@
 //! times is told when each step ends.
 
 use log::warn;
-use pose::{BoxPx, Keypoints, MAX_PERSONS, Pose};
+use pose::{BoxPx, Forecast, Keypoints, MAX_PERSONS, PersonBox, Pose, PoseFrame, TrackedPerson};
 
-use crate::capture::{DecodeError, Decoder, Frame, Part, PixelFormat};
 use crate::infer::InferError;
-use crate::keypoints::{KeypointError, KeypointNet, PersonBox, PersonFinder};
-use crate::output::{PoseFrame, TrackedPerson};
-use crate::temporal::{Forecast, Observation, TemporalModel};
+use crate::keypoints::{KeypointError, KeypointNet, PersonFinder};
+use crate::picture::{DecodeError, Decoder, Frame, Part, PixelFormat};
+use crate::temporal::{Observation, TemporalModel};
 use crate::track::{Search, Tracker, TrackerConfig, newcomers};
 
 /// A step of [`Stage::process`] that has just ended. In frames that are searched, the first three come twice.

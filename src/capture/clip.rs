@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::{CaptureError, Frame, FrameSource, SourceCounters, SourceInfo};
+use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
 use crate::clock::{Clock, Monotonic};
+use crate::picture::Frame;
 
 /// A finite or endless row of frames whose times are its own, from 0.
 pub trait Clip: Send {
@@ -144,8 +145,8 @@ impl<C: Clip, K: Clock> FrameSource for RealTime<C, K> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::PixelFormat;
     use crate::clock::Manual;
+    use crate::picture::PixelFormat;
     use std::sync::Arc;
 
     /// Ten frames, 10 ms apart.

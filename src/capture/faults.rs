@@ -5,11 +5,9 @@ use std::time::Duration;
 
 use turbojpeg::{Compressor, Image, Subsamp};
 
-use super::decode::{Decoder, packed_stride};
-use super::pool::BufferPool;
-use super::{
-    Affine, CaptureError, Frame, FrameSource, PixelFormat, PixelsMut, SourceCounters, SourceInfo,
-    crop_resize_into,
+use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
+use crate::picture::{
+    Affine, BufferPool, Decoder, Frame, PixelFormat, PixelsMut, crop_resize_into, packed_stride,
 };
 
 /// Frames that a frozen camera repeats: half a second at 30 a second.
@@ -275,10 +273,11 @@ impl<S: FrameSource> FrameSource for Faulty<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capture::Reopening;
     use crate::capture::clip::{EveryFrame, RealTime};
     use crate::capture::synthetic::Synthetic;
-    use crate::capture::{Reopening, decode::Decoder};
     use crate::clock::Monotonic;
+    use crate::picture::Decoder;
 
     fn clip(frames: u64) -> Synthetic {
         Synthetic::new(1, 64, 48, 240.0, 5).and_then(Synthetic::as_mjpeg).expect("valid").frames(Some(frames))

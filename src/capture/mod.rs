@@ -3,65 +3,25 @@
 //! Everything behind one trait, [`FrameSource`]; every frame carries the time of its light.
 
 pub mod clip;
-pub mod decode;
 pub mod faults;
-mod jpeg;
 #[cfg(any(feature = "nokhwa", all(feature = "v4l", target_os = "linux")))]
 pub mod mode;
 #[cfg(feature = "nokhwa")]
 pub mod nokhwa;
 pub mod open;
-pub mod pixel;
-pub mod pool;
 pub mod reopening;
 pub mod replay;
-mod resize;
 pub mod synthetic;
 #[cfg(all(feature = "v4l", target_os = "linux"))]
 pub mod v4l;
 
-pub use decode::{DecodeError, Decoder, MAX_PIXELS, Part, Picture};
 pub use faults::{FaultPlan, Faulty};
 pub use open::{SourceConfig, open};
-pub use pixel::{Affine, PixelsMut, crop_resize_into, whole_rgb_into};
 pub use reopening::Reopening;
 
-use std::sync::Arc;
 use std::time::Duration;
 
-/// How the bytes of a [`Frame`] are to be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum PixelFormat {
-    /// One whole JPEG picture.
-    Mjpeg,
-    /// Packed Y0 U Y1 V, two pixels in four bytes.
-    Yuyv,
-    /// A plane of Y, then a plane of interleaved U V at half resolution.
-    Nv12,
-    /// One byte a pixel.
-    Grey,
-    /// Three bytes a pixel: red, green, blue.
-    Rgb24,
-}
-
-/// One picture as its source gave it. The buffer goes back to its pool when the last owner lets go of it.
-#[derive(Clone, Debug)]
-pub struct Frame {
-    /// The bytes; for [`PixelFormat::Mjpeg`] exactly the JPEG.
-    pub bytes: Arc<Vec<u8>>,
-    /// How to read them.
-    pub format: PixelFormat,
-    /// Pixels.
-    pub width: u32,
-    /// Pixels.
-    pub height: u32,
-    /// Bytes from one row to the next (of the first plane); 0 for MJPEG.
-    pub stride: u32,
-    /// The source's own count, from 0; gaps are frames that never arrived.
-    pub seq: u64,
-    /// Start of exposure where the driver tells, microseconds of the monotonic clock.
-    pub captured_at_us: i64,
-}
+use crate::picture::Frame;
 
 /// What a source says of itself, for HELLO and the log.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,7 +11,7 @@
 
 use std::cmp::Reverse;
 
-use crate::capture::PixelFormat;
+use crate::picture::PixelFormat;
 
 /// What is wanted of a camera.
 #[derive(Clone, Debug, PartialEq)]

@@ -15,12 +15,11 @@ use nokhwa::utils::{
 };
 use nokhwa::{Buffer, Camera};
 
-use super::decode::{packed_stride, raw_len};
 use super::mode::{self, Mode, Wanted};
-use super::pool::BufferPool;
-use super::{CaptureError, Frame, FrameSource, PixelFormat, SourceCounters, SourceInfo};
+use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
 use crate::clock::{Clock, Monotonic};
 use crate::latest::{self, Received, Receiver, Sender, Sent};
+use crate::picture::{BufferPool, Frame, PixelFormat, packed_stride, raw_len};
 
 /// A camera that gives nothing for so long is lost: as for V4L2.
 const STALL: Duration = Duration::from_millis(900);

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::{CaptureError, FrameSource, PixelFormat, replay, synthetic::Synthetic};
+use super::{CaptureError, FrameSource, replay, synthetic::Synthetic};
+use crate::picture::PixelFormat;
 
 /// Which source to open, and how.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::{CaptureError, Frame, FrameSource, SourceCounters, SourceInfo};
+use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
 use crate::clock::{Clock, Monotonic};
+use crate::picture::Frame;
 
 /// First wait after a loss. A replugged USB camera needs some 300 ms before its node is there.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
@@ -190,8 +191,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::capture::PixelFormat;
     use crate::clock::Manual;
+    use crate::picture::PixelFormat;
 
     #[test]
     fn a_night_without_frames_is_a_few_lines_and_a_new_reason_is_told_at_once() {

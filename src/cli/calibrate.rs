@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use posewire::calibrate::{Board, Grey, find_corners, solve};
-use posewire::capture::{self, CaptureError, Decoder, Frame, SourceConfig};
+use posewire::capture::{self, CaptureError, SourceConfig};
+use posewire::picture::{Decoder, Frame};
 use serde::Serialize;
 
 /// How long a wait for a frame may keep Ctrl-C waiting.
@@ -163,7 +164,7 @@ impl GreyPicture {
     fn of(&mut self, decoder: &mut Decoder, frame: &Frame) -> anyhow::Result<Grey<'_>> {
         let (width, height) = (frame.width as usize, frame.height as usize);
         let picture = decoder.decode(frame, 1)?;
-        capture::whole_rgb_into(&picture, width, height, &mut self.rgb);
+        posewire::picture::whole_rgb_into(&picture, width, height, &mut self.rgb);
         self.grey.clear();
         // BT.601 in 256ths.
         let luma = |p: &[u8]| ((77 * u32::from(p[0]) + 150 * u32::from(p[1]) + 29 * u32::from(p[2])) >> 8) as u8;

@@ -237,7 +237,7 @@ mod tests {
     #[cfg(all(feature = "v4l", target_os = "linux"))]
     #[test]
     fn a_camera_is_judged_by_permission_and_modes() {
-        use posewire::capture::PixelFormat::Yuyv;
+        use posewire::picture::PixelFormat::Yuyv;
         use posewire::capture::v4l::{CameraListing, Mode};
 
         let listing = |fps: f32, problem: Option<&str>| CameraListing {

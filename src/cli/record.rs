@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use posewire::capture::{self, CaptureError, Decoder, Frame, PixelFormat, SourceConfig};
+use posewire::capture::{self, CaptureError, SourceConfig};
+use posewire::picture::{Decoder, Frame, PixelFormat};
 use posewire::output::record::Recording;
 use turbojpeg::{Compressor, Image, Subsamp};
 
@@ -151,7 +152,7 @@ impl JpegFrames {
         }
         let (width, height) = (frame.width as usize, frame.height as usize);
         let picture = self.decoder.decode(&frame, 1)?;
-        capture::whole_rgb_into(&picture, width, height, &mut self.rgb);
+        posewire::picture::whole_rgb_into(&picture, width, height, &mut self.rgb);
         let image = Image {
             pixels: &self.rgb[..],
             width,

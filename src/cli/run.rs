@@ -211,11 +211,11 @@ fn source_config(config: &Config) -> SourceConfig {
         wait: s.wait,
         format: match s.format {
             CameraFormat::Auto => None,
-            CameraFormat::Mjpeg => Some(capture::PixelFormat::Mjpeg),
-            CameraFormat::Yuyv => Some(capture::PixelFormat::Yuyv),
-            CameraFormat::Nv12 => Some(capture::PixelFormat::Nv12),
-            CameraFormat::Grey => Some(capture::PixelFormat::Grey),
-            CameraFormat::Rgb24 => Some(capture::PixelFormat::Rgb24),
+            CameraFormat::Mjpeg => Some(posewire::picture::PixelFormat::Mjpeg),
+            CameraFormat::Yuyv => Some(posewire::picture::PixelFormat::Yuyv),
+            CameraFormat::Nv12 => Some(posewire::picture::PixelFormat::Nv12),
+            CameraFormat::Grey => Some(posewire::picture::PixelFormat::Grey),
+            CameraFormat::Rgb24 => Some(posewire::picture::PixelFormat::Rgb24),
         },
     };
     if !s.replay.as_os_str().is_empty() {

@@ -7,7 +7,8 @@ use tract_onnx::prelude::*;
 
 use super::quantised::{Int8Plan, Rest};
 use super::tract::Tail;
-use super::{InferError, InputMut, LayerReport, Manifest, OutputInfo, Plan, State};
+use super::{InferError, LayerReport, Manifest, OutputInfo, Plan, State};
+use crate::picture::PixelsMut;
 use crate::telemetry::alloc;
 
 /// The two parts as one network.
@@ -104,7 +105,7 @@ impl JoinedState {
 }
 
 impl State for JoinedState {
-    fn input_mut(&mut self, i: usize) -> InputMut<'_> {
+    fn input_mut(&mut self, i: usize) -> PixelsMut<'_> {
         self.head.input_mut(i)
     }
 

@@ -12,6 +12,8 @@ mod tract;
 
 use std::sync::Arc;
 
+use crate::picture::PixelsMut;
+
 pub use choice::{Engine, Fastest, load_fastest, load_with};
 pub use manifest::{
     Activation, Codec, Color, InputSpec, Layout, Letterbox, Manifest, Origin, Refine, RoiSpec, ScoreFit,
@@ -82,20 +84,6 @@ pub fn load(manifest: &Manifest, onnx: &[u8]) -> Result<Arc<dyn Plan>, InferErro
     load_with(manifest, onnx, Engine::Auto)
 }
 
-/// The network's picture input: interleaved RGB, 8 bits a channel, `height` rows of `row_bytes`, pixels `pixel_bytes` apart.
-pub struct InputMut<'a> {
-    /// The buffer; pixel (x, y) starts at `y * row_bytes + x * pixel_bytes`.
-    pub bytes: &'a mut [u8],
-    /// Pixels.
-    pub width: usize,
-    /// Pixels.
-    pub height: usize,
-    /// Bytes from one row to the next.
-    pub row_bytes: usize,
-    /// Bytes from one pixel to the next: 3, or 4 where the kernels want a padded pixel (the fourth byte is ignored).
-    pub pixel_bytes: usize,
-}
-
 /// A loaded network, ready to be run from any thread.
 pub trait Plan: Send + Sync {
     /// The engine and the kernels it chose, for people: `int8 avx512-vnni`, `tract f32`.
@@ -119,8 +107,9 @@ pub trait Plan: Send + Sync {
 
 /// One thread's buffers for a [`Plan`].
 pub trait State: Send {
-    /// The picture input of batch element `i`.
-    fn input_mut(&mut self, i: usize) -> InputMut<'_>;
+    /// The picture input of batch element `i`: interleaved RGB, or RGB and a fourth byte that is ignored where the kernels
+    /// want padded pixels.
+    fn input_mut(&mut self, i: usize) -> PixelsMut<'_>;
     /// Runs the network over the first `n` inputs.
     ///
     /// # Errors

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use tract_onnx::pb::{self, tensor_proto::DataType};
 use tract_onnx::prelude::*;
 
-use super::{Color, InferError, InputMut, InputSpec, Layout, Manifest, OutputInfo, Plan, State};
+use super::{Color, InferError, InputSpec, Layout, Manifest, OutputInfo, Plan, State};
+use crate::picture::PixelsMut;
 use crate::telemetry::alloc;
 
 pub(super) type Runnable = Arc<TypedSimplePlan>;
@@ -215,9 +216,9 @@ impl TractState {
 }
 
 impl State for TractState {
-    fn input_mut(&mut self, i: usize) -> InputMut<'_> {
+    fn input_mut(&mut self, i: usize) -> PixelsMut<'_> {
         let InputSpec { width, height, .. } = self.input;
-        InputMut { bytes: &mut self.pixels[i], width, height, row_bytes: width * 3, pixel_bytes: 3 }
+        PixelsMut { bytes: &mut self.pixels[i], width, height, row_bytes: width * 3, pixel_bytes: 3 }
     }
 
     fn run(&mut self, n: usize) -> Result<(), InferError> {

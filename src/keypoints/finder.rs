@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use pose::BoxPx;
+use pose::{BoxPx, PersonBox};
 
 use super::decode::{Rows, shape_of};
-use super::net::pixels;
 use super::{KeypointError, image_from_net_whole};
-use crate::capture::{Affine, Picture, crop_resize_into};
 use crate::infer::{Codec, InferError, Letterbox, Manifest, OutputInfo, Plan, State, Task};
+use crate::picture::{Affine, Picture, crop_resize_into};
 
 /// Boxes that one search gives at most: twice the persons that are tracked, so that the weaker half can be told apart
 /// from those who are tracked already.
@@ -16,15 +15,6 @@ pub const MAX_FOUND: usize = 2 * pose::MAX_PERSONS;
 
 /// Candidates kept for suppression, the best by score: a crowd of 16 seen by nine cells each.
 const MAX_CANDIDATES: usize = 144;
-
-/// A person as the finder sees it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PersonBox {
-    /// Pixels of the source image; cut to the picture by nobody.
-    pub box_px: BoxPx,
-    /// 0..=1.
-    pub score: f32,
-}
 
 /// Finds persons in whole pictures; one thread owns it.
 pub struct PersonFinder {
@@ -88,7 +78,7 @@ impl PersonFinder {
     /// Writes the whole picture into the network's input.
     pub fn fit(&mut self, picture: &Picture<'_>) {
         self.image_from_net = image_from_net_whole(picture.image_size, self.letterbox, self.net_size);
-        crop_resize_into(picture, &self.image_from_net, &mut pixels(self.state.input_mut(0)), [self.fill; 3]);
+        crop_resize_into(picture, &self.image_from_net, &mut self.state.input_mut(0), [self.fill; 3]);
     }
 
     /// Runs the network.

@@ -5,14 +5,14 @@
 
 use pose::{JOINTS, MIRROR};
 
-use crate::capture::PixelsMut;
 use crate::infer::{InferError, State};
+use crate::picture::PixelsMut;
 
 /// Copies input `from`, mirrored, into input `to`; `scratch` is emptied and grows once.
 pub(super) fn mirror_input(state: &mut dyn State, from: usize, to: usize, scratch: &mut Vec<u8>) {
     scratch.clear();
     scratch.extend_from_slice(state.input_mut(from).bytes);
-    let PixelsMut { width, height, row_bytes, pixel_bytes, bytes } = super::net::pixels(state.input_mut(to));
+    let PixelsMut { width, height, row_bytes, pixel_bytes, bytes } = state.input_mut(to);
     for row in 0..height {
         let at = row * row_bytes..row * row_bytes + width * pixel_bytes;
         let seen = scratch[at.clone()].chunks_exact(pixel_bytes).rev();
@@ -66,7 +66,7 @@ mod tests {
     use pose::Joint;
 
     use super::*;
-    use crate::infer::InputMut;
+    use crate::picture::PixelsMut;
 
     const ROWS: usize = 2;
     const COLUMNS: usize = 4;
@@ -79,8 +79,8 @@ mod tests {
     }
 
     impl State for Looks {
-        fn input_mut(&mut self, i: usize) -> InputMut<'_> {
-            InputMut { bytes: &mut self.inputs[i], width: 3, height: 2, row_bytes: 10, pixel_bytes: 3 }
+        fn input_mut(&mut self, i: usize) -> PixelsMut<'_> {
+            PixelsMut { bytes: &mut self.inputs[i], width: 3, height: 2, row_bytes: 10, pixel_bytes: 3 }
         }
         fn run(&mut self, _: usize) -> Result<(), InferError> {
             Ok(())

@@ -8,11 +8,10 @@ mod decode;
 mod finder;
 mod mirror;
 mod net;
-pub mod oks;
 mod roi;
 
 pub use decode::{Decoder, PERSON_SCORE_JOINTS, person_score};
-pub use finder::{MAX_FOUND, PersonBox, PersonFinder};
+pub use finder::{MAX_FOUND, PersonFinder};
 pub use net::KeypointNet;
 pub use roi::{image_from_net, image_from_net_whole};
 

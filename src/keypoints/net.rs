@@ -6,8 +6,8 @@ use pose::{BoxPx, Keypoints, MAX_PERSONS};
 
 use super::mirror::mirror_input;
 use super::{Decoder, KeypointError, image_from_net};
-use crate::capture::{Affine, Picture, PixelsMut, crop_resize_into};
-use crate::infer::{InferError, InputMut, Manifest, Plan, RoiSpec, State, Task};
+use crate::infer::{InferError, Manifest, Plan, RoiSpec, State, Task};
+use crate::picture::{Affine, Picture, crop_resize_into};
 
 /// Estimates the joints of the persons in given boxes, up to [`MAX_PERSONS`] a picture; one thread owns it.
 ///
@@ -75,7 +75,7 @@ impl KeypointNet {
             *m = image_from_net(b, &self.roi, self.net_size)?;
         }
         for (i, m) in self.image_from_net[..boxes.len()].iter().enumerate() {
-            crop_resize_into(picture, m, &mut pixels(self.state.input_mut(i)), [self.roi.fill; 3]);
+            crop_resize_into(picture, m, &mut self.state.input_mut(i), [self.roi.fill; 3]);
         }
         self.count = boxes.len();
         if let Some(scratch) = &mut self.mirrored {
@@ -124,15 +124,5 @@ impl KeypointNet {
         self.crop(picture, boxes)?;
         self.run()?;
         Ok(self.decode(out)?)
-    }
-}
-
-pub(super) fn pixels(input: InputMut<'_>) -> PixelsMut<'_> {
-    PixelsMut {
-        width: input.width,
-        height: input.height,
-        row_bytes: input.row_bytes,
-        pixel_bytes: input.pixel_bytes,
-        bytes: input.bytes,
     }
 }

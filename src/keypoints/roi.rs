@@ -3,8 +3,8 @@
 use pose::BoxPx;
 
 use super::KeypointError;
-use crate::capture::Affine;
 use crate::infer::{Letterbox, RoiSpec};
+use crate::picture::Affine;
 
 /// Farther out nothing is ever seen, and `f32` pixels lose their fractions.
 const MAX_PLACE_PX: f32 = 1e6;

@@ -14,9 +14,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use pose::{BoxPx, JointState::Absent, Pose, Stamped};
+use pose::{BoxPx, JointState::Absent, Pose, PoseFrame, Stamped};
 
-use super::{PoseFrame, PoseSink, Predict, SinkError};
+use super::{PoseSink, Predict, SinkError};
 
 /// Room for one line with every person and 3D: about 17 × 70 bytes for a person's joints and as much again for 3D.
 const LINE_CAPACITY: usize = 32 * 1024;
@@ -143,7 +143,7 @@ impl PoseSink for JsonLines {
 
     fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
         self.line.clear();
-        let persons = poses.poses(self.predict, now_us);
+        let persons = self.predict.poses(poses, now_us);
         write_line(&mut self.line, poses.seq, Some(poses.frame), poses.captured_at_us, now_us, persons);
         match &mut self.target {
             Target::Stdout(out) => {

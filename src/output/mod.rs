@@ -11,45 +11,9 @@ pub mod web;
 
 use std::time::Duration;
 
-use pose::{Pose, Stamped};
-
-use crate::temporal::Forecast;
-
-/// One tracked person in a [`PoseFrame`].
-#[derive(Clone, Copy, Debug)]
-pub struct TrackedPerson {
-    /// Stable identity, from 1.
-    pub track_id: u32,
-    /// The person's own score, 0..=1.
-    pub score: f32,
-    /// Where it is and will be.
-    pub forecast: Forecast,
-}
-
-/// Everything known of one frame: what travels from `infer` to the sinks. `Copy`: no allocation, no lock.
-#[derive(Clone, Copy, Debug)]
-pub struct PoseFrame {
-    /// Counts processed frames, from 0.
-    pub seq: u64,
-    /// The source's own frame number.
-    pub frame: u64,
-    /// The frame's capture time, microseconds of the monotonic clock.
-    pub captured_at_us: i64,
-    /// Source image width, pixels.
-    pub width: u32,
-    /// Source image height, pixels.
-    pub height: u32,
-    /// The persons, the oldest identity first; `None` from the first free place on.
-    pub persons: [Option<TrackedPerson>; pose::MAX_PERSONS],
-}
-
-impl PoseFrame {
-    /// The persons as `predict` wants them when sent at `now_us`.
-    pub fn poses(&self, predict: Predict, now_us: i64) -> impl Iterator<Item = Stamped<Pose>> + '_ {
-        let valid_at_us = predict.valid_at_us(self.captured_at_us, now_us);
-        self.persons.iter().flatten().map(move |p| p.forecast.at(p.track_id, p.score, valid_at_us))
-    }
-}
+#[cfg(doc)]
+use pose::Forecast;
+use pose::{Pose, PoseFrame, Stamped};
 
 /// The moment that a sink's poses speak of (`--predict`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,6 +35,11 @@ impl Predict {
             Predict::Capture => captured_at_us,
             Predict::AfterCapture(us) => captured_at_us.saturating_add(us.max(0)),
         }
+    }
+
+    /// The persons of `frame` as they are wanted when sent at `now_us`.
+    pub fn poses(self, frame: &PoseFrame, now_us: i64) -> impl Iterator<Item = Stamped<Pose>> + '_ {
+        frame.poses_at(self.valid_at_us(frame.captured_at_us, now_us))
     }
 }
 

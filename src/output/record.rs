@@ -20,7 +20,7 @@ use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::capture::{Frame, PixelFormat};
+use crate::picture::{Frame, PixelFormat};
 
 /// The chunk in front of each frame: its number and its capture time.
 pub const STAMP_CHUNK: [u8; 4] = *b"pwts";

@@ -16,7 +16,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::jsonl::write_line;
-use super::{PoseFrame, PoseSink, Predict, SinkError};
+use super::{PoseSink, Predict, SinkError};
+use pose::PoseFrame;
 
 /// A preview for a few people; each connection is a thread.
 const MAX_CLIENTS: usize = 8;
@@ -129,7 +130,7 @@ impl PoseSink for Web {
 
     fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
         self.line.clear();
-        let persons = poses.poses(self.predict, now_us);
+        let persons = self.predict.poses(poses, now_us);
         write_line(&mut self.line, poses.seq, Some(poses.frame), poses.captured_at_us, now_us, persons);
         let mut newest = self.shared.lock();
         std::mem::swap(&mut newest.line, &mut self.line);

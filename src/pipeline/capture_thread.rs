@@ -5,8 +5,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Maker, SILENCE, Shared, TICK, hand_over};
-use crate::capture::{CaptureError, Frame, FrameSource, SourceCounters};
+use crate::capture::{CaptureError, FrameSource, SourceCounters};
 use crate::latest::Sender;
+use crate::picture::Frame;
 use crate::telemetry::{Count, alloc};
 
 /// Runs until told to stop, the source ends, or nobody takes frames any more.

@@ -7,10 +7,12 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use super::{PoseStage, StageError};
-use crate::capture::{FaultPlan, Frame};
+use crate::capture::FaultPlan;
 use crate::config::did_you_mean;
-use crate::output::{PoseFrame, PoseSink, SinkError};
+use crate::output::{PoseSink, SinkError};
+use crate::picture::Frame;
 use crate::telemetry::Telemetry;
+use pose::PoseFrame;
 
 /// A slow frame takes this much longer: a board that throttles, a garbage-collecting neighbour.
 const SLOW: Duration = Duration::from_millis(200);

@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use super::{Delivery, Maker, PoseStage, Shared, StageError, TICK, hand_over};
-use crate::capture::Frame;
 use crate::latest::{Received, Receiver, Sender};
+use crate::picture::Frame;
 use crate::telemetry::{Count, Stage, alloc};
 
 /// Runs until told to stop, no frames come any more, or enough are processed.

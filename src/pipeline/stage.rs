@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::{PoseStage, StageError};
-use crate::capture::Frame;
 use crate::clock::Clock;
-use crate::output::PoseFrame;
 use crate::output::display::PictureTap;
+use crate::picture::Frame;
 use crate::stage::{self, Step};
 use crate::telemetry::{Stage, Telemetry};
+use pose::PoseFrame;
 
 /// Decodes, finds, identifies and filters; times go to the telemetry.
 pub struct Tracking {

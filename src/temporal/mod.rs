@@ -16,22 +16,18 @@
 //! | a slot at or beyond [`MAX_PERSONS`] | an empty forecast: every joint absent |
 
 pub mod baseline;
-mod forecast;
 mod timing;
 mod xl;
 
 use std::{fmt, str::FromStr};
 
+use pose::{Forecast, Keypoint, Keypoints};
 #[cfg(doc)]
-use pose::MAX_PERSONS;
-use pose::{JOINTS, JointState, Keypoint, Keypoints};
+use pose::{JointState, MAX_PERSONS};
 
 pub use timing::MAX_GAP_US;
 pub(crate) use xl::led;
 pub use xl::{DEFAULT_SMOOTHNESS, Xl};
-
-/// Moments after capture that every model answers for, microseconds; between them a [`Forecast`] interpolates.
-pub const HORIZONS_US: [i64; 4] = [0, 50_000, 100_000, 150_000];
 
 /// A joint with a lower score counts as not seen: a network's answer for a joint it did not find is noise.
 pub const MIN_SCORE: f32 = 0.05;
@@ -52,23 +48,6 @@ pub struct Observation {
     pub captured_at_us: i64,
     /// What the network saw; `None` where the person was not found in this frame.
     pub keypoints: Option<Keypoints>,
-}
-
-/// Where one person is now and will be within the next 150 ms.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Forecast {
-    /// The frame's capture time.
-    pub captured_at_us: i64,
-    /// `[horizon][joint]`, pixels of the source image.
-    pub places_px: [[[f32; 2]; JOINTS]; HORIZONS_US.len()],
-    /// `[horizon][joint]`, standard deviation in pixels, the same along x and y.
-    pub sigma_px: [[f32; JOINTS]; HORIZONS_US.len()],
-    /// Probability that the joint lies within 0.1 of the person's extent of its place at capture, 0..=1.
-    pub score: [f32; JOINTS],
-    /// How each joint is known at capture.
-    pub state: [JointState; JOINTS],
-    /// Hip-centred metres at capture, where the model lifts.
-    pub joints_3d_m: Option<[[f32; 3]; JOINTS]>,
 }
 
 /// A causal filter with one memory a person.

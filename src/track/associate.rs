@@ -1,8 +1,6 @@
 //! Which pose is whose: similarity of an expected pose and a seen one, and the best assignment of all at once.
 
-use pose::{BoxPx, JOINTS, Keypoints, MAX_PERSONS};
-
-use crate::keypoints::oks::oks;
+use pose::{BoxPx, JOINTS, Keypoints, MAX_PERSONS, oks};
 
 /// A joint below this is too unsure to say who somebody is.
 pub(super) const MIN_JOINT_SCORE: f32 = 0.2;

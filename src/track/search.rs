@@ -1,8 +1,6 @@
 //! When to look at the whole picture, and who in it is new.
 
-use pose::{BoxPx, MAX_PERSONS};
-
-use crate::keypoints::PersonBox;
+use pose::{BoxPx, MAX_PERSONS, PersonBox};
 
 /// With everybody in sight, how often newcomers are looked for: half a second is hardly noticed, and at 30 frames a
 /// second the finder then costs one run in fifteen frames.

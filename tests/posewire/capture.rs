@@ -4,9 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use posewire::capture::{
-    CaptureError, Decoder, Frame, FrameSource, PixelFormat, SourceConfig, SourceInfo, open,
-};
+use posewire::capture::{CaptureError, FrameSource, SourceConfig, SourceInfo, open};
+use posewire::picture::{Decoder, Frame, PixelFormat};
 
 use crate::clips;
 

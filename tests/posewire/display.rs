@@ -5,11 +5,10 @@ use std::io::{Seek, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use pose::{JointState, MAX_PERSONS};
-use posewire::capture::{Frame, PixelFormat};
+use pose::{Forecast, JointState, MAX_PERSONS, PoseFrame, TrackedPerson};
 use posewire::output::display::{Canvas, Display, DisplayTarget, Framebuffer, PictureTap, PngFiles, Surface};
-use posewire::output::{PoseFrame, PoseSink, Predict, SinkError, TrackedPerson};
-use posewire::temporal::Forecast;
+use posewire::output::{PoseSink, Predict, SinkError};
+use posewire::picture::{Frame, PixelFormat};
 
 use crate::frames::pose_frame;
 

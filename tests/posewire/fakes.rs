@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use pose::{JOINTS, JointState};
-use posewire::capture::{CaptureError, Frame, FrameSource, PixelFormat, SourceInfo};
+use pose::{Forecast, HORIZONS_US, JOINTS, JointState, PoseFrame, TrackedPerson};
+use posewire::capture::{CaptureError, FrameSource, SourceInfo};
 use posewire::clock::{Clock, Monotonic};
-use posewire::output::{PoseFrame, PoseSink, SinkError, TrackedPerson};
+use posewire::output::{PoseSink, SinkError};
+use posewire::picture::{Frame, PixelFormat};
 use posewire::pipeline::{Options, Parts, Pipeline, PoseStage, StageError};
 use posewire::telemetry::{Stage, Telemetry};
-use posewire::temporal::{Forecast, HORIZONS_US};
 
 /// What a [`Camera`] does next.
 pub enum Event {

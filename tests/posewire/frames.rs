@@ -1,8 +1,6 @@
 //! Made-up pose frames for tests of sinks.
 
-use pose::{JOINTS, JointState, MAX_PERSONS};
-use posewire::output::{PoseFrame, TrackedPerson};
-use posewire::temporal::{Forecast, HORIZONS_US};
+use pose::{Forecast, HORIZONS_US, JOINTS, JointState, MAX_PERSONS, PoseFrame, TrackedPerson};
 
 /// A frame of `persons` persons somewhere in a 640×480 picture; the same for the same `seq`.
 pub fn pose_frame(seq: u64, persons: usize, captured_at_us: i64) -> PoseFrame {

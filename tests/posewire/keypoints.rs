@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use pose::{BoxPx, JOINTS, Keypoints, MAX_PERSONS};
-use posewire::capture::{Affine, Picture, PixelFormat};
-use posewire::infer::{InferError, InputMut, OutputInfo, Plan, State};
-use posewire::keypoints::{Decoder, KeypointError, KeypointNet, PersonBox, PersonFinder};
+use pose::{BoxPx, JOINTS, Keypoints, MAX_PERSONS, PersonBox};
+use posewire::infer::{InferError, OutputInfo, Plan, State};
+use posewire::keypoints::{Decoder, KeypointError, KeypointNet, PersonFinder};
+use posewire::picture::{Affine, Picture, PixelFormat, PixelsMut};
 use serde::Deserialize;
 
 use crate::tiny::{self, Net};
@@ -247,7 +247,7 @@ fn a_finder_s_boxes_are_suppressed_and_lead_back_through_the_letterbox() {
 struct Fixed(Vec<f32>, [usize; 3]);
 
 impl State for Fixed {
-    fn input_mut(&mut self, _: usize) -> InputMut<'_> {
+    fn input_mut(&mut self, _: usize) -> PixelsMut<'_> {
         unreachable!("nothing is cropped here")
     }
     fn run(&mut self, _: usize) -> Result<(), InferError> {

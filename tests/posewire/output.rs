@@ -8,10 +8,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use posewire::capture::{Frame, PixelFormat};
 use posewire::output::jsonl::JsonLines;
 use posewire::output::record::{RecordError, Recording};
 use posewire::output::{PoseSink, Predict, SinkError};
+use posewire::picture::{Frame, PixelFormat};
 
 use crate::frames::pose_frame;
 
@@ -44,7 +44,7 @@ fn a_file_holds_one_line_a_frame_in_the_stated_format() {
 #[test]
 fn poses_are_predicted_to_the_moment_that_was_asked_for() {
     let frame = pose_frame(1, 1, 1_000_000);
-    let x_at = |predict: Predict, now_us| frame.poses(predict, now_us).next().unwrap().value.joints[0].x_px;
+    let x_at = |predict: Predict, now_us| predict.poses(&frame, now_us).next().unwrap().value.joints[0].x_px;
     let at_capture = x_at(Predict::Capture, 1_080_000);
     // The made-up person moves 3 px to the right in 50 ms.
     assert!((x_at(Predict::Now, 1_050_000) - at_capture - 3.0).abs() < 0.01);

@@ -5,8 +5,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use posewire::capture::{CaptureError, Frame, FrameSource, SourceCounters, SourceInfo};
+use posewire::capture::{CaptureError, FrameSource, SourceCounters, SourceInfo};
 use posewire::output::SinkError;
+use posewire::picture::Frame;
 use posewire::pipeline::Options;
 use posewire::telemetry::{Count, Telemetry};
 

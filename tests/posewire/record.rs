@@ -5,7 +5,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::time::Duration;
 
-use posewire::capture::{CaptureError, Frame, SourceConfig, open};
+use posewire::capture::{CaptureError, SourceConfig, open};
+use posewire::picture::Frame;
 
 fn frames_of(config: &SourceConfig) -> Vec<Frame> {
     let mut source = open(config).unwrap();

@@ -108,8 +108,8 @@ fn every_moment_arrives_as_the_wire_states_it() {
     for (i, moment) in got.moments.iter().enumerate() {
         let now_us = i as i64 * FRAME_US;
         assert_eq!((moment.seq, moment.sent_at_us, moment.valid_at_us), (i as u32, now_us, now_us));
-        let sent: Vec<_> = pose_frame(i as u64, i % 5, now_us - 20_000)
-            .poses(Predict::Now, now_us)
+        let sent: Vec<_> = Predict::Now
+            .poses(&pose_frame(i as u64, i % 5, now_us - 20_000), now_us)
             .map(|pose| over_the_wire(&pose))
             .collect();
         assert_eq!(moment.poses(), sent);
@@ -340,8 +340,8 @@ fn posewire_read_prints_what_was_sent() {
             None,
             now_us - 9_000,
             now_us,
-            pose_frame(seq, seq as usize % 4, now_us - 9_000)
-                .poses(Predict::Now, now_us)
+            Predict::Now
+                .poses(&pose_frame(seq, seq as usize % 4, now_us - 9_000), now_us)
                 .map(|pose| over_the_wire(&pose)),
         );
         assert_eq!(*line, serde_json::from_slice::<serde_json::Value>(&expected).unwrap());

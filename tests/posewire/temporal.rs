@@ -2,8 +2,8 @@
 
 use std::{fs, path::Path};
 
-use pose::{JOINTS, JointState, Keypoint, Keypoints};
-use posewire::temporal::{Forecast, HORIZONS_US, Observation, TemporalModel, Xl};
+use pose::{Forecast, HORIZONS_US, JOINTS, JointState, Keypoint, Keypoints};
+use posewire::temporal::{Observation, TemporalModel, Xl};
 use serde::Deserialize;
 
 #[derive(Deserialize)]

@@ -1,6 +1,6 @@
 //! The vocabulary of Posewire: joints, bones, keypoints, poses and what is known of each.
 //!
-//! `no_std`, no allocation, no dependencies: the tracker, the wire and the firmware share these types.
+//! `no_std`, no allocation: the tracker, the wire and the firmware share these types.
 //!
 //! Spaces and units are part of the names: `_px` are pixels of the source image (origin at the top-left corner of
 //! the top-left pixel, x right, y down), `_us` microseconds of the monotonic clock that stamps the camera's frames,
@@ -8,12 +8,20 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod boxes;
+mod forecast;
+mod frame;
 mod joint;
 mod keypoint;
+mod oks;
 mod pose;
 
+pub use boxes::{BoxPx, PersonBox};
+pub use forecast::{Forecast, HORIZONS_US};
+pub use frame::{PoseFrame, TrackedPerson};
 pub use joint::{BONES, JOINTS, Joint, MIRROR};
-pub use keypoint::{BoxPx, Keypoint, Keypoints};
+pub use keypoint::{Keypoint, Keypoints};
+pub use oks::oks;
 pub use pose::{JointState, Pose, PoseJoint, Stamped};
 
 /// Persons that every fixed-size container of Posewire holds.

@@ -1,6 +1,6 @@
 //! What Posewire says of one person at one moment.
 
-use crate::{BoxPx, JOINTS, Joint, keypoint::bounds};
+use crate::{BoxPx, JOINTS, Joint, boxes::bounds};
 
 /// How a joint's place is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -5,11 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use posewire::capture::clip::Clip;
-use posewire::capture::decode::raw_len;
 use posewire::capture::replay::{avi::Avi, mjpeg::Mjpeg, y4m::Y4m};
-use posewire::capture::{Decoder, Frame, MAX_PIXELS, Part, PixelFormat};
 use posewire::config::Config;
 use posewire::eval::images::coco::GroundTruth;
+use posewire::picture::{Decoder, Frame, MAX_PIXELS, Part, PixelFormat, raw_len};
 use posewire::pipeline::faults::Faults;
 
 use super::{Target, text};

@@ -18,10 +18,9 @@ use std::path::Path;
 
 use super::{DEFAULT_FPS, MAX_JPEG_BYTES, due_us, short_name};
 use crate::capture::clip::Clip;
-use crate::capture::decode::check_size;
-use crate::capture::pool::BufferPool;
-use crate::capture::{CaptureError, Frame, PixelFormat, SourceInfo};
+use crate::capture::{CaptureError, SourceInfo};
 use crate::output::record::STAMP_CHUNK;
+use crate::picture::{BufferPool, Frame, PixelFormat, check_size};
 
 /// A recording goes on while its camera is unplugged, for a day at most; a longer gap is damage.
 const LONGEST_GAP_US: i64 = 24 * 3_600_000_000;

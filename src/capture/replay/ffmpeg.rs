@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use super::{short_name, y4m::Y4m};
 use crate::capture::clip::Clip;
-use crate::capture::{CaptureError, Frame, SourceInfo};
+use crate::capture::{CaptureError, SourceInfo};
+use crate::picture::Frame;
 
 /// Bytes of ffmpeg's own words that are kept for an error.
 const KEPT_WORDS: usize = 600;

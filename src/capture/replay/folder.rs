@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::{DEFAULT_FPS, MAX_JPEG_BYTES, due_us, short_name};
 use crate::capture::clip::Clip;
-use crate::capture::decode::{JpegHeader, check_size, jpeg_header, packed_stride};
-use crate::capture::pool::BufferPool;
-use crate::capture::{CaptureError, Frame, PixelFormat, SourceInfo};
+use crate::capture::{CaptureError, SourceInfo};
+use crate::picture::{BufferPool, Frame, JpegHeader, PixelFormat, check_size, jpeg_header, packed_stride};
 
 /// What is taken for a picture, by the name's end.
 const EXTENSIONS: [&str; 5] = ["jpg", "jpeg", "png", "bmp", "webp"];
@@ -96,7 +95,7 @@ impl Folder {
         check_size(width as usize, height as usize).map_err(|e| e.to_string())?;
         // The largest picture accepted, as 16-bit RGBA.
         let mut limits = image::Limits::default();
-        limits.max_alloc = Some(8 * crate::capture::MAX_PIXELS as u64);
+        limits.max_alloc = Some(8 * crate::picture::MAX_PIXELS as u64);
         reader.limits(limits);
         let rgb = reader.decode().map_err(|e| e.to_string())?.into_rgb8();
         Ok(frame(self.pool.copy(rgb.as_raw()), PixelFormat::Rgb24, width as usize, height as usize))

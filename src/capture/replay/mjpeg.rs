@@ -6,9 +6,8 @@ use std::path::Path;
 
 use super::{DEFAULT_FPS, MAX_JPEG_BYTES, due_us, short_name};
 use crate::capture::clip::Clip;
-use crate::capture::decode::jpeg_header;
-use crate::capture::pool::BufferPool;
-use crate::capture::{CaptureError, Frame, PixelFormat, SourceInfo};
+use crate::capture::{CaptureError, SourceInfo};
+use crate::picture::{BufferPool, Frame, PixelFormat, jpeg_header};
 
 /// Bytes asked of the file at once.
 const READ_BYTES: usize = 1 << 16;

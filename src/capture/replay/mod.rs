@@ -18,7 +18,8 @@ use std::io::Read;
 use std::path::Path;
 
 use super::clip::{Clip, as_source};
-use super::{CaptureError, Frame, FrameSource, SourceInfo};
+use super::{CaptureError, FrameSource, SourceInfo};
+use crate::picture::Frame;
 
 /// Frames a second of pictures without times of their own.
 pub const DEFAULT_FPS: f32 = 30.0;

@@ -12,10 +12,10 @@ use std::path::Path;
 
 use super::{due_us, short_name};
 use crate::capture::clip::Clip;
-use crate::capture::decode::{check_size, packed_stride, raw_len};
-use crate::capture::pixel::rgb_from_yuv_bytes;
-use crate::capture::pool::BufferPool;
-use crate::capture::{CaptureError, Frame, PixelFormat, SourceInfo};
+use crate::capture::{CaptureError, SourceInfo};
+use crate::picture::{
+    BufferPool, Frame, PixelFormat, check_size, packed_stride, raw_len, rgb_from_yuv_bytes,
+};
 
 /// No header line is longer: it bounds what a file without line ends makes us read.
 const MAX_LINE_BYTES: usize = 1024;
@@ -228,7 +228,7 @@ fn read_line(input: &mut impl Read) -> Result<Option<Vec<u8>>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::{Affine, Decoder, PixelsMut, crop_resize_into};
+    use crate::picture::{Affine, Decoder, PixelsMut, crop_resize_into};
 
     /// Every pixel of a 5×3 picture of one colour, after packing and sampling.
     fn colour_after(chroma: &str, planes: &[(usize, u8)]) -> Vec<u8> {

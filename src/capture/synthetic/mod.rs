@@ -11,7 +11,8 @@ use pose::{JOINTS, Keypoint, Keypoints, MAX_PERSONS};
 use turbojpeg::{Compressor, OutputBuf, Subsamp};
 
 use self::{figure::Actor, paint::Canvas};
-use super::{CaptureError, Frame, PixelFormat, SourceInfo, clip::Clip, decode::check_size, pool::BufferPool};
+use super::{CaptureError, SourceInfo, clip::Clip};
+use crate::picture::{BufferPool, Frame, PixelFormat, check_size};
 
 /// Truth of a joint that something stands before: its place is still true.
 pub const HIDDEN_SCORE: f32 = 0.5;
@@ -250,7 +251,7 @@ mod tests {
         let mut mjpeg = clip(1, 3).as_mjpeg().expect("sets up");
         let first = mjpeg.next().expect("frame");
         let place = first.bytes.as_ptr();
-        let mut decoder = super::super::Decoder::new().expect("sets up");
+        let mut decoder = crate::picture::Decoder::new().expect("sets up");
         let truth = rgb.next().expect("frame");
         let picture = decoder.decode(&first, 1).expect("decodes");
         let difference: u64 =

@@ -17,11 +17,10 @@ pub use self::find::{CameraListing, list_cameras};
 pub use super::mode::{Mode, Wanted};
 
 use self::find::Trouble;
-use super::decode::{check_size, packed_stride, raw_len};
 use super::mode;
-use super::pool::BufferPool;
-use super::{CaptureError, Frame, FrameSource, PixelFormat, SourceCounters, SourceInfo};
+use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
 use crate::clock::{Clock, Monotonic};
+use crate::picture::{BufferPool, Frame, PixelFormat, check_size, packed_stride, raw_len};
 
 /// Buffers in the driver's hands. One is held here while waiting; with the other three the driver never starves at the
 /// pace of one frame, and more would only hide latency.

@@ -7,7 +7,8 @@ use std::time::Duration;
 use posewire::config::{Config, Predict, Rate};
 use posewire::output::display::{Display, DisplayTarget, Framebuffer, PictureTap, PngFiles, Surface, Terminal};
 use posewire::output::serial::{PortSpec, Serial, SerialOptions};
-use posewire::output::{self, PoseFrame, PoseSink, SinkError, jsonl::JsonLines, web::Web};
+use posewire::output::{self, PoseSink, SinkError, jsonl::JsonLines, web::Web};
+use pose::PoseFrame;
 use posewire::pipeline::faults::{FaultySink, Faults};
 use posewire::telemetry::Telemetry;
 

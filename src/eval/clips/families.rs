@@ -1,10 +1,10 @@
 //! The filters and the settings that each may choose from.
 
-use pose::JOINTS;
+use pose::{Forecast, JOINTS};
 
 use super::{Answers, ClipSet};
 use crate::temporal::{
-    DEFAULT_SMOOTHNESS, Forecast, TemporalError, TemporalModel, Xl,
+    DEFAULT_SMOOTHNESS, TemporalError, TemporalModel, Xl,
     baseline::{Bank, Exponential, Kalman, OneEuro, Rule, Unfiltered},
     led,
 };

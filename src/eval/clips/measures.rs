@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use pose::{JOINTS, JointState};
+use pose::{Forecast, HORIZONS_US, JOINTS, JointState};
 use serde::Serialize;
 
 use super::{Answers, Clip, ClipSet, FRAME_US};
-use crate::temporal::{Forecast, HORIZONS_US};
 
 /// How the lag is looked for.
 struct LagSearch {

@@ -11,7 +11,7 @@ mod plot;
 
 use std::path::{Path, PathBuf};
 
-use pose::{JOINTS, Keypoint, Keypoints};
+use pose::{Forecast, JOINTS, Keypoint, Keypoints};
 use serde::{Deserialize, Serialize};
 
 pub use self::{
@@ -19,7 +19,7 @@ pub use self::{
     measures::{Interval, Measures, Report},
     plot::draw_curves,
 };
-use crate::temporal::{Forecast, MIN_SCORE, Observation};
+use crate::temporal::{MIN_SCORE, Observation};
 
 /// A frame of 30 Hz, microseconds: the unit of lag.
 pub const FRAME_US: f64 = 1e6 / 30.0;

@@ -18,7 +18,8 @@ pub(super) use qdq::Rest;
 pub(super) use real::without_quantised_activations;
 pub(super) use value::Refusal;
 
-use super::{Color, InferError, InputMut, InputSpec, LayerReport, OutputInfo, Plan, State};
+use super::{Color, InferError, InputSpec, LayerReport, OutputInfo, Plan, State};
+use crate::picture::PixelsMut;
 
 /// Runs of which [`Plan::explain`] keeps each layer's fastest: enough to dodge a neighbour's interruption.
 const EXPLAIN_RUNS: usize = 20;
@@ -143,13 +144,13 @@ struct Int8State {
 }
 
 impl State for Int8State {
-    fn input_mut(&mut self, i: usize) -> InputMut<'_> {
+    fn input_mut(&mut self, i: usize) -> PixelsMut<'_> {
         let InputSpec { width, height, .. } = self.input.spec;
         if let Some(pixels) = self.staging.get_mut(i) {
-            return InputMut { bytes: pixels, width, height, row_bytes: width * 3, pixel_bytes: 3 };
+            return PixelsMut { bytes: pixels, width, height, row_bytes: width * 3, pixel_bytes: 3 };
         }
         let input = self.states[i].input_mut(0);
-        InputMut { bytes: input.bytes, width, height, row_bytes: input.row, pixel_bytes: input.pixel }
+        PixelsMut { bytes: input.bytes, width, height, row_bytes: input.row, pixel_bytes: input.pixel }
     }
 
     fn run(&mut self, n: usize) -> Result<(), InferError> {

@@ -17,8 +17,8 @@ use simcc::Simcc;
 use yolo::Yolo;
 
 use super::mirror::Averaged;
-use crate::capture::Affine;
 use crate::infer::{Codec, InferError, Manifest, OutputInfo, Refine, ScoreFit, SigmaFit, State};
+use crate::picture::Affine;
 
 /// How many of the best joints make a person's score: a person of whom half is seen is a person.
 pub const PERSON_SCORE_JOINTS: usize = 8;

@@ -16,12 +16,12 @@ use std::time::Duration;
 
 use embedded_graphics::pixelcolor::Rgb888;
 use embedded_graphics::prelude::Dimensions;
-use pose::{Pose, Stamped};
+use pose::{Pose, PoseFrame, Stamped};
 use pose_draw::{Fit, Metrics, Theme};
 
-use crate::capture::{Affine, Decoder, Frame, PixelsMut, crop_resize_into};
+use crate::picture::{Affine, Decoder, Frame, PixelsMut, crop_resize_into};
 
-use super::{PoseFrame, PoseSink, Predict, SinkError};
+use super::{PoseSink, Predict, SinkError};
 
 pub use canvas::Canvas;
 pub use framebuffer::Framebuffer;
@@ -162,7 +162,7 @@ impl<S: Surface> PoseSink for Display<S> {
         let size_px = self.surface.size_px(image_px)?;
         self.canvas.reset(size_px[0], size_px[1]);
         self.draw_picture(image_px, poses.frame);
-        draw_over(&mut self.canvas, image_px, poses.poses(self.predict, now_us));
+        draw_over(&mut self.canvas, image_px, self.predict.poses(poses, now_us));
         self.surface.show(&self.canvas, poses.seq)
     }
 

@@ -18,8 +18,9 @@ use pose_wire::{
     SKELETON_COCO17, SourceState, Status, Stream, encode, fits_baud, scale_for,
 };
 
-use super::{Host, PoseFrame, PoseSink, Predict, SinkError, Source, Vitals};
+use super::{Host, PoseSink, Predict, SinkError, Source, Vitals};
 use line::{Line, Progress};
+use pose::PoseFrame;
 
 pub use ports::{DEFAULT_BAUD, PortInfo, PortSpec, list_ports};
 pub use reader::{Heard, Moment, ReadCounters, Reader};
@@ -348,7 +349,7 @@ impl PoseSink for Serial {
             let valid_at_us = self.options.predict.valid_at_us(poses.captured_at_us, now_us);
             self.put(&Packet::Pose(PosePacket::nobody(poses.captured_at_us, valid_at_us, at)));
         }
-        for (index, mut pose) in poses.poses(self.options.predict, now_us).enumerate() {
+        for (index, mut pose) in self.options.predict.poses(poses, now_us).enumerate() {
             if !self.fit.stream.with_3d {
                 pose.value.joints_3d_m = None;
             }

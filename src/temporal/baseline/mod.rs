@@ -8,14 +8,14 @@ mod exponential;
 mod kalman;
 mod one_euro;
 
-use pose::{JOINTS, Joint, JointState, Keypoints, MAX_PERSONS};
+use pose::{Forecast, HORIZONS_US, JOINTS, Joint, JointState, Keypoints, MAX_PERSONS};
 
 pub use exponential::Exponential;
 pub use kalman::Kalman;
 pub use one_euro::OneEuro;
 
 use super::{
-    Forecast, HORIZONS_US, MEASURED_SCORE, Observation, TemporalModel, seen,
+    MEASURED_SCORE, Observation, TemporalModel, seen,
     timing::{Arrival, LastSeen},
 };
 

@@ -11,7 +11,7 @@ mod linear;
 mod network;
 mod weights;
 
-use pose::{JOINTS, JointState, Keypoints, MAX_PERSONS};
+use pose::{Forecast, HORIZONS_US, JOINTS, JointState, Keypoints, MAX_PERSONS};
 
 use self::{
     attention::exp_of_negative,
@@ -20,7 +20,7 @@ use self::{
     weights::Weights,
 };
 use super::{
-    Forecast, HORIZONS_US, MEASURED_SCORE, Observation, TemporalError, TemporalModel,
+    MEASURED_SCORE, Observation, TemporalError, TemporalModel,
     timing::{Arrival, LastSeen},
 };
 

@@ -12,8 +12,8 @@ use super::{
     linear::Linear,
     weights::{Hyper, Weights},
 };
-use crate::temporal::{HORIZONS_US, TemporalError};
-use pose::{JOINTS, MAX_PERSONS};
+use crate::temporal::TemporalError;
+use pose::{HORIZONS_US, JOINTS, MAX_PERSONS};
 
 /// Where the linear feature of a time difference is 1, nominal frames.
 const LINEAR_FRAMES: f32 = 32.0;

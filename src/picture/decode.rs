@@ -192,7 +192,7 @@ struct Decoded {
 
 /// What a JPEG's frame header states.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct JpegHeader {
+pub(crate) struct JpegHeader {
     pub width: usize,
     pub height: usize,
     /// 1 grey, 3 colour, 4 CMYK.
@@ -201,7 +201,7 @@ pub(super) struct JpegHeader {
 
 /// Reads a JPEG's frame header, without a decoder and whatever state one would be in; the size is checked against
 /// [`MAX_PIXELS`].
-pub(super) fn jpeg_header(bytes: &[u8]) -> Result<JpegHeader, DecodeError> {
+pub(crate) fn jpeg_header(bytes: &[u8]) -> Result<JpegHeader, DecodeError> {
     let fail = || DecodeError::Jpeg { bytes: bytes.len(), reason: "no frame header".into() };
     let mut at = 2;
     loop {
@@ -225,7 +225,7 @@ pub(super) fn jpeg_header(bytes: &[u8]) -> Result<JpegHeader, DecodeError> {
 }
 
 /// Refuses what is empty or larger than [`MAX_PIXELS`].
-pub(super) fn check_size(width: usize, height: usize) -> Result<(), DecodeError> {
+pub(crate) fn check_size(width: usize, height: usize) -> Result<(), DecodeError> {
     match width.checked_mul(height) {
         Some(1..=MAX_PIXELS) => Ok(()),
         _ => Err(DecodeError::Size { width, height }),

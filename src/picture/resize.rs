@@ -3,8 +3,9 @@
 //!
 //! Columns are done in tiles, so that everything between source and net fits fixed buffers on the stack.
 
-use super::pixel::{FRACTION, LANES, Lanes, PixelsMut, Texels, fixed, spread};
-use super::{Affine, Picture};
+use super::crop::{FRACTION, fixed};
+use super::texel::{LANES, Lanes, Texels, spread};
+use super::{Affine, Picture, PixelsMut};
 
 /// Net pixels of one tile.
 const TILE: usize = 64;

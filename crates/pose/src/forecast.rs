@@ -1,8 +1,26 @@
-//! From a forecast to the pose at any moment.
+//! Where a person is and will be: a pose at any moment.
 
-use pose::{JOINTS, JointState, Pose, PoseJoint, Stamped};
+use crate::{JOINTS, JointState, Pose, PoseJoint, Stamped};
 
-use super::{Forecast, HORIZONS_US};
+/// Moments after capture that every model answers for, microseconds; between them a [`Forecast`] interpolates.
+pub const HORIZONS_US: [i64; 4] = [0, 50_000, 100_000, 150_000];
+
+/// Where one person is now and will be within the next 150 ms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Forecast {
+    /// The frame's capture time.
+    pub captured_at_us: i64,
+    /// `[horizon][joint]`, pixels of the source image.
+    pub places_px: [[[f32; 2]; JOINTS]; HORIZONS_US.len()],
+    /// `[horizon][joint]`, standard deviation in pixels, the same along x and y.
+    pub sigma_px: [[f32; JOINTS]; HORIZONS_US.len()],
+    /// Probability that the joint lies within 0.1 of the person's extent of its place at capture, 0..=1.
+    pub score: [f32; JOINTS],
+    /// How each joint is known at capture.
+    pub state: [JointState; JOINTS],
+    /// Hip-centred metres at capture, where the model lifts.
+    pub joints_3d_m: Option<[[f32; 3]; JOINTS]>,
+}
 
 /// A pose this long after its frame is no pose any more: every joint is absent, in microseconds.
 const MAX_AGE_US: i64 = 1_000_000;

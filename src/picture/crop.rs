@@ -3,69 +3,8 @@
 //! Coordinates: (0, 0) is the top-left corner of the top-left pixel, so pixel centres lie at +0.5, in the network's
 //! input as in the image.
 
-use super::{Picture, PixelFormat, resize};
-
-/// A map between two pixel spaces: `x' = xx·x + xy·y + x0`, `y' = yx·x + yy·y + y0`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(missing_docs)] // the formula names them
-pub struct Affine {
-    pub xx: f32,
-    pub xy: f32,
-    pub x0: f32,
-    pub yx: f32,
-    pub yy: f32,
-    pub y0: f32,
-}
-
-impl Affine {
-    /// Every point to itself.
-    pub const IDENTITY: Affine = Affine { xx: 1.0, xy: 0.0, x0: 0.0, yx: 0.0, yy: 1.0, y0: 0.0 };
-
-    /// Scales by `sx`, `sy`, then shifts by `x0`, `y0`.
-    pub const fn scale_then_shift(sx: f32, sy: f32, x0: f32, y0: f32) -> Self {
-        Affine { xx: sx, xy: 0.0, x0, yx: 0.0, yy: sy, y0 }
-    }
-
-    /// Where (x, y) lands.
-    pub fn apply(&self, x: f32, y: f32) -> (f32, f32) {
-        (self.xx * x + self.xy * y + self.x0, self.yx * x + self.yy * y + self.y0)
-    }
-
-    /// This map, then `next`.
-    pub fn then(&self, next: &Affine) -> Affine {
-        let (x0, y0) = next.apply(self.x0, self.y0);
-        Affine {
-            xx: next.xx * self.xx + next.xy * self.yx,
-            xy: next.xx * self.xy + next.xy * self.yy,
-            x0,
-            yx: next.yx * self.xx + next.yy * self.yx,
-            yy: next.yx * self.xy + next.yy * self.yy,
-            y0,
-        }
-    }
-
-    /// The map back; `None` where this one flattens the plane.
-    pub fn inverse(&self) -> Option<Affine> {
-        let det = self.xx * self.yy - self.xy * self.yx;
-        if !det.is_normal() {
-            return None;
-        }
-        let (xx, xy, yx, yy) = (self.yy / det, -self.xy / det, -self.yx / det, self.xx / det);
-        Some(Affine {
-            xx,
-            xy,
-            x0: -(xx * self.x0 + xy * self.y0),
-            yx,
-            yy,
-            y0: -(yx * self.x0 + yy * self.y0),
-        })
-    }
-
-    /// How many pixels of the target one pixel of the source spans, along the longer axis.
-    pub fn scale(&self) -> f32 {
-        self.xx.hypot(self.yx).max(self.xy.hypot(self.yy))
-    }
-}
+use super::texel::{Grey, LANES, Lanes, Nv12, Rgb24, Texels, Yuyv, lanes, lerp};
+use super::{Affine, Picture, PixelFormat, resize};
 
 /// Where RGB pixels are written: `height` rows of `row_bytes`, pixels `pixel_bytes` apart (3, or 4 with the fourth left
 /// alone).
@@ -113,166 +52,6 @@ pub fn whole_rgb_into(picture: &Picture<'_>, width: usize, height: usize, rgb: &
     rgb.resize(3 * width * height, 0);
     let mut pixels = PixelsMut { bytes: rgb, width, height, row_bytes: 3 * width, pixel_bytes: 3 };
     crop_resize_into(picture, &Affine::IDENTITY, &mut pixels, [0; 3]);
-}
-
-/// Three 8-bit channels in 16-bit lanes: all of a pixel is interpolated by one multiplication.
-pub(super) type Lanes = u64;
-
-pub(super) const LANES: u64 = 0x00ff_00ff_00ff;
-
-#[inline]
-fn lanes(c: [u8; 3]) -> Lanes {
-    u64::from(c[0]) | u64::from(c[1]) << 16 | u64::from(c[2]) << 32
-}
-
-/// From packed bytes r, g, b in the low 24 bits.
-#[inline]
-pub(super) fn spread(p: u64) -> Lanes {
-    (p & 0xff) | (p & 0xff00) << 8 | (p & 0xff_0000) << 16
-}
-
-/// `(a·(256−w) + b·w) / 256`, rounded, in every lane; lanes stay within 16 bits because 255·256 + 128 < 2¹⁶.
-#[inline]
-fn lerp(a: Lanes, b: Lanes, w: u64) -> Lanes {
-    ((a * (256 - w) + b * w + 0x0080_0080_0080) >> 8) & LANES
-}
-
-/// Pixels of one format, in that format's own colours.
-pub(super) trait Texels {
-    fn size(&self) -> (usize, usize);
-    /// The pixels of row `y` from column `from` on, three bytes each, as many as `scratch` has room for: in place, or in
-    /// `scratch`.
-    fn row<'a>(&'a self, from: usize, y: usize, scratch: &'a mut [u8]) -> &'a [u8];
-    /// The pixels (x, y) and (x1, y), where `x1` is `x` or `x + 1`.
-    fn pair(&self, x: usize, x1: usize, y: usize) -> (Lanes, Lanes);
-    fn rgb(c: Lanes) -> [u8; 3];
-}
-
-struct Rgb24<'a>(&'a Picture<'a>);
-
-impl Texels for Rgb24<'_> {
-    fn size(&self) -> (usize, usize) {
-        (self.0.width, self.0.height)
-    }
-    fn row<'a>(&'a self, from: usize, y: usize, scratch: &'a mut [u8]) -> &'a [u8] {
-        &self.0.bytes[y * self.0.stride + 3 * from..][..scratch.len()]
-    }
-    #[inline(always)]
-    fn pair(&self, x: usize, x1: usize, y: usize) -> (Lanes, Lanes) {
-        let at = y * self.0.stride + 3 * x;
-        // One load serves both pixels, but for the last two bytes of the picture.
-        if x1 != x
-            && let Some(&eight) = self.0.bytes.get(at..).and_then(|b| b.first_chunk::<8>())
-        {
-            let p = u64::from_le_bytes(eight);
-            return (spread(p), spread(p >> 24));
-        }
-        let one = |x: usize| {
-            let b = &self.0.bytes[y * self.0.stride + 3 * x..][..3];
-            lanes([b[0], b[1], b[2]])
-        };
-        (one(x), one(x1))
-    }
-    #[inline(always)]
-    fn rgb(c: Lanes) -> [u8; 3] {
-        [c as u8, (c >> 16) as u8, (c >> 32) as u8]
-    }
-}
-
-struct Grey<'a>(&'a Picture<'a>);
-
-impl Texels for Grey<'_> {
-    fn size(&self) -> (usize, usize) {
-        (self.0.width, self.0.height)
-    }
-    fn row<'a>(&'a self, from: usize, y: usize, scratch: &'a mut [u8]) -> &'a [u8] {
-        let row = &self.0.bytes[y * self.0.stride + from..];
-        scratch.as_chunks_mut::<3>().0.iter_mut().zip(row).for_each(|(pixel, &v)| *pixel = [v; 3]);
-        scratch
-    }
-    #[inline(always)]
-    fn pair(&self, x: usize, x1: usize, y: usize) -> (Lanes, Lanes) {
-        let row = &self.0.bytes[y * self.0.stride..][..self.0.width];
-        (u64::from(row[x]), u64::from(row[x1]))
-    }
-    #[inline(always)]
-    fn rgb(c: Lanes) -> [u8; 3] {
-        [c as u8; 3]
-    }
-}
-
-struct Yuyv<'a>(&'a Picture<'a>);
-
-impl Texels for Yuyv<'_> {
-    fn size(&self) -> (usize, usize) {
-        (self.0.width, self.0.height)
-    }
-    fn row<'a>(&'a self, from: usize, y: usize, scratch: &'a mut [u8]) -> &'a [u8] {
-        let row = &self.0.bytes[y * self.0.stride..][..self.0.stride];
-        for (i, pixel) in scratch.as_chunks_mut::<3>().0.iter_mut().enumerate() {
-            let x = from + i;
-            let group = &row[4 * (x / 2)..][..4];
-            *pixel = [group[2 * (x % 2)], group[1], group[3]];
-        }
-        scratch
-    }
-    #[inline(always)]
-    fn pair(&self, x: usize, x1: usize, y: usize) -> (Lanes, Lanes) {
-        let row = &self.0.bytes[y * self.0.stride..][..self.0.stride];
-        let one = |x: usize| {
-            let group = &row[4 * (x / 2)..][..4];
-            lanes([group[2 * (x % 2)], group[1], group[3]])
-        };
-        (one(x), one(x1))
-    }
-    #[inline(always)]
-    fn rgb(c: Lanes) -> [u8; 3] {
-        rgb_from_yuv(c)
-    }
-}
-
-struct Nv12<'a>(&'a Picture<'a>);
-
-impl Texels for Nv12<'_> {
-    fn size(&self) -> (usize, usize) {
-        (self.0.width, self.0.height)
-    }
-    fn row<'a>(&'a self, from: usize, y: usize, scratch: &'a mut [u8]) -> &'a [u8] {
-        let stride = self.0.stride;
-        let luma = &self.0.bytes[y * stride..][..stride];
-        let chroma = &self.0.bytes[(self.0.height + y / 2) * stride..][..stride];
-        for (i, pixel) in scratch.as_chunks_mut::<3>().0.iter_mut().enumerate() {
-            let x = from + i;
-            *pixel = [luma[x], chroma[x / 2 * 2], chroma[x / 2 * 2 + 1]];
-        }
-        scratch
-    }
-    #[inline(always)]
-    fn pair(&self, x: usize, x1: usize, y: usize) -> (Lanes, Lanes) {
-        let stride = self.0.stride;
-        let luma = &self.0.bytes[y * stride..][..stride];
-        let chroma = &self.0.bytes[(self.0.height + y / 2) * stride..][..stride];
-        let one = |x: usize| lanes([luma[x], chroma[x / 2 * 2], chroma[x / 2 * 2 + 1]]);
-        (one(x), one(x1))
-    }
-    #[inline(always)]
-    fn rgb(c: Lanes) -> [u8; 3] {
-        rgb_from_yuv(c)
-    }
-}
-
-/// BT.601, limited range, 16 fractional bits.
-#[inline(always)]
-fn rgb_from_yuv(c: Lanes) -> [u8; 3] {
-    let y = ((c & 0xff) as i32 - 16) * 76_309 + (1 << 15);
-    let (u, v) = ((c >> 16 & 0xff) as i32 - 128, (c >> 32 & 0xff) as i32 - 128);
-    let clamp = |x: i32| (x >> 16).clamp(0, 255) as u8;
-    [clamp(y + 104_597 * v), clamp(y - 25_675 * u - 53_279 * v), clamp(y + 132_201 * u)]
-}
-
-/// One pixel of BT.601 limited range, for sources that convert whole pictures.
-pub(super) fn rgb_from_yuv_bytes(y: u8, u: u8, v: u8) -> [u8; 3] {
-    rgb_from_yuv(lanes([y, u, v]))
 }
 
 fn fill_all(net: &mut PixelsMut<'_>, fill: [u8; 3]) {
@@ -447,11 +226,11 @@ mod tests {
             w in 1usize..40, h in 1usize..30, pad in 0usize..5, seed: u64,
             angle in prop_oneof![Just(0.0f32), -3.2f32..3.2], zoom in 0.2f32..9.0, cx in -5f32..45.0, cy in -5f32..35.0, pixel_bytes in 3usize..5,
         ) {
-            let stride = super::super::decode::packed_stride(format, w) + 2 * pad;
+            let stride = crate::picture::packed_stride(format, w) + 2 * pad;
             // Smooth noise: neighbours differ, but not by so much that 1/256 of a pixel is worth two levels.
             let mut rng = fastrand::Rng::with_seed(seed);
             let mut level = 128i32;
-            let bytes: Vec<u8> = (0..super::super::decode::raw_len(format, stride, h))
+            let bytes: Vec<u8> = (0..crate::picture::raw_len(format, stride, h))
                 .map(|_| { level = (level + rng.i32(-40..=40)).clamp(0, 255); level as u8 })
                 .collect();
             let p = picture(format, w, h, stride, &bytes);
@@ -477,16 +256,6 @@ mod tests {
                 }
                 if pixel_bytes == 4 { prop_assert_eq!(out[at + 3], 7); }
             }
-        }
-
-        #[test]
-        fn an_affine_and_its_inverse_cancel(
-            xx in 0.5f32..4.0, yy in 0.5f32..4.0, xy in -0.4f32..0.4, yx in -0.4f32..0.4,
-            x0 in -500f32..500.0, y0 in -500f32..500.0, x in -100f32..800.0, y in -100f32..800.0,
-        ) {
-            let m = Affine { xx, xy, x0, yx, yy, y0 };
-            let (u, v) = m.then(&m.inverse().expect("determinant is at least 0.09")).apply(x, y);
-            prop_assert!((u - x).abs() < 0.05 && (v - y).abs() < 0.05, "({x}, {y}) came back as ({u}, {v})");
         }
     }
 

@@ -160,7 +160,7 @@ mod tests {
     use turbojpeg::{Image, PixelFormat, Subsamp};
 
     use super::*;
-    use crate::capture::Part;
+    use crate::picture::Part;
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]

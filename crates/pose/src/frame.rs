@@ -1,0 +1,38 @@
+//! Everything known of one frame.
+
+use crate::{Forecast, MAX_PERSONS, Pose, Stamped};
+
+/// One tracked person in a [`PoseFrame`].
+#[derive(Clone, Copy, Debug)]
+pub struct TrackedPerson {
+    /// Stable identity, from 1.
+    pub track_id: u32,
+    /// The person's own score, 0..=1.
+    pub score: f32,
+    /// Where they are and will be.
+    pub forecast: Forecast,
+}
+
+/// Everything known of one frame: what travels from `infer` to the sinks. `Copy`: no allocation, no lock.
+#[derive(Clone, Copy, Debug)]
+pub struct PoseFrame {
+    /// Counts processed frames, from 0.
+    pub seq: u64,
+    /// The source's own frame number.
+    pub frame: u64,
+    /// The frame's capture time, microseconds of the monotonic clock.
+    pub captured_at_us: i64,
+    /// Source image width, pixels.
+    pub width: u32,
+    /// Source image height, pixels.
+    pub height: u32,
+    /// The persons, the oldest identity first; `None` from the first free place on.
+    pub persons: [Option<TrackedPerson>; MAX_PERSONS],
+}
+
+impl PoseFrame {
+    /// The persons as they are at `valid_at_us`: by interpolation, never before capture.
+    pub fn poses_at(&self, valid_at_us: i64) -> impl Iterator<Item = Stamped<Pose>> + '_ {
+        self.persons.iter().flatten().map(move |p| p.forecast.at(p.track_id, p.score, valid_at_us))
+    }
+}

@@ -1,0 +1,24 @@
+//! Pictures: what every stage may see of one.
+//!
+//! A [`Frame`] is what a source gave: shared bytes in the camera's own [`PixelFormat`]. A [`Decoder`] makes it a
+//! [`Picture`], which can be sampled; [`crop_resize_into`] writes any part of that, through any [`Affine`] map, into
+//! [`PixelsMut`]: a network's input, a display, a row of bytes.
+//!
+//! Coordinates: (0, 0) is the top-left corner of the top-left pixel, so pixel centres lie at +0.5, everywhere.
+
+mod affine;
+mod crop;
+mod decode;
+mod frame;
+mod jpeg;
+mod pool;
+mod resize;
+mod texel;
+
+pub use affine::Affine;
+pub use crop::{PixelsMut, crop_resize_into, whole_rgb_into};
+pub use decode::{DecodeError, Decoder, MAX_PIXELS, Part, Picture, packed_stride, raw_len};
+pub(crate) use decode::{JpegHeader, check_size, jpeg_header};
+pub use frame::{Frame, PixelFormat};
+pub use pool::BufferPool;
+pub(crate) use texel::rgb_from_yuv_bytes;
