@@ -217,6 +217,21 @@ def boards() -> str:
     return markdown(["network: at least / about", *heads], ([f"`{name}`", *cells] for name, cells in by_network.items()), right=len(heads))
 
 
+def line() -> str:
+    """What a line carries: the lengths of `tests/golden/wire_v1.json`, nine tenths of the line, ten bits a byte."""
+    vectors = {v["name"]: len(v["hex"]) // 2 for v in json.loads((ROOT / "tests/golden/wire_v1.json").read_text())["streams"]}
+    once_a_second = vectors["hello"] + vectors["status"]
+
+    def rate_hz(baud: int, pose_bytes: int, persons: int) -> str:
+        rate = (0.9 * baud / 10 - once_a_second) / (pose_bytes * persons)
+        return str(int(rate)) if rate >= 10 else str(int(10 * rate) / 10)
+
+    rows = [[str(baud), *(rate_hz(baud, vectors[name], persons) for name in ("pose_measured", "pose_3d") for persons in (1, 2, 4))]
+            for baud in (9600, 57600, 115200, 230400, 460800, 921600)]
+    heads = ["one person", "two", "four", "one, with 3D", "two", "four"]
+    return markdown(["baud", *heads], rows, right=7)
+
+
 def bench() -> str:
     """Where the time of a frame goes: `benches/results/bench-xeon-avx512.txt`."""
     return f"```text\n{(RESULTS / 'bench-xeon-avx512.txt').read_text().rstrip()}\n```"
@@ -257,6 +272,6 @@ def camera_bed() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     f.__name__.replace("_", " "): f
-    for f in (peers, networks, accuracy, quantised, finder, held_out, held_out_clips, whole, engines, instructions, boards, bench,
+    for f in (peers, networks, accuracy, quantised, finder, held_out, held_out_clips, whole, engines, instructions, boards, line, bench,
               smoother, endurance, hours, camera_bed)
 }
