@@ -74,6 +74,10 @@ def commands(text: str) -> list[list[str]]:
     return [c for c in found if c]
 
 
+def ignored(path: str) -> bool:
+    return subprocess.run(["git", "check-ignore", "-q", path], cwd=ROOT, check=False).returncode == 0
+
+
 @cache
 def understood(*words: str) -> tuple[bool, str]:
     """Whether the program takes these words: `--help` behind them stops it before it does anything."""
@@ -127,6 +131,23 @@ class Documents(unittest.TestCase):
                 elif anchor and to.suffix == ".md" and anchor not in anchors(to):
                     broken.append(f"{name_of(page)}: {target}: there is no such heading")
         self.assertEqual(broken, [])
+
+    def test_paths_that_pages_name_exist(self) -> None:
+        """`src/…`, `crates/…` and the like in quotes; what is built, ignored or given by the reader is no path of ours."""
+        tops = "src|crates|vendor|tests|docs|benches|models|clients|firmware|packaging|calib|fuzz|examples"
+        gone = []
+        for page in (p for p in pages() if "lab" not in p.relative_to(ROOT).parts):
+            for path in re.findall(rf"`((?:{tops})/[\w./-]+)`", page.read_text()):
+                given_by_the_reader = re.search(r"\b[A-Z]{3,}\b", path)
+                if not given_by_the_reader and not any((of / path).exists() for of in (ROOT, page.parent)) and not ignored(path):
+                    gone.append(f"{name_of(page)}: {path}")
+        self.assertEqual(gone, [])
+
+    def test_the_map_of_folders_is_whole(self) -> None:
+        page = (ROOT / "docs/architecture.md").read_text()
+        folders = [p for top in ("src", "crates") for p in (ROOT / top).iterdir() if p.is_dir()]
+        missing = [name_of(f) for f in folders if name_of(f) not in page]
+        self.assertEqual(missing, [], "not in the table of docs/architecture.md")
 
     def test_pages_are_short(self) -> None:
         long = [f"{name_of(p)}: {n} lines" for p in pages() if (n := len(p.read_text().splitlines())) > LONGEST_PAGE]
