@@ -25,7 +25,6 @@ pub mod config;
 pub mod eval;
 pub mod infer;
 pub mod keypoints;
-pub mod latest;
 pub mod models;
 pub mod output;
 pub mod picture;

@@ -21,9 +21,10 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use latest::{Receiver, Sender, Sent};
+
 use crate::capture::{FrameSource, SourceInfo};
 use crate::clock::Clock;
-use crate::latest::{self, Receiver, Sender, Sent};
 use crate::output::PoseSink;
 use crate::picture::Frame;
 use crate::telemetry::{Count, Telemetry};

@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{self as channel, RecvTimeoutError};
+use latest::{Received, Receiver, Sender, Sent};
 use nokhwa::utils::{
     ApiBackend, CameraFormat, CameraIndex, FrameFormat, RequestedFormat, RequestedFormatType,
 };
@@ -18,7 +19,6 @@ use nokhwa::{Buffer, Camera};
 use super::mode::{self, Mode, Wanted};
 use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
 use crate::clock::{Clock, Monotonic};
-use crate::latest::{self, Received, Receiver, Sender, Sent};
 use crate::picture::{BufferPool, Frame, PixelFormat, packed_stride, raw_len};
 
 /// A camera that gives nothing for so long is lost: as for V4L2.

@@ -4,9 +4,10 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use latest::Sender;
+
 use super::{Maker, SILENCE, Shared, TICK, hand_over};
 use crate::capture::{CaptureError, FrameSource, SourceCounters};
-use crate::latest::Sender;
 use crate::picture::Frame;
 use crate::telemetry::{Count, alloc};
 

@@ -2,8 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
+use latest::{Received, Receiver, Sender};
+
 use super::{Delivery, Maker, PoseStage, Shared, StageError, TICK, hand_over};
-use crate::latest::{Received, Receiver, Sender};
 use crate::picture::Frame;
 use crate::telemetry::{Count, Stage, alloc};
 

@@ -3,8 +3,9 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+use latest::{Received, Receiver};
+
 use super::{Delivery, FINISH_ENDED, FINISH_STOPPED, Shared, TICK};
-use crate::latest::{Received, Receiver};
 use crate::output::{PoseSink, SinkError};
 use crate::telemetry::{Count, Stage, alloc};
 

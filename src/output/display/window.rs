@@ -3,10 +3,10 @@
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use latest::{Received, Sender, Sent, newest_wins};
 use minifb::{Scale, ScaleMode, WindowOptions};
 
 use super::{Canvas, Surface};
-use crate::latest::{Received, Sender, Sent, newest_wins};
 use crate::output::SinkError;
 
 /// How often the window looks for input while there is no picture: closing it should feel immediate.

@@ -6,21 +6,23 @@
 //!
 //! Either holds at most one value: there is no queue to grow and none to go stale. Dropping one end closes the link; a
 //! value already in the slot can still be taken.
+//!
+//! Tested as it is, and by [loom](https://docs.rs/loom) in every interleaving:
+//! `RUSTFLAGS="--cfg loom" cargo test --release -p latest --lib --target-dir target/loom`.
 
-#[cfg(not(loom))]
-use std::sync::Arc;
-#[cfg(not(loom))]
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+#![forbid(unsafe_code)]
+
+#[cfg(all(test, loom))]
+mod interleavings;
+mod sync;
+#[cfg(all(test, not(loom)))]
+mod tests;
+
 use std::time::{Duration, Instant};
 
-// `tests/loom` compiles this file with primitives that try every interleaving.
-#[cfg(loom)]
-use crate::model::{Arc, ArrayQueue, AtomicBool, AtomicU64, Ordering, Parker, Unparker};
 use crossbeam_channel as channel;
-#[cfg(not(loom))]
-use crossbeam_queue::ArrayQueue;
-#[cfg(not(loom))]
-use crossbeam_utils::sync::{Parker, Unparker};
+
+use self::sync::{Arc, ArrayQueue, AtomicBool, AtomicU64, Ordering, Parker, Unparker};
 
 /// What [`Receiver::recv_deadline`] came back with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,99 +171,5 @@ impl<T> Drop for Receiver<T> {
         if let ReceiverKind::Newest(slot, _) = &self.0 {
             slot.receiver_gone.store(true, Ordering::Release);
         }
-    }
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    const SOON: Duration = Duration::from_millis(5);
-    const LONG: Duration = Duration::from_secs(20);
-
-    #[test]
-    fn the_newest_value_wins_and_the_others_are_counted() {
-        let (sender, receiver) = newest_wins();
-        assert_eq!(sender.send(1, SOON), Sent::Delivered);
-        assert_eq!(sender.send(2, SOON), Sent::Displaced);
-        assert_eq!(sender.send(3, SOON), Sent::Displaced);
-        assert_eq!(receiver.recv_timeout(SOON), Received::Value(3));
-        assert_eq!(receiver.recv_timeout(SOON), Received::Timeout);
-        assert_eq!(sender.displaced(), 2);
-    }
-
-    #[test]
-    fn a_value_sent_before_the_sender_went_is_still_taken() {
-        for (sender, receiver) in [newest_wins(), newest_wins()] {
-            sender.send(7, SOON);
-            drop(sender);
-            assert_eq!(receiver.recv_timeout(SOON), Received::Value(7));
-            assert_eq!(receiver.recv_timeout(LONG), Received::Closed);
-        }
-    }
-
-    #[test]
-    fn a_sender_learns_that_nobody_listens() {
-        for (sender, receiver) in [newest_wins(), rendezvous()] {
-            drop(receiver);
-            assert_eq!(sender.send(1, SOON), Sent::Closed);
-        }
-    }
-
-    #[test]
-    fn an_unkept_rendezvous_gives_the_value_back() {
-        let (sender, _receiver) = rendezvous();
-        assert_eq!(sender.send(4, SOON), Sent::Timeout(4));
-    }
-
-    #[test]
-    fn a_waiting_receiver_wakes_for_a_value_and_for_the_end() {
-        for (sender, receiver) in [newest_wins(), rendezvous()] {
-            let taker =
-                std::thread::spawn(move || (receiver.recv_timeout(LONG), receiver.recv_timeout(LONG)));
-            std::thread::sleep(SOON);
-            sender.send(1, LONG);
-            std::thread::sleep(SOON);
-            drop(sender);
-            assert_eq!(taker.join().unwrap(), (Received::Value(1), Received::Closed));
-        }
-    }
-
-    /// Under a racing sender nothing is torn, repeated or reordered, the last value always arrives, and every value is
-    /// either taken or counted.
-    #[test]
-    fn values_arrive_in_order_and_none_is_unaccounted_for() {
-        const N: u64 = 50_000;
-        for pause_every in [100, 3_000, N + 1] {
-            let (sender, receiver) = newest_wins();
-            let giver = std::thread::spawn(move || {
-                for i in 1..=N {
-                    sender.send([i, !i], SOON);
-                    if i % pause_every == 0 {
-                        std::thread::yield_now();
-                    }
-                }
-                sender.displaced()
-            });
-            let (mut last, mut taken) = (0, 0);
-            while let Received::Value([i, check]) = receiver.recv_timeout(LONG) {
-                assert_eq!(check, !i, "torn");
-                assert!(i > last, "{i} after {last}");
-                (last, taken) = (i, taken + 1);
-            }
-            assert_eq!(last, N);
-            assert_eq!(taken + giver.join().unwrap(), N);
-        }
-    }
-
-    #[test]
-    fn a_rendezvous_loses_nothing() {
-        let (sender, receiver) = rendezvous();
-        let giver = std::thread::spawn(move || (0..1_000).all(|i| sender.send(i, LONG) == Sent::Delivered));
-        for i in 0..1_000 {
-            assert_eq!(receiver.recv_timeout(LONG), Received::Value(i));
-        }
-        assert!(giver.join().unwrap());
-        assert_eq!(receiver.recv_timeout(LONG), Received::Closed);
     }
 }
