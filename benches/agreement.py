@@ -64,7 +64,7 @@ class Tally:
         self.worst = max(self.worst, float(steps.max()))
         self.equal += int((steps < 0.5).sum())
         self.values += expected.size
-        for mine, theirs in zip(got.reshape(len(got), -1), expected.reshape(len(expected), -1)):
+        for mine, theirs in zip(got.reshape(len(got), -1), expected.reshape(len(expected), -1), strict=True):
             self.same += bool(theirs[mine.argmax()] > theirs.max() - step / 2)
             self.maps += 1
 
@@ -123,13 +123,15 @@ def main() -> None:
                 ask(line)
             image = {name: (picture.astype(np.float32) / np.float32(255)).transpose(2, 0, 1)[None]}
             rest = np.fromfile(target, dtype="<f4")
-            for meant, theirs in zip(exact.run(None, image), fused.run(None, image)):
+            for meant, theirs in zip(exact.run(None, image), fused.run(None, image), strict=True):
                 mine, rest = rest[: meant.size].reshape(meant.shape), rest[meant.size :]
                 # The finest distance between two values is the scale's step, if a map uses neighbouring codes at all;
                 # an output that is not quantised is measured in 255ths of its range, as if it were.
                 step = float(np.diff(np.unique(meant)).min(initial=np.inf))
                 step = max(step, float(np.ptp(meant)) / 255)
-                for tally, (a, b) in zip(tallies, ((mine, meant), (mine, theirs), (theirs, meant))):
+                for tally, (a, b) in zip(
+                    tallies, ((mine, meant), (mine, theirs), (theirs, meant)), strict=True
+                ):
                     tally.add(a[0], b[0], step)
             count += 1
     print(f"{title}; {count} pictures; ONNX Runtime {ort.__version__}")

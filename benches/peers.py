@@ -121,7 +121,7 @@ def without_quantised_activations(path: Path) -> bytes:
             ends = [((end - int(zero)) * float(scale)) for end in (info.min, info.max)]
             names = [f"{node.output[0]}.lowest", f"{node.output[0]}.highest"]
             graph.initializer.extend(
-                numpy_helper.from_array(np.array(e, np.float32), n) for e, n in zip(ends, names)
+                numpy_helper.from_array(np.array(e, np.float32), n) for e, n in zip(ends, names, strict=True)
             )
             node = helper.make_node("Clip", [quantised[node.input[0]].input[0], *names], [node.output[0]])
         elif node.op_type == "DequantizeLinear":
@@ -151,7 +151,8 @@ def onnx_runtime(manifest: Path, real: bool) -> Contestant:
     feed = {source.name: np.random.default_rng(1).random(shape, dtype=np.float32)}
     kind = "f32" if real else "int8"
     return Contestant(
-        f"ONNX Runtime {ort.__version__} {manifest.stem}: {kind}{one_look(manifest)}", timed(lambda: session.run(None, feed))
+        f"ONNX Runtime {ort.__version__} {manifest.stem}: {kind}{one_look(manifest)}",
+        timed(lambda: session.run(None, feed)),
     )
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints what firmware takes of flash and static RAM; with limits, fails above them.
 
-    python3 firmware/sizes.py ELF [--flash KIB] [--ram KIB]
+python3 firmware/sizes.py ELF [--flash KIB] [--ram KIB]
 """
 
 from __future__ import annotations

@@ -39,9 +39,7 @@ def uf2(elf: bytes, family: int) -> bytes:
     flash = pages(elf)
     blocks = []
     for number, (address, page) in enumerate(flash.items()):
-        head = struct.pack(
-            "<8I", 0x0A324655, 0x9E5D5157, 0x2000, address, PAGE, number, len(flash), family
-        )
+        head = struct.pack("<8I", 0x0A324655, 0x9E5D5157, 0x2000, address, PAGE, number, len(flash), family)
         blocks.append(head + page + bytes(476 - PAGE) + struct.pack("<I", 0x0AB16F30))
     return b"".join(blocks)
 
@@ -53,7 +51,9 @@ def main() -> None:
     parser.add_argument("--chip", choices=FAMILIES, default="rp2040")
     args = parser.parse_args()
     args.out.write_bytes(uf2(args.elf.read_bytes(), FAMILIES[args.chip]))
-    print(f"{args.out}: {args.out.stat().st_size // 1024} KiB; hold BOOTSEL, plug the Pico in, copy the file to its drive")
+    print(
+        f"{args.out}: {args.out.stat().st_size // 1024} KiB; hold BOOTSEL, plug the Pico in, copy the file to its drive"
+    )
 
 
 if __name__ == "__main__":

@@ -54,7 +54,12 @@ def avi(frames: list[bytes], stamped: bool) -> bytes:
 def weights() -> bytes:
     """The layout of a temporal model's file, with one layer of the smallest width and no checksum."""
     width, layers, heads, feed, memory = 2, 1, 1, 2, 2
-    tensors = {"embed.weight": (width, 193), "embed.bias": (width,), "norm.weight": (width,), "norm.bias": (width,)}
+    tensors = {
+        "embed.weight": (width, 193),
+        "embed.bias": (width,),
+        "norm.weight": (width,),
+        "norm.bias": (width,),
+    }
     tensors |= {"head.weight": (307, width), "head.bias": (307,), "lead_frames": (1,)}
     layer = {"position": (heads, 2, 33), "bias_content": (heads, 2), "bias_position": (heads, 2)}
     layer |= {f"{n}.{p}": (width,) for n in ("norm_attention", "norm_feed") for p in ("weight", "bias")}
@@ -67,7 +72,9 @@ def weights() -> bytes:
         count = 1
         for size in shape:
             count *= size
-        data += bytes([len(name)]) + name.encode() + bytes([len(shape)]) + struct.pack(f"<{len(shape)}I", *shape)
+        data += (
+            bytes([len(name)]) + name.encode() + bytes([len(shape)]) + struct.pack(f"<{len(shape)}I", *shape)
+        )
         data += struct.pack("<f", 0.5) * count
     return data
 
@@ -120,7 +127,9 @@ class Graph:
         scale, zero = self.constant(np.array(1 / 255, np.float32)), self.constant(np.array(0, np.uint8))
         return self.op("DequantizeLinear", [self.op("QuantizeLinear", [x, scale, zero]), scale, zero])
 
-    def conv(self, x: str, inputs: int, outputs: int, k: int, kind: str = "Conv", **attributes: object) -> str:
+    def conv(
+        self, x: str, inputs: int, outputs: int, k: int, kind: str = "Conv", **attributes: object
+    ) -> str:
         shape = (inputs, outputs, k, k) if kind == "ConvTranspose" else (outputs, inputs, k, k)
         codes = self.constant((np.arange(np.prod(shape)) % 5 - 2).reshape(shape).astype(np.int8))
         scale = self.constant(np.array(0.02, np.float32))
@@ -162,7 +171,11 @@ def networks() -> None:
     mode = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
     write("onnx", "up", g.bytes(g.through_codes(g.op("Resize", [x, "", scales], **mode))))
     g, x = begun()
-    write("onnx", "deconv", g.bytes(g.through_codes(g.conv(x, 3, 2, 4, "ConvTranspose", strides=[2, 2], pads=[1] * 4))))
+    write(
+        "onnx",
+        "deconv",
+        g.bytes(g.through_codes(g.conv(x, 3, 2, 4, "ConvTranspose", strides=[2, 2], pads=[1] * 4))),
+    )
     g, x = begun()
     x = g.through_codes(g.conv(x, 3, 2, 1))
     write("onnx", "tail", g.bytes(g.op("Sigmoid", [g.op("Reshape", [x, g.constant(np.array([1, 2, 396]))])])))
@@ -186,8 +199,10 @@ def main() -> None:
         head = f"YUV4MPEG2 W2 H2 F30:1 Ip A1:1 C{chroma}\n".encode()
         write("y4m", chroma, head + b"".join(b"FRAME\n" + bytes(range(n)) for _ in range(2)))
     write("config", "example", (ROOT / "posewire.example.toml").read_bytes())
-    write("config", "some", b'[source]\nframes = 7\n[output]\nrate = 50\npredict = 40\n[persons]\nmax = 2\n')
-    for manifest in sorted((ROOT / "models").glob("*.toml")) + sorted((ROOT / "models/examples").glob("*.toml")):
+    write("config", "some", b"[source]\nframes = 7\n[output]\nrate = 50\npredict = 40\n[persons]\nmax = 2\n")
+    for manifest in sorted((ROOT / "models").glob("*.toml")) + sorted(
+        (ROOT / "models/examples").glob("*.toml")
+    ):
         write("manifest", manifest.stem, manifest.read_bytes()[:4096])
     joints = [v for j in range(17) for v in (10 + j, 20 + j, 2)]
     labels = {

@@ -76,7 +76,9 @@ def read_database(path: Path) -> dict[str, str]:
     """The texts of a checkout, or of a bare clone's newest commit."""
     if (path / "crates").is_dir():
         return {str(p): p.read_text() for p in sorted((path / "crates").glob("*/*.md"))}
-    archive = subprocess.run(["git", "-C", path, "archive", "HEAD", "crates"], capture_output=True, check=True).stdout
+    archive = subprocess.run(
+        ["git", "-C", path, "archive", "HEAD", "crates"], capture_output=True, check=True
+    ).stdout
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         files = ((m.name, tar.extractfile(m)) for m in tar.getmembers() if m.name.endswith(".md"))
         return {name: f.read().decode() for name, f in files if f}
@@ -103,7 +105,9 @@ def parse(text: str) -> dict[str, Any] | None:
 def update(database: Path) -> None:
     texts = read_database(database)
     kept = [a for a in map(parse, texts.values()) if a]
-    dated = subprocess.run(["git", "-C", database, "log", "-1", "--format=%cs"], capture_output=True, text=True, check=False)
+    dated = subprocess.run(
+        ["git", "-C", database, "log", "-1", "--format=%cs"], capture_output=True, text=True, check=False
+    )
     dates = [m[1] for t in texts.values() if (m := re.search(r'^date = "(.*?)"', t, re.MULTILINE))]
     lines = [json.dumps({"as_of": dated.stdout.strip() or max(dates), "advisories": len(kept)})]
     lines += [json.dumps(a) for a in sorted(kept, key=lambda a: (a["package"], a["id"]))]
@@ -140,20 +144,28 @@ def check(
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--update", type=Path, metavar="DATABASE", help="write the kept list from this database")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--update", type=Path, metavar="DATABASE", help="write the kept list from this database"
+    )
     args = parser.parse_args()
     if args.update:
         update(args.update)
     head, *advisories = (json.loads(line) for line in KEPT.read_text().splitlines())
-    names = subprocess.run(["git", "ls-files", "*Cargo.lock"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    names = subprocess.run(
+        ["git", "ls-files", "*Cargo.lock"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
     locks = {name: tomllib.loads((ROOT / name).read_text()) for name in names}
     ignore = tomllib.loads((ROOT / "deny.toml").read_text())["advisories"].get("ignore", [])
     ignored = {i if isinstance(i, str) else i["id"] for i in ignore}
     wrong, told, needed = check(locks, advisories, ignored)
     wrong += [f"deny.toml ignores {i}, which nothing needs any more" for i in sorted(ignored - needed)]
     packages = {(p["name"], p["version"]) for lock in locks.values() for p in lock["package"]}
-    print(f"{len(packages)} packages in {len(locks)} lock files, {len(advisories)} advisories as of {head['as_of']}")
+    print(
+        f"{len(packages)} packages in {len(locks)} lock files, {len(advisories)} advisories as of {head['as_of']}"
+    )
     age_days = (datetime.date.today() - datetime.date.fromisoformat(head["as_of"])).days
     if age_days > OLD_DAYS:
         print(f"OLD: the kept advisories are {age_days} days old; --update takes newer ones")

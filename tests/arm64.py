@@ -50,7 +50,7 @@ def apart(here: object, there: object, at: str = "") -> float:
     if isinstance(here, dict) and isinstance(there, dict) and here.keys() == there.keys():
         return max((apart(here[k], there[k], f"{at}.{k}") for k in here), default=0.0)
     if isinstance(here, list) and isinstance(there, list) and len(here) == len(there):
-        pairs = enumerate(zip(here, there))
+        pairs = enumerate(zip(here, there, strict=True))
         return max((apart(a, b, f"{at}[{i}]") for i, (a, b) in pairs), default=0.0)
     if isinstance(here, float | int) and isinstance(there, float | int):
         return abs(here - there)
@@ -90,7 +90,7 @@ def main() -> None:
         emulator = ["qemu-aarch64-static", "-cpu", cpu, "-L", str(LIBRARIES)]
         kernel, frames = run([*emulator, str(args.arm64)], args.frames)
         most = apart(expected, frames)
-        same = sum(a == b for a, b in zip(expected, frames))
+        same = sum(a == b for a, b in zip(expected, frames, strict=False))
         good = kernel == kernel_of_cpu and most <= MOST_APART
         failed |= not good
         print(

@@ -41,7 +41,7 @@ TIMES = re.compile(rb'"captured_us":(-?\d+),"emitted_us":(-?\d+)')
 
 def usage(pid: int) -> dict[str, int]:
     status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
-    files = len(os.listdir(f"/proc/{pid}/fd"))
+    files = sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
     memory = {"rss_kib": int(status["VmRSS"].split()[0]), "anon_kib": int(status["RssAnon"].split()[0])}
     return {**memory, "threads": int(status["Threads"]), "files": files}
 
@@ -107,7 +107,9 @@ def run(posewire: Path, minutes: float, path: Path, clip: Path | None) -> None:
         if now >= due:
             due += EVERY_S
             sample = {"s": now - start, "frames": len(ages), "wire_frames": wire_frames, **usage(tracker.pid)}
-            samples.append({**sample, "age_p50_ms": percentile(ages, 0.5), "age_p99_ms": percentile(ages, 0.99)})
+            samples.append(
+                {**sample, "age_p50_ms": percentile(ages, 0.5), "age_p99_ms": percentile(ages, 0.99)}
+            )
             wire_frames, ages = 0, []
             write(samples, path)
     tracker.send_signal(signal.SIGTERM)
@@ -132,7 +134,7 @@ def slope(samples: list[dict], key: str) -> tuple[float, float, float]:
         while len(noise) < len(values):
             at = dice.randrange(max(1, len(values) - 5))
             noise += residuals[at : at + 6]
-        drawn.append(change + sum(w * n for w, n in zip(weights, noise)))
+        drawn.append(change + sum(w * n for w, n in zip(weights, noise, strict=False)))
     drawn.sort()
     return change, drawn[50], drawn[-51]
 
@@ -164,17 +166,23 @@ def plot(samples: list[dict], path: Path) -> None:
 def report(samples: list[dict]) -> bool:
     kept = [s for s in samples if s["s"] > WARM_UP_S]
     frames = sum(s["frames"] for s in samples)
-    print(f"{samples[-1]['s'] / 60:.1f} minutes, {frames} frames, {sum(s['wire_frames'] for s in samples)} on the wire")
+    print(
+        f"{samples[-1]['s'] / 60:.1f} minutes, {frames} frames, {sum(s['wire_frames'] for s in samples)} on the wire"
+    )
     flat = True
     highest = max(s["rss_kib"] for s in kept)
-    print(f"rss_kib     first {kept[0]['rss_kib']}, highest {highest}, last {kept[-1]['rss_kib']} KiB after two minutes")
+    print(
+        f"rss_kib     first {kept[0]['rss_kib']}, highest {highest}, last {kept[-1]['rss_kib']} KiB after two minutes"
+    )
     # What the kernel takes back of a program's file is no memory given up: the program's own is told apart where it was sampled.
     memory = [key for key in ("rss_kib", "anon_kib") if key in kept[0]]
     for key, unit in (*((key, "KiB") for key in memory), ("age_p99_ms", "ms"), ("age_p50_ms", "ms")):
         mean = sum(s[key] or 0 for s in kept) / len(kept)
         change, low, high = slope(samples, key)
         flat &= low <= 0
-        print(f"{key:11} mean {mean:9.1f} {unit}, slope {change:+8.2f} [{low:+.2f}, {high:+.2f}] {unit} an hour")
+        print(
+            f"{key:11} mean {mean:9.1f} {unit}, slope {change:+8.2f} [{low:+.2f}, {high:+.2f}] {unit} an hour"
+        )
     for key in ("files", "threads"):
         values = {s[key] for s in kept}
         flat &= len(values) == 1
@@ -183,11 +191,19 @@ def report(samples: list[dict]) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--posewire", type=Path, default=ROOT / "target/release/posewire")
-    parser.add_argument("--clip", type=Path, help="JPEGs one after the other, as `cargo run --example clip` writes them")
-    parser.add_argument("--out", type=Path, help="folder of endurance.json and endurance.png (default: where the kept ones are)")
+    parser.add_argument(
+        "--clip", type=Path, help="JPEGs one after the other, as `cargo run --example clip` writes them"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        help="folder of endurance.json and endurance.png (default: where the kept ones are)",
+    )
     parser.add_argument("--show", action="store_true", help="only judge what endurance.json holds")
     parser.add_argument("--plot", action="store_true", help="only draw and judge what it holds")
     args = parser.parse_args()

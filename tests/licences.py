@@ -63,7 +63,16 @@ def main() -> int:
     rules = set(deny["licenses"]["allow"])
     packages, used = {}, set()
     for target in deny["graph"]["targets"]:
-        command = ["cargo", "metadata", "--format-version", "1", "--locked", "--all-features", "--filter-platform", target]
+        command = [
+            "cargo",
+            "metadata",
+            "--format-version",
+            "1",
+            "--locked",
+            "--all-features",
+            "--filter-platform",
+            target,
+        ]
         data = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)
         packages |= {p["id"]: p for p in data["packages"]}
         used |= {node["id"] for node in data["resolve"]["nodes"]}

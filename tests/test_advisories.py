@@ -65,7 +65,9 @@ unaffected = ["< 1.2.0"]
         advisory = parse(self.text())
         assert advisory
         found = {v: concerns(advisory, v) for v in ("1.1.9", "1.2.0", "1.4.1", "1.4.2", "2.0.0")}
-        self.assertEqual(found, {"1.1.9": False, "1.2.0": True, "1.4.1": True, "1.4.2": False, "2.0.0": False})
+        self.assertEqual(
+            found, {"1.1.9": False, "1.2.0": True, "1.4.1": True, "1.4.2": False, "2.0.0": False}
+        )
 
     def test_withdrawn_ones_and_those_of_other_systems_are_left_out(self) -> None:
         self.assertIsNone(parse(self.text(more='withdrawn = "2099-02-01"')))
@@ -73,7 +75,9 @@ unaffected = ["< 1.2.0"]
         with self.assertRaises(ValueError):
             parse("# It leaks")
 
-    def test_vulnerable_packages_fail_wherever_they_are_and_unmaintained_ones_where_we_name_them(self) -> None:
+    def test_vulnerable_packages_fail_wherever_they_are_and_unmaintained_ones_where_we_name_them(
+        self,
+    ) -> None:
         advisories = [
             {"id": "V", "package": "leaky", "patched": [">= 1.4.2"]},
             {"id": "U", "package": "lonely", "patched": [], "kind": "unmaintained"},

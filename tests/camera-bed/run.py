@@ -47,7 +47,18 @@ def build(bed: Path, posewire: Path) -> None:
         subprocess.run(["cargo", "build", "--release", "-q"], cwd=ROOT, check=True)
     names = [f"clip.{kind}" for kind in ("mjpeg", "yuyv", "y4m")]
     if not all((bed / name).exists() for name in names):
-        clip = ["cargo", "run", "--release", "-q", "--example", "clip", "--", str(bed), str(JPEGS), str(RAW_FRAMES)]
+        clip = [
+            "cargo",
+            "run",
+            "--release",
+            "-q",
+            "--example",
+            "clip",
+            "--",
+            str(bed),
+            str(JPEGS),
+            str(RAW_FRAMES),
+        ]
         subprocess.run(clip, cwd=ROOT, check=True)
 
 
@@ -129,14 +140,20 @@ def so_far(path: Path) -> str:
 def main() -> int:
     from scenarios import LONG, SCENARIOS
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--posewire", type=Path, default=ROOT / "target/release/posewire")
     parser.add_argument("--bed", type=Path, default=BED, help="where the kernel and the clips are kept")
     parser.add_argument("--no-build", action="store_true", help="take the bed as it is")
     parser.add_argument("--times", type=int, default=1, help="so many times in a row")
-    parser.add_argument("--seed", type=int, default=1, help="of the first time; the random moments follow from it")
+    parser.add_argument(
+        "--seed", type=int, default=1, help="of the first time; the random moments follow from it"
+    )
     parser.add_argument("--real-time", action="store_true", help="let computing take its time")
-    parser.add_argument("--limit", type=float, default=900, help="seconds of this machine after which one hangs")
+    parser.add_argument(
+        "--limit", type=float, default=900, help="seconds of this machine after which one hangs"
+    )
     parser.add_argument("--results", type=Path, help="append each result to this file, as JSON lines")
     parser.add_argument("--show", type=Path, help="only show what such a file holds")
     parser.add_argument("--hours", type=Path, help="only show what a run of hours has written")
@@ -168,7 +185,11 @@ def main() -> int:
             started = time.monotonic()
             status = boot(bed, out, job, args.limit, args.real_time)
             result = out / "result.json"
-            row = json.loads(result.read_text()) if result.exists() else {"failed": f"no result, status {status}"}
+            row = (
+                json.loads(result.read_text())
+                if result.exists()
+                else {"failed": f"no result, status {status}"}
+            )
             if args.results:
                 with args.results.open("a") as f:
                     f.write(json.dumps({"scenario": name, "passed": False, **row}) + "\n")
@@ -177,7 +198,9 @@ def main() -> int:
             failed += not passed
             figures = "  ".join(f"{k} {v}" for k, v in row.items())
             wall_s = time.monotonic() - started
-            print(f"{name:17} {'ok    ' if passed else 'FAILED'} {figures}  ({wall_s:.0f} s here)", flush=True)
+            print(
+                f"{name:17} {'ok    ' if passed else 'FAILED'} {figures}  ({wall_s:.0f} s here)", flush=True
+            )
             if passed and not args.keep:
                 shutil.rmtree(out)
             else:

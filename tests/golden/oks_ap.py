@@ -66,7 +66,7 @@ def main() -> None:
         for _ in range(int(rng.integers(0, 5)) if image["id"] != 7 else 25):
             annotations.append(person(rng, len(annotations) + 1, int(image["id"])))
     found = [r for label in annotations for r in results(rng, label)]
-    found += [{**r, "image_id": int(rng.integers(1, PICTURES + 1))} for r in found[:: 9]]
+    found += [{**r, "image_id": int(rng.integers(1, PICTURES + 1))} for r in found[::9]]
     truth = {"images": images, "annotations": annotations, "categories": [{"id": 1, "name": "person"}]}
     coco = COCO()
     coco.dataset = json.loads(json.dumps(truth))

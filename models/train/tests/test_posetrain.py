@@ -14,7 +14,6 @@ from pathlib import Path
 import cv2
 import numpy as np
 import torch
-
 from posetrain.data import packs, synthetic
 from posetrain.data.augment import AugmentConfig, augmented, crop_matrix, move_joints, plain_crop
 from posetrain.data.boxes import iou
@@ -102,7 +101,6 @@ class Geometry(unittest.TestCase):
             if len(near) == 2:
                 self.assertGreater(max(near), 200)
 
-
     def test_a_narrow_crop_is_the_middle_of_one_that_the_person_fits_in(self) -> None:
         pixels = np.random.default_rng(0).integers(0, 256, (160, 160, 3), np.uint8)
         for box, side in (((60.0, 20.0, 100.0, 140.0), 120.0), ((20.0, 60.0, 140.0, 100.0), 160.0)):
@@ -149,9 +147,7 @@ class Sides(unittest.TestCase):
         labels = np.stack([self.person()] * 3)
         found = np.stack([self.person()[:, :2], self.person(mirrored=True)[:, :2], self.person()[:, :2]])
         found[2, 9:11] = found[2, [10, 9]]  # one pair of wrists alone
-        np.testing.assert_array_equal(
-            sides.exchanged(found, labels, np.full(3, 100.0)), [False, True, False]
-        )
+        np.testing.assert_array_equal(sides.exchanged(found, labels, np.full(3, 100.0)), [False, True, False])
 
     def test_backs_are_drawn_as_much_more_often_as_asked(self) -> None:
         records = synthetic.records(40, seed=3)
@@ -255,7 +251,6 @@ class Network(unittest.TestCase):
     def test_map_is_a_quarter_of_the_input(self) -> None:
         net = KeypointNet(NetConfig(widths=(8, 16, 16, 16, 16), blocks=(0, 1, 1, 1), pyramid=(16, 16))).eval()
         self.assertEqual(tuple(net(torch.zeros(1, 3, 96, 64)).shape), (1, 17, 24, 16))
-
 
     def test_what_the_mirror_shows_is_turned_back_with_sides_exchanged(self) -> None:
         net = KeypointNet(NetConfig(widths=(8, 16, 16, 16, 16), blocks=(0, 1, 1, 1), pyramid=(16, 16)))

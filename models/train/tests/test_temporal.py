@@ -7,7 +7,6 @@ import unittest
 from pathlib import Path
 
 import numpy as np
-
 from posetrain.temporal.noise import Real, later
 
 
@@ -25,15 +24,29 @@ class Labels(unittest.TestCase):
         joints = np.random.default_rng(0).uniform(0, 80, (17, 2)).astype(np.float32)
         xy = joints + speed * at[:, None, None]
         known = np.ones((frames, 17), bool)
-        np.savez(tmp_path / "z.npz", offset=[0, frames], tier=[1], name=["film_run_f_nm_x"], time=at, xy=xy, score=np.ones((frames, 17)),
-                 smoothed=xy - late * speed, known=known, extent=np.full(frames, 80.0))
+        np.savez(
+            tmp_path / "z.npz",
+            offset=[0, frames],
+            tier=[1],
+            name=["film_run_f_nm_x"],
+            time=at,
+            xy=xy,
+            score=np.ones((frames, 17)),
+            smoothed=xy - late * speed,
+            known=known,
+            extent=np.full(frames, 80.0),
+        )
         real = Real([tmp_path / "z.npz"], late, lag)
         self.assertTrue(real.clips, "the film of this name is one that training learns from")
         truth, seen, _ = real.lanes(np.random.default_rng(1), 4, 60)
         for lane in range(4):
             step = np.diff(seen[lane, :, 0], axis=0)
             dt = np.diff(truth.times[lane])
-            behind = np.einsum("ti,ti->t", seen[lane, 1:, 0] - truth.xy[lane, 1:, 0, 0], step) / np.maximum((step**2).sum(-1), 1e-9) * dt
+            behind = (
+                np.einsum("ti,ti->t", seen[lane, 1:, 0] - truth.xy[lane, 1:, 0, 0], step)
+                / np.maximum((step**2).sum(-1), 1e-9)
+                * dt
+            )
             # In frames of the lane's own clock; where the film turns round or ends the motion is none.
             inner = behind[2:-2]
             self.assertAlmostEqual(float(np.median(inner)), lag, delta=0.03)

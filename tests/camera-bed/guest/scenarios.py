@@ -45,7 +45,11 @@ def ages_ms(frames: list[dict]) -> list[float]:
 def quantiles(name: str, values: list[float]) -> Result:
     values = sorted(values)
     p90 = values[min(len(values) - 1, int(0.9 * len(values)))]
-    return {f"{name}_p50": round(statistics.median(values), 3), f"{name}_p90": round(p90, 3), f"{name}_max": round(values[-1], 3)}
+    return {
+        f"{name}_p50": round(statistics.median(values), 3),
+        f"{name}_p90": round(p90, 3),
+        f"{name}_max": round(values[-1], 3),
+    }
 
 
 def streaming(*args: str, kinds: str = "mjpeg", fps: int = FPS) -> tuple[Camera, Tracker]:
@@ -115,7 +119,13 @@ def mjpeg() -> Result:
     assert joints > 17 * len(seen), f"only {joints} joints in {len(seen)} frames"
     rate = (len(seen) - 1) / ((seen[-1]["captured_us"] - seen[0]["captured_us"]) * 1e-6)
     assert 0.95 * FPS < rate < 1.05 * FPS, f"{rate:.1f} frames a second"
-    return {"frames": len(seen), "joints": joints, "differing": 0, "fps": round(rate, 1), **quantiles("age_ms", ages_ms(seen))}
+    return {
+        "frames": len(seen),
+        "joints": joints,
+        "differing": 0,
+        "fps": round(rate, 1),
+        **quantiles("age_ms", ages_ms(seen)),
+    }
 
 
 # From here on the clip's two figures hide each other: who is who then, and how many they are, hangs on a hair.
@@ -136,14 +146,29 @@ def yuyv() -> Result:
     """The file is read into RGB, the camera's frames are sampled in place, and the times are other ones: the poses are to be
     nearer to the file's than those of another encoding of the same pictures are."""
     count = int(os.environ["RAW_FRAMES"])
-    seen, played, encoded = see_all("yuyv", count), play(BED / "clip.y4m", count), play(BED / "clip.mjpeg", count)
+    seen, played, encoded = (
+        see_all("yuyv", count),
+        play(BED / "clip.y4m", count),
+        play(BED / "clip.mjpeg", count),
+    )
     first = slice(0, APART_UNTIL)
     share, apart = compare(seen[first], played[first])
     encodings = statistics.median(compare(encoded[first], played[first])[1])
-    assert share == 1 and len(apart) > 10 * APART_UNTIL, f"the same persons in {share:.0%} of the frames, {len(apart)} joints"
+    assert share == 1 and len(apart) > 10 * APART_UNTIL, (
+        f"the same persons in {share:.0%} of the frames, {len(apart)} joints"
+    )
     at_most("median of the pixels apart", statistics.median(apart), encodings)
-    figures = {"px_apart_p50": round(statistics.median(apart), 2), "px_between_encodings_p50": round(encodings, 2)}
-    return {"frames": len(seen), "compared": APART_UNTIL, "same_persons": share, "joints": len(apart), **figures}
+    figures = {
+        "px_apart_p50": round(statistics.median(apart), 2),
+        "px_between_encodings_p50": round(encodings, 2),
+    }
+    return {
+        "frames": len(seen),
+        "compared": APART_UNTIL,
+        "same_persons": share,
+        "joints": len(apart),
+        **figures,
+    }
 
 
 def slow_consumer() -> Result:
@@ -200,10 +225,18 @@ def replug(cycles: int = 20) -> Result:
     growth_kib = statistics.median(rss[-5:]) - statistics.median(rss[:5])
     at_most("KiB grown", growth_kib, 512)
     mean_kept, mean_plugged = statistics.mean(kept), statistics.mean(kept_plugged)
-    assert mean_kept >= mean_plugged - 0.1, f"identities kept: {mean_kept:.2f}, {mean_plugged:.2f} without an unplug"
+    assert mean_kept >= mean_plugged - 0.1, (
+        f"identities kept: {mean_kept:.2f}, {mean_plugged:.2f} without an unplug"
+    )
     identities = {"ids_kept": round(mean_kept, 3), "ids_kept_without_unplug": round(mean_plugged, 3)}
     resources = {"files": files[-1], "threads": threads[-1], "rss_growth_kib": growth_kib}
-    return {"cycles": cycles, **quantiles("lost_s", lost), **quantiles("back_s", back), **identities, **resources}
+    return {
+        "cycles": cycles,
+        **quantiles("lost_s", lost),
+        **quantiles("back_s", back),
+        **identities,
+        **resources,
+    }
 
 
 def renumber() -> Result:
@@ -213,7 +246,7 @@ def renumber() -> Result:
     first = nodes()
     tracker = Tracker(camera=first[0])
     tracker.wait_frames(30, FIRST_S)
-    with open(first[0], "rb", buffering=0):
+    with Path(first[0]).open("rb", buffering=0):
         marker = len(tracker.log())
         camera.unplug()
         tracker.wait_log("lost", LOST_S, marker)
@@ -449,7 +482,11 @@ HOURS_WARM_UP_S = 3600.0
 
 def settled(times_s: list[float]) -> int:
     """The first fault that counts."""
-    return next((i for i, t in enumerate(times_s) if t > HOURS_WARM_UP_S), 2) if times_s[-1] > 2 * HOURS_WARM_UP_S else 2
+    return (
+        next((i for i, t in enumerate(times_s) if t > HOURS_WARM_UP_S), 2)
+        if times_s[-1] > 2 * HOURS_WARM_UP_S
+        else 2
+    )
 
 
 def slope_an_hour(times_s: list[float], values: list[float], blocks: int = 24) -> tuple[float, float, float]:
@@ -499,7 +536,11 @@ def hours() -> Result:
             usage.append(tracker.usage())
             files, threads, rss_kib = usage[-1]
             row = {"s": round(times[-1], 1), "fault": fault, "back_s": round(back[-1], 3)}
-            print(json.dumps({**row, "files": files, "threads": threads, "rss_kib": rss_kib}), file=log, flush=True)
+            print(
+                json.dumps({**row, "files": files, "threads": threads, "rss_kib": rss_kib}),
+                file=log,
+                flush=True,
+            )
     tracker.stop()
     first = settled(times)
     files, threads, rss = zip(*usage[first:], strict=True)

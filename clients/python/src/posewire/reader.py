@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator
 from types import TracebackType
@@ -97,7 +98,7 @@ class PoseReader:
     def close(self) -> None:
         self._serial.close()
 
-    def __enter__(self) -> PoseReader:  # noqa: PYI034 (typing.Self needs Python 3.11)
+    def __enter__(self) -> PoseReader:
         return self
 
     def __exit__(
@@ -127,8 +128,7 @@ class PoseReader:
             return
 
     def _write(self, frame: bytes) -> None:
-        try:
+        # A port that is gone is noticed, and reopened, by the next read.
+        with contextlib.suppress(OSError):
             # The leading zero ends whatever noise the host has heard before.
             self._serial.write(b"\0" + frame)
-        except OSError:
-            pass  # a port that is gone is noticed, and reopened, by the next read

@@ -243,9 +243,7 @@ def val_scenes(data: Path, teacher: FastestDet, every: int = 1) -> dict[str, lis
             if k % (3 * every if pack == "jhmdb" else every):
                 continue
             seen, scores = teacher.find(picture.pixels, 0.15)
-            boxes = np.array([stored.person_box(pack, p) for p in picture.persons], np.float32).reshape(
-                -1, 4
-            )
+            boxes = np.array([stored.person_box(pack, p) for p in picture.persons], np.float32).reshape(-1, 4)
             s = Scene(picture.pixels, boxes, seen, pack)
             group = picture.key.split("#")[0]
             if pack == "jhmdb":

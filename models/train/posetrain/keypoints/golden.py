@@ -51,7 +51,9 @@ def maps(rng: np.random.Generator) -> dict[str, Floats]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, default=REPOSITORY / "tests" / "golden" / "heatmap_codec.json")
     out = parser.parse_args().out
     rng = np.random.default_rng(20)
@@ -88,7 +90,8 @@ def main() -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(
         json.dumps(
-            {"stride": codec.stride, "windows": codec.windows(max(ROWS, COLUMNS)), "cases": cases}, indent=None
+            {"stride": codec.stride, "windows": codec.windows(max(ROWS, COLUMNS)), "cases": cases},
+            indent=None,
         )
         + "\n"
     )

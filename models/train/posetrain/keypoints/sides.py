@@ -6,8 +6,8 @@ packs (`repair_sides`). In LSPET, labelled by hired hands, it doubted 55 persons
 wrongly, one clearly rightly, the others hard to tell. In the packs that teachers labelled most of the doubted are real
 backs, so those stay as they are.
 
-`python -m posetrain.keypoints.sides --cache DIR configs/keypoints/small.toml` prints how many persons are seen from behind, in each pack and
-of the crops that a configuration draws.
+`python -m posetrain.keypoints.sides --cache DIR configs/keypoints/small.toml` prints how many persons
+are seen from behind, in each pack and of the crops that a configuration draws.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Fits the model's head to measured errors, the layers below as they are: `python -m posetrain.temporal.adapt --config configs/temporal/adapt.toml --start CHECKPOINT ...`.
+"""Fits the model's head to measured errors, the layers below as they are.
+
+    python -m posetrain.temporal.adapt --config configs/temporal/adapt.toml --start CHECKPOINT --data PACKS --errors ERRORS --work DIR
 
 What the layers see of a lane does not change while only the head learns, so it is worked out once and learned from many times:
 a few CPU minutes where training everything takes hours. For a new detector, or new weights of the loss.
@@ -35,7 +37,13 @@ def seen_by_head(model: TemporalXl, x: dict[str, Tensor], segment: int) -> Tenso
 def main() -> None:
     p = argparse.ArgumentParser()
     p.add_argument("--config", type=Path, required=True)
-    p.add_argument("--start", type=Path, nargs="+", required=True, help="checkpoints of one run; of several the mean of the weights")
+    p.add_argument(
+        "--start",
+        type=Path,
+        nargs="+",
+        required=True,
+        help="checkpoints of one run; of several the mean of the weights",
+    )
     p.add_argument("--data", type=Path, required=True)
     p.add_argument("--errors", type=Path, required=True, help="where posetrain.temporal.detect wrote")
     p.add_argument("--work", type=Path, required=True)
@@ -81,7 +89,12 @@ def main() -> None:
         for k, v in parts.items():
             log[k] = 0.98 * log.get(k, v) + 0.02 * v
         if (step + 1) % 50 == 0:
-            print(step + 1, f"{time.process_time():.0f}s", " ".join(f"{k} {v:.4f}" for k, v in log.items()), flush=True)
+            print(
+                step + 1,
+                f"{time.process_time():.0f}s",
+                " ".join(f"{k} {v:.4f}" for k, v in log.items()),
+                flush=True,
+            )
     with torch.no_grad():
         for w, m in zip(weights, mean, strict=True):
             w.copy_(m)

@@ -27,11 +27,18 @@ HORIZON_FRAMES = 1.5
 SHARE = 0.68
 
 
-def ratios(model: TemporalXl, truth: Truth, xy: np.ndarray, score: np.ndarray, smooth: float, lead: float) -> list[np.ndarray]:
+def ratios(
+    model: TemporalXl, truth: Truth, xy: np.ndarray, score: np.ndarray, smooth: float, lead: float
+) -> list[np.ndarray]:
     """|error| / sigma of every coordinate whose truth is known, of joints measured and of joints predicted."""
     f = frame(truth.times, xy, score, np.full(len(xy), smooth))
     with torch.no_grad():
-        a, _ = model(torch.from_numpy(f.features), torch.from_numpy(f.bank), torch.from_numpy(truth.times), model.empty(len(xy)))
+        a, _ = model(
+            torch.from_numpy(f.features),
+            torch.from_numpy(f.bank),
+            torch.from_numpy(truth.times),
+            model.empty(len(xy)),
+        )
     scale = f.scale_px[:, :, None]
     place = a.place.numpy() * scale[..., None, None] + f.centre_px[:, :, None, None]
     place = place[:, :, 0] + lead / HORIZON_FRAMES * (place[:, :, 1] - place[:, :, 0])
@@ -60,7 +67,13 @@ def spread(values: list[np.ndarray]) -> np.ndarray:
 
 
 def sigma_scale(
-    model: TemporalXl, data: Path, banks: list[Path], chosen: Callable[[str], bool], smooth: float, lead: float, films_alike: bool
+    model: TemporalXl,
+    data: Path,
+    banks: list[Path],
+    chosen: Callable[[str], bool],
+    smooth: float,
+    lead: float,
+    films_alike: bool,
 ) -> list[float]:
     """Factors for (measured, predicted), fitted on those clips of the banks and on as many virtual ones. Every film counts alike,
     which few films need lest the hardest decide, or else every coordinate."""
@@ -70,8 +83,14 @@ def sigma_scale(
         z = np.load(path)
         for a, b, tier, name in zip(z["offset"][:-1], z["offset"][1:], z["tier"], z["name"], strict=True):
             if tier == 1 and chosen(str(name)) and b - a >= 14:
-                truth = Truth(np.arange(b - a, dtype=float)[None], z["smoothed"][None, a:b, None], z["known"][None, a:b, None],
-                              np.zeros(0), np.zeros(0), z["extent"][None, a:b])
+                truth = Truth(
+                    np.arange(b - a, dtype=float)[None],
+                    z["smoothed"][None, a:b, None],
+                    z["known"][None, a:b, None],
+                    np.zeros(0),
+                    np.zeros(0),
+                    z["extent"][None, a:b],
+                )
                 got = ratios(model, truth, z["xy"][None, a:b], z["score"][None, a:b], smooth, lead)
                 for kind, values in zip(real[path, film[str(name)]], got, strict=True):
                     kind.append(values)

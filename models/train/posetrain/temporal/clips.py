@@ -1,10 +1,13 @@
-"""Writes clips for `posewire eval clips`: what a detector said and what is true. `python -m posetrain.temporal.clips --data PACKS --work DIR --out DIR`.
+"""Writes clips for `posewire eval clips`: what a detector said and what is true.
+
+    python -m posetrain.temporal.clips --data PACKS --work DIR --out DIR
 
 One JSON a set: {"name", "error_model", "smooth_truth": frames, "clips": [{"name", "captured_at_us": [T], "extent_px": [T],
 "observed": [T][17][x, y, score], "truth": [T][17][x, y] (null: not known), "truth_3d_m": [T][17][xyz] or null}]}.
-Sets: jhmdb-DETECTOR-{train,tune,val} as measured, `tune` being those of the train films that training left out; mocap-DETECTOR-{tune,val} under
-virtual cameras with error tracks replayed from those films; mocap-...-dropNN with frames left out; mocap-...-hiddenNN with
-limbs, a face or everything hidden for NN frames; mocap-...-10fps and -60fps. Seeds are fixed. The files hold labels: they stay outside the repository.
+Sets: jhmdb-DETECTOR-{train,tune,val} as measured, `tune` being those of the train films that training left out;
+mocap-DETECTOR-{tune,val} under virtual cameras with error tracks replayed from those films; mocap-...-dropNN with frames left
+out; mocap-...-hiddenNN with limbs, a face or everything hidden for NN frames; mocap-...-10fps and -60fps. Seeds are fixed.
+The files hold labels: they stay outside the repository.
 """
 
 from __future__ import annotations
@@ -31,18 +34,31 @@ def rows(v: np.ndarray, ok: np.ndarray | None = None) -> list:
     return out
 
 
-def clip(name: str, at_us: np.ndarray, extent: np.ndarray, xy: np.ndarray, score: np.ndarray, truth: np.ndarray,
-         known: np.ndarray, lift: np.ndarray | None = None) -> dict:
+def clip(
+    name: str,
+    at_us: np.ndarray,
+    extent: np.ndarray,
+    xy: np.ndarray,
+    score: np.ndarray,
+    truth: np.ndarray,
+    known: np.ndarray,
+    lift: np.ndarray | None = None,
+) -> dict:
     return {
-        "name": name, "captured_at_us": [int(t) for t in at_us], "extent_px": rows(extent),
-        "observed": rows(np.concatenate([xy, score[..., None]], -1)), "truth": rows(truth, known),
+        "name": name,
+        "captured_at_us": [int(t) for t in at_us],
+        "extent_px": rows(extent),
+        "observed": rows(np.concatenate([xy, score[..., None]], -1)),
+        "truth": rows(truth, known),
         "truth_3d_m": None if lift is None else rows(lift),
     }
 
 
 def write(out: Path, name: str, smooth_truth: float, clips: list[dict]) -> None:
     path, error_model = out / f"{name}.json", ERROR_MODELS[name.split("-")[1]]
-    path.write_text(json.dumps({"name": name, "error_model": error_model, "smooth_truth": smooth_truth, "clips": clips}))
+    path.write_text(
+        json.dumps({"name": name, "error_model": error_model, "smooth_truth": smooth_truth, "clips": clips})
+    )
     print(path, len(clips), "clips", sum(len(c["captured_at_us"]) for c in clips), "frames")
 
 
@@ -60,14 +76,26 @@ def jhmdb(work: Path, out: Path, detector: str, split: str) -> None:
         if z["tier"][i] == 1 and b - a >= 14 and chosen(split)(str(z["name"][i])):
             # Repeated pictures are out; what is left is counted as evenly spaced, as the camera saw it.
             at = np.arange(b - a) * FRAME_US
-            clips.append(clip(str(z["name"][i]), at, z["extent"][a:b], z["xy"][a:b], z["score"][a:b], z["label"][a:b, :, :2],
-                              z["known"][a:b]))
+            clips.append(
+                clip(
+                    str(z["name"][i]),
+                    at,
+                    z["extent"][a:b],
+                    z["xy"][a:b],
+                    z["score"][a:b],
+                    z["label"][a:b, :, :2],
+                    z["known"][a:b],
+                )
+            )
     write(out, f"jhmdb-{detector}-{split}", 1.0, clips)
 
 
 def mocap(data: Path, work: Path, out: Path, detector: str, split: str, lanes: int, steps: int) -> None:
     rng = np.random.default_rng(5 if split == "val" else 6)
-    source, bank = Mocap(data, "val" if split == "val" else "train"), Bank([measured(work, detector, split)], chosen(split))
+    source, bank = (
+        Mocap(data, "val" if split == "val" else "train"),
+        Bank([measured(work, detector, split)], chosen(split)),
+    )
     for name, frames in (("", 1.0), ("-10fps", 3.0), ("-60fps", 0.5)):
         if split == "tune" and name:
             continue
@@ -97,12 +125,24 @@ def hidden_for(length: int, truth: Truth, xy: np.ndarray, score: np.ndarray) -> 
     return clips
 
 
-def lanes_as_clips(truth: Truth, xy: np.ndarray, score: np.ndarray, keep: np.ndarray | None = None) -> list[dict]:
+def lanes_as_clips(
+    truth: Truth, xy: np.ndarray, score: np.ndarray, keep: np.ndarray | None = None
+) -> list[dict]:
     out = []
     for i in range(len(xy)):
         k = np.ones(len(xy[i]), bool) if keep is None else keep[i]
-        out.append(clip(f"mocap {i}", truth.times[i, k] * FRAME_US, truth.extent[i, k], xy[i, k], score[i, k],
-                        truth.xy[i, k, 0], truth.valid[i, k, 0], truth.xyz[i, k]))
+        out.append(
+            clip(
+                f"mocap {i}",
+                truth.times[i, k] * FRAME_US,
+                truth.extent[i, k],
+                xy[i, k],
+                score[i, k],
+                truth.xy[i, k, 0],
+                truth.valid[i, k, 0],
+                truth.xyz[i, k],
+            )
+        )
     return out
 
 

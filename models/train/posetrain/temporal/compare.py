@@ -1,8 +1,10 @@
-"""Trains the model and what it is compared with for equally many steps, prints one table and draws lag against jitter.
+r"""Trains the model and what it is compared with for equally many steps, prints one table and draws lag against jitter.
 
-`python -m posetrain.temporal.compare --config configs/temporal/base.toml --data PACKS --errors ERRORS --clips mocap-movenet-val.json jhmdb-movenet-val.json --work WORK --steps 3000
---plot networks.png`. A network that WORK already holds is taken as it is, so the command may be broken off and given again. In the table places
-are read as answered for the moment of capture, at smoothness 0: no lead, no choice of settings. A curve goes from smoothness 0 to 1.
+    python -m posetrain.temporal.compare --config configs/temporal/base.toml --data PACKS --errors ERRORS \
+        --clips mocap-movenet-val.json jhmdb-movenet-val.json --work WORK --steps 3000 --plot networks.png
+
+A network that WORK already holds is taken as it is, so the command may be broken off and given again. In the table places are
+read as answered for the moment of capture, at smoothness 0: no lead, no choice of settings. A curve goes from smoothness 0 to 1.
 `--classics` takes the classic filters' curves from what `posewire eval clips --out FIGURES` wrote.
 """
 
@@ -44,8 +46,26 @@ def trained(args: argparse.Namespace, name: str, options: list[str]) -> Path:
     work = args.work / name.replace(",", "").replace(" ", "-").lower()
     last = work / "last.pt"
     if not last.exists() or torch.load(last, weights_only=False)["step"] < args.steps:
-        subprocess.run([sys.executable, "-m", "posetrain.temporal.train", "--config", args.config, "--data", args.data, "--errors", args.errors, "--work", work,
-                        "--steps", str(args.steps), *options], check=True, stdout=sys.stderr)
+        subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "posetrain.temporal.train",
+                "--config",
+                args.config,
+                "--data",
+                args.data,
+                "--errors",
+                args.errors,
+                "--work",
+                work,
+                "--steps",
+                str(args.steps),
+                *options,
+            ],
+            check=True,
+            stdout=sys.stderr,
+        )
     return last
 
 
@@ -63,7 +83,9 @@ def load(checkpoint: Path) -> nn.Module:
     return model.eval()
 
 
-def answered(model: nn.Module | None, seen: np.ndarray, times: np.ndarray, smoothness: float) -> tuple[np.ndarray, Answer | None]:
+def answered(
+    model: nn.Module | None, seen: np.ndarray, times: np.ndarray, smoothness: float
+) -> tuple[np.ndarray, Answer | None]:
     """Places [T,4,17,2] px of one stream; without a model the last seen ones, for every horizon."""
     if model is None:
         held = seen[..., :2].copy()
@@ -72,7 +94,12 @@ def answered(model: nn.Module | None, seen: np.ndarray, times: np.ndarray, smoot
         return np.repeat(held[:, None], 4, 1), None
     f = frame(times[None], seen[None, ..., :2], seen[None, ..., 2], np.array([smoothness]))
     with torch.no_grad():
-        a, _ = model(torch.from_numpy(f.features), torch.from_numpy(f.bank), torch.from_numpy(times[None]), model.empty(1))
+        a, _ = model(
+            torch.from_numpy(f.features),
+            torch.from_numpy(f.bank),
+            torch.from_numpy(times[None]),
+            model.empty(1),
+        )
     return a.place[0].numpy() * f.scale_px[0][:, None, None, None] + f.centre_px[0][:, None, None], a
 
 
@@ -105,8 +132,18 @@ def figures(model: nn.Module | None, clips: dict, smoothness: float = 0.0) -> li
             metres = a.unit[0].numpy() * a.log_metres[0].clamp(-3, 2).exp().numpy()[:, None, None]
             lift.append(1000 * np.linalg.norm(metres - np.array(clip["truth_3d_m"]), axis=-1).ravel())
     far = np.concatenate(off)
-    mean = lambda rows: float(np.concatenate(rows).mean()) if rows else float("nan")
-    return [100 * far.mean(), float((far < 0.1).mean()), 100 * mean(shake), lag(cost), 100 * mean(ahead), mean(lift)]
+
+    def mean(rows: list[np.ndarray]) -> float:
+        return float(np.concatenate(rows).mean()) if rows else float("nan")
+
+    return [
+        100 * far.mean(),
+        float((far < 0.1).mean()),
+        100 * mean(shake),
+        lag(cost),
+        100 * mean(ahead),
+        mean(lift),
+    ]
 
 
 def draw(models: dict[str, nn.Module], sets: list[dict], classics: Path | None, out: Path) -> None:
@@ -118,10 +155,19 @@ def draw(models: dict[str, nn.Module], sets: list[dict], classics: Path | None, 
             rows = [figures(model, clips, s) for s in SMOOTHNESS]
             panel.plot([r[3] - raw for r in rows], [r[2] for r in rows], "o-", ms=4, label=name)
         for family in CLASSICS if classics else []:
-            rows = [r for r in json.loads((classics / f"{clips['name']}.json").read_text()) if r["family"] == family]
+            rows = [
+                r
+                for r in json.loads((classics / f"{clips['name']}.json").read_text())
+                if r["family"] == family
+            ]
             points = sorted({(r["report"]["added_lag"], r["report"]["acceleration"]["value"]) for r in rows})
             panel.plot(*zip(*points, strict=True), "s--", ms=3, lw=1, label=family)
-        panel.set(title=clips["name"], xlabel="added lag, frames of 30 Hz", ylabel="Accel, % of the person's extent", ylim=(0, None))
+        panel.set(
+            title=clips["name"],
+            xlabel="added lag, frames of 30 Hz",
+            ylabel="Accel, % of the person's extent",
+            ylim=(0, None),
+        )
         panel.grid(alpha=0.3)
     panels[0][0].legend(fontsize=8)
     fig.tight_layout()
@@ -138,7 +184,9 @@ def main() -> None:
     p.add_argument("--steps", type=int, default=3000)
     p.add_argument("--only", nargs="+", choices=sorted(NETWORKS), default=list(NETWORKS))
     p.add_argument("--plot", type=Path)
-    p.add_argument("--shipped", type=Path, help="checkpoint of the shipped model, for a curve beside the others")
+    p.add_argument(
+        "--shipped", type=Path, help="checkpoint of the shipped model, for a curve beside the others"
+    )
     p.add_argument("--classics", type=Path)
     args = p.parse_args()
     torch.set_num_threads(1)
@@ -149,7 +197,9 @@ def main() -> None:
         print("| network | MPJPE % | PCK.1 | Accel % | lag | 100 ms ahead % | 3D mm |\n" + "|---" * 7 + "|")
         for name, model in models.items():
             v = figures(model, clips)
-            print(f"| {name} | {v[0]:.2f} | {v[1]:.3f} | {v[2]:.2f} | {v[3]:+.2f} | {v[4]:.2f} | {v[5]:.0f} |")
+            print(
+                f"| {name} | {v[0]:.2f} | {v[1]:.3f} | {v[2]:.2f} | {v[3]:+.2f} | {v[4]:.2f} | {v[5]:.0f} |"
+            )
     if args.plot:
         if args.shipped:
             models["Transformer-XL, as shipped"] = load(args.shipped)

@@ -1,6 +1,8 @@
 """Runs a keypoint detector over the J-HMDB clips and writes its output beside the labels.
 
-`python -m posetrain.temporal.detect movenet|own --model FILE --data PACKS --work DIR` -> DIR/jhmdb-NAME-{train,val}.npz, one row a frame that is not a repeat:
+    python -m posetrain.temporal.detect movenet|own --model FILE --data PACKS --work DIR
+
+DIR/jhmdb-NAME-{train,val}.npz have one row a frame that is not a repeat:
   offset [C+1]; time [N] frames of the clip; xy [N,17,2] px and score [N,17] as detected; label [N,17,2] px, known [N,17];
   smoothed [N,17,2] (labels, Gaussian of 1 frame); extent [N] px; error [N,17,2] (xy - smoothed) / extent; name [C]; tier [C].
 

@@ -1,4 +1,4 @@
-"""Draws what detectors get wrong on J-HMDB train clips. `python -m posetrain.temporal.error_plots --work DIR --out docs/images/temporal/errors.png`."""
+"""Draws what detectors get wrong on J-HMDB train clips: `python -m posetrain.temporal.error_plots --work DIR --out PNG`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 BODY = slice(5, 17)
-LONGEST = 12        # frames of lag in the correlation
+LONGEST = 12  # frames of lag in the correlation
 
 
 def correlation(z: dict[str, np.ndarray]) -> np.ndarray:
@@ -45,8 +45,12 @@ def main() -> None:
         bins = np.linspace(0, 1, 11)
         which = np.digitize(z["score"][known], bins) - 1
         full = [i for i in range(10) if (which == i).sum() > 50]
-        right.plot([z["score"][known][which == i].mean() for i in full],
-                   [(off[known][which == i] < 0.1).mean() for i in full], ".-", label=name)
+        right.plot(
+            [z["score"][known][which == i].mean() for i in full],
+            [(off[known][which == i] < 0.1).mean() for i in full],
+            ".-",
+            label=name,
+        )
     left.set(xlim=(0, 40), xlabel="error, % of the person's extent", ylabel="share of joints")
     middle.set(xlabel="frames between", ylabel="correlation of the error", ylim=(0, 1))
     right.plot([0, 1], [0, 1], "k:", lw=0.8)

@@ -1,4 +1,6 @@
-"""Writes the shipped weights and their manifest. `python -m posetrain.temporal.export --checkpoint last.pt --models DIR [--metrics metrics.toml]`.
+"""Writes the shipped weights and their manifest.
+
+    python -m posetrain.temporal.export --checkpoint last.pt --models DIR --data PACKS --errors ERRORS [--metrics metrics.toml]
 
 The file's format is described in `src/temporal/xl/weights.rs`. `metrics.toml` is what `posewire eval clips` wrote; its rows go
 into the card as they are.
@@ -21,23 +23,45 @@ from posetrain.temporal.model import Hyper, TemporalXl
 from posetrain.temporal.noise import tuning
 
 VERSION = 1
+LICENCE = (
+    "Weights: for research and evaluation. Trained partly on research-only labels (penn_action, jhmdb); "
+    "no pixel or label is in the file."
+)
+CREDIT = (
+    "The motion data was obtained from mocap.cs.cmu.edu. "
+    "The database was created with funding from NSF EIA-0196217."
+)
 
 
 def pwt(hyper: Hyper, state: dict[str, torch.Tensor]) -> bytes:
-    out = b"PWT1" + struct.pack("<6I", hyper.width, hyper.layers, hyper.heads, hyper.feed_forward, hyper.memory, len(state))
+    out = b"PWT1" + struct.pack(
+        "<6I", hyper.width, hyper.layers, hyper.heads, hyper.feed_forward, hyper.memory, len(state)
+    )
     for name, value in state.items():
         text = name.encode()
-        out += bytes([len(text)]) + text + bytes([value.dim()]) + struct.pack(f"<{value.dim()}I", *value.shape)
+        out += (
+            bytes([len(text)]) + text + bytes([value.dim()]) + struct.pack(f"<{value.dim()}I", *value.shape)
+        )
         out += value.detach().float().contiguous().numpy().astype("<f4").tobytes()
     return out + struct.pack("<I", zlib.crc32(out))
 
 
 def manifest(
-    hyper: Hyper, digest: str, config: dict, steps: int, base_steps: int, parameters: int, knobs: dict[str, torch.Tensor], metrics: str
+    hyper: Hyper,
+    digest: str,
+    config: dict,
+    steps: int,
+    base_steps: int,
+    parameters: int,
+    knobs: dict[str, torch.Tensor],
+    metrics: str,
 ) -> str:
-    fitted = "\n".join(f"{name.replace('.', '_')} = {[round(float(v), 3) for v in value]}" for name, value in knobs.items())
+    fitted = "\n".join(
+        f"{name.replace('.', '_')} = {[round(float(v), 3) for v in value]}" for name, value in knobs.items()
+    )
     banks = [p.removeprefix("jhmdb-").removesuffix("-train.npz") for p in config["data"]["errors"]]
-    return f"""name = "temporal-xl"
+    return (
+        f"""name = "temporal-xl"
 task = "temporal"
 file = "temporal-xl.pwt"
 sha256 = "{digest}"
@@ -58,8 +82,8 @@ horizons_us = [0, 50000, 100000, 150000]
 [card]
 data = {["cmu_mocap", "penn_action", *(["jhmdb"] if banks else [])]!r}
 error_models = {["made-up", *banks]!r}
-licence = "Weights: for research and evaluation. Trained partly on research-only labels (penn_action, jhmdb); no pixel or label is in the file."
-credit = "The motion data was obtained from mocap.cs.cmu.edu. The database was created with funding from NSF EIA-0196217."
+licence = "{LICENCE}"
+credit = "{CREDIT}"
 made_by = "python -m posetrain.temporal.export, after posetrain.temporal.detect, .train and .adapt"
 steps = {steps}
 # steps of the weights that they began from
@@ -70,18 +94,31 @@ head_steps = {config.get("adapted", 0)}
 # left out of training
 {fitted}
 parameters = {parameters}
-{metrics}""".replace("['", '["').replace("', '", '", "').replace("']", '"]')
+{metrics}""".replace("['", '["')
+        .replace("', '", '", "')
+        .replace("']", '"]')
+    )
 
 
 def main() -> None:
     p = argparse.ArgumentParser()
     p.add_argument("--checkpoint", type=Path, required=True)
     p.add_argument("--models", type=Path, required=True)
-    p.add_argument("--lead", type=float, default=0.3, help="frames by which forecasts are read ahead, chosen on train clips")
+    p.add_argument(
+        "--lead",
+        type=float,
+        default=0.3,
+        help="frames by which forecasts are read ahead, chosen on train clips",
+    )
     p.add_argument("--smoothness", type=float, default=0.1, help="at which sigma is fitted: the shipped one")
     p.add_argument("--data", type=Path, required=True)
     p.add_argument("--errors", type=Path, required=True, help="where posetrain.temporal.detect wrote")
-    p.add_argument("--base-steps", type=int, default=0, help="steps behind the weights that the checkpoint's run began from")
+    p.add_argument(
+        "--base-steps",
+        type=int,
+        default=0,
+        help="steps behind the weights that the checkpoint's run began from",
+    )
     p.add_argument("--metrics", type=Path)
     args = p.parse_args()
     z = torch.load(args.checkpoint, weights_only=False)
@@ -104,7 +141,16 @@ def main() -> None:
     (args.models / "temporal-xl.pwt").write_bytes(data)
     metrics = args.metrics.read_text() if args.metrics else ""
     parameters = sum(v.numel() for v in model.parameters())
-    text = manifest(hyper, hashlib.sha256(data).hexdigest(), z["config"], z["step"], args.base_steps, parameters, knobs, metrics)
+    text = manifest(
+        hyper,
+        hashlib.sha256(data).hexdigest(),
+        z["config"],
+        z["step"],
+        args.base_steps,
+        parameters,
+        knobs,
+        metrics,
+    )
     (args.models / "temporal-xl.toml").write_text(text)
 
 

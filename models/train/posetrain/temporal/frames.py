@@ -117,7 +117,10 @@ class FrameState:
 
         drift = np.where((some & ~first)[:, None], (self.centre - old_centre) / scale[:, None], F(0))
         swell = np.where(some & ~first, self.log_scale - old_log_scale, F(0))
-        clip = lambda v: np.clip(v, F(-6), F(6))
+
+        def clip(v: np.ndarray) -> np.ndarray:
+            return np.clip(v, F(-6), F(6))
+
         joints = np.concatenate(
             [
                 clip(4 * at),

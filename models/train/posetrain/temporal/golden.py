@@ -19,8 +19,8 @@ from posetrain.temporal.frames import JOINTS, frame
 from posetrain.temporal.model import Hyper, TemporalXl
 
 STEPS = 72
-MEASURED_SCORE, BELIEVED = 0.2, 0.1     # as in src/temporal: what makes an answer `measured`
-KEEP = [0, 1, 2, 9, 31, 32, 33, 34, 50, 71]     # round the memory's length and beyond
+MEASURED_SCORE, BELIEVED = 0.2, 0.1  # as in src/temporal: what makes an answer `measured`
+KEEP = [0, 1, 2, 9, 31, 32, 33, 34, 50, 71]  # round the memory's length and beyond
 
 
 def read_pwt(path: Path) -> tuple[TemporalXl, float, np.ndarray]:
@@ -40,6 +40,10 @@ def read_pwt(path: Path) -> tuple[TemporalXl, float, np.ndarray]:
     lead, widen = float(state.pop("lead_frames")), state.pop("sigma_scale").numpy()
     model.load_state_dict({k: v for k, v in state.items() if not k.startswith("error_model.")})
     return model.eval(), lead, widen
+
+
+def rounded(v: np.ndarray | list[float], digits: int) -> list[float]:
+    return [round(float(x), digits) for x in np.ravel(v)]
 
 
 def main() -> None:
@@ -62,7 +66,12 @@ def main() -> None:
     f = frame(times[None], xy[None], score[None], np.array([args.smoothness]))
     model, lead, widen = read_pwt(args.models / "temporal-xl.pwt")
     with torch.no_grad():
-        a, _ = model(torch.from_numpy(f.features), torch.from_numpy(f.bank), torch.from_numpy(times[None]), model.empty(1))
+        a, _ = model(
+            torch.from_numpy(f.features),
+            torch.from_numpy(f.bank),
+            torch.from_numpy(times[None]),
+            model.empty(1),
+        )
     centre, scale = f.centre_px[0], f.scale_px[0]
     place = a.place[0].numpy() * scale[:, None, None, None] + centre[:, None, None]
     further = np.concatenate([np.diff(place, axis=1), place[:, 3:] - place[:, 2:3]], 1)
@@ -71,12 +80,13 @@ def main() -> None:
     measured = (score >= MEASURED_SCORE) & (off <= BELIEVED * scale[:, None])
     sigma = 1.139 * a.log_sigma[0].exp().numpy() * scale[:, None, None] * np.where(measured, *widen)[:, None]
     lift = a.unit[0].numpy() * a.log_metres[0].clamp(-3, 2).exp().numpy()[:, None, None]
-    rounded = lambda v, n: [round(float(x), n) for x in np.ravel(v)]
     golden = {
         "made_by": "python -m posetrain.temporal.golden",
         "smoothness": args.smoothness,
         "captured_at_us": [int(t) for t in at_us],
-        "observed": [[rounded([*p, s], 3) for p, s in zip(xy[t], score[t], strict=True)] for t in range(STEPS)],
+        "observed": [
+            [rounded([*p, s], 3) for p, s in zip(xy[t], score[t], strict=True)] for t in range(STEPS)
+        ],
         "steps": KEEP,
         "places_px": [rounded(place[t], 3) for t in KEEP],
         "sigma_px": [rounded(sigma[t], 4) for t in KEEP],

@@ -1,4 +1,6 @@
-"""What a hidden joint's error is made of: `python -m posetrain.temporal.hidden --models DIR --clips mocap-movenet-val.json --hidden mocap-movenet-val-hidden10.json`.
+"""What a hidden joint's error is made of.
+
+    python -m posetrain.temporal.hidden --models DIR --clips mocap-movenet-val.json --hidden mocap-movenet-val-hidden10.json
 
 Both sets are the same lanes, with limbs, a face or everything hidden in the second. One line for each frame since a joint was hidden,
 then one for joints hidden while others are seen and one for a whole person gone: the error where the last place is held, what the model
@@ -31,7 +33,12 @@ def main() -> None:
     def answered(times: np.ndarray, seen: np.ndarray) -> np.ndarray:
         f = frame(times, seen[..., :2], seen[..., 2], np.array([args.smoothness]))
         with torch.no_grad():
-            a, _ = model(torch.from_numpy(f.features), torch.from_numpy(f.bank), torch.from_numpy(times), model.empty(1))
+            a, _ = model(
+                torch.from_numpy(f.features),
+                torch.from_numpy(f.bank),
+                torch.from_numpy(times),
+                model.empty(1),
+            )
         place = a.place[0].numpy() * f.scale_px[0][:, None, None, None] + f.centre_px[0][:, None, None]
         return place[:, 0] + lead / 1.5 * (place[:, 1] - place[:, 0])
 
@@ -55,7 +62,11 @@ def main() -> None:
         off = [np.linalg.norm(place - truth, axis=-1) / extent for place in places]
         rows.append([age[gone], everything[gone], *(o[gone] for o in off)])
     age, everything, held, ours, seen = (np.concatenate(v) for v in zip(*rows, strict=True))
-    print("| frames hidden | joints | held % | model % | of held | were it seen % | of held |\n" + "|---" * 7 + "|")
+    print(
+        "| frames hidden | joints | held % | model % | of held | were it seen % | of held |\n"
+        + "|---" * 7
+        + "|"
+    )
     parts = [("others seen", ~everything), ("whole person", everything), ("all", age > 0)]
     for name, some in [*((str(k), age == k) for k in range(1, age.max() + 1)), *parts]:
         h, o, s = (100 * v[some].mean() for v in (held, ours, seen))

@@ -1,7 +1,9 @@
-"""The 3D pose from one frame alone, by a network of the model's size: what looking back is worth.
+r"""The 3D pose from one frame alone, by a network of the model's size: what looking back is worth.
 
-`python -m posetrain.temporal.lifter --config configs/temporal/lifter.toml --data PACKS --errors ERRORS --models DIR --clips mocap-movenet-val.json --work WORK` trains the lifter
-(or takes the one in WORK), and prints the mean 3D distance of both on the clips, in millimetres, hip-centred.
+    python -m posetrain.temporal.lifter --config configs/temporal/lifter.toml --data PACKS --errors ERRORS --models DIR \
+        --clips mocap-movenet-val.json --work WORK
+
+trains the lifter (or takes the one in WORK), and prints the mean 3D distance of both on the clips, in millimetres, hip-centred.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from posetrain.temporal.frames import frame
 from posetrain.temporal.golden import read_pwt
 from posetrain.temporal.model import Answer, Hyper
 from posetrain.temporal.peers import Lifter
-from posetrain.temporal.train import BONES, Lanes, soft
+from posetrain.temporal.train import Lanes, bone_lengths, soft
 
 
 def lift_loss(config: dict, unit: Tensor, log_metres: Tensor, xyz: Tensor) -> Tensor:
@@ -28,8 +30,9 @@ def lift_loss(config: dict, unit: Tensor, log_metres: Tensor, xyz: Tensor) -> Te
     size = xyz.abs().amax((1, 2)).clamp_min(1e-3)
     true = xyz / size[:, None, None]
     lift = (soft(unit - true, 0.01).mean(-1) + (log_metres - size.log()).abs() * 0.3).mean()
-    bone = lambda p: (p[:, BONES[:, 0]] - p[:, BONES[:, 1]]).square().sum(-1).add(1e-6).sqrt()
-    return config["loss"]["lift"] * lift + config["loss"]["bones"] * (bone(unit) - bone(true)).abs().mean()
+    bones = (bone_lengths(unit) - bone_lengths(true)).abs().mean()
+    loss: Tensor = config["loss"]["lift"] * lift + config["loss"]["bones"] * bones
+    return loss
 
 
 def train(config: dict, data: Path, errors: Path) -> Lifter:
@@ -58,6 +61,11 @@ def train(config: dict, data: Path, errors: Path) -> Lifter:
     return model
 
 
+def millimetres(a: Answer) -> np.ndarray:
+    """Hip-centred places [T,17,3] of the answer's only lane."""
+    return a.unit[0].numpy() * a.log_metres[0].clamp(-3, 2).exp().numpy()[:, None, None] * 1000
+
+
 def main() -> None:
     p = argparse.ArgumentParser()
     p.add_argument("--config", type=Path, required=True)
@@ -76,7 +84,6 @@ def main() -> None:
         torch.save(train(config, args.data, args.errors).state_dict(), last)
     lifter.load_state_dict(torch.load(last, weights_only=True))
     model, _, _ = read_pwt(args.models / "temporal-xl.pwt")
-    millimetres = lambda a: a.unit[0].numpy() * a.log_metres[0].clamp(-3, 2).exp().numpy()[:, None, None] * 1000
     print("| clips | lifter, one frame | temporal model |\n|---|---|---|")
     for path in args.clips:
         off: tuple[list, list] = ([], [])
@@ -87,8 +94,10 @@ def main() -> None:
             features, bank = torch.from_numpy(f.features), torch.from_numpy(f.bank)
             truth = 1000 * np.array(clip["truth_3d_m"])
             with torch.no_grad():
-                answers: list[Answer] = [lifter(features, bank, torch.zeros(0), None)[0],
-                                         model(features, bank, torch.from_numpy(times), model.empty(1))[0]]
+                answers: list[Answer] = [
+                    lifter(features, bank, torch.zeros(0), None)[0],
+                    model(features, bank, torch.from_numpy(times), model.empty(1))[0],
+                ]
             for o, a in zip(off, answers, strict=True):
                 o.append(np.linalg.norm(millimetres(a) - truth, axis=-1).ravel())
         one, both = (np.concatenate(o).mean() for o in off)

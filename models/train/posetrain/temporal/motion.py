@@ -62,7 +62,10 @@ def smooth(xy: np.ndarray, ok: np.ndarray, sigma: float) -> np.ndarray:
     """Gaussian over time that counts only frames where `ok`; xy [F,2], ok [F]."""
     r = np.arange(-int(3 * sigma + 0.5), int(3 * sigma + 0.5) + 1)
     w = np.exp(-0.5 * (r / sigma) ** 2)
-    blur = lambda v: np.convolve(v, w)[len(r) // 2 : len(r) // 2 + len(v)]
+
+    def blur(v: np.ndarray) -> np.ndarray:
+        return np.convolve(v, w)[len(r) // 2 : len(r) // 2 + len(v)]
+
     n = blur(ok.astype(float))
     s = np.stack([blur(xy[:, i] * ok) for i in range(2)], -1)
     return np.where(n[:, None] > 1e-6, s / np.maximum(n, 1e-6)[:, None], xy).astype(np.float32)
@@ -113,7 +116,10 @@ def look(rng: np.random.Generator, times: np.ndarray, xyz: np.ndarray) -> Truth:
     yaw, up = rng.uniform(0, 2 * np.pi, b), np.deg2rad(rng.uniform(-8, 35, b))
     roll = np.deg2rad(rng.normal(0, 3, b))
     c, s, zero, one = np.cos, np.sin, np.zeros(b), np.ones(b)
-    m = lambda *r: np.stack([np.stack(x, -1) for x in r], -2)
+
+    def m(*rows: tuple[np.ndarray, ...]) -> np.ndarray:
+        return np.stack([np.stack(row, -1) for row in rows], -2)
+
     turn = m((c(yaw), zero, s(yaw)), (zero, one, zero), (-s(yaw), zero, c(yaw)))
     tilt = m((one, zero, zero), (zero, c(up), -s(up)), (zero, s(up), c(up)))
     spin = m((c(roll), -s(roll), zero), (s(roll), c(roll), zero), (zero, zero, one))

@@ -191,7 +191,9 @@ class Bank:
         for p in paths:
             z = dict(np.load(p))
             for a, b, tier, name in zip(z["offset"][:-1], z["offset"][1:], z["tier"], z["name"], strict=True):
-                if tier == 1 and keep(str(name)):  # the other clips' labels may be off by more than the detector
+                if tier == 1 and keep(
+                    str(name)
+                ):  # the other clips' labels may be off by more than the detector
                     self.tracks.append((z["error"][a:b], z["score"][a:b]))
 
     def lanes(self, rng: np.random.Generator, truth: Truth) -> tuple[np.ndarray, np.ndarray]:

@@ -26,14 +26,18 @@ def own(model: Path) -> Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarr
     width, codec = manifest["input"]["width"], manifest["codec"]
     heatmaps = HeatmapCodec(stride=codec["stride"])
     if codec.get("windows") != list(heatmaps.windows(width // heatmaps.stride)):
-        sys.exit(f"{model.with_suffix('.toml')}: made for another decoder; make it anew (python -m posetrain.keypoints.make)")
+        sys.exit(
+            f"{model.with_suffix('.toml')}: made for another decoder; make it anew (python -m posetrain.keypoints.make)"
+        )
     a, b = np.array(codec["score"]["a"]), np.array(codec["score"]["b"])
 
     def detect(image: np.ndarray, centre: np.ndarray, side: float) -> tuple[np.ndarray, np.ndarray]:
         scale = side / width
         offset = centre - scale * (width - 1) / 2
         image_from_net = np.array([[scale, 0, offset[0]], [0, scale, offset[1]]])
-        crop = cv2.warpAffine(image, image_from_net, (width, width), flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP)
+        crop = cv2.warpAffine(
+            image, image_from_net, (width, width), flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+        )
         pixels = cv2.cvtColor(crop, cv2.COLOR_BGR2RGB).transpose(2, 0, 1)[None].astype(np.float32) / 255
         (heatmaps_of_crop,) = net.run([codec["output"]], {manifest["input"]["name"]: pixels})
         xy, feature = heatmaps.decode(heatmaps_of_crop[0])

@@ -49,7 +49,9 @@ class Lifter(nn.Module):
         self.embed = nn.Linear(FEATURES, h.width)
         inner = h.feed_forward + 2 * h.width  # the attention's weights go to the blocks
         self.blocks = nn.ModuleList(
-            nn.Sequential(nn.LayerNorm(h.width), nn.Linear(h.width, inner), nn.ReLU(), nn.Linear(inner, h.width))
+            nn.Sequential(
+                nn.LayerNorm(h.width), nn.Linear(h.width, inner), nn.ReLU(), nn.Linear(inner, h.width)
+            )
             for _ in range(h.layers)
         )
         self.norm = nn.LayerNorm(h.width)

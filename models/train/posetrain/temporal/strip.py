@@ -19,7 +19,22 @@ import torch
 from posetrain.temporal.frames import MIN_SCORE, frame
 from posetrain.temporal.golden import read_pwt
 
-BONES = [(5, 7), (7, 9), (6, 8), (8, 10), (5, 11), (6, 12), (11, 13), (13, 15), (12, 14), (14, 16), (5, 6), (11, 12), (0, 5), (0, 6)]
+BONES = [
+    (5, 7),
+    (7, 9),
+    (6, 8),
+    (8, 10),
+    (5, 11),
+    (6, 12),
+    (11, 13),
+    (13, 15),
+    (12, 14),
+    (14, 16),
+    (5, 6),
+    (11, 12),
+    (0, 5),
+    (0, 6),
+]
 HORIZON_FRAMES = 1.5
 
 
@@ -42,20 +57,33 @@ def main() -> None:
     f = frame(times[None], xy[None], score[None], np.array([args.smoothness]))
     model, lead, _ = read_pwt(args.models / "temporal-xl.pwt")
     with torch.no_grad():
-        a, _ = model(torch.from_numpy(f.features), torch.from_numpy(f.bank), torch.from_numpy(times[None]), model.empty(1))
+        a, _ = model(
+            torch.from_numpy(f.features),
+            torch.from_numpy(f.bank),
+            torch.from_numpy(times[None]),
+            model.empty(1),
+        )
     place = a.place[0].numpy() * f.scale_px[0][:, None, None, None] + f.centre_px[0][:, None, None]
     place = place[:, 0] + lead / HORIZON_FRAMES * (place[:, 1] - place[:, 0])
     figure, axes = plt.subplots(2, args.pictures, figsize=(1.1 * args.pictures, 4.6), dpi=80)
     for i in range(args.pictures):
         t = args.first + i * args.step
         middle, half = (np.nanmin(truth[t], 0) + np.nanmax(truth[t], 0)) / 2, 0.62 * clip["extent_px"][t]
-        for row, (points, known) in enumerate(((xy[t], score[t] >= MIN_SCORE), (place[t], np.ones(17, bool)))):
+        for row, (points, known) in enumerate(
+            ((xy[t], score[t] >= MIN_SCORE), (place[t], np.ones(17, bool)))
+        ):
             axis = axes[row, i]
             for j, k in BONES:
                 axis.plot(truth[t, [j, k], 0], truth[t, [j, k], 1], color="0.8", lw=4, solid_capstyle="round")
                 if known[j] and known[k]:
-                    axis.plot(points[[j, k], 0], points[[j, k], 1], color=("tab:red", "tab:blue")[row], lw=1.6)
-            axis.set(xlim=(middle[0] - half / 2, middle[0] + half / 2), ylim=(middle[1] + half, middle[1] - half), aspect="equal")
+                    axis.plot(
+                        points[[j, k], 0], points[[j, k], 1], color=("tab:red", "tab:blue")[row], lw=1.6
+                    )
+            axis.set(
+                xlim=(middle[0] - half / 2, middle[0] + half / 2),
+                ylim=(middle[1] + half, middle[1] - half),
+                aspect="equal",
+            )
             axis.set_axis_off()
             if row == 0:
                 axis.set_title(f"{(times[t] - times[args.first]) / 30:.2f} s", fontsize=8)

@@ -20,12 +20,32 @@ from posetrain.temporal.motion import Mocap, Penn, Truth, join, sample_times
 from posetrain.temporal.noise import Bank, Real, hide, made_up, tuning
 from posetrain.temporal.peers import KINDS
 
-BONES = torch.tensor([(5, 7), (7, 9), (6, 8), (8, 10), (5, 11), (6, 12), (11, 13), (13, 15), (12, 14), (14, 16), (5, 6), (11, 12)])
+BONES = torch.tensor(
+    [
+        (5, 7),
+        (7, 9),
+        (6, 8),
+        (8, 10),
+        (5, 11),
+        (6, 12),
+        (11, 13),
+        (13, 15),
+        (12, 14),
+        (14, 16),
+        (5, 6),
+        (11, 12),
+    ]
+)
 
 
 def soft(x: Tensor, eps: float) -> Tensor:
     """Length of the last axis, smooth at zero."""
     return (x.square().sum(-1) + eps * eps).sqrt() - eps
+
+
+def bone_lengths(p: Tensor) -> Tensor:
+    """[...,17,3] -> [...,bones]."""
+    return (p[..., BONES[:, 0], :] - p[..., BONES[:, 1], :]).square().sum(-1).add(1e-6).sqrt()
 
 
 class Lanes:
@@ -54,23 +74,34 @@ class Lanes:
             xy_bank, score_bank = self.bank.lanes(rng, truth)
             use = rng.random(len(xy)) < d["bank_share"]
             xy[use], score[use] = xy_bank[use], score_bank[use]
-        score[:n_penn][~truth.valid[:n_penn, :, 0]] = 0     # hidden there: nothing says where
+        score[:n_penn][~truth.valid[:n_penn, :, 0]] = 0  # hidden there: nothing says where
         if self.real and n_real:
             seen, xy_real, score_real = self.real.lanes(rng, n_real, t)
             xy_bank, score_bank = self.bank.lanes(rng, seen)  # type: ignore[union-attr]
-            score_bank[~seen.valid[:, :, 0]] = 0     # hidden there: nothing says where
+            score_bank[~seen.valid[:, :, 0]] = 0  # hidden there: nothing says where
             use = rng.random(n_real) < d["real_replayed"]
             xy_real[use], score_real[use] = xy_bank[use], score_bank[use]
             truth = join([truth, seen])
             xy, score = np.concatenate([xy, xy_real]), np.concatenate([score, score_real])
         hide(rng, truth, xy, score)
-        smooth = np.maximum(rng.uniform(-0.5, 1, b), 0)     # a third of the lanes as shipped
+        smooth = np.maximum(rng.uniform(-0.5, 1, b), 0)  # a third of the lanes as shipped
         f = frame(truth.times, xy, score, smooth)
-        pick = lambda a: torch.from_numpy(np.ascontiguousarray(a))
+
+        def pick(a: np.ndarray) -> Tensor:
+            return torch.from_numpy(np.ascontiguousarray(a))
+
         return truth, {
-            "features": pick(f.features), "bank": pick(f.bank), "centre": pick(f.centre_px), "scale": pick(f.scale_px),
-            "times": pick(truth.times), "xy": pick(truth.xy), "valid": pick(truth.valid), "xyz": pick(truth.xyz),
-            "lifted": pick(truth.lifted), "real": torch.arange(b) >= b - n_real, "smooth": pick(smooth.astype(np.float32)),
+            "features": pick(f.features),
+            "bank": pick(f.bank),
+            "centre": pick(f.centre_px),
+            "scale": pick(f.scale_px),
+            "times": pick(truth.times),
+            "xy": pick(truth.xy),
+            "valid": pick(truth.valid),
+            "xyz": pick(truth.xyz),
+            "lifted": pick(truth.lifted),
+            "real": torch.arange(b) >= b - n_real,
+            "smooth": pick(smooth.astype(np.float32)),
         }
 
 
@@ -88,7 +119,11 @@ def loss(config: dict, a: Answer, x: dict[str, Tensor]) -> tuple[Tensor, dict[st
     # Errors of motion, in pixels of one frame of reference and then in parts of the person's scale.
     world = e * scale
     u = x["smooth"][:, None, None, None]
-    strength = lambda k: c[k][0] * (c[k][1] / c[k][0]) ** u
+
+    def strength(k: str) -> Tensor:
+        at: Tensor = c[k][0] * (c[k][1] / c[k][0]) ** u
+        return at
+
     two = weight[:, 1:] * ok[:, :-1]
     v = soft((world[:, 1:] - world[:, :-1]) / scale[:, 1:], 0.002)
     velocity = (strength("velocity") * v * two).sum() / two.sum()
@@ -114,13 +149,19 @@ def loss(config: dict, a: Answer, x: dict[str, Tensor]) -> tuple[Tensor, dict[st
     per = soft(a.unit - unit, 0.01).mean(-1) + (a.log_metres - size.log()).abs() * 0.3
     n = lifted.sum().clamp_min(1) * per.shape[1]
     lift = (per * lifted).sum() / n
-    bone = lambda p: (p[:, :, BONES[:, 0]] - p[:, :, BONES[:, 1]]).square().sum(-1).add(1e-6).sqrt()
-    bones = ((bone(a.unit) - bone(unit)).abs().mean(-1) * lifted).sum() / n
+    bones = ((bone_lengths(a.unit) - bone_lengths(unit)).abs().mean(-1) * lifted).sum() / n
     total = position + velocity + acceleration + c["likelihood"] * nll + c["lift"] * lift + c["bones"] * bones
     for lag, wanted in zip(lags, c["lag_wanted"], strict=True):
         total = total + c["lag"] * (lag - wanted).square()
-    return total, {"pos": position.item(), "now": ((off * weight)[:, :, 0].sum() / ok[:, :, 0].sum()).item(),
-                   "acc": ((w * three)[:, :, 0].sum() / three[:, :, 0].sum()).item(), "nll": nll.item(), "lag": lags[0].item(), "lag_real": lags[1].item(), "lift": lift.item()}
+    return total, {
+        "pos": position.item(),
+        "now": ((off * weight)[:, :, 0].sum() / ok[:, :, 0].sum()).item(),
+        "acc": ((w * three)[:, :, 0].sum() / three[:, :, 0].sum()).item(),
+        "nll": nll.item(),
+        "lag": lags[0].item(),
+        "lag_real": lags[1].item(),
+        "lift": lift.item(),
+    }
 
 
 def begin(model: nn.Module, old: dict[str, Tensor]) -> None:
@@ -133,10 +174,20 @@ def begin(model: nn.Module, old: dict[str, Tensor]) -> None:
             raise SystemExit(f"the weights to begin from do not fit: {name}")
 
 
-def save(last: Path, model: nn.Module, mean: nn.Module, optimiser: torch.optim.Optimizer, step: int, config: dict) -> None:
+def save(
+    last: Path, model: nn.Module, mean: nn.Module, optimiser: torch.optim.Optimizer, step: int, config: dict
+) -> None:
     new = last.with_suffix(".new")
-    torch.save({"model": model.state_dict(), "mean": mean.state_dict(), "optimiser": optimiser.state_dict(),
-                "step": step, "config": config}, new)
+    torch.save(
+        {
+            "model": model.state_dict(),
+            "mean": mean.state_dict(),
+            "optimiser": optimiser.state_dict(),
+            "step": step,
+            "config": config,
+        },
+        new,
+    )
     new.rename(last)
 
 
@@ -147,8 +198,15 @@ def main() -> None:
     p.add_argument("--work", type=Path, required=True)
     p.add_argument("--errors", type=Path, help="where posetrain.temporal.detect wrote; --work if not given")
     p.add_argument("--steps", type=int)
-    p.add_argument("--minutes", type=float, default=math.inf, help="the learning rate also falls with the clock, to end by then")
-    p.add_argument("--kind", choices=sorted(KINDS), default="xl", help="the model, or one that it is compared with")
+    p.add_argument(
+        "--minutes",
+        type=float,
+        default=math.inf,
+        help="the learning rate also falls with the clock, to end by then",
+    )
+    p.add_argument(
+        "--kind", choices=sorted(KINDS), default="xl", help="the model, or one that it is compared with"
+    )
     p.add_argument("--norm", choices=["pre", "post", "none"], help="instead of the configuration's")
     p.add_argument("--start", type=Path, help="begin from these weights, with a fresh optimiser")
     args = p.parse_args()
@@ -166,11 +224,17 @@ def main() -> None:
     last = args.work / "last.pt"
     model = KINDS[args.kind](Hyper(**config["model"]))
     mean = copy.deepcopy(model)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=t["rate"], weight_decay=t["weight_decay"], betas=(0.9, 0.98))
+    optimiser = torch.optim.AdamW(
+        model.parameters(), lr=t["rate"], weight_decay=t["weight_decay"], betas=(0.9, 0.98)
+    )
     step = 0
     if last.exists():
         z = torch.load(last, weights_only=False)
-        model.load_state_dict(z["model"]), mean.load_state_dict(z["mean"]), optimiser.load_state_dict(z["optimiser"])
+        (
+            model.load_state_dict(z["model"]),
+            mean.load_state_dict(z["mean"]),
+            optimiser.load_state_dict(z["optimiser"]),
+        )
         step = z["step"]
     elif args.start:
         z = torch.load(args.start, weights_only=False)
@@ -203,7 +267,12 @@ def main() -> None:
             for k, v in parts.items():
                 log[k] = 0.98 * log.get(k, v) + 0.02 * v
             if step % 50 == 0:
-                print(step, f"{time.time() - began:.0f}s", " ".join(f"{k} {v:.4f}" for k, v in log.items()), flush=True)
+                print(
+                    step,
+                    f"{time.time() - began:.0f}s",
+                    " ".join(f"{k} {v:.4f}" for k, v in log.items()),
+                    flush=True,
+                )
             if step % 200 == 0:
                 save(last, model, mean, optimiser, step, config)
     save(last, model, mean, optimiser, step, config)
