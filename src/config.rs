@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
+use crate::files;
 use crate::infer::Engine;
 
 mod words;
 
-pub use words::{CameraFormat, Frames, Predict, Rate, Smoother};
+pub use words::{CameraFormat, ExistingLines, Frames, Predict, Rate, Smoother};
 
 /// Everything that can be configured. Texts that are empty mean "not used".
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
@@ -162,6 +163,8 @@ impl Default for Serial {
 #[allow(missing_docs)] // as above
 pub struct Jsonl {
     pub path: PathBuf,
+    pub existing: ExistingLines,
+    pub rotate_mb: u32,
 }
 
 /// Poses drawn.
@@ -238,7 +241,7 @@ fn max_persons<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::E
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read.
-    #[error("{path}: cannot be read: {source}")]
+    #[error("{path}: cannot be read")]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -265,7 +268,7 @@ impl Config {
     /// # Errors
     /// [`ConfigError`] naming the file, and for a mistake in it the line and the column.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
-        let text = std::fs::read_to_string(path)
+        let text = files::read_text_at_most(path, files::MAX_TEXT_BYTES)
             .map_err(|source| ConfigError::Unreadable { path: path.into(), source })?;
         Self::parse(&text, path)
     }

@@ -23,6 +23,7 @@ pub mod capture;
 pub mod clock;
 pub mod config;
 pub mod eval;
+pub mod files;
 pub mod infer;
 pub mod keypoints;
 pub mod models;

@@ -6,6 +6,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use crate::config::BUILTIN;
+use crate::files::{self, MAX_MODEL_BYTES};
 use crate::infer::{InferError, Manifest};
 
 /// A network and what its manifest says of it.
@@ -122,7 +123,7 @@ pub fn sha256(bytes: &[u8]) -> [u8; 32] {
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>, InferError> {
-    std::fs::read(path).map_err(|e| fault(path, &format!("cannot be read: {e}")))
+    files::read_at_most(path, MAX_MODEL_BYTES).map_err(|e| fault(path, &format!("cannot be read: {e}")))
 }
 
 fn fault(path: &Path, reason: &str) -> InferError {

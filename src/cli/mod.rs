@@ -4,9 +4,14 @@
 //! found something to mend. An error is printed once, with what led to it.
 
 use std::io::ErrorKind;
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use posewire::capture::replay::folder::is_picture;
+use posewire::config::ConfigError;
+use posewire::files;
 
 /// What the command line and the configuration get wrong ends with this code, as clap itself does it.
 pub const EXIT_USAGE: u8 = 2;
@@ -73,19 +78,39 @@ pub fn main() -> ExitCode {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("info"))
         .format_target(false)
         .init();
+    // A limit on the size of files is then an error of the write that meets it, as a full disk is.
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     dispatch(cli.command).unwrap_or_else(|error| {
         // `posewire … | head` closes the pipe: the reader has what it wanted.
         if is_broken_pipe(&error) {
             return ExitCode::SUCCESS;
         }
         eprintln!("posewire: {error:#}");
-        ExitCode::from(if error.chain().any(|e| e.is::<Usage>()) { EXIT_USAGE } else { 1 })
+        let is_usage = error.chain().any(|e| e.is::<Usage>() || e.is::<ConfigError>());
+        ExitCode::from(if is_usage { EXIT_USAGE } else { 1 })
     })
 }
 
 /// The whole command tree, for completions, the man page and tests.
 pub fn command() -> clap::Command {
     Cli::command()
+}
+
+/// Refuses an output that would overwrite what is read: a file under whatever name, or a picture of a folder.
+fn keep_input(input: &Path, output: &Path) -> Result<(), Usage> {
+    let folder = output.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if files::is_same(input, output) || (is_picture(output) && files::is_same(input, folder)) {
+        let (input, output) = (input.display(), output.display());
+        return Err(Usage(format!("{output} would overwrite {input}, which is read: name another output")));
+    }
+    Ok(())
+}
+
+/// A length of time on the command line, seconds.
+fn seconds(text: &str) -> Result<f64, String> {
+    let parsed = text.parse::<f64>().ok().filter(|s| s.is_finite() && *s > 0.0);
+    parsed.ok_or_else(|| format!("'{text}' is no length of time: give seconds above 0, as in 20 or 0.5"))
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

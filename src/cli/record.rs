@@ -23,15 +23,15 @@ const QUALITY: i32 = 95;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The file is an AVI with MJPEG that players show. A camera's JPEGs are kept as they came; raw frames are compressed at
-quality 95. Every replay of a recording gives the same poses. A disk that fills up ends the recording; what is in the
-file stays readable.
+quality 95. Every replay of a recording gives the same poses. It is written beside, as FILE.….part, and takes its place
+when it ends; a disk that fills up ends it too, and what is in the file can be read, as can a .part that was left behind.
 
 Examples:
   posewire record clip.avi --seconds 20
   posewire record clip.avi --camera /dev/video2 --size 1280x720
   posewire run --replay clip.avi --no-drop --jsonl poses.jsonl")]
 pub struct Args {
-    /// The file to write; an existing one is replaced
+    /// The file to write; one that is there is replaced when the recording ends
     #[arg(value_name = "FILE.avi")]
     out: PathBuf,
     /// Camera: a device, a name from /dev/v4l/by-id, or "auto"
@@ -53,7 +53,7 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     frames: Option<u64>,
     /// Stop after so many seconds
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = super::seconds)]
     seconds: Option<f64>,
     /// Seed of the built-in clip
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -71,6 +71,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, is_over.clone()).context("cannot listen for signals")?;
     }
+    if let Some(path) = &args.replay {
+        super::keep_input(path, &args.out)?;
+    }
     let mut source = capture::open(&source_config(&args))?;
     let info = source.info();
     log::info!("source: {}, {}x{} at {} fps", info.name, info.width, info.height, info.fps);
@@ -81,6 +84,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut heard_at = started;
     let mut first_us = None;
     let mut last_us = 0;
+    let mut left_out = 0;
     while !is_over.load(Ordering::Relaxed) && args.frames.is_none_or(|n| recording.frames() < n) {
         // A file has its own time; a camera that gives nothing must not run for ever either.
         let recorded_s = first_us.map_or(0.0, |first: i64| (last_us - first) as f64 * 1e-6);
@@ -91,9 +95,17 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         match source.next_frame(TICK) {
             Ok(Some(frame)) => {
                 heard_at = Instant::now();
-                last_us = frame.captured_at_us;
+                let (number, captured_at_us) = (frame.seq, frame.captured_at_us);
+                match jpeg.of(frame) {
+                    Ok(frame) => recording.write(&frame)?,
+                    Err(error) => {
+                        left_out += 1;
+                        log::warn!("frame {number}: {error:#}; left out");
+                        continue;
+                    }
+                }
+                last_us = captured_at_us;
                 first_us.get_or_insert(last_us);
-                recording.write(&jpeg.of(frame)?)?;
             }
             Ok(None) if heard_at.elapsed() > SILENCE => {
                 heard_at = Instant::now();
@@ -108,14 +120,15 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             }
         }
     }
-    let frames = recording.frames();
-    if frames == 0 {
-        bail!("{}: no frame came from {}; nothing is recorded", args.out.display(), info.name);
-    }
-    let bytes = recording.bytes();
+    let (frames, bytes) = (recording.frames(), recording.bytes());
     recording.finish()?;
+    let out = args.out.display();
+    let left_out = if left_out > 0 { format!(", {left_out} left out") } else { String::new() };
+    if frames == 0 {
+        bail!("{out}: no usable frame came from {}{left_out}; nothing is recorded", info.name);
+    }
     let seconds = (last_us - first_us.unwrap_or(last_us)) as f64 * 1e-6;
-    eprintln!("{}: {frames} frames, {seconds:.1} s, {:.1} MB", args.out.display(), bytes as f64 * 1e-6);
+    eprintln!("{out}: {frames} frames, {seconds:.1} s, {:.1} MB{left_out}", bytes as f64 * 1e-6);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -3,7 +3,7 @@
 mod notify;
 mod sinks;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -16,7 +16,7 @@ use posewire::config::{self, CameraFormat, Config, Frames, Predict, Rate};
 use posewire::infer::{Engine, Plan};
 use posewire::keypoints::{KeypointNet, PersonFinder};
 use posewire::models::Model;
-use posewire::output::display::PictureTap;
+use posewire::output::display::{DisplayTarget, PictureTap};
 use posewire::pipeline::faults::{Faults, FaultyStage};
 use posewire::pipeline::stage::Tracking;
 use posewire::pipeline::supervisor::supervise;
@@ -115,7 +115,7 @@ impl Args {
     /// The file's configuration, overridden by the command line.
     fn config(self) -> anyhow::Result<Config> {
         let mut config = match &self.config {
-            Some(path) => Config::read(path).map_err(|e| Usage(e.to_string()))?,
+            Some(path) => Config::read(path)?,
             None => Config::default(),
         };
         if self.camera.is_some() || self.replay.is_some() || self.synthetic {
@@ -150,7 +150,9 @@ fn set<T>(place: &mut T, given: Option<T>) {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let config_file = args.config.clone();
     let config = args.config()?;
+    keep_inputs(&config, config_file.as_deref())?;
     let faults = Faults::parse(&config.faults.inject, config.faults.seed).map_err(Usage)?;
     if faults.has_serial() && config.serial.port.is_empty() {
         return Err(Usage("serial faults need a serial port: add --serial PORT".into()).into());
@@ -195,6 +197,20 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Some(error) => Err(error.into()),
         None => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// Refuses outputs that would overwrite what is read.
+fn keep_inputs(config: &Config, config_file: Option<&Path>) -> Result<(), Usage> {
+    let png = match config.display.kind.parse() {
+        Ok(DisplayTarget::Png(path)) => path,
+        _ => PathBuf::new(),
+    };
+    for input in [Some(&*config.source.replay), config_file].into_iter().flatten() {
+        for output in [&config.jsonl.path, &png] {
+            super::keep_input(input, output)?;
+        }
+    }
+    Ok(())
 }
 
 /// Frames of the built-in clip where every one is processed: 10 seconds.

@@ -21,6 +21,19 @@ pub enum CameraFormat {
     Rgb24,
 }
 
+/// What becomes of JSON lines that are in the file at the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ExistingLines {
+    /// Kept by a service, which is started again and again; replaced otherwise.
+    #[default]
+    Auto,
+    /// New lines follow them.
+    Append,
+    /// The first new line takes their place.
+    Replace,
+}
+
 /// The temporal model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -10,7 +10,7 @@
 //! surrounds the others and is `[0,0,0,0]` where there are none.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -95,14 +95,25 @@ fn number(line: &mut Vec<u8>, value: f32) {
     let _ = write!(line, "{}", if value.is_finite() { value } else { 0.0 });
 }
 
+/// What becomes of lines that the file holds already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// The first new line takes their place.
+    Replace,
+    /// New ones follow them.
+    Append,
+}
+
 /// Where the lines go.
 enum Target {
     Stdout(io::Stdout),
-    /// `complete_bytes`: the file's length after its last complete line.
     File {
         file: File,
         path: PathBuf,
-        complete_bytes: u64,
+        /// What it holds goes with the first line.
+        is_old: bool,
+        /// Bytes after which a new file is begun.
+        rotate_at: Option<u64>,
     },
 }
 
@@ -116,23 +127,38 @@ pub struct JsonLines {
 }
 
 impl JsonLines {
-    /// Creates or empties the file `path`, or takes standard output for `-`.
+    /// Creates the file `path` or opens one that is there, or takes standard output for `-`.
     ///
     /// # Errors
     /// [`SinkError::Fatal`] where the file cannot be created.
-    pub fn open(path: &Path, predict: Predict) -> Result<Self, SinkError> {
+    pub fn open(path: &Path, existing: Existing, predict: Predict) -> Result<Self, SinkError> {
         let (name, target) = if path == Path::new("-") {
             ("jsonl -".to_owned(), Target::Stdout(io::stdout()))
         } else {
-            let file = File::create(path).map_err(|e| {
+            let is_old = existing == Existing::Replace;
+            let file = open_lines(path).and_then(|file| {
+                if existing == Existing::Append {
+                    end_last_line(path, &file)?;
+                }
+                Ok(file)
+            });
+            let file = file.map_err(|e| {
                 SinkError::Fatal(format!("--jsonl {}: cannot be created: {e}", path.display()))
             })?;
             (
                 format!("jsonl {}", path.display()),
-                Target::File { file, path: path.to_owned(), complete_bytes: 0 },
+                Target::File { file, path: path.to_owned(), is_old, rotate_at: None },
             )
         };
         Ok(Self { name, target, predict, line: Vec::with_capacity(LINE_CAPACITY) })
+    }
+
+    /// A file that has reached `bytes` becomes `PATH.1`, in the place of an older one, and a new one is begun.
+    pub fn rotated_at(mut self, bytes: u64) -> Self {
+        if let Target::File { rotate_at, .. } = &mut self.target {
+            *rotate_at = Some(bytes);
+        }
+        self
     }
 }
 
@@ -155,24 +181,26 @@ impl PoseSink for JsonLines {
                     _ => SinkError::Fatal(format!("standard output: {e}")),
                 })
             }
-            Target::File { file, path, complete_bytes } => match file.write_all(&self.line) {
-                Ok(()) => {
-                    *complete_bytes += self.line.len() as u64;
-                    Ok(())
-                }
-                Err(e) if e.kind() == io::ErrorKind::BrokenPipe => {
-                    Err(SinkError::Closed(format!("the reader of {} is gone", path.display())))
-                }
-                Err(e) => {
-                    // Half a line would make the whole file unreadable to a strict reader. Pipes and devices
-                    // cannot be cut back, and have nothing to keep.
-                    let _ = file.set_len(*complete_bytes);
-                    Err(SinkError::Fatal(format!(
-                        "{}: {e}; {complete_bytes} bytes of complete lines are kept: make room and start again",
+            Target::File { file, path, is_old, rotate_at } => {
+                let written = (|| {
+                    if std::mem::take(is_old) && file.metadata()?.is_file() {
+                        file.set_len(0)?;
+                    }
+                    if let Some(bytes) = *rotate_at {
+                        rotate(file, path, bytes)?;
+                    }
+                    append_whole(file, &self.line)
+                })();
+                written.map_err(|e| match e.kind() {
+                    io::ErrorKind::BrokenPipe => {
+                        SinkError::Closed(format!("the reader of {} is gone", path.display()))
+                    }
+                    _ => SinkError::Fatal(format!(
+                        "{}: {e}; the lines before are complete: make room and start again",
                         path.display()
-                    )))
-                }
-            },
+                    )),
+                })
+            }
         }
     }
 
@@ -180,6 +208,60 @@ impl PoseSink for JsonLines {
         // Every line is already with the kernel.
         Ok(())
     }
+}
+
+/// At its end, wherever that is: somebody else may cut the file back.
+fn open_lines(path: &Path) -> io::Result<File> {
+    File::options().append(true).create(true).open(path)
+}
+
+/// Cuts off the half line that a pulled plug left; text of another kind gets an end of its own.
+fn end_last_line(path: &Path, mut file: &File) -> io::Result<()> {
+    let bytes = file.metadata()?.len();
+    if !file.metadata()?.is_file() || bytes == 0 {
+        return Ok(());
+    }
+    let mut end = Vec::new();
+    let mut reader = File::open(path)?;
+    let read_from = bytes.saturating_sub(2 * LINE_CAPACITY as u64);
+    reader.seek(SeekFrom::Start(read_from))?;
+    reader.take(2 * LINE_CAPACITY as u64).read_to_end(&mut end)?;
+    let last_line = end.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    match &end[last_line..] {
+        [] => Ok(()),
+        half if half.starts_with(b"{\"seq\":") => file.set_len(read_from + last_line as u64),
+        _ => file.write_all(b"\n"),
+    }
+}
+
+/// Half a line would make the whole file unreadable to a strict reader: it is taken back. Pipes and devices cannot be cut
+/// back, and have nothing to keep.
+fn append_whole(file: &mut File, line: &[u8]) -> io::Result<()> {
+    let mut written = 0;
+    while written < line.len() {
+        match file.write(&line[written..]) {
+            Ok(n @ 1..) => written += n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            failed => {
+                if let Ok(now) = file.metadata() {
+                    let _ = file.set_len(now.len().saturating_sub(written as u64));
+                }
+                return Err(failed.err().unwrap_or(io::ErrorKind::WriteZero.into()));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn rotate(file: &mut File, path: &Path, at_bytes: u64) -> io::Result<()> {
+    let now = file.metadata()?;
+    if now.is_file() && now.len() >= at_bytes {
+        let mut older = path.as_os_str().to_owned();
+        older.push(".1");
+        std::fs::rename(path, older)?;
+        *file = open_lines(path)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

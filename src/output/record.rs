@@ -16,10 +16,10 @@
 //! Whatever ends a recording — a full disk, a pulled plug — the frames before it can be read: a reader walks the chunks
 //! and needs neither the index nor the lengths of the lists.
 
-use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use crate::files::Replacement;
 use crate::picture::{Frame, PixelFormat};
 
 /// The chunk in front of each frame: its number and its capture time.
@@ -41,7 +41,7 @@ const AVIIF_KEYFRAME: u32 = 0x10;
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The file cannot be made.
-    #[error("{path}: cannot be created: {source}")]
+    #[error("{path}: cannot be created")]
     Create {
         /// Which file.
         path: PathBuf,
@@ -50,7 +50,7 @@ pub enum RecordError {
     },
     /// No more frames can be written; those before are kept.
     #[error(
-        "{path}: recording ends after {frames} frames: {source}; the file is complete up to there (make room and record again)"
+        "{path}: recording ends after {frames} frames; the file is complete up to there (make room and record again)"
     )]
     Write {
         /// Which file.
@@ -79,7 +79,7 @@ pub enum RecordError {
 /// A recording under way.
 pub struct Recording {
     path: PathBuf,
-    file: File,
+    file: Replacement,
     nominal_fps: f32,
     /// Format and size of the frames, from the first one on.
     layout: Option<Layout>,
@@ -92,6 +92,7 @@ pub struct Recording {
     complete_bytes: u64,
     /// One row of BGR, or nothing.
     row: Vec<u8>,
+    is_published: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -110,16 +111,13 @@ struct Segment {
 }
 
 impl Recording {
-    /// Creates or empties `path`. `nominal_fps` is what players go by; a replay goes by the capture times.
+    /// Begins a recording that takes its place at `path` when it ends, if it has a frame by then; a file that is there stays
+    /// until then. `nominal_fps` is what players go by; a replay goes by the capture times.
     ///
     /// # Errors
     /// [`RecordError::Create`].
     pub fn create(path: &Path, nominal_fps: f32) -> Result<Self, RecordError> {
-        let file = File::options()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(path)
+        let file = Replacement::create(path)
             .map_err(|source| RecordError::Create { path: path.to_owned(), source })?;
         Ok(Self {
             path: path.to_owned(),
@@ -132,6 +130,7 @@ impl Recording {
             first_segment_frames: 0,
             complete_bytes: 0,
             row: Vec::new(),
+            is_published: false,
         })
     }
 
@@ -155,7 +154,7 @@ impl Recording {
         if let Some(first) = self.layout.filter(|&l| l != layout)
             && (first.format, frame.format) != (PixelFormat::Mjpeg, PixelFormat::Mjpeg)
         {
-            let _ = self.seal();
+            let _ = self.publish();
             let shown = |l: Layout| format!("{:?} {}x{}", l.format, l.width, l.height);
             return Err(RecordError::Changed {
                 path: self.path.clone(),
@@ -168,18 +167,33 @@ impl Recording {
         written.map_err(|source| {
             // Half a frame would be taken for a damaged one; the space it frees pays for the lengths.
             let _ = self.file.set_len(self.complete_bytes);
-            let _ = self.seal();
+            let _ = self.publish();
             RecordError::Write { path: self.path.clone(), frames: self.frames, source }
         })
     }
 
-    /// Writes the lengths and the index and hands the file to the disk.
+    /// Writes the lengths and the index, hands the file to the disk and puts it into its place. Dropping the recording does
+    /// the same but for the index, and tells nobody what went wrong.
     ///
     /// # Errors
     /// [`RecordError::Write`]; the frames are in the file nevertheless.
     pub fn finish(mut self) -> Result<(), RecordError> {
-        let sealed = self.write_index().and_then(|()| self.seal()).and_then(|()| self.file.sync_all());
-        sealed.map_err(|source| RecordError::Write { path: self.path.clone(), frames: self.frames, source })
+        let written = self.write_index();
+        let published = self.publish();
+        written.and(published).map_err(|source| RecordError::Write {
+            path: self.path.clone(),
+            frames: self.frames,
+            source,
+        })
+    }
+
+    /// What has a frame takes its place; what has none leaves no trace.
+    fn publish(&mut self) -> io::Result<()> {
+        if self.frames == 0 || std::mem::replace(&mut self.is_published, true) {
+            return Ok(());
+        }
+        let sealed = self.seal().and_then(|()| self.file.sync_all());
+        sealed.and(self.file.commit())
     }
 
     fn append(&mut self, frame: &Frame, layout: Layout) -> io::Result<()> {
@@ -303,6 +317,12 @@ impl Recording {
     fn patch(&mut self, at: u64, value: u64) -> io::Result<()> {
         self.file.seek(SeekFrom::Start(at))?;
         self.file.write_all(&u32::try_from(value).unwrap_or(u32::MAX).to_le_bytes())
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        let _ = self.publish();
     }
 }
 

@@ -10,7 +10,7 @@ use posewire::clock::Monotonic;
 use posewire::infer;
 use posewire::keypoints::{KeypointNet, PersonFinder};
 use posewire::models;
-use posewire::output::jsonl::JsonLines;
+use posewire::output::jsonl::{Existing, JsonLines};
 use posewire::output::{PoseSink, Predict};
 use posewire::pipeline::stage::Tracking;
 use posewire::pipeline::{Options, PoseStage};
@@ -118,7 +118,7 @@ fn persons_who_cross_cost_no_allocation() {
 
 #[test]
 fn json_lines_allocate_nothing_a_frame() {
-    let mut lines = JsonLines::open(Path::new("/dev/null"), Predict::Now).unwrap();
+    let mut lines = JsonLines::open(Path::new("/dev/null"), Existing::Replace, Predict::Now).unwrap();
     let poses = pose_frame(0, 4, 1_000);
     lines.send(&poses, 2_000).unwrap();
     let before = alloc::of_this_thread();

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use posewire::output::jsonl::JsonLines;
+use posewire::output::jsonl::{Existing, JsonLines};
 use posewire::output::record::{RecordError, Recording};
 use posewire::output::{PoseSink, Predict, SinkError};
 use posewire::picture::{Frame, PixelFormat};
@@ -19,7 +19,7 @@ use crate::frames::pose_frame;
 fn a_file_holds_one_line_a_frame_in_the_stated_format() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("poses.jsonl");
-    let mut lines = JsonLines::open(&path, Predict::Capture).unwrap();
+    let mut lines = JsonLines::open(&path, Existing::Replace, Predict::Capture).unwrap();
     for seq in 0..20 {
         lines.send(&pose_frame(seq, seq as usize % 3, 1_000), 5_000).unwrap();
         // Each line is there as soon as it is sent.
@@ -54,14 +54,15 @@ fn poses_are_predicted_to_the_moment_that_was_asked_for() {
 
 #[test]
 fn a_full_disk_ends_json_lines_with_a_clear_error() {
-    let mut lines = JsonLines::open(Path::new("/dev/full"), Predict::Now).unwrap();
+    let mut lines = JsonLines::open(Path::new("/dev/full"), Existing::Replace, Predict::Now).unwrap();
     match lines.send(&pose_frame(0, 1, 0), 0) {
         Err(SinkError::Fatal(text)) => {
             assert!(text.contains("/dev/full") && text.contains("make room"), "{text}")
         }
         other => panic!("{other:?}"),
     }
-    let missing = JsonLines::open(Path::new("/nowhere/poses.jsonl"), Predict::Now).map(|_| ());
+    let missing =
+        JsonLines::open(Path::new("/nowhere/poses.jsonl"), Existing::Replace, Predict::Now).map(|_| ());
     assert!(
         matches!(&missing, Err(SinkError::Fatal(text)) if text.contains("/nowhere/poses.jsonl")),
         "{missing:?}"
@@ -80,11 +81,56 @@ fn a_reader_that_has_enough_ends_json_lines_quietly() {
         File::open(reading_end).unwrap().read_exact(&mut first).unwrap();
         first
     });
-    let mut lines = JsonLines::open(&pipe, Predict::Now).unwrap();
+    let mut lines = JsonLines::open(&pipe, Existing::Replace, Predict::Now).unwrap();
     lines.send(&pose_frame(0, 1, 0), 0).unwrap();
     assert_eq!(&reader.join().unwrap(), b"{\"seq\":0,\"");
     let ended = lines.send(&pose_frame(1, 1, 0), 0);
     assert!(matches!(ended, Err(SinkError::Closed(_))), "{ended:?}");
+}
+
+/// What a file holds after `lines` more in it.
+fn after(path: &Path, existing: Existing, lines: std::ops::Range<u64>) -> String {
+    let mut sink = JsonLines::open(path, existing, Predict::Capture).unwrap();
+    for seq in lines {
+        sink.send(&pose_frame(seq, 0, 0), 0).unwrap();
+    }
+    sink.finish(Duration::from_millis(100)).unwrap();
+    fs::read_to_string(path).unwrap()
+}
+
+fn seqs(text: &str) -> Vec<u64> {
+    let seq = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["seq"].as_u64().unwrap();
+    text.lines().map(seq).collect()
+}
+
+#[test]
+fn lines_of_before_stay_until_the_first_new_one_or_for_good() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("poses.jsonl");
+    assert_eq!(seqs(&after(&path, Existing::Replace, 0..3)), [0, 1, 2]);
+    assert_eq!(seqs(&after(&path, Existing::Replace, 0..0)), [0, 1, 2], "nothing new, nothing lost");
+    assert_eq!(seqs(&after(&path, Existing::Replace, 5..6)), [5]);
+    assert_eq!(seqs(&after(&path, Existing::Append, 6..8)), [5, 6, 7]);
+    // A pulled plug leaves half a line; what is none of ours is not cut.
+    let whole = fs::read_to_string(&path).unwrap();
+    fs::write(&path, &whole[..whole.len() - 9]).unwrap();
+    assert_eq!(seqs(&after(&path, Existing::Append, 8..9)), [5, 6, 8]);
+    fs::write(&path, "a note").unwrap();
+    assert!(after(&path, Existing::Append, 1..2).starts_with("a note\n{\"seq\":1,"));
+}
+
+#[test]
+fn a_file_that_has_grown_to_its_limit_is_put_aside() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("poses.jsonl");
+    let mut sink = JsonLines::open(&path, Existing::Append, Predict::Capture).unwrap().rotated_at(150);
+    for seq in 0..7 {
+        sink.send(&pose_frame(seq, 0, 0), 0).unwrap();
+    }
+    let older = fs::read_to_string(folder.path().join("poses.jsonl.1")).unwrap();
+    let newer = fs::read_to_string(&path).unwrap();
+    assert_eq!((seqs(&older), seqs(&newer)), (vec![3, 4, 5], vec![6]));
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
 }
 
 fn grey(seq: u64, width: u32) -> Frame {

@@ -72,6 +72,85 @@ fn a_full_disk_ends_a_recording_that_can_still_be_read() {
 }
 
 #[test]
+fn an_old_recording_is_replaced_only_by_a_whole_new_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let record = |args: &[&str]| {
+        let out =
+            Command::new(env!("CARGO_BIN_EXE_posewire")).current_dir(&folder).args(args).output().unwrap();
+        (out.status.code(), String::from_utf8(out.stderr).unwrap())
+    };
+    let (code, told) = record(&["record", "a.avi", "--synthetic", "--size", "160x120", "--frames", "6"]);
+    assert_eq!(code, Some(0), "{told}");
+    let old = fs::read(at("a.avi")).unwrap();
+    fs::hard_link(at("a.avi"), at("hard.avi")).unwrap();
+    std::os::unix::fs::symlink("a.avi", at("soft.avi")).unwrap();
+    fs::write(at("broken.mjpeg"), [0xff, 0xd8, 0xff, 0xd9]).unwrap();
+    fs::write(at("posewire.toml"), "[source]\nreplay = \"a.avi\"\n").unwrap();
+    for (args, expected) in [
+        (&["record", "a.avi", "--replay", "a.avi"][..], 2),
+        (&["record", "hard.avi", "--replay", "a.avi"], 2),
+        (&["record", "soft.avi", "--replay", "./a.avi"], 2),
+        (&["record", "a.avi", "--synthetic", "--seconds=-1"], 2),
+        (&["record", "a.avi", "--synthetic", "--seconds=NaN"], 2),
+        (&["record", "a.avi", "--synthetic", "--seconds=inf"], 2),
+        (&["record", "a.avi", "--replay", "broken.mjpeg"], 1),
+        (&["run", "--replay", "a.avi", "--jsonl", "a.avi"], 2),
+        (&["run", "--replay", "a.avi", "--jsonl", "soft.avi"], 2),
+        (&["run", "--config", "posewire.toml", "--jsonl", "hard.avi"], 2),
+        (&["run", "--config", "posewire.toml", "--jsonl", "posewire.toml"], 2),
+        (&["run", "--replay", ".", "--display", "png:."], 2),
+    ] {
+        let (code, told) = record(args);
+        assert_eq!(code, Some(expected), "{args:?}: {told}");
+        assert!(fs::read(at("a.avi")).unwrap() == old, "{args:?} changed it");
+    }
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 5, "nothing is left behind");
+    assert!(fs::read_to_string(at("posewire.toml")).unwrap().contains("replay"));
+    let (code, told) = record(&["record", "a.avi", "--synthetic", "--size", "160x120", "--frames", "2"]);
+    assert_eq!(code, Some(0), "{told}");
+    assert_eq!(replay_of(&at("a.avi")).len(), 2);
+}
+
+/// A camera or an image sequence may send a frame that no decoder reads.
+#[test]
+fn a_frame_that_cannot_be_recorded_is_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let (pictures, path) = (folder.path().join("pictures"), folder.path().join("clip.avi"));
+    fs::create_dir(&pictures).unwrap();
+    for i in 0..3 {
+        image::RgbImage::new(8, 8).save(pictures.join(format!("{i}.png"))).unwrap();
+    }
+    // Wider than a JPEG can be.
+    image::RgbImage::new(66_000, 2).save(pictures.join("1b.png")).unwrap();
+    let out = Command::new(env!("CARGO_BIN_EXE_posewire"))
+        .args(["record".as_ref(), path.as_os_str(), "--replay".as_ref(), pictures.as_os_str()])
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success() && told.contains("3 frames") && told.contains("1 left out"), "{told}");
+    assert_eq!(replay_of(&path).len(), 3);
+}
+
+/// The size limit's signal ends neither a recording nor JSON lines before they are whole.
+#[test]
+fn a_limit_on_the_size_of_files_leaves_whole_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("poses.jsonl");
+    let out = Command::new("sh")
+        .args(["-c", "ulimit -f 20; exec \"$0\" run --synthetic --no-drop --smoother none --jsonl \"$1\""])
+        .args([env!("CARGO_BIN_EXE_posewire").as_ref(), path.as_os_str()])
+        .output()
+        .unwrap();
+    let told = String::from_utf8(out.stderr).unwrap();
+    assert_eq!((out.status.code(), out.status.signal()), (Some(1), None), "{told}");
+    assert!(told.contains("poses.jsonl") && told.contains("make room"), "{told}");
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.lines().count() > 2 && text.ends_with("}\n"), "{} lines", text.lines().count());
+    assert!(text.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
+}
+
+#[test]
 fn what_cannot_be_recorded_is_said() {
     let refused = |args: &[&str]| {
         let out = Command::new(env!("CARGO_BIN_EXE_posewire")).arg("record").args(args).output().unwrap();

@@ -192,6 +192,63 @@ mod binary {
         assert!(took < STOP_WITHIN + GRACE, "{took:?}");
     }
 
+    /// A service manager that does not read what it is told must not keep a signal waiting.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_service_manager_that_does_not_read_does_not_hold_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (socket, path) = (folder.path().join("notify"), folder.path().join("poses.jsonl"));
+        let _manager = std::os::unix::net::UnixDatagram::bind(&socket).unwrap();
+        let sender = std::os::unix::net::UnixDatagram::unbound().unwrap();
+        sender.set_nonblocking(true).unwrap();
+        while sender.send_to(b"X=1", &socket).is_ok() {}
+        let child = Running::start(
+            Command::new(env!("CARGO_BIN_EXE_posewire"))
+                .args(["run", "--synthetic", "--smoother", "none", "--jsonl", path.to_str().unwrap()])
+                .env("NOTIFY_SOCKET", &socket)
+                .stderr(Stdio::null()),
+        );
+        let began = Instant::now();
+        // It is ready by now, and has been alive for a second.
+        while std::fs::read_to_string(&path).unwrap_or_default().lines().count() < 45 {
+            assert!(began.elapsed() < Duration::from_secs(60), "no poses");
+            sleep(Duration::from_millis(10));
+        }
+        let (took, code) = terminated(child);
+        assert_eq!(code, Some(0));
+        assert!(took < STOP_WITHIN + GRACE, "{took:?}");
+    }
+
+    /// Poses are kept from one start of a service to the next.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_service_that_starts_again_keeps_the_lines_of_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("poses.jsonl");
+        let lines_after = |manager: Option<&str>| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_posewire"));
+            command.args([
+                "run",
+                "--synthetic",
+                "--no-drop",
+                "--frames",
+                "3",
+                "--smoother",
+                "none",
+                "--jsonl",
+            ]);
+            command.arg(&path).stderr(Stdio::null()).env_remove("NOTIFY_SOCKET");
+            if let Some(manager) = manager {
+                command.env("NOTIFY_SOCKET", manager);
+            }
+            assert!(command.status().unwrap().success());
+            std::fs::read_to_string(&path).unwrap().lines().count()
+        };
+        assert_eq!(lines_after(None), 3);
+        assert_eq!(lines_after(Some("@posewire-nobody-listens")), 6);
+        assert_eq!(lines_after(None), 3);
+    }
+
     #[cfg(target_os = "linux")]
     #[test]
     fn a_reader_that_stopped_does_not_hold_it() {

@@ -11,6 +11,11 @@ use crate::picture::{BufferPool, Frame, JpegHeader, PixelFormat, check_size, jpe
 /// What is taken for a picture, by the name's end.
 const EXTENSIONS: [&str; 5] = ["jpg", "jpeg", "png", "bmp", "webp"];
 
+/// Whether a folder's file counts as a picture, by its name.
+pub fn is_picture(path: &Path) -> bool {
+    path.extension().is_some_and(|e| EXTENSIONS.contains(&&*e.to_string_lossy().to_lowercase()))
+}
+
 /// Pictures of a folder; sizes may change from one to the next. JPEGs are handed on as they are; others are decoded to
 /// RGB24 (16 bits and grey too). EXIF orientation is not applied: coordinates are those of the stored picture.
 pub struct Folder {
@@ -35,8 +40,7 @@ impl Folder {
         let mut files = Vec::new();
         for entry in std::fs::read_dir(path).map_err(|e| fail(&e))? {
             let file = entry.map_err(|e| fail(&e))?.path();
-            let extension = file.extension().map(|e| e.to_string_lossy().to_lowercase());
-            if extension.is_some_and(|e| EXTENSIONS.contains(&&*e)) {
+            if is_picture(&file) {
                 files.push(file);
             }
         }

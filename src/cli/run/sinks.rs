@@ -4,10 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use posewire::config::{Config, Predict, Rate};
+use posewire::config::{Config, ExistingLines, Jsonl, Predict, Rate};
 use posewire::output::display::{Display, DisplayTarget, Framebuffer, PictureTap, PngFiles, Surface, Terminal};
 use posewire::output::serial::{PortSpec, Serial, SerialOptions};
-use posewire::output::{self, PoseSink, SinkError, jsonl::JsonLines, web::Web};
+use posewire::output::jsonl::{Existing, JsonLines};
+use posewire::output::{self, PoseSink, SinkError, web::Web};
 use pose::PoseFrame;
 use posewire::pipeline::faults::{FaultySink, Faults};
 use posewire::telemetry::Telemetry;
@@ -33,18 +34,16 @@ pub fn open(
     }
     let mut paced: Vec<Box<dyn PoseSink>> = Vec::new();
     if !config.jsonl.path.as_os_str().is_empty() {
-        paced.push(Box::new(JsonLines::open(&config.jsonl.path, predict)?));
+        paced.push(Box::new(json_lines(config, predict)?));
     }
     if !config.web.address.is_empty() {
-        let web = Web::open(&config.web.address, predict)?;
-        log::info!("web preview: http://{}", web.address());
-        paced.push(Box::new(web));
+        paced.push(Box::new(Web::open(&config.web.address, predict)?));
     }
     if !config.display.kind.is_empty() {
         paced.push(display(&config.display.kind, predict, tap)?);
     }
     if sinks.is_empty() && paced.is_empty() {
-        paced.push(Box::new(JsonLines::open(Path::new("-"), predict)?));
+        paced.push(Box::new(JsonLines::open(Path::new("-"), Existing::Replace, predict)?));
     }
     sinks.extend(paced.into_iter().map(|sink| match config.output.rate {
         Rate::Camera => sink,
@@ -54,6 +53,18 @@ pub fn open(
         log::info!("output: {}", sink.name());
     }
     Ok(sinks)
+}
+
+/// The sink of `--jsonl PATH`.
+fn json_lines(config: &Config, predict: output::Predict) -> Result<JsonLines, SinkError> {
+    let Jsonl { path, existing, rotate_mb } = &config.jsonl;
+    let existing = match existing {
+        ExistingLines::Auto if super::notify::is_service() => Existing::Append,
+        ExistingLines::Append => Existing::Append,
+        ExistingLines::Auto | ExistingLines::Replace => Existing::Replace,
+    };
+    let lines = JsonLines::open(path, existing, predict)?;
+    Ok(if *rotate_mb > 0 { lines.rotated_at(u64::from(*rotate_mb) * 1_000_000) } else { lines })
 }
 
 /// The sink of `--display KIND`, over the pictures of `tap`.
@@ -110,6 +121,10 @@ impl PoseSink for Paced {
 
     fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
         self.sink.send(poses, now_us)
+    }
+
+    fn is_away(&self) -> bool {
+        self.sink.is_away()
     }
 
     fn period(&self) -> Option<Duration> {

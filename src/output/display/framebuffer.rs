@@ -5,7 +5,7 @@
 //! which is what every driver of a Pi, a Jetson and a PC gives.
 
 use std::fs::{self, File};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io;
 use std::path::Path;
 
 use super::{Canvas, Surface};
@@ -113,13 +113,21 @@ impl Surface for Framebuffer {
                     }
                 }
             }
-            let at = SeekFrom::Start(y as u64 * self.stride);
-            self.file
-                .seek(at)
-                .and_then(|_| self.file.write_all(&self.row))
+            write_all_at(&mut self.file, &self.row, y as u64 * self.stride)
                 .map_err(|e| SinkError::Retry(format!("{}: {e}", self.name)))?;
         }
         Ok(())
+    }
+}
+
+/// One call to the system; where there is no framebuffer either, two.
+fn write_all_at(file: &mut File, bytes: &[u8], at: u64) -> io::Result<()> {
+    #[cfg(unix)]
+    return std::os::unix::fs::FileExt::write_all_at(file, bytes, at);
+    #[cfg(not(unix))]
+    {
+        use std::io::{Seek, SeekFrom, Write};
+        file.seek(SeekFrom::Start(at)).and_then(|_| file.write_all(bytes))
     }
 }
 

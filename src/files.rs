@@ -1,0 +1,193 @@
+//! Files that users name: read up to a limit, replaced only by whole ones, and never an output that is also the input.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::TempPath;
+
+/// Configurations and manifests: a hundred times what anybody has written.
+pub const MAX_TEXT_BYTES: u64 = 1 << 20;
+
+/// Networks and their weights: a board that could run more has not been seen.
+pub const MAX_MODEL_BYTES: u64 = 512 << 20;
+
+/// The whole of a file that may be `max_bytes` long: what is endless, as `/dev/zero`, ends there.
+///
+/// # Errors
+/// What the system says, or [`io::ErrorKind::FileTooLarge`].
+pub fn read_at_most(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(max_bytes + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max_bytes {
+        let said = format!("larger than {} MiB, which no such file is", max_bytes >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, said));
+    }
+    Ok(bytes)
+}
+
+/// [`read_at_most`] of text.
+///
+/// # Errors
+/// As there, or [`io::ErrorKind::InvalidData`] where it is not UTF-8.
+pub fn read_text_at_most(path: &Path, max_bytes: u64) -> io::Result<String> {
+    String::from_utf8(read_at_most(path, max_bytes)?)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not text (UTF-8)"))
+}
+
+/// Whether both paths lead to one file or folder, through links of either kind; a path that leads nowhere is no other.
+pub fn is_same(a: &Path, b: &Path) -> bool {
+    #[cfg(unix)]
+    let identity = |path: &Path| {
+        use std::os::unix::fs::MetadataExt;
+        fs::metadata(path).map(|m| (m.dev(), m.ino()))
+    };
+    #[cfg(not(unix))]
+    let identity = |path: &Path| fs::canonicalize(path);
+    matches!((identity(a), identity(b)), (Ok(a), Ok(b)) if a == b)
+}
+
+/// A file that takes its place when it is whole: it is written beside, as `NAME.….part`, and renamed.
+///
+/// Dropped before that, it is gone, and what stood there before stays; one that a pulled plug left behind can be read. What
+/// is no regular file (a device, a pipe) is written to at once.
+#[derive(Debug)]
+pub struct Replacement {
+    file: File,
+    path: PathBuf,
+    /// Where it is until then.
+    beside: Option<TempPath>,
+}
+
+impl Replacement {
+    /// Makes the file beside `path`.
+    ///
+    /// # Errors
+    /// `path` may not be written, or nothing can be made beside it.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let before = match fs::metadata(path) {
+            Ok(before) => Some(before),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+            Err(e) => return Err(e),
+        };
+        let mut path = path.to_owned();
+        if let Some(before) = &before {
+            // Also of a file that will be replaced: a folder that may be written would get round its protection.
+            let file = File::options().write(true).open(&path)?;
+            if !before.is_file() {
+                return Ok(Self { file, path, beside: None });
+            }
+            // A link stays; what it leads to is replaced.
+            path = fs::canonicalize(path)?;
+        }
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy().into_owned() + ".";
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut beside = tempfile::Builder::new();
+        beside.prefix(&name).suffix(".part");
+        #[cfg(unix)]
+        beside.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less the umask
+        let (file, beside) = beside.tempfile_in(folder)?.into_parts();
+        if let Some(before) = before {
+            file.set_permissions(before.permissions())?;
+        }
+        Ok(Self { file, path, beside: Some(beside) })
+    }
+
+    /// Puts the file into its place; does nothing where it is there already.
+    ///
+    /// # Errors
+    /// It cannot be renamed; it then stays beside.
+    pub fn commit(&mut self) -> io::Result<()> {
+        let Some(beside) = self.beside.take() else { return Ok(()) };
+        beside.persist(&self.path).map_err(|failed| match failed.path.keep() {
+            Ok(kept) => {
+                io::Error::new(failed.error.kind(), format!("{}; it is in {}", failed.error, kept.display()))
+            }
+            Err(_) => failed.error,
+        })
+    }
+
+    /// Cuts the file off, or makes it longer.
+    ///
+    /// # Errors
+    /// As [`File::set_len`].
+    pub fn set_len(&self, bytes: u64) -> io::Result<()> {
+        self.file.set_len(bytes)
+    }
+
+    /// Hands everything to the disk.
+    ///
+    /// # Errors
+    /// As [`File::sync_all`].
+    pub fn sync_all(&self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+}
+
+impl Write for Replacement {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Seek for Replacement {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stood_there_stays_until_the_new_one_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        fs::write(&path, "old").unwrap();
+        let names = || fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect::<Vec<_>>();
+        let mut new = Replacement::create(&path).unwrap();
+        new.write_all(b"new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        assert_eq!(names().len(), 2);
+        drop(new);
+        assert_eq!((fs::read_to_string(&path).unwrap().as_str(), names().len()), ("old", 1));
+        let mut new = Replacement::create(&path).unwrap();
+        new.write_all(b"new").unwrap();
+        new.commit().unwrap();
+        drop(new);
+        assert_eq!((fs::read_to_string(&path).unwrap().as_str(), names().len()), ("new", 1));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn one_file_is_known_by_all_its_names_and_a_link_survives_its_targets_replacement() {
+        let folder = tempfile::tempdir().unwrap();
+        let [a, hard, soft, other] = ["a", "hard", "soft", "other"].map(|name| folder.path().join(name));
+        fs::write(&a, "1").unwrap();
+        fs::write(&other, "1").unwrap();
+        fs::hard_link(&a, &hard).unwrap();
+        std::os::unix::fs::symlink(&a, &soft).unwrap();
+        assert!(is_same(&a, &hard) && is_same(&hard, &soft) && is_same(&a, &a));
+        assert!(!is_same(&a, &other) && !is_same(&a, &folder.path().join("none")));
+        let mut new = Replacement::create(&soft).unwrap();
+        new.write_all(b"2").unwrap();
+        new.commit().unwrap();
+        assert_eq!(fs::read_link(&soft).unwrap(), a);
+        assert_eq!(
+            (fs::read_to_string(&a).unwrap().as_str(), fs::read_to_string(&hard).unwrap().as_str()),
+            ("2", "1")
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_endless_is_read_no_further_than_the_limit() {
+        let error = read_at_most(Path::new("/dev/zero"), MAX_TEXT_BYTES).unwrap_err();
+        assert_eq!((error.kind(), error.to_string().contains("1 MiB")), (io::ErrorKind::FileTooLarge, true));
+        assert!(read_at_most(Path::new("/dev/null"), 0).unwrap().is_empty());
+    }
+}
