@@ -35,8 +35,12 @@ def filled(text: str) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 where a table has drifted")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="change nothing; exit with 1 where a table has drifted"
+    )
     parser.add_argument("--list", action="store_true", help="only say which tables there are")
     args = parser.parse_args()
     if args.list:
@@ -52,7 +56,9 @@ def main() -> int:
         name = str(page.relative_to(ROOT))
         if args.check:
             drifted = True
-            sys.stdout.writelines(difflib.unified_diff(before.splitlines(True), after.splitlines(True), name, "as kept"))
+            sys.stdout.writelines(
+                difflib.unified_diff(before.splitlines(True), after.splitlines(True), name, "as kept")
+            )
         else:
             page.write_text(after)
             print(f"{name}: written")

@@ -62,8 +62,16 @@ def networks() -> str:
         of = manifest(f"keypoints-{name}")
         looks = 2 if of["codec"].get("mirror") else 1
         size = (ROOT / "models" / of["file"]).stat().st_size / 1e6
-        rows.append([f"`{name}`", f"{of['input']['width']} × {of['input']['height']}", str(looks),
-                     f"{of['card']['macs'] / 1e6:.0f} million", f"{of['card']['parameters'] / 1e6:.1f} million", f"{size:.1f} MB"])
+        rows.append(
+            [
+                f"`{name}`",
+                f"{of['input']['width']} × {of['input']['height']}",
+                str(looks),
+                f"{of['card']['macs'] / 1e6:.0f} million",
+                f"{of['card']['parameters'] / 1e6:.1f} million",
+                f"{size:.1f} MB",
+            ]
+        )
     return markdown(["network", "input", "looks", "multiply-adds", "parameters", "file"], rows, right=4)
 
 
@@ -71,11 +79,17 @@ def accuracy() -> str:
     """PCK on the packs' val parts: the manifests' cards and `benches/results/keypoints-peers.json`."""
     rows = []
     for pack, title in PACKS.items():
-        own = [(f"**`{name}`**", metric) for name in NETWORKS for metric in manifest(f"keypoints-{name}")["card"]["metrics"]
-               if metric["pack"] == pack and metric["precision"] == "int8"]
+        own = [
+            (f"**`{name}`**", metric)
+            for name in NETWORKS
+            for metric in manifest(f"keypoints-{name}")["card"]["metrics"]
+            if metric["pack"] == pack and metric["precision"] == "int8"
+        ]
         peers = [(row["system"], row) for row in kept("keypoints-peers.json")["rows"] if row["pack"] == pack]
-        rows += [[f"{title}, {m['persons']}", name, *(with_interval(m[k]) for k in ("pck_05", "pck_1", "pck_2"))]
-                 for name, m in own + peers]
+        rows += [
+            [f"{title}, {m['persons']}", name, *(with_interval(m[k]) for k in ("pck_05", "pck_1", "pck_2"))]
+            for name, m in own + peers
+        ]
     return markdown(["val of, persons", "network", "PCK.05", "PCK.1", "PCK.2"], rows)
 
 
@@ -85,7 +99,11 @@ def quantised() -> str:
     for name in NETWORKS:
         cells = []
         for pack in PACKS:
-            of = {m["precision"]: m["pck_1"][0] for m in manifest(f"keypoints-{name}")["card"]["metrics"] if m["pack"] == pack}
+            of = {
+                m["precision"]: m["pck_1"][0]
+                for m in manifest(f"keypoints-{name}")["card"]["metrics"]
+                if m["pack"] == pack
+            }
             cells.append(f"{100 * (of['int8'] - of['f32']):+.1f}")
         rows.append([f"`{name}`", *cells, f"{manifest(f'keypoints-{name}')['card']['ece']:.3f}"])
     heads = [f"{title}, points of PCK.1" for title in PACKS.values()]
@@ -98,22 +116,41 @@ def finder() -> str:
     for m in manifest("person")["card"]["metrics"]:
         if m["precision"] == "int8":
             recall = with_interval(m["recall_iou_50"]) if "recall_iou_50" in m else ""
-            rows.append([PACKS.get(m["set"], m["set"]), str(m["pictures"]), recall, f"{m['false_per_picture']:.2f}"])
+            rows.append(
+                [PACKS.get(m["set"], m["set"]), str(m["pictures"]), recall, f"{m['false_per_picture']:.2f}"]
+            )
     return markdown(["val of", "pictures", "found (IoU .5)", "false persons a picture"], rows, right=3)
 
 
 def held_out() -> str:
     """Given crops of two scales on pictures nobody here trained on: `benches/results/held-out.json`."""
-    rows = [[row["system"], row["scale"], *(share(row.get(k)) for k in ("coco", "coco_05", "oks_ap", "lspet", "lspet_05", "jhmdb", "jhmdb_05"))]
-            for row in kept("held-out.json")["crops"]]
+    rows = [
+        [
+            row["system"],
+            row["scale"],
+            *(
+                share(row.get(k))
+                for k in ("coco", "coco_05", "oks_ap", "lspet", "lspet_05", "jhmdb", "jhmdb_05")
+            ),
+        ]
+        for row in kept("held-out.json")["crops"]
+    ]
     heads = ["COCO PCK.1", ".05", "OKS-AP", "LSPET PCK.1", ".05", "J-HMDB PCK.1", ".05"]
     return markdown(["network", "crop", *heads], rows, right=7)
 
 
 def held_out_clips() -> str:
     """Filters after networks on clips nobody here trained on: `benches/results/held-out.json`."""
-    rows = [[row["system"], f"{row['mpjpe']:.2f}", share(row["pck_1"]), f"{row['acceleration']:.2f}", f"{row['lag']:+.2f}"]
-            for row in kept("held-out.json")["smoothed_on_given_crops"]]
+    rows = [
+        [
+            row["system"],
+            f"{row['mpjpe']:.2f}",
+            share(row["pck_1"]),
+            f"{row['acceleration']:.2f}",
+            f"{row['lag']:+.2f}",
+        ]
+        for row in kept("held-out.json")["smoothed_on_given_crops"]
+    ]
     return markdown(["crops given", "MPJPE %", "PCK.1", "Accel %", "lag, frames"], rows, right=4)
 
 
@@ -124,7 +161,10 @@ def whole() -> str:
         before = f"{share(row['raw_jhmdb'])} → " if "raw_jhmdb" in row else ""
         smooth = ["", ""]
         if "lag" in row:
-            smooth = [f"{row['raw_acceleration']:.2f} → {row['acceleration']:.2f}", f"{row['raw_lag']:+.2f} → {row['lag']:+.2f}"]
+            smooth = [
+                f"{row['raw_acceleration']:.2f} → {row['acceleration']:.2f}",
+                f"{row['raw_lag']:+.2f} → {row['lag']:+.2f}",
+            ]
         rows.append([row["system"], before + share(row["jhmdb"]), *smooth])
     return markdown(["program", "PCK.1", "Accel %", "lag, frames"], rows, right=3)
 
@@ -135,7 +175,9 @@ def peers() -> str:
     crops = {(row["system"], row["scale"]): row for row in held["crops"]}
     programs = {row["system"]: row for row in held["whole"]}
     times = {row["system"]: row for row in held["time"]}
-    small_time = next(r["median_ratio"] for r in kept("xeon-avx512.json")["rows"] if "keypoints-small: int8" in r["name"])
+    small_time = next(
+        r["median_ratio"] for r in kept("xeon-avx512.json")["rows"] if "keypoints-small: int8" in r["name"]
+    )
 
     def at(system: str, pack: str) -> str:
         scales = [share(crops.get((system, scale), {}).get(pack)) or "–" for scale in ("tight", "loose")]
@@ -148,19 +190,53 @@ def peers() -> str:
     def whole_program(system: str) -> str:
         return share(programs.get(system, {}).get("jhmdb")) or "–"
 
-    unfiltered = next(r for r in held["smoothed_on_given_crops"] if "no filter" in r["system"])["acceleration"]
+    unfiltered = next(r for r in held["smoothed_on_given_crops"] if "no filter" in r["system"])[
+        "acceleration"
+    ]
     rtm = times["a network of RTMPose-t's shape"]
     research = "MIT or Apache-2.0; weights for research"
     rows = []
     for name, title, time, moves, licence in (
-        ("Posewire `small`", "**Posewire** `small`", f"{small_time:.2f}", motion("Posewire `small`"), research),
+        (
+            "Posewire `small`",
+            "**Posewire** `small`",
+            f"{small_time:.2f}",
+            motion("Posewire `small`"),
+            research,
+        ),
         ("Posewire `base`", "**Posewire** `base`", f"{times['Posewire `base`']['ratio']:.2f}", "–", research),
-        ("MoveNet Lightning int8", "MoveNet Lightning int8", "1", f"{unfiltered:.1f} %, no filter", "Apache-2.0"),
-        ("MediaPipe Pose full", "MediaPipe Pose full", f"{times['MediaPipe Pose full']['tracking']:.1f}", motion("MediaPipe Pose full"), "Apache-2.0"),
-        ("RTMPose-t", "RTMPose-t", f"{rtm['int8']:.1f}–{rtm['f32']:.1f} ⁴", "–, no filter", "Apache-2.0; weights disputed"),
+        (
+            "MoveNet Lightning int8",
+            "MoveNet Lightning int8",
+            "1",
+            f"{unfiltered:.1f} %, no filter",
+            "Apache-2.0",
+        ),
+        (
+            "MediaPipe Pose full",
+            "MediaPipe Pose full",
+            f"{times['MediaPipe Pose full']['tracking']:.1f}",
+            motion("MediaPipe Pose full"),
+            "Apache-2.0",
+        ),
+        (
+            "RTMPose-t",
+            "RTMPose-t",
+            f"{rtm['int8']:.1f}–{rtm['f32']:.1f} ⁴",
+            "–, no filter",
+            "Apache-2.0; weights disputed",
+        ),
     ):
         rows.append([title, at(name, "lspet"), at(name, "coco"), whole_program(name), time, moves, licence])
-    heads = ["", "photos, LSPET ¹", "photos, COCO ¹", "video, alone ¹", "time ²", "shaking, added lag ³", "licence"]
+    heads = [
+        "",
+        "photos, LSPET ¹",
+        "photos, COCO ¹",
+        "video, alone ¹",
+        "time ²",
+        "shaking, added lag ³",
+        "licence",
+    ]
     return markdown(heads, rows)
 
 
@@ -177,17 +253,28 @@ def engine_rows(name: str, wanted: dict[str, str]) -> list[list[str]]:
 
 def engines() -> str:
     """The networks on several engines beside MoveNet: `benches/results/xeon-avx512.json` and `-dist.json`."""
-    rows = engine_rows("xeon-avx512.json", {
-        "MoveNet": "MoveNet Lightning int8, LiteRT/XNNPACK",
-        "posewire keypoints-small+int8": "**`small`, Posewire's int8 operators**", "ONNX+keypoints-small+int8": "`small`, ONNX Runtime int8",
-        "ONNX+keypoints-small+f32": "`small`, ONNX Runtime f32",
-        "posewire keypoints-nano+int8": "**`nano`, Posewire's int8 operators**", "ONNX+keypoints-nano+int8": "`nano`, ONNX Runtime int8",
-        "posewire person+int8": "**finder, Posewire's int8 operators**", "ONNX+person+int8": "finder, ONNX Runtime int8",
-    })
-    rows += engine_rows("xeon-avx512-dist.json", {
-        "QDQ as it is+tract": "`small`, tract, quantised", "tract f32": "`small`, tract f32",
-        "rten+QDQ": "`small`, rten, quantised", "rten+f32": "`small`, rten f32",
-    })
+    rows = engine_rows(
+        "xeon-avx512.json",
+        {
+            "MoveNet": "MoveNet Lightning int8, LiteRT/XNNPACK",
+            "posewire keypoints-small+int8": "**`small`, Posewire's int8 operators**",
+            "ONNX+keypoints-small+int8": "`small`, ONNX Runtime int8",
+            "ONNX+keypoints-small+f32": "`small`, ONNX Runtime f32",
+            "posewire keypoints-nano+int8": "**`nano`, Posewire's int8 operators**",
+            "ONNX+keypoints-nano+int8": "`nano`, ONNX Runtime int8",
+            "posewire person+int8": "**finder, Posewire's int8 operators**",
+            "ONNX+person+int8": "finder, ONNX Runtime int8",
+        },
+    )
+    rows += engine_rows(
+        "xeon-avx512-dist.json",
+        {
+            "QDQ as it is+tract": "`small`, tract, quantised",
+            "tract f32": "`small`, tract f32",
+            "rten+QDQ": "`small`, rten, quantised",
+            "rten+f32": "`small`, rten f32",
+        },
+    )
     return markdown(["network and engine", "least", "median"], rows, right=2)
 
 
@@ -198,8 +285,28 @@ def instructions() -> str:
     for row in kept("aarch64-instructions.json")["rows"]:
         counts = [f"{row['kinds'][k] / 1e6:.1f}" if row["kinds"][k] else "" for k in kinds]
         core = row["core"].removeprefix("Cortex-")
-        rows.append([f"`{row['network'].removeprefix('keypoints-')}`, {core} ({row['kernel']})", f"{row['instructions'] / 1e6:.1f}", *counts])
-    return markdown(["network, core (kernel)", "all", "smull, smlal", "sadalp", "sdot", "other vector", "loads", "stores", "the rest"], rows, right=8)
+        rows.append(
+            [
+                f"`{row['network'].removeprefix('keypoints-')}`, {core} ({row['kernel']})",
+                f"{row['instructions'] / 1e6:.1f}",
+                *counts,
+            ]
+        )
+    return markdown(
+        [
+            "network, core (kernel)",
+            "all",
+            "smull, smlal",
+            "sadalp",
+            "sdot",
+            "other vector",
+            "loads",
+            "stores",
+            "the rest",
+        ],
+        rows,
+        right=8,
+    )
 
 
 def boards() -> str:
@@ -212,22 +319,39 @@ def boards() -> str:
         for row in (r for r in result["rows"] if r["core"] == board.core):
             least_ms = row["least_cycles"] / board.clock_ghz / 1e6
             by_network.setdefault(row["network"].removeprefix("keypoints-"), []).append(
-                f"{two_digits(least_ms)} / {two_digits(least_ms / result['reached'])} ms")
+                f"{two_digits(least_ms)} / {two_digits(least_ms / result['reached'])} ms"
+            )
     heads = [f"{board.name}, {board.clock_ghz} GHz" for board in BOARDS]
-    return markdown(["network: at least / about", *heads], ([f"`{name}`", *cells] for name, cells in by_network.items()), right=len(heads))
+    return markdown(
+        ["network: at least / about", *heads],
+        ([f"`{name}`", *cells] for name, cells in by_network.items()),
+        right=len(heads),
+    )
 
 
 def line() -> str:
     """What a line carries: the lengths of `tests/golden/wire_v1.json`, nine tenths of the line, ten bits a byte."""
-    vectors = {v["name"]: len(v["hex"]) // 2 for v in json.loads((ROOT / "tests/golden/wire_v1.json").read_text())["streams"]}
+    vectors = {
+        v["name"]: len(v["hex"]) // 2
+        for v in json.loads((ROOT / "tests/golden/wire_v1.json").read_text())["streams"]
+    }
     once_a_second = vectors["hello"] + vectors["status"]
 
     def rate_hz(baud: int, pose_bytes: int, persons: int) -> str:
         rate = (0.9 * baud / 10 - once_a_second) / (pose_bytes * persons)
         return str(int(rate)) if rate >= 10 else str(int(10 * rate) / 10)
 
-    rows = [[str(baud), *(rate_hz(baud, vectors[name], persons) for name in ("pose_measured", "pose_3d") for persons in (1, 2, 4))]
-            for baud in (9600, 57600, 115200, 230400, 460800, 921600)]
+    rows = [
+        [
+            str(baud),
+            *(
+                rate_hz(baud, vectors[name], persons)
+                for name in ("pose_measured", "pose_3d")
+                for persons in (1, 2, 4)
+            ),
+        ]
+        for baud in (9600, 57600, 115200, 230400, 460800, 921600)
+    ]
     heads = ["one person", "two", "four", "one, with 3D", "two", "four"]
     return markdown(["baud", *heads], rows, right=7)
 
@@ -239,7 +363,11 @@ def bench() -> str:
 
 def smoother() -> str:
     """The smoother beside the classic filters at 0.2 frame of added lag: `benches/results/clips`."""
-    sets = {"jhmdb-own-val": "real, `small`", "jhmdb-movenet-val": "real, MoveNet", "mocap-movenet-val": "virtual, MoveNet"}
+    sets = {
+        "jhmdb-own-val": "real, `small`",
+        "jhmdb-movenet-val": "real, MoveNet",
+        "mocap-movenet-val": "virtual, MoveNet",
+    }
     families = ("none", "one-euro", "exponential", "kalman", "xl, as shipped")
     rows = []
     for name, title in sets.items():
@@ -247,9 +375,19 @@ def smoother() -> str:
             if row["family"] in families and row["budget"] in (None, 0.2):
                 r = row["report"]
                 bold = "**" if row["family"].startswith("xl") else ""
-                rows.append([title, f"{bold}{row['family']}{bold}", f"{r['mpjpe']['value']:.2f}", share(r["pck_10"]["value"]),
-                             share(r["pck_05"]), f"{r['acceleration']['value']:.2f}", f"{r['still_jitter']:.2f}",
-                             f"{r['added_lag']:+.2f}", f"{r['ahead']:.2f}"])
+                rows.append(
+                    [
+                        title,
+                        f"{bold}{row['family']}{bold}",
+                        f"{r['mpjpe']['value']:.2f}",
+                        share(r["pck_10"]["value"]),
+                        share(r["pck_05"]),
+                        f"{r['acceleration']['value']:.2f}",
+                        f"{r['still_jitter']:.2f}",
+                        f"{r['added_lag']:+.2f}",
+                        f"{r['ahead']:.2f}",
+                    ]
+                )
     heads = ["MPJPE %", "PCK.1", "PCK.05", "Accel %", "jitter %", "added lag", "100 ms ahead %"]
     return markdown(["clips, detector", "filter", *heads], rows, right=7)
 
@@ -272,6 +410,23 @@ def camera_bed() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     f.__name__.replace("_", " "): f
-    for f in (peers, networks, accuracy, quantised, finder, held_out, held_out_clips, whole, engines, instructions, boards, line, bench,
-              smoother, endurance, hours, camera_bed)
+    for f in (
+        peers,
+        networks,
+        accuracy,
+        quantised,
+        finder,
+        held_out,
+        held_out_clips,
+        whole,
+        engines,
+        instructions,
+        boards,
+        line,
+        bench,
+        smoother,
+        endurance,
+        hours,
+        camera_bed,
+    )
 }

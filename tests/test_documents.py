@@ -15,7 +15,9 @@ from typing import TypeVar
 
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST_PAGE = 250
-POSEWIRE = Path(os.environ.get("POSEWIRE", Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release/posewire"))
+POSEWIRE = Path(
+    os.environ.get("POSEWIRE", Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release/posewire")
+)
 
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 Test = TypeVar("Test", bound=Callable[..., None])
@@ -24,7 +26,9 @@ QUOTED_FLAG = re.compile(r"`(--[a-z][a-z0-9-]*)[^`]*`")
 
 
 def pages() -> list[Path]:
-    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    listed = subprocess.run(
+        ["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
     return [ROOT / name for name in listed if (ROOT / name).exists()]
 
 
@@ -67,7 +71,12 @@ def commands(text: str) -> list[list[str]]:
             continue
         while words and (words[0] in ("sudo", "exec") or re.fullmatch(r"[A-Z_]+=.*", words[0])):
             words = words[1:]
-        if words[:3] == ["cargo", "run", "--release"] and "--" in words and "--example" not in words and "-p" not in words:
+        if (
+            words[:3] == ["cargo", "run", "--release"]
+            and "--" in words
+            and "--example" not in words
+            and "-p" not in words
+        ):
             words = ["posewire", *words[words.index("--") + 1 :]]
         if words and Path(words[0]).name == "posewire" and len(words) > 1:
             found.append([w for w in words[1:] if w not in ("…", "...")])
@@ -81,7 +90,9 @@ def ignored(path: str) -> bool:
 @cache
 def understood(*words: str) -> tuple[bool, str]:
     """Whether the program takes these words: `--help` behind them stops it before it does anything."""
-    done = subprocess.run([POSEWIRE, *words, "--help"], check=False, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(
+        [POSEWIRE, *words, "--help"], check=False, capture_output=True, text=True, timeout=30
+    )
     return done.returncode == 0, done.stderr.strip()
 
 
@@ -105,7 +116,9 @@ def flags() -> frozenset[str]:
         nested = re.search(r"^Commands:\n((?:  .*\n)+)", text, re.MULTILINE)
         for line in nested[1].splitlines() if nested else []:
             if re.match(r"  \S", line) and line.split()[0] != "help":
-                done = subprocess.run([POSEWIRE, name, line.split()[0], "--help"], capture_output=True, text=True, check=True)
+                done = subprocess.run(
+                    [POSEWIRE, name, line.split()[0], "--help"], capture_output=True, text=True, check=True
+                )
                 texts.append(done.stdout)
     return frozenset(re.findall(r"(?<!\S)(--[a-z][a-z0-9-]*)", "\n".join(texts)))
 
@@ -113,7 +126,10 @@ def flags() -> frozenset[str]:
 def needs_posewire(test: Test) -> Test:
     if POSEWIRE.exists():
         return test
-    print(f"SKIPPED: {test.__name__}: no {POSEWIRE} (cargo build --release, or name one in POSEWIRE)", file=sys.stderr)
+    print(
+        f"SKIPPED: {test.__name__}: no {POSEWIRE} (cargo build --release, or name one in POSEWIRE)",
+        file=sys.stderr,
+    )
     return unittest.skip("no posewire")(test)
 
 
@@ -139,7 +155,11 @@ class Documents(unittest.TestCase):
         for page in (p for p in pages() if "lab" not in p.relative_to(ROOT).parts):
             for path in re.findall(rf"`((?:{tops})/[\w./-]+)`", page.read_text()):
                 given_by_the_reader = re.search(r"\b[A-Z]{3,}\b", path)
-                if not given_by_the_reader and not any((of / path).exists() for of in (ROOT, page.parent)) and not ignored(path):
+                if (
+                    not given_by_the_reader
+                    and not any((of / path).exists() for of in (ROOT, page.parent))
+                    and not ignored(path)
+                ):
                     gone.append(f"{name_of(page)}: {path}")
         self.assertEqual(gone, [])
 
@@ -150,17 +170,33 @@ class Documents(unittest.TestCase):
         self.assertEqual(missing, [], "not in the table of docs/architecture.md")
 
     def test_pages_are_short(self) -> None:
-        long = [f"{name_of(p)}: {n} lines" for p in pages() if (n := len(p.read_text().splitlines())) > LONGEST_PAGE]
-        self.assertEqual(long, [], f"more than {LONGEST_PAGE} lines: split it, or move what was tried to docs/lab")
+        long = [
+            f"{name_of(p)}: {n} lines"
+            for p in pages()
+            if (n := len(p.read_text().splitlines())) > LONGEST_PAGE
+        ]
+        self.assertEqual(
+            long, [], f"more than {LONGEST_PAGE} lines: split it, or move what was tried to docs/lab"
+        )
 
     def test_every_page_is_in_the_index(self) -> None:
-        for index in (ROOT / "docs/README.md", ROOT / "docs/lab/README.md", ROOT / "docs/decisions/README.md"):
-            linked = {(index.parent / target.split("#")[0]).resolve() for target in LINK.findall(index.read_text())}
-            missing = [name_of(p) for p in index.parent.glob("*.md") if p != index and p.resolve() not in linked]
+        for index in (
+            ROOT / "docs/README.md",
+            ROOT / "docs/lab/README.md",
+            ROOT / "docs/decisions/README.md",
+        ):
+            linked = {
+                (index.parent / target.split("#")[0]).resolve() for target in LINK.findall(index.read_text())
+            }
+            missing = [
+                name_of(p) for p in index.parent.glob("*.md") if p != index and p.resolve() not in linked
+            ]
             self.assertEqual(missing, [], f"not named by {name_of(index)}")
 
     def test_tables_are_what_was_kept(self) -> None:
-        done = subprocess.run([sys.executable, ROOT / "docs/make.py", "--check"], check=False, capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, ROOT / "docs/make.py", "--check"], check=False, capture_output=True, text=True
+        )
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     @needs_posewire

@@ -52,3 +52,7 @@ pub use op::{Activation, Weights};
 pub use program::{InputMut, Output, Program, State, StepInfo};
 pub use tensor::{Quant, Shape, Tensor};
 pub use window::{Pads, Window};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadMe;

@@ -69,3 +69,7 @@ pub(crate) const CRC: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC
 
 const _: () = assert!(MAX_PAYLOAD <= 254, "COBS would add a second byte");
 const _: () = assert!(MAX_PACKET <= MAX_FRAME);
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadMe;

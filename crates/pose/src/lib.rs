@@ -26,3 +26,7 @@ pub use pose::{JointState, Pose, PoseJoint, Stamped};
 
 /// Persons that every fixed-size container of Posewire holds.
 pub const MAX_PERSONS: usize = 8;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadMe;
