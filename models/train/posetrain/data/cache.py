@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from posetrain.data.packs import (
+    KNOWN_PACKS,
     PACKS,
     PSEUDO,
     Floats,
@@ -60,7 +61,7 @@ class Records:
         return self.pixels[start : start + h * w * 3].reshape(h, w, 3)
 
     def where(self, split: str, packs: tuple[str, ...] = PACKS) -> npt.NDArray[np.int64]:
-        wanted = np.isin(self.pack, [PACKS.index(p) for p in packs])
+        wanted = np.isin(self.pack, [KNOWN_PACKS.index(p) for p in packs])
         return np.flatnonzero(wanted & (self.split == SPLITS.index(split)))
 
 
@@ -116,7 +117,7 @@ def build(data: Path, out: Path, packs: tuple[str, ...] = PACKS) -> None:
                         ("shape", pixels.shape[:2]),
                         ("joints", joints),
                         ("box", joints_box(joints)),
-                        ("pack", PACKS.index(pack)),
+                        ("pack", KNOWN_PACKS.index(pack)),
                         ("split", SPLITS.index(picture.split)),
                         ("tier", person.tier),
                         ("key", f"{picture.key}:{person.annotation_id}"),

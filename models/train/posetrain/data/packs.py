@@ -37,6 +37,11 @@ STILL_PACKS = (
     "unlabelled/people",
 )
 PACKS = (*STILL_PACKS, "jhmdb")
+# Made by `posetrain.data.gather` of what public repositories hold, and by this project's renderer; in the packs' own form.
+FETCHED_PACKS = ("coco_fetched", "lsp", "parse", "buffy")
+RENDERED_PACKS = ("rendered", "rendered_over_coco")
+# A cache names packs by their place in here, so new ones are added at the end.
+KNOWN_PACKS = (*PACKS, *FETCHED_PACKS, *RENDERED_PACKS)
 PSEUDO = frozenset(p for p in PACKS if p.startswith("unlabelled/"))
 
 
@@ -112,6 +117,10 @@ def read_stills(root: Path, pack: str, report: ReadReport) -> Iterator[Picture]:
     for annotation in labels["annotations"]:
         if annotation.get("label_suspect") or annotation.get("iscrowd"):
             report.counts["suspect or crowd label"] += 1
+            continue
+        if annotation.get("sides") == "picture":
+            # left and right as the picture has them: wrong for backs until somebody has looked
+            report.counts["person whose left and right nobody has settled"] += 1
             continue
         if "keypoints" in annotation:
             persons[annotation["image_id"]].append(_person(annotation))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from posetrain.data.augment import AugmentConfig
+from posetrain.data.licences import of_letter, require
 from posetrain.data.packs import PACKS
 from posetrain.keypoints.codec import HeatmapCodec
 from posetrain.keypoints.net import NetConfig
@@ -23,7 +24,7 @@ class TrainConfig:
     maps are pulled flat there, so that a mistaken find scores low.
     `mirror`: in use every crop is looked at twice, the second time mirrored. `back_repeat`: how much more often persons
     seen from behind are drawn; `repair_sides`: packs whose labels the starting weights may overrule about a person's
-    left and right (`posetrain.keypoints.sides`). `mirror_teacher`: the share of the loss that asks for what the averaged weights see in
+    left and right (`posetrain.keypoints.sides`). `licence`: the worst class that the weights may have (`posetrain.data.licences`). `mirror_teacher`: the share of the loss that asks for what the averaged weights see in
     the crop's mirror image (a mean teacher, Tarvainen & Valpola 2017), from `mirror_teacher_from` of the budget on: one
     look is to know what two looks know."""
 
@@ -48,6 +49,7 @@ class TrainConfig:
     mirror: bool = False
     stages: tuple[tuple[float, int], ...] = ((0.0, 128), (0.45, 160), (0.7, 192))
     packs: tuple[str, ...] = PACKS
+    licence: str = "c"
     repeat: dict[str, float] = field(default_factory=lambda: {"coco_more": 1.5, "pelota": 0.5, "jhmdb": 0.9})
     back_repeat: float = 1.0
     repair_sides: tuple[str, ...] = ()
@@ -82,7 +84,9 @@ def load_config(path: Path) -> TrainConfig:
         values["repeat"] = dict(raw["repeat"])
     for name, kind in (("net", NetConfig), ("augment", AugmentConfig), ("codec", HeatmapCodec)):
         values[name] = kind(**{k: frozen(v) for k, v in raw.get(name, {}).items()})
-    return TrainConfig(**values)
+    config = TrainConfig(**values)
+    require(config.packs, of_letter(config.licence))
+    return config
 
 
 def configured(name: str) -> TrainConfig:

@@ -25,7 +25,7 @@ import torch
 
 from posetrain.data import cache
 from posetrain.data.augment import plain_crop
-from posetrain.data.packs import BODY, MIRROR, PACKS, Floats
+from posetrain.data.packs import BODY, KNOWN_PACKS, MIRROR, PACKS, Floats
 from posetrain.keypoints.codec import HeatmapCodec
 from posetrain.keypoints.net import KeypointNet, NetConfig, grow
 
@@ -123,7 +123,7 @@ def shares(
     records: cache.Records, ids: npt.NDArray[np.int64], repeat: dict[str, float], back_repeat: float
 ) -> Floats:
     """How often each record is drawn, adding up to 1."""
-    share = np.array([repeat.get(PACKS[p], 1.0) for p in records.pack[ids]])
+    share = np.array([repeat.get(KNOWN_PACKS[p], 1.0) for p in records.pack[ids]])
     behind = from_behind(records.joints[ids], extents(records.box[ids]))
     share = np.where(behind, share * back_repeat, share)
     return np.asarray(share / share.sum())

@@ -1,0 +1,279 @@
+"""Makes packs of what public repositories hold, in the packs' own form (`labels.json`, `images_0.tar`), for `posetrain.data.packs`.
+
+    python -m posetrain.data.gather coco_fetched --labels GIT --git GIT [--git GIT ...] --known PACKS --out OUT
+    python -m posetrain.data.gather lsp|parse|buffy --git GIT --out OUT
+
+GIT is a repository's git directory, which is read without a work tree. Nothing that a benchmark holds back is written:
+COCO train2017 alone, the first 1,000 of the original LSP alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import re
+import subprocess
+import tarfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.io import loadmat  # type: ignore[import-untyped]
+
+from posetrain.data.packs import JOINTS, decode
+
+# COCO index of each column of a set's own order.
+LSP_ORDER = (16, 14, 12, 11, 13, 15, 10, 8, 6, 5, 7, 9)
+LSP_TRAIN = 1000
+# Looked at: these sets call left what is on the picture's left, so persons seen from behind are the wrong way round.
+SIDES_OF_PICTURE = ("parse", "buffy")
+COCO_NAME = re.compile(r"(?:^|/)(?:COCO_train2014_)?(\d{12})\.jpg$")
+# A joint of COCO lies on whole pixels of the true picture; a copy of another size or aspect gives itself away.
+WHOLE_PX = 0.06
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One picture's bytes and its persons' joints [17, 3] with boxes x, y, w, h."""
+
+    name: str
+    data: bytes
+    size: tuple[int, int]  # height, width
+    persons: list[tuple[npt.NDArray[np.float64], tuple[float, float, float, float]]]
+    source: str
+
+
+class Git:
+    """A repository's newest commit, read file by file."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        listing = self._run("ls-tree", "-r", "-z", "HEAD").decode(errors="replace")
+        self.blobs = {
+            p: meta.split()[2] for meta, _, p in (r.partition("\t") for r in listing.split("\0") if r)
+        }
+        self.commit = self._run("rev-parse", "HEAD").decode().strip()
+
+    def _run(self, *words: str) -> bytes:
+        return subprocess.run(["git", "-C", str(self.folder), *words], check=True, capture_output=True).stdout
+
+    def read(self, path: str) -> bytes:
+        return self._run("cat-file", "blob", self.blobs[path])
+
+
+def box_of(joints: npt.NDArray[np.float64], widen: float = 0.1) -> tuple[float, float, float, float]:
+    """x, y, w, h of the labelled joints, a tenth wider: what sets without boxes get."""
+    seen = joints[joints[:, 2] > 0, :2]
+    low, high = seen.min(axis=0), seen.max(axis=0)
+    margin = (high - low) * widen / 2
+    x, y = low - margin
+    w, h = high - low + 2 * margin
+    return float(x), float(y), float(w), float(h)
+
+
+def coco_persons(
+    text: str, height: int, width: int
+) -> list[tuple[npt.NDArray[np.float64], tuple[float, float, float, float]]]:
+    """Persons of a label file of the YOLO kind: class, box (centre and size) and 17 x (x, y, v), as parts of the picture."""
+    out = []
+    for line in text.splitlines():
+        values = np.array(line.split(), np.float64)
+        if len(values) != 5 + 3 * JOINTS:
+            continue
+        joints = values[5:].reshape(JOINTS, 3) * (width, height, 1.0)
+        joints[joints[:, 2] == 0] = 0
+        cx, cy, w, h = values[1:5] * (width, height, width, height)
+        out.append((joints, (cx - w / 2, cy - h / 2, w, h)))
+    return out
+
+
+def whole_pixels(joints: npt.NDArray[np.float64]) -> float:
+    """Share of labelled joints that lie on whole pixels."""
+    seen = joints[joints[:, 2] > 0, :2]
+    return float((np.abs(seen - np.rint(seen)) < WHOLE_PX).all(axis=1).mean()) if len(seen) else 1.0
+
+
+def known_coco(packs: Path) -> set[int]:
+    """Picture ids that the packs hold already, under any split."""
+    out = set()
+    for pack in ("coco_subset", "coco_more"):
+        for record in json.loads((packs / pack / "labels.json").read_text())["images"]:
+            out.add(int(re.findall(r"\d{6,}", record["file_name"])[-1]))
+    return out
+
+
+def coco(labels: Git, repositories: list[Git], known: set[int], counts: Counter[str]) -> Iterator[Entry]:
+    """COCO train2017 pictures with labelled persons that the packs lack. A picture of val2017 has no label file under
+    train2017, so it cannot get in whatever its folder is called."""
+    train = {int(Path(p).stem): p for p in labels.blobs if p.startswith("labels/train2017/")}
+    done = set(known)
+    for git in repositories:
+        for path in sorted(git.blobs):
+            found = COCO_NAME.search(path)
+            number = int(found[1]) if found else -1
+            if number not in train or number in done:
+                counts["no new picture of train2017 with people"] += 1
+                continue
+            data = git.read(path)
+            pixels = decode(data)
+            if pixels is None:
+                counts["corrupt picture"] += 1
+                continue
+            height, width = pixels.shape[:2]
+            persons = coco_persons(labels.read(train[number]).decode(), height, width)
+            if not persons:
+                counts["nobody with joints"] += 1
+                continue
+            if np.mean([whole_pixels(j) for j, _ in persons]) < 0.9:
+                counts["not of COCO's size or aspect"] += 1
+                continue
+            done.add(number)
+            yield Entry(
+                f"{number:012d}.jpg",
+                data,
+                (height, width),
+                persons,
+                f"{git.folder.parent.name} @ {git.commit}",
+            )
+
+
+def fourteen(
+    points: npt.NDArray[np.float64], hidden: npt.NDArray[np.bool_] | None = None
+) -> npt.NDArray[np.float64]:
+    """Leeds' fourteen joints [14, 2] in COCO's order [17, 3]; neck and head top have no place there."""
+    out = np.zeros((JOINTS, 3))
+    for own, index in enumerate(LSP_ORDER):
+        if np.isfinite(points[own]).all():
+            out[index] = (*points[own], 1.0 if hidden is not None and hidden[own] else 2.0)
+    return out
+
+
+def _entry(
+    git: Git, path: str, joints: npt.NDArray[np.float64], counts: Counter[str], name: str = ""
+) -> Iterator[Entry]:
+    data = git.read(path)
+    pixels = decode(data)
+    if pixels is None:
+        counts["corrupt picture"] += 1
+        return
+    height, width = pixels.shape[:2]
+    outside = ((joints[:, :2] < 0) | (joints[:, :2] > (width - 1, height - 1))).any(axis=1)
+    joints[outside] = 0
+    source = f"{git.folder.parent.name} @ {git.commit}"
+    yield Entry(name or Path(path).name, data, (height, width), [(joints, box_of(joints))], source)
+
+
+def lsp(git: Git, counts: Counter[str]) -> Iterator[Entry]:
+    """The original Leeds Sports Pose, 1-1000. The third row of its joints says hidden, the reverse of LSPET's."""
+    joints = loadmat(io.BytesIO(git.read("dataset/LSP/joints.mat")))["joints"]
+    for i in range(LSP_TRAIN):
+        person = fourteen(joints[:2, :, i].T - 1, joints[2, :, i] > 0)
+        yield from _entry(git, f"dataset/LSP/images/im{i + 1:04d}.jpg", person, counts)
+
+
+def parse(git: Git, counts: Counter[str]) -> Iterator[Entry]:
+    """PARSE's 305 pictures, its joints in Leeds' order."""
+    points = loadmat(io.BytesIO(git.read("dataset/PARSE/labels.mat")))["ptsAll"]
+    for i in range(points.shape[2]):
+        yield from _entry(git, f"dataset/PARSE/im{i + 1:04d}.jpg", fourteen(points[:, :, i] - 1), counts)
+
+
+def buffy_joints(sticks: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Shoulders, elbows and wrists of one person from six sticks [6, 4] = x0 y0 x1 y1: torso, upper arms (left and right in the
+    picture), lower arms, head. The torso's lower end is no hip: it is left out."""
+    out = np.zeros((JOINTS, 3))
+    for upper, lower, side in ((1, 3, 0), (2, 4, 1)):
+        ends = sticks[upper].reshape(2, 2), sticks[lower].reshape(2, 2)
+        # the elbow is where the two sticks meet
+        apart = np.linalg.norm(ends[0][:, None] - ends[1][None], axis=2)
+        a, b = np.unravel_index(int(apart.argmin()), (2, 2))
+        elbow = (ends[0][a] + ends[1][b]) / 2
+        # a person who faces the camera has their right on the picture's left
+        for joint, place in ((6 - side, ends[0][1 - a]), (8 - side, elbow), (10 - side, ends[1][1 - b])):
+            out[joint] = (*place, 2.0)
+    return out
+
+
+def buffy(git: Git, counts: Counter[str]) -> Iterator[Entry]:
+    for path in sorted(
+        p for p in git.blobs if p.startswith("dataset/BUFFY/data/") and p.endswith("_sticks.txt")
+    ):
+        episode = Path(path).name.removesuffix("_sticks.txt")
+        rows = [
+            [float(v) for v in line.split()] for line in git.read(path).decode().splitlines() if line.strip()
+        ]
+        frame, sticks = "", list[list[float]]()
+        for row in [*rows, [0.0]]:
+            if len(row) == 4:
+                sticks.append(row)
+                continue
+            picture = f"dataset/BUFFY/images/{episode}_original/{frame}.jpg"
+            if frame and len(sticks) == 6 and picture in git.blobs:
+                yield from _entry(
+                    git, picture, buffy_joints(np.array(sticks)), counts, f"{episode}_{frame}.jpg"
+                )
+            elif frame:
+                counts["frame without six sticks or picture"] += 1
+            frame, sticks = f"{int(row[0]):06d}", []
+
+
+def write(entries: Iterator[Entry], out: Path, name: str, counts: Counter[str]) -> None:
+    """The pack: pictures as they were found, one record a labelled person, all of them `train`."""
+    out.mkdir(parents=True, exist_ok=True)
+    images: list[dict[str, Any]] = []
+    annotations: list[dict[str, Any]] = []
+    with tarfile.open(out / "images_0.part", "w") as tar:
+        for number, entry in enumerate(entries, 1):
+            member = tarfile.TarInfo(entry.name)
+            member.size = len(entry.data)
+            tar.addfile(member, io.BytesIO(entry.data))
+            height, width = entry.size
+            images.append(
+                {"id": number, "file_name": entry.name, "tar": "images_0.tar", "width": width, "height": height,
+                 "split": "train", "source": name, "from_repo": entry.source}
+            )  # fmt: skip
+            for joints, box in entry.persons:
+                counts["persons"] += 1
+                annotations.append(
+                    {"id": len(annotations) + 1, "image_id": number, "category_id": 1, "iscrowd": 0,
+                     "bbox": [round(v, 1) for v in box], "keypoints": [round(float(v), 1) for v in joints.ravel()],
+                     "num_keypoints": int((joints[:, 2] > 0).sum()), "source": name, "split": "train"}
+                    | ({"sides": "picture"} if name in SIDES_OF_PICTURE else {})
+                )  # fmt: skip
+    (out / "labels.json").write_text(json.dumps({"images": images, "annotations": annotations}))
+    (out / "images_0.part").rename(out / "images_0.tar")
+    counts["pictures"] = len(images)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("pack", choices=("coco_fetched", "lsp", "parse", "buffy"))
+    parser.add_argument(
+        "--git", type=Path, action="append", required=True, help="git directory; may be given again"
+    )
+    parser.add_argument("--labels", type=Path, help="git directory with every COCO person by picture id")
+    parser.add_argument("--known", type=Path, help="folder with the packs: pictures in there are left out")
+    parser.add_argument("--out", type=Path, required=True, help="folder for packs")
+    args = parser.parse_args()
+    counts: Counter[str] = Counter()
+    gits = [Git(folder) for folder in args.git]
+    if args.pack == "coco_fetched":
+        if not args.labels or not args.known:
+            parser.error("coco_fetched needs --labels and --known")
+        entries = coco(Git(args.labels), gits, known_coco(args.known), counts)
+    else:
+        entries = {"lsp": lsp, "parse": parse, "buffy": buffy}[args.pack](gits[0], counts)
+    write(entries, args.out / args.pack, args.pack, counts)
+    for what, count in sorted(counts.items()):
+        print(f"{count:7d} {what}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""What may be done with weights by what they were trained on: one table of every source.
+
+    python -m posetrain.data.licences            # docs/data-licences.md
+
+A configuration names the worst class that its weights may have (`licence`), and reading a source that is worse is refused.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Licence(IntEnum):
+    """From best to worst; weights have the worst class of all that they learned from, teachers included."""
+
+    FREE = 0
+    COCO = 1
+    RESEARCH = 2
+
+
+LETTER = {Licence.FREE: "a", Licence.COCO: "b", Licence.RESEARCH: "c"}
+MEANING = {
+    Licence.FREE: "rendered, CMU motion, CC0, public domain: weights may be used for anything",
+    Licence.COCO: "COCO's annotations are CC BY 4.0; its pictures are Flickr's, and weights are used as "
+    "everybody's COCO-trained weights are",
+    Licence.RESEARCH: "published for research, or terms that nobody states: weights are for research alone",
+}
+
+
+class LicenceError(ValueError):
+    """A source that a configuration's class forbids, or that no table knows."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """`terms` as the source states them. `used` says what for; `made_from` names sources whose class it takes on."""
+
+    licence: Licence
+    terms: str
+    used: str
+    made_from: tuple[str, ...] = ()
+
+
+SOURCES: dict[str, Source] = {
+    "rendered": Source(
+        Licence.FREE, "made here of CC0 bodies, clothes by procedures and CMU motion", "keypoints, finder",
+        ("makehuman", "cmu_mocap"),
+    ),
+    "rendered_over_coco": Source(
+        Licence.COCO, "rendered people before or clothed in parts of COCO pictures", "keypoints, finder",
+        ("rendered", "coco_more"),
+    ),
+    "makehuman": Source(Licence.FREE, "CC0: base mesh, targets, garments, hair", "rendered people"),
+    "cmu_mocap": Source(
+        Licence.FREE, "free for research and commercial use; credit asked; do not resell the data itself",
+        "temporal model, rendered people",
+    ),
+    "synthetic": Source(Licence.FREE, "figures drawn by this package", "tests, smoke runs"),
+    "coco_subset": Source(Licence.COCO, "annotations CC BY 4.0; pictures Flickr, a licence each", "keypoints, finder"),
+    "coco_more": Source(Licence.COCO, "annotations CC BY 4.0; pictures Flickr, a licence each", "keypoints, finder"),
+    "coco_fetched": Source(Licence.COCO, "annotations CC BY 4.0; pictures Flickr, a licence each", "keypoints"),
+    "movenet_thunder": Source(
+        Licence.COCO, "Apache-2.0; trained by Google on COCO and an own set of its", "teacher: maps for stored crops"
+    ),
+    "lspet": Source(Licence.RESEARCH, "Flickr pictures published for research; no licence text", "keypoints, finder"),
+    "lsp": Source(Licence.RESEARCH, "Flickr pictures published for research; 1-1000 alone", "keypoints"),
+    "parse": Source(Licence.RESEARCH, "published for research; no licence text", "keypoints"),
+    "buffy": Source(Licence.RESEARCH, "frames of a television series, labels for research", "keypoints"),
+    "jhmdb": Source(
+        Licence.RESEARCH, "HMDB51 says CC BY 4.0, but its clips come from films; labels for research",
+        "keypoints, finder, temporal model",
+    ),
+    "pelota": Source(Licence.RESEARCH, "press photos; no licence", "keypoints"),
+    "penn_action": Source(Licence.RESEARCH, "published for research", "temporal model"),
+    "unlabelled/free_exercise": Source(
+        Licence.RESEARCH, "repository claims the public domain, origin of its photos not stated", "keypoints, finder"
+    ),
+    "unlabelled/ccp": Source(Licence.RESEARCH, "photos of fashion sites; unclear", "keypoints, finder"),
+    "unlabelled/people": Source(
+        Licence.RESEARCH, "Stanford 40 Actions, published for research; photos of web searches", "keypoints, finder"
+    ),
+}  # fmt: skip
+
+
+def licence_of(names: Iterable[str]) -> Licence:
+    """The class of weights that learn from all of `names`.
+
+    Raises `LicenceError` for a source that the table lacks: what nobody looked up may not be trained on.
+    """
+    worst = Licence.FREE
+    for name in names:
+        if name not in SOURCES:
+            raise LicenceError(
+                f"source `{name}` is not in the licence table: add it to posetrain/data/licences.py first"
+            )
+        source = SOURCES[name]
+        worst = max(worst, source.licence, licence_of(source.made_from))
+    return worst
+
+
+def require(names: Iterable[str], at_most: Licence) -> None:
+    """Refuses sources that would make weights of a worse class than `at_most`."""
+    for name in names:
+        if (found := licence_of([name])) > at_most:
+            raise LicenceError(
+                f"source `{name}` is of class ({LETTER[found]}), the configuration allows ({LETTER[at_most]}) at worst"
+            )
+
+
+def of_letter(letter: str) -> Licence:
+    for licence, its in LETTER.items():
+        if its == letter:
+            return licence
+    raise LicenceError(f"licence class `{letter}` is none of {', '.join(LETTER.values())}")
+
+
+def page() -> str:
+    """docs/data-licences.md."""
+    lines = [
+        "# What the networks may be used for, by what they learned from",
+        "",
+        "Weights have the worst class of everything they were trained on, teachers included. A training configuration names",
+        "the class that it allows (`licence`), and the trainer refuses a source of a worse one. Models name their sources in",
+        "their manifests. This page is printed by `python -m posetrain.data.licences`; a test compares.",
+        "",
+        *(f"- **({LETTER[c]})** {MEANING[c]}." for c in Licence),
+        "",
+        "| source | class | terms | used for |",
+        "|---|---|---|---|",
+    ]
+    for name, source in sorted(SOURCES.items(), key=lambda item: (licence_of([item[0]]), item[0])):
+        of = f"; made from {', '.join(f'`{m}`' for m in source.made_from)}" if source.made_from else ""
+        lines.append(f"| `{name}` | {LETTER[licence_of([name])]} | {source.terms}{of} | {source.used} |")
+    lines += [
+        "",
+        "Never trained on, whatever their class: COCO val2017; the original LSP's 1001-2000; the last 1,000 of LSPET;",
+        "J-HMDB's test clips and clips cut from the same films; what a pack holds as `val`.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
+    print(page(), end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+"""Where training pictures come from: the licence table, what configurations may read, and packs gathered from repositories."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+import unittest
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import cv2
+import numpy as np
+from scipy.io import savemat
+
+from posetrain.data import gather, packs
+from posetrain.data.licences import SOURCES, Licence, LicenceError, licence_of, of_letter, page, require
+from posetrain.keypoints.config import load_config
+from posetrain.paths import CONFIGS, REPOSITORY
+
+
+class Licences(unittest.TestCase):
+    def test_every_pack_is_in_the_table(self) -> None:
+        for pack in packs.KNOWN_PACKS:
+            self.assertIn(pack, SOURCES)
+
+    def test_weights_have_the_worst_class_of_their_sources(self) -> None:
+        self.assertEqual(licence_of(["rendered", "cmu_mocap"]), Licence.FREE)
+        self.assertEqual(licence_of(["rendered", "coco_more", "movenet_thunder"]), Licence.COCO)
+        self.assertEqual(licence_of(["rendered", "coco_more", "lspet"]), Licence.RESEARCH)
+        self.assertEqual(
+            licence_of(["rendered_over_coco"]), Licence.COCO, "a rendered picture has its background's class"
+        )
+
+    def test_a_source_of_a_worse_class_is_refused_by_name(self) -> None:
+        require(["rendered", "coco_more"], of_letter("b"))
+        with self.assertRaisesRegex(
+            LicenceError, r"`jhmdb` is of class \(c\), the configuration allows \(b\)"
+        ):
+            require(["coco_more", "jhmdb"], of_letter("b"))
+        with self.assertRaisesRegex(LicenceError, "`somewhere` is not in the licence table"):
+            require(["somewhere"], Licence.RESEARCH)
+        with self.assertRaisesRegex(LicenceError, "`d` is none of a, b, c"):
+            of_letter("d")
+
+    def test_a_configuration_cannot_name_a_pack_that_its_class_forbids(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "usable.toml"
+            path.write_text('name = "usable"\nlicence = "b"\npacks = ["coco_more", "lspet"]\n')
+            with self.assertRaisesRegex(LicenceError, "lspet"):
+                load_config(path)
+            path.write_text('name = "usable"\nlicence = "b"\npacks = ["coco_more", "coco_subset"]\n')
+            self.assertEqual(load_config(path).licence, "b")
+
+    def test_the_page_is_the_table(self) -> None:
+        self.assertEqual((REPOSITORY / "docs" / "data-licences.md").read_text(), page())
+
+    def test_no_committed_configuration_breaks_its_own_class(self) -> None:
+        for path in (CONFIGS / "keypoints").glob("*.toml"):
+            load_config(path)
+
+
+def jpeg(height: int, width: int, shade: int = 90) -> bytes:
+    ok, data = cv2.imencode(".jpg", np.full((height, width, 3), shade, np.uint8))
+    assert ok
+    return data.tobytes()
+
+
+def repository(folder: Path, files: dict[str, bytes]) -> gather.Git:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+
+    def git(*words: str) -> None:
+        who = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", "-C", str(folder), *who, *words], check=True, capture_output=True)
+
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "x")
+    return gather.Git(folder / ".git")
+
+
+def label(joints: list[tuple[float, float, int]], height: int, width: int) -> bytes:
+    rest = [(0.0, 0.0, 0)] * (packs.JOINTS - len(joints))
+    values = [0.5, 0.5, 0.5, 0.5, *(v for x, y, s in (*joints, *rest) for v in (x / width, y / height, s))]
+    return ("0 " + " ".join(f"{v:.6f}" for v in values)).encode()
+
+
+class Gathered(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def read(self, pack: str) -> list[packs.Picture]:
+        self.report = packs.ReadReport()
+        with warnings.catch_warnings(action="ignore", category=ResourceWarning):
+            return list(packs.read_pack(self.folder, pack, self.report))
+
+    def test_coco_pictures_come_with_their_labels_and_nothing_of_val_gets_in(self) -> None:
+        joints = [(12.0, 7.0, 2), (14.0, 6.0, 1), (30.0, 40.0, 2)]
+        labels = repository(
+            self.folder / "labels",
+            {
+                "labels/train2017/000000000007.txt": label(joints, 60, 50),
+                "labels/train2017/000000000008.txt": label(joints, 60, 50),
+                "labels/train2017/000000000010.txt": label(joints, 60, 50),
+                "labels/train2017/000000000011.txt": label(joints, 64, 50),
+                "labels/val2017/000000000009.txt": label(joints, 60, 50),
+            },
+        )
+        pictures = repository(
+            self.folder / "pictures",
+            {f"any/{n:012d}.jpg": jpeg(60, 50) for n in (7, 9, 10, 11)}
+            | {"x/000000000008.jpg": b"no picture", "x/COCO_train2014_000000000007.jpg": jpeg(60, 50)},
+        )
+        counts: Counter[str] = Counter()
+        entries = gather.coco(labels, [pictures], {10}, counts)
+        gather.write(entries, self.folder / "coco_fetched", "coco_fetched", counts)
+        self.assertEqual(
+            counts["not of COCO's size or aspect"], 1, "a squeezed copy is known by joints between pixels"
+        )
+        self.assertEqual(counts["corrupt picture"], 1)
+        [picture] = self.read("coco_fetched")
+        self.assertEqual((picture.key, picture.split), ("000000000007.jpg", "train"))
+        np.testing.assert_allclose(picture.persons[0].joints[:3], joints, atol=0.05)
+        self.assertEqual(float(picture.persons[0].joints[3:].sum()), 0.0)
+
+    def test_leeds_benchmark_is_never_written(self) -> None:
+        joints = np.zeros((3, 14, 2000))
+        joints[:2] = 20 + np.arange(14)[None, :, None]
+        joints[2, 9] = 1  # left shoulder hidden
+        mat = self.folder / "joints.mat"
+        savemat(mat, {"joints": joints})
+        numbers = (1, 2, 1000, 1001, 2000)
+        files = {f"dataset/LSP/images/im{n:04d}.jpg": jpeg(60, 50) for n in range(1, 1001)}
+        files |= {f"dataset/LSP/images/im{n:04d}.jpg": jpeg(60, 50) for n in numbers}
+        git = repository(self.folder / "lsp-git", files | {"dataset/LSP/joints.mat": mat.read_bytes()})
+        counts: Counter[str] = Counter()
+        gather.write(gather.lsp(git, counts), self.folder / "lsp", "lsp", counts)
+        read = self.read("lsp")
+        self.assertEqual(len(read), 1000)
+        self.assertEqual(max(p.key for p in read), "im1000.jpg")
+        person = read[0].persons[0].joints
+        self.assertEqual(list(person[[16, 5, 6]].ravel()), [19, 19, 2, 28, 28, 1, 27, 27, 2])
+
+    def test_persons_whose_sides_nobody_settled_are_left_out(self) -> None:
+        points = np.tile((10 + 2.0 * np.arange(14))[:, None, None], (1, 2, 2))
+        mat = self.folder / "labels.mat"
+        savemat(mat, {"ptsAll": points})
+        files = {f"dataset/PARSE/im{n:04d}.jpg": jpeg(60, 50) for n in (1, 2)}
+        git = repository(self.folder / "parse-git", files | {"dataset/PARSE/labels.mat": mat.read_bytes()})
+        counts: Counter[str] = Counter()
+        gather.write(gather.parse(git, counts), self.folder / "parse", "parse", counts)
+        self.assertEqual([len(p.persons) for p in self.read("parse")], [0, 0])
+        self.assertEqual(self.report.counts["person whose left and right nobody has settled"], 2)
+
+    def test_sticks_meet_at_the_elbow(self) -> None:
+        sticks = np.array(
+            [
+                [20, 10, 20, 40],
+                [10, 12, 5, 25],
+                [30, 12, 35, 25],
+                [5, 27, 8, 40],
+                [35, 25, 33, 40],
+                [20, 0, 20, 9],
+            ],
+            float,
+        )
+        joints = gather.buffy_joints(sticks)
+        self.assertEqual(list(joints[6]), [10, 12, 2])
+        self.assertEqual(list(joints[8]), [5, 26, 2])
+        self.assertEqual(list(joints[9]), [33, 40, 2])
+        self.assertEqual(float(joints[11:].sum()), 0.0)
+
+
+if __name__ == "__main__":
+    unittest.main()
