@@ -101,6 +101,9 @@ impl Default for Models {
 /// The word for a model that is part of the binary.
 pub const BUILTIN: &str = "builtin";
 
+/// The word for a finder that is left out.
+pub const NONE: &str = "none";
+
 /// Who is followed.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]

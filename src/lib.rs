@@ -1,22 +1,34 @@
 //! Posewire turns a USB camera into a stream of human poses on a serial wire.
 //!
 //! ```text
-//! capture ──Frame──▶ [newest] ──▶ keypoints ──Keypoints──▶ track + temporal ──PoseFrame──▶ [newest] ──▶ output
-//! thread `capture`                thread `infer`                                          one thread a sink
+//! capture ──Frame──▶ [newest] ──▶ tracker ──PoseFrame──▶ [newest] ──▶ output
+//! thread `capture`                thread `infer`                      one thread a sink
 //! ```
 //!
-//! * [`capture`]: a [`capture::FrameSource`] (camera, file, built-in figure) gives [`picture::Frame`]s, each stamped by
-//!   the driver's monotonic clock.
-//! * [`keypoints`]: finds persons, crops each, runs the int8 network through [`infer`], decodes 17 joints.
-//! * [`track`]: says who is who, from frame to frame.
-//! * [`temporal`]: one causal memory a person; smooths, fills occlusions, forecasts 150 ms ahead.
-//! * [`output`]: sinks (serial, JSON lines, display, web, record) evaluate the newest forecasts for the moment of sending.
-//!
-//! Beside the pipeline: [`calibrate`] (a camera's intrinsics) and [`eval`] (accuracy and smoothness on labelled data).
+//! * [`capture`]: a [`FrameSource`](capture::FrameSource) (camera, file, built-in clip) gives [`picture::Frame`]s, each
+//!   stamped by the driver's monotonic clock.
+//! * [`tracker`]: a frame in, the poses in it out. It joins
+//!   [`keypoints`], which finds persons, crops each, runs the int8 network through [`infer`] and decodes 17 joints;
+//!   [`track`], which says who is who from frame to frame;
+//!   [`temporal`], one causal memory a person, which smooths, fills occlusions and forecasts 150 ms ahead.
+//! * [`output`]: sinks (serial, JSON lines, display, web, recording) evaluate the newest forecasts for the moment of sending.
 //!
 //! Between threads stand newest-wins slots ([`latest`]) that count what they overwrite: there is no queue to grow and
-//! none to go stale. Stages know the types of [`pose`] and of this page, never each other; [`pipeline`] joins them.
-//! `keypoints`, `temporal` and `track` read no clock, file or environment: time is an argument.
+//! none to go stale. Stages know the types of [`pose`] and [`picture`], never each other; [`tracker`] and [`pipeline`] join
+//! them (`tests/posewire/arrows.rs` holds every folder to that). `keypoints`, `temporal` and `track` read no clock, file or
+//! environment: time is an argument.
+//!
+//! A tracker in a program of one's own takes three lines ([`Tracker`]):
+//!
+//! ```no_run
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let frame: posewire::picture::Frame = todo();
+//! let mut tracker = posewire::Tracker::new(&posewire::Config::default(), None)?;
+//! let poses = tracker.track(&frame)?;
+//! # fn todo<T>() -> T { unreachable!() }
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod calibrate;
 pub mod capture;
@@ -30,7 +42,10 @@ pub mod models;
 pub mod output;
 pub mod picture;
 pub mod pipeline;
-pub mod stage;
 pub mod telemetry;
 pub mod temporal;
 pub mod track;
+pub mod tracker;
+
+pub use config::Config;
+pub use tracker::Tracker;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::config::BUILTIN;
+use crate::config::{BUILTIN, NONE};
 use crate::files::{self, MAX_MODEL_BYTES};
 use crate::infer::{InferError, Manifest};
 
@@ -86,7 +86,7 @@ pub fn keypoints(which: &str) -> Result<Model, InferError> {
 pub fn finder(which: &str) -> Result<Option<Model>, InferError> {
     match which {
         BUILTIN => FINDER.model().map(Some),
-        "none" => Ok(None),
+        NONE => Ok(None),
         path => read(Path::new(path)).map(Some),
     }
 }

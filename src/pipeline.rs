@@ -13,8 +13,10 @@ pub mod faults;
 mod host;
 mod infer_thread;
 mod sink_thread;
-pub mod stage;
 pub mod supervisor;
+mod timed;
+
+pub use timed::Timed;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -28,6 +30,7 @@ use crate::clock::Clock;
 use crate::output::PoseSink;
 use crate::picture::Frame;
 use crate::telemetry::{Count, Telemetry};
+use crate::tracker::TrackError;
 use pose::PoseFrame;
 
 /// The longest that a thread waits before it looks whether it is to end: a fifth of the 500 ms that ending may take,
@@ -43,45 +46,53 @@ const FINISH_STOPPED: Duration = Duration::from_millis(250);
 const FINISH_ENDED: Duration = Duration::from_secs(5);
 
 /// From a frame to the poses in it: everything that the `infer` thread does.
-pub trait PoseStage: Send {
-    /// Finds, identifies and filters the persons of one frame; `seq` counts processed frames. Times go to `telemetry`.
+pub trait PoseTracker: Send {
+    /// Finds, identifies and filters the persons of one frame. Times go to `telemetry`.
     ///
     /// # Errors
-    /// [`StageError::Frame`] skips this frame; [`StageError::Fatal`] ends the pipeline.
-    fn process(&mut self, frame: &Frame, seq: u64, telemetry: &Telemetry) -> Result<PoseFrame, StageError>;
+    /// [`TrackError`]: damage of this frame alone skips it; anything else ends the pipeline.
+    fn track(&mut self, frame: &Frame, telemetry: &Telemetry) -> Result<PoseFrame, TrackError>;
 
     /// Forgets identities and memories.
     fn reset(&mut self);
 }
 
-/// Why a frame gives no poses.
-#[derive(Debug, thiserror::Error)]
-pub enum StageError {
-    /// This frame is damaged or cannot be used; the next one may be.
-    #[error("{0}")]
-    Frame(String),
-    /// No further frame will work either.
-    #[error("{0}")]
-    Fatal(String),
-}
-
 /// Why a pipeline ended before its time.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum PipelineError {
     /// A thread cannot go on.
-    #[error("{thread}: {reason}")]
     Failed {
         /// Which thread.
         thread: String,
         /// What happened and what to do.
-        reason: String,
+        error: Thrown,
     },
     /// A bug: the thread panicked; its message is in the log.
-    #[error("{thread}: stopped by a bug; please report the message above")]
     Panicked {
         /// Which thread.
         thread: String,
     },
+}
+
+impl std::fmt::Display for PipelineError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Failed { thread, error } => write!(f, "{thread}: {error}"),
+            Self::Panicked { thread } => {
+                write!(f, "{thread}: stopped by a bug; please report the message above")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PipelineError {
+    /// What led to the thread's error, whose own words stand in this one's.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Failed { error, .. } => error.source(),
+            Self::Panicked { .. } => None,
+        }
+    }
 }
 
 impl PipelineError {
@@ -96,7 +107,8 @@ impl PipelineError {
 /// How the names of sinks' threads begin.
 const SINK: &str = "sink";
 
-type Thrown = Box<dyn std::error::Error + Send + Sync>;
+/// What a thread ends with where it cannot go on.
+pub type Thrown = Box<dyn std::error::Error + Send + Sync>;
 /// Makes a part on the thread that will use it, so that a slow start does not keep the others, or a signal, waiting.
 pub type Maker<T> = Box<dyn FnOnce() -> Result<T, Thrown> + Send>;
 
@@ -105,7 +117,7 @@ pub struct Parts {
     /// Opens the source, on `capture`.
     pub source: Maker<Box<dyn FrameSource>>,
     /// Loads the models, on `infer`.
-    pub stage: Maker<Box<dyn PoseStage>>,
+    pub tracker: Maker<Box<dyn PoseTracker>>,
     /// Each gets a thread.
     pub sinks: Vec<Box<dyn PoseSink>>,
     /// The clock that stamps the source's frames.
@@ -131,7 +143,7 @@ pub struct Shared {
     clock: Arc<dyn Clock>,
     options: Options,
     stop: AtomicBool,
-    stage_ready: AtomicBool,
+    tracker_ready: AtomicBool,
     /// Moves on whenever `capture` looks for its lost source: a sign of life without frames.
     searches: AtomicU64,
     source_info: OnceLock<SourceInfo>,
@@ -165,7 +177,7 @@ struct Delivery {
 
 struct Worker {
     name: String,
-    handle: JoinHandle<Result<(), String>>,
+    handle: JoinHandle<Result<(), Thrown>>,
 }
 
 /// A running pipeline. Dropping it tells its threads to end, without waiting for them.
@@ -186,7 +198,7 @@ impl Pipeline {
             clock: parts.clock,
             options,
             stop: AtomicBool::new(false),
-            stage_ready: AtomicBool::new(false),
+            tracker_ready: AtomicBool::new(false),
             searches: AtomicU64::new(0),
             source_info: OnceLock::new(),
         });
@@ -201,7 +213,7 @@ impl Pipeline {
             pipeline.spawn(name, move || sink_thread::run(sink, &receiver, &shared))?;
         }
         let (to_infer, frames) = link(options);
-        let (maker, s) = (parts.stage, shared.clone());
+        let (maker, s) = (parts.tracker, shared.clone());
         pipeline.spawn("infer".into(), move || infer_thread::run(maker, &frames, to_sinks, &s))?;
         let (maker, s) = (parts.source, shared);
         pipeline.spawn("capture".into(), move || capture_thread::run(maker, &to_infer, &s))?;
@@ -211,7 +223,7 @@ impl Pipeline {
     fn spawn(
         &mut self,
         name: String,
-        work: impl FnOnce() -> Result<(), String> + Send + 'static,
+        work: impl FnOnce() -> Result<(), Thrown> + Send + 'static,
     ) -> std::io::Result<()> {
         let handle = thread::Builder::new().name(name.clone()).spawn(work)?;
         self.workers.push(Worker { name, handle });
@@ -225,7 +237,7 @@ impl Pipeline {
 
     /// Whether the models are loaded and every thread does its work.
     pub fn is_ready(&self) -> bool {
-        self.shared.stage_ready.load(Ordering::Acquire)
+        self.shared.tracker_ready.load(Ordering::Acquire)
     }
 
     /// Tells every thread to end.
@@ -246,7 +258,7 @@ impl Pipeline {
             let Worker { name, handle } = self.workers.remove(i);
             let error = match handle.join() {
                 Ok(Ok(())) => continue,
-                Ok(Err(reason)) => PipelineError::Failed { thread: name, reason },
+                Ok(Err(error)) => PipelineError::Failed { thread: name, error },
                 Err(_) => PipelineError::Panicked { thread: name },
             };
             // What ends the run is said by whoever started it; a lost sink would otherwise pass in silence.
@@ -282,6 +294,11 @@ impl Pipeline {
     /// What went wrong so far, in order.
     pub fn errors(&self) -> &[PipelineError] {
         &self.errors
+    }
+
+    /// What went wrong, in order; threads that still run are left to themselves.
+    pub fn into_errors(mut self) -> Vec<PipelineError> {
+        std::mem::take(&mut self.errors)
     }
 
     /// The names of the threads that still run.

@@ -108,7 +108,7 @@ fn pipeline(args: &Args, report: &mut Report) -> anyhow::Result<()> {
     let started = Instant::now();
     let parts = Parts {
         source: Box::new(move || Ok(capture::open(&source)?)),
-        stage: super::run::stage(&config, Default::default(), clock.clone(), telemetry.clone(), None),
+        tracker: super::run::tracker(&config, Default::default(), clock.clone(), telemetry.clone(), None),
         sinks: vec![serial],
         clock,
         telemetry: telemetry.clone(),

@@ -12,10 +12,10 @@ use posewire::capture::replay::folder::Folder;
 use posewire::capture::clip::Clip;
 use posewire::capture::CaptureError;
 use posewire::picture::{Decoder, Frame, Picture};
-use posewire::config::BUILTIN;
+use posewire::config::{self, BUILTIN, NONE};
 use posewire::eval::images::coco::{GroundTruth, Image, Prediction};
 use posewire::keypoints::{KeypointNet, PersonFinder};
-use posewire::{infer, models};
+use posewire::tracker::Networks;
 
 use super::Usage;
 
@@ -65,16 +65,18 @@ enum Boxes {
     Find,
 }
 
-/// Networks and buffers.
-struct Predictor {
-    decoder: Decoder,
-    net: KeypointNet,
-    finder: Option<PersonFinder>,
-}
-
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let truth = read_labels(&args.coco, args.split.as_deref())?;
-    let mut predictor = Predictor::new(&args)?;
+    let models = config::Models {
+        keypoints: args.model.clone(),
+        finder: if args.boxes == Boxes::Find { args.finder.clone() } else { NONE.into() },
+        ..config::Models::default()
+    };
+    let Networks { keypoints: mut net, mut finder, .. } = Networks::load(&models, None)?;
+    if args.boxes == Boxes::Find && finder.is_none() {
+        return Err(Usage("--boxes find needs a person finder: leave --finder out or name a manifest".into()).into());
+    }
+    let mut decoder = Decoder::new()?;
     let mut results = Vec::new();
     let (mut unread, mut without_extent) = (0, 0);
     for image in &truth.images {
@@ -86,7 +88,6 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
                 continue;
             }
         };
-        let Predictor { decoder, net, finder } = &mut predictor;
         let picture = match decoder.decode(&frame, 1) {
             Ok(picture) => picture,
             Err(error) => {
@@ -95,9 +96,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
                 continue;
             }
         };
-        match finder {
-            Some(finder) => results.extend(found(net, finder, &picture, image.id)?),
-            None => without_extent += given(net, &picture, &truth, image, args.boxes, &mut results)?,
+        match &mut finder {
+            Some(finder) => results.extend(found(&mut net, finder, &picture, image.id)?),
+            None => without_extent += given(&mut net, &picture, &truth, image, args.boxes, &mut results)?,
         }
     }
     if !truth.images.is_empty() && unread == truth.images.len() {
@@ -114,23 +115,6 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         truth.images.len() - unread
     );
     Ok(ExitCode::SUCCESS)
-}
-
-impl Predictor {
-    fn new(args: &Args) -> anyhow::Result<Self> {
-        let model = models::keypoints(&args.model)?;
-        let plan = infer::load(&model.manifest, &model.onnx)?;
-        let finder = if args.boxes == Boxes::Find {
-            let model = models::finder(&args.finder)?.ok_or_else(|| {
-                Usage("this binary has no person finder: name one with --finder MANIFEST".into())
-            })?;
-            let plan = infer::load(&model.manifest, &model.onnx)?;
-            Some(PersonFinder::new(&model.manifest, &plan)?)
-        } else {
-            None
-        };
-        Ok(Self { decoder: Decoder::new()?, net: KeypointNet::new(&model.manifest, &plan)?, finder })
-    }
 }
 
 /// Reads labels for `predict` and `eval`; with `split`, only those of its pictures.

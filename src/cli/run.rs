@@ -13,18 +13,13 @@ use anyhow::Context;
 use posewire::capture::{self, Faulty, FrameSource, Reopening, SourceConfig};
 use posewire::clock::{Clock, Monotonic};
 use posewire::config::{self, CameraFormat, Config, Frames, Predict, Rate};
-use posewire::infer::{Engine, Plan};
-use posewire::keypoints::{KeypointNet, PersonFinder};
-use posewire::models::Model;
 use posewire::output::display::{DisplayTarget, PictureTap};
-use posewire::pipeline::faults::{Faults, FaultyStage};
-use posewire::pipeline::stage::Tracking;
+use posewire::pipeline::faults::{Faults, FaultyTracker};
 use posewire::pipeline::supervisor::supervise;
-use posewire::pipeline::{Maker, Options, Parts, Pipeline, PoseStage};
-use posewire::stage::Stage;
-use posewire::telemetry::{EngineCard, Telemetry};
-use posewire::track::TrackerConfig;
-use posewire::{infer, models, temporal};
+use posewire::pipeline::{Maker, Options, Parts, Pipeline, PoseTracker, Timed};
+use posewire::infer::Engine;
+use posewire::telemetry::Telemetry;
+use posewire::tracker::Tracker;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::Usage;
@@ -181,7 +176,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let tap = (!config.display.kind.is_empty() && config.display.pictures).then(PictureTap::default);
     let parts = Parts {
         source: Box::new(move || open(&source, faults)),
-        stage: stage(&config, faults, clock.clone(), telemetry.clone(), tap.clone()),
+        tracker: tracker(&config, faults, clock.clone(), telemetry.clone(), tap.clone()),
         sinks: sinks::open(&config, faults, &telemetry, tap)?,
         clock,
         telemetry,
@@ -284,16 +279,6 @@ fn open(config: &SourceConfig, faults: Faults) -> Result<Box<dyn FrameSource>, T
     Ok(Box::new(Reopening::new(Faulty::new(source, faults.camera)?)))
 }
 
-/// A network on the engine asked for; with `auto`, on the one that is faster on this CPU.
-fn network(model: &Model, engine: Engine) -> Result<Arc<dyn Plan>, infer::InferError> {
-    if engine != Engine::Auto {
-        return infer::load_with(&model.manifest, &model.onnx, engine);
-    }
-    let fastest = infer::load_fastest(&model.manifest, &model.onnx, cache_folder().as_deref())?;
-    log::info!("{}", fastest.reason);
-    Ok(fastest.plan)
-}
-
 /// Where what was found out about this board is kept: systemd's folder for a service, else the user's.
 fn cache_folder() -> Option<PathBuf> {
     let folder = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
@@ -303,43 +288,18 @@ fn cache_folder() -> Option<PathBuf> {
 }
 
 /// Loads the models on the thread that runs them.
-pub(super) fn stage(
+pub(super) fn tracker(
     config: &Config,
     faults: Faults,
     clock: Arc<dyn Clock>,
     telemetry: Arc<Telemetry>,
     tap: Option<PictureTap>,
-) -> Maker<Box<dyn PoseStage>> {
+) -> Maker<Box<dyn PoseTracker>> {
     let config = config.clone();
     Box::new(move || {
-        let engine: Engine = config.models.engine.parse()?;
-        let keypoints = models::keypoints(&config.models.keypoints)?;
-        let plan = network(&keypoints, engine)?;
-        let net = KeypointNet::new(&keypoints.manifest, &plan)?;
-        let finder = models::finder(&config.models.finder)?
-            .map(|model| PersonFinder::new(&model.manifest, &network(&model, engine)?))
-            .transpose()?;
-        let weights = models::temporal(&config.models.temporal)?;
-        let smoother: temporal::Smoother = config.temporal.smoother.name().parse()?;
-        let filter = temporal::build(smoother, Some(&weights), keypoints.manifest.error_model.as_deref())?;
-        log::info!(
-            "model: {} on {}; smoother {}; up to {} persons",
-            keypoints.manifest.name,
-            plan.engine(),
-            filter.name(),
-            config.persons.max,
-        );
-        telemetry.set_engine(EngineCard {
-            engine: plan.engine().to_owned(),
-            model_sha256: models::sha256(&keypoints.onnx),
-            max_persons: config.persons.max,
-        });
-        let tracker = TrackerConfig { max_persons: config.persons.max, ..TrackerConfig::default() };
-        let tracking = Tracking::new(Stage::new(finder, net, tracker, filter)?, clock, tap);
-        Ok(if faults.has_infer() {
-            Box::new(FaultyStage::new(tracking, faults)) as Box<dyn PoseStage>
-        } else {
-            Box::new(tracking)
-        })
+        let tracker = Tracker::new(&config, cache_folder().as_deref())?;
+        telemetry.set_engine(tracker.card().clone());
+        let timed = Timed::new(tracker, clock, tap);
+        Ok(if faults.has_infer() { Box::new(FaultyTracker::new(timed, faults)) } else { Box::new(timed) })
     })
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use latest::Sender;
 
-use super::{Maker, SILENCE, Shared, TICK, hand_over};
+use super::{Maker, SILENCE, Shared, TICK, Thrown, hand_over};
 use crate::capture::{CaptureError, FrameSource, SourceCounters};
 use crate::picture::Frame;
 use crate::telemetry::{Count, alloc};
@@ -16,8 +16,8 @@ pub(super) fn run(
     maker: Maker<Box<dyn FrameSource>>,
     to_infer: &Sender<Frame>,
     shared: &Shared,
-) -> Result<(), String> {
-    let mut source = maker().map_err(|e| e.to_string())?;
+) -> Result<(), Thrown> {
+    let mut source = maker()?;
     let info = source.info();
     let live = info.live;
     let _ = shared.source_info.set(info);
@@ -75,7 +75,7 @@ pub(super) fn run(
             Ok(None) if !live || last_frame.elapsed() < SILENCE => continue,
             Ok(None) => format!("{}: no frame for {} s", source.info().name, SILENCE.as_secs()),
             Err(CaptureError::Ended) => return Ok(()),
-            Err(CaptureError::Unusable(reason)) => return Err(reason),
+            Err(error @ CaptureError::Unusable(_)) => return Err(error.into()),
             Err(error @ CaptureError::Lost { .. }) => {
                 // The source opens itself again and has its own back-off; this only keeps a broken one from spinning.
                 thread::sleep(Duration::from_millis(10));

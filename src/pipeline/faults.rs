@@ -6,13 +6,15 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::{PoseStage, StageError};
+use super::PoseTracker;
+use pose::PoseFrame;
+
 use crate::capture::FaultPlan;
 use crate::config::did_you_mean;
 use crate::output::{PoseSink, SinkError};
 use crate::picture::Frame;
 use crate::telemetry::Telemetry;
-use pose::PoseFrame;
+use crate::tracker::TrackError;
 
 /// A slow frame takes this much longer: a board that throttles, a garbage-collecting neighbour.
 const SLOW: Duration = Duration::from_millis(200);
@@ -86,40 +88,40 @@ impl Faults {
         self.serial_stall > 0.0 || self.serial_fail > 0.0
     }
 
-    /// Whether the stage has to be wrapped.
+    /// Whether the tracker has to be wrapped.
     pub fn has_infer(&self) -> bool {
         self.infer_slow > 0.0 || self.infer_bad > 0.0
     }
 }
 
-/// A [`PoseStage`] that is sometimes slow or fails.
-pub struct FaultyStage<S> {
-    stage: S,
+/// A [`PoseTracker`] that is sometimes slow or fails.
+pub struct FaultyTracker<T> {
+    tracker: T,
     faults: Faults,
     dice: fastrand::Rng,
 }
 
-impl<S: PoseStage> FaultyStage<S> {
-    /// Wraps `stage`.
-    pub fn new(stage: S, faults: Faults) -> Self {
-        Self { stage, faults, dice: fastrand::Rng::with_seed(faults.seed ^ 0x1f) }
+impl<T: PoseTracker> FaultyTracker<T> {
+    /// Wraps `tracker`.
+    pub fn new(tracker: T, faults: Faults) -> Self {
+        Self { tracker, faults, dice: fastrand::Rng::with_seed(faults.seed ^ 0x1f) }
     }
 }
 
-impl<S: PoseStage> PoseStage for FaultyStage<S> {
-    fn process(&mut self, frame: &Frame, seq: u64, telemetry: &Telemetry) -> Result<PoseFrame, StageError> {
+impl<T: PoseTracker> PoseTracker for FaultyTracker<T> {
+    fn track(&mut self, frame: &Frame, telemetry: &Telemetry) -> Result<PoseFrame, TrackError> {
         if self.dice.f32() < self.faults.infer_bad {
-            return Err(StageError::Frame("injected fault: infer.bad".into()));
+            return Err(TrackError::Injected("infer.bad"));
         }
         if self.dice.f32() < self.faults.infer_slow {
             log::debug!("injected fault: infer.slow at frame {}", frame.seq);
             sleep(SLOW);
         }
-        self.stage.process(frame, seq, telemetry)
+        self.tracker.track(frame, telemetry)
     }
 
     fn reset(&mut self) {
-        self.stage.reset();
+        self.tracker.reset();
     }
 }
 

@@ -4,46 +4,46 @@ use std::sync::atomic::Ordering;
 
 use latest::{Received, Receiver, Sender};
 
-use super::{Delivery, Maker, PoseStage, Shared, StageError, TICK, hand_over};
+use super::{Delivery, Maker, PoseTracker, Shared, TICK, Thrown, hand_over};
 use crate::picture::Frame;
 use crate::telemetry::{Count, Stage, alloc};
 
 /// Runs until told to stop, no frames come any more, or enough are processed.
 pub(super) fn run(
-    maker: Maker<Box<dyn PoseStage>>,
+    maker: Maker<Box<dyn PoseTracker>>,
     frames: &Receiver<Frame>,
     mut to_sinks: Vec<Sender<Delivery>>,
     shared: &Shared,
-) -> Result<(), String> {
-    let mut stage = maker().map_err(|e| e.to_string())?;
-    shared.stage_ready.store(true, Ordering::Release);
+) -> Result<(), Thrown> {
+    let mut tracker = maker()?;
+    shared.tracker_ready.store(true, Ordering::Release);
     let (telemetry, clock) = (&shared.telemetry, &shared.clock);
-    let mut seq = 0;
+    let mut processed = 0;
     let mut bad_in_a_row = 0_u32;
     let mut allocated = alloc::of_this_thread();
-    while !shared.stopping() && shared.options.frames.is_none_or(|n| seq < n) {
+    while !shared.stopping() && shared.options.frames.is_none_or(|n| processed < n) {
         let frame = match frames.recv_timeout(TICK) {
             Received::Value(frame) => frame,
             Received::Timeout => continue,
             Received::Closed => break,
         };
         if telemetry.take_reset() {
-            stage.reset();
+            tracker.reset();
         }
         let taken_at_us = clock.now_us();
         if !shared.options.lossless {
             telemetry.time_us(Stage::Waited, taken_at_us - frame.captured_at_us);
         }
         let network_before = telemetry.network_us();
-        let poses = match stage.process(&frame, seq, telemetry) {
+        let poses = match tracker.track(&frame, telemetry) {
             Ok(poses) => poses,
-            Err(StageError::Fatal(reason)) => return Err(reason),
-            Err(StageError::Frame(reason)) => {
+            Err(error) if !error.is_of_this_frame_alone() => return Err(error.into()),
+            Err(error) => {
                 telemetry.add(Count::Bad, 1);
                 bad_in_a_row += 1;
                 // Powers of two: a cable that spoils every frame must not fill the disk.
                 if bad_in_a_row.is_power_of_two() {
-                    log::warn!("frame {} skipped ({bad_in_a_row} in a row): {reason}", frame.seq);
+                    log::warn!("frame {} skipped ({bad_in_a_row} in a row): {error}", frame.seq);
                 }
                 continue;
             }
@@ -58,7 +58,7 @@ pub(super) fn run(
             hand_over(sender, Delivery { poses, handed_over_at_us, own_us }, shared, Count::Unsent)
         });
         telemetry.time_us(Stage::HandOver, clock.now_us() - handed_over_at_us);
-        seq += 1;
+        processed += 1;
         telemetry.add(Count::Processed, 1);
         let made = alloc::of_this_thread();
         telemetry.add_allocations(made - allocated);

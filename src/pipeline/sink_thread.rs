@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use latest::{Received, Receiver};
 
-use super::{Delivery, FINISH_ENDED, FINISH_STOPPED, Shared, TICK};
+use super::{Delivery, FINISH_ENDED, FINISH_STOPPED, Shared, TICK, Thrown};
 use crate::output::{PoseSink, SinkError};
 use crate::telemetry::{Count, Stage, alloc};
 
@@ -17,17 +17,17 @@ pub(super) fn run(
     mut sink: Box<dyn PoseSink>,
     deliveries: &Receiver<Delivery>,
     shared: &Shared,
-) -> Result<(), String> {
+) -> Result<(), Thrown> {
     let mut outlet =
         Outlet { sink: &mut *sink, shared, last_captured_at_us: None, errors_in_a_row: 0, failed: None };
     outlet.drain(deliveries);
-    if let Some(reason) = outlet.failed {
-        return Err(reason);
+    if let Some(error) = outlet.failed {
+        return Err(error.into());
     }
     let within = if shared.stopping() { FINISH_STOPPED } else { FINISH_ENDED };
     match sink.finish(within) {
         Ok(()) | Err(SinkError::Closed(_)) => Ok(()),
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -36,7 +36,7 @@ struct Outlet<'a> {
     shared: &'a Shared,
     last_captured_at_us: Option<i64>,
     errors_in_a_row: u32,
-    failed: Option<String>,
+    failed: Option<SinkError>,
 }
 
 impl Outlet<'_> {
@@ -156,9 +156,9 @@ impl Outlet<'_> {
                 log::info!("{}: {reason}", self.sink.name());
                 ControlFlow::Break(())
             }
-            Err(SinkError::Fatal(reason)) => {
+            Err(error @ SinkError::Fatal(_)) => {
                 self.shared.telemetry.add(Count::SinkErrors, 1);
-                self.failed = Some(reason);
+                self.failed = Some(error);
                 ControlFlow::Break(())
             }
         }

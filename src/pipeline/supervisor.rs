@@ -86,5 +86,5 @@ pub fn supervise(
     for name in &stuck {
         log::warn!("{name} did not end within {} ms and is left behind", STOP_WITHIN.as_millis());
     }
-    Outcome { errors: pipeline.errors().to_vec(), stuck }
+    Outcome { errors: pipeline.into_errors(), stuck }
 }

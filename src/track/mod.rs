@@ -1,12 +1,12 @@
 //! Who is who, from frame to frame.
 //!
-//! [`Tracker`] gives identities: it holds each frame's poses against where the known persons were expected, decides who
+//! [`Identities`] gives identities: it holds each frame's poses against where the known persons were expected, decides who
 //! was seen, who is new and who is gone. [`Search`] says when the whole picture is worth looking at, and
 //! [`newcomers`] which of the boxes found there belong to nobody yet.
 
 mod associate;
+mod identities;
 mod search;
-mod tracker;
 
+pub use identities::{Assignment, Identities, IdentityRules};
 pub use search::{Search, newcomers};
-pub use tracker::{Assignment, Tracker, TrackerConfig};

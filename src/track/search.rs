@@ -6,7 +6,7 @@ use pose::{BoxPx, MAX_PERSONS, PersonBox};
 /// second the finder then costs one run in fifteen frames.
 const NEWCOMERS_EVERY_US: i64 = 500_000;
 
-/// With somebody out of sight, how often he is looked for: three frames of a camera, and a sixth of the silence after
+/// With somebody out of sight, how often they are looked for: three frames of a camera, and a sixth of the silence after
 /// which an identity is no longer reported.
 const LOST_EVERY_US: i64 = 100_000;
 
@@ -15,7 +15,7 @@ const LOST_EVERY_US: i64 = 100_000;
 const SAME_COVER: f32 = 0.6;
 
 /// The rhythm of searches.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Search {
     last_us: Option<i64>,
 }
@@ -25,13 +25,7 @@ impl Search {
     /// else every 500 ms, and never while `followed` fills what can be followed.
     ///
     /// `followed` counts the persons with a box in this frame, `unseen` those of them whom the last frame did not show.
-    pub fn is_due(
-        &mut self,
-        captured_at_us: i64,
-        followed: usize,
-        unseen: usize,
-        max_persons: usize,
-    ) -> bool {
+    pub fn is_due(&self, captured_at_us: i64, followed: usize, unseen: usize, max_persons: usize) -> bool {
         let every_us = match (followed, unseen) {
             (0, _) => 0,
             (n, 0) if n >= max_persons.min(MAX_PERSONS) => return false,
@@ -39,20 +33,21 @@ impl Search {
             _ => LOST_EVERY_US,
         };
         // A clock that went back (another source) starts anew.
-        let due = self.last_us.is_none_or(|last| captured_at_us - last >= every_us || captured_at_us < last);
-        if due {
-            self.last_us = Some(captured_at_us);
-        }
-        due
+        self.last_us.is_none_or(|last| captured_at_us - last >= every_us || captured_at_us < last)
+    }
+
+    /// The frame of this time was searched; one that turned out to be damaged was not.
+    pub fn done(&mut self, captured_at_us: i64) {
+        self.last_us = Some(captured_at_us);
     }
 }
 
 /// Appends to `boxes` (of which the first `count` hold the persons followed) the found boxes that none of them covers,
-/// the surest first; gives the new count, at most [`MAX_PERSONS`].
-pub fn newcomers(found: &[PersonBox], boxes: &mut [BoxPx; MAX_PERSONS], count: usize) -> usize {
+/// the surest first; gives the new count, at most the length of `boxes`.
+pub fn newcomers(found: &[PersonBox], boxes: &mut [BoxPx], count: usize) -> usize {
     let mut n = count;
     for person in found {
-        if n == MAX_PERSONS {
+        if n == boxes.len() {
             break;
         }
         if boxes[..n].iter().all(|b| b.share_inside(&person.box_px) < SAME_COVER) {
@@ -70,18 +65,29 @@ mod tests {
     #[test]
     fn the_rhythm_is_the_one_stated() {
         let mut search = Search::default();
-        let searched: Vec<i64> = (0..40).map(|i| i * 33_000).filter(|&t| search.is_due(t, 1, 0, 4)).collect();
+        let mut is_due = |at_us: i64, followed: usize, unseen: usize| {
+            let due = search.is_due(at_us, followed, unseen, 4);
+            if due {
+                search.done(at_us);
+            }
+            due
+        };
+        let searched: Vec<i64> = (0..40).map(|i| i * 33_000).filter(|&t| is_due(t, 1, 0)).collect();
         assert_eq!(searched, [0, 528_000, 1_056_000]);
-        assert!(
-            search.is_due(1_320_000, 0, 0, 4) && search.is_due(1_320_001, 0, 0, 4),
-            "nobody tracked: every frame"
-        );
-        assert!(
-            !search.is_due(1_410_000, 1, 1, 4) && search.is_due(1_430_000, 1, 1, 4),
-            "lost: every 100 ms"
-        );
-        assert!(!search.is_due(9_000_000, 4, 0, 4), "nobody more can be followed");
-        assert!(search.is_due(0, 1, 0, 4), "the clock went back");
+        assert!(is_due(1_320_000, 0, 0) && is_due(1_320_001, 0, 0), "nobody tracked: every frame");
+        assert!(!is_due(1_410_000, 1, 1) && is_due(1_430_000, 1, 1), "lost: every 100 ms");
+        assert!(!is_due(9_000_000, 4, 0), "nobody more can be followed");
+        assert!(is_due(0, 1, 0), "the clock went back");
+    }
+
+    #[test]
+    fn a_search_that_was_not_done_is_still_due() {
+        let mut search = Search::default();
+        search.done(0);
+        assert!(search.is_due(600_000, 1, 0, 4));
+        assert!(search.is_due(633_000, 1, 0, 4), "the frame before was damaged");
+        search.done(633_000);
+        assert!(!search.is_due(666_000, 1, 0, 4));
     }
 
     #[test]
@@ -93,5 +99,6 @@ mod tests {
         assert_eq!((n, boxes[1].x), (2, 200.0));
         let crowd: Vec<_> = (0..20).map(|i| person(500.0 + 50.0 * i as f32, 0.5)).collect();
         assert_eq!(newcomers(&crowd, &mut boxes, 2), MAX_PERSONS);
+        assert_eq!(newcomers(&crowd, &mut boxes[..3], 2), 3, "no more than are to be followed");
     }
 }

@@ -7,19 +7,15 @@ use std::time::Duration;
 
 use posewire::capture::{SourceConfig, open};
 use posewire::clock::Monotonic;
-use posewire::infer;
-use posewire::keypoints::{KeypointNet, PersonFinder};
-use posewire::models;
+use posewire::config::Config;
 use posewire::output::jsonl::{Existing, JsonLines};
 use posewire::output::{PoseSink, Predict};
-use posewire::pipeline::stage::Tracking;
-use posewire::pipeline::{Options, PoseStage};
-use posewire::stage::Stage;
+use posewire::pipeline::{Options, PoseTracker, Timed};
 use posewire::telemetry::{Count, Telemetry, alloc};
-use posewire::temporal::{self, Smoother};
-use posewire::track::{Tracker, TrackerConfig};
+use posewire::track::{Identities, IdentityRules};
+use posewire::tracker::Tracker;
 
-use super::fakes::{Camera, Event, Log, OnePerson, intact, start};
+use super::fakes::{Camera, Event, Log, OnePerson, start};
 use super::frames::pose_frame;
 use super::track::walker;
 
@@ -43,9 +39,9 @@ fn this_binary_counts_allocations() {
 fn the_threads_and_slots_allocate_nothing_a_frame() {
     let log = Log::default();
     log.seen.lock().unwrap().reserve(10_000);
-    let stage = OnePerson { takes: Duration::ZERO, damaged: intact };
+    let tracker = OnePerson::new(Duration::ZERO);
     let camera = Camera::new(repeat_with(|| Event::Frame), Duration::from_millis(2), true);
-    let mut pipeline = start(camera, stage, vec![Box::new(log)], Options::default());
+    let mut pipeline = start(camera, tracker, vec![Box::new(log)], Options::default());
     let telemetry = pipeline.shared().telemetry.clone();
     let wait_for = |frames| {
         while telemetry.count(Count::Processed) < frames {
@@ -60,18 +56,10 @@ fn the_threads_and_slots_allocate_nothing_a_frame() {
     assert!(pipeline.wait(Duration::from_secs(10)));
 }
 
-/// The real stage on rendered JPEGs: decode, crop, network, joints, identities, filter.
+/// The real tracker on rendered JPEGs: decode, crop, network, joints, identities, filter.
 #[test]
 fn from_jpeg_to_poses_nothing_is_allocated_but_by_the_engine() {
-    let model = models::keypoints("builtin").unwrap();
-    let net = KeypointNet::new(&model.manifest, &infer::load(&model.manifest, &model.onnx).unwrap()).unwrap();
-    let model = models::finder("builtin").unwrap().unwrap();
-    let finder =
-        PersonFinder::new(&model.manifest, &infer::load(&model.manifest, &model.onnx).unwrap()).unwrap();
-    let weights = models::temporal("builtin").unwrap();
-    let filter = temporal::build(Smoother::Xl, Some(&weights), None).unwrap();
-    let stage = Stage::new(Some(finder), net, TrackerConfig::default(), filter).unwrap();
-    let mut stage = Tracking::new(stage, Arc::new(Monotonic), None);
+    let mut tracker = Timed::new(Tracker::new(&Config::default(), None).unwrap(), Arc::new(Monotonic), None);
     let telemetry = Telemetry::default();
     let clip = SourceConfig::Synthetic {
         persons: 1,
@@ -87,7 +75,7 @@ fn from_jpeg_to_poses_nothing_is_allocated_but_by_the_engine() {
     for seq in 0..WARM_UP + MEASURED {
         let frame = source.next_frame(Duration::from_secs(5)).unwrap().unwrap();
         let before = alloc::of_this_thread();
-        let poses = stage.process(&frame, seq, &telemetry).unwrap();
+        let poses = tracker.track(&frame, &telemetry).unwrap();
         if seq >= WARM_UP {
             own += (alloc::of_this_thread() - before).own;
             persons += poses.persons.iter().flatten().count();
@@ -100,7 +88,7 @@ fn from_jpeg_to_poses_nothing_is_allocated_but_by_the_engine() {
 /// Two known persons and one pose that could be either's: the frames in which the assignment needs a solver.
 #[test]
 fn persons_who_cross_cost_no_allocation() {
-    let mut tracker = Tracker::new(TrackerConfig::default());
+    let mut tracker = Identities::new(IdentityRules::default());
     let nobody_predicted = [None; pose::MAX_PERSONS];
     let (mut own, mut hidden) = (0, 0);
     for i in 0..240 {

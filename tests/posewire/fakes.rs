@@ -10,8 +10,9 @@ use posewire::capture::{CaptureError, FrameSource, SourceInfo};
 use posewire::clock::{Clock, Monotonic};
 use posewire::output::{PoseSink, SinkError};
 use posewire::picture::{Frame, PixelFormat};
-use posewire::pipeline::{Options, Parts, Pipeline, PoseStage, StageError};
+use posewire::pipeline::{Options, Parts, Pipeline, PoseTracker};
 use posewire::telemetry::{Stage, Telemetry};
+use posewire::tracker::TrackError;
 
 /// What a [`Camera`] does next.
 pub enum Event {
@@ -80,17 +81,25 @@ impl<I: Iterator<Item = Event> + Send> FrameSource for Camera<I> {
     }
 }
 
-/// A stage that takes `takes` a frame and sees one person, whose nose is at (seq, 1).
+/// A tracker that takes `takes` a frame and sees one person, whose nose is at (seq, 1).
 pub struct OnePerson {
     pub takes: Duration,
     /// Frames with these numbers are damaged.
     pub damaged: fn(u64) -> bool,
+    /// Frames that gave poses so far.
+    pub seq: u64,
 }
 
-impl PoseStage for OnePerson {
-    fn process(&mut self, frame: &Frame, seq: u64, telemetry: &Telemetry) -> Result<PoseFrame, StageError> {
+impl OnePerson {
+    pub const fn new(takes: Duration) -> Self {
+        Self { takes, damaged: |_| false, seq: 0 }
+    }
+}
+
+impl PoseTracker for OnePerson {
+    fn track(&mut self, frame: &Frame, telemetry: &Telemetry) -> Result<PoseFrame, TrackError> {
         if (self.damaged)(frame.seq) {
-            return Err(StageError::Frame("damaged".into()));
+            return Err(TrackError::Injected("damaged"));
         }
         sleep(self.takes);
         telemetry.time_us(Stage::Network, self.takes.as_micros() as i64);
@@ -104,6 +113,8 @@ impl PoseStage for OnePerson {
             joints_3d_m: None,
         };
         persons[0] = Some(TrackedPerson { track_id: 1, score: 0.9, forecast });
+        let seq = self.seq;
+        self.seq += 1;
         Ok(PoseFrame {
             seq,
             frame: frame.seq,
@@ -166,21 +177,16 @@ impl PoseSink for Log {
 /// Starts a pipeline of these parts.
 pub fn start(
     source: impl FrameSource + 'static,
-    stage: impl PoseStage + 'static,
+    tracker: impl PoseTracker + 'static,
     sinks: Vec<Box<dyn PoseSink>>,
     options: Options,
 ) -> Pipeline {
     let parts = Parts {
         source: Box::new(|| Ok(Box::new(source))),
-        stage: Box::new(|| Ok(Box::new(stage))),
+        tracker: Box::new(|| Ok(Box::new(tracker))),
         sinks,
         clock: Arc::new(Monotonic),
         telemetry: Arc::new(Telemetry::default()),
     };
     Pipeline::start(parts, options).expect("threads start")
-}
-
-/// Nothing is damaged.
-pub fn intact(_: u64) -> bool {
-    false
 }

@@ -11,7 +11,7 @@ use posewire::picture::Frame;
 use posewire::pipeline::Options;
 use posewire::telemetry::{Count, Telemetry};
 
-use super::fakes::{Camera, Event, Log, OnePerson, intact, start};
+use super::fakes::{Camera, Event, Log, OnePerson, start};
 
 const FRAME: Duration = Duration::from_millis(10);
 const LONG: Duration = Duration::from_secs(60);
@@ -28,7 +28,7 @@ fn file(n: usize) -> impl FrameSource {
     Camera::new(frames(n), Duration::ZERO, false)
 }
 
-const FAST: OnePerson = OnePerson { takes: Duration::ZERO, damaged: intact };
+const FAST: OnePerson = OnePerson::new(Duration::ZERO);
 const LOSSLESS: Options = Options { frames: None, lossless: true };
 
 #[test]
@@ -53,8 +53,8 @@ fn without_loss_every_frame_arrives_in_order_at_its_own_time() {
 fn without_loss_a_sink_hears_of_no_time_but_its_frames() {
     let log = Log::default();
     let idle_at = log.idle_at_us.clone();
-    let stage = OnePerson { takes: Duration::from_millis(250), damaged: intact };
-    let mut pipeline = start(file(4), stage, vec![Box::new(log)], LOSSLESS);
+    let tracker = OnePerson::new(Duration::from_millis(250));
+    let mut pipeline = start(file(4), tracker, vec![Box::new(log)], LOSSLESS);
     assert!(pipeline.wait(LONG));
     let idle_at = idle_at.lock().unwrap();
     assert!(!idle_at.is_empty(), "a quarter of a second without poses");
@@ -85,8 +85,8 @@ fn a_number_of_frames_is_kept_to() {
 fn a_damaged_frame_is_skipped_and_counted() {
     let log = Log::default();
     let seen = log.seen.clone();
-    let stage = OnePerson { takes: Duration::ZERO, damaged: |seq| seq % 3 == 1 };
-    let mut pipeline = start(file(9), stage, vec![Box::new(log)], LOSSLESS);
+    let tracker = OnePerson { damaged: |seq| seq % 3 == 1, ..OnePerson::new(Duration::ZERO) };
+    let mut pipeline = start(file(9), tracker, vec![Box::new(log)], LOSSLESS);
     assert!(pipeline.wait(LONG));
     let frames: Vec<_> = seen.lock().unwrap().iter().map(|s| s.1).collect();
     assert_eq!(frames, [0, 2, 3, 5, 6, 8]);
@@ -195,8 +195,8 @@ fn a_reader_that_stops_and_a_slow_display_never_delay_capture_by_a_frame() {
 fn a_slow_network_works_on_the_newest_frame() {
     let log = Log::default();
     let seen = log.seen.clone();
-    let stage = OnePerson { takes: 4 * FRAME, damaged: intact };
-    let mut pipeline = start(camera(60), stage, vec![Box::new(log)], Options::default());
+    let tracker = OnePerson::new(4 * FRAME);
+    let mut pipeline = start(camera(60), tracker, vec![Box::new(log)], Options::default());
     assert!(pipeline.wait(LONG));
     let telemetry = &pipeline.shared().telemetry;
     assert_eq!(telemetry.count(Count::Captured), 60);

@@ -12,12 +12,12 @@ use posewire::pipeline::supervisor::{NoNotify, Outcome, STOP_WITHIN, supervise};
 use posewire::pipeline::{Options, Parts, Pipeline};
 use posewire::telemetry::Telemetry;
 
-use super::fakes::{Camera, Event, Log, OnePerson, intact, start};
+use super::fakes::{Camera, Event, Log, OnePerson, start};
 
 const FRAME: Duration = Duration::from_millis(10);
 /// What a machine that does other things may add.
 const GRACE: Duration = Duration::from_millis(150);
-const FAST: OnePerson = OnePerson { takes: Duration::ZERO, damaged: intact };
+const FAST: OnePerson = OnePerson::new(Duration::ZERO);
 
 /// Lets `pipeline` run, then stops it as a signal does; how long the end took, and how it was.
 fn stopped(pipeline: Pipeline) -> (Duration, Outcome) {
@@ -95,7 +95,7 @@ fn it_ends_in_time_while_starting() {
             sleep(Duration::from_secs(2));
             Ok(Box::new(endless(|| Event::Frame)))
         }),
-        stage: Box::new(|| {
+        tracker: Box::new(|| {
             sleep(Duration::from_secs(2));
             Ok(Box::new(FAST))
         }),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pose::{JointState, Keypoint, Keypoints, MAX_PERSONS, Pose, PoseJoint};
-use posewire::track::{Assignment, Tracker, TrackerConfig};
+use posewire::track::{Assignment, Identities, IdentityRules};
 use proptest::prelude::*;
 
 const FRAME_US: i64 = 33_333;
@@ -110,7 +110,7 @@ impl Straight {
 
 /// Feeds frames of (true person, pose) and gives, a frame, the identity of each true person seen and reported.
 fn follow(
-    tracker: &mut Tracker,
+    tracker: &mut Identities,
     from_us: i64,
     frames: impl IntoIterator<Item = Vec<(usize, Keypoints)>>,
 ) -> Vec<BTreeMap<usize, u32>> {
@@ -133,7 +133,7 @@ fn follow(
 fn two_people_keep_their_identities_over_two_crossings() {
     for seed in 0..50 {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let mut tracker = Tracker::new(TrackerConfig::default());
+        let mut tracker = Identities::new(IdentityRules::default());
         let frames: Vec<Vec<(usize, Keypoints)>> = (0..240)
             .map(|i| {
                 // Both walk to the other's side and back: they pass at frames 60 and 180.
@@ -166,7 +166,7 @@ fn stay(person: usize, x: f32, frames: usize) -> Vec<Vec<(usize, Keypoints)>> {
 
 #[test]
 fn one_false_find_gets_no_identity_and_two_frames_in_a_row_do() {
-    let mut tracker = Tracker::new(TrackerConfig::default());
+    let mut tracker = Identities::new(IdentityRules::default());
     let once = [stay(0, 100.0, 1), vec![vec![]; 5], stay(0, 100.0, 3)].concat();
     let ids = follow(&mut tracker, 0, once);
     assert!(ids[..7].iter().all(BTreeMap::is_empty), "{ids:?}");
@@ -179,12 +179,12 @@ fn whoever_comes_back_in_time_and_near_by_is_the_same_and_else_somebody_new() {
     for (frames_away, x, same) in
         [(30, 160.0, true), (60, 180.0, true), (60, 700.0, false), (120, 100.0, false)]
     {
-        let mut tracker = Tracker::new(TrackerConfig::default());
+        let mut tracker = Identities::new(IdentityRules::default());
         let ids = follow(&mut tracker, 0, [stay(0, 100.0, 10), gap(frames_away), stay(0, x, 10)].concat());
         let (before, after) = (ids[9][&0], ids.last().unwrap()[&0]);
         assert_eq!(before == after, same, "away for {frames_away} frames, back at {x}");
     }
-    let mut tracker = Tracker::new(TrackerConfig::default());
+    let mut tracker = Identities::new(IdentityRules::default());
     let child = vec![vec![(1, walker(100.0, 200.0, 80.0, 0.0))]; 10];
     let ids = follow(&mut tracker, 0, [stay(0, 100.0, 10), gap(30), child].concat());
     assert_ne!(ids[9][&0], ids.last().unwrap()[&1], "a child is not the adult who left");
@@ -192,8 +192,8 @@ fn whoever_comes_back_in_time_and_near_by_is_the_same_and_else_somebody_new() {
 
 #[test]
 fn a_silent_person_is_listed_until_the_stated_silence_and_then_no_more() {
-    let config = TrackerConfig::default();
-    let mut tracker = Tracker::new(config);
+    let config = IdentityRules::default();
+    let mut tracker = Identities::new(config);
     follow(&mut tracker, 0, stay(0, 100.0, 30));
     let last_us = 29 * FRAME_US;
     let nobody = [None; MAX_PERSONS];
@@ -208,7 +208,7 @@ fn a_silent_person_is_listed_until_the_stated_silence_and_then_no_more() {
 
 #[test]
 fn whoever_was_known_for_three_frames_is_not_predicted_for_more_and_keeps_his_identity() {
-    let mut tracker = Tracker::new(TrackerConfig::default());
+    let mut tracker = Identities::new(IdentityRules::default());
     let ids = follow(&mut tracker, 0, stay(0, 100.0, 3));
     let nobody = [None; MAX_PERSONS];
     let known_us = 2 * FRAME_US;
@@ -221,7 +221,7 @@ fn whoever_was_known_for_three_frames_is_not_predicted_for_more_and_keeps_his_id
 #[test]
 fn one_person_seen_twice_is_one() {
     let mut rng = fastrand::Rng::with_seed(3);
-    let mut tracker = Tracker::new(TrackerConfig::default());
+    let mut tracker = Identities::new(IdentityRules::default());
     let twice = (0..30).map(|_| {
         let k = walker(100.0, 200.0, 200.0, 0.0);
         vec![(0, noisy(k, 1.5, &mut rng)), (0, noisy(k, 1.5, &mut rng))]
@@ -233,11 +233,17 @@ fn one_person_seen_twice_is_one() {
 #[test]
 fn a_crowd_fills_the_places_and_no_more() {
     for max_persons in [1, 4, MAX_PERSONS] {
-        let mut tracker = Tracker::new(TrackerConfig { max_persons, ..TrackerConfig::default() });
+        let mut tracker = Identities::new(IdentityRules { max_persons, ..IdentityRules::default() });
         let crowd: Vec<_> = (0..12).map(|p| (p, walker(150.0 * p as f32, 200.0, 200.0, 0.0))).collect();
         let ids = follow(&mut tracker, 0, vec![crowd; 10]);
         let last: BTreeSet<u32> = ids[9].values().copied().collect();
         assert_eq!(last, (1..=max_persons as u32).collect());
+        let mut boxes = [pose::BoxPx::default(); MAX_PERSONS];
+        assert_eq!(
+            tracker.rois(10 * FRAME_US, &[None; MAX_PERSONS], &mut boxes),
+            max_persons,
+            "crops a frame"
+        );
         // Whoever is lost makes room for others, who get new identities.
         let ids = follow(&mut tracker, 5_000_000, stay(50, 5_000.0, 10));
         assert_eq!(ids[9][&50], max_persons as u32 + 1);
@@ -246,7 +252,7 @@ fn a_crowd_fills_the_places_and_no_more() {
 
 #[test]
 fn the_box_follows_the_prediction_and_widens_while_somebody_is_unseen() {
-    let mut tracker = Tracker::new(TrackerConfig::default());
+    let mut tracker = Identities::new(IdentityRules::default());
     follow(&mut tracker, 0, stay(0, 100.0, 10));
     let last_us = 9 * FRAME_US;
     let mut boxes = [pose::BoxPx::default(); MAX_PERSONS];
@@ -274,7 +280,8 @@ proptest! {
         seed in any::<u64>(), frames in 1usize..80,
     ) {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let mut tracker = Tracker::new(TrackerConfig::default());
+        let max_persons = rng.usize(1..=MAX_PERSONS);
+        let mut tracker = Identities::new(IdentityRules { max_persons, ..IdentityRules::default() });
         let (mut at_us, mut newest_id) = (0, 0);
         for _ in 0..frames {
             at_us += rng.i64(-100_000..1_500_000);
@@ -288,7 +295,7 @@ proptest! {
                     k
                 })
                 .collect();
-            let listed = tracker.update(at_us, &poses, &[None; MAX_PERSONS]);
+            let listed = tracker.update(at_us, &poses, &[None; MAX_PERSONS]).to_vec();
             let slots: BTreeSet<_> = listed.iter().map(|a| a.slot).collect();
             let detections: Vec<_> = listed.iter().filter_map(|a| a.detection).collect();
             let ids: Vec<_> = listed.iter().map(|a| a.track_id).filter(|&id| id != 0).collect();
@@ -302,6 +309,7 @@ proptest! {
             prop_assert!(born <= MAX_PERSONS as u32);
             let mut boxes = [pose::BoxPx::default(); MAX_PERSONS];
             let n = tracker.rois(at_us, &[None; MAX_PERSONS], &mut boxes);
+            prop_assert!(n <= max_persons && n == listed.len(), "{n} crops for {max_persons} persons");
             prop_assert!(boxes[..n].iter().all(|b| b.w >= 1.0 && b.h >= 1.0 && b.x.is_finite() && b.y.is_finite()));
         }
     }

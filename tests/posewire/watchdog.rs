@@ -10,7 +10,7 @@ use posewire::pipeline::Options;
 use posewire::pipeline::supervisor::{Notify, supervise};
 use posewire::telemetry::Health;
 
-use super::fakes::{Camera, Event, Log, OnePerson, intact, start};
+use super::fakes::{Camera, Event, Log, OnePerson, start};
 
 #[derive(Default)]
 struct Ears {
@@ -36,8 +36,8 @@ impl Notify for Ears {
 /// Runs for three and a half seconds.
 fn heard(event: fn() -> Event, network_takes: Duration) -> Ears {
     let camera = Camera::new(repeat_with(event), Duration::from_millis(10), true);
-    let stage = OnePerson { takes: network_takes, damaged: intact };
-    let pipeline = start(camera, stage, vec![Box::new(Log::default())], Options::default());
+    let tracker = OnePerson::new(network_takes);
+    let pipeline = start(camera, tracker, vec![Box::new(Log::default())], Options::default());
     let stop = Arc::new(AtomicBool::new(false));
     let later = stop.clone();
     spawn(move || {

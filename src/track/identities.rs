@@ -10,16 +10,16 @@ const MIN_EXTENT_PX: f32 = 20.0;
 
 /// When somebody becomes, stays and ceases to be somebody.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TrackerConfig {
-    /// Persons reported at most, 1..=[`MAX_PERSONS`].
+pub struct IdentityRules {
+    /// Persons followed at most, 1..=[`MAX_PERSONS`].
     pub max_persons: usize,
-    /// Frames in a row in which a newcomer must be seen before he gets an identity. Two: a false find seldom repeats,
+    /// Frames in a row in which a newcomer must be seen before they get an identity. Two: a false find seldom repeats,
     /// and one frame of delay is hardly noticed.
     pub confirm_frames: u32,
-    /// A person unseen for longer, or for longer than he had been known, is no longer reported. 600 ms: an occlusion by somebody
+    /// A person unseen for longer, or for longer than they had been known, is no longer reported. 600 ms: an occlusion by somebody
     /// who walks past; what the temporal model predicts beyond that is worth little.
     pub silence_us: i64,
-    /// A person unseen for longer is forgotten; before that he gets his identity back where pose and place fit. 3 s: a
+    /// A person unseen for longer is forgotten; before that they get their identity back where pose and place fit. 3 s: a
     /// walk behind a pillar.
     pub memory_us: i64,
     /// A pose with a lower person's score shows nobody. 0.25: the eight best joints of an empty crop score below 0.15,
@@ -27,13 +27,13 @@ pub struct TrackerConfig {
     pub min_score: f32,
 }
 
-impl Default for TrackerConfig {
+impl Default for IdentityRules {
     fn default() -> Self {
         Self { max_persons: 4, confirm_frames: 2, silence_us: 600_000, memory_us: 3_000_000, min_score: 0.25 }
     }
 }
 
-/// What a frame says of one person known to the tracker.
+/// What a frame says of one person who is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Assignment {
     /// The person's place, `0..MAX_PERSONS`: one temporal memory each.
@@ -50,8 +50,8 @@ pub struct Assignment {
 
 /// Gives identities to the poses of each frame, in fixed memory.
 #[derive(Debug)]
-pub struct Tracker {
-    config: TrackerConfig,
+pub struct Identities {
+    config: IdentityRules,
     tracks: [Option<Track>; MAX_PERSONS],
     next_id: u32,
     last_us: i64,
@@ -74,11 +74,11 @@ struct Track {
     shape: Shape,
 }
 
-impl Tracker {
-    /// A tracker that knows nobody.
-    pub fn new(config: TrackerConfig) -> Self {
+impl Identities {
+    /// Knows nobody.
+    pub fn new(config: IdentityRules) -> Self {
         Self {
-            config: TrackerConfig { max_persons: config.max_persons.clamp(1, MAX_PERSONS), ..config },
+            config: IdentityRules { max_persons: config.max_persons.clamp(1, MAX_PERSONS), ..config },
             tracks: [None; MAX_PERSONS],
             next_id: 1,
             last_us: i64::MIN,
@@ -104,7 +104,7 @@ impl Tracker {
     ) -> usize {
         /// With half of the joints in sight the body's extent is known.
         const ENOUGH_JOINTS: usize = 8;
-        /// Growth of the box a second unseen, of its side: a walker covers about his own width.
+        /// Growth of the box a second unseen, of its side: a walker covers about their own width.
         const GROWTH_PER_S: f32 = 0.5;
         let mut n = 0;
         for (slot, track) in self.tracks.iter().enumerate() {
@@ -158,22 +158,31 @@ impl Tracker {
             if track.is_lost { track.fits_again(shape, captured_at_us) } else { 0.0 }
         });
 
-        let mut is_new = [false; MAX_PERSONS];
-        for (slot, track) in self.tracks.iter_mut().enumerate() {
-            let Some(t) = track else { continue };
-            match detection_of[slot] {
-                Some((_, shape)) => {
-                    (t.shape, t.seen_us, t.is_lost) = (shape, captured_at_us, false);
-                    t.frames_seen += 1;
-                }
-                // A newcomer must be seen in every frame until he is somebody.
-                None if t.id == 0 => *track = None,
-                None => {}
+        // A newcomer must be seen in every frame until they are somebody.
+        for (track, detection) in self.tracks.iter_mut().zip(&detection_of) {
+            if detection.is_none() && track.is_some_and(|t| t.id == 0) {
+                *track = None;
             }
         }
+        // Each person followed costs a run of the network a frame: there are never more than were asked for.
+        let mut followed = self.followed().0;
+        for (track, detection) in self.tracks.iter_mut().zip(&mut detection_of) {
+            let (Some(t), Some((_, shape))) = (track, *detection) else { continue };
+            if t.is_lost {
+                if followed == self.config.max_persons {
+                    *detection = None;
+                    continue;
+                }
+                followed += 1;
+            }
+            (t.shape, t.seen_us, t.is_lost) = (shape, captured_at_us, false);
+            t.frames_seen += 1;
+        }
+        let mut is_new = [false; MAX_PERSONS];
         for (detection, shape) in seen.iter().enumerate() {
             let Some(shape) = *shape else { continue };
-            let Some(slot) = self.free_slot() else { break };
+            let Some(slot) = self.free_slot().filter(|_| followed < self.config.max_persons) else { break };
+            followed += 1;
             self.tracks[slot] = Some(Track {
                 id: 0,
                 born_us: captured_at_us,
@@ -199,7 +208,7 @@ impl Tracker {
             let Some(t) = track else { continue };
             let unseen_us = now_us - t.seen_us;
             let known_us = t.seen_us - t.born_us;
-            // Whoever was not known for longer than he is away: a false find of two frames must not be predicted for twenty. Of
+            // Whoever was not known for longer than they are away: a false find of two frames must not be predicted for twenty. Of
             // a newcomer nothing is known yet; the next frame decides.
             let patience_us = if t.id == 0 { i64::MAX } else { known_us };
             if unseen_us > self.config.memory_us {
@@ -315,7 +324,7 @@ impl Track {
     }
 
     /// How well somebody who appears now fits this person who was lost, 0..=1: a like size, and not farther away than
-    /// he can have walked.
+    /// they can have walked.
     fn fits_again(&self, shape: &Shape, now_us: i64) -> f32 {
         /// One extent a second: a brisk walk seen from the side is about 0.9 body heights a second.
         const EXTENTS_PER_S: f32 = 1.0;

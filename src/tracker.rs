@@ -1,0 +1,351 @@
+//! The one place where a tracker is put together: configuration in; then a frame in, the poses in it out.
+//!
+//! Decode, find, crop, run, read the joints, say who is who, filter. Owned by one thread; reads no clock: whoever wants
+//! times is told when each stage ends.
+
+mod load;
+
+use std::path::Path;
+
+use log::warn;
+use pose::{BoxPx, Forecast, Keypoints, MAX_PERSONS, PersonBox, Pose, PoseFrame, TrackedPerson};
+
+pub use load::{LoadError, Networks, temporal_model};
+
+use crate::config::Config;
+use crate::infer::InferError;
+use crate::keypoints::{KeypointError, KeypointNet, PersonFinder};
+use crate::picture::{DecodeError, Decoder, Frame, Part, PixelFormat};
+use crate::telemetry::{EngineCard, Stage};
+use crate::temporal::{Observation, TemporalModel};
+use crate::track::{Identities, IdentityRules, Search, newcomers};
+
+/// Why a frame gave no poses.
+#[derive(Debug, thiserror::Error)]
+pub enum TrackError {
+    /// The frame is damaged; the next one may be whole.
+    #[error(transparent)]
+    Frame(#[from] DecodeError),
+    /// A fault on purpose; the next frame may be whole.
+    #[error("injected fault: {0}")]
+    Injected(&'static str),
+    /// A network failed, and will again.
+    #[error(transparent)]
+    Network(#[from] InferError),
+}
+
+impl TrackError {
+    /// Whether the next frame is worth trying.
+    pub fn is_of_this_frame_alone(&self) -> bool {
+        matches!(self, Self::Frame(_) | Self::Injected(_))
+    }
+}
+
+/// Everything between the camera and the sinks that depends on the picture.
+pub struct Tracker {
+    decoder: Decoder,
+    finder: Option<PersonFinder>,
+    net: KeypointNet,
+    search: Search,
+    identities: Identities,
+    max_persons: usize,
+    model: Box<dyn TemporalModel>,
+    card: EngineCard,
+    /// Frames that gave poses so far.
+    seq: u64,
+    found: Vec<PersonBox>,
+    /// By slot: what the model last said of each person.
+    known: [Option<Forecast>; MAX_PERSONS],
+    /// By slot: the person's own score when last seen.
+    scores: [f32; MAX_PERSONS],
+}
+
+/// What is to be looked at in a frame.
+struct Look {
+    /// Pixels of the source image; the first `count` count.
+    boxes: [BoxPx; MAX_PERSONS],
+    count: usize,
+    is_search: bool,
+    /// A JPEG may be decoded at one over this.
+    reduction: u32,
+}
+
+impl Tracker {
+    /// A tracker of the networks, the smoother and the number of persons that `config` names; nothing else of it is read.
+    ///
+    /// `cache` is a folder where the faster engine is remembered ([`Networks::load`]).
+    ///
+    /// # Errors
+    /// [`LoadError`] naming the file at fault.
+    pub fn new(config: &Config, cache: Option<&Path>) -> Result<Self, LoadError> {
+        let networks = Networks::load(&config.models, cache)?;
+        let model = temporal_model(config, networks.error_model.as_deref())?;
+        log::info!(
+            "model: {} on {}; smoother {}; up to {} persons",
+            networks.name,
+            networks.engine,
+            model.name(),
+            config.persons.max,
+        );
+        let rules = IdentityRules { max_persons: config.persons.max, ..IdentityRules::default() };
+        Ok(Self::of_parts(networks, rules, model)?)
+    }
+
+    /// Joins networks, identities and a temporal model. Without a finder the whole picture is the first box: one person who
+    /// fills a good part of it is still found.
+    ///
+    /// # Errors
+    /// [`DecodeError`] where the JPEG library cannot be set up.
+    pub fn of_parts(
+        networks: Networks,
+        rules: IdentityRules,
+        model: Box<dyn TemporalModel>,
+    ) -> Result<Self, DecodeError> {
+        let max_persons = rules.max_persons.clamp(1, MAX_PERSONS);
+        Ok(Self {
+            decoder: Decoder::new()?,
+            finder: networks.finder,
+            net: networks.keypoints,
+            search: Search::default(),
+            identities: Identities::new(rules),
+            max_persons,
+            model,
+            card: EngineCard { engine: networks.engine, model_sha256: networks.sha256, max_persons },
+            seq: 0,
+            found: Vec::with_capacity(crate::keypoints::MAX_FOUND),
+            known: [None; MAX_PERSONS],
+            scores: [0.0; MAX_PERSONS],
+        })
+    }
+
+    /// What runs the networks.
+    pub fn card(&self) -> &EngineCard {
+        &self.card
+    }
+
+    /// Forgets identities and memories.
+    pub fn reset(&mut self) {
+        self.identities.reset();
+        self.search = Search::default();
+        self.known = [None; MAX_PERSONS];
+        for slot in 0..MAX_PERSONS {
+            self.model.reset(slot);
+        }
+    }
+
+    /// Finds, identifies and filters the persons of one frame.
+    ///
+    /// # Errors
+    /// [`TrackError`]: a picture that cannot be decoded leaves the tracker as it was.
+    pub fn track(&mut self, frame: &Frame) -> Result<PoseFrame, TrackError> {
+        self.track_timed(frame, &mut |_| {})
+    }
+
+    /// As [`track`](Self::track); `ended` is told each stage that has just ended. In frames that are searched the first
+    /// three end twice.
+    ///
+    /// # Errors
+    /// As [`track`](Self::track).
+    pub fn track_timed(
+        &mut self,
+        frame: &Frame,
+        ended: &mut dyn FnMut(Stage),
+    ) -> Result<PoseFrame, TrackError> {
+        let at_us = frame.captured_at_us;
+        let predicted: [Option<Pose>; MAX_PERSONS] =
+            std::array::from_fn(|slot| self.known[slot].map(|f| f.at(0, self.scores[slot], at_us).value));
+
+        let Look { mut boxes, mut count, is_search, reduction } = self.look(frame, &predicted);
+        // A search looks at everything, and whoever is found is cropped from the same picture.
+        let part = if is_search { None } else { self.part(&boxes[..count], reduction) };
+        let picture = self.decoder.decode_part(frame, reduction, part.as_ref())?;
+        let [width, height] = picture.image_size;
+        if let Some(finder) = self.finder.as_mut().filter(|_| is_search) {
+            self.search.done(at_us);
+            finder.fit(&picture);
+            ended(Stage::Pixels);
+            finder.run()?;
+            ended(Stage::Network);
+            finder.decode(&mut self.found)?;
+            count = newcomers(&self.found, &mut boxes[..self.max_persons], count);
+            ended(Stage::Decode);
+        }
+
+        let mut seen = [Keypoints::default(); MAX_PERSONS];
+        match self.net.crop(&picture, &boxes[..count]) {
+            Ok(()) => {}
+            // A box gone wild belongs to a prediction gone wild; the next search finds the person again.
+            Err(error @ KeypointError::Box { .. }) => {
+                warn!("{error}: all persons are looked for anew");
+                self.reset();
+                count = 0;
+            }
+            Err(KeypointError::Infer(error)) => return Err(error.into()),
+        }
+        ended(Stage::Pixels);
+        if count > 0 {
+            self.net.run()?;
+            ended(Stage::Network);
+            self.net.decode(&mut seen)?;
+            ended(Stage::Decode);
+        }
+        Ok(self.identify(frame, [width, height], &seen[..count], &predicted, ended))
+    }
+
+    /// Who is expected where, and how sharp the picture has to be for them.
+    fn look(&self, frame: &Frame, predicted: &[Option<Pose>; MAX_PERSONS]) -> Look {
+        let at_us = frame.captured_at_us;
+        let mut boxes = [BoxPx::default(); MAX_PERSONS];
+        let mut count = self.identities.rois(at_us, predicted, &mut boxes);
+        let (followed, unseen) = self.identities.followed();
+        let is_search =
+            self.finder.is_some() && self.search.is_due(at_us, followed, unseen, self.max_persons);
+        if self.finder.is_none() && count == 0 {
+            boxes[0] = BoxPx { x: 0.0, y: 0.0, w: frame.width as f32, h: frame.height as f32 };
+            count = 1;
+        }
+        let reduction = self.reduction(frame, &boxes[..count], is_search);
+        Look { boxes, count, is_search, reduction }
+    }
+
+    fn identify(
+        &mut self,
+        frame: &Frame,
+        [width, height]: [usize; 2],
+        seen: &[Keypoints],
+        predicted: &[Option<Pose>; MAX_PERSONS],
+        ended: &mut dyn FnMut(Stage),
+    ) -> PoseFrame {
+        let captured_at_us = frame.captured_at_us;
+        let assignments = self.identities.update(captured_at_us, seen, predicted);
+        ended(Stage::Track);
+
+        let nobody = Observation { slot: 0, captured_at_us, keypoints: None };
+        let mut observations = [nobody; MAX_PERSONS];
+        for (observation, a) in observations.iter_mut().zip(assignments) {
+            if a.is_new {
+                self.model.reset(a.slot);
+                self.known[a.slot] = None;
+            }
+            let keypoints = a.detection.map(|d| seen[d]);
+            if let Some(keypoints) = &keypoints {
+                self.scores[a.slot] = keypoints.score;
+            }
+            *observation = Observation { slot: a.slot, captured_at_us, keypoints };
+        }
+        let mut forecasts = [Forecast::default(); MAX_PERSONS];
+        self.model.step(&observations[..assignments.len()], &mut forecasts);
+        // A person no longer listed is not predicted from what was known of them.
+        self.known = [None; MAX_PERSONS];
+        let mut persons = [None; MAX_PERSONS];
+        let mut reported = 0;
+        for (a, forecast) in assignments.iter().zip(forecasts) {
+            self.known[a.slot] = Some(forecast);
+            if a.is_reported {
+                persons[reported] =
+                    Some(TrackedPerson { track_id: a.track_id, score: self.scores[a.slot], forecast });
+                reported += 1;
+            }
+        }
+        ended(Stage::Temporal);
+        let seq = self.seq;
+        self.seq += 1;
+        PoseFrame {
+            seq,
+            frame: frame.seq,
+            captured_at_us,
+            width: width as u32,
+            height: height as u32,
+            persons,
+        }
+    }
+
+    /// What the crops of `boxes` are made of in a picture reduced so; `None`: the whole.
+    fn part(&self, boxes: &[BoxPx], reduction: u32) -> Option<Part> {
+        // Samples lie between pixels: one neighbour on each side, and one for rounding.
+        let margin = 2.0 * reduction as f32;
+        let mut all: Option<[f32; 4]> = None;
+        for b in boxes {
+            let edges = self.net.image_edges(b)?;
+            let [left, top, right, bottom] = all.unwrap_or(edges);
+            all = Some([left.min(edges[0]), top.min(edges[1]), right.max(edges[2]), bottom.max(edges[3])]);
+        }
+        // Negative ones become 0.
+        let [left, top, right, bottom] = all?;
+        let span = |from: f32, to: f32| (from - margin) as usize..(to + margin) as usize;
+        Some(Part { columns: span(left, right), rows: span(top, bottom) })
+    }
+
+    /// By how much a JPEG may be reduced: what the largest magnification asked for still leaves sharp.
+    fn reduction(&self, frame: &Frame, boxes: &[BoxPx], is_search: bool) -> u32 {
+        if frame.format != PixelFormat::Mjpeg {
+            return 1;
+        }
+        let crops = boxes.iter().map(|b| self.net.image_per_net_px(b));
+        let [w, h] = [frame.width, frame.height];
+        let search = self.finder.as_ref().filter(|_| is_search).map(|finder| {
+            // Whoever is found is cropped from the same picture, and may be as small as a quarter of it.
+            let whole = BoxPx { x: 0.0, y: 0.0, w: w as f32, h: h as f32 };
+            finder.image_per_net_px([w as usize, h as usize]).min(0.25 * self.net.image_per_net_px(&whole))
+        });
+        crops.chain(search).fold(8.0f32, f32::min).max(1.0) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::capture::FrameSource;
+    use crate::capture::clip::EveryFrame;
+    use crate::capture::synthetic::Synthetic;
+    use crate::config::NONE;
+
+    fn clip(width: u32, height: u32, frames: u64) -> Vec<Frame> {
+        let clip = Synthetic::new(1, width, height, 30.0, 3).and_then(Synthetic::as_mjpeg).expect("valid");
+        let mut source = EveryFrame(clip);
+        let next = |_| source.next_frame(std::time::Duration::ZERO).expect("a frame").expect("no wait");
+        (0..frames).map(next).collect()
+    }
+
+    fn tracker(finder: &str) -> Tracker {
+        let mut config = Config::default();
+        config.models.finder = finder.into();
+        Tracker::new(&config, None).expect("the built-in models load")
+    }
+
+    #[test]
+    fn without_a_finder_the_whole_picture_decides_how_it_is_decoded() {
+        let tracker = tracker(NONE);
+        let look = tracker.look(&clip(640, 480, 1)[0], &[None; MAX_PERSONS]);
+        let whole = BoxPx { x: 0.0, y: 0.0, w: 640.0, h: 480.0 };
+        assert_eq!((look.count, look.boxes[0]), (1, whole));
+        assert!(look.reduction as f32 <= tracker.net.image_per_net_px(&whole), "{}", look.reduction);
+    }
+
+    #[test]
+    fn no_more_persons_are_looked_at_than_were_asked_for() {
+        let mut config = Config::default();
+        config.persons.max = 1;
+        let mut tracker = Tracker::new(&config, None).expect("the built-in models load");
+        let crowd = Synthetic::new(3, 640, 480, 30.0, 3).and_then(Synthetic::as_mjpeg).expect("valid");
+        let mut source = EveryFrame(crowd);
+        for _ in 0..20 {
+            let frame = source.next_frame(std::time::Duration::ZERO).expect("a frame").expect("no wait");
+            tracker.track(&frame).expect("decodes");
+            assert!(tracker.look(&frame, &[None; MAX_PERSONS]).count <= 1);
+        }
+    }
+
+    #[test]
+    fn a_damaged_frame_does_not_use_up_a_search() {
+        let mut tracker = tracker("builtin");
+        let frames = clip(320, 240, 3);
+        tracker.track(&frames[0]).expect("decodes");
+        let searched = tracker.search;
+        let half = Frame { bytes: Arc::new(frames[1].bytes[..200].to_vec()), ..frames[1].clone() };
+        assert!(tracker.track(&half).unwrap_err().is_of_this_frame_alone());
+        assert_eq!(tracker.search, searched);
+    }
+}

@@ -1,0 +1,91 @@
+//! Loads what a tracker runs: networks on the engine asked for, the temporal model's weights.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::config::{Config, Models};
+use crate::infer::{self, Engine, InferError, Plan};
+use crate::keypoints::{KeypointNet, PersonFinder};
+use crate::models::{self, Model};
+use crate::picture::DecodeError;
+use crate::temporal::{self, Smoother, TemporalError, TemporalModel};
+
+/// Why a tracker cannot be put together.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// A network cannot be read or made ready.
+    #[error(transparent)]
+    Network(#[from] InferError),
+    /// The temporal model cannot be built.
+    #[error(transparent)]
+    Temporal(#[from] TemporalError),
+    /// The JPEG library cannot be set up.
+    #[error(transparent)]
+    Decoder(#[from] DecodeError),
+    /// The configuration's engine is none.
+    #[error("{0}")]
+    Engine(String),
+}
+
+/// The networks that look at pictures, ready to run.
+pub struct Networks {
+    /// Joints of the person in a box.
+    pub keypoints: KeypointNet,
+    /// Persons in a whole picture; `None`: the whole picture is the box.
+    pub finder: Option<PersonFinder>,
+    /// What the keypoint network's manifest calls its errors: the temporal model's intervals depend on it.
+    pub error_model: Option<String>,
+    /// The keypoint network's name.
+    pub name: String,
+    /// What runs it: `int8 avx512-vnni`.
+    pub engine: String,
+    /// Of the keypoint network's file.
+    pub sha256: [u8; 32],
+}
+
+impl Networks {
+    /// Loads the networks that `config` names. With the engine `auto` and a folder to remember it in (`cache`), each is timed on
+    /// every engine at its first start; without one a quantised network runs on the int8 operators untimed.
+    ///
+    /// # Errors
+    /// [`LoadError`] naming the file, or the engine's name.
+    pub fn load(config: &Models, cache: Option<&Path>) -> Result<Self, LoadError> {
+        let engine: Engine = config.engine.parse().map_err(LoadError::Engine)?;
+        let model = models::keypoints(&config.keypoints)?;
+        let plan = plan(&model, engine, cache)?;
+        let finder = models::finder(&config.finder)?
+            .map(|finder| PersonFinder::new(&finder.manifest, &self::plan(&finder, engine, cache)?))
+            .transpose()?;
+        Ok(Self {
+            keypoints: KeypointNet::new(&model.manifest, &plan)?,
+            finder,
+            error_model: model.manifest.error_model,
+            name: model.manifest.name,
+            engine: plan.engine().to_owned(),
+            sha256: models::sha256(&model.onnx),
+        })
+    }
+}
+
+/// The temporal model that `config` names, for a keypoint network with these errors.
+///
+/// # Errors
+/// [`LoadError`] where its weights cannot be read or do not fit.
+pub fn temporal_model(
+    config: &Config,
+    error_model: Option<&str>,
+) -> Result<Box<dyn TemporalModel>, LoadError> {
+    let weights = models::temporal(&config.models.temporal)?;
+    let smoother: Smoother = config.temporal.smoother.name().parse()?;
+    Ok(temporal::build(smoother, Some(&weights), error_model)?)
+}
+
+/// A network on the engine asked for; with `auto` and a `cache`, on the one that is faster on this CPU.
+fn plan(model: &Model, engine: Engine, cache: Option<&Path>) -> Result<Arc<dyn Plan>, InferError> {
+    if engine != Engine::Auto || cache.is_none() {
+        return infer::load_with(&model.manifest, &model.onnx, engine);
+    }
+    let fastest = infer::load_fastest(&model.manifest, &model.onnx, cache)?;
+    log::info!("{}", fastest.reason);
+    Ok(fastest.plan)
+}
