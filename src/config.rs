@@ -155,8 +155,7 @@ pub struct Serial {
 
 impl Default for Serial {
     fn default() -> Self {
-        // Four persons at 30 fps take 0.4 of it, and every common USB bridge and microcontroller keeps up.
-        Self { port: String::new(), baud: 921_600, with_3d: false }
+        Self { port: String::new(), baud: pose_wire::DEFAULT_BAUD, with_3d: false }
     }
 }
 

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use pose_wire::{Command, Hello, MAX_PACKET, Packet, encode};
+use pose_wire::{Command, Hello, MAX_PACKET, Moment, Packet, QUIET_US, encode};
 use posewire::output::display::{Canvas, Terminal, draw_poses};
 use posewire::output::jsonl::write_line;
-use posewire::output::serial::{Heard, Moment, PortSpec, Reader, ReceivePort};
+use posewire::output::serial::{Heard, PortSpec, Reader, ReceivePort};
 
 /// A moment that is not complete after this long lost its last packet.
-const QUIET: Duration = Duration::from_millis(50);
+const QUIET: Duration = Duration::from_micros(QUIET_US);
 
 /// Read poses from a serial port: JSON lines, or drawn live in the terminal
 #[derive(Debug, clap::Args)]
@@ -24,9 +24,9 @@ null, emitted_us is when the sender handed the pose to its serial driver. Counte
 
 Examples:
   posewire read /dev/ttyUSB0 | jq '.persons[0].keypoints[9]'
-  posewire read /dev/serial/by-id/usb-…@115200 --live")]
+  posewire read /dev/serial/by-id/usb-…@921600 --live")]
 pub struct Args {
-    /// The port, and its rate if it is not 921600
+    /// The port, and its rate if it is not 115200
     #[arg(value_name = "PORT[@BAUD]")]
     port: PortSpec,
     /// One JSON line a moment on standard output (the default)
@@ -83,11 +83,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     drop(view);
     let c = reader.counters();
     eprintln!(
-        "{} moments, {} missed, {} incomplete; {} packets, {} damaged frames, {} of unknown type or version; the port was lost {} times",
-        c.moments,
-        c.missed,
-        c.incomplete,
+        "{} moments, {} missed, {} incomplete; {} packets, {} doubled or late, {} damaged frames, {} of unknown type or version; the port was lost {} times",
+        c.moments.given,
+        c.moments.missed,
+        c.moments.incomplete,
         c.wire.packets,
+        c.moments.refused,
         c.wire.damaged(),
         c.wire.unknown_type + c.wire.version,
         port.losses(),
@@ -106,8 +107,8 @@ impl View {
         match self {
             Self::Lines(line) => {
                 line.clear();
-                let Moment { seq, captured_at_us, sent_at_us, .. } = *moment;
-                write_line(line, u64::from(seq), None, captured_at_us, sent_at_us, moment.poses().iter().copied());
+                let seq = u64::from(moment.seq);
+                write_line(line, seq, None, moment.captured_at_us, moment.sent_at_us(), moment.poses());
                 let mut out = io::stdout().lock();
                 out.write_all(line)?;
                 out.flush()
@@ -140,8 +141,7 @@ impl Live {
     }
 
     fn moment(&mut self, moment: &Moment) -> io::Result<()> {
-        let poses = moment.poses().iter().copied();
-        draw_poses(&mut self.terminal, &mut self.canvas, self.image_px, poses, u64::from(moment.seq))
-            .map_err(io::Error::other)
+        let seq = u64::from(moment.seq);
+        draw_poses(&mut self.terminal, &mut self.canvas, self.image_px, moment.poses(), seq).map_err(io::Error::other)
     }
 }

@@ -32,7 +32,7 @@ standard output.
 
 Examples:
   posewire run
-  posewire run --camera auto --serial /dev/ttyUSB0@921600 --rate 50
+  posewire run --camera auto --serial /dev/ttyUSB0 --rate 50
   posewire run --replay clip.avi --frames all --no-drop --jsonl poses.jsonl
   posewire run --synthetic --inject camera.drop=0.1,camera.unplug=0.005 --display terminal")]
 pub struct Args {

@@ -42,33 +42,33 @@ struct Outlet<'a> {
 impl Outlet<'_> {
     fn drain(&mut self, deliveries: &Receiver<Delivery>) {
         let mut newest: Option<Delivery> = None;
-        let mut due = Instant::now();
+        // When poses were last due at the sink's own rate.
+        let mut beat: Option<Instant> = None;
         let mut last_call = Instant::now();
         let mut allocated = alloc::of_this_thread();
         while !self.shared.stopping() {
             // Without loss, each frame is sent once: a rate would make the output depend on the machine.
             let period = self.sink.period().filter(|_| !self.shared.options.lossless);
-            let wake = match period {
-                Some(_) if newest.is_some() => due.min(Instant::now() + TICK),
+            // From the last beat and the rate of now: one that the sink's consumer has raised holds at once.
+            let due = period.map(|period| (beat.map_or_else(Instant::now, |beat| beat + period), period));
+            let wake = match due {
+                Some((due, _)) if newest.is_some() => due.min(Instant::now() + TICK),
                 _ => Instant::now() + TICK,
             };
             let called = match deliveries.recv_deadline(wake) {
                 Received::Closed => break,
                 Received::Value(delivery) if period.is_none() => Some(self.deliver(&delivery, true)),
                 Received::Value(delivery) => {
-                    if newest.is_none() {
-                        due = Instant::now();
-                    }
                     newest = Some(delivery);
                     None
                 }
                 Received::Timeout => None,
             };
-            let called = match (period, &mut newest) {
-                (Some(period), Some(delivery)) if Instant::now() >= due => {
-                    due += period;
+            let called = match (due, &mut newest) {
+                (Some((due, period)), Some(delivery)) if Instant::now() >= due => {
+                    let now = Instant::now();
                     // After a stall the missed beats are gone: sending them in a burst would only make others late.
-                    due = due.max(Instant::now());
+                    beat = Some(if now - due > period { now } else { due });
                     let age_us = self.shared.clock.now_us() - delivery.poses.captured_at_us;
                     let first_time = delivery.own_us >= 0;
                     let flow = (age_us < STALE_US).then(|| self.deliver(delivery, first_time));

@@ -5,8 +5,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use pose::PoseFrame;
 use posewire::capture::{CaptureError, FrameSource, SourceCounters, SourceInfo};
-use posewire::output::SinkError;
+use posewire::output::{PoseSink, SinkError};
 use posewire::picture::Frame;
 use posewire::pipeline::Options;
 use posewire::telemetry::{Count, Telemetry};
@@ -111,6 +112,42 @@ fn a_slow_sink_delays_nobody_else() {
         2 * telemetry.count(Count::Processed),
         "every pose is sent or counted"
     );
+}
+
+/// A sink whose consumer changes its mind: after its first poses it wants none for minutes, then a hundred a second.
+struct Fickle {
+    log: Log,
+    began: Instant,
+}
+
+impl PoseSink for Fickle {
+    fn name(&self) -> &str {
+        "fickle"
+    }
+
+    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
+        self.log.send(poses, now_us)
+    }
+
+    fn period(&self) -> Option<Duration> {
+        let is_slow = self.began.elapsed() < Duration::from_millis(300);
+        Some(if is_slow { Duration::from_secs(100) } else { FRAME })
+    }
+
+    fn finish(&mut self, within: Duration) -> Result<(), SinkError> {
+        self.log.finish(within)
+    }
+}
+
+#[test]
+fn a_rate_that_is_raised_holds_at_once() {
+    let sink = Fickle { log: Log::default(), began: Instant::now() };
+    let seen = sink.log.seen.clone();
+    let mut pipeline = start(camera(100), FAST, vec![Box::new(sink)], Options::default());
+    assert!(pipeline.wait(LONG));
+    let seen = seen.lock().unwrap().len();
+    // 70 beats are left of the second; a busy machine misses some of them.
+    assert!((15..=75).contains(&seen), "{seen}");
 }
 
 /// Capture goes on at the camera's pace while a sink is stuck in one call for a whole second.

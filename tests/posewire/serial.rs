@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use pose::{Pose, Stamped};
 use pose_wire::{
-    Command as WireCommand, Emission, Hello, HelloFlags, MAX_PACKET, Packet, PosePacket, SourceState, Status,
-    encode,
+    Command as WireCommand, DEFAULT_BAUD, Emission, Hello, HelloFlags, MAX_PACKET, Moment, Packet,
+    PosePacket, SourceState, Status, encode,
 };
-use posewire::output::serial::{Heard, Moment, PortSpec, Reader, Serial, SerialOptions};
+use posewire::output::serial::{Heard, PortSpec, Reader, Serial, SerialOptions};
 use posewire::output::{Host, PoseSink, Predict, SinkError, Vitals};
 
 use crate::frames::pose_frame;
@@ -107,12 +107,12 @@ fn every_moment_arrives_as_the_wire_states_it() {
     assert_eq!(got.moments.len(), 60);
     for (i, moment) in got.moments.iter().enumerate() {
         let now_us = i as i64 * FRAME_US;
-        assert_eq!((moment.seq, moment.sent_at_us, moment.valid_at_us), (i as u32, now_us, now_us));
+        assert_eq!((moment.seq, moment.sent_at_us(), moment.valid_at_us()), (i as u32, now_us, now_us));
         let sent: Vec<_> = Predict::Now
             .poses(&pose_frame(i as u64, i % 5, now_us - 20_000), now_us)
             .map(|pose| over_the_wire(&pose))
             .collect();
-        assert_eq!(moment.poses(), sent);
+        assert_eq!(moment.poses().collect::<Vec<_>>(), sent);
     }
     assert_eq!(reader.counters().wire.damaged(), 0);
     assert_eq!(serial.counters().moments_dropped, 0);
@@ -168,8 +168,12 @@ fn a_reader_that_stops_costs_poses_but_neither_time_nor_the_next_packet() {
     let newest = got.moments.last().unwrap();
     assert_eq!(newest.captured_at_us, now_us - FRAME_US, "the newest pose arrives, not a queue of old ones");
     let counters = reader.counters();
-    assert_eq!((counters.wire.damaged(), counters.incomplete), (0, 0), "what was begun is ended");
-    assert_eq!(counters.missed, serial.counters().moments_dropped, "the consumer knows what it missed");
+    assert_eq!((counters.wire.damaged(), counters.moments.incomplete), (0, 0), "what was begun is ended");
+    assert_eq!(
+        u64::from(counters.moments.missed),
+        serial.counters().moments_dropped,
+        "the consumer knows what it missed"
+    );
 }
 
 #[test]
@@ -244,6 +248,96 @@ fn a_consumer_is_heard_and_cannot_ask_too_much() {
     got.hear(&mut reader, &pty.read());
     assert_eq!(got.hellos.last().unwrap().pose_rate_chz, 1250);
     assert!(got.statuses.last().unwrap().wire_errors >= 1, "the noise was counted");
+}
+
+/// Moments that arrive while frames of one person come at 30 Hz from `from_us` on, for a second.
+fn moments_of_a_second(serial: &mut Serial, pty: &Pty, from_us: i64) -> usize {
+    let (mut reader, mut got) = (Reader::default(), Everything::default());
+    for i in 0..30 {
+        let now_us = from_us + i * FRAME_US;
+        serial.send(&pose_frame(i as u64, 1, now_us), now_us).unwrap();
+        got.hear(&mut reader, &pty.read_now());
+    }
+    got.hear(&mut reader, &pty.read());
+    got.moments.len()
+}
+
+#[test]
+fn a_rate_is_never_granted_so_low_that_the_line_seems_cut_and_a_higher_one_holds_at_once() {
+    let pty = Pty::open();
+    let (mut serial, _) = open(&pty.path);
+    command(&pty, WireCommand::SetRate { rate_chz: 1 });
+    serial.idle(0).unwrap();
+    assert_eq!(serial.period(), Some(Duration::from_secs(1)));
+    // One, and the next may be a quarter early.
+    assert!((1..=2).contains(&moments_of_a_second(&mut serial, &pty, 1_000_000)));
+    command(&pty, WireCommand::SetRate { rate_chz: 3_000 });
+    let quick = moments_of_a_second(&mut serial, &pty, 2_000_000);
+    assert!((28..=30).contains(&quick), "{quick}");
+    command(&pty, WireCommand::SetRate { rate_chz: 0 });
+    assert_eq!(moments_of_a_second(&mut serial, &pty, 3_000_000), 30);
+    assert_eq!(serial.period(), None);
+}
+
+#[test]
+fn a_consumer_that_asks_without_end_gets_no_more_hellos_for_it() {
+    let pty = Pty::open();
+    let (mut serial, _) = open(&pty.path);
+    let (mut reader, mut got) = (Reader::default(), Everything::default());
+    for tick in 0..100 {
+        command(&pty, WireCommand::SetRate { rate_chz: 3_000 + tick });
+        serial.idle(i64::from(tick) * 10_000).unwrap();
+    }
+    got.hear(&mut reader, &pty.read());
+    assert!((8..=11).contains(&got.hellos.len()), "{} in a second", got.hellos.len());
+}
+
+#[test]
+fn one_person_has_the_line_of_four() {
+    let pty = Pty::open();
+    let mut serial = Serial::open(options(&pty.path, DEFAULT_BAUD), Arc::new(FakeHost::default())).unwrap();
+    assert_eq!(moments_of_a_second(&mut serial, &pty, 0), 30, "four at 30 Hz do not fit, one does");
+}
+
+#[test]
+fn a_port_in_use_is_refused_to_a_second_program_until_the_first_one_leaves() {
+    let pty = Pty::open();
+    let (mut serial, host) = open(&pty.path);
+    let refused = |what: Result<(), SinkError>| match what {
+        Err(SinkError::Fatal(text)) => text,
+        other => panic!("{other:?}"),
+    };
+    let told = refused(Serial::open(options(&pty.path, 921_600), host.clone()).map(|_| ()));
+    assert!(told.contains("another program uses it") && told.contains("fuser"), "{told}");
+    // As does every program that asks the kernel: this one only reads.
+    let output = Command::new(env!("CARGO_BIN_EXE_posewire")).arg("read").arg(&pty.path).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("another program uses it"), "{output:?}");
+    serial.send(&pose_frame(0, 1, 0), 0).unwrap();
+    assert!(!pty.read().is_empty(), "the first one is not disturbed");
+
+    serial.finish(Duration::from_millis(100)).unwrap();
+    Serial::open(options(&pty.path, 921_600), host).map(|_| ()).unwrap();
+}
+
+#[test]
+fn a_rate_asked_for_ends_with_the_port_it_was_asked_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = folder.path().join("port");
+    let first = Pty::open();
+    symlink(&first.path, &name).unwrap();
+    let (mut serial, _) = open(&name);
+    command(&first, WireCommand::SetRate { rate_chz: 200 });
+    serial.idle(0).unwrap();
+    assert_eq!(serial.period(), Some(Duration::from_millis(500)));
+    drop(first);
+    assert!(serial.idle(100_000).is_err());
+    std::fs::remove_file(&name).unwrap();
+    let second = Pty::open();
+    symlink(&second.path, &name).unwrap();
+    serial.idle(1_000_000).unwrap();
+    assert!(!serial.is_away());
+    assert_eq!(serial.period(), None);
 }
 
 #[test]

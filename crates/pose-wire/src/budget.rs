@@ -10,6 +10,13 @@ use crate::{
 /// lets a late packet catch up instead of making every later one late.
 pub const LINE_SHARE: f32 = 0.9;
 
+/// The rate of a line, bits a second, where nobody says another. Every UART and USB bridge has it, an Uno's clock still makes
+/// it, and native USB ignores the number; who needs more than two persons at 30 Hz says so at both ends.
+pub const DEFAULT_BAUD: u32 = 115_200;
+
+/// Poses a second of each person below which no line is worth using, and which no consumer may ask to go below.
+pub const MIN_RATE_HZ: f32 = 1.0;
+
 /// A byte takes a start bit, eight data bits and a stop bit (8N1).
 const BITS_PER_BYTE: f32 = 10.0;
 /// HELLO and STATUS, each once a second.
@@ -68,6 +75,13 @@ pub struct Fit {
     pub load: f32,
 }
 
+impl Fit {
+    /// How often each of `persons` can be sent where the rate had to be lowered: fewer than were planned for go more often.
+    pub fn carried_hz(&self, persons: u8) -> f32 {
+        self.stream.rate_hz * f32::from(self.stream.persons) / f32::from(persons.max(1))
+    }
+}
+
 /// Not even one pose of each person a second fits.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error(
@@ -87,7 +101,7 @@ pub struct TooSlow {
 /// everything; without the 3D block; without it and at the highest rate that fits.
 ///
 /// # Errors
-/// Where that rate is below 1 Hz.
+/// Where that rate is below [`MIN_RATE_HZ`].
 pub fn fits_baud(baud: u32, wanted: Stream) -> Result<Fit, TooSlow> {
     let fits = |s: &Stream| s.load(baud) <= LINE_SHARE;
     let mut stream = wanted;
@@ -101,7 +115,7 @@ pub fn fits_baud(baud: u32, wanted: Stream) -> Result<Fit, TooSlow> {
         let carried = (for_poses / stream.packet_bytes() as f32).max(0.0);
         stream.rate_hz = carried / f32::from(stream.persons);
         downgrade.lowered_rate = true;
-        if stream.rate_hz.is_nan() || stream.rate_hz < 1.0 {
+        if stream.rate_hz.is_nan() || stream.rate_hz < MIN_RATE_HZ {
             return Err(TooSlow { baud, carried, persons: stream.persons });
         }
     }
@@ -133,6 +147,8 @@ mod tests {
         let second = fits_baud(115_200, stream(100.0, 4, true)).unwrap();
         assert_eq!(second.downgrade, Downgrade { dropped_3d: true, lowered_rate: true });
         assert!(second.stream.rate_hz > 15.0 && second.load <= LINE_SHARE + 1e-4);
+        let one = Stream { rate_hz: second.carried_hz(1), persons: 1, ..second.stream };
+        assert!((one.load(115_200) - second.load).abs() < 1e-4, "one person has the line of four");
     }
 
     #[test]

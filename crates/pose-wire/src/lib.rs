@@ -1,4 +1,5 @@
-//! Posewire's serial protocol, version 1: packets, framing, and a decoder that finds its way back after any damage.
+//! Posewire's serial protocol, version 1: packets, framing, a decoder that finds its way back after any damage, and the
+//! assembly of packets into moments.
 //!
 //! `no_std`, no allocation: the host, the firmware and the tests run this code. `docs/wire.md` is the specification;
 //! the Python and C clients follow it and share the golden vectors of `tests/golden/wire_v1.json`.
@@ -35,13 +36,15 @@ mod budget;
 mod bytes;
 mod decode;
 mod encode;
+mod moment;
 mod packet;
 mod pose_packet;
 mod quantise;
 
-pub use budget::{Downgrade, Fit, LINE_SHARE, Stream, TooSlow, fits_baud};
+pub use budget::{DEFAULT_BAUD, Downgrade, Fit, LINE_SHARE, MIN_RATE_HZ, Stream, TooSlow, fits_baud};
 pub use decode::{Counters, Decoder, Event, Events, Fault};
 pub use encode::{EncodeError, encode};
+pub use moment::{Assembly, Moment, MomentCounters, QUIET_US};
 pub use packet::{Command, Hello, HelloFlags, Packet, Receipt, SourceState, Status, text16};
 pub use pose_packet::{Emission, JointCode, Person, PosePacket, ScaleError, scale_for};
 pub use quantise::{SIGMA_MAX_PX, sigma_code, sigma_px};

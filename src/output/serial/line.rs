@@ -163,6 +163,7 @@ impl Line {
             if self.sent_len < self.batch_len {
                 let _ = port.discard_output_buffer();
             }
+            unlock(&port);
             let _ = port.close();
         }
     }
@@ -172,6 +173,12 @@ impl Line {
         self.begin();
         self.reopen_at_us = now_us + REOPEN_FIRST_US;
         format!("{}: lost: {reason}; looking for it again", self.path.display())
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 
@@ -194,17 +201,57 @@ fn open_port(path: &Path, baud: u32, read_wait: Duration) -> Result<SerialPort, 
             "{shown}: no permission; add yourself to its group (sudo usermod -aG dialout $USER) and log in again"
         ),
         _ if e.raw_os_error() == Some(libc::ENOTTY) => format!("{shown}: is not a serial port; {}", ports_there_are()),
-        _ if e.raw_os_error() == Some(libc::EBUSY) => {
-            format!("{shown}: another program uses it (sudo fuser {shown} names it)")
-        }
+        _ if e.raw_os_error() == Some(libc::EBUSY) => in_use(path),
         _ => format!("{shown}: cannot be opened at {baud} baud: {e}"),
     })?;
+    lock(&port, path)?;
     let real = port.get_configuration().and_then(|c| c.get_baud_rate()).unwrap_or(baud);
     check_rate(path, baud, real)?;
     // Neither call can fail on Unix; elsewhere the library's own timeout of 3 s would stay.
     let timeouts = port.set_read_timeout(read_wait).and_then(|()| port.set_write_timeout(WRITE_TIMEOUT));
     timeouts.map_err(|e| format!("{shown}: {e}"))?;
     Ok(port)
+}
+
+/// Keeps everybody else off the line: two senders would interleave on it, two readers take each other's bytes. The lock is
+/// what other programs for serial ports respect and what root cannot pass; the mark of exclusive use stops those that ask
+/// for nothing. Both end with the last handle, however this program ends.
+#[cfg(unix)]
+fn lock(port: &SerialPort, path: &Path) -> Result<(), String> {
+    match rustix::fs::flock(port, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::WOULDBLOCK) => return Err(in_use(path)),
+        // A file system without locks, or a driver without the mark: a line that works is worth more.
+        Err(e) => log::debug!("{}: cannot be locked: {e}", path.display()),
+    }
+    if let Err(e) = rustix::termios::ioctl_tiocexcl(port) {
+        log::debug!("{}: cannot be marked as in use: {e}", path.display());
+    }
+    Ok(())
+}
+
+/// A pseudo-terminal keeps the mark as long as its other end is open.
+#[cfg(unix)]
+fn unlock(port: &SerialPort) {
+    // One that is gone takes its mark along.
+    let _ = rustix::termios::ioctl_tiocnxcl(port);
+}
+
+/// Windows opens every port for one program alone.
+#[cfg(not(unix))]
+fn lock(_: &SerialPort, _: &Path) -> Result<(), String> {
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn unlock(_: &SerialPort) {}
+
+fn in_use(path: &Path) -> String {
+    let shown = path.display();
+    format!(
+        "{shown}: another program uses it, perhaps a second posewire or a serial monitor (sudo fuser -v {shown} names it); end \
+         that one first"
+    )
 }
 
 /// Whether the rate that the hardware really runs at is near enough to the one asked for.

@@ -6,6 +6,7 @@
 //! * A port that goes away is looked for again under the same lasting name, at first 4 times a second, then every 2 s.
 
 mod line;
+mod pace;
 mod ports;
 mod reader;
 mod receive;
@@ -14,21 +15,22 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pose_wire::{
-    Command, Decoder, Downgrade, Emission, Event, Fit, Hello, HelloFlags, Packet, PosePacket, Receipt,
-    SKELETON_COCO17, SourceState, Status, Stream, encode, fits_baud, scale_for,
+    Command, Decoder, Downgrade, Emission, Event, Hello, HelloFlags, Packet, PosePacket, Receipt,
+    SKELETON_COCO17, SourceState, Status, encode, scale_for,
 };
 
 use super::{Host, PoseSink, Predict, SinkError, Source, Vitals};
 use line::{Line, Progress};
+use pace::Pace;
 use pose::PoseFrame;
 
-pub use ports::{DEFAULT_BAUD, PortInfo, PortSpec, list_ports};
-pub use reader::{Heard, Moment, ReadCounters, Reader};
+pub use ports::{PortInfo, PortSpec, list_ports};
+pub use reader::{Heard, ReadCounters, Reader};
 pub use receive::ReceivePort;
 
 /// HELLO and STATUS each go out this often: a consumer that joins late waits a second at most.
 const HEARTBEAT_US: i64 = 1_000_000;
-/// A consumer that keeps asking for HELLO is answered this often.
+/// A consumer that keeps asking is answered this often.
 const HELLO_ON_REQUEST_US: i64 = 100_000;
 /// A consumer may reset the tracker this often: each reset costs every person its memory.
 const RESET_US: i64 = 1_000_000;
@@ -71,7 +73,7 @@ pub struct SerialCounters {
 pub struct Serial {
     name: String,
     options: SerialOptions,
-    fit: Fit,
+    pace: Pace,
     line: Line,
     host: Arc<dyn Host>,
     decoder: Decoder,
@@ -80,7 +82,6 @@ pub struct Serial {
     seq: u32,
     persons: u8,
     size_px: (u32, u32),
-    next_pose_at_us: i64,
     next_hello_at_us: i64,
     next_status_at_us: i64,
     last_hello_at_us: i64,
@@ -95,8 +96,8 @@ impl Serial {
     /// [`SinkError::Fatal`] where the port cannot be opened or cannot carry one pose of each person a second.
     pub fn open(options: SerialOptions, host: Arc<dyn Host>) -> Result<Self, SinkError> {
         let name = format!("serial {}@{}", options.port.path.display(), options.port.baud);
-        let fit = settle(&options, options.rate_hz).map_err(|e| SinkError::Fatal(format!("{name}: {e}")))?;
-        if let Some(what) = told(&options, &fit) {
+        let pace = Pace::new(&options).map_err(|e| SinkError::Fatal(format!("{name}: {e}")))?;
+        if let Some(what) = pace.told() {
             log::warn!("{name}: {what}");
         }
         let line = Line::open(&options.port, Duration::ZERO).map_err(SinkError::Fatal)?;
@@ -106,7 +107,7 @@ impl Serial {
         }
         Ok(Self {
             name,
-            fit,
+            pace,
             line,
             host,
             decoder: Decoder::new(),
@@ -114,7 +115,6 @@ impl Serial {
             seq: 0,
             persons: 0,
             size_px: (0, 0),
-            next_pose_at_us: i64::MIN,
             next_hello_at_us: i64::MIN,
             next_status_at_us: i64::MIN,
             last_hello_at_us: i64::MIN / 2,
@@ -137,6 +137,10 @@ impl Serial {
             }
             log::info!("{}: there again", self.name);
             self.decoder = Decoder::new();
+            // Another consumer may be at the other end now: what the last one asked for is not what it wants.
+            if let Ok(pace) = Pace::new(&self.options) {
+                self.pace = pace;
+            }
             self.next_hello_at_us = now_us;
             self.stuck_since_us = None;
         }
@@ -183,21 +187,14 @@ impl Serial {
 
     fn obey(&mut self, command: Command, now_us: i64) {
         match command {
-            Command::RequestHello => {
-                let soonest = self.last_hello_at_us.saturating_add(HELLO_ON_REQUEST_US);
-                self.next_hello_at_us = self.next_hello_at_us.min(soonest.max(now_us));
-            }
+            Command::RequestHello => self.answer(now_us),
             Command::SetRate { rate_chz } => {
                 let rate_hz = (rate_chz > 0).then(|| f32::from(rate_chz) / 100.0);
-                match settle(&self.options, rate_hz) {
-                    Ok(fit) => {
-                        self.options.rate_hz = rate_hz;
-                        self.fit = fit;
-                    }
+                if let Err(e) = self.pace.ask(&self.options, rate_hz) {
                     // HELLO goes on saying the old rate, which is the answer.
-                    Err(e) => log::warn!("{}: the consumer asks for {rate_hz:?} Hz: {e}", self.name),
+                    log::debug!("{}: the consumer asks for {rate_hz:?} Hz: {e}", self.name);
                 }
-                self.next_hello_at_us = now_us;
+                self.answer(now_us);
             }
             Command::Reset => {
                 if now_us.saturating_sub(self.last_reset_at_us) >= RESET_US {
@@ -206,6 +203,12 @@ impl Serial {
                 }
             }
         }
+    }
+
+    /// HELLO goes out as soon as it may: one who asks without end gets no more of the line for it.
+    fn answer(&mut self, now_us: i64) {
+        let soonest = self.last_hello_at_us.saturating_add(HELLO_ON_REQUEST_US);
+        self.next_hello_at_us = self.next_hello_at_us.min(soonest.max(now_us));
     }
 
     /// Adds the heartbeats that are due to the batch.
@@ -237,9 +240,10 @@ impl Serial {
     }
 
     fn hello(&self, vitals: &Vitals) -> Hello {
-        let Downgrade { dropped_3d, lowered_rate } = self.fit.downgrade;
+        let fit = self.pace.fit();
+        let Downgrade { dropped_3d, lowered_rate } = fit.downgrade;
         let flags = [
-            (self.fit.stream.with_3d, HelloFlags::WITH_3D),
+            (fit.stream.with_3d, HelloFlags::WITH_3D),
             (self.options.predict != Predict::Capture, HelloFlags::PREDICTED),
             (dropped_3d, HelloFlags::DROPPED_3D),
             (lowered_rate, HelloFlags::LOWERED_RATE),
@@ -254,10 +258,13 @@ impl Serial {
             width_px: u16::try_from(self.size_px.0).unwrap_or(u16::MAX),
             height_px: u16::try_from(self.size_px.1).unwrap_or(u16::MAX),
             frame_rate_chz: (vitals.frame_rate_hz * 100.0).round() as u16,
-            pose_rate_chz: self.rate_hz().map_or(0, |hz| (hz * 100.0).round() as u16),
+            pose_rate_chz: self
+                .pace
+                .rate_hz(self.options.max_persons)
+                .map_or(0, |hz| (hz * 100.0).round() as u16),
             scale: scale_for(self.size_px.0, self.size_px.1).unwrap_or(0),
             flags: HelloFlags(flags.iter().filter(|(on, _)| *on).fold(0, |all, (_, bit)| all | bit)),
-            load_permille: (self.fit.load * 1000.0).round() as u16,
+            load_permille: (fit.load * 1000.0).round() as u16,
             // Wrapping is what the wire says of these.
             uptime_ms: vitals.uptime_ms as u32,
             frames_dropped: vitals.frames_dropped as u32,
@@ -292,22 +299,6 @@ impl Serial {
         vitals.poses_dropped + self.counters.moments_dropped
     }
 
-    /// The rate that this sink keeps, where it keeps one.
-    fn rate_hz(&self) -> Option<f32> {
-        (self.options.rate_hz.is_some() || self.fit.downgrade.lowered_rate).then_some(self.fit.stream.rate_hz)
-    }
-
-    /// Whether a frame that comes now is one too many for a lowered rate; keeps the average, not each gap.
-    fn too_soon(&mut self, now_us: i64) -> bool {
-        let Some(hz) = self.rate_hz() else { return false };
-        let interval_us = (1e6 / hz) as i64;
-        if now_us < self.next_pose_at_us.saturating_sub(interval_us / 4) {
-            return true;
-        }
-        self.next_pose_at_us = self.next_pose_at_us.saturating_add(interval_us).max(now_us);
-        false
-    }
-
     fn lost(&mut self, reason: String) -> SinkError {
         self.counters.losses += 1;
         SinkError::Retry(reason)
@@ -324,14 +315,14 @@ impl PoseSink for Serial {
     }
 
     fn period(&self) -> Option<Duration> {
-        self.options.rate_hz.map(|_| Duration::from_micros((1e6 / self.fit.stream.rate_hz) as u64))
+        self.pace.period(self.persons)
     }
 
     fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
         self.size_px = (poses.width, poses.height);
         self.persons = poses.persons.iter().flatten().count() as u8;
         let free = self.attend(now_us);
-        if self.too_soon(now_us) {
+        if self.pace.too_soon(self.persons, now_us) {
             return free.map(|_| ());
         }
         let seq = self.seq;
@@ -350,7 +341,7 @@ impl PoseSink for Serial {
             self.put(&Packet::Pose(PosePacket::nobody(poses.captured_at_us, valid_at_us, at)));
         }
         for (index, mut pose) in self.options.predict.poses(poses, now_us).enumerate() {
-            if !self.fit.stream.with_3d {
+            if !self.pace.fit().stream.with_3d {
                 pose.value.joints_3d_m = None;
             }
             self.put(&Packet::Pose(PosePacket::new(&pose, index as u8, at)));
@@ -378,28 +369,4 @@ impl PoseSink for Serial {
         self.line.close();
         Ok(())
     }
-}
-
-/// The stream that the line carries when `rate_hz` is asked for.
-fn settle(options: &SerialOptions, rate_hz: Option<f32>) -> Result<Fit, pose_wire::TooSlow> {
-    let rate_hz = rate_hz.unwrap_or(options.nominal_fps);
-    fits_baud(options.port.baud, Stream { rate_hz, persons: options.max_persons, with_3d: options.with_3d })
-}
-
-/// What had to be given up, for people.
-fn told(options: &SerialOptions, fit: &Fit) -> Option<String> {
-    let Downgrade { dropped_3d, lowered_rate } = fit.downgrade;
-    let given_up = match (dropped_3d, lowered_rate) {
-        (false, false) => return None,
-        (true, false) => "3D is left out".to_owned(),
-        (false, true) => format!("poses are sent at {:.1} Hz", fit.stream.rate_hz),
-        (true, true) => format!("3D is left out and poses are sent at {:.1} Hz", fit.stream.rate_hz),
-    };
-    Some(format!(
-        "{} persons at {:.0} Hz{} do not fit {} baud: {given_up}; a faster line (@{DEFAULT_BAUD}) or --max-persons would help",
-        options.max_persons,
-        options.rate_hz.unwrap_or(options.nominal_fps),
-        if options.with_3d { " with 3D" } else { "" },
-        options.port.baud,
-    ))
 }

@@ -4,9 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// The rate where none is given: what USB adapters, the Pi's UART and every microcontroller we know of carry, and
-/// eight times what one person at 30 Hz needs.
-pub const DEFAULT_BAUD: u32 = 921_600;
+use pose_wire::DEFAULT_BAUD;
+
 /// Below, not even one person's HELLO, STATUS and a pose a second fit; above, no adapter goes.
 const BAUD_RANGE: std::ops::RangeInclusive<u32> = 1_200..=12_000_000;
 
@@ -161,7 +160,7 @@ mod tests {
             ["/dev/ttyUSB0@", "/dev/ttyUSB0@fast", "/dev/ttyUSB0@0", "/dev/ttyUSB0@99999999999", "@9600"]
         {
             let error = spec(bad).unwrap_err();
-            assert!(error.contains("921600"), "{bad}: {error}");
+            assert!(error.contains("@115200"), "{bad}: {error}");
         }
     }
 

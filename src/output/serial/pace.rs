@@ -1,0 +1,118 @@
+//! How often poses go onto the line: what was asked for, what the line carries, and the beat between two moments.
+
+use std::time::Duration;
+
+use pose_wire::{DEFAULT_BAUD, Downgrade, Fit, MIN_RATE_HZ, Stream, TooSlow, fits_baud};
+
+use super::SerialOptions;
+
+/// The rate of one port. A consumer may change it, until its port goes away.
+pub(super) struct Pace {
+    baud: u32,
+    /// What is sent where the line carries it; `rate_hz` is the camera's where nobody asks for one.
+    wanted: Stream,
+    /// Whether somebody asks for a rate: as frames come where not.
+    is_asked: bool,
+    fit: Fit,
+    /// When the last moment was due: the next one's time follows from it and from the rate of now, so that a rate that is
+    /// raised holds at once.
+    beat_at_us: i64,
+}
+
+impl Pace {
+    /// Settles what the line carries.
+    ///
+    /// # Errors
+    /// Where it carries too little.
+    pub fn new(options: &SerialOptions) -> Result<Self, TooSlow> {
+        let wanted = Stream {
+            rate_hz: options.rate_hz.unwrap_or(options.nominal_fps),
+            persons: options.max_persons,
+            with_3d: options.with_3d,
+        };
+        let baud = options.port.baud;
+        let is_asked = options.rate_hz.is_some();
+        Ok(Self { baud, wanted, is_asked, fit: fits_baud(baud, wanted)?, beat_at_us: i64::MIN })
+    }
+
+    /// Goes over to the rate that the consumer asks for, but never below [`MIN_RATE_HZ`]: a consumer that asks for next to
+    /// nothing would look like a line that is cut.
+    ///
+    /// # Errors
+    /// Where the line does not carry it; the old rate stays.
+    pub fn ask(&mut self, options: &SerialOptions, rate_hz: Option<f32>) -> Result<(), TooSlow> {
+        let rate_hz = rate_hz.map(|hz| hz.max(MIN_RATE_HZ));
+        let asked = Self::new(&SerialOptions { rate_hz, ..options.clone() })?;
+        *self = Self { beat_at_us: self.beat_at_us, ..asked };
+        Ok(())
+    }
+
+    /// What the line carries of what was asked for.
+    pub fn fit(&self) -> &Fit {
+        &self.fit
+    }
+
+    /// How often each of `persons` is sent; `None`: as frames come.
+    pub fn rate_hz(&self, persons: u8) -> Option<f32> {
+        let asked_hz = self.is_asked.then_some(self.wanted.rate_hz);
+        let carried_hz = self.fit.downgrade.lowered_rate.then(|| self.fit.carried_hz(persons));
+        match (asked_hz, carried_hz) {
+            (Some(asked), Some(carried)) => Some(asked.min(carried)),
+            (asked, carried) => asked.or(carried),
+        }
+    }
+
+    /// How often the sink has to be called to keep the rate; `None`: with every frame.
+    pub fn period(&self, persons: u8) -> Option<Duration> {
+        let rate_hz = self.rate_hz(persons).filter(|_| self.is_asked)?;
+        Some(Duration::from_micros(interval_us(rate_hz) as u64))
+    }
+
+    /// Whether a moment of `persons` that comes now is one too many; keeps the average, not each gap.
+    pub fn too_soon(&mut self, persons: u8, now_us: i64) -> bool {
+        let Some(rate_hz) = self.rate_hz(persons) else { return false };
+        let interval_us = interval_us(rate_hz);
+        let due_at_us = self.beat_at_us.saturating_add(interval_us);
+        if now_us < due_at_us.saturating_sub(interval_us / 4) {
+            return true;
+        }
+        // After a gap the missed beats are gone.
+        self.beat_at_us = if now_us.saturating_sub(due_at_us) > interval_us { now_us } else { due_at_us };
+        false
+    }
+
+    /// What had to be given up, for people.
+    pub fn told(&self) -> Option<String> {
+        let Downgrade { dropped_3d, lowered_rate } = self.fit.downgrade;
+        let rate_hz = self.fit.stream.rate_hz;
+        let given_up = match (dropped_3d, lowered_rate) {
+            (false, false) => return None,
+            (true, false) => "3D is left out".to_owned(),
+            (false, true) => format!("poses are sent at {rate_hz:.1} Hz when all are there"),
+            (true, true) => {
+                format!("3D is left out and poses are sent at {rate_hz:.1} Hz when all are there")
+            }
+        };
+        let faster = FASTER_BAUDS.iter().find(|&&baud| {
+            fits_baud(baud, self.wanted).is_ok_and(|fit| fit.downgrade == Downgrade::default())
+        });
+        let cure = faster.map_or_else(
+            || "--max-persons would help".to_owned(),
+            |baud| format!("a faster line (@{baud}, at both ends) or --max-persons would help"),
+        );
+        Some(format!(
+            "{} persons at {:.0} Hz{} do not fit {} baud: {given_up}; {cure}",
+            self.wanted.persons,
+            self.wanted.rate_hz,
+            if self.wanted.with_3d { " with 3D" } else { "" },
+            self.baud,
+        ))
+    }
+}
+
+/// Rates to propose where a line is too slow: those that adapters and microcontrollers have, slowest first.
+const FASTER_BAUDS: [u32; 5] = [DEFAULT_BAUD, 230_400, 460_800, 921_600, 2_000_000];
+
+fn interval_us(rate_hz: f32) -> i64 {
+    (1e6 / rate_hz) as i64
+}
