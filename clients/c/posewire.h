@@ -25,6 +25,7 @@
 #include <string.h>
 
 #define PW_VERSION 1
+#define PW_DEFAULT_BAUD 115200 /* 8N1 */
 #define PW_JOINTS 17
 
 /*

@@ -378,3 +378,28 @@ fn every_kind_of_fault_is_among_the_golden_vectors() {
         assert!(lines.iter().any(|l| l.split(' ').next() == Some(word)), "{word}");
     }
 }
+
+/// A cable whose ends differ by default carries nothing and says nothing of it.
+#[test]
+fn every_end_of_the_cable_starts_with_the_same_rate() {
+    let baud = DEFAULT_BAUD;
+    assert_eq!(posewire::config::Config::default().serial.baud, baud);
+    for (path, words) in [
+        ("docs/wire.md", format!("by default {baud} baud")),
+        ("docs/output.md", format!("{baud} baud unless given")),
+        ("posewire.example.toml", format!("baud = {baud} ")),
+        ("clients/python/src/posewire/wire.py", format!("DEFAULT_BAUD = {baud}\n")),
+        ("clients/python/src/posewire/reader.py", "baud: int = DEFAULT_BAUD".into()),
+        ("clients/python/src/posewire/__main__.py", "default=DEFAULT_BAUD".into()),
+        ("clients/c/posewire.h", format!("#define PW_DEFAULT_BAUD {baud} ")),
+        ("clients/c/examples/wrist_servo/wrist_servo.ino", "begin(PW_DEFAULT_BAUD)".into()),
+        ("firmware/app/src/lib.rs", "None => pose_wire::DEFAULT_BAUD".into()),
+        ("firmware/boards/lm3s6965/src/main.rs", "Uart::start(app::BAUD,".into()),
+        ("firmware/boards/stm32/src/main.rs", "Uart::start(app::BAUD,".into()),
+        ("firmware/boards/pico/src/main.rs", "baudrate = app::BAUD;".into()),
+        ("firmware/pico.sh", format!("than {baud};")),
+    ] {
+        let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+        assert!(text.contains(&words), "{path} does not say '{words}'");
+    }
+}

@@ -16,5 +16,5 @@ int main() {
         Serial1.in.push_back((uint8_t)byte);
         loop();
     }
-    return Serial1.baud == 115200 && Serial1.out.size() == PW_COMMAND_MAX ? 0 : 1;
+    return Serial1.baud == PW_DEFAULT_BAUD && Serial1.out.size() == PW_COMMAND_MAX ? 0 : 1;
 }

@@ -20,6 +20,7 @@ use embedded_graphics::{
     prelude::*,
 };
 use pose_draw::{Metrics, Theme};
+use pose_wire::Person;
 
 /// Views to draw, one after the other, each with the age it shows.
 type Wanted = Vec<(View, Option<i32>)>;
@@ -42,8 +43,8 @@ fn main() {
             (panel, vec![(View::LinkLost { seconds: number(seconds).into() }, None)])
         }
         [panel, "poses", from, to] => {
-            let Some(moment) = receiver.newest() else { refuse("the bytes hold no whole moment") };
-            let view = View::Poses { seq: moment.seq };
+            let Some(arrival) = receiver.newest() else { refuse("the bytes hold no whole moment") };
+            let view = View::Poses { seq: arrival.moment.seq };
             (panel, (number(from)..=number(to)).map(|age_ms| (view, Some(age_ms.into()))).collect())
         }
         _ => refuse("PANEL and a view are needed, see the head of picture.rs"),
@@ -97,7 +98,7 @@ fn draw<C: PixelColor>(
     for (view, age_ms) in wanted {
         let blank = vec![theme.background; (size.width * size.height) as usize];
         let mut canvas = Canvas { size, pixels: blank };
-        let persons = receiver.newest().into_iter().flat_map(|m| m.poses());
+        let persons = receiver.newest().into_iter().flat_map(|a| a.moment.persons().map(Person::pose));
         let Ok(()) = draw_view(&mut canvas, *view, persons, receiver.image_px(), *age_ms, theme, &metrics);
         all.extend(canvas.pixels.iter().flat_map(|colour| code(*colour).to_le_bytes()));
     }

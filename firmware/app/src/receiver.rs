@@ -1,11 +1,11 @@
 //! Bytes in, the newest moment and the answers out.
 
 use pose_wire::{
-    Command, Decoder, Event, Fault, Hello, MAX_PACKET, Packet, PosePacket, Receipt, SourceState, Status,
-    encode,
+    Assembly, Command, Decoder, Event, Fault, Hello, MAX_PACKET, Moment, Packet, PosePacket, QUIET_US,
+    Receipt, SourceState, Status, encode,
 };
 
-use crate::Moment;
+use crate::Arrival;
 
 /// Silence after which the link counts as lost. HELLO and STATUS come once a second each: two of both are missing then.
 pub const LINK_LOST_AFTER_US: u64 = 2_500_000;
@@ -15,17 +15,35 @@ pub const REQUEST_EVERY_US: u64 = 500_000;
 /// The receiving side: decodes, keeps the newest moment, knows whether the link is up and what to say to the host.
 pub struct Receiver {
     decoder: Decoder,
-    newest: Option<Moment>,
     /// The moment whose persons are still arriving.
-    pending: Option<Moment>,
+    assembly: Assembly,
+    newest: Newest,
+    /// The last byte, and the last POSE; microseconds of this board's clock, as all times here.
+    byte_at_us: u64,
+    pose_at_us: u64,
     hello: Option<Hello>,
     status: Status,
-    /// The last valid packet, microseconds of this board's clock.
+    /// The last valid packet.
     heard_at_us: Option<u64>,
     ask_at_us: u64,
     receipt: Receipt,
     receipt_due: bool,
-    newest_used: bool,
+}
+
+/// The moment that counts, and whether anything came of it.
+struct Newest {
+    arrival: Option<Arrival>,
+    is_used: bool,
+    /// Moments that a newer one replaced before they were used; wraps.
+    superseded: u32,
+}
+
+impl Newest {
+    fn replace(&mut self, moment: &Moment, received_at_us: u64) {
+        self.superseded = self.superseded.wrapping_add(u32::from(!self.is_used));
+        self.arrival = Some(Arrival { moment: *moment, received_at_us });
+        self.is_used = false;
+    }
 }
 
 impl Default for Receiver {
@@ -39,20 +57,22 @@ impl Receiver {
     pub fn new() -> Self {
         Self {
             decoder: Decoder::new(),
-            newest: None,
-            pending: None,
+            assembly: Assembly::new(),
+            newest: Newest { arrival: None, is_used: true, superseded: 0 },
+            byte_at_us: 0,
+            pose_at_us: 0,
             hello: None,
             status: Status::default(),
             heard_at_us: None,
             ask_at_us: 0,
             receipt: Receipt::default(),
             receipt_due: false,
-            newest_used: true,
         }
     }
 
     /// Takes one byte from the line.
     pub fn push(&mut self, byte: u8, now_us: u64) {
+        self.byte_at_us = now_us;
         match self.decoder.push(byte) {
             None => {}
             Some(Event::Packet(packet)) => {
@@ -89,40 +109,36 @@ impl Receiver {
     }
 
     fn take(&mut self, packet: &PosePacket, now_us: u64) {
-        if let Some(old) = self.pending.take_if(|m| m.seq != packet.seq) {
-            // A packet of the old moment was lost: better some of its persons than none.
-            self.publish(old);
-        }
-        let pending = self.pending.get_or_insert_with(|| Moment::new(packet, now_us));
-        pending.insert(packet, now_us);
-        if let Some(whole) = self.pending.take_if(|m| m.is_complete()) {
-            self.publish(whole);
-        }
+        self.assembly.push(packet, |moment| {
+            // A moment that this packet ends without being part of it came with the one before.
+            let received_at_us = if moment.is_whole() { now_us } else { self.pose_at_us };
+            self.newest.replace(moment, received_at_us);
+        });
+        self.pose_at_us = now_us;
     }
 
-    fn publish(&mut self, moment: Moment) {
-        if !self.newest_used {
-            self.receipt.superseded = self.receipt.superseded.wrapping_add(1);
+    /// Gives up waiting for the rest of a moment where the line is silent: better some of its persons than none.
+    fn give_up(&mut self, now_us: u64) {
+        if now_us.saturating_sub(self.byte_at_us) > QUIET_US {
+            self.assembly.flush(|moment| self.newest.replace(moment, self.pose_at_us));
         }
-        self.newest = Some(moment);
-        self.newest_used = false;
     }
 
     /// The newest moment, used or not.
-    pub fn newest(&self) -> Option<&Moment> {
-        self.newest.as_ref()
+    pub fn newest(&self) -> Option<&Arrival> {
+        self.newest.arrival.as_ref()
     }
 
     /// Whether a moment came that [`Receiver::used`] has not been told of.
     pub fn has_new(&self) -> bool {
-        !self.newest_used
+        !self.newest.is_used
     }
 
     /// The newest moment was used (drawn, acted on), which took `busy_us`: the host gets a RECEIPT.
     pub fn used(&mut self, busy_us: u32) {
-        let Some(newest) = &self.newest else { return };
-        self.newest_used = true;
-        self.receipt.seq = newest.seq;
+        let Some(arrival) = &self.newest.arrival else { return };
+        self.newest.is_used = true;
+        self.receipt.seq = arrival.moment.seq;
         self.receipt.busy_us = busy_us;
         self.receipt_due = true;
     }
@@ -152,11 +168,14 @@ impl Receiver {
 
     /// What this board would tell the host now.
     pub fn receipt(&self) -> Receipt {
-        Receipt { packets: self.decoder.counters().packets, ..self.receipt }
+        let packets = self.decoder.counters().packets;
+        Receipt { packets, superseded: self.newest.superseded, ..self.receipt }
     }
 
-    /// The next frame to send, if there is one: its length in `to`, else 0. Ask until it says 0.
+    /// The next frame to send, if there is one: its length in `to`, else 0. Ask until it says 0, at every turn of the main
+    /// loop: this is also where the time passes for a moment whose last packet was lost.
     pub fn answer(&mut self, now_us: u64, to: &mut [u8; MAX_PACKET]) -> usize {
+        self.give_up(now_us);
         let packet = if self.hello.is_none() && now_us >= self.ask_at_us {
             self.ask_at_us = now_us + REQUEST_EVERY_US;
             Packet::Command(Command::RequestHello)
@@ -191,7 +210,8 @@ mod tests {
     }
 
     fn pose(seq: u32, index: u8, persons: u8) -> Packet {
-        let mut stamped = Stamped::<Pose>::default();
+        let captured_at_us = i64::from(seq) * 33_333;
+        let mut stamped = Stamped::<Pose> { captured_at_us, ..Stamped::default() };
         stamped.value.track_id = u32::from(index) + 1;
         Packet::Pose(PosePacket::new(&stamped, index, Emission { seq, sent_at_us: 0, persons, scale: 0 }))
     }
@@ -226,9 +246,9 @@ mod tests {
         send(&mut receiver, &pose(1, 0, 2), 0);
         assert!(receiver.newest().is_none(), "its second person is still to come");
         send(&mut receiver, &pose(1, 1, 2), 0);
-        assert_eq!((receiver.newest().unwrap().seq, receiver.has_new()), (1, true));
+        assert_eq!((receiver.newest().unwrap().moment.seq, receiver.has_new()), (1, true));
         send(&mut receiver, &pose(2, 0, 1), 0);
-        assert_eq!((receiver.newest().unwrap().seq, receiver.receipt().superseded), (2, 1));
+        assert_eq!((receiver.newest().unwrap().moment.seq, receiver.receipt().superseded), (2, 1));
         receiver.used(7);
         send(&mut receiver, &pose(3, 0, 1), 0);
         assert_eq!(receiver.receipt().superseded, 1, "what was used was not lost");
@@ -241,8 +261,33 @@ mod tests {
         send(&mut receiver, &pose(1, 0, 3), 0);
         send(&mut receiver, &pose(1, 2, 3), 0);
         send(&mut receiver, &pose(2, 0, 3), 0);
-        let ids: heapless::Vec<u32, 4> = receiver.newest().unwrap().poses().map(|p| p.track_id).collect();
-        assert_eq!((receiver.newest().unwrap().seq, &ids[..]), (1, &[1, 3][..]));
+        let ids: heapless::Vec<u32, 4> =
+            receiver.newest().unwrap().moment.persons().map(|p| p.track_id).collect();
+        assert_eq!((receiver.newest().unwrap().moment.seq, &ids[..]), (1, &[1, 3][..]));
+    }
+
+    #[test]
+    fn a_moment_whose_last_packet_is_lost_is_shown_when_the_line_is_silent() {
+        let mut receiver = Receiver::new();
+        send(&mut receiver, &Packet::Hello(Hello::default()), 0);
+        send(&mut receiver, &pose(1, 0, 2), 5 * MS);
+        answer(&mut receiver, 55 * MS);
+        assert!(receiver.newest().is_none());
+        answer(&mut receiver, 56 * MS);
+        assert_eq!(receiver.newest().unwrap().received_at_us, 5 * MS);
+        send(&mut receiver, &pose(1, 1, 2), 60 * MS);
+        assert_eq!(receiver.newest().unwrap().moment.persons().count(), 1, "what was given is given");
+    }
+
+    #[test]
+    fn a_doubled_packet_completes_nothing() {
+        let mut receiver = Receiver::new();
+        send(&mut receiver, &pose(1, 0, 2), 0);
+        send(&mut receiver, &pose(1, 0, 2), 0);
+        assert!(receiver.newest().is_none());
+        send(&mut receiver, &pose(1, 1, 2), 0);
+        send(&mut receiver, &pose(1, 1, 2), 0);
+        assert_eq!((receiver.newest().unwrap().moment.seq, receiver.receipt().superseded), (1, 0));
     }
 
     #[test]
@@ -255,7 +300,7 @@ mod tests {
         assert!(receiver.newest().is_none());
         assert_eq!((receiver.receipt().overruns, receiver.receipt().crc_errors), (3, 0));
         send(&mut receiver, &pose(2, 0, 1), 0);
-        assert_eq!(receiver.newest().unwrap().seq, 2);
+        assert_eq!(receiver.newest().unwrap().moment.seq, 2);
     }
 
     #[test]
@@ -273,7 +318,7 @@ mod tests {
         assert!(told.crc_errors + told.framing_errors + told.overfull > 3_000, "{told:?}");
         receiver.push(0, 0);
         send(&mut receiver, &pose(9, 0, 1), 0);
-        assert_eq!(receiver.newest().unwrap().seq, 9);
+        assert_eq!(receiver.newest().unwrap().moment.seq, 9);
     }
 
     #[test]

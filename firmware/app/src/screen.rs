@@ -3,6 +3,7 @@
 use embedded_graphics::prelude::*;
 use pose::Pose;
 use pose_draw::{Label, Metrics, Scene, Theme, draw_message, draw_scene};
+use pose_wire::Person;
 
 use crate::Receiver;
 
@@ -29,7 +30,7 @@ pub enum View {
     CameraLost,
     /// The moment of this `seq`.
     Poses {
-        /// [`crate::Moment::seq`].
+        /// [`pose_wire::Moment::seq`].
         seq: u32,
     },
 }
@@ -42,7 +43,7 @@ impl View {
                 View::LinkLost { seconds: silent / 1_000_000 }
             }
             _ if receiver.is_camera_lost() => View::CameraLost,
-            (_, Some(moment)) => View::Poses { seq: moment.seq },
+            (_, Some(arrival)) => View::Poses { seq: arrival.moment.seq },
             (_, None) => View::Waiting,
         }
     }
@@ -79,8 +80,8 @@ impl<C: PixelColor> Screen<C> {
             return Ok(false);
         }
         let image_px = receiver.image_px();
-        let age_ms = receiver.newest().map(|m| m.age_ms(began_us));
-        let persons = receiver.newest().into_iter().flat_map(|m| m.poses());
+        let age_ms = receiver.newest().map(|a| a.age_ms(began_us));
+        let persons = receiver.newest().into_iter().flat_map(|a| a.moment.persons().map(Person::pose));
         draw_view(panel, view, persons, image_px, age_ms, &self.theme, &self.metrics)?;
         panel.show()?;
         self.shown = Some(view);

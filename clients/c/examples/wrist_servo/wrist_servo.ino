@@ -10,7 +10,6 @@
 #include "posewire.h"
 
 const int SERVO_PIN = 9;
-const long BAUD = 115200;
 // Below this a wrist is more guess than measurement.
 const float MIN_SCORE = 0.3;
 
@@ -33,7 +32,7 @@ static void follow(const pw_pose *pose) {
 }
 
 void setup() {
-    Serial1.begin(BAUD);
+    Serial1.begin(PW_DEFAULT_BAUD);
     servo.attach(SERVO_PIN);
     pw_decoder_init(&decoder);
     request_hello();

@@ -8,7 +8,7 @@ import signal
 import sys
 
 from .reader import PoseReader
-from .wire import Pose
+from .wire import DEFAULT_BAUD, Pose
 
 
 def as_json(poses: list[Pose]) -> str:
@@ -36,7 +36,7 @@ def as_json(poses: list[Pose]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m posewire", description="Prints poses as JSON lines.")
     parser.add_argument("port", help="serial port, for example /dev/ttyUSB0 or COM3")
-    parser.add_argument("--baud", type=int, default=115200, help="bits a second (default: 115200)")
+    parser.add_argument("--baud", type=int, default=DEFAULT_BAUD, help="bits a second (default: %(default)s)")
     parser.add_argument("--frames", type=int, default=0, help="stop after so many moments (default: never)")
     args = parser.parse_args()
     # Started in the background by a shell, a program has SIGINT ignored; SIGTERM ends it as cleanly.

@@ -8,7 +8,19 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from .wire import Command, Counters, Decoder, Fault, Hello, Packet, Pose, PosePacket, Status, encode_command
+from .wire import (
+    DEFAULT_BAUD,
+    Command,
+    Counters,
+    Decoder,
+    Fault,
+    Hello,
+    Packet,
+    Pose,
+    PosePacket,
+    Status,
+    encode_command,
+)
 
 if TYPE_CHECKING:
     import serial
@@ -23,7 +35,7 @@ class PoseReader:
     A named port that goes away is opened again when it is back. `hello` and `status` are the newest of their kind.
     """
 
-    def __init__(self, port: str | serial.Serial, baud: int = 115200) -> None:
+    def __init__(self, port: str | serial.Serial, baud: int = DEFAULT_BAUD) -> None:
         self._name = port if isinstance(port, str) else None
         self._baud = baud
         self._decoder = Decoder()

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 VERSION = 1
+#: Bits a second of the line, 8N1, where nobody says another.
+DEFAULT_BAUD = 115200
 #: Longest frame of version 1, its 0x00 included.
 MAX_FRAME = 512
 

@@ -16,8 +16,6 @@ use pose_draw::{Metrics, Theme};
 
 use crate::{clock::CLOCK_HZ, oled::Oled, registers::*, uart::Uart};
 
-/// What Posewire sends at unless told otherwise.
-const BAUD: u32 = 115_200;
 /// No turn of the main loop takes a tenth of it.
 const WATCHDOG_MS: u32 = 1_000;
 
@@ -27,7 +25,7 @@ fn main() -> ! {
     clock::start();
     let clock = Clock::start(core.SYST, CLOCK_HZ);
     let panel = Oled::start();
-    let uart = Uart::start(BAUD, CLOCK_HZ);
+    let uart = Uart::start(app::BAUD, CLOCK_HZ);
     let screen = Screen::new(Theme::grey(), Metrics::for_panel(panel.size()));
     // It resets the board when the main loop stands still for two periods.
     WDT_LOAD.write(CLOCK_HZ / 1_000 * WATCHDOG_MS);

@@ -24,14 +24,6 @@ bind_interrupts!(struct Interrupts {
     UART0_IRQ => BufferedInterruptHandler<UART0>;
 });
 
-/// `POSEWIRE_BAUD` when building; else what Posewire sends at unless told otherwise.
-const BAUD: u32 = match option_env!("POSEWIRE_BAUD") {
-    Some(text) => match u32::from_str_radix(text, 10) {
-        Ok(baud) => baud,
-        Err(_) => panic!("POSEWIRE_BAUD is not a number"),
-    },
-    None => 115_200,
-};
 /// Bytes that wait while the screen is drawn: 44 ms at 921600 baud, twice what the slower screen takes.
 const RING: usize = 4096;
 /// No turn of the main loop takes a tenth of it.
@@ -47,7 +39,7 @@ async fn main(_spawner: Spawner) {
 
     let p = embassy_rp::init(Default::default());
     let mut config = uart::Config::default();
-    config.baudrate = BAUD;
+    config.baudrate = app::BAUD;
     let (to_send, received) = (TO_SEND.init([0; 256]), RECEIVED.init([0; RING]));
     #[cfg(not(feature = "rtscts"))]
     let mut uart = BufferedUart::new(p.UART0, p.PIN_0, p.PIN_1, Interrupts, to_send, received, config);

@@ -21,15 +21,6 @@ use crate::{
     uart::Uart,
 };
 
-/// `POSEWIRE_BAUD` when building; else what Posewire sends at unless told otherwise.
-const BAUD: u32 = match option_env!("POSEWIRE_BAUD") {
-    Some(text) => match u32::from_str_radix(text, 10) {
-        Ok(baud) => baud,
-        Err(_) => panic!("POSEWIRE_BAUD is not a number"),
-    },
-    None => 115_200,
-};
-
 #[entry]
 fn main() -> ! {
     let core = Peripherals::take().expect("main runs once");
@@ -37,7 +28,7 @@ fn main() -> ! {
     let clock = Clock::start(core.SYST, CLOCK_HZ);
     let (data_or_command, mut reset) = (Pin::new(0), Pin::new(1));
     let panel = Oled::start(Screen::start(), data_or_command, &mut reset, &mut Delay);
-    let uart = Uart::start(BAUD, APB1_HZ);
+    let uart = Uart::start(app::BAUD, APB1_HZ);
     let screen = app::Screen::new(Oled::<Screen, Pin>::THEME, Metrics::for_panel(panel.size()));
     start_watchdog();
     bare::run(uart, panel, screen, &clock, || IWDG_KR.write(0xaaaa))
