@@ -92,7 +92,7 @@ def move_joints(joints: Floats, matrix: Floats) -> Floats:
     return np.asarray(joints[:, :2] @ matrix[:, :2].T + matrix[:, 2], np.float32)
 
 
-def _damage(pixels: Pixels, rng: np.random.Generator) -> Pixels:
+def damage(pixels: Pixels, rng: np.random.Generator) -> Pixels:
     """What cheap cameras do: softness, motion blur, compression, low resolution."""
     net = pixels.shape[0]
     kind = int(rng.integers(5))
@@ -117,7 +117,7 @@ def _damage(pixels: Pixels, rng: np.random.Generator) -> Pixels:
     return np.clip(pixels.astype(np.int16) + noise, 0, 255).astype(np.uint8)
 
 
-def _cut_out(pixels: Pixels, rng: np.random.Generator) -> None:
+def cut_out(pixels: Pixels, rng: np.random.Generator) -> None:
     """Blocks of one colour or of another part of the picture, over a limb's size: hidden joints are
     learned from them."""
     net = pixels.shape[0]
@@ -158,9 +158,9 @@ def augmented(
     if flip:
         xy, labelled = xy[MIRROR], labelled[MIRROR]
     if rng.random() < config.damage_chance:
-        out = _damage(out, rng)
+        out = damage(out, rng)
     if rng.random() < config.cutout_chance:
-        _cut_out(out, rng)
+        cut_out(out, rng)
     out, left = middle(out, config.aspect)
     xy[:, 0] -= left
     within = ((xy > -0.5) & (xy < np.array(out.shape[1::-1]) - 0.5)).all(axis=1)

@@ -96,7 +96,7 @@ def crop_person(picture: Picture, person: Person) -> tuple[Pixels, Floats] | Non
     return np.ascontiguousarray(pixels), joints
 
 
-def build(data: Path, out: Path, packs: tuple[str, ...] = PACKS) -> None:
+def build(data: Path, out: Path, packs: tuple[str, ...] = PACKS, splits: tuple[str, ...] = SPLITS) -> None:
     out.mkdir(parents=True, exist_ok=True)
     rows: dict[str, list[object]] = {
         k: [] for k in ("offset", "shape", "joints", "box", "pack", "split", "tier", "key")
@@ -105,6 +105,8 @@ def build(data: Path, out: Path, packs: tuple[str, ...] = PACKS) -> None:
     with (out / "pixels.part").open("wb") as pixels_file:
         for pack in packs:
             for picture in read_pack(data, pack, report):
+                if picture.split not in splits:
+                    continue
                 for person in picture.persons:
                     cut = crop_person(picture, person)
                     if cut is None:
@@ -156,8 +158,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Decode the packs into one crop cache.")
     parser.add_argument("--data", type=Path, required=True, help="folder with the packs")
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument(
+        "--pack", action="append", choices=KNOWN_PACKS, help="this pack alone; may be given again"
+    )
+    parser.add_argument(
+        "--split", action="append", choices=SPLITS, help="this split alone; may be given again"
+    )
     args = parser.parse_args()
-    build(args.data, args.out)
+    build(args.data, args.out, tuple(args.pack or PACKS), tuple(args.split or SPLITS))
 
 
 if __name__ == "__main__":

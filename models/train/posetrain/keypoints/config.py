@@ -24,7 +24,8 @@ class TrainConfig:
     maps are pulled flat there, so that a mistaken find scores low.
     `mirror`: in use every crop is looked at twice, the second time mirrored. `back_repeat`: how much more often persons
     seen from behind are drawn; `repair_sides`: packs whose labels the starting weights may overrule about a person's
-    left and right (`posetrain.keypoints.sides`). `licence`: the worst class that the weights may have (`posetrain.data.licences`). `mirror_teacher`: the share of the loss that asks for what the averaged weights see in
+    left and right (`posetrain.keypoints.sides`). `licence`: the worst class that the weights may have
+    (`posetrain.data.licences`). `mirror_teacher`: the share of the loss that asks for what the averaged weights see in
     the crop's mirror image (a mean teacher, Tarvainen & Valpola 2017), from `mirror_teacher_from` of the budget on: one
     look is to know what two looks know."""
 

@@ -1,0 +1,102 @@
+"""A run's averaged weights in few bytes, to be committed: what a long run goes on from on another machine.
+
+    python -m posetrain.keypoints.checkpoints work/small-usable/checkpoint.pt checkpoints/small-usable.npz --config CONFIG --caches DIR
+
+Halves (float16) of the averaged weights and statistics; a card beside it says what they learned from and how good they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from posetrain.data import cache
+from posetrain.data.licences import LETTER, licence_of
+from posetrain.data.packs import KNOWN_PACKS
+from posetrain.keypoints.steady_config import SteadyConfig, load_config
+
+
+def store(weights: dict[str, Tensor], crops: int, path: Path) -> None:
+    arrays: dict[str, Any] = {}
+    for name, value in weights.items():
+        plain = value.detach().numpy()
+        arrays[name] = plain.astype(np.float16) if value.dtype.is_floating_point else plain
+        if not np.isfinite(arrays[name]).all():
+            raise ValueError(f"{name} does not fit float16")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(path, **arrays, crops=np.int64(crops))
+
+
+def load(path: Path) -> tuple[dict[str, Tensor], int]:
+    """Weights as float32, and the crops that they have seen."""
+    kept = np.load(path)
+    weights = {}
+    for name in kept.files:
+        value = kept[name]
+        weights[name] = torch.from_numpy(
+            value.astype(np.float32) if value.dtype == np.float16 else value.copy()
+        )
+    return weights, int(weights.pop("crops"))
+
+
+def sources(config: SteadyConfig, caches: Path) -> dict[str, int]:
+    """Training persons of each pack, the teacher among them with none."""
+    out: dict[str, int] = {}
+    train = cache.SPLITS.index("train")
+    for source in config.sources:
+        records = cache.load(caches / source.cache)
+        for pack, count in zip(
+            *np.unique(records.pack[records.split == train], return_counts=True), strict=True
+        ):
+            out[KNOWN_PACKS[pack]] = int(count)
+    return out | ({"movenet_thunder": 0} if any(s.taught for s in config.sources) else {})
+
+
+def card(path: Path, name: str, crops: int, packs: dict[str, int], val: dict[str, Any], command: str) -> str:
+    licence = LETTER[licence_of(packs)]
+    persons = ", ".join(f"{pack} ({count} persons)" if count else pack for pack, count in packs.items())
+    figures = ", ".join(f"{k} {v}" for k, v in val.items())
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return (
+        f"# {path.name}\n\n"
+        f"Averaged weights of the long run `{name}`, float16; not annealed, not shipped.\n\n"
+        f"- learned from: {persons}; class ({licence}), see docs/data-licences.md\n"
+        f"- crops seen: {crops:,}\n"
+        f"- val as the run logs it (250 persons of each pack, crop 1.25 x the joints' extent): {figures}\n"
+        f"- sha256 {digest}, {path.stat().st_size:,} bytes\n"
+        f"- go on: `{command}`\n"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("checkpoint", type=Path, help="checkpoint.pt of posetrain.keypoints.steady")
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--config", type=Path, required=True)
+    parser.add_argument("--caches", type=Path, required=True)
+    args = parser.parse_args()
+    config = load_config(args.config)
+    state = torch.load(args.checkpoint, weights_only=True)
+    store(state["ema"], state["crops"], args.out)
+    rows = [json.loads(line) for line in (args.checkpoint.parent / "log.jsonl").read_text().splitlines()]
+    val = {k: v for k, v in rows[-1].items() if k not in ("minutes",)}
+    command = (
+        f"python -m posetrain.keypoints.steady configs/steady/{config.name}.toml --caches DIR "
+        f"--out work/{config.name} --begin {args.out}"
+    )
+    text = card(args.out, config.name, state["crops"], sources(config, args.caches), val, command)
+    args.out.with_suffix(".md").write_text(text)
+    print(text, end="")
+
+
+if __name__ == "__main__":
+    main()

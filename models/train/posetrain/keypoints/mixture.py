@@ -1,0 +1,101 @@
+"""Batches drawn from several caches, as a configuration's shares say, with a teacher's maps where a cache has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import IterableDataset, get_worker_info
+
+from posetrain.data import cache
+from posetrain.data.augment import coloured
+from posetrain.data.licences import of_letter, require
+from posetrain.data.loose import loosely
+from posetrain.data.packs import JOINTS, KNOWN_PACKS
+from posetrain.keypoints.steady_config import SteadyConfig
+from posetrain.keypoints.taught import STRIDE, warped
+from posetrain.keypoints.train import JOINT_WEIGHT
+
+
+@dataclass
+class TaughtBatch:
+    """`taught` [B, 17, net / 4, net / 4] are probabilities, `taught_weight` [B, 17] is 0 where there are none."""
+
+    images: Tensor  # uint8 [B, net, net, 3]
+    xy: Tensor
+    weight: Tensor
+    outside: Tensor
+    taught: Tensor | None = None
+    taught_weight: Tensor | None = None
+
+
+class Mixture(IterableDataset[TaughtBatch]):
+    """Endless; batch k depends on (seed, k) and the crop size alone. `size` is shared with the trainer, which changes it.
+
+    Raises `LicenceError` where a cache holds a pack of a worse class than the configuration allows."""
+
+    def __init__(self, config: SteadyConfig, caches: Path, first: int, size: Any) -> None:
+        self.config, self.first, self.size = config, first, size
+        self.records = [cache.load(caches / s.cache) for s in config.sources]
+        allowed = of_letter(config.licence)
+        for records in self.records:
+            require((KNOWN_PACKS[p] for p in np.unique(records.pack)), allowed)
+        if any(s.taught for s in config.sources):
+            require(["movenet_thunder"], allowed)
+        train = cache.SPLITS.index("train")
+        self.ids = [np.flatnonzero(records.split == train) for records in self.records]
+        self.maps = [
+            np.load(caches / s.cache / "maps.npy", mmap_mode="r") if s.taught else None
+            for s in config.sources
+        ]
+        share = np.array([s.share for s in config.sources])
+        self.share = share / share.sum()
+
+    def batch(self, k: int, net: int) -> TaughtBatch:
+        config, size = self.config, self.config.batch
+        rng = np.random.default_rng((config.seed, k))
+        images, xy = np.empty((size, net, net, 3), np.uint8), np.empty((size, JOINTS, 2), np.float32)
+        weight, outside, taught_weight = np.zeros((3, size, JOINTS), np.float32)
+        cells = net // STRIDE
+        taught = torch.zeros(size, JOINTS, cells, cells) if any(m is not None for m in self.maps) else None
+        for row in range(size):
+            s = int(rng.choice(len(self.share), p=self.share))
+            source, records, maps, i = (
+                config.sources[s],
+                self.records[s],
+                self.maps[s],
+                int(rng.choice(self.ids[s])),
+            )
+            crop = loosely(records.picture(i), records.joints[i], config.augment, net, rng)
+            sample, believes = crop.sample, JOINT_WEIGHT * source.weight
+            images[row], xy[row] = sample.pixels, sample.xy
+            weight[row] = sample.inside * believes
+            outside[row] = sample.outside * config.outside_weight
+            if maps is not None and taught is not None:
+                taught[row], believed = warped(maps, records, i, crop)
+                part = np.where(sample.inside > 0, source.taught * believed, believed)
+                taught_weight[row] = part * believes
+                weight[row] *= 1 - part
+        return TaughtBatch(
+            coloured(images, rng),
+            torch.from_numpy(xy),
+            torch.from_numpy(weight),
+            torch.from_numpy(outside),
+            taught,
+            None if taught is None else torch.from_numpy(taught_weight),
+        )
+
+    def __iter__(self) -> Iterator[TaughtBatch]:
+        cv2.setNumThreads(1)
+        torch.set_num_threads(1)
+        worker = get_worker_info()
+        k, step = (self.first + worker.id, worker.num_workers) if worker else (self.first, 1)
+        while True:
+            yield self.batch(k, int(self.size.value))
+            k += step

@@ -1,0 +1,234 @@
+"""A long run in pieces: a constant learning rate and no end, gone on with whenever there is a core; anneals branch off it.
+
+    python -m posetrain.keypoints.steady configs/steady/small-usable.toml --caches DIR --out work/small-usable
+    python -m posetrain.keypoints.steady CONFIG --caches DIR --out work/anneal --begin work/small-usable/checkpoint.pt --anneal 150000
+
+Learning rate and crop size depend on the crops seen alone, so a run that was stopped, or killed, is the run that was not
+(warm-up, stable, decay: Hu et al. 2024). The configuration is read anew at each start: sources may join. `--begin` takes a
+checkpoint of another run, or the compact one of `posetrain.keypoints.checkpoints`, which has no optimiser's state.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.multiprocessing as mp
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from posetrain.data import cache
+from posetrain.data.augment import PAD, plain_crop
+from posetrain.data.packs import KNOWN_PACKS
+from posetrain.keypoints import checkpoints
+from posetrain.keypoints.codec import HeatmapCodec
+from posetrain.keypoints.mixture import Mixture, TaughtBatch
+from posetrain.keypoints.net import KeypointNet
+from posetrain.keypoints.steady_config import SteadyConfig, load_config
+from posetrain.keypoints.train import average, predict, save, to_input
+from posetrain.metrics import pck
+
+THRESHOLDS = (0.05, 0.1, 0.2)
+SAVE_EVERY_S, SAY_EVERY_S, AVERAGE_EVERY = 120.0, 60.0, 4
+FEWEST = 50
+
+
+@dataclass
+class Progress:
+    """`anneal_from`: the crops seen when an anneal began, or -1."""
+
+    step: int = 0
+    crops: int = 0
+    spent: float = 0.0
+    anneal_from: int = -1
+
+
+def losses(config: SteadyConfig, model: KeypointNet, batch: TaughtBatch, size: int) -> Tensor:
+    codec = config.codec(size)
+    coarse = HeatmapCodec(16, max(0.5, codec.sigma_cells / 4))
+    fields = (batch.xy, batch.weight, batch.outside)
+    with torch.autocast("cpu", torch.bfloat16):
+        maps, rough = model(to_input(batch.images), auxiliary=True)
+    total = codec.loss(maps, *fields) + config.auxiliary * coarse.loss(rough, *fields)
+    if batch.taught is not None and batch.taught_weight is not None:
+        # as if both were one mean over all joints
+        part = batch.taught_weight.sum() / (batch.weight.sum() + batch.outside.sum()).clamp(min=1.0)
+        total = total + part * codec.taught_loss(maps, batch.taught, batch.taught_weight)
+    return total
+
+
+def accuracy(
+    model: KeypointNet,
+    codec: HeatmapCodec,
+    records: cache.Records,
+    pack: int,
+    size: int,
+    pad: float = PAD,
+    limit: int = 0,
+) -> tuple[int, dict[float, float]]:
+    """Persons and PCK of a pack's val part (`limit` of its persons), on crops of `pad` times the joints' extent."""
+    ids = np.flatnonzero((records.pack == pack) & (records.split == cache.SPLITS.index("val")))
+    ids = ids[:: max(1, len(ids) // limit)] if limit else ids
+    if len(ids) == 0:
+        return 0, {}
+    crops = [plain_crop(records.picture(i), records.box[i], size, pad) for i in ids]
+    xy, _ = predict(model, np.stack([pixels for pixels, _ in crops]), codec)
+    out = {}
+    for threshold in THRESHOLDS:
+        rows = [pck(xy[r], records.joints[i], crops[r][1], threshold) for r, i in enumerate(ids)]
+        out[threshold] = sum(float(h.sum()) for h, _ in rows) / max(sum(float(n.sum()) for _, n in rows), 1.0)
+    return len(ids), out
+
+
+def validate(model: KeypointNet, config: SteadyConfig, caches: Path, size: int) -> dict[str, float]:
+    out: dict[str, float] = {}
+    for name in config.val:
+        records = cache.load(caches / name)
+        for pack in np.unique(records.pack):
+            count, values = accuracy(model, config.codec(size), records, pack, size, limit=250)
+            if count >= FEWEST:
+                out |= {f"{KNOWN_PACKS[pack]}@{t}": round(v, 4) for t, v in values.items()}
+    return out
+
+
+def optimiser_of(model: KeypointNet, config: SteadyConfig) -> torch.optim.Optimizer:
+    decayed = [p for p in model.parameters() if p.ndim > 1]
+    plain = [p for p in model.parameters() if p.ndim <= 1]
+    groups = [
+        {"params": decayed, "weight_decay": config.weight_decay},
+        {"params": plain, "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=config.learning_rate, fused=True)
+
+
+def resume(
+    path: Path, model: KeypointNet, ema: KeypointNet, optimiser: torch.optim.Optimizer
+) -> tuple[Progress, int]:
+    """Takes over a checkpoint; returns how far it was and the crops from which the learning rate warms up again."""
+    if path.suffix == ".npz":
+        weights, crops = checkpoints.load(path)
+        model.load_state_dict(weights)
+        ema.load_state_dict(weights)
+        return Progress(crops=crops), crops
+    state = torch.load(path, weights_only=True)
+    model.load_state_dict(state["model"])
+    ema.load_state_dict(state["ema"])
+    optimiser.load_state_dict(state["optimiser"])
+    return Progress(state["step"], state["crops"], state["spent"], state["anneal_from"]), 0
+
+
+def train(
+    config: SteadyConfig,
+    caches: Path,
+    out: Path,
+    minutes: float = float("inf"),
+    anneal: int = 0,
+    begin: Path | None = None,
+    workers: int = 1,
+) -> KeypointNet:
+    """Trains for `minutes`, or until `anneal` crops have brought the learning rate to nothing; returns the averaged weights."""
+    out.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(config.seed)
+    torch.set_num_threads(1)
+    model = KeypointNet(config.net).to(memory_format=torch.channels_last)
+    ema, optimiser = copy.deepcopy(model), optimiser_of(model, config)
+    at, warm_from, latest = Progress(), 0, out / "checkpoint.pt"
+    if latest.exists() or begin is not None:
+        path = latest if latest.exists() or begin is None else begin
+        at, warm_from = resume(path, model, ema, optimiser)
+        print(f"went on from {path}: {at.crops} crops, {at.spent / 60:.1f} minutes", flush=True)
+    if anneal and at.anneal_from < 0:
+        at.anneal_from = at.crops
+    size = mp.Value("i", config.size(at.crops))
+    stream = Mixture(config, caches, at.crops // config.batch, size)
+    loader: Iterator[TaughtBatch] = iter(
+        DataLoader(stream, batch_size=None, num_workers=workers, prefetch_factor=4 if workers else None)
+    )
+    looked, before = at.crops // config.validate_every, at.spent
+    began = said = saved = time.monotonic()
+    seen: list[float] = []
+    with (out / "log.jsonl").open("a") as log:
+        while True:
+            rate = config.learning_rate * min(
+                1.0, (at.crops - warm_from + config.batch) / config.warmup_crops
+            )
+            if anneal:
+                rate *= max(0.0, 1 - (at.crops - at.anneal_from) / anneal)
+            for group in optimiser.param_groups:
+                group["lr"] = rate
+            size.value = config.size(at.crops)
+            batch = next(loader)
+            model.train()
+            loss = losses(config, model, batch, batch.images.shape[1])
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)
+            optimiser.step()
+            seen.append(loss.item())
+            at.step, at.crops = at.step + 1, at.crops + config.batch
+            if at.step % AVERAGE_EVERY == 0:
+                average(ema, model, min(config.ema**AVERAGE_EVERY, (1 + at.step) / (10 + at.step)))
+            now = time.monotonic()
+            at.spent = before + now - began
+            done = now - began >= minutes * 60 or (anneal > 0 and at.crops - at.anneal_from >= anneal)
+            if now - said > SAY_EVERY_S or done:
+                speed = len(seen) * config.batch / max(now - said, 1e-9)
+                print(
+                    f"{at.spent / 60:6.1f} min {at.crops:8d} crops  size {size.value}  lr {rate:.2e}  "
+                    f"loss {np.mean(seen):.4f}  {speed:.0f} crops/s",
+                    flush=True,
+                )
+                said, seen = now, []
+            if at.crops // config.validate_every > looked or done:
+                looked = at.crops // config.validate_every
+                row = {"minutes": round(at.spent / 60, 2), "crops": at.crops, "size": size.value}
+                row |= validate(ema, config, caches, size.value)
+                log.write(json.dumps(row) + "\n")
+                log.flush()
+                print(row, flush=True)
+            if now - saved > SAVE_EVERY_S or done:
+                save(latest, state_of(model, ema, optimiser, at))
+                saved = time.monotonic()
+            if done:
+                return ema
+
+
+def state_of(
+    model: KeypointNet, ema: KeypointNet, optimiser: torch.optim.Optimizer, at: Progress
+) -> dict[str, Any]:
+    return {
+        "model": model.state_dict(),
+        "ema": ema.state_dict(),
+        "optimiser": optimiser.state_dict(),
+        **vars(at),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("config", type=Path)
+    parser.add_argument("--caches", type=Path, required=True, help="folder with the caches that it names")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument(
+        "--minutes", type=float, default=float("inf"), help="stop after these, to be gone on with"
+    )
+    parser.add_argument(
+        "--anneal", type=int, default=0, help="crops over which the learning rate falls to nothing"
+    )
+    parser.add_argument("--begin", type=Path, help="checkpoint to begin with, where --out has none")
+    args = parser.parse_args()
+    train(load_config(args.config), args.caches, args.out, args.minutes, args.anneal, args.begin)
+
+
+if __name__ == "__main__":
+    main()

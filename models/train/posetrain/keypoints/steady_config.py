@@ -1,0 +1,68 @@
+"""What a long run in pieces is told: sources with their shares and class, crop sizes by crops seen, the network."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from posetrain.data.augment import AugmentConfig
+from posetrain.keypoints.codec import HeatmapCodec
+from posetrain.keypoints.net import NetConfig
+
+
+@dataclass(frozen=True)
+class Source:
+    """`cache` is a folder's name under --caches; `share` of the crops, in proportion to the other sources'; `weight` of its
+    labels in the loss; `taught`: the part of a labelled joint's loss that asks for the teacher's map."""
+
+    cache: str
+    share: float
+    weight: float = 1.0
+    taught: float = 0.0
+
+
+@dataclass(frozen=True)
+class SteadyConfig:
+    """`sizes` = (crops seen from which on, crop size in pixels). `sigma_px_at_160`: the Gaussian round a label on a crop of
+    160 px; on smaller ones it is smaller, the same part of the person. `val`: caches of which the val parts are looked at.
+    `licence`: the worst class that the weights may have (`posetrain.data.licences`)."""
+
+    name: str
+    licence: str
+    sources: tuple[Source, ...]
+    val: tuple[str, ...] = ()
+    seed: int = 1
+    batch: int = 64
+    learning_rate: float = 2e-3
+    weight_decay: float = 0.05
+    warmup_crops: int = 12_800
+    ema: float = 0.9995
+    auxiliary: float = 0.3
+    outside_weight: float = 0.1
+    sigma_px_at_160: float = 6.0
+    sizes: tuple[tuple[int, int], ...] = ((0, 96),)
+    validate_every: int = 25_000
+    net: NetConfig = field(default_factory=NetConfig)
+    augment: AugmentConfig = field(default_factory=AugmentConfig)
+
+    def size(self, crops: int) -> int:
+        return [size for start, size in self.sizes if crops >= start][-1]
+
+    def codec(self, size: int) -> HeatmapCodec:
+        stride = HeatmapCodec().stride
+        return HeatmapCodec(stride, max(0.8, self.sigma_px_at_160 * size / 160 / stride))
+
+
+def load_config(path: Path) -> SteadyConfig:
+    raw: dict[str, Any] = tomllib.loads(path.read_text())
+
+    def frozen(value: Any) -> Any:
+        return tuple(frozen(v) for v in value) if isinstance(value, list) else value
+
+    values = {k: frozen(v) for k, v in raw.items() if k not in ("sources", "net", "augment")}
+    values["sources"] = tuple(Source(**source) for source in raw["sources"])
+    values["net"] = NetConfig(**{k: frozen(v) for k, v in raw.get("net", {}).items()})
+    values["augment"] = AugmentConfig(**raw.get("augment", {}))
+    return SteadyConfig(**values)

@@ -1,0 +1,183 @@
+"""The long run in pieces: its crops, its teacher's maps, what it may read, stopping and going on, the compact checkpoint."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import unittest
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import cv2
+import numpy as np
+import torch
+from posetrain.data import cache, gather, packs
+from posetrain.data.augment import AugmentConfig, crop_matrix, move_joints
+from posetrain.data.licences import LicenceError
+from posetrain.data.loose import loosely
+from posetrain.keypoints import checkpoints, steady, taught, teach
+from posetrain.keypoints.mixture import Mixture
+from posetrain.keypoints.net import NetConfig
+from posetrain.keypoints.steady_config import Source, SteadyConfig, load_config
+from posetrain.paths import CONFIGS
+
+PLAIN = AugmentConfig(damage_chance=0.0, cutout_chance=0.0)
+TINY = NetConfig(widths=(8, 8, 8, 8, 8), blocks=(0, 0, 0, 0), pyramid=(8, 8))
+
+
+def figure(rng: np.random.Generator) -> tuple[packs.Pixels, packs.Floats]:
+    """Bright dots on grey, one a joint."""
+    pixels = np.full((160, 140, 3), 60, np.uint8)
+    xy = rng.permutation([(x, y) for x in (30, 50, 70, 90) for y in (20, 45, 70, 95, 120)])[: packs.JOINTS]
+    for x, y in xy:
+        cv2.circle(pixels, (int(x), int(y)), 3, (255, 255, 255), -1)
+    joints = np.concatenate([xy, np.full((packs.JOINTS, 1), 2)], axis=1)
+    return pixels, joints.astype(np.float32)
+
+
+def caches(folder: Path, pack: str = "coco_subset", persons: int = 6) -> Path:
+    """FOLDER/few: a cache of a made-up pack."""
+    rng = np.random.default_rng(0)
+
+    def entries() -> Iterator[gather.Entry]:
+        for n in range(persons):
+            pixels, joints = figure(rng)
+            data = cv2.imencode(".png", pixels)[1].tobytes()
+            person = (joints.astype(np.float64), gather.box_of(joints.astype(np.float64)))
+            yield gather.Entry(f"{n}.png", data, (160, 140), [person], "made up")
+
+    gather.write(entries(), folder / "packs" / pack, pack, Counter())
+    cache.build(folder / "packs", folder / "few", (pack,))
+    return folder
+
+
+def config(licence: str = "b", **changes: object) -> SteadyConfig:
+    plain = SteadyConfig("tiny", licence, (Source("few", 1.0),), batch=2, sizes=((0, 32), (8, 64)), net=TINY)
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+class LooseCrops(unittest.TestCase):
+    def test_joints_move_with_the_pixels_however_loose_the_crop(self) -> None:
+        rng, sides, checked = np.random.default_rng(5), [], 0
+        for _ in range(60):
+            pixels, joints = figure(rng)
+            crop = loosely(pixels, joints, PLAIN, 128, rng)
+            sample = crop.sample
+            sides.append(128 / float(np.sqrt(abs(np.linalg.det(crop.matrix[:, :2])))))
+            for x, y in sample.xy[sample.inside > 0]:
+                row, column = round(float(y)), round(float(x))
+                if 2 < row < 125 and 2 < column < 125:
+                    self.assertGreater(int(sample.pixels[row, column].max()), 150)
+                    checked += 1
+        self.assertGreater(checked, 300)
+        self.assertLess(min(sides), 100)
+        self.assertGreater(max(sides), 145)
+
+    def test_what_lies_beyond_the_crop_or_the_picture_is_outside(self) -> None:
+        rng, some = np.random.default_rng(6), 0
+        for _ in range(60):
+            sample = loosely(*figure(rng), PLAIN, 96, rng).sample
+            self.assertTrue(((sample.inside > 0) != (sample.outside > 0)).all())
+            beyond = ((sample.xy < -0.5) | (sample.xy > 95.5)).any(axis=1)
+            self.assertTrue((sample.outside[beyond] > 0).all())
+            some += int((sample.outside > 0).sum() - beyond.sum())
+        self.assertGreater(some, 0, "pictures end inside some crops")
+
+
+class Teachers(unittest.TestCase):
+    def test_maps_follow_the_crop(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            records = cache.load(caches(Path(folder)) / "few")
+            rng = np.random.default_rng(7)
+            maps = np.zeros((len(records), packs.JOINTS, taught.CELLS, taught.CELLS), np.float32)
+            for i in range(len(records)):
+                x0, y0, x1, y1 = (float(v) for v in records.box[i])
+                side = taught.SIDE * max(x1 - x0, y1 - y0)
+                matrix = crop_matrix(((x0 + x1) / 2, (y0 + y1) / 2), side, taught.CELLS * taught.STRIDE)
+                cells = np.rint((move_joints(records.joints[i], matrix) + 0.5) / taught.STRIDE - 0.5).astype(
+                    int
+                )
+                maps[i, np.arange(packs.JOINTS), cells[:, 1], cells[:, 0]] = 1
+            stored = np.stack([teach.stored(m) for m in maps])
+            flips, errors = set(), []
+            for k in range(30):
+                i = k % len(records)
+                crop = loosely(records.picture(i), records.joints[i], PLAIN, 128, rng)
+                target, believed = taught.warped(stored, records, i, crop)
+                sure = (crop.sample.inside > 0) & (believed > 0.5)
+                peaks = target.flatten(1).argmax(dim=1).numpy()
+                xy = (np.stack([peaks % 32, peaks // 32], axis=1) + 0.5) * 4 - 0.5
+                errors += list(np.abs(xy - crop.sample.xy)[sure].max(axis=1))
+                np.testing.assert_allclose(target[sure].sum(dim=(1, 2)).numpy(), 1, atol=1e-4)
+                self.assertEqual(float(believed[crop.sample.outside > 0].sum()), 0.0)
+                flips.add(crop.flip)
+            self.assertEqual(flips, {False, True})
+            self.assertGreater(len(errors), 200)
+            self.assertLess(max(errors), 6.0)
+
+    def test_a_teacher_that_disagrees_with_a_label_is_not_believed(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            records = cache.load(caches(Path(folder)) / "few")
+            maps = np.zeros((len(records), packs.JOINTS, taught.CELLS, taught.CELLS), np.uint8)
+            maps[:, :, 0, 0] = 255  # a corner, where nobody's joint is
+            crop = loosely(records.picture(0), records.joints[0], PLAIN, 128, np.random.default_rng(8))
+            _, believed = taught.warped(maps, records, 0, crop)
+            self.assertEqual(float(believed.sum()), 0.0)
+
+
+class LongRun(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def test_a_cache_of_a_worse_class_is_refused(self) -> None:
+        caches(self.folder, "pelota")
+        with self.assertRaisesRegex(LicenceError, "pelota"):
+            Mixture(config(), self.folder, 0, None)
+        Mixture(config("c"), self.folder, 0, None)
+
+    def test_a_batch_depends_on_its_number_alone(self) -> None:
+        caches(self.folder)
+        first, again = (Mixture(config(), self.folder, n, None).batch(3, 32) for n in (0, 2))
+        self.assertTrue(torch.equal(first.images, again.images))
+        self.assertTrue(torch.equal(first.xy, again.xy))
+
+    def test_it_goes_on_where_it_was_and_an_anneal_ends_it(self) -> None:
+        caches(self.folder)
+        out = self.folder / "run"
+        steady.train(config(), self.folder, out, minutes=0.0, workers=0)
+        steady.train(config(), self.folder, out, minutes=0.0, workers=0)
+        state = torch.load(out / "checkpoint.pt", weights_only=True)
+        self.assertEqual((state["step"], state["crops"], state["anneal_from"]), (2, 4, -1))
+        other = self.folder / "anneal"
+        steady.train(config(), self.folder, other, anneal=6, begin=out / "checkpoint.pt", workers=0)
+        state = torch.load(other / "checkpoint.pt", weights_only=True)
+        self.assertEqual((state["crops"], state["anneal_from"]), (10, 4))
+        rows = [json.loads(line) for line in (other / "log.jsonl").read_text().splitlines()]
+        self.assertEqual((rows[-1]["crops"], rows[-1]["size"]), (10, 64))
+
+    def test_the_compact_checkpoint_is_gone_on_from(self) -> None:
+        caches(self.folder)
+        out, compact = self.folder / "run", self.folder / "tiny.npz"
+        ema = steady.train(config(), self.folder, out, minutes=0.0, workers=0)
+        checkpoints.store(ema.state_dict(), 2, compact)
+        weights, crops = checkpoints.load(compact)
+        self.assertEqual(crops, 2)
+        for name, value in ema.state_dict().items():
+            torch.testing.assert_close(weights[name], value, atol=2e-3, rtol=2e-3)
+        text = checkpoints.card(
+            compact, "tiny", 2, checkpoints.sources(config(), self.folder), {"crops": 2}, "go"
+        )
+        self.assertIn("coco_subset (6 persons); class (b)", text)
+        steady.train(config(), self.folder, self.folder / "on", minutes=0.0, begin=compact, workers=0)
+        state = torch.load(self.folder / "on" / "checkpoint.pt", weights_only=True)
+        self.assertEqual(state["crops"], 4)
+
+    def test_committed_configurations_load(self) -> None:
+        for path in (CONFIGS / "steady").glob("*.toml"):
+            self.assertEqual(load_config(path).name, path.stem)
+
+
+if __name__ == "__main__":
+    unittest.main()
