@@ -169,6 +169,21 @@ class Documents(unittest.TestCase):
         missing = [name_of(f) for f in folders if name_of(f) not in page]
         self.assertEqual(missing, [], "not in the table of docs/architecture.md")
 
+    def test_every_place_of_unsafe_code_is_named(self) -> None:
+        named = re.findall(r"^\| `([\w./-]+)` \|", (ROOT / "SECURITY.md").read_text(), re.MULTILINE)
+        files = [
+            f
+            for top in ("src", "crates", "vendor")
+            for f in (ROOT / top).rglob("src/**/*.rs" if top != "src" else "*.rs")
+        ]
+        unnamed = [
+            name_of(f)
+            for f in files
+            if re.search(r"\bunsafe (?:\{|fn|impl)", f.read_text())
+            and not any(name_of(f).startswith(n) for n in named)
+        ]
+        self.assertEqual(unnamed, [], "SECURITY.md says where memory could go wrong: name these files, too")
+
     def test_pages_are_short(self) -> None:
         long = [
             f"{name_of(p)}: {n} lines"
