@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import json
 import subprocess
+import tarfile
 import tempfile
 import unittest
 import warnings
@@ -11,7 +14,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from posetrain.data import gather, packs
+from posetrain.data import cache, gather, packs
 from posetrain.data.licences import SOURCES, Licence, LicenceError, licence_of, of_letter, page, require
 from posetrain.keypoints.config import load_config
 from posetrain.paths import CONFIGS, REPOSITORY
@@ -124,6 +127,25 @@ class Gathered(unittest.TestCase):
         np.testing.assert_allclose(picture.persons[0].joints[:3], joints, atol=0.05)
         self.assertEqual(float(picture.persons[0].joints[3:].sum()), 0.0)
 
+    def test_pictures_of_nobody_are_those_that_annotations_show_nobody_in(self) -> None:
+        known = {
+            "images": [{"id": n} for n in (7, 8, 9)],
+            "annotations": [{"image_id": 7, "category_id": 1}, {"image_id": 8, "category_id": 2}],
+            "categories": [{"id": 1, "name": "person"}],
+        }
+        pictures = {f"coco/train2017/{n:012d}.jpg": jpeg(60, 50) for n in (7, 8, 10)}
+        git = repository(
+            self.folder / "git", pictures | {"a/instances_train2017.json": json.dumps(known).encode()}
+        )
+        counts: Counter[str] = Counter()
+        gather.write(gather.nobody([git], counts), self.folder / "coco_nobody", "coco_nobody", counts)
+        self.assertEqual([p.key for p in self.read("coco_nobody")], ["000000000008.jpg"])
+        self.assertEqual(counts["no picture, or a corrupt one"], 1)
+        cache.build(self.folder, self.folder / "cache", ("coco_nobody",))
+        records = cache.load(self.folder / "cache")
+        self.assertEqual(records.picture(0).shape, (60, 50, 3))
+        self.assertEqual(float(records.joints.sum()), 0.0)
+
     def test_leeds_benchmark_is_never_written(self) -> None:
         joints = np.zeros((3, 14, 2000))
         joints[:2] = 20 + np.arange(14)[None, :, None]
@@ -152,6 +174,33 @@ class Gathered(unittest.TestCase):
         gather.write(gather.parse(git, counts), self.folder / "parse", "parse", counts)
         self.assertEqual([len(p.persons) for p in self.read("parse")], [0, 0])
         self.assertEqual(self.report.counts["person whose left and right nobody has settled"], 2)
+
+    def test_a_rendered_person_who_is_nearly_hidden_is_left_out(self) -> None:
+        points = [20.0 + k for k in range(packs.JOINTS) for _ in range(2)]
+        keypoints = [v for k in range(packs.JOINTS) for v in (points[2 * k], points[2 * k + 1], 2)]
+        pack = self.folder / "rendered"
+        pack.mkdir()
+        with tarfile.open(pack / "shard-00000.tar", "w") as tar:
+            info = tarfile.TarInfo("0.jpg")
+            info.size = len(data := jpeg(60, 50))
+            tar.addfile(info, io.BytesIO(data))
+        image = {
+            "id": 1,
+            "file_name": "0.jpg",
+            "tar": "shard-00000.tar",
+            "width": 50,
+            "height": 60,
+            "split": "train",
+        }
+        person = {"image_id": 1, "keypoints": keypoints, "bbox": [20, 20, 16, 16], "whole_area": 100.0}
+        labels = {
+            "images": [image],
+            "annotations": [person | {"id": 1, "area": 90.0}, person | {"id": 2, "area": 20.0}],
+        }
+        (pack / "labels.json").write_text(json.dumps(labels))
+        [picture] = self.read("rendered")
+        self.assertEqual([p.annotation_id for p in picture.persons], [1])
+        self.assertEqual(self.report.counts["rendered person who is nearly hidden"], 1)
 
     def test_sticks_meet_at_the_elbow(self) -> None:
         sticks = np.array(

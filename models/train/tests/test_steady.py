@@ -143,6 +143,19 @@ class LongRun(unittest.TestCase):
         self.assertTrue(torch.equal(first.images, again.images))
         self.assertTrue(torch.equal(first.xy, again.xy))
 
+    def test_in_crops_of_nobody_every_joint_is_absent(self) -> None:
+        caches(self.folder)
+
+        def entries() -> Iterator[gather.Entry]:
+            data = cv2.imencode(".png", np.full((90, 80, 3), 77, np.uint8))[1].tobytes()
+            yield gather.Entry("0.png", data, (90, 80), [], "made up")
+
+        gather.write(entries(), self.folder / "packs" / "coco_nobody", "coco_nobody", Counter())
+        cache.build(self.folder / "packs", self.folder / "none", ("coco_nobody",))
+        batch = Mixture(config(empty="none", empty_chance=1.0), self.folder, 0, None).batch(0, 32)
+        self.assertEqual(float(batch.weight.sum()), 0.0)
+        self.assertAlmostEqual(float(batch.outside.min()), 0.2, places=5)
+
     def test_it_goes_on_where_it_was_and_an_anneal_ends_it(self) -> None:
         caches(self.folder)
         out = self.folder / "run"

@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from posetrain.data.packs import (
+    EMPTY_PACKS,
+    JOINTS,
     KNOWN_PACKS,
     PACKS,
     PSEUDO,
@@ -33,6 +35,7 @@ REGION = 2.2
 # A net crop shows the extent on 154 px (192 / 1.25); finer source pixels than this only cost memory.
 TRAIN_EXTENT_PX = 190.0
 MIN_EXTENT_PX = 40.0
+EMPTY_PX = 400
 MIN_JOINTS = 5
 SPLITS = ("train", "calib", "val")
 
@@ -96,6 +99,18 @@ def crop_person(picture: Picture, person: Person) -> tuple[Pixels, Floats] | Non
     return np.ascontiguousarray(pixels), joints
 
 
+NOBODY = Person(0, np.zeros((JOINTS, 3), np.float32), (0, 0, 0, 0))
+
+
+def whole(picture: Picture) -> tuple[Pixels, Floats]:
+    """A picture of nobody, at most EMPTY_PX on its longer side."""
+    height, width = picture.pixels.shape[:2]
+    scale = min(1.0, EMPTY_PX / max(height, width))
+    size = (max(8, round(width * scale)), max(8, round(height * scale)))
+    pixels = np.asarray(cv2.resize(picture.pixels, size, interpolation=cv2.INTER_AREA), np.uint8)
+    return np.ascontiguousarray(pixels), NOBODY.joints
+
+
 def build(data: Path, out: Path, packs: tuple[str, ...] = PACKS, splits: tuple[str, ...] = SPLITS) -> None:
     out.mkdir(parents=True, exist_ok=True)
     rows: dict[str, list[object]] = {
@@ -107,8 +122,8 @@ def build(data: Path, out: Path, packs: tuple[str, ...] = PACKS, splits: tuple[s
             for picture in read_pack(data, pack, report):
                 if picture.split not in splits:
                     continue
-                for person in picture.persons:
-                    cut = crop_person(picture, person)
+                for person in [NOBODY] if pack in EMPTY_PACKS else picture.persons:
+                    cut = whole(picture) if pack in EMPTY_PACKS else crop_person(picture, person)
                     if cut is None:
                         report.counts["person too small or with too few joints"] += 1
                         continue
@@ -118,7 +133,7 @@ def build(data: Path, out: Path, packs: tuple[str, ...] = PACKS, splits: tuple[s
                         ("offset", offset),
                         ("shape", pixels.shape[:2]),
                         ("joints", joints),
-                        ("box", joints_box(joints)),
+                        ("box", joints_box(joints) if joints.any() else (0, 0, *pixels.shape[1::-1])),
                         ("pack", KNOWN_PACKS.index(pack)),
                         ("split", SPLITS.index(picture.split)),
                         ("tier", person.tier),

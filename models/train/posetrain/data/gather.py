@@ -1,6 +1,7 @@
 """Makes packs of what public repositories hold, in the packs' own form (`labels.json`, `images_0.tar`), for `posetrain.data.packs`.
 
     python -m posetrain.data.gather coco_fetched --labels GIT --git GIT [--git GIT ...] --known PACKS --out OUT
+    python -m posetrain.data.gather coco_nobody --git GIT [--git GIT ...] --out OUT
     python -m posetrain.data.gather lsp|parse|buffy --git GIT --out OUT
 
 GIT is a repository's git directory, which is read without a work tree. Nothing that a benchmark holds back is written:
@@ -25,13 +26,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.io import loadmat  # type: ignore[import-untyped]
 
-from posetrain.data.packs import JOINTS, decode
+from posetrain.data.packs import EMPTY_PACKS, FETCHED_PACKS, JOINTS, decode
 
 # COCO index of each column of a set's own order.
 LSP_ORDER = (16, 14, 12, 11, 13, 15, 10, 8, 6, 5, 7, 9)
 LSP_TRAIN = 1000
 # Looked at: these sets call left what is on the picture's left, so persons seen from behind are the wrong way round.
 SIDES_OF_PICTURE = ("parse", "buffy")
+# COCO's number of the category.
+PERSON = 1
 COCO_NAME = re.compile(r"(?:^|/)(?:COCO_train2014_)?(\d{12})\.jpg$")
 # A joint of COCO lies on whole pixels of the true picture; a copy of another size or aspect gives itself away.
 WHOLE_PX = 0.06
@@ -140,6 +143,26 @@ def coco(labels: Git, repositories: list[Git], known: set[int], counts: Counter[
                 persons,
                 f"{git.folder.parent.name} @ {git.commit}",
             )
+
+
+def nobody(repositories: list[Git], counts: Counter[str]) -> Iterator[Entry]:
+    """COCO train2017 pictures that a repository's own annotations show nobody in, crowds counted as somebody."""
+    done = set[int]()
+    for git in repositories:
+        by_id = {int(m[1]): p for p in sorted(git.blobs) if (m := COCO_NAME.search(p)) and "train2017/" in p}
+        for path in sorted(p for p in git.blobs if p.endswith("_train2017.json")):
+            known = json.loads(git.read(path))
+            if not any(c["name"] == "person" for c in known["categories"]):
+                continue
+            people = {a["image_id"] for a in known["annotations"] if a["category_id"] == PERSON}
+            for number in sorted({i["id"] for i in known["images"]} - people - done):
+                pixels = decode(data := git.read(by_id[number])) if number in by_id else None
+                if pixels is None:
+                    counts["no picture, or a corrupt one"] += 1
+                    continue
+                done.add(number)
+                source = f"{git.folder.parent.name} @ {git.commit}"
+                yield Entry(f"{number:012d}.jpg", data, pixels.shape[:2], [], source)
 
 
 def fourteen(
@@ -254,7 +277,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("pack", choices=("coco_fetched", "lsp", "parse", "buffy"))
+    parser.add_argument("pack", choices=(*FETCHED_PACKS, *EMPTY_PACKS))
     parser.add_argument(
         "--git", type=Path, action="append", required=True, help="git directory; may be given again"
     )
@@ -268,6 +291,8 @@ def main() -> None:
         if not args.labels or not args.known:
             parser.error("coco_fetched needs --labels and --known")
         entries = coco(Git(args.labels), gits, known_coco(args.known), counts)
+    elif args.pack == "coco_nobody":
+        entries = nobody(gits, counts)
     else:
         entries = {"lsp": lsp, "parse": parse, "buffy": buffy}[args.pack](gits[0], counts)
     write(entries, args.out / args.pack, args.pack, counts)

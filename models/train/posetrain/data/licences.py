@@ -62,6 +62,9 @@ SOURCES: dict[str, Source] = {
     "coco_subset": Source(Licence.COCO, "annotations CC BY 4.0; pictures Flickr, a licence each", "keypoints, finder"),
     "coco_more": Source(Licence.COCO, "annotations CC BY 4.0; pictures Flickr, a licence each", "keypoints, finder"),
     "coco_fetched": Source(Licence.COCO, "annotations CC BY 4.0; pictures Flickr, a licence each", "keypoints"),
+    "coco_nobody": Source(
+        Licence.COCO, "annotations CC BY 4.0; pictures Flickr, a licence each", "keypoints: crops of nobody"
+    ),
     "movenet_thunder": Source(
         Licence.COCO, "Apache-2.0; trained by Google on COCO and an own set of its", "teacher: maps for stored crops"
     ),

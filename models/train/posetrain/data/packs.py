@@ -40,9 +40,14 @@ PACKS = (*STILL_PACKS, "jhmdb")
 # Made by `posetrain.data.gather` of what public repositories hold, and by this project's renderer; in the packs' own form.
 FETCHED_PACKS = ("coco_fetched", "lsp", "parse", "buffy")
 RENDERED_PACKS = ("rendered", "rendered_over_coco")
+# Pictures of nobody: what a mistaken find shows.
+EMPTY_PACKS = ("coco_nobody",)
 # A cache names packs by their place in here, so new ones are added at the end.
-KNOWN_PACKS = (*PACKS, *FETCHED_PACKS, *RENDERED_PACKS)
+KNOWN_PACKS = (*PACKS, *FETCHED_PACKS, *RENDERED_PACKS, *EMPTY_PACKS)
 PSEUDO = frozenset(p for p in PACKS if p.startswith("unlabelled/"))
+
+# Of a rendered person at least this part is seen, or nothing in the picture says whom the crop is about.
+LEAST_SEEN = 0.35
 
 
 @dataclass(frozen=True)
@@ -117,6 +122,9 @@ def read_stills(root: Path, pack: str, report: ReadReport) -> Iterator[Picture]:
     for annotation in labels["annotations"]:
         if annotation.get("label_suspect") or annotation.get("iscrowd"):
             report.counts["suspect or crowd label"] += 1
+            continue
+        if annotation.get("area", 1.0) < LEAST_SEEN * annotation.get("whole_area", 0.0):
+            report.counts["rendered person who is nearly hidden"] += 1
             continue
         if annotation.get("sides") == "picture":
             # left and right as the picture has them: wrong for backs until somebody has looked

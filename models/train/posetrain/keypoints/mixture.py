@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.utils.data import IterableDataset, get_worker_info
 
 from posetrain.data import cache
-from posetrain.data.augment import coloured
+from posetrain.data.augment import coloured, empty_crop
 from posetrain.data.licences import of_letter, require
 from posetrain.data.loose import loosely
 from posetrain.data.packs import JOINTS, KNOWN_PACKS
@@ -44,7 +44,8 @@ class Mixture(IterableDataset[TaughtBatch]):
         self.config, self.first, self.size = config, first, size
         self.records = [cache.load(caches / s.cache) for s in config.sources]
         allowed = of_letter(config.licence)
-        for records in self.records:
+        self.empty = cache.load(caches / config.empty) if config.empty else None
+        for records in (*self.records, *([self.empty] if self.empty else [])):
             require((KNOWN_PACKS[p] for p in np.unique(records.pack)), allowed)
         if any(s.taught for s in config.sources):
             require(["movenet_thunder"], allowed)
@@ -65,6 +66,10 @@ class Mixture(IterableDataset[TaughtBatch]):
         cells = net // STRIDE
         taught = torch.zeros(size, JOINTS, cells, cells) if any(m is not None for m in self.maps) else None
         for row in range(size):
+            if self.empty is not None and rng.random() < config.empty_chance:
+                images[row] = empty_crop(self.empty.picture(rng.integers(len(self.empty))), net, rng)
+                xy[row], outside[row] = 0, config.empty_weight
+                continue
             s = int(rng.choice(len(self.share), p=self.share))
             source, records, maps, i = (
                 config.sources[s],

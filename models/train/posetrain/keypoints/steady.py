@@ -61,7 +61,7 @@ def losses(config: SteadyConfig, model: KeypointNet, batch: TaughtBatch, size: i
     if batch.taught is not None and batch.taught_weight is not None:
         # as if both were one mean over all joints
         part = batch.taught_weight.sum() / (batch.weight.sum() + batch.outside.sum()).clamp(min=1.0)
-        total = total + part * codec.taught_loss(maps, batch.taught, batch.taught_weight)
+        total = (total + part * codec.taught_loss(maps, batch.taught, batch.taught_weight)) / (1 + part)
     return total
 
 

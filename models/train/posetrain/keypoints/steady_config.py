@@ -27,12 +27,16 @@ class Source:
 class SteadyConfig:
     """`sizes` = (crops seen from which on, crop size in pixels). `sigma_px_at_160`: the Gaussian round a label on a crop of
     160 px; on smaller ones it is smaller, the same part of the person. `val`: caches of which the val parts are looked at.
-    `licence`: the worst class that the weights may have (`posetrain.data.licences`)."""
+    `empty`: a cache of pictures of nobody, which `empty_chance` of the crops are parts of; all their joints are absent, by
+    `empty_weight` in the loss. `licence`: the worst class that the weights may have (`posetrain.data.licences`)."""
 
     name: str
     licence: str
     sources: tuple[Source, ...]
     val: tuple[str, ...] = ()
+    empty: str = ""
+    empty_chance: float = 0.0
+    empty_weight: float = 0.2
     seed: int = 1
     batch: int = 64
     learning_rate: float = 2e-3
