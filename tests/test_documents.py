@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shlex
@@ -168,6 +169,12 @@ class Documents(unittest.TestCase):
         folders = [p for top in ("src", "crates") for p in (ROOT / top).iterdir() if p.is_dir()]
         missing = [name_of(f) for f in folders if name_of(f) not in page]
         self.assertEqual(missing, [], "not in the table of docs/architecture.md")
+
+    def test_python_in_the_pages_is_python(self) -> None:
+        for page in pages():
+            for block in re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL):
+                with self.subTest(name_of(page)):
+                    ast.parse(block)
 
     def test_every_place_of_unsafe_code_is_named(self) -> None:
         named = re.findall(r"^\| `([\w./-]+)` \|", (ROOT / "SECURITY.md").read_text(), re.MULTILINE)
