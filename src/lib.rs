@@ -18,14 +18,12 @@
 //! them (`tests/posewire/arrows.rs` holds every folder to that). `keypoints`, `temporal` and `track` read no clock, file or
 //! environment: time is an argument.
 //!
-//! A tracker in a program of one's own takes three lines ([`Tracker`]):
+//! A tracker in a program of one's own takes two lines ([`Tracker`]); `examples/frame_to_poses.rs` is a whole one:
 //!
 //! ```no_run
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let frame: posewire::picture::Frame = todo();
+//! # fn poses(frame: &posewire::picture::Frame) -> Result<(), Box<dyn std::error::Error>> {
 //! let mut tracker = posewire::Tracker::new(&posewire::Config::default(), None)?;
-//! let poses = tracker.track(&frame)?;
-//! # fn todo<T>() -> T { unreachable!() }
+//! let poses = tracker.track(frame)?;
 //! # Ok(())
 //! # }
 //! ```
@@ -33,8 +31,8 @@
 pub mod calibrate;
 pub mod capture;
 pub mod clock;
+pub mod coco;
 pub mod config;
-pub mod eval;
 pub mod files;
 pub mod infer;
 pub mod keypoints;

@@ -1,89 +1,35 @@
-//! `posewire eval`: accuracy.
+//! `posewire eval`: hands over to the laboratory, a program of its own that no device needs.
 
-mod images;
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::process::{Command, ExitCode};
 
-use std::fs;
-use std::path::PathBuf;
-use std::process::ExitCode;
+use anyhow::Context;
 
-use anyhow::{Context, bail};
-use posewire::eval::clips::{self, ClipSet};
+use super::Usage;
 
-/// Measure accuracy: keypoint networks on pictures, temporal models on clips
+/// The laboratory's program: beside this one, or on the PATH.
+const LAB: &str = "posewire-lab";
+
+/// Measure accuracy: keypoint networks on pictures, temporal models on clips (`posewire-lab`, a program of its own)
 #[derive(Debug, clap::Args)]
+#[command(disable_help_flag = true)]
 pub struct Args {
-    #[command(subcommand)]
-    what: What,
-}
-
-#[derive(Debug, clap::Subcommand)]
-enum What {
-    Images(images::Args),
-    Clips(ClipsArgs),
-}
-
-/// Accuracy, jitter and lag of every smoother on clips
-///
-/// Each filter's setting is chosen on the train clips, for every budget of added lag, and reported on the val clips.
-/// `python -m posetrain.temporal.clips` (models/train) writes the clip files.
-#[derive(Debug, clap::Args)]
-struct ClipsArgs {
-    /// Clips that settings are chosen on
-    #[arg(long)]
-    train: PathBuf,
-    /// Clips that figures are reported on; may be given several times
-    #[arg(long, required = true)]
-    val: Vec<PathBuf>,
-    /// Weights of the learned model; without them only the classics are compared
-    #[arg(long)]
-    weights: Option<PathBuf>,
-    /// Added lag allowed, frames of 30 Hz
-    #[arg(long, value_delimiter = ',', default_values_t = [0.0, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0])]
-    lag: Vec<f64>,
-    /// Print too how every setting of this family does on the train clips: what a choice is made from
-    #[arg(long, value_name = "FAMILY")]
-    every_setting: Option<String>,
-    /// Folder for the curves (PNG) and all figures (JSON)
-    #[arg(long)]
-    out: Option<PathBuf>,
+    /// What is measured, and how: `posewire eval --help`
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
+    arguments: Vec<OsString>,
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let args = match args.what {
-        What::Images(args) => return images::run(&args),
-        What::Clips(args) => args,
-    };
-    let weights = args
-        .weights
-        .as_deref()
-        .map(|path| fs::read(path).with_context(|| format!("cannot read the weights in {}", path.display())))
-        .transpose()?;
-    let train = ClipSet::read(&args.train)?;
-    let families = clips::families(weights.as_deref(), train.error_model.as_deref())?;
-    if let Some(name) = &args.every_setting {
-        let names = families.iter().map(|f| f.name.as_str()).collect::<Vec<_>>().join(", ");
-        let family = families.iter().find(|f| f.name == *name);
-        let family = family.with_context(|| format!("there is no filter '{name}' here: {names}"))?;
-        println!("{}", clips::table(&train, &clips::every_setting(&train, family)));
+    let beside = std::env::current_exe().ok().map(|exe| exe.with_file_name(LAB)).filter(|lab| lab.exists());
+    let lab = beside.unwrap_or_else(|| LAB.into());
+    match Command::new(&lab).args(&args.arguments).status() {
+        // Without a code it was ended by a signal.
+        Ok(status) => Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))),
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(Usage(format!(
+            "eval needs {LAB} beside this program or on the PATH: in the repository, cargo build --release -p {LAB}"
+        ))
+        .into()),
+        Err(error) => Err(error).with_context(|| format!("cannot start {}", lab.display())),
     }
-    let choices = clips::choose(&train, &families, &args.lag, |family| {
-        eprintln!("choosing settings of {family} on {}", train.name);
-    });
-    for path in &args.val {
-        let val = ClipSet::read(path)?;
-        if val.error_model != train.error_model {
-            bail!("{} and {} are of different detectors: settings of one say little of the other", train.name, val.name);
-        }
-        eprintln!("measuring on {}", val.name);
-        let rows = clips::compare(&val, &choices);
-        println!("{}", clips::table(&val, &rows));
-        if let Some(out) = &args.out {
-            fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
-            clips::draw_curves(&val.name, &rows, &out.join(format!("{}.png", val.name)))?;
-            let figures = out.join(format!("{}.json", val.name));
-            fs::write(&figures, serde_json::to_string_pretty(&rows)?)
-                .with_context(|| format!("cannot write {}", figures.display()))?;
-        }
-    }
-    Ok(ExitCode::SUCCESS)
 }

@@ -13,7 +13,7 @@ use posewire::capture::clip::Clip;
 use posewire::capture::CaptureError;
 use posewire::picture::{Decoder, Frame, Picture};
 use posewire::config::{self, BUILTIN, NONE};
-use posewire::eval::images::coco::{GroundTruth, Image, Prediction};
+use posewire::coco::{GroundTruth, Image, LabelsError, Prediction};
 use posewire::keypoints::{KeypointNet, PersonFinder};
 use posewire::tracker::Networks;
 
@@ -66,7 +66,10 @@ enum Boxes {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let truth = read_labels(&args.coco, args.split.as_deref())?;
+    let truth = match GroundTruth::read(&args.coco, args.split.as_deref()) {
+        Err(error @ LabelsError::Empty { .. }) => return Err(Usage(error.to_string()).into()),
+        read => read?,
+    };
     let models = config::Models {
         keypoints: args.model.clone(),
         finder: if args.boxes == Boxes::Find { args.finder.clone() } else { NONE.into() },
@@ -115,19 +118,6 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         truth.images.len() - unread
     );
     Ok(ExitCode::SUCCESS)
-}
-
-/// Reads labels for `predict` and `eval`; with `split`, only those of its pictures.
-pub(super) fn read_labels(path: &Path, split: Option<&str>) -> anyhow::Result<GroundTruth> {
-    let text =
-        fs::read_to_string(path).with_context(|| format!("cannot read labels from {}", path.display()))?;
-    let truth = GroundTruth::parse(&text, split)
-        .with_context(|| format!("{} is not a COCO keypoints file", path.display()))?;
-    if truth.images.is_empty() {
-        let of = split.map_or_else(String::new, |s| format!(" of split {s:?}"));
-        return Err(Usage(format!("{} names no pictures{of}", path.display())).into());
-    }
-    Ok(truth)
 }
 
 fn read_picture(path: &Path) -> Result<Frame, CaptureError> {

@@ -26,8 +26,7 @@ use pose::{Forecast, Keypoint, Keypoints};
 use pose::{JointState, MAX_PERSONS};
 
 pub use timing::MAX_GAP_US;
-pub(crate) use xl::led;
-pub use xl::{DEFAULT_SMOOTHNESS, Xl};
+pub use xl::{DEFAULT_SMOOTHNESS, Xl, led};
 
 /// A joint with a lower score counts as not seen: a network's answer for a joint it did not find is noise.
 pub const MIN_SCORE: f32 = 0.05;

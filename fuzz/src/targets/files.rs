@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use posewire::capture::clip::Clip;
 use posewire::capture::replay::{avi::Avi, mjpeg::Mjpeg, y4m::Y4m};
+use posewire::coco::GroundTruth;
 use posewire::config::Config;
-use posewire::eval::images::coco::GroundTruth;
 use posewire::picture::{Decoder, Frame, MAX_PIXELS, Part, PixelFormat, raw_len};
 use posewire::pipeline::faults::Faults;
 

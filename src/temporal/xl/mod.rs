@@ -286,7 +286,7 @@ impl Person {
 }
 
 /// Reads every horizon of `forecast` `lead_frames` further ahead than it was answered for.
-pub(crate) fn led(mut forecast: Forecast, lead_frames: f32) -> Forecast {
+pub fn led(mut forecast: Forecast, lead_frames: f32) -> Forecast {
     (0..JOINTS).for_each(|j| lead(&mut forecast.places_px, j, lead_frames / HORIZON_FRAMES));
     forecast
 }

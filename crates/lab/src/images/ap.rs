@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use pose::{JOINTS, Joint};
 use serde::Serialize;
 
-use super::coco::{Annotation, GroundTruth, Prediction};
+use posewire::coco::{Annotation, GroundTruth, Prediction};
 
 /// Results of a picture that count, the surest: COCO's rule for keypoints.
 const MAX_RESULTS: usize = 20;

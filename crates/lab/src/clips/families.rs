@@ -3,7 +3,7 @@
 use pose::{Forecast, JOINTS};
 
 use super::{Answers, ClipSet};
-use crate::temporal::{
+use posewire::temporal::{
     DEFAULT_SMOOTHNESS, TemporalError, TemporalModel, Xl,
     baseline::{Bank, Exponential, Kalman, OneEuro, Rule, Unfiltered},
     led,

@@ -19,7 +19,7 @@ pub use self::{
     measures::{Interval, Measures, Report},
     plot::draw_curves,
 };
-use crate::temporal::{MIN_SCORE, Observation};
+use posewire::temporal::{MIN_SCORE, Observation};
 
 /// A frame of 30 Hz, microseconds: the unit of lag.
 pub const FRAME_US: f64 = 1e6 / 30.0;

@@ -6,7 +6,7 @@ use pose::{JOINTS, Joint};
 use serde::Serialize;
 
 use super::THRESHOLDS;
-use super::coco::{Annotation, GroundTruth, Prediction};
+use posewire::coco::{Annotation, GroundTruth, Prediction};
 
 /// Draws for an interval; its ends then wander by less than the third digit that tables show.
 const DRAWS: usize = 1000;
@@ -139,7 +139,7 @@ mod tests {
         let mut truth = GroundTruth::default();
         let mut predictions = Vec::new();
         for id in 0..20 {
-            truth.images.push(super::super::coco::Image {
+            truth.images.push(posewire::coco::Image {
                 id,
                 file_name: String::new(),
                 split: None,

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use posewire::eval::images::{self, coco::GroundTruth, coco::Prediction};
+use posewire::coco::{GroundTruth, Prediction};
+use posewire_lab::images;
 
 /// Accuracy of results on labelled pictures: OKS-AP as COCO counts it, PCK with 95 % intervals
 ///
@@ -30,8 +31,8 @@ pub struct Args {
     json: Option<PathBuf>,
 }
 
-pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let truth = super::super::predict::read_labels(&args.coco, args.split.as_deref())?;
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let truth = GroundTruth::read(&args.coco, args.split.as_deref())?;
     let text = fs::read_to_string(&args.results)
         .with_context(|| format!("cannot read results from {}", args.results.display()))?;
     let results: Vec<Prediction> = serde_json::from_str(&text)

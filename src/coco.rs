@@ -3,8 +3,39 @@
 //! Coordinates as COCO gives them: joints name a pixel by its index, so that a joint at (3, 4) lies on the centre of the
 //! pixel that Posewire calls (3.5, 4.5); boxes are edges and need no shift.
 
+use std::path::{Path, PathBuf};
+
 use pose::{BoxPx, JOINTS, Keypoints};
 use serde::{Deserialize, Serialize};
+
+/// Why labels cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LabelsError {
+    /// The file cannot be read.
+    #[error("cannot read labels from {}", path.display())]
+    Unreadable {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is not COCO's.
+    #[error("{} is not a COCO keypoints file", path.display())]
+    Wrong {
+        /// Which file.
+        path: PathBuf,
+        /// Where and why.
+        source: serde_json::Error,
+    },
+    /// There is nothing to look at.
+    #[error("{} names no pictures{}", path.display(), of_split.as_ref().map_or_else(String::new, |s| format!(" of split {s:?}")))]
+    Empty {
+        /// Which file.
+        path: PathBuf,
+        /// Of which split.
+        of_split: Option<String>,
+    },
+}
 
 /// From COCO's pixel indices to Posewire's pixels.
 const CENTRE_PX: f32 = 0.5;
@@ -97,6 +128,21 @@ impl Annotation {
 }
 
 impl GroundTruth {
+    /// Reads a file of labels; with `split`, only those of its pictures.
+    ///
+    /// # Errors
+    /// [`LabelsError`]; a file without pictures is one.
+    pub fn read(path: &Path, split: Option<&str>) -> Result<Self, LabelsError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| LabelsError::Unreadable { path: path.into(), source })?;
+        let truth =
+            Self::parse(&text, split).map_err(|source| LabelsError::Wrong { path: path.into(), source })?;
+        if truth.images.is_empty() {
+            return Err(LabelsError::Empty { path: path.into(), of_split: split.map(str::to_owned) });
+        }
+        Ok(truth)
+    }
+
     /// Reads labels; with `split`, only those of its pictures.
     ///
     /// # Errors

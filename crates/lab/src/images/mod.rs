@@ -2,7 +2,6 @@
 //! label (PCK) with intervals.
 
 mod ap;
-pub mod coco;
 mod pck;
 mod plot;
 
@@ -13,7 +12,7 @@ pub use pck::{Pck, Share, pck};
 pub use plot::draw_curve;
 use serde::Serialize;
 
-use coco::{GroundTruth, Prediction};
+use posewire::coco::{GroundTruth, Prediction};
 
 /// Thresholds that tables show, parts of the person's extent.
 pub const THRESHOLDS: [f64; 3] = [0.05, 0.1, 0.2];

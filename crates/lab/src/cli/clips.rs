@@ -1,0 +1,74 @@
+//! `posewire eval clips`: temporal models on clips.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use posewire_lab::clips::{self, ClipSet};
+
+/// Accuracy, jitter and lag of every smoother on clips
+///
+/// Each filter's setting is chosen on the train clips, for every budget of added lag, and reported on the val clips.
+/// `python -m posetrain.temporal.clips` (models/train) writes the clip files.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Clips that settings are chosen on
+    #[arg(long)]
+    train: PathBuf,
+    /// Clips that figures are reported on; may be given several times
+    #[arg(long, required = true)]
+    val: Vec<PathBuf>,
+    /// Weights of the learned model; without them only the classics are compared
+    #[arg(long)]
+    weights: Option<PathBuf>,
+    /// Added lag allowed, frames of 30 Hz
+    #[arg(long, value_delimiter = ',', default_values_t = [0.0, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0])]
+    lag: Vec<f64>,
+    /// Print too how every setting of this family does on the train clips: what a choice is made from
+    #[arg(long, value_name = "FAMILY")]
+    every_setting: Option<String>,
+    /// Folder for the curves (PNG) and all figures (JSON)
+    #[arg(long)]
+    out: Option<PathBuf>,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let weights = args
+        .weights
+        .as_deref()
+        .map(|path| fs::read(path).with_context(|| format!("cannot read the weights in {}", path.display())))
+        .transpose()?;
+    let train = ClipSet::read(&args.train)?;
+    let families = clips::families(weights.as_deref(), train.error_model.as_deref())?;
+    if let Some(name) = &args.every_setting {
+        let names = families.iter().map(|f| f.name.as_str()).collect::<Vec<_>>().join(", ");
+        let family = families.iter().find(|f| f.name == *name);
+        let family = family.with_context(|| format!("there is no filter '{name}' here: {names}"))?;
+        println!("{}", clips::table(&train, &clips::every_setting(&train, family)));
+    }
+    let choices = clips::choose(&train, &families, &args.lag, |family| {
+        eprintln!("choosing settings of {family} on {}", train.name);
+    });
+    for path in &args.val {
+        let val = ClipSet::read(path)?;
+        if val.error_model != train.error_model {
+            bail!(
+                "{} and {} are of different detectors: settings of one say little of the other",
+                train.name,
+                val.name
+            );
+        }
+        eprintln!("measuring on {}", val.name);
+        let rows = clips::compare(&val, &choices);
+        println!("{}", clips::table(&val, &rows));
+        if let Some(out) = &args.out {
+            fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+            clips::draw_curves(&val.name, &rows, &out.join(format!("{}.png", val.name)))?;
+            let figures = out.join(format!("{}.json", val.name));
+            fs::write(&figures, serde_json::to_string_pretty(&rows)?)
+                .with_context(|| format!("cannot write {}", figures.display()))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

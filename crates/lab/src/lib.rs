@@ -1,0 +1,6 @@
+//! Measuring: how good the answers are. Nothing here is on the device.
+//!
+//! [`images`]: keypoint networks on labelled pictures. [`clips`]: temporal models on clips.
+
+pub mod clips;
+pub mod images;

@@ -1,0 +1,38 @@
+//! `posewire eval`, as a program of its own: what measures is not on the device.
+
+mod cli {
+    pub mod clips;
+    pub mod images;
+}
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Measure accuracy: keypoint networks on pictures, temporal models on clips
+#[derive(Debug, Parser)]
+#[command(
+    name = "posewire eval",
+    version,
+    max_term_width = 100,
+    after_help = "\
+Examples:
+  posewire predict --images val2017 --coco labels.json --out results.json
+  posewire eval images --coco labels.json --results results.json --plot pck.png
+  posewire eval clips --train train.json --val val.json --weights models/temporal-xl.pwt --out curves"
+)]
+enum Command {
+    Images(cli::images::Args),
+    Clips(cli::clips::Args),
+}
+
+fn main() -> ExitCode {
+    let done = match Command::parse() {
+        Command::Images(args) => cli::images::run(args),
+        Command::Clips(args) => cli::clips::run(args),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("posewire eval: {error:#}");
+        ExitCode::FAILURE
+    })
+}

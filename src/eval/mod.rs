@@ -1,4 +1,0 @@
-//! Measuring: how good the answers are. Nothing here runs in the pipeline.
-
-pub mod clips;
-pub mod images;
