@@ -17,8 +17,8 @@ from posetrain.data import cache, gather, packs
 from posetrain.data.augment import AugmentConfig, crop_matrix, move_joints
 from posetrain.data.licences import LicenceError
 from posetrain.data.loose import loosely
-from posetrain.keypoints import checkpoints, steady, taught, teach
-from posetrain.keypoints.mixture import Mixture
+from posetrain.keypoints import checkpoints, mixing, steady, taught, teach
+from posetrain.keypoints.mixture import Mixture, some
 from posetrain.keypoints.net import NetConfig
 from posetrain.keypoints.steady_config import Source, SteadyConfig, load_config
 from posetrain.paths import CONFIGS
@@ -169,6 +169,19 @@ class LongRun(unittest.TestCase):
         self.assertEqual((state["crops"], state["anneal_from"]), (10, 4))
         rows = [json.loads(line) for line in (other / "log.jsonl").read_text().splitlines()]
         self.assertEqual((rows[-1]["crops"], rows[-1]["size"]), (10, 64))
+
+    def test_runs_to_compare_differ_in_their_sources_alone(self) -> None:
+        runs = mixing.arms(
+            config(sources=(Source("few", 0.6), Source("more", 0.2), Source("made", 0.2))), "made"
+        )
+        self.assertEqual([s.cache for s in runs["30% real"][0]], ["few", "more"])
+        self.assertEqual({s.part for s in runs["30% real"][0]}, {0.3})
+        mixed = {s.cache: round(s.share, 3) for s in runs["30% real, mixed"][0]}
+        self.assertEqual(mixed, {"few": 0.375, "more": 0.125, "made": 0.5})
+        first, second = runs["rendered, then 100% real"]
+        self.assertEqual(([s.cache for s in first], [s.cache for s in second]), (["made"], ["few", "more"]))
+        ids = np.arange(100)
+        self.assertLess(set(some(ids, 0.1)), set(some(ids, 0.3)))
 
     def test_the_compact_checkpoint_is_gone_on_from(self) -> None:
         caches(self.folder)

@@ -9,6 +9,7 @@ from typing import Any
 
 import cv2
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.utils.data import IterableDataset, get_worker_info
@@ -35,6 +36,11 @@ class TaughtBatch:
     taught_weight: Tensor | None = None
 
 
+def some(ids: npt.NDArray[np.int64], part: float) -> npt.NDArray[np.int64]:
+    """A part of `ids`, always the same; a smaller part lies within every larger one."""
+    return np.random.default_rng(17).permutation(ids)[: max(1, round(part * len(ids)))]
+
+
 class Mixture(IterableDataset[TaughtBatch]):
     """Endless; batch k depends on (seed, k) and the crop size alone. `size` is shared with the trainer, which changes it.
 
@@ -50,7 +56,10 @@ class Mixture(IterableDataset[TaughtBatch]):
         if any(s.taught for s in config.sources):
             require(["movenet_thunder"], allowed)
         train = cache.SPLITS.index("train")
-        self.ids = [np.flatnonzero(records.split == train) for records in self.records]
+        self.ids = [
+            some(np.flatnonzero(records.split == train), source.part)
+            for records, source in zip(self.records, config.sources, strict=True)
+        ]
         self.maps = [
             np.load(caches / s.cache / "maps.npy", mmap_mode="r") if s.taught else None
             for s in config.sources

@@ -133,8 +133,10 @@ def train(
     anneal: int = 0,
     begin: Path | None = None,
     workers: int = 1,
+    until: int = 0,
 ) -> KeypointNet:
-    """Trains for `minutes`, or until `anneal` crops have brought the learning rate to nothing; returns the averaged weights."""
+    """Trains for `minutes`, until `until` crops are seen, or until `anneal` crops have brought the learning rate to nothing;
+    returns the averaged weights."""
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(config.seed)
     torch.set_num_threads(1)
@@ -144,6 +146,8 @@ def train(
     if latest.exists() or begin is not None:
         path = latest if latest.exists() or begin is None else begin
         at, warm_from = resume(path, model, ema, optimiser)
+        if path == begin:
+            at.anneal_from = -1
         print(f"went on from {path}: {at.crops} crops, {at.spent / 60:.1f} minutes", flush=True)
     if anneal and at.anneal_from < 0:
         at.anneal_from = at.crops
@@ -178,7 +182,8 @@ def train(
                 average(ema, model, min(config.ema**AVERAGE_EVERY, (1 + at.step) / (10 + at.step)))
             now = time.monotonic()
             at.spent = before + now - began
-            done = now - began >= minutes * 60 or (anneal > 0 and at.crops - at.anneal_from >= anneal)
+            last = at.anneal_from + anneal if anneal else until
+            done = now - began >= minutes * 60 or (last > 0 and at.crops >= last)
             if now - said > SAY_EVERY_S or done:
                 speed = len(seen) * config.batch / max(now - said, 1e-9)
                 print(

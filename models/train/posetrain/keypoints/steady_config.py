@@ -15,12 +15,14 @@ from posetrain.keypoints.net import NetConfig
 @dataclass(frozen=True)
 class Source:
     """`cache` is a folder's name under --caches; `share` of the crops, in proportion to the other sources'; `weight` of its
-    labels in the loss; `taught`: the part of a labelled joint's loss that asks for the teacher's map."""
+    labels in the loss; `taught`: the part of a labelled joint's loss that asks for the teacher's map; `part` of its persons
+    alone are used, always the same ones, to measure what more of them would bring."""
 
     cache: str
     share: float
     weight: float = 1.0
     taught: float = 0.0
+    part: float = 1.0
 
 
 @dataclass(frozen=True)
