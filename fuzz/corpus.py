@@ -11,6 +11,7 @@ import json
 import struct
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -118,7 +119,7 @@ class Graph:
         self.tensors.append(numpy_helper.from_array(value, f"c{self.count}"))
         return self.tensors[-1].name
 
-    def op(self, kind: str, inputs: list[str], out: str | None = None, **attributes: object) -> str:
+    def op(self, kind: str, inputs: list[str], out: str | None = None, **attributes: Any) -> str:
         self.count += 1
         self.nodes.append(helper.make_node(kind, inputs, [out or f"t{self.count}"], **attributes))
         return self.nodes[-1].output[0]
@@ -127,9 +128,7 @@ class Graph:
         scale, zero = self.constant(np.array(1 / 255, np.float32)), self.constant(np.array(0, np.uint8))
         return self.op("DequantizeLinear", [self.op("QuantizeLinear", [x, scale, zero]), scale, zero])
 
-    def conv(
-        self, x: str, inputs: int, outputs: int, k: int, kind: str = "Conv", **attributes: object
-    ) -> str:
+    def conv(self, x: str, inputs: int, outputs: int, k: int, kind: str = "Conv", **attributes: Any) -> str:
         shape = (inputs, outputs, k, k) if kind == "ConvTranspose" else (outputs, inputs, k, k)
         codes = self.constant((np.arange(np.prod(shape)) % 5 - 2).reshape(shape).astype(np.int8))
         scale = self.constant(np.array(0.02, np.float32))

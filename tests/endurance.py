@@ -31,6 +31,7 @@ import tempfile
 import time
 import tty
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 EVERY_S = 10.0
@@ -116,7 +117,7 @@ def run(posewire: Path, minutes: float, path: Path, clip: Path | None) -> None:
     assert tracker.wait(5) == 0
 
 
-def slope(samples: list[dict], key: str) -> tuple[float, float, float]:
+def slope(samples: list[dict[str, Any]], key: str) -> tuple[float, float, float]:
     """Change an hour and its 95 % interval by the bootstrap over blocks of six samples, which keeps what neighbours share."""
     kept = [s for s in samples if s["s"] > WARM_UP_S and s.get(key) is not None]
     hours = [s["s"] / 3600 for s in kept]
@@ -139,7 +140,7 @@ def slope(samples: list[dict], key: str) -> tuple[float, float, float]:
     return change, drawn[50], drawn[-51]
 
 
-def plot(samples: list[dict], path: Path) -> None:
+def plot(samples: list[dict[str, Any]], path: Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
@@ -163,7 +164,7 @@ def plot(samples: list[dict], path: Path) -> None:
     figure.savefig(path, dpi=90)
 
 
-def report(samples: list[dict]) -> bool:
+def report(samples: list[dict[str, Any]]) -> bool:
     kept = [s for s in samples if s["s"] > WARM_UP_S]
     frames = sum(s["frames"] for s in samples)
     print(

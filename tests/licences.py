@@ -15,6 +15,7 @@ import sys
 import tomllib
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -61,7 +62,8 @@ def allowed(expression: str, rules: set[str]) -> bool:
 def main() -> int:
     deny = tomllib.loads((ROOT / "deny.toml").read_text())
     rules = set(deny["licenses"]["allow"])
-    packages, used = {}, set()
+    packages: dict[str, dict[str, Any]] = {}
+    used = set()
     for target in deny["graph"]["targets"]:
         command = [
             "cargo",

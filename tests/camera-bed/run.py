@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -42,7 +43,7 @@ def build(bed: Path, posewire: Path) -> None:
         sys.exit(CANNOT)
     done.check_returncode()
     camera = ["--manifest-path", HERE / "usb-camera/Cargo.toml", "--target-dir", bed / "usb-camera"]
-    subprocess.run(["cargo", "build", "--release", "-q", *camera], check=True)
+    subprocess.run(["cargo", "build", "--release", "-q", *map(str, camera)], check=True)
     if not posewire.exists():
         subprocess.run(["cargo", "build", "--release", "-q"], cwd=ROOT, check=True)
     names = [f"clip.{kind}" for kind in ("mjpeg", "yuyv", "y4m")]
@@ -105,7 +106,7 @@ def boot(bed: Path, out: Path, job: str, limit_s: float, real_time: bool) -> int
 
 def table(path: Path) -> str:
     """One row a scenario: how often it passed, and the least and the greatest of each figure."""
-    rows: dict[str, list[dict]] = {}
+    rows: dict[str, list[dict[str, Any]]] = {}
     for line in path.read_text().splitlines():
         row = json.loads(line)
         rows.setdefault(row.pop("scenario"), []).append(row)

@@ -93,7 +93,7 @@ def network(rng: np.random.Generator) -> onnx.ModelProto:
     return onnx.shape_inference.infer_shapes(model, strict_mode=True)
 
 
-class Pictures(CalibrationDataReader):
+class Pictures(CalibrationDataReader):  # type: ignore[misc]
     def __init__(self, rng: np.random.Generator) -> None:
         self.rest = [rng.random((1, 3, HEIGHT, WIDTH), dtype=np.float32) for _ in range(8)]
         self.rest += [np.zeros_like(self.rest[0]), np.ones_like(self.rest[0])]

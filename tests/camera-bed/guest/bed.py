@@ -10,7 +10,9 @@ import subprocess
 import termios
 import time
 import tty
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 TMP = Path("/mnt/tmp")
 OUT = Path("/mnt/out")
@@ -90,7 +92,7 @@ class Microcontroller:
         return self.received
 
 
-def wait_until(done, within_s: float, otherwise: str) -> float:
+def wait_until(done: Callable[[], Any], within_s: float, otherwise: str) -> float:
     """Waits for `done()`; the seconds that it took."""
     start = time.monotonic()
     while not done():
@@ -112,10 +114,10 @@ class Tracker:
         environment = {**os.environ, "RUST_LOG": "info"}
         with self.log_path.open("wb") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
-        self.frames: list[dict] = []
+        self.frames: list[dict[str, Any]] = []
         self.at = 0
 
-    def read(self) -> list[dict]:
+    def read(self) -> list[dict[str, Any]]:
         """New lines since the last call."""
         if not self.lines_path.exists():
             return []

@@ -18,6 +18,7 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from bed import BED, FPS, OUT, SIZE, TMP, UVC, Camera, Microcontroller, Tracker, nodes, wait_until
 
@@ -34,11 +35,11 @@ def at_most(what: str, value: float, limit: float) -> None:
     assert value <= limit, f"{what}: {value:.3f}, at most {limit} allowed"
 
 
-def ids(frames: list[dict]) -> set[int]:
+def ids(frames: list[dict[str, Any]]) -> set[int]:
     return {p["id"] for f in frames for p in f["persons"]}
 
 
-def ages_ms(frames: list[dict]) -> list[float]:
+def ages_ms(frames: list[dict[str, Any]]) -> list[float]:
     return [(f["emitted_us"] - f["captured_us"]) / 1000 for f in frames]
 
 
@@ -64,7 +65,7 @@ def streaming(*args: str, kinds: str = "mjpeg", fps: int = FPS) -> tuple[Camera,
 # --- what it sees
 
 
-def see_all(kinds: str, count: int) -> list[dict]:
+def see_all(kinds: str, count: int) -> list[dict[str, Any]]:
     """Every frame of a clip that a camera shows once."""
     camera = Camera(kinds, once=True)
     camera.plug()
@@ -74,14 +75,14 @@ def see_all(kinds: str, count: int) -> list[dict]:
     return tracker.frames
 
 
-def play(path: Path, frames: int | str = "all") -> list[dict]:
+def play(path: Path, frames: int | str = "all") -> list[dict[str, Any]]:
     out = TMP / "replay.jsonl"
     options = ["--frames", str(frames), "--no-drop", "--predict", "capture", "--jsonl", str(out)]
     subprocess.run([os.environ["POSEWIRE"], "run", "--replay", str(path), *options], check=True)
     return [json.loads(line) for line in out.read_text().splitlines()]
 
 
-def recording(path: Path, frames: list[dict]) -> None:
+def recording(path: Path, frames: list[dict[str, Any]]) -> None:
     """What `posewire record` writes: the clip's pictures with the numbers and capture times that the camera gave them."""
 
     def chunk(name: bytes, body: bytes) -> bytes:
@@ -99,7 +100,7 @@ def recording(path: Path, frames: list[dict]) -> None:
     path.write_bytes(chunk(b"RIFF", b"AVI " + chunk(b"LIST", b"hdrl" + strl) + chunk(b"LIST", body)))
 
 
-def apart_px(a: dict, b: dict) -> list[float]:
+def apart_px(a: dict[str, Any], b: dict[str, Any]) -> list[float]:
     """How far apart the joints are that both have."""
     pairs = zip(a["keypoints"], b["keypoints"], strict=True)
     both = [(p, q) for p, q in pairs if "absent" not in (p[4], q[4])]
@@ -132,7 +133,7 @@ def mjpeg() -> Result:
 APART_UNTIL = 20
 
 
-def compare(a: list[dict], b: list[dict]) -> tuple[float, list[float]]:
+def compare(a: list[dict[str, Any]], b: list[dict[str, Any]]) -> tuple[float, list[float]]:
     """In which share of the frames the same persons are, and how far apart their joints are."""
     same, apart = 0, []
     for x, y in zip(a, b, strict=True):
@@ -543,13 +544,19 @@ def hours() -> Result:
             )
     tracker.stop()
     first = settled(times)
-    files, threads, rss = zip(*usage[first:], strict=True)
-    assert len(set(files)) == 1 and len(set(threads)) == 1, f"files {set(files)}, threads {set(threads)}"
-    slope, low, high = slope_an_hour(times[first:], list(rss))
+    all_files, all_threads, rss = (list(values) for values in zip(*usage[first:], strict=True))
+    said = f"files {set(all_files)}, threads {set(all_threads)}"
+    assert len(set(all_files)) == 1 and len(set(all_threads)) == 1, said
+    slope, low, high = slope_an_hour(times[first:], rss)
     assert low <= 0, f"memory grows by {slope:.2f} [{low:.2f}, {high:.2f}] KiB an hour"
     at_most("seconds to poses", max(back), BACK_S)
     seen = {"hours": round(times[-1] / 3600, 2), "fps": HOURS_FPS, "faults": len(back), "frames": frames}
-    resources = {"files": files[-1], "threads": threads[-1], "rss_kib": rss[-1], "rss_kib_first": rss[0]}
+    resources = {
+        "files": all_files[-1],
+        "threads": all_threads[-1],
+        "rss_kib": rss[-1],
+        "rss_kib_first": rss[0],
+    }
     slopes = {"rss_kib_an_hour": round(slope, 2), "at_least": round(low, 2), "at_most": round(high, 2)}
     return {**seen, **quantiles("back_s", back), **resources, **slopes}
 

@@ -60,7 +60,9 @@ def results(rng: np.random.Generator, label: dict[str, Any]) -> list[dict[str, A
 
 def main() -> None:
     rng = np.random.default_rng(5)
-    images = [{"id": i, "file_name": f"{i}.png", "width": 640, "height": 480} for i in range(1, PICTURES + 1)]
+    images: list[dict[str, Any]] = [
+        {"id": i, "file_name": f"{i}.png", "width": 640, "height": 480} for i in range(1, PICTURES + 1)
+    ]
     annotations: list[dict[str, Any]] = []
     for image in images:
         for _ in range(int(rng.integers(0, 5)) if image["id"] != 7 else 25):

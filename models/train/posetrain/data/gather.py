@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.io import loadmat  # type: ignore[import-untyped]
+from scipy.io import loadmat
 
 from posetrain.data.packs import EMPTY_PACKS, FETCHED_PACKS, JOINTS, decode
 

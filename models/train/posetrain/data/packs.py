@@ -156,8 +156,8 @@ def clip_split(clip: dict[str, Any]) -> str:
     return split
 
 
-def read_clips(root: Path, report: ReadReport) -> Iterator[Picture]:
-    """J-HMDB. Every frame of `val` and `calib`, every second of `train`: neighbours add little there."""
+def films(root: Path) -> Iterator[tuple[dict[str, Any], list[Pixels], list[dict[str, Any]]]]:
+    """J-HMDB's clips: what the labels say of each, its frames, and their annotations (as many as the clip has frames)."""
     labels = json.loads((root / "jhmdb" / "labels.json").read_text())
     tars: dict[str, tarfile.TarFile] = {}
     for clip in labels["clips"]:
@@ -174,14 +174,19 @@ def read_clips(root: Path, report: ReadReport) -> Iterator[Picture]:
                 if not ok:
                     break
                 frames.append(np.ascontiguousarray(bgr[:, :, ::-1]))
-        split = clip_split(clip)
         first = clip["first_image_id"] - 1
-        annotations = labels["annotations"][first : first + clip["frames"]]
+        yield clip, frames, labels["annotations"][first : first + clip["frames"]]
+
+
+def read_clips(root: Path, report: ReadReport) -> Iterator[Picture]:
+    """J-HMDB. Every frame of `val` and `calib`, every second of `train`: neighbours add little there."""
+    for clip, frames, labels in films(root):
+        split = clip_split(clip)
         if len(frames) != clip["frames"]:
             report.counts["clip with missing frames"] += 1
         step = 2 if split == "train" else 1
         for index in range(0, min(len(frames), clip["frames"]), step):
-            person = _person(annotations[index])
+            person = _person(labels[index])
             yield Picture("jhmdb", split, f"{clip['file_name']}#{index}", frames[index], [person])
 
 

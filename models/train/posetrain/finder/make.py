@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,10 +23,11 @@ from torch.utils.data import DataLoader, IterableDataset
 
 from posetrain.data import scenes as stored
 from posetrain.data.augment import coloured
+from posetrain.data.boxes import iou
 from posetrain.data.packs import Floats, ReadReport, read_pack
 from posetrain.data.scenes import FastestDet, Scene
 from posetrain.finder.manifest import write_person
-from posetrain.finder.net import INPUT, STRIDE, FinderNet, decode, iou, loss, targets
+from posetrain.finder.net import INPUT, STRIDE, FinderNet, decode, loss, targets
 from posetrain.finder.sample import letterbox, sample
 from posetrain.inference import as_input, session
 from posetrain.keypoints.config import configured
@@ -35,7 +35,7 @@ from posetrain.keypoints.graph import GraphWriter
 from posetrain.keypoints.manifest import write_quantisation
 from posetrain.keypoints.net import KeypointNet, multiply_adds
 from posetrain.keypoints.quantise import quantise, ranges
-from posetrain.keypoints.train import save, to_input
+from posetrain.keypoints.train import annealed, average, save, to_input
 from posetrain.metrics import bootstrap
 from posetrain.paths import REPOSITORY, TRAIN
 
@@ -121,7 +121,7 @@ def train(
     began, budget, logged, losses = time.monotonic() - spent, minutes * 60, spent, []
     while spent < budget:
         spent = time.monotonic() - began
-        rate = min(1.0, (step + 1) / 60) * (0.01 + 0.495 * (1 + math.cos(math.pi * min(1.0, spent / budget))))
+        rate = annealed(step, spent / budget, warmup_steps=60)
         for group in optimiser.param_groups:
             group["lr"] = LEARNING_RATE * rate
         pixels, *aims = next(loader)
@@ -134,10 +134,7 @@ def train(
         value.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)
         optimiser.step()
-        decay = min(EMA, (1 + step) / (10 + step))
-        with torch.no_grad():
-            for a, b in zip(ema.state_dict().values(), model.state_dict().values(), strict=True):
-                a.lerp_(b, 1 - decay) if a.dtype.is_floating_point else a.copy_(b)
+        average(ema, model, min(EMA, (1 + step) / (10 + step)))
         losses.append(value.item())
         step += 1
         if spent - logged > 30 or spent >= budget:

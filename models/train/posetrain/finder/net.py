@@ -12,6 +12,8 @@ Conventions (mirrored by the runtime):
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -56,12 +58,13 @@ class FinderNet(nn.Module):
     def start_from(self, keypoints: KeypointNet) -> None:
         """Takes over the backbone of a trained keypoint network of the same widths, as deep as this one: it knows
         people."""
+        stages = [cast(nn.Sequential, stage) for stage in keypoints.stages]
         for mine, theirs in (
             (self.stem[0], keypoints.stem),
-            (self.stem[1], keypoints.stages[0][0]),
-            (self.stage8, keypoints.stages[1][: len(self.stage8)]),
-            (self.stage16, keypoints.stages[2][: len(self.stage16)]),
-            (self.stage32, keypoints.stages[3][: len(self.stage32)]),
+            (self.stem[1], stages[0][0]),
+            (self.stage8, stages[1][: len(self.stage8)]),
+            (self.stage16, stages[2][: len(self.stage16)]),
+            (self.stage32, stages[3][: len(self.stage32)]),
             (self.top16, keypoints.top),
             (self.smooth, keypoints.smooth8),
         ):

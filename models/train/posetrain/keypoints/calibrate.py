@@ -8,6 +8,7 @@ A joint with few labels leans on all joints' fit: ridge towards the common coeff
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,11 @@ class Calibration:
     b: Doubles
     c: Doubles
     d: Doubles
+
+    @classmethod
+    def of_manifest(cls, manifest: dict[str, Any]) -> Calibration:
+        score, sigma = manifest["codec"]["score"], manifest["codec"]["sigma"]
+        return cls(*(np.asarray(v) for v in (score["a"], score["b"], sigma["c"], sigma["d"])))
 
     def score(self, feature: Floats) -> Doubles:
         return np.asarray(1 / (1 + np.exp(-(self.a + self.b * feature))), np.float64)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,7 +26,7 @@ from posetrain.keypoints.codec import HeatmapCodec
 from posetrain.keypoints.config import configured
 from posetrain.keypoints.evaluate import VAL_PACKS
 from posetrain.keypoints.net import multiply_adds
-from posetrain.keypoints.train import CropStream, to_input
+from posetrain.keypoints.train import CropStream, annealed, to_input
 from posetrain.metrics import pck
 
 SIZE = 96
@@ -64,9 +63,7 @@ def trained(
         began = time.process_time()
         progress = step / steps
         for group in optimiser.param_groups:
-            group["lr"] = (
-                RATE * min(1.0, (step + 1) / 100) * (0.01 + 0.495 * (1 + math.cos(math.pi * progress)))
-            )
+            group["lr"] = RATE * annealed(step, progress, warmup_steps=100)
         with torch.autocast("cpu", torch.bfloat16):
             out = net(to_input(batch.images))
         if isinstance(out, tuple):

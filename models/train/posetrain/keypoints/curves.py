@@ -16,7 +16,7 @@ from matplotlib import pyplot as plt
 
 
 def draw(logs: list[Path], out: Path) -> None:
-    rows = []
+    rows: list[dict[str, float]] = []
     for log in logs:
         before = rows[-1]["pictures"] if rows else 0
         for line in log.read_text().splitlines():

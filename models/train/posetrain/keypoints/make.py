@@ -22,7 +22,7 @@ from posetrain.data.packs import PACKS, joints_box
 from posetrain.data.scenes import FastestDet
 from posetrain.data.scenes import build as build_scenes
 from posetrain.keypoints import calibrate, evaluate, manifest, train
-from posetrain.keypoints.config import TrainConfig, configured
+from posetrain.keypoints.config import Run, TrainConfig, configured
 from posetrain.keypoints.graph import export_keypoints
 from posetrain.keypoints.net import KeypointNet, multiply_adds
 from posetrain.keypoints.peers import Own
@@ -179,7 +179,7 @@ def trained(
         if config.start:
             earlier = configured(config.start)
             begin = trained(earlier, data, work, replicas, workers, scenes=scenes)
-        run = train.Run(replicas, 1, workers, minutes or config.budget_minutes)
+        run = Run(replicas, 1, workers, minutes or config.budget_minutes)
         train.start(config, data, out, run, begin, scenes if config.empty_chance else None)
     return final
 

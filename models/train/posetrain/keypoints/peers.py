@@ -33,7 +33,12 @@ class Own:
     @classmethod
     def of_manifest(cls, path: Path) -> Own:
         manifest = tomllib.loads(path.read_text())
-        return cls(path.with_name(manifest["file"]), HeatmapCodec(), manifest["codec"].get("mirror", False))
+        codec, said = HeatmapCodec(), manifest["codec"]
+        if said.get("windows") != list(codec.windows(manifest["input"]["width"] // codec.stride)):
+            raise ValueError(
+                f"{path}: made for another decoder; make it anew (python -m posetrain.keypoints.make)"
+            )
+        return cls(path.with_name(manifest["file"]), codec, said.get("mirror", False))
 
     def joints(self, pixels: Pixels, centre: tuple[float, float], side: float) -> Floats:
         crop = warp(pixels, crop_matrix(centre, side, self.net), self.net)
@@ -60,10 +65,14 @@ class MoveNet:
         self.input = self.interpreter.get_input_details()[0]["index"]
         self.output = self.interpreter.get_output_details()[0]["index"]
 
-    def joints(self, pixels: Pixels, centre: tuple[float, float], side: float) -> Floats:
-        self.interpreter.set_tensor(self.input, warp(pixels, crop_matrix(centre, side, 192), 192)[None])
+    def look(self, crop: Pixels) -> Floats:
+        """[192, 192, 3] -> y, x in parts of the crop and score, [17, 3]."""
+        self.interpreter.set_tensor(self.input, crop[None])
         self.interpreter.invoke()
-        yx = self.interpreter.get_tensor(self.output)[0, 0, :, :2]
+        return np.asarray(self.interpreter.get_tensor(self.output)[0, 0], np.float32)
+
+    def joints(self, pixels: Pixels, centre: tuple[float, float], side: float) -> Floats:
+        yx = self.look(warp(pixels, crop_matrix(centre, side, 192), 192))[:, :2]
         return np.asarray(yx[:, ::-1] * side + np.asarray(centre) - side / 2, np.float32)
 
 

@@ -103,11 +103,7 @@ def main() -> None:
     parser.add_argument("--model", type=Path, required=True, help="a manifest of posetrain.keypoints.make")
     args = parser.parse_args()
     manifest = tomllib.loads(args.model.read_text())
-    parts = [
-        np.asarray(manifest["codec"][kind][key])
-        for kind, key in (("score", "a"), ("score", "b"), ("sigma", "c"), ("sigma", "d"))
-    ]
-    calibration = Calibration(*parts)
+    calibration = Calibration.of_manifest(manifest)
     system = Own.of_manifest(args.model)
     records = cache.load(args.cache)
     packs = {pack: joints(measure(system, records, pack), calibration) for pack in VAL_PACKS}

@@ -24,7 +24,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 import torch.multiprocessing as mp
-from torch import Tensor, distributed
+from torch import Tensor, distributed, nn
+from torch.multiprocessing.spawn import spawn
 from torch.utils.data import DataLoader, IterableDataset
 
 from posetrain.data import cache, synthetic
@@ -102,9 +103,10 @@ def to_input(images: Tensor) -> Tensor:
     return images.permute(0, 3, 1, 2).float().div_(255).contiguous(memory_format=torch.channels_last)
 
 
-def learning_rate(config: TrainConfig, step: int, progress: float) -> float:
-    warm = min(1.0, (step + 1) / config.warmup_steps)
-    return config.learning_rate * warm * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * min(progress, 1.0))))
+def annealed(step: int, progress: float, warmup_steps: int) -> float:
+    """The part of the highest learning rate: up over `warmup_steps`, then down half a cosine to a hundredth at `progress` = 1."""
+    warm = min(1.0, (step + 1) / warmup_steps)
+    return warm * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * min(progress, 1.0))))
 
 
 def crop_size(config: TrainConfig, progress: float) -> int:
@@ -112,7 +114,8 @@ def crop_size(config: TrainConfig, progress: float) -> int:
 
 
 @torch.no_grad()
-def average(into: KeypointNet, model: KeypointNet, decay: float) -> None:
+def average(into: nn.Module, model: nn.Module, decay: float) -> None:
+    """Moves `into` towards `model` by what `decay` leaves; counts are taken over."""
     for a, b in zip(into.state_dict().values(), model.state_dict().values(), strict=True):
         if a.dtype.is_floating_point:
             a.lerp_(b, 1 - decay)
@@ -249,7 +252,7 @@ def train(
     while spent < budget:
         progress = spent / budget
         size.value = crop_size(config, progress)
-        rate = learning_rate(config, step, progress)
+        rate = config.learning_rate * annealed(step, progress, config.warmup_steps)
         for group in optimiser.param_groups:
             group["lr"] = rate
         batch = next(loader)
@@ -346,7 +349,7 @@ def start(
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    mp.spawn(replica, args=(config, data, out, run, port, begin, scenes), nprocs=run.replicas)
+    spawn(replica, args=(config, data, out, run, port, begin, scenes), nprocs=run.replicas)
 
 
 def main() -> None:

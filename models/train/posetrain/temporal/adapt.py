@@ -67,7 +67,7 @@ def main() -> None:
         del x["features"]
         pool.append(x)
         print(f"draw {i} {time.process_time():.0f}s", flush=True)
-    weights = list(model.head.parameters())
+    weights: list[Tensor] = list(model.head.parameters())
     mean = [w.detach().clone() for w in weights]
     optimiser = torch.optim.AdamW(weights, lr=t["rate"], weight_decay=t["weight_decay"], betas=(0.9, 0.98))
     log: dict[str, float] = {}

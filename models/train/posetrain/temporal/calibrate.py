@@ -14,16 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from posetrain.data.packs import clip_split
-from posetrain.temporal.frames import MIN_SCORE, frame
+from posetrain.temporal.answers import answers, is_measured, places_px, sigma_px
+from posetrain.temporal.frames import MIN_SCORE
 from posetrain.temporal.model import TemporalXl
 from posetrain.temporal.motion import Mocap, Truth
 from posetrain.temporal.noise import Bank
 
-MEASURED_SCORE, BELIEVED = 0.2, 0.1  # as in src/temporal: what makes an answer `measured`
-HORIZON_FRAMES = 1.5
 SHARE = 0.68
 
 
@@ -31,20 +29,11 @@ def ratios(
     model: TemporalXl, truth: Truth, xy: np.ndarray, score: np.ndarray, smooth: float, lead: float
 ) -> list[np.ndarray]:
     """|error| / sigma of every coordinate whose truth is known, of joints measured and of joints predicted."""
-    f = frame(truth.times, xy, score, np.full(len(xy), smooth))
-    with torch.no_grad():
-        a, _ = model(
-            torch.from_numpy(f.features),
-            torch.from_numpy(f.bank),
-            torch.from_numpy(truth.times),
-            model.empty(len(xy)),
-        )
-    scale = f.scale_px[:, :, None]
-    place = a.place.numpy() * scale[..., None, None] + f.centre_px[:, :, None, None]
-    place = place[:, :, 0] + lead / HORIZON_FRAMES * (place[:, :, 1] - place[:, :, 0])
-    sigma = 1.139 * a.log_sigma[:, :, 0].exp().numpy() * scale
+    f, a = answers(model, truth.times, xy, score, smooth)
+    place = places_px(f, a, lead)[:, :, 0]
+    sigma = sigma_px(f, a)[:, :, 0]
     seen = score >= MIN_SCORE
-    measured = seen & (score >= MEASURED_SCORE) & (np.linalg.norm(xy - place, axis=-1) <= BELIEVED * scale)
+    measured = is_measured(f, place, xy, score)
     once = np.maximum.accumulate(seen, 1)
     off = np.abs(place - truth.xy[:, :, 0]) / sigma[..., None]
     return [off[k & truth.valid[:, :, 0]].ravel() for k in (measured, ~measured & once)]
@@ -78,7 +67,9 @@ def sigma_scale(
     """Factors for (measured, predicted), fitted on those clips of the banks and on as many virtual ones. Every film counts alike,
     which few films need lest the hardest decide, or else every coordinate."""
     film = {clip["name"]: clip["source_video"] for clip in clips(data)}
-    real: defaultdict[tuple[Path, str], tuple[list, list]] = defaultdict(lambda: ([], []))
+    real: defaultdict[tuple[Path, str], tuple[list[np.ndarray], list[np.ndarray]]] = defaultdict(
+        lambda: ([], [])
+    )
     for path in banks:
         z = np.load(path)
         for a, b, tier, name in zip(z["offset"][:-1], z["offset"][1:], z["tier"], z["name"], strict=True):
@@ -92,8 +83,8 @@ def sigma_scale(
                     z["extent"][None, a:b],
                 )
                 got = ratios(model, truth, z["xy"][None, a:b], z["score"][None, a:b], smooth, lead)
-                for kind, values in zip(real[path, film[str(name)]], got, strict=True):
-                    kind.append(values)
+                for part, values in zip(real[path, film[str(name)]], got, strict=True):
+                    part.append(values)
     rng = np.random.default_rng(11)
     truth = Mocap(data, "train").lanes(rng, np.tile(np.arange(120.0), (24, 1)))
     xy, score = Bank(banks, chosen).lanes(rng, truth)

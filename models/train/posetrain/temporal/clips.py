@@ -2,8 +2,6 @@
 
     python -m posetrain.temporal.clips --data PACKS --work DIR --out DIR
 
-One JSON a set: {"name", "error_model", "smooth_truth": frames, "clips": [{"name", "captured_at_us": [T], "extent_px": [T],
-"observed": [T][17][x, y, score], "truth": [T][17][x, y] (null: not known), "truth_3d_m": [T][17][xyz] or null}]}.
 Sets: jhmdb-DETECTOR-{train,tune,val} as measured, `tune` being those of the train films that training left out;
 mocap-DETECTOR-{tune,val} under virtual cameras with error tracks replayed from those films; mocap-...-dropNN with frames left
 out; mocap-...-hiddenNN with limbs, a face or everything hidden for NN frames; mocap-...-10fps and -60fps. Seeds are fixed.
@@ -13,53 +11,23 @@ The files hold labels: they stay outside the repository.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
+from posetrain.temporal.clip_set import Clip, ClipSet, write
 from posetrain.temporal.motion import Mocap, Truth
 from posetrain.temporal.noise import GROUPS, Bank, tuning
 
-FRAME_US = 1e6 / 30
 HIDDEN_PASSES = 3  # of 24 lanes: each group is hidden a dozen times
 ERROR_MODELS = {"movenet": "movenet", "own": "keypoints"}  # configs/temporal/detectors.toml
 
 
-def rows(v: np.ndarray, ok: np.ndarray | None = None) -> list:
-    out = np.round(v.astype(float), 3).tolist()
-    if ok is not None:
-        out = [[p if k else None for p, k in zip(t, o, strict=True)] for t, o in zip(out, ok, strict=True)]
-    return out
-
-
-def clip(
-    name: str,
-    at_us: np.ndarray,
-    extent: np.ndarray,
-    xy: np.ndarray,
-    score: np.ndarray,
-    truth: np.ndarray,
-    known: np.ndarray,
-    lift: np.ndarray | None = None,
-) -> dict:
-    return {
-        "name": name,
-        "captured_at_us": [int(t) for t in at_us],
-        "extent_px": rows(extent),
-        "observed": rows(np.concatenate([xy, score[..., None]], -1)),
-        "truth": rows(truth, known),
-        "truth_3d_m": None if lift is None else rows(lift),
-    }
-
-
-def write(out: Path, name: str, smooth_truth: float, clips: list[dict]) -> None:
+def save(out: Path, name: str, smooth_truth: float, clips: list[Clip]) -> None:
     path, error_model = out / f"{name}.json", ERROR_MODELS[name.split("-")[1]]
-    path.write_text(
-        json.dumps({"name": name, "error_model": error_model, "smooth_truth": smooth_truth, "clips": clips})
-    )
-    print(path, len(clips), "clips", sum(len(c["captured_at_us"]) for c in clips), "frames")
+    write(path, ClipSet(name, error_model, smooth_truth, clips))
+    print(path, len(clips), "clips", sum(len(c.times) for c in clips), "frames")
 
 
 def chosen(split: str) -> Callable[[str], bool]:
@@ -75,19 +43,19 @@ def jhmdb(work: Path, out: Path, detector: str, split: str) -> None:
     for i, (a, b) in enumerate(zip(z["offset"][:-1], z["offset"][1:], strict=True)):
         if z["tier"][i] == 1 and b - a >= 14 and chosen(split)(str(z["name"][i])):
             # Repeated pictures are out; what is left is counted as evenly spaced, as the camera saw it.
-            at = np.arange(b - a) * FRAME_US
+            label, known = z["label"][a:b, :, :2], z["known"][a:b, :, None]
             clips.append(
-                clip(
-                    str(z["name"][i]),
-                    at,
-                    z["extent"][a:b],
-                    z["xy"][a:b],
-                    z["score"][a:b],
-                    z["label"][a:b, :, :2],
-                    z["known"][a:b],
+                Clip(
+                    name=str(z["name"][i]),
+                    times=np.arange(b - a),
+                    extent_px=z["extent"][a:b],
+                    xy=z["xy"][a:b],
+                    score=z["score"][a:b],
+                    truth=np.where(known, label, np.nan),
+                    truth_m=None,
                 )
             )
-    write(out, f"jhmdb-{detector}-{split}", 1.0, clips)
+    save(out, f"jhmdb-{detector}-{split}", 1.0, clips)
 
 
 def mocap(data: Path, work: Path, out: Path, detector: str, split: str, lanes: int, steps: int) -> None:
@@ -102,19 +70,21 @@ def mocap(data: Path, work: Path, out: Path, detector: str, split: str, lanes: i
         times = np.tile(np.arange(steps) * frames, (lanes, 1))
         truth = source.lanes(rng, times)
         xy, score = bank.lanes(rng, truth)
-        write(out, f"mocap-{detector}-{split}{name}", 0.0, lanes_as_clips(truth, xy, score))
+        save(out, f"mocap-{detector}-{split}{name}", 0.0, lanes_as_clips(truth, xy, score))
         if split == "tune" or name:
             continue
         for share in (10, 30, 50):
             keep = rng.random((lanes, steps)) >= share / 100
-            write(out, f"mocap-{detector}-{split}-drop{share}", 0.0, lanes_as_clips(truth, xy, score, keep))
+            save(out, f"mocap-{detector}-{split}-drop{share}", 0.0, lanes_as_clips(truth, xy, score, keep))
         for length in (5, 10, 20, 30):
-            write(out, f"mocap-{detector}-{split}-hidden{length}", 0.0, hidden_for(length, truth, xy, score))
+            save(out, f"mocap-{detector}-{split}-hidden{length}", 0.0, hidden_for(length, truth, xy, score))
 
 
-def hidden_for(length: int, truth: Truth, xy: np.ndarray, score: np.ndarray) -> list[dict]:
+def hidden_for(length: int, truth: Truth, xy: np.ndarray, score: np.ndarray) -> list[Clip]:
     """The lanes HIDDEN_PASSES times over, a group of joints hidden for `length` frames after every 30, each group as often."""
-    rng, groups, clips = np.random.default_rng(length), [], []
+    rng = np.random.default_rng(length)
+    groups: list[list[int]] = []
+    clips: list[Clip] = []
     for _ in range(HIDDEN_PASSES):
         hidden = score.copy()
         for i in range(len(hidden)):
@@ -127,20 +97,19 @@ def hidden_for(length: int, truth: Truth, xy: np.ndarray, score: np.ndarray) -> 
 
 def lanes_as_clips(
     truth: Truth, xy: np.ndarray, score: np.ndarray, keep: np.ndarray | None = None
-) -> list[dict]:
+) -> list[Clip]:
     out = []
     for i in range(len(xy)):
         k = np.ones(len(xy[i]), bool) if keep is None else keep[i]
         out.append(
-            clip(
-                f"mocap {i}",
-                truth.times[i, k] * FRAME_US,
-                truth.extent[i, k],
-                xy[i, k],
-                score[i, k],
-                truth.xy[i, k, 0],
-                truth.valid[i, k, 0],
-                truth.xyz[i, k],
+            Clip(
+                name=f"mocap {i}",
+                times=truth.times[i, k],
+                extent_px=truth.extent[i, k],
+                xy=xy[i, k],
+                score=score[i, k],
+                truth=np.where(truth.valid[i, k, 0, :, None], truth.xy[i, k, 0], np.nan),
+                truth_m=truth.xyz[i, k],
             )
         )
     return out

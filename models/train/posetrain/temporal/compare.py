@@ -22,12 +22,13 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
-from torch import nn
 
-from posetrain.temporal.frames import MIN_SCORE, frame
+from posetrain.temporal.answers import answers, held, metres, places_px
+from posetrain.temporal.clip_set import Clip, ClipSet, read
+from posetrain.temporal.frames import MIN_SCORE
 from posetrain.temporal.model import Answer, Hyper
 from posetrain.temporal.motion import smooth
-from posetrain.temporal.peers import KINDS
+from posetrain.temporal.peers import KINDS, Network
 
 NETWORKS = {
     "Transformer-XL, norm before": ["--kind", "xl"],
@@ -76,46 +77,30 @@ def lag(cost: np.ndarray) -> float:
     return float(SHIFTS[i] + 0.125 * (cost[i - 1] - cost[i + 1]) / bend)
 
 
-def load(checkpoint: Path) -> nn.Module:
+def load(checkpoint: Path) -> Network:
     z = torch.load(checkpoint, weights_only=False)
     model = KINDS[z["config"]["kind"]](Hyper(**z["config"]["model"]))
     model.load_state_dict(z["mean"])
     return model.eval()
 
 
-def answered(
-    model: nn.Module | None, seen: np.ndarray, times: np.ndarray, smoothness: float
-) -> tuple[np.ndarray, Answer | None]:
+def answered(model: Network | None, clip: Clip, smoothness: float) -> tuple[np.ndarray, Answer | None]:
     """Places [T,4,17,2] px of one stream; without a model the last seen ones, for every horizon."""
     if model is None:
-        held = seen[..., :2].copy()
-        for t in range(1, len(held)):
-            held[t] = np.where(seen[t, :, 2:] >= MIN_SCORE, held[t], held[t - 1])
-        return np.repeat(held[:, None], 4, 1), None
-    f = frame(times[None], seen[None, ..., :2], seen[None, ..., 2], np.array([smoothness]))
-    with torch.no_grad():
-        a, _ = model(
-            torch.from_numpy(f.features),
-            torch.from_numpy(f.bank),
-            torch.from_numpy(times[None]),
-            model.empty(1),
-        )
-    return a.place[0].numpy() * f.scale_px[0][:, None, None, None] + f.centre_px[0][:, None, None], a
+        return np.repeat(held(clip.xy, clip.score >= MIN_SCORE)[:, None], 4, 1), None
+    f, a = answers(model, clip.times[None], clip.xy[None], clip.score[None], smoothness)
+    return places_px(f, a)[0], a
 
 
-def figures(model: nn.Module | None, clips: dict, smoothness: float = 0.0) -> list[float]:
+def figures(model: Network | None, clips: ClipSet, smoothness: float = 0.0) -> list[float]:
     """MPJPE %, PCK.1, Accel %, lag in frames, error 100 ms ahead %, 3D mm (NaN where there is no 3D truth)."""
     off, shake, ahead, lift, cost = [], [], [], [], np.zeros(len(SHIFTS))
-    for clip in clips["clips"]:
-        seen = np.array(clip["observed"], np.float32)
-        times = np.array(clip["captured_at_us"]) / (1e6 / 30)
-        extent = np.array(clip["extent_px"])[:, None]
-        truth = np.array([[p or [np.nan, np.nan] for p in t] for t in clip["truth"]])
-        known = np.isfinite(truth[..., 0])
-        truth = np.nan_to_num(truth)
-        if clips["smooth_truth"]:
-            truth = np.stack([smooth(truth[:, j], known[:, j], clips["smooth_truth"]) for j in range(17)], 1)
-        place, a = answered(model, seen, times, smoothness)
+    for clip in clips.clips:
+        extent, known = clip.extent_px[:, None], clip.known
+        truth = np.nan_to_num(clip.truth)
+        if clips.smooth_truth:
+            truth = np.stack([smooth(truth[:, j], known[:, j], clips.smooth_truth) for j in range(17)], 1)
+        place, a = answered(model, clip, smoothness)
         error = place[:, 0] - truth
         off.append((np.linalg.norm(error, axis=-1) / extent)[known])
         second = np.linalg.norm(error[2:] - 2 * error[1:-1] + error[:-2], axis=-1) / extent[2:]
@@ -128,9 +113,8 @@ def figures(model: nn.Module | None, clips: dict, smoothness: float = 0.0) -> li
             then = truth[low] * (1 - w) + truth[low + 1] * w
             far = np.linalg.norm(place[inner, 0] - then, axis=-1) / extent[inner]
             cost[i] += (np.minimum(far, 0.1) ** 2)[known[inner]].sum()
-        if a is not None and clip["truth_3d_m"] is not None:
-            metres = a.unit[0].numpy() * a.log_metres[0].clamp(-3, 2).exp().numpy()[:, None, None]
-            lift.append(1000 * np.linalg.norm(metres - np.array(clip["truth_3d_m"]), axis=-1).ravel())
+        if a is not None and clip.truth_m is not None:
+            lift.append(1000 * np.linalg.norm(metres(a)[0] - clip.truth_m, axis=-1).ravel())
     far = np.concatenate(off)
 
     def mean(rows: list[np.ndarray]) -> float:
@@ -146,7 +130,7 @@ def figures(model: nn.Module | None, clips: dict, smoothness: float = 0.0) -> li
     ]
 
 
-def draw(models: dict[str, nn.Module], sets: list[dict], classics: Path | None, out: Path) -> None:
+def draw(models: dict[str, Network], sets: list[ClipSet], classics: Path | None, out: Path) -> None:
     """Accel against added lag, one panel a set."""
     fig, panels = plt.subplots(1, len(sets), figsize=(5.5 * len(sets), 4), squeeze=False)
     for panel, clips in zip(panels[0], sets, strict=True):
@@ -154,16 +138,13 @@ def draw(models: dict[str, nn.Module], sets: list[dict], classics: Path | None, 
         for name, model in models.items():
             rows = [figures(model, clips, s) for s in SMOOTHNESS]
             panel.plot([r[3] - raw for r in rows], [r[2] for r in rows], "o-", ms=4, label=name)
+        measured = json.loads((classics / f"{clips.name}.json").read_text()) if classics else []
         for family in CLASSICS if classics else []:
-            rows = [
-                r
-                for r in json.loads((classics / f"{clips['name']}.json").read_text())
-                if r["family"] == family
-            ]
-            points = sorted({(r["report"]["added_lag"], r["report"]["acceleration"]["value"]) for r in rows})
+            reports = [r["report"] for r in measured if r["family"] == family]
+            points = sorted({(r["added_lag"], r["acceleration"]["value"]) for r in reports})
             panel.plot(*zip(*points, strict=True), "s--", ms=3, lw=1, label=family)
         panel.set(
-            title=clips["name"],
+            title=clips.name,
             xlabel="added lag, frames of 30 Hz",
             ylabel="Accel, % of the person's extent",
             ylim=(0, None),
@@ -191,9 +172,9 @@ def main() -> None:
     args = p.parse_args()
     torch.set_num_threads(1)
     models = {name: load(trained(args, name, NETWORKS[name])) for name in args.only}
-    sets = [json.loads(path.read_text()) for path in args.clips]
+    sets = [read(path) for path in args.clips]
     for clips in sets:
-        print(f"\n{clips['name']}, after {args.steps} steps\n")
+        print(f"\n{clips.name}, after {args.steps} steps\n")
         print("| network | MPJPE % | PCK.1 | Accel % | lag | 100 ms ahead % | 3D mm |\n" + "|---" * 7 + "|")
         for name, model in models.items():
             v = figures(model, clips)

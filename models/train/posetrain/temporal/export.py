@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import struct
 import tomllib
-import zlib
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -21,6 +20,7 @@ from posetrain.paths import CONFIGS
 from posetrain.temporal.calibrate import kept_back, sigma_scale
 from posetrain.temporal.model import Hyper, TemporalXl
 from posetrain.temporal.noise import tuning
+from posetrain.temporal.weights import pwt
 
 VERSION = 1
 LICENCE = (
@@ -33,23 +33,10 @@ CREDIT = (
 )
 
 
-def pwt(hyper: Hyper, state: dict[str, torch.Tensor]) -> bytes:
-    out = b"PWT1" + struct.pack(
-        "<6I", hyper.width, hyper.layers, hyper.heads, hyper.feed_forward, hyper.memory, len(state)
-    )
-    for name, value in state.items():
-        text = name.encode()
-        out += (
-            bytes([len(text)]) + text + bytes([value.dim()]) + struct.pack(f"<{value.dim()}I", *value.shape)
-        )
-        out += value.detach().float().contiguous().numpy().astype("<f4").tobytes()
-    return out + struct.pack("<I", zlib.crc32(out))
-
-
 def manifest(
     hyper: Hyper,
     digest: str,
-    config: dict,
+    config: dict[str, Any],
     steps: int,
     base_steps: int,
     parameters: int,

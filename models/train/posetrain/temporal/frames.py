@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-JOINTS = 17
+from posetrain.data.packs import JOINTS
+
 MIN_SCORE = 0.05  # below this a joint counts as not seen
 MAX_PLACE_PX = 1e5  # no camera has such pixels: beyond it, or not finite, a joint counts as not seen
 NOMINAL_US = 1e6 / 30  # times inside the model are in frames of 30 Hz

@@ -8,38 +8,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import struct
 from pathlib import Path
 
 import numpy as np
-import torch
 
+from posetrain.data.packs import JOINTS
 from posetrain.paths import REPOSITORY
-from posetrain.temporal.frames import JOINTS, frame
-from posetrain.temporal.model import Hyper, TemporalXl
+from posetrain.temporal.answers import answers, is_measured, metres, places_px, sigma_px
+from posetrain.temporal.frames import NOMINAL_US
+from posetrain.temporal.weights import read_pwt
 
 STEPS = 72
-MEASURED_SCORE, BELIEVED = 0.2, 0.1  # as in src/temporal: what makes an answer `measured`
 KEEP = [0, 1, 2, 9, 31, 32, 33, 34, 50, 71]  # round the memory's length and beyond
-
-
-def read_pwt(path: Path) -> tuple[TemporalXl, float, np.ndarray]:
-    data = path.read_bytes()
-    width, layers, heads, feed, memory, count = struct.unpack_from("<6I", data, 4)
-    at, state = 28, {}
-    for _ in range(count):
-        n = data[at]
-        name = data[at + 1 : at + 1 + n].decode()
-        rank = data[at + 1 + n]
-        shape = struct.unpack_from(f"<{rank}I", data, at + 2 + n)
-        at += 2 + n + 4 * rank
-        size = int(np.prod(shape))
-        state[name] = torch.from_numpy(np.frombuffer(data, "<f4", size, at).reshape(shape).copy())
-        at += 4 * size
-    model = TemporalXl(Hyper(width, layers, heads, feed, memory))
-    lead, widen = float(state.pop("lead_frames")), state.pop("sigma_scale").numpy()
-    model.load_state_dict({k: v for k, v in state.items() if not k.startswith("error_model.")})
-    return model.eval(), lead, widen
 
 
 def rounded(v: np.ndarray | list[float], digits: int) -> list[float]:
@@ -54,7 +34,7 @@ def main() -> None:
     args = p.parse_args()
     rng = np.random.default_rng(20)
     at_us = np.cumsum(rng.choice([16_667, 33_333, 33_333, 40_000, 100_000], STEPS))
-    times = (at_us - at_us[0]) / (1e6 / 30)
+    times = (at_us - at_us[0]) / NOMINAL_US
     pose = rng.uniform(-1, 1, (JOINTS, 2)) * [60, 120]
     swing = np.sin(0.15 * times[:, None, None] + rng.uniform(0, 6, (JOINTS, 2))) * 12
     walk = np.array([320, 240]) + np.stack([2.5 * times, 6 * np.sin(0.05 * times)], -1)
@@ -63,23 +43,12 @@ def main() -> None:
     score[rng.random((STEPS, JOINTS)) < 0.1] = 0
     score[40:46] = 0
     xy, score = xy.round(2).astype(np.float32), score.round(3).astype(np.float32)
-    f = frame(times[None], xy[None], score[None], np.array([args.smoothness]))
-    model, lead, widen = read_pwt(args.models / "temporal-xl.pwt")
-    with torch.no_grad():
-        a, _ = model(
-            torch.from_numpy(f.features),
-            torch.from_numpy(f.bank),
-            torch.from_numpy(times[None]),
-            model.empty(1),
-        )
-    centre, scale = f.centre_px[0], f.scale_px[0]
-    place = a.place[0].numpy() * scale[:, None, None, None] + centre[:, None, None]
-    further = np.concatenate([np.diff(place, axis=1), place[:, 3:] - place[:, 2:3]], 1)
-    place = place + lead / 1.5 * further
-    off = np.linalg.norm(place[:, 0] - xy, axis=-1)
-    measured = (score >= MEASURED_SCORE) & (off <= BELIEVED * scale[:, None])
-    sigma = 1.139 * a.log_sigma[0].exp().numpy() * scale[:, None, None] * np.where(measured, *widen)[:, None]
-    lift = a.unit[0].numpy() * a.log_metres[0].clamp(-3, 2).exp().numpy()[:, None, None]
+    shipped = read_pwt(args.models / "temporal-xl.pwt")
+    f, a = answers(shipped.model, times[None], xy[None], score[None], args.smoothness)
+    place = places_px(f, a, shipped.lead)
+    measured = is_measured(f, place[:, :, 0], xy[None], score[None])
+    sigma = (sigma_px(f, a) * np.where(measured, *shipped.widen)[:, :, None])[0]
+    place, lift = place[0], metres(a)[0]
     golden = {
         "made_by": "python -m posetrain.temporal.golden",
         "smoothness": args.smoothness,

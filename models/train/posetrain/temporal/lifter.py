@@ -9,23 +9,24 @@ trains the lifter (or takes the one in WORK), and prints the mean 3D distance of
 from __future__ import annotations
 
 import argparse
-import json
 import time
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from posetrain.temporal.frames import frame
-from posetrain.temporal.golden import read_pwt
-from posetrain.temporal.model import Answer, Hyper
-from posetrain.temporal.peers import Lifter
+from posetrain.temporal.answers import answers, metres
+from posetrain.temporal.clip_set import read
+from posetrain.temporal.model import Hyper
+from posetrain.temporal.peers import Lifter, Network
 from posetrain.temporal.train import Lanes, bone_lengths, soft
+from posetrain.temporal.weights import read_pwt
 
 
-def lift_loss(config: dict, unit: Tensor, log_metres: Tensor, xyz: Tensor) -> Tensor:
+def lift_loss(config: dict[str, Any], unit: Tensor, log_metres: Tensor, xyz: Tensor) -> Tensor:
     """As in `train.loss`; unit, xyz [N,17,3], log_metres [N]."""
     size = xyz.abs().amax((1, 2)).clamp_min(1e-3)
     true = xyz / size[:, None, None]
@@ -35,7 +36,7 @@ def lift_loss(config: dict, unit: Tensor, log_metres: Tensor, xyz: Tensor) -> Te
     return loss
 
 
-def train(config: dict, data: Path, errors: Path) -> Lifter:
+def train(config: dict[str, Any], data: Path, errors: Path) -> Lifter:
     t, d = config["train"], config["data"]
     torch.manual_seed(t["seed"])
     rng = np.random.default_rng(t["seed"])
@@ -61,11 +62,6 @@ def train(config: dict, data: Path, errors: Path) -> Lifter:
     return model
 
 
-def millimetres(a: Answer) -> np.ndarray:
-    """Hip-centred places [T,17,3] of the answer's only lane."""
-    return a.unit[0].numpy() * a.log_metres[0].clamp(-3, 2).exp().numpy()[:, None, None] * 1000
-
-
 def main() -> None:
     p = argparse.ArgumentParser()
     p.add_argument("--config", type=Path, required=True)
@@ -83,23 +79,15 @@ def main() -> None:
     if not last.exists():
         torch.save(train(config, args.data, args.errors).state_dict(), last)
     lifter.load_state_dict(torch.load(last, weights_only=True))
-    model, _, _ = read_pwt(args.models / "temporal-xl.pwt")
+    shipped = read_pwt(args.models / "temporal-xl.pwt")
+    networks: tuple[Network, ...] = (lifter, shipped.model)
     print("| clips | lifter, one frame | temporal model |\n|---|---|---|")
     for path in args.clips:
-        off: tuple[list, list] = ([], [])
-        for clip in json.loads(path.read_text())["clips"]:
-            seen = np.array(clip["observed"], np.float32)[None]
-            times = np.array(clip["captured_at_us"])[None] / (1e6 / 30)
-            f = frame(times, seen[..., :2], seen[..., 2], np.zeros(1))
-            features, bank = torch.from_numpy(f.features), torch.from_numpy(f.bank)
-            truth = 1000 * np.array(clip["truth_3d_m"])
-            with torch.no_grad():
-                answers: list[Answer] = [
-                    lifter(features, bank, torch.zeros(0), None)[0],
-                    model(features, bank, torch.from_numpy(times), model.empty(1))[0],
-                ]
-            for o, a in zip(off, answers, strict=True):
-                o.append(np.linalg.norm(millimetres(a) - truth, axis=-1).ravel())
+        off: tuple[list[np.ndarray], ...] = ([], [])
+        for clip in read(path).clips:
+            for o, network in zip(off, networks, strict=True):
+                _, a = answers(network, clip.times[None], clip.xy[None], clip.score[None], 0.0)
+                o.append(1000 * np.linalg.norm(metres(a)[0] - clip.truth_m, axis=-1).ravel())
         one, both = (np.concatenate(o).mean() for o in off)
         print(f"| {path.stem} | {one:.0f} mm | {both:.0f} mm |")
 

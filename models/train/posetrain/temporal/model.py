@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from posetrain.temporal.frames import FEATURES, JOINTS, MIX
+from posetrain.data.packs import JOINTS
+from posetrain.temporal.frames import FEATURES, MIX
 
 HORIZONS = 4
 WAVES = 16
@@ -119,13 +120,14 @@ class TemporalXl(nn.Module):
         super().__init__()
         self.h = h
         self.embed = nn.Linear(FEATURES, h.width)
-        self.layers = nn.ModuleList(Layer(h) for _ in range(h.layers))
+        layers = [Layer(h) for _ in range(h.layers)]
+        self.layers = nn.ModuleList(layers)
         self.norm = nn.LayerNorm(h.width) if h.norm == "pre" else nn.Identity()
         self.head = nn.Linear(h.width, OUTPUTS)
         with torch.no_grad():
             self.head.weight.mul_(0.2)
             self.head.bias.zero_()
-            for layer in self.layers:
+            for layer in layers:
                 layer.out.weight.mul_(0.5)
                 layer.feed_out.weight.mul_(0.5)
                 if h.norm == "none":  # Huang et al., 2020, for an encoder alone

@@ -12,8 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
-from posetrain.temporal.motion import AHEAD_FRAMES, MIRROR, Truth
+from posetrain.data.packs import MIRROR
+from posetrain.temporal.motion import AHEAD_FRAMES, Truth
 
 # Spread of a good detector's error: faces are sharp, hips are vague, wrists move.
 SIGMA = np.array([10, 10, 10, 12, 12, 16, 16, 20, 20, 26, 26, 24, 24, 22, 22, 26, 26]) / 1000
@@ -36,13 +38,13 @@ GROUPS = [
 
 
 def correlated(
-    rng: np.random.Generator, times: np.ndarray, tail: tuple[int, ...], frames: np.ndarray
+    rng: np.random.Generator, times: np.ndarray, tail: tuple[int, ...], frames: npt.ArrayLike
 ) -> np.ndarray:
-    """Unit-variance Ornstein-Uhlenbeck noise [B,T,*tail] with a time constant a lane."""
+    """Unit-variance Ornstein-Uhlenbeck noise [B,T,*tail] with a time constant a lane, `frames` [B]."""
     b, t = times.shape
     out = rng.standard_normal((b, t, *tail)).astype(np.float32)
     for i in range(1, t):
-        k = np.exp(-(times[:, i] - times[:, i - 1]) / frames).reshape(b, *([1] * len(tail)))
+        k = np.exp(-(times[:, i] - times[:, i - 1]) / np.asarray(frames)).reshape(b, *([1] * len(tail)))
         out[:, i] = k * out[:, i - 1] + np.sqrt(1 - k * k) * out[:, i]
     return out
 

@@ -1,15 +1,18 @@
 """Networks of equal size that the temporal model is compared with; same inputs, same answers, same training.
 
 Gru: three recurrent layers that carry their state. Lifter: sees one frame alone (places, seen, scores), for the 3D pose.
-The transformer without memory is `model.TemporalXl` with `carry = false`.
+The transformer without memory is `TemporalXl` with `carry = false`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
-from posetrain.temporal.frames import FEATURES, JOINTS, PER_JOINT
+from posetrain.data.packs import JOINTS
+from posetrain.temporal.frames import FEATURES, PER_JOINT
 from posetrain.temporal.model import OUTPUTS, Answer, Hyper, TemporalXl, read
 
 
@@ -42,6 +45,7 @@ class Lifter(nn.Module):
 
     def __init__(self, h: Hyper) -> None:
         super().__init__()
+        self.keep: Tensor
         keep = torch.zeros(FEATURES)
         for j in range(JOINTS):
             keep[j * PER_JOINT : j * PER_JOINT + 4] = 1
@@ -68,4 +72,10 @@ class Lifter(nn.Module):
         return read(self.head(self.norm(x)), bank), None
 
 
-KINDS = {"xl": TemporalXl, "window": TemporalXl, "gru": Gru, "lifter": Lifter}
+Network = TemporalXl | Gru | Lifter
+KINDS: dict[str, Callable[[Hyper], Network]] = {
+    "xl": TemporalXl,
+    "window": TemporalXl,
+    "gru": Gru,
+    "lifter": Lifter,
+}

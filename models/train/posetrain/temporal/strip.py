@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 import matplotlib
@@ -14,28 +13,14 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-import torch
 
-from posetrain.temporal.frames import MIN_SCORE, frame
-from posetrain.temporal.golden import read_pwt
+from posetrain.temporal.answers import answers, places_px
+from posetrain.temporal.clip_set import read
+from posetrain.temporal.frames import MIN_SCORE
+from posetrain.temporal.motion import LIMBS
+from posetrain.temporal.weights import read_pwt
 
-BONES = [
-    (5, 7),
-    (7, 9),
-    (6, 8),
-    (8, 10),
-    (5, 11),
-    (6, 12),
-    (11, 13),
-    (13, 15),
-    (12, 14),
-    (14, 16),
-    (5, 6),
-    (11, 12),
-    (0, 5),
-    (0, 6),
-]
-HORIZON_FRAMES = 1.5
+BONES = [*LIMBS, (0, 5), (0, 6)]
 
 
 def main() -> None:
@@ -49,28 +34,17 @@ def main() -> None:
     p.add_argument("--smoothness", type=float, default=0.1)
     p.add_argument("--out", type=Path, required=True)
     args = p.parse_args()
-    clip = json.loads(args.clips.read_text())["clips"][args.clip]
-    seen = np.array(clip["observed"], np.float32)
-    truth = np.array([[q or [np.nan, np.nan] for q in t] for t in clip["truth"]])
-    times = np.array(clip["captured_at_us"]) / (1e6 / 30)
-    xy, score = seen[..., :2], seen[..., 2]
-    f = frame(times[None], xy[None], score[None], np.array([args.smoothness]))
-    model, lead, _ = read_pwt(args.models / "temporal-xl.pwt")
-    with torch.no_grad():
-        a, _ = model(
-            torch.from_numpy(f.features),
-            torch.from_numpy(f.bank),
-            torch.from_numpy(times[None]),
-            model.empty(1),
-        )
-    place = a.place[0].numpy() * f.scale_px[0][:, None, None, None] + f.centre_px[0][:, None, None]
-    place = place[:, 0] + lead / HORIZON_FRAMES * (place[:, 1] - place[:, 0])
+    clip = read(args.clips).clips[args.clip]
+    shipped = read_pwt(args.models / "temporal-xl.pwt")
+    f, a = answers(shipped.model, clip.times[None], clip.xy[None], clip.score[None], args.smoothness)
+    place = places_px(f, a, shipped.lead)[0, :, 0]
+    truth, times = clip.truth, clip.times
     figure, axes = plt.subplots(2, args.pictures, figsize=(1.1 * args.pictures, 4.6), dpi=80)
     for i in range(args.pictures):
         t = args.first + i * args.step
-        middle, half = (np.nanmin(truth[t], 0) + np.nanmax(truth[t], 0)) / 2, 0.62 * clip["extent_px"][t]
+        middle, half = (np.nanmin(truth[t], 0) + np.nanmax(truth[t], 0)) / 2, 0.62 * clip.extent_px[t]
         for row, (points, known) in enumerate(
-            ((xy[t], score[t] >= MIN_SCORE), (place[t], np.ones(17, bool)))
+            ((clip.xy[t], clip.score[t] >= MIN_SCORE), (place[t], np.ones(17, bool)))
         ):
             axis = axes[row, i]
             for j, k in BONES:

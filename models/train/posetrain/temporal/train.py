@@ -8,6 +8,7 @@ import math
 import time
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,26 +17,11 @@ from torch import Tensor, nn
 from posetrain.paths import CONFIGS
 from posetrain.temporal.frames import frame
 from posetrain.temporal.model import Answer, Hyper
-from posetrain.temporal.motion import Mocap, Penn, Truth, join, sample_times
+from posetrain.temporal.motion import LIMBS, Mocap, Penn, Truth, join, sample_times
 from posetrain.temporal.noise import Bank, Real, hide, made_up, tuning
 from posetrain.temporal.peers import KINDS
 
-BONES = torch.tensor(
-    [
-        (5, 7),
-        (7, 9),
-        (6, 8),
-        (8, 10),
-        (5, 11),
-        (6, 12),
-        (11, 13),
-        (13, 15),
-        (12, 14),
-        (14, 16),
-        (5, 6),
-        (11, 12),
-    ]
-)
+BONES = torch.tensor(LIMBS)
 
 
 def soft(x: Tensor, eps: float) -> Tensor:
@@ -51,7 +37,7 @@ def bone_lengths(p: Tensor) -> Tensor:
 class Lanes:
     """Makes whole lanes: truth, observations, framed features."""
 
-    def __init__(self, config: dict, data: Path, work: Path) -> None:
+    def __init__(self, config: dict[str, Any], data: Path, work: Path) -> None:
         self.config = config
         self.mocap = Mocap(data, "train")
         self.penn = Penn(data) if config["data"]["penn_share"] else None
@@ -105,7 +91,7 @@ class Lanes:
         }
 
 
-def loss(config: dict, a: Answer, x: dict[str, Tensor]) -> tuple[Tensor, dict[str, float]]:
+def loss(config: dict[str, Any], a: Answer, x: dict[str, Tensor]) -> tuple[Tensor, dict[str, float]]:
     c = config["loss"]
     scale = x["scale"][:, :, None, None, None]
     target = (x["xy"] - x["centre"][:, :, None, None]) / scale
@@ -175,7 +161,12 @@ def begin(model: nn.Module, old: dict[str, Tensor]) -> None:
 
 
 def save(
-    last: Path, model: nn.Module, mean: nn.Module, optimiser: torch.optim.Optimizer, step: int, config: dict
+    last: Path,
+    model: nn.Module,
+    mean: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    step: int,
+    config: dict[str, Any],
 ) -> None:
     new = last.with_suffix(".new")
     torch.save(
@@ -230,15 +221,14 @@ def main() -> None:
     step = 0
     if last.exists():
         z = torch.load(last, weights_only=False)
-        (
-            model.load_state_dict(z["model"]),
-            mean.load_state_dict(z["mean"]),
-            optimiser.load_state_dict(z["optimiser"]),
-        )
+        model.load_state_dict(z["model"])
+        mean.load_state_dict(z["mean"])
+        optimiser.load_state_dict(z["optimiser"])
         step = z["step"]
     elif args.start:
         z = torch.load(args.start, weights_only=False)
-        begin(model, z["mean"]), begin(mean, z["mean"])
+        begin(model, z["mean"])
+        begin(mean, z["mean"])
     lanes = Lanes(config, args.data, args.errors or args.work)
     rng = np.random.default_rng(t["seed"] + step)
     d = config["data"]

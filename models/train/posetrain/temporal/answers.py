@@ -1,0 +1,61 @@
+"""A network's answers to whole lanes, in pixels and metres: what training's commands measure, as the runtime reads it."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from posetrain.temporal.frames import Framed, frame
+from posetrain.temporal.model import Answer
+from posetrain.temporal.peers import Network
+
+# As in src/temporal: the score, and the distance in parts of the person's scale, that make an answer `measured`.
+MEASURED_SCORE, BELIEVED = 0.2, 0.1
+HORIZON_FRAMES = 1.5  # between two horizons
+SIGMA_OF_SPREAD = 1.139  # 68 % of a Laplace distribution lie within so many of its scales
+
+
+def answers(
+    model: Network, times: np.ndarray, xy: np.ndarray, score: np.ndarray, smoothness: float
+) -> tuple[Framed, Answer]:
+    """times [B,T] nominal frames, xy [B,T,17,2] px, score [B,T,17]; lanes begin with an empty memory."""
+    f = frame(times, xy, score, np.full(len(xy), smoothness))
+    with torch.no_grad():
+        a, _ = model(
+            torch.from_numpy(f.features),
+            torch.from_numpy(f.bank),
+            torch.from_numpy(times),
+            model.empty(len(xy)),
+        )
+    return f, a
+
+
+def places_px(f: Framed, a: Answer, lead: float = 0.0) -> np.ndarray:
+    """[B,T,4,17,2]: each horizon's places, read `lead` frames ahead."""
+    place: np.ndarray = a.place.numpy() * f.scale_px[:, :, None, None, None] + f.centre_px[:, :, None, None]
+    further = np.concatenate([np.diff(place, axis=2), place[:, :, 3:] - place[:, :, 2:3]], 2)
+    return place + lead / HORIZON_FRAMES * further
+
+
+def sigma_px(f: Framed, a: Answer) -> np.ndarray:
+    """[B,T,4,17], not widened yet."""
+    return SIGMA_OF_SPREAD * a.log_sigma.exp().numpy() * f.scale_px[:, :, None, None]
+
+
+def metres(a: Answer) -> np.ndarray:
+    """[B,T,17,3], hip-centred."""
+    return a.unit.numpy() * a.log_metres.clamp(-3, 2).exp().numpy()[..., None, None]
+
+
+def is_measured(f: Framed, place: np.ndarray, xy: np.ndarray, score: np.ndarray) -> np.ndarray:
+    """[B,T,17] where the places for the capture [B,T,17,2] say what was seen."""
+    near = np.linalg.norm(place - xy, axis=-1) <= BELIEVED * f.scale_px[:, :, None]
+    return near & (score >= MEASURED_SCORE)
+
+
+def held(xy: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """Places [T,17,2] of one stream where every joint that is not `seen` [T,17] stays where it was."""
+    out = xy.copy()
+    for t in range(1, len(out)):
+        out[t] = np.where(seen[t, :, None], out[t], out[t - 1])
+    return out

@@ -1,0 +1,54 @@
+"""The shipped weights' file, PWT1: what `export` writes, what the commands that measure read; `src/temporal/xl/weights.rs` describes it."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from posetrain.temporal.model import Hyper, TemporalXl
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """A model as shipped. `lead`: frames by which forecasts are read ahead; `widen`: what sigma is multiplied by, [2] for
+    measured and predicted joints."""
+
+    model: TemporalXl
+    lead: float
+    widen: np.ndarray
+
+
+def pwt(hyper: Hyper, state: dict[str, Tensor]) -> bytes:
+    out = b"PWT1" + struct.pack(
+        "<6I", hyper.width, hyper.layers, hyper.heads, hyper.feed_forward, hyper.memory, len(state)
+    )
+    for name, value in state.items():
+        text, shape = name.encode(), value.shape
+        out += bytes([len(text)]) + text + bytes([len(shape)]) + struct.pack(f"<{len(shape)}I", *shape)
+        out += value.detach().float().contiguous().numpy().astype("<f4").tobytes()
+    return out + struct.pack("<I", zlib.crc32(out))
+
+
+def read_pwt(path: Path) -> Shipped:
+    data = path.read_bytes()
+    width, layers, heads, feed, memory, count = struct.unpack_from("<6I", data, 4)
+    at, state = 28, {}
+    for _ in range(count):
+        n = data[at]
+        name = data[at + 1 : at + 1 + n].decode()
+        rank = data[at + 1 + n]
+        shape = struct.unpack_from(f"<{rank}I", data, at + 2 + n)
+        at += 2 + n + 4 * rank
+        size = int(np.prod(shape))
+        state[name] = torch.from_numpy(np.frombuffer(data, "<f4", size, at).reshape(shape).copy())
+        at += 4 * size
+    model = TemporalXl(Hyper(width, layers, heads, feed, memory))
+    lead, widen = float(state.pop("lead_frames")), state.pop("sigma_scale").numpy()
+    model.load_state_dict({k: v for k, v in state.items() if not k.startswith("error_model.")})
+    return Shipped(model.eval(), lead, widen)
