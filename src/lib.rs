@@ -28,6 +28,7 @@
 //! # }
 //! ```
 
+pub mod avi;
 pub mod calibrate;
 pub mod capture;
 pub mod clock;

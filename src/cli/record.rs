@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use posewire::capture::{self, CaptureError, SourceConfig};
 use posewire::picture::{Decoder, Frame, PixelFormat};
-use posewire::output::record::Recording;
+use posewire::avi::Recording;
 use turbojpeg::{Compressor, Image, Subsamp};
 
 /// How long a wait for a frame may keep Ctrl-C waiting.

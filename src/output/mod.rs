@@ -5,7 +5,6 @@
 
 pub mod display;
 pub mod jsonl;
-pub mod record;
 pub mod serial;
 pub mod web;
 

@@ -1,6 +1,7 @@
 //! Every integration test, in one binary: it links once.
 
 mod alloc;
+mod arrows;
 #[cfg(unix)]
 mod bad_input;
 mod calibrate;

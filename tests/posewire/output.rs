@@ -8,8 +8,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use posewire::avi::{RecordError, Recording};
 use posewire::output::jsonl::{Existing, JsonLines};
-use posewire::output::record::{RecordError, Recording};
 use posewire::output::{PoseSink, Predict, SinkError};
 use posewire::picture::{Frame, PixelFormat};
 

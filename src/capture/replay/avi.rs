@@ -1,26 +1,17 @@
-//! AVI with MJPEG: what cameras and `ffmpeg -c copy` write. A demuxer for exactly that.
+//! AVI with MJPEG: what cameras, `ffmpeg -c copy` and Posewire itself write.
 //!
-//! ```text
-//! RIFF size 'AVI '
-//!   LIST size 'hdrl'   avih (microseconds a frame), LIST 'strl' a stream: strh (kind, codec, rate/scale), strf (codec, size)
-//!   LIST size 'movi'   chunks '00dc' size bytes; possibly inside LIST 'rec '
-//! RIFF size 'AVIX'     more 'movi' (files above 1 GiB)
-//! ```
-//! Chunks are padded to even sizes. The index is not used: a file whose recorder died has none. Such a file also states
-//! sizes of 0 for its lists; they are then read to the end of the file.
-//!
-//! Posewire's own recordings say each frame's number and capture time in a chunk before it (see [`crate::output::record`]):
-//! then these count, from the first frame's time on.
+//! Posewire's own recordings say each frame's number and capture time ([`crate::avi::Stamp`]): then these count, from the first
+//! frame's time on.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{BufReader, Read, Seek};
 use std::path::Path;
 
 use super::{DEFAULT_FPS, MAX_JPEG_BYTES, due_us, short_name};
+use crate::avi::{Demuxer, Header, Stamp};
 use crate::capture::clip::Clip;
 use crate::capture::{CaptureError, SourceInfo};
-use crate::output::record::STAMP_CHUNK;
-use crate::picture::{BufferPool, Frame, PixelFormat, check_size};
+use crate::picture::{Frame, PixelFormat, check_size};
 
 /// A recording goes on while its camera is unplugged, for a day at most; a longer gap is damage.
 const LONGEST_GAP_US: i64 = 24 * 3_600_000_000;
@@ -30,27 +21,13 @@ const LONGEST_GAP_FRAMES: u64 = 24 * 3_600 * 120;
 /// The video stream of an AVI, its JPEGs handed on as they are.
 pub struct Avi<R = BufReader<File>> {
     name: String,
-    input: R,
-    pool: BufferPool,
-    header: Header,
+    demuxer: Demuxer<R>,
     seq: u64,
-    /// Number and capture time of the next frame, where the file tells.
-    stamp: Option<(u64, i64)>,
     first_captured_at_us: Option<i64>,
     /// Number and time of the last frame that was handed on.
     last: Option<(u64, i64)>,
     damaged: u64,
     ended: bool,
-}
-
-/// What the headers say of the first video stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Header {
-    stream: u32,
-    fps: Option<f64>,
-    width: u32,
-    height: u32,
-    codec: Option<[u8; 4]>,
 }
 
 impl Avi {
@@ -71,8 +48,9 @@ impl<R: Read + Seek> Avi<R> {
     ///
     /// # Errors
     /// What is missing.
-    pub fn new(mut input: R, name: String) -> Result<Option<Self>, String> {
-        let header = read_header(&mut input)?;
+    pub fn new(input: R, name: String) -> Result<Option<Self>, String> {
+        let demuxer = Demuxer::new(input, MAX_JPEG_BYTES)?;
+        let header = demuxer.header();
         let Some(codec) = header.codec else { return Err("AVI without a video stream".into()) };
         if !codec.eq_ignore_ascii_case(b"MJPG") {
             return Ok(None);
@@ -83,11 +61,8 @@ impl<R: Read + Seek> Avi<R> {
         }
         Ok(Some(Self {
             name,
-            input,
-            pool: BufferPool::new(),
-            header,
+            demuxer,
             seq: 0,
-            stamp: None,
             first_captured_at_us: None,
             last: None,
             damaged: 0,
@@ -106,68 +81,29 @@ impl<R: Read + Seek> Avi<R> {
     }
 
     fn fps(&self) -> f64 {
-        self.header.fps.unwrap_or(f64::from(DEFAULT_FPS))
-    }
-
-    /// The next chunk of the video stream; `Ok(None)` at the end of the file, `Err` where it was cut off.
-    fn next_chunk(&mut self) -> Result<Option<std::sync::Arc<Vec<u8>>>, &'static str> {
-        loop {
-            let Some((id, size)) = read_chunk_head(&mut self.input).map_err(|_| "cannot be read")? else {
-                return Ok(None);
-            };
-            match &id {
-                b"LIST" | b"RIFF" => {
-                    // Step inside: the sizes of lists are not needed (and not true in files cut short).
-                    skip(&mut self.input, 4).map_err(|_| "cut off")?;
-                }
-                [a, b, b'd', b'c' | b'b'] if stream_number(*a, *b) == Some(self.header.stream) => {
-                    if size as usize > MAX_JPEG_BYTES {
-                        return Err("a chunk states an impossible length");
-                    }
-                    let input = &mut self.input;
-                    let bytes = self.pool.fill(|buffer| {
-                        buffer.clear();
-                        let got =
-                            input.take(u64::from(size)).read_to_end(buffer).map_err(|_| "cannot be read")?;
-                        if got < size as usize { Err("cut off") } else { Ok(()) }
-                    })?;
-                    if size % 2 == 1 {
-                        // The last chunk's padding may be missing.
-                        let _ = skip(&mut self.input, 1);
-                    }
-                    return Ok(Some(bytes));
-                }
-                id if *id == STAMP_CHUNK && size == 16 => {
-                    let (mut seq, mut captured_at_us) = ([0; 8], [0; 8]);
-                    self.input.read_exact(&mut seq).map_err(|_| "cut off")?;
-                    self.input.read_exact(&mut captured_at_us).map_err(|_| "cut off")?;
-                    self.stamp = Some((u64::from_le_bytes(seq), i64::from_le_bytes(captured_at_us)));
-                }
-                _ => skip(&mut self.input, i64::from(size) + i64::from(size % 2)).map_err(|_| "cut off")?,
-            }
-        }
+        self.demuxer.header().fps.unwrap_or(f64::from(DEFAULT_FPS))
     }
 }
 
 impl<R: Read + Seek + Send> Clip for Avi<R> {
     fn info(&self) -> SourceInfo {
-        let Header { width, height, .. } = self.header;
+        let Header { width, height, .. } = *self.demuxer.header();
         SourceInfo { name: self.name.clone(), width, height, fps: self.fps() as f32, live: false }
     }
 
     fn next(&mut self) -> Result<Frame, CaptureError> {
         while !self.ended {
-            match self.next_chunk() {
-                Ok(Some(bytes)) => {
+            match self.demuxer.next_chunk() {
+                Ok(Some((bytes, stamp))) => {
                     let seq = self.seq;
                     self.seq += 1;
                     // Recorders write an empty chunk for "as before": a frame that was never taken.
                     if bytes.is_empty() {
                         continue;
                     }
-                    let Header { width, height, .. } = self.header;
-                    let (seq, captured_at_us) = match self.stamp.take() {
-                        Some((seq, at_us)) => {
+                    let Header { width, height, .. } = *self.demuxer.header();
+                    let (seq, captured_at_us) = match stamp {
+                        Some(Stamp { seq, captured_at_us: at_us }) => {
                             let first_us = *self.first_captured_at_us.get_or_insert(at_us);
                             self.believed(seq, at_us.saturating_sub(first_us))
                         }
@@ -205,85 +141,6 @@ impl<R: Read + Seek + Send> Clip for Avi<R> {
     fn damaged(&self) -> u64 {
         self.damaged
     }
-}
-
-/// Reads chunks up to and into the first `movi`.
-fn read_header(input: &mut (impl Read + Seek)) -> Result<Header, String> {
-    let cut = |_| "AVI cut off inside its header".to_string();
-    let mut header = Header::default();
-    let mut stream = 0u32;
-    let mut this_is_video = false;
-    // Far more chunks than any header has; a file of empty chunks must not keep us.
-    for _ in 0..10_000 {
-        let (id, size) =
-            read_chunk_head(input).map_err(|e| e.to_string())?.ok_or("AVI without video data")?;
-        match &id {
-            b"RIFF" | b"LIST" => {
-                let mut kind = [0; 4];
-                input.read_exact(&mut kind).map_err(cut)?;
-                match &kind {
-                    b"movi" => return Ok(header),
-                    // Whole lists that cannot hold what is looked for.
-                    b"INFO" | b"odml" => skip(input, i64::from(size) - 4).map_err(cut)?,
-                    _ => {}
-                }
-            }
-            b"strh" if size >= 32 => {
-                let h: [u8; 32] = read_part(input, size).map_err(cut)?;
-                this_is_video = &h[..4] == b"vids" && header.codec.is_none();
-                if this_is_video {
-                    let (scale, rate) = (le32(&h[20..]), le32(&h[24..]));
-                    let fps = f64::from(rate) / f64::from(scale.max(1));
-                    header.fps = (scale > 0 && (0.1..=1000.0).contains(&fps)).then_some(fps);
-                    header.stream = stream;
-                }
-                stream += 1;
-            }
-            b"strf" if size >= 20 => {
-                let f: [u8; 20] = read_part(input, size).map_err(cut)?;
-                if this_is_video {
-                    header.width = le32(&f[4..]);
-                    // Negative heights mean rows from the top.
-                    header.height = (le32(&f[8..]) as i32).unsigned_abs();
-                    header.codec = Some([f[16], f[17], f[18], f[19]]);
-                    this_is_video = false;
-                }
-            }
-            _ => skip(input, i64::from(size) + i64::from(size % 2)).map_err(cut)?,
-        }
-    }
-    Err("AVI with an endless header".into())
-}
-
-/// The first `N` bytes of a chunk; the rest is skipped.
-fn read_part<const N: usize>(input: &mut (impl Read + Seek), size: u32) -> std::io::Result<[u8; N]> {
-    let mut part = [0; N];
-    input.read_exact(&mut part)?;
-    skip(input, i64::from(size) + i64::from(size % 2) - N as i64)?;
-    Ok(part)
-}
-
-/// A chunk's name and length; `None` at the end of the file.
-fn read_chunk_head(input: &mut impl Read) -> std::io::Result<Option<([u8; 4], u32)>> {
-    let mut head = [0; 8];
-    match input.read_exact(&mut head) {
-        Ok(()) => Ok(Some(([head[0], head[1], head[2], head[3]], le32(&head[4..])))),
-        Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => Ok(None),
-        Err(e) => Err(e),
-    }
-}
-
-fn skip(input: &mut impl Seek, bytes: i64) -> std::io::Result<()> {
-    input.seek(SeekFrom::Current(bytes.max(0))).map(|_| ())
-}
-
-fn le32(bytes: &[u8]) -> u32 {
-    u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
-}
-
-/// `01` of `01dc`.
-fn stream_number(a: u8, b: u8) -> Option<u32> {
-    (a.is_ascii_digit() && b.is_ascii_digit()).then(|| u32::from(a - b'0') * 10 + u32::from(b - b'0'))
 }
 
 #[cfg(test)]
@@ -378,7 +235,7 @@ mod tests {
         let mut stamped = bytes[..movi].to_vec();
         for (seq, at_us) in stamps {
             let body = [seq.to_le_bytes(), at_us.to_le_bytes()].concat();
-            stamped.extend([chunk(&STAMP_CHUNK, &body), chunk(b"01dc", b"x")].concat());
+            stamped.extend([chunk(b"pwts", &body), chunk(b"01dc", b"x")].concat());
         }
         let mut avi = open(stamped).expect("reads").expect("is MJPEG");
         let seen: Vec<_> =

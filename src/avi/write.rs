@@ -1,37 +1,17 @@
 //! Recordings: every frame as its source gave it, with its own number and capture time, so that a replay sees exactly
 //! what was seen.
-//!
-//! The file is an AVI that players show: MJPEG as it came from the camera, YUYV, NV12 and grey under their usual codes,
-//! RGB as top-down BGR. In front of each frame stands a chunk that players skip:
-//!
-//! ```text
-//! RIFF 'AVI ' ─┬─ LIST 'hdrl' (avih, strl: strh strf)
-//!              ├─ LIST 'movi' ─┬─ 'pwts'  16 bytes: frame number u64, capture time µs i64, little-endian
-//!              │               ├─ '00dc'  the frame
-//!              │               └─ … and so on
-//!              └─ 'idx1'          one entry a frame, for players
-//! RIFF 'AVIX' ─── LIST 'movi'     … further segments, one for each GiB, without an index
-//! ```
-//!
-//! Whatever ends a recording — a full disk, a pulled plug — the frames before it can be read: a reader walks the chunks
-//! and needs neither the index nor the lengths of the lists.
 
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use super::{FRAME_CHUNK, STAMP_BYTES, STAMP_CHUNK, Stamp};
 use crate::files::Replacement;
 use crate::picture::{Frame, PixelFormat};
-
-/// The chunk in front of each frame: its number and its capture time.
-pub const STAMP_CHUNK: [u8; 4] = *b"pwts";
-/// The chunk that holds a frame.
-pub const FRAME_CHUNK: [u8; 4] = *b"00dc";
 
 /// Players' 32-bit offsets are safe up to here; then a new segment begins.
 const SEGMENT_BYTES: u64 = 1 << 30;
 /// Bytes of a chunk's code and length.
 const CHUNK_HEAD: u64 = 8;
-const STAMP_BYTES: usize = 16;
 const AVIH_FRAMES_AT: u64 = 48;
 const STRH_LENGTH_AT: u64 = 140;
 const AVIF_HASINDEX: u32 = 0x10;
@@ -214,8 +194,8 @@ impl Recording {
         let length = u32::try_from(frame_bytes).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
         head[..4].copy_from_slice(&STAMP_CHUNK);
         head[4..8].copy_from_slice(&(STAMP_BYTES as u32).to_le_bytes());
-        head[8..16].copy_from_slice(&frame.seq.to_le_bytes());
-        head[16..24].copy_from_slice(&frame.captured_at_us.to_le_bytes());
+        let stamp = Stamp { seq: frame.seq, captured_at_us: frame.captured_at_us };
+        head[8..24].copy_from_slice(&stamp.to_bytes());
         head[24..28].copy_from_slice(&FRAME_CHUNK);
         head[28..].copy_from_slice(&length.to_le_bytes());
         self.file.write_all(&head)?;

@@ -1,0 +1,163 @@
+//! The house's law: which folder may know which, checked from the code's own imports.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Each room of `src/` and the rooms that it may name. Whoever adds an arrow here changes the design.
+const ROOMS: [(&str, &[&str]); 19] = [
+    // What every stage may see.
+    ("clock", &[]),
+    ("files", &[]),
+    ("picture", &[]),
+    ("telemetry", &[]),
+    ("avi", &["files", "picture"]),
+    ("coco", &["files"]),
+    // The stages: none knows another.
+    ("capture", &["avi", "clock", "picture"]),
+    ("infer", &["files", "picture", "telemetry"]),
+    ("keypoints", &["infer", "picture"]),
+    ("track", &[]),
+    ("temporal", &[]),
+    ("calibrate", &["files"]),
+    ("output", &["clock", "files", "picture"]),
+    // What is configured, and what joins the stages.
+    ("config", &["capture", "files", "infer", "output", "picture", "temporal"]),
+    ("models", &["config", "files", "infer"]),
+    ("tracker", &["config", "infer", "keypoints", "models", "picture", "telemetry", "temporal", "track"]),
+    ("pipeline", &["capture", "clock", "config", "output", "picture", "telemetry", "tracker"]),
+    ("lib", &["config", "tracker"]),
+    ("main", &[]),
+];
+
+/// Each crate of the workspace and those of Posewire's own that it may depend on.
+const CRATES: [(&str, &[&str]); 7] = [
+    ("pose", &[]),
+    ("int8", &[]),
+    ("latest", &[]),
+    ("pose-wire", &["pose"]),
+    ("pose-draw", &["pose"]),
+    ("posewire", &["int8", "latest", "people", "pose", "pose-draw", "pose-wire"]),
+    ("posewire-lab", &["pose", "posewire"]),
+];
+
+/// Neither clock, file nor environment: time is an argument.
+const PURE: [&str; 3] = ["keypoints", "temporal", "track"];
+const IMPURE: [&str; 6] = ["Instant::now", "SystemTime", "std::fs", "std::env", "File::open", "Monotonic"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
+}
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()) {
+        if entry.is_dir() {
+            found.extend(sources(&entry));
+        } else if entry.extension().is_some_and(|e| e == "rs") {
+            found.push(entry);
+        }
+    }
+    found
+}
+
+/// The code of a file: neither comments nor unit tests, which may build what they test from any room.
+fn code(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+    text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
+}
+
+/// `src/capture/replay/avi.rs` belongs to `capture`.
+fn room(path: &Path) -> String {
+    let inside = path.strip_prefix(root().join("src")).unwrap();
+    inside.components().next().unwrap().as_os_str().to_string_lossy().trim_end_matches(".rs").to_owned()
+}
+
+/// Every room that `code` names after `crate::`, alone or in braces.
+fn named(code: &str) -> BTreeSet<String> {
+    let word = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    let mut rooms = BTreeSet::new();
+    for (at, _) in code.match_indices("crate::") {
+        let rest = &code[at + "crate::".len()..];
+        match rest.strip_prefix('{') {
+            None => _ = rooms.insert(word(rest)),
+            Some(list) => {
+                let mut depth = 0;
+                let mut start = true;
+                for (i, c) in list.char_indices() {
+                    match c {
+                        '{' => depth += 1,
+                        '}' if depth == 0 => break,
+                        '}' => depth -= 1,
+                        ',' if depth == 0 => start = true,
+                        c if start && c.is_alphabetic() => {
+                            rooms.insert(word(&list[i..]));
+                            start = false;
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+    rooms
+}
+
+#[test]
+fn every_room_names_only_the_rooms_it_may() {
+    let allowed: BTreeMap<&str, &[&str]> = ROOMS.into_iter().collect();
+    let mut wrong = Vec::new();
+    for path in sources(&root().join("src")) {
+        let (room, code) = (room(&path), code(&path));
+        // The command line may name everything.
+        if room == "cli" {
+            continue;
+        }
+        let Some(may) = allowed.get(room.as_str()) else {
+            wrong.push(format!("src/{room} has no row in tests/posewire/arrows.rs"));
+            continue;
+        };
+        for other in
+            named(&code).into_iter().filter(|other| *other != room && allowed.contains_key(other.as_str()))
+        {
+            if !may.contains(&other.as_str()) {
+                wrong.push(format!("{}: {room} must not know {other}", path.display()));
+            }
+        }
+        let impure = IMPURE.iter().find(|word| PURE.contains(&room.as_str()) && code.contains(**word));
+        wrong.extend(impure.map(|word| {
+            format!("{}: {room} is to read no clock, file or environment: {word}", path.display())
+        }));
+        if room != "infer" && code.contains("tract_onnx") {
+            wrong.push(format!("{}: only infer names an inference engine", path.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_crate_depends_only_on_the_crates_it_may() {
+    let own: BTreeSet<&str> =
+        CRATES.iter().flat_map(|(name, may)| may.iter().chain([name])).copied().collect();
+    let mut checked = 0;
+    for folder in fs::read_dir(root().join("crates")).unwrap().map(|e| e.unwrap().path()).chain([root()]) {
+        let Ok(text) = fs::read_to_string(folder.join("Cargo.toml")) else { continue };
+        let manifest: toml::Table = text.parse().unwrap();
+        let name = manifest["package"]["name"].as_str().unwrap().to_owned();
+        let Some((_, may)) = CRATES.iter().find(|(known, _)| *known == name) else { continue };
+        checked += 1;
+        for depended in
+            manifest["dependencies"].as_table().unwrap().keys().filter(|d| own.contains(d.as_str()))
+        {
+            assert!(may.contains(&depended.as_str()), "{name} must not depend on {depended}");
+        }
+    }
+    assert_eq!(checked, CRATES.len());
+}
+
+#[test]
+fn the_check_sees_what_it_is_to_see() {
+    let rooms = named("use crate::{a::{b, c}, d};\nfn f() { crate::e::g() }");
+    assert_eq!(rooms.into_iter().collect::<Vec<_>>(), ["a", "d", "e"]);
+}
