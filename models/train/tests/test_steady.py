@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import cv2
 import numpy as np
@@ -17,7 +18,7 @@ from posetrain.data import cache, gather, packs
 from posetrain.data.augment import AugmentConfig, crop_matrix, move_joints
 from posetrain.data.licences import LicenceError
 from posetrain.data.loose import loosely
-from posetrain.keypoints import checkpoints, mixing, steady, taught, teach
+from posetrain.keypoints import checkpoints, mixing, relabel, steady, taught, teach
 from posetrain.keypoints.mixture import Mixture, some
 from posetrain.keypoints.net import NetConfig
 from posetrain.keypoints.steady_config import Source, SteadyConfig, load_config
@@ -125,6 +126,64 @@ class Teachers(unittest.TestCase):
             crop = loosely(records.picture(0), records.joints[0], PLAIN, 128, np.random.default_rng(8))
             _, believed = taught.warped(maps, records, 0, crop)
             self.assertEqual(float(believed.sum()), 0.0)
+
+
+class Still:
+    """A teacher that knows where each dot is; stops after some persons."""
+
+    names = ("movenet_thunder",)
+
+    def __init__(self, records: cache.Records, first: int, stop: int) -> None:
+        self.records, self.at, self.stop = records, first, stop
+
+    def maps(self, pixels: packs.Pixels, box: packs.Floats) -> packs.Floats:
+        if self.at == self.stop:
+            raise InterruptedError
+        i, self.at = self.at, self.at + 1
+        x0, y0, x1, y1 = (float(v) for v in box)
+        side = taught.SIDE * max(x1 - x0, y1 - y0)
+        matrix = crop_matrix(((x0 + x1) / 2, (y0 + y1) / 2), side, taught.CELLS * taught.STRIDE)
+        at = (move_joints(self.records.joints[i], matrix) + 0.5) / taught.STRIDE - 0.5
+        grid = np.arange(taught.CELLS)
+        apart = (grid[None, :, None] - at[:, 1, None, None]) ** 2 + (grid - at[:, 0, None, None]) ** 2
+        maps = np.exp(-apart / 2).astype(np.float32)
+        maps[3] = 1  # of one joint it knows nothing
+        return maps / maps.sum(axis=(1, 2), keepdims=True)
+
+
+class Relabelling(unittest.TestCase):
+    def test_maps_become_labels_where_the_teacher_is_sure_and_stopping_loses_nothing(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = caches(Path(name)) / "few"
+            records = cache.load(folder)
+            with mock.patch.object(teach, "EVERY", 2):
+                with self.assertRaises(InterruptedError):
+                    teach.teach(folder, Still(records, 0, 3))
+                self.assertEqual((folder / "maps.at").read_text(), "2")
+                teach.teach(folder, Still(records, 2, 6))
+            self.assertFalse((folder / "maps.at").exists())
+            with mock.patch(
+                "sys.argv", ["relabel", "--cache", str(folder), "--sheet", str(folder / "sheet.png")]
+            ):
+                relabel.main()
+                relabel.main()
+            joints = cache.load(folder).joints
+            self.assertEqual(float(joints[:, 3].sum()), 0.0)
+            rest = np.delete(np.arange(packs.JOINTS), 3)
+            self.assertTrue((joints[:, rest, 2] == 2).all())
+            np.testing.assert_allclose(joints[:, rest, :2], records.joints[:, rest, :2], atol=1.5)
+            self.assertTrue((folder / "sheet.png").exists())
+
+    def test_what_a_research_teacher_taught_is_no_class_b(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = caches(Path(name))
+            np.save(folder / "few" / "maps.npy", np.zeros((6, packs.JOINTS, 64, 64), np.uint8))
+            (folder / "few" / "teachers.json").write_text('["movenet_thunder", "keypoints-small"]')
+            taught_by = (Source("few", 1.0, taught=0.5),)
+            with self.assertRaisesRegex(LicenceError, "keypoints-small"):
+                Mixture(config(sources=taught_by), folder, 0, None)
+            (folder / "few" / "teachers.json").write_text('["movenet_thunder"]')
+            Mixture(config(sources=taught_by), folder, 0, None)
 
 
 class LongRun(unittest.TestCase):

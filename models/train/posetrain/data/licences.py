@@ -44,6 +44,18 @@ class Source:
     made_from: tuple[str, ...] = ()
 
 
+# What the networks committed in November 2026 learned from.
+TODAY = (
+    "lspet",
+    "coco_more",
+    "coco_subset",
+    "pelota",
+    "unlabelled/free_exercise",
+    "unlabelled/ccp",
+    "unlabelled/people",
+    "jhmdb",
+)
+
 SOURCES: dict[str, Source] = {
     "rendered": Source(
         Licence.FREE, "made here of CC0 bodies, clothes by procedures and CMU motion", "keypoints, finder",
@@ -65,6 +77,10 @@ SOURCES: dict[str, Source] = {
     "coco_nobody": Source(
         Licence.COCO, "annotations CC BY 4.0; pictures Flickr, a licence each", "keypoints: crops of nobody"
     ),
+    **{
+        name: Source(Licence.RESEARCH, "weights of this project, 2026-11", "teacher", TODAY)
+        for name in ("keypoints-nano", "keypoints-small", "keypoints-base")
+    },
     "movenet_thunder": Source(
         Licence.COCO, "Apache-2.0; trained by Google on COCO and an own set of its", "teacher: maps for stored crops"
     ),

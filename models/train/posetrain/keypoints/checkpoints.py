@@ -20,6 +20,7 @@ from torch import Tensor
 from posetrain.data import cache
 from posetrain.data.licences import LETTER, licence_of
 from posetrain.data.packs import KNOWN_PACKS
+from posetrain.keypoints.mixture import teachers_of
 from posetrain.keypoints.steady_config import SteadyConfig, load_config
 
 
@@ -47,7 +48,7 @@ def load(path: Path) -> tuple[dict[str, Tensor], int]:
 
 
 def sources(config: SteadyConfig, caches: Path) -> dict[str, int]:
-    """Training persons of each pack, the teacher among them with none."""
+    """Training persons of each pack, teachers among them with none."""
     out: dict[str, int] = {}
     train = cache.SPLITS.index("train")
     for source in config.sources:
@@ -56,7 +57,8 @@ def sources(config: SteadyConfig, caches: Path) -> dict[str, int]:
             *np.unique(records.pack[records.split == train], return_counts=True), strict=True
         ):
             out[KNOWN_PACKS[pack]] = int(count)
-    return out | ({"movenet_thunder": 0} if any(s.taught for s in config.sources) else {})
+        out |= dict.fromkeys(teachers_of(source, caches), 0)
+    return out
 
 
 def card(path: Path, name: str, crops: int, packs: dict[str, int], val: dict[str, Any], command: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from posetrain.data.augment import coloured, empty_crop
 from posetrain.data.licences import of_letter, require
 from posetrain.data.loose import loosely
 from posetrain.data.packs import JOINTS, KNOWN_PACKS
-from posetrain.keypoints.steady_config import SteadyConfig
+from posetrain.keypoints.steady_config import Source, SteadyConfig
 from posetrain.keypoints.taught import STRIDE, warped
 from posetrain.keypoints.train import JOINT_WEIGHT
 
@@ -34,6 +35,13 @@ class TaughtBatch:
     outside: Tensor
     taught: Tensor | None = None
     taught_weight: Tensor | None = None
+
+
+def teachers_of(source: Source, caches: Path) -> list[str]:
+    """Who made the maps that a source is taught by: weights learn from what its teachers saw."""
+    path = caches / source.cache / "teachers.json"
+    names: list[str] = json.loads(path.read_text()) if source.taught else []
+    return names
 
 
 def some(ids: npt.NDArray[np.int64], part: float) -> npt.NDArray[np.int64]:
@@ -53,8 +61,8 @@ class Mixture(IterableDataset[TaughtBatch]):
         self.empty = cache.load(caches / config.empty) if config.empty else None
         for records in (*self.records, *([self.empty] if self.empty else [])):
             require((KNOWN_PACKS[p] for p in np.unique(records.pack)), allowed)
-        if any(s.taught for s in config.sources):
-            require(["movenet_thunder"], allowed)
+        for source in config.sources:
+            require(teachers_of(source, caches), allowed)
         train = cache.SPLITS.index("train")
         self.ids = [
             some(np.flatnonzero(records.split == train), source.part)
