@@ -7,9 +7,10 @@ import random
 import unittest
 from pathlib import Path
 
+from transcript import transcript
+
 from posewire import JOINTS, Command, Decoder, Fault, PosePacket, Receipt, encode_command, encode_receipt
 from posewire.wire import MAX_FRAME, sigma_steps, stuff, unstuff
-from transcript import transcript
 
 GOLDEN = Path(__file__).resolve().parents[3] / "tests" / "golden" / "wire_v1.json"
 

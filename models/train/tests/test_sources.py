@@ -14,11 +14,12 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+from scipy.io import savemat
+
 from posetrain.data import cache, gather, packs
 from posetrain.data.licences import SOURCES, Licence, LicenceError, licence_of, of_letter, page, require
 from posetrain.keypoints.config import load_config
 from posetrain.paths import CONFIGS, REPOSITORY
-from scipy.io import savemat
 
 
 class Licences(unittest.TestCase):

@@ -14,6 +14,7 @@ from unittest import mock
 import cv2
 import numpy as np
 import torch
+
 from posetrain.data import cache, gather, packs
 from posetrain.data.augment import AugmentConfig, crop_matrix, move_joints
 from posetrain.data.licences import LicenceError

@@ -1,4 +1,4 @@
-"""Labels that trail their film are read later, whichever way a lane runs through it."""
+"""Labels that trail their film, the files of clips and weights, and how answers are read."""
 
 from __future__ import annotations
 
@@ -7,6 +7,13 @@ import unittest
 from pathlib import Path
 
 import numpy as np
+import torch
+
+from posetrain.temporal import clip_set, weights
+from posetrain.temporal.answers import held, places_px
+from posetrain.temporal.clip_set import Clip, ClipSet
+from posetrain.temporal.frames import frame
+from posetrain.temporal.model import Answer, Hyper, TemporalXl
 from posetrain.temporal.noise import Real, later
 
 
@@ -50,6 +57,66 @@ class Labels(unittest.TestCase):
             # In frames of the lane's own clock; where the film turns round or ends the motion is none.
             inner = behind[2:-2]
             self.assertAlmostEqual(float(np.median(inner)), lag, delta=0.03)
+
+
+class Files(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def test_a_clip_set_is_read_as_it_was_written(self) -> None:
+        rng = np.random.default_rng(0)
+        truth = rng.uniform(0, 99, (3, 17, 2)).round(3)
+        truth[1, 4] = np.nan
+        clip = Clip(
+            name="a",
+            times=np.array([0.0, 1.0, 2.5]),
+            extent_px=np.array([80.0, 81.5, 82.0]),
+            xy=rng.uniform(0, 99, (3, 17, 2)).astype(np.float32).round(3),
+            score=rng.random((3, 17)).astype(np.float32).round(3),
+            truth=truth,
+            truth_m=None,
+        )
+        clip_set.write(self.folder / "set.json", ClipSet("set", "keypoints", 1.0, [clip]))
+        again = clip_set.read(self.folder / "set.json")
+        self.assertEqual((again.name, again.error_model, again.smooth_truth), ("set", "keypoints", 1.0))
+        (got,) = again.clips
+        self.assertFalse(got.known[1, 4])
+        self.assertIsNone(got.truth_m)
+        np.testing.assert_allclose(got.times, clip.times, atol=1e-4)
+        for field in ("extent_px", "xy", "score", "truth"):
+            np.testing.assert_allclose(getattr(got, field), getattr(clip, field), err_msg=field)
+
+    def test_weights_are_read_as_they_were_written(self) -> None:
+        hyper = Hyper(width=16, layers=1, heads=2, feed_forward=8, memory=4)
+        model = TemporalXl(hyper)
+        knobs = {"lead_frames": torch.tensor([0.3]), "sigma_scale": torch.tensor([1.1, 1.2])}
+        of_detector = {"error_model.keypoints": torch.tensor([0.1, 1.0, 1.0])}
+        path = self.folder / "small.pwt"
+        path.write_bytes(weights.pwt(hyper, model.state_dict() | knobs | of_detector))
+        again = weights.read_pwt(path)
+        self.assertAlmostEqual(again.lead, 0.3, places=6)
+        np.testing.assert_allclose(again.widen, [1.1, 1.2], rtol=1e-6)
+        for name, value in model.state_dict().items():
+            torch.testing.assert_close(again.model.state_dict()[name], value)
+
+
+class Answers(unittest.TestCase):
+    def test_a_joint_that_is_not_seen_is_held_where_it_was(self) -> None:
+        xy = np.arange(4, dtype=np.float32)[:, None, None] * np.ones((4, 17, 2), np.float32)
+        seen = np.ones((4, 17), bool)
+        seen[1:3, 7] = False
+        still = held(xy, seen)
+        self.assertEqual(still[:, 7, 0].tolist(), [0, 0, 0, 3])
+        self.assertEqual(still[:, 8, 0].tolist(), [0, 1, 2, 3])
+
+    def test_places_are_read_ahead_along_the_horizons(self) -> None:
+        """One lane whose answers move by one part of the scale from each horizon to the next."""
+        ahead = torch.arange(4, dtype=torch.float32)[:, None, None] * torch.ones(1, 1, 4, 17, 2)
+        nothing = torch.zeros(1, 1, 4, 17)
+        answer = Answer(ahead, nothing, torch.zeros(1, 1, 17, 3), torch.zeros(1, 1))
+        framed = frame(np.zeros((1, 1)), np.full((1, 1, 17, 2), 50.0), np.ones((1, 1, 17)), np.zeros(1))
+        now, led = (places_px(framed, answer, lead)[0, 0, :, 0, 0] for lead in (0.0, 0.75))
+        np.testing.assert_allclose(led - now, 0.5 * framed.scale_px[0, 0], rtol=1e-5)
 
 
 if __name__ == "__main__":

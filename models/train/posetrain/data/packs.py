@@ -7,12 +7,13 @@ Splits are fixed here, before any training, and by picture or clip so that no pi
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tarfile
 import tempfile
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,21 @@ Floats = npt.NDArray[np.float32]
 JOINTS = 17
 BODY = slice(5, 17)  # the twelve joints below the head: the ones every pack labels and peers are compared on
 MIRROR = np.array([0, 2, 1, 4, 3, 6, 5, 8, 7, 10, 9, 12, 11, 14, 13, 16, 15])
+# joints that a bone lies between, and the shoulders and hips
+LIMBS: tuple[tuple[int, int], ...] = (
+    (5, 7),
+    (7, 9),
+    (6, 8),
+    (8, 10),
+    (11, 13),
+    (13, 15),
+    (12, 14),
+    (14, 16),
+    (5, 6),
+    (11, 12),
+    (5, 11),
+    (6, 12),
+)
 STILL_PACKS = (
     "lspet",
     "coco_more",
@@ -116,6 +132,20 @@ def decode(data: bytes) -> Pixels | None:
     return None if bgr is None else np.ascontiguousarray(bgr[:, :, ::-1])
 
 
+@contextlib.contextmanager
+def _tars(folder: Path) -> Iterator[Callable[[str], tarfile.TarFile]]:
+    """Gives the folder's tars by name: opened once, all closed at the end."""
+    with contextlib.ExitStack() as stack:
+        opened: dict[str, tarfile.TarFile] = {}
+
+        def tar(name: str) -> tarfile.TarFile:
+            if name not in opened:
+                opened[name] = stack.enter_context(tarfile.open(folder / name))
+            return opened[name]
+
+        yield tar
+
+
 def read_stills(root: Path, pack: str, report: ReadReport) -> Iterator[Picture]:
     labels = json.loads((root / pack / "labels.json").read_text())
     persons: dict[int, list[Person]] = defaultdict(list)
@@ -132,20 +162,19 @@ def read_stills(root: Path, pack: str, report: ReadReport) -> Iterator[Picture]:
             continue
         if "keypoints" in annotation:
             persons[annotation["image_id"]].append(_person(annotation))
-    tars: dict[str, tarfile.TarFile] = {}
-    for position, record in enumerate(sorted(labels["images"], key=lambda r: r["id"])):
-        if record["tar"] not in tars:
-            tars[record["tar"]] = tarfile.open(root / pack / record["tar"])  # noqa: SIM115
-        try:
-            member = tars[record["tar"]].extractfile(record["file_name"])
-            pixels = decode(member.read()) if member else None
-        except (KeyError, OSError, tarfile.TarError):
-            pixels = None
-        if pixels is None or pixels.shape[:2] != (record["height"], record["width"]):
-            report.counts["corrupt picture"] += 1
-            continue
-        split = _still_split(pack, record, position)
-        yield Picture(pack, split, record["file_name"], pixels, persons[record["id"]])
+    with _tars(root / pack) as tar:
+        for position, record in enumerate(sorted(labels["images"], key=lambda r: r["id"])):
+            source = tar(record["tar"])
+            try:
+                member = source.extractfile(record["file_name"])
+                pixels = decode(member.read()) if member else None
+            except (KeyError, OSError, tarfile.TarError):
+                pixels = None
+            if pixels is None or pixels.shape[:2] != (record["height"], record["width"]):
+                report.counts["corrupt picture"] += 1
+                continue
+            split = _still_split(pack, record, position)
+            yield Picture(pack, split, record["file_name"], pixels, persons[record["id"]])
 
 
 def clip_split(clip: dict[str, Any]) -> str:
@@ -159,23 +188,23 @@ def clip_split(clip: dict[str, Any]) -> str:
 def films(root: Path) -> Iterator[tuple[dict[str, Any], list[Pixels], list[dict[str, Any]]]]:
     """J-HMDB's clips: what the labels say of each, its frames, and their annotations (as many as the clip has frames)."""
     labels = json.loads((root / "jhmdb" / "labels.json").read_text())
-    tars: dict[str, tarfile.TarFile] = {}
-    for clip in labels["clips"]:
-        if clip["tar"] not in tars:
-            tars[clip["tar"]] = tarfile.open(root / "jhmdb" / clip["tar"])  # noqa: SIM115
-        member = tars[clip["tar"]].extractfile(clip["file_name"])
-        with tempfile.NamedTemporaryFile(suffix=".avi") as handle:  # OpenCV opens videos by path only
-            handle.write(member.read() if member else b"")
-            handle.flush()
-            video = cv2.VideoCapture(handle.name)
-            frames: list[Pixels] = []
-            while True:
-                ok, bgr = video.read()
-                if not ok:
-                    break
-                frames.append(np.ascontiguousarray(bgr[:, :, ::-1]))
-        first = clip["first_image_id"] - 1
-        yield clip, frames, labels["annotations"][first : first + clip["frames"]]
+    with _tars(root / "jhmdb") as tar:
+        for clip in labels["clips"]:
+            member = tar(clip["tar"]).extractfile(clip["file_name"])
+            first = clip["first_image_id"] - 1
+            annotations = labels["annotations"][first : first + clip["frames"]]
+            yield clip, _frames(member.read() if member else b""), annotations
+
+
+def _frames(film: bytes) -> list[Pixels]:
+    with tempfile.NamedTemporaryFile(suffix=".avi") as handle:  # OpenCV opens videos by path only
+        handle.write(film)
+        handle.flush()
+        video = cv2.VideoCapture(handle.name)
+        frames: list[Pixels] = []
+        while (read := video.read())[0]:
+            frames.append(np.ascontiguousarray(read[1][:, :, ::-1]))
+    return frames
 
 
 def read_clips(root: Path, report: ReadReport) -> Iterator[Picture]:

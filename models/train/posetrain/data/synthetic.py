@@ -7,22 +7,8 @@ import cv2
 import numpy as np
 
 from posetrain.data.cache import SPLITS, Records
-from posetrain.data.packs import PACKS, Floats, Pixels, joints_box
+from posetrain.data.packs import LIMBS, PACKS, Floats, Pixels, joints_box
 
-LIMBS: tuple[tuple[int, int], ...] = (
-    (5, 7),
-    (7, 9),
-    (6, 8),
-    (8, 10),
-    (11, 13),
-    (13, 15),
-    (12, 14),
-    (14, 16),
-    (5, 6),
-    (11, 12),
-    (5, 11),
-    (6, 12),
-)
 SIZE = 160
 
 

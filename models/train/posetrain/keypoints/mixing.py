@@ -23,12 +23,16 @@ MIXED = 0.5
 PACKS = ("lspet", "jhmdb", "coco_more")
 
 
-def arms(config: SteadyConfig, rendered: str) -> dict[str, tuple[tuple[Source, ...], tuple[Source, ...]]]:
+# the sources of the first and of the second half of a run's crops
+Halves = tuple[tuple[Source, ...], tuple[Source, ...]]
+
+
+def arms(config: SteadyConfig, rendered: str) -> dict[str, Halves]:
     """Name of each run -> its sources in the first and in the second half of the crops."""
     real = [s for s in config.sources if s.cache != rendered]
     whole = sum(s.share for s in real)
     drawn = (Source(rendered, 1.0),)
-    out = {"rendered": (drawn, drawn)}
+    out: dict[str, Halves] = {"rendered": (drawn, drawn)}
     for part in PARTS:
         these = tuple(replace(s, part=part, share=s.share / whole) for s in real)
         mixed = (

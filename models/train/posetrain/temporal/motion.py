@@ -15,21 +15,6 @@ import numpy as np
 from posetrain.data.packs import MIRROR
 
 AHEAD_FRAMES = np.array([0.0, 1.5, 3.0, 4.5])  # 0, 50, 100, 150 ms in nominal frames
-# joints that a bone lies between
-LIMBS = [
-    (5, 7),
-    (7, 9),
-    (6, 8),
-    (8, 10),
-    (5, 11),
-    (6, 12),
-    (11, 13),
-    (13, 15),
-    (12, 14),
-    (14, 16),
-    (5, 6),
-    (11, 12),
-]
 PENN_TO_COCO = np.array([-1, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16])
 
 

@@ -14,10 +14,10 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
+from posetrain.data.packs import LIMBS
 from posetrain.temporal.answers import answers, places_px
 from posetrain.temporal.clip_set import read
 from posetrain.temporal.frames import MIN_SCORE
-from posetrain.temporal.motion import LIMBS
 from posetrain.temporal.weights import read_pwt
 
 BONES = [*LIMBS, (0, 5), (0, 6)]

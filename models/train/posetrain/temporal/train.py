@@ -14,10 +14,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from posetrain.data.packs import LIMBS
 from posetrain.paths import CONFIGS
 from posetrain.temporal.frames import frame
 from posetrain.temporal.model import Answer, Hyper
-from posetrain.temporal.motion import LIMBS, Mocap, Penn, Truth, join, sample_times
+from posetrain.temporal.motion import Mocap, Penn, Truth, join, sample_times
 from posetrain.temporal.noise import Bank, Real, hide, made_up, tuning
 from posetrain.temporal.peers import KINDS
 

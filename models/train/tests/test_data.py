@@ -1,0 +1,96 @@
+"""Crops keep joints and pixels together; what does not decode is skipped and counted."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+import tempfile
+import unittest
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from posetrain.data import packs
+from posetrain.data.augment import AugmentConfig, augmented, crop_matrix, move_joints, plain_crop
+
+
+class Geometry(unittest.TestCase):
+    def test_crop_maps_centre_to_centre_and_scale_is_side_over_net(self) -> None:
+        matrix = crop_matrix((50.0, 70.0), 80.0, 160)
+        np.testing.assert_allclose(
+            move_joints(np.array([[50.0, 70.0, 2.0]], np.float32), matrix), [[79.5, 79.5]]
+        )
+        np.testing.assert_allclose(matrix[0, 0], 2.0)
+
+    def test_augmentation_moves_joints_with_the_pixels(self) -> None:
+        pixels = np.zeros((160, 160, 3), np.uint8)
+        joints = np.zeros((17, 3), np.float32)
+        joints[5:] = [[40 + 7 * k, 30 + 8 * k, 2] for k in range(12)]
+        cv2.circle(pixels, (int(joints[9, 0]), int(joints[9, 1])), 5, (255, 255, 255), -1)
+        still = AugmentConfig(half_body_chance=0, damage_chance=0, cutout_chance=0)
+        for seed in range(20):
+            s = augmented(pixels, joints, still, 128, np.random.default_rng(seed))
+            near = [
+                s.pixels[int(y + 0.5), int(x + 0.5)].max()
+                for x, y in s.xy[[9, 10]]
+                if 0 <= x < 127 and 0 <= y < 127
+            ]
+            if len(near) == 2:
+                self.assertGreater(max(near), 200)
+
+    def test_a_narrow_crop_is_the_middle_of_one_that_the_person_fits_in(self) -> None:
+        pixels = np.random.default_rng(0).integers(0, 256, (160, 160, 3), np.uint8)
+        for box, side in (((60.0, 20.0, 100.0, 140.0), 120.0), ((20.0, 60.0, 140.0, 100.0), 160.0)):
+            narrow, matrix = plain_crop(pixels, box, 128, aspect=0.75)
+            self.assertEqual(narrow.shape, (128, 96, 3))
+            np.testing.assert_allclose(matrix[0, 0], 128 / (1.25 * side), rtol=1e-5)
+            corners = move_joints(np.array([box[:2], box[2:]], np.float32), matrix)
+            self.assertTrue(((corners >= 0) & (corners < [96, 128])).all())
+            np.testing.assert_allclose(corners.mean(axis=0), [47.5, 63.5], atol=1e-3)
+
+    def test_a_narrow_augmented_crop_keeps_joints_and_pixels_together(self) -> None:
+        pixels = np.zeros((160, 160, 3), np.uint8)
+        joints = np.zeros((17, 3), np.float32)
+        joints[5:] = [[60 + 3 * k, 30 + 8 * k, 2] for k in range(12)]
+        cv2.circle(pixels, (int(joints[11, 0]), int(joints[11, 1])), 5, (255, 255, 255), -1)
+        config = AugmentConfig(damage_chance=0, cutout_chance=0, half_body_chance=0, aspect=0.75)
+        for seed in range(8):
+            sample = augmented(pixels, joints, config, 128, np.random.default_rng(seed))
+            self.assertEqual(sample.pixels.shape, (128, 96, 3))
+            rows, columns = np.nonzero(sample.pixels[..., 0] > 128)
+            # Mirrored crops exchange the hips.
+            distance = np.hypot(*(sample.xy[[11, 12]] - [columns.mean(), rows.mean()]).T)
+            self.assertLess(distance.min(), 2.0)
+
+
+class Readers(unittest.TestCase):
+    def test_corrupt_pictures_are_skipped_and_counted(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            (root / "pelota").mkdir()
+            ok, data = cv2.imencode(".png", np.full((40, 30, 3), 90, np.uint8))
+            self.assertTrue(ok)
+            with tarfile.open(root / "pelota" / "images_0.tar", "w") as tar:
+                for name, content in (
+                    ("good.png", data.tobytes()),
+                    ("bad.png", b"not a picture"),
+                    ("empty.png", b""),
+                ):
+                    info = tarfile.TarInfo(name)
+                    info.size = len(content)
+                    tar.addfile(info, io.BytesIO(content))
+            images = [
+                {"id": k, "file_name": n, "tar": "images_0.tar", "width": 30, "height": 40, "split": "train"}
+                for k, n in enumerate(("good.png", "bad.png", "empty.png", "missing.png"))
+            ]
+            (root / "pelota" / "labels.json").write_text(json.dumps({"images": images, "annotations": []}))
+            report = packs.ReadReport()
+            read = list(packs.read_pack(root, "pelota", report))
+            self.assertEqual([p.key for p in read], ["good.png"])
+            self.assertEqual(report.counts["corrupt picture"], 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
