@@ -6,6 +6,7 @@ import ast
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import unittest
@@ -89,6 +90,17 @@ def ignored(path: str) -> bool:
 
 
 @cache
+def is_there(sub_command: str) -> bool:
+    """`eval` is a program of its own, which a tree without its laboratory lacks."""
+    if sub_command != "eval":
+        return True
+    there = POSEWIRE.with_name("posewire-lab").exists() or shutil.which("posewire-lab") is not None
+    if not there:
+        print("SKIPPED: examples of `posewire eval`: cargo build --release -p posewire-lab", file=sys.stderr)
+    return there
+
+
+@cache
 def understood(*words: str) -> tuple[bool, str]:
     """Whether the program takes these words: `--help` behind them stops it before it does anything."""
     done = subprocess.run(
@@ -110,7 +122,7 @@ def flags() -> frozenset[str]:
     """Every flag of every sub-command, two levels down."""
     texts = [subprocess.run([POSEWIRE, "--help"], capture_output=True, text=True, check=True).stdout]
     for name in sub_commands():
-        if name == "help":
+        if name == "help" or not is_there(name):
             continue
         text = subprocess.run([POSEWIRE, name, "--help"], capture_output=True, text=True, check=True).stdout
         texts.append(text)
@@ -167,7 +179,7 @@ class Documents(unittest.TestCase):
     def test_the_map_of_folders_is_whole(self) -> None:
         page = (ROOT / "docs/architecture.md").read_text()
         folders = [p for top in ("src", "crates") for p in (ROOT / top).iterdir() if p.is_dir()]
-        missing = [name_of(f) for f in folders if name_of(f) not in page]
+        missing = [name_of(f) for f in folders if f"`{name_of(f)}" not in page]
         self.assertEqual(missing, [], "not in the table of docs/architecture.md")
 
     def test_python_in_the_pages_is_python(self) -> None:
@@ -227,7 +239,7 @@ class Documents(unittest.TestCase):
         for page in (p for p in pages() if "lab" not in p.relative_to(ROOT).parts):
             for text in code_lines(page) + inline_code(page):
                 for words in commands(text):
-                    fine, why = understood(*words)
+                    fine, why = understood(*words) if is_there(words[0]) else (True, "")
                     if not fine:
                         refused.append(f"{name_of(page)}: posewire {shlex.join(words)}\n    {why}")
         self.assertEqual(refused, [])

@@ -1,0 +1,24 @@
+"""The measured tables of the documents, each from the result that is kept of it. `docs/make.py` puts them into their pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .accuracy import accuracy, finder, held_out, networks, quantised, whole
+from .code import crates, line, rooms
+from .form import ROOT
+from .motion import held_out_clips, smoother
+from .peers import peers
+from .reliability import camera_bed, endurance, hours
+from .speed import bench, boards, engines, instructions
+
+__all__ = ["ROOT", "TABLES"]
+
+TABLES: dict[str, Callable[[], str]] = {
+    f.__name__.replace("_", " "): f
+    for f in (
+        *(peers, networks, accuracy, quantised, finder, held_out, whole, held_out_clips, smoother),
+        *(engines, instructions, boards, bench, endurance, hours, camera_bed),
+        *(rooms, crates, line),
+    )
+}

@@ -1,0 +1,107 @@
+"""How accurate the networks are, and what they are."""
+
+from __future__ import annotations
+
+from .form import ROOT, kept, manifest, markdown, share, with_interval
+
+NETWORKS = ("base", "small", "nano")
+PACKS = {"lspet": "LSPET", "jhmdb": "J-HMDB", "coco_more": "COCO"}
+
+
+def networks() -> str:
+    """The networks in the binary: the manifests."""
+    rows = []
+    for name in NETWORKS:
+        of = manifest(f"keypoints-{name}")
+        looks = 2 if of["codec"].get("mirror") else 1
+        size = (ROOT / "models" / of["file"]).stat().st_size / 1e6
+        rows.append(
+            [
+                f"`{name}`",
+                f"{of['input']['width']} × {of['input']['height']}",
+                str(looks),
+                f"{of['card']['macs'] / 1e6:.0f} million",
+                f"{of['card']['parameters'] / 1e6:.1f} million",
+                f"{size:.1f} MB",
+            ]
+        )
+    return markdown(["network", "input", "looks", "multiply-adds", "parameters", "file"], rows, right=4)
+
+
+def accuracy() -> str:
+    """PCK on the packs' val parts: the manifests' cards and `benches/results/keypoints-peers.json`."""
+    rows = []
+    for pack, title in PACKS.items():
+        own = [
+            (f"**`{name}`**", metric)
+            for name in NETWORKS
+            for metric in manifest(f"keypoints-{name}")["card"]["metrics"]
+            if metric["pack"] == pack and metric["precision"] == "int8"
+        ]
+        peers = [(row["system"], row) for row in kept("keypoints-peers.json")["rows"] if row["pack"] == pack]
+        rows += [
+            [f"{title}, {m['persons']}", name, *(with_interval(m[k]) for k in ("pck_05", "pck_1", "pck_2"))]
+            for name, m in own + peers
+        ]
+    return markdown(["val of, persons", "network", "PCK.05", "PCK.1", "PCK.2"], rows)
+
+
+def quantised() -> str:
+    """What int8 costs against f32: the manifests' cards."""
+    rows = []
+    for name in NETWORKS:
+        cells = []
+        for pack in PACKS:
+            of = {
+                m["precision"]: m["pck_1"][0]
+                for m in manifest(f"keypoints-{name}")["card"]["metrics"]
+                if m["pack"] == pack
+            }
+            cells.append(f"{100 * (of['int8'] - of['f32']):+.1f}")
+        rows.append([f"`{name}`", *cells, f"{manifest(f'keypoints-{name}')['card']['ece']:.3f}"])
+    heads = [f"{title}, points of PCK.1" for title in PACKS.values()]
+    return markdown(["network", *heads, "scores' calibration error"], rows, right=4)
+
+
+def finder() -> str:
+    """The person finder on val: its manifest's card."""
+    rows = []
+    for m in manifest("person")["card"]["metrics"]:
+        if m["precision"] == "int8":
+            recall = with_interval(m["recall_iou_50"]) if "recall_iou_50" in m else ""
+            rows.append(
+                [PACKS.get(m["set"], m["set"]), str(m["pictures"]), recall, f"{m['false_per_picture']:.2f}"]
+            )
+    return markdown(["val of", "pictures", "found (IoU .5)", "false persons a picture"], rows, right=3)
+
+
+def held_out() -> str:
+    """Given crops of two scales on pictures nobody here trained on: `benches/results/held-out.json`."""
+    rows = [
+        [
+            row["system"],
+            row["scale"],
+            *(
+                share(row.get(k))
+                for k in ("coco", "coco_05", "oks_ap", "lspet", "lspet_05", "jhmdb", "jhmdb_05")
+            ),
+        ]
+        for row in kept("held-out.json")["crops"]
+    ]
+    heads = ["COCO PCK.1", ".05", "OKS-AP", "LSPET PCK.1", ".05", "J-HMDB PCK.1", ".05"]
+    return markdown(["network", "crop", *heads], rows, right=7)
+
+
+def whole() -> str:
+    """Whole programs on those clips: `benches/results/held-out.json`."""
+    rows = []
+    for row in kept("held-out.json")["whole"]:
+        before = f"{share(row['raw_jhmdb'])} → " if "raw_jhmdb" in row else ""
+        smooth = ["", ""]
+        if "lag" in row:
+            smooth = [
+                f"{row['raw_acceleration']:.2f} → {row['acceleration']:.2f}",
+                f"{row['raw_lag']:+.2f} → {row['lag']:+.2f}",
+            ]
+        rows.append([row["system"], before + share(row["jhmdb"]), *smooth])
+    return markdown(["program", "PCK.1", "Accel %", "lag, frames"], rows, right=3)

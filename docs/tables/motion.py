@@ -1,0 +1,51 @@
+"""How steady poses are."""
+
+from __future__ import annotations
+
+from .form import kept, markdown, share
+
+
+def smoother() -> str:
+    """The smoother beside the classic filters at 0.2 frame of added lag: `benches/results/clips`."""
+    sets = {
+        "jhmdb-own-val": "real, `small`",
+        "jhmdb-movenet-val": "real, MoveNet",
+        "mocap-movenet-val": "virtual, MoveNet",
+    }
+    families = ("none", "one-euro", "exponential", "kalman", "xl, as shipped")
+    rows = []
+    for name, title in sets.items():
+        for row in kept(f"clips/{name}.json"):
+            if row["family"] in families and row["budget"] in (None, 0.2):
+                r = row["report"]
+                bold = "**" if row["family"].startswith("xl") else ""
+                rows.append(
+                    [
+                        title,
+                        f"{bold}{row['family']}{bold}",
+                        f"{r['mpjpe']['value']:.2f}",
+                        share(r["pck_10"]["value"]),
+                        share(r["pck_05"]),
+                        f"{r['acceleration']['value']:.2f}",
+                        f"{r['still_jitter']:.2f}",
+                        f"{r['added_lag']:+.2f}",
+                        f"{r['ahead']:.2f}",
+                    ]
+                )
+    heads = ["MPJPE %", "PCK.1", "PCK.05", "Accel %", "jitter %", "added lag", "100 ms ahead %"]
+    return markdown(["clips, detector", "filter", *heads], rows, right=7)
+
+
+def held_out_clips() -> str:
+    """Filters after networks on clips nobody here trained on: `benches/results/held-out.json`."""
+    rows = [
+        [
+            row["system"],
+            f"{row['mpjpe']:.2f}",
+            share(row["pck_1"]),
+            f"{row['acceleration']:.2f}",
+            f"{row['lag']:+.2f}",
+        ]
+        for row in kept("held-out.json")["smoothed_on_given_crops"]
+    ]
+    return markdown(["crops given", "MPJPE %", "PCK.1", "Accel %", "lag, frames"], rows, right=4)
