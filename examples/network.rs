@@ -1,7 +1,7 @@
 //! Runs one network as often as standard input asks, and prints how long each run took: what `benches/peers.py` drives.
 //!
 //! `cargo run --release --example network -- models/keypoints-small.toml int8`: prints the engine and its load time in
-//! microseconds, then answers each line read with one line. `N`: N times in nanoseconds, each for one person (two looks where
+//! microseconds, then answers each line read with one line. `N`: N times in nanoseconds, each for one person (two inputs where
 //! the manifest asks for them). `picture FILE`: the picture becomes the file's interleaved RGB bytes (at first it is seeded
 //! noise). `outputs FILE`: all outputs, as f32, into the file.
 
@@ -24,10 +24,10 @@ fn main() -> anyhow::Result<()> {
     let plan = infer::load_with(&manifest, &onnx, engine)?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}; loaded in {} us", plan.engine(), start.elapsed().as_micros())?;
-    let looks = manifest.looks();
-    let mut state = plan.state(looks)?;
+    let inputs = manifest.inputs_per_crop();
+    let mut state = plan.state(inputs)?;
     let mut random = fastrand::Rng::with_seed(1);
-    for look in 0..looks {
+    for look in 0..inputs {
         state.input_mut(look).bytes.iter_mut().for_each(|byte| *byte = random.u8(..));
     }
     for line in std::io::stdin().lock().lines() {
@@ -47,7 +47,7 @@ fn main() -> anyhow::Result<()> {
             }
             _ => {
                 let runs = line.parse().context("a line is a number of runs")?;
-                writeln!(out, "{}", time(&mut *state, looks, runs)?)?;
+                writeln!(out, "{}", time(&mut *state, inputs, runs)?)?;
             }
         }
         out.flush()?;
@@ -55,11 +55,11 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn time(state: &mut dyn State, looks: usize, runs: usize) -> anyhow::Result<String> {
+fn time(state: &mut dyn State, inputs: usize, runs: usize) -> anyhow::Result<String> {
     let mut times = Vec::with_capacity(runs);
     for _ in 0..runs {
         let start = Instant::now();
-        state.run(looks)?;
+        state.run(inputs)?;
         times.push(start.elapsed().as_nanos().to_string());
     }
     Ok(times.join(" "))

@@ -122,7 +122,7 @@ impl Count {
 /// The health of the tracker now: what STATUS packets and the health line say.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Health {
-    /// Processed frames a second over the last interval.
+    /// Processed frames per second over the last interval.
     pub fps: f32,
     /// Median age of the poses when they were sent, over the last interval, microseconds.
     pub age_us: i64,

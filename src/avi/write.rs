@@ -333,7 +333,7 @@ fn header(layout: Layout, fps: f32) -> Vec<u8> {
     h.extend_from_slice(b"RIFF\0\0\0\0AVI LIST");
     words(&mut h, &[192]);
     h.extend_from_slice(b"hdrlavih");
-    // Length; µs a frame; bytes a second, padding; flags; frames; first frame; streams; buffer; width; height.
+    // Length; µs a frame; bytes per second, padding; flags; frames; first frame; streams; buffer; width; height.
     words(&mut h, &[56, (1e6 / fps) as u32, 0, 0, AVIF_HASINDEX, 0, 0, 1, image_bytes, width, layout.height]);
     words(&mut h, &[0; 4]);
     h.extend_from_slice(b"LIST");

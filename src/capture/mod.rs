@@ -32,7 +32,7 @@ pub struct SourceInfo {
     pub width: u32,
     /// Pixels.
     pub height: u32,
-    /// Nominal frames a second.
+    /// Nominal frames per second.
     pub fps: f32,
     /// A live source drops what is not taken in time; a file waits.
     pub live: bool,

@@ -1,7 +1,7 @@
 //! Which of a camera's modes is used.
 //!
 //! The rule, in this order:
-//! 1. a mode that reaches the wanted frames a second (else the fastest there is);
+//! 1. a mode that reaches the wanted frames per second (else the fastest there is);
 //! 2. the smallest size not below the wanted one in either direction (else the largest): the network never sees more;
 //! 3. the slowest rate that still reaches the wanted one;
 //! 4. the format that costs least to read: YUYV, NV12 (sampled in place), MJPG (decoded at reduced scale), RGB24, GREY

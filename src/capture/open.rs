@@ -16,7 +16,7 @@ pub enum SourceConfig {
         width: u32,
         /// Wanted height, pixels.
         height: u32,
-        /// Wanted frames a second.
+        /// Wanted frames per second.
         fps: f32,
         /// Only this format; `None` chooses.
         format: Option<PixelFormat>,

@@ -1,6 +1,6 @@
 //! `posewire bench`: how fast this board is, from the start of exposure to the byte on the wire.
 //!
-//! The real pipeline runs in real time: a clip at 30 frames a second, the real networks, and a pseudo-terminal in the
+//! The real pipeline runs in real time: a clip at 30 frames per second, the real networks, and a pseudo-terminal in the
 //! place of the serial port, read by a decoder that notes when each pose is whole.
 
 mod cable;
@@ -175,12 +175,12 @@ fn networks(keypoints: &str) -> anyhow::Result<Vec<Network>> {
     for model in &models {
         for engine in [Engine::Auto, Engine::F32] {
             let plan = infer::load_with(&model.manifest, &model.onnx, engine)?;
-            let looks = model.manifest.looks();
-            let mut state = plan.state(looks)?;
+            let inputs = model.manifest.inputs_per_crop();
+            let mut state = plan.state(inputs)?;
             // Noise: zeros would let some kernels off lightly.
             let mut dice = fastrand::Rng::with_seed(1);
-            for look in 0..looks {
-                state.input_mut(look).bytes.iter_mut().for_each(|byte| *byte = dice.u8(..));
+            for input in 0..inputs {
+                state.input_mut(input).bytes.iter_mut().for_each(|byte| *byte = dice.u8(..));
             }
             running.push((&model.manifest, plan, state, Histogram::default()));
         }
@@ -188,7 +188,7 @@ fn networks(keypoints: &str) -> anyhow::Result<Vec<Network>> {
     for run in 0..RUNS + 10 {
         for (manifest, _, state, times) in &mut running {
             let began = Instant::now();
-            state.run(manifest.looks())?;
+            state.run(manifest.inputs_per_crop())?;
             if run >= 10 {
                 times.record(began.elapsed().as_nanos() as u64);
             }

@@ -100,7 +100,7 @@ fn camera(
             report.ok(format_args!("{path} ({}): {} modes", camera.name, camera.modes.len()))
         }
         None => report.note(format_args!(
-            "{path} ({}) has no mode of 30 frames a second: use a USB 3 port, MJPEG or a smaller size",
+            "{path} ({}) has no mode of 30 frames per second: use a USB 3 port, MJPEG or a smaller size",
             camera.name
         )),
     }
@@ -147,7 +147,7 @@ fn cpu(report: &mut Report<impl Write>, cores: usize, features: &[&str], fast: b
         report.ok(line)
     } else {
         report.note(format_args!(
-            "{line}; no 8-bit dot product, so networks run several times slower: expect fewer frames a second, or use a \
+            "{line}; no 8-bit dot product, so networks run several times slower: expect fewer frames per second, or use a \
              newer board (Raspberry Pi 5, Jetson)"
         ))
     }

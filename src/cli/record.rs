@@ -46,7 +46,7 @@ pub struct Args {
     /// Wanted size of the camera's or the built-in clip's pictures
     #[arg(long, value_name = "WxH", default_value = "640x480", value_parser = size)]
     size: (u32, u32),
-    /// Wanted frames a second
+    /// Wanted frames per second
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=1000))]
     fps: u32,
     /// Stop after so many frames

@@ -72,7 +72,7 @@ pub struct Args {
     /// Temporal model: xl, one-euro, exponential, kalman or none
     #[arg(long, value_name = "NAME")]
     smoother: Option<config::Smoother>,
-    /// "camera", or poses a second whatever the camera does
+    /// "camera", or poses per second whatever the camera does
     #[arg(long, value_name = "HZ")]
     rate: Option<Rate>,
     /// The moment poses speak of: now, capture, or milliseconds after capture

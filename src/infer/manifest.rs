@@ -171,9 +171,9 @@ pub enum Codec {
         /// Where cell (0, 0) lies.
         #[serde(default)]
         origin: Origin,
-        /// Every crop is looked at twice, the second time mirrored, and the maps are averaged: for twice the time.
+        /// Test-time flip: every crop is looked at mirrored too, and the maps are averaged, for twice the time.
         #[serde(default)]
-        mirror: bool,
+        flip_test: bool,
         /// Turns the feature of the peak into a probability; without it the feature is the score.
         #[serde(default)]
         score: Option<ScoreFit>,
@@ -329,9 +329,9 @@ impl Manifest {
         ))
     }
 
-    /// How many inputs one picture or person takes: 2 where every crop is looked at mirrored too, else 1.
-    pub fn looks(&self) -> usize {
-        if matches!(self.codec, Codec::Heatmap { mirror: true, .. }) { 2 } else { 1 }
+    /// How many inputs of the network one crop takes: 2 under the flip test, else 1.
+    pub fn inputs_per_crop(&self) -> usize {
+        if matches!(self.codec, Codec::Heatmap { flip_test: true, .. }) { 2 } else { 1 }
     }
 
     fn check(&self) -> Result<(), String> {
@@ -389,15 +389,15 @@ impl Manifest {
                 windows,
                 window,
                 origin,
-                mirror,
+                flip_test,
                 score,
                 sigma,
                 ..
             } => {
                 positive("codec.stride", *stride)?;
-                if *mirror && *origin != Origin::CellCentre {
+                if *flip_test && *origin != Origin::CellCentre {
                     return Err(
-                        "codec.mirror needs origin = \"cell_centre\": other cells have no mirror image"
+                        "codec.flip_test needs origin = \"cell_centre\": other cells have no mirror image"
                             .into(),
                     );
                 }
@@ -491,7 +491,7 @@ mod tests {
             ("width = 64", "width = 0", "input.width is 0"),
             ("stride = 4", "stride = -4", "codec.stride is -4"),
             ("stride = 4", "stride = 4\nstrid = 5", "strid"),
-            ("stride = 4", "stride = 4\nmirror = true\norigin = \"first_pixel\"", "codec.mirror"),
+            ("stride = 4", "stride = 4\nflip_test = true\norigin = \"first_pixel\"", "codec.flip_test"),
             ("stride = 4", "stride = 4\nwindow = 4", "codec.window is 4"),
             ("stride = 4", "stride = 4\nrefine = \"hits\"", "one to four codec.windows"),
             ("stride = 4", "stride = 4\nwindows = [3, 7]", "go together"),

@@ -6,7 +6,7 @@
 
 mod decode;
 mod finder;
-mod mirror;
+mod flip;
 mod net;
 mod roi;
 

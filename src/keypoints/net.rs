@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pose::{BoxPx, Keypoints, MAX_PERSONS};
 
-use super::mirror::mirror_input;
+use super::flip::mirror_input;
 use super::{Decoder, KeypointError, image_from_net};
 use crate::infer::{InferError, Manifest, Plan, RoiSpec, State, Task};
 use crate::picture::{Affine, Picture, crop_resize_into};
@@ -20,7 +20,7 @@ pub struct KeypointNet {
     net_size: [usize; 2],
     image_from_net: [Affine; MAX_PERSONS],
     count: usize,
-    /// Where every crop is looked at twice: the pixels on their way. The mirrored crops lie after all the others.
+    /// Under the flip test: the pixels on their way. The mirrored crops lie after all the others.
     mirrored: Option<Vec<u8>>,
 }
 
@@ -38,8 +38,8 @@ impl KeypointNet {
         }
         Ok(Self {
             decoder: Decoder::new(manifest, plan.outputs())?,
-            state: plan.state(MAX_PERSONS * manifest.looks())?,
-            mirrored: (manifest.looks() == 2).then(Vec::new),
+            state: plan.state(MAX_PERSONS * manifest.inputs_per_crop())?,
+            mirrored: (manifest.inputs_per_crop() == 2).then(Vec::new),
             roi: manifest.roi,
             net_size: [manifest.input.width, manifest.input.height],
             image_from_net: [Affine::IDENTITY; MAX_PERSONS],

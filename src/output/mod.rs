@@ -60,7 +60,7 @@ pub trait PoseSink: Send {
     fn is_away(&self) -> bool {
         false
     }
-    /// Called about ten times a second while there is nothing to send: heartbeats, commands from the consumer,
+    /// Called about ten times per second while there is nothing to send: heartbeats, commands from the consumer,
     /// reopening what went away.
     ///
     /// # Errors

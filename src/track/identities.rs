@@ -326,7 +326,7 @@ impl Track {
     /// How well somebody who appears now fits this person who was lost, 0..=1: a like size, and not farther away than
     /// they can have walked.
     fn fits_again(&self, shape: &Shape, now_us: i64) -> f32 {
-        /// One extent a second: a brisk walk seen from the side is about 0.9 body heights a second.
+        /// One extent per second: a brisk walk seen from the side is about 0.9 body heights a second.
         const EXTENTS_PER_S: f32 = 1.0;
         /// Room for a turn of the body and for noise, in extents.
         const SLACK_EXTENTS: f32 = 0.3;

@@ -120,7 +120,8 @@ fn a_second_look_in_the_mirror_sees_the_same_places() {
         net.estimate(&picture(&rgb, 640, 480), &boxes, &mut out).unwrap();
         out
     };
-    let (once, twice) = (estimate(tiny::RED_CODEC), estimate(&format!("{}\nmirror = true", tiny::RED_CODEC)));
+    let (once, twice) =
+        (estimate(tiny::RED_CODEC), estimate(&format!("{}\nflip_test = true", tiny::RED_CODEC)));
     for (a, b) in once.iter().zip(&twice) {
         for (a, b) in a.joints.iter().zip(&b.joints) {
             assert!((a.x_px - b.x_px).abs() < 0.5 && (a.y_px - b.y_px).abs() < 0.5, "{a:?} {b:?}");

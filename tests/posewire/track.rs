@@ -61,7 +61,7 @@ fn noisy(mut k: Keypoints, sigma_px: f32, rng: &mut fastrand::Rng) -> Keypoints 
 /// When a person was last seen, how, and each joint's pixels a microsecond.
 type Motion = (i64, Keypoints, [(f32, f32); 17]);
 
-/// Where everybody will be if he goes on as in the last two frames: what a temporal model does, only worse.
+/// Where everybody will be if they go on as in the last two frames: what a temporal model does, only worse.
 #[derive(Default)]
 struct Straight {
     last: BTreeMap<usize, Motion>,

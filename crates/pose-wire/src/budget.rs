@@ -85,7 +85,7 @@ impl Fit {
 /// Not even one pose of each person a second fits.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error(
-    "{baud} baud carries {carried:.1} poses a second, fewer than one for each of {persons} persons; \
+    "{baud} baud carries {carried:.1} poses per second, fewer than one for each of {persons} persons; \
      use a faster line or follow fewer persons"
 )]
 pub struct TooSlow {

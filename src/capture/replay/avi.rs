@@ -15,7 +15,7 @@ use crate::picture::{Frame, PixelFormat, check_size};
 
 /// A recording goes on while its camera is unplugged, for a day at most; a longer gap is damage.
 const LONGEST_GAP_US: i64 = 24 * 3_600_000_000;
-/// The same at 120 frames a second.
+/// The same at 120 frames per second.
 const LONGEST_GAP_FRAMES: u64 = 24 * 3_600 * 120;
 
 /// The video stream of an AVI, its JPEGs handed on as they are.

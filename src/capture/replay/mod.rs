@@ -40,7 +40,7 @@ pub fn open(
     if let Some(fps) = fps_override
         && !(fps.is_finite() && fps > 0.0)
     {
-        return Err(CaptureError::Unusable(format!("{fps} frames a second: want a rate above 0")));
+        return Err(CaptureError::Unusable(format!("{fps} frames per second: want a rate above 0")));
     }
     let clip = open_clip(path)?;
     Ok(match fps_override {

@@ -52,7 +52,7 @@ impl Synthetic {
             return refuse(format!("{width}x{height} asked for, at least 32x32 and at most 8K can be drawn"));
         }
         if !(1.0..=240.0).contains(&fps) {
-            return refuse(format!("{fps} frames a second asked for, 1 to 240 can be drawn"));
+            return refuse(format!("{fps} frames per second asked for, 1 to 240 can be drawn"));
         }
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut canvas = Canvas::new(width as usize, height as usize);

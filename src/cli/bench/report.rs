@@ -87,7 +87,7 @@ impl Report {
         match self.allocations {
             Some(a) => writeln!(
                 out,
-                "allocations a frame: {} own, {:.1} the engine's",
+                "allocations per frame: {} own, {:.1} the engine's",
                 a.own as f64 / self.frames.max(1) as f64,
                 a.engine as f64 / self.frames.max(1) as f64
             ),

@@ -16,7 +16,7 @@ use pose::{JOINTS, Keypoint, Keypoints};
 use simcc::Simcc;
 use yolo::Yolo;
 
-use super::mirror::Averaged;
+use super::flip::Averaged;
 use crate::infer::{Codec, InferError, Manifest, OutputInfo, Refine, ScoreFit, SigmaFit, State};
 use crate::picture::Affine;
 
@@ -38,7 +38,7 @@ pub struct Decoder {
 
 #[derive(Debug)]
 enum Kind {
-    /// With what averages two looks, where the manifest wants them.
+    /// With what averages a crop and its mirror image, under the flip test.
     Heatmap(Heatmap, Option<Averaged>),
     Simcc(Simcc),
     Movenet(Movenet),
@@ -71,7 +71,7 @@ impl Decoder {
                 windows,
                 window,
                 origin,
-                mirror,
+                flip_test,
                 score,
                 sigma,
             } => {
@@ -94,7 +94,7 @@ impl Decoder {
                     origin: *origin,
                     fit: Fits::new(score.as_ref(), sigma.as_ref()),
                 };
-                Kind::Heatmap(heatmap, mirror.then(|| Averaged::new(cells[1], cells[0])))
+                Kind::Heatmap(heatmap, flip_test.then(|| Averaged::new(cells[1], cells[0])))
             }
             Codec::Simcc { output_x, output_y, bins_per_px, activation, score, sigma } => {
                 for (output, size) in [(output_x, net_size[0]), (output_y, net_size[1])] {
@@ -146,7 +146,7 @@ impl Decoder {
     }
 
     /// The joints of batch element `i` in pixels of the source image; `mirrored` is the element that shows it mirrored, where the
-    /// manifest wants two looks.
+    /// manifest wants the flip test.
     ///
     /// # Errors
     /// [`InferError::Run`] where the network was not run.

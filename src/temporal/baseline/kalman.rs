@@ -15,7 +15,7 @@ impl Kalman {
     /// The ratio of the two fixes the lag: shakes least within 0.2 frame of added lag on J-HMDB's train clips, by
     /// `posewire eval clips`. The observation's size fixes sigma.
     pub const TUNED: Self = Self { acceleration: 1.7, observation: 0.02 };
-    /// Deviation of the velocity when a track begins, extents a second: a person may enter running.
+    /// Deviation of the velocity when a track begins, extents per second: a person may enter running.
     const FIRST_SPEED: f32 = 1.0;
 }
 

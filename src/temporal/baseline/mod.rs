@@ -22,7 +22,7 @@ use super::{
 /// A joint not seen for longer is absent, in seconds: after half a second a held place says nothing of a moving limb.
 const HOLD_S: f32 = 0.5;
 
-/// Growth of the conventional sigma, parts of the person's extent a second: about how fast a walking person's joints move.
+/// Growth of the conventional sigma, parts of the person's extent per second: about how fast a walking person's joints move.
 const SIGMA_GROWTH_PER_S: f32 = 0.5;
 
 /// One rule that filters one joint's track.

@@ -7,7 +7,7 @@ use super::{Rule, low_pass_gain};
 pub struct OneEuro {
     /// Cutoff at rest, hertz.
     pub min_cutoff_hz: f32,
-    /// Rise of the cutoff with speed: hertz for each extent a second.
+    /// Rise of the cutoff with speed: hertz for each extent per second.
     pub beta: f32,
     /// Cutoff of the speed's own low-pass, hertz.
     pub speed_cutoff_hz: f32,

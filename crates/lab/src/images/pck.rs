@@ -37,8 +37,8 @@ pub struct Share {
     pub high: f64,
 }
 
-/// Measures results against labels. A person whose box was given is measured by the result that names him; else by the
-/// nearest result of his picture that is not taken; without one all his joints count as wrong.
+/// Measures results against labels. A person whose box was given is measured by the result that names them; else by the
+/// nearest result of their picture that is not taken; without one all their joints count as wrong.
 pub fn pck(truth: &GroundTruth, predictions: &[Prediction]) -> Pck {
     let errors = errors(truth, predictions);
     let share = |within: f64| {

@@ -130,14 +130,14 @@ def finish(
         # Eight bits of logits are too coarse to place a joint between two cells.
         quantise(f32, int8, crops, real_outputs=("heatmaps",))
         manifest.write_quantisation(quant / f"{stem}.toml", int8, names, ranges(int8))
-    system = Own(int8, config.codec, config.mirror)
+    system = Own(int8, config.codec, config.flip_test)
     fitted = fit_scores(system, records, config.packs)
     packs = [p for p in config.packs if len(records.where("val", (p,)))]
     results: dict[str, dict[str, evaluate.Measured]] = {"int8": {}, "f32": {}}
     for name, path in (("int8", int8), ("f32", f32)):
         for pack in packs:
             results[name][pack] = evaluate.measure(
-                Own(path, config.codec, config.mirror), records, pack, every
+                Own(path, config.codec, config.flip_test), records, pack, every
             )
             print(evaluate.table(name, pack, results[name][pack]), flush=True)
     compared = [results["int8"][p] for p in packs if p in evaluate.VAL_PACKS] or list(
@@ -153,7 +153,7 @@ def finish(
         fitted,
         results,
         ece,
-        macs=multiply_adds(net, config.input, config.input) * (2 if config.mirror else 1),
+        macs=multiply_adds(net, config.input, config.input) * (2 if config.flip_test else 1),
         parameters=sum(p.numel() for n, p in net.named_parameters() if not n.startswith("auxiliary")),
         pictures=pictures,
         minutes=seconds / 60,

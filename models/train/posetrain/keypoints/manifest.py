@@ -114,8 +114,8 @@ def write_keypoints(
         f"window = {windows[1]}",
         'origin = "cell_centre"',
         *(
-            ["# the crop is looked at mirrored too, and the maps are averaged", "mirror = true"]
-            if config.mirror
+            ["# the crop is looked at mirrored too, and the maps are averaged", "flip_test = true"]
+            if config.flip_test
             else []
         ),
         "",

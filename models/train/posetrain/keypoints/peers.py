@@ -22,11 +22,11 @@ class Estimator(Protocol):
 
 
 class Own:
-    """Posewire's network from an ONNX file, f32 or int8; `features` holds the last picture's [17]. `mirror`: every crop is
+    """Posewire's network from an ONNX file, f32 or int8; `features` holds the last picture's [17]. `flip_test`: every crop is
     looked at twice, the second time mirrored, and the maps are averaged."""
 
-    def __init__(self, path: Path, codec: HeatmapCodec, mirror: bool = False) -> None:
-        self.session, self.codec, self.mirror = session(path), codec, mirror
+    def __init__(self, path: Path, codec: HeatmapCodec, flip_test: bool = False) -> None:
+        self.session, self.codec, self.flip_test = session(path), codec, flip_test
         self.net = int(self.session.get_inputs()[0].shape[2])
         self.features = np.zeros(17, np.float32)
 
@@ -43,7 +43,7 @@ class Own:
     def joints(self, pixels: Pixels, centre: tuple[float, float], side: float) -> Floats:
         crop = warp(pixels, crop_matrix(centre, side, self.net), self.net)
         maps = self.maps(crop)
-        if self.mirror:
+        if self.flip_test:
             mirrored = self.maps(np.ascontiguousarray(crop[:, ::-1]))[MIRROR, :, ::-1]
             maps = np.asarray((maps + mirrored) / 2, np.float32)
         xy, self.features = self.codec.decode(maps)

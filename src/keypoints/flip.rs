@@ -1,7 +1,7 @@
-//! Looking twice: a crop and its mirror image, whose maps are averaged.
+//! The test-time flip: a crop and its mirror image are both looked at, and their maps averaged.
 //!
-//! What a network knows of left it has not quite learned of right. The mean of both looks errs less than either (Newell et al.
-//! 2016 test so), for twice the multiply-adds.
+//! What a network knows of left it has not quite learned of right. The mean errs less than either (Newell et al. 2016 test so),
+//! for twice the multiply-adds.
 
 use pose::{JOINTS, MIRROR};
 
@@ -22,7 +22,7 @@ pub(super) fn mirror_input(state: &mut dyn State, from: usize, to: usize, scratc
     }
 }
 
-/// The maps of two looks, `[17, rows, columns]` each, averaged where a joint of the mirrored one is its other side's, and
+/// The maps of a crop and its mirror image, `[17, rows, columns]` each, averaged where a joint of the mirrored one is its other side's, and
 /// its columns run backwards.
 #[derive(Debug)]
 pub(super) struct Averaged {
@@ -73,12 +73,12 @@ mod tests {
     const SHAPE: [usize; 3] = [JOINTS, ROWS, COLUMNS];
 
     /// Two batch elements: inputs of 2 x 3 pixels in rows of 10 bytes, and the outputs given.
-    struct Looks {
+    struct Fake {
         inputs: [Vec<u8>; 2],
         outputs: [Vec<f32>; 2],
     }
 
-    impl State for Looks {
+    impl State for Fake {
         fn input_mut(&mut self, i: usize) -> PixelsMut<'_> {
             PixelsMut { bytes: &mut self.inputs[i], width: 3, height: 2, row_bytes: 10, pixel_bytes: 3 }
         }
@@ -90,27 +90,27 @@ mod tests {
         }
     }
 
-    fn looks() -> Looks {
+    fn fake() -> Fake {
         let blank = || vec![0.0; JOINTS * ROWS * COLUMNS];
-        Looks { inputs: [(0..20).collect(), vec![0; 20]], outputs: [blank(), blank()] }
+        Fake { inputs: [(0..20).collect(), vec![0; 20]], outputs: [blank(), blank()] }
     }
 
     #[test]
     fn pixels_run_backwards_and_colours_do_not() {
-        let mut looks = looks();
-        mirror_input(&mut looks, 0, 1, &mut Vec::new());
-        assert_eq!(looks.inputs[1][..10], [6, 7, 8, 3, 4, 5, 0, 1, 2, 0]);
-        assert_eq!(looks.inputs[1][10..19], [16, 17, 18, 13, 14, 15, 10, 11, 12]);
+        let mut fake = fake();
+        mirror_input(&mut fake, 0, 1, &mut Vec::new());
+        assert_eq!(fake.inputs[1][..10], [6, 7, 8, 3, 4, 5, 0, 1, 2, 0]);
+        assert_eq!(fake.inputs[1][10..19], [16, 17, 18, 13, 14, 15, 10, 11, 12]);
     }
 
     #[test]
     fn the_mirrored_look_s_left_is_right() {
         let at = |joint: Joint, row: usize, column: usize| (joint as usize * ROWS + row) * COLUMNS + column;
-        let mut looks = looks();
-        looks.outputs[0][at(Joint::LeftWrist, 1, 0)] = 4.0;
-        looks.outputs[1][at(Joint::RightWrist, 1, 3)] = 2.0;
+        let mut fake = fake();
+        fake.outputs[0][at(Joint::LeftWrist, 1, 0)] = 4.0;
+        fake.outputs[1][at(Joint::RightWrist, 1, 3)] = 2.0;
         let mut averaged = Averaged::new(ROWS, COLUMNS);
-        let maps = averaged.of(&looks, "heatmaps", 0, 1).unwrap();
+        let maps = averaged.of(&fake, "heatmaps", 0, 1).unwrap();
         assert_eq!(maps[at(Joint::LeftWrist, 1, 0)], 3.0);
         assert_eq!(maps.iter().filter(|v| **v != 0.0).count(), 1);
     }
