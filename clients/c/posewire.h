@@ -14,7 +14,9 @@
  *                 use(pw_joint_x_px(&event.as.pose, PW_RIGHT_WRIST));
  *         }
  *
- * Bytes of RAM: a decoder PW_MAX_FRAME + 12 or so, an event about 250.
+ * Who wants all persons of a moment together gives each POSE to pw_assembly_push, which calls back with whole moments.
+ *
+ * Bytes of RAM: a decoder PW_MAX_FRAME + 30 or so, an event about 250, an assembly PW_MAX_PERSONS times 250.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  */
@@ -35,6 +37,14 @@
 #ifndef PW_MAX_FRAME
 #define PW_MAX_FRAME 512
 #endif
+
+/* Persons of a moment that an assembly has room for, 1 to 8; those of a higher index it does not keep. */
+#ifndef PW_MAX_PERSONS
+#define PW_MAX_PERSONS 8
+#endif
+
+/* Silence, in ms, after which the rest of a moment is not coming: call pw_assembly_flush then. */
+#define PW_QUIET_MS 50
 
 /* COCO's joints; left and right are the person's own. */
 enum {
@@ -136,6 +146,32 @@ typedef struct {
     uint8_t frame[PW_MAX_FRAME];
 } pw_decoder;
 
+/* The persons that were sent with one seq. */
+typedef struct {
+    uint32_t seq;
+    int64_t captured_us;
+    int32_t age_us; /* of the newest of its packets here */
+    int32_t horizon_us;
+    uint8_t expected; /* how many it was sent with */
+    uint8_t present;  /* bit i: poses[i] arrived */
+    pw_pose poses[PW_MAX_PERSONS];
+} pw_moment;
+
+typedef struct {
+    uint32_t given, incomplete; /* moments; of these, with a person's packet missing */
+    uint32_t missed;            /* moments that the sender counted and of which no packet arrived */
+    uint32_t refused;           /* packets that were doubled, late, or contradicted their own moment */
+} pw_moment_counters;
+
+typedef struct {
+    pw_moment_counters counters;
+    uint8_t is_pending, has_begun;
+    pw_moment moment; /* also the moment that was begun last, where none is pending */
+} pw_assembly;
+
+/* Gets each moment as it ends; it is there for the time of the call. */
+typedef void (*pw_give)(const pw_moment *moment, void *context);
+
 /* ---- poses in plain values ---- */
 
 static inline uint8_t pw_joint_state(const pw_joint *joint) {
@@ -163,6 +199,23 @@ static inline uint16_t pw_sigma_steps(uint8_t code) {
 
 static inline float pw_joint_sigma_px(const pw_pose *pose, uint8_t joint) {
     return (float)pw_sigma_steps(pose->joints[joint].sigma) * (float)(1ul << pose->scale) / 16.0f;
+}
+
+/* The sum, or the end of an i64's range that it would pass. */
+static inline int64_t pw__after(int64_t at_us, int32_t us) {
+    if (us > 0 && at_us > INT64_MAX - us) return INT64_MAX;
+    if (us < 0 && at_us < INT64_MIN - us) return INT64_MIN;
+    return at_us + us;
+}
+
+/* When it was handed to the sender's serial driver, and the moment that its poses speak of; host's monotonic clock. */
+static inline int64_t pw_moment_sent_us(const pw_moment *m) { return pw__after(m->captured_us, m->age_us); }
+static inline int64_t pw_moment_valid_us(const pw_moment *m) { return pw__after(m->captured_us, m->horizon_us); }
+
+/* Whether every person that was sent, and that there is room for, is there. */
+static inline int pw_moment_is_whole(const pw_moment *m) {
+    uint8_t room = m->expected < PW_MAX_PERSONS ? m->expected : (uint8_t)PW_MAX_PERSONS;
+    return m->present == (uint8_t)((1u << room) - 1u);
 }
 
 /* ---- inside ---- */
@@ -405,6 +458,67 @@ static inline int pw_decoder_push(pw_decoder *decoder, uint8_t byte, pw_event *e
     }
     pw__count(&decoder->counters, event->kind);
     return 1;
+}
+
+/* ---- moments: the rules of docs/wire.md ---- */
+
+static inline void pw_assembly_init(pw_assembly *assembly) { memset(assembly, 0, sizeof *assembly); }
+
+/* Gives what is there of a moment whose last packet is not coming. */
+static inline void pw_assembly_flush(pw_assembly *assembly, pw_give give, void *context) {
+    if (!assembly->is_pending) return;
+    assembly->is_pending = 0;
+    assembly->counters.given++;
+    if (!pw_moment_is_whole(&assembly->moment)) assembly->counters.incomplete++;
+    give(&assembly->moment, context);
+}
+
+/* A packet up to 15 moments back and captured no later than the newest is late; any other step back is a sender anew. */
+static inline int pw__is_late(const pw_assembly *assembly, const pw_pose *pose) {
+    return assembly->has_begun && (uint32_t)(assembly->moment.seq - pose->seq) < 16u &&
+           pose->captured_us <= assembly->moment.captured_us;
+}
+
+static inline void pw__begin(pw_assembly *assembly, const pw_pose *pose) {
+    pw_moment *m = &assembly->moment;
+    uint32_t step = pose->seq - m->seq;
+    /* Only a step forward of less than half the range is a gap. */
+    if (assembly->has_begun && step >= 2u && step < 0x80000000ul) assembly->counters.missed += step - 1u;
+    assembly->has_begun = assembly->is_pending = 1;
+    m->seq = pose->seq;
+    m->captured_us = pose->captured_us;
+    m->horizon_us = pose->horizon_us;
+    m->expected = pose->persons;
+    m->present = 0;
+}
+
+/* Whether the packet brought anything new: the first one's word holds. */
+static inline int pw__insert(pw_moment *m, const pw_pose *pose) {
+    if (pose->persons != m->expected || pose->horizon_us != m->horizon_us) return 0;
+    if (pose->persons > 0 && pose->index < PW_MAX_PERSONS) {
+        if (m->present >> pose->index & 1u) return 0;
+        m->present = (uint8_t)(m->present | 1u << pose->index);
+        m->poses[pose->index] = *pose;
+    }
+    m->age_us = pose->age_us;
+    return 1;
+}
+
+/* Takes a POSE; gives each moment that it ends: none, one, or the one before and its own. */
+static inline void pw_assembly_push(pw_assembly *assembly, const pw_pose *pose, pw_give give, void *context) {
+    pw_moment *m = &assembly->moment;
+    if (!assembly->is_pending || m->seq != pose->seq || m->captured_us != pose->captured_us) {
+        if (pw__is_late(assembly, pose)) {
+            assembly->counters.refused++;
+            return;
+        }
+        pw_assembly_flush(assembly, give, context);
+        pw__begin(assembly, pose);
+    }
+    if (!pw__insert(m, pose))
+        assembly->counters.refused++;
+    else if (pw_moment_is_whole(m))
+        pw_assembly_flush(assembly, give, context);
 }
 
 /* ---- sending ---- */

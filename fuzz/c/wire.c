@@ -6,8 +6,16 @@
 
 static volatile float sink;
 
-static void look(const pw_event *event) {
+static void look_at_moment(const pw_moment *moment, void *context) {
+    (void)context;
+    for (uint8_t i = 0; i < PW_MAX_PERSONS; i++)
+        if ((moment->present >> i & 1) && (moment->poses[i].index != i || i >= moment->expected)) abort();
+    sink = (float)pw_moment_sent_us(moment) + (float)pw_moment_valid_us(moment);
+}
+
+static void look(const pw_event *event, pw_assembly *assembly) {
     if (event->kind != PW_EVENT_POSE) return;
+    pw_assembly_push(assembly, &event->as.pose, look_at_moment, NULL);
     for (uint8_t joint = 0; joint < PW_JOINTS; joint++) {
         const pw_pose *pose = &event->as.pose;
         const pw_joint *j = &pose->joints[joint];
@@ -21,11 +29,14 @@ static void look(const pw_event *event) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pw_decoder decoder;
     pw_event event;
+    pw_assembly assembly;
     pw_decoder_init(&decoder);
+    pw_assembly_init(&assembly);
     if (size == 0) return 0;
     if (data[0] == 0) {
         for (size_t i = 1; i < size; i++)
-            if (pw_decoder_push(&decoder, data[i], &event)) look(&event);
+            if (pw_decoder_push(&decoder, data[i], &event)) look(&event, &assembly);
+        pw_assembly_flush(&assembly, look_at_moment, NULL);
         return 0;
     }
     for (size_t at = 1; at < size;) {
@@ -49,8 +60,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         }
         frame[code_at] = code;
         for (size_t i = 0; i < out; i++)
-            if (pw_decoder_push(&decoder, frame[i], &event)) look(&event);
-        if (pw_decoder_push(&decoder, 0, &event)) look(&event);
+            if (pw_decoder_push(&decoder, frame[i], &event)) look(&event, &assembly);
+        if (pw_decoder_push(&decoder, 0, &event)) look(&event, &assembly);
     }
+    pw_assembly_flush(&assembly, look_at_moment, NULL);
     return 0;
 }

@@ -8,6 +8,7 @@ use std::{
 
 use pose_wire::{Packet, PosePacket, VERSION};
 
+use crate::moments;
 use crate::wire::{foreign, frame, transcript};
 
 fn repository() -> &'static Path {
@@ -67,13 +68,14 @@ fn python(script: &str) -> Command {
     command
 }
 
-fn golden_streams() -> Vec<(String, Vec<u8>, Vec<String>)> {
+/// Name, bytes and lines of what the golden file keeps as `kind`.
+fn golden_streams(kind: &str) -> Vec<(String, Vec<u8>, Vec<String>)> {
     let text = std::fs::read_to_string(repository().join("tests/golden/wire_v1.json")).unwrap();
     let golden: serde_json::Value = serde_json::from_str(&text).unwrap();
     let unhex = |hex: &str| {
         (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap()).collect()
     };
-    golden["streams"]
+    golden[kind]
         .as_array()
         .unwrap()
         .iter()
@@ -144,6 +146,29 @@ fn random_stream(packets: usize, seed: u64) -> Vec<u8> {
     stream
 }
 
+fn compare(who: &str, ours: &[String], theirs: Vec<String>) {
+    for (i, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
+        assert_eq!(ours, theirs, "line {i}, {who}");
+    }
+    assert_eq!(ours.len(), theirs.len(), "{who}");
+}
+
+#[test]
+fn c_python_and_rust_make_the_same_moments_of_ten_thousand_on_a_bad_line() {
+    let stream = moments::random_stream(10_000, 8);
+    let rust = moments::transcript(&stream);
+    let last = rust.last().unwrap();
+    assert!(last.split(' ').skip(1).all(|n| n.parse::<u32>().unwrap() > 1_000), "a poor test: {last}");
+    let folder = tempfile::tempdir().unwrap();
+    if present("cc", "the C client's moments") {
+        let program = compiled("cc", "-std=c99", "tests/transcript.c", folder.path());
+        compare("C", &rust, lines(filter(Command::new(program).arg("moments"), &stream)));
+    }
+    if present("python3", "the Python client's moments") {
+        compare("Python", &rust, lines(filter(python("tests/transcript.py").arg("moments"), &stream)));
+    }
+}
+
 #[test]
 fn c_python_and_rust_agree_on_a_hundred_thousand_random_and_damaged_packets() {
     let stream = random_stream(100_000, 20);
@@ -152,20 +177,65 @@ fn c_python_and_rust_agree_on_a_hundred_thousand_random_and_damaged_packets() {
     let counters: Vec<u32> = last.split(' ').skip(1).map(|n| n.parse().unwrap()).collect();
     assert!(counters[0] > 30_000 && counters.iter().all(|n| *n > 100), "a poor test: {last}");
 
-    let compare = |who: &str, theirs: Vec<String>| {
-        for (i, (ours, theirs)) in rust.iter().zip(&theirs).enumerate() {
-            assert_eq!(ours, theirs, "event {i}, {who}");
-        }
-        assert_eq!(rust.len(), theirs.len(), "{who}");
-    };
     let folder = tempfile::tempdir().unwrap();
     if present("cc", "the C decoder on random packets") {
         let program = compiled("cc", "-std=c99", "tests/transcript.c", folder.path());
-        compare("C", lines(filter(&mut Command::new(program), &stream)));
+        compare("C", &rust, lines(filter(&mut Command::new(program), &stream)));
     }
     if present("python3", "the Python decoder on random packets") {
-        compare("Python", lines(filter(&mut python("tests/transcript.py"), &stream)));
+        compare("Python", &rust, lines(filter(&mut python("tests/transcript.py"), &stream)));
     }
+}
+
+#[test]
+fn python_prints_the_very_lines_that_read_prints() {
+    if !present("python3", "the Python client's JSON lines") {
+        return;
+    }
+    let golden =
+        ["streams", "moments"].map(golden_streams).concat().into_iter().flat_map(|(_, bytes, _)| bytes);
+    let stream: Vec<u8> = golden.chain(random_stream(20_000, 22)).collect();
+    let rust = moments::json_lines(&stream);
+    assert!(rust.len() > 1_000, "{}", rust.len());
+    compare("Python", &rust, lines(filter(python("tests/transcript.py").arg("jsonl"), &stream)));
+}
+
+/// A port that sends a moment of two persons ten times a second until `child` ends; what it wrote to its error output.
+#[cfg(target_os = "linux")]
+fn said_while_fed(child: &mut std::process::Child, pty: &crate::pty::Pty) -> String {
+    let began = std::time::Instant::now();
+    let mut seq = 0;
+    while child.try_wait().unwrap().is_none() {
+        assert!(began.elapsed() < std::time::Duration::from_secs(60), "it does not end");
+        // What it has not read when it ends is lost.
+        let _ = pty.hand.write(&moments::whole(seq, 2));
+        seq += 1;
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    let mut said = String::new();
+    std::io::Read::read_to_string(child.stderr.as_mut().unwrap(), &mut said).unwrap();
+    said
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_reader_of_pythons_lines_that_leaves_ends_it_quietly() {
+    let has_serial =
+        Command::new("python3").args(["-c", "import serial"]).output().is_ok_and(|o| o.status.success());
+    if !has_serial {
+        eprintln!("SKIPPED: the Python client on a port: no pyserial (sudo apt install python3-serial)");
+        return;
+    }
+    let pty = crate::pty::Pty::open();
+    let mut child = Command::new("sh")
+        .args(["-c", "python3 -B -m posewire \"$0\" | head -n 2"])
+        .arg(&pty.path)
+        .env("PYTHONPATH", repository().join("clients/python/src"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    assert_eq!(said_while_fed(&mut child, &pty), "");
 }
 
 #[test]
@@ -175,11 +245,14 @@ fn the_c_header_decodes_and_encodes_the_golden_vectors() {
     }
     let folder = tempfile::tempdir().unwrap();
     let program = compiled("cc", "-std=c99", "tests/transcript.c", folder.path());
-    for (name, bytes, expected) in golden_streams() {
+    for (name, bytes, expected) in golden_streams("streams") {
         assert_eq!(lines(filter(&mut Command::new(&program), &bytes)), expected, "{name}");
     }
+    for (name, bytes, expected) in golden_streams("moments") {
+        assert_eq!(lines(filter(Command::new(&program).arg("moments"), &bytes)), expected, "{name}");
+    }
     let made = filter(Command::new(&program).arg("frames"), &[]);
-    let golden = |name: &str| golden_streams().into_iter().find(|s| s.0 == name).unwrap().1;
+    let golden = |name: &str| golden_streams("streams").into_iter().find(|s| s.0 == name).unwrap().1;
     let receipt = pose_wire::Receipt {
         seq: 1,
         packets: 2,

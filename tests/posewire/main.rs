@@ -20,6 +20,7 @@ mod fakes;
 mod frames;
 mod infer;
 mod keypoints;
+mod moments;
 #[cfg(unix)]
 mod output;
 mod pipeline;

@@ -9,6 +9,8 @@ use pose::{JOINTS, Joint, JointState, Pose, PoseJoint, Stamped};
 use pose_wire::*;
 use serde_json::{Value, json};
 
+use crate::moments;
+
 /// What the decoder makes of `bytes`: one line an event, numbers only, the counters last. `clients/python/tests/transcript.py`
 /// and `clients/c/tests/transcript.c` write the same.
 pub(crate) fn transcript(bytes: &[u8]) -> Vec<String> {
@@ -22,8 +24,11 @@ pub(crate) fn transcript(bytes: &[u8]) -> Vec<String> {
     lines
 }
 
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
 fn line(event: &Event) -> String {
-    let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
     match event {
         Event::Packet(Packet::Pose(p)) => {
             let mut to =
@@ -324,15 +329,24 @@ fn golden() -> String {
     let entries: Vec<String> = streams()
         .into_iter()
         .map(|(name, bytes, pose)| {
-            let hex: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
-            let mut entry = json!({ "name": name, "hex": hex, "lines": transcript(&bytes) });
+            let mut entry = json!({ "name": name, "hex": hex(&bytes), "lines": transcript(&bytes) });
             if let Some(packet) = pose {
                 entry["pose"] = pose_json(&packet);
             }
             entry.to_string()
         })
         .collect();
-    format!("{{\"version\": {VERSION}, \"streams\": [\n{}\n]}}\n", entries.join(",\n"))
+    let moments: Vec<String> = moments::streams()
+        .into_iter()
+        .map(|(name, bytes)| {
+            json!({ "name": name, "hex": hex(&bytes), "lines": moments::transcript(&bytes) }).to_string()
+        })
+        .collect();
+    format!(
+        "{{\"version\": {VERSION}, \"streams\": [\n{}\n], \"moments\": [\n{}\n]}}\n",
+        entries.join(",\n"),
+        moments.join(",\n")
+    )
 }
 
 #[test]

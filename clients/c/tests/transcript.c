@@ -1,5 +1,5 @@
-/* Writes what the decoder makes of standard input: one line an event, numbers only; ends with the counters. With an argument,
- * writes the frames that the header encodes instead: three commands, and a receipt of 1..9. */
+/* Writes what the decoder makes of standard input: one line an event, numbers only; ends with the counters. With `moments`, one line
+ * a moment; with `frames`, the frames that the header encodes instead: three commands, and a receipt of 1..9. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -60,6 +60,31 @@ static void print_event(const pw_event *e) {
     }
 }
 
+static void print_moment(const pw_moment *m, void *context) {
+    int i;
+    (void)context;
+    printf("moment %" PRIu32 " %" PRId64 " %" PRId64 " %" PRId64 " %u", m->seq, m->captured_us, pw_moment_sent_us(m),
+           pw_moment_valid_us(m), m->expected);
+    for (i = 0; i < PW_MAX_PERSONS; i++)
+        if (m->present >> i & 1) printf(" %u:%" PRIu32, m->poses[i].index, m->poses[i].track_id);
+    printf("\n");
+}
+
+static void write_moments(void) {
+    static pw_decoder decoder;
+    static pw_assembly assembly;
+    static pw_event event;
+    const pw_moment_counters *c = &assembly.counters;
+    int byte;
+    pw_decoder_init(&decoder);
+    pw_assembly_init(&assembly);
+    while ((byte = getchar()) != EOF)
+        if (pw_decoder_push(&decoder, (uint8_t)byte, &event) && event.kind == PW_EVENT_POSE)
+            pw_assembly_push(&assembly, &event.as.pose, print_moment, NULL);
+    pw_assembly_flush(&assembly, print_moment, NULL);
+    printf("counters %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 "\n", c->given, c->incomplete, c->missed, c->refused);
+}
+
 static void write_frames(void) {
     uint8_t out[PW_RECEIPT_MAX];
     pw_receipt receipt = {1, 2, 3, 4, 5, 6, 7, 8, 9};
@@ -74,9 +99,11 @@ int main(int argc, char **argv) {
     static pw_event event;
     const pw_counters *c = &decoder.counters;
     int byte;
-    (void)argv;
     if (argc > 1) {
-        write_frames();
+        if (strcmp(argv[1], "moments") == 0)
+            write_moments();
+        else
+            write_frames();
         return 0;
     }
     pw_decoder_init(&decoder);

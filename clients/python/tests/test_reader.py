@@ -61,8 +61,32 @@ class Reading(unittest.TestCase):
     def test_the_persons_of_a_moment_come_together_and_nobody_is_an_empty_one(self) -> None:
         two = FRAMES["pose_two_persons"]
         moments = opened(Port(two[:50], two[50:], FRAMES["pose_nobody"])).moments()
-        self.assertEqual([p.index for p in next(moments)], [0, 1])
-        self.assertEqual(next(moments), [])
+        self.assertEqual([p.index for p in next(moments).poses], [0, 1])
+        self.assertEqual(next(moments).poses, [])
+
+    def test_a_moment_ends_with_silence_and_with_the_port(self) -> None:
+        two = FRAMES["pose_two_persons"]
+        first, second = (frame + b"\0" for frame in two.split(b"\0")[:2])
+        reader = opened(Port(first, b"", second))
+        moments = reader.moments()
+        self.assertEqual([p.index for p in next(moments).poses], [0])
+        # The one that came after the silence belongs to nothing any more.
+        with self.assertRaises(OSError):
+            next(moments)
+        counters = reader.moment_counters
+        self.assertEqual((counters.given, counters.incomplete, counters.refused), (1, 1, 1))
+        moments = opened(Port(FRAMES["pose_mixed"])).moments()
+        self.assertEqual([p.index for p in next(moments).poses], [1])
+        with self.assertRaises(OSError):
+            next(moments)
+
+    def test_a_rate_is_asked_for_again_of_a_port_that_comes_back(self) -> None:
+        back = Port(FRAMES["pose_measured"])
+        with mock.patch.object(PoseReader, "_open", side_effect=[Port(), back]), mock.patch("time.sleep"):
+            reader = PoseReader("pretended")
+            reader.set_rate(20)
+            next(iter(reader))
+        self.assertEqual(Decoder().feed(back.written), [Command(1, 0), Command(2, 2000)])
 
     def test_commands_reach_the_host(self) -> None:
         port = Port()

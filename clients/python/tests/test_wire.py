@@ -7,7 +7,7 @@ import random
 import unittest
 from pathlib import Path
 
-from transcript import transcript
+from transcript import moments, transcript
 
 from posewire import JOINTS, Command, Decoder, Fault, PosePacket, Receipt, encode_command, encode_receipt
 from posewire.wire import MAX_FRAME, sigma_steps, stuff, unstuff
@@ -25,6 +25,12 @@ class Golden(unittest.TestCase):
             for portion in (1, 7, 4096):
                 with self.subTest(stream["name"], portion=portion):
                     self.assertEqual(transcript(data, portion), stream["lines"])
+
+    def test_every_stream_of_moments_gives_its_lines(self) -> None:
+        self.assertGreater(len(self.golden["moments"]), 10)
+        for stream in self.golden["moments"]:
+            with self.subTest(stream["name"]):
+                self.assertEqual(moments(bytes.fromhex(stream["hex"])), stream["lines"])
 
     def test_poses_in_pixels(self) -> None:
         checked = 0

@@ -1,4 +1,5 @@
-"""Writes what the decoder makes of standard input: one line an event, numbers only; ends with the counters.
+"""Writes what the decoder makes of standard input: one line an event, numbers only; ends with the counters. With `moments`, one line
+a moment; with `jsonl`, that of `python -m posewire`.
 
 The Rust and C decoders write the same lines, so that all three can be compared on the same bytes.
 """
@@ -6,8 +7,11 @@ The Rust and C decoders write the same lines, so that all three can be compared 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import astuple
 
+from posewire.jsonl import as_line
+from posewire.moments import Assembly, Moment
 from posewire.wire import Command, Decoder, Event, Fault, Hello, PosePacket, Receipt, Status
 
 NAMES = {Hello: "hello", Status: "status", Receipt: "receipt"}
@@ -36,5 +40,34 @@ def transcript(data: bytes, portion: int = 4096) -> list[str]:
     return lines
 
 
+def assembled(data: bytes, assembly: Assembly) -> list[Moment]:
+    given: list[Moment] = []
+    for event in Decoder().feed(data):
+        if isinstance(event, PosePacket):
+            given += assembly.push(event)
+    return given + assembly.flush()
+
+
+def moments(data: bytes) -> list[str]:
+    assembly = Assembly()
+    lines = [moment_line(moment) for moment in assembled(data, assembly)]
+    # The other clients' counters wrap.
+    lines.append("counters " + " ".join(str(n % 2**32) for n in astuple(assembly.counters)))
+    return lines
+
+
+def jsonl(data: bytes) -> list[str]:
+    return [as_line(moment) for moment in assembled(data, Assembly())]
+
+
+def moment_line(m: Moment) -> str:
+    persons = (f"{p.index}:{p.track_id}" for p in m.packets)
+    return " ".join(
+        ["moment", *map(str, (m.seq, m.captured_us, m.sent_us, m.valid_us, m.expected)), *persons]
+    )
+
+
 if __name__ == "__main__":
-    sys.stdout.write("\n".join(transcript(sys.stdin.buffer.read())) + "\n")
+    writers: dict[str, Callable[[bytes], list[str]]] = {"moments": moments, "jsonl": jsonl}
+    write = writers[sys.argv[1]] if sys.argv[1:] else transcript
+    sys.stdout.write("\n".join(write(sys.stdin.buffer.read())) + "\n")

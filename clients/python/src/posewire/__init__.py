@@ -8,9 +8,11 @@
             if wrist.state == "measured":
                 print(pose.track_id, wrist.x, wrist.y)
 
-`posewire.wire` (packets and the decoder) needs nothing but the standard library; `PoseReader` needs pyserial.
+`posewire.wire` (packets and the decoder) and `posewire.moments` need nothing but the standard library; `PoseReader` needs pyserial.
 """
 
+from .jsonl import as_line
+from .moments import MAX_PERSONS, Assembly, Moment, MomentCounters
 from .reader import PoseReader
 from .wire import (
     JOINTS,
@@ -30,17 +32,22 @@ from .wire import (
 
 __all__ = [
     "JOINTS",
+    "MAX_PERSONS",
+    "Assembly",
     "Command",
     "Counters",
     "Decoder",
     "Fault",
     "Hello",
     "Joint",
+    "Moment",
+    "MomentCounters",
     "Pose",
     "PosePacket",
     "PoseReader",
     "Receipt",
     "Status",
+    "as_line",
     "encode_command",
     "encode_receipt",
 ]

@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 import argparse
-import json
+import os
 import signal
 import sys
+import threading
 
+from .jsonl import as_line
 from .reader import PoseReader
-from .wire import DEFAULT_BAUD, Pose
+from .wire import DEFAULT_BAUD
+
+#: The host answers the request for HELLO at once and says STATUS every second.
+HINT_AFTER_S = 1.5
 
 
-def as_json(poses: list[Pose]) -> str:
-    """One line for one moment; pixels of the source image."""
-    return json.dumps(
-        {
-            "seq": poses[0].seq,
-            "captured_us": poses[0].captured_us,
-            "age_us": poses[0].age_us,
-            "horizon_us": poses[0].horizon_us,
-            "persons": [
-                {
-                    "id": pose.track_id,
-                    "score": round(pose.score, 4),
-                    "keypoints": [[j.x, j.y, round(j.score, 4), j.sigma, j.state] for j in pose.joints],
-                    "keypoints3d": pose.joints_3d,
-                }
-                for pose in poses
-            ],
-        },
-        separators=(",", ":"),
+def hint(port: str, baud: int, received: int, packets: int) -> str | None:
+    """What may be wrong with a line on which nothing was understood."""
+    if packets:
+        return None
+    if received == 0:
+        return f"{port}: nothing received yet: does posewire run with --serial at the other end, and is its TX wired to this RX?"
+    other = 921600 if baud == DEFAULT_BAUD else DEFAULT_BAUD
+    return (
+        f"{port}: {received} bytes received, nothing understood at {baud} baud: the other end runs at another rate "
+        f"(try --baud {other}), or sends something else"
     )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m posewire", description="Prints poses as JSON lines.")
+    parser = argparse.ArgumentParser(
+        prog="python -m posewire", description="Prints poses as JSON lines, the same as `posewire read`."
+    )
     parser.add_argument("port", help="serial port, for example /dev/ttyUSB0 or COM3")
     parser.add_argument("--baud", type=int, default=DEFAULT_BAUD, help="bits a second (default: %(default)s)")
     parser.add_argument("--frames", type=int, default=0, help="stop after so many moments (default: never)")
@@ -44,24 +42,40 @@ def main() -> int:
         signal.signal(which, signal.default_int_handler)
     try:
         with PoseReader(args.port, args.baud) as reader:
-            shown = 0
-            for poses in reader.moments():
-                if not poses:
-                    continue
-                print(as_json(poses), flush=True)
-                shown += 1
-                if shown == args.frames:
-                    break
-            print(reader.counters, file=sys.stderr)
+            print_moments(reader, args.port, args.baud, args.frames)
     except ImportError:
         print("pyserial is missing: pip install pyserial", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        # The reader of the lines has had enough. What Python still holds for it goes nowhere, instead of failing at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         print(f"{args.port}: {error}; is the port right, and may you read it?", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         pass
     return 0
+
+
+def print_moments(reader: PoseReader, port: str, baud: int, most: int) -> None:
+    """Prints moments as they come, `most` of them (0: all), and in the end what was counted."""
+
+    def say() -> None:
+        text = hint(port, baud, reader.received, reader.counters.packets)
+        if text is not None:
+            print(text, file=sys.stderr)
+
+    timer = threading.Timer(HINT_AFTER_S, say)
+    timer.daemon = True
+    timer.start()
+    try:
+        for shown, moment in enumerate(reader.moments(), start=1):
+            print(as_line(moment), flush=True)
+            if shown == most:
+                break
+    finally:
+        timer.cancel()
+    print(reader.moment_counters, reader.counters, file=sys.stderr)
 
 
 if __name__ == "__main__":

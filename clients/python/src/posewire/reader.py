@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from .moments import QUIET_S, Assembly, Moment, MomentCounters
 from .wire import (
     DEFAULT_BAUD,
     Command,
@@ -32,40 +33,42 @@ REOPEN_EVERY_S = 0.5
 class PoseReader:
     """Iterates over the poses that arrive at `port`, a device's name or an open `serial.Serial`.
 
-    A named port that goes away is opened again when it is back. `hello` and `status` are the newest of their kind.
+    A named port is locked against other programs; one that goes away is opened again when it is back. `hello` and `status` are the
+    newest of their kind, `received` counts bytes.
     """
 
     def __init__(self, port: str | serial.Serial, baud: int = DEFAULT_BAUD) -> None:
         self._name = port if isinstance(port, str) else None
         self._baud = baud
         self._decoder = Decoder()
+        self._assembly = Assembly()
+        self._rate: Command | None = None
         self._serial = self._open(port) if isinstance(port, str) else port
         self.hello: Hello | None = None
         self.status: Status | None = None
+        self.received = 0
         self.request_hello()
 
     def _open(self, name: str) -> serial.Serial:
         import serial  # so that everything but this class works without pyserial
 
-        # The time-out bounds a read, so that an idle line still lets Ctrl-C through.
-        return serial.Serial(name, self._baud, timeout=0.1, write_timeout=0.5)
+        # The time-out bounds a read, so that an idle line still lets Ctrl-C through and ends a moment.
+        return serial.Serial(name, self._baud, timeout=QUIET_S, write_timeout=0.5, exclusive=True)
 
     @property
     def counters(self) -> Counters:
         """What was received and what was dropped."""
         return self._decoder.counters
 
+    @property
+    def moment_counters(self) -> MomentCounters:
+        """What `moments` gave, and what it missed."""
+        return self._assembly.counters
+
     def packets(self) -> Iterator[Packet]:
         """Every packet of any type."""
-        while True:
-            for event in self._decoder.feed(self._read()):
-                if isinstance(event, Fault):
-                    continue
-                if isinstance(event, Hello):
-                    self.hello = event
-                elif isinstance(event, Status):
-                    self.status = event
-                yield event
+        for packets in self._reads():
+            yield from packets or []
 
     def __iter__(self) -> Iterator[Pose]:
         for packet in self.packets():
@@ -74,34 +77,34 @@ class PoseReader:
                 if pose is not None:
                     yield pose
 
-    def moments(self) -> Iterator[list[Pose]]:
-        """All persons of one moment of sending together; an empty list where nobody is there.
+    def moments(self) -> Iterator[Moment]:
+        """All persons of one moment of sending together, nobody's too.
 
-        A moment whose last packet was lost is given when the next one begins.
+        A moment whose last packet was lost is given when the next one begins, when the line falls silent or when the port ends.
         """
-        seq: int | None = None
-        poses: list[Pose] = []
-        for packet in self.packets():
-            if not isinstance(packet, PosePacket):
-                continue
-            if packet.seq != seq and poses:
-                yield poses
-                poses = []
-            seq = packet.seq
-            pose = packet.pose()
-            if pose is not None:
-                poses.append(pose)
-            if len(poses) == packet.persons:
-                yield poses
-                poses = []
+        try:
+            for packets in self._reads():
+                if packets is None:
+                    yield from self._assembly.flush()
+                    continue
+                for packet in packets:
+                    if isinstance(packet, PosePacket):
+                        yield from self._assembly.push(packet)
+        except OSError:
+            yield from self._assembly.flush()
+            raise
 
     def request_hello(self) -> None:
         """Asks the host to send HELLO now."""
         self._write(encode_command(Command(1, 0)))
 
     def set_rate(self, hz: float) -> None:
-        """Asks for `hz` poses a second of each person; 0: as frames come. HELLO says what was granted."""
-        self._write(encode_command(Command(2, min(65535, max(0, round(hz * 100))))))
+        """Asks for `hz` poses a second of each person; 0: as frames come. HELLO says what was granted, 1 Hz at least.
+
+        Asked again of a port that went away, as the host forgets it then.
+        """
+        self._rate = Command(2, min(65535, max(0, round(hz * 100))))
+        self._write(encode_command(self._rate))
 
     def reset(self) -> None:
         """Asks the host to forget identities and memories."""
@@ -118,15 +121,35 @@ class PoseReader:
     ) -> None:
         self.close()
 
+    def _reads(self) -> Iterator[list[Packet] | None]:
+        """What each read completed; None where the line was silent."""
+        while True:
+            data = self._read()
+            if not data:
+                yield None
+                continue
+            packets: list[Packet] = []
+            for event in self._decoder.feed(data):
+                if isinstance(event, Fault):
+                    continue
+                if isinstance(event, Hello):
+                    self.hello = event
+                elif isinstance(event, Status):
+                    self.status = event
+                packets.append(event)
+            yield packets
+
     def _read(self) -> bytes:
         try:
             # What is there already, or one byte when it comes: never waits for a full buffer.
-            return bytes(self._serial.read(max(1, min(4096, self._serial.in_waiting))))
+            data = bytes(self._serial.read(max(1, min(4096, self._serial.in_waiting))))
         except OSError:  # serial.SerialException is one
             if self._name is None:
                 raise
             self._reopen(self._name)
             return b"\0"  # ends the frame that was cut off
+        self.received += len(data)
+        return data
 
     def _reopen(self, name: str) -> None:
         self._serial.close()
@@ -137,6 +160,8 @@ class PoseReader:
             except OSError:
                 continue
             self.request_hello()
+            if self._rate is not None:
+                self._write(encode_command(self._rate))
             return
 
     def _write(self, frame: bytes) -> None:

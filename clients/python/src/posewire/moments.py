@@ -1,0 +1,130 @@
+"""Packets to moments: all persons of one moment of sending, put together by the rules of docs/wire.md. Standard library only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .wire import Pose, PosePacket
+
+#: Persons of a higher index are not kept.
+MAX_PERSONS = 8
+#: Silence after which the rest of a moment is not coming: whoever reads calls `Assembly.flush` then.
+QUIET_S = 0.05
+#: A packet that is so many moments old, or older, is no straggler: its sender has started anew.
+_STRAGGLERS = 16
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The persons that were sent with one `seq`. Times are microseconds of the host's monotonic clock."""
+
+    seq: int
+    captured_us: int  #: start of the exposure
+    age_us: int  #: how old that was when the newest of the moment's packets here was sent
+    horizon_us: int  #: what the poses describe: this long after the capture
+    expected: int  #: how many persons it was sent with: more than `packets` where some were lost
+    packets: tuple[PosePacket, ...]  #: by their index
+
+    @property
+    def poses(self) -> list[Pose]:
+        """The persons that arrived, in pixels and metres."""
+        return [pose for packet in self.packets if (pose := packet.pose()) is not None]
+
+    @property
+    def sent_us(self) -> int:
+        """When it was handed to the sender's serial driver."""
+        return _clamped(self.captured_us + self.age_us)
+
+    @property
+    def valid_us(self) -> int:
+        """The moment that the poses speak of."""
+        return _clamped(self.captured_us + self.horizon_us)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every person that was sent, and is kept, is there."""
+        return len(self.packets) == min(self.expected, MAX_PERSONS)
+
+
+@dataclass
+class MomentCounters:
+    """What became of the packets."""
+
+    given: int = 0
+    incomplete: int = 0  #: of these, with a person's packet missing
+    missed: int = 0  #: moments that the sender counted and of which no packet arrived
+    refused: int = 0  #: packets that were doubled, late, or contradicted their own moment
+
+
+@dataclass
+class Assembly:
+    """Puts packets together into moments; holds one moment at most, whatever arrives."""
+
+    counters: MomentCounters = field(default_factory=MomentCounters)
+    #: The moment's first packet, its newest, and its persons by index.
+    _first: PosePacket | None = None
+    _newest: PosePacket | None = None
+    _places: dict[int, PosePacket] = field(default_factory=dict)
+    #: `seq` and capture of the moment that was begun last.
+    _begun: tuple[int, int] | None = None
+
+    def push(self, packet: PosePacket) -> list[Moment]:
+        """The moments that `packet` ends: none, one, or the one before and its own."""
+        ended: list[Moment] = []
+        key = (packet.seq, packet.captured_us)
+        if self._first is None or self._begun != key:
+            if self._is_late(packet):
+                self.counters.refused += 1
+                return ended
+            ended += self.flush()
+            self._begin(packet)
+        if not self._insert(packet):
+            self.counters.refused += 1
+        elif len(self._places) == min(packet.persons, MAX_PERSONS):
+            ended += self.flush()
+        return ended
+
+    def flush(self) -> list[Moment]:
+        """What is there of a moment whose last packet is not coming; empty where there is none."""
+        first, newest = self._first, self._newest
+        if first is None or newest is None:
+            return []
+        packets = tuple(self._places[index] for index in sorted(self._places))
+        moment = Moment(first.seq, first.captured_us, newest.age_us, first.horizon_us, first.persons, packets)
+        self.counters.given += 1
+        self.counters.incomplete += not moment.is_whole
+        self._first = self._newest = None
+        self._places = {}
+        return [moment]
+
+    def _is_late(self, packet: PosePacket) -> bool:
+        if self._begun is None:
+            return False
+        seq, captured_us = self._begun
+        return (seq - packet.seq) % 2**32 < _STRAGGLERS and packet.captured_us <= captured_us
+
+    def _begin(self, packet: PosePacket) -> None:
+        if self._begun is not None:
+            step = (packet.seq - self._begun[0]) % 2**32
+            # Only a step forward of less than half the range is a gap.
+            if 2 <= step < 2**31:
+                self.counters.missed += step - 1
+        self._begun = (packet.seq, packet.captured_us)
+        self._first = packet
+
+    def _insert(self, packet: PosePacket) -> bool:
+        first = self._first
+        assert first is not None
+        if (packet.persons, packet.horizon_us) != (first.persons, first.horizon_us):
+            return False
+        if packet.persons and packet.index < MAX_PERSONS:
+            if packet.index in self._places:
+                return False
+            self._places[packet.index] = packet
+        self._newest = packet
+        return True
+
+
+def _clamped(us: int) -> int:
+    """An i64's value, as every client says it."""
+    return min(2**63 - 1, max(-(2**63), us))
