@@ -19,7 +19,8 @@ from posetrain.temporal.model import Hyper
 WRITTEN_DOWN = [
     TRAIN / "README.md",
     *(REPOSITORY / "models").glob("*.toml"),
-    *(REPOSITORY / "docs").rglob("*.md"),
+    *(REPOSITORY / "docs").glob("*.md"),
+    *(REPOSITORY / "docs" / "decisions").glob("*.md"),
     *(TRAIN / "posetrain").rglob("*.py"),
 ]
 
@@ -56,8 +57,10 @@ class Configurations(unittest.TestCase):
             self.assertLessEqual({"model", "data", "loss", "train"}, config.keys(), path.name)
 
 
-def commands(path: Path) -> set[str]:
-    return set(re.findall(r"python -m (posetrain(?:\.\w+)+)", path.read_text()))
+def commands(path: Path) -> list[tuple[str, str]]:
+    """Each module that a text asks to be run, and the rest of the line, or of the quotation, that it stands on."""
+    text = path.read_text().replace("\\\n", " ")
+    return re.findall(r"python -m (posetrain(?:\.\w+)+)([^`\n]*)", text)
 
 
 def said_on_help(module: str) -> str:
@@ -78,16 +81,24 @@ def said_on_help(module: str) -> str:
 
 
 class Commands(unittest.TestCase):
-    def test_every_command_written_down_answers_help(self) -> None:
-        found: dict[str, list[str]] = {}
+    def test_every_command_written_down_answers_help_and_knows_its_options(self) -> None:
+        found: dict[str, list[tuple[Path, str]]] = {}
         for path in WRITTEN_DOWN:
-            for module in commands(path):
-                found.setdefault(module, []).append(str(path.relative_to(REPOSITORY)))
+            for module, rest in commands(path):
+                found.setdefault(module, []).append((path, rest))
         self.assertGreater(len(found), 15)
-        self.assertIn("models/keypoints-small.toml", found["posetrain.keypoints.make"])
+        self.assertIn(
+            REPOSITORY / "models/keypoints-small.toml", [p for p, _ in found["posetrain.keypoints.make"]]
+        )
         for module, places in sorted(found.items()):
-            with self.subTest(module, named_in=places):
-                self.assertIn("usage:", said_on_help(module))
+            with self.subTest(module):
+                known = said_on_help(module)
+                self.assertIn("usage:", known)
+                for path, rest in places:
+                    for option in re.findall(r"--[a-z][a-z-]*", rest):
+                        self.assertRegex(known, rf"{option}\b", f"{path} names it")
+                    for config in re.findall(r"configs/[\w/-]+\.toml", rest):
+                        self.assertTrue((TRAIN / config).exists(), f"{path} names {config}")
 
 
 if __name__ == "__main__":

@@ -132,7 +132,7 @@ class Teachers(unittest.TestCase):
 class Still:
     """A teacher that knows where each dot is; stops after some persons."""
 
-    names = ("movenet_thunder",)
+    names: tuple[str, ...] = ("movenet_thunder",)
 
     def __init__(self, records: cache.Records, first: int, stop: int) -> None:
         self.records, self.at, self.stop = records, first, stop

@@ -41,7 +41,7 @@ class Teacher(Protocol):
 
 
 class Thunder:
-    names = ("movenet_thunder",)
+    names: tuple[str, ...] = ("movenet_thunder",)
 
     def __init__(self, path: Path) -> None:
         self.net = session(path)
@@ -69,7 +69,8 @@ class WithOwn:
     """Thunder and an own network (`name`: its manifest's, looked up in the licence table), averaged."""
 
     def __init__(self, thunder: Thunder, own: Own, name: str) -> None:
-        self.thunder, self.own, self.names = thunder, own, (*thunder.names, name)
+        self.thunder, self.own = thunder, own
+        self.names: tuple[str, ...] = (*thunder.names, name)
 
     def maps(self, pixels: Pixels, box: Floats) -> Floats:
         net = self.own.net
@@ -83,7 +84,7 @@ class WithOwn:
         moved = np.array([[scale, 0, shift], [0, scale, shift]])
         flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
         maps = (m.reshape(cells, cells).astype(np.float32) for m in p)
-        seen = np.stack([cv2.warpAffine(m, moved, (CELLS, CELLS), flags=flags) for m in maps])
+        seen: Floats = np.stack([cv2.warpAffine(m, moved, (CELLS, CELLS), flags=flags) for m in maps])
         seen /= seen.sum(axis=(1, 2), keepdims=True) + 1e-12
         return np.asarray((self.thunder.maps(pixels, box) + seen) / 2, np.float32)
 
