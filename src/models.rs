@@ -3,11 +3,13 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use pose::HORIZONS_US;
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::config::{BUILTIN, NONE};
 use crate::files::{self, MAX_MODEL_BYTES};
-use crate::infer::{InferError, Manifest};
+use crate::infer::{self, InferError, Manifest};
 
 /// A network and what its manifest says of it.
 #[derive(Clone, Debug)]
@@ -96,12 +98,76 @@ pub fn embedded() -> impl Iterator<Item = Result<Model, InferError>> {
     KEYPOINTS.iter().chain([&FINDER]).map(Embedded::model)
 }
 
-/// The weights of the learned smoother.
+/// The weights of the learned smoother that `which` names: `builtin`, or a manifest's path.
 ///
 /// # Errors
 /// [`InferError::Model`] naming the file.
 pub fn temporal(which: &str) -> Result<Cow<'static, [u8]>, InferError> {
-    if which == BUILTIN { Ok(TEMPORAL.into()) } else { read_file(Path::new(which)).map(Cow::from) }
+    if which == BUILTIN {
+        return Ok(TEMPORAL.into());
+    }
+    let path = Path::new(which);
+    let manifest = TemporalManifest::parse(&read_manifest(path)?).map_err(|reason| fault(path, &reason))?;
+    let weights = read_file(&path.with_file_name(&manifest.file))?;
+    infer::verify_sum(&manifest.file, &manifest.sha256, &weights)?;
+    Ok(weights.into())
+}
+
+/// What a manifest says of a temporal model's weights.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(
+    dead_code,
+    reason = "checked by being read: a key that is missing, mistyped or of another kind is refused"
+)]
+struct TemporalManifest {
+    name: String,
+    task: TemporalTask,
+    file: String,
+    sha256: String,
+    #[serde(default)]
+    version: u32,
+    #[serde(default)]
+    skeleton: Option<Skeleton>,
+    network: TemporalNetwork,
+    #[serde(default)]
+    card: toml::Table,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum TemporalTask {
+    Temporal,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Skeleton {
+    Coco17,
+}
+
+/// What the weights do not tell of themselves; their sizes they do.
+#[derive(Deserialize)]
+struct TemporalNetwork {
+    kind: String,
+    norm: String,
+    horizons_us: Vec<i64>,
+}
+
+impl TemporalManifest {
+    fn parse(text: &str) -> Result<Self, String> {
+        let manifest: Self =
+            toml::from_str(text).map_err(|e| format!("is not a valid manifest of temporal weights: {e}"))?;
+        infer::check_file(&manifest.file, &manifest.sha256)?;
+        let TemporalNetwork { kind, norm, horizons_us } = &manifest.network;
+        if (kind.as_str(), norm.as_str(), horizons_us.as_slice()) != ("transformer-xl", "pre", &HORIZONS_US) {
+            return Err(format!(
+                "is of a network that this version does not run: kind {kind:?}, norm {norm:?}, horizons_us \
+                 {horizons_us:?}; it runs \"transformer-xl\", \"pre\", {HORIZONS_US:?}"
+            ));
+        }
+        Ok(manifest)
+    }
 }
 
 /// Reads a manifest and the network that lies beside it.
@@ -110,9 +176,7 @@ pub fn temporal(which: &str) -> Result<Cow<'static, [u8]>, InferError> {
 /// [`InferError::Model`] naming the file.
 pub fn read(path: &Path) -> Result<Model, InferError> {
     let name = path.display().to_string();
-    let text = String::from_utf8(read_file(path)?)
-        .map_err(|_| fault(path, "is not a manifest (not UTF-8): name the .toml file beside the .onnx"))?;
-    let manifest = Manifest::parse(&text, &name)?;
+    let manifest = Manifest::parse(&read_manifest(path)?, &name)?;
     let onnx = read_file(&path.with_file_name(&manifest.file))?;
     Ok(Model { manifest, onnx: onnx.into() })
 }
@@ -120,6 +184,11 @@ pub fn read(path: &Path) -> Result<Model, InferError> {
 /// The sum that identifies a model, in HELLO and in manifests.
 pub fn sha256(bytes: &[u8]) -> [u8; 32] {
     Sha256::digest(bytes).into()
+}
+
+fn read_manifest(path: &Path) -> Result<String, InferError> {
+    let not_text = "is not a manifest (not UTF-8): name the .toml file beside the network or the weights";
+    String::from_utf8(read_file(path)?).map_err(|_| fault(path, not_text))
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>, InferError> {
@@ -141,6 +210,36 @@ mod tests {
         }
         assert_eq!(keypoints(BUILTIN).unwrap().manifest.name, DEFAULT);
         assert_eq!(FINDER.model().unwrap().manifest.name, FINDER.name);
+    }
+
+    #[test]
+    fn temporal_weights_are_read_by_their_manifest_and_held_against_its_sum() {
+        let text = include_str!("../models/temporal-xl.toml");
+        infer::verify_sum("temporal-xl.pwt", &TemporalManifest::parse(text).unwrap().sha256, TEMPORAL)
+            .unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let read = |name: &str| temporal(at(name).to_str().unwrap()).map(Cow::into_owned);
+        std::fs::write(at("own.toml"), text).unwrap();
+        std::fs::write(at("temporal-xl.pwt"), TEMPORAL).unwrap();
+        assert_eq!(read("own.toml").unwrap(), TEMPORAL);
+        let weights = read("temporal-xl.pwt").unwrap_err().to_string();
+        assert!(weights.contains("name the .toml file"), "{weights}");
+        let mut other = TEMPORAL.to_vec();
+        other[4000] ^= 1;
+        std::fs::write(at("temporal-xl.pwt"), other).unwrap();
+        let damaged = read("own.toml").unwrap_err().to_string();
+        assert!(damaged.contains("temporal-xl.pwt") && damaged.contains("sha256"), "{damaged}");
+        for (from, to, says) in [
+            ("\"temporal\"", "\"keypoints\"", "keypoints"),
+            ("\"pre\"", "\"post\"", "\"post\""),
+            ("150000", "200000", "200000"),
+            ("version", "versoin", "versoin"),
+        ] {
+            std::fs::write(at("own.toml"), text.replace(from, to)).unwrap();
+            let error = read("own.toml").unwrap_err().to_string();
+            assert!(error.contains("own.toml") && error.contains(says), "{to}: {error}");
+        }
     }
 
     #[test]

@@ -98,11 +98,14 @@ pub struct Fastest {
     pub reason: String,
 }
 
+/// Another version or profile has other engines: how much faster one is than the other depends on both.
+const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("POSEWIRE_PROFILE"));
+
 /// Runs of each engine of which the fastest counts; few, because a Pi 4 waits for them at its first start.
 const TIMED_RUNS: usize = 4;
 
-/// Times the quantised network against the same network in f32 and gives the faster; a choice made before on this CPU
-/// (a one-line file in `cache`, named after the network and the kernel) is taken without timing.
+/// Times the quantised network against the same network in f32 and gives the faster; a choice made before by this build on
+/// this CPU (a one-line file in `cache`, named after the network, the kernel and the build) is taken without timing.
 ///
 /// # Errors
 /// As [`load_with`]; a cache that cannot be read or written only costs the timing.
@@ -112,7 +115,7 @@ pub fn load_fastest(manifest: &Manifest, onnx: &[u8], cache: Option<&Path>) -> R
         let reason = format!("{}: {}", manifest.name, quantised.engine());
         return Ok(Fastest { plan: quantised, reason });
     }
-    let name = format!("engine-{}-{}", &manifest.sha256[..16], Kernel::best());
+    let name = format!("engine-{}-{}-{BUILD}", &manifest.sha256[..16], Kernel::best());
     let remembered = cache.and_then(|folder| std::fs::read_to_string(folder.join(&name)).ok());
     match remembered.as_deref().map(str::trim) {
         Some("int8") => {

@@ -119,8 +119,10 @@ impl State for JoinedState {
         let Some(at) = self.tail.outputs.iter().position(|o| o.name == name) else {
             return self.head.output(i, name);
         };
-        let values = self.results[i]
-            .get(at)
+        let values = self
+            .results
+            .get(i)
+            .and_then(|values| values.get(at))
             .ok_or_else(|| InferError::run(&self.model, format!("output {name:?} was read before a run")))?
             .try_as_plain_ram()
             .and_then(|v| v.as_slice::<f32>())

@@ -304,9 +304,12 @@ impl Manifest {
     /// # Errors
     /// [`InferError::Model`] with the line at fault, or with the key whose value makes no sense.
     pub fn parse(text: &str, path: &str) -> Result<Self, InferError> {
-        let manifest: Self = toml::from_str(text)
-            .map_err(|e| InferError::model(path, format!("the manifest is not valid: {e}")))?;
-        manifest.check().map_err(|reason| InferError::model(path, reason))?;
+        let invalid = |e| InferError::model(path, format!("the manifest is not valid: {e}"));
+        let refuse = |reason| InferError::model(path, reason);
+        let manifest: Self = toml::from_str(text).map_err(invalid)?;
+        let table: toml::Table = toml::from_str(text).map_err(invalid)?;
+        table.iter().try_for_each(|(key, value)| check_finite(key, value)).map_err(refuse)?;
+        manifest.check().map_err(refuse)?;
         Ok(manifest)
     }
 
@@ -315,18 +318,7 @@ impl Manifest {
     /// # Errors
     /// [`InferError::Model`] with both sums.
     pub fn verify(&self, bytes: &[u8]) -> Result<(), InferError> {
-        let actual = hex(&Sha256::digest(bytes));
-        if actual == self.sha256.to_ascii_lowercase() {
-            return Ok(());
-        }
-        Err(InferError::model(
-            &self.file,
-            format!(
-                "sha256 is {actual}, the manifest says {}: the file is damaged or of another version; \
-                 fetch it again, or write its sum into the manifest if you changed it on purpose",
-                self.sha256
-            ),
-        ))
+        verify_sum(&self.file, &self.sha256, bytes)
     }
 
     /// How many inputs of the network one crop takes: 2 under the flip test, else 1.
@@ -341,15 +333,7 @@ impl Manifest {
         let probability = |key: &str, v: f32| {
             if (0.0..=1.0).contains(&v) { Ok(()) } else { Err(format!("{key} is {v}: it must lie in 0..=1")) }
         };
-        if self.sha256.len() != 64 || !self.sha256.bytes().all(|b| b.is_ascii_hexdigit()) {
-            return Err(format!("sha256 is {:?}: it must be 64 hexadecimal digits", self.sha256));
-        }
-        if self.file.contains(['/', '\\']) {
-            return Err(format!(
-                "file is {:?}: it must lie beside its manifest, without a folder",
-                self.file
-            ));
-        }
+        check_file(&self.file, &self.sha256)?;
         if let Some(skeleton) = self.skeleton.as_deref().filter(|s| *s != "coco17") {
             return Err(format!("skeleton is {skeleton:?}: only \"coco17\" is known"));
         }
@@ -362,8 +346,13 @@ impl Manifest {
         for std in self.input.std {
             positive("input.std", std)?;
         }
-        if self.input.range[0] == self.input.range[1] {
+        let InputSpec { range, mean, std, .. } = &self.input;
+        if range[0] == range[1] {
             return Err("input.range is empty: its two values are what pixels 0 and 255 become".into());
+        }
+        let ends = |channel: usize| range.map(|end| (end - mean[channel]) / std[channel]);
+        if !(range[1] - range[0]).is_finite() || !(0..3).flat_map(ends).all(f32::is_finite) {
+            return Err("input.range, mean and std make pixels that are beyond f32".into());
         }
         positive("roi.pad", self.roi.pad)?;
         let fits = |score: &Option<ScoreFit>, sigma: &Option<SigmaFit>| {
@@ -452,6 +441,44 @@ impl Manifest {
     }
 }
 
+/// Refuses a number that is none, or too large for f32, anywhere in a manifest; `key` is its place in words.
+fn check_finite(key: &str, value: &toml::Value) -> Result<(), String> {
+    match value {
+        toml::Value::Float(v) if !(*v as f32).is_finite() => {
+            Err(format!("{key} is {v:?}: it must be a finite number"))
+        }
+        toml::Value::Array(values) => values.iter().try_for_each(|value| check_finite(key, value)),
+        toml::Value::Table(table) => {
+            table.iter().try_for_each(|(inner, value)| check_finite(&format!("{key}.{inner}"), value))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses the name and the sum of a file that no manifest can mean.
+pub(crate) fn check_file(file: &str, sha256: &str) -> Result<(), String> {
+    if sha256.len() != 64 || !sha256.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return Err(format!("sha256 is {sha256:?}: it must be 64 hexadecimal digits"));
+    }
+    if file.contains(['/', '\\']) {
+        return Err(format!("file is {file:?}: it must lie beside its manifest, without a folder"));
+    }
+    Ok(())
+}
+
+/// Refuses bytes that are not those of the `file` whose manifest states this sum.
+pub(crate) fn verify_sum(file: &str, sha256: &str, bytes: &[u8]) -> Result<(), InferError> {
+    let actual = hex(&Sha256::digest(bytes));
+    if actual == sha256.to_ascii_lowercase() {
+        return Ok(());
+    }
+    let reason = format!(
+        "sha256 is {actual}, the manifest says {sha256}: the file is damaged or of another version; \
+         fetch it again, or write its sum into the manifest if you changed it on purpose"
+    );
+    Err(InferError::model(file, reason))
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
@@ -486,6 +513,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named() {
+        let (ones, nan) = (format!("{:?}", [1.0; 17]), format!("[nan{}]", ", 1.0".repeat(16)));
         for (from, to, says) in [
             ("width = 64", "width = 64\nwidht = 64", "widht"),
             ("width = 64", "width = 0", "input.width is 0"),
@@ -497,6 +525,25 @@ mod tests {
             ("stride = 4", "stride = 4\nwindows = [3, 7]", "go together"),
             ("stride = 4", "stride = 4\nrefine = \"hits\"\nwindows = [3, 33]", "codec.windows is 33"),
             ("stride = 4", "stride = 4\nscore = { a = [1.0], b = [1.0] }", "codec.score.a has 1 values"),
+            ("width = 64", "width = 64\nmean = [0.5, nan, 0.5]", "input.mean is NaN"),
+            ("width = 64", "width = 64\nrange = [-inf, 1.0]", "input.range is -inf"),
+            ("width = 64", "width = 64\nrange = [0.0, 1e300]", "input.range is 1e300"),
+            ("width = 64", "width = 64\nrange = [-3e38, 3e38]", "beyond f32"),
+            ("width = 64", "width = 64\nstd = [1.0, 1.0, 1e-40]", "beyond f32"),
+            ("width = 64", "width = 64\nstd = [1.0, inf, 1.0]", "input.std is inf"),
+            ("[codec]", "[roi]\npad = nan\n[codec]", "roi.pad is NaN"),
+            ("stride = 4", "stride = nan", "codec.stride is NaN"),
+            (
+                "stride = 4",
+                &format!("stride = 4\nscore = {{ a = {nan}, b = {ones} }}"),
+                "codec.score.a is NaN",
+            ),
+            (
+                "stride = 4",
+                &format!("stride = 4\nsigma = {{ c = {ones}, d = {nan} }}"),
+                "codec.sigma.d is NaN",
+            ),
+            ("[input]", "[card]\nap = nan\n[input]", "card.ap is NaN"),
             ("\"keypoints\"", "\"person\"", "codec reads joints"),
             ("\"heatmap\"", "\"heatmops\"", "heatmops"),
             ("file = \"tiny.onnx\"", "file = \"../../tiny.onnx\"", "without a folder"),

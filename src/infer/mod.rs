@@ -19,6 +19,7 @@ pub use manifest::{
     Activation, Codec, Color, InputSpec, Layout, Letterbox, Manifest, Origin, Refine, RoiSpec, ScoreFit,
     SigmaFit, Task,
 };
+pub(crate) use manifest::{check_file, verify_sum};
 
 /// Why a network cannot be loaded or run.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +50,14 @@ impl InferError {
     pub(crate) fn run(model: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::Run { model: model.into(), reason: reason.into() }
     }
+}
+
+/// Refuses to run more pictures than a state was made for.
+fn check_batch(model: &str, pictures: usize, batch: usize) -> Result<(), InferError> {
+    if pictures <= batch {
+        return Ok(());
+    }
+    Err(InferError::run(model, format!("{pictures} pictures for a state of {batch}")))
 }
 
 /// An output that a network gives.
@@ -109,15 +118,18 @@ pub trait Plan: Send + Sync {
 pub trait State: Send {
     /// The picture input of batch element `i`: interleaved RGB, or RGB and a fourth byte that is ignored where the kernels
     /// want padded pixels.
+    ///
+    /// # Panics
+    /// If the state was made for fewer pictures.
     fn input_mut(&mut self, i: usize) -> PixelsMut<'_>;
     /// Runs the network over the first `n` inputs.
     ///
     /// # Errors
-    /// [`InferError::Run`] where the engine fails.
+    /// [`InferError::Run`] where the engine fails, or the state was made for fewer pictures.
     fn run(&mut self, n: usize) -> Result<(), InferError>;
     /// Output `name` of batch element `i`: row-major values and their shape without the batch axis.
     ///
     /// # Errors
-    /// [`InferError::Run`] where the network has no such output.
+    /// [`InferError::Run`] where the network has no such output, or the batch no such element.
     fn output(&self, i: usize, name: &str) -> Result<(&[f32], &[usize]), InferError>;
 }

@@ -222,6 +222,7 @@ impl State for TractState {
     }
 
     fn run(&mut self, n: usize) -> Result<(), InferError> {
+        super::check_batch(&self.model, n, self.pixels.len())?;
         let _engine = alloc::engine_scope();
         (0..n).try_for_each(|i| self.run_one(i)).map_err(|e| InferError::run(&self.model, format!("{e:#}")))
     }
@@ -233,9 +234,10 @@ impl State for TractState {
                 no_such("output", name, self.outputs.iter().map(|o| &*o.name)),
             ));
         };
-        let value = self.results[i]
-            .get(at)
-            .ok_or_else(|| InferError::run(&self.model, format!("output {name:?} was read before a run")))?;
+        let value =
+            self.results.get(i).and_then(|values| values.get(at)).ok_or_else(|| {
+                InferError::run(&self.model, format!("output {name:?} was read before a run"))
+            })?;
         let values = value
             .try_as_plain_ram()
             .and_then(|v| v.as_slice::<f32>())

@@ -78,7 +78,13 @@ fn a_model_that_cannot_be_used_ends_the_run_with_its_file_and_reason() {
     let half = &onnx[..onnx.len() / 2];
     fs::write(at("half.onnx"), half).unwrap();
     fs::write(at("whole.onnx"), &onnx).unwrap();
-    fs::write(at("weights.pwt"), &fs::read("models/temporal-xl.pwt").unwrap()[..5_000]).unwrap();
+    let weights = &fs::read("models/temporal-xl.pwt").unwrap()[..5_000];
+    fs::write(at("weights.pwt"), weights).unwrap();
+    let temporal =
+        fs::read_to_string("models/temporal-xl.toml").unwrap().replace("temporal-xl.pwt", "weights.pwt");
+    fs::write(at("temporal.toml"), &temporal).unwrap();
+    let old_sum = temporal.split('"').find(|word| word.len() == 64).unwrap();
+    fs::write(at("cut.toml"), temporal.replace(old_sum, &sha256(weights))).unwrap();
     let with = |name: &str, file: &str, sum: &str, width: &str| {
         let text = manifest
             .replace("keypoints-small.onnx", file)
@@ -100,7 +106,9 @@ fn a_model_that_cannot_be_used_ends_the_run_with_its_file_and_reason() {
         ("keypoints", "shape.toml", &["whole.onnx", "has shape [1, 3, 160, 160]"]),
         ("keypoints", "typo.toml", &["typo.toml", "strife"]),
         ("finder", "sum.toml", &["half.onnx", "sha256"]),
-        ("temporal", "weights.pwt", &["temporal weights"]),
+        ("temporal", "weights.pwt", &["weights.pwt", "not a manifest"]),
+        ("temporal", "temporal.toml", &["weights.pwt", "sha256"]),
+        ("temporal", "cut.toml", &["temporal weights"]),
     ] {
         let config = at("posewire.toml");
         fs::write(&config, format!("[models]\n{role} = {:?}\n", at(file))).unwrap();

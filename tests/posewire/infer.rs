@@ -102,6 +102,9 @@ fn elements_of_a_batch_are_apart_and_runs_repeat() {
             assert!(near(blue, f32::from(50 * i as u8 + round) / 255.0));
         }
     }
+    let error = state.run(4).unwrap_err().to_string();
+    assert!(error.contains("4 pictures for a state of 3"), "{error}");
+    assert!(state.output(3, "out").is_err());
     let error = state.output(0, "uot").unwrap_err().to_string();
     assert!(error.contains("uot") && error.contains("the network has: out"), "{error}");
     let unrun = plan.state(1).unwrap();

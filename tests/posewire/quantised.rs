@@ -154,6 +154,7 @@ fn several_pictures_at_once_equal_one_at_a_time() {
         assert_eq!(read(&*state, i), run(&*plan, picture));
     }
     assert!(state.run(4).is_err());
+    assert!(state.output(3, "heat").is_err());
 }
 
 #[test]
@@ -244,6 +245,41 @@ fn without_a_convolution_for_the_operators_all_of_it_runs_through_tract() {
     assert!(plan.notes().iter().any(|n| n.contains("\"odd first\" (Softsign)")), "{:?}", plan.notes());
 }
 
+/// `QuantizeLinear` and `DequantizeLinear` of `from`, as `to`.
+fn coded(net: tiny::Net, from: &str, to: &str) -> tiny::Net {
+    let codes = format!("{to} codes");
+    net.node("QuantizeLinear", &[from, "scale", "zero"], &codes, &[]).node(
+        "DequantizeLinear",
+        &[&codes, "scale", "zero"],
+        to,
+        &[],
+    )
+}
+
+#[test]
+fn sound_operators_that_int8_refuses_run_through_tract() {
+    let net = || {
+        let (height, width) = (HEIGHT as i64, WIDTH as i64);
+        let net = tiny::Net::new("image", &[1, 3, height, width]);
+        coded(net.tensor("scale", &[], &[1.0 / 255.0]).byte("zero", 0), "image", "real")
+    };
+    let window: &[(&str, &[i64])] = &[("kernel_shape", &[2, 2]), ("dilations", &[2, 2])];
+    let dilated = net().node("MaxPool", &["real"], "odd", window);
+    let mean = coded(net().node("GlobalAveragePool", &["real"], "mean", &[]), "mean", "real mean");
+    let broadcast = mean.node("Add", &["real", "real mean"], "odd", &[]);
+    for (name, net) in [("MaxPool", dilated), ("Add", broadcast)] {
+        let onnx = coded(net, "odd", "heat").output("heat").bytes();
+        let plan = load(&onnx, Engine::Auto).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!(plan.engine(), "tract f32");
+        assert!(plan.notes().iter().any(|n| n.contains(&format!("\"odd\" ({name})"))), "{:?}", plan.notes());
+        assert!(refusal(&onnx, Engine::Int8(None)).contains("\"odd\""));
+        let mut state = plan.state(1).unwrap();
+        write(&mut *state, 0, &golden("qdq_u8").picture);
+        state.run(1).unwrap();
+        assert!(state.output(0, "heat").unwrap().0.iter().any(|&v| v > 0.0));
+    }
+}
+
 #[test]
 fn asymmetric_weights_and_free_sizes_are_named() {
     let onnx = changed(|m| {
@@ -269,6 +305,10 @@ fn the_choice_of_engine_is_timed_once_and_remembered() {
     let first = infer::load_fastest(&manifest, &golden.onnx, Some(folder.path())).unwrap();
     assert!(first.reason.contains("us in int8"), "{}", first.reason);
     let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+    let name = file.file_name().unwrap().to_str().unwrap();
+    // What one build timed does not govern another: the key ends with the version and the profile.
+    let build = format!("-{}-{}", env!("CARGO_PKG_VERSION"), env!("POSEWIRE_PROFILE"));
+    assert!(name.ends_with(&build), "{name} does not end with {build}");
     std::fs::write(&file, "f32").unwrap();
     let second = infer::load_fastest(&manifest, &golden.onnx, Some(folder.path())).unwrap();
     assert_eq!(

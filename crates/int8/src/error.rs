@@ -19,7 +19,15 @@ pub enum Error {
         /// What does not fit what.
         what: String,
     },
-    /// An accumulator could leave 32 bits, or a scaled one could.
+    /// Sound, but not done here, or not at this size: another engine may run it.
+    #[error("{operator}: {what}")]
+    Unsupported {
+        /// The operator.
+        operator: String,
+        /// What is not done.
+        what: String,
+    },
+    /// A scaled accumulator could leave 32 bits.
     #[error(
         "{operator}: output channel {channel} can overflow 32 bits (|accumulator| up to {bound}, multiplier {multiplier}); \
          its scales do not belong together"
@@ -49,6 +57,10 @@ pub enum Error {
 
 pub(crate) fn shape_error(operator: &str, what: impl Into<String>) -> Error {
     Error::BadShape { operator: operator.to_owned(), what: what.into() }
+}
+
+pub(crate) fn unsupported(operator: &str, what: impl Into<String>) -> Error {
+    Error::Unsupported { operator: operator.to_owned(), what: what.into() }
 }
 
 pub(crate) fn check_scale(operator: &str, scale: f32) -> Result<(), Error> {

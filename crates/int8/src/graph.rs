@@ -1,7 +1,7 @@
 //! The description of a network: tensors and the operators between them, checked as they are added.
 
 use crate::arith::AddParams;
-use crate::error::{Error, check_scale, shape_error};
+use crate::error::{Error, check_scale, shape_error, unsupported};
 use crate::op::{Activation, Conv, ConvStore, Node, Op, Weights};
 use crate::tensor::{Quant, Shape, Tensor, TensorInfo};
 use crate::window::{MAX_SIDE, Pads, Window};
@@ -117,7 +117,7 @@ impl Graph {
             return Err(shape_error(name, what));
         }
         if transposed && *groups != 1 {
-            return Err(shape_error(name, "a transposed convolution must have one group"));
+            return Err(unsupported(name, "transposed convolutions have one group here"));
         }
         let taps = window.kernel[0] * window.kernel[1] * (shape.c / groups);
         if values.len() != out_channels.saturating_mul(taps)
@@ -146,10 +146,14 @@ impl Graph {
             let magnitude: i64 = row.iter().map(|&w| i64::from(w.unsigned_abs())).sum();
             // The kernels start from bias − zero point · Σ weights and some work on inputs shifted by 128.
             let bound = 2 * 255 * magnitude + i64::from(bias[channel]).abs();
+            if bound > i64::from(i32::MAX) {
+                let what = format!("output channel {channel} can sum up to {bound}, beyond 32 bits");
+                return Err(unsupported(name, what));
+            }
             let multiplier = in_quant.scale * scale / out_scale.unwrap_or(1.0);
             let scaled = bound as f64 * f64::from(multiplier);
             let fits = scaled < f64::from(i32::MAX) || (out_scale.is_none() && scaled.is_finite());
-            if bound > i64::from(i32::MAX) || !multiplier.is_finite() || !fits {
+            if !multiplier.is_finite() || !fits {
                 return Err(Error::Overflow { operator: name.to_owned(), channel, bound, multiplier });
             }
         }
@@ -188,10 +192,13 @@ impl Graph {
         let (shape, qa) = self.quantised(name, a)?;
         let (other, qb) = self.quantised(name, b)?;
         if shape != other {
-            return Err(shape_error(name, format!("cannot add {shape:?} and {other:?}")));
+            return Err(unsupported(
+                name,
+                format!("adds {shape:?} and {other:?}: sums are of one shape here"),
+            ));
         }
         if activation.table().is_some() {
-            return Err(shape_error(name, "a sum takes no table; add a table operator"));
+            return Err(unsupported(name, "a sum takes no table; add a table operator"));
         }
         let output = self.tensor(name, shape, Some(out))?;
         let (lo, hi) = activation.limits(out);
@@ -267,7 +274,7 @@ impl Graph {
     ) -> Result<Tensor, Error> {
         let (shape, quant) = self.quantised(name, input)?;
         if factor.iter().any(|f| !(1..=MAX_SIDE).contains(f)) {
-            return Err(shape_error(name, format!("factor {factor:?}")));
+            return Err(unsupported(name, format!("factor {factor:?} is not within 1 and {MAX_SIDE}")));
         }
         let shape = Shape::new(shape.h * factor[0], shape.w * factor[1], shape.c);
         let output = self.tensor(name, shape, Some(quant))?;
@@ -309,10 +316,10 @@ impl Graph {
         let (shape, quant) = self.quantised(name, input)?;
         let Pads { top, left, bottom, right } = window.pads;
         if window.dilation != [1, 1] {
-            return Err(shape_error(name, "pooling windows have no dilation here"));
+            return Err(unsupported(name, "pooling windows have no dilation here"));
         }
         if top.max(bottom) >= window.kernel[0] || left.max(right) >= window.kernel[1] {
-            return Err(shape_error(name, format!("{window:?} has windows of padding alone")));
+            return Err(unsupported(name, format!("{window:?} has windows of padding alone")));
         }
         let (h, w) = window
             .out(shape.h, shape.w)
@@ -334,18 +341,21 @@ impl Graph {
         if ratio.is_finite() && ratio < 1.0e6 {
             return Ok(ratio);
         }
-        Err(Error::BadScale { operator: name.to_owned(), scale: to.scale })
+        Err(unsupported(name, format!("scales {} and {} are too far apart", from.scale, to.scale)))
     }
 
     fn tensor(&mut self, name: &str, shape: Shape, quant: Option<Quant>) -> Result<Tensor, Error> {
         if let Some(quant) = quant {
             check_scale(name, quant.scale)?;
         }
-        let side = |v: usize| (1..=MAX_SIDE).contains(&v);
+        let side = |v: usize| v <= MAX_SIDE;
         let len = shape.h.saturating_mul(shape.w).saturating_mul(shape.c);
         // Channels may exceed a side: a map turned into a pixel has h·w of them.
-        if !side(shape.h) || !side(shape.w) || shape.c == 0 || len > MAX_LEN {
-            return Err(shape_error(name, format!("a result of {shape:?} is empty or too large")));
+        if len == 0 {
+            return Err(shape_error(name, format!("a result of {shape:?} is empty")));
+        }
+        if !side(shape.h) || !side(shape.w) || len > MAX_LEN {
+            return Err(unsupported(name, format!("a result of {shape:?} is too large")));
         }
         self.tensors.push(TensorInfo { name: name.to_owned(), shape, quant });
         Ok(Tensor(self.tensors.len() - 1))

@@ -1,6 +1,6 @@
 //! The geometry of convolutions and poolings.
 
-use crate::error::{Error, shape_error};
+use crate::error::{Error, shape_error, unsupported};
 
 /// Keeps every product of sizes far from overflow; no camera network comes near it.
 pub(crate) const MAX_SIDE: usize = 1 << 14;
@@ -55,15 +55,14 @@ impl Window {
     }
 
     pub(crate) fn check(&self, operator: &str) -> Result<(), Error> {
-        let bounded = |pair: &[usize; 2]| pair.iter().all(|&v| (1..=MAX_SIDE).contains(&v));
         let Pads { top, left, bottom, right } = self.pads;
-        if bounded(&self.kernel)
-            && bounded(&self.stride)
-            && bounded(&self.dilation)
-            && [top, left, bottom, right].iter().all(|&p| p <= MAX_SIDE)
-        {
-            return Ok(());
+        let sides = || [self.kernel, self.stride, self.dilation].into_iter().flatten();
+        if sides().any(|v| v == 0) {
+            return Err(shape_error(operator, format!("window {self:?} has a zero")));
         }
-        Err(shape_error(operator, format!("window {self:?} has a zero or a value above {MAX_SIDE}")))
+        if sides().chain([top, left, bottom, right]).any(|v| v > MAX_SIDE) {
+            return Err(unsupported(operator, format!("window {self:?} has a value above {MAX_SIDE}")));
+        }
+        Ok(())
     }
 }

@@ -154,10 +154,7 @@ impl State for Int8State {
     }
 
     fn run(&mut self, n: usize) -> Result<(), InferError> {
-        if n > self.states.len() {
-            let reason = format!("{n} pictures for a state of {}", self.states.len());
-            return Err(InferError::run(&self.model, reason));
-        }
+        super::check_batch(&self.model, n, self.states.len())?;
         for (pixels, state) in self.staging.iter().zip(&mut self.states).take(n) {
             encode(pixels, &self.input, &mut state.input_mut(0));
         }
@@ -176,7 +173,10 @@ impl State for Int8State {
             let reason = format!("no output {name:?}; the network has: {}", names.join(", "));
             return Err(InferError::run(&self.model, reason));
         };
-        Ok((&self.results[i][at], &self.outputs[at].shape))
+        let none =
+            || InferError::run(&self.model, format!("no picture {i} in a state of {}", self.results.len()));
+        let values = self.results.get(i).ok_or_else(none)?;
+        Ok((&values[at], &self.outputs[at].shape))
     }
 }
 

@@ -131,8 +131,11 @@ impl Walk<'_> {
                 self.activate(node, activation)?
             }
             "Add" => {
-                let op = Waiting::Add(self.real(node, 0)?, self.real(node, 1)?);
-                self.pending(node, op)
+                let (a, b) = (self.real(node, 0)?, self.real(node, 1)?);
+                if self.graph.shape(a) != self.graph.shape(b) {
+                    return unknown("sums are of one shape here");
+                }
+                self.pending(node, Waiting::Add(a, b))
             }
             "Concat" => self.concat(node)?,
             "MaxPool" => {

@@ -13,7 +13,15 @@ pub(in crate::infer) enum Refusal {
 
 impl From<int8::Error> for Refusal {
     fn from(error: int8::Error) -> Self {
-        Refusal::Broken(error.to_string())
+        match &error {
+            int8::Error::Unsupported { .. } | int8::Error::KernelUnavailable { .. } => {
+                Refusal::NotUnderstood(error.to_string())
+            }
+            int8::Error::BadScale { .. }
+            | int8::Error::BadShape { .. }
+            | int8::Error::Overflow { .. }
+            | int8::Error::BadGraph(_) => Refusal::Broken(error.to_string()),
+        }
     }
 }
 

@@ -119,11 +119,14 @@ impl Walk<'_> {
         let steps = real.iter().zip(scales).map(|(v, &s)| (v / f64::from(input.scale * s)).round_ties_even());
         steps
             .map(|v| {
-                // Beyond 32 bits the int8 graph would wrap, so it refuses; NaN lands here too.
+                if !v.is_finite() {
+                    return Err(broken(format!("bias {v} is not a finite number")));
+                }
+                // Beyond 32 bits the int8 graph would wrap; another engine has room for it.
                 if v.abs() < 2_147_483_647.0 {
                     Ok(v as i32)
                 } else {
-                    Err(broken(format!("bias {v} does not fit 32 bits")))
+                    unknown(format!("bias {v} does not fit 32 bits"))
                 }
             })
             .collect()

@@ -77,6 +77,10 @@ impl<'a> Weights<'a> {
             let shape = (0..rank).map(|_| reader.u32().map(|v| v as usize)).collect::<Result<Vec<_>, _>>()?;
             let len = shape.iter().try_fold(4usize, |n, &s| n.checked_mul(s));
             let values = reader.bytes(len.ok_or_else(|| wrong("a tensor larger than memory"))?)?;
+            // All of them, so that what a later version reads is sound too.
+            if !floats(values).all(f32::is_finite) {
+                return Err(wrong(&format!("'{name}' holds a value that is not finite")));
+            }
             tensors.push((name, shape, values));
         }
         Ok(Self { hyper, tensors })
@@ -99,15 +103,12 @@ impl<'a> Weights<'a> {
                 what: format!("'{name}' is {found:?}, expected {shape:?}"),
             });
         }
-        let values: Vec<f32> =
-            values.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-        if values.iter().any(|v| !v.is_finite()) {
-            return Err(TemporalError::Weights {
-                what: format!("'{name}' holds a value that is not finite"),
-            });
-        }
-        Ok(values)
+        Ok(floats(values).collect())
     }
+}
+
+fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
+    bytes.as_chunks::<4>().0.iter().map(|&b| f32::from_le_bytes(b))
 }
 
 struct Reader<'a>(&'a [u8]);
@@ -189,7 +190,10 @@ mod tests {
 
     #[test]
     fn a_value_that_is_not_finite_is_refused() {
-        let bytes = testing::write(&TINY, &[("a".to_owned(), vec![1], vec![f32::NAN])]);
-        assert!(Weights::open(&bytes).unwrap().take("a", &[1]).is_err());
+        for bad in [f32::NAN, f32::INFINITY] {
+            let bytes = testing::write(&TINY, &[("a".to_owned(), vec![2], vec![1.0, bad])]);
+            let error = Weights::open(&bytes).err().unwrap().to_string();
+            assert!(error.contains("'a' holds a value that is not finite"), "{error}");
+        }
     }
 }
