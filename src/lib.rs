@@ -37,6 +37,7 @@ pub mod config;
 pub mod files;
 pub mod infer;
 pub mod keypoints;
+mod math;
 pub mod models;
 pub mod output;
 pub mod picture;

@@ -7,6 +7,7 @@ use pose::{BoxPx, PersonBox};
 use super::decode::{Rows, shape_of};
 use super::{KeypointError, image_from_net_whole};
 use crate::infer::{Codec, InferError, Letterbox, Manifest, OutputInfo, Plan, State, Task};
+use crate::math::logistic;
 use crate::picture::{Affine, Picture, crop_resize_into};
 
 /// Boxes that one search gives at most: twice the persons that are tracked, so that the weaker half can be told apart
@@ -279,10 +280,6 @@ fn keep(out: &mut Vec<PersonBox>, candidate: PersonBox) {
     {
         *weakest = candidate;
     }
-}
-
-fn logistic(x: f32) -> f32 {
-    1.0 / (1.0 + (-x).exp())
 }
 
 #[cfg(test)]

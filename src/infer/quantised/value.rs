@@ -2,6 +2,8 @@
 
 use int8::{Activation, Tensor, Weights, Window};
 
+use crate::math::logistic;
+
 /// Why a graph does not become an int8 program.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::infer) enum Refusal {
@@ -102,7 +104,7 @@ impl Unary {
     pub fn of(self, x: f32) -> f32 {
         match self {
             Unary::Identity => x,
-            Unary::Sigmoid => 1.0 / (1.0 + (-x).exp()),
+            Unary::Sigmoid => logistic(x),
             Unary::HardSigmoid { alpha, beta } => (alpha * x + beta).clamp(0.0, 1.0),
             Unary::HardSwish => x * (x / 6.0 + 0.5).clamp(0.0, 1.0),
             Unary::Tanh => x.tanh(),

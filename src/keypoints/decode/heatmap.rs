@@ -2,10 +2,10 @@
 
 use pose::{JOINTS, Keypoint};
 
-use super::exp::exp_nonpositive;
 use super::hits::Hits;
-use super::{Fits, logistic, peak};
+use super::{Fits, peak};
 use crate::infer::{Activation, Origin, Refine};
+use crate::math::{exp_nonpositive, logistic};
 
 /// Keeps the log-odds within about ±9.2, so that a saturated map makes no score of exactly 0 or 1; the training's
 /// codec clamps alike.

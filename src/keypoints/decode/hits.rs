@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::exp::exp_nonpositive;
+use crate::math::exp_nonpositive;
 
 /// Sums that differ by less, relative to the largest, may differ by rounding alone: the first of them counts.
 const TIE: f32 = 1e-5;

@@ -1,6 +1,5 @@
 //! From a network's outputs to joints; one file a kind of output.
 
-mod exp;
 mod heatmap;
 mod hits;
 mod movenet;
@@ -18,6 +17,7 @@ use yolo::Yolo;
 
 use super::flip::Averaged;
 use crate::infer::{Codec, InferError, Manifest, OutputInfo, Refine, ScoreFit, SigmaFit, State};
+use crate::math::logistic;
 use crate::picture::Affine;
 
 /// How many of the best joints make a person's score: a person of whom half is seen is a person.
@@ -227,10 +227,6 @@ impl Fits {
         let sigma_px = self.sigma.as_ref().map_or(0.0, |fit| (fit[joint].0 + fit[joint].1 * feature).exp());
         (score, sigma_px)
     }
-}
-
-fn logistic(x: f32) -> f32 {
-    1.0 / (1.0 + (-x).exp())
 }
 
 /// The first of the largest values; `None` in an empty slice or where the largest is not finite.

@@ -2,9 +2,9 @@
 
 use pose::{JOINTS, Keypoint};
 
-use super::exp::exp_nonpositive;
-use super::{Fits, logistic, peak};
+use super::{Fits, peak};
 use crate::infer::Activation;
+use crate::math::{exp_nonpositive, logistic};
 
 #[derive(Debug)]
 pub(super) struct Simcc {

@@ -4,6 +4,7 @@
 //! through a stage before the next begins: alone, a head would wait at the end of each for its last additions.
 
 use super::cpu::Cpu;
+use crate::math::exp_nonpositive;
 
 pub(super) const WAVES: usize = 16;
 
@@ -323,7 +324,7 @@ fn exponentials(scores: &mut [Lanes]) -> f32 {
     let mut sums = [0.0; LANES];
     for Lanes(score) in scores {
         for l in 0..LANES {
-            score[l] = exp_of_negative(score[l] - largest);
+            score[l] = exp_nonpositive(score[l] - largest);
             sums[l] += score[l];
         }
     }
@@ -346,38 +347,4 @@ fn halved(mut lanes: [f32; LANES], of: impl Fn(f32, f32) -> f32) -> f32 {
 #[inline(always)]
 fn add_product<const FUSED: bool>(sum: f32, a: f32, b: f32) -> f32 {
     if FUSED { a.mul_add(b, sum) } else { sum + a * b }
-}
-
-/// e^x for x of 0 or less, to 3 parts in 10⁷: straight-line arithmetic, so a row of scores is done eight at a time.
-///
-/// 2^n times a polynomial in the rest, n the nearest whole power; below e^-87 it stays there.
-#[inline(always)]
-pub(super) fn exp_of_negative(x: f32) -> f32 {
-    let x = if x > -87.0 { x } else { -87.0 };
-    let power = x * std::f32::consts::LOG2_E;
-    // Adding and taking away 1.5 * 2^23 rounds to the nearest whole number.
-    let shifted = power + 12_582_912.0;
-    let n = shifted - 12_582_912.0;
-    let r = (power - n) * std::f32::consts::LN_2;
-    let series = 1.0 / 120.0 + r * (1.0 / 720.0 + r * (1.0 / 5040.0));
-    let value = 1.0 + r * (1.0 + r * (0.5 + r * (1.0 / 6.0 + r * (1.0 / 24.0 + r * series))));
-    // The sum's lowest bits are n's: no conversion, which checks each number for what an integer cannot hold.
-    value * f32::from_bits((shifted.to_bits() << 23).wrapping_add(127 << 23))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_exponential_is_right_to_a_few_units_in_the_last_place() {
-        for i in 0..87_000 {
-            let x = -0.001 * i as f32;
-            let want = f64::from(x).exp();
-            // The argument's own rounding grows with its size.
-            let tolerance = 3e-7 + 1.2e-7 * f64::from(-x);
-            assert!((f64::from(exp_of_negative(x)) / want - 1.0).abs() < tolerance, "{x}");
-        }
-        assert!(exp_of_negative(-1e9) < 1e-37 && exp_of_negative(f32::NAN) < 1e-37);
-    }
 }

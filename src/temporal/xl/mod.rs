@@ -14,7 +14,6 @@ mod weights;
 use pose::{Forecast, HORIZONS_US, JOINTS, JointState, Keypoints, MAX_PERSONS};
 
 use self::{
-    attention::exp_of_negative,
     frame::{MIX, NOMINAL_US, PersonFrame},
     network::{DELTAS, LIFTS, MIXES, Memory, Network, OUTPUTS, SIGMAS, Scratch},
     weights::Weights,
@@ -23,6 +22,7 @@ use super::{
     MEASURED_SCORE, Observation, TemporalError, TemporalModel,
     timing::{Arrival, LastSeen},
 };
+use crate::math::exp_nonpositive;
 
 /// Unit of the network's corrections, of the person's scale.
 const DELTA_SCALE: f32 = 0.1;
@@ -236,7 +236,7 @@ impl Person {
             }
             let (mut anchor, mut sum) = ([0.0; 2], 0.0);
             for b in 0..MIX {
-                let share = exp_of_negative(mixes[b * JOINTS + j] - largest);
+                let share = exp_nonpositive(mixes[b * JOINTS + j] - largest);
                 sum += share;
                 let [x, y] = frame.bank[b][j];
                 anchor = [anchor[0] + share * x, anchor[1] + share * y];
@@ -263,10 +263,10 @@ impl Person {
             for h in 0..HORIZONS_US.len() {
                 let log_sigma =
                     (log_sigmas[h * JOINTS + j] + SIGMA_BIAS).clamp(LOG_SIGMA_RANGE.0, LOG_SIGMA_RANGE.1);
-                f.sigma_px[h][j] = largest_sigma_px * widen * exp_of_negative(log_sigma - LOG_SIGMA_RANGE.1);
+                f.sigma_px[h][j] = largest_sigma_px * widen * exp_nonpositive(log_sigma - LOG_SIGMA_RANGE.1);
             }
             let sigma = f.sigma_px[0][j] / scale_px;
-            f.score[j] = 1.0 - exp_of_negative(-0.5 * (SCORE_WITHIN / sigma).powi(2));
+            f.score[j] = 1.0 - exp_nonpositive(-0.5 * (SCORE_WITHIN / sigma).powi(2));
             f.state[j] = if measured {
                 JointState::Measured
             } else if sigma <= LOST_SIGMA && !lost {
