@@ -3,6 +3,8 @@
 //! It is that of ONNX Runtime's QLinear operators: products are summed in i32, converted to f32 (round to nearest even),
 //! multiplied by one f32, rounded to nearest even, offset by the zero point and saturated.
 
+use crate::tensor::Quant;
+
 /// Larger than any distance between two u8 values, small enough that [`round_even`] is exact.
 const BEYOND_U8: f32 = 1024.0;
 
@@ -28,6 +30,12 @@ pub fn quantise(value: f32, zero_point: u8, lo: u8, hi: u8) -> u8 {
 #[inline(always)]
 pub fn requantise(acc: i32, multiplier: f32, zero_point: u8, lo: u8, hi: u8) -> u8 {
     quantise(acc as f32 * multiplier, zero_point, lo, hi)
+}
+
+/// A code in another quantisation.
+pub(crate) fn requantise_code(q: u8, from: Quant, to: Quant) -> u8 {
+    let centred = i32::from(q) - i32::from(from.zero_point);
+    requantise(centred, from.scale / to.scale, to.zero_point, 0, 255)
 }
 
 /// How two u8 tensors are added into a third.

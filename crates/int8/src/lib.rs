@@ -21,8 +21,8 @@
 //! ```
 //!
 //! Numbers: activations are u8 with one scale and zero point a tensor; weights are i8 with a scale an output channel and
-//! no zero point; accumulators are i32. [`arith`] defines the rounding exactly, [`reference`](mod@reference) is a plain evaluation of a
-//! graph by that definition, and every [`Kernel`] gives the reference's bits.
+//! no zero point; accumulators are i32. [`arith`] defines the rounding exactly, [`reference`](mod@reference) states it a
+//! second time as a plain evaluation of a graph, and every [`Kernel`] gives the reference's bits.
 //!
 //! Layout: height, width, channels, with the channels padded to a multiple of four (one VNNI or SDOT operand) and a ring
 //! of zero-point pixels round the map as wide as its readers' padding, so that a convolution reads contiguous row

@@ -306,7 +306,7 @@ impl Step {
         }
         let base = arena.as_mut_ptr();
         let map_mut = |p: &Place| {
-            // SAFETY: `lower` keeps every place inside the arena, whose length the program fixes.
+            // SAFETY: `lower` checked that every place is inside the arena, whose length the program fixes.
             let at = unsafe { base.add(p.at) };
             MapMut { at, row: p.row, pixel: p.pixel }
         };
@@ -325,7 +325,7 @@ impl Step {
                 channels: t.channels,
                 table: t.table.as_deref(),
             };
-            // SAFETY: `lower` resolved the call for an arena of this length; the program was built for this CPU.
+            // SAFETY: `lower` checked the call for an arena of this length; the program was built for this CPU.
             unsafe { (f.table)(&args) }
         };
         let pool = |p: &PoolCall| MaxArgs {

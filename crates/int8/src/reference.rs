@@ -1,8 +1,11 @@
 //! A plain evaluation of a graph: slow, obvious, and what every kernel is compared with.
+//!
+//! It states the arithmetic of [`arith`](crate::arith) again, in the standard library's words, and shares no formula with what
+//! it is to test: neither with the kernels nor with the lowering that feeds them.
 
-use crate::arith;
+use crate::arith::AddParams;
 use crate::graph::Graph;
-use crate::op::{Conv, ConvStore, Op};
+use crate::op::{Activation, Conv, ConvStore, Op};
 use crate::tensor::{Quant, Shape, Tensor};
 use crate::window::Window;
 
@@ -44,7 +47,7 @@ pub fn evaluate(graph: &Graph, inputs: &[&[u8]]) -> Vec<Values> {
                 conv(graph, spec, node.inputs[0], of(0).bytes(), node.inputs.get(1).map(|_| of(1)), shape)
             }
             Op::Add { params } => Values::U8(
-                of(0).bytes().iter().zip(of(1).bytes()).map(|(&a, &b)| arith::add(a, b, params)).collect(),
+                of(0).bytes().iter().zip(of(1).bytes()).map(|(&a, &b)| add(a, b, params)).collect(),
             ),
             Op::Concat => {
                 let mut out = Vec::with_capacity(shape.len());
@@ -67,7 +70,7 @@ pub fn evaluate(graph: &Graph, inputs: &[&[u8]]) -> Vec<Values> {
                 pool(of(0).bytes(), source, shape, window, |seen, all| {
                     let count = if *count_pads { all } else { seen.len() };
                     let sum: i32 = seen.iter().map(|&q| i32::from(q) - i32::from(from.zero_point)).sum();
-                    arith::requantise(sum, average_multiplier(from, to, count), to.zero_point, 0, 255)
+                    quantise(sum as f32 * (from.scale / to.scale / count as f32), to.zero_point)
                 })
             }
             Op::UpsampleNearest { factor } => Values::U8(
@@ -93,18 +96,35 @@ pub fn evaluate(graph: &Graph, inputs: &[&[u8]]) -> Vec<Values> {
     graph.outputs.iter().map(|t| values[t.0].clone().expect("outputs are computed")).collect()
 }
 
+/// `value` in steps, rounded to nearest even, offset and saturated.
+fn quantise(value: f32, zero_point: u8) -> u8 {
+    // Wide enough for any f32 that a cast saturates.
+    (value.round_ties_even() as i64 + i64::from(zero_point)).clamp(0, 255) as u8
+}
+
+/// A sum on the codes, rounded once: the second operand's product first.
+fn add(a: u8, b: u8, p: &AddParams) -> u8 {
+    let sum = f32::from(a).mul_add(p.a_ratio, f32::from(b).mul_add(p.b_ratio, p.fixed));
+    quantise(sum, 0).clamp(p.lo, p.hi)
+}
+
 /// One value in another tensor's quantisation.
-pub(crate) fn requantise(q: u8, from: Quant, to: Quant) -> u8 {
+fn requantise(q: u8, from: Quant, to: Quant) -> u8 {
     if from == to {
         return q;
     }
     let centred = i32::from(q) - i32::from(from.zero_point);
-    arith::requantise(centred, from.scale / to.scale, to.zero_point, 0, 255)
+    quantise(centred as f32 * (from.scale / to.scale), to.zero_point)
 }
 
-/// What a window's sum of `count` centred values is multiplied with.
-pub(crate) fn average_multiplier(from: Quant, to: Quant, count: usize) -> f32 {
-    from.scale / to.scale / count as f32
+/// `value` in steps of `out`, after the activation: limits act on the real value, tables on the code.
+fn activate(value: f32, out: Quant, activation: &Activation) -> u8 {
+    match activation {
+        Activation::None => quantise(value, out.zero_point),
+        Activation::Relu => quantise(value.max(0.0), out.zero_point),
+        Activation::Clip { lo, hi } => quantise(value.clamp(lo / out.scale, hi / out.scale), out.zero_point),
+        Activation::Table(table) => table[usize::from(quantise(value, out.zero_point))],
+    }
 }
 
 fn pixels(shape: Shape) -> impl Iterator<Item = (usize, usize)> {
@@ -173,15 +193,9 @@ fn conv(
         }
     }
     let with_channel = || sums.iter().enumerate().map(|(i, &sum)| (sum, i % weights.out_channels));
-    let quantised = |out: Quant, activation: &crate::Activation| -> Vec<u8> {
-        let (lo, hi) = activation.limits(out);
-        with_channel()
-            .map(|(sum, c)| {
-                let multiplier = quant.scale * weights.scales[c] / out.scale;
-                let q = arith::requantise(sum, multiplier, out.zero_point, lo, hi);
-                activation.table().map_or(q, |table| table[usize::from(q)])
-            })
-            .collect()
+    let quantised = |out: Quant, activation: &Activation| -> Vec<u8> {
+        let steps = |(sum, c): (i32, usize)| sum as f32 * (quant.scale * weights.scales[c] / out.scale);
+        with_channel().map(|of| activate(steps(of), out, activation)).collect()
     };
     match store {
         ConvStore::U8 { out, activation } => Values::U8(quantised(*out, activation)),
@@ -193,7 +207,7 @@ fn conv(
             let inner = quantised(*inner, inner_activation);
             let sum = |(&inner, &other): (&u8, &u8)| {
                 let (a, b) = if *inner_is_first { (inner, other) } else { (other, inner) };
-                arith::add(a, b, add)
+                self::add(a, b, add)
             };
             Values::U8(inner.iter().zip(other).map(sum).collect())
         }

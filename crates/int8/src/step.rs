@@ -6,7 +6,7 @@ use crate::kernel::{InnerSum, PoolWindow};
 use crate::pack::Segment;
 
 /// A map as an arena position and strides, before there is an arena.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     pub at: usize,
     pub row: usize,

@@ -8,6 +8,8 @@
 
 #![allow(clippy::needless_range_loop)] // for the reason above
 
+mod depthwise;
+
 use std::arch::aarch64::*;
 
 /// Declares a kernel around `$dots`, which adds a segment to a tile's sums and returns where the weights go on.
@@ -21,14 +23,14 @@ macro_rules! kernel_aarch64 {
             };
             use crate::kernel::generic::{block, pixel, pixel_mut, store, wrap_generic};
             use crate::kernel::portable::other_at;
-            use crate::kernel::{Functions, depthwise, tiles};
+            use crate::kernel::{Functions, tiles};
             use crate::pack::BLOCK;
 
             pub(crate) static FUNCTIONS: Functions = Functions {
                 pack: $pack,
                 signed_inputs: true,
                 conv,
-                depthwise: depthwise::neon,
+                depthwise: crate::kernel::aarch64::depthwise::depthwise,
                 add,
                 max_pool,
                 average_pool,

@@ -6,6 +6,8 @@
 
 #![allow(clippy::needless_range_loop)] // halves index several arrays at once
 
+mod depthwise;
+
 use std::arch::x86_64::*;
 
 /// Pixels of the widest tile.
@@ -24,7 +26,7 @@ macro_rules! kernel_256 {
             };
             use crate::kernel::generic::{block, pixel, pixel_mut, store, wrap_generic};
             use crate::kernel::portable::other_at;
-            use crate::kernel::{Functions, depthwise, tiles};
+            use crate::kernel::{Functions, tiles};
             use crate::pack::BLOCK;
 
             pub(crate) fn is_available() -> bool {
@@ -35,7 +37,7 @@ macro_rules! kernel_256 {
                 pack: $pack,
                 signed_inputs: false,
                 conv,
-                depthwise: depthwise::x86::avx2,
+                depthwise: crate::kernel::avx2::depthwise::depthwise,
                 add,
                 max_pool,
                 average_pool,

@@ -5,12 +5,14 @@
 
 #![allow(clippy::needless_range_loop)] // pixels and blocks index several arrays at once
 
+mod depthwise;
+
 use std::arch::x86_64::*;
 
 use super::args::{AddArgs, AverageArgs, ConvArgs, InnerSum, MaxArgs, Store, TableArgs, UpsampleArgs};
 use super::generic::{pixel, pixel_mut, wrap_generic};
 use super::portable::other_at;
-use super::{Functions, depthwise, tiles};
+use super::{Functions, tiles};
 use crate::pack::{self, BLOCK};
 
 pub(crate) fn is_available() -> bool {
@@ -24,7 +26,7 @@ pub(crate) static FUNCTIONS: Functions = Functions {
     pack: pack::quads,
     signed_inputs: false,
     conv,
-    depthwise: depthwise::x86::avx512,
+    depthwise: depthwise::depthwise,
     add,
     max_pool,
     average_pool,

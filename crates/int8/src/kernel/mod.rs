@@ -122,8 +122,8 @@ impl std::fmt::Display for Kernel {
 /// One feature level.
 ///
 /// # Safety
-/// The functions may be called only where [`Kernel::functions`] gave them out, with arguments whose maps lie inside one
-/// arena as `lower` checks: every pixel that they read or write, plus [`SLACK`] readable bytes after it.
+/// The functions may be called only where [`Kernel::functions`] gave them out, with arguments that `lower` has
+/// checked: every pixel that they read or write lies inside one arena, with [`SLACK`] readable bytes after it.
 pub(crate) struct Functions {
     /// Orders a weight matrix for `conv`.
     pub pack: fn(&Matrix) -> Vec<u8>,

@@ -145,26 +145,8 @@ impl Lowering<'_> {
                 StoreCall::F32 => StoreCall::F32,
             },
         };
-        self.check_reads(&call, input);
         flatten(&mut call);
         call
-    }
-
-    /// Every read and write of a call stays inside the arena: what the kernels' safety rests on.
-    fn check_reads(&self, call: &ConvCall, input: &Buffer) {
-        let last = (call.rows - 1) * call.input.row + (call.columns - 1) * call.input.pixel;
-        for segment in &call.segments {
-            let first = call.input.at as isize + segment.offset;
-            let end = first + (last + segment.steps * 4) as isize;
-            assert!(
-                first >= input.offset as isize && end <= (self.arena_bytes) as isize,
-                "a read leaves the arena"
-            );
-        }
-        let value = if matches!(call.store, StoreCall::F32) { 4 } else { 1 };
-        let last = (call.rows - 1) * call.out.row + (call.columns - 1) * call.out.pixel;
-        assert!(call.out.at + last + call.channels * value <= self.arena_bytes, "a write leaves the arena");
-        assert!(call.weights.bytes().len() >= call.block_bytes * call.start.len() / BLOCK, "weights");
     }
 
     #[allow(clippy::too_many_arguments)] // as conv_call

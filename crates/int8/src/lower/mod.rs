@@ -1,5 +1,6 @@
 //! From a graph to steps: fuse, choose buffers and their rings, plan the arena, pack weights, resolve addresses.
 
+use crate::arith;
 use crate::error::Error;
 use crate::fuse;
 use crate::geometry::{self, Buffer};
@@ -7,11 +8,11 @@ use crate::graph::Graph;
 use crate::kernel::{Functions, PoolWindow, SLACK};
 use crate::op::{Node, Op};
 use crate::plan::{self, Life};
-use crate::reference;
 use crate::step::{AddCall, Place, PoolCall, Step, TableCall, Work};
 use crate::tensor::{Quant, Tensor};
 use crate::window::{Pads, Window};
 
+mod check;
 mod conv;
 
 /// What a program is made of.
@@ -32,8 +33,9 @@ pub(crate) fn lower(graph: &Graph, functions: &Functions) -> Result<Lowered, Err
     }
     let nodes = fuse::fuse_sums(graph);
     let (buffers, arena_bytes) = buffers(graph, &nodes);
-    let lowering = Lowering { graph, functions, buffers, arena_bytes };
-    let steps = nodes.iter().map(|node| lowering.step(node)).collect();
+    let lowering = Lowering { graph, functions, buffers };
+    let steps: Vec<Step> = nodes.iter().map(|node| lowering.step(node)).collect();
+    steps.iter().for_each(|step| check::check(step, arena_bytes));
     Ok(Lowered { steps, buffers: lowering.buffers, arena_bytes })
 }
 
@@ -92,7 +94,6 @@ struct Lowering<'a> {
     graph: &'a Graph,
     functions: &'a Functions,
     buffers: Vec<Option<Buffer>>,
-    arena_bytes: usize,
 }
 
 fn place_of(buffer: &Buffer) -> Place {
@@ -141,8 +142,7 @@ impl Lowering<'_> {
                 let (from, to) = (self.quant(node.inputs[0]), self.quant(node.output));
                 let all = window.kernel[0] * window.kernel[1];
                 let count = |seen: usize| if *count_pads { all } else { seen.max(1) };
-                let multipliers =
-                    (0..=all).map(|seen| reference::average_multiplier(from, to, count(seen))).collect();
+                let multipliers = (0..=all).map(|seen| from.scale / to.scale / count(seen) as f32).collect();
                 let (in_zero, out_zero) = (from.zero_point, to.zero_point);
                 let pool = pool(window, &input, &out);
                 ("average pool", Work::AveragePool { pool, in_zero, out_zero, multipliers })
@@ -187,7 +187,7 @@ impl Lowering<'_> {
             let input = self.buffer(tensor);
             let from = self.quant(tensor);
             let table = (from != to)
-                .then(|| Box::new(std::array::from_fn(|q| reference::requantise(q as u8, from, to))));
+                .then(|| Box::new(std::array::from_fn(|q| arith::requantise_code(q as u8, from, to))));
             let place = place_of(out);
             calls.push(TableCall {
                 input: place_of(&input),
