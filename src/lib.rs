@@ -8,9 +8,9 @@
 //! * [`capture`]: a [`FrameSource`](capture::FrameSource) (camera, file, built-in clip) gives [`picture::Frame`]s, each
 //!   stamped by the driver's monotonic clock.
 //! * [`tracker`]: a frame in, the poses in it out. It joins
-//!   [`keypoints`], which finds persons, crops each, runs the int8 network through [`infer`] and decodes 17 joints;
-//!   [`track`], which says who is who from frame to frame;
-//!   [`temporal`], one causal memory a person, which smooths, fills occlusions and forecasts 150 ms ahead.
+//!   `keypoints`, which finds persons, crops each, runs the int8 network through `infer` and decodes 17 joints;
+//!   `track`, which says who is who from frame to frame;
+//!   `temporal`, one causal memory a person, which smooths, fills occlusions and forecasts 150 ms ahead.
 //! * [`output`]: sinks (serial, JSON lines, display, web, recording) evaluate the newest forecasts for the moment of sending.
 //!
 //! Between threads stand newest-wins slots ([`latest`]) that count what they overwrite: there is no queue to grow and
@@ -28,24 +28,38 @@
 //! # }
 //! ```
 
-pub mod avi;
+// What others build on.
 pub mod calibrate;
 pub mod capture;
-pub mod clock;
-pub mod coco;
 pub mod config;
-pub mod files;
-pub mod infer;
-pub mod keypoints;
-mod math;
-pub mod models;
 pub mod output;
 pub mod picture;
 pub mod pipeline;
-pub mod telemetry;
-pub mod temporal;
-pub mod track;
 pub mod tracker;
+
+mod math;
+
+// The rooms behind it: for this package's own binary, tests and laboratory; they change without notice.
+#[doc(hidden)]
+pub mod avi;
+#[doc(hidden)]
+pub mod clock;
+#[doc(hidden)]
+pub mod coco;
+#[doc(hidden)]
+pub mod files;
+#[doc(hidden)]
+pub mod infer;
+#[doc(hidden)]
+pub mod keypoints;
+#[doc(hidden)]
+pub mod models;
+#[doc(hidden)]
+pub mod telemetry;
+#[doc(hidden)]
+pub mod temporal;
+#[doc(hidden)]
+pub mod track;
 
 pub use config::Config;
 pub use tracker::Tracker;
