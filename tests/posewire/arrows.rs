@@ -5,20 +5,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each room of `src/` and the rooms that it may name. Whoever adds an arrow here changes the design.
-const ROOMS: [(&str, &[&str]); 19] = [
+const ROOMS: [(&str, &[&str]); 20] = [
     // What every stage may see.
     ("clock", &[]),
     ("files", &[]),
+    ("math", &[]),
     ("picture", &[]),
     ("telemetry", &[]),
     ("avi", &["files", "picture"]),
     ("coco", &["files"]),
     // The stages: none knows another.
     ("capture", &["avi", "clock", "picture"]),
-    ("infer", &["files", "picture", "telemetry"]),
-    ("keypoints", &["infer", "picture"]),
+    ("infer", &["files", "math", "picture", "telemetry"]),
+    ("keypoints", &["infer", "math", "picture"]),
     ("track", &[]),
-    ("temporal", &[]),
+    ("temporal", &["math"]),
     ("calibrate", &["files"]),
     ("output", &["clock", "files", "picture"]),
     // What is configured, and what joins the stages.

@@ -42,7 +42,7 @@ impl Synthetic {
     ///
     /// # Errors
     /// [`CaptureError::Unusable`] for no or more than [`MAX_PERSONS`] persons, a size of less than 32 pixels or more
-    /// than [`MAX_PIXELS`](super::MAX_PIXELS), or a rate that is not between 1 and 240.
+    /// than [`MAX_PIXELS`](crate::picture::MAX_PIXELS), or a rate that is not between 1 and 240.
     pub fn new(persons: usize, width: u32, height: u32, fps: f32, seed: u64) -> Result<Self, CaptureError> {
         let refuse = |what: String| Err(CaptureError::Unusable(format!("synthetic clip: {what}")));
         if !(1..=MAX_PERSONS).contains(&persons) {

@@ -2,7 +2,7 @@
 //!
 //! * At most one moment is on its way; while the driver has no room for it, newer moments replace each other upstream and
 //!   are counted here. Nothing waits for a reader that stopped but this sink's thread, and that for 20 ms at a time.
-//! * What the line cannot carry is given up at the start by [`fits_baud`]'s rule, said in the log and in HELLO.
+//! * What the line cannot carry is given up at the start by [`pose_wire::fits_baud`]'s rule, said in the log and in HELLO.
 //! * A port that goes away is looked for again under the same lasting name, at first 4 times per second, then every 2 s.
 
 mod line;
