@@ -176,9 +176,10 @@ class Gathered(unittest.TestCase):
         self.assertEqual([len(p.persons) for p in self.read("parse")], [0, 0])
         self.assertEqual(self.report.counts["person whose left and right nobody has settled"], 2)
 
-    def test_a_rendered_person_who_is_nearly_hidden_is_left_out(self) -> None:
+    def test_of_rendered_people_only_is_learned_what_annotators_would_label(self) -> None:
         points = [20.0 + k for k in range(packs.JOINTS) for _ in range(2)]
-        keypoints = [v for k in range(packs.JOINTS) for v in (points[2 * k], points[2 * k + 1], 2)]
+        seen = [1 if k in (1, 5) else 2 for k in range(packs.JOINTS)]
+        keypoints = [v for k in range(packs.JOINTS) for v in (points[2 * k], points[2 * k + 1], seen[k])]
         pack = self.folder / "rendered"
         pack.mkdir()
         with tarfile.open(pack / "shard-00000.tar", "w") as tar:
@@ -201,6 +202,11 @@ class Gathered(unittest.TestCase):
         (pack / "labels.json").write_text(json.dumps(labels))
         [picture] = self.read("rendered")
         self.assertEqual([p.annotation_id for p in picture.persons], [1])
+        self.assertEqual(
+            list(picture.persons[0].joints[[1, 2, 5], 2]),
+            [0, 2, 1],
+            "hidden eyes are no labels, hidden limbs are",
+        )
         self.assertEqual(self.report.counts["rendered person who is nearly hidden"], 1)
 
     def test_sticks_meet_at_the_elbow(self) -> None:

@@ -27,6 +27,7 @@ Floats = npt.NDArray[np.float32]
 
 JOINTS = 17
 BODY = slice(5, 17)  # the twelve joints below the head: the ones every pack labels and peers are compared on
+FACE, HIDDEN = slice(0, 5), 1
 MIRROR = np.array([0, 2, 1, 4, 3, 6, 5, 8, 7, 10, 9, 12, 11, 14, 13, 16, 15])
 # joints that a bone lies between, and the shoulders and hips
 LIMBS: tuple[tuple[int, int], ...] = (
@@ -161,7 +162,11 @@ def read_stills(root: Path, pack: str, report: ReadReport) -> Iterator[Picture]:
             report.counts["person whose left and right nobody has settled"] += 1
             continue
         if "keypoints" in annotation:
-            persons[annotation["image_id"]].append(_person(annotation))
+            person = _person(annotation)
+            if pack in RENDERED_PACKS:
+                # COCO's annotators leave out the face of a head that is seen from behind
+                person.joints[FACE][person.joints[FACE, 2] == HIDDEN] = 0
+            persons[annotation["image_id"]].append(person)
     with _tars(root / pack) as tar:
         for position, record in enumerate(sorted(labels["images"], key=lambda r: r["id"])):
             source = tar(record["tar"])

@@ -19,25 +19,11 @@ import torch
 
 from posetrain.data import cache
 from posetrain.data.augment import crop_matrix, plain_crop
-from posetrain.data.packs import JOINTS, Floats, Pixels
+from posetrain.data.packs import JOINTS, LIMBS, Floats, Pixels
 from posetrain.keypoints.codec import HeatmapCodec
 from posetrain.keypoints.taught import CELLS, SIDE, STRIDE
 
 SURE = 0.6
-LIMBS = (
-    (5, 7),
-    (7, 9),
-    (6, 8),
-    (8, 10),
-    (5, 6),
-    (5, 11),
-    (6, 12),
-    (11, 12),
-    (11, 13),
-    (13, 15),
-    (12, 14),
-    (14, 16),
-)
 GREEN, RED, BLUE = (0, 220, 0), (255, 60, 0), (0, 200, 255)
 
 
