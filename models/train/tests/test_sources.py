@@ -8,7 +8,6 @@ import subprocess
 import tarfile
 import tempfile
 import unittest
-import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -96,8 +95,7 @@ class Gathered(unittest.TestCase):
 
     def read(self, pack: str) -> list[packs.Picture]:
         self.report = packs.ReadReport()
-        with warnings.catch_warnings(action="ignore", category=ResourceWarning):
-            return list(packs.read_pack(self.folder, pack, self.report))
+        return list(packs.read_pack(self.folder, pack, self.report))
 
     def test_coco_pictures_come_with_their_labels_and_nothing_of_val_gets_in(self) -> None:
         joints = [(12.0, 7.0, 2), (14.0, 6.0, 1), (30.0, 40.0, 2)]
