@@ -7,13 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use pose_wire::{Command, Hello, MAX_PACKET, Moment, Packet, QUIET_US, encode};
+use pose_wire::{Command, DEFAULT_BAUD, Hello, MAX_PACKET, Moment, Packet, QUIET_US, encode};
 use posewire::output::display::{Canvas, Terminal, draw_poses};
 use posewire::output::jsonl::write_line;
 use posewire::output::serial::{Heard, PortSpec, Reader, ReceivePort};
 
 /// A moment that is not complete after this long lost its last packet.
 const QUIET: Duration = Duration::from_micros(QUIET_US);
+
+/// The sender answers the request for HELLO at once and says STATUS every second.
+const HINT_AFTER: Duration = Duration::from_millis(1500);
 
 /// Read poses from a serial port: JSON lines, or drawn live in the terminal
 #[derive(Debug, clap::Args)]
@@ -56,6 +59,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut bytes = [0; 1024];
     let mut heard_at = Instant::now();
     let mut left = args.frames.unwrap_or(u64::MAX);
+    let mut received = 0;
+    let mut hint_at = Some(Instant::now() + HINT_AFTER);
     while !is_over.load(Ordering::Relaxed) && left > 0 {
         let mut show = |heard| match heard {
             Heard::Moment(_) if left == 0 => Ok(()),
@@ -70,6 +75,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             Heard::Status(_) => Ok(()),
         };
         let n = port.receive(&mut bytes);
+        received += n;
+        if hint_at.take_if(|at| Instant::now() > *at).is_some() {
+            hint(&args.port, received, reader.counters().wire.packets);
+        }
         let shown = if n > 0 {
             heard_at = Instant::now();
             reader.feed(&bytes[..n], &mut show)
@@ -94,6 +103,23 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         port.losses(),
     );
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says what may be wrong with a line on which nothing was understood.
+fn hint(port: &PortSpec, received: usize, packets: u32) {
+    let (path, baud) = (port.path.display(), port.baud);
+    if packets > 0 {
+    } else if received == 0 {
+        eprintln!(
+            "{path}: nothing received yet: does posewire run with --serial at the other end, and is its TX wired to this RX?"
+        );
+    } else {
+        let other = if baud == DEFAULT_BAUD { 921_600 } else { DEFAULT_BAUD };
+        eprintln!(
+            "{path}: {received} bytes received, nothing understood at {baud} baud: the other end runs at another rate (try \
+             {path}@{other}), or sends something else"
+        );
+    }
 }
 
 #[allow(clippy::large_enum_variant)] // there is one

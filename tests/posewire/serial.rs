@@ -1,5 +1,6 @@
 //! The serial sink on pseudo-terminals: what arrives, and what happens when nobody reads or the port goes away.
 
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 use pose::{Pose, Stamped};
 use pose_wire::{
     Command as WireCommand, DEFAULT_BAUD, Emission, Hello, HelloFlags, MAX_PACKET, Moment, Packet,
-    PosePacket, SourceState, Status, encode,
+    PosePacket, Receipt, SourceState, Status, encode,
 };
 use posewire::output::serial::{Heard, PortSpec, Reader, Serial, SerialOptions};
 use posewire::output::{Host, PoseSink, Predict, SinkError, Vitals};
@@ -81,10 +82,14 @@ impl Everything {
     }
 }
 
-fn command(pty: &Pty, command: WireCommand) {
+fn say(pty: &Pty, packet: &Packet) {
     let mut bytes = [0; MAX_PACKET];
-    let n = encode(&Packet::Command(command), &mut bytes).unwrap();
+    let n = encode(packet, &mut bytes).unwrap();
     pty.hand.write_all(&bytes[..n]).unwrap();
+}
+
+fn command(pty: &Pty, command: WireCommand) {
+    say(pty, &Packet::Command(command));
 }
 
 /// What the wire makes of a pose.
@@ -290,6 +295,48 @@ fn a_consumer_that_asks_without_end_gets_no_more_hellos_for_it() {
     }
     got.hear(&mut reader, &pty.read());
     assert!((8..=11).contains(&got.hellos.len()), "{} in a second", got.hellos.len());
+}
+
+#[test]
+fn what_the_consumer_says_of_itself_is_kept() {
+    let pty = Pty::open();
+    let (mut serial, _) = open(&pty.path);
+    assert_eq!(serial.counters().receipt, None);
+    let receipt = Receipt { seq: 41, packets: 60, overruns: 3, busy_us: 21_000, ..Receipt::default() };
+    say(&pty, &Packet::Receipt(Receipt::default()));
+    say(&pty, &Packet::Receipt(receipt));
+    serial.idle(0).unwrap();
+    assert_eq!(serial.counters().receipt, Some(receipt));
+}
+
+#[test]
+fn posewire_read_says_what_is_wrong_with_a_line_it_understands_nothing_of() {
+    for (bytes, expected) in
+        [(&b""[..], "nothing received yet"), (b"\xf8\x80\x7f\x00", "nothing understood at 115200 baud")]
+    {
+        let pty = Pty::open();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_posewire"))
+            .arg("read")
+            .arg(&pty.path)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
+        let (sender, lines) = std::sync::mpsc::channel();
+        std::thread::spawn(move || told.try_for_each(|line| sender.send(line.unwrap())));
+        let began = Instant::now();
+        let line = loop {
+            pty.hand.write_all(bytes).unwrap();
+            match lines.recv_timeout(Duration::from_millis(50)) {
+                Ok(line) => break line,
+                Err(_) => assert!(began.elapsed() < Duration::from_secs(30), "it says nothing"),
+            }
+        };
+        assert!(line.contains(expected) && line.contains(pty.path.to_str().unwrap()), "{line}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
 }
 
 #[test]

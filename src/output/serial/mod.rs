@@ -5,6 +5,7 @@
 //! * What the line cannot carry is given up at the start by [`pose_wire::fits_baud`]'s rule, said in the log and in HELLO.
 //! * A port that goes away is looked for again under the same lasting name, at first 4 times per second, then every 2 s.
 
+mod consumer;
 mod line;
 mod pace;
 mod ports;
@@ -14,15 +15,16 @@ mod receive;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use pose::PoseFrame;
 use pose_wire::{
     Command, Decoder, Downgrade, Emission, Event, Hello, HelloFlags, Packet, PosePacket, Receipt,
     SKELETON_COCO17, SourceState, Status, encode, scale_for,
 };
 
 use super::{Host, PoseSink, Predict, SinkError, Source, Vitals};
+use consumer::Consumer;
 use line::{Line, Progress};
 use pace::Pace;
-use pose::PoseFrame;
 
 pub use ports::{PortInfo, PortSpec, list_ports};
 pub use reader::{Heard, ReadCounters, Reader};
@@ -78,6 +80,7 @@ pub struct Serial {
     host: Arc<dyn Host>,
     decoder: Decoder,
     counters: SerialCounters,
+    consumer: Consumer,
     /// Counts moments, dropped ones too, so that the consumer sees what it missed.
     seq: u32,
     persons: u8,
@@ -112,6 +115,7 @@ impl Serial {
             host,
             decoder: Decoder::new(),
             counters: SerialCounters::default(),
+            consumer: Consumer::default(),
             seq: 0,
             persons: 0,
             size_px: (0, 0),
@@ -126,7 +130,7 @@ impl Serial {
 
     /// What happened so far.
     pub fn counters(&self) -> SerialCounters {
-        self.counters
+        SerialCounters { receipt: self.consumer.newest(), ..self.counters }
     }
 
     /// Finds a lost port, hears the consumer, and moves on what is under way; says whether a new batch can begin.
@@ -177,7 +181,11 @@ impl Serial {
         for &byte in &bytes[..n] {
             match self.decoder.push(byte) {
                 Some(Event::Packet(Packet::Command(command))) => self.obey(command, now_us),
-                Some(Event::Packet(Packet::Receipt(receipt))) => self.counters.receipt = Some(receipt),
+                Some(Event::Packet(Packet::Receipt(receipt))) => {
+                    if let Some(what) = self.consumer.hear(receipt) {
+                        log::warn!("{}: {what}", self.name);
+                    }
+                }
                 // Our own packets come back from a loop; damage is in the decoder's counters and goes out in STATUS.
                 Some(Event::Packet(_) | Event::Dropped(_)) | None => {}
             }
@@ -367,6 +375,12 @@ impl PoseSink for Serial {
             && Instant::now() < deadline
         {}
         self.line.close();
+        let SerialCounters { moments_sent, moments_dropped, losses, .. } = self.counters;
+        log::info!(
+            "{}: {moments_sent} moments sent, {moments_dropped} dropped, the port was lost {losses} times{}",
+            self.name,
+            self.consumer.told().map_or_else(String::new, |told| format!("; {told}")),
+        );
         Ok(())
     }
 }
