@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "../../clients/c/posewire.h"
+#include "../../clients/c/src/posewire.h"
 
 static volatile float sink;
 

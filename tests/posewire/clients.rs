@@ -45,13 +45,15 @@ fn lines(output: Vec<u8>) -> Vec<String> {
 }
 
 /// Compiles `source` of `clients/c` with everything the compiler and its sanitizers can find made an error.
-fn compiled(compiler: &str, standard: &str, source: &str, to: &Path) -> PathBuf {
+fn compiled(compiler: &str, standard: &str, source: &str, defines: &[&str], to: &Path) -> PathBuf {
     let folder = repository().join("clients/c");
     let program = to.join(Path::new(source).file_stem().unwrap());
     let output = Command::new(compiler)
         .args([standard, "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic"])
         .args(["-fsanitize=address,undefined", "-fno-sanitize-recover=all"])
-        .args(["-I.", "-Itests/arduino_stub", "-o"])
+        .args(["-Isrc", "-Itests/arduino_stub"])
+        .args(defines.iter().map(|name| format!("-D{name}")))
+        .arg("-o")
         .arg(&program)
         .arg(source)
         .current_dir(folder)
@@ -161,7 +163,7 @@ fn c_python_and_rust_make_the_same_moments_of_ten_thousand_on_a_bad_line() {
     assert!(last.split(' ').skip(1).all(|n| n.parse::<u32>().unwrap() > 1_000), "a poor test: {last}");
     let folder = tempfile::tempdir().unwrap();
     if present("cc", "the C client's moments") {
-        let program = compiled("cc", "-std=c99", "tests/transcript.c", folder.path());
+        let program = compiled("cc", "-std=c99", "tests/transcript.c", &[], folder.path());
         compare("C", &rust, lines(filter(Command::new(program).arg("moments"), &stream)));
     }
     if present("python3", "the Python client's moments") {
@@ -179,7 +181,7 @@ fn c_python_and_rust_agree_on_a_hundred_thousand_random_and_damaged_packets() {
 
     let folder = tempfile::tempdir().unwrap();
     if present("cc", "the C decoder on random packets") {
-        let program = compiled("cc", "-std=c99", "tests/transcript.c", folder.path());
+        let program = compiled("cc", "-std=c99", "tests/transcript.c", &[], folder.path());
         compare("C", &rust, lines(filter(&mut Command::new(program), &stream)));
     }
     if present("python3", "the Python decoder on random packets") {
@@ -244,7 +246,7 @@ fn the_c_header_decodes_and_encodes_the_golden_vectors() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let program = compiled("cc", "-std=c99", "tests/transcript.c", folder.path());
+    let program = compiled("cc", "-std=c99", "tests/transcript.c", &[], folder.path());
     for (name, bytes, expected) in golden_streams("streams") {
         assert_eq!(lines(filter(&mut Command::new(&program), &bytes)), expected, "{name}");
     }
@@ -279,7 +281,6 @@ fn the_arduino_sketch_follows_the_wrist() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let program = compiled("c++", "-std=c++11", "tests/sketch.cpp", folder.path());
     let at = pose_wire::Emission { seq: 1, sent_at_us: 0, persons: 1, scale: 0 };
     let mut stream = Vec::new();
     let hello = pose_wire::Hello { width_px: 1280, ..Default::default() };
@@ -295,8 +296,34 @@ fn the_arduino_sketch_follows_the_wrist() {
             pose::PoseJoint { x_px, y_px: 100.0, score: 0.9, sigma_px: 1.0, state };
         stream.extend(frame(&Packet::Pose(PosePacket::new(&stamped, 0, at))));
     }
-    let positions = lines(filter(&mut Command::new(program), &stream));
-    assert_eq!(positions, ["90", "45", "180"], "the absent wrist moves nothing");
+    // A board with a second port, and an Uno, which has none.
+    for defines in [&[][..], &["__AVR__"]] {
+        let program = compiled("c++", "-std=c++11", "tests/sketch.cpp", defines, folder.path());
+        let positions = lines(filter(&mut Command::new(program), &stream));
+        assert_eq!(positions, ["90", "45", "180"], "the absent wrist moves nothing");
+    }
+}
+
+/// What the Arduino library manager asks of a library, and what a board's builder makes of the folder.
+#[test]
+fn the_c_client_is_an_arduino_library() {
+    let folder = repository().join("clients/c");
+    let properties = std::fs::read_to_string(folder.join("library.properties")).unwrap();
+    let value = |key: &str| {
+        let line = properties.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        line.unwrap_or_else(|| panic!("library.properties has no {key}"))
+    };
+    for key in ["name", "author", "maintainer", "sentence", "paragraph", "url"] {
+        assert!(!value(key).is_empty(), "{key}");
+    }
+    assert_eq!((value("version"), value("architectures")), (env!("CARGO_PKG_VERSION"), "*"));
+    assert_eq!(value("category"), "Communication");
+    assert!(folder.join("src").join(value("includes")).is_file());
+    for example in std::fs::read_dir(folder.join("examples")).unwrap() {
+        let example = example.unwrap().path();
+        let name = example.file_name().unwrap().to_str().unwrap();
+        assert!(example.join(format!("{name}.ino")).is_file(), "{name}: a sketch has its folder's name");
+    }
 }
 
 #[test]

@@ -405,7 +405,7 @@ fn every_end_of_the_cable_starts_with_the_same_rate() {
         ("clients/python/src/posewire/wire.py", format!("DEFAULT_BAUD = {baud}\n")),
         ("clients/python/src/posewire/reader.py", "baud: int = DEFAULT_BAUD".into()),
         ("clients/python/src/posewire/__main__.py", "default=DEFAULT_BAUD".into()),
-        ("clients/c/posewire.h", format!("#define PW_DEFAULT_BAUD {baud} ")),
+        ("clients/c/src/posewire.h", format!("#define PW_DEFAULT_BAUD {baud} ")),
         ("clients/c/examples/wrist_servo/wrist_servo.ino", "begin(PW_DEFAULT_BAUD)".into()),
         ("firmware/app/src/lib.rs", "None => pose_wire::DEFAULT_BAUD".into()),
         ("firmware/boards/lm3s6965/src/main.rs", "Uart::start(app::BAUD,".into()),

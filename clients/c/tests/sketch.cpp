@@ -4,7 +4,7 @@
 #include "Arduino.h" // as the Arduino builder does by itself
 #include "Servo.h"
 
-SerialPort Serial1;
+SerialPort Serial, Serial1;
 void Servo::write(int degrees) { std::printf("%d\n", degrees); }
 
 #include "../examples/wrist_servo/wrist_servo.ino"
@@ -13,8 +13,8 @@ int main() {
     int byte;
     setup();
     while ((byte = std::getchar()) != EOF) {
-        Serial1.in.push_back((uint8_t)byte);
+        TRACKER.in.push_back((uint8_t)byte);
         loop();
     }
-    return Serial1.baud == PW_DEFAULT_BAUD && Serial1.out.size() == PW_COMMAND_MAX ? 0 : 1;
+    return TRACKER.baud == PW_DEFAULT_BAUD && TRACKER.out.size() == PW_COMMAND_MAX ? 0 : 1;
 }

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "../posewire.h"
+#include "../src/posewire.h"
 
 static void print_pose(const pw_pose *p) {
     int j, k;

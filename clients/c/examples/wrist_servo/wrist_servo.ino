@@ -2,12 +2,19 @@
 // its right edge 180. When the wrist is not known, or the line is silent, the servo stays where it is.
 //
 // Wiring: the tracker's serial adapter TX to the board's RX (its Serial1), GND to GND; the servo's signal to pin 9.
-// A board with one serial port (Uno) takes `Serial` for both; then unplug the tracker while you flash it.
+// A board with one serial port (Uno) takes that; unplug the tracker while you flash it.
 
+#include <Arduino.h>
 #include <Servo.h>
 
 #define PW_MAX_FRAME 256 // an Uno has 2 KB of RAM; today's packets all fit
 #include "posewire.h"
+
+#if defined(__AVR__) && !defined(HAVE_HWSERIAL1)
+#define TRACKER Serial
+#else
+#define TRACKER Serial1
+#endif
 
 const int SERVO_PIN = 9;
 // Below this a wrist is more guess than measurement.
@@ -21,7 +28,7 @@ static uint16_t image_width = 640;
 
 static void request_hello() {
     uint8_t frame[PW_COMMAND_MAX];
-    Serial1.write(frame, pw_encode_command(frame, PW_COMMAND_REQUEST_HELLO, 0));
+    TRACKER.write(frame, pw_encode_command(frame, PW_COMMAND_REQUEST_HELLO, 0));
 }
 
 static void follow(const pw_pose *pose) {
@@ -32,15 +39,15 @@ static void follow(const pw_pose *pose) {
 }
 
 void setup() {
-    Serial1.begin(PW_DEFAULT_BAUD);
+    TRACKER.begin(PW_DEFAULT_BAUD);
     servo.attach(SERVO_PIN);
     pw_decoder_init(&decoder);
     request_hello();
 }
 
 void loop() {
-    while (Serial1.available() > 0) {
-        if (!pw_decoder_push(&decoder, (uint8_t)Serial1.read(), &event)) continue;
+    while (TRACKER.available() > 0) {
+        if (!pw_decoder_push(&decoder, (uint8_t)TRACKER.read(), &event)) continue;
         if (event.kind == PW_EVENT_HELLO && event.as.hello.width > 0) image_width = event.as.hello.width;
         // index 0 is the person who has been there longest.
         if (event.kind == PW_EVENT_POSE && event.as.pose.persons > 0 && event.as.pose.index == 0)

@@ -25,4 +25,4 @@ struct SerialPort {
     }
 };
 
-extern SerialPort Serial1;
+extern SerialPort Serial, Serial1;

@@ -496,7 +496,7 @@ static inline void pw__begin(pw_assembly *assembly, const pw_pose *pose) {
 static inline int pw__insert(pw_moment *m, const pw_pose *pose) {
     if (pose->persons != m->expected || pose->horizon_us != m->horizon_us) return 0;
     if (pose->persons > 0 && pose->index < PW_MAX_PERSONS) {
-        if (m->present >> pose->index & 1u) return 0;
+        if (m->present >> pose->index & 1) return 0;
         m->present = (uint8_t)(m->present | 1u << pose->index);
         m->poses[pose->index] = *pose;
     }
