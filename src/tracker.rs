@@ -41,6 +41,9 @@ impl TrackError {
     }
 }
 
+/// A person of whom fewer joints are known is followed, but not told of: no consumer can do anything with a wrist.
+const MIN_JOINTS: usize = 4;
+
 /// Everything between the camera and the sinks that depends on the picture.
 pub struct Tracker {
     decoder: Decoder,
@@ -241,7 +244,7 @@ impl Tracker {
         let mut reported = 0;
         for (a, forecast) in assignments.iter().zip(forecasts) {
             self.known[a.slot] = Some(forecast);
-            if a.is_reported {
+            if a.is_reported && forecast.known_joints() >= MIN_JOINTS {
                 persons[reported] =
                     Some(TrackedPerson { track_id: a.track_id, score: self.scores[a.slot], forecast });
                 reported += 1;
@@ -335,6 +338,34 @@ mod tests {
             let frame = source.next_frame(std::time::Duration::ZERO).expect("a frame").expect("no wait");
             tracker.track(&frame).expect("decodes");
             assert!(tracker.look(&frame, &[None; MAX_PERSONS]).count <= 1);
+        }
+    }
+
+    /// Says of everybody that three joints are known, or four.
+    struct Few(usize);
+
+    impl TemporalModel for Few {
+        fn name(&self) -> &str {
+            "few"
+        }
+        fn reset(&mut self, _: usize) {}
+        fn step(&mut self, observations: &[Observation], forecasts: &mut [Forecast]) {
+            for forecast in &mut forecasts[..observations.len()] {
+                forecast.state[..self.0].fill(pose::JointState::Predicted);
+            }
+        }
+    }
+
+    #[test]
+    fn a_person_of_fewer_than_four_joints_is_not_told_of() {
+        for (known, told) in [(3, 0), (4, 1)] {
+            let networks =
+                Networks::load(&Config::default().models, None).expect("the built-in networks load");
+            let mut tracker =
+                Tracker::of_parts(networks, IdentityRules::default(), Box::new(Few(known))).expect("sets up");
+            let poses = clip(320, 240, 20).iter().map(|f| tracker.track(f).expect("decodes")).last();
+            assert_eq!(tracker.identities.followed().0, 1);
+            assert_eq!(poses.expect("20 frames").persons.iter().flatten().count(), told, "{known} joints");
         }
     }
 

@@ -43,6 +43,11 @@ impl Default for Forecast {
 }
 
 impl Forecast {
+    /// Joints whose place is known at capture: measured or predicted.
+    pub fn known_joints(&self) -> usize {
+        self.state.iter().filter(|state| **state != JointState::Absent).count()
+    }
+
     /// The pose at `valid_at_us`, interpolated between the horizons.
     ///
     /// A time before the capture gives the pose at capture and is stamped so. Beyond the last horizon places stay where
