@@ -13,7 +13,15 @@ import cv2
 import numpy as np
 
 from posetrain.data import packs
-from posetrain.data.augment import AugmentConfig, augmented, crop_matrix, move_joints, plain_crop
+from posetrain.data.augment import (
+    AugmentConfig,
+    augmented,
+    colour_matrix,
+    coloured,
+    crop_matrix,
+    move_joints,
+    plain_crop,
+)
 
 
 class Geometry(unittest.TestCase):
@@ -39,6 +47,17 @@ class Geometry(unittest.TestCase):
             ]
             if len(near) == 2:
                 self.assertGreater(max(near), 200)
+
+    def test_colours_change_but_grey_only_by_exposure_and_white_balance(self) -> None:
+        pictures = np.random.default_rng(4).integers(60, 180, (40, 24, 20, 3), np.uint8)
+        seen = coloured(pictures, np.random.default_rng(5)).numpy()
+        self.assertEqual(len({picture.tobytes() for picture in seen}), 40)
+        means = seen.reshape(40, -1).mean(axis=1)
+        self.assertLess(means.min(), 60, "some are taken in the dark")
+        self.assertGreater(means.max(), 125)
+        for k in range(40):
+            gain = colour_matrix(120.0, np.random.default_rng(k)) @ (120.0, 120.0, 120.0, 1.0) / 120.0
+            self.assertTrue((gain > 0.6 * 0.88 * 0.2 - 1e-5).all() and (gain < 1.3 * 1.12 + 1e-5).all())
 
     def test_a_narrow_crop_is_the_middle_of_one_that_the_person_fits_in(self) -> None:
         pixels = np.random.default_rng(0).integers(0, 256, (160, 160, 3), np.uint8)
