@@ -99,7 +99,7 @@ def rten(manifest: Path, real: bool, folder: Path) -> Contestant | None:
 
 def one_look(manifest: Path) -> str:
     """Said of others' rows where Posewire's own, as the manifest asks, takes two looks at a person."""
-    return " (one look)" if tomllib.loads(manifest.read_text())["codec"].get("mirror") else ""
+    return " (one look)" if tomllib.loads(manifest.read_text())["codec"].get("flip_test") else ""
 
 
 def without_quantised_activations(path: Path) -> bytes:

@@ -13,7 +13,7 @@ def networks() -> str:
     rows = []
     for name in NETWORKS:
         of = manifest(f"keypoints-{name}")
-        looks = 2 if of["codec"].get("mirror") else 1
+        looks = 2 if of["codec"].get("flip_test") else 1
         size = (ROOT / "models" / of["file"]).stat().st_size / 1e6
         rows.append(
             [

@@ -15,7 +15,7 @@ import torch
 from posetrain.data import packs, synthetic
 from posetrain.data.augment import plain_crop
 from posetrain.inference import as_input, session
-from posetrain.keypoints import make, quantise, sides, train
+from posetrain.keypoints import make, peers, quantise, sides, train
 from posetrain.keypoints.calibrate import expected_calibration_error, fit
 from posetrain.keypoints.codec import HeatmapCodec
 from posetrain.keypoints.config import Run, configured
@@ -172,6 +172,15 @@ class Network(unittest.TestCase):
         wanted = plain[:, torch.from_numpy(packs.MIRROR.copy())].flip(3)
         torch.testing.assert_close(seen, wanted)
         self.assertGreater(float((seen - plain).abs().max()), 1e-4)
+
+
+class Shipped(unittest.TestCase):
+    def test_the_flip_test_is_taken_from_the_manifest(self) -> None:
+        looks_twice = {
+            name: peers.Own.of_manifest(REPOSITORY / f"models/keypoints-{name}.toml").flip_test
+            for name in ("base", "small", "nano")
+        }
+        self.assertEqual(looks_twice, {"base": True, "small": False, "nano": False})
 
 
 class Films(unittest.TestCase):

@@ -38,7 +38,7 @@ class Own:
             raise ValueError(
                 f"{path}: made for another decoder; make it anew (python -m posetrain.keypoints.make)"
             )
-        return cls(path.with_name(manifest["file"]), codec, said.get("mirror", False))
+        return cls(path.with_name(manifest["file"]), codec, said.get("flip_test", False))
 
     def joints(self, pixels: Pixels, centre: tuple[float, float], side: float) -> Floats:
         crop = warp(pixels, crop_matrix(centre, side, self.net), self.net)
