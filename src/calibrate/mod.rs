@@ -5,7 +5,6 @@
 //! [`Intrinsics`].
 
 mod corners;
-mod linear;
 mod solve;
 
 pub use corners::{Grey, find_corners};

@@ -4,7 +4,8 @@
 //! focal length (Zhang's constraints with one unknown). Levenberg and Marquardt's method then refines the intrinsics and
 //! every view's pose on the distance in pixels, which is what is reported.
 
-use super::linear;
+use nalgebra::{DMatrix, DVector, Matrix3, Rotation3, SMatrix, SVector, Vector3};
+
 use super::{Board, CalibrationError, Intrinsics};
 
 /// Below this many views noise goes into the intrinsics; three would do for exact corners.
@@ -61,23 +62,20 @@ pub fn solve(board: Board, size_px: [usize; 2], views: &[Vec<[f64; 2]>]) -> Resu
 fn homography(board: Board, view: &[[f64; 2]], middle: [f64; 2]) -> Option<[f64; 9]> {
     // In units of the picture's half width, so that the normal equations are well scaled.
     let unit = middle[0].max(1.0);
-    let (mut a, mut b) = ([0.0; 64], [0.0; 8]);
+    let (mut a, mut b) = (SMatrix::<f64, 8, 8>::zeros(), SVector::<f64, 8>::zeros());
     for (i, seen) in view.iter().enumerate() {
         let [x, y] = board.place(i);
         let [u, v] = [(seen[0] - middle[0]) / unit, (seen[1] - middle[1]) / unit];
         for (row, right) in
             [([x, y, 1.0, 0.0, 0.0, 0.0, -u * x, -u * y], u), ([0.0, 0.0, 0.0, x, y, 1.0, -v * x, -v * y], v)]
         {
-            for j in 0..8 {
-                for k in 0..8 {
-                    a[8 * j + k] += row[j] * row[k];
-                }
-                b[j] += row[j] * right;
-            }
+            let row = SVector::from(row);
+            a += row * row.transpose();
+            b += row * right;
         }
     }
-    linear::solve(&mut a, &mut b)?;
-    let pixels = |j: usize| if j < 6 { unit * b[j] } else { b[j] };
+    let h = a.lu().solve(&b).filter(|h| h.iter().all(|v| v.is_finite()))?;
+    let pixels = |j: usize| if j < 6 { unit * h[j] } else { h[j] };
     Some(std::array::from_fn(|j| if j == 8 { 1.0 } else { pixels(j) }))
 }
 
@@ -104,61 +102,25 @@ fn focal_length(homographies: &[[f64; 9]]) -> Option<f64> {
 
 /// The pose of a board with this homography before a camera with focal length `f`.
 fn pose(h: &[f64; 9], f: f64) -> Pose {
-    let column = |j: usize| [h[j] / f, h[3 + j] / f, h[6 + j]];
+    let column = |j: usize| Vector3::new(h[j] / f, h[3 + j] / f, h[6 + j]);
     let (p, q, t) = (column(0), column(1), column(2));
-    let norm = |v: [f64; 3]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
     // The board is in front of the camera.
-    let scale = t[2].signum() * 2.0 / (norm(p) + norm(q));
-    let p = p.map(|x| x * scale / (norm(p) * scale.abs()));
-    let dot: f64 = (0..3).map(|i| p[i] * q[i] * scale).sum();
-    let q: [f64; 3] = std::array::from_fn(|i| q[i] * scale - dot * p[i]);
-    let length = norm(q);
-    let q = q.map(|x| x / length);
-    let r = [p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0]];
-    let w = rotation_vector([[p[0], q[0], r[0]], [p[1], q[1], r[1]], [p[2], q[2], r[2]]]);
-    [w[0], w[1], w[2], t[0] * scale, t[1] * scale, t[2] * scale]
-}
-
-/// Axis times angle of a rotation matrix, by its quaternion.
-fn rotation_vector(m: [[f64; 3]; 3]) -> [f64; 3] {
-    let trace = m[0][0] + m[1][1] + m[2][2];
-    let half = [m[2][1] - m[1][2], m[0][2] - m[2][0], m[1][0] - m[0][1]];
-    let (w, v) = if trace > 0.0 {
-        let s = 2.0 * (1.0 + trace).sqrt();
-        (0.25 * s, half.map(|x| x / s))
-    } else {
-        let i = (0..3).max_by(|&i, &j| m[i][i].total_cmp(&m[j][j])).unwrap_or(0);
-        let (j, k) = ((i + 1) % 3, (i + 2) % 3);
-        let s = 2.0 * (1.0 + m[i][i] - m[j][j] - m[k][k]).max(1e-12).sqrt();
-        let mut v = [0.0; 3];
-        v[i] = 0.25 * s;
-        v[j] = (m[i][j] + m[j][i]) / s;
-        v[k] = (m[i][k] + m[k][i]) / s;
-        (half[i] / s, v)
-    };
-    let sine = v.iter().map(|x| x * x).sum::<f64>().sqrt();
-    let angle = 2.0 * sine.atan2(w);
-    if sine < 1e-12 { [0.0; 3] } else { v.map(|x| x * angle / sine) }
+    let scale = t.z.signum() * 2.0 / (p.norm() + q.norm());
+    let t = t * scale;
+    let p = (p * scale).normalize();
+    let q = q * scale;
+    let q = (q - p * p.dot(&q)).normalize();
+    let w = Rotation3::from_matrix_unchecked(Matrix3::from_columns(&[p, q, p.cross(&q)])).scaled_axis();
+    [w.x, w.y, w.z, t.x, t.y, t.z]
 }
 
 /// Where a camera sees a point of the board.
 fn project(camera: &[f64; CAMERA], pose: &Pose, place: [f64; 2]) -> [f64; 2] {
     let [wx, wy, wz, tx, ty, tz] = *pose;
-    let angle = (wx * wx + wy * wy + wz * wz).sqrt();
-    let (x, y) = (place[0], place[1]);
-    // Rodrigues' formula for a point in the plane z = 0.
-    let (sin_by, cos_by) =
-        if angle < 1e-9 { (1.0, 0.5) } else { (angle.sin() / angle, (1.0 - angle.cos()) / (angle * angle)) };
-    let dot = wx * x + wy * y;
-    let cosine = angle.cos();
-    let rotated = [
-        x * cosine + sin_by * (-wz * y) + cos_by * wx * dot,
-        y * cosine + sin_by * (wz * x) + cos_by * wy * dot,
-        sin_by * (wx * y - wy * x) + cos_by * wz * dot,
-    ];
-    let z = rotated[2] + tz;
+    let seen = Rotation3::new(Vector3::new(wx, wy, wz)) * Vector3::new(place[0], place[1], 0.0);
+    let seen = seen + Vector3::new(tx, ty, tz);
     let [fx, fy, cx, cy, k1, k2] = *camera;
-    Intrinsics { fx, fy, cx, cy, k1, k2 }.project((rotated[0] + tx) / z, (rotated[1] + ty) / z)
+    Intrinsics { fx, fy, cx, cy, k1, k2 }.project(seen.x / seen.z, seen.y / seen.z)
 }
 
 fn squared_error(board: Board, views: &[Vec<[f64; 2]>], camera: &[f64; CAMERA], poses: &[Pose]) -> f64 {
@@ -185,7 +147,7 @@ fn refine(
     let mut damping = 1e-3;
     let mut error = squared_error(board, views, camera, poses);
     for _ in 0..STEPS {
-        let (mut a, mut b) = (vec![0.0; n * n], vec![0.0; n]);
+        let (mut a, mut b) = (DMatrix::<f64>::zeros(n, n), DVector::<f64>::zeros(n));
         for (index, (view, pose)) in views.iter().zip(poses.iter()).enumerate() {
             for (i, seen) in view.iter().enumerate() {
                 let place = board.place(i);
@@ -194,18 +156,17 @@ fn refine(
                 for axis in 0..2 {
                     for j in 0..CAMERA + POSE {
                         for k in 0..CAMERA + POSE {
-                            a[at(j) * n + at(k)] += slopes[j][axis] * slopes[k][axis];
+                            a[(at(j), at(k))] += slopes[j][axis] * slopes[k][axis];
                         }
                         b[at(j)] -= slopes[j][axis] * residual[axis];
                     }
                 }
             }
         }
-        let (mut damped, mut step) = (a, b);
         for i in 0..n {
-            damped[i * n + i] *= 1.0 + damping;
+            a[(i, i)] *= 1.0 + damping;
         }
-        linear::solve(&mut damped, &mut step)?;
+        let step = a.lu().solve(&b).filter(|step| step.iter().all(|v| v.is_finite()))?;
         let mut new_camera = *camera;
         let mut new_poses = poses.to_vec();
         for (value, change) in new_camera.iter_mut().chain(new_poses.iter_mut().flatten()).zip(&step) {
