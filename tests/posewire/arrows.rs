@@ -32,10 +32,11 @@ const ROOMS: [(&str, &[&str]); 20] = [
 ];
 
 /// Each crate of the workspace and those of Posewire's own that it may depend on.
-const CRATES: [(&str, &[&str]); 7] = [
+const CRATES: [(&str, &[&str]); 8] = [
     ("pose", &[]),
     ("int8", &[]),
     ("latest", &[]),
+    ("people", &["pose"]),
     ("pose-wire", &["pose"]),
     ("pose-draw", &["pose"]),
     ("posewire", &["int8", "latest", "people", "pose", "pose-draw", "pose-wire"]),

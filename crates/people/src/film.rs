@@ -1,0 +1,146 @@
+//! Persons who walk about a room, turn round, stop and do something, and hide one another: the same frame for the same
+//! seed and time.
+
+mod actor;
+
+use crate::{
+    asset::Asset,
+    backdrop::{Backdrop, Place},
+    body::Body,
+    camera::Camera,
+    light::{Light, Tone},
+    math::{Vec3, vec3},
+    person::{Figure, Person},
+    posing::{Ground, Habit, follow},
+    render::{Renderer, Truth},
+    rng::Rng,
+    wear::{Outfit, Template},
+};
+use actor::{Actor, STANDING_ANKLE_M};
+
+/// A cast in a place before a camera that stands still.
+#[derive(Debug)]
+pub struct Film {
+    asset: &'static Asset,
+    template: &'static Template,
+    cast: Vec<Cast>,
+    figures: Vec<Figure>,
+    camera: Camera,
+    light: Light,
+    backdrop: Backdrop,
+    renderer: Renderer,
+    tone: Tone,
+    gain: f32,
+}
+
+#[derive(Debug)]
+struct Cast {
+    person: Person,
+    actor: Actor,
+    habit: Habit,
+}
+
+impl Film {
+    /// `persons` in a room, on pictures of `width` times `height` pixels.
+    pub fn new(persons: usize, width: usize, height: usize, seed: u64) -> Self {
+        let (asset, template) = (Asset::embedded(), Template::embedded());
+        let mut rng = Rng::new(seed, 0);
+        // What webcams see: 60 degrees across, from the height of a desk or a shelf.
+        let focal_px = 0.86 * (width as f32).max(1.25 * height as f32);
+        let eye = vec3(0.0, rng.between(1.2, 1.5), 3.1);
+        let camera = Camera::looking(eye, vec3(0.0, 0.93, 0.0), 0.0, focal_px, [width, height]);
+        let lanes = persons.max(3) as f32;
+        let deep = 2.4f32.max(0.45 * lanes);
+        let mut place = Place::room(&mut rng, 2.9, deep + 0.7);
+        // Something to walk behind, before everybody.
+        let side = if rng.chance(0.5) { 1.0 } else { -1.0 };
+        let near = vec3(side * rng.between(0.75, 0.95), 0.0, 0.85);
+        place.add(Place::furniture(near, vec3(0.36, rng.between(0.55, 0.75), 0.2), 0.0, &mut rng));
+        let mut light = place.light(&mut rng);
+        light.key = light.key * (0.75 / light.key.y).clamp(0.6, 2.0);
+        if light.towards.z < 0.0 {
+            light.towards.z = -light.towards.z; // not against the light
+        }
+        let cast = (0..persons)
+            .map(|k| {
+                let mut own = Rng::new(seed, 100 + k as u64);
+                let body = loop {
+                    let body = Body::sampled(asset, own.below(asset.bodies()));
+                    if body.traits.years >= 15 && body.height_m > 1.5 {
+                        break body;
+                    }
+                };
+                let outfit = Outfit::draw(&body.traits, &mut own);
+                let lane_m = 0.35 - deep * k as f32 / lanes - 0.15 * own.unit();
+                // What the camera sees of the lane, a little less than all.
+                let reach = (eye.z - lane_m) * 0.5 * width as f32 / focal_px - 0.45;
+                Cast {
+                    person: Person::new(asset, template, body, &outfit),
+                    actor: Actor::new(asset, lane_m, reach.clamp(0.3, 2.4), k, own.clone()),
+                    habit: Habit { head: Vec3::ZERO, chest: Vec3::ZERO, ..Habit::draw(&mut own, 0.5) },
+                }
+            })
+            .collect();
+        let mut film = Self {
+            asset,
+            template,
+            cast,
+            figures: (0..persons).map(|_| Figure::default()).collect(),
+            camera,
+            light,
+            backdrop: Backdrop::default(),
+            renderer: Renderer::default(),
+            tone: Tone::new(0.5),
+            gain: 1.0,
+        };
+        film.backdrop.draw(&film.camera, &film.light, &place);
+        let mean: f32 = film
+            .backdrop
+            .key
+            .iter()
+            .zip(&film.backdrop.fill)
+            .step_by(7)
+            .map(|(a, b)| (a.y + b.y).min(1.5).sqrt())
+            .sum::<f32>()
+            / (film.backdrop.key.len() as f32 / 7.0);
+        film.gain = (0.27 / (mean * mean)).clamp(0.5, 3.0);
+        film
+    }
+
+    /// The camera.
+    pub fn camera(&self) -> &Camera {
+        &self.camera
+    }
+
+    /// Draws the moment `t_s` into `rgb`. Times may be asked for in any order, increasing ones are cheapest.
+    pub fn draw(&mut self, t_s: f32, rgb: &mut Vec<u8>) {
+        for (cast, figure) in self.cast.iter_mut().zip(&mut self.figures) {
+            let p = cast.actor.at(t_s, &self.template.bones, &cast.person.body);
+            let ground = Ground::Recorded(STANDING_ANKLE_M);
+            let posed = follow(self.asset, &self.template.bones, &cast.person.body, &p, ground, &cast.habit);
+            figure.pose(self.asset, self.template, &cast.person, &posed);
+            if figure.low.y < 0.0 {
+                figure.shift(vec3(0.0, -figure.low.y, 0.0));
+            }
+        }
+        let people: Vec<(&Person, &Figure)> =
+            self.cast.iter().map(|c| &c.person).zip(&self.figures).collect();
+        self.renderer.draw(&self.camera, &self.light, &self.backdrop, &people);
+        self.renderer.bytes(&self.tone, self.gain, rgb);
+    }
+
+    /// Of the moment drawn last, in the persons' order.
+    pub fn truth(&self) -> &[Truth] {
+        &self.renderer.truth
+    }
+
+    /// Height of the lowest point of each person in the moment drawn last, metres.
+    pub fn lowest_m(&self) -> impl Iterator<Item = f32> {
+        self.figures.iter().map(|f| f.low.y)
+    }
+
+    /// Joints in the world of the moment drawn last.
+    pub fn world_m(&self) -> impl Iterator<Item = &[Vec3; pose::JOINTS]> {
+        self.figures.iter().map(|f| &f.joints)
+    }
+}

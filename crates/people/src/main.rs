@@ -1,0 +1,243 @@
+//! `people`: makes data sets, contact sheets and films of rendered people.
+
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail};
+use clap::{Parser, Subcommand};
+use people::{
+    dataset::{self, Order, annotation},
+    film::Film,
+    motion::Motion,
+    shot::{Studio, Wanted},
+};
+
+/// Renders people with exact truth.
+#[derive(Parser)]
+#[command(
+    version,
+    after_help = "Examples:
+  people dataset --count 20000 --seed 1 --out rendered
+  people dataset --count 20000 --seed 1 --out rendered --motion motion.bin   more poses
+  people sheet --seed 3 --out sheet.png --joints
+  people film --persons 3 --seconds 10 --out film.y4m"
+)]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Pictures of persons with labels, in shards; the same command goes on where it was.
+    Dataset {
+        /// Pictures.
+        #[arg(long)]
+        count: u64,
+        /// Folder.
+        #[arg(long)]
+        out: PathBuf,
+        /// Threads.
+        #[arg(long, default_value_t = 1)]
+        jobs: usize,
+        #[command(flatten)]
+        how: How,
+    },
+    /// Many pictures in one, to be looked at.
+    Sheet {
+        /// PNG file.
+        #[arg(long)]
+        out: PathBuf,
+        /// Pictures in a row.
+        #[arg(long, default_value_t = 8)]
+        columns: usize,
+        /// Rows.
+        #[arg(long, default_value_t = 5)]
+        rows: usize,
+        /// Marks joints: green seen, red hidden.
+        #[arg(long)]
+        joints: bool,
+        #[command(flatten)]
+        how: How,
+    },
+    /// A film (YUV4MPEG2), and beside it the truth, one line of JSON a frame.
+    Film {
+        /// Film; the truth gets the same name with `.jsonl`.
+        #[arg(long)]
+        out: PathBuf,
+        /// Persons.
+        #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=8))]
+        persons: u64,
+        /// Length.
+        #[arg(long, default_value_t = 10.0)]
+        seconds: f32,
+        /// Frames a second.
+        #[arg(long, default_value_t = 30)]
+        fps: u32,
+        /// Picture.
+        #[arg(long, default_value = "640x480", value_parser = size)]
+        size: (usize, usize),
+        /// Of the random numbers.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+}
+
+/// How pictures are made.
+#[derive(clap::Args)]
+struct How {
+    /// Side of a picture, pixels.
+    #[arg(long, default_value_t = 192)]
+    size: usize,
+    /// Of the random numbers: the same seed gives the same bytes.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// A packed motion file (assets/build.py --all-motion): more poses than the embedded ones.
+    #[arg(long)]
+    motion: Option<PathBuf>,
+    /// Share of pictures with more than one person.
+    #[arg(long, default_value_t = 0.25)]
+    company: f32,
+    /// Share of pictures with something before the person.
+    #[arg(long, default_value_t = 0.25)]
+    occluders: f32,
+    /// Without blur, noise and wrong colours.
+    #[arg(long)]
+    clean: bool,
+}
+
+impl How {
+    fn wanted(&self) -> Result<Wanted> {
+        if !(32..=1024).contains(&self.size) {
+            bail!("--size {}: 32 to 1024 pixels can be made", self.size);
+        }
+        Ok(Wanted { size: self.size, company: self.company, occluders: self.occluders, damage: !self.clean })
+    }
+
+    fn motion(&self) -> Result<Option<Motion>> {
+        let Some(path) = &self.motion else { return Ok(None) };
+        let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let motion = Motion::read_file(&bytes).with_context(|| path.display().to_string())?;
+        Ok(Some(motion))
+    }
+}
+
+fn size(text: &str) -> Result<(usize, usize), String> {
+    let parts = text.split_once('x').and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
+    match parts {
+        Some((w, h)) if (32..=4096).contains(&w) && (32..=4096).contains(&h) && w % 2 == 0 && h % 2 == 0 => {
+            Ok((w, h))
+        }
+        _ => Err("an even width x height of 32 to 4096, such as 640x480".into()),
+    }
+}
+
+fn main() -> Result<()> {
+    match Args::parse().command {
+        Command::Dataset { count, out, jobs, how } => {
+            let order = Order { count, seed: how.seed, wanted: how.wanted()?, jobs };
+            let motion = how.motion()?;
+            let start = std::time::Instant::now();
+            dataset::make(&order, motion.as_ref(), &out, |done, all| {
+                eprint!("\r{done} of {all} shards, {:.0} s", start.elapsed().as_secs_f32());
+            })?;
+            eprintln!("\r{count} pictures in {}", out.display());
+            Ok(())
+        }
+        Command::Sheet { out, columns, rows, joints, how } => sheet(&out, columns, rows, joints, &how),
+        Command::Film { out, persons, seconds, fps, size, seed } => {
+            film(&out, persons as usize, seconds, fps, size, seed)
+        }
+    }
+}
+
+fn sheet(out: &Path, columns: usize, rows: usize, joints: bool, how: &How) -> Result<()> {
+    let (wanted, motion) = (how.wanted()?, how.motion()?);
+    if columns * rows == 0 || columns * rows * wanted.size * wanted.size > 200_000_000 {
+        bail!("{columns} times {rows} pictures: between 1 and some thousand fit a sheet");
+    }
+    let mut studio = Studio::new(motion.as_ref());
+    let (side, width) = (wanted.size, columns * wanted.size);
+    let mut pixels = vec![0; 3 * width * rows * side];
+    let start = std::time::Instant::now();
+    for k in 0..columns * rows {
+        let mut shot = studio.shot(&wanted, how.seed, k as u64);
+        if joints {
+            for j in shot.truth.iter().flat_map(|t| &t.joints).filter(|j| j.is_inside) {
+                let colour = if j.is_seen { [60, 255, 60] } else { [255, 40, 40] };
+                for (dx, dy) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
+                    let (x, y) = ((j.x_px as usize + dx).min(side - 1), (j.y_px as usize + dy).min(side - 1));
+                    shot.rgb[3 * (y * side + x)..][..3].copy_from_slice(&colour);
+                }
+            }
+        }
+        for (y, row) in shot.rgb.chunks_exact(3 * side).enumerate() {
+            let at = 3 * ((k / columns * side + y) * width + k % columns * side);
+            pixels[at..at + row.len()].copy_from_slice(row);
+        }
+    }
+    let took = start.elapsed().as_secs_f32();
+    image::save_buffer(out, &pixels, width as u32, (rows * side) as u32, image::ColorType::Rgb8)
+        .with_context(|| format!("cannot write {}", out.display()))?;
+    println!("{} pictures, {:.0} a second", columns * rows, (columns * rows) as f32 / took);
+    Ok(())
+}
+
+fn film(
+    out: &Path,
+    persons: usize,
+    seconds: f32,
+    fps: u32,
+    (width, height): (usize, usize),
+    seed: u64,
+) -> Result<()> {
+    if !(seconds > 0.0 && seconds <= 36_000.0) || !(1..=240).contains(&fps) {
+        bail!("--seconds above 0 and at most 36000, --fps 1 to 240");
+    }
+    let create = |path: &Path| {
+        fs::File::create(path)
+            .map(std::io::BufWriter::new)
+            .with_context(|| format!("cannot write {}", path.display()))
+    };
+    let (mut video, mut truth) = (create(out)?, create(&out.with_extension("jsonl"))?);
+    writeln!(video, "YUV4MPEG2 W{width} H{height} F{fps}:1 Ip A1:1 C420jpeg")?;
+    let mut film = Film::new(persons, width, height, seed);
+    let mut rgb = Vec::new();
+    for frame in 0..(seconds * fps as f32).round() as u64 {
+        film.draw(frame as f32 / fps as f32, &mut rgb);
+        video.write_all(b"FRAME\n")?;
+        video.write_all(&planes(&rgb, width, height))?;
+        let persons: Vec<_> = film.truth().iter().enumerate().map(|(k, t)| annotation(t, frame, k)).collect();
+        writeln!(truth, "{}", serde_json::json!({ "frame": frame, "persons": persons }))?;
+    }
+    video.flush()?;
+    truth.flush()?;
+    Ok(())
+}
+
+/// Full-range BT.601, chroma halved both ways.
+fn planes(rgb: &[u8], width: usize, height: usize) -> Vec<u8> {
+    let mut out = vec![0; width * height * 3 / 2];
+    let (luma, chroma) = out.split_at_mut(width * height);
+    for (y, p) in luma.iter_mut().zip(rgb.chunks_exact(3)) {
+        *y = ((77 * u32::from(p[0]) + 150 * u32::from(p[1]) + 29 * u32::from(p[2]) + 128) >> 8) as u8;
+    }
+    let quarter = width * height / 4;
+    for y in 0..height / 2 {
+        for x in 0..width / 2 {
+            let mut sum = [0i32; 3];
+            for (dx, dy) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
+                let at = 3 * ((2 * y + dy) * width + 2 * x + dx);
+                (0..3).for_each(|c| sum[c] += i32::from(rgb[at + c]));
+            }
+            let [r, g, b] = sum;
+            let code = |v: i32| ((v / 4 + 128 * 256 + 128) >> 8).clamp(0, 255) as u8;
+            chroma[y * width / 2 + x] = code(-43 * r - 85 * g + 128 * b);
+            chroma[quarter + y * width / 2 + x] = code(128 * r - 107 * g - 21 * b);
+        }
+    }
+    out
+}

@@ -1,0 +1,158 @@
+//! Which triangle each sample shows: depth and an index, nothing else; whatever is shaded is shaded later, once.
+
+/// A vertex on the grid of samples: `w` is larger where it is nearer (the inverse of the distance).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Spot {
+    /// Samples from the left edge.
+    pub x: f32,
+    /// Samples from the top edge.
+    pub y: f32,
+    /// Nearness; not above 0 where it is behind the camera.
+    pub w: f32,
+}
+
+/// A grid of samples.
+#[derive(Debug, Default)]
+pub struct Samples {
+    /// Samples in a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Nearness of what is shown, 0 for nothing.
+    pub near: Vec<f32>,
+    /// What is shown: [`Samples::index`].
+    pub shown: Vec<u32>,
+}
+
+/// Bits of the triangle in an index; the rest is the mesh.
+const TRIANGLE_BITS: u32 = 17;
+
+/// Nothing is shown.
+pub const NOTHING: u32 = u32::MAX;
+
+impl Samples {
+    /// Empties the grid and gives it a size.
+    #[inline]
+    pub fn clear(&mut self, width: usize, height: usize) {
+        (self.width, self.height) = (width, height);
+        self.near.clear();
+        self.near.resize(width * height, 0.0);
+        self.shown.clear();
+        self.shown.resize(width * height, NOTHING);
+    }
+
+    /// The index of a triangle of a mesh.
+    #[inline]
+    pub fn index(mesh: usize, triangle: usize) -> u32 {
+        (mesh as u32) << TRIANGLE_BITS | triangle as u32
+    }
+
+    /// Mesh and triangle of an index.
+    #[inline]
+    pub fn split(index: u32) -> (usize, usize) {
+        ((index >> TRIANGLE_BITS) as usize, (index & ((1 << TRIANGLE_BITS) - 1)) as usize)
+    }
+
+    /// Draws a mesh. `cut` says for each vertex how far inside the mesh's outline it lies: samples below 0 are left out.
+    /// One-sided meshes show only triangles that are counter-clockwise as seen.
+    #[inline]
+    pub fn draw(
+        &mut self,
+        mesh: usize,
+        spots: &[Spot],
+        triangles: &[[u16; 3]],
+        cut: &[f32],
+        two_sided: bool,
+    ) {
+        for (k, t) in triangles.iter().enumerate() {
+            let [a, b, c] = t.map(|v| spots[usize::from(v)]);
+            if a.w <= 0.0 || b.w <= 0.0 || c.w <= 0.0 {
+                continue;
+            }
+            let area = (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
+            // y grows downwards: counter-clockwise as seen is negative.
+            if area == 0.0 || (area > 0.0 && !two_sided) {
+                continue;
+            }
+            // Samples lie at halves: from the first at or after the least to the last at or before the greatest. Casts
+            // cut off towards 0 and hold at 0, which is what floor would do here.
+            let first = |v: f32| (v + 0.499_999).max(0.0) as usize;
+            let end = |v: f32, size: usize| ((v + 0.5).max(0.0) as usize).min(size);
+            let (x0, x1) = (first(a.x.min(b.x).min(c.x)), end(a.x.max(b.x).max(c.x), self.width));
+            let (y0, y1) = (first(a.y.min(b.y).min(c.y)), end(a.y.max(b.y).max(c.y), self.height));
+            if x0 >= x1 || y0 >= y1 {
+                continue;
+            }
+            let scale = 1.0 / area;
+            // Shares of a and b at the first sample, and their steps.
+            let (px, py) = (x0 as f32 + 0.5, y0 as f32 + 0.5);
+            let ua = ((b.x - px) * (c.y - py) - (b.y - py) * (c.x - px)) * scale;
+            let ub = ((c.x - px) * (a.y - py) - (c.y - py) * (a.x - px)) * scale;
+            let (ua_x, ua_y) = ((b.y - c.y) * scale, (c.x - b.x) * scale);
+            let (ub_x, ub_y) = ((c.y - a.y) * scale, (a.x - c.x) * scale);
+            let id = Self::index(mesh, k);
+            let edges = if cut.is_empty() { None } else { Some(t.map(|v| cut[usize::from(v)])) };
+            let edges = edges.filter(|e| e.iter().any(|&f| f < 0.0));
+            for y in y0..y1 {
+                let rows = (y - y0) as f32;
+                let (ra, rb) = (ua + rows * ua_y, ub + rows * ub_y);
+                let row = y * self.width;
+                for x in x0..x1 {
+                    let columns = (x - x0) as f32;
+                    let (u, v) = (ra + columns * ua_x, rb + columns * ub_x);
+                    let s = 1.0 - u - v;
+                    if u < 0.0 || v < 0.0 || s < 0.0 {
+                        continue;
+                    }
+                    let w = u * a.w + v * b.w + s * c.w;
+                    if w <= self.near[row + x] {
+                        continue;
+                    }
+                    if let Some([fa, fb, fc]) = edges {
+                        if u * fa + v * fb + s * fc < 0.0 {
+                            continue;
+                        }
+                    }
+                    self.near[row + x] = w;
+                    self.shown[row + x] = id;
+                }
+            }
+        }
+    }
+}
+
+/// Shares of a triangle's first two corners at a point of the grid, corrected for perspective.
+#[inline]
+pub fn shares(spots: [Spot; 3], x: f32, y: f32) -> [f32; 3] {
+    let [a, b, c] = spots;
+    let area = (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
+    let u = (((b.x - x) * (c.y - y) - (b.y - y) * (c.x - x)) / area).clamp(0.0, 1.0);
+    let v = (((c.x - x) * (a.y - y) - (c.y - y) * (a.x - x)) / area).clamp(0.0, 1.0);
+    let [u, v, s] = [u * a.w, v * b.w, (1.0 - u - v).max(0.0) * c.w];
+    let k = 1.0 / (u + v + s).max(1e-12);
+    [u * k, v * k, s * k]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearer_triangle_is_shown_and_edges_are_cut() {
+        let spot = |x: f32, y: f32, w: f32| Spot { x, y, w };
+        let far = [spot(0.0, 0.0, 0.5), spot(0.0, 20.0, 0.5), spot(20.0, 0.0, 0.5)];
+        let near = [spot(0.0, 0.0, 1.0), spot(0.0, 8.0, 1.0), spot(8.0, 0.0, 1.0)];
+        let mut s = Samples::default();
+        s.clear(10, 10);
+        s.draw(0, &near, &[[0, 1, 2]], &[], false);
+        s.draw(1, &far, &[[0, 1, 2]], &[], false);
+        assert_eq!(Samples::split(s.shown[0]), (0, 0));
+        assert_eq!(Samples::split(s.shown[99]), (1, 0));
+        s.clear(10, 10);
+        s.draw(2, &far, &[[0, 2, 1]], &[], false);
+        assert!(s.shown.iter().all(|&i| i == NOTHING), "seen from behind");
+        s.draw(2, &far, &[[0, 1, 2]], &[1.0, -2.0, 1.0], false);
+        assert_ne!(s.shown[0], NOTHING);
+        assert_eq!(s.shown[90], NOTHING, "below the cut");
+    }
+}

@@ -1,0 +1,343 @@
+//! Draws dressed and posed people before a backdrop, and says what is seen of whom.
+
+use pose::JOINTS;
+
+use crate::{
+    backdrop::Backdrop,
+    camera::Camera,
+    light::{Light, Shadow, Tone},
+    math::{Vec3, smooth, vec3},
+    person::{Figure, Person},
+    raster::{NOTHING, Samples, Spot, shares},
+};
+
+/// Larger pictures, pixels, have one sample a pixel instead of four: their edges are fine enough.
+const COARSE_FROM_PX: usize = 1 << 20;
+
+/// A joint lies inside its limb: how far before it (metres, COCO's order) something of its own body must be to hide it.
+const DEEP_OWN_M: [f32; JOINTS] =
+    [0.07, 0.06, 0.06, 0.10, 0.10, 0.19, 0.19, 0.13, 0.13, 0.11, 0.11, 0.27, 0.27, 0.16, 0.16, 0.13, 0.13];
+
+/// The same of other things and other people.
+const DEEP_OTHER_M: [f32; JOINTS] =
+    [0.04, 0.04, 0.04, 0.06, 0.06, 0.12, 0.12, 0.08, 0.08, 0.06, 0.06, 0.18, 0.18, 0.10, 0.10, 0.08, 0.08];
+
+/// One joint's truth.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct JointTruth {
+    /// Pixels.
+    pub x_px: f32,
+    /// Pixels.
+    pub y_px: f32,
+    /// Camera space: right, down, ahead; metres.
+    pub camera_m: [f32; 3],
+    /// Inside the picture and ahead of the camera.
+    pub is_inside: bool,
+    /// Nothing stands before it.
+    pub is_seen: bool,
+}
+
+/// One person's truth.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Truth {
+    /// COCO's joints.
+    pub joints: [JointTruth; JOINTS],
+    /// x, y, width, height of what is seen of the person; pixels.
+    pub box_px: [f32; 4],
+    /// Pixels that show the person.
+    pub area_px: f32,
+    /// Pixels that the person would cover with nothing before it.
+    pub whole_px: f32,
+}
+
+/// Scratch that is kept from picture to picture.
+#[derive(Debug, Default)]
+pub struct Renderer {
+    samples: Samples,
+    /// Samples along a side of a pixel.
+    fine: usize,
+    spots: Vec<Vec<Spot>>,
+    shadows: Vec<Shadow>,
+    /// Linear red, green, blue.
+    pub picture: Vec<Vec3>,
+    /// Persons' truth, in their order.
+    pub truth: Vec<Truth>,
+}
+
+impl Renderer {
+    /// Draws everybody into [`picture`](Self::picture) and fills [`truth`](Self::truth).
+    pub fn draw(
+        &mut self,
+        camera: &Camera,
+        light: &Light,
+        backdrop: &Backdrop,
+        people: &[(&Person, &Figure)],
+    ) {
+        let [width, height] = camera.size;
+        self.fine = if width * height > COARSE_FROM_PX { 1 } else { 2 };
+        self.samples.clear(width * self.fine, height * self.fine);
+        self.shadows.resize_with(people.len().max(self.shadows.len()), Shadow::default);
+        let mut of_mesh: Vec<(usize, usize)> = Vec::new();
+        self.truth.clear();
+        self.truth.resize(people.len(), Truth::default());
+        for (i, (person, figure)) in people.iter().enumerate() {
+            let shadow = &mut self.shadows[i];
+            shadow.start(light, figure.low, figure.high);
+            for (k, layer) in person.layers.iter().enumerate() {
+                let mesh = of_mesh.len();
+                of_mesh.push((i, k));
+                if self.spots.len() <= mesh {
+                    self.spots.push(Vec::new());
+                }
+                let spots = &mut self.spots[mesh];
+                spots.clear();
+                spots.extend(figure.points[k].iter().map(|&p| camera.spot(p, self.fine as f32)));
+                self.samples.draw(mesh, spots, &layer.triangles, &layer.cut, layer.two_sided);
+                shadow.draw(&figure.points[k], &layer.triangles, &layer.cut);
+            }
+        }
+        self.compose(camera, light, backdrop, people, &of_mesh);
+        for (i, (_, figure)) in people.iter().enumerate() {
+            self.see_joints(camera, backdrop, i, &of_mesh, figure);
+        }
+    }
+
+    fn compose(
+        &mut self,
+        camera: &Camera,
+        light: &Light,
+        backdrop: &Backdrop,
+        people: &[(&Person, &Figure)],
+        of_mesh: &[(usize, usize)],
+    ) {
+        let [width, height] = camera.size;
+        self.picture.clear();
+        self.picture.extend(backdrop.key.iter().zip(&backdrop.fill).map(|(k, f)| *k + *f));
+        for i in 0..people.len() {
+            self.cast(camera, light, backdrop, i, people[i].1);
+        }
+        let mut boxes = vec![[usize::MAX, usize::MAX, 0, 0]; people.len()];
+        let fine = self.fine * width;
+        let count = self.fine * self.fine;
+        let weight = 1.0 / count as f32;
+        for y in 0..height {
+            for x in 0..width {
+                let first = self.fine * (y * fine + x);
+                let four =
+                    if count == 4 { [first, first + 1, first + fine, first + fine + 1] } else { [first; 4] };
+                let ids = four.map(|s| self.samples.shown[s]);
+                if ids.iter().all(|&i| i == NOTHING) {
+                    continue;
+                }
+                let at = y * width + x;
+                let behind = self.picture[at];
+                let mut sum = Vec3::ZERO;
+                let mut done: [Option<(u32, Vec3)>; 4] = [None; 4];
+                for k in 0..count {
+                    let id = ids[k];
+                    if id == NOTHING {
+                        sum += behind;
+                        continue;
+                    }
+                    let (mesh, triangle) = Samples::split(id);
+                    let (who, layer) = of_mesh[mesh];
+                    self.truth[who].whole_px += weight;
+                    let near = self.samples.near[four[k]];
+                    if near <= backdrop.near_at(at, k) {
+                        sum += behind;
+                        self.samples.shown[four[k]] = NOTHING;
+                        continue;
+                    }
+                    self.truth[who].area_px += weight;
+                    let b = &mut boxes[who];
+                    *b = [b[0].min(x), b[1].min(y), b[2].max(x + 1), b[3].max(y + 1)];
+                    let known = done.iter().flatten().find(|(i, _)| *i == id).map(|(_, c)| *c);
+                    let colour = known.unwrap_or_else(|| {
+                        let (person, figure) = people[who];
+                        let (sx, sy) = ((four[k] % fine) as f32 + 0.5, (four[k] / fine) as f32 + 0.5);
+                        let t = person.layers[layer].triangles[triangle].map(usize::from);
+                        let spots = t.map(|v| self.spots[mesh][v]);
+                        let share = shares(spots, sx, sy);
+                        let area = (spots[1].x - spots[0].x) * (spots[2].y - spots[0].y)
+                            - (spots[1].y - spots[0].y) * (spots[2].x - spots[0].x);
+                        shade(
+                            area > 0.0,
+                            light,
+                            &self.shadows[..people.len()],
+                            camera,
+                            person,
+                            figure,
+                            layer,
+                            t,
+                            share,
+                        )
+                    });
+                    done[k] = Some((id, colour));
+                    sum += colour;
+                }
+                self.picture[at] = sum * weight;
+            }
+        }
+        for (truth, [x0, y0, x1, y1]) in self.truth.iter_mut().zip(boxes) {
+            if x1 > 0 {
+                truth.box_px = [x0 as f32, y0 as f32, (x1 - x0) as f32, (y1 - y0) as f32];
+            }
+        }
+    }
+
+    /// Takes light from the backdrop where a person stands in its way.
+    fn cast(&mut self, camera: &Camera, light: &Light, backdrop: &Backdrop, i: usize, figure: &Figure) {
+        let shadow = &self.shadows[i];
+        let [width, height] = camera.size;
+        // Around the feet and what else is low, less of the sky arrives.
+        let blobs = figure.blobs;
+        let (low, high) = (shadow.bounds[0] - vec3(0.4, 0.0, 0.4), shadow.bounds[1] + vec3(0.4, 0.0, 0.4));
+        let (mut x0, mut y0, mut x1, mut y1) = (width as f32, height as f32, 0.0f32, 0.0f32);
+        for k in 0..8 {
+            let pick = |bit: usize, a: f32, b: f32| if k >> bit & 1 == 0 { a } else { b };
+            let seen =
+                camera.see(vec3(pick(0, low.x, high.x), pick(1, low.y, high.y), pick(2, low.z, high.z)));
+            if seen.z < 0.2 {
+                (x0, y0, x1, y1) = (0.0, 0.0, width as f32, height as f32);
+                break;
+            }
+            let [x, y] = camera.project(seen);
+            (x0, y0, x1, y1) = (x0.min(x), y0.min(y), x1.max(x), y1.max(y));
+        }
+        let x_range = x0.max(0.0) as usize..x1.clamp(0.0, width as f32) as usize;
+        for y in y0.max(0.0) as usize..y1.clamp(0.0, height as f32) as usize {
+            for x in x_range.clone() {
+                let at = y * width + x;
+                let near = backdrop.near_at(at, 0);
+                if near <= 0.0 {
+                    continue;
+                }
+                let p = camera.eye + camera.ray(x as f32 + 0.5, y as f32 + 0.5) * (1.0 / near);
+                let key = shadow.reaches(p, 0.02, light.softness);
+                let mut open = 1.0;
+                for (b, r) in blobs {
+                    let d = p - b;
+                    let q = 1.0 + d.dot(d) / (r * r);
+                    open *= 1.0 - 0.8 / (q * q);
+                }
+                if key < 1.0 || open < 0.98 {
+                    let lost = backdrop.key[at] * (1.0 - key * (0.5 + 0.5 * open))
+                        + backdrop.fill[at] * (1.0 - open);
+                    let v = self.picture[at] - lost;
+                    self.picture[at] = vec3(v.x.max(0.0), v.y.max(0.0), v.z.max(0.0));
+                }
+            }
+        }
+    }
+
+    fn see_joints(
+        &mut self,
+        camera: &Camera,
+        backdrop: &Backdrop,
+        i: usize,
+        of_mesh: &[(usize, usize)],
+        figure: &Figure,
+    ) {
+        let [width, height] = camera.size;
+        for j in 0..JOINTS {
+            let c = camera.see(figure.joints[j]);
+            let mut truth = JointTruth { camera_m: c.into(), ..JointTruth::default() };
+            if c.z > 0.05 {
+                [truth.x_px, truth.y_px] = camera.project(c);
+                let inside = |v: f32, size: usize| v >= 0.0 && v < size as f32;
+                truth.is_inside = inside(truth.x_px, width) && inside(truth.y_px, height);
+            }
+            if truth.is_inside {
+                let (x, y) = (truth.x_px as usize, truth.y_px as usize);
+                // Hidden where most of the nine pixels around show something well before it.
+                let (mut hidden, mut all) = (0, 0);
+                for py in y.saturating_sub(1)..(y + 2).min(height) {
+                    for px in x.saturating_sub(1)..(x + 2).min(width) {
+                        let s = self.fine * (py * self.fine * width + px);
+                        let id = self.samples.shown[s];
+                        let (near, deep) = if id == NOTHING {
+                            (backdrop.near_at(py * width + px, 0), DEEP_OTHER_M[j])
+                        } else if of_mesh[Samples::split(id).0].0 == i {
+                            (self.samples.near[s], DEEP_OWN_M[j])
+                        } else {
+                            (self.samples.near[s], DEEP_OTHER_M[j])
+                        };
+                        all += 1;
+                        hidden += u32::from(near * (c.z - deep) > 1.0);
+                    }
+                }
+                truth.is_seen = 2 * hidden <= all;
+            }
+            self.truth[i].joints[j] = truth;
+        }
+    }
+
+    /// The picture as bytes of red, green and blue.
+    pub fn bytes(&self, tone: &Tone, exposure: f32, out: &mut Vec<u8>) {
+        out.clear();
+        out.extend(self.picture.iter().flat_map(|c| [c.x, c.y, c.z].map(|v| tone.byte(v * exposure))));
+    }
+}
+
+#[allow(clippy::too_many_arguments)] // one sample's circumstances
+fn shade(
+    turned: bool,
+    light: &Light,
+    shadows: &[Shadow],
+    camera: &Camera,
+    person: &Person,
+    figure: &Figure,
+    k: usize,
+    t: [usize; 3],
+    s: [f32; 3],
+) -> Vec3 {
+    let layer = &person.layers[k];
+    let blend = |v: &[Vec3]| v[t[0]] * s[0] + v[t[1]] * s[1] + v[t[2]] * s[2];
+    let point = blend(&figure.points[k]);
+    let mut normal = blend(&figure.normals[k]).unit();
+    let view = (camera.eye - point).unit();
+    if turned {
+        normal = -normal;
+    }
+    let open = (layer.light[t[0]] * s[0] + layer.light[t[1]] * s[1] + layer.light[t[2]] * s[2])
+        * if turned { 0.45 } else { 1.0 };
+    let cut = if layer.cut.is_empty() {
+        1.0
+    } else {
+        layer.cut[t[0]] * s[0] + layer.cut[t[1]] * s[1] + layer.cut[t[2]] * s[2]
+    };
+    let look = layer.surface.look(blend(&layer.paint), cut);
+    normal = (normal + look.bump).unit();
+    let facing = normal.dot(light.towards);
+    let mut key = if facing > -look.wrap { (facing + look.wrap) / (1.0 + look.wrap) } else { 0.0 };
+    if key > 0.0 {
+        let probe = point + normal * 0.012;
+        for shadow in shadows {
+            let [a, b] = shadow.bounds;
+            let inside = probe.x > a.x
+                && probe.x < b.x
+                && probe.y > a.y
+                && probe.y < b.y
+                && probe.z > a.z
+                && probe.z < b.z;
+            if inside {
+                key *= shadow.reaches(probe, 0.022, light.softness * 0.6);
+            }
+        }
+    }
+    // Near the ground less of the sky arrives.
+    let ground = 0.7 + 0.3 * smooth(0.0, 0.7, point.y);
+    let open = open * ground;
+    let mut colour = look.albedo.times(light.key * key + light.fill(normal) * (open * (0.4 + 0.6 * open)));
+    if look.gloss > 0.0 {
+        let half = (view + light.towards).unit();
+        let shine = normal.dot(half).max(0.0);
+        let shine2 = shine * shine;
+        let shine8 = shine2 * shine2 * shine2 * shine2;
+        let lobe = if look.tight { shine8 * shine8 * shine8 } else { shine8 };
+        let rim = 1.0 - normal.dot(view).max(0.0);
+        colour +=
+            light.key * (look.gloss * lobe * key) + light.sky * (look.gloss * 0.25 * rim * rim * rim * open);
+    }
+    colour
+}

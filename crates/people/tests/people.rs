@@ -1,0 +1,219 @@
+//! What pictures and films of people must hold.
+
+use std::{fs, path::Path};
+
+use people::{
+    asset::Asset,
+    body::Body,
+    dataset::{self, DatasetError, Order},
+    film::Film,
+    math::{Vec3, vec3},
+    motion::{PoseChoice, draw},
+    posing::{Ground, Habit, bend, follow},
+    rng::Rng,
+    shot::{Studio, Wanted},
+    wear::Template,
+};
+
+fn alone() -> Wanted {
+    Wanted { size: 96, company: 0.0, occluders: 0.0, damage: false }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_picture_and_another_seed_another() {
+    let wanted = Wanted { size: 96, ..Wanted::default() };
+    let (mut a, mut b) = (Studio::new(None), Studio::new(None));
+    // One studio has made other pictures before: nothing of them stays.
+    b.shot(&wanted, 5, 77);
+    let (first, second) = (a.shot(&wanted, 5, 3), b.shot(&wanted, 5, 3));
+    assert!(first.rgb == second.rgb);
+    assert_eq!(first.truth, second.truth);
+    assert!(a.shot(&wanted, 6, 3).rgb != first.rgb);
+    assert!(a.shot(&wanted, 5, 4).rgb != first.rgb);
+}
+
+#[test]
+fn a_film_is_the_same_whichever_frame_is_asked_first() {
+    let (mut a, mut b) = (Film::new(2, 160, 120, 3), Film::new(2, 160, 120, 3));
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    for t in [0.0, 1.0, 9.5] {
+        a.draw(t, &mut first);
+    }
+    b.draw(9.5, &mut second);
+    assert!(first == second);
+    assert_eq!(a.truth(), b.truth());
+}
+
+#[test]
+fn joints_that_are_seen_lie_on_the_person_and_in_its_box() {
+    let mut studio = Studio::new(None);
+    let (mut seen, mut hidden) = (0, 0);
+    for k in 0..40 {
+        let shot = studio.shot(&alone(), 1, k);
+        let t = &shot.truth[0];
+        assert!(
+            t.area_px > 100.0 && t.area_px <= t.whole_px + 0.5,
+            "picture {k}: {} of {} px",
+            t.area_px,
+            t.whole_px
+        );
+        let [x, y, w, h] = t.box_px;
+        for (j, joint) in t.joints.iter().enumerate() {
+            hidden += u32::from(joint.is_inside && !joint.is_seen);
+            if !joint.is_seen {
+                continue;
+            }
+            seen += 1;
+            let near = 3.0;
+            assert!(
+                joint.x_px > x - near
+                    && joint.x_px < x + w + near
+                    && joint.y_px > y - near
+                    && joint.y_px < y + h + near,
+                "picture {k}, joint {j} at {}, {} outside the box {:?}",
+                joint.x_px,
+                joint.y_px,
+                t.box_px
+            );
+            // Pixels and metres say the same.
+            let c = shot.camera.project(Vec3::from(joint.camera_m));
+            assert!((c[0] - joint.x_px).abs() < 0.01 && (c[1] - joint.y_px).abs() < 0.01);
+        }
+    }
+    assert!(seen > 4 * hidden && hidden > 20, "{seen} seen, {hidden} hidden");
+}
+
+#[test]
+fn what_stands_before_somebody_hides_joints() {
+    let mut studio = Studio::new(None);
+    let mut share = |occluders: f32| {
+        let wanted = Wanted { occluders, ..alone() };
+        let (mut hidden, mut all) = (0, 0);
+        for k in 0..40 {
+            for joint in studio.shot(&wanted, 2, k).truth[0].joints.iter().filter(|j| j.is_inside) {
+                all += 1;
+                hidden += u32::from(!joint.is_seen);
+            }
+        }
+        f64::from(hidden) / f64::from(all)
+    };
+    let (free, blocked) = (share(0.0), share(1.0));
+    assert!(blocked > free + 0.04, "{free:.3} hidden without things before people, {blocked:.3} with");
+}
+
+#[test]
+fn knees_and_elbows_fold_as_they_can() {
+    let asset = Asset::embedded();
+    let template = Template::embedded();
+    let b = &template.bones;
+    let mut rng = Rng::new(1, 1);
+    for k in 0..400 {
+        let body = Body::sampled(asset, rng.below(asset.bodies()));
+        let p = draw(&asset.stills, &asset.clips, PoseChoice::default(), &mut rng);
+        let posed = follow(asset, b, &body, &p, Ground::Free, &Habit::draw(&mut rng, 1.0));
+        for s in 0..2 {
+            let h = &body.heads;
+            let knee = bend(
+                &posed[b.thigh[s]],
+                &posed[b.shin[s]],
+                h[b.shin[s]] - h[b.thigh[s]],
+                h[b.foot[s]] - h[b.shin[s]],
+            );
+            assert!(knee < 2.9, "pose {k}: a knee folded by {knee}");
+            // The shin does not fold towards the front of the thigh.
+            let ahead = posed[b.thigh[s]].turn * vec3(0.0, 0.0, 1.0);
+            let shin = (posed[b.shin[s]].turn * (h[b.foot[s]] - h[b.shin[s]])).unit();
+            let thigh = (posed[b.thigh[s]].turn * (h[b.shin[s]] - h[b.thigh[s]])).unit();
+            let forward = shin.dot((ahead - thigh * thigh.dot(ahead)).unit());
+            assert!(forward < 0.45, "pose {k}: a knee bent forwards, {forward}");
+            let elbow = bend(
+                &posed[b.arm[s]],
+                &posed[b.forearm[s]],
+                h[b.forearm[s]] - h[b.arm[s]],
+                h[b.hand[s]] - h[b.forearm[s]],
+            );
+            assert!(elbow < 2.95, "pose {k}: an elbow folded by {elbow}");
+        }
+    }
+}
+
+#[test]
+fn people_in_a_film_stand_on_the_ground_walk_and_do_not_jump() {
+    let mut film = Film::new(3, 160, 120, 4);
+    let mut rgb = Vec::new();
+    let mut before: Option<Vec<[Vec3; 17]>> = None;
+    let mut far = [0.0f32; 3];
+    for frame in 0..450 {
+        film.draw(frame as f32 / 30.0, &mut rgb);
+        for low in film.lowest_m() {
+            assert!((-0.001..0.12).contains(&low), "frame {frame}: the lowest point is {low} m up");
+        }
+        let now: Vec<[Vec3; 17]> = film.world_m().copied().collect();
+        if let Some(before) = &before {
+            for (i, (a, b)) in before.iter().zip(&now).enumerate() {
+                for j in 0..17 {
+                    let step = (a[j] - b[j]).length();
+                    assert!(step < 0.30, "frame {frame}, person {i}, joint {j} moved {step} m in 1/30 s");
+                }
+                far[i] += (a[11] - b[11]).flat().length();
+            }
+        }
+        before = Some(now);
+    }
+    assert!(far.iter().all(|&f| f > 1.0), "hips went {far:?} m in 15 s");
+}
+
+fn order(count: u64, seed: u64) -> Order {
+    Order { count, seed, wanted: Wanted { size: 64, ..Wanted::default() }, jobs: 2 }
+}
+
+fn digest(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut files: Vec<_> = fs::read_dir(folder)
+        .expect("is there")
+        .map(|f| f.expect("listed"))
+        .map(|f| (f.file_name().to_string_lossy().into_owned(), fs::read(f.path()).expect("readable")))
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn a_set_is_made_whole_again_the_same_and_gone_on_with() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (a, b) = (dir.path().join("a"), dir.path().join("b"));
+    dataset::make(&order(30, 9), None, &a, |_, _| ()).expect("makes a set");
+    dataset::make(&order(20, 9), None, &b, |_, _| ()).expect("makes part of it");
+    dataset::make(&order(30, 9), None, &b, |_, _| ()).expect("goes on");
+    assert!(digest(&a) == digest(&b));
+    let labels: serde_json::Value =
+        serde_json::from_slice(&fs::read(a.join("labels.json")).expect("labels")).expect("JSON");
+    assert_eq!(labels["images"].as_array().map(Vec::len), Some(30));
+    let persons = labels["annotations"].as_array().expect("a list");
+    assert!(persons.len() >= 30);
+    assert!(persons.iter().all(|p| p["keypoints"].as_array().is_some_and(|k| k.len() == 51)));
+    // The tar holds the JPEGs under the names that the labels give.
+    let tar = fs::read(a.join("shard-00000.tar")).expect("the shard");
+    assert_eq!(&tar[..12], b"00000000.jpg");
+    assert_eq!(&tar[512..514], [0xff, 0xd8]);
+    assert!(fs::read_to_string(a.join("CARD.md")).expect("a card").contains("mocap.cs.cmu.edu"));
+}
+
+#[test]
+fn wrong_orders_are_refused_with_their_reason() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let refused =
+        |order: &Order, folder: &Path| dataset::make(order, None, folder, |_, _| ()).expect_err("refused");
+    assert!(matches!(refused(&order(0, 1), dir.path()), DatasetError::Order(_)));
+    let huge = Order { wanted: Wanted { size: 5000, ..Wanted::default() }, ..order(1, 1) };
+    assert!(refused(&huge, dir.path()).to_string().contains("5000"));
+    let set = dir.path().join("set");
+    dataset::make(&order(2, 1), None, &set, |_, _| ()).expect("makes a set");
+    let other = refused(&order(2, 2), &set);
+    assert!(
+        matches!(other, DatasetError::Other { .. }) && other.to_string().contains("another folder"),
+        "{other}"
+    );
+    let file = dir.path().join("file");
+    fs::write(&file, "in the way").expect("writes");
+    assert!(matches!(refused(&order(2, 1), &file), DatasetError::Io { .. }));
+}
