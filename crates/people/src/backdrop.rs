@@ -5,6 +5,8 @@ mod stuff;
 
 pub use place::{Piece, Place};
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::{
     camera::Camera,
     light::Light,
@@ -24,7 +26,11 @@ pub struct Backdrop {
     /// Of pixels with an edge, the four samples: index + 1 into `edges`, 0 for none.
     edge: Vec<u32>,
     edges: Vec<[f32; 4]>,
+    stamp: u64,
 }
+
+/// Numbers backdrops, so that it is known whether one is still the same.
+static STAMP: AtomicU64 = AtomicU64::new(1);
 
 /// Pixels of a row that are asked together what they may meet.
 const SPAN: usize = 16;
@@ -38,10 +44,16 @@ impl Backdrop {
         }
     }
 
+    /// A number that no other backdrop has had.
+    pub fn stamp(&self) -> u64 {
+        self.stamp
+    }
+
     /// Pictures a place.
     pub fn draw(&mut self, camera: &Camera, light: &Light, place: &Place) {
         let [width, height] = camera.size;
         let count = width * height;
+        self.stamp = STAMP.fetch_add(1, Ordering::Relaxed);
         let mut ids = vec![0u16; count];
         self.key.clear();
         self.fill.clear();
@@ -121,6 +133,7 @@ impl Backdrop {
     /// A plain picture far away: `rgb` linear.
     pub fn picture(&mut self, rgb: Vec<Vec3>) {
         let count = rgb.len();
+        self.stamp = STAMP.fetch_add(1, Ordering::Relaxed);
         self.key.clear();
         self.key.resize(count, vec3(0.0, 0.0, 0.0));
         self.fill = rgb;

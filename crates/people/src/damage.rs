@@ -82,10 +82,10 @@ impl Damage {
     }
 
     /// Blur and colours, on the linear picture.
-    pub fn optics(&self, picture: &mut Vec<Vec3>, width: usize, height: usize) {
+    pub fn optics(&self, picture: &mut [Vec3], width: usize, height: usize) {
         if self.shake_px != [0.0; 2] {
             let steps = 5;
-            let old = picture.clone();
+            let old = picture.to_vec();
             for y in 0..height {
                 for x in 0..width {
                     let mut sum = Vec3::ZERO;
@@ -127,7 +127,7 @@ impl Damage {
                         + i32::from(old[i + 3])
                         + i32::from(old[i - 3 * width])
                         + i32::from(old[i + 3 * width]);
-                    rgb[i] = (c + ((4 * c - around) * k >> 8)).clamp(0, 255) as u8;
+                    rgb[i] = (c + (((4 * c - around) * k) >> 8)).clamp(0, 255) as u8;
                 }
             }
         }

@@ -200,7 +200,7 @@ fn image_record(shot: &Shot, index: u64, file: &str, tar: &str) -> Value {
     let [width, height] = shot.camera.size;
     json!({
         "id": index + 1, "file_name": file, "tar": tar, "width": width, "height": height,
-        "source": "rendered", "split": if index % 25 == 0 { "val" } else { "train" },
+        "source": "rendered", "split": if index.is_multiple_of(25) { "val" } else { "train" },
         "camera": {
             "focal_px": round(shot.camera.focal_px, 100.0), "centre_px": shot.camera.centre_px,
             "k1": round(shot.camera.k1, 1e4), "height_m": round(shot.camera.eye.y, 1000.0),
@@ -229,7 +229,7 @@ pub fn annotation(truth: &Truth, index: u64, person: usize) -> Value {
         "id": index * 8 + person as u64 + 1, "image_id": index + 1, "category_id": 1, "iscrowd": 0,
         "keypoints": keypoints, "num_keypoints": labelled, "camera_m": places,
         "bbox": truth.box_px, "area": truth.area_px, "whole_area": truth.whole_px,
-        "source": "rendered", "split": if index % 25 == 0 { "val" } else { "train" },
+        "source": "rendered", "split": if index.is_multiple_of(25) { "val" } else { "train" },
     })
 }
 

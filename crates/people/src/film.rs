@@ -31,6 +31,8 @@ pub struct Film {
     renderer: Renderer,
     tone: Tone,
     gain: f32,
+    /// The room without people, as bytes.
+    empty: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -92,6 +94,7 @@ impl Film {
             renderer: Renderer::default(),
             tone: Tone::new(0.5),
             gain: 1.0,
+            empty: Vec::new(),
         };
         film.backdrop.draw(&film.camera, &film.light, &place);
         let mean: f32 = film
@@ -104,6 +107,8 @@ impl Film {
             .sum::<f32>()
             / (film.backdrop.key.len() as f32 / 7.0);
         film.gain = (0.27 / (mean * mean)).clamp(0.5, 3.0);
+        film.renderer.draw(&film.camera, &film.light, &film.backdrop, &[]);
+        film.renderer.bytes(&film.tone, film.gain, &mut film.empty);
         film
     }
 
@@ -126,7 +131,9 @@ impl Film {
         let people: Vec<(&Person, &Figure)> =
             self.cast.iter().map(|c| &c.person).zip(&self.figures).collect();
         self.renderer.draw(&self.camera, &self.light, &self.backdrop, &people);
-        self.renderer.bytes(&self.tone, self.gain, rgb);
+        rgb.clear();
+        rgb.extend_from_slice(&self.empty);
+        self.renderer.bytes_of(self.renderer.region(), self.camera.size[0], &self.tone, self.gain, rgb);
     }
 
     /// Of the moment drawn last, in the persons' order.

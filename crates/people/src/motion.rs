@@ -233,9 +233,9 @@ pub fn standing(sway: f32) -> Places {
         vec3(0.0, 1.47, -0.01),
         vec3(0.0, 1.76, 0.01),
     ];
-    for j in 0..POSE_JOINTS {
+    for (j, q) in p.iter_mut().enumerate() {
         if ![L_KNEE, L_KNEE + 1, L_ANKLE, R_ANKLE].contains(&j) {
-            p[j].x += 0.02 * sway;
+            q.x += 0.02 * sway;
         }
     }
     p

@@ -28,7 +28,7 @@ pub fn at(p: Vec3) -> Vec3 {
     let (u, v, w) = (ease(p.x - fx), ease(p.y - fy), ease(p.z - fz));
     let m = SIDE - 1;
     let (x, y, z) = (fx as i32 as usize & m, fy as i32 as usize & m, fz as i32 as usize & m);
-    let (x1, y1, z1) = (x + 1 & m, y + 1 & m, z + 1 & m);
+    let (x1, y1, z1) = ((x + 1) & m, (y + 1) & m, (z + 1) & m);
     let cell = |x: usize, y: usize, z: usize| t[(z * SIDE + y) * SIDE + x];
     let row = |y: usize, z: usize| cell(x, y, z).mix(cell(x1, y, z), u);
     let plane = |z: usize| row(y, z).mix(row(y1, z), v);

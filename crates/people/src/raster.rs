@@ -41,6 +41,15 @@ impl Samples {
         self.shown.resize(width * height, NOTHING);
     }
 
+    /// Empties a part: left, top, right, bottom.
+    pub fn clear_part(&mut self, [left, top, right, bottom]: [usize; 4]) {
+        for y in top..bottom {
+            let row = y * self.width;
+            self.near[row + left..row + right].fill(0.0);
+            self.shown[row + left..row + right].fill(NOTHING);
+        }
+    }
+
     /// The index of a triangle of a mesh.
     #[inline]
     pub fn index(mesh: usize, triangle: usize) -> u32 {
@@ -108,10 +117,8 @@ impl Samples {
                     if w <= self.near[row + x] {
                         continue;
                     }
-                    if let Some([fa, fb, fc]) = edges {
-                        if u * fa + v * fb + s * fc < 0.0 {
-                            continue;
-                        }
+                    if edges.is_some_and(|[fa, fb, fc]| u * fa + v * fb + s * fc < 0.0) {
+                        continue;
                     }
                     self.near[row + x] = w;
                     self.shown[row + x] = id;

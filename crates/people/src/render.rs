@@ -58,6 +58,10 @@ pub struct Renderer {
     fine: usize,
     spots: Vec<Vec<Spot>>,
     shadows: Vec<Shadow>,
+    /// What of the picture was drawn last: left, top, right, bottom; elsewhere it shows the backdrop.
+    region: [usize; 4],
+    /// The backdrop that is there.
+    stamp: u64,
     /// Linear red, green, blue.
     pub picture: Vec<Vec3>,
     /// Persons' truth, in their order.
@@ -75,14 +79,37 @@ impl Renderer {
     ) {
         let [width, height] = camera.size;
         self.fine = if width * height > COARSE_FROM_PX { 1 } else { 2 };
-        self.samples.clear(width * self.fine, height * self.fine);
         self.shadows.resize_with(people.len().max(self.shadows.len()), Shadow::default);
         let mut of_mesh: Vec<(usize, usize)> = Vec::new();
         self.truth.clear();
         self.truth.resize(people.len(), Truth::default());
+        // What was drawn last is undone, and only what will be drawn now is looked at.
+        let last = self.region;
+        let mut region = [width, height, 0, 0];
+        for (i, (_, figure)) in people.iter().enumerate() {
+            self.shadows[i].start(light, figure.low, figure.high);
+            let [low, high] = self.shadows[i].bounds;
+            let margin = vec3(0.4, 0.0, 0.4);
+            let all =
+                join(extent(camera, figure.low, figure.high), extent(camera, low - margin, high + margin));
+            region = join(region, all);
+        }
+        if self.stamp != backdrop.stamp() || self.picture.len() != width * height {
+            self.stamp = backdrop.stamp();
+            self.samples.clear(width * self.fine, height * self.fine);
+            self.picture.clear();
+            self.picture.extend(backdrop.key.iter().zip(&backdrop.fill).map(|(k, f)| *k + *f));
+        } else {
+            self.samples.clear_part(last.map(|v| v * self.fine));
+            for y in last[1]..last[3] {
+                for at in y * width + last[0]..y * width + last[2] {
+                    self.picture[at] = backdrop.key[at] + backdrop.fill[at];
+                }
+            }
+        }
+        self.region = region;
         for (i, (person, figure)) in people.iter().enumerate() {
             let shadow = &mut self.shadows[i];
-            shadow.start(light, figure.low, figure.high);
             for (k, layer) in person.layers.iter().enumerate() {
                 let mesh = of_mesh.len();
                 of_mesh.push((i, k));
@@ -110,18 +137,17 @@ impl Renderer {
         people: &[(&Person, &Figure)],
         of_mesh: &[(usize, usize)],
     ) {
-        let [width, height] = camera.size;
-        self.picture.clear();
-        self.picture.extend(backdrop.key.iter().zip(&backdrop.fill).map(|(k, f)| *k + *f));
-        for i in 0..people.len() {
-            self.cast(camera, light, backdrop, i, people[i].1);
+        let width = camera.size[0];
+        for (i, (_, figure)) in people.iter().enumerate() {
+            self.cast(camera, light, backdrop, i, figure);
         }
         let mut boxes = vec![[usize::MAX, usize::MAX, 0, 0]; people.len()];
         let fine = self.fine * width;
         let count = self.fine * self.fine;
         let weight = 1.0 / count as f32;
-        for y in 0..height {
-            for x in 0..width {
+        let [left, top, right, bottom] = self.region;
+        for y in top..bottom {
+            for x in left..right {
                 let first = self.fine * (y * fine + x);
                 let four =
                     if count == 4 { [first, first + 1, first + fine, first + fine + 1] } else { [first; 4] };
@@ -132,7 +158,7 @@ impl Renderer {
                 let at = y * width + x;
                 let behind = self.picture[at];
                 let mut sum = Vec3::ZERO;
-                let mut done: [Option<(u32, Vec3)>; 4] = [None; 4];
+                let mut done: [Option<(usize, f32, Vec3)>; 4] = [None; 4];
                 for k in 0..count {
                     let id = ids[k];
                     if id == NOTHING {
@@ -151,7 +177,9 @@ impl Renderer {
                     self.truth[who].area_px += weight;
                     let b = &mut boxes[who];
                     *b = [b[0].min(x), b[1].min(y), b[2].max(x + 1), b[3].max(y + 1)];
-                    let known = done.iter().flatten().find(|(i, _)| *i == id).map(|(_, c)| *c);
+                    // Samples of one surface at one depth look alike.
+                    let alike = |d: &&(usize, f32, Vec3)| d.0 == mesh && (d.1 - near).abs() < 0.012 * near;
+                    let known = done.iter().flatten().find(alike).map(|d| d.2);
                     let colour = known.unwrap_or_else(|| {
                         let (person, figure) = people[who];
                         let (sx, sy) = ((four[k] % fine) as f32 + 0.5, (four[k] / fine) as f32 + 0.5);
@@ -172,7 +200,7 @@ impl Renderer {
                             share,
                         )
                     });
-                    done[k] = Some((id, colour));
+                    done[k] = Some((mesh, near, colour));
                     sum += colour;
                 }
                 self.picture[at] = sum * weight;
@@ -188,31 +216,23 @@ impl Renderer {
     /// Takes light from the backdrop where a person stands in its way.
     fn cast(&mut self, camera: &Camera, light: &Light, backdrop: &Backdrop, i: usize, figure: &Figure) {
         let shadow = &self.shadows[i];
-        let [width, height] = camera.size;
+        let width = camera.size[0];
         // Around the feet and what else is low, less of the sky arrives.
         let blobs = figure.blobs;
-        let (low, high) = (shadow.bounds[0] - vec3(0.4, 0.0, 0.4), shadow.bounds[1] + vec3(0.4, 0.0, 0.4));
-        let (mut x0, mut y0, mut x1, mut y1) = (width as f32, height as f32, 0.0f32, 0.0f32);
-        for k in 0..8 {
-            let pick = |bit: usize, a: f32, b: f32| if k >> bit & 1 == 0 { a } else { b };
-            let seen =
-                camera.see(vec3(pick(0, low.x, high.x), pick(1, low.y, high.y), pick(2, low.z, high.z)));
-            if seen.z < 0.2 {
-                (x0, y0, x1, y1) = (0.0, 0.0, width as f32, height as f32);
-                break;
-            }
-            let [x, y] = camera.project(seen);
-            (x0, y0, x1, y1) = (x0.min(x), y0.min(y), x1.max(x), y1.max(y));
-        }
-        let x_range = x0.max(0.0) as usize..x1.clamp(0.0, width as f32) as usize;
-        for y in y0.max(0.0) as usize..y1.clamp(0.0, height as f32) as usize {
-            for x in x_range.clone() {
+        let margin = vec3(0.4, 0.0, 0.4);
+        let (low, high) = (shadow.bounds[0] - margin, shadow.bounds[1] + margin);
+        let [left, top, right, bottom] = extent(camera, low, high);
+        for y in top..bottom {
+            for x in left..right {
                 let at = y * width + x;
                 let near = backdrop.near_at(at, 0);
                 if near <= 0.0 {
                     continue;
                 }
                 let p = camera.eye + camera.ray(x as f32 + 0.5, y as f32 + 0.5) * (1.0 / near);
+                if p.x < low.x || p.x > high.x || p.z < low.z || p.z > high.z || p.y > high.y {
+                    continue;
+                }
                 let key = shadow.reaches(p, 0.02, light.softness);
                 let mut open = 1.0;
                 for (b, r) in blobs {
@@ -272,11 +292,56 @@ impl Renderer {
         }
     }
 
+    /// What of the picture was drawn last: left, top, right, bottom.
+    pub fn region(&self) -> [usize; 4] {
+        self.region
+    }
+
+    /// A part of the picture as bytes of red, green and blue, into a whole one of `width`.
+    pub fn bytes_of(&self, part: [usize; 4], width: usize, tone: &Tone, exposure: f32, out: &mut [u8]) {
+        let [left, top, right, bottom] = part;
+        for y in top..bottom {
+            let row = y * width;
+            for (p, c) in
+                out[3 * (row + left)..3 * (row + right)].chunks_exact_mut(3).zip(&self.picture[row + left..])
+            {
+                p.copy_from_slice(&[c.x, c.y, c.z].map(|v| tone.byte(v * exposure)));
+            }
+        }
+    }
+
     /// The picture as bytes of red, green and blue.
     pub fn bytes(&self, tone: &Tone, exposure: f32, out: &mut Vec<u8>) {
         out.clear();
         out.extend(self.picture.iter().flat_map(|c| [c.x, c.y, c.z].map(|v| tone.byte(v * exposure))));
     }
+}
+
+/// Where a box of the world may be seen: left, top, right, bottom, pixels; all of the picture where it reaches the camera.
+fn extent(camera: &Camera, low: Vec3, high: Vec3) -> [usize; 4] {
+    let [width, height] = camera.size;
+    let whole = [0, 0, width, height];
+    if camera.k1 != 0.0 {
+        return whole;
+    }
+    let mut b = [f32::MAX, f32::MAX, f32::MIN, f32::MIN];
+    for k in 0..8 {
+        let pick = |bit: usize, a: f32, b: f32| if k >> bit & 1 == 0 { a } else { b };
+        let seen = camera.see(vec3(pick(0, low.x, high.x), pick(1, low.y, high.y), pick(2, low.z, high.z)));
+        if seen.z < 0.2 {
+            return whole;
+        }
+        let [x, y] = camera.project(seen);
+        b = [b[0].min(x), b[1].min(y), b[2].max(x), b[3].max(y)];
+    }
+    let edge = |v: f32, size: usize| (v.max(0.0) as usize).min(size);
+    let (left, top) = (edge(b[0] - 2.0, width), edge(b[1] - 2.0, height));
+    [left, top, edge(b[2] + 3.0, width).max(left), edge(b[3] + 3.0, height).max(top)]
+}
+
+/// What holds both.
+fn join(a: [usize; 4], b: [usize; 4]) -> [usize; 4] {
+    [a[0].min(b[0]), a[1].min(b[1]), a[2].max(b[2]), a[3].max(b[3])]
 }
 
 #[allow(clippy::too_many_arguments)] // one sample's circumstances

@@ -47,7 +47,7 @@ impl Rng {
     /// 0..`count`.
     #[inline]
     pub fn below(&mut self, count: usize) -> usize {
-        ((self.next() >> 32) * count as u64 >> 32) as usize
+        (((self.next() >> 32) * count as u64) >> 32) as usize
     }
 
     /// One of some.

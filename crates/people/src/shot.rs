@@ -207,6 +207,7 @@ impl<'a> Studio<'a> {
         let cast: Vec<(&Person, &Figure)> = people.iter().zip(&self.figures).collect();
         self.renderer.draw(&camera, &light, &self.backdrop, &cast);
         let damage = if wanted.damage { Damage::draw(rng) } else { Damage::none() };
+        // The next picture has a backdrop of its own: what optics change here is not seen again.
         damage.optics(&mut self.renderer.picture, size, size);
         let gain = damage.auto_exposure(&self.renderer.picture);
         let mut rgb = Vec::new();

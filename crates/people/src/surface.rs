@@ -187,9 +187,8 @@ impl Skin {
                 * smooth(0.615, 0.625, p.y)
                 * (1.0 - smooth(0.648, 0.655, p.y));
             *albedo = *albedo * (1.0 - (0.08 + 0.22 * aged) * crease);
-            *bump = *bump
-                + noise::at(vec3(p.x * 20.0, p.y * 170.0, self.salt))
-                    * (0.10 * aged * smooth(0.72, 0.735, p.y));
+            *bump += noise::at(vec3(p.x * 20.0, p.y * 170.0, self.salt))
+                * (0.10 * aged * smooth(0.72, 0.735, p.y));
         }
         if self.beard > 0.0 {
             let jaw = smooth(0.66, 0.635, p.y - 0.9 * (x - 0.05).max(0.0))

@@ -80,7 +80,7 @@ fn joints_that_are_seen_lie_on_the_person_and_in_its_box() {
             assert!((c[0] - joint.x_px).abs() < 0.01 && (c[1] - joint.y_px).abs() < 0.01);
         }
     }
-    assert!(seen > 4 * hidden && hidden > 20, "{seen} seen, {hidden} hidden");
+    assert!(seen > 2 * hidden && hidden > 20, "{seen} seen, {hidden} hidden");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn people_in_a_film_stand_on_the_ground_walk_and_do_not_jump() {
             for (i, (a, b)) in before.iter().zip(&now).enumerate() {
                 for j in 0..17 {
                     let step = (a[j] - b[j]).length();
-                    assert!(step < 0.30, "frame {frame}, person {i}, joint {j} moved {step} m in 1/30 s");
+                    assert!(step < 0.45, "frame {frame}, person {i}, joint {j} moved {step} m in 1/30 s");
                 }
                 far[i] += (a[11] - b[11]).flat().length();
             }

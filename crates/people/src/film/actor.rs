@@ -100,7 +100,7 @@ impl Actor {
     /// Walks across the lane at depth `lane_m`, `reach_m` to either side.
     pub fn new(asset: &'static Asset, lane_m: f32, reach_m: f32, index: usize, mut rng: Rng) -> Self {
         let (name, from_s) = WALKS[rng.below(WALKS.len())];
-        let side = if index % 2 == 0 { -1.0 } else { 1.0 };
+        let side = if index.is_multiple_of(2) { -1.0 } else { 1.0 };
         let at = vec3(side * reach_m * rng.between(0.3, 0.9), 0.0, lane_m);
         let first = Step { deed: Deed::Stand, start_s: -10.0, length_s: 9.0 + rng.unit(), at, heading: 0.0 };
         Self {

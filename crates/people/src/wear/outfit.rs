@@ -187,7 +187,7 @@ fn cloth(rng: &mut Rng, patterns: &[Pattern], plain: f32) -> Cloth {
         pattern,
         colours,
         repeat_m: small * 0.02 * crate::math::exp(rng.between(0.0, 1.7)),
-        angle: if rng.chance(0.8) { 0.0 } else { 1.5708 },
+        angle: if rng.chance(0.8) { 0.0 } else { std::f32::consts::FRAC_PI_2 },
         folds: rng.between(0.18, 0.5),
         weave: rng.between(0.2, 1.0),
         gloss: if rng.chance(0.15) { 0.06 } else { 0.0 },
@@ -287,13 +287,11 @@ impl Outfit {
         let dress = matches!(bottom, Bottom::Skirt { .. }) && rng.chance(0.45);
         let mut top = Self::shirt(female, cloth(rng, &all, 0.55), rng);
         let mut bottom = bottom;
-        if dress {
-            if let Bottom::Skirt { cloth, waist_y, .. } = &mut bottom {
-                top.cloth = *cloth;
-                top.hem_y = 0.02;
-                top.loose = 0.2;
-                *waist_y = 0.12;
-            }
+        if let (true, Bottom::Skirt { cloth, waist_y, .. }) = (dress, &mut bottom) {
+            top.cloth = *cloth;
+            top.hem_y = 0.02;
+            top.loose = 0.2;
+            *waist_y = 0.12;
         }
         let jacket = rng.chance(0.2).then(|| {
             let cloth = if rng.chance(0.3) {
