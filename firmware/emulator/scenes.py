@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from posewire.wire import HELLO, POSE, STATUS, VERSION, stuff
+from posewire.wire import HELLO, POSE, STATUS, VERSION, Decoder, Receipt, stuff
 
 ABSENT, MEASURED, PREDICTED = 0, 1, 2
 WIDTH_PX, HEIGHT_PX = 640, 480
@@ -116,3 +116,12 @@ def walk(number: int, persons: int) -> list[Person]:
         )
         for i in range(persons)
     ]
+
+
+def counted(data: bytes) -> Receipt:
+    """What the Python decoder counts in `data`, as a board would report it."""
+    decoder = Decoder()
+    decoder.feed(data)
+    c = decoder.counters
+    framing, skipped = c.framing + c.malformed, c.version + c.unknown_type
+    return Receipt(0, c.packets, c.crc, framing, c.overfull, skipped, 0, 0, 0)

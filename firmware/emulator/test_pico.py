@@ -15,21 +15,12 @@ import pico
 import scenes
 from pico import PICTURE_NOW, gap, send, settle
 from picture import best_match, host
-from posewire import Command, Decoder, Receipt
+from posewire import Command
 from posewire.wire import POSE
 
 AGE_MS = 20
 #: A moment's last picture and its receipt are out by then.
 DRAWN_MS = 60.0
-
-
-def counted(data: bytes) -> Receipt:
-    """What the Python decoder counts in `data`, as a board would report it."""
-    decoder = Decoder()
-    decoder.feed(data)
-    c = decoder.counters
-    framing, skipped = c.framing + c.malformed, c.version + c.unknown_type
-    return Receipt(0, c.packets, c.crc, framing, c.overfull, skipped, 0, 0, 0)
 
 
 class InRp2040js(unittest.TestCase):
@@ -65,7 +56,7 @@ class InRp2040js(unittest.TestCase):
         last = seen.receipts[-1]
         self.assertLess(abs(seen.baud / baud - 1), 0.01)
         self.assertEqual((seen.overruns, last.overruns), (0, 0))
-        self.assertEqual(last._replace(seq=0, superseded=0, busy_us=0), counted(data))
+        self.assertEqual(last._replace(seq=0, superseded=0, busy_us=0), scenes.counted(data))
         self.assertEqual((last.seq, len(seen.receipts) + last.superseded), (n, n))
         busy_ms = sorted(r.busy_us / 1000 for r in seen.receipts)
         print(
@@ -116,7 +107,7 @@ class Oled(InRp2040js):
         self.assertEqual(best_match("ssd1306", scenes.hello() + whole, seen.pictures[2], 0)[0], 0)
         self.assertEqual([r.seq for r in seen.receipts], [1, 9])
         self.assertEqual(
-            seen.receipts[-1]._replace(seq=0, superseded=0, busy_us=0), counted(good + bad + longer)
+            seen.receipts[-1]._replace(seq=0, superseded=0, busy_us=0), scenes.counted(good + bad + longer)
         )
 
     def test_an_overrun_costs_its_frame_and_nothing_after_it(self) -> None:
@@ -152,7 +143,7 @@ class Oled(InRp2040js):
         last = held.receipts[-1]
         self.assertTrue(held.flow_control)
         self.assertEqual((held.overruns, last.overruns), (0, 0))
-        self.assertEqual(last._replace(seq=0, superseded=0, busy_us=0), counted(data + after))
+        self.assertEqual(last._replace(seq=0, superseded=0, busy_us=0), scenes.counted(data + after))
         self.assertGreater(held.held_ms, 0)
         print(
             f"rp2040js: {len(data)} bytes at 40 times 115200 baud: {seen.overruns} lost without flow control, 0 with RTS, "

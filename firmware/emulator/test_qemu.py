@@ -17,19 +17,10 @@ import unittest
 import qemu
 import scenes
 from picture import best_match, differing, host
-from posewire import Command, Decoder, Receipt
+from posewire import Command, Receipt
 from posewire.wire import POSE
 
 AGE_MS = 20
-
-
-def counted(data: bytes) -> Receipt:
-    """What the Python decoder counts in `data`, as the board would report it."""
-    decoder = Decoder()
-    decoder.feed(data)
-    c = decoder.counters
-    framing, skipped = c.framing + c.malformed, c.version + c.unknown_type
-    return Receipt(0, c.packets, c.crc, framing, c.overfull, skipped, 0, 0, 0)
 
 
 class OnTheBoard(unittest.TestCase):
@@ -56,7 +47,7 @@ class OnTheBoard(unittest.TestCase):
 
     def agrees(self, receipt: Receipt, data: bytes) -> None:
         """The board has counted what the Python decoder counts."""
-        self.assertEqual(receipt._replace(seq=0, superseded=0, busy_us=0), counted(data))
+        self.assertEqual(receipt._replace(seq=0, superseded=0, busy_us=0), scenes.counted(data))
 
 
 class Pictures(OnTheBoard):
