@@ -7,7 +7,7 @@ import torch
 
 from posetrain.temporal.frames import Framed, frame
 from posetrain.temporal.model import Answer
-from posetrain.temporal.peers import Network
+from posetrain.temporal.peers import Causal
 
 # As in src/temporal: the score, and the distance in parts of the person's scale, that make an answer `measured`.
 MEASURED_SCORE, BELIEVED = 0.2, 0.1
@@ -16,7 +16,7 @@ SIGMA_OF_SPREAD = 1.139  # 68 % of a Laplace distribution lie within so many of 
 
 
 def answers(
-    model: Network, times: np.ndarray, xy: np.ndarray, score: np.ndarray, smoothness: float
+    model: Causal, times: np.ndarray, xy: np.ndarray, score: np.ndarray, smoothness: float
 ) -> tuple[Framed, Answer]:
     """times [B,T] nominal frames, xy [B,T,17,2] px, score [B,T,17]; lanes begin with an empty memory."""
     f = frame(times, xy, score, np.full(len(xy), smoothness))

@@ -14,6 +14,7 @@ import argparse
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib
@@ -93,14 +94,20 @@ def answered(model: Network | None, clip: Clip, smoothness: float) -> tuple[np.n
 
 
 def figures(model: Network | None, clips: ClipSet, smoothness: float = 0.0) -> list[float]:
-    """MPJPE %, PCK.1, Accel %, lag in frames, error 100 ms ahead %, 3D mm (NaN where there is no 3D truth)."""
+    """What `measured` measures of a network, or of the last seen places."""
+    return measured(lambda clip: answered(model, clip, smoothness), clips)
+
+
+def measured(answer: Callable[[Clip], tuple[np.ndarray, Answer | None]], clips: ClipSet) -> list[float]:
+    """MPJPE %, PCK.1, Accel %, lag in frames, error 100 ms ahead %, 3D mm (NaN where there is no 3D truth) of places
+    [T,4,17,2] px a clip."""
     off, shake, ahead, lift, cost = [], [], [], [], np.zeros(len(SHIFTS))
     for clip in clips.clips:
         extent, known = clip.extent_px[:, None], clip.known
         truth = np.nan_to_num(clip.truth)
         if clips.smooth_truth:
             truth = np.stack([smooth(truth[:, j], known[:, j], clips.smooth_truth) for j in range(17)], 1)
-        place, a = answered(model, clip, smoothness)
+        place, a = answer(clip)
         error = place[:, 0] - truth
         off.append((np.linalg.norm(error, axis=-1) / extent)[known])
         second = np.linalg.norm(error[2:] - 2 * error[1:-1] + error[:-2], axis=-1) / extent[2:]

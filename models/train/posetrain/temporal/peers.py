@@ -7,6 +7,7 @@ The transformer without memory is `TemporalXl` with `carry = false`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -70,6 +71,14 @@ class Lifter(nn.Module):
         for block in self.blocks:
             x = x + block(x)
         return read(self.head(self.norm(x)), bank), None
+
+
+class Causal(Protocol):
+    """What is asked to answer a stream: a network with a memory of its own kind."""
+
+    def empty(self, lanes: int) -> Any: ...
+
+    def __call__(self, features: Tensor, bank: Tensor, times: Tensor, memory: Any) -> tuple[Answer, Any]: ...
 
 
 Network = TemporalXl | Gru | Lifter

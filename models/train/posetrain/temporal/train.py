@@ -161,6 +161,25 @@ def begin(model: nn.Module, old: dict[str, Tensor]) -> None:
             raise SystemExit(f"the weights to begin from do not fit: {name}")
 
 
+def learning_rate(train: dict[str, Any], step: int, done: float) -> float:
+    """Warms up by steps; falls to almost nothing over the second half of the run, of which `done` is over."""
+    rate = min(1.0, (step + 1) / train["warm_up"]) * min(1.0, 2 * (1 - done)) + 0.003
+    return float(train["rate"] * rate)
+
+
+def follow(mean: nn.Module, model: nn.Module, average: float, step: int) -> None:
+    """Takes the moving average of the weights one step on."""
+    keep = min(average, (step + 1) / (step + 10))
+    with torch.no_grad():
+        torch._foreach_lerp_(list(mean.parameters()), list(model.parameters()), 1 - keep)
+
+
+def segment(x: dict[str, Tensor], number: int, frames: int) -> dict[str, Tensor]:
+    """The segment of that number of whole lanes."""
+    cut = slice(number * frames, (number + 1) * frames)
+    return {k: v if v.dim() == 1 else v[:, cut] for k, v in x.items()}
+
+
 def save(
     last: Path,
     model: nn.Module,
@@ -240,20 +259,16 @@ def main() -> None:
         memory = model.empty(d["lanes"])
         for s in range(d["segments"]):
             done = min(max(step / steps, (time.time() - began) / (60 * args.minutes)), 1.0)
-            rate = min(1.0, (step + 1) / t["warm_up"]) * min(1.0, 2 * (1 - done)) + 0.003
             for g in optimiser.param_groups:
-                g["lr"] = t["rate"] * rate
-            cut = slice(s * d["segment"], (s + 1) * d["segment"])
-            part = {k: v if v.dim() == 1 else v[:, cut] for k, v in x.items()}
+                g["lr"] = learning_rate(t, step, done)
+            part = segment(x, s, d["segment"])
             answer, memory = model(part["features"], part["bank"], part["times"], memory)
             total, parts = loss(config, answer, part)
             optimiser.zero_grad(set_to_none=True)
             total.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimiser.step()
-            keep = min(t["average"], (step + 1) / (step + 10))
-            with torch.no_grad():
-                torch._foreach_lerp_(list(mean.parameters()), list(model.parameters()), 1 - keep)
+            follow(mean, model, t["average"], step)
             step += 1
             for k, v in parts.items():
                 log[k] = 0.98 * log.get(k, v) + 0.02 * v

@@ -1,0 +1,149 @@
+"""The study's commands on little: results that survive being broken off, and the page that is made of them."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import tomllib
+import unittest
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import torch
+
+from posetrain.paths import CONFIGS
+from posetrain.study import page
+from posetrain.study.row import Network
+from posetrain.study.run import Training, measured
+from posetrain.study.table import table
+from posetrain.temporal.clip_set import Clip, ClipSet
+from posetrain.temporal.frames import frame
+from posetrain.temporal.motion import sample_times
+
+
+class DrawnLanes:
+    """Lanes of a person who sways, instead of motion capture."""
+
+    def draw(self, rng: np.random.Generator) -> tuple[None, dict[str, torch.Tensor]]:
+        b, t = 2, 12
+        times = sample_times(rng, b, t)
+        ahead = times[:, :, None] + np.array([0.0, 1.5, 3.0, 4.5])
+        body = rng.uniform(100, 200, (b, 1, 1, 17, 2))
+        xy = (body + 20 * np.sin(ahead / 9)[..., None, None]).astype(np.float32)
+        seen = xy[:, :, 0] + rng.normal(0, 2, (b, t, 17, 2)).astype(np.float32)
+        f = frame(times, seen, np.ones((b, t, 17)), np.zeros(b))
+        lanes: dict[str, Any] = {
+            "features": f.features, "bank": f.bank, "centre": f.centre_px, "scale": f.scale_px, "times": times,
+            "xy": xy, "valid": np.ones((b, t, 4, 17), bool), "xyz": np.zeros((b, t, 17, 3), np.float32),
+            "lifted": np.zeros(b, bool), "real": np.array([False, True]), "smooth": np.zeros(b, np.float32),
+        }  # fmt: skip
+        return None, {name: torch.from_numpy(v) for name, v in lanes.items()}
+
+
+class Run(unittest.TestCase):
+    def setUp(self) -> None:
+        torch.set_num_threads(1)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.config = tomllib.loads((CONFIGS / table().base).read_text())
+        self.config["data"] |= {"lanes": 2, "segment": 6, "segments": 2}
+        self.config["train"]["steps"] = 8
+
+    def training(self, name: str, row: str) -> Training:
+        return Training(table().rows[row], "small", 1, self.config, self.folder / f"{name}.pt")
+
+    def test_a_run_that_was_broken_off_ends_as_one_that_was_not(self) -> None:
+        lanes: Any = DrawnLanes()
+        for row in ("gru", "distribute-hard", "elman-output-forced"):
+            with self.subTest(row):
+                whole = self.training(f"{row}-whole", row)
+                while whole.step < 8:
+                    whole.lane(lanes, 8)
+                broken = self.training(row, row)
+                broken.lane(lanes, 8)
+                broken.lane(lanes, 8)
+                broken.keep()
+                again = self.training(row, row)
+                self.assertEqual(again.step, 4)
+                while again.step < 8:
+                    again.lane(lanes, 8)
+                for name, value in whole.mean.state_dict().items():
+                    torch.testing.assert_close(again.mean.state_dict()[name], value, msg=name)
+
+    def test_a_checkpoint_of_other_settings_is_refused(self) -> None:
+        self.training("a", "gru").keep()
+        self.config["train"]["steps"] = 9
+        with self.assertRaisesRegex(SystemExit, "other settings"):
+            self.training("a", "gru")
+
+
+class Measures(unittest.TestCase):
+    def test_figures_can_be_written_down(self) -> None:
+        """Of a person who sways and is seen as they are: little is wrong."""
+        torch.set_num_threads(1)
+        body = np.random.default_rng(0).uniform(100, 200, (17, 2))
+        places = body + 5 * np.sin(np.arange(20) / 3)[:, None, None]
+        clip = Clip(
+            "a",
+            np.arange(20.0),
+            np.full(20, 100.0),
+            places.astype(np.float32),
+            np.ones((20, 17)),
+            places,
+            None,
+        )
+        unseen = replace(clip, score=np.where(np.arange(20)[:, None] == 10, 0.0, clip.score))
+        whole, hidden = (ClipSet("swaying", "keypoints", 0.0, [c]) for c in (clip, unseen))
+        network = Network(table().rows["s4d"].make("small", 0))
+        said = json.loads(json.dumps(measured(network, [whole], (whole, hidden))))
+        self.assertLess(said["curves"]["swaying"][0]["mpjpe"], 5)
+        self.assertGreater(said["curves"]["swaying"][0]["pck10"], 0.9)
+        self.assertGreater(said["hidden_held"], 0)
+
+
+class Page(unittest.TestCase):
+    def result(self, row: str, seed: int, accel: float, steps: int = 8) -> dict[str, Any]:
+        point = {
+            "mpjpe": 7.0, "pck10": 0.8, "pck05": 0.5, "ahead_100ms": 9.0, "covers": 0.6,
+        }  # fmt: skip
+        curve = [point | {"smoothness": s, "lag_frames": s - 0.5, "accel": accel - s} for s in (0.0, 1.0)]
+        return {
+            "row": row, "title": table().rows[row].title, "group": "recurrent", "budget": "small", "seed": seed, "steps": steps,
+            "error_banks": False, "causal": True, "parameters": 9, "macs_per_frame": 10, "steps_per_second": 1.0,
+            "curves": {"clips": curve}, "hidden": 1.0, "hidden_held": 2.0,
+        }  # fmt: skip
+
+    def make(self, results: list[dict[str, Any]]) -> str:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        for r in results:
+            (folder / f"{r['row']}-{r['seed']}.json").write_text(json.dumps(r))
+        out = folder / "study.md"
+        with mock.patch(
+            "sys.argv",
+            ["page", "--results", str(folder), "--out", str(out), "--images", str(folder / "images")],
+        ):
+            page.main()
+        self.assertEqual(len(list((folder / "images").glob("*.png"))), 3)
+        return out.read_text()
+
+    def test_a_row_is_its_seeds_mean_with_an_interval(self) -> None:
+        said = self.make([self.result("gru", 1, 3.0), self.result("gru", 2, 4.0)])
+        # Student's t of one degree of freedom: 12.706 * 0.7071 / sqrt(2).
+        self.assertIn("| 3.50 ± 6.35 |", said)
+        self.assertIn("| 3.00 ± 6.35 | 0.50 ± 0.00 |", said)
+        self.assertIn("LSTM (small)", said.split("Without a result yet")[1])
+
+    def test_what_does_not_compare_is_not_put_side_by_side(self) -> None:
+        with self.assertRaisesRegex(SystemExit, "do not compare"):
+            self.make([self.result("gru", 1, 3.0), self.result("lstm", 1, 3.0, steps=9)])
+
+    def test_accel_is_not_read_beyond_a_curve(self) -> None:
+        curve = [{"lag_frames": 0.0, "accel": 2.0}, {"lag_frames": 1.0, "accel": 1.0}]
+        self.assertEqual(page.accel_at(curve, 0.25), 1.75)
+        self.assertTrue(np.isnan(page.accel_at(curve, -0.1)))
+
+
+if __name__ == "__main__":
+    unittest.main()
