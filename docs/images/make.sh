@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Makes the read-me's pictures: the built-in clip as it is tracked, moving and as three moments; a real clip as skeletons alone.
+# Makes the read-me's moving picture: two rendered people as they are tracked; and a real clip as skeletons alone.
 #
+#   cargo build --release -p posewire -p people
 #   docs/images/make.sh [CLIP.avi]     # J-HMDB's sit/BRIDGETOTERABITHIA_sit_f_nm_np1_fr_med_0.avi, held out from training
 #
-# The real clip is research-only: no pixel of it may be drawn, hence --no-pictures. Needs ffmpeg. POSEWIRE names another binary,
-# FRAMES, SEED and RATE another stretch of the built-in clip.
+# The real clip is research-only: no pixel of it may be drawn, hence --no-pictures. Needs ffmpeg. POSEWIRE and PEOPLE name other
+# binaries, SEED, PERSONS and SECONDS_LONG another film; without the renderer the built-in clip is taken.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 posewire=${POSEWIRE:-target/release/posewire}
+people=${PEOPLE:-target/release/people}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 max_bytes=2000000
@@ -42,9 +44,16 @@ tiles() {
 
 FPS=30
 RATE=${RATE:-2}
-draw synthetic --synthetic --seed "${SEED:-2}" --frames "${FRAMES:-150}"
-moving synthetic tracked
-tiles synthetic 27 3x1 400
+SEED=${SEED:-6}
+SECONDS_LONG=${SECONDS_LONG:-6}
+if [ -x "$people" ]; then
+  "$people" film --persons "${PERSONS:-2}" --seconds "$SECONDS_LONG" --fps "$FPS" --seed "$SEED" --out "$work/film.y4m"
+  draw tracked --replay "$work/film.y4m"
+else
+  echo "no $people: the built-in clip is taken (cargo build --release -p people)" >&2
+  draw tracked --synthetic --seed "$SEED" --frames $((FPS * SECONDS_LONG))
+fi
+moving tracked tracked
 if [ $# -gt 0 ]; then
   draw real --replay "$1" --no-pictures
   tiles real 6 4x1 320
