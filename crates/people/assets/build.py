@@ -30,6 +30,7 @@ CLIPS = [
     ("01_06a", 600, 500), ("02_03", 0, 87), ("135_04", 100, 300),
 ]  # fmt: skip
 STILLS = 700
+TRAITS = ("gender", "age", "weight", "african", "asian")
 
 
 def axes(v: Floats) -> Floats:
@@ -48,15 +49,19 @@ def planes(v: npt.NDArray[np.uint16]) -> bytes:
 
 
 def deltas(v: npt.NDArray[np.integer], axis: int = 0) -> bytes:
-    d = np.diff(v.astype(np.int64), axis=axis, prepend=np.zeros_like(np.take(v, [0], axis=axis), dtype=np.int64))
-    return planes(zigzag(d))
+    d = np.diff(
+        v.astype(np.int64), axis=axis, prepend=np.zeros_like(np.take(v, [0], axis=axis), dtype=np.int64)
+    )
+    return planes(zigzag(d.astype(np.int64)))
 
 
 def occlusion(points: Floats, faces: npt.NDArray[np.int64], normals: Floats, directions: int = 128) -> Floats:
     """How much of the sky over each vertex's own plane is free of the body, cosine-weighted: 0 to 1."""
     rng = np.random.default_rng(1)
     corners = points[faces]
-    count = np.maximum(1, (np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1) / 2 / 4e-6)).astype(int)
+    sides = corners[:, 1:] - corners[:, :1]
+    area = np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1) / 2
+    count = np.maximum(1, area / 4e-6).astype(int)
     which = np.repeat(np.arange(len(faces)), np.minimum(count, 60))
     u, v = rng.random((2, len(which)))
     over = u + v > 1
@@ -101,7 +106,9 @@ def body(bank: np.lib.npyio.NpzFile) -> dict[str, bytes]:
     quads = bank["faces"].astype(np.int64)
     mean = shapes.mean(axis=0)
     triangles = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
-    triangles = triangles[(np.sort(triangles, axis=1)[:, 1:] != np.sort(triangles, axis=1)[:, :-1]).all(axis=1)]
+    triangles = triangles[
+        (np.sort(triangles, axis=1)[:, 1:] != np.sort(triangles, axis=1)[:, :-1]).all(axis=1)
+    ]
     light = occlusion(mean, triangles, vertex_normals(mean, triangles))
     # The insides of mouth, nose and eye sockets are never seen.
     quads = quads[(light[quads] > 0.03).any(axis=1)]
@@ -123,13 +130,17 @@ def body(bank: np.lib.npyio.NpzFile) -> dict[str, bytes]:
     scores = left[:, :COMPONENTS] * np.sqrt(len(points))
     basis = right[:COMPONENTS] * size[:COMPONENTS, None] / np.sqrt(len(points))
     error = np.sqrt((((flat - middle) - scores @ basis).reshape(len(points), -1, 3) ** 2).sum(axis=-1).mean())
-    print(f"{len(used)} vertices, {len(quads)} quads, {COMPONENTS} components: {1000 * error:.1f} mm of error (rms)")
+    print(
+        f"{len(used)} vertices, {len(quads)} quads, {COMPONENTS} components: {1000 * error:.1f} mm of error (rms)"
+    )
     design = np.concatenate([np.ones((len(scores), 1)), scores], axis=1)
 
     def follow(values: Floats) -> bytes:
         """Values as a linear function of the scores: [1 + COMPONENTS, ...] f32."""
         fit = np.linalg.lstsq(design, values.reshape(len(values), -1), rcond=None)[0]
-        print(f"  follows within {1000 * np.abs(design @ fit - values.reshape(len(values), -1)).max():.1f} mm")
+        print(
+            f"  follows within {1000 * np.abs(design @ fit - values.reshape(len(values), -1)).max():.1f} mm"
+        )
         return fit.astype("<f4").tobytes()
 
     weights = dense[used]
@@ -156,14 +167,14 @@ def body(bank: np.lib.npyio.NpzFile) -> dict[str, bytes]:
         "ties": ties.astype("<f4").tobytes(),
         "anchors": follow(anchors),
         "scores": struct.pack("<f", near) + np.round(scores / near).astype(np.int8).tobytes(),
-        "traits": np.round(255 * bank["phenotypes"][:, [labels.index(k) for k in ("gender", "age", "weight", "african", "asian")]].clip(0, 1)).astype(np.uint8).tobytes()
+        "traits": np.round(255 * bank["phenotypes"][:, [labels.index(k) for k in TRAITS]].clip(0, 1)).astype(np.uint8).tobytes()
         + bank["years"].astype(np.uint8).tobytes(),
     }  # fmt: skip
 
 
 class Motion:
     def __init__(self, folder: Path) -> None:
-        self.z = {k: v for k, v in np.load(folder / "cmu_mocap.npz").items()}
+        self.z = dict(np.load(folder / "cmu_mocap.npz"))
         self.index = json.loads((folder / "index.json").read_text())["sequences"]
         self.rows = {s["id"]: k for k, s in enumerate(self.index)}
 
@@ -187,7 +198,9 @@ class Motion:
 
 def stills(motion: Motion) -> Floats:
     """Poses far from each other, heading turned to +z, pelvis over the origin."""
-    frames = np.concatenate([motion.joints(k)[::10] for k, s in enumerate(motion.index) if s["split"] == "train"])
+    frames = np.concatenate(
+        [motion.joints(k)[::10] for k, s in enumerate(motion.index) if s["split"] == "train"]
+    )
     across = frames[:, 11] - frames[:, 12]
     angle = np.arctan2(across[:, 2], across[:, 0])
     c, s = np.cos(angle)[:, None], np.sin(angle)[:, None]
@@ -214,7 +227,9 @@ def stills(motion: Motion) -> Floats:
 
 
 def container(parts: dict[str, bytes]) -> bytes:
-    body = b"".join(struct.pack("<B", len(k)) + k.encode() + struct.pack("<I", len(v)) + v for k, v in parts.items())
+    body = b"".join(
+        struct.pack("<B", len(k)) + k.encode() + struct.pack("<I", len(v)) + v for k, v in parts.items()
+    )
     return MAGIC + struct.pack("<II", len(body), zlib.crc32(body)) + zlib.compress(body, 9)
 
 
@@ -227,7 +242,9 @@ def write(path: Path, parts: dict[str, bytes]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--bank", type=Path, required=True)
     parser.add_argument("--mocap", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
@@ -241,7 +258,9 @@ def main() -> None:
     parts["stills"] = Motion.packed([("stills", stills(motion))])
     write(args.out, parts)
     if args.all_motion:
-        train = [(s["id"], motion.joints(k)[::4]) for k, s in enumerate(motion.index) if s["split"] == "train"]
+        train = [
+            (s["id"], motion.joints(k)[::4]) for k, s in enumerate(motion.index) if s["split"] == "train"
+        ]
         write(args.all_motion, {"clips": Motion.packed(train)})
 
 
