@@ -6,7 +6,8 @@ and fixed seeds. Their truth is exact.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +16,17 @@ from posetrain.study.row import Network
 from posetrain.temporal.answers import answers, held, places_px, sigma_px
 from posetrain.temporal.clip_set import Clip, ClipSet
 from posetrain.temporal.clips import hidden_for, lanes_as_clips
-from posetrain.temporal.compare import SMOOTHNESS, measured
+from posetrain.temporal.compare import measured
 from posetrain.temporal.frames import MIN_SCORE
+from posetrain.temporal.model import HORIZONS
 from posetrain.temporal.motion import Mocap
 from posetrain.temporal.noise import made_up
 
 LANES, FRAMES, HIDDEN_FRAMES = 24, 120, 10
 DRAWN = "mocap-stated-val"
+
+# A clip and a smoothness -> places [T,4,17,2] px, and sigma [T,17] px where it is said.
+Reader = Callable[[Clip, float], tuple[np.ndarray, np.ndarray | None]]
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,7 @@ class Figures:
     accel: float
     lag_frames: float
     ahead_100ms: float
-    covers: float  # share of coordinates within the 68 % interval, as trained: no factor fitted
+    covers: float | None  # share of coordinates within the 68 % interval, as trained: no factor fitted
 
 
 def drawn(data: Path, split: str, lanes: int = LANES, frames: int = FRAMES) -> tuple[ClipSet, ClipSet]:
@@ -52,39 +57,41 @@ def drawn(data: Path, split: str, lanes: int = LANES, frames: int = FRAMES) -> t
     )
 
 
-def figures(network: Network, clips: ClipSet, smoothness: float) -> Figures:
-    near, inside, count = 0, 0, 0
+def reader(network: Network) -> Reader:
+    def read(clip: Clip, smoothness: float) -> tuple[np.ndarray, np.ndarray]:
+        f, a = answers(network, clip.times[None], clip.xy[None], clip.score[None], smoothness)
+        return places_px(f, a)[0], sigma_px(f, a)[0, :, 0]
+
+    return read
+
+
+def figures(read: Reader, clips: ClipSet, smoothness: float) -> Figures:
+    near, inside = [], []
 
     def answer(clip: Clip) -> tuple[np.ndarray, None]:
-        nonlocal near, inside, count
-        f, a = answers(network, clip.times[None], clip.xy[None], clip.score[None], smoothness)
-        place, sigma = places_px(f, a)[0], sigma_px(f, a)[0, :, 0]
+        place, sigma = read(clip, smoothness)
         off = np.abs(place[:, 0] - np.nan_to_num(clip.truth))
-        near += int((np.linalg.norm(off, axis=-1) < 0.05 * clip.extent_px[:, None])[clip.known].sum())
-        inside += int((off <= sigma[..., None])[clip.known].sum())
-        count += int(clip.known.sum())
+        near.append((np.linalg.norm(off, axis=-1) < 0.05 * clip.extent_px[:, None])[clip.known])
+        if sigma is not None:
+            inside.append((off <= sigma[..., None])[clip.known].ravel())
         return place, None
 
     mpjpe, pck10, accel, lag, ahead, _ = map(float, measured(answer, clips))
-    return Figures(smoothness, mpjpe, pck10, near / count, accel, lag, ahead, inside / (2 * count))
+    covers = float(np.concatenate(inside).mean()) if inside else None
+    return Figures(smoothness, mpjpe, pck10, float(np.concatenate(near).mean()), accel, lag, ahead, covers)
 
 
-def hidden_error(network: Network | None, whole: ClipSet, hidden: ClipSet) -> float:
-    """Distance from the truth of joints that are hidden for HIDDEN_FRAMES, % of the extent; without a network, of their last place."""
+def hidden_error(read: Reader, whole: ClipSet, hidden: ClipSet) -> float:
+    """Distance from the truth of joints that are hidden for HIDDEN_FRAMES, % of the extent."""
     off = []
     for i, clip in enumerate(hidden.clips):
         before = whole.clips[i % len(whole.clips)]
-        seen = clip.score >= MIN_SCORE
-        gone = ~seen & (before.score >= MIN_SCORE)
-        if network is None:
-            place = held(clip.xy, seen)
-        else:
-            f, a = answers(network, clip.times[None], clip.xy[None], clip.score[None], 0.0)
-            place = places_px(f, a)[0, :, 0]
+        gone = (clip.score < MIN_SCORE) & (before.score >= MIN_SCORE)
+        place = read(clip, 0.0)[0][:, 0]
         off.append((np.linalg.norm(place - before.truth, axis=-1) / before.extent_px[:, None])[gone])
     return float(100 * np.concatenate(off).mean())
 
 
-def curve(network: Network, clips: ClipSet) -> list[dict[str, float]]:
-    """Figures at each smoothness: Accel against lag."""
-    return [asdict(figures(network, clips, s)) for s in SMOOTHNESS]
+def last_place(clip: Clip, smoothness: float) -> tuple[np.ndarray, None]:
+    """What a detector said, every joint held where it was last seen."""
+    return np.repeat(held(clip.xy, clip.score >= MIN_SCORE)[:, None], HORIZONS, 1), None

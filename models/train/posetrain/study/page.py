@@ -23,6 +23,7 @@ import numpy as np
 from scipy import stats
 
 from posetrain.paths import TRAIN
+from posetrain.study.classics import TITLES
 from posetrain.study.table import table
 
 COLUMNS = {
@@ -35,6 +36,7 @@ COLUMNS = {
     "covers": ("covers", ".2f"),
 }
 Result = dict[str, Any]
+WITHOUT_WEIGHTS = "none"  # the budget of classic filters
 
 
 def read(folder: Path) -> dict[tuple[str, str], list[Result]]:
@@ -46,14 +48,15 @@ def read(folder: Path) -> dict[tuple[str, str], list[Result]]:
     kinds: dict[tuple[int, bool], Path] = {}
     for path in paths:
         said = json.loads(path.read_text())
-        kinds.setdefault((said["steps"], said["error_banks"]), path)
+        if said["budget"] != WITHOUT_WEIGHTS:
+            kinds.setdefault((said["steps"], said["error_banks"]), path)
         found[said["row"], said["budget"]].append(said)
     if len(kinds) > 1:
         places = ", ".join(
             f"{path.name} ({steps} steps, banks: {banks})" for (steps, banks), path in kinds.items()
         )
         raise SystemExit(f"results that do not compare with each other: {places}")
-    order = list(table().rows)
+    order = [*TITLES, *table().rows]
     return dict(sorted(found.items(), key=lambda item: (item[0][1], order.index(item[0][0]))))
 
 
@@ -65,8 +68,11 @@ def interval(values: list[float]) -> tuple[float, float]:
     return float(np.mean(values)), float(half)
 
 
-def cell(values: list[float], form: str) -> str:
-    mean, half = interval(values)
+def cell(values: list[float | None], form: str) -> str:
+    said = [v for v in values if v is not None and not np.isnan(v)]
+    if len(said) < len(values):
+        return "–"
+    mean, half = interval(said)
     return f"{mean:{form}}" + ("" if np.isnan(half) else f" ± {half:{form.replace('+', '')}}")
 
 
@@ -91,8 +97,8 @@ def rows_of(results: dict[tuple[str, str], list[Result]], clips: str, lag: float
     for said in results.values():
         first = [r["curves"][clips][0] for r in said]
         cells = [cell([f[key] for f in first], form) for key, form in COLUMNS.values()]
-        equal = [accel_at(r["curves"][clips], lag) for r in said]
-        hidden = [r["hidden"] / r["hidden_held"] for r in said]
+        equal: list[float | None] = [accel_at(r["curves"][clips], lag) for r in said]
+        hidden: list[float | None] = [r["hidden"] / r["hidden_held"] for r in said]
         title = said[0]["title"] + ("" if said[0]["causal"] else " *(offline)*")
         facts = [title, str(len(said)), f"{said[0]['parameters']:,}", f"{said[0]['macs_per_frame']:,}"]
         lines.append("| " + " | ".join([*facts, *cells, cell(equal, ".2f"), cell(hidden, ".2f")]) + " |")
@@ -146,7 +152,14 @@ def plots(results: dict[tuple[str, str], list[Result]], clips: str, lag: float, 
 
 
 def page(results: dict[tuple[str, str], list[Result]], images: list[Path], folder: Path, lag: float) -> str:
-    some = next(iter(results.values()))[0]
+    trained = [said[0] for said in results.values() if said[0]["budget"] != WITHOUT_WEIGHTS]
+    some = (trained or [said[0] for said in results.values()])[0]
+    how = (
+        f"Every row was trained for {some['steps']:,} steps on the same lanes with the same losses "
+        f"({'with measured errors' if some['error_banks'] else 'errors are the stated model alone'}). "
+        if trained
+        else ""
+    )
     missing = [
         f"{entry.title} ({budget})"
         for entry in table().rows.values()
@@ -156,14 +169,14 @@ def page(results: dict[tuple[str, str], list[Result]], images: list[Path], folde
     lines = [
         "# Sequence models side by side on poses",
         "",
-        f"Every row was trained for {some['steps']:,} steps on the same lanes with the same losses "
-        f"({'with measured errors' if some['error_banks'] else 'errors are the stated model alone'}). Figures are read at "
+        f"{how}Figures are read at "
         "smoothness 0; ± is half a 95 % interval over seeds, where there are several. "
         "*Hidden / held*: error of joints hidden for ten frames, as a part of what holding their last place has.",
     ]
     for clips in some["curves"]:
         for budget in dict.fromkeys(budget for _, budget in results):
-            lines += ["", f"## {clips}, budget {budget}", ""]
+            heading = "classic filters" if budget == WITHOUT_WEIGHTS else f"budget {budget}"
+            lines += ["", f"## {clips}, {heading}", ""]
             lines += rows_of({k: v for k, v in results.items() if k[1] == budget}, clips, lag)
     lines += ["", "## Plots", ""]
     lines += [f"![{path.stem.replace('-', ' against ')}]({os.path.relpath(path, folder)})" for path in images]

@@ -15,6 +15,7 @@ import copy
 import json
 import time
 import tomllib
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,12 @@ import torch
 from torch import Tensor
 
 from posetrain.paths import CONFIGS, TRAIN
-from posetrain.study.measure import curve, drawn, hidden_error
+from posetrain.study import classics
+from posetrain.study.measure import drawn, figures, hidden_error, last_place, reader
 from posetrain.study.row import Network, macs_per_frame, parameters
 from posetrain.study.table import Entry, table
 from posetrain.temporal.clip_set import ClipSet, read
+from posetrain.temporal.compare import SMOOTHNESS
 from posetrain.temporal.train import Lanes, follow, learning_rate, loss, save, segment
 
 KEPT_EVERY = 200  # steps between checkpoints
@@ -91,13 +94,20 @@ class Training:
         save(self.last, self.network, self.mean, self.optimiser, self.step, self.config)
 
 
-def measured(network: Network, sets: list[ClipSet], hidden: tuple[ClipSet, ClipSet] | None) -> dict[str, Any]:
-    network.eval()
+def measured(network: Network, sets: list[ClipSet], hidden: tuple[ClipSet, ClipSet]) -> dict[str, Any]:
+    read = reader(network.eval())
     return {
-        "curves": {clips.name: curve(network, clips) for clips in sets},
-        "hidden": hidden_error(network, *hidden) if hidden else None,
-        "hidden_held": hidden_error(None, *hidden) if hidden else None,
+        "curves": {clips.name: [asdict(figures(read, clips, s)) for s in SMOOTHNESS] for clips in sets},
+        "hidden": hidden_error(read, *hidden),
+        "hidden_held": hidden_error(last_place, *hidden),
     }
+
+
+def write(result: Path, said: dict[str, Any]) -> None:
+    new = result.with_suffix(".new")
+    new.write_text(json.dumps(said, indent=1))
+    new.rename(result)
+    print(result, flush=True)
 
 
 def train_and_measure(
@@ -138,10 +148,7 @@ def train_and_measure(
         "steps_per_second": done / (time.monotonic() - began) if done else None,
     }
     said |= measured(training.mean, sets, hidden)
-    new = result.with_suffix(".new")
-    new.write_text(json.dumps(said, indent=1))
-    new.rename(result)
-    print(result, flush=True)
+    write(result, said)
 
 
 def main() -> None:
@@ -155,7 +162,8 @@ def main() -> None:
         "--clips", type=Path, nargs="*", default=[], help="measured beside the clips that are drawn"
     )
     p.add_argument("--work", type=Path, default=TRAIN / "work" / "study")
-    p.add_argument("--rows", nargs="+", choices=list(rows.rows), default=list(rows.rows), metavar="ROW")
+    names = [*classics.TITLES, *rows.rows]
+    p.add_argument("--rows", nargs="+", choices=names, default=names, metavar="ROW")
     p.add_argument("--budgets", nargs="+", choices=list(rows.budgets), default=list(rows.budgets))
     p.add_argument("--seeds", type=int, default=1, help="how many")
     p.add_argument("--steps", type=int, help="the base configuration's, if not given")
@@ -171,8 +179,13 @@ def main() -> None:
     lanes = Lanes(config, args.data, args.errors or args.work)
     whole, hidden = drawn(args.data, "val")
     sets = [whole, *(read(path) for path in args.clips)]
+    for name in (n for n in args.rows if n in classics.TITLES):
+        result = args.work / f"{name}-none-1.json"
+        if not result.exists():
+            tune, _ = drawn(args.data, "train")
+            write(result, classics.result(name, tune, sets, (whole, hidden)))
     for seed in range(1, args.seeds + 1):
-        for name in args.rows:
+        for name in (n for n in args.rows if n in rows.rows):
             entry = rows.rows[name]
             for budget in args.budgets:
                 result = args.work / f"{name}-{budget}-{seed}.json"
