@@ -17,6 +17,14 @@ pub trait Clip: Send {
     /// [`CaptureError::Ended`] after the last; [`CaptureError::Unusable`] where the rest cannot be read.
     fn next(&mut self) -> Result<Frame, CaptureError>;
 
+    /// As [`Self::next`], or `None` after a piece of work that gave no frame: whoever asks may have been told to stop.
+    ///
+    /// # Errors
+    /// As there.
+    fn poll(&mut self) -> Result<Option<Frame>, CaptureError> {
+        self.next().map(Some)
+    }
+
     /// Frames left out so far because they cannot be read.
     fn damaged(&self) -> u64 {
         0
@@ -29,6 +37,9 @@ impl Clip for Box<dyn Clip> {
     }
     fn next(&mut self) -> Result<Frame, CaptureError> {
         (**self).next()
+    }
+    fn poll(&mut self) -> Result<Option<Frame>, CaptureError> {
+        (**self).poll()
     }
     fn damaged(&self) -> u64 {
         (**self).damaged()
@@ -48,7 +59,7 @@ impl<C: Clip> FrameSource for EveryFrame<C> {
         SourceInfo { live: false, ..self.0.info() }
     }
     fn next_frame(&mut self, _timeout: Duration) -> Result<Option<Frame>, CaptureError> {
-        self.0.next().map(Some)
+        self.0.poll()
     }
     fn counters(&self) -> SourceCounters {
         SourceCounters { damaged: self.0.damaged(), ..SourceCounters::default() }
@@ -76,15 +87,16 @@ impl<C: Clip, K: Clock> RealTime<C, K> {
         Self { clip, clock, started_us: None, ahead: None, overtaken: 0, ended: false }
     }
 
-    fn read(&mut self) -> Result<Frame, CaptureError> {
+    fn read(&mut self) -> Result<Option<Frame>, CaptureError> {
         if self.ended {
             return Err(CaptureError::Ended);
         }
-        let mut frame = self.clip.next().inspect_err(|_| self.ended = true)?;
+        let polled = self.clip.poll().inspect_err(|_| self.ended = true)?;
+        let Some(mut frame) = polled else { return Ok(None) };
         // Read first, then start the clock: opening a file may take longer than a frame.
         let started_us = *self.started_us.get_or_insert_with(|| self.clock.now_us());
         frame.captured_at_us = frame.captured_at_us.saturating_add(started_us);
-        Ok(frame)
+        Ok(Some(frame))
     }
 }
 
@@ -96,7 +108,10 @@ impl<C: Clip, K: Clock> FrameSource for RealTime<C, K> {
     fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
         let mut frame = match self.ahead.take() {
             Some(frame) => frame,
-            None => self.read()?,
+            None => match self.read()? {
+                Some(frame) => frame,
+                None => return Ok(None),
+            },
         };
         let asked_at_us = self.clock.now_us();
         loop {
@@ -111,12 +126,12 @@ impl<C: Clip, K: Clock> FrameSource for RealTime<C, K> {
                 return Ok(Some(frame));
             }
             match self.read() {
-                Ok(next) if next.captured_at_us <= self.clock.now_us() => {
+                Ok(Some(next)) if next.captured_at_us <= self.clock.now_us() => {
                     frame = next;
                     self.overtaken += 1;
                 }
                 Ok(next) => {
-                    self.ahead = Some(next);
+                    self.ahead = next;
                     return Ok(Some(frame));
                 }
                 // The last frame counts too; the end is told at the next call.

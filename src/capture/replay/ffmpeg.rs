@@ -64,11 +64,16 @@ impl Ffmpeg {
         let header = Y4m::new(BufReader::with_capacity(1 << 19, stdout), short_name(path));
         let frames = match header {
             Ok(frames) => frames,
-            Err(_) => {
+            Err(why) => {
                 let _ = child.wait();
                 // The reader of its words ends with it.
                 std::thread::sleep(std::time::Duration::from_millis(20));
-                return Err(fail(&format_args!("ffmpeg cannot read it: {}", said(&words))));
+                let said = said(&words);
+                return Err(match &said[..] {
+                    // It could: what it made of the file is of no use here.
+                    "" => fail(&format_args!("ffmpeg's answer cannot be used: {why}")),
+                    said => fail(&format_args!("ffmpeg cannot read it: {said}")),
+                });
             }
         };
         Ok(Self { name: short_name(path), child, frames, times_us: times_us(path), words, given: 0 })
@@ -157,6 +162,24 @@ fn said(words: &Mutex<VecDeque<u8>>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn what_ffmpeg_makes_of_a_file_is_refused_with_the_reason() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("ffmpeg");
+        let refused = |script: &str| {
+            std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+            std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+            let opened = Ffmpeg::with_program(Path::new("clip.mp4"), program.to_str().unwrap());
+            opened.err().map(|e| e.to_string()).unwrap_or_default()
+        };
+        let size = refused("printf 'YUV4MPEG2 W9999 H9999 F25:1\\n'");
+        assert!(size.contains("clip.mp4") && size.contains("9999x9999 refused"), "{size}");
+        let words = refused("echo 'moov atom not found' >&2; exit 1");
+        assert!(words.contains("ffmpeg cannot read it: moov atom not found"), "{words}");
+    }
 
     #[test]
     fn without_ffmpeg_the_error_says_how_to_install_it() {

@@ -113,21 +113,30 @@ impl Clip for Folder {
     }
 
     fn next(&mut self) -> Result<Frame, CaptureError> {
-        while self.next < self.files.len() {
+        loop {
+            if let Some(frame) = self.poll()? {
+                return Ok(frame);
+            }
+        }
+    }
+
+    fn poll(&mut self) -> Result<Option<Frame>, CaptureError> {
+        if self.next < self.files.len() {
             let at = self.next;
             self.next += 1;
-            match self.read(at) {
+            return Ok(match self.read(at) {
                 Ok(frame) => {
                     self.size = (frame.width, frame.height);
-                    return Ok(frame);
+                    Some(frame)
                 }
                 Err(why) => {
                     self.damaged += 1;
                     let damage = format!("{}: {why}", self.files[at].display());
                     log::warn!("{damage}; left out");
                     self.first_damage.get_or_insert(damage);
+                    None
                 }
-            }
+            });
         }
         match self.first_damage.take() {
             Some(first) if self.damaged as usize == self.files.len() => Err(CaptureError::Unusable(format!(

@@ -12,6 +12,9 @@ use crate::picture::{BufferPool, Frame, PixelFormat, jpeg_header};
 /// Bytes asked of the file at once.
 const READ_BYTES: usize = 1 << 16;
 
+/// Reads at most between two looks whether to go on: a few milliseconds.
+const READS: usize = 16;
+
 /// Splits a stream at the JPEGs' own markers. What lies between pictures is skipped.
 pub struct Mjpeg<R = File> {
     name: String,
@@ -19,10 +22,14 @@ pub struct Mjpeg<R = File> {
     /// Read and not yet handed out, from `start`.
     buffer: Vec<u8>,
     start: usize,
+    walk: Walk,
     pool: BufferPool,
     size: (u32, u32),
+    /// Pictures so far, whole ones and those left out.
     seq: u64,
+    given: u64,
     damaged: u64,
+    first_damage: Option<String>,
 }
 
 impl Mjpeg {
@@ -40,8 +47,19 @@ impl Mjpeg {
 impl<R: Read> Mjpeg<R> {
     /// Splits any stream of bytes.
     pub fn new(input: R, name: String) -> Self {
-        let (buffer, pool) = (Vec::new(), BufferPool::new());
-        Self { name, input, buffer, start: 0, pool, size: (0, 0), seq: 0, damaged: 0 }
+        Self {
+            name,
+            input,
+            buffer: Vec::new(),
+            start: 0,
+            walk: Walk::default(),
+            pool: BufferPool::new(),
+            size: (0, 0),
+            seq: 0,
+            given: 0,
+            damaged: 0,
+            first_damage: None,
+        }
     }
 
     /// Reads more; false at the end.
@@ -61,6 +79,56 @@ impl<R: Read> Mjpeg<R> {
     }
 }
 
+impl<R: Read> Mjpeg<R> {
+    /// The picture of `len` bytes at the front; `None` where it is none that can be read.
+    fn hand_out(&mut self, len: usize) -> Option<Frame> {
+        let bytes = &self.buffer[self.start..self.start + len];
+        self.start += len;
+        let seq = self.seq;
+        self.seq += 1;
+        match jpeg_header(bytes) {
+            Ok(header) => {
+                let (width, height) = (header.width as u32, header.height as u32);
+                self.size = (width, height);
+                self.given += 1;
+                Some(Frame {
+                    bytes: self.pool.copy(bytes),
+                    format: PixelFormat::Mjpeg,
+                    width,
+                    height,
+                    stride: 0,
+                    seq,
+                    captured_at_us: due_us(seq, f64::from(DEFAULT_FPS)),
+                })
+            }
+            Err(why) => {
+                self.damaged += 1;
+                log::warn!("{}: picture {seq}: {why}; left out", self.name);
+                self.first_damage.get_or_insert_with(|| why.to_string());
+                None
+            }
+        }
+    }
+
+    /// Why there are no more pictures.
+    fn end(&mut self) -> CaptureError {
+        if self.walk.begins_at.take().is_some() {
+            self.damaged += 1;
+            log::warn!("{}: the last picture is cut off; left out", self.name);
+        }
+        match self.first_damage.take() {
+            _ if self.seq == 0 => {
+                CaptureError::Unusable(format!("{}: no whole JPEG in this stream", self.name))
+            }
+            Some(first) if self.given == 0 => CaptureError::Unusable(format!(
+                "{}: none of the {} pictures can be read; the first: {first}",
+                self.name, self.seq
+            )),
+            _ => CaptureError::Ended,
+        }
+    }
+}
+
 impl<R: Read + Send> Clip for Mjpeg<R> {
     fn info(&self) -> SourceInfo {
         let (width, height) = self.size;
@@ -69,57 +137,30 @@ impl<R: Read + Send> Clip for Mjpeg<R> {
 
     fn next(&mut self) -> Result<Frame, CaptureError> {
         loop {
-            let rest = &self.buffer[self.start..];
-            match find_jpeg(rest) {
-                Found::Whole { start, end } => {
-                    let bytes = &rest[start..end];
-                    let size = jpeg_header(bytes);
-                    let (seq, captured_at_us) = (self.seq, due_us(self.seq, f64::from(DEFAULT_FPS)));
-                    self.seq += 1;
-                    self.start += end;
-                    match size {
-                        Ok(header) => {
-                            let (width, height) = (header.width as u32, header.height as u32);
-                            self.size = (width, height);
-                            let bytes = self.pool.copy(&self.buffer[self.start - (end - start)..self.start]);
-                            let format = PixelFormat::Mjpeg;
-                            return Ok(Frame {
-                                bytes,
-                                format,
-                                width,
-                                height,
-                                stride: 0,
-                                seq,
-                                captured_at_us,
-                            });
-                        }
-                        Err(why) => {
-                            self.damaged += 1;
-                            log::warn!("{}: picture {seq}: {why}; left out", self.name);
-                        }
-                    }
-                }
-                Found::Partial { start } => {
-                    self.start += start;
-                    if rest.len() - start > MAX_JPEG_BYTES {
-                        self.damaged += 1;
-                        // Look for the next picture inside.
-                        self.start += 2;
-                    } else if !self.refill()? {
-                        if self.buffer.len() > self.start + 2 {
-                            self.damaged += 1;
-                            log::warn!("{}: the last picture is cut off; left out", self.name);
-                            self.start = self.buffer.len();
-                        }
-                        return Err(if self.seq == 0 {
-                            CaptureError::Unusable(format!("{}: no whole JPEG in this stream", self.name))
-                        } else {
-                            CaptureError::Ended
-                        });
-                    }
-                }
+            if let Some(frame) = self.poll()? {
+                return Ok(frame);
             }
         }
+    }
+
+    fn poll(&mut self) -> Result<Option<Frame>, CaptureError> {
+        for _ in 0..READS {
+            let whole = self.walk.on(&self.buffer[self.start..]);
+            self.start += self.walk.let_go();
+            if let Some(len) = whole {
+                self.walk = Walk::default();
+                return Ok(self.hand_out(len));
+            }
+            if self.buffer.len() - self.start > MAX_JPEG_BYTES {
+                self.damaged += 1;
+                log::warn!("{}: a picture without an end; left out", self.name);
+                self.walk.give_up();
+            } else if !self.refill()? {
+                self.start = self.buffer.len();
+                return Err(self.end());
+            }
+        }
+        Ok(None)
     }
 
     fn damaged(&self) -> u64 {
@@ -127,58 +168,73 @@ impl<R: Read + Send> Clip for Mjpeg<R> {
     }
 }
 
-/// Where the first JPEG of some bytes lies.
-enum Found {
-    Whole {
-        start: usize,
-        end: usize,
-    },
-    /// It begins (or may begin) at `start` and goes on after these bytes.
-    Partial {
-        start: usize,
-    },
+/// Walks a picture's markers, so that a thumbnail in its header is not taken for the next picture, and goes on where it
+/// stood when there are more bytes: each is looked at once. Places count from the first byte that is kept.
+#[derive(Clone, Copy, Debug, Default)]
+struct Walk {
+    /// Where the picture begins; `None` while one is looked for.
+    begins_at: Option<usize>,
+    /// At the next marker, or inside coded data.
+    at: usize,
+    in_data: bool,
+    /// From here the next picture is looked for if this one turns out to be broken.
+    resume_at: usize,
 }
 
-/// Walks the markers, so that a thumbnail inside a picture's header is not taken for the next picture.
-fn find_jpeg(bytes: &[u8]) -> Found {
-    let mut from = 0;
-    'pictures: loop {
-        let Some(found) = bytes[from..].windows(3).position(|m| m == [0xff, 0xd8, 0xff]) else {
-            // The last two bytes may be the beginning of a start.
-            return Found::Partial { start: bytes.len().saturating_sub(2).max(from.min(bytes.len())) };
-        };
-        let start = from + found;
-        let mut at = start + 2;
+impl Walk {
+    /// Goes on as far as `bytes` reach; the picture's length, from its first byte on, where it is whole. Call
+    /// [`Self::let_go`] then, so that this byte is the first one kept.
+    fn on(&mut self, bytes: &[u8]) -> Option<usize> {
         loop {
-            // At a marker.
-            let Some(&[ff, kind]) = bytes.get(at..).and_then(|b| b.first_chunk::<2>()) else {
-                return Found::Partial { start };
+            let rest = bytes.get(self.at..).unwrap_or_default();
+            let Some(begins_at) = self.begins_at else {
+                let Some(found) = rest.windows(3).position(|m| m == [0xff, 0xd8, 0xff]) else {
+                    // The last two bytes may be the beginning of a start.
+                    self.at += rest.len().saturating_sub(2);
+                    return None;
+                };
+                let begins_at = self.at + found;
+                let at = begins_at + 2;
+                *self = Self { begins_at: Some(begins_at), at, in_data: false, resume_at: at };
+                continue;
             };
-            match (ff, kind) {
-                (0xff, 0xff) => at += 1,
-                (0xff, 0xd9) => return Found::Whole { start, end: at + 2 },
-                (0xff, 0x01 | 0xd0..=0xd7) => at += 2,
-                (0xff, 0xc0..=0xfe) if kind != 0xd8 => {
-                    let Some(&[_, _, hi, lo]) = bytes.get(at..).and_then(|b| b.first_chunk::<4>()) else {
-                        return Found::Partial { start };
-                    };
-                    at += 2 + usize::from(u16::from_be_bytes([hi, lo]));
-                    if kind == 0xda {
-                        // Coded data: the next marker is an FF that is neither stuffed nor a restart.
-                        let data = bytes.get(at..).unwrap_or_default();
-                        match data.windows(2).position(|m| m[0] == 0xff && !matches!(m[1], 0 | 0xd0..=0xd7)) {
-                            Some(n) => at += n,
-                            None => return Found::Partial { start },
-                        }
-                    }
+            if self.in_data {
+                // The next marker is an FF that is neither stuffed nor a restart.
+                let marker = rest.windows(2).position(|m| m[0] == 0xff && !matches!(m[1], 0 | 0xd0..=0xd7));
+                self.at += marker.unwrap_or(rest.len().saturating_sub(1));
+                self.in_data = marker.is_none();
+                self.resume_at = self.at;
+                marker?;
+                continue;
+            }
+            match *rest.first_chunk::<2>()? {
+                [0xff, 0xff] => self.at += 1,
+                [0xff, 0xd9] => return Some(self.at + 2 - begins_at),
+                [0xff, 0x01 | 0xd0..=0xd7] => self.at += 2,
+                [0xff, kind @ 0xc0..=0xfe] if kind != 0xd8 => {
+                    let [_, _, hi, lo] = *rest.first_chunk::<4>()?;
+                    self.resume_at = self.at + 2;
+                    self.at += 2 + usize::from(u16::from_be_bytes([hi, lo]));
+                    self.in_data = kind == 0xda;
                 }
                 // No marker where one must be, or a new picture: this one was broken.
-                _ => {
-                    from = start + 2;
-                    continue 'pictures;
-                }
+                _ => self.give_up(),
             }
         }
+    }
+
+    /// This picture is none: the next one is looked for.
+    fn give_up(&mut self) {
+        *self = Self { at: self.resume_at, ..Self::default() };
+    }
+
+    /// How many bytes at the front are not needed any more; places count from there afterwards.
+    fn let_go(&mut self) -> usize {
+        let n = self.begins_at.unwrap_or(self.at);
+        self.begins_at = self.begins_at.map(|_| 0);
+        self.at -= n;
+        self.resume_at = self.resume_at.saturating_sub(n);
+        n
     }
 }
 
@@ -240,6 +296,56 @@ mod tests {
             let (frames, damaged) = all(&stream[..]);
             prop_assert!(frames.len() as u64 + damaged < 20);
         }
+    }
+
+    /// Counts what is read, and gives `bytes` of coded data without a marker after the start of a picture.
+    struct Endless {
+        given: usize,
+        bytes: usize,
+    }
+
+    impl Read for Endless {
+        fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+            const HEAD: [u8; 6] = [0xff, 0xd8, 0xff, 0xda, 0, 2];
+            let n = out.len().min(self.bytes - self.given);
+            for (i, byte) in out[..n].iter_mut().enumerate() {
+                *byte = HEAD.get(self.given + i).copied().unwrap_or(0x55);
+            }
+            self.given += n;
+            Ok(n)
+        }
+    }
+
+    #[test]
+    fn a_picture_without_an_end_costs_its_length_once_and_lets_a_stop_be_heard() {
+        let mut clip = Mjpeg::new(Endless { given: 0, bytes: 3 * MAX_JPEG_BYTES }, "test".into());
+        let (began, mut polls, mut longest) = (std::time::Instant::now(), 0, std::time::Duration::ZERO);
+        loop {
+            let asked = std::time::Instant::now();
+            let answer = clip.poll();
+            longest = longest.max(asked.elapsed());
+            polls += 1;
+            match answer {
+                Ok(None) => {}
+                Ok(Some(frame)) => panic!("{frame:?}"),
+                Err(why) => {
+                    assert!(why.to_string().contains("no whole JPEG"), "{why}");
+                    break;
+                }
+            }
+        }
+        // Walked anew after every read, the first 64 MiB alone take half a minute.
+        assert!(began.elapsed() < std::time::Duration::from_secs(10), "{:?}", began.elapsed());
+        assert!(polls > 3 * MAX_JPEG_BYTES / READ_BYTES / READS, "{polls} looks, the longest {longest:?}");
+        assert_eq!(clip.damaged(), 1, "the rest is no picture's");
+    }
+
+    #[test]
+    fn where_no_picture_can_be_read_that_is_the_error() {
+        let none = [0xff, 0xd8, 0xff, 0xd9].repeat(3);
+        let mut clip = Mjpeg::new(&none[..], "test".into());
+        let why = clip.next().expect_err("there is none").to_string();
+        assert!(why.contains("none of the 3 pictures can be read; the first: "), "{why}");
     }
 
     #[test]

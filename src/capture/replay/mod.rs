@@ -93,13 +93,21 @@ struct AtRate {
     fps: f32,
 }
 
+impl AtRate {
+    fn timed(&self, frame: Frame) -> Frame {
+        Frame { captured_at_us: due_us(frame.seq, f64::from(self.fps)), ..frame }
+    }
+}
+
 impl Clip for AtRate {
     fn info(&self) -> SourceInfo {
         SourceInfo { fps: self.fps, ..self.clip.info() }
     }
     fn next(&mut self) -> Result<Frame, CaptureError> {
-        let frame = self.clip.next()?;
-        Ok(Frame { captured_at_us: due_us(frame.seq, f64::from(self.fps)), ..frame })
+        self.clip.next().map(|frame| self.timed(frame))
+    }
+    fn poll(&mut self) -> Result<Option<Frame>, CaptureError> {
+        Ok(self.clip.poll()?.map(|frame| self.timed(frame)))
     }
     fn damaged(&self) -> u64 {
         self.clip.damaged()
