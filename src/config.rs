@@ -1,102 +1,22 @@
-//! The configuration file: TOML, every key optional, unknown ones refused with the line and the nearest valid name.
+//! What can be configured: every option stands once, in the table below, with its key in the file, its type, its default,
+//! what is said of it, and the flag of `posewire run` that overrides the file.
 //!
-//! `posewire.example.toml` shows every key with its default; a test holds it to this file. The command line overrides
-//! what the file says.
+//! The file is TOML; every key is optional, unknown ones are refused with the line and the nearest valid name.
+//! `posewire.example.toml` is made from the table ([`example`]), and a test holds it to that.
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Deserializer, Serialize, de};
+use serde::{Deserialize, Serialize};
 
 use crate::files;
 use crate::infer::Engine;
+use crate::output::Predict;
+use crate::temporal::Smoother;
 
 mod words;
 
-pub use words::{CameraFormat, ExistingLines, Frames, Predict, Rate, Smoother};
-
-/// Everything that can be configured. Texts that are empty mean "not used".
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    /// Where frames come from.
-    pub source: Source,
-    /// Which networks run.
-    pub models: Models,
-    /// Who is followed.
-    pub persons: Persons,
-    /// How poses are filtered.
-    pub temporal: Temporal,
-    /// When and for which moment poses are sent.
-    pub output: Output,
-    /// Poses on a serial wire.
-    pub serial: Serial,
-    /// Poses as JSON lines.
-    pub jsonl: Jsonl,
-    /// Poses drawn.
-    pub display: Display,
-    /// Poses in a browser.
-    pub web: Web,
-    /// Faults injected for testing.
-    pub faults: Faults,
-    /// The process itself.
-    pub service: Service,
-}
-
-/// Where frames come from: the first of `replay`, `synthetic`, `camera` that is set; the built-in clip if none is.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-#[allow(missing_docs)] // the example file says what each key means, in users' words
-pub struct Source {
-    pub camera: String,
-    pub replay: PathBuf,
-    pub synthetic: bool,
-    pub width: u32,
-    pub height: u32,
-    pub fps: u32,
-    pub format: CameraFormat,
-    pub wait: bool,
-    pub frames: Frames,
-    pub no_drop: bool,
-}
-
-impl Default for Source {
-    fn default() -> Self {
-        Self {
-            camera: String::new(),
-            replay: PathBuf::new(),
-            synthetic: false,
-            // What every UVC camera has at 30 fps over USB 2, and more than the networks need of a whole person.
-            width: 640,
-            height: 480,
-            fps: 30,
-            format: CameraFormat::Auto,
-            // A board often starts before its camera does.
-            wait: true,
-            frames: Frames::All,
-            no_drop: false,
-        }
-    }
-}
-
-/// Networks: `builtin`, the name of one in the binary, or the path of a manifest.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-#[allow(missing_docs)] // as above
-pub struct Models {
-    pub keypoints: String,
-    pub finder: String,
-    pub temporal: String,
-    #[serde(deserialize_with = "engine")]
-    pub engine: String,
-}
-
-impl Default for Models {
-    fn default() -> Self {
-        let builtin = || BUILTIN.to_owned();
-        // Which engine is faster depends on the CPU: `auto` times them at the first start.
-        Self { keypoints: builtin(), finder: builtin(), temporal: builtin(), engine: "auto".into() }
-    }
-}
+pub use crate::names::did_you_mean;
+pub use words::{Address, CameraFormat, DisplayKind, ExistingLines, Frames, MaxPersons, Rate};
 
 /// The word for a model that is part of the binary.
 pub const BUILTIN: &str = "builtin";
@@ -104,139 +24,202 @@ pub const BUILTIN: &str = "builtin";
 /// The word for a finder that is left out.
 pub const NONE: &str = "none";
 
-/// Who is followed.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-#[allow(missing_docs)] // as above
-pub struct Persons {
-    #[serde(deserialize_with = "max_persons")]
-    pub max: usize,
+/// One line of the table: `/// what it is`, `key: Type = default`, and for a flag `=> its_name(what clap is told)`.
+macro_rules! options {
+    ($(
+        #[doc = $about:literal]
+        $section:ident: $Section:ident {
+            $(
+                #[doc = $help:literal]
+                $key:ident: $type:ident = $default:expr $(=> $flag:ident($($arg:tt)*))?;
+            )*
+        }
+    )*) => {
+        /// Everything that can be configured. Texts that are empty mean "not used".
+        #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct Config {
+            $(#[doc = $about] pub $section: $Section,)*
+        }
+
+        $(
+            #[doc = $about]
+            #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+            #[serde(default, deny_unknown_fields)]
+            pub struct $Section {
+                $(#[doc = $help] pub $key: $type,)*
+            }
+
+            impl Default for $Section {
+                fn default() -> Self {
+                    Self { $($key: $default,)* }
+                }
+            }
+        )*
+
+        /// What the command line says instead of the file.
+        #[derive(Debug, Default, clap::Args)]
+        pub struct Flags {
+            $($($(
+                #[doc = $help]
+                #[arg(long, value_parser = parser!($type), $($arg)*)]
+                pub $flag: Option<$type>,
+            )?)*)*
+        }
+
+        impl Flags {
+            /// Overrides `config` where something is said.
+            pub fn apply(self, config: &mut Config) {
+                // Another source takes the place of all that the file names.
+                if self.camera.is_some() || self.replay.is_some() || self.synthetic.is_some() {
+                    let Source { camera, replay, synthetic, .. } = &mut config.source;
+                    (*camera, *replay, *synthetic) = Default::default();
+                }
+                $($($(
+                    if let Some(value) = self.$flag {
+                        config.$section.$key = value;
+                    }
+                )?)*)*
+            }
+        }
+
+        /// Each section's name, what it is about, and its keys with theirs.
+        const TABLE: &[(&str, &str, &[(&str, &str)])] = &[
+            $((stringify!($section), $about, &[$((stringify!($key), $help),)*]),)*
+        ];
+    };
 }
 
-impl Default for Persons {
-    fn default() -> Self {
-        // A living room; each person seen costs one run of the keypoint network a frame.
-        Self { max: 4 }
+/// How a flag's value is read. Nothing given is an error, not the default.
+macro_rules! parser {
+    (PathBuf) => {
+        clap::value_parser!(PathBuf)
+    };
+    ($type:ident) => {
+        words::given::<$type>
+    };
+}
+
+options! {
+    /// Where frames come from: the first of replay, synthetic and camera that is set; the built-in clip if none is
+    source: Source {
+        /// Camera: a device, a name from /dev/v4l/by-id, or "auto": the first that gives pictures
+        camera: String = String::new()
+            => camera(value_name = "DEVICE", num_args = 0..=1, default_missing_value = "auto", group = "source");
+        /// A folder of pictures, a video (AVI, Y4M, MJPEG; others through ffmpeg) or a recording
+        replay: PathBuf = PathBuf::new() => replay(value_name = "PATH", group = "source");
+        /// The built-in clip
+        synthetic: bool = false => synthetic(num_args = 0, default_missing_value = "true", group = "source");
+        /// Pixels asked of the camera
+        width: u32 = 640; // what every UVC camera has at 30 fps over USB 2, and more than the networks need of a person
+        /// Pixels asked of the camera
+        height: u32 = 480;
+        /// Frames per second asked of the camera
+        fps: u32 = 30;
+        /// Asked of the camera: auto, mjpeg, yuyv, nv12, grey or rgb24
+        format: CameraFormat = CameraFormat::default();
+        /// Wait for a camera that is missing or busy at the start (a board often starts before it); false ends with an error
+        wait: bool = true => no_wait(
+            num_args = 0, default_missing_value = "false",
+            help = "End with an error where the camera is missing or busy, instead of waiting for it"
+        );
+        /// Stop after so many processed frames, or "all"
+        frames: Frames = Frames::All => frames(value_name = "N");
+        /// Process every frame of a file, in order, as fast as it goes; the same file gives the same output
+        no_drop: bool = false => no_drop(num_args = 0, default_missing_value = "true");
+    }
+    /// Networks: "builtin", a name that `posewire models` lists, or a manifest (*.toml beside its *.onnx)
+    models: Models {
+        /// Keypoint network: a name that `posewire models` lists, or a manifest
+        keypoints: String = BUILTIN.into() => model(value_name = "MODEL");
+        /// Person finder; "none": one person who fills the picture needs no finding
+        finder: String = BUILTIN.into();
+        /// Weights of the learned smoother
+        temporal: String = BUILTIN.into();
+        /// What runs the networks: auto (the faster one, timed at the first start), int8, int8:KERNEL, f32 or tract
+        engine: Engine = Engine::Auto => engine(value_name = "ENGINE");
+    }
+    /// Who is followed
+    persons: Persons {
+        /// Persons followed at once, 1 to 8; each who is there costs one run of the keypoint network a frame
+        max: MaxPersons = MaxPersons::default() => max_persons(value_name = "N");
+    }
+    /// How poses are filtered
+    temporal: Temporal {
+        /// Temporal model: xl (learned), one-euro, exponential, kalman or none
+        smoother: Smoother = Smoother::Xl => smoother(value_name = "NAME");
+    }
+    /// When poses are sent, and for which moment
+    output: Output {
+        /// "camera": once for every frame; or poses per second whatever the camera does: forecasts fill in
+        rate: Rate = Rate::Camera => rate(value_name = "HZ");
+        /// The moment that poses speak of: now (of sending), capture, or milliseconds after capture
+        predict: Predict = Predict::Now => predict(value_name = "WHEN");
+    }
+    /// Poses on a serial wire
+    serial: Serial {
+        /// Send poses over this serial port (/dev/serial/by-id/..., /dev/ttyUSB0), which may come and go
+        port: String = String::new() => serial(value_name = "PORT[@BAUD]");
+        /// Bits per second
+        baud: u32 = pose_wire::DEFAULT_BAUD;
+        /// Also send hip-centred metres, where the smoother gives them
+        with_3d: bool = false;
+    }
+    /// Poses as JSON lines
+    jsonl: Jsonl {
+        /// Write JSON lines to a file, or "-" for the standard output
+        path: PathBuf = PathBuf::new() => jsonl(value_name = "PATH");
+        /// Lines that the file holds at the start: append to them, replace them, or auto: append as a service, else replace
+        existing: ExistingLines = ExistingLines::Auto;
+        /// MB after which the file becomes PATH.1 and a new one is begun; 0 lets it grow, by some 4 GB a day
+        rotate_mb: u32 = 0;
+    }
+    /// Poses drawn
+    display: Display {
+        /// Draw: window, fb, terminal, png:FOLDER or png:FILE.png
+        kind: DisplayKind = DisplayKind::default() => display(value_name = "KIND");
+        /// The camera's pictures under the skeletons; false draws these alone, on black
+        pictures: bool = true => no_pictures(
+            num_args = 0, default_missing_value = "false",
+            help = "Draw the skeletons alone, without the camera's pictures"
+        );
+    }
+    /// Poses in a browser; there is no password: think before opening it to others
+    web: Web {
+        /// Show poses in a browser at this address: 127.0.0.1:8080
+        address: Address = Address::default() => web(value_name = "ADDR");
+    }
+    /// Faults on purpose, for tests
+    faults: Faults {
+        /// Faults for testing: camera.drop=0.1,infer.slow=0.02,serial.stall=0.01
+        inject: String = String::new() => inject(value_name = "FAULTS");
+        /// Seed of the faults and of the built-in clip
+        seed: u64 = 0 => seed(value_name = "N");
+    }
+    /// The process itself
+    service: Service {
+        /// Seconds from one line of health in the log to the next; 0 for none
+        health_every_s: u32 = 10; // often enough to see a trend, seldom enough not to fill the journal: 9,000 lines a day
     }
 }
 
-/// How poses are filtered.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-#[allow(missing_docs)] // as above
-pub struct Temporal {
-    pub smoother: Smoother,
-}
-
-impl Default for Temporal {
-    fn default() -> Self {
-        Self { smoother: Smoother::Xl }
+/// The text of `posewire.example.toml`: every key with its default.
+pub fn example() -> String {
+    // A configuration is a table of tables.
+    let defaults = toml::Table::try_from(Config::default()).unwrap_or_default();
+    let mut text = String::from(
+        "# Posewire's configuration: every key with its default. Copy what you change into posewire.toml and run\n\
+         #   posewire run --config posewire.toml\n\
+         # The command line overrides the file. Texts that are empty mean \"not used\".\n",
+    );
+    for (section, about, keys) in TABLE {
+        text += &format!("\n[{section}] # {}\n", about.trim());
+        for (key, help) in *keys {
+            let setting = format!("{key} = {}", defaults[*section][*key]);
+            text += &format!("{setting:<21} # {}\n", help.trim());
+        }
     }
-}
-
-/// When and for which moment poses are sent.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-#[allow(missing_docs)] // as above
-pub struct Output {
-    pub rate: Rate,
-    pub predict: Predict,
-}
-
-/// Poses on a serial wire.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-#[allow(missing_docs)] // as above
-pub struct Serial {
-    pub port: String,
-    pub baud: u32,
-    pub with_3d: bool,
-}
-
-impl Default for Serial {
-    fn default() -> Self {
-        Self { port: String::new(), baud: pose_wire::DEFAULT_BAUD, with_3d: false }
-    }
-}
-
-/// Poses as JSON lines.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-#[allow(missing_docs)] // as above
-pub struct Jsonl {
-    pub path: PathBuf,
-    pub existing: ExistingLines,
-    pub rotate_mb: u32,
-}
-
-/// Poses drawn.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-#[allow(missing_docs)] // as above
-pub struct Display {
-    pub kind: String,
-    pub pictures: bool,
-}
-
-impl Default for Display {
-    fn default() -> Self {
-        // Whoever sets a camera up wants to see what it sees.
-        Self { kind: String::new(), pictures: true }
-    }
-}
-
-/// Poses in a browser.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-#[allow(missing_docs)] // as above
-pub struct Web {
-    pub address: String,
-}
-
-/// Faults injected for testing.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-#[allow(missing_docs)] // as above
-pub struct Faults {
-    pub inject: String,
-    pub seed: u64,
-}
-
-/// The process itself.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-#[allow(missing_docs)] // as above
-pub struct Service {
-    pub health_every_s: u32,
-}
-
-impl Default for Service {
-    fn default() -> Self {
-        // Often enough to see a trend in the journal, seldom enough not to fill it: 9,000 lines a day.
-        Self { health_every_s: 10 }
-    }
-}
-
-/// Checks a number of persons.
-///
-/// # Errors
-/// Says what is possible.
-pub fn check_max_persons(max: usize) -> Result<usize, String> {
-    if (1..=pose::MAX_PERSONS).contains(&max) {
-        Ok(max)
-    } else {
-        Err(format!("{max} persons cannot be followed: from 1 to {}", pose::MAX_PERSONS))
-    }
-}
-
-fn engine<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let name = String::deserialize(deserializer)?;
-    name.parse::<Engine>().map_err(de::Error::custom)?;
-    Ok(name)
-}
-
-fn max_persons<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
-    check_max_persons(usize::deserialize(deserializer)?).map_err(de::Error::custom)
+    text
 }
 
 /// Why a configuration cannot be used.
@@ -303,16 +286,6 @@ fn with_nearest_name(message: &str) -> String {
     }
 }
 
-/// ` (did you mean 'name'?)` for the nearest of `names`; empty where none is near.
-pub fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String {
-    names
-        .into_iter()
-        .map(|name| (strsim::damerau_levenshtein(word, name), name))
-        .filter(|(distance, name)| *distance <= name.chars().count().max(3) / 2)
-        .min()
-        .map_or_else(String::new, |(_, name)| format!("; did you mean '{name}'?"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -333,7 +306,7 @@ mod tests {
             Path::new("x"),
         )
         .unwrap();
-        assert_eq!(config.output, Output { rate: Rate::Hz(50.0), predict: Predict::Ms(80) });
+        assert_eq!(config.output, Output { rate: Rate::Hz(50.0), predict: Predict::AfterCapture(80_000) });
         assert_eq!(config.source.frames, Frames::Count(3));
         assert_eq!(config.temporal.smoother, Smoother::OneEuro);
     }
@@ -367,11 +340,5 @@ mod tests {
             let message = message_for(text);
             assert!(message.starts_with("posewire.toml:2:") && message.contains(word), "{message}");
         }
-    }
-
-    #[test]
-    fn a_name_that_is_near_nothing_gets_no_suggestion() {
-        assert_eq!(did_you_mean("colour", ["port", "baud"]), "");
-        assert_eq!(did_you_mean("smother", ["smoother"]), "; did you mean 'smoother'?");
     }
 }

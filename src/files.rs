@@ -82,6 +82,8 @@ impl Replacement {
         }
         let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy().into_owned() + ".";
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        // Said of the folder rather than of a name that nobody has given.
+        fs::metadata(folder)?;
         let mut beside = tempfile::Builder::new();
         beside.prefix(&name).suffix(".part");
         #[cfg(unix)]

@@ -55,6 +55,8 @@ pub mod keypoints;
 #[doc(hidden)]
 pub mod models;
 #[doc(hidden)]
+pub mod names;
+#[doc(hidden)]
 pub mod telemetry;
 #[doc(hidden)]
 pub mod temporal;

@@ -7,7 +7,7 @@ use pose::HORIZONS_US;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::config::{BUILTIN, NONE};
+use crate::config::{BUILTIN, Models, NONE};
 use crate::files::{self, MAX_MODEL_BYTES};
 use crate::infer::{self, InferError, Manifest};
 
@@ -71,13 +71,32 @@ pub fn keypoints(which: &str) -> Result<Model, InferError> {
     }
     let path = Path::new(which);
     if path.extension().is_none() && !path.exists() {
-        let names: Vec<_> = KEYPOINTS.iter().map(|model| model.name).collect();
-        return Err(fault(
-            path,
-            &format!("is no keypoint network: there are {}, or name a .toml file", names.join(", ")),
-        ));
+        return Err(no_network(path));
     }
     read(path)
+}
+
+/// Whether `config` names networks and weights that there are; whether they can be used shows when they are read.
+///
+/// # Errors
+/// [`InferError::Model`] naming the file, or the networks to choose from.
+pub fn check_names(config: &Models) -> Result<(), InferError> {
+    let Models { keypoints, finder, temporal, .. } = config;
+    let is_embedded = |name: &str| name == BUILTIN || KEYPOINTS.iter().any(|model| model.name == name);
+    if !is_embedded(keypoints) && !Path::new(keypoints).exists() {
+        return Err(no_network(Path::new(keypoints)));
+    }
+    for file in [finder, temporal] {
+        if file != BUILTIN && !(file == NONE && file == finder) && !Path::new(file).exists() {
+            return Err(fault(Path::new(file), "there is no such file"));
+        }
+    }
+    Ok(())
+}
+
+fn no_network(path: &Path) -> InferError {
+    let names: Vec<_> = KEYPOINTS.iter().map(|model| model.name).collect();
+    fault(path, &format!("is no keypoint network: there are {}, or name a .toml file", names.join(", ")))
 }
 
 /// The person finder that `which` names; `None` for `none`: then the first person has to fill a good part of the picture

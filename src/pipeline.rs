@@ -66,6 +66,8 @@ pub enum PipelineError {
         thread: String,
         /// What happened and what to do.
         error: Thrown,
+        /// It is in the log already: others went on.
+        is_told: bool,
     },
     /// A bug: the thread panicked; its message is in the log.
     Panicked {
@@ -77,7 +79,7 @@ pub enum PipelineError {
 impl std::fmt::Display for PipelineError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Failed { thread, error } => write!(f, "{thread}: {error}"),
+            Self::Failed { thread, error, .. } => write!(f, "{thread}: {error}"),
             Self::Panicked { thread } => {
                 write!(f, "{thread}: stopped by a bug; please report the message above")
             }
@@ -101,6 +103,11 @@ impl PipelineError {
         match self {
             PipelineError::Failed { thread, .. } | PipelineError::Panicked { thread } => thread,
         }
+    }
+
+    /// Whether the log says it already.
+    pub fn is_told(&self) -> bool {
+        matches!(self, PipelineError::Failed { is_told: true, .. })
     }
 }
 
@@ -258,7 +265,10 @@ impl Pipeline {
             let Worker { name, handle } = self.workers.remove(i);
             let error = match handle.join() {
                 Ok(Ok(())) => continue,
-                Ok(Err(error)) => PipelineError::Failed { thread: name, error },
+                Ok(Err(error)) => {
+                    let is_told = name.starts_with(SINK) && self.has_sinks();
+                    PipelineError::Failed { thread: name, error, is_told }
+                }
                 Err(_) => PipelineError::Panicked { thread: name },
             };
             // What ends the run is said by whoever started it; a lost sink would otherwise pass in silence.

@@ -88,9 +88,9 @@ impl Tracker {
             networks.name,
             networks.engine,
             model.name(),
-            config.persons.max,
+            config.persons.max.get(),
         );
-        let rules = IdentityRules { max_persons: config.persons.max, ..IdentityRules::default() };
+        let rules = IdentityRules { max_persons: config.persons.max.get(), ..IdentityRules::default() };
         Ok(Self::of_parts(networks, rules, model)?)
     }
 
@@ -330,7 +330,7 @@ mod tests {
     #[test]
     fn no_more_persons_are_looked_at_than_were_asked_for() {
         let mut config = Config::default();
-        config.persons.max = 1;
+        config.persons.max = crate::config::MaxPersons::new(1).unwrap();
         let mut tracker = Tracker::new(&config, None).expect("the built-in models load");
         let crowd = Synthetic::new(3, 640, 480, 30.0, 3).and_then(Synthetic::as_mjpeg).expect("valid");
         let mut source = EveryFrame(crowd);

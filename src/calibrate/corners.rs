@@ -28,7 +28,8 @@ struct Saddle {
     strength: f32,
 }
 
-/// The places of the inner corners in pixels, row by row; `None` where the whole board is not in sight.
+/// The places of the inner corners, row by row, in pixels from the picture's own corner (so that the first pixel's centre is
+/// at 0.5, 0.5, as of everything that Posewire says); `None` where the whole board is not in sight.
 ///
 /// Which of the four outer corners is the first is chosen by the picture, not by the board: an intrinsic calibration does
 /// not depend on it.
@@ -42,7 +43,10 @@ pub fn find_corners(picture: Grey, board: Board) -> Option<Vec<[f64; 2]>> {
     saddles.retain(|s| s.strength > WEAKEST_SHARE * usual);
     saddles.truncate(3 * board.corners());
     // Some strong saddle is the board's; a lattice from any of its corners reaches all.
-    (0..saddles.len().min(12)).find_map(|seed| lattice(&saddles, seed, board))
+    let mut corners = (0..saddles.len().min(12)).find_map(|seed| lattice(&saddles, seed, board))?;
+    // Saddles lie between samples, which are pixels' centres.
+    corners.iter_mut().flatten().for_each(|place| *place += 0.5);
+    Some(corners)
 }
 
 /// Twice a 3 × 3 binomial: the noise of one pixel must not make a saddle.
@@ -262,7 +266,7 @@ mod tests {
                     let u = f64::from(square_x) + (f64::from(i % samples) + 0.5) / f64::from(samples);
                     let v = f64::from(square_y) + (f64::from(i / samples) + 0.5) / f64::from(samples);
                     let [x, y] = at(camera, pose, [u, v]);
-                    let (px, py) = (x.round(), y.round());
+                    let (px, py) = (x.floor(), y.floor());
                     if (0.0..SIZE[0] as f64).contains(&px) && (0.0..SIZE[1] as f64).contains(&py) {
                         let k = py as usize * SIZE[0] + px as usize;
                         sum[k] += light;

@@ -31,7 +31,7 @@ impl Board {
     }
 }
 
-/// A pin-hole camera with two terms of radial distortion; pixels of the source image, pixel centres at integers.
+/// A pin-hole camera with two terms of radial distortion; pixels of the source image, from its top left corner.
 ///
 /// A point (x, y, 1) in front of the camera is seen at (fx·x·d + cx, fy·y·d + cy) with d = 1 + k1·r² + k2·r⁴ and
 /// r² = x² + y²: OpenCV's model with its other terms 0.

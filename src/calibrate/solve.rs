@@ -36,7 +36,7 @@ pub fn solve(board: Board, size_px: [usize; 2], views: &[Vec<[f64; 2]>]) -> Resu
     if views.len() < MIN_VIEWS {
         return Err(CalibrationError::TooFewViews { found: views.len(), needed: MIN_VIEWS });
     }
-    let [cx, cy] = size_px.map(|s| 0.5 * (s as f64 - 1.0));
+    let [cx, cy] = size_px.map(|s| 0.5 * s as f64);
     let homographies: Vec<[f64; 9]> = views
         .iter()
         .map(|view| homography(board, view, [cx, cy]))

@@ -104,6 +104,24 @@ pub struct SourceCounters {
     pub injected: u64,
 }
 
+/// `2 overtaken by newer ones, 1 damaged`; empty where nothing happened.
+impl std::fmt::Display for SourceCounters {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { gaps, overtaken, damaged, lost, injected } = *self;
+        let said = [
+            (gaps, "never arrived"),
+            (overtaken, "overtaken by newer ones"),
+            (damaged, "damaged"),
+            (lost, "times the source was lost"),
+            (injected, "faults injected"),
+        ];
+        for (i, (count, what)) in said.into_iter().filter(|(count, _)| *count > 0).enumerate() {
+            write!(f, "{}{count} {what}", if i > 0 { ", " } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
 /// Why no frame can be had.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {

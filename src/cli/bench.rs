@@ -6,6 +6,7 @@
 mod cable;
 mod report;
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -65,15 +66,20 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    // What cannot be used is said before anything is measured.
+    if let Some(path) = &args.replay {
+        capture::replay::open_clip(path)?;
+    }
+    let mut json = args.json.as_deref().map(|path| super::output_file(path, args.replay.as_deref())).transpose()?;
     let mut report = Report::of_this_machine();
     report.networks = networks(&args.model)?;
     if !args.network {
         pipeline(&args, &mut report)?;
     }
     report.print()?;
-    if let Some(path) = &args.json {
-        let json = serde_json::to_string_pretty(&report.json()).context("cannot write the figures as JSON")?;
-        std::fs::write(path, json + "\n").with_context(|| format!("cannot write {}", path.display()))?;
+    if let Some(file) = &mut json {
+        let figures = serde_json::to_string_pretty(&report.json()).context("cannot write the figures as JSON")?;
+        writeln!(file, "{figures}").and_then(|()| file.commit()).context("cannot write the figures")?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -101,7 +107,7 @@ fn pipeline(args: &Args, report: &mut Report) -> anyhow::Result<()> {
         predict: Predict::Now,
         rate_hz: None,
         nominal_fps: 30.0,
-        max_persons: config.persons.max as u8,
+        max_persons: config.persons.max.get() as u8,
         with_3d: false,
     };
     let serial: Box<dyn PoseSink> = Box::new(Serial::open(options, telemetry.clone())?);

@@ -1,5 +1,6 @@
 //! `posewire calibrate`: the camera's intrinsics from views of a chessboard.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -79,6 +80,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, is_over.clone()).context("cannot listen for signals")?;
     }
+    let mut out = super::output_file(&args.out, args.replay.as_deref())?;
     let config = match &args.replay {
         Some(path) => SourceConfig::Replay { path: path.clone(), no_drop: true, fps_override: None },
         None => SourceConfig::Camera {
@@ -140,7 +142,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         board: format!("{}x{}", args.board.columns, args.board.rows),
     };
     let text = format!("# By posewire calibrate; calib/README.md says what it means.\n{}", toml::to_string(&file)?);
-    std::fs::write(&args.out, text).with_context(|| format!("{} cannot be written", args.out.display()))?;
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.commit())
+        .with_context(|| format!("{} cannot be written", args.out.display()))?;
     eprintln!(
         "{}: {} views, error {:.2} px, focal length {:.1} x {:.1} px",
         args.out.display(),

@@ -8,10 +8,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use anyhow::Context;
 use clap::{CommandFactory, Parser, Subcommand};
 use posewire::capture::replay::folder::is_picture;
 use posewire::config::ConfigError;
-use posewire::files;
+use posewire::files::{self, Replacement};
 
 /// What the command line and the configuration get wrong ends with this code, as clap itself does it.
 pub const EXIT_USAGE: u8 = 2;
@@ -105,6 +106,14 @@ fn keep_input(input: &Path, output: &Path) -> Result<(), Usage> {
         return Err(Usage(format!("{output} would overwrite {input}, which is read: name another output")));
     }
     Ok(())
+}
+
+/// Opens an output before the work begins that fills it; `input` is what is read.
+fn output_file(path: &Path, input: Option<&Path>) -> anyhow::Result<Replacement> {
+    if let Some(input) = input {
+        keep_input(input, path)?;
+    }
+    Replacement::create(path).with_context(|| format!("{}: cannot be created", path.display()))
 }
 
 /// A length of time on the command line, seconds.

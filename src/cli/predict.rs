@@ -1,6 +1,5 @@
 //! `posewire predict`: joints of labelled pictures, by the same crops and decoders as `run`.
 
-use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,6 +13,7 @@ use posewire::capture::CaptureError;
 use posewire::picture::{Decoder, Frame, Picture};
 use posewire::config::{self, BUILTIN, NONE};
 use posewire::coco::{GroundTruth, Image, LabelsError, Prediction};
+use posewire::files::Replacement;
 use posewire::keypoints::{KeypointNet, PersonFinder};
 use posewire::tracker::Networks;
 
@@ -66,14 +66,17 @@ enum Boxes {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let truth = match GroundTruth::read(&args.coco, args.split.as_deref()) {
-        Err(error @ LabelsError::Empty { .. }) => return Err(Usage(error.to_string()).into()),
-        read => read?,
-    };
+    let out = super::output_file(&args.out, Some(&args.coco))?;
+    super::keep_input(&args.images, &args.out)?;
     let models = config::Models {
         keypoints: args.model.clone(),
         finder: if args.boxes == Boxes::Find { args.finder.clone() } else { NONE.into() },
         ..config::Models::default()
+    };
+    posewire::models::check_names(&models).map_err(|e| Usage(e.to_string()))?;
+    let truth = match GroundTruth::read(&args.coco, args.split.as_deref()) {
+        Err(error @ LabelsError::Empty { .. }) => return Err(Usage(error.to_string()).into()),
+        read => read?,
     };
     let Networks { keypoints: mut net, mut finder, .. } = Networks::load(&models, None)?;
     if args.boxes == Boxes::Find && finder.is_none() {
@@ -111,7 +114,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             args.images.display()
         );
     }
-    write(&args.out, &results).with_context(|| format!("cannot write {}", args.out.display()))?;
+    write(out, &results).with_context(|| format!("cannot write {}", args.out.display()))?;
     eprintln!(
         "{} persons in {} pictures; left out: {unread} pictures that cannot be read, {without_extent} boxes without extent",
         results.len(),
@@ -176,9 +179,10 @@ fn found(
     Ok(results)
 }
 
-fn write(path: &Path, results: &[Prediction]) -> anyhow::Result<()> {
-    let mut file = BufWriter::new(fs::File::create(path)?);
+fn write(out: Replacement, results: &[Prediction]) -> anyhow::Result<()> {
+    let mut file = BufWriter::new(out);
     serde_json::to_writer(&mut file, results)?;
     file.flush()?;
+    file.get_mut().commit()?;
     Ok(())
 }

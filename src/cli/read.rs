@@ -45,7 +45,9 @@ pub struct Args {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let is_over = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    // A terminal that is closed while it shows poses.
+    let hangup = args.live.then_some(signal_hook::consts::SIGHUP);
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM].into_iter().chain(hangup) {
         signal_hook::flag::register(signal, is_over.clone()).context("cannot watch for signals")?;
     }
     let mut view = if args.live { View::Live(Live::open()?) } else { View::Lines(Vec::new()) };

@@ -5,25 +5,49 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::did_you_mean;
+use crate::infer::Engine;
+use crate::names::{name_of, one_of};
+use crate::output::Predict;
+use crate::output::display::DisplayTarget;
+use crate::picture::PixelFormat;
+use crate::temporal::Smoother;
 
-/// Which of a camera's pixel formats is asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-#[allow(missing_docs)] // the names say it
-pub enum CameraFormat {
-    #[default]
-    Auto,
-    Mjpeg,
-    Yuyv,
-    Nv12,
-    Grey,
-    Rgb24,
+/// Reads a flag's value, which may not be empty.
+pub(super) fn given<T: FromStr<Err: fmt::Display>>(text: &str) -> Result<T, String> {
+    if text.is_empty() {
+        return Err("nothing is given: name a value, or leave the option out".into());
+    }
+    text.parse().map_err(|e: T::Err| e.to_string())
+}
+
+/// Which of a camera's pixel formats is asked for; `None` takes what serves best.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CameraFormat(pub Option<PixelFormat>);
+
+const FORMATS: [(&str, Option<PixelFormat>); 6] = [
+    ("auto", None),
+    ("mjpeg", Some(PixelFormat::Mjpeg)),
+    ("yuyv", Some(PixelFormat::Yuyv)),
+    ("nv12", Some(PixelFormat::Nv12)),
+    ("grey", Some(PixelFormat::Grey)),
+    ("rgb24", Some(PixelFormat::Rgb24)),
+];
+
+impl FromStr for CameraFormat {
+    type Err = String;
+    fn from_str(word: &str) -> Result<Self, String> {
+        one_of("format", word, &FORMATS).map(Self)
+    }
+}
+
+impl fmt::Display for CameraFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(name_of(self.0, &FORMATS))
+    }
 }
 
 /// What becomes of JSON lines that are in the file at the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExistingLines {
     /// Kept by a service, which is started again and again; replaced otherwise.
     #[default]
@@ -34,39 +58,107 @@ pub enum ExistingLines {
     Replace,
 }
 
-/// The temporal model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[allow(missing_docs)] // the names say it
-pub enum Smoother {
-    Xl,
-    OneEuro,
-    Exponential,
-    Kalman,
-    None,
-}
+const EXISTING: [(&str, ExistingLines); 3] =
+    [("auto", ExistingLines::Auto), ("append", ExistingLines::Append), ("replace", ExistingLines::Replace)];
 
-impl Smoother {
-    /// The word in files and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Smoother::Xl => "xl",
-            Smoother::OneEuro => "one-euro",
-            Smoother::Exponential => "exponential",
-            Smoother::Kalman => "kalman",
-            Smoother::None => "none",
-        }
+impl FromStr for ExistingLines {
+    type Err = String;
+    fn from_str(word: &str) -> Result<Self, String> {
+        one_of("way with lines", word, &EXISTING)
     }
 }
 
-impl FromStr for Smoother {
+impl fmt::Display for ExistingLines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(name_of(*self, &EXISTING))
+    }
+}
+
+/// How many persons are followed at once: from 1 to [`pose::MAX_PERSONS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MaxPersons(usize);
+
+impl MaxPersons {
+    /// So many; `None` where nobody could follow them.
+    pub fn new(persons: usize) -> Option<Self> {
+        (1..=pose::MAX_PERSONS).contains(&persons).then_some(Self(persons))
+    }
+
+    /// The number.
+    pub fn get(self) -> usize {
+        self.0
+    }
+}
+
+impl Default for MaxPersons {
+    /// A living room.
+    fn default() -> Self {
+        Self(4)
+    }
+}
+
+impl FromStr for MaxPersons {
     type Err = String;
     fn from_str(word: &str) -> Result<Self, String> {
-        let all = [Self::Xl, Self::OneEuro, Self::Exponential, Self::Kalman, Self::None];
-        all.into_iter().find(|s| s.name() == word).ok_or_else(|| {
-            let names = all.map(Self::name);
-            format!("there is no smoother '{word}', only {}{}", names.join(", "), did_you_mean(word, names))
-        })
+        let persons = word.parse().map_err(|_| format!("'{word}' is not a number of persons"))?;
+        Self::new(persons)
+            .ok_or_else(|| format!("{persons} persons cannot be followed: from 1 to {}", pose::MAX_PERSONS))
+    }
+}
+
+impl fmt::Display for MaxPersons {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Where poses are drawn; empty for nowhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DisplayKind(pub Option<DisplayTarget>);
+
+impl FromStr for DisplayKind {
+    type Err = String;
+    fn from_str(word: &str) -> Result<Self, String> {
+        if word.is_empty() { Ok(Self(None)) } else { word.parse().map(Some).map(Self) }
+    }
+}
+
+impl fmt::Display for DisplayKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.as_ref().map_or(Ok(()), |target| target.fmt(f))
+    }
+}
+
+/// Where the web preview listens, `HOST:PORT`; empty for nowhere. Whether the host is this machine shows when it is opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Address(String);
+
+impl Address {
+    /// The text; `None` for nowhere.
+    pub fn get(&self) -> Option<&str> {
+        Some(&*self.0).filter(|text| !text.is_empty())
+    }
+}
+
+impl FromStr for Address {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let is_address = |(host, port): (&str, &str)| {
+            // Without brackets an address of version 6 would lose its last part to the port.
+            let is_host =
+                !host.is_empty() && (!host.contains(':') || (host.starts_with('[') && host.ends_with(']')));
+            is_host && port.parse::<u16>().is_ok()
+        };
+        if text.is_empty() || text.rsplit_once(':').is_some_and(is_address) {
+            return Ok(Self(text.into()));
+        }
+        Err(format!("'{text}' is no address: give HOST:PORT, as in 127.0.0.1:8080 or [::1]:8080"))
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 
@@ -132,45 +224,9 @@ impl fmt::Display for Rate {
     }
 }
 
-/// The moment that sent poses speak of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Predict {
-    /// The moment of sending.
-    #[default]
-    Now,
-    /// The capture of the frame.
-    Capture,
-    /// So many milliseconds after capture.
-    Ms(u32),
-}
-
-impl FromStr for Predict {
-    type Err = String;
-    fn from_str(word: &str) -> Result<Self, String> {
-        match (word, word.parse::<u32>()) {
-            ("now", _) => Ok(Self::Now),
-            ("capture", _) => Ok(Self::Capture),
-            (_, Ok(ms)) if ms <= 150 => Ok(Self::Ms(ms)),
-            _ => Err(format!(
-                "'{word}' is neither \"now\", \"capture\" nor 0 to 150 (milliseconds after capture)"
-            )),
-        }
-    }
-}
-
-impl fmt::Display for Predict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Now => f.write_str("now"),
-            Self::Capture => f.write_str("capture"),
-            Self::Ms(ms) => ms.fmt(f),
-        }
-    }
-}
-
 /// Words and numbers: `rate = "camera"` or `rate = 50`, by the type's own `FromStr` and `Display`.
 macro_rules! word_or_number {
-    ($($type:ty),*) => {$(
+    ($($type:ty),* $(,)?) => {$(
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 struct Visitor;
@@ -201,4 +257,15 @@ macro_rules! word_or_number {
     )*};
 }
 
-word_or_number!(Frames, Rate, Predict);
+word_or_number!(
+    Address,
+    CameraFormat,
+    DisplayKind,
+    Engine,
+    ExistingLines,
+    Frames,
+    MaxPersons,
+    Predict,
+    Rate,
+    Smoother,
+);

@@ -44,6 +44,18 @@ impl std::str::FromStr for Engine {
     }
 }
 
+impl std::fmt::Display for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::F32 => f.write_str("f32"),
+            Self::Tract => f.write_str("tract"),
+            Self::Int8(None) => f.write_str("int8"),
+            Self::Int8(Some(kernel)) => write!(f, "int8:{kernel}"),
+        }
+    }
+}
+
 /// Makes a network ready to run on one engine.
 ///
 /// # Errors

@@ -26,6 +26,35 @@ pub enum Predict {
     AfterCapture(i64),
 }
 
+/// The farthest that forecasts reach, milliseconds.
+const MAX_AFTER_CAPTURE_MS: i64 = 150;
+
+impl std::str::FromStr for Predict {
+    type Err = String;
+
+    /// `now`, `capture`, or milliseconds after capture.
+    fn from_str(word: &str) -> Result<Self, String> {
+        match (word, word.parse::<i64>()) {
+            ("now", _) => Ok(Self::Now),
+            ("capture", _) => Ok(Self::Capture),
+            (_, Ok(ms @ 0..=MAX_AFTER_CAPTURE_MS)) => Ok(Self::AfterCapture(ms * 1_000)),
+            _ => Err(format!(
+                "'{word}' is neither \"now\", \"capture\" nor 0 to {MAX_AFTER_CAPTURE_MS} (milliseconds after capture)"
+            )),
+        }
+    }
+}
+
+impl std::fmt::Display for Predict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Now => f.write_str("now"),
+            Self::Capture => f.write_str("capture"),
+            Self::AfterCapture(us) => (us / 1_000).fmt(f),
+        }
+    }
+}
+
 impl Predict {
     /// The moment to ask a [`Forecast`] for; never before capture.
     pub fn valid_at_us(self, captured_at_us: i64, now_us: i64) -> i64 {

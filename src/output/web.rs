@@ -13,7 +13,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::jsonl::write_line;
 use super::{PoseSink, Predict, SinkError};
@@ -23,7 +23,7 @@ use pose::PoseFrame;
 const MAX_CLIENTS: usize = 8;
 /// Browsers send about 1 KiB.
 const MAX_HEAD_BYTES: usize = 8 * 1024;
-/// A client that neither sends its request nor takes its poses for this long is gone.
+/// A client that has not sent its whole request, or not taken a whole answer or event, after so long is let go.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How soon the threads notice that they are to end.
 const TICK: Duration = Duration::from_millis(50);
@@ -169,18 +169,14 @@ fn listen(listener: &TcpListener, shared: &Arc<Shared>) {
 }
 
 /// Gives the connection a thread, or a refusal where there are enough.
-fn admit(mut stream: TcpStream, shared: &Arc<Shared>) {
-    let ready = stream
-        .set_nonblocking(false)
-        .and_then(|()| stream.set_read_timeout(Some(PATIENCE)))
-        .and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
-    if ready.is_err() {
+fn admit(stream: TcpStream, shared: &Arc<Shared>) {
+    if stream.set_nonblocking(false).is_err() {
         return;
     }
     if shared.clients.load(Ordering::Acquire) >= MAX_CLIENTS {
         // A request left unread would turn the refusal into a reset.
-        let _ = stream.set_read_timeout(Some(TICK)).and_then(|()| stream.read(&mut [0; 1024]));
-        let _ = respond(&mut stream, "503 Service Unavailable", "text/plain", "too many viewers\n");
+        let _ = stream.set_read_timeout(Some(TICK)).and_then(|()| (&stream).read(&mut [0; 1024]));
+        let _ = respond(&stream, "503 Service Unavailable", "text/plain", "too many viewers\n");
         return;
     }
     shared.clients.fetch_add(1, Ordering::AcqRel);
@@ -188,8 +184,42 @@ fn admit(mut stream: TcpStream, shared: &Arc<Shared>) {
     // Where no thread can be had, `of_client` is dropped and gives its place back.
     let _ = std::thread::Builder::new().name("web-client".into()).spawn(move || {
         // A connection that breaks is the normal end of one.
-        let _ = serve(&mut stream, &of_client.0);
+        let _ = serve(&stream, &of_client.0);
     });
+}
+
+/// A stream for a while: [`PATIENCE`] in all, not for each byte, which a client could give one by one for ever.
+struct Bounded<'a> {
+    stream: &'a TcpStream,
+    until: Instant,
+}
+
+impl<'a> Bounded<'a> {
+    fn new(stream: &'a TcpStream) -> Self {
+        Self { stream, until: Instant::now() + PATIENCE }
+    }
+
+    fn left(&self) -> io::Result<Option<Duration>> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(Some(left)) }
+    }
+}
+
+impl Read for Bounded<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(self.left()?)?;
+        self.stream.read(bytes)
+    }
+}
+
+impl Write for Bounded<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(self.left()?)?;
+        self.stream.write(bytes)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A place among [`MAX_CLIENTS`].
@@ -201,9 +231,9 @@ impl Drop for Client {
     }
 }
 
-fn serve(stream: &mut TcpStream, shared: &Shared) -> io::Result<()> {
+fn serve(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
     let mut head = [0; MAX_HEAD_BYTES];
-    let Some(head) = read_head(stream, &mut head)? else {
+    let Some(head) = read_head(&mut Bounded::new(stream), &mut head)? else {
         return respond(stream, "431 Request Header Fields Too Large", "text/plain", "request too large\n");
     };
     let mut lines = head.split("\r\n");
@@ -225,7 +255,7 @@ fn serve(stream: &mut TcpStream, shared: &Shared) -> io::Result<()> {
 }
 
 /// The request's head as text; `None` where it is larger than `buffer` or no text.
-fn read_head<'a>(stream: &mut TcpStream, buffer: &'a mut [u8]) -> io::Result<Option<&'a str>> {
+fn read_head<'a>(stream: &mut impl Read, buffer: &'a mut [u8]) -> io::Result<Option<&'a str>> {
     let mut len = 0;
     while len < buffer.len() {
         let n = stream.read(&mut buffer[len..])?;
@@ -250,21 +280,22 @@ fn is_local_name(host: &str) -> bool {
     bare.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-fn respond(stream: &mut TcpStream, status: &str, kind: &str, body: &str) -> io::Result<()> {
+fn respond(stream: &TcpStream, status: &str, kind: &str, body: &str) -> io::Result<()> {
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\
          Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nContent-Security-Policy: default-src 'none'; \
          script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'\r\n\r\n",
         body.len()
     );
+    let mut stream = Bounded::new(stream);
     stream.write_all(head.as_bytes())?;
     stream.write_all(body.as_bytes())
 }
 
 /// The newest poses whenever there are newer ones and the client has taken the last.
-fn stream_poses(stream: &mut TcpStream, shared: &Shared) -> io::Result<()> {
+fn stream_poses(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    stream.write_all(
+    Bounded::new(stream).write_all(
         b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n",
     )?;
     let (mut count, mut size_px, mut quiet_ticks) = (0, (0, 0), 0);
@@ -292,7 +323,7 @@ fn stream_poses(stream: &mut TcpStream, shared: &Shared) -> io::Result<()> {
             event.extend_from_slice(b": still here\n\n");
             quiet_ticks = 0;
         }
-        stream.write_all(&event)?;
+        Bounded::new(stream).write_all(&event)?;
     }
     Ok(())
 }
@@ -343,6 +374,23 @@ mod tests {
         let mut status = [0; 12];
         stream.read_exact(&mut status).unwrap();
         assert_eq!(&status, b"HTTP/1.1 431");
+    }
+
+    #[test]
+    fn requests_that_come_byte_by_byte_do_not_shut_others_out() {
+        let web = Web::open("127.0.0.1:0", Predict::Capture).unwrap();
+        let mut slow: Vec<TcpStream> =
+            (0..MAX_CLIENTS).map(|_| connect(&web, "GET / HTTP/1.1\r\nX: ")).collect();
+        let began = Instant::now();
+        while began.elapsed() < PATIENCE + Duration::from_millis(700) {
+            for stream in &mut slow {
+                // Fails once it is let go.
+                let _ = stream.write_all(b"a");
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let page = ask(&web, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");
     }
 
     #[test]

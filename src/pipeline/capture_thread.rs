@@ -18,6 +18,15 @@ pub(super) fn run(
     shared: &Shared,
 ) -> Result<(), Thrown> {
     let mut source = maker()?;
+    let ended = pass_on(&mut *source, to_infer, shared);
+    let counters = source.counters();
+    if counters != SourceCounters::default() {
+        log::info!("{}: {counters}", source.info().name);
+    }
+    ended
+}
+
+fn pass_on(source: &mut dyn FrameSource, to_infer: &Sender<Frame>, shared: &Shared) -> Result<(), Thrown> {
     let info = source.info();
     let live = info.live;
     let _ = shared.source_info.set(info);

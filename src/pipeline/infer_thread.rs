@@ -20,6 +20,7 @@ pub(super) fn run(
     let (telemetry, clock) = (&shared.telemetry, &shared.clock);
     let mut processed = 0;
     let mut bad_in_a_row = 0_u32;
+    let mut last_bad = None;
     let mut allocated = alloc::of_this_thread();
     while !shared.stopping() && shared.options.frames.is_none_or(|n| processed < n) {
         let frame = match frames.recv_timeout(TICK) {
@@ -45,6 +46,7 @@ pub(super) fn run(
                 if bad_in_a_row.is_power_of_two() {
                     log::warn!("frame {} skipped ({bad_in_a_row} in a row): {error}", frame.seq);
                 }
+                last_bad = Some(error);
                 continue;
             }
         };
@@ -64,5 +66,11 @@ pub(super) fn run(
         telemetry.add_allocations(made - allocated);
         allocated = made;
     }
-    Ok(())
+    match last_bad {
+        // Poses of nothing would be taken for a success.
+        Some(error) if processed == 0 && !shared.stopping() => {
+            Err(format!("none of the {bad_in_a_row} frames can be used; the last: {error}").into())
+        }
+        _ => Ok(()),
+    }
 }

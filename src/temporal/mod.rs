@@ -22,6 +22,8 @@ mod xl;
 use std::{fmt, str::FromStr};
 
 use pose::{Forecast, Keypoint, Keypoints};
+
+use crate::names::one_of;
 #[cfg(doc)]
 use pose::{JointState, MAX_PERSONS};
 
@@ -105,10 +107,8 @@ impl fmt::Display for Smoother {
 impl FromStr for Smoother {
     type Err = TemporalError;
     fn from_str(word: &str) -> Result<Self, TemporalError> {
-        Smoother::ALL
-            .into_iter()
-            .find(|s| s.name() == word)
-            .ok_or_else(|| TemporalError::UnknownSmoother { word: word.to_owned() })
+        one_of("smoother", word, &Smoother::ALL.map(|s| (s.name(), s)))
+            .map_err(TemporalError::UnknownSmoother)
     }
 }
 
@@ -116,11 +116,8 @@ impl FromStr for Smoother {
 #[derive(Debug, thiserror::Error)]
 pub enum TemporalError {
     /// No smoother has this name.
-    #[error("there is no smoother '{word}'; choose none, one-euro, exponential, kalman or xl")]
-    UnknownSmoother {
-        /// What was asked for.
-        word: String,
-    },
+    #[error("{0}")]
+    UnknownSmoother(String),
     /// The learned model was chosen without its weights.
     #[error(
         "smoother 'xl' needs its weights (models/temporal-xl.pwt); choose another smoother or name the file"

@@ -8,7 +8,7 @@ use crate::infer::{self, Engine, InferError, Plan};
 use crate::keypoints::{KeypointNet, PersonFinder};
 use crate::models::{self, Model};
 use crate::picture::DecodeError;
-use crate::temporal::{self, Smoother, TemporalError, TemporalModel};
+use crate::temporal::{self, TemporalError, TemporalModel};
 
 /// Why a tracker cannot be put together.
 #[derive(Debug, thiserror::Error)]
@@ -22,9 +22,6 @@ pub enum LoadError {
     /// The JPEG library cannot be set up.
     #[error(transparent)]
     Decoder(#[from] DecodeError),
-    /// The configuration's engine is none.
-    #[error("{0}")]
-    Engine(String),
 }
 
 /// The networks that look at pictures, ready to run.
@@ -48,9 +45,9 @@ impl Networks {
     /// every engine at its first start; without one a quantised network runs on the int8 operators untimed.
     ///
     /// # Errors
-    /// [`LoadError`] naming the file, or the engine's name.
+    /// [`LoadError`] naming the file.
     pub fn load(config: &Models, cache: Option<&Path>) -> Result<Self, LoadError> {
-        let engine: Engine = config.engine.parse().map_err(LoadError::Engine)?;
+        let engine = config.engine;
         let model = models::keypoints(&config.keypoints)?;
         let plan = plan(&model, engine, cache)?;
         let finder = models::finder(&config.finder)?
@@ -76,8 +73,7 @@ pub fn temporal_model(
     error_model: Option<&str>,
 ) -> Result<Box<dyn TemporalModel>, LoadError> {
     let weights = models::temporal(&config.models.temporal)?;
-    let smoother: Smoother = config.temporal.smoother.name().parse()?;
-    Ok(temporal::build(smoother, Some(&weights), error_model)?)
+    Ok(temporal::build(config.temporal.smoother, Some(&weights), error_model)?)
 }
 
 /// A network on the engine asked for; with `auto` and a `cache`, on the one that is faster on this CPU.

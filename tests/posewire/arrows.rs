@@ -5,11 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each room of `src/` and the rooms that it may name. Whoever adds an arrow here changes the design.
-const ROOMS: [(&str, &[&str]); 20] = [
+const ROOMS: [(&str, &[&str]); 21] = [
     // What every stage may see.
     ("clock", &[]),
     ("files", &[]),
     ("math", &[]),
+    ("names", &[]),
     ("picture", &[]),
     ("telemetry", &[]),
     ("avi", &["files", "picture"]),
@@ -19,11 +20,11 @@ const ROOMS: [(&str, &[&str]); 20] = [
     ("infer", &["files", "math", "picture", "telemetry"]),
     ("keypoints", &["infer", "math", "picture"]),
     ("track", &[]),
-    ("temporal", &["math"]),
+    ("temporal", &["math", "names"]),
     ("calibrate", &["files"]),
     ("output", &["clock", "files", "picture"]),
     // What is configured, and what joins the stages.
-    ("config", &["capture", "files", "infer", "output", "picture", "temporal"]),
+    ("config", &["files", "infer", "names", "output", "picture", "temporal"]),
     ("models", &["config", "files", "infer"]),
     ("tracker", &["config", "infer", "keypoints", "models", "picture", "telemetry", "temporal", "track"]),
     ("pipeline", &["capture", "clock", "config", "output", "picture", "telemetry", "tracker"]),

@@ -98,8 +98,7 @@ fn a_model_that_cannot_be_used_ends_the_run_with_its_file_and_reason() {
     with("shape.toml", "whole.onnx", &sum, "width = 192");
     fs::write(at("typo.toml"), manifest.replace("stride = 4", "strife = 4")).unwrap();
     for (role, file, words) in [
-        ("keypoints", "nothing.toml", &["nothing.toml", "cannot be read"][..]),
-        ("keypoints", "whole.onnx", &["whole.onnx", "not a manifest"]),
+        ("keypoints", "whole.onnx", &["whole.onnx", "not a manifest"][..]),
         ("keypoints", "gone.toml", &["gone.onnx", "cannot be read"]),
         ("keypoints", "sum.toml", &["half.onnx", "sha256"]),
         ("keypoints", "half.toml", &["half.onnx"]),
@@ -148,6 +147,57 @@ fn a_folder_of_bad_pictures_costs_only_the_bad_ones() {
         |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["frame"].as_u64().unwrap();
     let frames: Vec<u64> = String::from_utf8_lossy(&out.stdout).lines().map(number).collect();
     assert_eq!(frames, [0, 2, 4, 6], "{}", stderr(&out));
+}
+
+/// Pictures that are whole on the outside: each is refused when it is decoded.
+#[test]
+fn pictures_of_which_none_can_be_used_are_a_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    for i in 0..3 {
+        let path = folder.path().join(format!("{i}.jpg"));
+        image::RgbImage::new(64, 48).save(&path).unwrap();
+        let mut jpeg = fs::read(&path).unwrap();
+        // Coded data that no table has codes for.
+        let scan = jpeg.windows(2).position(|m| m == [0xff, 0xda]).unwrap();
+        jpeg.truncate(scan);
+        jpeg.extend([0xff, 0xd9]);
+        fs::write(path, jpeg).unwrap();
+    }
+    let out = posewire(&["run", "--no-drop", "--replay", folder.path().to_str().unwrap()]);
+    let text = stderr(&out);
+    assert_eq!(out.status.code(), Some(1), "{text}");
+    assert!(text.contains("none of the 3 frames can be used; the last: "), "{text}");
+}
+
+/// Two outputs, one of which fails: its error is said when it happens, and not again at the end.
+#[test]
+fn an_error_is_said_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let pictures = format!("png:{}", folder.path().display());
+    let args =
+        ["run", "--synthetic", "--no-drop", "--frames", "20", "--jsonl", "/dev/full", "--display", &pictures];
+    let out = posewire(&args);
+    let text = stderr(&out);
+    assert_eq!(out.status.code(), Some(1), "{text}");
+    assert_eq!(text.matches("No space left").count(), 1, "{text}");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 20, "the other output went on");
+}
+
+#[test]
+fn what_cannot_be_used_is_said_before_anything_is_measured() {
+    for args in [
+        &["bench", "--replay", "/nope"][..],
+        &["bench", "--json", "/nowhere/figures.json"],
+        &["predict", "--images", ".", "--coco", "Cargo.toml", "--out", "/nowhere/results.json"],
+        &["calibrate", "--camera", "/dev/null", "--out", "/nowhere/camera.toml"],
+    ] {
+        let began = Instant::now();
+        let out = posewire(args);
+        let text = stderr(&out);
+        assert_eq!(out.status.code(), Some(1), "{args:?}: {text}");
+        assert!(text.contains("/no") && began.elapsed() < Duration::from_secs(5), "{args:?}: {text}");
+        assert_eq!(text.matches("No such file").count(), 1, "{args:?}: {text}");
+    }
 }
 
 #[test]

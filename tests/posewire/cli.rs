@@ -26,7 +26,15 @@ impl Running {
         self.signal("-INT");
     }
 
-    fn signal(&self, which: &str) {
+    /// How the system has it: `R`, `S`, `T` for stopped …
+    #[cfg(target_os = "linux")]
+    pub fn state(&self) -> char {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0.id())).unwrap();
+        stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next()).unwrap()
+    }
+
+    /// A signal by its option of `kill`: `-HUP`.
+    pub fn signal(&self, which: &str) {
         let told = Command::new("kill").args([which, &self.0.id().to_string()]).status().unwrap();
         assert!(told.success(), "it had ended already");
     }
@@ -147,6 +155,17 @@ fn bad_input_is_named() {
         (&["--synthetic", "--rate", "fast"], 2, &["camera", "Hz"]),
         (&["--synthetic", "--camera", "auto"], 2, &["cannot be used with"]),
         (&["--camera", "auto", "--no-drop"], 2, &["--no-drop"]),
+        (&["--camera="], 2, &["--camera", "nothing is given"]),
+        (&["--replay="], 2, &["--replay"]),
+        (&["--synthetic", "--jsonl="], 2, &["--jsonl"]),
+        (&["--synthetic", "--model", "huge"], 2, &["huge", "nano, small, base"]),
+        (&["--synthetic", "--model", "/nope.toml"], 2, &["/nope.toml"]),
+        (&["--synthetic", "--web", "127.0.0.1"], 2, &["HOST:PORT"]),
+        (&["--synthetic", "--web", "localhost:99999"], 2, &["HOST:PORT"]),
+        (&["--synthetic", "--web", "192.0.2.1:80"], 1, &["192.0.2.1:80"]),
+        (&["--synthetic", "--display", "screen"], 2, &["window, fb, terminal"]),
+        (&["--synthetic", "--engine", "gpu"], 2, &["int8:KERNEL"]),
+        (&["--config", "/dev/zero"], 2, &["/dev/zero", "1 MiB"]),
     ] {
         let out = posewire(&[&["run"], args].concat());
         let text = String::from_utf8_lossy(&out.stderr);

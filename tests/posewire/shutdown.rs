@@ -280,6 +280,43 @@ mod binary {
         assert!(took < STOP_WITHIN + GRACE, "{took:?}");
     }
 
+    /// Ctrl-Z gives the shell its screen back and `fg` takes it again; a terminal that is closed is given back too.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_run_in_the_terminal_leaves_it_while_it_is_stopped_and_when_it_is_hung_up() {
+        let pty = crate::pty::Pty::open();
+        let path = pty.path.to_str().unwrap();
+        let size = ["-F", path, "rows", "24", "cols", "80"];
+        assert!(Command::new("stty").args(size).status().unwrap().success());
+        let mut child = Running::start(
+            Command::new(env!("CARGO_BIN_EXE_posewire"))
+                .args(["run", "--synthetic", "--smoother", "none", "--display", "terminal"])
+                .stdout(std::fs::OpenOptions::new().write(true).open(&pty.path).unwrap())
+                .stderr(Stdio::null()),
+        );
+        let wait_for = |what: &str| {
+            let (mut shown, began) = (Vec::new(), Instant::now());
+            while !shown.windows(what.len()).any(|w| w == what.as_bytes()) {
+                assert!(began.elapsed() < Duration::from_secs(60), "no {what:?}");
+                shown.extend(pty.read_now());
+            }
+        };
+        let (enters, leaves) = ("\u{1b}[?1049h", "\u{1b}[?1049l");
+        wait_for(enters);
+        child.signal("-TSTP");
+        wait_for(leaves);
+        let began = Instant::now();
+        while child.state() != 'T' {
+            assert!(began.elapsed() < Duration::from_secs(20), "it does not stop");
+            sleep(Duration::from_millis(5));
+        }
+        child.signal("-CONT");
+        wait_for(enters);
+        child.signal("-HUP");
+        wait_for(leaves);
+        assert_eq!(child.wait_within(Duration::from_secs(20)).code(), Some(0));
+    }
+
     /// A terminal is given back as it was.
     #[cfg(target_os = "linux")]
     #[test]

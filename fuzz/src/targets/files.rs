@@ -96,7 +96,7 @@ pub const CONFIG: Target = Target {
         let text = &*text(data);
         match Config::parse(text, Path::new("c.toml")) {
             Err(error) => assert!(error.to_string().starts_with("c.toml:"), "{error}"),
-            Ok(config) => assert!((1..=8).contains(&config.persons.max)),
+            Ok(config) => assert!((1..=8).contains(&config.persons.max.get())),
         }
     },
 };

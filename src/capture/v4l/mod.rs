@@ -280,16 +280,21 @@ impl V4lCamera {
         // A driver that starts over, or repeats a number, lost nothing that could be counted.
         let step = if (1..1000).contains(&step) { step } else { 1 };
         open.driver_seq = Some(meta.sequence);
-        open.started = true;
+        if !std::mem::replace(&mut open.started, true) && !starts_exposure(meta.flags) {
+            let path = open.path.display();
+            log::info!(
+                "{path}: the driver stamps the end of a frame; its light is taken to be a frame older"
+            );
+        }
         self.counters.gaps += u64::from(step) - 1;
         self.next_seq += u64::from(step);
         if !last_look && handle.poll(libc::POLLIN, 0).is_ok_and(|n| n > 0) {
             self.counters.overtaken += 1;
             return Ok(Taken::Skipped);
         }
+        let interval_us = (1e6 / f64::from(open.mode.fps.max(1.0))) as i64;
         #[allow(clippy::useless_conversion)] // 32-bit platforms count in i32
         let stamp_us = i64::from(meta.timestamp.sec) * 1_000_000 + i64::from(meta.timestamp.usec);
-        let monotonic = meta.flags.contains(Flags::TIMESTAMP_MONOTONIC) && stamp_us != 0;
         Ok(Taken::Frame(Frame {
             bytes: self.pool.copy(bytes),
             format,
@@ -297,8 +302,26 @@ impl V4lCamera {
             height,
             stride: open.stride,
             seq: self.next_seq - 1,
-            captured_at_us: if monotonic { stamp_us } else { now_us },
+            captured_at_us: captured_at_us(meta.flags, stamp_us, now_us, interval_us),
         }))
+    }
+}
+
+/// Whether the driver stamps the start of the exposure, as those of USB cameras do, rather than the end of the frame.
+fn starts_exposure(flags: Flags) -> bool {
+    flags & Flags::TSTAMP_SRC_MASK == Flags::TSTAMP_SRC_SOE
+}
+
+/// When the light of a frame fell, on the monotonic clock; `now_us` where the driver's stamp is of another one.
+///
+/// A stamp of the end says nothing of exposure and reading out, which together take one frame of a camera in the dark and
+/// hardly ever more: so much is taken off, lest a pose be said to be younger than it is.
+fn captured_at_us(flags: Flags, stamp_us: i64, now_us: i64, interval_us: i64) -> i64 {
+    let is_monotonic = flags & Flags::TIMESTAMP_MASK == Flags::TIMESTAMP_MONOTONIC && stamp_us != 0;
+    match (is_monotonic, starts_exposure(flags)) {
+        (true, true) => stamp_us,
+        (true, false) => stamp_us - interval_us,
+        (false, _) => now_us - interval_us,
     }
 }
 
@@ -382,6 +405,18 @@ mod tests {
             }
             other => panic!("what may be plugged in is waited for: {other:?}"),
         }
+    }
+
+    #[test]
+    fn a_frames_time_is_that_of_its_light_whichever_end_the_driver_stamps() {
+        let at = |flags, stamp_us| captured_at_us(flags, stamp_us, 9_000_000, 33_333);
+        let monotonic = Flags::TIMESTAMP_MONOTONIC;
+        assert_eq!(at(monotonic | Flags::TSTAMP_SRC_SOE, 8_990_000), 8_990_000);
+        assert_eq!(at(monotonic | Flags::TSTAMP_SRC_EOF, 8_990_000), 8_956_667);
+        // No stamp, or one of another clock: all that is known is when it came.
+        assert_eq!(at(monotonic | Flags::TSTAMP_SRC_SOE, 0), 8_966_667);
+        assert_eq!(at(Flags::TIMESTAMP_COPY, 1_790_000_000_000_000), 8_966_667);
+        assert_eq!(at(Flags::TIMESTAMP_UNKNOWN, 5), 8_966_667);
     }
 
     #[test]

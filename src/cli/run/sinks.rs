@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use posewire::config::{Config, ExistingLines, Jsonl, Predict, Rate};
+use posewire::config::{Config, ExistingLines, Jsonl, Rate};
 use posewire::output::display::{Display, DisplayTarget, Framebuffer, PictureTap, PngFiles, Surface, Terminal};
 use posewire::output::serial::{PortSpec, Serial, SerialOptions};
 use posewire::output::jsonl::{Existing, JsonLines};
-use posewire::output::{self, PoseSink, SinkError, web::Web};
+use posewire::output::{PoseSink, Predict, SinkError, web::Web};
 use pose::PoseFrame;
 use posewire::pipeline::faults::{FaultySink, Faults};
 use posewire::telemetry::Telemetry;
@@ -22,11 +22,7 @@ pub fn open(
     telemetry: &Arc<Telemetry>,
     tap: Option<PictureTap>,
 ) -> anyhow::Result<Vec<Box<dyn PoseSink>>> {
-    let predict = match config.output.predict {
-        Predict::Now => output::Predict::Now,
-        Predict::Capture => output::Predict::Capture,
-        Predict::Ms(ms) => output::Predict::AfterCapture(i64::from(ms) * 1_000),
-    };
+    let predict = config.output.predict;
     let mut sinks: Vec<Box<dyn PoseSink>> = Vec::new();
     if !config.serial.port.is_empty() {
         let serial = Box::new(Serial::open(serial_options(config, predict)?, telemetry.clone())?);
@@ -36,11 +32,11 @@ pub fn open(
     if !config.jsonl.path.as_os_str().is_empty() {
         paced.push(Box::new(json_lines(config, predict)?));
     }
-    if !config.web.address.is_empty() {
-        paced.push(Box::new(Web::open(&config.web.address, predict)?));
+    if let Some(address) = config.web.address.get() {
+        paced.push(Box::new(Web::open(address, predict)?));
     }
-    if !config.display.kind.is_empty() {
-        paced.push(display(&config.display.kind, predict, tap)?);
+    if let Some(target) = &config.display.kind.0 {
+        paced.push(display(target, predict, tap)?);
     }
     if sinks.is_empty() && paced.is_empty() {
         paced.push(Box::new(JsonLines::open(Path::new("-"), Existing::Replace, predict)?));
@@ -56,7 +52,7 @@ pub fn open(
 }
 
 /// The sink of `--jsonl PATH`.
-fn json_lines(config: &Config, predict: output::Predict) -> Result<JsonLines, SinkError> {
+fn json_lines(config: &Config, predict: Predict) -> Result<JsonLines, SinkError> {
     let Jsonl { path, existing, rotate_mb } = &config.jsonl;
     let existing = match existing {
         ExistingLines::Auto if super::notify::is_service() => Existing::Append,
@@ -69,17 +65,17 @@ fn json_lines(config: &Config, predict: output::Predict) -> Result<JsonLines, Si
 
 /// The sink of `--display KIND`, over the pictures of `tap`.
 fn display(
-    kind: &str,
-    predict: output::Predict,
+    target: &DisplayTarget,
+    predict: Predict,
     tap: Option<PictureTap>,
 ) -> anyhow::Result<Box<dyn PoseSink>> {
-    fn on(surface: impl Surface + 'static, predict: output::Predict, tap: Option<PictureTap>) -> Box<dyn PoseSink> {
+    fn on(surface: impl Surface + 'static, predict: Predict, tap: Option<PictureTap>) -> Box<dyn PoseSink> {
         Box::new(Display::new(surface, predict, tap))
     }
-    Ok(match kind.parse::<DisplayTarget>().map_err(Usage)? {
+    Ok(match target {
         DisplayTarget::Framebuffer => on(Framebuffer::open()?, predict, tap),
         DisplayTarget::Terminal => on(Terminal::open()?, predict, tap),
-        DisplayTarget::Png(path) => on(PngFiles::open(&path)?, predict, tap),
+        DisplayTarget::Png(path) => on(PngFiles::open(path)?, predict, tap),
         #[cfg(feature = "window")]
         DisplayTarget::Window => on(output::display::Window::open()?, predict, tap),
         #[cfg(not(feature = "window"))]
@@ -89,7 +85,7 @@ fn display(
     })
 }
 
-fn serial_options(config: &Config, predict: output::Predict) -> anyhow::Result<SerialOptions> {
+fn serial_options(config: &Config, predict: Predict) -> anyhow::Result<SerialOptions> {
     let text = match config.serial.port.contains('@') {
         true => config.serial.port.clone(),
         false => format!("{}@{}", config.serial.port, config.serial.baud),
@@ -103,7 +99,7 @@ fn serial_options(config: &Config, predict: output::Predict) -> anyhow::Result<S
             Rate::Hz(hz) => Some(hz as f32),
         },
         nominal_fps: config.source.fps as f32,
-        max_persons: config.persons.max as u8,
+        max_persons: config.persons.max.get() as u8,
         with_3d: config.serial.with_3d,
     })
 }

@@ -62,6 +62,17 @@ impl FromStr for DisplayTarget {
     }
 }
 
+impl std::fmt::Display for DisplayTarget {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Window => f.write_str("window"),
+            Self::Framebuffer => f.write_str("fb"),
+            Self::Terminal => f.write_str("terminal"),
+            Self::Png(path) => write!(f, "png:{}", path.display()),
+        }
+    }
+}
+
 /// Frames that a display can still look at: the one whose poses it draws, the one that `infer` has finished meanwhile,
 /// and one for a display that comes late. Each keeps a buffer from its pool.
 const PICTURES: usize = 3;
@@ -100,6 +111,13 @@ pub trait Surface: Send {
     /// # Errors
     /// As [`PoseSink::send`].
     fn show(&mut self, canvas: &Canvas, seq: u64) -> Result<(), SinkError>;
+    /// Called about ten times a second while there is nothing to show.
+    ///
+    /// # Errors
+    /// As [`PoseSink::idle`].
+    fn idle(&mut self) -> Result<(), SinkError> {
+        Ok(())
+    }
     /// Leaves the place as it was found.
     ///
     /// # Errors
@@ -164,6 +182,10 @@ impl<S: Surface> PoseSink for Display<S> {
         self.draw_picture(image_px, poses.frame);
         draw_over(&mut self.canvas, image_px, self.predict.poses(poses, now_us));
         self.surface.show(&self.canvas, poses.seq)
+    }
+
+    fn idle(&mut self, _now_us: i64) -> Result<(), SinkError> {
+        self.surface.idle()
     }
 
     fn finish(&mut self, _within: Duration) -> Result<(), SinkError> {

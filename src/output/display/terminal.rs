@@ -1,6 +1,8 @@
 //! The terminal: two pixels a character cell, in 24-bit colour.
 
 use std::io::{self, IsTerminal, Stdout, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crossterm::{cursor, execute, terminal};
@@ -10,6 +12,10 @@ use crate::output::SinkError;
 
 /// A terminal over a network takes some hundred kilobytes a second, and the eye is content with this.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(66);
+
+/// No screen has more cells than these; what a terminal claims beyond is left empty.
+const MAX_COLUMNS: u16 = 1024;
+const MAX_ROWS: u16 = 512;
 
 /// `--display terminal`: each cell is an upper half block, its colours the two pixels. Cells that did not change are not
 /// written again.
@@ -21,6 +27,8 @@ pub struct Terminal {
     bytes: Vec<u8>,
     last: Option<Instant>,
     is_entered: bool,
+    /// The user has asked for the shell (Ctrl-Z).
+    is_suspended: Arc<AtomicBool>,
 }
 
 impl Terminal {
@@ -36,7 +44,21 @@ impl Terminal {
                     .into(),
             ));
         }
-        Ok(Self { out, shown: Vec::new(), columns: 0, bytes: Vec::new(), last: None, is_entered: false })
+        let is_suspended = Arc::default();
+        #[cfg(unix)]
+        signal_hook::flag::register(signal_hook::consts::SIGTSTP, Arc::clone(&is_suspended))
+            .map_err(|e| SinkError::Fatal(format!("--display terminal: cannot listen for signals: {e}")))?;
+        let (shown, bytes) = (Vec::new(), Vec::new());
+        Ok(Self { out, shown, columns: 0, bytes, last: None, is_entered: false, is_suspended })
+    }
+
+    /// Gives the shell its screen back and stops, where that was asked for; goes on when the user does.
+    fn suspend(&mut self) {
+        if self.is_suspended.swap(false, Ordering::AcqRel) {
+            self.leave();
+            #[cfg(unix)]
+            let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP);
+        }
     }
 
     fn leave(&mut self) {
@@ -55,10 +77,11 @@ impl Surface for Terminal {
     fn size_px(&mut self, _image_px: [usize; 2]) -> Result<[usize; 2], SinkError> {
         // Asked anew each time: windows are resized.
         let (columns, rows) = terminal::size().map_err(|e| SinkError::Retry(format!("terminal: {e}")))?;
-        Ok([usize::from(columns).max(1), 2 * usize::from(rows).max(1)])
+        Ok(pixels(columns, rows))
     }
 
     fn show(&mut self, canvas: &Canvas, _seq: u64) -> Result<(), SinkError> {
+        self.suspend();
         if self.last.is_some_and(|t| t.elapsed() < SHORTEST_INTERVAL) {
             return Ok(());
         }
@@ -77,6 +100,11 @@ impl Surface for Terminal {
         self.out.write_all(&self.bytes).and_then(|()| self.out.flush()).map_err(lost)
     }
 
+    fn idle(&mut self) -> Result<(), SinkError> {
+        self.suspend();
+        Ok(())
+    }
+
     fn finish(&mut self) -> Result<(), SinkError> {
         self.leave();
         Ok(())
@@ -88,6 +116,11 @@ impl Drop for Terminal {
         // A thread that ends by an error must not leave the user without a cursor.
         self.leave();
     }
+}
+
+/// The picture on a terminal of this size.
+fn pixels(columns: u16, rows: u16) -> [usize; 2] {
+    [columns.clamp(1, MAX_COLUMNS).into(), 2 * usize::from(rows.clamp(1, MAX_ROWS))]
 }
 
 /// Appends what turns `shown` into `canvas`, two of its rows a line. A canvas of another shape is painted whole.
@@ -135,6 +168,13 @@ mod tests {
         let mut bytes = Vec::new();
         paint(canvas, columns, shown, &mut bytes);
         String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn a_terminal_that_claims_to_be_endless_gets_a_picture_that_can_be_held() {
+        let [width, height] = pixels(u16::MAX, u16::MAX);
+        assert!(3 * width * height < 4 << 20);
+        assert_eq!((pixels(80, 24), pixels(0, 0)), ([80, 48], [1, 2]));
     }
 
     #[test]

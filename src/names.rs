@@ -1,0 +1,39 @@
+//! Words that choose one of several: which one is meant, and which may have been.
+
+/// The value that `word` names among `all`.
+///
+/// # Errors
+/// There is no such one: which there are, and the nearest.
+pub fn one_of<T: Copy>(what: &str, word: &str, all: &[(&str, T)]) -> Result<T, String> {
+    all.iter().find(|(name, _)| *name == word).map(|(_, value)| *value).ok_or_else(|| {
+        let names: Vec<_> = all.iter().map(|(name, _)| *name).collect();
+        let near = did_you_mean(word, names.iter().copied());
+        format!("there is no {what} '{word}', only {}{near}", names.join(", "))
+    })
+}
+
+/// The name of `value` among `all`.
+pub fn name_of<T: Copy + PartialEq>(value: T, all: &[(&'static str, T)]) -> &'static str {
+    all.iter().find(|(_, v)| *v == value).map_or("", |(name, _)| name)
+}
+
+/// ` (did you mean 'name'?)` for the nearest of `names`; empty where none is near.
+pub fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    names
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(word, name), name))
+        .filter(|(distance, name)| *distance <= name.chars().count().max(3) / 2)
+        .min()
+        .map_or_else(String::new, |(_, name)| format!("; did you mean '{name}'?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_near_nothing_gets_no_suggestion() {
+        assert_eq!(did_you_mean("colour", ["port", "baud"]), "");
+        assert_eq!(did_you_mean("smother", ["smoother"]), "; did you mean 'smoother'?");
+    }
+}
