@@ -24,14 +24,16 @@ pub const BUILTIN: &str = "builtin";
 /// The word for a finder that is left out.
 pub const NONE: &str = "none";
 
-/// One line of the table: `/// what it is`, `key: Type = default`, and for a flag `=> its_name(what clap is told)`.
+/// One line of the table: `/// what it is`, `key: Type = default`; then, for a flag with a value, `=> its_name(what clap is
+/// told)`, or for a switch that turns the default round, `, its_name(what clap is told)`.
 macro_rules! options {
     ($(
         #[doc = $about:literal]
         $section:ident: $Section:ident {
             $(
                 #[doc = $help:literal]
-                $key:ident: $type:ident = $default:expr $(=> $flag:ident($($arg:tt)*))?;
+                $key:ident: $type:ident = $default:expr
+                    $(=> $flag:ident($($arg:tt)*))? $(, $switch:ident($($said:tt)*))?;
             )*
         }
     )*) => {
@@ -65,19 +67,29 @@ macro_rules! options {
                 #[arg(long, value_parser = parser!($type), $($arg)*)]
                 pub $flag: Option<$type>,
             )?)*)*
+            $($($(
+                #[doc = $help]
+                #[arg(long, $($said)*)]
+                pub $switch: bool,
+            )?)*)*
         }
 
         impl Flags {
             /// Overrides `config` where something is said.
             pub fn apply(self, config: &mut Config) {
                 // Another source takes the place of all that the file names.
-                if self.camera.is_some() || self.replay.is_some() || self.synthetic.is_some() {
+                if self.camera.is_some() || self.replay.is_some() || self.synthetic {
                     let Source { camera, replay, synthetic, .. } = &mut config.source;
                     (*camera, *replay, *synthetic) = Default::default();
                 }
                 $($($(
                     if let Some(value) = self.$flag {
                         config.$section.$key = value;
+                    }
+                )?)*)*
+                $($($(
+                    if self.$switch {
+                        config.$section.$key = !$default;
                     }
                 )?)*)*
             }
@@ -109,7 +121,7 @@ options! {
         /// A folder of pictures, a video (AVI, Y4M, MJPEG; others through ffmpeg) or a recording
         replay: PathBuf = PathBuf::new() => replay(value_name = "PATH", group = "source");
         /// The built-in clip
-        synthetic: bool = false => synthetic(num_args = 0, default_missing_value = "true", group = "source");
+        synthetic: bool = false, synthetic(group = "source");
         /// Pixels asked of the camera
         width: u32 = 640; // what every UVC camera has at 30 fps over USB 2, and more than the networks need of a person
         /// Pixels asked of the camera
@@ -119,14 +131,13 @@ options! {
         /// Asked of the camera: auto, mjpeg, yuyv, nv12, grey or rgb24
         format: CameraFormat = CameraFormat::default();
         /// Wait for a camera that is missing or busy at the start (a board often starts before it); false ends with an error
-        wait: bool = true => no_wait(
-            num_args = 0, default_missing_value = "false",
+        wait: bool = true, no_wait(
             help = "End with an error where the camera is missing or busy, instead of waiting for it"
         );
         /// Stop after so many processed frames, or "all"
         frames: Frames = Frames::All => frames(value_name = "N");
         /// Process every frame of a file, in order, as fast as it goes; the same file gives the same output
-        no_drop: bool = false => no_drop(num_args = 0, default_missing_value = "true");
+        no_drop: bool = false, no_drop();
     }
     /// Networks: "builtin", a name that `posewire models` lists, or a manifest (*.toml beside its *.onnx)
     models: Models {
@@ -160,7 +171,7 @@ options! {
     serial: Serial {
         /// Send poses over this serial port (/dev/serial/by-id/..., /dev/ttyUSB0), which may come and go
         port: String = String::new() => serial(value_name = "PORT[@BAUD]");
-        /// Bits per second
+        /// Bits per second, at both ends; two persons at 30 Hz fit into 115200, 921600 takes four at 100 Hz
         baud: u32 = pose_wire::DEFAULT_BAUD;
         /// Also send hip-centred metres, where the smoother gives them
         with_3d: bool = false;
@@ -179,8 +190,7 @@ options! {
         /// Draw: window, fb, terminal, png:FOLDER or png:FILE.png
         kind: DisplayKind = DisplayKind::default() => display(value_name = "KIND");
         /// The camera's pictures under the skeletons; false draws these alone, on black
-        pictures: bool = true => no_pictures(
-            num_args = 0, default_missing_value = "false",
+        pictures: bool = true, no_pictures(
             help = "Draw the skeletons alone, without the camera's pictures"
         );
     }
