@@ -1,4 +1,4 @@
-//! Writes the built-in figures as files, for cameras that are not there: `clip.mjpeg` (a raw MJPEG stream), `clip.yuyv` (raw
+//! Writes the built-in clip as files, for cameras that are not there: `clip.mjpeg` (a raw MJPEG stream), `clip.yuyv` (raw
 //! YUYV frames) and `clip.y4m` (the same, to be replayed). Usage: clip DIR JPEGS RAW_FRAMES
 
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! Where frames come from: cameras, files, the built-in figure, and seeded faults round any of them.
+//! Where frames come from: cameras, files, the built-in clip, and seeded faults round any of them.
 //!
 //! Everything behind one trait, [`FrameSource`]; every frame carries the time of its light.
 

@@ -4,6 +4,7 @@ mod alloc;
 mod arrows;
 #[cfg(unix)]
 mod bad_input;
+mod built_in_clip;
 mod calibrate;
 #[cfg(target_os = "linux")]
 mod camera_bed;

@@ -145,7 +145,9 @@ impl Renderer {
         let fine = self.fine * width;
         let count = self.fine * self.fine;
         let weight = 1.0 / count as f32;
-        let [left, top, right, bottom] = self.region;
+        let size = camera.size;
+        let extents = people.iter().map(|(_, f)| extent(camera, f.low, f.high));
+        let [left, top, right, bottom] = extents.fold([size[0], size[1], 0, 0], join);
         for y in top..bottom {
             for x in left..right {
                 let first = self.fine * (y * fine + x);
@@ -237,8 +239,12 @@ impl Renderer {
                 let mut open = 1.0;
                 for (b, r) in blobs {
                     let d = p - b;
-                    let q = 1.0 + d.dot(d) / (r * r);
-                    open *= 1.0 - 0.8 / (q * q);
+                    let (far, own) = (d.dot(d), r * r);
+                    // Farther off it takes less than a hundredth.
+                    if far < 8.0 * own {
+                        let q = 1.0 + far / own;
+                        open *= 1.0 - 0.8 / (q * q);
+                    }
                 }
                 if key < 1.0 || open < 0.98 {
                     let lost = backdrop.key[at] * (1.0 - key * (0.5 + 0.5 * open))

@@ -1,0 +1,43 @@
+//! The shipped models on the built-in clip, whose truth is known.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use posewire::capture::FrameSource;
+use posewire::capture::clip::EveryFrame;
+use posewire::capture::synthetic::Synthetic;
+use posewire::config::Config;
+use posewire::tracker::Tracker;
+
+#[test]
+fn its_people_are_found_and_followed_as_real_ones_are() {
+    const FRAMES: usize = 75;
+    let clip = Synthetic::new(1, 640, 480, 15.0, 1).and_then(Synthetic::as_mjpeg).unwrap();
+    let mut source = EveryFrame(clip);
+    let mut config = Config::default();
+    config.persons.max = 1;
+    let mut tracker = Tracker::new(&config, None).unwrap();
+    let (mut offs, mut found, mut ids) = (Vec::new(), 0, BTreeSet::new());
+    for _ in 0..FRAMES {
+        let frame = source.next_frame(Duration::ZERO).unwrap().unwrap();
+        let poses = tracker.track(&frame).unwrap();
+        let truth = source.0.truth()[0];
+        let (top, bottom) =
+            truth.joints.iter().fold((f32::MAX, f32::MIN), |(a, b), j| (a.min(j.y_px), b.max(j.y_px)));
+        let Some(person) = poses.persons.iter().flatten().next() else { continue };
+        let pose = person.forecast.at(person.track_id, person.score, frame.captured_at_us).value;
+        let seen = truth.joints.iter().zip(&pose.joints).filter(|(t, _)| t.score == 1.0);
+        let mut off: Vec<f32> =
+            seen.map(|(t, p)| (t.x_px - p.x_px).hypot(t.y_px - p.y_px) / (bottom - top)).collect();
+        off.sort_by(f32::total_cmp);
+        found += 1;
+        ids.insert(person.track_id);
+        offs.push(off[off.len() / 2]);
+    }
+    offs.sort_by(f32::total_cmp);
+    let median = offs[offs.len() / 2];
+    assert!(found > FRAMES * 8 / 10, "found in {found} of {FRAMES} frames");
+    assert_eq!(ids.len(), 1, "one person had the identities {ids:?}");
+    // Of the person's height; .021 is measured.
+    assert!(median < 0.035, "half of the joints are off by {median} of the height or more");
+}
