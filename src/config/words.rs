@@ -251,7 +251,11 @@ macro_rules! word_or_number {
 
         impl Serialize for $type {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
+                let text = self.to_string();
+                match text.parse() {
+                    Ok(number) => serializer.serialize_i64(number),
+                    Err(_) => serializer.serialize_str(&text),
+                }
             }
         }
     )*};
