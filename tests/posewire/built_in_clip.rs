@@ -15,7 +15,7 @@ fn its_people_are_found_and_followed_as_real_ones_are() {
     let clip = Synthetic::new(1, 640, 480, 15.0, 1).and_then(Synthetic::as_mjpeg).unwrap();
     let mut source = EveryFrame(clip);
     let mut config = Config::default();
-    config.persons.max = 1;
+    config.persons.max = posewire::config::MaxPersons::new(1).unwrap();
     let mut tracker = Tracker::new(&config, None).unwrap();
     let (mut offs, mut found, mut ids) = (Vec::new(), 0, BTreeSet::new());
     for _ in 0..FRAMES {
