@@ -194,7 +194,8 @@ fn film(
     (width, height): (usize, usize),
     seed: u64,
 ) -> Result<()> {
-    if !(seconds > 0.0 && seconds <= 36_000.0) || !(1..=240).contains(&fps) {
+    let is_possible = seconds > 0.0 && seconds <= 36_000.0 && (1..=240).contains(&fps);
+    if !is_possible {
         bail!("--seconds above 0 and at most 36000, --fps 1 to 240");
     }
     let create = |path: &Path| {
