@@ -79,7 +79,7 @@ def own(binary: Path, manifest: Path, engine: str) -> Contestant | None:
     contestant = program(f"posewire {manifest.stem}", [str(binary), str(manifest), engine])
     if contestant is not None and engine == "tract":
         contestant.name += " (QDQ as it is)"
-    if contestant is not None and engine != "int8" and "dist" not in binary.parts:
+    if contestant is not None and engine != "int8" and "debug" in binary.parts:
         contestant.name += " (tract not optimised)"
     return contestant
 

@@ -3,7 +3,7 @@
 #
 #   packaging/build.sh [TARGET]        default: this machine's; or aarch64-unknown-linux-gnu. Prints the binary's path last.
 #
-# PROFILE=release builds in minutes; the default, dist, is smaller, faster where tract runs, and takes much longer.
+# PROFILE=release builds in minutes; the default, dist, is smaller and takes much longer.
 # Needs cargo-zigbuild, or Python with venv to install it (and zig) into target/zigbuild; clang and cmake as every build;
 # for AArch64 also libc6-dev-arm64-cross, whose headers v4l is generated from.
 set -euo pipefail

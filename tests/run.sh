@@ -6,9 +6,12 @@ cd "$(dirname "$0")/.."
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
+# The program that the tests just built, which the documents' examples and the chain to the firmware are tried on.
+export POSEWIRE=${POSEWIRE:-${CARGO_TARGET_DIR:-$PWD/target}/debug/posewire}
+
 everything() {
   # What a test that passes prints is shown: a skip must not be silent.
-  cargo test --release --workspace -- --show-output
+  cargo test --workspace -- --show-output
   python3 -m unittest discover -s tests -p test_documents.py
   PYTHONPATH=clients/python/src python3 -m unittest discover -s clients/python/tests
   firmware/test.sh

@@ -1,6 +1,6 @@
 //! The golden vectors that the Rust, Python and C decoders are held to.
 //!
-//! `POSEWIRE_WRITE_GOLDEN=1 cargo test --release --test posewire wire` writes the file anew; without the variable the
+//! `POSEWIRE_WRITE_GOLDEN=1 cargo test --test posewire wire` writes the file anew; without the variable the
 //! same code only compares, so the file cannot drift from the encoder, nor the decoder from the file.
 
 use std::{fmt::Write as _, path::Path};

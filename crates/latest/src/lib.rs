@@ -8,7 +8,7 @@
 //! value already in the slot can still be taken.
 //!
 //! Tested as it is, and by [loom](https://docs.rs/loom) in every interleaving:
-//! `RUSTFLAGS="--cfg loom" cargo test --release -p latest --lib --target-dir target/loom`.
+//! `RUSTFLAGS="--cfg loom" cargo test -p latest --lib --target-dir target/loom`.
 
 #![forbid(unsafe_code)]
 
