@@ -5,7 +5,7 @@
 //! The truth beside each picture: 17 joints in pixels and in metres, hidden or seen by depth, boxes, areas.
 //!
 //! World space is y up, metres; a person at heading 0 looks along +z with the left hand at +x. Camera space is x right, y down, z ahead.
-//! The rasteriser is its own: a tenth of a general one's code, because all shading waits until it is known what each sample shows.
+//! The rasteriser is its own: it only says which triangle each sample shows, and all shading waits until that is known.
 //!
 //! The same seed gives the same bytes on every machine: no platform mathematics ([`math`]), no clock, no threads.
 #![forbid(unsafe_code)]
