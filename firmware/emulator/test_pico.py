@@ -153,7 +153,14 @@ class Oled(InRp2040js):
     def test_hello_is_asked_for_and_a_silent_line_is_lost_and_found_again(self) -> None:
         first = scenes.hello() + scenes.moment(1, scenes.walk(0, 2), AGE_MS * 1000)
         again = b"\0" + scenes.moment(2, scenes.walk(5, 2), AGE_MS * 1000)
-        steps = [settle(1_800), send(first[: len(scenes.hello()) + 40]), settle(2_400), PICTURE_NOW, settle(300), PICTURE_NOW]
+        steps = [
+            settle(1_800),
+            send(first[: len(scenes.hello()) + 40]),
+            settle(2_400),
+            PICTURE_NOW,
+            settle(300),
+            PICTURE_NOW,
+        ]
         steps += [settle(1_000), PICTURE_NOW, send(again), settle(DRAWN_MS), PICTURE_NOW]
         seen = pico.run(pico.OLED, steps)
         self.assertEqual([e for e in seen.events[:4] if isinstance(e, Command)], [Command(1, 0)] * 4)
