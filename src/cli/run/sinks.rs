@@ -77,7 +77,7 @@ fn display(
         DisplayTarget::Terminal => on(Terminal::open()?, predict, tap),
         DisplayTarget::Png(path) => on(PngFiles::open(path)?, predict, tap),
         #[cfg(feature = "window")]
-        DisplayTarget::Window => on(output::display::Window::open()?, predict, tap),
+        DisplayTarget::Window => on(posewire::output::display::Window::open()?, predict, tap),
         #[cfg(not(feature = "window"))]
         DisplayTarget::Window => {
             return Err(Usage("this binary has no window: build it with --features window".into()).into());
