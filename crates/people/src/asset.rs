@@ -204,7 +204,7 @@ impl Asset {
         follow(&self.joints, shape)
     }
 
-    /// Each joint's places as each bone carries them, weighted: [joint][bone].
+    /// Each joint's places as each bone carries them, weighted: `[joint][bone]`.
     pub fn anchors(&self, shape: &[f32; SHAPE]) -> Vec<Vec3> {
         follow(&self.anchors, shape)
     }

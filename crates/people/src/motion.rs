@@ -144,7 +144,7 @@ impl Clip {
     }
 }
 
-/// Which way a pose heads: the angle of [`yaw`](crate::math::yaw) that +z must be turned by.
+/// Which way a pose heads: the angle of [`yaw`] that +z must be turned by.
 pub fn heading(p: &Places) -> f32 {
     let left = (p[L_HIP] - p[R_HIP]) + (p[5] - p[6]) * 0.3;
     atan2(-left.z, left.x)
