@@ -5,8 +5,6 @@ mod stuff;
 
 pub use place::{Piece, Place};
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use crate::{
     camera::Camera,
     light::Light,
@@ -18,19 +16,34 @@ use place::Hit;
 #[derive(Debug, Default)]
 pub struct Backdrop {
     /// Linear colour by the key light, where nothing stands in its way.
-    pub key: Vec<Vec3>,
+    key: Vec<Half>,
     /// Linear colour by all other light.
-    pub fill: Vec<Vec3>,
-    /// The inverse of the distance along the camera's axis; 0 is the sky.
+    fill: Vec<Half>,
+    /// The inverse of the distance along the camera's axis; 0 is the sky. Below 0 where the pixel has an edge: -1 - an index
+    /// into `edges`.
     near: Vec<f32>,
-    /// Of pixels with an edge, the four samples: index + 1 into `edges`, 0 for none.
-    edge: Vec<u32>,
+    /// The four samples of a pixel.
     edges: Vec<[f32; 4]>,
-    stamp: u64,
 }
 
-/// Numbers backdrops, so that it is known whether one is still the same.
-static STAMP: AtomicU64 = AtomicU64::new(1);
+/// Three IEEE half floats that are not below 0: finer than a byte of the picture wherever the camera's curve is steepest.
+type Half = [u16; 3];
+
+/// Half floats' exponents count from 15, floats' from 127.
+const HALF_SCALE: f32 = f32::from_bits((127 - (127 - 15)) << 23);
+
+fn pack(v: Vec3) -> Half {
+    [v.x, v.y, v.z].map(|v| {
+        let bits = (v.clamp(0.0, 60_000.0) * HALF_SCALE).to_bits();
+        ((bits + 0x1000) >> 13) as u16
+    })
+}
+
+#[inline]
+fn unpack(half: Half) -> Vec3 {
+    let [x, y, z] = half.map(|h| f32::from_bits(u32::from(h) << 13) * (1.0 / HALF_SCALE));
+    vec3(x, y, z)
+}
 
 /// Pixels of a row that are asked together what they may meet.
 const SPAN: usize = 16;
@@ -38,28 +51,38 @@ const SPAN: usize = 16;
 impl Backdrop {
     /// Nearness of a pixel's sample 0..4 (rows of two).
     pub fn near_at(&self, pixel: usize, sample: usize) -> f32 {
-        match self.edge[pixel] {
-            0 => self.near[pixel],
-            k => self.edges[k as usize - 1][sample],
-        }
+        let near = self.near[pixel];
+        if near < 0.0 { self.edges[(-1.0 - near) as usize][sample] } else { near }
     }
 
-    /// A number that no other backdrop has had.
-    pub fn stamp(&self) -> u64 {
-        self.stamp
+    /// Linear colour of a pixel by the key light, where nothing stands in its way.
+    pub fn key(&self, pixel: usize) -> Vec3 {
+        unpack(self.key[pixel])
+    }
+
+    /// Linear colour of a pixel by all other light.
+    pub fn fill(&self, pixel: usize) -> Vec3 {
+        unpack(self.fill[pixel])
+    }
+
+    /// Linear colour of a pixel with nobody about.
+    pub fn lit(&self, pixel: usize) -> Vec3 {
+        self.key(pixel) + self.fill(pixel)
+    }
+
+    /// Pixels.
+    pub fn count(&self) -> usize {
+        self.near.len()
     }
 
     /// Pictures a place.
     pub fn draw(&mut self, camera: &Camera, light: &Light, place: &Place) {
         let [width, height] = camera.size;
         let count = width * height;
-        self.stamp = STAMP.fetch_add(1, Ordering::Relaxed);
         let mut ids = vec![0u16; count];
         self.key.clear();
         self.fill.clear();
         self.near.clear();
-        self.edge.clear();
-        self.edge.resize(count, 0);
         self.edges.clear();
         let bounds = place.bounds(camera);
         let mut some = Vec::new();
@@ -79,8 +102,8 @@ impl Backdrop {
                 let (hit, key, fill) =
                     Self::look(camera, light, place, &some, x as f32 + 0.5, y as f32 + 0.5);
                 ids[y * width + x] = hit.id;
-                self.key.push(key);
-                self.fill.push(fill);
+                self.key.push(pack(key));
+                self.fill.push(pack(fill));
                 self.near.push(hit.near);
             }
         }
@@ -104,9 +127,9 @@ impl Backdrop {
                     (key, fill) = (key + a * 0.25, fill + b * 0.25);
                     *n = hit.near;
                 }
-                (self.key[at], self.fill[at]) = (key, fill);
+                (self.key[at], self.fill[at]) = (pack(key), pack(fill));
+                self.near[at] = -1.0 - self.edges.len() as f32;
                 self.edges.push(near);
-                self.edge[at] = self.edges.len() as u32;
             }
         }
     }
@@ -133,14 +156,28 @@ impl Backdrop {
     /// A plain picture far away: `rgb` linear.
     pub fn picture(&mut self, rgb: Vec<Vec3>) {
         let count = rgb.len();
-        self.stamp = STAMP.fetch_add(1, Ordering::Relaxed);
         self.key.clear();
-        self.key.resize(count, vec3(0.0, 0.0, 0.0));
-        self.fill = rgb;
+        self.key.resize(count, pack(Vec3::ZERO));
+        self.fill.clear();
+        self.fill.extend(rgb.into_iter().map(pack));
         self.near.clear();
         self.near.resize(count, 0.0);
-        self.edge.clear();
-        self.edge.resize(count, 0);
         self.edges.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_kept_to_half_a_thousandth() {
+        for k in 0..4000 {
+            let v = 1e-4 * 1.005f32.powi(k % 3000) + k as f32 * 1e-6;
+            let kept = unpack(pack(vec3(v, 0.0, v.min(1.0))));
+            assert!((kept.x - v.min(60_000.0)).abs() <= 5e-4 * v, "{v} is kept as {}", kept.x);
+            assert_eq!(kept.y, 0.0);
+        }
+        assert_eq!(unpack(pack(vec3(1.0, 0.5, 0.25))), vec3(1.0, 0.5, 0.25));
     }
 }

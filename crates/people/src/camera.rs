@@ -64,6 +64,9 @@ impl Camera {
     #[inline]
     pub fn ray(&self, x_px: f32, y_px: f32) -> Vec3 {
         let (x, y) = ((x_px - self.centre_px[0]) / self.focal_px, (y_px - self.centre_px[1]) / self.focal_px);
+        if self.k1 == 0.0 {
+            return self.turn.transpose() * vec3(x, y, 1.0);
+        }
         // One step undoes so little distortion well enough.
         let r2 = (x * x + y * y).min(1.0);
         let k = 1.0 / (1.0 + self.k1 * r2 / (1.0 + 2.0 * self.k1 * r2));

@@ -97,15 +97,9 @@ impl Film {
             empty: Vec::new(),
         };
         film.backdrop.draw(&film.camera, &film.light, &place);
-        let mean: f32 = film
-            .backdrop
-            .key
-            .iter()
-            .zip(&film.backdrop.fill)
-            .step_by(7)
-            .map(|(a, b)| (a.y + b.y).min(1.5).sqrt())
-            .sum::<f32>()
-            / (film.backdrop.key.len() as f32 / 7.0);
+        let pixels = film.backdrop.count();
+        let bright = (0..pixels).step_by(7).map(|at| film.backdrop.lit(at).y.min(1.5).sqrt());
+        let mean = bright.sum::<f32>() / (pixels as f32 / 7.0);
         film.gain = (0.27 / (mean * mean)).clamp(0.5, 3.0);
         film.renderer.draw(&film.camera, &film.light, &film.backdrop, &[]);
         film.renderer.bytes(&film.tone, film.gain, &mut film.empty);
@@ -130,10 +124,10 @@ impl Film {
         }
         let people: Vec<(&Person, &Figure)> =
             self.cast.iter().map(|c| &c.person).zip(&self.figures).collect();
-        self.renderer.draw(&self.camera, &self.light, &self.backdrop, &people);
+        self.renderer.draw_people(&self.camera, &self.light, &self.backdrop, &people);
         rgb.clear();
         rgb.extend_from_slice(&self.empty);
-        self.renderer.bytes_of(self.renderer.region(), self.camera.size[0], &self.tone, self.gain, rgb);
+        self.renderer.bytes_into(self.camera.size[0], &self.tone, self.gain, rgb);
     }
 
     /// Of the moment drawn last, in the persons' order.

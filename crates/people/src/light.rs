@@ -34,6 +34,15 @@ impl Light {
 /// Texels along a side of a person's shadow map.
 const TEXELS: usize = 160;
 
+/// Texels along a side of a block of it.
+const BLOCK: usize = 8;
+
+/// Blocks along a side.
+const BLOCKS: usize = TEXELS / BLOCK;
+
+/// The widest soft edge, texels.
+const SOFTEST: f32 = 9.0;
+
 /// What of a person the light sees first.
 #[derive(Debug, Default)]
 pub struct Shadow {
@@ -42,6 +51,8 @@ pub struct Shadow {
     axes: [Vec3; 3],
     origin: [f32; 2],
     texels_per_m: f32,
+    /// Blocks of texels that nothing within [`SOFTEST`] covers: all light passes.
+    clear: Vec<bool>,
     /// Nearness is counted from here, so that it is positive.
     base: f32,
     /// Corners of a box that holds the person and its shadow on the ground.
@@ -71,7 +82,7 @@ impl Shadow {
         self.texels_per_m = (TEXELS - 4) as f32 / span;
         self.origin = [from[0] - 2.0 / self.texels_per_m, from[1] - 2.0 / self.texels_per_m];
         self.base = from[2] - 1.0;
-        self.samples.clear(TEXELS, TEXELS);
+        self.samples.clear([0, 0, TEXELS, TEXELS]);
         let (mut a, mut b) = (low, high);
         for c in corners {
             let slope = (c.y / towards.y.max(0.15)).min(4.0);
@@ -96,6 +107,23 @@ impl Shadow {
         self.spots = spots;
     }
 
+    /// To be called when everything has been drawn.
+    pub fn finish(&mut self) {
+        let mut covered = [false; BLOCKS * BLOCKS];
+        for (y, row) in self.samples.near.chunks_exact(TEXELS).enumerate() {
+            for (block, texels) in row.chunks_exact(BLOCK).enumerate() {
+                covered[y / BLOCK * BLOCKS + block] |= texels.iter().any(|&near| near > 0.0);
+            }
+        }
+        // A soft edge reaches two blocks at most.
+        let reach = (SOFTEST as usize).div_ceil(BLOCK);
+        self.clear.clear();
+        self.clear.extend((0..BLOCKS * BLOCKS).map(|k| {
+            let around = |v: usize| v.saturating_sub(reach)..(v + reach + 1).min(BLOCKS);
+            !around(k / BLOCKS).any(|y| around(k % BLOCKS).any(|x| covered[y * BLOCKS + x]))
+        }));
+    }
+
     fn place(&self, p: Vec3) -> [f32; 3] {
         [
             (p.dot(self.axes[0]) - self.origin[0]) * self.texels_per_m,
@@ -112,9 +140,12 @@ impl Shadow {
         if !(1.0..limit).contains(&x) || !(1.0..limit).contains(&y) {
             return 1.0;
         }
+        if self.clear[y as usize / BLOCK * BLOCKS + x as usize / BLOCK] {
+            return 1.0;
+        }
         // Farther behind what throws it, the edge is softer.
         let behind = (self.samples.near[y as usize * TEXELS + x as usize] - w).max(0.1);
-        let r = (softness * behind * self.texels_per_m).clamp(0.7, 9.0);
+        let r = (softness * behind * self.texels_per_m).clamp(0.7, SOFTEST);
         const AROUND: [[f32; 2]; 8] = [
             [0.35, 0.1],
             [-0.2, 0.4],

@@ -11,9 +11,11 @@ pub struct Spot {
     pub w: f32,
 }
 
-/// A grid of samples.
+/// A grid of samples, or a part of one.
 #[derive(Debug, Default)]
 pub struct Samples {
+    /// The first column and row of the grid that are kept.
+    pub origin: [usize; 2],
     /// Samples in a row.
     pub width: usize,
     /// Rows.
@@ -31,23 +33,22 @@ const TRIANGLE_BITS: u32 = 17;
 pub const NOTHING: u32 = u32::MAX;
 
 impl Samples {
-    /// Empties the grid and gives it a size.
+    /// Empties the grid; of the whole only what lies between left, top, right and bottom is kept.
     #[inline]
-    pub fn clear(&mut self, width: usize, height: usize) {
-        (self.width, self.height) = (width, height);
+    pub fn clear(&mut self, [left, top, right, bottom]: [usize; 4]) {
+        self.origin = [left, top];
+        (self.width, self.height) = (right.saturating_sub(left), bottom.saturating_sub(top));
         self.near.clear();
-        self.near.resize(width * height, 0.0);
+        self.near.resize(self.width * self.height, 0.0);
         self.shown.clear();
-        self.shown.resize(width * height, NOTHING);
+        self.shown.resize(self.width * self.height, NOTHING);
     }
 
-    /// Empties a part: left, top, right, bottom.
-    pub fn clear_part(&mut self, [left, top, right, bottom]: [usize; 4]) {
-        for y in top..bottom {
-            let row = y * self.width;
-            self.near[row + left..row + right].fill(0.0);
-            self.shown[row + left..row + right].fill(NOTHING);
-        }
+    /// Where the sample of a column and row of the whole grid is kept; `None` outside the part.
+    #[inline]
+    pub fn at(&self, x: usize, y: usize) -> Option<usize> {
+        let (x, y) = (x.wrapping_sub(self.origin[0]), y.wrapping_sub(self.origin[1]));
+        (x < self.width && y < self.height).then_some(y * self.width + x)
     }
 
     /// The index of a triangle of a mesh.
@@ -73,6 +74,8 @@ impl Samples {
         cut: &[f32],
         two_sided: bool,
     ) {
+        let [left, top] = self.origin;
+        let (right, bottom) = (left + self.width, top + self.height);
         for (k, t) in triangles.iter().enumerate() {
             let [a, b, c] = t.map(|v| spots[usize::from(v)]);
             if a.w <= 0.0 || b.w <= 0.0 || c.w <= 0.0 {
@@ -87,8 +90,8 @@ impl Samples {
             // cut off towards 0 and hold at 0, which is what floor would do here.
             let first = |v: f32| (v + 0.499_999).max(0.0) as usize;
             let end = |v: f32, size: usize| ((v + 0.5).max(0.0) as usize).min(size);
-            let (x0, x1) = (first(a.x.min(b.x).min(c.x)), end(a.x.max(b.x).max(c.x), self.width));
-            let (y0, y1) = (first(a.y.min(b.y).min(c.y)), end(a.y.max(b.y).max(c.y), self.height));
+            let (x0, x1) = (first(a.x.min(b.x).min(c.x)).max(left), end(a.x.max(b.x).max(c.x), right));
+            let (y0, y1) = (first(a.y.min(b.y).min(c.y)).max(top), end(a.y.max(b.y).max(c.y), bottom));
             if x0 >= x1 || y0 >= y1 {
                 continue;
             }
@@ -105,7 +108,7 @@ impl Samples {
             for y in y0..y1 {
                 let rows = (y - y0) as f32;
                 let (ra, rb) = (ua + rows * ua_y, ub + rows * ub_y);
-                let row = y * self.width;
+                let row = (y - top) * self.width;
                 for x in x0..x1 {
                     let columns = (x - x0) as f32;
                     let (u, v) = (ra + columns * ua_x, rb + columns * ub_x);
@@ -114,14 +117,15 @@ impl Samples {
                         continue;
                     }
                     let w = u * a.w + v * b.w + s * c.w;
-                    if w <= self.near[row + x] {
+                    let at = row + (x - left);
+                    if w <= self.near[at] {
                         continue;
                     }
                     if edges.is_some_and(|[fa, fb, fc]| u * fa + v * fb + s * fc < 0.0) {
                         continue;
                     }
-                    self.near[row + x] = w;
-                    self.shown[row + x] = id;
+                    self.near[at] = w;
+                    self.shown[at] = id;
                 }
             }
         }
@@ -150,16 +154,29 @@ mod tests {
         let far = [spot(0.0, 0.0, 0.5), spot(0.0, 20.0, 0.5), spot(20.0, 0.0, 0.5)];
         let near = [spot(0.0, 0.0, 1.0), spot(0.0, 8.0, 1.0), spot(8.0, 0.0, 1.0)];
         let mut s = Samples::default();
-        s.clear(10, 10);
+        s.clear([0, 0, 10, 10]);
         s.draw(0, &near, &[[0, 1, 2]], &[], false);
         s.draw(1, &far, &[[0, 1, 2]], &[], false);
         assert_eq!(Samples::split(s.shown[0]), (0, 0));
         assert_eq!(Samples::split(s.shown[99]), (1, 0));
-        s.clear(10, 10);
+        s.clear([0, 0, 10, 10]);
         s.draw(2, &far, &[[0, 2, 1]], &[], false);
         assert!(s.shown.iter().all(|&i| i == NOTHING), "seen from behind");
         s.draw(2, &far, &[[0, 1, 2]], &[1.0, -2.0, 1.0], false);
         assert_ne!(s.shown[0], NOTHING);
         assert_eq!(s.shown[90], NOTHING, "below the cut");
+        // A part shows what the whole shows there.
+        let mut part = Samples::default();
+        part.clear([3, 2, 9, 7]);
+        for grid in [&mut s, &mut part] {
+            grid.draw(1, &far, &[[0, 1, 2]], &[], false);
+        }
+        for (x, y) in (0..12).flat_map(|x| (0..12).map(move |y| (x, y))) {
+            assert_eq!(part.at(x, y).is_some(), (3..9).contains(&x) && (2..7).contains(&y));
+            if let Some(k) = part.at(x, y) {
+                let whole = s.at(x, y).expect("inside");
+                assert!((part.near[k] - s.near[whole]).abs() < 1e-6, "{x} {y}");
+            }
+        }
     }
 }

@@ -58,18 +58,16 @@ pub struct Renderer {
     fine: usize,
     spots: Vec<Vec<Spot>>,
     shadows: Vec<Shadow>,
-    /// What of the picture was drawn last: left, top, right, bottom; elsewhere it shows the backdrop.
+    /// What of the picture is there: left, top, right, bottom.
     region: [usize; 4],
-    /// The backdrop that is there.
-    stamp: u64,
-    /// Linear red, green, blue.
+    /// Linear red, green, blue of the region, row by row.
     pub picture: Vec<Vec3>,
     /// Persons' truth, in their order.
     pub truth: Vec<Truth>,
 }
 
 impl Renderer {
-    /// Draws everybody into [`picture`](Self::picture) and fills [`truth`](Self::truth).
+    /// Draws everybody and what is behind them into [`picture`](Self::picture) and fills [`truth`](Self::truth).
     pub fn draw(
         &mut self,
         camera: &Camera,
@@ -78,36 +76,52 @@ impl Renderer {
         people: &[(&Person, &Figure)],
     ) {
         let [width, height] = camera.size;
-        self.fine = if width * height > COARSE_FROM_PX { 1 } else { 2 };
+        self.start(light, people);
+        self.region = [0, 0, width, height];
+        self.render(camera, light, backdrop, people);
+    }
+
+    /// The same, of the [`region`](Self::region) alone where people and their shadows may be: elsewhere the picture shows the
+    /// backdrop. A film's memory and time are then its people's, not the room's.
+    pub fn draw_people(
+        &mut self,
+        camera: &Camera,
+        light: &Light,
+        backdrop: &Backdrop,
+        people: &[(&Person, &Figure)],
+    ) {
+        self.start(light, people);
+        let [width, height] = camera.size;
+        self.region = [width, height, 0, 0];
+        for ((_, figure), shadow) in people.iter().zip(&self.shadows) {
+            let [low, high] = around(shadow);
+            let all = join(extent(camera, figure.low, figure.high), extent(camera, low, high));
+            self.region = join(self.region, all);
+        }
+        self.render(camera, light, backdrop, people);
+    }
+
+    fn start(&mut self, light: &Light, people: &[(&Person, &Figure)]) {
         self.shadows.resize_with(people.len().max(self.shadows.len()), Shadow::default);
-        let mut of_mesh: Vec<(usize, usize)> = Vec::new();
+        for ((_, figure), shadow) in people.iter().zip(&mut self.shadows) {
+            shadow.start(light, figure.low, figure.high);
+        }
         self.truth.clear();
         self.truth.resize(people.len(), Truth::default());
-        // What was drawn last is undone, and only what will be drawn now is looked at.
-        let last = self.region;
-        let mut region = [width, height, 0, 0];
-        for (i, (_, figure)) in people.iter().enumerate() {
-            self.shadows[i].start(light, figure.low, figure.high);
-            let [low, high] = self.shadows[i].bounds;
-            let margin = vec3(0.4, 0.0, 0.4);
-            let all =
-                join(extent(camera, figure.low, figure.high), extent(camera, low - margin, high + margin));
-            region = join(region, all);
+    }
+
+    fn render(&mut self, camera: &Camera, light: &Light, backdrop: &Backdrop, people: &[(&Person, &Figure)]) {
+        let [width, height] = camera.size;
+        self.fine = if width * height > COARSE_FROM_PX { 1 } else { 2 };
+        let extents = people.iter().map(|(_, f)| extent(camera, f.low, f.high));
+        let covered = extents.fold([width, height, 0, 0], join);
+        self.samples.clear(covered.map(|v| v * self.fine));
+        let [left, top, right, bottom] = self.region;
+        self.picture.clear();
+        for y in top..bottom {
+            self.picture.extend((y * width + left..y * width + right).map(|at| backdrop.lit(at)));
         }
-        if self.stamp != backdrop.stamp() || self.picture.len() != width * height {
-            self.stamp = backdrop.stamp();
-            self.samples.clear(width * self.fine, height * self.fine);
-            self.picture.clear();
-            self.picture.extend(backdrop.key.iter().zip(&backdrop.fill).map(|(k, f)| *k + *f));
-        } else {
-            self.samples.clear_part(last.map(|v| v * self.fine));
-            for y in last[1]..last[3] {
-                for at in y * width + last[0]..y * width + last[2] {
-                    self.picture[at] = backdrop.key[at] + backdrop.fill[at];
-                }
-            }
-        }
-        self.region = region;
+        let mut of_mesh: Vec<(usize, usize)> = Vec::new();
         for (i, (person, figure)) in people.iter().enumerate() {
             let shadow = &mut self.shadows[i];
             for (k, layer) in person.layers.iter().enumerate() {
@@ -122,11 +136,18 @@ impl Renderer {
                 self.samples.draw(mesh, spots, &layer.triangles, &layer.cut, layer.two_sided);
                 shadow.draw(&figure.points[k], &layer.triangles, &layer.cut);
             }
+            shadow.finish();
         }
-        self.compose(camera, light, backdrop, people, &of_mesh);
+        self.compose(camera, light, backdrop, people, &of_mesh, covered);
         for (i, (_, figure)) in people.iter().enumerate() {
             self.see_joints(camera, backdrop, i, &of_mesh, figure);
         }
+    }
+
+    /// Where a pixel of the region is in [`picture`](Self::picture).
+    fn place(&self, x: usize, y: usize) -> usize {
+        let [left, top, right, _] = self.region;
+        (y - top) * (right - left) + x - left
     }
 
     fn compose(
@@ -136,29 +157,28 @@ impl Renderer {
         backdrop: &Backdrop,
         people: &[(&Person, &Figure)],
         of_mesh: &[(usize, usize)],
+        [left, top, right, bottom]: [usize; 4],
     ) {
         let width = camera.size[0];
         for (i, (_, figure)) in people.iter().enumerate() {
             self.cast(camera, light, backdrop, i, figure);
         }
         let mut boxes = vec![[usize::MAX, usize::MAX, 0, 0]; people.len()];
-        let fine = self.fine * width;
+        let fine = self.samples.width;
+        let [origin_x, origin_y] = self.samples.origin;
         let count = self.fine * self.fine;
         let weight = 1.0 / count as f32;
-        let size = camera.size;
-        let extents = people.iter().map(|(_, f)| extent(camera, f.low, f.high));
-        let [left, top, right, bottom] = extents.fold([size[0], size[1], 0, 0], join);
         for y in top..bottom {
             for x in left..right {
-                let first = self.fine * (y * fine + x);
+                let first = (self.fine * y - origin_y) * fine + self.fine * x - origin_x;
                 let four =
                     if count == 4 { [first, first + 1, first + fine, first + fine + 1] } else { [first; 4] };
                 let ids = four.map(|s| self.samples.shown[s]);
                 if ids.iter().all(|&i| i == NOTHING) {
                     continue;
                 }
-                let at = y * width + x;
-                let behind = self.picture[at];
+                let (at, place) = (y * width + x, self.place(x, y));
+                let behind = self.picture[place];
                 let mut sum = Vec3::ZERO;
                 let mut done: [Option<(usize, f32, Vec3)>; 4] = [None; 4];
                 for k in 0..count {
@@ -184,7 +204,8 @@ impl Renderer {
                     let known = done.iter().flatten().find(alike).map(|d| d.2);
                     let colour = known.unwrap_or_else(|| {
                         let (person, figure) = people[who];
-                        let (sx, sy) = ((four[k] % fine) as f32 + 0.5, (four[k] / fine) as f32 + 0.5);
+                        let (column, row) = (origin_x + four[k] % fine, origin_y + four[k] / fine);
+                        let (sx, sy) = (column as f32 + 0.5, row as f32 + 0.5);
                         let t = person.layers[layer].triangles[triangle].map(usize::from);
                         let spots = t.map(|v| self.spots[mesh][v]);
                         let share = shares(spots, sx, sy);
@@ -205,7 +226,7 @@ impl Renderer {
                     done[k] = Some((mesh, near, colour));
                     sum += colour;
                 }
-                self.picture[at] = sum * weight;
+                self.picture[place] = sum * weight;
             }
         }
         for (truth, [x0, y0, x1, y1]) in self.truth.iter_mut().zip(boxes) {
@@ -221,8 +242,7 @@ impl Renderer {
         let width = camera.size[0];
         // Around the feet and what else is low, less of the sky arrives.
         let blobs = figure.blobs;
-        let margin = vec3(0.4, 0.0, 0.4);
-        let (low, high) = (shadow.bounds[0] - margin, shadow.bounds[1] + margin);
+        let [low, high] = around(shadow);
         let [left, top, right, bottom] = extent(camera, low, high);
         for y in top..bottom {
             for x in left..right {
@@ -247,10 +267,11 @@ impl Renderer {
                     }
                 }
                 if key < 1.0 || open < 0.98 {
-                    let lost = backdrop.key[at] * (1.0 - key * (0.5 + 0.5 * open))
-                        + backdrop.fill[at] * (1.0 - open);
-                    let v = self.picture[at] - lost;
-                    self.picture[at] = vec3(v.x.max(0.0), v.y.max(0.0), v.z.max(0.0));
+                    let lost = backdrop.key(at) * (1.0 - key * (0.5 + 0.5 * open))
+                        + backdrop.fill(at) * (1.0 - open);
+                    let place = self.place(x, y);
+                    let v = self.picture[place] - lost;
+                    self.picture[place] = vec3(v.x.max(0.0), v.y.max(0.0), v.z.max(0.0));
                 }
             }
         }
@@ -279,14 +300,14 @@ impl Renderer {
                 let (mut hidden, mut all) = (0, 0);
                 for py in y.saturating_sub(1)..(y + 2).min(height) {
                     for px in x.saturating_sub(1)..(x + 2).min(width) {
-                        let s = self.fine * (py * self.fine * width + px);
-                        let id = self.samples.shown[s];
-                        let (near, deep) = if id == NOTHING {
-                            (backdrop.near_at(py * width + px, 0), DEEP_OTHER_M[j])
-                        } else if of_mesh[Samples::split(id).0].0 == i {
-                            (self.samples.near[s], DEEP_OWN_M[j])
-                        } else {
-                            (self.samples.near[s], DEEP_OTHER_M[j])
+                        let s = self.samples.at(self.fine * px, self.fine * py);
+                        let (near, deep) = match s.filter(|&s| self.samples.shown[s] != NOTHING) {
+                            None => (backdrop.near_at(py * width + px, 0), DEEP_OTHER_M[j]),
+                            Some(s) => {
+                                let whose = of_mesh[Samples::split(self.samples.shown[s]).0].0;
+                                let deep = if whose == i { DEEP_OWN_M[j] } else { DEEP_OTHER_M[j] };
+                                (self.samples.near[s], deep)
+                            }
                         };
                         all += 1;
                         hidden += u32::from(near * (c.z - deep) > 1.0);
@@ -298,19 +319,20 @@ impl Renderer {
         }
     }
 
-    /// What of the picture was drawn last: left, top, right, bottom.
+    /// What of the picture is there: left, top, right, bottom.
     pub fn region(&self) -> [usize; 4] {
         self.region
     }
 
-    /// A part of the picture as bytes of red, green and blue, into a whole one of `width`.
-    pub fn bytes_of(&self, part: [usize; 4], width: usize, tone: &Tone, exposure: f32, out: &mut [u8]) {
-        let [left, top, right, bottom] = part;
-        for y in top..bottom {
-            let row = y * width;
-            for (p, c) in
-                out[3 * (row + left)..3 * (row + right)].chunks_exact_mut(3).zip(&self.picture[row + left..])
-            {
+    /// The region as bytes of red, green and blue, into a whole picture of `width`.
+    pub fn bytes_into(&self, width: usize, tone: &Tone, exposure: f32, out: &mut [u8]) {
+        let [left, top, right, bottom] = self.region;
+        if left >= right {
+            return;
+        }
+        for (y, row) in (top..bottom).zip(self.picture.chunks_exact(right - left)) {
+            let at = y * width;
+            for (p, c) in out[3 * (at + left)..3 * (at + right)].chunks_exact_mut(3).zip(row) {
                 p.copy_from_slice(&[c.x, c.y, c.z].map(|v| tone.byte(v * exposure)));
             }
         }
@@ -321,6 +343,12 @@ impl Renderer {
         out.clear();
         out.extend(self.picture.iter().flat_map(|c| [c.x, c.y, c.z].map(|v| tone.byte(v * exposure))));
     }
+}
+
+/// The box in which a person takes light from what is behind.
+fn around(shadow: &Shadow) -> [Vec3; 2] {
+    let margin = vec3(0.4, 0.0, 0.4);
+    [shadow.bounds[0] - margin, shadow.bounds[1] + margin]
 }
 
 /// Where a box of the world may be seen: left, top, right, bottom, pixels; all of the picture where it reaches the camera.
