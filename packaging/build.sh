@@ -4,7 +4,7 @@
 #   packaging/build.sh [TARGET]        default: this machine's; or aarch64-unknown-linux-gnu. Prints the binary's path last.
 #
 # PROFILE=release builds in minutes; the default, dist, is smaller and takes much longer.
-# Needs cargo-zigbuild, or Python with venv to install it (and zig) into target/zigbuild; clang and cmake as every build;
+# Needs cargo-zigbuild, or Python with venv to install it (and zig) under ~/.cache/posewire; clang and cmake as every build;
 # for AArch64 also libc6-dev-arm64-cross, whose headers v4l is generated from.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,7 +15,8 @@ profile=${PROFILE:-dist}
 out=${CARGO_TARGET_DIR:-target}
 
 if ! command -v cargo-zigbuild >/dev/null; then
-  tools=$PWD/target/zigbuild
+  # Outside of the tree: zig names its headers relative to where it stands, and build scripts stand elsewhere.
+  tools=${XDG_CACHE_HOME:-$HOME/.cache}/posewire/zigbuild
   if [ ! -x "$tools/bin/cargo-zigbuild" ]; then
     python3 -m venv "$tools"
     "$tools/bin/pip" install -q cargo-zigbuild==0.24.0 ziglang==0.17.1
