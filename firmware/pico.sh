@@ -24,6 +24,7 @@ rp235x) target=thumbv8m.main-none-eabi ;;
 esac
 cargo ${FIRMWARE_TOOLCHAIN:+"+$FIRMWARE_TOOLCHAIN"} build --release --target $target -p pico \
     --no-default-features --features "$screen,$chip$more"
+mkdir -p target
 name=target/posewire-$chip-$screen${more:+-rtscts}${POSEWIRE_BAUD:+-$POSEWIRE_BAUD}
-cp "target/$target/release/pico" "$name.elf"
+cp "${CARGO_TARGET_DIR:-target}/$target/release/pico" "$name.elf"
 python3 uf2.py "$name.elf" "$name.uf2" --chip $chip

@@ -2,10 +2,10 @@
 # Builds posewire_VERSION_ARCH.deb into target/deb for Debian 11 and later: the binary with its models, the service, the
 # udev rule, completions, man pages and an example configuration.
 #
-#   packaging/build-deb.sh [amd64|arm64 ...]      default: both
+#   packaging/build-deb.sh [amd64|arm64|armhf ...]      default: all three
 #
-# PROFILE and what is needed: see build.sh. For the other architecture also its strip (binutils-aarch64-linux-gnu) and
-# qemu-user-static: the binary writes its own man pages and completions, which shows at once that it starts.
+# PROFILE and what is needed: see build.sh. For another architecture also its strip (binutils-aarch64-linux-gnu,
+# binutils-arm-linux-gnueabihf) and qemu-user-static with its libraries (libc6-arm64-cross, libc6-armhf-cross): the binary writes its own man pages and completions, which shows at once that it starts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
@@ -17,13 +17,20 @@ build() {
   case $arch in
     amd64) target=x86_64-unknown-linux-gnu ;;
     arm64) target=aarch64-unknown-linux-gnu ;;
-    *) echo "build-deb.sh: amd64 and arm64 are known, $arch is not" >&2; exit 2 ;;
+    # 32-bit Raspberry Pi OS on a Pi 2, 3, 4 or Zero 2. Without NEON, as Debian's armhf allows, the networks would take seconds.
+    armhf) target=thumbv7neon-unknown-linux-gnueabihf ;;
+    *) echo "build-deb.sh: amd64, arm64 and armhf are known, $arch is not" >&2; exit 2 ;;
   esac
-  local cpu=${target%%-*}
   strip=strip
-  if [ "$cpu" != "$(uname -m)" ]; then
-    run="qemu-$cpu-static -L /usr/$cpu-linux-gnu"
-    strip=$cpu-linux-gnu-strip
+  if [ "$arch" != "$(dpkg --print-architecture)" ]; then
+    local cpu triple
+    case $arch in
+      amd64) cpu=x86_64 triple=x86_64-linux-gnu ;;
+      arm64) cpu=aarch64 triple=aarch64-linux-gnu ;;
+      armhf) cpu=arm triple=arm-linux-gnueabihf ;;
+    esac
+    run="qemu-$cpu-static -L /usr/$triple"
+    strip=$triple-strip
   fi
   local binary
   binary=$(packaging/build.sh "$target" | tail -n 1)
@@ -117,5 +124,5 @@ SCRIPT
 
 root=
 trap 'rm -rf "$root"' EXIT
-[ $# -gt 0 ] || set -- amd64 arm64
+[ $# -gt 0 ] || set -- amd64 arm64 armhf
 for arch in "$@"; do build "$arch"; done

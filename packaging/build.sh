@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Builds the binary against an old glibc, whatever this machine's is: zig carries the symbols of every version.
 #
-#   packaging/build.sh [TARGET]        default: this machine's; or aarch64-unknown-linux-gnu. Prints the binary's path last.
+#   packaging/build.sh [TARGET]        default: this machine's; or aarch64-unknown-linux-gnu,
+#                                      thumbv7neon-unknown-linux-gnueabihf. Prints the binary's path last.
 #
 # PROFILE=release builds in minutes; the default, dist, is smaller and takes much longer.
 # Needs cargo-zigbuild, or Python with venv to install it (and zig) under ~/.cache/posewire; clang and cmake as every build;
-# for AArch64 also libc6-dev-arm64-cross, whose headers v4l is generated from.
+# for the ARMs also libc6-dev-arm64-cross or libc6-dev-armhf-cross, whose headers v4l is generated from.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # Debian 11, and with it JetPack 5: the oldest systems that boards in use run.
