@@ -1,0 +1,93 @@
+"""The script that installs a release: what it picks, and what it refuses."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VERSION = next(
+    line.split('"')[1]
+    for line in (ROOT / "Cargo.toml").read_text().splitlines()
+    if line.startswith("version")
+)
+
+
+class Install(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        shutil.copy(ROOT / "packaging/install.sh", self.folder)
+        self.programs = self.folder / "programs"
+        self.programs.mkdir()
+        names = [f"posewire_{VERSION}_{arch}.deb" for arch in ("amd64", "arm64", "armhf")]
+        names += [f"posewire-{VERSION}-{arch}.tar.gz" for arch in ("amd64", "arm64", "armhf")]
+        for name in names:
+            (self.folder / name).write_text(name)
+        self.sums()
+
+    def sums(self) -> None:
+        files = sorted(path for path in self.folder.iterdir() if path.name.startswith("posewire"))
+        lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files]
+        (self.folder / "SHA256SUMS").write_text("".join(lines))
+
+    def program(self, name: str, answer: str) -> None:
+        path = self.programs / name
+        path.write_text(f"#!/bin/sh\n{answer}\n")
+        path.chmod(0o755)
+
+    def install(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        path = f"{self.programs}:{os.environ['PATH']}"
+        command = ["sh", str(self.folder / "install.sh"), *arguments]
+        nowhere = "http://127.0.0.1:9/nothing"
+        environment = {**os.environ, "PATH": path, "POSEWIRE_URL": nowhere}
+        return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+    def test_the_version_is_the_projects(self) -> None:
+        self.assertIn(f"\nversion={VERSION}\n", (ROOT / "packaging/install.sh").read_text())
+
+    def test_debians_word_for_the_programs_decides(self) -> None:
+        for arch in ("amd64", "arm64"):
+            self.program("dpkg", f"echo {arch}")
+            done = self.install("--dry-run")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(f"would install posewire_{VERSION}_{arch}.deb", done.stdout)
+
+    def test_a_32_bit_board_without_neon_is_told_so(self) -> None:
+        self.program("dpkg", "echo armhf")
+        self.program("grep", 'case "$*" in *neon*) exit 1;; esac; exec /usr/bin/env -i /bin/grep "$@"')
+        done = self.install("--dry-run")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no NEON", done.stderr)
+
+    def test_a_machine_without_a_build_is_told_what_to_do(self) -> None:
+        self.program("dpkg", "echo riscv64")
+        done = self.install("--dry-run")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no build for riscv64; docs/start.md", done.stderr)
+
+    def test_what_is_damaged_is_refused(self) -> None:
+        self.program("dpkg", "echo arm64")
+        (self.folder / f"posewire_{VERSION}_arm64.deb").write_text("other bytes")
+        done = self.install("--dry-run")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("not what SHA256SUMS says", done.stderr)
+
+    def test_what_is_nowhere_is_named(self) -> None:
+        self.program("dpkg", "echo arm64")
+        (self.folder / f"posewire_{VERSION}_arm64.deb").unlink()
+        done = self.install("--dry-run")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"posewire_{VERSION}_arm64.deb is neither beside this script nor at", done.stderr)
+
+    def test_an_unknown_word_is_refused(self) -> None:
+        self.assertEqual(self.install("--help-me").returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
