@@ -87,6 +87,8 @@ set -e
 if [ "$1" = configure ] && [ -d /run/systemd/system ]; then
     systemctl daemon-reload
     udevadm control --reload || true
+    # An upgrade: what runs is the old binary still.
+    systemctl try-restart posewire.service || true
 fi
 SCRIPT
   cat > "$root/DEBIAN/prerm" <<'SCRIPT'

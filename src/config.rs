@@ -113,7 +113,7 @@ macro_rules! parser {
 }
 
 options! {
-    /// Where frames come from: the first of replay, synthetic and camera that is set; the built-in clip if none is
+    /// Where frames come from: the first of replay, synthetic and camera that is set; if none is, the first camera, else the built-in clip (a service waits)
     source: Source {
         /// Camera: a device, a name from /dev/v4l/by-id, or "auto": the first that gives pictures
         camera: String = String::new()
@@ -130,9 +130,9 @@ options! {
         fps: u32 = 30;
         /// Asked of the camera: auto, mjpeg, yuyv, nv12, grey or rgb24
         format: CameraFormat = CameraFormat::default();
-        /// Wait for a camera that is missing or busy at the start (a board often starts before it); false ends with an error
+        /// Wait for a camera that is missing or busy at the start, as a service for the serial port too; false ends with an error
         wait: bool = true, no_wait(
-            help = "End with an error where the camera is missing or busy, instead of waiting for it"
+            help = "End with an error where the camera (of a service, the serial port too) is missing or busy, instead of waiting"
         );
         /// Stop after so many processed frames, or "all"
         frames: Frames = Frames::All => frames(value_name = "N");

@@ -5,7 +5,7 @@ pub mod board;
 mod histogram;
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 pub use histogram::{Histogram, Summary};
 
@@ -119,6 +119,18 @@ impl Count {
     }
 }
 
+/// What gives frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SourceKind {
+    /// A recording or pictures.
+    #[default]
+    File,
+    /// A camera, there or looked for.
+    Camera,
+    /// The built-in clip, which shows nobody who is there.
+    BuiltIn,
+}
+
 /// The health of the tracker now: what STATUS packets and the health line say.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Health {
@@ -128,6 +140,8 @@ pub struct Health {
     pub age_us: i64,
     /// Whether frames are coming.
     pub source_up: bool,
+    /// What gives them.
+    pub source_kind: SourceKind,
     /// [`Count`]s since the start, by `Count as usize`.
     pub counts: [u64; Count::ALL.len()],
     /// The hottest sensor, degrees Celsius, where the board has one.
@@ -146,7 +160,11 @@ impl Health {
 /// The health line: one line, read by people and `journalctl`.
 impl std::fmt::Display for Health {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let source = if self.source_up { "" } else { ", source lost" };
+        let source = match (self.source_up, self.source_kind) {
+            (false, _) => ", source lost",
+            (true, SourceKind::BuiltIn) => ", built-in clip: nobody is there",
+            (true, _) => "",
+        };
         write!(f, "{:.1} fps, age {:.0} ms{source}", self.fps, self.age_us as f32 / 1e3)?;
         for count in
             [Count::Displaced, Count::Missed, Count::Bad, Count::Losses, Count::Unsent, Count::SinkErrors]
@@ -185,7 +203,7 @@ pub struct Telemetry {
     own_allocations: AtomicU64,
     engine_allocations: AtomicU64,
     source_up: AtomicBool,
-    source_is_live: AtomicBool,
+    source_kind: AtomicU8,
     reset_requested: AtomicBool,
     engine: OnceLock<EngineCard>,
     started: std::time::Instant,
@@ -206,7 +224,7 @@ impl Default for Telemetry {
             own_allocations: AtomicU64::new(0),
             engine_allocations: AtomicU64::new(0),
             source_up: AtomicBool::new(false),
-            source_is_live: AtomicBool::new(false),
+            source_kind: AtomicU8::new(SourceKind::File as u8),
             reset_requested: AtomicBool::new(false),
             engine: OnceLock::new(),
             started: std::time::Instant::now(),
@@ -290,14 +308,20 @@ impl Telemetry {
         self.started.elapsed()
     }
 
-    /// Says whether the source is a camera, as against a file.
-    pub fn set_source_is_live(&self, live: bool) {
-        self.source_is_live.store(live, Ordering::Relaxed);
+    /// Whether frames are coming.
+    pub fn is_source_up(&self) -> bool {
+        self.source_up.load(Ordering::Relaxed)
     }
 
-    /// Whether the source is a camera.
-    pub fn source_is_live(&self) -> bool {
-        self.source_is_live.load(Ordering::Relaxed)
+    /// Says what the source is.
+    pub fn set_source_kind(&self, kind: SourceKind) {
+        self.source_kind.store(kind as u8, Ordering::Relaxed);
+    }
+
+    /// What the source is.
+    pub fn source_kind(&self) -> SourceKind {
+        let kind = self.source_kind.load(Ordering::Relaxed);
+        [SourceKind::Camera, SourceKind::BuiltIn].into_iter().find(|k| *k as u8 == kind).unwrap_or_default()
     }
 
     /// Asks `infer` to forget identities and memories before the next frame.
@@ -337,7 +361,8 @@ impl Telemetry {
         Health {
             fps: f32::from_bits(self.fps_bits.load(Ordering::Relaxed)),
             age_us: self.age_us.load(Ordering::Relaxed),
-            source_up: self.source_up.load(Ordering::Relaxed),
+            source_up: self.is_source_up(),
+            source_kind: self.source_kind(),
             counts: Count::ALL.map(|c| self.count(c)),
             temperature_c: (!temperature_c.is_nan()).then_some(temperature_c),
             throttled: (throttled != UNKNOWN).then_some(throttled == 1),

@@ -11,13 +11,15 @@ pub mod nokhwa;
 pub mod open;
 pub mod reopening;
 pub mod replay;
+pub mod standby;
 pub mod synthetic;
 #[cfg(all(feature = "v4l", target_os = "linux"))]
 pub mod v4l;
 
 pub use faults::{FaultPlan, Faulty};
-pub use open::{SourceConfig, open};
+pub use open::{SourceConfig, has_camera, open};
 pub use reopening::Reopening;
+pub use standby::Standby;
 
 use std::time::Duration;
 

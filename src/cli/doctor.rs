@@ -246,6 +246,7 @@ mod tests {
             name: "HD Webcam".into(),
             modes: vec![Mode { format: Yuyv, width: 640, height: 480, fps }],
             problem: problem.map(Into::into),
+            may_be_camera: true,
         };
         for (fps, problem, may_open, begins, says, fails) in [
             (30.0, None, true, "ok", "HD Webcam", false),

@@ -136,7 +136,7 @@ impl View {
             Self::Lines(line) => {
                 line.clear();
                 let seq = u64::from(moment.seq);
-                write_line(line, seq, None, moment.captured_at_us, moment.sent_at_us(), moment.poses());
+                write_line(line, seq, None, moment.captured_at_us, moment.sent_at_us(), None, moment.poses());
                 let mut out = io::stdout().lock();
                 out.write_all(line)?;
                 out.flush()

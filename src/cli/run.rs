@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::Context;
-use posewire::capture::{self, Faulty, FrameSource, Reopening, SourceConfig};
+use posewire::capture::{self, Faulty, FrameSource, Reopening, SourceConfig, Standby};
 use posewire::clock::{Clock, Monotonic};
 use posewire::config::{Config, Flags, Frames};
 use posewire::models;
@@ -18,7 +18,7 @@ use posewire::output::display::{DisplayTarget, PictureTap};
 use posewire::pipeline::faults::{Faults, FaultyTracker};
 use posewire::pipeline::supervisor::supervise;
 use posewire::pipeline::{Maker, Options, Parts, Pipeline, PoseTracker, Timed};
-use posewire::telemetry::Telemetry;
+use posewire::telemetry::{SourceKind, Telemetry};
 use posewire::tracker::Tracker;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -66,11 +66,15 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let telemetry = Arc::new(Telemetry::default());
     let clock: Arc<dyn Clock> = Arc::new(Monotonic);
-    let source = source_config(&config);
+    let source = source_config(&config, notify::is_service());
     if config.source.no_drop && matches!(source, SourceConfig::Camera { .. }) {
         return Err(Usage("--no-drop is for files: a camera does not wait; leave it out".into()).into());
     }
-    telemetry.set_source_is_live(matches!(source, SourceConfig::Camera { .. }));
+    telemetry.set_source_kind(kind(&source));
+    // Who names no source wants a camera, as soon as there is one.
+    let standby =
+        !config.source.synthetic && matches!(source, SourceConfig::Synthetic { no_drop: false, .. });
+    let camera = standby.then(|| camera_config(&config, "auto"));
     let options = Options {
         frames: match config.source.frames {
             Frames::All => None,
@@ -79,8 +83,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         lossless: config.source.no_drop,
     };
     let tap = (config.display.kind.0.is_some() && config.display.pictures).then(PictureTap::default);
+    let told = telemetry.clone();
     let parts = Parts {
-        source: Box::new(move || open(&source, faults)),
+        source: Box::new(move || open(&source, camera, told, faults)),
         tracker: tracker(&config, faults, clock.clone(), telemetry.clone(), tap.clone()),
         sinks: sinks::open(&config, faults, &telemetry, tap)?,
         clock,
@@ -89,8 +94,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if !config.faults.inject.is_empty() {
         log::warn!("injecting faults: {} (seed {})", config.faults.inject, faults.seed);
     }
-    let health_every =
-        (config.service.health_every_s > 0).then(|| Duration::from_secs(config.service.health_every_s.into()));
+    let health_every = (config.service.health_every_s > 0)
+        .then(|| Duration::from_secs(config.service.health_every_s.into()));
     let pipeline = Pipeline::start(parts, options).context("cannot start a thread")?;
     let outcome = supervise(pipeline, &stop, health_every, &mut *notify::service_manager());
     let failed = !outcome.errors.is_empty();
@@ -118,60 +123,73 @@ fn keep_inputs(config: &Config, config_file: Option<&Path>) -> Result<(), Usage>
 /// Frames of the built-in clip where every one is processed: 10 seconds.
 const CLIP_FRAMES: u64 = 300;
 
-fn source_config(config: &Config) -> SourceConfig {
+/// The camera `device` as the configuration wants it.
+fn camera_config(config: &Config, device: &str) -> SourceConfig {
     let s = &config.source;
-    let fps = s.fps as f32;
-    let camera = |device: &str| SourceConfig::Camera {
+    SourceConfig::Camera {
         device: device.into(),
         width: s.width,
         height: s.height,
-        fps,
+        fps: s.fps as f32,
         wait: s.wait,
         format: s.format.0,
-    };
+    }
+}
+
+fn kind(source: &SourceConfig) -> SourceKind {
+    match source {
+        SourceConfig::Camera { .. } => SourceKind::Camera,
+        SourceConfig::Replay { .. } => SourceKind::File,
+        SourceConfig::Synthetic { .. } => SourceKind::BuiltIn,
+    }
+}
+
+/// What the configuration asks for; a service that names nothing waits for a camera and never shows made-up people.
+fn source_config(config: &Config, is_service: bool) -> SourceConfig {
+    let s = &config.source;
     if !s.replay.as_os_str().is_empty() {
         return SourceConfig::Replay { path: s.replay.clone(), no_drop: s.no_drop, fps_override: None };
     }
     if !s.camera.is_empty() {
-        return camera(&s.camera);
+        return camera_config(config, &s.camera);
     }
-    if !s.synthetic && !s.no_drop && has_camera() {
-        return camera("auto");
+    if !s.synthetic && !s.no_drop && (is_service || capture::has_camera()) {
+        return camera_config(config, "auto");
     }
     if !s.synthetic {
-        log::info!("nothing attached: showing the built-in clip (name a source with --camera or --replay)");
+        log::info!(
+            "no camera: showing the built-in clip until one is there (name a source with --camera or --replay)"
+        );
     }
     SourceConfig::Synthetic {
         persons: 1,
         width: s.width,
         height: s.height,
-        fps,
+        fps: s.fps as f32,
         seed: config.faults.seed,
         frames: s.no_drop.then_some(CLIP_FRAMES),
         no_drop: s.no_drop,
     }
 }
 
-/// Whether the system shows any camera at all.
-#[cfg(all(feature = "nokhwa", not(target_os = "linux")))]
-fn has_camera() -> bool {
-    capture::nokhwa::list_cameras().is_ok_and(|cameras| !cameras.is_empty())
-}
-
-/// Whether the system shows any camera at all.
-#[cfg(not(all(feature = "nokhwa", not(target_os = "linux"))))]
-fn has_camera() -> bool {
-    let is_video = |entry: std::fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(b"video");
-    std::fs::read_dir("/dev").is_ok_and(|entries| entries.flatten().any(is_video))
-}
-
 type Thrown = Box<dyn std::error::Error + Send + Sync>;
 
-fn open(config: &SourceConfig, faults: Faults) -> Result<Box<dyn FrameSource>, Thrown> {
-    let source = capture::open(config)?;
+/// Opens the source; the built-in clip gives way to `camera` where one is named and comes.
+fn open(
+    config: &SourceConfig,
+    camera: Option<SourceConfig>,
+    telemetry: Arc<Telemetry>,
+    faults: Faults,
+) -> Result<Box<dyn FrameSource>, Thrown> {
+    let mut source = capture::open(config)?;
     if !source.is_away() {
         let info = source.info();
         log::info!("source: {}, {}x{} at {} fps", info.name, info.width, info.height, info.fps);
+    }
+    if let Some(camera) = camera {
+        let look = Box::new(move || capture::has_camera().then(|| capture::open(&camera).ok()).flatten());
+        let came = Box::new(move || telemetry.set_source_kind(SourceKind::Camera));
+        source = Box::new(Standby::new(source, look, came));
     }
     if faults.camera.is_empty() {
         return Ok(source);

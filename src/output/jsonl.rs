@@ -5,6 +5,8 @@
 //!  "keypoints":[[120.5,60,0.97,1.5,"measured"], … 17 in COCO's order],"keypoints3d":[[0.01,-0.62,0.08], … 17]|null}]}
 //! ```
 //!
+//! Of the built-in clip, lines have `"source":"built-in clip"` before `persons`: nobody is there.
+//!
 //! Places are pixels of the source image, sigma pixels, 3D metres from the hips. Numbers are the shortest decimals
 //! that read back as the same `f32`: nothing is rounded on the way. An absent joint is `[0,0,0,0,"absent"]`; `box`
 //! surrounds the others and is `[0,0,0,0]` where there are none.
@@ -12,24 +14,30 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use pose::{BoxPx, JointState::Absent, Pose, PoseFrame, Stamped};
 
-use super::{PoseSink, Predict, SinkError};
+use super::{Host, PoseSink, Predict, SinkError, Source};
 
 /// Room for one line with every person and 3D: about 17 × 70 bytes for a person's joints and as much again for 3D.
 const LINE_CAPACITY: usize = 32 * 1024;
 
+/// What a line says of its source where nobody is there; lines of cameras and files say nothing.
+pub const BUILT_IN: &str = "built-in clip";
+
 /// Appends one line, newline included, to `line`; allocates nothing where `line` has room.
 ///
-/// `frame` is the source's own number, null where nobody knows it; `emitted_at_us` is the moment of sending.
+/// `frame` is the source's own number, null where nobody knows it; `emitted_at_us` is the moment of sending; `source` is
+/// [`BUILT_IN`] or nothing.
 pub fn write_line(
     line: &mut Vec<u8>,
     seq: u64,
     frame: Option<u64>,
     captured_at_us: i64,
     emitted_at_us: i64,
+    source: Option<&str>,
     poses: impl Iterator<Item = Stamped<Pose>>,
 ) {
     // Writing to a Vec cannot fail.
@@ -38,7 +46,11 @@ pub fn write_line(
         Some(frame) => write!(line, "{frame}"),
         None => write!(line, "null"),
     };
-    let _ = write!(line, ",\"captured_us\":{captured_at_us},\"emitted_us\":{emitted_at_us},\"persons\":[");
+    let _ = write!(line, ",\"captured_us\":{captured_at_us},\"emitted_us\":{emitted_at_us}");
+    if let Some(source) = source {
+        let _ = write!(line, ",\"source\":\"{source}\"");
+    }
+    line.extend_from_slice(b",\"persons\":[");
     for (i, pose) in poses.enumerate() {
         if i > 0 {
             line.push(b',');
@@ -124,6 +136,7 @@ pub struct JsonLines {
     target: Target,
     predict: Predict,
     line: Vec<u8>,
+    host: Option<Arc<dyn Host>>,
 }
 
 impl JsonLines {
@@ -150,7 +163,12 @@ impl JsonLines {
                 Target::File { file, path: path.to_owned(), is_old, rotate_at: None },
             )
         };
-        Ok(Self { name, target, predict, line: Vec::with_capacity(LINE_CAPACITY) })
+        Ok(Self { name, target, predict, line: Vec::with_capacity(LINE_CAPACITY), host: None })
+    }
+
+    /// Lines say where frames come from, as `host` knows it, where that is the built-in clip.
+    pub fn told_by(self, host: Arc<dyn Host>) -> Self {
+        Self { host: Some(host), ..self }
     }
 
     /// A file that has reached `bytes` becomes `PATH.1`, in the place of an older one, and a new one is begun.
@@ -170,7 +188,16 @@ impl PoseSink for JsonLines {
     fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
         self.line.clear();
         let persons = self.predict.poses(poses, now_us);
-        write_line(&mut self.line, poses.seq, Some(poses.frame), poses.captured_at_us, now_us, persons);
+        let source = source_of(self.host.as_deref());
+        write_line(
+            &mut self.line,
+            poses.seq,
+            Some(poses.frame),
+            poses.captured_at_us,
+            now_us,
+            source,
+            persons,
+        );
         match &mut self.target {
             Target::Stdout(out) => {
                 let mut out = out.lock();
@@ -208,6 +235,11 @@ impl PoseSink for JsonLines {
         // Every line is already with the kernel.
         Ok(())
     }
+}
+
+/// What lines are to say of the source.
+pub(super) fn source_of(host: Option<&dyn Host>) -> Option<&'static str> {
+    host.filter(|host| host.source() == Source::BuiltIn).map(|_| BUILT_IN)
 }
 
 /// At its end, wherever that is: somebody else may cut the file back.
@@ -275,7 +307,7 @@ mod tests {
 
     fn line_of(poses: impl Iterator<Item = Stamped<Pose>>) -> String {
         let mut line = Vec::new();
-        write_line(&mut line, 7, Some(9), -5, 12, poses);
+        write_line(&mut line, 7, Some(9), -5, 12, None, poses);
         String::from_utf8(line).unwrap()
     }
 

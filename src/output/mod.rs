@@ -108,6 +108,10 @@ pub trait PoseSink: Send {
 pub trait Host: Send + Sync {
     /// How the tracker is now.
     fn vitals(&self) -> Vitals;
+    /// Where frames come from.
+    fn source(&self) -> Source {
+        self.vitals().source
+    }
     /// A consumer wants identities and memories forgotten; done at the next frame.
     fn reset(&self);
 }
@@ -148,9 +152,11 @@ pub enum Source {
     Camera,
     /// The camera is gone and looked for.
     Lost,
-    /// A file or the built-in figure.
+    /// A file.
     #[default]
     Replay,
+    /// The built-in clip: nobody is there.
+    BuiltIn,
 }
 
 /// Why poses could not be delivered.

@@ -15,8 +15,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::jsonl::write_line;
-use super::{PoseSink, Predict, SinkError};
+use super::jsonl::{source_of, write_line};
+use super::{Host, PoseSink, Predict, SinkError};
 use pose::PoseFrame;
 
 /// A preview for a few people; each connection is a thread.
@@ -39,6 +39,7 @@ pub struct Web {
     address: SocketAddr,
     shared: Arc<Shared>,
     line: Vec<u8>,
+    host: Option<Arc<dyn Host>>,
     listener: Option<JoinHandle<()>>,
 }
 
@@ -113,8 +114,15 @@ impl Web {
             address,
             shared,
             line: Vec::new(),
+            host: None,
             listener: Some(listener),
         })
+    }
+
+    /// The page says when nobody is there, as `host` knows it.
+    pub fn told_by(mut self, host: Arc<dyn Host>) -> Self {
+        self.host = Some(host);
+        self
     }
 
     /// Where it listens: the port is told where 0 was asked for.
@@ -131,7 +139,16 @@ impl PoseSink for Web {
     fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
         self.line.clear();
         let persons = self.predict.poses(poses, now_us);
-        write_line(&mut self.line, poses.seq, Some(poses.frame), poses.captured_at_us, now_us, persons);
+        let source = source_of(self.host.as_deref());
+        write_line(
+            &mut self.line,
+            poses.seq,
+            Some(poses.frame),
+            poses.captured_at_us,
+            now_us,
+            source,
+            persons,
+        );
         let mut newest = self.shared.lock();
         std::mem::swap(&mut newest.line, &mut self.line);
         newest.count += 1;

@@ -1,7 +1,7 @@
 //! What sinks may ask of the tracker: [`Telemetry`] answers, in the words of [`crate::output`].
 
 use crate::output::{Host, Source, Vitals};
-use crate::telemetry::{Count, Telemetry};
+use crate::telemetry::{Count, SourceKind, Telemetry};
 
 impl Host for Telemetry {
     fn vitals(&self) -> Vitals {
@@ -15,11 +15,7 @@ impl Host for Telemetry {
             camera_errors: health.count(Count::Bad),
             temperature_c: health.temperature_c,
             throttled: health.throttled == Some(true),
-            source: match (self.source_is_live(), health.source_up) {
-                (false, _) => Source::Replay,
-                (true, true) => Source::Camera,
-                (true, false) => Source::Lost,
-            },
+            source: self.source(),
             ..Vitals::default()
         };
         if let Some(card) = self.engine() {
@@ -30,6 +26,15 @@ impl Host for Telemetry {
             vitals.max_persons = card.max_persons as u8;
         }
         vitals
+    }
+
+    fn source(&self) -> Source {
+        match (self.source_kind(), self.is_source_up()) {
+            (SourceKind::File, _) => Source::Replay,
+            (SourceKind::BuiltIn, _) => Source::BuiltIn,
+            (SourceKind::Camera, true) => Source::Camera,
+            (SourceKind::Camera, false) => Source::Lost,
+        }
     }
 
     fn reset(&self) {

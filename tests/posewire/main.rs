@@ -34,6 +34,8 @@ mod record;
 mod replay;
 #[cfg(target_os = "linux")]
 mod serial;
+#[cfg(target_os = "linux")]
+mod service;
 mod shutdown;
 mod temporal;
 mod tiny;

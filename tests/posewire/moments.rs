@@ -185,7 +185,7 @@ pub(crate) fn json_lines(bytes: &[u8]) -> Vec<String> {
     let (mut reader, mut lines) = (Reader::default(), Vec::new());
     let mut hear = |heard| {
         if let Heard::Moment(m) = heard {
-            write_line(&mut lines, m.seq.into(), None, m.captured_at_us, m.sent_at_us(), m.poses());
+            write_line(&mut lines, m.seq.into(), None, m.captured_at_us, m.sent_at_us(), None, m.poses());
         }
         Ok(())
     };

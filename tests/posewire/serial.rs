@@ -481,6 +481,7 @@ fn posewire_read_prints_what_was_sent() {
             None,
             now_us - 9_000,
             now_us,
+            None,
             Predict::Now
                 .poses(&pose_frame(seq, seq as usize % 4, now_us - 9_000), now_us)
                 .map(|pose| over_the_wire(&pose)),

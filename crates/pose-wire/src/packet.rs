@@ -112,8 +112,10 @@ impl SourceState {
     pub const RUNNING: Self = Self(1);
     /// The camera is gone; it is being looked for.
     pub const LOST: Self = Self(2);
-    /// A file or the built-in figure, not a camera.
+    /// A file, not a camera.
     pub const REPLAY: Self = Self(3);
+    /// The built-in clip: nobody is there.
+    pub const BUILT_IN: Self = Self(4);
 }
 
 /// How the host is; once a second.

@@ -4,12 +4,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use v4l::capability::Flags;
 use v4l::frameinterval::FrameIntervalEnum;
 use v4l::framesize::FrameSizeEnum;
 use v4l::video::Capture;
 use v4l::{Device, Fraction};
 
+use super::judge::{Facts, judge};
 use crate::capture::mode::{Mode, from_fourcc};
 
 /// Names that stay with a camera whatever port number it gets.
@@ -35,6 +35,8 @@ pub struct CameraListing {
     pub modes: Vec<Mode>,
     /// Why it cannot be used, and what to do.
     pub problem: Option<String>,
+    /// It may be a camera: it is one, or what is wrong may pass (busy, not allowed).
+    pub may_be_camera: bool,
 }
 
 /// Why a node gives no pictures.
@@ -73,10 +75,13 @@ pub fn list_cameras() -> Vec<CameraListing> {
             let by_id = by_id_of(&path);
             let device = Device::with_path(&path).map_err(|e| Trouble::of(&path, &e));
             match device.and_then(|d| probe(&d, &path)) {
-                Ok((name, modes)) => CameraListing { path, by_id, name, modes, problem: None },
+                Ok((name, modes)) => {
+                    CameraListing { path, by_id, name, modes, problem: None, may_be_camera: true }
+                }
                 Err(trouble) => {
                     let name = sysfs_name(&path);
-                    CameraListing { path, by_id, name, modes: Vec::new(), problem: Some(trouble.why) }
+                    let (problem, may_be_camera) = (Some(trouble.why), trouble.may_pass);
+                    CameraListing { path, by_id, name, modes: Vec::new(), problem, may_be_camera }
                 }
             }
         })
@@ -112,22 +117,12 @@ fn sysfs_name(path: &Path) -> String {
 /// Why it is no camera for us.
 pub(super) fn probe(device: &Device, path: &Path) -> Result<(String, Vec<Mode>), Trouble> {
     let caps = device.query_caps().map_err(|e| Trouble::of(path, &e))?;
-    if !caps.capabilities.contains(Flags::VIDEO_CAPTURE) {
-        return Err(Trouble::lasting(format!(
-            "{}: {} gives no pictures (UVC cameras have such a second node for metadata); `posewire devices` lists \
-             the cameras",
-            path.display(),
-            caps.card
-        )));
-    }
-    if !caps.capabilities.contains(Flags::STREAMING) {
-        return Err(Trouble::lasting(format!(
-            "{}: {} cannot stream through memory maps",
-            path.display(),
-            caps.card
-        )));
-    }
-    let formats = device.enum_formats().map_err(|e| Trouble::of(path, &e))?;
+    // A node that gives no pictures has no such formats to list.
+    let formats = device.enum_formats();
+    let theirs: Vec<[u8; 4]> = formats.iter().flatten().map(|f| f.fourcc.repr).collect();
+    let facts = Facts { driver: &caps.driver, capabilities: caps.capabilities, formats: &theirs };
+    judge(&facts).map_err(|not| Trouble::lasting(not.told(path, &caps.card, &theirs)))?;
+    let formats = formats.map_err(|e| Trouble::of(path, &e))?;
     let mut modes = Vec::new();
     for format in &formats {
         let Some(known) = from_fourcc(&format.fourcc.repr) else { continue };
@@ -146,13 +141,8 @@ pub(super) fn probe(device: &Device, path: &Path) -> Result<(String, Vec<Mode>),
         }
     }
     if modes.is_empty() {
-        let theirs: Vec<_> = formats.iter().map(|f| f.fourcc.to_string()).collect();
-        return Err(Trouble::lasting(format!(
-            "{}: {} sends {}; MJPG, YUYV, NV12, GREY or RGB3 is needed",
-            path.display(),
-            caps.card,
-            if theirs.is_empty() { "no format at all".into() } else { theirs.join(", ") }
-        )));
+        let told = format!("{} ({}): lists no size of its pictures", path.display(), caps.card);
+        return Err(Trouble::lasting(told));
     }
     Ok((caps.card, modes))
 }

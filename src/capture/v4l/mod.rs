@@ -1,6 +1,7 @@
 //! Video4Linux cameras: memory-mapped streaming, always the newest frame, losses told apart from pauses.
 
 mod find;
+mod judge;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -40,8 +41,10 @@ const REPLACED_US: i64 = 5_000_000;
 /// [`Reopening`](super::Reopening) does.
 pub struct V4lCamera {
     wanted: Wanted,
-    /// Who it was, so that it is known again under another number.
+    /// Who it was when its first frame came, so that it is known again under another number.
     known: Option<Known>,
+    /// What was opened last gave no frame: of several cameras, others are tried first.
+    mute: Option<PathBuf>,
     open: Option<Open>,
     /// What the log last said of the device and its mode.
     told: String,
@@ -61,6 +64,8 @@ struct Open {
     /// Always there, but for the moment of closing.
     stream: Option<Stream<'static>>,
     path: PathBuf,
+    /// What the driver calls it.
+    card: String,
     mode: Mode,
     stride: u32,
     driver_seq: Option<u32>,
@@ -75,6 +80,7 @@ impl V4lCamera {
         Self {
             wanted,
             known: None,
+            mute: None,
             open: None,
             told: String::new(),
             pool: BufferPool::new(),
@@ -101,7 +107,8 @@ impl V4lCamera {
                 theirs.join("; ")
             )));
         };
-        let open = Open::start(&device, path, mode)?;
+        let open = Open::start(&device, path.clone(), card, mode).inspect_err(|_| self.mute = Some(path))?;
+        let card = &open.card;
         let name = open.path.display();
         let found = format!("{name} ({card}): {}", open.mode);
         // A stalled camera is opened every few seconds: the same again is no news.
@@ -116,7 +123,6 @@ impl V4lCamera {
             }
             self.told = found;
         }
-        self.known = Some(Known { by_id: find::by_id_of(&open.path), card });
         self.open = Some(open);
         Ok(())
     }
@@ -149,7 +155,9 @@ impl V4lCamera {
             return try_path(Path::new(&self.wanted.device));
         }
         let mut problems = Vec::new();
-        for path in find::nodes() {
+        let mut nodes = find::nodes();
+        nodes.sort_by_key(|path| self.mute.as_ref() == Some(path));
+        for path in nodes {
             match try_path(&path) {
                 Ok(found) => return Ok(found),
                 // A board has nodes of codecs and of cameras' metadata by the dozen; they are not what is amiss.
@@ -164,17 +172,16 @@ impl V4lCamera {
     }
 
     fn lose(&mut self, reason: String) -> CaptureError {
-        let device = self
-            .open
-            .take()
-            .map_or_else(|| self.wanted.device.clone(), |open| open.path.display().to_string());
+        let open = self.open.take();
+        self.mute = open.as_ref().filter(|open| !open.started).map(|open| open.path.clone());
+        let device = open.map_or_else(|| self.wanted.device.clone(), |open| open.path.display().to_string());
         self.open_at_us = Monotonic.now_us();
         CaptureError::Lost { device, reason }
     }
 }
 
 impl Open {
-    fn start(device: &Device, path: PathBuf, wanted: Mode) -> Result<Self, Trouble> {
+    fn start(device: &Device, path: PathBuf, card: String, wanted: Mode) -> Result<Self, Trouble> {
         let fail = |e: &io::Error| Trouble::of(&path, e);
         let fourcc = FourCC::new(mode::name(wanted.format).as_bytes().first_chunk().unwrap_or(b"    "));
         let set =
@@ -215,7 +222,7 @@ impl Open {
             return Err(fail(&e));
         }
         let (stream, alive_us) = (Some(stream), Monotonic.now_us());
-        Ok(Self { stream, path, mode, stride, driver_seq: None, alive_us, started: false })
+        Ok(Self { stream, path, card, mode, stride, driver_seq: None, alive_us, started: false })
     }
 
     /// Has the driver something (a frame or an error) within `timeout`?
@@ -280,11 +287,15 @@ impl V4lCamera {
         // A driver that starts over, or repeats a number, lost nothing that could be counted.
         let step = if (1..1000).contains(&step) { step } else { 1 };
         open.driver_seq = Some(meta.sequence);
-        if !std::mem::replace(&mut open.started, true) && !starts_exposure(meta.flags) {
-            let path = open.path.display();
-            log::info!(
-                "{path}: the driver stamps the end of a frame; its light is taken to be a frame older"
-            );
+        if !std::mem::replace(&mut open.started, true) {
+            // Only now: a node that can be opened may still be none that ever sends.
+            self.known = Some(Known { by_id: find::by_id_of(&open.path), card: open.card.clone() });
+            if !starts_exposure(meta.flags) {
+                let path = open.path.display();
+                log::info!(
+                    "{path}: the driver stamps the end of a frame; its light is taken to be a frame older"
+                );
+            }
         }
         self.counters.gaps += u64::from(step) - 1;
         self.next_seq += u64::from(step);
@@ -327,12 +338,12 @@ fn captured_at_us(flags: Flags, stamp_us: i64, now_us: i64, interval_us: i64) ->
 
 impl FrameSource for V4lCamera {
     fn info(&self) -> SourceInfo {
-        let card = self.known.as_ref().map_or("camera", |k| &k.card);
         match &self.open {
             None => {
+                let card = self.known.as_ref().map_or("camera", |k| &k.card);
                 SourceInfo { name: card.to_string(), width: 0, height: 0, fps: self.wanted.fps, live: true }
             }
-            Some(Open { path, mode, .. }) => {
+            Some(Open { path, card, mode, .. }) => {
                 let name = format!("{} ({card})", path.display());
                 SourceInfo { name, width: mode.width, height: mode.height, fps: mode.fps, live: true }
             }
@@ -371,8 +382,8 @@ impl FrameSource for V4lCamera {
     fn reopen(&mut self) -> Result<(), CaptureError> {
         self.open = None;
         self.start().map_err(|Trouble { why, may_pass }| {
-            // A camera that has worked with this configuration will do so again.
-            if may_pass || self.known.is_some() {
+            // A camera that has worked with this configuration will do so again; of several, another may.
+            if may_pass || self.known.is_some() || self.mute.is_some() {
                 CaptureError::Lost { device: self.wanted.device.clone(), reason: why }
             } else {
                 CaptureError::Unusable(why)

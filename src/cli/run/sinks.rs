@@ -4,13 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use posewire::config::{Config, ExistingLines, Jsonl, Rate};
-use posewire::output::display::{Display, DisplayTarget, Framebuffer, PictureTap, PngFiles, Surface, Terminal};
-use posewire::output::serial::{PortSpec, Serial, SerialOptions};
-use posewire::output::jsonl::{Existing, JsonLines};
-use posewire::output::{PoseSink, Predict, SinkError, web::Web};
 use pose::PoseFrame;
-use posewire::pipeline::faults::{FaultySink, Faults};
+use posewire::config::{Config, ExistingLines, Jsonl, Rate};
+use posewire::output::display::{
+    Display, DisplayTarget, Framebuffer, PictureTap, PngFiles, Surface, Terminal,
+};
+use posewire::output::jsonl::{Existing, JsonLines};
+use posewire::output::serial::{PortSpec, Serial, SerialOptions};
+use posewire::output::{PoseSink, Predict, SinkError, web::Web};
+use posewire::pipeline::faults::{Faults, FaultySink};
 use posewire::telemetry::Telemetry;
 
 use crate::cli::Usage;
@@ -25,21 +27,35 @@ pub fn open(
     let predict = config.output.predict;
     let mut sinks: Vec<Box<dyn PoseSink>> = Vec::new();
     if !config.serial.port.is_empty() {
-        let serial = Box::new(Serial::open(serial_options(config, predict)?, telemetry.clone())?);
+        let options = serial_options(config, predict)?;
+        // A board starts before its adapter, and nobody is there to start the service again.
+        let may_wait = config.source.wait && super::notify::is_service();
+        let open = if may_wait { Serial::open_or_wait } else { Serial::open };
+        let serial = Box::new(open(options, telemetry.clone())?);
         sinks.push(if faults.has_serial() { Box::new(FaultySink::new(serial, faults)) } else { serial });
     }
     let mut paced: Vec<Box<dyn PoseSink>> = Vec::new();
     if !config.jsonl.path.as_os_str().is_empty() {
-        paced.push(Box::new(json_lines(config, predict)?));
+        paced.push(Box::new(json_lines(config, predict)?.told_by(telemetry.clone())));
     }
     if let Some(address) = config.web.address.get() {
-        paced.push(Box::new(Web::open(address, predict)?));
+        paced.push(Box::new(Web::open(address, predict)?.told_by(telemetry.clone())));
     }
     if let Some(target) = &config.display.kind.0 {
-        paced.push(display(target, predict, tap)?);
+        paced.push(display(target, predict, tap, telemetry)?);
     }
     if sinks.is_empty() && paced.is_empty() {
-        paced.push(Box::new(JsonLines::open(Path::new("-"), Existing::Replace, predict)?));
+        if super::notify::is_service() {
+            // A service's standard output is the journal, which thirty lines a second would fill.
+            return Err(Usage(
+                "nowhere to send poses: a service needs an output; set [serial] port, [jsonl] path or [web] address in its \
+                 configuration (/etc/posewire.toml), or give --jsonl - for lines on the standard output"
+                    .into(),
+            )
+            .into());
+        }
+        let lines = JsonLines::open(Path::new("-"), Existing::Replace, predict)?;
+        paced.push(Box::new(lines.told_by(telemetry.clone())));
     }
     sinks.extend(paced.into_iter().map(|sink| match config.output.rate {
         Rate::Camera => sink,
@@ -68,21 +84,33 @@ fn display(
     target: &DisplayTarget,
     predict: Predict,
     tap: Option<PictureTap>,
+    telemetry: &Arc<Telemetry>,
 ) -> anyhow::Result<Box<dyn PoseSink>> {
-    fn on(surface: impl Surface + 'static, predict: Predict, tap: Option<PictureTap>) -> Box<dyn PoseSink> {
-        Box::new(Display::new(surface, predict, tap))
-    }
+    let on = Shown { predict, tap, telemetry: telemetry.clone() };
     Ok(match target {
-        DisplayTarget::Framebuffer => on(Framebuffer::open()?, predict, tap),
-        DisplayTarget::Terminal => on(Terminal::open()?, predict, tap),
-        DisplayTarget::Png(path) => on(PngFiles::open(path)?, predict, tap),
+        DisplayTarget::Framebuffer => on.surface(Framebuffer::open()?),
+        DisplayTarget::Terminal => on.surface(Terminal::open()?),
+        DisplayTarget::Png(path) => on.surface(PngFiles::open(path)?),
         #[cfg(feature = "window")]
-        DisplayTarget::Window => on(posewire::output::display::Window::open()?, predict, tap),
+        DisplayTarget::Window => on.surface(posewire::output::display::Window::open()?),
         #[cfg(not(feature = "window"))]
         DisplayTarget::Window => {
             return Err(Usage("this binary has no window: build it with --features window".into()).into());
         }
     })
+}
+
+/// What every display gets.
+struct Shown {
+    predict: Predict,
+    tap: Option<PictureTap>,
+    telemetry: Arc<Telemetry>,
+}
+
+impl Shown {
+    fn surface(self, surface: impl Surface + 'static) -> Box<dyn PoseSink> {
+        Box::new(Display::new(surface, self.predict, self.tap).told_by(self.telemetry))
+    }
 }
 
 fn serial_options(config: &Config, predict: Predict) -> anyhow::Result<SerialOptions> {

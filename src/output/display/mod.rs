@@ -14,14 +14,17 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use embedded_graphics::pixelcolor::Rgb888;
-use embedded_graphics::prelude::Dimensions;
+use embedded_graphics::mono_font::MonoTextStyleBuilder;
+use embedded_graphics::pixelcolor::{Rgb888, RgbColor};
+use embedded_graphics::prelude::{Dimensions, Drawable, Point};
+use embedded_graphics::text::{Baseline, Text};
 use pose::{Pose, PoseFrame, Stamped};
 use pose_draw::{Fit, Metrics, Theme};
 
 use crate::picture::{Affine, Decoder, Frame, PixelsMut, crop_resize_into};
 
-use super::{PoseSink, Predict, SinkError};
+use super::jsonl::source_of;
+use super::{Host, PoseSink, Predict, SinkError};
 
 pub use canvas::Canvas;
 pub use framebuffer::Framebuffer;
@@ -134,12 +137,18 @@ pub struct Display<S> {
     tap: Option<PictureTap>,
     decoder: Option<Decoder>,
     canvas: Canvas,
+    host: Option<Arc<dyn Host>>,
 }
 
 impl<S: Surface> Display<S> {
     /// Shows poses on `surface`, over the pictures of `tap` where there is one.
     pub fn new(surface: S, predict: Predict, tap: Option<PictureTap>) -> Self {
-        Self { surface, predict, tap, decoder: None, canvas: Canvas::default() }
+        Self { surface, predict, tap, decoder: None, canvas: Canvas::default(), host: None }
+    }
+
+    /// The picture says when nobody is there, as `host` knows it.
+    pub fn told_by(self, host: Arc<dyn Host>) -> Self {
+        Self { host: Some(host), ..self }
     }
 
     /// The picture shown last.
@@ -181,6 +190,9 @@ impl<S: Surface> PoseSink for Display<S> {
         self.canvas.reset(size_px[0], size_px[1]);
         self.draw_picture(image_px, poses.frame);
         draw_over(&mut self.canvas, image_px, self.predict.poses(poses, now_us));
+        if let Some(source) = source_of(self.host.as_deref()) {
+            draw_notice(&mut self.canvas, source);
+        }
         self.surface.show(&self.canvas, poses.seq)
     }
 
@@ -218,6 +230,21 @@ fn draw_over(canvas: &mut Canvas, image_px: [usize; 2], poses: impl Iterator<Ite
         // Drawing on memory cannot fail.
         let Ok(()) = pose_draw::draw_pose(canvas, &pose.value, &fit, &theme, &metrics);
     }
+}
+
+/// Writes `notice` into the lower left corner, with a dark ground of its own.
+fn draw_notice(canvas: &mut Canvas, notice: &str) {
+    let area = canvas.bounding_box();
+    let (theme, metrics) = (Theme::<Rgb888>::dark(), Metrics::for_panel(area.size));
+    let style = MonoTextStyleBuilder::new()
+        .font(metrics.font)
+        .text_color(theme.text)
+        .background_color(Rgb888::BLACK)
+        .build();
+    let height = metrics.font.character_size.height as i32;
+    let place = Point::new(2, area.size.height as i32 - height - 2);
+    // Drawing on memory cannot fail.
+    let Ok(_) = Text::with_baseline(notice, place, style, Baseline::Top).draw(canvas);
 }
 
 /// Where `pose-draw` places a picture of `image_px` on a canvas of `canvas_px`.

@@ -55,20 +55,25 @@ impl Line {
     /// # Errors
     /// What is wrong with it and what to do.
     pub fn open(spec: &PortSpec, read_wait: Duration) -> Result<Self, String> {
-        let path = lasting_name(&spec.path);
-        let port = open_port(&path, spec.baud, read_wait)?;
-        Ok(Self {
-            path,
+        let mut line = Self::closed(spec, read_wait);
+        line.port = Some(open_port(&line.path, spec.baud, read_wait)?);
+        Ok(line)
+    }
+
+    /// A port that is looked for.
+    pub fn closed(spec: &PortSpec, read_wait: Duration) -> Self {
+        Self {
+            path: lasting_name(&spec.path),
             baud: spec.baud,
             read_wait,
-            port: Some(port),
+            port: None,
             reopen_at_us: 0,
             reopen_wait_us: REOPEN_FIRST_US,
             batch: Box::new([0; BATCH_BYTES]),
             batch_len: 0,
             sent_len: 0,
             free_at_us: i64::MIN,
-        })
+        }
     }
 
     /// The name under which the port is looked for.

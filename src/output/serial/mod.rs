@@ -98,12 +98,34 @@ impl Serial {
     /// # Errors
     /// [`SinkError::Fatal`] where the port cannot be opened or cannot carry one pose of each person a second.
     pub fn open(options: SerialOptions, host: Arc<dyn Host>) -> Result<Self, SinkError> {
+        Self::on(|port| Line::open(port, Duration::ZERO).map_err(SinkError::Fatal), options, host)
+    }
+
+    /// The same, but a port that cannot be opened is looked for as a lost one is: boards start before their adapters.
+    ///
+    /// # Errors
+    /// [`SinkError::Fatal`] where the rate cannot carry one pose of each person a second.
+    pub fn open_or_wait(options: SerialOptions, host: Arc<dyn Host>) -> Result<Self, SinkError> {
+        let open = |port: &PortSpec| {
+            Ok(Line::open(port, Duration::ZERO).unwrap_or_else(|why| {
+                log::warn!("{why}; waiting for it (--no-wait ends instead)");
+                Line::closed(port, Duration::ZERO)
+            }))
+        };
+        Self::on(open, options, host)
+    }
+
+    fn on(
+        open: impl FnOnce(&PortSpec) -> Result<Line, SinkError>,
+        options: SerialOptions,
+        host: Arc<dyn Host>,
+    ) -> Result<Self, SinkError> {
         let name = format!("serial {}@{}", options.port.path.display(), options.port.baud);
         let pace = Pace::new(&options).map_err(|e| SinkError::Fatal(format!("{name}: {e}")))?;
         if let Some(what) = pace.told() {
             log::warn!("{name}: {what}");
         }
-        let line = Line::open(&options.port, Duration::ZERO).map_err(SinkError::Fatal)?;
+        let line = open(&options.port)?;
         let is_it = |p: &PortInfo| p.path == options.port.path || p.name() == options.port.path;
         if let Some(hint) = list_ports().into_iter().find(is_it).and_then(|p| p.latency_hint()) {
             log::warn!("{name}: {hint}");
@@ -297,6 +319,7 @@ impl Serial {
                 Source::Camera => SourceState::RUNNING,
                 Source::Lost => SourceState::LOST,
                 Source::Replay => SourceState::REPLAY,
+                Source::BuiltIn => SourceState::BUILT_IN,
             },
             persons: self.persons,
             flags: if vitals.throttled { Status::THROTTLED } else { 0 },

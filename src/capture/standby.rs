@@ -1,0 +1,198 @@
+//! The built-in clip until there is a camera: somebody who starts the program before plugging one in sees that it works, and then
+//! what it is for.
+
+use std::time::Duration;
+
+use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
+use crate::clock::{Clock, Monotonic};
+use crate::picture::Frame;
+
+/// How often it is looked whether there is a camera now.
+const LOOK_US: i64 = 1_000_000;
+
+/// Opens the camera where there is one that can be used.
+pub type Look = Box<dyn FnMut() -> Option<Box<dyn FrameSource>> + Send>;
+
+/// A stand-in that gives way to what it stands in for, with the first frame of it; frame numbers go on rising.
+pub struct Standby<K = Monotonic> {
+    /// The stand-in, then what came.
+    source: Box<dyn FrameSource>,
+    /// Until something came.
+    look: Option<Look>,
+    /// Opened, but without a frame yet.
+    candidate: Option<Box<dyn FrameSource>>,
+    /// To be called with the first frame of what came.
+    came: Option<Box<dyn FnOnce() + Send>>,
+    clock: K,
+    look_at_us: i64,
+    /// Added to the numbers of what came.
+    first_seq: u64,
+    next_seq: u64,
+}
+
+impl Standby {
+    /// `stand_in` until `look` finds something that gives a frame, of which `came` is told.
+    pub fn new(stand_in: Box<dyn FrameSource>, look: Look, came: Box<dyn FnOnce() + Send>) -> Self {
+        Self::with_clock(stand_in, look, came, Monotonic)
+    }
+}
+
+impl<K: Clock> Standby<K> {
+    /// The same by `clock`.
+    pub fn with_clock(
+        stand_in: Box<dyn FrameSource>,
+        look: Look,
+        came: Box<dyn FnOnce() + Send>,
+        clock: K,
+    ) -> Self {
+        let look_at_us = clock.now_us() + LOOK_US;
+        Self {
+            source: stand_in,
+            look: Some(look),
+            candidate: None,
+            came: Some(came),
+            clock,
+            look_at_us,
+            first_seq: 0,
+            next_seq: 0,
+        }
+    }
+
+    fn numbered(&mut self, mut frame: Frame) -> Frame {
+        frame.seq += self.first_seq;
+        self.next_seq = frame.seq + 1;
+        frame
+    }
+
+    /// A frame of what is to come, where there is one.
+    fn newcomer(&mut self) -> Option<Frame> {
+        let look = self.look.as_mut()?;
+        if self.candidate.is_none() && self.clock.now_us() >= self.look_at_us {
+            self.look_at_us = self.clock.now_us() + LOOK_US;
+            self.candidate = look();
+        }
+        let candidate = self.candidate.as_mut()?;
+        match candidate.next_frame(Duration::ZERO) {
+            Ok(Some(frame)) => {
+                self.source = self.candidate.take()?;
+                self.look = None;
+                self.first_seq = self.next_seq.saturating_sub(frame.seq);
+                log::info!("{} is there: the built-in clip gives way", self.source.info().name);
+                if let Some(came) = self.came.take() {
+                    came();
+                }
+                Some(frame)
+            }
+            // It may be a camera of which nothing comes: others are looked for in a while.
+            Ok(None) if candidate.is_away() => {
+                self.candidate = None;
+                None
+            }
+            Ok(None) => None,
+            Err(error) => {
+                log::debug!("while the built-in clip runs: {error}");
+                self.candidate = None;
+                None
+            }
+        }
+    }
+}
+
+impl<K: Clock + Send> FrameSource for Standby<K> {
+    fn info(&self) -> SourceInfo {
+        self.source.info()
+    }
+
+    fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
+        if let Some(frame) = self.newcomer() {
+            return Ok(Some(self.numbered(frame)));
+        }
+        let frame = self.source.next_frame(timeout)?;
+        Ok(frame.map(|frame| self.numbered(frame)))
+    }
+
+    fn reopen(&mut self) -> Result<(), CaptureError> {
+        self.source.reopen()
+    }
+
+    fn is_away(&self) -> bool {
+        self.source.is_away()
+    }
+
+    fn counters(&self) -> SourceCounters {
+        self.source.counters()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+
+    use super::*;
+    use crate::clock::Manual;
+    use crate::picture::PixelFormat;
+
+    /// Frames of one shade, numbered from 0; none where it is mute.
+    struct Shade {
+        shade: u8,
+        seq: u64,
+        mute: bool,
+    }
+
+    impl FrameSource for Shade {
+        fn info(&self) -> SourceInfo {
+            SourceInfo { name: format!("shade {}", self.shade), width: 1, height: 1, fps: 30.0, live: true }
+        }
+        fn next_frame(&mut self, _: Duration) -> Result<Option<Frame>, CaptureError> {
+            if self.mute {
+                return Ok(None);
+            }
+            self.seq += 1;
+            let (bytes, format) = (Arc::new(vec![self.shade]), PixelFormat::Grey);
+            let (seq, captured_at_us) = (self.seq - 1, 0);
+            Ok(Some(Frame { bytes, format, width: 1, height: 1, stride: 1, seq, captured_at_us }))
+        }
+        fn is_away(&self) -> bool {
+            self.mute
+        }
+    }
+
+    struct Shared(&'static Manual);
+
+    impl Clock for Shared {
+        fn now_us(&self) -> i64 {
+            self.0.now_us()
+        }
+    }
+
+    #[test]
+    fn the_stand_in_gives_way_with_the_first_frame_and_numbers_rise() {
+        let clock: &'static Manual = Box::leak(Box::new(Manual::at(0)));
+        let (looks, told) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
+        let (counted, telling) = (looks.clone(), told.clone());
+        // Nothing at first, then a camera that sends nothing, then one that does.
+        let look: Look = Box::new(move || match counted.fetch_add(1, Relaxed) {
+            0..=2 => None,
+            3 => Some(Box::new(Shade { shade: 7, seq: 0, mute: true })),
+            _ => Some(Box::new(Shade { shade: 9, seq: 40, mute: false })),
+        });
+        let clip = Box::new(Shade { shade: 1, seq: 0, mute: false });
+        let came = Box::new(move || telling.store(true, Relaxed));
+        let mut source = Standby::with_clock(clip, look, came, Shared(clock));
+        let (mut last, mut shades) = (None, Vec::new());
+        for now_us in (0..9_000_000).step_by(33_333) {
+            clock.set(now_us);
+            let frame = source.next_frame(Duration::ZERO).expect("goes on").expect("at once");
+            assert!(last.is_none_or(|last| frame.seq > last), "{:?} then {}", last, frame.seq);
+            last = Some(frame.seq);
+            if shades.last() != Some(&frame.bytes[0]) {
+                shades.push(frame.bytes[0]);
+                assert_eq!(told.load(Relaxed), frame.bytes[0] == 9);
+            }
+        }
+        assert_eq!(shades, [1, 9], "the mute one was never shown");
+        assert_eq!(looks.load(Relaxed), 5, "once a second, and no more once it is there");
+        assert_eq!(source.info().name, "shade 9");
+    }
+}
