@@ -1,6 +1,8 @@
-//! A recording replayed gives, byte for byte, the output of the run that it was made from.
+//! A recording replayed gives, byte for byte, the output of the run that it was made from, but for the name of its source.
 
 use super::cli::posewire;
+
+const CLIP: &str = "\"source\":\"built-in clip\",";
 
 #[test]
 fn a_recording_gives_the_output_of_what_was_recorded() {
@@ -12,11 +14,14 @@ fn a_recording_gives_the_output_of_what_was_recorded() {
     let run = |source: &[&str]| {
         let out = posewire(&[&["run", "--no-drop", "--frames", "10"], source].concat());
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-        assert_eq!(out.stdout.iter().filter(|&&byte| byte == b'\n').count(), 10);
-        out.stdout
+        let lines = String::from_utf8(out.stdout).unwrap();
+        assert_eq!(lines.lines().count(), 10);
+        lines
     };
     let played = run(&["--synthetic", "--seed", "4"]);
-    assert!(String::from_utf8_lossy(&played).contains("\"measured\""), "nobody is in the clip");
+    assert!(played.contains("\"measured\""), "nobody is in the clip");
+    assert_eq!(played.matches(CLIP).count(), 10, "every line of the clip says so");
+    let played = played.replace(CLIP, "");
     assert!(played == run(&["--replay", path]));
     assert!(played == run(&["--replay", path]), "every time");
 }
