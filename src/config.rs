@@ -115,10 +115,10 @@ macro_rules! parser {
 options! {
     /// Where frames come from: the first of replay, synthetic and camera that is set; if none is, the first camera, else the built-in clip (a service waits)
     source: Source {
-        /// Camera: a device, a name from /dev/v4l/by-id, or "auto": the first that gives pictures
+        /// Camera: a device, a name from /dev/v4l/by-id, csi or csi:1 (on the board's connector), rtsp://... or http://..., or "auto": the first that gives pictures
         camera: String = String::new()
             => camera(value_name = "DEVICE", num_args = 0..=1, default_missing_value = "auto", group = "source");
-        /// A folder of pictures, a video (AVI, Y4M, MJPEG; others through ffmpeg) or a recording
+        /// A folder of pictures, a video (AVI, Y4M, MJPEG; others through ffmpeg), a recording, or "-": MJPEG or Y4M from a pipe
         replay: PathBuf = PathBuf::new() => replay(value_name = "PATH", group = "source");
         /// The built-in clip
         synthetic: bool = false, synthetic(group = "source");

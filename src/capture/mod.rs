@@ -1,7 +1,8 @@
-//! Where frames come from: cameras, files, the built-in clip, and seeded faults round any of them.
+//! Where frames come from: cameras, files, pipes, the built-in clip, and seeded faults round any of them.
 //!
 //! Everything behind one trait, [`FrameSource`]; every frame carries the time of its light.
 
+pub mod child;
 pub mod clip;
 pub mod faults;
 #[cfg(any(feature = "nokhwa", all(feature = "v4l", target_os = "linux")))]
@@ -12,14 +13,18 @@ pub mod open;
 pub mod reopening;
 pub mod replay;
 pub mod standby;
+pub mod stream;
 pub mod synthetic;
 #[cfg(all(feature = "v4l", target_os = "linux"))]
 pub mod v4l;
+mod words;
 
+pub use child::ChildCamera;
 pub use faults::{FaultPlan, Faulty};
-pub use open::{SourceConfig, has_camera, open};
+pub use open::{SourceConfig, has_camera, has_csi_camera, open};
 pub use reopening::Reopening;
 pub use standby::Standby;
+pub use stream::Stream;
 
 use std::time::Duration;
 

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::{CaptureError, FrameSource, replay, synthetic::Synthetic};
+use super::child::{ChildCamera, csi, programs};
+use super::{CaptureError, FrameSource, Reopening, replay, synthetic::Synthetic};
 use crate::picture::PixelFormat;
 
 /// Which source to open, and how.
@@ -10,7 +11,8 @@ use crate::picture::PixelFormat;
 pub enum SourceConfig {
     /// A camera.
     Camera {
-        /// `auto`, or a device: `/dev/video0`, `/dev/v4l/by-id/…`.
+        /// `auto`, a device (`/dev/video0`, `/dev/v4l/by-id/…`), or what a program gives: `csi`, `rtsp://…`
+        /// ([`child`](super::child)).
         device: String,
         /// Wanted width, pixels; the nearest mode is chosen.
         width: u32,
@@ -73,16 +75,25 @@ fn open_camera(config: &SourceConfig) -> Result<Box<dyn FrameSource>, CaptureErr
         return Err(no_camera_support());
     };
     let (width, height, fps, format, wait) = (*width, *height, *fps, *format, *wait);
+    // Who has none but a camera on the board's connector means that one.
+    let device = if device == "auto" && !has_camera() && has_csi_camera() { "csi" } else { device };
+    if let Some(launch) = programs::launch(device, programs::Wish { width, height, fps }) {
+        let mut camera = ChildCamera::new(launch.map_err(CaptureError::Unusable)?);
+        let started = if wait { camera.reopen() } else { camera.wait_for_first() };
+        return opened(camera, started, wait);
+    }
     #[cfg(all(feature = "v4l", target_os = "linux"))]
     if !device.starts_with(NOKHWA) {
-        let wanted = super::mode::Wanted { device: device.clone(), width, height, fps, format };
-        return opened(super::v4l::V4lCamera::new(wanted), wait);
+        let wanted = super::mode::Wanted { device: device.into(), width, height, fps, format };
+        let mut camera = super::v4l::V4lCamera::new(wanted);
+        let started = camera.reopen();
+        return opened(camera, started, wait);
     }
     #[cfg(feature = "nokhwa")]
     {
         let device = device.strip_prefix(NOKHWA).unwrap_or(device).into();
         let wanted = super::mode::Wanted { device, width, height, fps, format };
-        Ok(Box::new(super::Reopening::new(super::nokhwa::NokhwaCamera::open(wanted)?)))
+        Ok(Box::new(Reopening::new(super::nokhwa::NokhwaCamera::open(wanted)?)))
     }
     #[cfg(not(feature = "nokhwa"))]
     {
@@ -93,10 +104,12 @@ fn open_camera(config: &SourceConfig) -> Result<Box<dyn FrameSource>, CaptureErr
 }
 
 /// A camera that is not there, or busy, is an error, or waited for.
-#[cfg(all(feature = "v4l", target_os = "linux"))]
-fn opened(mut camera: super::v4l::V4lCamera, wait: bool) -> Result<Box<dyn FrameSource>, CaptureError> {
-    use super::Reopening;
-    match camera.reopen() {
+fn opened<C: FrameSource + 'static>(
+    camera: C,
+    started: Result<(), CaptureError>,
+    wait: bool,
+) -> Result<Box<dyn FrameSource>, CaptureError> {
+    match started {
         Ok(()) => Ok(Box::new(Reopening::new(camera))),
         Err(CaptureError::Lost { reason, .. }) if wait => Ok(Box::new(Reopening::waiting(camera, reason))),
         Err(CaptureError::Lost { reason, .. }) => Err(CaptureError::Unusable(reason)),
@@ -124,4 +137,11 @@ pub fn has_camera() -> bool {
     return super::nokhwa::list_cameras().is_ok_and(|cameras| !cameras.is_empty());
     #[cfg(not(any(feature = "nokhwa", all(feature = "v4l", target_os = "linux"))))]
     false
+}
+
+/// Whether a camera on the board's own connector is listed. It takes up to a second, and is looked for once: nobody plugs one in
+/// while the board runs.
+pub fn has_csi_camera() -> bool {
+    static LISTED: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    *LISTED.get_or_init(|| csi::list_cameras().is_some_and(|cameras| !cameras.is_empty()))
 }

@@ -114,9 +114,15 @@ impl<S: FrameSource, K: Clock> Reopening<S, K> {
         let now_us = self.clock.now_us();
         let Some(away) = &mut self.away else {
             self.lost += 1;
-            log::warn!("{why}; opening it again until it is back");
-            let mut away =
-                Away { opened: false, retry_at_us: 0, wait: FIRST_WAIT, news: News::new(None, now_us) };
+            match why {
+                // Some reasons name the device themselves.
+                CaptureError::Lost { device, reason } if reason.starts_with(&**device) => {
+                    log::warn!("{reason}; opening it again until it is back");
+                }
+                _ => log::warn!("{why}; opening it again until it is back"),
+            }
+            let news = News::new(Some(reason.to_owned()), now_us);
+            let mut away = Away { opened: false, retry_at_us: 0, wait: FIRST_WAIT, news };
             away.retry_later(now_us);
             self.away = Some(away);
             return;

@@ -3,6 +3,7 @@
 use std::io::{Write, stdout};
 use std::process::ExitCode;
 
+use posewire::capture::child::csi;
 use posewire::output::serial::list_ports;
 
 /// Lists cameras with their modes, and serial ports
@@ -22,6 +23,9 @@ pub struct Args {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut out = stdout().lock();
     cameras(&mut out, args.modes)?;
+    for (number, sensor) in csi::list_cameras().unwrap_or_default().iter().enumerate() {
+        writeln!(out, "  csi:{number}: {sensor} on the board's own connector")?;
+    }
     writeln!(out, "serial ports:")?;
     let ports = list_ports();
     if ports.is_empty() {

@@ -60,7 +60,9 @@ impl<W: Write> Report<W> {
 #[cfg(all(feature = "v4l", target_os = "linux"))]
 fn cameras(report: &mut Report<impl Write>) -> std::io::Result<()> {
     let cameras = posewire::capture::v4l::list_cameras();
-    if !cameras.iter().any(|c| c.problem.is_none() && !c.modes.is_empty()) {
+    let sensors = posewire::capture::child::csi::list_cameras().unwrap_or_default();
+    csi_cameras(report, &sensors)?;
+    if sensors.is_empty() && !cameras.iter().any(|c| c.problem.is_none() && !c.modes.is_empty()) {
         report.note(NO_CAMERA)?;
     }
     cameras.iter().try_for_each(|c| camera(report, c, may_open(&c.path)))
@@ -104,6 +106,14 @@ fn camera(
             camera.name
         )),
     }
+}
+
+/// `sensors` as the board's own program lists them.
+#[cfg(all(feature = "v4l", target_os = "linux"))]
+fn csi_cameras(report: &mut Report<impl Write>, sensors: &[String]) -> std::io::Result<()> {
+    sensors.iter().enumerate().try_for_each(|(number, sensor)| {
+        report.ok(format_args!("camera {sensor} on the board's connector: posewire run --camera csi:{number}"))
+    })
 }
 
 fn may_open(path: &Path) -> bool {
@@ -258,6 +268,13 @@ mod tests {
             assert!(text.starts_with(begins) && text.contains(says), "{text}");
             assert_eq!(ailing, fails, "{text}");
         }
+    }
+
+    #[cfg(all(feature = "v4l", target_os = "linux"))]
+    #[test]
+    fn of_a_camera_on_the_connector_it_is_said_how_to_use_it() {
+        let (text, ailing) = told(|report| csi_cameras(report, &["imx219 [3280x2464]".into(), "ov5647".into()]));
+        assert!(text.contains("imx219 [3280x2464]") && text.contains("--camera csi:1") && !ailing, "{text}");
     }
 
     #[test]

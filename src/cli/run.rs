@@ -34,6 +34,7 @@ Examples:
   posewire run
   posewire run --camera auto --serial /dev/ttyUSB0 --rate 50
   posewire run --replay clip.avi --frames all --no-drop --jsonl poses.jsonl
+  ffmpeg -i clip.mp4 -f yuv4mpegpipe -pix_fmt yuv420p - | posewire run --replay -
   posewire run --synthetic --inject camera.drop=0.1,camera.unplug=0.005 --display terminal")]
 pub struct Args {
     /// Configuration file; posewire.example.toml shows every key
@@ -153,7 +154,7 @@ fn source_config(config: &Config, is_service: bool) -> SourceConfig {
     if !s.camera.is_empty() {
         return camera_config(config, &s.camera);
     }
-    if !s.synthetic && !s.no_drop && (is_service || capture::has_camera()) {
+    if !s.synthetic && !s.no_drop && (is_service || capture::has_camera() || capture::has_csi_camera()) {
         return camera_config(config, "auto");
     }
     if !s.synthetic {
@@ -184,7 +185,11 @@ fn open(
     let mut source = capture::open(config)?;
     if !source.is_away() {
         let info = source.info();
-        log::info!("source: {}, {}x{} at {} fps", info.name, info.width, info.height, info.fps);
+        // Of a stream nothing is known before its first frame.
+        match info.width {
+            0 => log::info!("source: {}", info.name),
+            width => log::info!("source: {}, {width}x{} at {} fps", info.name, info.height, info.fps),
+        }
     }
     if let Some(camera) = camera {
         let look = Box::new(move || capture::has_camera().then(|| capture::open(&camera).ok()).flatten());

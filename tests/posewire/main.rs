@@ -25,6 +25,8 @@ mod moments;
 #[cfg(unix)]
 mod output;
 mod pipeline;
+#[cfg(target_os = "linux")]
+mod pipes;
 mod predict;
 #[cfg(target_os = "linux")]
 mod pty;

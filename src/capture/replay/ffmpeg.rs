@@ -1,18 +1,14 @@
 //! Any other container, through an `ffmpeg` child process that writes Y4M into a pipe.
 
-use std::collections::VecDeque;
-use std::io::{BufReader, ErrorKind, Read};
+use std::io::{BufReader, ErrorKind};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::{Arc, Mutex};
 
 use super::{short_name, y4m::Y4m};
 use crate::capture::clip::Clip;
+use crate::capture::words::LastWords;
 use crate::capture::{CaptureError, SourceInfo};
 use crate::picture::Frame;
-
-/// Bytes of ffmpeg's own words that are kept for an error.
-const KEPT_WORDS: usize = 600;
 
 /// A video decoded by `ffmpeg`; the child is ended with it.
 pub struct Ffmpeg {
@@ -21,7 +17,7 @@ pub struct Ffmpeg {
     frames: Y4m<BufReader<ChildStdout>>,
     /// When each frame is due, microseconds from the first; empty where the container does not say.
     times_us: Vec<i64>,
-    words: Arc<Mutex<VecDeque<u8>>>,
+    words: LastWords,
     given: u64,
 }
 
@@ -55,10 +51,10 @@ impl Ffmpeg {
                 ),
                 _ => fail(&format_args!("ffmpeg cannot be started: {e}")),
             })?;
-        let words = Arc::new(Mutex::new(VecDeque::new()));
-        if let Some(stderr) = child.stderr.take() {
-            keep_last_words(stderr, Arc::clone(&words)).map_err(|e| fail(&e))?;
-        }
+        let words = match child.stderr.take() {
+            Some(stderr) => LastWords::of(stderr).map_err(|e| fail(&e))?,
+            None => LastWords::default(),
+        };
         let Some(stdout) = child.stdout.take() else { return Err(fail(&"ffmpeg gave no pipe")) };
         // Wide enough for a frame of 640×480: fewer switches between the processes.
         let header = Y4m::new(BufReader::with_capacity(1 << 19, stdout), short_name(path));
@@ -68,7 +64,7 @@ impl Ffmpeg {
                 let _ = child.wait();
                 // The reader of its words ends with it.
                 std::thread::sleep(std::time::Duration::from_millis(20));
-                let said = said(&words);
+                let said = words.said();
                 return Err(match &said[..] {
                     // It could: what it made of the file is of no use here.
                     "" => fail(&format_args!("ffmpeg's answer cannot be used: {why}")),
@@ -87,7 +83,7 @@ impl Clip for Ffmpeg {
 
     fn next(&mut self) -> Result<Frame, CaptureError> {
         let frame = self.frames.next().inspect_err(|_| {
-            let said = said(&self.words);
+            let said = self.words.said();
             if !said.is_empty() {
                 log::warn!("{}: ffmpeg: {said}", self.name);
             }
@@ -134,29 +130,6 @@ fn times_us(path: &Path) -> Vec<i64> {
     let first = times_us.first().copied().unwrap_or(0);
     times_us.iter_mut().for_each(|t| *t -= first);
     if times_us.windows(2).any(|w| w[0] == w[1]) { Vec::new() } else { times_us }
-}
-
-/// Reads a child's stderr to its end in a thread of its own: a full pipe would stop the child.
-fn keep_last_words(
-    mut stderr: impl Read + Send + 'static,
-    words: Arc<Mutex<VecDeque<u8>>>,
-) -> std::io::Result<()> {
-    let read = move || {
-        let mut piece = [0; 256];
-        while let Ok(n @ 1..) = stderr.read(&mut piece) {
-            let mut words = words.lock().unwrap_or_else(|e| e.into_inner());
-            words.extend(&piece[..n]);
-            let surplus = words.len().saturating_sub(KEPT_WORDS);
-            words.drain(..surplus);
-        }
-    };
-    std::thread::Builder::new().name("ffmpeg-stderr".into()).spawn(read).map(|_| ())
-}
-
-fn said(words: &Mutex<VecDeque<u8>>) -> String {
-    let words = words.lock().unwrap_or_else(|e| e.into_inner());
-    let bytes: Vec<u8> = words.iter().copied().collect();
-    String::from_utf8_lossy(&bytes).trim().replace('\n', "; ")
 }
 
 #[cfg(test)]

@@ -6,12 +6,14 @@
 //! | AVI with MJPEG | [`avi`] |
 //! | raw MJPEG stream, or one JPEG | [`mjpeg`] |
 //! | Y4M | [`y4m`] |
+//! | `-`, the standard input, and FIFOs: MJPEG or Y4M as it comes | [`pipe`] |
 //! | anything else | an `ffmpeg` child process, [`ffmpeg`] |
 
 pub mod avi;
 pub mod ffmpeg;
 pub mod folder;
 pub mod mjpeg;
+pub mod pipe;
 pub mod y4m;
 
 use std::io::Read;
@@ -41,6 +43,12 @@ pub fn open(
         && !(fps.is_finite() && fps > 0.0)
     {
         return Err(CaptureError::Unusable(format!("{fps} frames per second: want a rate above 0")));
+    }
+    if pipe::is_pipe(path) {
+        return match fps_override {
+            None => pipe::open(path, no_drop),
+            Some(_) => Err(CaptureError::Unusable(format!("{}: a pipe has its own rate", path.display()))),
+        };
     }
     let clip = open_clip(path)?;
     Ok(match fps_override {

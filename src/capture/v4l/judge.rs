@@ -115,8 +115,8 @@ impl Not {
             Self::Metadata => format!("{node}: describes pictures of the node before it, gives none"),
             Self::Output => format!("{node}: takes pictures, gives none"),
             Self::Raw => format!(
-                "{node}: a camera on the board's ribbon cable, whose raw pictures only the board's own software can develop; use a \
-                 USB camera, or let that software write MJPEG into a pipe: see docs/sources.md"
+                "{node}: a camera on the board's ribbon cable, whose raw pictures only the board's own software can develop: \
+                 use --camera csi"
             ),
             Self::Nothing => {
                 format!("{node}: gives no pictures; `posewire devices` lists what every node is")

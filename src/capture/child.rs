@@ -1,0 +1,258 @@
+//! A program that writes pictures into a pipe, as a camera: started without a shell, watched, and started again when it ends or
+//! falls silent. Which programs these are: [`programs`].
+
+pub mod csi;
+pub mod programs;
+
+use std::io::ErrorKind;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use self::programs::Launch;
+use super::replay::pipe::clip_of;
+use super::words::LastWords;
+use super::{CaptureError, FrameSource, SourceCounters, SourceInfo, Stream};
+use crate::clock::{Clock, Monotonic};
+use crate::picture::Frame;
+
+/// Until its first picture: a Pi's camera takes 2 s to start, a stream over a radio may take longer to be found.
+const FIRST_FRAME_US: i64 = 15_000_000;
+
+/// Without a picture after that it hangs.
+const STALL_US: i64 = 5_000_000;
+
+/// From an end to the next start, doubled as long as it does not run well.
+const FIRST_WAIT_US: i64 = 500_000;
+const LONGEST_WAIT_US: i64 = 8_000_000;
+
+/// Who gave pictures for so long ran well.
+const RAN_WELL_US: i64 = 10_000_000;
+
+/// How long a program has to end by itself. Cameras that are killed may stay taken.
+const GOODBYE: Duration = Duration::from_millis(500);
+
+/// A camera behind a program. It never opens itself again: [`Reopening`](super::Reopening) does.
+pub struct ChildCamera<K = Monotonic> {
+    launch: Launch,
+    running: Option<Running>,
+    clock: K,
+    /// Not started again before this.
+    start_at_us: i64,
+    wait_us: i64,
+    why: String,
+    /// Read while it was waited for.
+    first: Option<Frame>,
+    next_seq: u64,
+    counters: SourceCounters,
+}
+
+struct Running {
+    program: String,
+    child: Child,
+    stream: Stream,
+    words: LastWords,
+    started_us: i64,
+    last_frame_us: Option<i64>,
+    /// Added to the stream's own numbers.
+    first_seq: u64,
+}
+
+impl ChildCamera {
+    /// A camera that is not started yet.
+    pub fn new(launch: Launch) -> Self {
+        Self::with_clock(launch, Monotonic)
+    }
+}
+
+impl<K: Clock> ChildCamera<K> {
+    /// The same by `clock`.
+    pub fn with_clock(launch: Launch, clock: K) -> Self {
+        Self {
+            launch,
+            running: None,
+            clock,
+            start_at_us: i64::MIN,
+            wait_us: FIRST_WAIT_US,
+            why: String::new(),
+            first: None,
+            next_seq: 0,
+            counters: SourceCounters::default(),
+        }
+    }
+
+    /// Starts it and waits for its first picture.
+    ///
+    /// # Errors
+    /// [`CaptureError::Lost`]: what it says instead; [`CaptureError::Unusable`]: it is not installed.
+    pub fn wait_for_first(&mut self) -> Result<(), CaptureError> {
+        self.reopen()?;
+        while self.first.is_none() {
+            self.first = self.next_frame(Duration::from_millis(100))?;
+        }
+        Ok(())
+    }
+
+    fn start(&self) -> Result<Running, CaptureError> {
+        let fail =
+            |what: &dyn std::fmt::Display| CaptureError::Unusable(format!("{}: {what}", self.launch.name));
+        let mut started = None;
+        for (program, arguments) in &self.launch.programs {
+            let mut command = Command::new(program);
+            command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            // A Ctrl-C in the terminal is for us: we end it in good order.
+            #[cfg(unix)]
+            std::os::unix::process::CommandExt::process_group(&mut command, 0);
+            match command.spawn() {
+                Ok(child) => {
+                    started = Some((program, child));
+                    break;
+                }
+                Err(e) if e.kind() == ErrorKind::NotFound => {}
+                Err(e) => return Err(fail(&format_args!("{program} cannot be started: {e}"))),
+            }
+        }
+        let Some((program, mut child)) = started else { return Err(fail(&self.launch.missing)) };
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let (Some(stdout), Some(stderr)) = (stdout, stderr) else { return Err(fail(&"no pipe to it")) };
+        let words = LastWords::of(stderr).map_err(|e| fail(&e))?;
+        let name = program.clone();
+        let stream = Stream::live(&self.launch.name, Box::new(move || clip_of(stdout, name)))?;
+        log::debug!("{}: {program} is started", self.launch.name);
+        Ok(Running {
+            program: program.clone(),
+            child,
+            stream,
+            words,
+            started_us: self.clock.now_us(),
+            last_frame_us: None,
+            first_seq: self.next_seq,
+        })
+    }
+
+    /// Ends what runs; `why` it is no use any more.
+    fn lose(&mut self, why: &str) -> CaptureError {
+        if let Some(mut running) = self.running.take() {
+            let status = running.end();
+            let ran_well = running.last_frame_us.is_some_and(|last| last - running.started_us >= RAN_WELL_US);
+            if ran_well {
+                self.wait_us = FIRST_WAIT_US;
+            }
+            self.start_at_us = self.clock.now_us() + self.wait_us;
+            self.wait_us = (2 * self.wait_us).min(LONGEST_WAIT_US);
+            self.counters = self.counted(&running);
+            let said = self.launch.without_secrets(&running.words.last_line());
+            let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+            self.why = format!("{}: {} {why}{status}{said}", self.launch.name, running.program);
+        }
+        self.lost()
+    }
+
+    fn lost(&self) -> CaptureError {
+        CaptureError::Lost { device: self.launch.name.clone(), reason: self.why.clone() }
+    }
+
+    fn counted(&self, running: &Running) -> SourceCounters {
+        let SourceCounters { overtaken, damaged, .. } = running.stream.counters();
+        SourceCounters {
+            overtaken: self.counters.overtaken + overtaken,
+            damaged: self.counters.damaged + damaged,
+            ..self.counters
+        }
+    }
+}
+
+impl Running {
+    /// Asks it to end, then makes it; how it ended, where that was its own doing.
+    fn end(&mut self) -> String {
+        // Its pipe may be closed a moment before it is gone.
+        let own = self.gone_within(Duration::from_millis(50));
+        if own.is_none() {
+            #[cfg(unix)]
+            if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+                let _ = self.gone_within(GOODBYE);
+            }
+            // It may be gone already.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+        own.map(|status| format!(" ({status})")).unwrap_or_default()
+    }
+
+    fn gone_within(&mut self, within: Duration) -> Option<std::process::ExitStatus> {
+        let began = std::time::Instant::now();
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return Some(status),
+                Ok(None) if began.elapsed() < within => std::thread::sleep(Duration::from_millis(5)),
+                _ => return None,
+            }
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl<K: Clock + Send> FrameSource for ChildCamera<K> {
+    fn info(&self) -> SourceInfo {
+        match &self.running {
+            Some(running) => running.stream.info(),
+            None => {
+                let Launch { name, fps, .. } = &self.launch;
+                SourceInfo { name: name.clone(), width: 0, height: 0, fps: *fps, live: true }
+            }
+        }
+    }
+
+    fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
+        if let Some(first) = self.first.take() {
+            return Ok(Some(first));
+        }
+        let Some(running) = &mut self.running else { return Err(self.lost()) };
+        match running.stream.next_frame(timeout) {
+            Ok(Some(mut frame)) => {
+                frame.seq += running.first_seq;
+                self.next_seq = frame.seq + 1;
+                running.last_frame_us = Some(self.clock.now_us());
+                Ok(Some(frame))
+            }
+            Ok(None) => {
+                let (since_us, limit_us) = match running.last_frame_us {
+                    Some(last_us) => (last_us, STALL_US),
+                    None => (running.started_us, FIRST_FRAME_US),
+                };
+                if self.clock.now_us() - since_us < limit_us {
+                    return Ok(None);
+                }
+                Err(self.lose(&format!("gives no picture for {} s", limit_us / 1_000_000)))
+            }
+            Err(CaptureError::Ended) => Err(self.lose("ended")),
+            // Where a stream ends before it begins, what it said on its way is the better reason.
+            Err(_) if running.gone_within(Duration::from_millis(50)).is_some() => Err(self.lose("ended")),
+            Err(why) => Err(self.lose(&format!("gives no pictures ({why})"))),
+        }
+    }
+
+    fn reopen(&mut self) -> Result<(), CaptureError> {
+        if self.running.is_some() {
+            self.lose("is started again");
+        }
+        if self.clock.now_us() < self.start_at_us {
+            return Err(self.lost());
+        }
+        self.running = Some(self.start()?);
+        Ok(())
+    }
+
+    fn is_away(&self) -> bool {
+        self.running.as_ref().is_none_or(|running| running.last_frame_us.is_none())
+    }
+
+    fn counters(&self) -> SourceCounters {
+        self.running.as_ref().map_or(self.counters, |running| self.counted(running))
+    }
+}

@@ -1,0 +1,73 @@
+//! Cameras on a board's own connector, as the system's programs list them: they are no V4L2 devices that could be read.
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A Pi answers within a second; one whose camera stack hangs would never.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The programs that list them, the newer first.
+const LISTERS: [&str; 2] = ["rpicam-vid", "libcamera-vid"];
+
+/// Names of the sensors, in the order of `csi:N`; `None` where no program of a Raspberry Pi is installed.
+pub fn list_cameras() -> Option<Vec<String>> {
+    LISTERS.iter().find_map(|program| answer(program)).map(|text| cameras(&text))
+}
+
+/// What `PROGRAM --list-cameras` says; `None` where it is not installed.
+fn answer(program: &str) -> Option<String> {
+    let command = Command::new(program)
+        .arg("--list-cameras")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn();
+    let mut child = command.ok()?;
+    let mut output = child.stdout.take()?;
+    let reader = std::thread::spawn(move || {
+        let mut text = Vec::new();
+        // Longer than any list.
+        let _ = output.by_ref().take(1 << 16).read_to_end(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    });
+    let began = Instant::now();
+    while matches!(child.try_wait(), Ok(None)) {
+        if began.elapsed() > PATIENCE {
+            log::warn!("{program} --list-cameras does not answer");
+            let _ = child.kill();
+            let _ = child.wait();
+            return Some(String::new());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    reader.join().ok()
+}
+
+/// Lines such as `0 : imx219 [3280x2464 10-bit RGGB] (/base/soc/i2c0mux/i2c@1/imx219@10)`.
+fn cameras(text: &str) -> Vec<String> {
+    text.lines()
+        .filter_map(|line| {
+            let (number, rest) = line.split_once(" : ")?;
+            number.trim().parse::<u8>().ok()?;
+            Some(rest.split(" (").next()?.trim().to_owned())
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sensors_are_read_from_what_a_pi_says() {
+        let text = "Available cameras\n-----------------\n\
+                    0 : imx708_wide [4608x2592 10-bit RGGB] (/base/axi/pcie@120000/rp1/i2c@88000/imx708@1a)\n    \
+                    Modes: 'SRGGB10_CSI2P' : 1536x864 [120.13 fps - (768, 432)/3072x1728 crop]\n                             \
+                    2304x1296 [56.03 fps - (0, 0)/4608x2592 crop]\n\n\
+                    1 : ov5647 [2592x1944 10-bit GBRG] (/base/axi/pcie@120000/rp1/i2c@80000/ov5647@36)\n";
+        assert_eq!(cameras(text), ["imx708_wide [4608x2592 10-bit RGGB]", "ov5647 [2592x1944 10-bit GBRG]"]);
+        assert!(cameras("No cameras available!\n").is_empty());
+        assert!(answer("/nonexistent/rpicam-vid").is_none());
+    }
+}

@@ -1,0 +1,249 @@
+//! Pictures that come through a pipe, and cameras that are a program: stand-ins for `rpicam-vid` that start late, die, fall
+//! silent, talk too much or print nonsense.
+
+use std::fs;
+use std::io::Write;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread::{sleep, spawn};
+use std::time::{Duration, Instant};
+
+use posewire::capture::clip::Clip;
+use posewire::capture::synthetic::Synthetic;
+use rustix::fs::{CWD, Mode, mkfifoat};
+
+use super::cli::{Running, posewire};
+
+/// The built-in clip's pictures.
+fn jpegs(count: u64) -> Vec<Vec<u8>> {
+    let mut clip = Synthetic::new(1, 320, 240, 30.0, 4).unwrap().frames(Some(count)).as_mjpeg().unwrap();
+    (0..count).map(|_| clip.next().unwrap().bytes.to_vec()).collect()
+}
+
+fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_posewire"));
+    command.arg("run").args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// `run` with `bytes` on its standard input.
+fn fed(bytes: &[u8], args: &[&str]) -> Output {
+    let mut child = command(args).stdin(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let bytes = bytes.to_vec();
+    let writer = spawn(move || drop(input.write_all(&bytes)));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    output
+}
+
+#[test]
+fn every_picture_of_a_pipe_gives_what_the_same_file_gives() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("clip.mjpeg");
+    let stream = jpegs(8).concat();
+    fs::write(&path, &stream).unwrap();
+    let of_file = posewire(&["run", "--no-drop", "--replay", path.to_str().unwrap()]);
+    assert!(of_file.status.success(), "{}", stderr(&of_file));
+    assert_eq!(of_file.stdout.iter().filter(|&&b| b == b'\n').count(), 8);
+    let of_pipe = fed(&stream, &["--no-drop", "--replay", "-"]);
+    assert!(of_pipe.status.success(), "{}", stderr(&of_pipe));
+    assert!(of_pipe.stdout == of_file.stdout);
+}
+
+#[test]
+fn what_is_no_video_on_a_pipe_is_an_error_that_says_what_converts_it() {
+    for (bytes, expected) in [(&b""[..], "ended before it began"), (&[0; 200_000], "ffmpeg -i INPUT")] {
+        let output = fed(bytes, &["--replay", "-"]);
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_fifo_is_live_its_writer_never_waits_and_may_come_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let fifo = folder.path().join("camera");
+    mkfifoat(CWD, &fifo, Mode::RUSR | Mode::WUSR).unwrap();
+    let child = command(&["--replay", fifo.to_str().unwrap()]).spawn().unwrap();
+    // Many more than are tracked in the time that they take to be read.
+    let stream = jpegs(6).concat().repeat(60);
+    sleep(Duration::from_millis(300));
+    fs::OpenOptions::new().write(true).open(&fifo).unwrap().write_all(&stream).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let lines = output.stdout.iter().filter(|&&b| b == b'\n').count();
+    assert!((1..360).contains(&lines), "{lines} of 360");
+    assert!(stderr(&output).contains("overtaken by newer ones"), "{}", stderr(&output));
+}
+
+/// A folder to be found before all others, with a stand-in for a program, and pictures for it.
+struct StandIn {
+    folder: tempfile::TempDir,
+}
+
+impl StandIn {
+    /// `script` finds pictures in `$PICTURES/0.jpg` to `5.jpg`.
+    fn new(program: &str, script: &str) -> Self {
+        let it = Self { folder: tempfile::tempdir().unwrap() };
+        for (i, jpeg) in jpegs(6).iter().enumerate() {
+            fs::write(it.path(&format!("{i}.jpg")), jpeg).unwrap();
+        }
+        let path = it.path(program);
+        fs::write(&path, format!("#!/bin/sh\nPICTURES={}\n{script}\n", it.folder.path().display())).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        it
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// `run --camera csi` where the stand-in is installed.
+    fn run(&self, args: &[&str]) -> Command {
+        let mut command = command(&[&["--camera", "csi", "--smoother", "none"], args].concat());
+        command.env("PATH", format!("{}:/usr/bin:/bin", self.folder.path().display()));
+        command
+    }
+
+    fn lines(&self, name: &str) -> usize {
+        fs::read_to_string(self.path(name)).unwrap_or_default().lines().count()
+    }
+}
+
+fn is_alive(pid_file: &Path) -> bool {
+    let pid = fs::read_to_string(pid_file).unwrap();
+    Path::new("/proc").join(pid.trim()).exists()
+}
+
+#[test]
+fn a_csi_camera_is_read_through_its_program_which_ends_with_us() {
+    let stand_in = StandIn::new(
+        "rpicam-vid",
+        "echo $$ > $PICTURES/pid; echo \"$@\" > $PICTURES/arguments\n\
+         echo 'INFO starting' >&2; sleep 0.3\n\
+         while true; do cat $PICTURES/*.jpg; sleep 0.05; done",
+    );
+    let output = stand_in.run(&["--frames", "4"]).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(output.stdout.iter().filter(|&&b| b == b'\n').count(), 4);
+    assert!(!is_alive(&stand_in.path("pid")), "it was left behind");
+    let arguments = fs::read_to_string(stand_in.path("arguments")).unwrap();
+    assert!(arguments.contains("--camera 0 --width 640 --height 480 --framerate 30"), "{arguments}");
+}
+
+#[test]
+fn a_program_that_dies_is_started_again_and_frame_numbers_rise() {
+    let stand_in = StandIn::new(
+        "libcamera-vid",
+        "echo >> $PICTURES/starts; cat $PICTURES/0.jpg; sleep 0.2; cat $PICTURES/1.jpg; sleep 0.2; echo 'Device timeout' >&2; exit 3",
+    );
+    let output = stand_in.run(&["--frames", "5"]).output().unwrap();
+    let said = stderr(&output);
+    assert!(output.status.success(), "{said}");
+    let seqs: Vec<u64> = String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["seq"].as_u64().unwrap())
+        .collect();
+    assert!(seqs.len() == 5 && seqs.is_sorted_by(|a, b| a < b), "{seqs:?}");
+    assert!(stand_in.lines("starts") >= 3);
+    assert!(said.contains("libcamera-vid ended (exit status: 3): Device timeout"), "{said}");
+}
+
+#[test]
+fn without_waiting_a_program_that_gives_nothing_is_an_error_with_its_own_words() {
+    let flood = "head -c 1000000 /dev/zero | tr '\\0' 'x' >&2; echo >&2; echo 'ERROR: no cameras available' >&2; exit 255";
+    for (script, expected) in [
+        (flood, "rpicam-vid ended (exit status: 255): ERROR: no cameras available"),
+        ("head -c 300000 /dev/zero; sleep 60", "neither JPEGs nor Y4M"),
+    ] {
+        let stand_in = StandIn::new("rpicam-vid", script);
+        let output = stand_in.run(&["--no-wait"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_program_that_never_gives_a_picture_is_tried_less_and_less_often_and_said_once() {
+    let stand_in = StandIn::new(
+        "rpicam-vid",
+        "echo >> $PICTURES/starts; echo 'ERROR: no cameras available' >&2; exit 255",
+    );
+    let log = fs::File::create(stand_in.path("log")).unwrap();
+    let mut running = Running::start(stand_in.run(&[]).stderr(log));
+    let began = Instant::now();
+    while stand_in.lines("starts") < 4 {
+        assert!(began.elapsed() < Duration::from_secs(60), "it is not tried again");
+        sleep(Duration::from_millis(20));
+    }
+    running.terminate();
+    assert!(running.wait_within(Duration::from_secs(10)).success());
+    assert!(began.elapsed() >= Duration::from_secs(3), "0.5, 1 and 2 s lie between the starts");
+    let said = fs::read_to_string(stand_in.path("log")).unwrap();
+    assert_eq!(said.matches("no cameras available").count(), 1, "{said}");
+}
+
+#[test]
+fn what_is_not_installed_is_named_with_what_installs_it() {
+    let folder = tempfile::tempdir().unwrap();
+    for (camera, expected) in
+        [("csi", "sudo apt install rpicam-apps"), ("rtsp://127.0.0.1:1/x", "sudo apt install ffmpeg")]
+    {
+        let output = command(&["--camera", camera]).env("PATH", folder.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    }
+}
+
+/// A camera on the network that serves one reader at a time, so many pictures each.
+fn http_camera(pictures: usize) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://user:secret@{}/video", listener.local_addr().unwrap());
+    spawn(move || {
+        let jpegs = jpegs(6);
+        for connection in listener.incoming() {
+            let mut connection = connection.unwrap();
+            let head = "HTTP/1.0 200 OK\r\nContent-Type: multipart/x-mixed-replace;boundary=frame\r\n\r\n";
+            let mut sent = connection.write_all(head.as_bytes());
+            for jpeg in jpegs.iter().cycle().take(pictures) {
+                sent = sent
+                    .and_then(|()| {
+                        write!(
+                            connection,
+                            "--frame\r\nContent-Type: image/jpeg\r\nContent-Length: {}\r\n\r\n",
+                            jpeg.len()
+                        )
+                    })
+                    .and_then(|()| connection.write_all(jpeg))
+                    .and_then(|()| connection.write_all(b"\r\n"));
+                sleep(Duration::from_millis(20));
+            }
+        }
+    });
+    address
+}
+
+#[test]
+fn a_camera_on_the_network_is_found_again_and_its_password_stays_out_of_the_log() {
+    if Command::new("ffmpeg").arg("-version").output().is_err() {
+        eprintln!("SKIPPED: ffmpeg is not installed");
+        return;
+    }
+    // ffmpeg looks at some pictures before it gives the first.
+    let address = http_camera(120);
+    let output = command(&["--camera", &address, "--smoother", "none", "--frames", "150"]).output().unwrap();
+    let said = stderr(&output);
+    assert!(output.status.success(), "{said}");
+    let lines = output.stdout.iter().filter(|&&b| b == b'\n').count();
+    assert!(lines > 120, "{lines}, not more than it serves at once: {said}");
+    assert!(said.contains("ffmpeg ended") && said.contains("back after"), "{said}");
+    assert!(!said.contains("secret"), "{said}");
+}
