@@ -4,6 +4,7 @@
 //! times is told when each stage ends.
 
 mod load;
+mod still;
 
 use std::path::Path;
 
@@ -11,6 +12,7 @@ use log::warn;
 use pose::{BoxPx, Forecast, Keypoints, MAX_PERSONS, PersonBox, Pose, PoseFrame, TrackedPerson};
 
 pub use load::{LoadError, Networks, temporal_model};
+pub use still::Stills;
 
 use crate::config::Config;
 use crate::infer::InferError;

@@ -3,6 +3,7 @@
 //! Exit codes: 0 done (also after SIGINT or SIGTERM), 1 failed, 2 wrong command line or configuration, 3 `doctor`
 //! found something to mend. An error is printed once, with what led to it.
 
+use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::process::ExitCode;
@@ -24,7 +25,10 @@ pub const EXIT_USAGE: u8 = 2;
     version,
     propagate_version = true,
     max_term_width = 100,
+    override_usage = "posewire <COMMAND>\n       posewire PHOTO|FOLDER... [--out FOLDER]",
     after_help = "\
+`posewire photo.jpg` draws the poses in a photo (see `posewire predict --help`).
+
 Exit codes: 0 done (also after Ctrl-C), 1 failed, 2 wrong command line or configuration, 3 doctor found something to mend.
 The log goes to stderr; RUST_LOG=debug says more."
 )]
@@ -75,7 +79,7 @@ pub struct Usage(pub String);
 
 /// Parses the command line, runs the sub-command and prints what went wrong.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(spelt_out(std::env::args_os().collect()));
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("info"))
         .format_target(false)
         .init();
@@ -91,6 +95,15 @@ pub fn main() -> ExitCode {
         let is_usage = error.chain().any(|e| e.is::<Usage>() || e.is::<ConfigError>());
         ExitCode::from(if is_usage { EXIT_USAGE } else { 1 })
     })
+}
+
+/// `posewire photo.jpg …` is `posewire predict photo.jpg …`.
+fn spelt_out(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_command = |word: &OsStr| word == "help" || command().find_subcommand(word).is_some();
+    if arguments.get(1).is_some_and(|first| !is_command(first) && predict::names_pictures(first)) {
+        arguments.insert(1, "predict".into());
+    }
+    arguments
 }
 
 /// The whole command tree, for completions, the man page and tests.
@@ -134,5 +147,22 @@ mod tests {
     #[test]
     fn the_command_tree_is_consistent() {
         super::command().debug_assert();
+    }
+
+    #[test]
+    fn photos_and_folders_need_no_sub_command() {
+        let spelt = |words: &[&str]| super::spelt_out(words.iter().map(Into::into).collect());
+        assert_eq!(
+            spelt(&["posewire", "a.JPG", "--out", "b"]),
+            ["posewire", "predict", "a.JPG", "--out", "b"]
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().to_str().unwrap();
+        assert_eq!(spelt(&["posewire", folder]), ["posewire", "predict", folder]);
+        for other in
+            [&["posewire"][..], &["posewire", "run"], &["posewire", "--help"], &["posewire", "clip.mp4"]]
+        {
+            assert_eq!(spelt(other), other);
+        }
     }
 }

@@ -50,14 +50,53 @@ pub fn write_line(
     if let Some(source) = source {
         let _ = write!(line, ",\"source\":\"{source}\"");
     }
-    line.extend_from_slice(b",\"persons\":[");
+    line.push(b',');
+    write_persons(line, poses.map(|pose| pose.value));
+    line.extend_from_slice(b"}\n");
+}
+
+/// Appends the line of a still: `file` as it was named, the picture's size in pixels, and persons as in [`write_line`].
+pub fn write_still(
+    line: &mut Vec<u8>,
+    seq: u64,
+    file: &str,
+    size_px: [usize; 2],
+    poses: impl Iterator<Item = Pose>,
+) {
+    write_still_head(line, seq, file);
+    let _ = write!(line, ",\"width\":{},\"height\":{},", size_px[0], size_px[1]);
+    write_persons(line, poses);
+    line.extend_from_slice(b"}\n");
+}
+
+/// Appends the line of a still that could not be looked at: whoever reads the lines misses none.
+pub fn write_unread_still(line: &mut Vec<u8>, seq: u64, file: &str, error: &str) {
+    write_still_head(line, seq, file);
+    line.extend_from_slice(b",\"error\":");
+    text(line, error);
+    line.extend_from_slice(b"}\n");
+}
+
+fn write_still_head(line: &mut Vec<u8>, seq: u64, file: &str) {
+    let _ = write!(line, "{{\"seq\":{seq},\"file\":");
+    text(line, file);
+}
+
+/// Quoted, and what JSON has to escape is.
+fn text(line: &mut Vec<u8>, text: &str) {
+    // Writing to a Vec cannot fail.
+    let _ = serde_json::to_writer(line, text);
+}
+
+fn write_persons(line: &mut Vec<u8>, poses: impl Iterator<Item = Pose>) {
+    line.extend_from_slice(b"\"persons\":[");
     for (i, pose) in poses.enumerate() {
         if i > 0 {
             line.push(b',');
         }
-        write_person(line, &pose.value);
+        write_person(line, &pose);
     }
-    line.extend_from_slice(b"]}\n");
+    line.push(b']');
 }
 
 fn write_person(line: &mut Vec<u8>, pose: &Pose) {
@@ -316,6 +355,22 @@ mod tests {
         assert_eq!(
             line_of(std::iter::empty()),
             "{\"seq\":7,\"frame\":9,\"captured_us\":-5,\"emitted_us\":12,\"persons\":[]}\n"
+        );
+    }
+
+    #[test]
+    fn lines_of_stills_name_their_files_whatever_these_are_called() {
+        let mut line = Vec::new();
+        write_still(&mut line, 2, "a \"b\"\n.jpg", [30, 20], std::iter::empty());
+        write_unread_still(&mut line, 3, "c.jpg", "empty \\ file");
+        let text = String::from_utf8(line).unwrap();
+        let lines: Vec<serde_json::Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+        assert_eq!(
+            lines,
+            [
+                serde_json::json!({"seq": 2, "file": "a \"b\"\n.jpg", "width": 30, "height": 20, "persons": []}),
+                serde_json::json!({"seq": 3, "file": "c.jpg", "error": "empty \\ file"}),
+            ]
         );
     }
 

@@ -11,7 +11,7 @@ use super::{Frame, PixelFormat};
 pub const MAX_PIXELS: usize = 7680 * 4320;
 
 /// A progressive JPEG may name its scans endlessly; real ones have about ten.
-const MAX_SCANS: u32 = 100;
+pub(super) const MAX_SCANS: u32 = 100;
 
 /// Pixels that can be sampled, borrowed from a [`Decoder`] or from the frame itself.
 #[derive(Clone, Copy, Debug)]
@@ -171,14 +171,17 @@ impl Decoder {
             self.rgb.resize(len, 0);
         }
         let window = part.map(|part| Window::around(part, reduction, w, h));
-        match picture.decode_into(reduction, window, &mut self.rgb[..len]) {
-            Ok(()) => {}
-            // Many webcams pad before the end marker; the picture is whole.
-            Err(e) if e.contains("extraneous bytes before marker") => {}
-            Err(e) => return Err(fail(e)),
-        }
+        picture
+            .decode_into(reduction, window, &mut self.rgb[..len])
+            .or_else(whole_though_padded)
+            .map_err(fail)?;
         Ok(Decoded { width, height, reduction, w, h })
     }
+}
+
+/// Many webcams pad before the end marker; the picture is whole.
+pub(super) fn whole_though_padded(reason: String) -> Result<(), String> {
+    if reason.contains("extraneous bytes before marker") { Ok(()) } else { Err(reason) }
 }
 
 /// Sizes of the image and of the reduced picture in the decoder's buffer.
@@ -202,6 +205,13 @@ pub(crate) struct JpegHeader {
 /// Reads a JPEG's frame header, without a decoder and whatever state one would be in; the size is checked against
 /// [`MAX_PIXELS`].
 pub(crate) fn jpeg_header(bytes: &[u8]) -> Result<JpegHeader, DecodeError> {
+    let header = jpeg_header_of_any_size(bytes)?;
+    check_size(header.width, header.height)?;
+    Ok(header)
+}
+
+/// As [`jpeg_header`], for whoever has a limit of their own.
+pub(super) fn jpeg_header_of_any_size(bytes: &[u8]) -> Result<JpegHeader, DecodeError> {
     let fail = || DecodeError::Jpeg { bytes: bytes.len(), reason: "no frame header".into() };
     let mut at = 2;
     loop {
@@ -212,9 +222,7 @@ pub(crate) fn jpeg_header(bytes: &[u8]) -> Result<JpegHeader, DecodeError> {
             (0xff, 0xc0..=0xcf) if !matches!(kind, 0xc4 | 0xc8 | 0xcc) => {
                 let f = bytes.get(at + 4..).and_then(|b| b.first_chunk::<6>()).ok_or_else(fail)?;
                 let two = |i: usize| usize::from(u16::from_be_bytes([f[i], f[i + 1]]));
-                let header = JpegHeader { width: two(3), height: two(1), components: f[5] };
-                check_size(header.width, header.height)?;
-                return Ok(header);
+                return Ok(JpegHeader { width: two(3), height: two(1), components: f[5] });
             }
             (0xff, 0xc0..=0xfe) if !matches!(kind, 0xd0..=0xda) => {
                 at += 2 + usize::from(u16::from_be_bytes([hi, lo]));

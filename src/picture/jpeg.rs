@@ -57,6 +57,15 @@ impl Jpeg {
         Ok(jpeg)
     }
 
+    /// A decoder of photos: chroma is smoothed, because people look at them, and a progressive one, whose coefficients are
+    /// all kept, may take `max_memory_mb` beside its pixels.
+    pub fn of_photos(scan_limit: u32, max_memory_mb: u32) -> Result<Self, String> {
+        let mut jpeg = Self::new(scan_limit)?;
+        jpeg.set(raw::TJPARAM_TJPARAM_FASTUPSAMPLE, 0)?;
+        jpeg.set(raw::TJPARAM_TJPARAM_MAXMEMORY, max_memory_mb as c_int)?;
+        Ok(jpeg)
+    }
+
     /// Reads the header of the picture in `bytes`.
     pub fn picture<'a>(&'a mut self, bytes: &'a [u8]) -> Result<JpegPicture<'a>, String> {
         // SAFETY: the handle is live; the library reads `bytes.len()` bytes.

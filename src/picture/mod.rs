@@ -2,7 +2,7 @@
 //!
 //! A [`Frame`] is what a source gave: shared bytes in the camera's own [`PixelFormat`]. A [`Decoder`] makes it a
 //! [`Picture`], which can be sampled; [`crop_resize_into`] writes any part of that, through any [`Affine`] map, into
-//! [`PixelsMut`]: a network's input, a display, a row of bytes.
+//! [`PixelsMut`]: a network's input, a display, a row of bytes. A [`Photo`] is a whole picture file, upright.
 //!
 //! Coordinates: (0, 0) is the top-left corner of the top-left pixel, so pixel centres lie at +0.5, everywhere.
 
@@ -11,6 +11,7 @@ mod crop;
 mod decode;
 mod frame;
 mod jpeg;
+mod photo;
 mod pool;
 mod resize;
 mod texel;
@@ -20,5 +21,6 @@ pub use crop::{PixelsMut, crop_resize_into, whole_rgb_into};
 pub use decode::{DecodeError, Decoder, MAX_PIXELS, Part, Picture, packed_stride, raw_len};
 pub(crate) use decode::{JpegHeader, check_size, jpeg_header};
 pub use frame::{Frame, PixelFormat};
+pub use photo::{MAX_PHOTO_PIXELS, Photo, PhotoError, is_photo};
 pub use pool::BufferPool;
 pub(crate) use texel::rgb_from_yuv_bytes;

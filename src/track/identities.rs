@@ -221,20 +221,9 @@ impl Identities {
 
     /// The detections that show somebody, each person once: of two alike the surer stays.
     fn persons_seen(&self, detections: &[Keypoints]) -> [Option<Shape>; MAX_PERSONS] {
-        let mut seen: [Option<Shape>; MAX_PERSONS] = std::array::from_fn(|i| {
-            let shape = detections.get(i).filter(|d| d.score >= self.config.min_score).and_then(Shape::of);
-            shape.filter(|shape| shape.extent_px() >= MIN_EXTENT_PX)
-        });
-        for i in 0..MAX_PERSONS {
-            for j in 0..i {
-                if let (Some(a), Some(b)) = (&seen[i], &seen[j])
-                    && a.is_duplicate_of(b)
-                {
-                    let weaker = if detections[i].score > detections[j].score { j } else { i };
-                    seen[weaker] = None;
-                }
-            }
-        }
+        let mut seen =
+            std::array::from_fn(|i| detections.get(i).and_then(|d| somebody(d, self.config.min_score)));
+        keep_the_surer(detections, &mut seen);
         seen
     }
 
@@ -308,6 +297,37 @@ impl Identities {
         listed.sort_unstable_by_key(|a| (a.track_id.wrapping_sub(1), a.slot));
         listed
     }
+}
+
+/// Whom a detection shows, if anybody.
+fn somebody(detection: &Keypoints, min_score: f32) -> Option<Shape> {
+    let shape = Some(detection).filter(|d| d.score >= min_score).and_then(Shape::of);
+    shape.filter(|shape| shape.extent_px() >= MIN_EXTENT_PX)
+}
+
+/// Takes out of `seen` who is there twice: of two alike the surer stays.
+fn keep_the_surer(detections: &[Keypoints], seen: &mut [Option<Shape>]) {
+    for i in 0..seen.len() {
+        for j in 0..i {
+            if let (Some(a), Some(b)) = (&seen[i], &seen[j])
+                && a.is_duplicate_of(b)
+            {
+                let weaker = if detections[i].score > detections[j].score { j } else { i };
+                seen[weaker] = None;
+            }
+        }
+    }
+}
+
+/// Who is in a single picture, the surest first: indices of the detections that show somebody, each person once, by the same
+/// rules as [`Identities`]; any number of them.
+pub fn distinct_persons(detections: &[Keypoints]) -> Vec<usize> {
+    let min_score = IdentityRules::default().min_score;
+    let mut seen: Vec<Option<Shape>> = detections.iter().map(|d| somebody(d, min_score)).collect();
+    keep_the_surer(detections, &mut seen);
+    let mut persons: Vec<usize> = (0..seen.len()).filter(|&i| seen[i].is_some()).collect();
+    persons.sort_by(|&a, &b| detections[b].score.total_cmp(&detections[a].score));
+    persons
 }
 
 impl Track {

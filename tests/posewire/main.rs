@@ -39,6 +39,7 @@ mod serial;
 #[cfg(target_os = "linux")]
 mod service;
 mod shutdown;
+mod stills;
 mod temporal;
 mod tiny;
 mod track;

@@ -9,11 +9,32 @@ use crate::capture::{CaptureError, SourceInfo};
 use crate::picture::{BufferPool, Frame, JpegHeader, PixelFormat, check_size, jpeg_header, packed_stride};
 
 /// What is taken for a picture, by the name's end.
-const EXTENSIONS: [&str; 5] = ["jpg", "jpeg", "png", "bmp", "webp"];
+const EXTENSIONS: [&str; 6] = ["jpg", "jpeg", "png", "bmp", "webp", "gif"];
 
 /// Whether a folder's file counts as a picture, by its name.
 pub fn is_picture(path: &Path) -> bool {
     path.extension().is_some_and(|e| EXTENSIONS.contains(&&*e.to_string_lossy().to_lowercase()))
+}
+
+/// The pictures of a folder, without sub-folders, in the order of the numbers in their names.
+///
+/// # Errors
+/// [`CaptureError::Unusable`] where the folder cannot be read or holds no picture.
+pub fn pictures(folder: &Path) -> Result<Vec<PathBuf>, CaptureError> {
+    let fail = |what: &dyn std::fmt::Display| CaptureError::Unusable(format!("{}: {what}", folder.display()));
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(|e| fail(&e))? {
+        let file = entry.map_err(|e| fail(&e))?.path();
+        if is_picture(&file) {
+            files.push(file);
+        }
+    }
+    if files.is_empty() {
+        let kinds = EXTENSIONS.join(", .");
+        return Err(fail(&format_args!("no pictures in this folder (looked for .{kinds})")));
+    }
+    files.sort_by(|a, b| by_number(&a.to_string_lossy(), &b.to_string_lossy()));
+    Ok(files)
 }
 
 /// Pictures of a folder; sizes may change from one to the next. JPEGs are handed on as they are; others are decoded to
@@ -35,23 +56,7 @@ impl Folder {
     /// # Errors
     /// [`CaptureError::Unusable`] where the folder cannot be read or holds no picture.
     pub fn open(path: &Path) -> Result<Self, CaptureError> {
-        let fail =
-            |what: &dyn std::fmt::Display| CaptureError::Unusable(format!("{}: {what}", path.display()));
-        let mut files = Vec::new();
-        for entry in std::fs::read_dir(path).map_err(|e| fail(&e))? {
-            let file = entry.map_err(|e| fail(&e))?.path();
-            if is_picture(&file) {
-                files.push(file);
-            }
-        }
-        if files.is_empty() {
-            return Err(fail(&format_args!(
-                "no pictures in this folder (looked for .{})",
-                EXTENSIONS.join(", .")
-            )));
-        }
-        files.sort_by(|a, b| by_number(&a.to_string_lossy(), &b.to_string_lossy()));
-        Ok(Self::of(short_name(path), files))
+        Ok(Self::of(short_name(path), pictures(path)?))
     }
 
     /// A single picture.

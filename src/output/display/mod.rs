@@ -5,6 +5,7 @@
 mod canvas;
 mod framebuffer;
 mod png;
+mod still;
 mod terminal;
 #[cfg(feature = "window")]
 mod window;
@@ -29,6 +30,7 @@ use super::{Host, PoseSink, Predict, SinkError};
 pub use canvas::Canvas;
 pub use framebuffer::Framebuffer;
 pub use png::PngFiles;
+pub use still::{draw_still, encode_still};
 pub use terminal::Terminal;
 #[cfg(feature = "window")]
 pub use window::Window;
@@ -189,7 +191,7 @@ impl<S: Surface> PoseSink for Display<S> {
         let size_px = self.surface.size_px(image_px)?;
         self.canvas.reset(size_px[0], size_px[1]);
         self.draw_picture(image_px, poses.frame);
-        draw_over(&mut self.canvas, image_px, self.predict.poses(poses, now_us));
+        draw_over(&mut self.canvas, image_px, self.predict.poses(poses, now_us).map(|pose| pose.value));
         if let Some(source) = source_of(self.host.as_deref()) {
             draw_notice(&mut self.canvas, source);
         }
@@ -218,17 +220,17 @@ pub fn draw_poses(
 ) -> Result<(), SinkError> {
     let size_px = surface.size_px(image_px)?;
     canvas.reset(size_px[0], size_px[1]);
-    draw_over(canvas, image_px, poses);
+    draw_over(canvas, image_px, poses.map(|pose| pose.value));
     surface.show(canvas, seq)
 }
 
-fn draw_over(canvas: &mut Canvas, image_px: [usize; 2], poses: impl Iterator<Item = Stamped<Pose>>) {
+fn draw_over(canvas: &mut Canvas, image_px: [usize; 2], poses: impl Iterator<Item = Pose>) {
     let area = canvas.bounding_box();
     let fit = Fit::new(image_px[0] as u32, image_px[1] as u32, area);
     let (theme, metrics) = (Theme::<Rgb888>::dark(), Metrics::for_panel(area.size));
     for pose in poses {
         // Drawing on memory cannot fail.
-        let Ok(()) = pose_draw::draw_pose(canvas, &pose.value, &fit, &theme, &metrics);
+        let Ok(()) = pose_draw::draw_pose(canvas, &pose, &fit, &theme, &metrics);
     }
 }
 

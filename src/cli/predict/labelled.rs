@@ -1,0 +1,145 @@
+//! Labelled pictures: COCO's keypoint results, for `posewire-lab` and for COCO's own tools.
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use log::warn;
+use pose::{BoxPx, Keypoints, MAX_PERSONS};
+use posewire::capture::CaptureError;
+use posewire::capture::clip::Clip;
+use posewire::capture::replay::folder::Folder;
+use posewire::coco::{GroundTruth, Image, LabelsError, Prediction};
+use posewire::config;
+use posewire::files::Replacement;
+use posewire::keypoints::KeypointNet;
+use posewire::picture::{Decoder, Frame, Picture};
+use posewire::tracker::{Networks, Stills};
+
+use super::Boxes;
+use crate::cli::{self, Usage};
+
+/// What `--coco` asks for.
+pub struct Labelled {
+    pub images: PathBuf,
+    pub coco: PathBuf,
+    pub split: Option<String>,
+    pub boxes: Boxes,
+    pub out: PathBuf,
+    pub models: config::Models,
+}
+
+enum Looker {
+    At(KeypointNet),
+    For(Stills),
+}
+
+pub fn run(args: &Labelled) -> anyhow::Result<ExitCode> {
+    let out = cli::output_file(&args.out, Some(&args.coco))?;
+    cli::keep_input(&args.images, &args.out)?;
+    posewire::models::check_names(&args.models).map_err(|e| Usage(e.to_string()))?;
+    let truth = match GroundTruth::read(&args.coco, args.split.as_deref()) {
+        Err(error @ LabelsError::Empty { .. }) => return Err(Usage(error.to_string()).into()),
+        read => read?,
+    };
+    let networks = Networks::load(&args.models, None)?;
+    let mut looker = match args.boxes {
+        Boxes::Find if networks.finder.is_none() => {
+            return Err(Usage(
+                "--boxes find needs a person finder: leave --finder out or name a manifest".into(),
+            )
+            .into());
+        }
+        Boxes::Find => Looker::For(Stills::of_networks(networks)),
+        Boxes::Given | Boxes::Joints => Looker::At(networks.keypoints),
+    };
+    let mut decoder = Decoder::new()?;
+    let mut results = Vec::new();
+    let (mut unread, mut without_extent) = (0, 0);
+    for image in &truth.images {
+        let frame = match read_picture(&args.images.join(&image.file_name)) {
+            Ok(frame) => frame,
+            Err(error) => {
+                warn!("{error}; left out");
+                unread += 1;
+                continue;
+            }
+        };
+        let picture = match decoder.decode(&frame, 1) {
+            Ok(picture) => picture,
+            Err(error) => {
+                warn!("{}: {error}; left out", image.file_name);
+                unread += 1;
+                continue;
+            }
+        };
+        match &mut looker {
+            Looker::For(stills) => results.extend(found(stills, &picture, image.id)?),
+            Looker::At(net) => {
+                without_extent += given(net, &picture, &truth, image, args.boxes, &mut results)?;
+            }
+        }
+    }
+    if !truth.images.is_empty() && unread == truth.images.len() {
+        anyhow::bail!(
+            "none of the {unread} pictures that {} names can be read from {}",
+            args.coco.display(),
+            args.images.display()
+        );
+    }
+    write(out, &results).with_context(|| format!("cannot write {}", args.out.display()))?;
+    eprintln!(
+        "{} persons in {} pictures; left out: {unread} pictures that cannot be read, {without_extent} boxes without extent",
+        results.len(),
+        truth.images.len() - unread
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+/// As it is stored: labels do not know of EXIF.
+fn read_picture(path: &Path) -> Result<Frame, CaptureError> {
+    Folder::of_one(path).next()
+}
+
+/// Appends the persons whose boxes the labels give; gives the number of boxes without extent.
+fn given(
+    net: &mut KeypointNet,
+    picture: &Picture<'_>,
+    truth: &GroundTruth,
+    image: &Image,
+    boxes: Boxes,
+    results: &mut Vec<Prediction>,
+) -> anyhow::Result<usize> {
+    let persons = truth.annotations.iter().filter(|a| a.image_id == image.id && a.iscrowd == 0);
+    let persons: Vec<(u64, BoxPx)> = persons
+        .filter_map(|a| {
+            let b = if boxes == Boxes::Joints { a.joints_box_px() } else { Some(a.box_px()) };
+            Some((a.id, b?))
+        })
+        .collect();
+    let (usable, empty): (Vec<_>, Vec<_>) = persons.into_iter().partition(|(_, b)| b.w > 0.0 || b.h > 0.0);
+    for group in usable.chunks(MAX_PERSONS) {
+        let boxes: Vec<BoxPx> = group.iter().map(|(_, b)| *b).collect();
+        let mut out = [Keypoints::default(); MAX_PERSONS];
+        net.estimate(picture, &boxes, &mut out)?;
+        results.extend(group.iter().zip(&out).map(|((id, _), k)| Prediction::new(image.id, Some(*id), k)));
+    }
+    Ok(empty.len())
+}
+
+fn found(stills: &mut Stills, picture: &Picture<'_>, image_id: u64) -> anyhow::Result<Vec<Prediction>> {
+    let result = |(person, k): (pose::PersonBox, Keypoints)| Prediction {
+        score: f64::from(person.score * k.score),
+        ..Prediction::new(image_id, None, &k)
+    };
+    Ok(stills.looks(picture)?.into_iter().map(result).collect())
+}
+
+fn write(out: Replacement, results: &[Prediction]) -> anyhow::Result<()> {
+    let mut file = BufWriter::new(out);
+    serde_json::to_writer(&mut file, results)?;
+    file.flush()?;
+    file.get_mut().commit()?;
+    Ok(())
+}

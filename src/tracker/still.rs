@@ -1,0 +1,144 @@
+//! Stills: everybody in one picture at once, by the networks alone. Nothing is remembered from one picture to the next,
+//! and nothing is filled in: a joint that is not seen is absent.
+
+use std::path::Path;
+
+use pose::{BoxPx, JointState, Keypoints, MAX_PERSONS, PersonBox, Pose, PoseJoint};
+
+use super::load::{LoadError, Networks};
+use super::{MIN_JOINTS, TrackError};
+use crate::config::Models;
+use crate::infer::InferError;
+use crate::keypoints::{KeypointError, KeypointNet, PersonFinder};
+use crate::picture::Picture;
+use crate::temporal::MEASURED_SCORE;
+use crate::track::distinct_persons;
+
+/// Finds and reads the persons of single pictures.
+pub struct Stills {
+    net: KeypointNet,
+    finder: Option<PersonFinder>,
+}
+
+impl Stills {
+    /// The networks that `models` names; `cache` as for [`Networks::load`].
+    ///
+    /// # Errors
+    /// [`LoadError`] naming the file at fault.
+    pub fn new(models: &Models, cache: Option<&Path>) -> Result<Self, LoadError> {
+        let networks = Networks::load(models, cache)?;
+        log::info!("model: {} on {}", networks.name, networks.engine);
+        Ok(Self::of_networks(networks))
+    }
+
+    /// Without a finder the whole picture is the box of one person.
+    pub fn of_networks(networks: Networks) -> Self {
+        Self { net: networks.keypoints, finder: networks.finder }
+    }
+
+    /// Whoever the finder finds, each looked at twice: in its box, then round the joints seen there, as from the second frame
+    /// on a tracked person is. Nobody is left out, however unsure: that is for whoever measures.
+    ///
+    /// # Errors
+    /// [`TrackError::Network`].
+    pub fn looks(&mut self, picture: &Picture<'_>) -> Result<Vec<(PersonBox, Keypoints)>, TrackError> {
+        let mut persons = Vec::new();
+        match &mut self.finder {
+            Some(finder) => finder.find(picture, &mut persons).map_err(network)?,
+            None => {
+                let [w, h] = picture.image_size.map(|v| v as f32);
+                persons.push(PersonBox { box_px: BoxPx { x: 0.0, y: 0.0, w, h }, score: 1.0 });
+            }
+        }
+        persons.retain(|p| p.box_px.w > 0.0 || p.box_px.h > 0.0);
+        let mut looks = Vec::with_capacity(persons.len());
+        for group in persons.chunks(MAX_PERSONS) {
+            let mut boxes: Vec<BoxPx> = group.iter().map(|p| p.box_px).collect();
+            let mut seen = [Keypoints::default(); MAX_PERSONS];
+            self.net.estimate(picture, &boxes, &mut seen).map_err(network)?;
+            for (b, k) in boxes.iter_mut().zip(&seen) {
+                *b = k.bounds(MEASURED_SCORE).filter(|b| b.w > 0.0 && b.h > 0.0).unwrap_or(*b);
+            }
+            self.net.estimate(picture, &boxes, &mut seen).map_err(network)?;
+            looks.extend(group.iter().copied().zip(seen));
+        }
+        Ok(looks)
+    }
+
+    /// The persons of a picture, the surest first, numbered from 1; each of them once.
+    ///
+    /// # Errors
+    /// [`TrackError::Network`].
+    pub fn poses(&mut self, picture: &Picture<'_>) -> Result<Vec<Pose>, TrackError> {
+        let seen: Vec<Keypoints> = self.looks(picture)?.into_iter().map(|(_, keypoints)| keypoints).collect();
+        let persons = distinct_persons(&seen).into_iter().map(|i| pose(&seen[i]));
+        let told = persons
+            .filter(|p| p.joints.iter().filter(|j| j.state != JointState::Absent).count() >= MIN_JOINTS);
+        Ok(told.zip(1..).map(|(pose, track_id)| Pose { track_id, ..pose }).collect())
+    }
+}
+
+/// A box is never refused here: it has an extent, and lies in the picture.
+fn network(error: KeypointError) -> TrackError {
+    match error {
+        KeypointError::Infer(error) => error.into(),
+        refused @ KeypointError::Box { .. } => {
+            InferError::Model { model: "person finder".into(), reason: refused.to_string() }.into()
+        }
+    }
+}
+
+fn pose(seen: &Keypoints) -> Pose {
+    let joints = seen.joints.map(|k| {
+        if k.score < MEASURED_SCORE {
+            return PoseJoint::default();
+        }
+        let (x_px, y_px, score, sigma_px) = (k.x_px, k.y_px, k.score, k.sigma_px);
+        PoseJoint { x_px, y_px, score, sigma_px, state: JointState::Measured }
+    });
+    Pose { track_id: 0, score: seen.score, joints, joints_3d_m: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::FrameSource;
+    use crate::capture::clip::EveryFrame;
+    use crate::capture::synthetic::Synthetic;
+    use crate::config::Config;
+    use crate::picture::Decoder;
+
+    /// In the first picture, without any before it, and alike however often it is looked at.
+    #[test]
+    fn persons_are_there_at_once_and_nothing_is_remembered() {
+        let mut stills = Stills::new(&Config::default().models, None).expect("the built-in models load");
+        let clip = Synthetic::new(2, 640, 480, 30.0, 3).and_then(Synthetic::as_mjpeg).expect("valid");
+        let mut source = EveryFrame(clip);
+        let mut next = || source.next_frame(std::time::Duration::ZERO).expect("a frame").expect("no wait");
+        let (first, second) = (next(), next());
+        let mut decoder = Decoder::new().expect("sets up");
+        let mut poses = |frame| stills.poses(&decoder.decode(frame, 1).expect("decodes")).expect("runs");
+        let before = poses(&first);
+        assert!(!before.is_empty());
+        assert!(before.iter().zip(1..).all(|(pose, id)| pose.track_id == id));
+        let states = before.iter().flat_map(|pose| pose.joints).map(|j| j.state);
+        assert!(states.into_iter().all(|state| state != JointState::Predicted));
+        let other = poses(&second);
+        assert_ne!(before, other);
+        assert_eq!(poses(&first), before, "nothing of the other picture is left");
+
+        let black = vec![0; 3 * 64 * 48];
+        let nobody = Picture {
+            bytes: &black,
+            format: crate::picture::PixelFormat::Rgb24,
+            width: 64,
+            height: 48,
+            stride: 3 * 64,
+            image_size: [64, 48],
+            image_from_picture: [1.0; 2],
+        };
+        assert_eq!(stills.poses(&nobody).expect("runs"), []);
+        let one = Picture { width: 1, height: 1, image_size: [1, 1], ..nobody };
+        assert_eq!(stills.poses(&one).expect("runs"), []);
+    }
+}

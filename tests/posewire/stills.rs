@@ -1,0 +1,169 @@
+//! Photos on the command line: poses at once, drawn, as JSON; whatever kind of file comes.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use posewire::capture::FrameSource;
+use posewire::capture::clip::EveryFrame;
+use posewire::capture::synthetic::Synthetic;
+use serde_json::Value;
+
+fn posewire(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_posewire")).args(arguments).current_dir(folder).output().unwrap()
+}
+
+/// One rendered person, 320×240.
+fn photo() -> image::RgbImage {
+    let clip = Synthetic::new(1, 320, 240, 30.0, 3).and_then(Synthetic::as_mjpeg).unwrap();
+    let frame = EveryFrame(clip).next_frame(std::time::Duration::ZERO).unwrap().unwrap();
+    image::load_from_memory(&frame.bytes).unwrap().to_rgb8()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn lines(output: &Output) -> Vec<Value> {
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}"))).collect()
+}
+
+/// Where the joints are that were seen.
+fn measured(person: &Value) -> Vec<[u32; 2]> {
+    let joints = person["keypoints"].as_array().unwrap();
+    assert_eq!(joints.len(), 17);
+    assert!(joints.iter().all(|j| j[4] == "measured" || j[4] == "absent"), "{person}");
+    let seen = joints.iter().filter(|j| j[4] == "measured");
+    seen.map(|j| [0, 1].map(|i| j[i].as_f64().unwrap() as u32)).collect()
+}
+
+#[test]
+fn a_photo_is_drawn_into_the_working_directory_and_its_poses_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir(path("album")).unwrap();
+    photo().save(path("album/photo.png")).unwrap();
+    let before = fs::read(path("album/photo.png")).unwrap();
+    // What stands there already is replaced: it is the last run's.
+    for _ in 0..2 {
+        let done = posewire(folder.path(), &["album/photo.png"]);
+        assert!(done.status.success(), "{}", said(&done));
+        let [line] = &lines(&done)[..] else { panic!("one line a photo: {}", said(&done)) };
+        assert_eq!(
+            (&line["file"], &line["width"], &line["height"]),
+            (&"album/photo.png".into(), &320.into(), &240.into())
+        );
+        let [person] = &line["persons"].as_array().unwrap()[..] else { panic!("one person: {line}") };
+        assert_eq!(person["id"], 1);
+        let joints = measured(person);
+        assert!(joints.len() >= 12, "{person}");
+        assert!(said(&done).contains("drawn in photo.poses.png"), "{}", said(&done));
+        let drawn = image::open(path("photo.poses.png")).unwrap().to_rgb8();
+        assert_eq!(drawn.dimensions(), (320, 240));
+        let plain = photo();
+        assert!(joints.iter().all(|&[x, y]| drawn.get_pixel(x, y) != plain.get_pixel(x, y)));
+        assert_eq!(drawn.get_pixel(319, 239), plain.get_pixel(319, 239), "nothing is dimmed");
+    }
+    assert_eq!(fs::read(path("album/photo.png")).unwrap(), before);
+    assert_eq!(fs::read_dir(path("album")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_folder_goes_on_past_what_cannot_be_read_and_the_exit_status_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir(path("in")).unwrap();
+    let photo = photo();
+    photo.save(path("in/1.jpg")).unwrap();
+    photo.save(path("in/2.webp")).unwrap();
+    photo.save(path("in/10.gif")).unwrap();
+    image::RgbImage::new(1, 1).save(path("in/11.png")).unwrap();
+    fs::write(path("in/3.jpg"), b"").unwrap();
+    fs::write(path("in/4.jpg"), b"A text by another name.\n").unwrap();
+    let whole = fs::read(path("in/1.jpg")).unwrap();
+    fs::write(path("in/5.jpg"), &whole[..whole.len() / 2]).unwrap();
+    let mut huge = whole.clone();
+    let sof = huge.windows(2).position(|m| m == [0xff, 0xc0]).unwrap();
+    huge[sof + 5..sof + 9].copy_from_slice(&[0xff; 4]);
+    fs::write(path("in/6.jpg"), huge).unwrap();
+    fs::write(path("in/notes.txt"), "no photo").unwrap();
+    // Drawn by an earlier run.
+    photo.save(path("in/1.poses.jpg")).unwrap();
+
+    let done = posewire(folder.path(), &["in", "--out", "new/drawn"]);
+    assert_eq!(done.status.code(), Some(1), "{}", said(&done));
+    let got: Vec<(String, String)> = lines(&done)
+        .iter()
+        .map(|line| {
+            let file = line["file"].as_str().unwrap().to_owned();
+            let what = match (&line["error"], &line["persons"]) {
+                (Value::String(error), _) => error.clone(),
+                (_, persons) => persons.as_array().unwrap().len().to_string(),
+            };
+            (file, what)
+        })
+        .collect();
+    let expected = [
+        ("in/1.jpg", "1"),
+        ("in/2.webp", "1"),
+        ("in/3.jpg", "empty file"),
+        ("in/4.jpg", "not a picture that can be read: JPEG, PNG, WebP, GIF and BMP can"),
+        ("in/5.jpg", "damaged or cut short: Premature end of JPEG file"),
+        (
+            "in/6.jpg",
+            "picture of 65535x65535 refused: up to 256 megapixels are accepted as JPEG, 33 as anything else",
+        ),
+        ("in/10.gif", "1"),
+        ("in/11.png", "0"),
+    ];
+    let expected: Vec<(String, String)> = expected.map(|(a, b)| (a.into(), b.into())).to_vec();
+    assert_eq!(got, expected);
+    assert!(said(&done).contains("posewire: 4 of 8 pictures failed"), "{}", said(&done));
+    let mut drawn: Vec<_> =
+        fs::read_dir(path("new/drawn")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    drawn.sort();
+    assert_eq!(drawn, ["1.poses.jpg", "10.gif.poses.png", "11.poses.png", "2.webp.poses.png"]);
+}
+
+#[test]
+fn several_photos_without_a_folder_for_them_are_not_drawn_and_a_photo_is_never_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let photo = photo();
+    photo.save(path("a.png")).unwrap();
+    photo.save(path("a.poses.png")).unwrap();
+    let before = fs::read(path("a.poses.png")).unwrap();
+    let files = || fs::read_dir(folder.path()).unwrap().count();
+    let count = files();
+    let done = posewire(folder.path(), &["a.png", "a.poses.png"]);
+    assert!(done.status.success() && lines(&done).len() == 2, "{}", said(&done));
+    assert!(said(&done).contains("name a folder with --out"), "{}", said(&done));
+    assert_eq!(files(), count);
+
+    let done = posewire(folder.path(), &["a.png", "./a.poses.png", "--out", "."]);
+    assert_eq!(done.status.code(), Some(1), "{}", said(&done));
+    assert!(said(&done).contains("would overwrite ./a.poses.png, which is read"), "{}", said(&done));
+    assert_eq!(fs::read(path("a.poses.png")).unwrap(), before);
+    assert!(path("a.poses.poses.png").is_file(), "the other one is drawn");
+}
+
+#[test]
+fn a_slip_is_answered_with_the_file_that_is_not_there() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("empty")).unwrap();
+    fs::write(folder.path().join("file"), "x").unwrap();
+    photo().save(folder.path().join("a.png")).unwrap();
+    for (arguments, status, word) in [
+        (&["gone.jpg"][..], 1, "gone.jpg: No such file"),
+        (&["empty"], 1, "no pictures in this folder"),
+        (&["a.png", "--out", "file"], 1, "--out file: cannot be made"),
+        (&["a.png", "--coco", "labels.json"], 2, "--images"),
+        (&["a.png", "--split", "val"], 2, "--coco"),
+        (&["predict"], 2, "PHOTO|FOLDER"),
+    ] {
+        let done = posewire(folder.path(), arguments);
+        assert_eq!(done.status.code(), Some(status), "{arguments:?}: {}", said(&done));
+        assert!(said(&done).contains(word), "{arguments:?}: {}", said(&done));
+    }
+}
