@@ -16,7 +16,9 @@ use crate::temporal::Smoother;
 mod words;
 
 pub use crate::names::did_you_mean;
-pub use words::{Address, CameraFormat, DisplayKind, ExistingLines, Frames, MaxPersons, Rate};
+pub use words::{
+    Address, CameraFormat, DisplayKind, ExistingLines, Frames, MaxPersons, Rate, Rotation, Size,
+};
 
 /// The word for a model that is part of the binary.
 pub const BUILTIN: &str = "builtin";
@@ -127,9 +129,13 @@ options! {
         /// Pixels asked of the camera
         height: u32 = 480;
         /// Frames per second asked of the camera
-        fps: u32 = 30;
+        fps: u32 = 30 => fps(value_name = "N");
         /// Asked of the camera: auto, mjpeg, yuyv, nv12, grey or rgb24
         format: CameraFormat = CameraFormat::default();
+        /// Degrees by which pictures are turned clockwise: 0, 90, 180 or 270, for a camera that hangs upside down or on its side
+        rotate: Rotation = Rotation::default() => rotate(value_name = "DEGREES");
+        /// Pictures as a mirror shows them; left and right joints keep their names
+        mirror: bool = false, mirror();
         /// Wait for a camera that is missing or busy at the start, as a service for the serial port too; false ends with an error
         wait: bool = true, no_wait(
             help = "End with an error where the camera (of a service, the serial port too) is missing or busy, instead of waiting"

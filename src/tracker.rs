@@ -56,6 +56,8 @@ pub struct Tracker {
     max_persons: usize,
     model: Box<dyn TemporalModel>,
     card: EngineCard,
+    /// Pictures are a mirror's: left is right.
+    mirrored: bool,
     /// Frames that gave poses so far.
     seq: u64,
     found: Vec<PersonBox>,
@@ -76,7 +78,8 @@ struct Look {
 }
 
 impl Tracker {
-    /// A tracker of the networks, the smoother and the number of persons that `config` names; nothing else of it is read.
+    /// A tracker of the networks, the smoother and the number of persons that `config` names, with right and left exchanged where pictures
+    /// are mirrored; nothing else of it is read.
     ///
     /// `cache` is a folder where the faster engine is remembered ([`Networks::load`]).
     ///
@@ -93,7 +96,7 @@ impl Tracker {
             config.persons.max.get(),
         );
         let rules = IdentityRules { max_persons: config.persons.max.get(), ..IdentityRules::default() };
-        Ok(Self::of_parts(networks, rules, model)?)
+        Ok(Self { mirrored: config.source.mirror, ..Self::of_parts(networks, rules, model)? })
     }
 
     /// Joins networks, identities and a temporal model. Without a finder the whole picture is the first box: one person who
@@ -116,6 +119,7 @@ impl Tracker {
             max_persons,
             model,
             card: EngineCard { engine: networks.engine, model_sha256: networks.sha256, max_persons },
+            mirrored: false,
             seq: 0,
             found: Vec::with_capacity(crate::keypoints::MAX_FOUND),
             known: [None; MAX_PERSONS],
@@ -247,6 +251,7 @@ impl Tracker {
         for (a, forecast) in assignments.iter().zip(forecasts) {
             self.known[a.slot] = Some(forecast);
             if a.is_reported && forecast.known_joints() >= MIN_JOINTS {
+                let forecast = if self.mirrored { forecast.with_sides_exchanged() } else { forecast };
                 persons[reported] =
                     Some(TrackedPerson { track_id: a.track_id, score: self.scores[a.slot], forecast });
                 reported += 1;

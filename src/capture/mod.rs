@@ -15,6 +15,7 @@ pub mod replay;
 pub mod standby;
 pub mod stream;
 pub mod synthetic;
+pub mod turned;
 #[cfg(all(feature = "v4l", target_os = "linux"))]
 pub mod v4l;
 mod words;
@@ -25,6 +26,7 @@ pub use open::{SourceConfig, has_camera, has_csi_camera, open};
 pub use reopening::Reopening;
 pub use standby::Standby;
 pub use stream::Stream;
+pub use turned::Turned;
 
 use std::time::Duration;
 

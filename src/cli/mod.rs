@@ -30,9 +30,12 @@ pub const EXIT_USAGE: u8 = 2;
 `posewire photo.jpg` draws the poses in a photo (see `posewire predict --help`).
 
 Exit codes: 0 done (also after Ctrl-C), 1 failed, 2 wrong command line or configuration, 3 doctor found something to mend.
-The log goes to stderr; RUST_LOG=debug says more."
+The log goes to stderr; -v says more, -vv everything; RUST_LOG goes before it."
 )]
 pub struct Cli {
+    /// Say more in the log; twice for everything
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
     #[command(subcommand)]
     command: Command,
 }
@@ -80,7 +83,12 @@ pub struct Usage(pub String);
 /// Parses the command line, runs the sub-command and prints what went wrong.
 pub fn main() -> ExitCode {
     let cli = Cli::parse_from(spelt_out(std::env::args_os().collect()));
-    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("info"))
+    let level = match cli.verbose {
+        0 => "info",
+        1 => "info,posewire=debug",
+        _ => "info,posewire=trace",
+    };
+    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(level))
         .format_target(false)
         .init();
     // A limit on the size of files is then an error of the write that meets it, as a full disk is.

@@ -10,11 +10,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::Context;
-use posewire::capture::{self, Faulty, FrameSource, Reopening, SourceConfig, Standby};
+use posewire::capture::{self, Faulty, FrameSource, Reopening, SourceConfig, Standby, Turned};
 use posewire::clock::{Clock, Monotonic};
-use posewire::config::{Config, Flags, Frames};
+use posewire::config::{Config, Flags, Frames, Size};
 use posewire::models;
 use posewire::output::display::{DisplayTarget, PictureTap};
+use posewire::picture::Turn;
 use posewire::pipeline::faults::{Faults, FaultyTracker};
 use posewire::pipeline::supervisor::supervise;
 use posewire::pipeline::{Maker, Options, Parts, Pipeline, PoseTracker, Timed};
@@ -32,11 +33,18 @@ standard output.
 
 Examples:
   posewire run
-  posewire run --camera auto --serial /dev/ttyUSB0 --rate 50
+  posewire run clip.mp4 --display terminal
+  posewire run --camera auto --size 1280x720 --fps 60 --rotate 180 --serial /dev/ttyUSB0 --rate 50
   posewire run --replay clip.avi --frames all --no-drop --jsonl poses.jsonl
   ffmpeg -i clip.mp4 -f yuv4mpegpipe -pix_fmt yuv420p - | posewire run --replay -
   posewire run --synthetic --inject camera.drop=0.1,camera.unplug=0.005 --display terminal")]
 pub struct Args {
+    /// What to watch: a video, a folder of pictures, "-" for a pipe, a camera's device or address
+    #[arg(value_name = "SOURCE", conflicts_with = "source")]
+    input: Option<String>,
+    /// Pixels asked of the camera: --size 1280x720
+    #[arg(long, value_name = "WxH")]
+    size: Option<Size>,
     /// Configuration file; posewire.example.toml shows every key
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -49,7 +57,16 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Some(path) => Config::read(path)?,
         None => Config::default(),
     };
-    args.flags.apply(&mut config);
+    let mut flags = args.flags;
+    match args.input {
+        Some(camera) if is_camera(&camera) => flags.camera = Some(camera),
+        Some(path) => flags.replay = Some(path.into()),
+        None => {}
+    }
+    flags.apply(&mut config);
+    if let Some(Size { width, height }) = args.size {
+        (config.source.width, config.source.height) = (width, height);
+    }
     models::check_names(&config.models).map_err(|e| Usage(e.to_string()))?;
     keep_inputs(&config, args.config.as_deref())?;
     let faults = Faults::parse(&config.faults.inject, config.faults.seed).map_err(Usage)?;
@@ -85,8 +102,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let tap = (config.display.kind.0.is_some() && config.display.pictures).then(PictureTap::default);
     let told = telemetry.clone();
+    let turn = Turn { quarters: config.source.rotate.quarters(), mirror: config.source.mirror };
     let parts = Parts {
-        source: Box::new(move || open(&source, camera, told, faults)),
+        source: Box::new(move || {
+            let source = open(&source, camera, told, faults)?;
+            Ok(if turn.is_none() { source } else { Box::new(Turned::new(source, turn)) })
+        }),
         tracker: tracker(&config, faults, clock.clone(), telemetry.clone(), tap.clone()),
         sinks: sinks::open(&config, faults, &telemetry, tap)?,
         clock,
@@ -105,6 +126,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         None if failed => Ok(ExitCode::FAILURE),
         None => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// Whether what is to be watched is a camera by its name; else it is a file, a folder or a pipe.
+fn is_camera(source: &str) -> bool {
+    source == "auto" || source == "csi" || source.starts_with("csi:") || source.starts_with("/dev/v") || source.contains("://")
 }
 
 /// Refuses outputs that would overwrite what is read.

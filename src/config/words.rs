@@ -46,6 +46,56 @@ impl fmt::Display for CameraFormat {
     }
 }
 
+/// By how much pictures are turned, clockwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rotation {
+    quarters: u8,
+}
+
+impl Rotation {
+    /// Quarters of a full turn: 0 to 3.
+    pub fn quarters(self) -> u8 {
+        self.quarters
+    }
+}
+
+impl FromStr for Rotation {
+    type Err = String;
+    fn from_str(word: &str) -> Result<Self, String> {
+        match word.parse() {
+            Ok(degrees @ (0 | 90 | 180 | 270)) => Ok(Self { quarters: (degrees / 90) as u8 }),
+            Ok(-90) => Ok(Self { quarters: 3 }),
+            _ => Err(format!("'{word}' is no turn of a picture: 0, 90, 180 or 270 degrees clockwise")),
+        }
+    }
+}
+
+impl fmt::Display for Rotation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (90 * u16::from(self.quarters)).fmt(f)
+    }
+}
+
+/// Width and height on the command line: `640x480`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Pixels.
+    pub width: u32,
+    /// Pixels.
+    pub height: u32,
+}
+
+impl FromStr for Size {
+    type Err = String;
+    fn from_str(word: &str) -> Result<Self, String> {
+        let side = |text: &str| text.parse::<u32>().ok().filter(|side| (16..=8192).contains(side));
+        let sides = word.split_once(['x', 'X', '×']).and_then(|(w, h)| Some((side(w)?, side(h)?)));
+        let (width, height) =
+            sides.ok_or_else(|| format!("'{word}' is no size: WIDTHxHEIGHT in pixels, as in 640x480"))?;
+        Ok(Self { width, height })
+    }
+}
+
 /// What becomes of JSON lines that are in the file at the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExistingLines {
@@ -269,6 +319,7 @@ word_or_number!(
     ExistingLines,
     Frames,
     MaxPersons,
+    Rotation,
     Predict,
     Rate,
     Smoother,

@@ -15,6 +15,7 @@ mod photo;
 mod pool;
 mod resize;
 mod texel;
+mod turn;
 
 pub use affine::Affine;
 pub use crop::{PixelsMut, crop_resize_into, whole_rgb_into};
@@ -24,3 +25,4 @@ pub use frame::{Frame, PixelFormat};
 pub use photo::{MAX_PHOTO_PIXELS, Photo, PhotoError, is_photo};
 pub use pool::BufferPool;
 pub(crate) use texel::rgb_from_yuv_bytes;
+pub use turn::{Turn, Turner};

@@ -223,3 +223,27 @@ fn bench_keeps_its_figures_as_json() {
     assert!(figures["networks"][0]["us"]["p50"].as_f64().unwrap() > 0.0, "{figures}");
     assert!(figures["machine"]["cores"].as_u64().unwrap() > 0);
 }
+
+#[test]
+fn what_is_to_be_watched_needs_no_option() {
+    let folder = tempfile::tempdir().unwrap();
+    let clip = folder.path().join("clip.avi");
+    let clip = clip.to_str().unwrap();
+    let out = posewire(&["record", clip, "--synthetic", "--frames", "2"]);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let out = posewire(&["run", clip, "--no-drop", "-v"]);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    assert_eq!(String::from_utf8(out.stdout).unwrap().lines().count(), 2);
+    for (args, code, expected) in [
+        (&["run", "/dev/video250", "--no-wait"][..], 1, "/dev/video250: no such camera"),
+        (&["run", "csi:x"], 1, "csi:0 is the first camera"),
+        (&["run", clip, "--camera", "auto"], 2, "cannot be used with"),
+        (&["run", "--rotate", "45"], 2, "0, 90, 180 or 270"),
+        (&["run", "--size", "640"], 2, "as in 640x480"),
+    ] {
+        let out = posewire(args);
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert_eq!(out.status.code(), Some(code), "{args:?}: {said}");
+        assert!(said.contains(expected), "{args:?}: {said}");
+    }
+}

@@ -1,6 +1,6 @@
 //! Where a person is and will be: a pose at any moment.
 
-use crate::{JOINTS, JointState, Pose, PoseJoint, Stamped};
+use crate::{JOINTS, JointState, MIRROR, Pose, PoseJoint, Stamped};
 
 /// Moments after capture that every model answers for, microseconds; between them a [`Forecast`] interpolates.
 pub const HORIZONS_US: [i64; 4] = [0, 50_000, 100_000, 150_000];
@@ -46,6 +46,22 @@ impl Forecast {
     /// Joints whose place is known at capture: measured or predicted.
     pub fn known_joints(&self) -> usize {
         self.state.iter().filter(|state| **state != JointState::Absent).count()
+    }
+
+    /// The same with left and right joints' names exchanged: of a person who was seen in a mirror.
+    #[must_use]
+    pub fn with_sides_exchanged(&self) -> Self {
+        fn exchanged<T: Copy>(joints: &[T; JOINTS]) -> [T; JOINTS] {
+            MIRROR.map(|j| joints[j])
+        }
+        Self {
+            captured_at_us: self.captured_at_us,
+            places_px: self.places_px.map(|places| exchanged(&places)),
+            sigma_px: self.sigma_px.map(|sigma| exchanged(&sigma)),
+            score: exchanged(&self.score),
+            state: exchanged(&self.state),
+            joints_3d_m: self.joints_3d_m.map(|joints| exchanged(&joints)),
+        }
     }
 
     /// The pose at `valid_at_us`, interpolated between the horizons.
@@ -94,6 +110,23 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn exchanged_sides_are_the_other_joints_and_twice_is_nothing() {
+        let mut f = moving_right();
+        for (j, score) in f.score.iter_mut().enumerate() {
+            *score = j as f32 / 100.0;
+            f.places_px[2][j][1] = j as f32;
+        }
+        f.joints_3d_m = Some(core::array::from_fn(|j| [j as f32, 0.0, 0.0]));
+        let other = f.with_sides_exchanged();
+        for (j, &m) in MIRROR.iter().enumerate() {
+            assert_eq!(other.score[j], f.score[m]);
+            assert_eq!(other.places_px[2][j], f.places_px[2][m]);
+            assert_eq!(other.joints_3d_m.unwrap()[j][0], m as f32);
+        }
+        assert_eq!(other.with_sides_exchanged(), f);
+    }
 
     fn moving_right() -> Forecast {
         let mut f = Forecast { captured_at_us: 1_000_000, ..Forecast::default() };

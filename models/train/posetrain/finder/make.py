@@ -38,6 +38,7 @@ from posetrain.keypoints.quantise import quantise, ranges
 from posetrain.keypoints.train import annealed, average, save, to_input
 from posetrain.metrics import bootstrap
 from posetrain.paths import REPOSITORY, TRAIN
+from posetrain.precision import reduced
 
 # What a camera sees: video and everyday photos before sport close-ups.
 SHARE = {"jhmdb": 2.0, "coco_more": 2.0, "lspet": 0.6}
@@ -127,7 +128,7 @@ def train(
         pixels, *aims = next(loader)
         images = to_input(pixels)
         model.train()
-        with torch.autocast("cpu", torch.bfloat16):
+        with reduced():
             centre, box = model(images)
         value = loss(centre, box, *aims)
         optimiser.zero_grad(set_to_none=True)

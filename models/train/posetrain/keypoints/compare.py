@@ -28,6 +28,7 @@ from posetrain.keypoints.evaluate import VAL_PACKS
 from posetrain.keypoints.net import multiply_adds
 from posetrain.keypoints.train import CropStream, annealed, to_input
 from posetrain.metrics import pck
+from posetrain.precision import reduced
 
 SIZE = 96
 RATE = 2e-3
@@ -44,7 +45,7 @@ INPUTS = ((96, 96), (96, 128), (128, 128), (160, 160), (192, 192), (192, 256))
 
 
 def positions(net: nn.Module, codec: HeatmapCodec, images: Tensor) -> Tensor:
-    with torch.autocast("cpu", torch.bfloat16):
+    with reduced():
         out = net(to_input(images))
     return structures.simcc_decode(out) if isinstance(out, tuple) else codec.decode_batch(out)[0]
 
@@ -64,7 +65,7 @@ def trained(
         progress = step / steps
         for group in optimiser.param_groups:
             group["lr"] = RATE * annealed(step, progress, warmup_steps=100)
-        with torch.autocast("cpu", torch.bfloat16):
+        with reduced():
             out = net(to_input(batch.images))
         if isinstance(out, tuple):
             loss = structures.simcc_loss(out, batch.xy, batch.weight)

@@ -28,6 +28,7 @@ from posetrain.data.augment import plain_crop
 from posetrain.data.packs import BODY, KNOWN_PACKS, MIRROR, PACKS, Floats
 from posetrain.keypoints.codec import HeatmapCodec
 from posetrain.keypoints.net import KeypointNet, NetConfig, grow
+from posetrain.precision import reduced
 
 Flags = npt.NDArray[np.bool_]
 SHOULDERS, HIPS = [5, 6], [11, 12]
@@ -82,7 +83,7 @@ def look_twice(
         crops = [plain_crop(records.picture(i), records.box[i], net) for i in ids[first : first + 64]]
         images = torch.from_numpy(np.stack([pixels for pixels, _ in crops])).permute(0, 3, 1, 2).float() / 255
         images = images.contiguous(memory_format=torch.channels_last)
-        with torch.autocast("cpu", torch.bfloat16):
+        with reduced():
             maps = model(images).float() + model(images.flip(3)).float().flip(3)[:, mirror]
         places = codec.peaks(maps)
         for xy, (_, matrix) in zip(places.numpy(), crops, strict=True):

@@ -35,6 +35,7 @@ from posetrain.keypoints.net import KeypointNet
 from posetrain.keypoints.steady_config import SteadyConfig, load_config
 from posetrain.keypoints.train import average, predict, save, to_input
 from posetrain.metrics import pck
+from posetrain.precision import reduced
 
 THRESHOLDS = (0.05, 0.1, 0.2)
 SAVE_EVERY_S, SAY_EVERY_S, AVERAGE_EVERY = 120.0, 60.0, 4
@@ -55,7 +56,7 @@ def losses(config: SteadyConfig, model: KeypointNet, batch: TaughtBatch, size: i
     codec = config.codec(size)
     coarse = HeatmapCodec(16, max(0.5, codec.sigma_cells / 4))
     fields = (batch.xy, batch.weight, batch.outside)
-    with torch.autocast("cpu", torch.bfloat16):
+    with reduced():
         maps, rough = model(to_input(batch.images), auxiliary=True)
     total = codec.loss(maps, *fields) + config.auxiliary * coarse.loss(rough, *fields)
     if batch.taught is not None and batch.taught_weight is not None:

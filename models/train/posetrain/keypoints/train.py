@@ -37,6 +37,7 @@ from posetrain.keypoints.codec import HeatmapCodec
 from posetrain.keypoints.config import Run, TrainConfig, load_config
 from posetrain.keypoints.net import KeypointNet, grow
 from posetrain.metrics import pck
+from posetrain.precision import reduced
 
 # Five face joints move together and are no part of the comparison with peers; limb ends are the hardest.
 JOINT_WEIGHT = np.array([0.6] * 5 + [1.0, 1.0, 1.2, 1.2, 1.4, 1.4, 1.0, 1.0, 1.2, 1.2, 1.3, 1.3], np.float32)
@@ -139,7 +140,7 @@ def predict(
     model.eval()
     parts = []
     for i in range(0, len(images), batch):
-        with torch.autocast("cpu", torch.bfloat16):
+        with reduced():
             maps = model(to_input(torch.from_numpy(images[i : i + batch])))
         parts.append(codec.decode_batch(maps))
     return torch.cat([p[0] for p in parts]).numpy(), torch.cat([p[1] for p in parts]).numpy()
@@ -235,12 +236,12 @@ def train(
     def losses_of(batch: Batch, teacher_share: float) -> tuple[Tensor, Tensor]:
         """The loss by the labels, and the one to learn from."""
         images, fields = to_input(batch.images), (batch.xy, batch.weight, batch.outside)
-        with torch.autocast("cpu", torch.bfloat16):
+        with reduced():
             maps, rough = model(images, auxiliary=True)
         loss = config.codec.loss(maps, *fields)
         total = loss + config.auxiliary * coarse.loss(rough, *fields)
         if teacher_share > 0:
-            with torch.autocast("cpu", torch.bfloat16):
+            with reduced():
                 target = seen_in_mirror(ema, images)
             taught = config.codec.taught_loss(maps, target, batch.weight)
             total = total + teacher_share * (taught - loss)

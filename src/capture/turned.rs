@@ -1,0 +1,100 @@
+//! A source whose pictures are turned upright, or mirrored, before anybody sees them.
+
+use std::time::Duration;
+
+use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
+use crate::picture::{Frame, Turn, Turner};
+
+/// Any source, turned. A picture that cannot be is left out and counted as damaged.
+pub struct Turned<S> {
+    source: S,
+    turn: Turn,
+    turner: Turner,
+    damaged: u64,
+}
+
+impl<S: FrameSource> Turned<S> {
+    /// Turns `source` by `turn`.
+    pub fn new(source: S, turn: Turn) -> Self {
+        Self { source, turn, turner: Turner::new(turn), damaged: 0 }
+    }
+}
+
+impl<S: FrameSource> FrameSource for Turned<S> {
+    fn info(&self) -> SourceInfo {
+        let info = self.source.info();
+        let SourceInfo { width, height, .. } = info;
+        let (width, height) = if self.turn.quarters % 2 == 1 { (height, width) } else { (width, height) };
+        SourceInfo { width, height, ..info }
+    }
+
+    fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
+        let Some(frame) = self.source.next_frame(timeout)? else { return Ok(None) };
+        match self.turner.turn(&frame) {
+            Ok(turned) => Ok(Some(turned)),
+            Err(why) => {
+                self.damaged += 1;
+                log::debug!("{}: frame {}: {why}; left out", self.source.info().name, frame.seq);
+                Ok(None)
+            }
+        }
+    }
+
+    fn reopen(&mut self) -> Result<(), CaptureError> {
+        self.source.reopen()
+    }
+
+    fn is_away(&self) -> bool {
+        self.source.is_away()
+    }
+
+    fn counters(&self) -> SourceCounters {
+        let counters = self.source.counters();
+        SourceCounters { damaged: counters.damaged + self.damaged, ..counters }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::picture::PixelFormat;
+
+    /// Every second frame is cut short.
+    struct Halves(u64);
+
+    impl FrameSource for Halves {
+        fn info(&self) -> SourceInfo {
+            SourceInfo { name: "halves".into(), width: 3, height: 1, fps: 30.0, live: true }
+        }
+        fn next_frame(&mut self, _: Duration) -> Result<Option<Frame>, CaptureError> {
+            let seq = self.0;
+            self.0 += 1;
+            let bytes = Arc::new(if seq % 2 == 0 { vec![1, 2, 3] } else { vec![1] });
+            Ok(Some(Frame {
+                bytes,
+                format: PixelFormat::Grey,
+                width: 3,
+                height: 1,
+                stride: 3,
+                seq,
+                captured_at_us: 0,
+            }))
+        }
+        fn counters(&self) -> SourceCounters {
+            SourceCounters { damaged: 5, ..Default::default() }
+        }
+    }
+
+    #[test]
+    fn pictures_are_turned_and_what_cannot_be_is_counted() {
+        let mut source = Turned::new(Halves(0), Turn { quarters: 1, mirror: false });
+        let frame = source.next_frame(Duration::ZERO).unwrap().expect("whole");
+        assert_eq!((frame.width, frame.height, &frame.bytes[..]), (1, 3, &[1, 2, 3][..]));
+        assert!(source.next_frame(Duration::ZERO).unwrap().is_none());
+        assert_eq!(source.next_frame(Duration::ZERO).unwrap().expect("whole").seq, 2);
+        assert_eq!(source.counters().damaged, 6);
+        assert_eq!((source.info().width, source.info().height), (1, 3));
+    }
+}

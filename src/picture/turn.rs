@@ -1,0 +1,327 @@
+//! Pictures of cameras that hang upside down or on their side, upright; and as a mirror shows them.
+//!
+//! JPEGs are turned as they are, without decoding (libjpeg-turbo's lossless transform): blocks at an edge that do not fill a whole
+//! block are cut off, at most 15 pixels of sizes that are no multiple of 16.
+
+use std::convert::Infallible;
+
+use turbojpeg::{Transform, TransformOp, Transformer};
+
+use super::decode::{DecodeError, check_size, jpeg_header};
+use super::{BufferPool, Frame, PixelFormat, packed_stride, raw_len};
+
+/// How a picture is turned: clockwise, then mirrored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Turn {
+    /// Quarters of a full turn, clockwise: 0 to 3.
+    pub quarters: u8,
+    /// Left and right exchanged, after that.
+    pub mirror: bool,
+}
+
+impl Turn {
+    /// Whether anything changes.
+    pub fn is_none(self) -> bool {
+        self == Self::default()
+    }
+
+    /// Whether width and height change places.
+    fn is_on_its_side(self) -> bool {
+        self.quarters % 2 == 1
+    }
+
+    fn operation(self) -> TransformOp {
+        match (self.quarters % 4, self.mirror) {
+            (0, false) => TransformOp::None,
+            (1, false) => TransformOp::Rot90,
+            (2, false) => TransformOp::Rot180,
+            (_, false) => TransformOp::Rot270,
+            (0, true) => TransformOp::Hflip,
+            (1, true) => TransformOp::Transpose,
+            (2, true) => TransformOp::Vflip,
+            (_, true) => TransformOp::Transverse,
+        }
+    }
+
+    /// Which pixel of a picture of `w` × `h` comes to (x, y) of the turned one.
+    fn source(self, (x, y): (usize, usize), (w, h): (usize, usize)) -> (usize, usize) {
+        let x = match (self.mirror, self.is_on_its_side()) {
+            (false, _) => x,
+            (true, false) => w - 1 - x,
+            (true, true) => h - 1 - x,
+        };
+        match self.quarters % 4 {
+            0 => (x, y),
+            1 => (y, h - 1 - x),
+            2 => (w - 1 - x, h - 1 - y),
+            _ => (w - 1 - y, x),
+        }
+    }
+}
+
+/// Turns frames.
+pub struct Turner {
+    turn: Turn,
+    pool: BufferPool,
+}
+
+impl Turner {
+    /// Turns every frame by `turn`.
+    pub fn new(turn: Turn) -> Self {
+        Self { turn, pool: BufferPool::new() }
+    }
+
+    /// The turned frame; number and time stay.
+    ///
+    /// # Errors
+    /// [`DecodeError`]: a JPEG that cannot be read, or is of a kind that cameras do not send.
+    pub fn turn(&mut self, frame: &Frame) -> Result<Frame, DecodeError> {
+        match frame.format {
+            PixelFormat::Mjpeg => self.jpeg(frame),
+            _ => self.raw(frame),
+        }
+    }
+
+    fn jpeg(&mut self, frame: &Frame) -> Result<Frame, DecodeError> {
+        jpeg_header(&frame.bytes)?;
+        let fail = |reason: String| DecodeError::Jpeg { bytes: frame.bytes.len(), reason };
+        if is_progressive(&frame.bytes) {
+            // Its scans could ask for hours of work, which nothing here would bound.
+            return Err(fail("progressive, which no camera sends: not turned".into()));
+        }
+        let mut transform = Transform::op(self.turn.operation());
+        (transform.trim, transform.copy_none) = (true, true);
+        // A new one each time: after a damaged picture the library would refuse the next.
+        let mut transformer = Transformer::new().map_err(|e| fail(e.to_string()))?;
+        let bytes = self.pool.fill(|out| {
+            // The same blocks in another order: their code is about as long.
+            out.resize(2 * frame.bytes.len() + (1 << 16), 0);
+            let len = transformer
+                .transform_to_slice(&transform, &frame.bytes, out)
+                .map_err(|e| fail(e.to_string()))?;
+            out.truncate(len);
+            Ok::<(), DecodeError>(())
+        })?;
+        let header = jpeg_header(&bytes)?;
+        let (width, height) = (header.width as u32, header.height as u32);
+        Ok(Frame { bytes, width, height, ..frame.clone() })
+    }
+
+    fn raw(&mut self, frame: &Frame) -> Result<Frame, DecodeError> {
+        let (w, h) = (frame.width as usize, frame.height as usize);
+        check_size(w, h)?;
+        let from_stride = (frame.stride as usize).max(packed_stride(frame.format, w));
+        let (got, needed) = (frame.bytes.len(), raw_len(frame.format, from_stride, h));
+        if got < needed {
+            let Frame { format, width, height, .. } = *frame;
+            return Err(DecodeError::Short { format, width, height, got, needed });
+        }
+        let (turn, from) = (self.turn, &frame.bytes[..]);
+        let (to_w, to_h) = if turn.is_on_its_side() { (h, w) } else { (w, h) };
+        // Of pairs of pixels only whole rows stay pairs.
+        let format = match frame.format {
+            PixelFormat::Yuyv if turn.is_on_its_side() => PixelFormat::Nv12,
+            other => other,
+        };
+        let stride = packed_stride(format, to_w);
+        let filled = self.pool.fill(|out| {
+            out.resize(raw_len(format, stride, to_h), 0);
+            // What turns: planes of so many bytes a pixel, read through whatever layout they have.
+            match frame.format {
+                PixelFormat::Mjpeg => {}
+                PixelFormat::Grey => remap(turn, (w, h), out, stride, |x, y| [from[y * from_stride + x]]),
+                PixelFormat::Rgb24 => remap(turn, (w, h), out, stride, |x, y| {
+                    let at = y * from_stride + 3 * x;
+                    [from[at], from[at + 1], from[at + 2]]
+                }),
+                PixelFormat::Nv12 => {
+                    let (luma, chroma) = out.split_at_mut(stride * to_h);
+                    remap(turn, (w, h), luma, stride, |x, y| [from[y * from_stride + x]]);
+                    let theirs = &from[from_stride * h..];
+                    remap(turn, (w.div_ceil(2), h.div_ceil(2)), chroma, stride, |x, y| {
+                        let at = y * from_stride + 2 * x;
+                        [theirs[at], theirs[at + 1]]
+                    });
+                }
+                PixelFormat::Yuyv if format == PixelFormat::Nv12 => {
+                    let (luma, chroma) = out.split_at_mut(stride * to_h);
+                    remap(turn, (w, h), luma, stride, |x, y| [from[y * from_stride + 2 * x]]);
+                    remap(turn, (w.div_ceil(2), h.div_ceil(2)), chroma, stride, |x, y| {
+                        let at = 2 * y * from_stride + 4 * x;
+                        [from[at + 1], from[at + 3]]
+                    });
+                }
+                PixelFormat::Yuyv => {
+                    // Two pixels of an odd row's end are one: the last stands for both.
+                    let luma = |x: usize, y: usize| from[y * from_stride + 2 * x];
+                    for (y, row) in out.chunks_exact_mut(stride).enumerate() {
+                        for (pair, four) in row.chunks_exact_mut(4).enumerate() {
+                            let (x, next) = (2 * pair, (2 * pair + 1).min(w - 1));
+                            let ((x0, y0), (x1, _)) =
+                                (turn.source((x, y), (w, h)), turn.source((next, y), (w, h)));
+                            let at = y0 * from_stride + x0 / 2 * 4;
+                            four.copy_from_slice(&[luma(x0, y0), from[at + 1], luma(x1, y0), from[at + 3]]);
+                        }
+                    }
+                }
+            }
+            Ok::<(), Infallible>(())
+        });
+        let bytes = match filled {
+            Ok(bytes) => bytes,
+            Err(never) => match never {},
+        };
+        let (width, height, stride) = (to_w as u32, to_h as u32, stride as u32);
+        Ok(Frame { bytes, format, width, height, stride, ..frame.clone() })
+    }
+}
+
+/// Fills a turned plane of `N` bytes a pixel with what `read` gives of one of `size`.
+fn remap<const N: usize>(
+    turn: Turn,
+    size: (usize, usize),
+    out: &mut [u8],
+    stride: usize,
+    read: impl Fn(usize, usize) -> [u8; N],
+) {
+    let width = if turn.is_on_its_side() { size.1 } else { size.0 };
+    for (y, row) in out.chunks_exact_mut(stride).enumerate() {
+        for (x, pixel) in row.chunks_exact_mut(N).take(width).enumerate() {
+            let (from_x, from_y) = turn.source((x, y), size);
+            pixel.copy_from_slice(&read(from_x, from_y));
+        }
+    }
+}
+
+/// Whether a JPEG whose header could be read has many scans.
+fn is_progressive(bytes: &[u8]) -> bool {
+    let mut at = 2;
+    while let Some(&[0xff, kind, hi, lo]) = bytes.get(at..at + 4).and_then(|b| b.first_chunk()) {
+        match kind {
+            0xff => at += 1,
+            0xc2 | 0xc6 | 0xca | 0xce => return true,
+            0xda => return false,
+            _ => at += 2 + usize::from(u16::from_be_bytes([hi, lo])),
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Affine, Decoder, PixelsMut, crop_resize_into};
+    use super::*;
+    use std::sync::Arc;
+
+    const SIZE: (usize, usize) = (32, 16);
+
+    /// Smooth colours, other ones at each corner.
+    fn colour(x: usize, y: usize) -> [u8; 3] {
+        [(40 + 5 * x) as u8, (60 + 8 * y) as u8, (200 - 3 * x - 2 * y) as u8]
+    }
+
+    fn rgb_frame() -> Frame {
+        let (w, h) = SIZE;
+        let bytes = (0..w * h).flat_map(|i| colour(i % w, i / w)).collect();
+        frame(bytes, PixelFormat::Rgb24, 3 * w)
+    }
+
+    fn frame(bytes: Vec<u8>, format: PixelFormat, stride: usize) -> Frame {
+        let (width, height) = (SIZE.0 as u32, SIZE.1 as u32);
+        Frame {
+            bytes: Arc::new(bytes),
+            format,
+            width,
+            height,
+            stride: stride as u32,
+            seq: 7,
+            captured_at_us: 8,
+        }
+    }
+
+    /// The picture as RGB.
+    fn rgb(frame: &Frame) -> Vec<u8> {
+        let (w, h) = (frame.width as usize, frame.height as usize);
+        let mut decoder = Decoder::new().unwrap();
+        let picture = decoder.decode(frame, 1).unwrap();
+        let mut bytes = vec![0; 3 * w * h];
+        let mut to = PixelsMut { bytes: &mut bytes, width: w, height: h, row_bytes: 3 * w, pixel_bytes: 3 };
+        crop_resize_into(&picture, &Affine::IDENTITY, &mut to, [0; 3]);
+        bytes
+    }
+
+    fn every_turn() -> impl Iterator<Item = Turn> {
+        (0..4).flat_map(|quarters| [false, true].map(|mirror| Turn { quarters, mirror }))
+    }
+
+    /// The largest difference to the picture turned pixel by pixel.
+    fn error(frame: &Frame, turn: Turn) -> u8 {
+        let turned = Turner::new(turn).turn(frame).unwrap();
+        assert_eq!((turned.seq, turned.captured_at_us), (7, 8));
+        let (w, h) = (turned.width as usize, turned.height as usize);
+        assert_eq!((w, h), if turn.quarters % 2 == 1 { (SIZE.1, SIZE.0) } else { SIZE });
+        let (whole, got) = (rgb(frame), rgb(&turned));
+        (0..w * h)
+            .flat_map(|i| {
+                let (x, y) = turn.source((i % w, i / w), SIZE);
+                let at = 3 * (y * SIZE.0 + x);
+                std::iter::zip(&whole[at..at + 3], &got[3 * i..3 * i + 3])
+                    .map(|(a, b)| a.abs_diff(*b))
+                    .collect::<Vec<_>>()
+            })
+            .max()
+            .unwrap()
+    }
+
+    #[test]
+    fn a_corner_comes_to_where_the_turn_brings_it() {
+        // Of a picture of 3 × 2: what stands at the top left afterwards.
+        let top_left = |quarters, mirror| Turn { quarters, mirror }.source((0, 0), (3, 2));
+        assert_eq!([0, 1, 2, 3].map(|q| top_left(q, false)), [(0, 0), (0, 1), (2, 1), (2, 0)]);
+        assert_eq!([0, 1, 2, 3].map(|q| top_left(q, true)), [(2, 0), (0, 0), (0, 1), (2, 1)]);
+    }
+
+    #[test]
+    fn every_layout_turns_like_the_picture_that_it_shows() {
+        let (w, h) = SIZE;
+        let rgb = rgb_frame();
+        let grey = frame((0..w * h).map(|i| colour(i % w, i / w)[0]).collect(), PixelFormat::Grey, w);
+        let image = turbojpeg::Image {
+            pixels: &rgb.bytes[..],
+            width: w,
+            pitch: 3 * w,
+            height: h,
+            format: turbojpeg::PixelFormat::RGB,
+        };
+        let jpeg = turbojpeg::compress(image, 95, turbojpeg::Subsamp::None).unwrap().to_vec();
+        let jpeg = frame(jpeg, PixelFormat::Mjpeg, 0);
+        // Colours that change slowly enough for halved resolution.
+        let u = |x: usize, y: usize| (100 + 2 * x + y) as u8;
+        let v = |x: usize, y: usize| (150 - x - 2 * y) as u8;
+        let luma = |x: usize, y: usize| (50 + 3 * x + 4 * y) as u8;
+        let nv12 = (0..w * h).map(|i| luma(i % w, i / w));
+        let nv12 = nv12.chain(
+            (0..w / 2 * h / 2).flat_map(|i| [u(i % (w / 2), i / (w / 2)), v(i % (w / 2), i / (w / 2))]),
+        );
+        let nv12 = frame(nv12.collect(), PixelFormat::Nv12, w);
+        let yuyv = (0..w / 2 * h).flat_map(|i| {
+            let (x, y) = (i % (w / 2), i / (w / 2));
+            [luma(2 * x, y), u(x, y / 2), luma(2 * x + 1, y), v(x, y / 2)]
+        });
+        let yuyv = frame(yuyv.collect(), PixelFormat::Yuyv, 2 * w);
+        for turn in every_turn() {
+            for (frame, tolerance) in [(&rgb, 0), (&grey, 0), (&jpeg, 2), (&nv12, 0), (&yuyv, 0)] {
+                let error = error(frame, turn);
+                assert!(error <= tolerance, "{:?} {turn:?}: {error}", frame.format);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_whole_picture_is_refused() {
+        let mut turner = Turner::new(Turn { quarters: 2, mirror: false });
+        assert!(turner.turn(&frame(vec![0; 9], PixelFormat::Grey, SIZE.0)).is_err());
+        assert!(turner.turn(&frame(vec![0xff, 0xd8, 0xff, 0xe0], PixelFormat::Mjpeg, 0)).is_err());
+        assert!(turner.turn(&rgb_frame()).is_ok(), "the next one is turned again");
+    }
+}
