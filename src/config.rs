@@ -17,7 +17,7 @@ mod words;
 
 pub use crate::names::did_you_mean;
 pub use words::{
-    Address, CameraFormat, DisplayKind, ExistingLines, Frames, MaxPersons, Rate, Rotation, Size,
+    Address, CameraFormat, DisplayKind, ExistingLines, Frames, MaxPersons, Percent, Rate, Rotation, Size,
 };
 
 /// The word for a model that is part of the binary.
@@ -199,6 +199,8 @@ options! {
         pictures: bool = true, no_pictures(
             help = "Draw the skeletons alone, without the camera's pictures"
         );
+        /// Percent of the pictures' brightness to take away, so that the skeletons stand out more
+        dim: Percent = Percent::default() => dim(value_name = "PERCENT");
     }
     /// Poses in a browser; there is no password: think before opening it to others
     web: Web {

@@ -162,6 +162,31 @@ impl fmt::Display for MaxPersons {
     }
 }
 
+/// How much of a picture's brightness is taken away, in percent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Percent(u8);
+
+impl Percent {
+    /// 0 to 100.
+    pub fn get(self) -> u8 {
+        self.0
+    }
+}
+
+impl FromStr for Percent {
+    type Err = String;
+    fn from_str(word: &str) -> Result<Self, String> {
+        let percent = word.parse().ok().filter(|percent| *percent <= 100);
+        percent.map(Self).ok_or_else(|| format!("'{word}' is no share: give percent, 0 to 100"))
+    }
+}
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 /// Where poses are drawn; empty for nowhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DisplayKind(pub Option<DisplayTarget>);
@@ -319,6 +344,7 @@ word_or_number!(
     ExistingLines,
     Frames,
     MaxPersons,
+    Percent,
     Rotation,
     Predict,
     Rate,

@@ -95,13 +95,20 @@ impl Web {
             );
         }
         let bones = pose::BONES.map(|(a, b)| [a as usize, b as usize]);
+        let colours: Vec<String> = (0..pose_draw::PALETTE as u32)
+            .map(|id| pose_draw::colour_of(id).map(|c| format!("{c:02x}")).concat())
+            .map(|hex| format!("#{hex}"))
+            .collect();
         let shared = Arc::new(Shared {
             newest: Mutex::default(),
             changed: Condvar::new(),
             is_over: AtomicBool::new(false),
             clients: AtomicUsize::new(0),
             is_local,
-            page: PAGE.replace("@BONES@", &format!("{bones:?}")),
+            page: PAGE
+                .replace("@BONES@", &format!("{bones:?}"))
+                .replace("@COLOURS@", &format!("{colours:?}"))
+                .replace("@UNSURE@", &pose_draw::UNSURE_SCORE.to_string()),
         });
         let for_listener = shared.clone();
         let listener = std::thread::Builder::new()
@@ -379,7 +386,14 @@ mod tests {
         let page = ask(&web, "GET / HTTP/1.1\r\nHost: localhost:99\r\n\r\n");
         assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");
         assert!(page.contains("[[3, 1], [1, 0]"), "the bones are in the page");
-        assert!(!page.contains("@BONES@") && !page.contains("http://") && !page.contains("https://"));
+        assert!(page.contains(r##"["#f0e442", "#56b4e9""##), "and the colours of identities");
+        assert!(
+            !page.contains("@BONES@")
+                && !page.contains("@COLOURS@")
+                && !page.contains("@UNSURE@")
+                && !page.contains("http://")
+                && !page.contains("https://")
+        );
         assert!(ask(&web, "GET /x HTTP/1.1\r\nHost: [::1]\r\n\r\n").starts_with("HTTP/1.1 404"));
         assert!(ask(&web, "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").starts_with("HTTP/1.1 405"));
         for other in ["evil.example:8080", "10.0.0.1", ""] {

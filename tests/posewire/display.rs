@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pose::{Forecast, JointState, MAX_PERSONS, PoseFrame, TrackedPerson};
-use posewire::output::display::{Canvas, Display, DisplayTarget, Framebuffer, PictureTap, PngFiles, Surface};
+use posewire::output::display::{
+    Canvas, Display, DisplayTarget, Framebuffer, PictureTap, PngFiles, Surface, draw_still,
+};
 use posewire::output::{PoseSink, Predict, SinkError};
 use posewire::picture::{Frame, PixelFormat};
 
@@ -42,7 +44,7 @@ fn read_png(path: &std::path::Path) -> image::RgbImage {
 }
 
 #[test]
-fn skeletons_are_drawn_over_the_dimmed_picture_in_numbered_files() {
+fn skeletons_are_drawn_over_the_picture_in_numbered_files() {
     let folder = tempfile::tempdir().unwrap();
     let tap = PictureTap::default();
     let out = folder.path().join("new/out");
@@ -57,13 +59,21 @@ fn skeletons_are_drawn_over_the_dimmed_picture_in_numbered_files() {
     let with_picture = read_png(&out.join("000000.png"));
     assert_eq!(with_picture.dimensions(), (64, 48));
     let corner = with_picture.get_pixel(1, 46).0;
-    assert!(corner.iter().all(|c| (120..180).contains(c)), "dimmed: {corner:?}");
+    assert_eq!(corner, [255; 3], "as bright as it is");
     let on_bone = with_picture.get_pixel(32, 24).0;
     assert_ne!(on_bone, corner);
     let without = read_png(&out.join("000007.png"));
     assert_eq!(without.get_pixel(1, 46).0, [0; 3]);
     assert_eq!(without.get_pixel(32, 24).0, on_bone);
     assert_eq!(fs::read_dir(&out).unwrap().count(), 2);
+
+    for (percent, level) in [(40, 154), (100, 0)] {
+        let files = PngFiles::open(&out).unwrap();
+        let mut dim = Display::new(files, Predict::Capture, Some(tap.clone())).dimmed(percent);
+        dim.send(&lying_person(0), 0).unwrap();
+        let corner = read_png(&out.join("000000.png")).get_pixel(1, 46).0;
+        assert!(corner.iter().all(|c| c.abs_diff(level) < 2), "{percent} %: {corner:?}");
+    }
 }
 
 /// A display is slower than the tracker, and may be called twice a frame: each pose is drawn over its own picture.
@@ -86,6 +96,77 @@ fn poses_are_drawn_over_the_picture_that_they_were_found_in() {
     // Long gone: the newest is nearer the truth than none.
     (3..9).for_each(|seq| tap.put(&grey_picture(seq, 250)));
     assert_eq!(level_under(2), second);
+}
+
+/// A figure of `state` with its left arm and leg unsure, `x_px` from the left.
+fn figure(track_id: u32, x_px: f32, state: JointState) -> pose::Pose {
+    const PLACES: [[f32; 2]; 17] = [
+        [40., 20.],
+        [44., 16.],
+        [36., 16.],
+        [50., 20.],
+        [30., 20.],
+        [60., 46.],
+        [20., 46.],
+        [72., 78.],
+        [8., 78.],
+        [78., 108.],
+        [4., 108.],
+        [54., 110.],
+        [28., 110.],
+        [56., 154.],
+        [26., 154.],
+        [58., 198.],
+        [24., 198.],
+    ];
+    let mut pose = pose::Pose { track_id, score: 1.0, ..pose::Pose::default() };
+    for (j, (joint, [x, y])) in pose.joints.iter_mut().zip(PLACES).enumerate() {
+        let score = if [7, 9, 13, 15].contains(&j) { 0.2 } else { 0.9 };
+        *joint = pose::PoseJoint { x_px: x_px + x, y_px: 24.0 + y, score, sigma_px: 2.0, state };
+    }
+    pose
+}
+
+/// Six persons, in turn measured and predicted, their left limbs unsure, on light, dark, grey and busy ground.
+/// `POSEWIRE_BLESS=1` draws the golden picture anew: look at it.
+#[test]
+fn figures_look_as_they_did_on_every_ground() {
+    const WIDTH: usize = 640;
+    const HEIGHT: usize = 4 * 240;
+    let mut ground = vec![0; 3 * WIDTH * HEIGHT];
+    for (i, pixel) in ground.chunks_exact_mut(3).enumerate() {
+        let (x, y) = (i % WIDTH, i / WIDTH);
+        let checks = if (x / 16 + y / 16) % 2 == 0 { [235, 120, 60] } else { [40, 110, 90] };
+        pixel.copy_from_slice(&[[250; 3], [12; 3], [128; 3], checks][y / 240]);
+    }
+    let picture = posewire::picture::Picture {
+        bytes: &ground,
+        format: PixelFormat::Rgb24,
+        width: WIDTH,
+        height: HEIGHT,
+        stride: 3 * WIDTH,
+        image_size: [WIDTH, HEIGHT],
+        image_from_picture: [1.0; 2],
+    };
+    let figures = (0..4).flat_map(|row| {
+        (0..6).map(move |id| {
+            let state = if id % 2 == 0 { JointState::Measured } else { JointState::Predicted };
+            let mut figure = figure(id + 1, 14.0 + 106.0 * id as f32, state);
+            figure.joints.iter_mut().for_each(|joint| joint.y_px += 240.0 * row as f32);
+            figure
+        })
+    });
+    let mut sheet = image::RgbImage::new(WIDTH as u32, HEIGHT as u32);
+    let drawn = draw_still(&picture, figures);
+    sheet.copy_from_slice(drawn.rgb());
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/figures.png");
+    if std::env::var_os("POSEWIRE_BLESS").is_some() {
+        sheet.save(&path).unwrap();
+    }
+    assert!(
+        read_png(&path) == sheet,
+        "figures look different: POSEWIRE_BLESS=1 draws tests/golden/figures.png anew"
+    );
 }
 
 #[test]

@@ -1,20 +1,20 @@
 //! One person.
 
 use embedded_graphics::{
-    mono_font::MonoTextStyle,
+    mono_font::MonoTextStyleBuilder,
     prelude::*,
-    primitives::{Circle, Line, PrimitiveStyle, PrimitiveStyleBuilder, Rectangle},
+    primitives::{Circle, Line, PrimitiveStyle, PrimitiveStyleBuilder, Rectangle, StrokeAlignment},
     text::{Baseline, Text},
 };
-use pose::{BONES, JOINTS, JointState, Pose};
+use pose::{BONES, JOINTS, Pose};
 
 use crate::{
-    Fit, Label, Metrics, PALETTE, Theme,
-    line::{clip, dashed, solid},
+    Fit, Label, Look, Metrics, PALETTE, Theme,
+    line::{broken, clip, solid},
 };
 
-/// Draws bones, joints and the identity of `pose`: measured ones solid and filled, predicted ones dashed and hollow, absent
-/// ones not at all. A bone is measured where both its ends are. Pose and `fit` are in pixels of the source image.
+/// Draws bones, joints and the identity of `pose`: measured ones solid and filled, predicted ones dashed and hollow, unsure ones
+/// dotted and small, absent ones not at all. Pose and `fit` are in pixels of the source image.
 ///
 /// # Errors
 /// The target's own.
@@ -25,61 +25,120 @@ pub fn draw_pose<D: DrawTarget>(
     theme: &Theme<D::Color>,
     metrics: &Metrics,
 ) -> Result<(), D::Error> {
-    let colour = pose.track_id as usize % PALETTE;
-    let (measured, predicted) = (theme.measured[colour], theme.predicted[colour]);
-    let points: [Option<Point>; JOINTS] = core::array::from_fn(|j| {
+    let joints: [Option<(Point, Look)>; JOINTS] = core::array::from_fn(|j| {
         let joint = &pose.joints[j];
-        (joint.state != JointState::Absent).then(|| fit.point(joint.x_px, joint.y_px))
+        Look::of(joint).map(|look| (fit.point(joint.x_px, joint.y_px), look))
     });
-    // Lines may end outside by as much as they are wide: nothing of that is visible.
-    let visible = fit.area().offset(metrics.joint as i32);
-
-    for (a, b) in BONES {
-        let (Some(start), Some(end)) = (points[a as usize], points[b as usize]) else { continue };
-        let Some(line) = clip(Line::new(start, end), visible) else { continue };
-        if pose[a].state == JointState::Measured && pose[b].state == JointState::Measured {
-            solid(target, line, PrimitiveStyle::with_stroke(measured, metrics.stroke))?;
-        } else {
-            dashed(target, line, metrics.dash, PrimitiveStyle::with_stroke(predicted, metrics.stroke))?;
-        }
+    let area = fit.area();
+    let figure = Figure { joints, area, metrics: metrics.for_figure(extent(&joints)) };
+    let colour = pose.track_id as usize % PALETTE;
+    let colours = [theme.measured[colour], theme.predicted[colour]];
+    if let Some(outline) = theme.outline {
+        // First of the whole figure: no bone's outline cuts another.
+        figure.draw(target, [outline; 2], outline, figure.metrics.outline())?;
     }
-    for (joint, point) in pose.joints.iter().zip(points) {
-        let Some(centre) = point.filter(|p| visible.contains(*p)) else { continue };
-        let circle = Circle::with_center(centre, metrics.joint);
-        let style = match joint.state {
-            JointState::Measured => PrimitiveStyle::with_fill(measured),
-            // Filled with the background, or the bones below would fill it.
-            _ => PrimitiveStyleBuilder::new()
-                .fill_color(theme.background)
-                .stroke_color(predicted)
-                .stroke_width(1)
-                .build(),
-        };
-        circle.into_styled(style).draw(target)?;
-    }
-    draw_identity(target, pose.track_id, &points, fit.area(), measured, metrics)
+    figure.draw(target, colours, theme.outline.unwrap_or(theme.background), 0)?;
+    draw_identity(target, pose.track_id, &joints, area, (colours[0], theme.outline), metrics)
 }
 
-/// The identity above the highest joint, moved inside the panel.
+/// The longer side of the joints' box.
+fn extent(joints: &[Option<(Point, Look)>; JOINTS]) -> u32 {
+    let mut points = joints.iter().flatten().map(|(point, _)| *point);
+    let Some(first) = points.next() else { return 0 };
+    let (low, high) =
+        points.fold((first, first), |(low, high), p| (low.component_min(p), high.component_max(p)));
+    let Point { x, y } = high - low;
+    x.max(y) as u32
+}
+
+struct Figure {
+    joints: [Option<(Point, Look)>; JOINTS],
+    area: Rectangle,
+    metrics: Metrics,
+}
+
+impl Figure {
+    /// Everything `wider` on each side; measured and predicted ones in `colours`, rings filled with `hollow`.
+    fn draw<D: DrawTarget>(
+        &self,
+        target: &mut D,
+        [measured, predicted]: [D::Color; 2],
+        hollow: D::Color,
+        wider: u32,
+    ) -> Result<(), D::Error> {
+        let Metrics { stroke, joint, dash, .. } = self.metrics;
+        // Lines may end outside by as much as they are wide: nothing of that is visible.
+        let visible = self.area.offset((joint + 2 * wider) as i32);
+        let bone = |colour, stroke: u32| PrimitiveStyle::with_stroke(colour, stroke + 2 * wider);
+        for (a, b) in BONES {
+            let (Some((start, a)), Some((end, b))) = (self.joints[a as usize], self.joints[b as usize])
+            else {
+                continue;
+            };
+            let Some(line) = clip(Line::new(start, end), visible) else { continue };
+            match a.max(b) {
+                Look::Measured => solid(target, line, bone(measured, stroke))?,
+                Look::Predicted => broken(target, line, (dash, dash), wider, bone(predicted, stroke))?,
+                Look::Unsure => {
+                    broken(target, line, (stroke, 2 * stroke + 1), wider, bone(predicted, stroke))?
+                }
+            }
+        }
+        for (centre, look) in self.joints.iter().flatten().filter(|(centre, _)| visible.contains(*centre)) {
+            let (diameter, style) = match look {
+                Look::Measured => (joint, PrimitiveStyle::with_fill(measured)),
+                // Filled, or the bones below would fill it.
+                Look::Predicted => (
+                    (joint + joint / 4) | 1,
+                    PrimitiveStyleBuilder::new()
+                        .fill_color(hollow)
+                        .stroke_color(predicted)
+                        .stroke_width((joint / 3).max(1))
+                        .stroke_alignment(StrokeAlignment::Inside)
+                        .build(),
+                ),
+                Look::Unsure => ((joint / 2) | 1, PrimitiveStyle::with_fill(predicted)),
+            };
+            Circle::with_center(*centre, diameter + 2 * wider).into_styled(style).draw(target)?;
+        }
+        Ok(())
+    }
+}
+
+/// The identity above the highest joint, moved inside the panel; on a ground of its own where there is an outline.
 fn draw_identity<D: DrawTarget>(
     target: &mut D,
     track_id: u32,
-    points: &[Option<Point>; JOINTS],
+    joints: &[Option<(Point, Look)>; JOINTS],
     area: Rectangle,
-    colour: D::Color,
+    (colour, ground): (D::Color, Option<D::Color>),
     metrics: &Metrics,
 ) -> Result<(), D::Error> {
-    let visible = points.iter().flatten().filter(|p| area.contains(**p));
+    let visible = joints.iter().flatten().map(|(point, _)| point).filter(|p| area.contains(**p));
     let Some(top) = visible.min_by_key(|p| (p.y, p.x)) else { return Ok(()) };
     let label = Label::from_args(format_args!("{track_id}"));
-    let cell = metrics.font.character_size;
+    #[cfg(feature = "large")]
+    let times = metrics.text_scale.max(1);
+    #[cfg(not(feature = "large"))]
+    let times = 1;
+    let cell = metrics.font.character_size * times;
     let width = cell.width as i32 * label.as_str().len() as i32;
     let low = area.top_left;
     let high = low + Point::new(area.size.width as i32 - width, area.size.height as i32 - cell.height as i32);
     let gap = metrics.joint as i32;
     let wanted = Point::new(top.x - width / 2, top.y - cell.height as i32 - gap);
     let place = wanted.component_min(high).component_max(low);
-    let style = MonoTextStyle::new(metrics.font, colour);
+    let mut style = MonoTextStyleBuilder::new().font(metrics.font).text_color(colour);
+    if let Some(ground) = ground {
+        style = style.background_color(ground);
+    }
+    let style = style.build();
+    #[cfg(feature = "large")]
+    if times > 1 {
+        let mut target = crate::enlarged::Enlarged { target, origin: place, times };
+        Text::with_baseline(label.as_str(), Point::zero(), style, Baseline::Top).draw(&mut target)?;
+        return Ok(());
+    }
     Text::with_baseline(label.as_str(), place, style, Baseline::Top).draw(target)?;
     Ok(())
 }

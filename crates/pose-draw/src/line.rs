@@ -43,24 +43,26 @@ pub(crate) fn solid<D: DrawTarget>(
     line.into_styled(style).draw(target)
 }
 
-/// Dashes of `dash` pixels along the longer axis, beginning and ending with a dash.
-pub(crate) fn dashed<D: DrawTarget>(
+/// Pieces of `on` pixels along the longer axis with gaps of about `off`, beginning and ending with a piece; each is drawn `wider`
+/// longer at both ends.
+pub(crate) fn broken<D: DrawTarget>(
     target: &mut D,
     line: Line,
-    dash: u32,
+    (on, off): (u32, u32),
+    wider: u32,
     style: PrimitiveStyle<D::Color>,
 ) -> Result<(), D::Error> {
     let d = line.end - line.start;
-    let length = d.x.abs().max(d.y.abs());
-    // An odd number of pieces; the even ones are drawn.
-    let pieces = (length / dash.max(1) as i32) | 1;
-    let at = |i: i32| line.start + Point::new(d.x * i / pieces, d.y * i / pieces);
-    for i in (0..pieces).step_by(2) {
-        let (a, b) = (at(i), at(i + 1));
-        // The last pixel of a dash belongs to the gap.
-        let back = Point::new((b.x - a.x).signum(), (b.y - a.y).signum());
-        let b = if i + 1 == pieces { b } else { b - back };
-        Line::new(a, b).into_styled(style).draw(target)?;
+    // Pixels of the line, and between the beginnings of its first and its last piece.
+    let length = d.x.abs().max(d.y.abs()) + 1;
+    let (on, off, wider) = (on.max(1) as i32, off.max(1) as i32, wider as i32);
+    let gaps = ((length - on) / (on + off)).max(1);
+    let room = (length - on).max(0);
+    let at = |i: i32| line.start + Point::new(d.x * i / (length - 1).max(1), d.y * i / (length - 1).max(1));
+    for i in 0..=gaps {
+        let from = room * i / gaps;
+        let to = (from + on - 1).min(length - 1);
+        Line::new(at(from - wider), at(to + wider)).into_styled(style).draw(target)?;
     }
     Ok(())
 }

@@ -6,8 +6,7 @@ use embedded_graphics::{
     prelude::Size,
 };
 
-/// Colours of persons; the identity chooses, so a person keeps its colour.
-pub const PALETTE: usize = 6;
+use crate::{PALETTE, colour_of};
 
 /// The colours of a [`crate::Scene`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,35 +17,41 @@ pub struct Theme<C> {
     pub text: C,
     /// Measured bones and joints; person `track_id` takes number `track_id % PALETTE`.
     pub measured: [C; PALETTE],
-    /// Predicted ones, which are dashed and hollow besides.
+    /// Predicted and unsure ones, which have shapes of their own besides.
     pub predicted: [C; PALETTE],
+    /// Round everything, where the ground may be of any colour: of the opposite lightness.
+    pub outline: Option<C>,
 }
 
 impl Theme<BinaryColor> {
-    /// For panels of one bit a pixel: dashes and hollow joints make the difference.
+    /// For panels of one bit a pixel: shapes make the difference.
     pub const MONO: Self = Self {
         background: BinaryColor::Off,
         text: BinaryColor::On,
         measured: [BinaryColor::On; PALETTE],
         predicted: [BinaryColor::On; PALETTE],
+        outline: None,
     };
 }
 
 impl<C: PixelColor + From<Rgb888>> Theme<C> {
-    /// For colour and grey panels: bright on black, predicted at half brightness.
-    ///
-    /// Okabe and Ito's colours (Color Universal Design, 2008) told apart by all common kinds of colour vision; the blue is
-    /// left out, which is too dark on black.
+    /// For colour panels: bright on black, each person in the colour of their identity ([`colour_of`]).
     pub fn dark() -> Self {
-        const COLOURS: [(u8, u8, u8); PALETTE] =
-            [(240, 228, 66), (86, 180, 233), (230, 159, 0), (0, 158, 115), (204, 121, 167), (213, 94, 0)];
-        let rgb = |r, g, b| C::from(Rgb888::new(r, g, b));
+        let rgb = |[r, g, b]: [u8; 3]| C::from(Rgb888::new(r, g, b));
+        let persons = core::array::from_fn(|id| rgb(colour_of(id as u32)));
         Self {
-            background: rgb(0, 0, 0),
-            text: rgb(255, 255, 255),
-            measured: COLOURS.map(|(r, g, b)| rgb(r, g, b)),
-            predicted: COLOURS.map(|(r, g, b)| rgb(r / 2, g / 2, b / 2)),
+            background: rgb([0; 3]),
+            text: rgb([255; 3]),
+            measured: persons,
+            predicted: persons,
+            outline: None,
         }
+    }
+
+    /// For pictures, light or dark: as [`dark`](Self::dark), with a black outline.
+    pub fn on_pictures() -> Self {
+        let dark = Self::dark();
+        Self { outline: Some(dark.background), ..dark }
     }
 
     /// For grey panels: every person is white, predicted joints and bones grey. Identities are told by their labels.
@@ -57,6 +62,7 @@ impl<C: PixelColor + From<Rgb888>> Theme<C> {
             text: level(170),
             measured: [level(255); PALETTE],
             predicted: [level(119); PALETTE],
+            outline: None,
         }
     }
 }
@@ -72,15 +78,51 @@ pub struct Metrics {
     pub dash: u32,
     /// Font of labels and text.
     pub font: &'static MonoFont<'static>,
+    /// How many pixels make one of the font's, along each axis.
+    #[cfg(feature = "large")]
+    pub text_scale: u32,
 }
 
 impl Metrics {
-    /// Small panels get thin lines and a narrow font, so that a figure 50 pixels high can still be read.
+    /// Small panels get thin lines and a narrow font, so that a figure 50 pixels high can still be read; photos and large
+    /// screens lines as thick, beside the picture, as those of 640×480.
     pub fn for_panel(size: Size) -> Self {
+        let of = |stroke, joint, dash, font| Self {
+            stroke,
+            joint,
+            dash,
+            font,
+            #[cfg(feature = "large")]
+            text_scale: 1,
+        };
         match size.width.min(size.height) {
-            0..=100 => Self { stroke: 1, joint: 3, dash: 3, font: &ascii::FONT_5X8 },
-            101..=320 => Self { stroke: 2, joint: 5, dash: 4, font: &ascii::FONT_6X10 },
-            _ => Self { stroke: 3, joint: 7, dash: 7, font: &ascii::FONT_10X20 },
+            0..=100 => of(1, 3, 3, &ascii::FONT_5X8),
+            101..=320 => of(2, 5, 4, &ascii::FONT_6X10),
+            #[cfg(feature = "large")]
+            shorter @ 721.. => {
+                let times = shorter / 480;
+                let (stroke, joint, dash) = (3 * times, (7 * times) | 1, 7 * times);
+                Self { text_scale: times, ..of(stroke, joint, dash, &ascii::FONT_10X20) }
+            }
+            _ => of(3, 7, 7, &ascii::FONT_10X20),
         }
+    }
+
+    /// For a figure of this extent: marks that would cover a small one shrink.
+    pub(crate) fn for_figure(&self, extent: u32) -> Self {
+        /// An upright figure's head is an eighth of it and holds five joints.
+        const JOINTS_HIGH: u32 = 18;
+        let joint = self.joint.min((extent / JOINTS_HIGH).max(3) | 1);
+        Self {
+            joint,
+            stroke: self.stroke.min((joint / 2).max(1)),
+            dash: self.dash.min(joint.max(3)),
+            ..*self
+        }
+    }
+
+    /// How far the outline reaches beyond what it surrounds.
+    pub(crate) fn outline(&self) -> u32 {
+        self.stroke.div_ceil(3)
     }
 }

@@ -46,7 +46,7 @@ fn measured_bones_are_solid_and_predicted_ones_dashed_with_hollow_joints() {
     ]));
     let expected = "\
 ..#...............#...........#...
-.#.####...###...################..
+.#.##....###....################..
 ..#...............#...........#...
 ";
     assert_eq!(rows(&panel, 39..42, 10..44), expected);
@@ -95,13 +95,77 @@ fn nobody_and_a_message_are_pictures_too() {
 }
 
 #[test]
-fn colour_and_grey_themes_tell_measured_from_predicted() {
-    use embedded_graphics::pixelcolor::{Gray4, Rgb565};
-    let colour = Theme::<Rgb565>::dark();
+fn unsure_bones_are_dotted_and_end_in_dots_however_they_are_known() {
+    use JointState::*;
+    for state in [Measured, Predicted] {
+        let mut unsure =
+            pose(&[(Joint::LeftElbow, 12.0, 40.0, state), (Joint::LeftShoulder, 30.0, 40.0, Measured)]);
+        unsure.joints[Joint::LeftElbow as usize].score = 0.3;
+        let expected = "\
+....................#..
+..#....#...#....#..###.
+....................#..
+";
+        assert_eq!(rows(&shown(unsure), 39..42, 10..33), expected, "{state:?}");
+    }
+}
+
+/// The ground of a picture may be of any colour: what is drawn on it is surrounded by black, and has a colour that stands out from that.
+#[test]
+fn on_pictures_everything_is_surrounded_by_black() {
+    use embedded_graphics::pixelcolor::Rgb888;
+    use pose_draw::{Fit, PALETTE, colour_of, draw_pose};
+    const SIDE: i32 = 64;
+    let theme = Theme::<Rgb888>::on_pictures();
+    let size = Size::new_equal(SIDE as u32);
+    let fit = Fit::new(64, 64, embedded_graphics::primitives::Rectangle::new(Point::zero(), size));
+    for id in 0..PALETTE as u32 {
+        let mut panel = MockDisplay::<Rgb888>::new();
+        panel.set_allow_overdraw(true);
+        panel.set_allow_out_of_bounds_drawing(true);
+        let mut figure = pose(&[
+            (Joint::LeftShoulder, 20.0, 30.0, JointState::Measured),
+            (Joint::LeftElbow, 40.0, 34.0, JointState::Measured),
+            (Joint::LeftWrist, 50.0, 60.0, JointState::Predicted),
+        ]);
+        figure.track_id = id;
+        draw_pose(&mut panel, &figure, &fit, &theme, &Metrics::for_panel(size)).unwrap();
+        let [r, g, b] = colour_of(id);
+        let colour = Rgb888::new(r, g, b);
+        let (mut coloured, mut touching) = (0, 0);
+        // The label has a ground of its own.
+        for (x, y) in (26..SIDE).flat_map(|y| (0..SIDE).map(move |x| (x, y))) {
+            if panel.get_pixel(Point::new(x, y)) != Some(colour) {
+                continue;
+            }
+            coloured += 1;
+            for (nx, ny) in [(x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1)] {
+                let next = panel.get_pixel(Point::new(nx, ny));
+                touching += i32::from(next != Some(colour) && next != Some(Rgb888::BLACK));
+            }
+        }
+        // The corners of slanted dashes are all that ever does.
+        assert!(coloured > 30 && touching * 10 < coloured, "{touching} of {coloured} touch the picture");
+    }
+}
+
+#[test]
+fn persons_have_the_colours_of_their_identities_and_grey_panels_have_shades() {
+    use embedded_graphics::pixelcolor::{Gray4, Rgb888};
+    let colour = Theme::<Rgb888>::dark();
     let grey = Theme::<Gray4>::grey();
     for i in 0..pose_draw::PALETTE {
-        assert_ne!(colour.measured[i], colour.predicted[i]);
+        let [r, g, b] = pose_draw::colour_of(i as u32);
+        assert_eq!([colour.measured[i], colour.predicted[i]], [Rgb888::new(r, g, b); 2]);
         assert_ne!(grey.measured[i], grey.predicted[i]);
         assert_ne!(grey.predicted[i], grey.background);
     }
+}
+
+#[cfg(feature = "large")]
+#[test]
+fn lines_and_text_grow_with_the_picture() {
+    let [camera, photo] = [(640, 480), (4000, 3000)].map(|(w, h)| Metrics::for_panel(Size::new(w, h)));
+    assert_eq!((camera.stroke, camera.joint, camera.text_scale), (3, 7, 1));
+    assert_eq!((photo.stroke, photo.joint, photo.text_scale), (18, 43, 6));
 }

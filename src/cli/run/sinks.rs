@@ -42,7 +42,8 @@ pub fn open(
         paced.push(Box::new(Web::open(address, predict)?.told_by(telemetry.clone())));
     }
     if let Some(target) = &config.display.kind.0 {
-        paced.push(display(target, predict, tap, telemetry)?);
+        let dim_percent = config.display.dim.get();
+        paced.push(display(target, Shown { predict, tap, dim_percent, telemetry: telemetry.clone() })?);
     }
     if sinks.is_empty() && paced.is_empty() {
         if super::notify::is_service() {
@@ -79,14 +80,8 @@ fn json_lines(config: &Config, predict: Predict) -> Result<JsonLines, SinkError>
     Ok(if *rotate_mb > 0 { lines.rotated_at(u64::from(*rotate_mb) * 1_000_000) } else { lines })
 }
 
-/// The sink of `--display KIND`, over the pictures of `tap`.
-fn display(
-    target: &DisplayTarget,
-    predict: Predict,
-    tap: Option<PictureTap>,
-    telemetry: &Arc<Telemetry>,
-) -> anyhow::Result<Box<dyn PoseSink>> {
-    let on = Shown { predict, tap, telemetry: telemetry.clone() };
+/// The sink of `--display KIND`.
+fn display(target: &DisplayTarget, on: Shown) -> anyhow::Result<Box<dyn PoseSink>> {
     Ok(match target {
         DisplayTarget::Framebuffer => on.surface(Framebuffer::open()?),
         DisplayTarget::Terminal => on.surface(Terminal::open()?),
@@ -104,12 +99,14 @@ fn display(
 struct Shown {
     predict: Predict,
     tap: Option<PictureTap>,
+    dim_percent: u8,
     telemetry: Arc<Telemetry>,
 }
 
 impl Shown {
     fn surface(self, surface: impl Surface + 'static) -> Box<dyn PoseSink> {
-        Box::new(Display::new(surface, self.predict, self.tap).told_by(self.telemetry))
+        let display = Display::new(surface, self.predict, self.tap).dimmed(self.dim_percent);
+        Box::new(display.told_by(self.telemetry))
     }
 }
 

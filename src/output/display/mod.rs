@@ -1,4 +1,4 @@
-//! Displays: the skeletons over the camera's dimmed picture, on a PNG file, the terminal, the framebuffer or in a window.
+//! Displays: the skeletons over the camera's picture, on a PNG file, the terminal, the framebuffer or in a window.
 //!
 //! What is drawn is the same everywhere, by `pose-draw`; a [`Surface`] only says how large its picture is and shows it.
 
@@ -34,9 +34,6 @@ pub use still::{draw_still, encode_still};
 pub use terminal::Terminal;
 #[cfg(feature = "window")]
 pub use window::Window;
-
-/// How bright the picture stays under the skeletons, of 256: bones stand out and one still sees what they lie on.
-const BACKGROUND: u16 = 150;
 
 /// What `--display` takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,13 +136,19 @@ pub struct Display<S> {
     tap: Option<PictureTap>,
     decoder: Option<Decoder>,
     canvas: Canvas,
+    dim_percent: u8,
     host: Option<Arc<dyn Host>>,
 }
 
 impl<S: Surface> Display<S> {
     /// Shows poses on `surface`, over the pictures of `tap` where there is one.
     pub fn new(surface: S, predict: Predict, tap: Option<PictureTap>) -> Self {
-        Self { surface, predict, tap, decoder: None, canvas: Canvas::default(), host: None }
+        Self { surface, predict, tap, decoder: None, canvas: Canvas::default(), dim_percent: 0, host: None }
+    }
+
+    /// The pictures lose so much of their brightness.
+    pub fn dimmed(self, dim_percent: u8) -> Self {
+        Self { dim_percent, ..self }
     }
 
     /// The picture says when nobody is there, as `host` knows it.
@@ -173,7 +176,9 @@ impl<S: Surface> Display<S> {
             let bytes = self.canvas.rgb_mut();
             let mut pixels = PixelsMut { bytes, width, height, row_bytes: 3 * width, pixel_bytes: 3 };
             crop_resize_into(&picture, &image_from_canvas, &mut pixels, [0; 3]);
-            self.canvas.dim(BACKGROUND);
+            if self.dim_percent > 0 {
+                self.canvas.dim(256 - 256 * u16::from(self.dim_percent.min(100)) / 100);
+            }
         }
     }
 }
@@ -227,7 +232,7 @@ pub fn draw_poses(
 fn draw_over(canvas: &mut Canvas, image_px: [usize; 2], poses: impl Iterator<Item = Pose>) {
     let area = canvas.bounding_box();
     let fit = Fit::new(image_px[0] as u32, image_px[1] as u32, area);
-    let (theme, metrics) = (Theme::<Rgb888>::dark(), Metrics::for_panel(area.size));
+    let (theme, metrics) = (Theme::<Rgb888>::on_pictures(), Metrics::for_panel(area.size));
     for pose in poses {
         // Drawing on memory cannot fail.
         let Ok(()) = pose_draw::draw_pose(canvas, &pose, &fit, &theme, &metrics);
