@@ -1,6 +1,6 @@
 """Writes the study's page and its plots from kept results.
 
-    python -m posetrain.study.page --results work/study --out PAGE.md --images DIR
+    python -m posetrain.study.page --results study-results/STEPS study-results/classic --out PAGE.md --images DIR
 
 Figures are means over seeds with 95 % intervals by Student's t, where there are two seeds or more. Results of different numbers of
 steps, or with and without measured errors, are not put into one table: the command says which to remove.
@@ -24,6 +24,7 @@ from scipy import stats
 
 from posetrain.paths import TRAIN
 from posetrain.study.classics import TITLES
+from posetrain.study.measure import accel_at
 from posetrain.study.table import table
 
 COLUMNS = {
@@ -31,20 +32,27 @@ COLUMNS = {
     "PCK.1": ("pck10", ".3f"),
     "PCK.05": ("pck05", ".3f"),
     "Accel %": ("accel", ".2f"),
+    "jitter %": ("jitter", ".2f"),
     "lag": ("lag_frames", "+.2f"),
     "100 ms ahead %": ("ahead_100ms", ".2f"),
     "covers": ("covers", ".2f"),
+    "repaired %": ("repaired", ".1f"),
+    "broken %": ("broken", ".2f"),
+    "limbs repaired %": ("limbs_repaired", ".1f"),
+    "limbs broken %": ("limbs_broken", ".2f"),
 }
 Result = dict[str, Any]
 WITHOUT_WEIGHTS = "none"  # the budget of classic filters
 
 
-def read(folder: Path) -> dict[tuple[str, str], list[Result]]:
+def read(folders: list[Path]) -> dict[tuple[str, str], list[Result]]:
     """Results a row and budget, in the table's order."""
     found: dict[tuple[str, str], list[Result]] = defaultdict(list)
-    paths = sorted(folder.glob("*.json"))
+    paths = [path for folder in folders for path in sorted(folder.glob("*.json"))]
     if not paths:
-        raise SystemExit(f"{folder} holds no result: python -m posetrain.study.run --data PACKS makes them")
+        raise SystemExit(
+            f"{folders[0]} holds no result: python -m posetrain.study.run --data PACKS makes them"
+        )
     kinds: dict[tuple[int, bool], Path] = {}
     for path in paths:
         said = json.loads(path.read_text())
@@ -74,13 +82,6 @@ def cell(values: list[float | None], form: str) -> str:
         return "–"
     mean, half = interval(said)
     return f"{mean:{form}}" + ("" if np.isnan(half) else f" ± {half:{form.replace('+', '')}}")
-
-
-def accel_at(curve: list[dict[str, float]], lag: float) -> float:
-    """Accel where the curve over smoothness has that lag; NaN beyond its ends."""
-    points = sorted((point["lag_frames"], point["accel"]) for point in curve)
-    lags, accel = zip(*points, strict=True)
-    return float(np.interp(lag, lags, accel, left=np.nan, right=np.nan))
 
 
 def rows_of(results: dict[tuple[str, str], list[Result]], clips: str, lag: float) -> list[str]:
@@ -187,7 +188,13 @@ def page(results: dict[tuple[str, str], list[Result]], images: list[Path], folde
 
 def main() -> None:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--results", type=Path, default=TRAIN / "work" / "study")
+    p.add_argument(
+        "--results",
+        type=Path,
+        nargs="+",
+        required=True,
+        help="study-results/STEPS, and study-results/classic",
+    )
     p.add_argument("--out", type=Path, default=TRAIN / "work" / "study" / "study.md")
     p.add_argument("--images", type=Path, default=TRAIN / "work" / "study" / "images")
     p.add_argument("--lag", type=float, default=0.0, help="frames at which Accel is compared")

@@ -1,11 +1,13 @@
-r"""Trains and measures rows of the study: one result a row, budget and seed, work/study/NAME.json.
+r"""Trains and measures rows of the study: one result a row, budget and seed, RESULTS/STEPS/NAME.json.
 
-    python -m posetrain.study.run --data PACKS --errors ERRORS --clips CLIPS/jhmdb-movenet-val.json --steps 24000 --seeds 2
-    python -m posetrain.study.run --data PACKS --rows gru transformer-xl --steps 50      # does it run?
+    python -m posetrain.study.run --data PACKS --errors ERRORS --clips CLIPS/mocap-own-val.json CLIPS/jhmdb-own-val.json
+    python -m posetrain.study.run --data PACKS --rows gru transformer-xl --steps 52      # does it run?
+    python -m posetrain.study.run --data PACKS --rows gru smoothnet --steps 1000 2000 --seeds 1   # the pilot: lengths of training
 
 Broken off and given again, it goes on where it was: a row that has its result is left alone, one that was in training goes on from
-its last checkpoint. All rows see the same lanes in the same order: what is drawn depends on the seed and the step alone. Rows are
-done seed by seed, so that the first seed of all is complete first.
+its last checkpoint. All rows see the same lanes in the same order: what is drawn depends on the seed and the step alone, so that
+several rows are trained side by side on lanes that are drawn once. The small budget comes before the large, and in each the main
+rows, seed by seed, before the others.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ import copy
 import json
 import time
 import tomllib
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +28,14 @@ from torch import Tensor
 
 from posetrain.paths import CONFIGS, TRAIN
 from posetrain.study import classics
-from posetrain.study.measure import drawn, figures, hidden_error, last_place, reader
+from posetrain.study.measure import Framings, drawn, figures, hidden_error, last_place, reader
 from posetrain.study.row import Network, macs_per_frame, parameters
 from posetrain.study.table import Entry, table
 from posetrain.temporal.clip_set import ClipSet, read
 from posetrain.temporal.compare import SMOOTHNESS
 from posetrain.temporal.train import Lanes, follow, learning_rate, loss, save, segment
 
+RESULTS = TRAIN / "study-results"
 KEPT_EVERY = 200  # steps between checkpoints
 
 
@@ -65,12 +69,19 @@ class Training:
             self.optimiser.load_state_dict(z["optimiser"])
             self.step = z["step"]
 
-    def lane(self, lanes: Lanes, steps: int) -> None:
+    @property
+    def steps(self) -> int:
+        return int(self.config["train"]["steps"])
+
+    @property
+    def over(self) -> bool:
+        return self.step >= self.steps
+
+    def lane(self, x: dict[str, Tensor]) -> None:
         """One set of lanes, segment by segment. A run ends at a lane's end, and is kept only there: memory is not."""
-        d = self.config["data"]
+        d, steps = self.config["data"], self.steps
         # Sampling rows draw by the step as well, so that a broken-off run ends as one that was not.
         torch.manual_seed(self.seed * 1_000_003 + self.step)
-        _, x = lanes.draw(np.random.default_rng([self.seed, self.step]))
         memory = self.network.empty(d["lanes"])
         for number in range(d["segments"]):
             for group in self.optimiser.param_groups:
@@ -94,8 +105,22 @@ class Training:
         save(self.last, self.network, self.mean, self.optimiser, self.step, self.config)
 
 
-def measured(network: Network, sets: list[ClipSet], hidden: tuple[ClipSet, ClipSet]) -> dict[str, Any]:
-    read = reader(network.eval())
+def draw(lanes: Lanes, seed: int, step: int) -> dict[str, Tensor]:
+    """The lanes of that step, the same for every row."""
+    return lanes.draw(np.random.default_rng([seed, step]))[1]
+
+
+@dataclass
+class Clips:
+    """What is measured: curves on `sets`, and the error of joints that are hidden in the second of `hidden` and not in the first."""
+
+    sets: list[ClipSet]
+    hidden: tuple[ClipSet, ClipSet]
+    framings: Framings = field(default_factory=Framings)
+
+
+def measured(network: Network, clips: Clips) -> dict[str, Any]:
+    read, sets, hidden = reader(network.eval(), clips.framings), clips.sets, clips.hidden
     return {
         "curves": {clips.name: [asdict(figures(read, clips, s)) for s in SMOOTHNESS] for clips in sets},
         "hidden": hidden_error(read, *hidden),
@@ -103,52 +128,75 @@ def measured(network: Network, sets: list[ClipSet], hidden: tuple[ClipSet, ClipS
     }
 
 
+def rounded(said: Any) -> Any:
+    """Five digits: what is kept is read by people too."""
+    if isinstance(said, float):
+        return float(f"{said:.5g}")
+    if isinstance(said, dict):
+        return {k: rounded(v) for k, v in said.items()}
+    return [rounded(v) for v in said] if isinstance(said, list) else said
+
+
 def write(result: Path, said: dict[str, Any]) -> None:
+    """A line a key."""
+    result.parent.mkdir(parents=True, exist_ok=True)
+    lines = (f"{json.dumps(k)}: {json.dumps(rounded(v))}" for k, v in said.items())
     new = result.with_suffix(".new")
-    new.write_text(json.dumps(said, indent=1))
+    new.write_text("{\n" + ",\n".join(lines) + "\n}\n")
     new.rename(result)
     print(result, flush=True)
 
 
-def train_and_measure(
-    entry: Entry,
-    budget: str,
-    seed: int,
-    config: dict[str, Any],
-    lanes: Lanes,
-    sets: list[ClipSet],
-    hidden: tuple[ClipSet, ClipSet],
-    result: Path,
-) -> None:
-    steps = config["train"]["steps"]
-    training = Training(entry, budget, seed, config, result.with_suffix(".pt"))
-    begun_at, began = training.step, time.monotonic()
-    while training.step < steps:
-        kept = training.step // KEPT_EVERY
-        training.lane(lanes, steps)
-        if training.step // KEPT_EVERY > kept or training.step >= steps:
-            training.keep()
-            print(
-                f"{result.stem}: {training.step} of {steps} steps, {time.monotonic() - began:.0f} s",
-                flush=True,
-            )
-    done = training.step - begun_at
-    row = training.mean.row.eval()
-    said = {
-        "row": entry.name,
-        "title": entry.title,
-        "group": entry.group,
-        "budget": budget,
-        "seed": seed,
-        "steps": training.step,
-        "error_banks": lanes.bank is not None,
-        "causal": row.causal,
-        "parameters": parameters(row),
-        "macs_per_frame": macs_per_frame(row),
-        "steps_per_second": done / (time.monotonic() - began) if done else None,
-    }
-    said |= measured(training.mean, sets, hidden)
-    write(result, said)
+@dataclass
+class Member:
+    """One row in training, and where its result goes."""
+
+    entry: Entry
+    budget: str
+    training: Training
+    result: Path
+    seconds: float = 0.0  # of the processor, without drawing
+    begun_at: int = 0
+
+    def said(self, clips: Clips, banks: bool) -> dict[str, Any]:
+        row, done = self.training.mean.row.eval(), self.training.step - self.begun_at
+        facts = {
+            "row": self.entry.name,
+            "title": self.entry.title,
+            "group": self.entry.group,
+            "budget": self.budget,
+            "seed": self.training.seed,
+            "steps": self.training.step,
+            "error_banks": banks,
+            "causal": row.causal,
+            "parameters": parameters(row),
+            "macs_per_frame": macs_per_frame(row),
+            "seconds_a_step": self.seconds / done if done else None,
+        }
+        return facts | measured(self.training.mean, clips)
+
+
+def train_together(members: list[Member], lanes: Lanes, clips: Clips) -> None:
+    """Rows of one seed, on lanes drawn once for all of them. Those that are behind catch up first."""
+    for m in members:
+        m.begun_at = m.training.step
+    waiting = list(members)
+    while waiting:
+        step = min(m.training.step for m in waiting)
+        now = [m for m in waiting if m.training.step == step]
+        x = {} if all(m.training.over for m in now) else draw(lanes, now[0].training.seed, step)
+        for m in now:
+            t = m.training
+            kept, began = t.step // KEPT_EVERY, time.process_time()
+            if not t.over:
+                t.lane(x)
+            m.seconds += time.process_time() - began
+            if t.step // KEPT_EVERY > kept or t.over:
+                t.keep()
+                print(f"{t.last.parent.name}/{t.last.stem}: {t.step} of {t.steps} steps", flush=True)
+            if t.over:
+                write(m.result, m.said(clips, lanes.bank is not None))
+                waiting.remove(m)
 
 
 def main() -> None:
@@ -161,16 +209,19 @@ def main() -> None:
     p.add_argument(
         "--clips", type=Path, nargs="*", default=[], help="measured beside the clips that are drawn"
     )
-    p.add_argument("--work", type=Path, default=TRAIN / "work" / "study")
-    names = [*classics.TITLES, *rows.rows]
-    p.add_argument("--rows", nargs="+", choices=names, default=names, metavar="ROW")
+    p.add_argument("--work", type=Path, default=TRAIN / "work" / "study", help="checkpoints")
+    p.add_argument("--results", type=Path, default=RESULTS)
+    names = [*classics.TITLES, *rows.main, *(n for n in rows.rows if n not in rows.main)]
+    p.add_argument("--rows", nargs="+", choices=[*names, "main"], default=names, metavar="ROW")
     p.add_argument("--budgets", nargs="+", choices=list(rows.budgets), default=list(rows.budgets))
-    p.add_argument("--seeds", type=int, default=1, help="how many")
-    p.add_argument("--steps", type=int, help="the base configuration's, if not given")
+    p.add_argument("--seeds", type=int, default=5, help="how many of the main rows")
+    p.add_argument("--other-seeds", type=int, default=2, help="how many of the others")
+    p.add_argument("--steps", type=int, nargs="+", help="the base configuration's, if not given")
+    p.add_argument("--together", type=int, default=4, help="rows that are trained side by side")
     args = p.parse_args()
     config = tomllib.loads((CONFIGS / rows.base).read_text())
-    config["train"]["steps"] = args.steps or config["train"]["steps"]
-    args.work.mkdir(parents=True, exist_ok=True)
+    lengths = args.steps or [config["train"]["steps"]]
+    wanted = [n for row in args.rows for n in (rows.main if row == "main" else [row])]
     torch.set_num_threads(config["train"]["threads"])
     # Banks that are not there are left out in silence by the trainer; here they would change what is compared.
     missing = [e for e in config["data"]["errors"] if not (args.errors and (args.errors / e).exists())]
@@ -178,24 +229,32 @@ def main() -> None:
         raise SystemExit(f"{args.errors} lacks {', '.join(missing)}: posetrain.temporal.detect writes them")
     lanes = Lanes(config, args.data, args.errors or args.work)
     whole, hidden = drawn(args.data, "val")
-    sets = [whole, *(read(path) for path in args.clips)]
-    for name in (n for n in args.rows if n in classics.TITLES):
-        result = args.work / f"{name}-none-1.json"
+    clips = Clips([whole, *(read(path) for path in args.clips)], (whole, hidden))
+    for name in (n for n in wanted if n in classics.TITLES):
+        result = args.results / "classic" / f"{name}-none-1.json"
         if not result.exists():
             tune, _ = drawn(args.data, "train")
-            write(result, classics.result(name, tune, sets, (whole, hidden)))
-    for seed in range(1, args.seeds + 1):
-        for name in (n for n in args.rows if n in rows.rows):
-            entry = rows.rows[name]
-            for budget in args.budgets:
-                result = args.work / f"{name}-{budget}-{seed}.json"
-                if budget not in entry.sizes:
-                    continue
-                if result.exists():
-                    steps = json.loads(result.read_text())["steps"]
-                    print(f"{result.name} is there, of {steps} steps", flush=True)
-                    continue
-                train_and_measure(entry, budget, seed, config, lanes, sets, (whole, hidden), result)
+            write(result, classics.result(name, tune, clips.sets, clips.hidden))
+    main_rows = [n for n in wanted if n in rows.main]
+    others = [n for n in wanted if n in rows.rows and n not in rows.main]
+    for budget, (names, seeds) in product(
+        args.budgets, ((main_rows, args.seeds), (others, args.other_seeds))
+    ):
+        for seed in range(1, seeds + 1):
+            missing = []
+            for name, steps in product(names, lengths):
+                result = args.results / str(steps) / f"{name}-{budget}-{seed}.json"
+                if budget in rows.rows[name].sizes and not result.exists():
+                    missing.append((rows.rows[name], steps, result))
+            for a in range(0, len(missing), args.together):
+                members = []
+                for entry, steps, result in missing[a : a + args.together]:
+                    here = copy.deepcopy(config)
+                    here["train"]["steps"] = steps
+                    last = args.work / str(steps) / f"{result.stem}.pt"
+                    last.parent.mkdir(parents=True, exist_ok=True)
+                    members.append(Member(entry, budget, Training(entry, budget, seed, here, last), result))
+                train_together(members, lanes, clips)
 
 
 if __name__ == "__main__":

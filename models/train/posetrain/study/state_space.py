@@ -7,6 +7,7 @@ the zero-order hold of s' = A s + B u, with D the channel's rate.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -35,23 +36,77 @@ class Diagonal(nn.Module):
                 self.said.bias[width:] = 1
 
     def forward(self, u: Tensor, dt: Tensor, state: Tensor | None) -> tuple[Tensor, Tensor]:
-        """u [B,T,W], dt [B,T] -> y [B,T,W] and the state [B,W,order,2], real and imaginary."""
-        a = torch.complex(-self.log_decay.exp(), self.angle)
-        log_rate, c = self.log_rate, torch.view_as_complex(self.c)
-        drive, read = u[..., None], c.expand(*u.shape, -1)
+        """u [B,T,W], dt [B,T] -> y [B,T,W] and the state [2,B,W,order], real and imaginary: of A s / B, whose drive needs no division a
+        frame."""
+        a_real, a_imag = -self.log_decay.exp(), self.angle
+        read = torch.view_as_complex(self.c) / torch.complex(a_real, a_imag)
+        # Time leads, so that a frame's numbers lie together.
+        u, dt = u.transpose(0, 1), dt.transpose(0, 1)
+        log_rate, drive = self.log_rate, u[..., None]
         if self.selective:
             rate, b, by = self.said(u).split([u.shape[-1], self.order, self.order], -1)
-            log_rate, drive, read = log_rate + rate, drive * b[:, :, None], read * by[:, :, None]
-        step = a * (log_rate.exp() * dt[..., None])[..., None]
-        turn = step.exp()
-        new = (turn - 1) / a * drive
-        s = torch.view_as_complex(state) if state is not None else torch.zeros_like(new[:, 0])
-        states = []
-        for t in range(u.shape[1]):
-            s = turn[:, t] * s + new[:, t]
-            states.append(s)
-        y = 2 * (read * torch.stack(states, 1)).sum(-1).real + self.skip * u
-        return y, torch.view_as_real(s)
+            log_rate, drive = log_rate + rate, drive * b[:, :, None]
+        nothing = u.new_zeros(2, u.shape[1], *a_real.shape)
+        first = nothing if state is None else state
+        real, imag = scan(log_rate.exp() * dt[..., None], a_real, a_imag, drive, first)
+        seen = real * read.real - imag * read.imag
+        y = 2 * (seen * by[:, :, None] if self.selective else seen).sum(-1)
+        return (y + self.skip * u).transpose(0, 1), torch.stack([real[-1], imag[-1]])
+
+
+class Scan(torch.autograd.Function):
+    """s(t) = z(t) s(t-1) + (z(t) - 1) d(t), z(t) = exp(rate(t) a), by hand in both directions: autograd over single frames, and over
+    complex numbers, costs ten times that. Frames lie at irregular times, so there is no convolution that could stand for it; of the
+    kinds of scan this does the least work on one thread.
+
+    With s(t) + d(t) = z(t) (s(t-1) + d(t)) and g(t) the gradient of s(t): g(t-1) = its own + conj(z(t)) g(t), and the gradient of
+    rate(t) a is g(t) conj(s(t) + d(t)).
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, rate: Tensor, a_real: Tensor, a_imag: Tensor, drive: Tensor, first: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        size, turn = (rate[..., None] * a_real).exp_(), rate[..., None] * a_imag
+        z_real, z_imag = size * turn.cos(), size.mul_(turn.sin_())
+        real, imag = torch.empty_like(z_real), torch.empty_like(z_real)
+        before_real, before_imag = first
+        for t in range(len(rate)):
+            sum_real = before_real + drive[t]
+            torch.mul(z_real[t], sum_real, out=real[t]).addcmul_(z_imag[t], before_imag, value=-1).sub_(
+                drive[t]
+            )
+            torch.mul(z_real[t], before_imag, out=imag[t]).addcmul_(z_imag[t], sum_real)
+            before_real, before_imag = real[t], imag[t]
+        ctx.save_for_backward(rate, a_real, a_imag, drive, z_real, z_imag, real, imag)
+        return real, imag
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        rate, a_real, a_imag, drive, z_real, z_imag, real, imag = ctx.saved_tensors
+        g_real, g_imag = (g.clone(memory_format=torch.contiguous_format) for g in grads)
+        of_drive = torch.empty_like(g_real)
+        for t in range(len(rate) - 1, -1, -1):
+            back_real = (z_real[t] * g_real[t]).addcmul_(z_imag[t], g_imag[t])
+            back_imag = (z_real[t] * g_imag[t]).addcmul_(z_imag[t], g_real[t], value=-1)
+            torch.sub(back_real, g_real[t], out=of_drive[t])
+            if t:
+                g_real[t - 1].add_(back_real)
+                g_imag[t - 1].add_(back_imag)
+        full = real + drive
+        of_real = (g_real * full).addcmul_(g_imag, imag)
+        of_imag = full.mul_(g_imag).addcmul_(g_real, imag, value=-1)
+        of_rate = (of_real * a_real).addcmul_(of_imag, a_imag).sum(-1)
+        of_a_real, of_a_imag = (v.mul_(rate[..., None]).sum((0, 1)) for v in (of_real, of_imag))
+        if drive.shape[-1] == 1:
+            of_drive = of_drive.sum(-1, keepdim=True)
+        return of_rate, of_a_real, of_a_imag, of_drive, torch.stack([back_real, back_imag])
+
+
+def scan(rate: Tensor, a_real: Tensor, a_imag: Tensor, drive: Tensor, first: Tensor) -> tuple[Tensor, Tensor]:
+    """rate [T,B,W], a [W,N], drive [T,B,W,N] or [T,B,W,1], first [2,B,W,N] -> s [T,B,W,N], real and imaginary."""
+    real, imag = Scan.apply(rate, a_real, a_imag, drive, first)
+    return real, imag
 
 
 class StateSpace(Row):

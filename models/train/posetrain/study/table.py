@@ -63,6 +63,7 @@ class Entry:
 class Table:
     base: str  # configuration of posetrain.temporal that gives data, losses, rates and the number of steps
     budgets: dict[str, int]  # multiply-adds a frame
+    main: list[str]  # the rows that stand for the rest: they are trained first, and most often
     rows: dict[str, Entry]
 
 
@@ -72,7 +73,7 @@ def table() -> Table:
     for name, row in said["rows"].items():
         sizes = {budget: row[budget] for budget in said["budgets"] if budget in row}
         rows[name] = Entry(name, row["title"], row["group"], row["kind"], row.get("options", {}), sizes)
-    return Table(said["base"], said["budgets"], rows)
+    return Table(said["base"], said["budgets"], said["main"], rows)
 
 
 def main() -> None:
