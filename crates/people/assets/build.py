@@ -1,8 +1,9 @@
 """Packs the bank of shapes and CMU motion into the one file that the crate embeds. numpy alone; same input, same bytes.
 
-python build.py --bank bank.npz --mocap PACKS/cmu_mocap --out people.bin [--all-motion motion.bin]
+python build.py --mocap PACKS/cmu_mocap --bank bank.npz --out people.bin
+python build.py --mocap PACKS/cmu_mocap --all-motion motion.bin
 
-`--all-motion` also writes every training sequence at 15 Hz, for `people dataset --motion`.
+`--all-motion` writes every training sequence at 15 Hz, for `people dataset --motion`; it needs no bank.
 """
 
 from __future__ import annotations
@@ -245,18 +246,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--bank", type=Path, required=True)
     parser.add_argument("--mocap", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--bank", type=Path)
+    parser.add_argument("--out", type=Path)
     parser.add_argument("--all-motion", type=Path)
     args = parser.parse_args()
+    if (args.bank is None) != (args.out is None) or not (args.out or args.all_motion):
+        parser.error("name --bank with --out, or --all-motion, or all three")
     motion = Motion(args.mocap)
-    every = 60 // CLIP_HZ
-    clips = [(name, motion.joints(motion.rows[name])[a : a + n : every]) for name, a, n in CLIPS]
-    parts = body(np.load(args.bank))
-    parts["clips"] = Motion.packed(clips)
-    parts["stills"] = Motion.packed([("stills", stills(motion))])
-    write(args.out, parts)
+    if args.bank:
+        every = 60 // CLIP_HZ
+        clips = [(name, motion.joints(motion.rows[name])[a : a + n : every]) for name, a, n in CLIPS]
+        parts = body(np.load(args.bank))
+        parts["clips"] = Motion.packed(clips)
+        parts["stills"] = Motion.packed([("stills", stills(motion))])
+        write(args.out, parts)
     if args.all_motion:
         train = [
             (s["id"], motion.joints(k)[::4]) for k, s in enumerate(motion.index) if s["split"] == "train"

@@ -10,9 +10,9 @@ from pathlib import Path
 from posetrain.paths import TRAIN
 
 PACKAGE = TRAIN / "posetrain"
-SHARED = {"inference", "metrics", "paths"}
+SHARED = {"inference", "metrics", "paths", "precision"}
 MAY_USE = {
-    "data": SHARED - {"metrics"},
+    "data": SHARED - {"metrics", "precision"},
     "keypoints": SHARED | {"data"},
     "finder": SHARED | {"data", "keypoints"},
     "temporal": SHARED | {"data", "keypoints"},
