@@ -40,7 +40,7 @@ pub enum LabelsError {
 }
 
 /// From COCO's pixel indices to Posewire's pixels.
-const CENTRE_PX: f32 = 0.5;
+pub(crate) const CENTRE_PX: f32 = 0.5;
 
 /// Labels, as far as they are read here.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -71,7 +71,7 @@ mod tests {
         fn next_frame(&mut self, _: Duration) -> Result<Option<Frame>, CaptureError> {
             let seq = self.0;
             self.0 += 1;
-            let bytes = Arc::new(if seq % 2 == 0 { vec![1, 2, 3] } else { vec![1] });
+            let bytes = Arc::new(if seq.is_multiple_of(2) { vec![1, 2, 3] } else { vec![1] });
             Ok(Some(Frame {
                 bytes,
                 format: PixelFormat::Grey,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use pose_wire::{Command, DEFAULT_BAUD, Hello, MAX_PACKET, Moment, Packet, QUIET_US, encode};
 use posewire::output::display::{Canvas, Terminal, draw_poses};
-use posewire::output::jsonl::write_line;
+use posewire::output::jsonl::{Format, Head};
 use posewire::output::serial::{Heard, PortSpec, Reader, ReceivePort};
 
 /// A moment that is not complete after this long lost its last packet.
@@ -27,6 +27,7 @@ null, emitted_us is when the sender handed the pose to its serial driver. Counte
 
 Examples:
   posewire read /dev/ttyUSB0 | jq '.persons[0].keypoints[9]'
+  posewire read /dev/ttyUSB0 --jsonl-format csv > poses.csv
   posewire read /dev/serial/by-id/usb-…@921600 --live")]
 pub struct Args {
     /// The port, and its rate if it is not 115200
@@ -35,6 +36,9 @@ pub struct Args {
     /// One JSON line a moment on standard output (the default)
     #[arg(long, conflicts_with = "live")]
     jsonl: bool,
+    /// What a line is, as in posewire run: full, named, coco, flat or csv
+    #[arg(long, value_name = "FORMAT", default_value_t, conflicts_with = "live")]
+    jsonl_format: Format,
     /// Draw the skeletons in this terminal
     #[arg(long)]
     live: bool,
@@ -50,7 +54,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM].into_iter().chain(hangup) {
         signal_hook::flag::register(signal, is_over.clone()).context("cannot watch for signals")?;
     }
-    let mut view = if args.live { View::Live(Live::open()?) } else { View::Lines(Vec::new()) };
+    let mut view = if args.live {
+        View::Live(Live::open()?)
+    } else {
+        View::Lines(Lines { format: args.jsonl_format, is_begun: false, bytes: Vec::new() })
+    };
     let mut port = ReceivePort::open(&args.port).map_err(anyhow::Error::msg)?;
     // Pictures are drawn to the size that HELLO tells; do not wait a second for it.
     let mut ask = [0; MAX_PACKET];
@@ -126,21 +134,14 @@ fn hint(port: &PortSpec, received: usize, packets: u32) {
 
 #[allow(clippy::large_enum_variant)] // there is one
 enum View {
-    Lines(Vec<u8>),
+    Lines(Lines),
     Live(Live),
 }
 
 impl View {
     fn moment(&mut self, moment: &Moment) -> io::Result<()> {
         match self {
-            Self::Lines(line) => {
-                line.clear();
-                let seq = u64::from(moment.seq);
-                write_line(line, seq, None, moment.captured_at_us, moment.sent_at_us(), None, moment.poses());
-                let mut out = io::stdout().lock();
-                out.write_all(line)?;
-                out.flush()
-            }
+            Self::Lines(lines) => lines.moment(moment),
             Self::Live(live) => live.moment(moment),
         }
     }
@@ -152,6 +153,33 @@ impl View {
         {
             live.image_px = [usize::from(hello.width_px), usize::from(hello.height_px)];
         }
+    }
+}
+
+/// What goes to the standard output.
+struct Lines {
+    format: Format,
+    is_begun: bool,
+    bytes: Vec<u8>,
+}
+
+impl Lines {
+    fn moment(&mut self, moment: &Moment) -> io::Result<()> {
+        self.bytes.clear();
+        if !std::mem::replace(&mut self.is_begun, true) {
+            self.format.write_first_row(&mut self.bytes);
+        }
+        let head = Head {
+            seq: moment.seq.into(),
+            frame: None,
+            captured_at_us: moment.captured_at_us,
+            emitted_at_us: moment.sent_at_us(),
+            source: None,
+        };
+        self.format.write(&mut self.bytes, &head, moment.poses());
+        let mut out = io::stdout().lock();
+        out.write_all(&self.bytes)?;
+        out.flush()
     }
 }
 
@@ -170,6 +198,7 @@ impl Live {
 
     fn moment(&mut self, moment: &Moment) -> io::Result<()> {
         let seq = u64::from(moment.seq);
-        draw_poses(&mut self.terminal, &mut self.canvas, self.image_px, moment.poses(), seq).map_err(io::Error::other)
+        draw_poses(&mut self.terminal, &mut self.canvas, self.image_px, moment.poses(), seq)
+            .map_err(io::Error::other)
     }
 }

@@ -9,6 +9,7 @@ use crate::infer::Engine;
 use crate::names::{name_of, one_of};
 use crate::output::Predict;
 use crate::output::display::DisplayTarget;
+use crate::output::jsonl::Format;
 use crate::picture::PixelFormat;
 use crate::temporal::Smoother;
 
@@ -342,6 +343,7 @@ word_or_number!(
     DisplayKind,
     Engine,
     ExistingLines,
+    Format,
     Frames,
     MaxPersons,
     Percent,

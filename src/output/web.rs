@@ -15,7 +15,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::jsonl::{source_of, write_line};
+use super::jsonl::{Format, Head, source_of};
 use super::{Host, PoseSink, Predict, SinkError};
 use pose::PoseFrame;
 
@@ -145,17 +145,14 @@ impl PoseSink for Web {
 
     fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
         self.line.clear();
-        let persons = self.predict.poses(poses, now_us);
-        let source = source_of(self.host.as_deref());
-        write_line(
-            &mut self.line,
-            poses.seq,
-            Some(poses.frame),
-            poses.captured_at_us,
-            now_us,
-            source,
-            persons,
-        );
+        let head = Head {
+            seq: poses.seq,
+            frame: Some(poses.frame),
+            captured_at_us: poses.captured_at_us,
+            emitted_at_us: now_us,
+            source: source_of(self.host.as_deref()),
+        };
+        Format::Full.write(&mut self.line, &head, self.predict.poses(poses, now_us));
         let mut newest = self.shared.lock();
         std::mem::swap(&mut newest.line, &mut self.line);
         newest.count += 1;

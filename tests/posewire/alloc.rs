@@ -8,7 +8,7 @@ use std::time::Duration;
 use posewire::capture::{SourceConfig, open};
 use posewire::clock::Monotonic;
 use posewire::config::Config;
-use posewire::output::jsonl::{Existing, JsonLines};
+use posewire::output::jsonl::{Existing, Format, JsonLines};
 use posewire::output::{PoseSink, Predict};
 use posewire::pipeline::{Options, PoseTracker, Timed};
 use posewire::telemetry::{Count, Telemetry, alloc};
@@ -106,14 +106,17 @@ fn persons_who_cross_cost_no_allocation() {
 
 #[test]
 fn json_lines_allocate_nothing_a_frame() {
-    let mut lines = JsonLines::open(Path::new("/dev/null"), Existing::Replace, Predict::Now).unwrap();
     let poses = pose_frame(0, 4, 1_000);
-    lines.send(&poses, 2_000).unwrap();
-    let before = alloc::of_this_thread();
-    for _ in 0..MEASURED {
+    for format in Format::ALL {
+        let mut lines =
+            JsonLines::open(Path::new("/dev/null"), Existing::Replace, format, Predict::Now).unwrap();
         lines.send(&poses, 2_000).unwrap();
+        let before = alloc::of_this_thread();
+        for _ in 0..MEASURED {
+            lines.send(&poses, 2_000).unwrap();
+        }
+        assert_eq!((alloc::of_this_thread() - before).own, 0, "{format}");
     }
-    assert_eq!((alloc::of_this_thread() - before).own, 0);
 }
 
 #[cfg(target_os = "linux")]

@@ -22,7 +22,7 @@ const ROOMS: [(&str, &[&str]); 21] = [
     ("track", &[]),
     ("temporal", &["math", "names"]),
     ("calibrate", &["files"]),
-    ("output", &["clock", "files", "picture"]),
+    ("output", &["clock", "coco", "files", "names", "picture"]),
     // What is configured, and what joins the stages.
     ("config", &["files", "infer", "names", "output", "picture", "temporal"]),
     ("models", &["config", "files", "infer"]),

@@ -7,6 +7,7 @@ use std::{
 };
 
 use pose_wire::{Packet, PosePacket, VERSION};
+use posewire::output::jsonl::Format;
 
 use crate::moments;
 use crate::wire::{foreign, frame, transcript};
@@ -16,7 +17,7 @@ fn repository() -> &'static Path {
 }
 
 /// Whether `program` runs here; says so loudly where it does not.
-fn present(program: &str, needed_for: &str) -> bool {
+pub(crate) fn present(program: &str, needed_for: &str) -> bool {
     let there = Command::new(program).arg("--version").output().is_ok_and(|o| o.status.success());
     if !there {
         eprintln!("SKIPPED: {needed_for}: no `{program}` on this machine");
@@ -25,7 +26,7 @@ fn present(program: &str, needed_for: &str) -> bool {
 }
 
 /// Runs `command` on `input` and gives what it wrote; fails with what it said where it failed.
-fn filter(command: &mut Command, input: &[u8]) -> Vec<u8> {
+pub(crate) fn filter(command: &mut Command, input: &[u8]) -> Vec<u8> {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
@@ -197,9 +198,12 @@ fn python_prints_the_very_lines_that_read_prints() {
     let golden =
         ["streams", "moments"].map(golden_streams).concat().into_iter().flat_map(|(_, bytes, _)| bytes);
     let stream: Vec<u8> = golden.chain(random_stream(20_000, 22)).collect();
-    let rust = moments::json_lines(&stream);
-    assert!(rust.len() > 1_000, "{}", rust.len());
-    compare("Python", &rust, lines(filter(python("tests/transcript.py").arg("jsonl"), &stream)));
+    for format in Format::ALL {
+        let rust = moments::json_lines(format, &stream);
+        assert!(rust.len() > 1_000, "{}", rust.len());
+        let theirs = filter(python("tests/transcript.py").arg(format.to_string()), &stream);
+        compare(&format!("Python, {format}"), &rust, lines(theirs));
+    }
 }
 
 /// A port that sends a moment of two persons ten times a second until `child` ends; what it wrote to its error output.

@@ -20,6 +20,8 @@ mod end_to_end;
 mod fakes;
 mod frames;
 mod infer;
+#[cfg(unix)]
+mod jsonl;
 mod keypoints;
 mod moments;
 #[cfg(unix)]

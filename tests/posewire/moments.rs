@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use pose_wire::{Assembly, Decoder, Event, JointCode, Moment, Packet, Person, PosePacket};
 
-use posewire::output::jsonl::write_line;
+use posewire::output::jsonl::{Format, Head};
 use posewire::output::serial::{Heard, Reader};
 
 use crate::wire::frame;
@@ -180,12 +180,15 @@ pub(crate) fn random_stream(moments: usize, seed: u64) -> Vec<u8> {
     packets.iter().flat_map(|p| frame(&Packet::Pose(*p))).collect()
 }
 
-/// The lines that `posewire read` prints of `bytes`.
-pub(crate) fn json_lines(bytes: &[u8]) -> Vec<String> {
+/// The lines that `posewire read --jsonl-format FORMAT` prints of `bytes`.
+pub(crate) fn json_lines(format: Format, bytes: &[u8]) -> Vec<String> {
     let (mut reader, mut lines) = (Reader::default(), Vec::new());
+    format.write_first_row(&mut lines);
     let mut hear = |heard| {
         if let Heard::Moment(m) = heard {
-            write_line(&mut lines, m.seq.into(), None, m.captured_at_us, m.sent_at_us(), None, m.poses());
+            let (captured_at_us, emitted_at_us) = (m.captured_at_us, m.sent_at_us());
+            let head = Head { seq: m.seq.into(), frame: None, captured_at_us, emitted_at_us, source: None };
+            format.write(&mut lines, &head, m.poses());
         }
         Ok(())
     };

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posewire::avi::{RecordError, Recording};
-use posewire::output::jsonl::{Existing, JsonLines};
+use posewire::output::jsonl::{Existing, Format, JsonLines};
 use posewire::output::{PoseSink, Predict, SinkError};
 use posewire::picture::{Frame, PixelFormat};
 
@@ -19,7 +19,7 @@ use crate::frames::pose_frame;
 fn a_file_holds_one_line_a_frame_in_the_stated_format() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("poses.jsonl");
-    let mut lines = JsonLines::open(&path, Existing::Replace, Predict::Capture).unwrap();
+    let mut lines = JsonLines::open(&path, Existing::Replace, Format::Full, Predict::Capture).unwrap();
     for seq in 0..20 {
         lines.send(&pose_frame(seq, seq as usize % 3, 1_000), 5_000).unwrap();
         // Each line is there as soon as it is sent.
@@ -54,7 +54,8 @@ fn poses_are_predicted_to_the_moment_that_was_asked_for() {
 
 #[test]
 fn a_full_disk_ends_json_lines_with_a_clear_error() {
-    let mut lines = JsonLines::open(Path::new("/dev/full"), Existing::Replace, Predict::Now).unwrap();
+    let mut lines =
+        JsonLines::open(Path::new("/dev/full"), Existing::Replace, Format::Full, Predict::Now).unwrap();
     match lines.send(&pose_frame(0, 1, 0), 0) {
         Err(SinkError::Fatal(text)) => {
             assert!(text.contains("/dev/full") && text.contains("make room"), "{text}")
@@ -62,7 +63,8 @@ fn a_full_disk_ends_json_lines_with_a_clear_error() {
         other => panic!("{other:?}"),
     }
     let missing =
-        JsonLines::open(Path::new("/nowhere/poses.jsonl"), Existing::Replace, Predict::Now).map(|_| ());
+        JsonLines::open(Path::new("/nowhere/poses.jsonl"), Existing::Replace, Format::Full, Predict::Now)
+            .map(|_| ());
     assert!(
         matches!(&missing, Err(SinkError::Fatal(text)) if text.contains("/nowhere/poses.jsonl")),
         "{missing:?}"
@@ -81,7 +83,7 @@ fn a_reader_that_has_enough_ends_json_lines_quietly() {
         File::open(reading_end).unwrap().read_exact(&mut first).unwrap();
         first
     });
-    let mut lines = JsonLines::open(&pipe, Existing::Replace, Predict::Now).unwrap();
+    let mut lines = JsonLines::open(&pipe, Existing::Replace, Format::Full, Predict::Now).unwrap();
     lines.send(&pose_frame(0, 1, 0), 0).unwrap();
     assert_eq!(&reader.join().unwrap(), b"{\"seq\":0,\"");
     let ended = lines.send(&pose_frame(1, 1, 0), 0);
@@ -90,7 +92,7 @@ fn a_reader_that_has_enough_ends_json_lines_quietly() {
 
 /// What a file holds after `lines` more in it.
 fn after(path: &Path, existing: Existing, lines: std::ops::Range<u64>) -> String {
-    let mut sink = JsonLines::open(path, existing, Predict::Capture).unwrap();
+    let mut sink = JsonLines::open(path, existing, Format::Full, Predict::Capture).unwrap();
     for seq in lines {
         sink.send(&pose_frame(seq, 0, 0), 0).unwrap();
     }
@@ -123,7 +125,8 @@ fn lines_of_before_stay_until_the_first_new_one_or_for_good() {
 fn a_file_that_has_grown_to_its_limit_is_put_aside() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("poses.jsonl");
-    let mut sink = JsonLines::open(&path, Existing::Append, Predict::Capture).unwrap().rotated_at(150);
+    let mut sink =
+        JsonLines::open(&path, Existing::Append, Format::Full, Predict::Capture).unwrap().rotated_at(150);
     for seq in 0..7 {
         sink.send(&pose_frame(seq, 0, 0), 0).unwrap();
     }

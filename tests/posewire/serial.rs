@@ -12,6 +12,7 @@ use pose_wire::{
     Command as WireCommand, DEFAULT_BAUD, Emission, Hello, HelloFlags, MAX_PACKET, Moment, Packet,
     PosePacket, Receipt, SourceState, Status, encode,
 };
+use posewire::output::jsonl::{Format, Head};
 use posewire::output::serial::{Heard, PortSpec, Reader, Serial, SerialOptions};
 use posewire::output::{Host, PoseSink, Predict, SinkError, Vitals};
 
@@ -480,13 +481,11 @@ fn posewire_read_prints_what_was_sent() {
         assert_eq!(line["emitted_us"], now_us);
         assert_eq!(line["captured_us"], now_us - 9_000);
         let mut expected = Vec::new();
-        posewire::output::jsonl::write_line(
+        let captured_at_us = now_us - 9_000;
+        let head = Head { seq, captured_at_us, emitted_at_us: now_us, ..Head::default() };
+        Format::Full.write(
             &mut expected,
-            seq,
-            None,
-            now_us - 9_000,
-            now_us,
-            None,
+            &head,
             Predict::Now
                 .poses(&pose_frame(seq, seq as usize % 4, now_us - 9_000), now_us)
                 .map(|pose| over_the_wire(&pose)),

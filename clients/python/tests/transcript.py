@@ -1,5 +1,5 @@
 """Writes what the decoder makes of standard input: one line an event, numbers only; ends with the counters. With `moments`, one line
-a moment; with `jsonl`, that of `python -m posewire`.
+a moment; with a format's name, what `python -m posewire --jsonl-format` prints.
 
 The Rust and C decoders write the same lines, so that all three can be compared on the same bytes.
 """
@@ -9,8 +9,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import astuple
+from functools import partial
 
-from posewire.jsonl import as_line
+from posewire.jsonl import FORMATS, as_lines, first_row
 from posewire.moments import Assembly, Moment
 from posewire.wire import Command, Decoder, Event, Fault, Hello, PosePacket, Receipt, Status
 
@@ -56,8 +57,10 @@ def moments(data: bytes) -> list[str]:
     return lines
 
 
-def jsonl(data: bytes) -> list[str]:
-    return [as_line(moment) for moment in assembled(data, Assembly())]
+def jsonl(data: bytes, line_format: str) -> list[str]:
+    names = first_row(line_format)
+    lines = [line for moment in assembled(data, Assembly()) for line in as_lines(moment, line_format)]
+    return lines if names is None else [names, *lines]
 
 
 def moment_line(m: Moment) -> str:
@@ -68,6 +71,7 @@ def moment_line(m: Moment) -> str:
 
 
 if __name__ == "__main__":
-    writers: dict[str, Callable[[bytes], list[str]]] = {"moments": moments, "jsonl": jsonl}
+    writers: dict[str, Callable[[bytes], list[str]]] = {"moments": moments}
+    writers |= {name: partial(jsonl, line_format=name) for name in FORMATS}
     write = writers[sys.argv[1]] if sys.argv[1:] else transcript
     sys.stdout.write("\n".join(write(sys.stdin.buffer.read())) + "\n")

@@ -55,7 +55,7 @@ pub fn open(
             )
             .into());
         }
-        let lines = JsonLines::open(Path::new("-"), Existing::Replace, predict)?;
+        let lines = JsonLines::open(Path::new("-"), Existing::Replace, config.jsonl.format, predict)?;
         paced.push(Box::new(lines.told_by(telemetry.clone())));
     }
     sinks.extend(paced.into_iter().map(|sink| match config.output.rate {
@@ -70,13 +70,13 @@ pub fn open(
 
 /// The sink of `--jsonl PATH`.
 fn json_lines(config: &Config, predict: Predict) -> Result<JsonLines, SinkError> {
-    let Jsonl { path, existing, rotate_mb } = &config.jsonl;
+    let Jsonl { path, format, existing, rotate_mb } = &config.jsonl;
     let existing = match existing {
         ExistingLines::Auto if super::notify::is_service() => Existing::Append,
         ExistingLines::Append => Existing::Append,
         ExistingLines::Auto | ExistingLines::Replace => Existing::Replace,
     };
-    let lines = JsonLines::open(path, existing, predict)?;
+    let lines = JsonLines::open(path, existing, *format, predict)?;
     Ok(if *rotate_mb > 0 { lines.rotated_at(u64::from(*rotate_mb) * 1_000_000) } else { lines })
 }
 

@@ -11,7 +11,7 @@
 `posewire.wire` (packets and the decoder) and `posewire.moments` need nothing but the standard library; `PoseReader` needs pyserial.
 """
 
-from .jsonl import as_line
+from .jsonl import FORMATS, as_line, as_lines, first_row
 from .moments import MAX_PERSONS, Assembly, Moment, MomentCounters
 from .reader import PoseReader
 from .wire import (
@@ -31,6 +31,7 @@ from .wire import (
 )
 
 __all__ = [
+    "FORMATS",
     "JOINTS",
     "MAX_PERSONS",
     "Assembly",
@@ -48,6 +49,8 @@ __all__ = [
     "Receipt",
     "Status",
     "as_line",
+    "as_lines",
     "encode_command",
     "encode_receipt",
+    "first_row",
 ]

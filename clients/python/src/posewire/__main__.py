@@ -8,12 +8,21 @@ import signal
 import sys
 import threading
 
-from .jsonl import as_line
+from .jsonl import FORMATS, as_lines, first_row
 from .reader import PoseReader
 from .wire import DEFAULT_BAUD
 
 #: The host answers the request for HELLO at once and says STATUS every second.
 HINT_AFTER_S = 1.5
+
+EXAMPLES = """\
+examples:
+  python -m posewire /dev/ttyUSB0
+  python -m posewire /dev/ttyUSB0 --baud 921600 | jq '.persons[0].keypoints[9]'
+  python -m posewire /dev/ttyUSB0 --jsonl-format csv --frames 300 > poses.csv
+  python -m posewire COM3 --jsonl-format named | head -n 3
+
+Each line is printed as soon as its persons are there; Ctrl-C ends it. What was counted goes to stderr."""
 
 
 def hint(port: str, baud: int, received: int, packets: int) -> str | None:
@@ -31,10 +40,20 @@ def hint(port: str, baud: int, received: int, packets: int) -> str | None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m posewire", description="Prints poses as JSON lines, the same as `posewire read`."
+        prog="python -m posewire",
+        description="Prints poses as JSON lines, the same as `posewire read`.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("port", help="serial port, for example /dev/ttyUSB0 or COM3")
     parser.add_argument("--baud", type=int, default=DEFAULT_BAUD, help="bits a second (default: %(default)s)")
+    parser.add_argument(
+        "--jsonl-format",
+        choices=FORMATS,
+        default="full",
+        metavar="FORMAT",
+        help="what a line is: a frame (full, named) or a person (coco, flat, csv) (default: %(default)s)",
+    )
     parser.add_argument("--frames", type=int, default=0, help="stop after so many moments (default: never)")
     args = parser.parse_args()
     # Started in the background by a shell, a program has SIGINT ignored; SIGTERM ends it as cleanly.
@@ -42,7 +61,7 @@ def main() -> int:
         signal.signal(which, signal.default_int_handler)
     try:
         with PoseReader(args.port, args.baud) as reader:
-            print_moments(reader, args.port, args.baud, args.frames)
+            print_moments(reader, args.port, args.baud, args.frames, args.jsonl_format)
     except ImportError:
         print("pyserial is missing: pip install pyserial", file=sys.stderr)
         return 2
@@ -57,7 +76,7 @@ def main() -> int:
     return 0
 
 
-def print_moments(reader: PoseReader, port: str, baud: int, most: int) -> None:
+def print_moments(reader: PoseReader, port: str, baud: int, most: int, line_format: str = "full") -> None:
     """Prints moments as they come, `most` of them (0: all), and in the end what was counted."""
 
     def say() -> None:
@@ -69,8 +88,13 @@ def print_moments(reader: PoseReader, port: str, baud: int, most: int) -> None:
     timer.daemon = True
     timer.start()
     try:
+        names = first_row(line_format)
+        if names is not None:
+            print(names, flush=True)
         for shown, moment in enumerate(reader.moments(), start=1):
-            print(as_line(moment), flush=True)
+            for line in as_lines(moment, line_format):
+                print(line)
+            sys.stdout.flush()
             if shown == most:
                 break
     finally:

@@ -1,39 +1,156 @@
-"""One JSON line for a moment: the same bytes as `posewire read` prints, which docs/output.md of the project describes."""
+"""A moment as text: the same bytes as `posewire read --jsonl-format FORMAT` prints, which docs/output.md of the project describes."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from functools import lru_cache
 
 from .moments import Moment
-from .wire import Pose
+from .wire import JOINTS, Joint, Pose
+
+#: COCO names a pixel by its index; Posewire counts from the picture's corner.
+_CENTRE_PX = 0.5
+
+_Cell = int | float | str | None
 
 
 def as_line(moment: Moment) -> str:
-    """The line, without its end."""
-    persons = ",".join(map(_person, moment.poses))
+    """The moment's line in the format `full`, without its end."""
+    return _frame(moment, _joints)
+
+
+def first_row(line_format: str) -> str | None:
+    """What stands before the first line: the names of a table's columns."""
+    if line_format != "csv":
+        return None
+    nobody = Moment(0, 0, 0, 0, 0, ())
+    pose = Pose(0, 0, 0, 0, 0, 0.0, 0, 0, tuple(Joint(0.0, 0.0, 0.0, 0.0, "absent") for _ in JOINTS), None)
+    return ",".join(name for name, _ in _cells(nobody, pose))
+
+
+def as_lines(moment: Moment, line_format: str = "full") -> list[str]:
+    """The moment's lines, without their ends: one in `full` and `named`, else one a person. `line_format` is one of `FORMATS`."""
+    return FORMATS[line_format](moment)
+
+
+def _frame(moment: Moment, joints: Callable[[Pose], str]) -> str:
+    persons = ",".join(
+        f'{{"id":{pose.track_id},"score":{_number(pose.score)},"box":[{_numbers(_box(pose) or (0.0,) * 4)}],{joints(pose)}}}'
+        for pose in moment.poses
+    )
     return (
         f'{{"seq":{moment.seq},"frame":null,"captured_us":{moment.captured_us},"emitted_us":{moment.sent_us},'
         f'"persons":[{persons}]}}'
     )
 
 
-def _person(pose: Pose) -> str:
+def _box(pose: Pose) -> tuple[float, float, float, float] | None:
+    """Left, top, width, height of the joints that are not absent."""
     seen = [joint for joint in pose.joints if joint.state != "absent"]
-    box: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
-    if seen:
-        left, top = min(j.x for j in seen), min(j.y for j in seen)
-        box = (left, top, max(j.x for j in seen) - left, max(j.y for j in seen) - top)
+    if not seen:
+        return None
+    left, top = min(j.x for j in seen), min(j.y for j in seen)
+    return (left, top, max(j.x for j in seen) - left, max(j.y for j in seen) - top)
+
+
+def _joints(pose: Pose) -> str:
     joints = ",".join(f'[{_numbers((j.x, j.y, j.score, j.sigma))},"{j.state}"]' for j in pose.joints)
     lifted = "null"
     if pose.joints_3d is not None:
         lifted = "[" + ",".join(f"[{_numbers(place)}]" for place in pose.joints_3d) + "]"
+    return f'"keypoints":[{joints}],"keypoints3d":{lifted}'
+
+
+def _named_joints(pose: Pose) -> str:
+    def joint(j: Joint) -> str:
+        if j.state == "absent":
+            return "null"
+        places = (
+            f'"x":{_number(j.x)},"y":{_number(j.y)},"score":{_number(j.score)},"sigma":{_number(j.sigma)}'
+        )
+        return f'{{{places},"state":"{j.state}"}}'
+
+    joints = ",".join(f'"{name}":{joint(j)}' for name, j in zip(JOINTS, pose.joints, strict=True))
+    lifted = "null"
+    if pose.joints_3d is not None:
+        places = zip(JOINTS, pose.joints_3d, strict=True)
+        lifted = ",".join(
+            f'"{name}":{{"x":{_number(x)},"y":{_number(y)},"z":{_number(z)}}}' for name, (x, y, z) in places
+        )
+        lifted = f"{{{lifted}}}"
+    return f'"keypoints":{{{joints}}},"keypoints3d":{lifted}'
+
+
+def _coco(moment: Moment, pose: Pose) -> str:
+    def joint(j: Joint) -> tuple[float, float, float]:
+        return (0.0, 0.0, 0.0) if j.state == "absent" else (j.x - _CENTRE_PX, j.y - _CENTRE_PX, j.score)
+
+    joints = ",".join(_numbers(joint(j)) for j in pose.joints)
     return (
-        f'{{"id":{pose.track_id},"score":{_number(pose.score)},"box":[{_numbers(box)}],'
-        f'"keypoints":[{joints}],"keypoints3d":{lifted}}}'
+        f'{{"image_id":{moment.seq},"category_id":1,"keypoints":[{joints}],"score":{_number(pose.score)},'
+        f'"bbox":[{_numbers(_box(pose) or (0.0,) * 4)}],"track_id":{pose.track_id},'
+        f'"captured_us":{moment.captured_us},"emitted_us":{moment.sent_us}}}'
     )
+
+
+def _cells(moment: Moment, pose: Pose) -> Iterator[tuple[str, _Cell]]:
+    """Names and contents of a person's row; None where it is empty."""
+    yield from (("seq", moment.seq), ("frame", None), ("captured_us", moment.captured_us))
+    yield from (
+        ("emitted_us", moment.sent_us),
+        ("source", None),
+        ("id", pose.track_id),
+        ("score", pose.score),
+    )
+    yield from zip(("box_x", "box_y", "box_w", "box_h"), _box(pose) or (None,) * 4, strict=True)
+    for name, j in zip(JOINTS, pose.joints, strict=True):
+        is_there = j.state != "absent"
+        yield f"{name}_x", j.x if is_there else None
+        yield f"{name}_y", j.y if is_there else None
+        yield f"{name}_score", j.score
+        yield f"{name}_sigma", j.sigma if is_there else None
+        yield f"{name}_state", j.state
+    for i, name in enumerate(JOINTS):
+        place = (None,) * 3 if pose.joints_3d is None else pose.joints_3d[i]
+        yield from zip((f"{name}_x3d", f"{name}_y3d", f"{name}_z3d"), place, strict=True)
+
+
+def _flat(moment: Moment, pose: Pose) -> str:
+    def cell(value: _Cell) -> str:
+        if value is None:
+            return "null"
+        return f'"{value}"' if isinstance(value, str) else _whole_or_real(value)
+
+    return "{" + ",".join(f'"{name}":{cell(value)}' for name, value in _cells(moment, pose)) + "}"
+
+
+def _row(moment: Moment, pose: Pose) -> str:
+    def cell(value: _Cell) -> str:
+        if value is None:
+            return ""
+        return value if isinstance(value, str) else _whole_or_real(value)
+
+    return ",".join(cell(value) for _, value in _cells(moment, pose))
+
+
+def _each(write: Callable[[Moment, Pose], str]) -> Callable[[Moment], list[str]]:
+    return lambda moment: [write(moment, pose) for pose in moment.poses]
+
+
+#: What a line is: a frame, or a person.
+FORMATS: dict[str, Callable[[Moment], list[str]]] = {
+    "full": lambda moment: [_frame(moment, _joints)],
+    "named": lambda moment: [_frame(moment, _named_joints)],
+    "coco": _each(_coco),
+    "flat": _each(_flat),
+    "csv": _each(_row),
+}
+
+
+def _whole_or_real(value: float) -> str:
+    return str(value) if isinstance(value, int) else _number(value)
 
 
 def _numbers(values: Iterable[float]) -> str:

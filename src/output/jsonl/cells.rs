@@ -1,0 +1,76 @@
+//! A person as one row of cells: what `flat` and `csv` write, under the same names in the same order.
+//!
+//! Every row has every cell, so that tables line up: what is not known is empty, and an absent joint has a score of 0 and
+//! no place.
+
+use std::fmt;
+
+use pose::{Joint, JointState::Absent, Pose};
+
+use super::Head;
+use super::values::placed;
+
+/// The name of a cell: `score`, or `left_wrist_x`.
+#[derive(Clone, Copy)]
+pub(super) struct Column {
+    joint: Option<Joint>,
+    what: &'static str,
+}
+
+impl fmt::Display for Column {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.joint {
+            Some(joint) => write!(f, "{}_{}", joint.name(), self.what),
+            None => f.write_str(self.what),
+        }
+    }
+}
+
+/// What stands in a cell.
+#[derive(Clone, Copy)]
+pub(super) enum Cell<'a> {
+    Empty,
+    Whole(i128),
+    Real(f32),
+    Word(&'a str),
+}
+
+/// Gives every cell of the row to `put`, from the left.
+pub(super) fn cells<'a>(head: &Head<'a>, pose: &Pose, mut put: impl FnMut(Column, Cell<'a>)) {
+    let mut whole = |what, value: Option<i128>| {
+        put(Column { joint: None, what }, value.map_or(Cell::Empty, Cell::Whole));
+    };
+    whole("seq", Some(head.seq.into()));
+    whole("frame", head.frame.map(Into::into));
+    whole("captured_us", Some(head.captured_at_us.into()));
+    whole("emitted_us", Some(head.emitted_at_us.into()));
+    put(Column { joint: None, what: "source" }, head.source.map_or(Cell::Empty, Cell::Word));
+    put(Column { joint: None, what: "id" }, Cell::Whole(pose.track_id.into()));
+    let mut real = |joint, what, value: Option<f32>| {
+        put(Column { joint, what }, value.map_or(Cell::Empty, Cell::Real));
+    };
+    real(None, "score", Some(pose.score));
+    let bounds = pose.bounds();
+    real(None, "box_x", bounds.map(|b| b.x));
+    real(None, "box_y", bounds.map(|b| b.y));
+    real(None, "box_w", bounds.map(|b| b.w));
+    real(None, "box_h", bounds.map(|b| b.h));
+    for (name, joint) in Joint::ALL.into_iter().zip(&pose.joints) {
+        let joint = placed(joint);
+        let mut real = |what, value: Option<f32>| {
+            put(Column { joint: Some(name), what }, value.map_or(Cell::Empty, Cell::Real));
+        };
+        real("x", joint.map(|j| j.x_px));
+        real("y", joint.map(|j| j.y_px));
+        real("score", Some(joint.map_or(0.0, |j| j.score)));
+        real("sigma", joint.map(|j| j.sigma_px));
+        let state = joint.map_or(Absent, |j| j.state);
+        put(Column { joint: Some(name), what: "state" }, Cell::Word(state.name()));
+    }
+    for (i, name) in Joint::ALL.into_iter().enumerate() {
+        for (axis, what) in ["x3d", "y3d", "z3d"].into_iter().enumerate() {
+            let value = pose.joints_3d_m.map(|places| places[i][axis]);
+            put(Column { joint: Some(name), what }, value.map_or(Cell::Empty, Cell::Real));
+        }
+    }
+}
