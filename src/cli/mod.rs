@@ -4,16 +4,18 @@
 //! found something to mend. An error is printed once, with what led to it.
 
 use std::ffi::{OsStr, OsString};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
 use clap::{CommandFactory, Parser, Subcommand};
+use env_logger::{Target, WriteStyle};
 use posewire::capture::replay::folder::is_picture;
 use posewire::config::ConfigError;
 use posewire::files::{self, Replacement};
+use posewire::output::display::{self, LogTarget};
 
 /// What the command line and the configuration get wrong ends with this code, as clap itself does it.
 pub const EXIT_USAGE: u8 = 2;
@@ -88,13 +90,14 @@ pub fn main() -> ExitCode {
         1 => "info,posewire=debug",
         _ => "info,posewire=trace",
     };
-    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(level))
-        .format_target(false)
-        .init();
+    log_to_standard_error(level);
     // A limit on the size of files is then an error of the write that meets it, as a full disk is.
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
-    dispatch(cli.command).unwrap_or_else(|error| {
+    let ended = dispatch(cli.command);
+    // A thread that did not end in time may have left the picture there.
+    display::give_back();
+    ended.unwrap_or_else(|error| {
         // `posewire … | head` closes the pipe: the reader has what it wanted.
         if is_broken_pipe(&error) {
             return ExitCode::SUCCESS;
@@ -103,6 +106,25 @@ pub fn main() -> ExitCode {
         let is_usage = error.chain().any(|e| e.is::<Usage>() || e.is::<ConfigError>());
         ExitCode::from(if is_usage { EXIT_USAGE } else { 1 })
     })
+}
+
+/// The log goes to standard error, but not into a picture on the terminal; nor does what a panic says.
+fn log_to_standard_error(level: &str) {
+    let mut builder = env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(level));
+    if std::env::var_os("RUST_LOG_STYLE").is_none() {
+        let is_plain = |name, plain: &str| {
+            std::env::var(name).is_ok_and(|v| v == plain || plain.is_empty() && !v.is_empty())
+        };
+        let is_coloured =
+            std::io::stderr().is_terminal() && !is_plain("NO_COLOR", "") && !is_plain("TERM", "dumb");
+        builder.write_style(if is_coloured { WriteStyle::Always } else { WriteStyle::Never });
+    }
+    builder.format_target(false).target(Target::Pipe(Box::new(LogTarget::default()))).init();
+    let say = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        display::give_back_for_good();
+        say(panic);
+    }));
 }
 
 /// `posewire photo.jpg …` is `posewire predict photo.jpg …`.

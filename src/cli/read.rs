@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use pose_wire::{Command, DEFAULT_BAUD, Hello, MAX_PACKET, Moment, Packet, QUIET_US, encode};
-use posewire::output::display::{Canvas, Terminal, draw_poses};
+use posewire::output::display::{Canvas, Seen, Status, Surface, Terminal, draw_poses};
 use posewire::output::jsonl::{Format, Head};
 use posewire::output::serial::{Heard, PortSpec, Reader, ReceivePort};
 
@@ -55,7 +55,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         signal_hook::flag::register(signal, is_over.clone()).context("cannot watch for signals")?;
     }
     let mut view = if args.live {
-        View::Live(Live::open()?)
+        View::Live(Live::open(&args.port, &is_over)?)
     } else {
         View::Lines(Lines { format: args.jsonl_format, is_begun: false, bytes: Vec::new() })
     };
@@ -97,7 +97,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         } else {
             Ok(())
         };
-        shown.context("standard output")?;
+        shown.and_then(|()| view.idle()).context("standard output")?;
     }
     drop(view);
     let c = reader.counters();
@@ -120,12 +120,12 @@ fn hint(port: &PortSpec, received: usize, packets: u32) {
     let (path, baud) = (port.path.display(), port.baud);
     if packets > 0 {
     } else if received == 0 {
-        eprintln!(
+        log::warn!(
             "{path}: nothing received yet: does posewire run with --serial at the other end, and is its TX wired to this RX?"
         );
     } else {
         let other = if baud == DEFAULT_BAUD { 921_600 } else { DEFAULT_BAUD };
-        eprintln!(
+        log::warn!(
             "{path}: {received} bytes received, nothing understood at {baud} baud: the other end runs at another rate (try \
              {path}@{other}), or sends something else"
         );
@@ -143,6 +143,14 @@ impl View {
         match self {
             Self::Lines(lines) => lines.moment(moment),
             Self::Live(live) => live.moment(moment),
+        }
+    }
+
+    /// Sees to the keys, and shows what the log says.
+    fn idle(&mut self) -> io::Result<()> {
+        match self {
+            Self::Lines(_) => Ok(()),
+            Self::Live(live) => live.terminal.idle().map_err(io::Error::other),
         }
     }
 
@@ -188,16 +196,23 @@ struct Live {
     terminal: Terminal,
     canvas: Canvas,
     image_px: [usize; 2],
+    status: Status,
 }
 
 impl Live {
-    fn open() -> anyhow::Result<Self> {
+    fn open(port: &PortSpec, is_over: &Arc<AtomicBool>) -> anyhow::Result<Self> {
+        let terminal = Terminal::open()?.stopping(is_over.clone());
+        let status = Status { label: port.path.display().to_string().into(), ..Status::default() };
         // Until HELLO tells: the size of most cameras' first mode.
-        Ok(Self { terminal: Terminal::open()?, canvas: Canvas::default(), image_px: [640, 480] })
+        Ok(Self { terminal, canvas: Canvas::default(), image_px: [640, 480], status })
     }
 
     fn moment(&mut self, moment: &Moment) -> io::Result<()> {
         let seq = u64::from(moment.seq);
+        self.status.image_px = self.image_px;
+        let seen = |pose: pose::Pose| Seen { track_id: pose.track_id, score: pose.score };
+        self.status.see_persons(moment.poses().map(|pose| seen(pose.value)));
+        self.terminal.tell(&self.status);
         draw_poses(&mut self.terminal, &mut self.canvas, self.image_px, moment.poses(), seq)
             .map_err(io::Error::other)
     }

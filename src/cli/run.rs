@@ -3,10 +3,11 @@
 mod notify;
 mod sinks;
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -14,7 +15,7 @@ use posewire::capture::{self, Faulty, FrameSource, Reopening, SourceConfig, Stan
 use posewire::clock::{Clock, Monotonic};
 use posewire::config::{Config, Flags, Frames, Size};
 use posewire::models;
-use posewire::output::display::{DisplayTarget, PictureTap};
+use posewire::output::display::{self, DisplayTarget, PictureTap};
 use posewire::picture::Turn;
 use posewire::pipeline::faults::{Faults, FaultyTracker};
 use posewire::pipeline::supervisor::supervise;
@@ -22,6 +23,7 @@ use posewire::pipeline::{Maker, Options, Parts, Pipeline, PoseTracker, Timed};
 use posewire::telemetry::{SourceKind, Telemetry};
 use posewire::tracker::Tracker;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
 use super::Usage;
 
@@ -74,14 +76,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         return Err(Usage("serial faults need a serial port: add --serial PORT".into()).into());
     }
     let stop = Arc::new(AtomicBool::new(false));
-    // A terminal that is closed while it shows poses; without a picture in it the system's own way is kept, and nohup's.
     let draws_on_terminal = config.display.kind.0 == Some(DisplayTarget::Terminal);
-    for signal in [SIGINT, SIGTERM].into_iter().chain(draws_on_terminal.then_some(SIGHUP)) {
-        // The second one ends the process at once: the user has waited enough.
-        signal_hook::flag::register_conditional_shutdown(signal, 1, stop.clone())
-            .and_then(|_| signal_hook::flag::register(signal, stop.clone()))
-            .context("cannot listen for signals")?;
-    }
+    listen(&stop, draws_on_terminal).context("cannot listen for signals")?;
     let telemetry = Arc::new(Telemetry::default());
     let clock: Arc<dyn Clock> = Arc::new(Monotonic);
     let source = source_config(&config, notify::is_service());
@@ -109,14 +105,16 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             Ok(if turn.is_none() { source } else { Box::new(Turned::new(source, turn)) })
         }),
         tracker: tracker(&config, faults, clock.clone(), telemetry.clone(), tap.clone()),
-        sinks: sinks::open(&config, faults, &telemetry, tap)?,
+        sinks: sinks::open(&config, faults, &telemetry, tap, &stop)?,
         clock,
         telemetry,
     };
     if !config.faults.inject.is_empty() {
         log::warn!("injecting faults: {} (seed {})", config.faults.inject, faults.seed);
     }
-    let health_every = (config.service.health_every_s > 0)
+    // A screen says it all the time.
+    let is_on_screen = draws_on_terminal && std::io::stderr().is_terminal();
+    let health_every = (config.service.health_every_s > 0 && !is_on_screen)
         .then(|| Duration::from_secs(config.service.health_every_s.into()));
     let pipeline = Pipeline::start(parts, options).context("cannot start a thread")?;
     let outcome = supervise(pipeline, &stop, health_every, &mut *notify::service_manager());
@@ -128,9 +126,37 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
 }
 
+/// A signal sets `stop`; the second one ends the process at once: the user has waited enough.
+fn listen(stop: &Arc<AtomicBool>, draws_on_terminal: bool) -> std::io::Result<()> {
+    if !draws_on_terminal {
+        for signal in [SIGINT, SIGTERM] {
+            signal_hook::flag::register_conditional_shutdown(signal, 1, stop.clone())
+                .and_then(|_| signal_hook::flag::register(signal, stop.clone()))?;
+        }
+        return Ok(());
+    }
+    // A terminal that is closed while it shows poses ends the run; without a picture in it the system's own way is kept, and
+    // nohup's. Whatever ends it gives the terminal back.
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let stop = stop.clone();
+    let listening = move || {
+        for _ in signals.forever() {
+            if stop.swap(true, Ordering::AcqRel) {
+                display::give_back_for_good();
+                std::process::exit(1);
+            }
+        }
+    };
+    std::thread::Builder::new().name("signals".into()).spawn(listening).map(drop)
+}
+
 /// Whether what is to be watched is a camera by its name; else it is a file, a folder or a pipe.
 fn is_camera(source: &str) -> bool {
-    source == "auto" || source == "csi" || source.starts_with("csi:") || source.starts_with("/dev/v") || source.contains("://")
+    source == "auto"
+        || source == "csi"
+        || source.starts_with("csi:")
+        || source.starts_with("/dev/v")
+        || source.contains("://")
 }
 
 /// Refuses outputs that would overwrite what is read.

@@ -129,6 +129,8 @@ pub struct Vitals {
     pub uptime_ms: u64,
     /// Frames processed over the last second or so, Hz.
     pub frame_rate_hz: f32,
+    /// Median age of the poses when they were sent, over the last second or so, microseconds.
+    pub age_us: i64,
     /// Frames overwritten by newer ones before they were processed.
     pub frames_dropped: u64,
     /// Poses overwritten by newer ones before a sink took them, over all sinks.

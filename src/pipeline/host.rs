@@ -9,6 +9,7 @@ impl Host for Telemetry {
         let mut vitals = Vitals {
             uptime_ms: self.uptime().as_millis() as u64,
             frame_rate_hz: health.fps,
+            age_us: health.age_us,
             frames_dropped: health.count(Count::Displaced) + health.count(Count::Missed),
             poses_dropped: health.count(Count::Unsent),
             camera_losses: health.count(Count::Losses),

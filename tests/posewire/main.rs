@@ -43,6 +43,8 @@ mod service;
 mod shutdown;
 mod stills;
 mod temporal;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod tiny;
 mod track;
 mod watchdog;

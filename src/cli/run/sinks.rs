@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use pose::PoseFrame;
@@ -23,6 +24,7 @@ pub fn open(
     faults: Faults,
     telemetry: &Arc<Telemetry>,
     tap: Option<PictureTap>,
+    stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<Vec<Box<dyn PoseSink>>> {
     let predict = config.output.predict;
     let mut sinks: Vec<Box<dyn PoseSink>> = Vec::new();
@@ -43,7 +45,8 @@ pub fn open(
     }
     if let Some(target) = &config.display.kind.0 {
         let dim_percent = config.display.dim.get();
-        paced.push(display(target, Shown { predict, tap, dim_percent, telemetry: telemetry.clone() })?);
+        let (telemetry, stop, source) = (telemetry.clone(), stop.clone(), source_name(config));
+        paced.push(display(target, Shown { predict, tap, dim_percent, telemetry, stop, source })?);
     }
     if sinks.is_empty() && paced.is_empty() {
         if super::notify::is_service() {
@@ -84,7 +87,10 @@ fn json_lines(config: &Config, predict: Predict) -> Result<JsonLines, SinkError>
 fn display(target: &DisplayTarget, on: Shown) -> anyhow::Result<Box<dyn PoseSink>> {
     Ok(match target {
         DisplayTarget::Framebuffer => on.surface(Framebuffer::open()?),
-        DisplayTarget::Terminal => on.surface(Terminal::open()?),
+        DisplayTarget::Terminal => {
+            let terminal = Terminal::open()?.stopping(on.stop.clone());
+            on.surface(terminal)
+        }
         DisplayTarget::Png(path) => on.surface(PngFiles::open(path)?),
         #[cfg(feature = "window")]
         DisplayTarget::Window => on.surface(posewire::output::display::Window::open()?),
@@ -101,12 +107,23 @@ struct Shown {
     tap: Option<PictureTap>,
     dim_percent: u8,
     telemetry: Arc<Telemetry>,
+    /// Set when the user asks for the end.
+    stop: Arc<AtomicBool>,
+    /// What the user calls it.
+    source: String,
+}
+
+/// What the user calls the source: the file's name, the camera's; empty where neither was named.
+fn source_name(config: &Config) -> String {
+    let source = &config.source;
+    let replay = source.replay.file_name().map(|name| name.to_string_lossy().into_owned());
+    replay.unwrap_or_else(|| if source.camera == "auto" { String::new() } else { source.camera.clone() })
 }
 
 impl Shown {
     fn surface(self, surface: impl Surface + 'static) -> Box<dyn PoseSink> {
         let display = Display::new(surface, self.predict, self.tap).dimmed(self.dim_percent);
-        Box::new(display.told_by(self.telemetry))
+        Box::new(display.named(&self.source).told_by(self.telemetry))
     }
 }
 

@@ -5,6 +5,7 @@
 mod canvas;
 mod framebuffer;
 mod png;
+mod status;
 mod still;
 mod terminal;
 #[cfg(feature = "window")]
@@ -16,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use embedded_graphics::mono_font::MonoTextStyleBuilder;
+use embedded_graphics::mono_font::ascii::FONT_4X6;
 use embedded_graphics::pixelcolor::{Rgb888, RgbColor};
 use embedded_graphics::prelude::{Dimensions, Drawable, Point};
 use embedded_graphics::text::{Baseline, Text};
@@ -30,8 +32,9 @@ use super::{Host, PoseSink, Predict, SinkError};
 pub use canvas::Canvas;
 pub use framebuffer::Framebuffer;
 pub use png::PngFiles;
+pub use status::{Seen, Status};
 pub use still::{draw_still, encode_still};
-pub use terminal::Terminal;
+pub use terminal::{LogTarget, Terminal, give_back, give_back_for_good};
 #[cfg(feature = "window")]
 pub use window::Window;
 
@@ -108,6 +111,15 @@ pub trait Surface: Send {
     /// # Errors
     /// The surface cannot be asked.
     fn size_px(&mut self, image_px: [usize; 2]) -> Result<[usize; 2], SinkError>;
+    /// Whether pixels are so few that a figure is made of thin lines, without an outline round them.
+    fn is_coarse(&self) -> bool {
+        false
+    }
+    /// What it may say beside the picture; called before each [`Self::show`] and [`Self::idle`]. Whether it says so: else the
+    /// picture itself is made to tell when nobody is there.
+    fn tell(&mut self, _status: &Status) -> bool {
+        false
+    }
     /// Shows `canvas`, the picture of frame `seq`.
     ///
     /// # Errors
@@ -138,12 +150,14 @@ pub struct Display<S> {
     canvas: Canvas,
     dim_percent: u8,
     host: Option<Arc<dyn Host>>,
+    status: Status,
 }
 
 impl<S: Surface> Display<S> {
     /// Shows poses on `surface`, over the pictures of `tap` where there is one.
     pub fn new(surface: S, predict: Predict, tap: Option<PictureTap>) -> Self {
-        Self { surface, predict, tap, decoder: None, canvas: Canvas::default(), dim_percent: 0, host: None }
+        let (canvas, status) = (Canvas::default(), Status::default());
+        Self { surface, predict, tap, decoder: None, canvas, dim_percent: 0, host: None, status }
     }
 
     /// The pictures lose so much of their brightness.
@@ -154,6 +168,18 @@ impl<S: Surface> Display<S> {
     /// The picture says when nobody is there, as `host` knows it.
     pub fn told_by(self, host: Arc<dyn Host>) -> Self {
         Self { host: Some(host), ..self }
+    }
+
+    /// What the user calls the source.
+    pub fn named(mut self, source: &str) -> Self {
+        self.status.label = source.into();
+        self
+    }
+
+    /// Tells the surface how it goes; whether it shows that.
+    fn tell(&mut self) -> bool {
+        self.status.vitals = self.host.as_ref().map(|host| host.vitals());
+        self.surface.tell(&self.status)
     }
 
     /// The picture shown last.
@@ -196,14 +222,19 @@ impl<S: Surface> PoseSink for Display<S> {
         let size_px = self.surface.size_px(image_px)?;
         self.canvas.reset(size_px[0], size_px[1]);
         self.draw_picture(image_px, poses.frame);
-        draw_over(&mut self.canvas, image_px, self.predict.poses(poses, now_us).map(|pose| pose.value));
-        if let Some(source) = source_of(self.host.as_deref()) {
+        let shown = self.predict.poses(poses, now_us).map(|pose| pose.value);
+        draw_over(&mut self.canvas, image_px, shown, self.surface.is_coarse());
+        self.status.see(poses);
+        if !self.tell()
+            && let Some(source) = source_of(self.host.as_deref())
+        {
             draw_notice(&mut self.canvas, source);
         }
         self.surface.show(&self.canvas, poses.seq)
     }
 
     fn idle(&mut self, _now_us: i64) -> Result<(), SinkError> {
+        self.tell();
         self.surface.idle()
     }
 
@@ -225,14 +256,20 @@ pub fn draw_poses(
 ) -> Result<(), SinkError> {
     let size_px = surface.size_px(image_px)?;
     canvas.reset(size_px[0], size_px[1]);
-    draw_over(canvas, image_px, poses.map(|pose| pose.value));
+    draw_over(canvas, image_px, poses.map(|pose| pose.value), surface.is_coarse());
     surface.show(canvas, seq)
 }
 
-fn draw_over(canvas: &mut Canvas, image_px: [usize; 2], poses: impl Iterator<Item = Pose>) {
+fn draw_over(canvas: &mut Canvas, image_px: [usize; 2], poses: impl Iterator<Item = Pose>, is_coarse: bool) {
     let area = canvas.bounding_box();
     let fit = Fit::new(image_px[0] as u32, image_px[1] as u32, area);
-    let (theme, metrics) = (Theme::<Rgb888>::on_pictures(), Metrics::for_panel(area.size));
+    let (mut theme, mut metrics) = (Theme::<Rgb888>::on_pictures(), Metrics::for_panel(area.size));
+    if is_coarse {
+        // An outline would hide the person: a darker picture sets the lines off instead.
+        canvas.dim(176);
+        theme = Theme::dark();
+        metrics = Metrics { stroke: 1, joint: 1, font: &FONT_4X6, ..metrics };
+    }
     for pose in poses {
         // Drawing on memory cannot fail.
         let Ok(()) = pose_draw::draw_pose(canvas, &pose, &fit, &theme, &metrics);

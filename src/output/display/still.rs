@@ -18,7 +18,7 @@ pub fn draw_still(picture: &Picture<'_>, poses: impl Iterator<Item = Pose>) -> C
     let mut pixels =
         PixelsMut { bytes: canvas.rgb_mut(), width, height, row_bytes: 3 * width, pixel_bytes: 3 };
     crop_resize_into(picture, &Affine::scale_then_shift(sx, sy, 0.0, 0.0), &mut pixels, [0; 3]);
-    draw_over(&mut canvas, picture.image_size, poses);
+    draw_over(&mut canvas, picture.image_size, poses, false);
     canvas
 }
 

@@ -1,0 +1,195 @@
+//! Takes the terminal's screen and keyboard, and gives them back as they were: at the end, for a while (Ctrl-Z), after a panic.
+
+use std::io::{self, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
+
+use crossterm::{cursor, execute, terminal};
+
+use super::log;
+
+/// A process has one terminal.
+static SCREEN: Mutex<Screen> = Mutex::new(Screen { taken: None, is_over: false });
+
+struct Screen {
+    taken: Option<Taken>,
+    /// The program ends by a fault: what it says must stay to be read.
+    is_over: bool,
+}
+
+/// What is to be given back.
+struct Taken {
+    #[cfg(unix)]
+    keyboard: Option<rustix::termios::Termios>,
+}
+
+fn screen() -> MutexGuard<'static, Screen> {
+    SCREEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether the screen may be written to: it is taken now, or was before.
+///
+/// # Errors
+/// The terminal is gone.
+pub(super) fn take() -> io::Result<Took> {
+    let mut screen = screen();
+    if screen.taken.is_some() {
+        return Ok(Took::Before);
+    }
+    if screen.is_over || is_background() {
+        return Ok(Took::Not);
+    }
+    log::hold();
+    screen.taken = Some(Taken {
+        #[cfg(unix)]
+        keyboard: keyboard::take(),
+    });
+    execute!(io::stdout(), terminal::EnterAlternateScreen, cursor::Hide)?;
+    Ok(Took::Now)
+}
+
+/// How [`take`] ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Took {
+    /// Nothing stands on the screen.
+    Now,
+    /// What was written last stands there.
+    Before,
+    /// It is the shell's.
+    Not,
+}
+
+impl Screen {
+    fn give_back(&mut self) {
+        let Some(taken) = self.taken.take() else { return };
+        // A terminal that is gone takes nothing back.
+        let mut out = io::stdout();
+        let _ = out.write_all(b"\x1b[?2026l\x1b[0m");
+        let _ = execute!(out, terminal::LeaveAlternateScreen, cursor::Show);
+        #[cfg(unix)]
+        taken.keyboard.iter().for_each(keyboard::give_back);
+        #[cfg(not(unix))]
+        let Taken {} = taken;
+        log::release();
+    }
+}
+
+/// Gives the terminal back, where it was taken; what the log said meanwhile is then written to standard error.
+pub fn give_back() {
+    screen().give_back();
+}
+
+/// Gives the terminal back before a panic's message is written, and keeps it from being taken again. Waits a moment at most: the
+/// thread that panics may be the one that writes to the screen.
+pub fn give_back_for_good() {
+    for _ in 0..50 {
+        let mut screen = match SCREEN.try_lock() {
+            Ok(screen) => screen,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                std::thread::sleep(Duration::from_millis(2));
+                continue;
+            }
+        };
+        screen.is_over = true;
+        screen.give_back();
+        return;
+    }
+}
+
+/// Gives the shell its screen back and stops the process, as Ctrl-Z asks for; returns when the user goes on.
+#[cfg(unix)]
+pub(super) fn suspend() {
+    let mut screen = screen();
+    screen.give_back();
+    let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP);
+}
+
+/// Whether the shell runs this program behind another (`bg`): the screen is not ours then.
+fn is_background() -> bool {
+    #[cfg(unix)]
+    if let Ok(group) = rustix::termios::tcgetpgrp(io::stdout()) {
+        return group != rustix::process::getpgrp();
+    }
+    false
+}
+
+/// Whether keys are read: the screen is taken, and standard input is the same terminal.
+pub(super) fn has_keys() -> bool {
+    #[cfg(unix)]
+    return screen().taken.as_ref().is_some_and(|taken| taken.keyboard.is_some());
+    #[cfg(not(unix))]
+    false
+}
+
+/// Whether the user has asked for the end: `q`, Esc, or Ctrl-C where the terminal makes no signal of it.
+pub(super) fn is_end_asked() -> bool {
+    #[cfg(unix)]
+    if has_keys() {
+        let mut keys = [0; 64];
+        return keyboard::read(&mut keys).is_some_and(means_end);
+    }
+    false
+}
+
+/// Whether these keys, pressed at once, mean the end. Arrows and the like begin as Esc does, and mean nothing.
+fn means_end(keys: &[u8]) -> bool {
+    match keys {
+        [0x1b] => true,
+        [0x1b, ..] => false,
+        keys => keys.iter().any(|key| matches!(key, b'q' | b'Q' | 0x03)),
+    }
+}
+
+#[cfg(unix)]
+mod keyboard {
+    use std::io;
+
+    use rustix::termios::{
+        LocalModes, OptionalActions, SpecialCodeIndex, Termios, isatty, tcgetattr, tcsetattr,
+    };
+
+    /// Keys come at once and are not written to the screen. `None` where standard input is another terminal or none.
+    pub fn take() -> Option<Termios> {
+        let (input, output) = (io::stdin(), io::stdout());
+        let device = |fd: &dyn std::os::fd::AsFd| rustix::fs::fstat(fd.as_fd()).ok().map(|stat| stat.st_rdev);
+        if !isatty(&input) || device(&input) != device(&output) {
+            return None;
+        }
+        let before = tcgetattr(&input).ok()?;
+        let mut wanted = before.clone();
+        // Ctrl-C and Ctrl-Z stay signals.
+        wanted.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+        // A read never waits.
+        wanted.special_codes[SpecialCodeIndex::VMIN] = 0;
+        wanted.special_codes[SpecialCodeIndex::VTIME] = 0;
+        tcsetattr(&input, OptionalActions::Now, &wanted).ok()?;
+        Some(before)
+    }
+
+    /// As it was; keys that nobody read are not the shell's.
+    pub fn give_back(before: &Termios) {
+        let _ = tcsetattr(io::stdin(), OptionalActions::Flush, before);
+    }
+
+    /// The keys pressed since the last call.
+    pub fn read(keys: &mut [u8]) -> Option<&[u8]> {
+        let n = rustix::io::read(io::stdin(), &mut *keys).ok()?;
+        (n > 0).then(|| &keys[..n])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn q_and_escape_end_and_arrows_do_not() {
+        for keys in [&b"q"[..], b"Q", b"\x1b", b"\x03", b"xq"] {
+            assert!(means_end(keys), "{keys:?}");
+        }
+        for keys in [&b""[..], b"x", b"\x1b[A", b"\x1bOq"] {
+            assert!(!means_end(keys), "{keys:?}");
+        }
+    }
+}

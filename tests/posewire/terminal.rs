@@ -1,0 +1,200 @@
+//! The display in a terminal, as its user meets it: on a pseudo-terminal with a keyboard and a screen.
+
+use std::fs::{File, OpenOptions};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::cli::Running;
+use crate::pty::Pty;
+
+const ENTERS: &str = "\u{1b}[?1049h";
+const LEAVES: &str = "\u{1b}[?1049l";
+
+/// A terminal with somebody before it.
+struct Desk {
+    pty: Pty,
+    /// All that was written, and how much of it stands on the screen already.
+    written: Vec<u8>,
+    read_to: usize,
+    columns: usize,
+    rows: usize,
+    cells: Vec<char>,
+    cursor: (usize, usize),
+}
+
+impl Desk {
+    fn new(columns: usize, rows: usize) -> Self {
+        let (pty, cells) = (Pty::open(), Vec::new());
+        let mut desk = Self { pty, written: Vec::new(), read_to: 0, columns, rows, cells, cursor: (0, 0) };
+        desk.resize(columns, rows);
+        desk
+    }
+
+    fn stty(&self, arguments: &[&str]) -> String {
+        let out = Command::new("stty").arg("-F").arg(&self.pty.path).args(arguments).output().unwrap();
+        assert!(out.status.success());
+        String::from_utf8(out.stdout).unwrap()
+    }
+
+    fn resize(&mut self, columns: usize, rows: usize) {
+        self.stty(&["rows", &rows.to_string(), "cols", &columns.to_string()]);
+        (self.columns, self.rows, self.cells) = (columns, rows, vec![' '; columns * rows]);
+    }
+
+    /// The terminal under another of its files, as a shell hands it on.
+    fn file(&self) -> File {
+        OpenOptions::new().read(true).write(true).open(&self.pty.path).unwrap()
+    }
+
+    fn start(&self, arguments: &[&str]) -> Running {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_posewire"));
+        command.args(["run", "--smoother", "none", "--display", "terminal"]).args(arguments);
+        command.env_remove("NO_COLOR").env("TERM", "xterm-256color");
+        Running::start(command.stdin(self.file()).stdout(self.file()).stderr(self.file()))
+    }
+
+    fn type_in(&self, keys: &str) {
+        self.pty.hand.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Lets the screen change until it is as wanted.
+    fn wait_for(&mut self, what: &str, is_so: impl Fn(&Self) -> bool) {
+        let began = Instant::now();
+        while !is_so(self) {
+            assert!(began.elapsed() < Duration::from_secs(60), "{what}:\n{}", self.lines().join("\n"));
+            self.look();
+        }
+    }
+
+    fn look(&mut self) {
+        self.written.extend(self.pty.read_now());
+        // As far as whole sequences and characters have come: all but the last few bytes.
+        let end = (self.read_to..self.written.len())
+            .rev()
+            .find(|&i| self.written[i] == 0x1b)
+            .unwrap_or(self.read_to);
+        let text = String::from_utf8_lossy(&self.written[self.read_to..end]).into_owned();
+        self.read_to = end;
+        let mut rest = text.chars().peekable();
+        while let Some(c) = rest.next() {
+            match c {
+                '\u{1b}' => {
+                    rest.next();
+                    let mut parameters = String::new();
+                    let last = loop {
+                        match rest.next() {
+                            Some(c) if !c.is_ascii_alphabetic() => parameters.push(c),
+                            c => break c,
+                        }
+                    };
+                    match last {
+                        Some('H') => {
+                            let place = parameters.split_once(';').unwrap();
+                            let from_1 = |text: &str| text.parse::<usize>().unwrap() - 1;
+                            self.cursor = (from_1(place.1), from_1(place.0));
+                        }
+                        Some('J') => self.cells.fill(' '),
+                        _ => {}
+                    }
+                }
+                '\r' => self.cursor.0 = 0,
+                '\n' => self.cursor.1 += 1,
+                c => {
+                    let (column, row) = self.cursor;
+                    if column < self.columns && row < self.rows {
+                        self.cells[row * self.columns + column] = c;
+                    }
+                    self.cursor.0 += 1;
+                }
+            }
+        }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.cells.chunks(self.columns).map(|row| row.iter().collect()).collect()
+    }
+
+    fn shows(&self, text: &str) -> bool {
+        self.lines().iter().any(|line| line.contains(text))
+    }
+
+    fn was_written(&self, text: &str) -> bool {
+        String::from_utf8_lossy(&self.written).contains(text)
+    }
+
+    /// Columns and rows of the picture, in whose rectangle nothing else stands.
+    fn picture(&self) -> [usize; 2] {
+        let is_pixel = |i: &usize| self.cells[*i] == '▀';
+        let places = || (0..self.cells.len()).filter(is_pixel).map(|i| (i % self.columns, i / self.columns));
+        let (left, right) = (places().map(|p| p.0).min().unwrap(), places().map(|p| p.0).max().unwrap());
+        let (top, bottom) = (places().map(|p| p.1).min().unwrap(), places().map(|p| p.1).max().unwrap());
+        let [columns, rows] = [right - left + 1, bottom - top + 1];
+        assert_eq!(places().count(), columns * rows, "something lies in it:\n{}", self.lines().join("\n"));
+        [columns, rows]
+    }
+}
+
+#[test]
+fn the_picture_stands_alone_in_every_window_and_q_ends_it() {
+    let mut desk = Desk::new(100, 30);
+    let before = desk.stty(&["-g"]);
+    let mut child = desk.start(&["--synthetic"]);
+    // Half a window of picture, somebody in it, and the log below.
+    desk.wait_for("a whole picture", |d| {
+        d.cells[0] == '▀'
+            && d.shows("person")
+            && d.shows("fps")
+            && d.lines()[27..].concat().contains("source: ")
+    });
+    assert_eq!(desk.picture(), [72, 27]);
+    assert!(desk.was_written(ENTERS) && !desk.was_written(LEAVES));
+    let drawn = String::from_utf8_lossy(&desk.written).into_owned();
+    assert!(!drawn.split_once(ENTERS).unwrap().1.contains('\n'), "the log was written into the picture");
+    assert_ne!(desk.stty(&["-g"]), before, "keys come at once");
+
+    desk.resize(40, 12);
+    desk.wait_for("a smaller picture", |d| d.cells[0] == '▀' && d.shows("fps"));
+    assert_eq!(desk.picture(), [26, 10]);
+    assert!(desk.was_written("\u{1b}[?2026h"), "frames come whole");
+    // An arrow is not Esc.
+    desk.type_in("\u{1b}[A");
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(child.ended().is_none());
+    desk.type_in("q");
+    desk.wait_for("the end", |d| d.was_written(LEAVES));
+    assert_eq!(child.wait_within(Duration::from_secs(20)).code(), Some(0));
+    desk.look();
+    let said = String::from_utf8_lossy(&desk.written).into_owned();
+    let (_, after) = said.split_once(LEAVES).unwrap();
+    assert!(after.contains("\u{1b}[?25h") && !after.contains('▀'), "{after:?}");
+    assert_eq!(desk.stty(&["-g"]), before, "the keyboard is as it was");
+}
+
+/// What is waited for is said on the screen, and what the log said meanwhile afterwards.
+#[cfg(feature = "v4l")]
+#[test]
+fn a_screen_without_a_picture_says_what_is_waited_for_and_the_log_is_not_lost() {
+    let mut desk = Desk::new(80, 24);
+    let mut child = desk.start(&["--camera", "/dev/video97"]);
+    desk.wait_for("a reason", |d| d.shows("/dev/video97") && d.shows("q ends"));
+    desk.type_in("\u{1b}");
+    desk.wait_for("the end", |d| d.was_written(LEAVES));
+    assert_eq!(child.wait_within(Duration::from_secs(20)).code(), Some(0));
+    desk.look();
+    let said = String::from_utf8_lossy(&desk.written).into_owned();
+    assert!(said.contains("/dev/video97"), "{said}");
+}
+
+#[test]
+fn a_terminal_without_a_screen_gets_lines() {
+    let mut desk = Desk::new(80, 24);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_posewire"));
+    command.args(["run", "--synthetic", "--smoother", "none", "--display", "terminal"]).env("TERM", "dumb");
+    let mut child = Running::start(command.stdout(desk.file()).stderr(std::process::Stdio::null()));
+    while !desk.was_written("1 person: #1") {
+        desk.written.extend(desk.pty.read_now());
+    }
+    child.terminate();
+    assert_eq!(child.wait_within(Duration::from_secs(20)).code(), Some(0));
+    assert!(!desk.was_written("\u{1b}"));
+}
