@@ -205,10 +205,12 @@ options! {
         /// Percent of the pictures' brightness to take away, so that the skeletons stand out more
         dim: Percent = Percent::default() => dim(value_name = "PERCENT");
     }
-    /// Poses in a browser; there is no password: think before opening it to others
+    /// Poses in a browser; from other machines only by the link that the log tells
     web: Web {
         /// Show poses in a browser at this address: 127.0.0.1:8080
         address: Address = Address::default() => web(value_name = "ADDR");
+        /// The camera's pictures under them: whoever may see the page then sees what the camera sees
+        pictures: bool = false, web_pixels();
     }
     /// Faults on purpose, for tests
     faults: Faults {

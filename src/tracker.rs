@@ -251,9 +251,13 @@ impl Tracker {
         for (a, forecast) in assignments.iter().zip(forecasts) {
             self.known[a.slot] = Some(forecast);
             if a.is_reported && forecast.known_joints() >= MIN_JOINTS {
-                let forecast = if self.mirrored { forecast.with_sides_exchanged() } else { forecast };
-                persons[reported] =
-                    Some(TrackedPerson { track_id: a.track_id, score: self.scores[a.slot], forecast });
+                let seen = a.detection.map(|d| seen[d]);
+                let (forecast, seen) = match self.mirrored {
+                    true => (forecast.with_sides_exchanged(), seen.map(|k| k.with_sides_exchanged())),
+                    false => (forecast, seen),
+                };
+                let score = self.scores[a.slot];
+                persons[reported] = Some(TrackedPerson { track_id: a.track_id, score, forecast, seen });
                 reported += 1;
             }
         }
@@ -379,11 +383,11 @@ mod tests {
     #[test]
     fn a_damaged_frame_does_not_use_up_a_search() {
         let mut tracker = tracker("builtin");
-        let frames = clip(320, 240, 3);
-        tracker.track(&frames[0]).expect("decodes");
-        let searched = tracker.search;
-        let half = Frame { bytes: Arc::new(frames[1].bytes[..200].to_vec()), ..frames[1].clone() };
+        let whole = &clip(320, 240, 1)[0];
+        let half = Frame { bytes: Arc::new(whole.bytes[..200].to_vec()), ..whole.clone() };
+        assert!(tracker.look(&half, &[None; MAX_PERSONS]).is_search);
         assert!(tracker.track(&half).unwrap_err().is_of_this_frame_alone());
-        assert_eq!(tracker.search, searched);
+        assert!(tracker.look(whole, &[None; MAX_PERSONS]).is_search, "the next one is searched instead");
+        assert_eq!(tracker.search, Search::default());
     }
 }

@@ -8,9 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use posewire::capture::{self, CaptureError, SourceConfig};
-use posewire::picture::{Decoder, Frame, PixelFormat};
+use posewire::picture::JpegEncoder;
 use posewire::avi::Recording;
-use turbojpeg::{Compressor, Image, Subsamp};
 
 /// How long a wait for a frame may keep Ctrl-C waiting.
 const TICK: Duration = Duration::from_millis(100);
@@ -78,7 +77,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let info = source.info();
     log::info!("source: {}, {}x{} at {} fps", info.name, info.width, info.height, info.fps);
     let mut recording = Recording::create(&args.out, info.fps)?;
-    let mut jpeg = JpegFrames::new()?;
+    let mut jpeg = JpegEncoder::new(QUALITY)?;
 
     let started = Instant::now();
     let mut heard_at = started;
@@ -96,11 +95,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             Ok(Some(frame)) => {
                 heard_at = Instant::now();
                 let (number, captured_at_us) = (frame.seq, frame.captured_at_us);
-                match jpeg.of(frame) {
+                match jpeg.mjpeg_of(frame) {
                     Ok(frame) => recording.write(&frame)?,
                     Err(error) => {
                         left_out += 1;
-                        log::warn!("frame {number}: {error:#}; left out");
+                        log::warn!("frame {number}: {:#}; left out", anyhow::Error::from(error));
                         continue;
                     }
                 }
@@ -140,40 +139,5 @@ fn source_config(args: &Args) -> SourceConfig {
         SourceConfig::Synthetic { persons: 1, width, height, fps, seed: args.seed, frames: Some(300), no_drop: true }
     } else {
         SourceConfig::Camera { device: args.camera.clone(), width, height, fps, format: None, wait: false }
-    }
-}
-
-/// Makes JPEGs of raw frames: what a replay reads back without loss of times.
-struct JpegFrames {
-    decoder: Decoder,
-    compressor: Compressor,
-    rgb: Vec<u8>,
-}
-
-impl JpegFrames {
-    fn new() -> anyhow::Result<Self> {
-        let mut compressor = Compressor::new()?;
-        compressor.set_quality(QUALITY)?;
-        compressor.set_subsamp(Subsamp::Sub2x1)?;
-        Ok(Self { decoder: Decoder::new()?, compressor, rgb: Vec::new() })
-    }
-
-    /// `frame` as MJPEG, its number and time kept.
-    fn of(&mut self, frame: Frame) -> anyhow::Result<Frame> {
-        if frame.format == PixelFormat::Mjpeg {
-            return Ok(frame);
-        }
-        let (width, height) = (frame.width as usize, frame.height as usize);
-        let picture = self.decoder.decode(&frame, 1)?;
-        posewire::picture::whole_rgb_into(&picture, width, height, &mut self.rgb);
-        let image = Image {
-            pixels: &self.rgb[..],
-            width,
-            pitch: 3 * width,
-            height,
-            format: turbojpeg::PixelFormat::RGB,
-        };
-        let bytes = Arc::new(self.compressor.compress_to_vec(image)?);
-        Ok(Frame { bytes, format: PixelFormat::Mjpeg, stride: 0, ..frame })
     }
 }

@@ -96,7 +96,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         },
         lossless: config.source.no_drop,
     };
-    let tap = (config.display.kind.0.is_some() && config.display.pictures).then(PictureTap::default);
+    let is_shown = config.display.kind.0.is_some() && config.display.pictures;
+    let is_served = config.web.address.get().is_some() && config.web.pictures;
+    let tap = (is_shown || is_served).then(PictureTap::default);
     let told = telemetry.clone();
     let turn = Turn { quarters: config.source.rotate.quarters(), mirror: config.source.mirror };
     let parts = Parts {

@@ -112,6 +112,10 @@ pub trait Host: Send + Sync {
     fn source(&self) -> Source {
         self.vitals().source
     }
+    /// How long each leg of a frame's way takes, in its order.
+    fn legs(&self) -> Vec<Leg> {
+        Vec::new()
+    }
     /// A consumer wants identities and memories forgotten; done at the next frame.
     fn reset(&self);
 }
@@ -159,6 +163,17 @@ pub enum Source {
     Replay,
     /// The built-in clip: nobody is there.
     BuiltIn,
+}
+
+/// One leg of a frame's way from the camera to a consumer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leg {
+    /// One word.
+    pub name: &'static str,
+    /// Half of the frames took at most this, microseconds.
+    pub p50_us: u32,
+    /// 99 % of the frames took at most this, microseconds.
+    pub p99_us: u32,
 }
 
 /// Why poses could not be delivered.

@@ -9,6 +9,7 @@
 mod affine;
 mod crop;
 mod decode;
+mod encode;
 mod frame;
 mod jpeg;
 mod photo;
@@ -21,6 +22,7 @@ pub use affine::Affine;
 pub use crop::{PixelsMut, crop_resize_into, whole_rgb_into};
 pub use decode::{DecodeError, Decoder, MAX_PIXELS, Part, Picture, packed_stride, raw_len};
 pub(crate) use decode::{JpegHeader, check_size, jpeg_header};
+pub use encode::{EncodeError, JpegEncoder};
 pub use frame::{Frame, PixelFormat};
 pub use photo::{MAX_PHOTO_PIXELS, Photo, PhotoError, is_photo};
 pub use pool::BufferPool;

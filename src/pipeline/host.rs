@@ -1,7 +1,7 @@
 //! What sinks may ask of the tracker: [`Telemetry`] answers, in the words of [`crate::output`].
 
-use crate::output::{Host, Source, Vitals};
-use crate::telemetry::{Count, SourceKind, Telemetry};
+use crate::output::{Host, Leg, Source, Vitals};
+use crate::telemetry::{Count, SourceKind, Stage, Telemetry};
 
 impl Host for Telemetry {
     fn vitals(&self) -> Vitals {
@@ -36,6 +36,15 @@ impl Host for Telemetry {
             (SourceKind::Camera, true) => Source::Camera,
             (SourceKind::Camera, false) => Source::Lost,
         }
+    }
+
+    fn legs(&self) -> Vec<Leg> {
+        let us = |ns: u64| u32::try_from(ns / 1_000).unwrap_or(u32::MAX);
+        let leg = |stage: Stage| {
+            let times = self.times(stage);
+            Leg { name: stage.name(), p50_us: us(times.p50_ns), p99_us: us(times.p99_ns) }
+        };
+        Stage::ALL.map(leg).to_vec()
     }
 
     fn reset(&self) {

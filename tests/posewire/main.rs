@@ -48,6 +48,8 @@ mod terminal;
 mod tiny;
 mod track;
 mod watchdog;
+#[cfg(unix)]
+mod web;
 mod wire;
 
 /// Counts allocations by thread, for [`alloc`].

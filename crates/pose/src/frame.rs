@@ -1,6 +1,6 @@
 //! Everything known of one frame.
 
-use crate::{Forecast, MAX_PERSONS, Pose, Stamped};
+use crate::{Forecast, Keypoints, MAX_PERSONS, Pose, Stamped};
 
 /// One tracked person in a [`PoseFrame`].
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +11,8 @@ pub struct TrackedPerson {
     pub score: f32,
     /// Where they are and will be.
     pub forecast: Forecast,
+    /// What the network alone saw of them in this frame, before any filter; `None` where they were not seen.
+    pub seen: Option<Keypoints>,
 }
 
 /// Everything known of one frame: what travels from `infer` to the sinks. `Copy`: no allocation, no lock.

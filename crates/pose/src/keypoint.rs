@@ -1,7 +1,7 @@
 //! What the keypoint network says of one person in one picture.
 
 use crate::boxes::bounds;
-use crate::{BoxPx, JOINTS, Joint};
+use crate::{BoxPx, JOINTS, Joint, MIRROR};
 
 /// One joint as the network sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -39,6 +39,12 @@ impl core::ops::Index<Joint> for Keypoints {
 }
 
 impl Keypoints {
+    /// The same with left and right joints' names exchanged: of a person who was seen in a mirror.
+    #[must_use]
+    pub fn with_sides_exchanged(&self) -> Self {
+        Self { joints: MIRROR.map(|j| self.joints[j]), score: self.score }
+    }
+
     /// The box round the joints whose score is at least `min_score`; `None` where no joint is.
     pub fn bounds(&self, min_score: f32) -> Option<BoxPx> {
         bounds(self.joints.iter().filter(|k| k.score >= min_score).map(|k| (k.x_px, k.y_px)))

@@ -41,9 +41,15 @@ pub fn open(
         paced.push(Box::new(json_lines(config, predict)?.told_by(telemetry.clone())));
     }
     if let Some(address) = config.web.address.get() {
-        paced.push(Box::new(Web::open(address, predict)?.told_by(telemetry.clone())));
+        let web = Web::open(address, predict)?.told_by(telemetry.clone());
+        let pictures = tap.clone().filter(|_| config.web.pictures);
+        paced.push(Box::new(match pictures {
+            Some(tap) => web.with_pictures(tap).served()?,
+            None => web.served()?,
+        }));
     }
     if let Some(target) = &config.display.kind.0 {
+        let tap = tap.filter(|_| config.display.pictures);
         let dim_percent = config.display.dim.get();
         let (telemetry, stop, source) = (telemetry.clone(), stop.clone(), source_name(config));
         paced.push(display(target, Shown { predict, tap, dim_percent, telemetry, stop, source })?);
@@ -175,5 +181,33 @@ impl PoseSink for Paced {
 
     fn finish(&mut self, within: Duration) -> Result<(), SinkError> {
         self.sink.finish(within)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A port that is unplugged.
+    struct Away;
+
+    impl PoseSink for Away {
+        fn name(&self) -> &str {
+            "away"
+        }
+        fn send(&mut self, _: &PoseFrame, _: i64) -> Result<(), SinkError> {
+            Ok(())
+        }
+        fn is_away(&self) -> bool {
+            true
+        }
+        fn finish(&mut self, _: Duration) -> Result<(), SinkError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_sink_at_a_rate_of_its_own_is_away_when_what_it_sends_to_is() {
+        assert!(Paced { sink: Box::new(Away), period: Duration::from_millis(20) }.is_away());
     }
 }

@@ -1,0 +1,97 @@
+//! Connections that stay: a page's WebSocket, and server-sent events.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::{Newest, Shared};
+
+/// A page that does not say that it has taken a message for so long is let go; it comes back by itself.
+const TAKEN_WITHIN: Duration = Duration::from_secs(10);
+
+/// Some proxies close a stream that says nothing for a minute; this is far below.
+const QUIET: Duration = Duration::from_secs(10);
+
+/// Says "here I am" on an event stream.
+const STILL_HERE: &[u8] = b": still here\n\n";
+
+/// Sends each newest message once the one before was taken, until the page or the program goes.
+///
+/// The page says `taken` after each binary message, and `reset` where identities are to be forgotten.
+pub(super) async fn page(mut socket: WebSocket, shared: Arc<Shared>) {
+    let mut poses = shared.poses.subscribe();
+    let mut status = shared.status.subscribe();
+    let mut is_over = shared.is_over.subscribe();
+    // What was the newest before anybody looked may be old.
+    poses.mark_unchanged();
+    status.mark_unchanged();
+    let mut waits_since: Option<Instant> = None;
+    loop {
+        let patience_ends = waits_since.unwrap_or_else(Instant::now) + TAKEN_WITHIN;
+        let outgoing = tokio::select! {
+            biased;
+            _ = is_over.wait_for(|over| *over) => break,
+            said = socket.recv() => match said {
+                Some(Ok(Message::Text(word))) if word.as_str() == "taken" => {
+                    waits_since = None;
+                    continue;
+                }
+                Some(Ok(Message::Text(word))) if word.as_str() == "reset" => {
+                    if let Some(host) = &shared.host {
+                        host.reset();
+                    }
+                    continue;
+                }
+                // The library answers pings itself.
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
+                _ => break,
+            },
+            () = sleep_until(patience_ends), if waits_since.is_some() => break,
+            Ok(()) = status.changed() => {
+                let Ok(text) = Utf8Bytes::try_from(newest(&mut status)) else { continue };
+                Message::Text(text)
+            }
+            Ok(()) = poses.changed(), if waits_since.is_none() => {
+                waits_since = Some(Instant::now());
+                Message::Binary(newest(&mut poses))
+            }
+            else => break,
+        };
+        if socket.send(outgoing).await.is_err() {
+            return;
+        }
+    }
+    let _ = timeout(Duration::from_millis(100), socket.send(Message::Close(None))).await;
+}
+
+fn newest(slot: &mut watch::Receiver<Newest>) -> Bytes {
+    slot.borrow_and_update().bytes.clone()
+}
+
+/// The body of an event stream; `place` is held as long as it lasts.
+pub(super) fn events<P: Send + 'static>(shared: &Arc<Shared>, place: P) -> Body {
+    let mut events = shared.events.subscribe();
+    events.mark_unchanged();
+    let is_over = shared.is_over.subscribe();
+    let stream = futures_util::stream::unfold(
+        (events, is_over, place),
+        |(mut events, mut is_over, place)| async move {
+            let next = tokio::select! {
+                biased;
+                _ = is_over.wait_for(|over| *over) => return None,
+                changed = timeout(QUIET, events.changed()) => match changed {
+                    Ok(Ok(())) => newest(&mut events),
+                    Ok(Err(_)) => return None,
+                    Err(_) => Bytes::from_static(STILL_HERE),
+                },
+            };
+            Some((Ok::<_, Infallible>(next), (events, is_over, place)))
+        },
+    );
+    Body::from_stream(stream)
+}

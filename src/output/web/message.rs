@@ -1,0 +1,200 @@
+//! What the page is sent of a frame.
+//!
+//! A binary message is the length of a JSON text (u32, little-endian), that text, and the frame's JPEG or nothing:
+//!
+//! ```json
+//! {"size":[640,480],"seen":[[1,[[120.5,60,0.97],…]]],"line":{"seq":0,"frame":0,…,"persons":[…]}}
+//! ```
+//!
+//! `size` is the picture's in pixels, `line` what [`crate::output::jsonl`] writes of the frame, `seen` what the network alone
+//! saw of each person: identity, then place in pixels and score of each joint.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use pose::PoseFrame;
+
+use super::super::display::PictureTap;
+use super::super::jsonl::{Format, Head, source_of};
+use super::super::{Host, Predict};
+use crate::picture::JpegEncoder;
+
+/// Of pictures that the camera does not give as JPEG: a preview, and a third of the bytes of a recording.
+const QUALITY: i32 = 75;
+
+/// Makes messages of frames.
+pub(super) struct Messages {
+    predict: Predict,
+    host: Option<Arc<dyn Host>>,
+    pictures: Option<Pictures>,
+}
+
+struct Pictures {
+    tap: PictureTap,
+    /// Made with the first picture that is no JPEG.
+    encoder: Option<JpegEncoder>,
+}
+
+impl Messages {
+    pub fn new(predict: Predict) -> Self {
+        Self { predict, host: None, pictures: None }
+    }
+
+    pub fn told_by(&mut self, host: Arc<dyn Host>) {
+        self.host = Some(host);
+    }
+
+    pub fn with_pictures(&mut self, tap: PictureTap) {
+        self.pictures = Some(Pictures { tap, encoder: None });
+    }
+
+    pub fn has_pictures(&self) -> bool {
+        self.pictures.is_some()
+    }
+
+    /// The message of a WebSocket.
+    pub fn binary(&mut self, poses: &PoseFrame, now_us: i64) -> Bytes {
+        let mut bytes = vec![0; 4];
+        // Writing to a Vec cannot fail.
+        let _ = write!(bytes, "{{\"size\":[{},{}],\"seen\":[", poses.width, poses.height);
+        write_seen(&mut bytes, poses);
+        bytes.extend_from_slice(b"],\"line\":");
+        self.line(&mut bytes, poses, now_us);
+        // In the place of the line's end.
+        bytes.pop();
+        bytes.push(b'}');
+        let text_bytes = (bytes.len() - 4) as u32;
+        bytes[..4].copy_from_slice(&text_bytes.to_le_bytes());
+        if let Some(pictures) = &mut self.pictures {
+            pictures.append(&mut bytes, poses.frame);
+        }
+        bytes.into()
+    }
+
+    /// The server-sent event.
+    pub fn event(&self, poses: &PoseFrame, now_us: i64) -> Bytes {
+        let mut bytes = Vec::new();
+        // Readers join and skip events at any time: each says all.
+        let _ = write!(bytes, "event: size\ndata: [{},{}]\n\ndata: ", poses.width, poses.height);
+        self.line(&mut bytes, poses, now_us);
+        bytes.push(b'\n');
+        bytes.into()
+    }
+
+    fn line(&self, bytes: &mut Vec<u8>, poses: &PoseFrame, now_us: i64) {
+        let head = Head {
+            seq: poses.seq,
+            frame: Some(poses.frame),
+            captured_at_us: poses.captured_at_us,
+            emitted_at_us: now_us,
+            source: source_of(self.host.as_deref()),
+        };
+        Format::Full.write(bytes, &head, self.predict.poses(poses, now_us));
+    }
+}
+
+fn write_seen(bytes: &mut Vec<u8>, poses: &PoseFrame) {
+    let seen = poses.persons.iter().flatten().filter_map(|p| p.seen.map(|keypoints| (p.track_id, keypoints)));
+    for (i, (id, keypoints)) in seen.enumerate() {
+        let _ = write!(bytes, "{}[{id},[", if i > 0 { "," } else { "" });
+        for (j, k) in keypoints.joints.iter().enumerate() {
+            // JSON knows neither NaN nor infinity; a network may give both.
+            let is_place = k.x_px.is_finite() && k.y_px.is_finite() && k.score.is_finite();
+            let [x, y, score] = if is_place { [k.x_px, k.y_px, k.score] } else { [0.0; 3] };
+            let _ = write!(bytes, "{}[{x:.1},{y:.1},{score:.2}]", if j > 0 { "," } else { "" });
+        }
+        bytes.extend_from_slice(b"]]");
+    }
+}
+
+impl Pictures {
+    /// The picture of frame `seq`, where it is still there: poses over another moment's picture would look wrong.
+    fn append(&mut self, bytes: &mut Vec<u8>, seq: u64) {
+        let Some(frame) = self.tap.get(seq).filter(|frame| frame.seq == seq) else { return };
+        if self.encoder.is_none() {
+            self.encoder = JpegEncoder::new(QUALITY).ok();
+        }
+        let Some(encoder) = &mut self.encoder else { return };
+        // A damaged picture is counted elsewhere; its poses are sent alone.
+        if let Ok(jpeg) = encoder.jpeg_of(&frame) {
+            bytes.extend_from_slice(&jpeg);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::picture::{Frame, PixelFormat};
+    use pose::{Forecast, JointState, Keypoint, Keypoints, MAX_PERSONS, TrackedPerson};
+
+    fn poses() -> PoseFrame {
+        let mut persons = [None; MAX_PERSONS];
+        let forecast = Forecast {
+            captured_at_us: 1_000,
+            places_px: [[[10.5, 20.0]; pose::JOINTS]; 4],
+            score: [0.9; pose::JOINTS],
+            state: [JointState::Measured; pose::JOINTS],
+            ..Forecast::default()
+        };
+        let mut seen = Keypoints::default();
+        seen.joints[1] = Keypoint { x_px: 10.25, y_px: 20.0, score: 0.875, sigma_px: 1.0 };
+        seen.joints[2] = Keypoint { x_px: f32::NAN, y_px: f32::INFINITY, score: 0.5, sigma_px: 1.0 };
+        persons[0] = Some(TrackedPerson { track_id: 7, score: 0.5, forecast, seen: Some(seen) });
+        persons[1] = Some(TrackedPerson { track_id: 8, score: 0.5, forecast, seen: None });
+        PoseFrame { seq: 3, frame: 5, captured_at_us: 1_000, width: 16, height: 8, persons }
+    }
+
+    fn parts(message: &[u8]) -> (serde_json::Value, &[u8]) {
+        let (length, rest) = message.split_first_chunk().unwrap();
+        let (text, picture) = rest.split_at(u32::from_le_bytes(*length) as usize);
+        (serde_json::from_slice(text).unwrap(), picture)
+    }
+
+    #[test]
+    fn a_message_holds_the_line_and_what_was_seen() {
+        let bytes = Messages::new(Predict::Capture).binary(&poses(), 9_000);
+        let (json, picture) = parts(&bytes);
+        assert_eq!(json["size"], serde_json::json!([16, 8]));
+        assert_eq!((&json["line"]["seq"], &json["line"]["persons"][1]["id"]), (&3.into(), &8.into()));
+        assert_eq!(json["line"]["emitted_us"], 9_000);
+        assert_eq!(json["seen"].as_array().unwrap().len(), 1, "{}", json["seen"]);
+        assert_eq!(json["seen"][0][0], 7);
+        assert_eq!(json["seen"][0][1][1], serde_json::json!([10.2, 20.0, 0.88]));
+        assert_eq!(json["seen"][0][1][2], serde_json::json!([0.0, 0.0, 0.0]), "no number is no place");
+        assert!(picture.is_empty());
+    }
+
+    #[test]
+    fn the_cameras_jpeg_is_passed_on_untouched_and_raw_pictures_become_one() {
+        let tap = PictureTap::default();
+        let mut messages = Messages::new(Predict::Capture);
+        messages.with_pictures(tap.clone());
+        assert!(parts(&messages.binary(&poses(), 9_000)).1.is_empty(), "no picture yet");
+        let raw = Frame {
+            bytes: Arc::new(vec![200; 3 * 16 * 8]),
+            format: PixelFormat::Rgb24,
+            width: 16,
+            height: 8,
+            stride: 48,
+            seq: 4,
+            captured_at_us: 0,
+        };
+        tap.put(&raw);
+        assert!(parts(&messages.binary(&poses(), 9_000)).1.is_empty(), "a picture of another frame");
+        tap.put(&Frame { seq: 5, ..raw.clone() });
+        let message = messages.binary(&poses(), 9_000);
+        let header = crate::picture::jpeg_header(parts(&message).1).unwrap();
+        assert_eq!((header.width, header.height), (16, 8));
+        let jpeg = parts(&message).1.to_vec();
+        tap.put(&Frame {
+            bytes: Arc::new(jpeg.clone()),
+            format: PixelFormat::Mjpeg,
+            stride: 0,
+            seq: 5,
+            ..raw
+        });
+        assert_eq!(parts(&messages.binary(&poses(), 9_000)).1, jpeg);
+    }
+}

@@ -1,0 +1,210 @@
+//! The web preview: a page that shows poses, and the camera's pictures where that was asked for, to people far from the board.
+//!
+//! Nothing listens unless `--web ADDR` asks for it. The page needs nothing from elsewhere. Its poses come over a WebSocket, one
+//! binary message a frame ([`message`]), the next one only after the page has taken the last ([`live`]); `/poses` gives the JSON
+//! lines of [`super::jsonl`] as server-sent events, for `curl`. With nobody watching nothing is made and nothing allocated.
+//!
+//! `axum` answers, on one thread with a runtime of its own; hyper beneath it is driven by hand because the time of a request's
+//! head and the number of connections must be bounded ([`server`]).
+
+mod guard;
+mod live;
+mod message;
+mod patience;
+mod server;
+mod status;
+
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use log::{info, warn};
+use pose::PoseFrame;
+use tokio::sync::watch;
+
+use self::guard::Guard;
+use self::message::Messages;
+use super::display::PictureTap;
+use super::{Host, PoseSink, Predict, SinkError};
+
+/// A preview for a few people.
+pub const MAX_CLIENTS: usize = 8;
+
+/// How often the page is told how the tracker is, microseconds.
+const STATUS_EVERY_US: i64 = 1_000_000;
+
+/// What goes to one kind of client: the newest of it, as often as each can take.
+#[derive(Clone, Debug, Default)]
+struct Newest {
+    /// Counts what was made; 0 before the first.
+    count: u64,
+    bytes: Bytes,
+}
+
+/// What the sink gives and every connection takes.
+struct Shared {
+    /// Binary messages of the WebSocket.
+    poses: watch::Sender<Newest>,
+    /// The same poses as server-sent events.
+    events: watch::Sender<Newest>,
+    /// Text messages of the WebSocket.
+    status: watch::Sender<Newest>,
+    is_over: watch::Sender<bool>,
+    guard: Guard,
+    host: Option<Arc<dyn Host>>,
+}
+
+/// The sink of `--web`.
+pub struct Web {
+    name: String,
+    address: SocketAddr,
+    listener: Option<TcpListener>,
+    messages: Messages,
+    shared: Arc<Shared>,
+    /// When the page was last told how the tracker is.
+    told_at_us: i64,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Web {
+    /// Listens on `address`: `127.0.0.1:8080`, `localhost:8080`, `[::]:8080`. Answers begin with the first call as a sink.
+    ///
+    /// # Errors
+    /// [`SinkError::Fatal`] where that is no address or cannot be listened on.
+    pub fn open(address: &str, predict: Predict) -> Result<Self, SinkError> {
+        let fatal = |e: std::io::Error| {
+            SinkError::Fatal(format!(
+                "--web {address}: {e}; give an address of this machine and a free port, as in 127.0.0.1:8080"
+            ))
+        };
+        let addresses: Vec<SocketAddr> = address.to_socket_addrs().map_err(fatal)?.collect();
+        let listener = TcpListener::bind(&addresses[..]).map_err(fatal)?;
+        listener.set_nonblocking(true).map_err(fatal)?;
+        let address = listener.local_addr().map_err(fatal)?;
+        let guard = Guard::of(address.ip()).map_err(fatal)?;
+        let shared = Shared {
+            poses: watch::Sender::default(),
+            events: watch::Sender::default(),
+            status: watch::Sender::default(),
+            is_over: watch::Sender::default(),
+            guard,
+            host: None,
+        };
+        Ok(Self {
+            name: format!("web {address}"),
+            address,
+            listener: Some(listener),
+            messages: Messages::new(predict),
+            shared: Arc::new(shared),
+            told_at_us: i64::MIN,
+            thread: None,
+        })
+    }
+
+    /// The page says how the tracker is, as `host` knows it.
+    pub fn told_by(mut self, host: Arc<dyn Host>) -> Self {
+        self.messages.told_by(host.clone());
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            shared.host = Some(host);
+        }
+        self
+    }
+
+    /// Messages carry the pictures of `tap`: whoever may see the page sees the camera's view.
+    pub fn with_pictures(mut self, tap: PictureTap) -> Self {
+        self.messages.with_pictures(tap);
+        self
+    }
+
+    /// Begins to answer; what cannot be served is refused with the first request.
+    ///
+    /// # Errors
+    /// [`SinkError::Fatal`] where the system gives no thread.
+    pub fn served(mut self) -> Result<Self, SinkError> {
+        let Some(listener) = self.listener.take() else { return Ok(self) };
+        let shows_pictures = self.messages.has_pictures();
+        let (address, shared) = (self.address, self.shared.clone());
+        info!("web preview: {}", self.shared.guard.link(address));
+        if !address.ip().is_loopback() {
+            let what = if shows_pictures { "the poses and the camera's pictures" } else { "the poses" };
+            warn!(
+                "web preview: whoever has this link sees {what}, over an unencrypted line; 127.0.0.1 keeps them on this machine"
+            );
+        }
+        let page = server::Page::new(shows_pictures);
+        let thread = std::thread::Builder::new()
+            .name("web".into())
+            .spawn(move || server::run(listener, shared, &page));
+        self.thread =
+            Some(thread.map_err(|e| SinkError::Fatal(format!("--web: no thread can be had: {e}")))?);
+        Ok(self)
+    }
+
+    /// Where it listens: the port is told where 0 was asked for.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What a browser is given to come in: address, and the token where one is asked for.
+    pub fn link(&self) -> String {
+        self.shared.guard.link(self.address)
+    }
+
+    fn tell_status(&mut self, now_us: i64) {
+        if now_us.saturating_sub(self.told_at_us) < STATUS_EVERY_US
+            || self.shared.status.receiver_count() == 0
+        {
+            return;
+        }
+        self.told_at_us = now_us;
+        if let Some(host) = &self.shared.host {
+            offer(&self.shared.status, status::text(host.as_ref()).into());
+        }
+    }
+}
+
+/// Puts `bytes` in the place of what nobody has taken yet.
+fn offer(slot: &watch::Sender<Newest>, bytes: Bytes) {
+    slot.send_modify(|newest| *newest = Newest { count: newest.count + 1, bytes });
+}
+
+impl PoseSink for Web {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
+        let (pages, readers) = (self.shared.poses.receiver_count(), self.shared.events.receiver_count());
+        if pages > 0 {
+            offer(&self.shared.poses, self.messages.binary(poses, now_us));
+        }
+        if readers > 0 {
+            offer(&self.shared.events, self.messages.event(poses, now_us));
+        }
+        self.tell_status(now_us);
+        Ok(())
+    }
+
+    fn idle(&mut self, now_us: i64) -> Result<(), SinkError> {
+        // A camera that is lost must be seen to be lost.
+        self.tell_status(now_us);
+        Ok(())
+    }
+
+    fn finish(&mut self, _within: Duration) -> Result<(), SinkError> {
+        self.shared.is_over.send_replace(true);
+        if let Some(thread) = self.thread.take() {
+            // Ends at once; connections are dropped with their runtime.
+            let _ = thread.join();
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Web {
+    fn drop(&mut self) {
+        self.shared.is_over.send_replace(true);
+    }
+}

@@ -1,0 +1,116 @@
+
+// Drawing: the looks of every display. Places are pixels of the camera's picture; joints in COCO's order.
+
+/** 0 absent, 1 measured, 2 predicted, 3 unsure. */
+function lookOf([x, y, score, sigma, how]) {
+  return how === "absent" ? 0 : score < UNSURE_SCORE ? 3 : how === "measured" ? 1 : 2;
+}
+
+function drawPerson(pen, person, unit, colour) {
+  const joints = person.keypoints, looks = joints.map(lookOf);
+  // The outline of the whole figure first, so that it stands out on any picture.
+  for (const [ink, wider] of [["#000", 1], [colour, 0]]) {
+    pen.strokeStyle = ink;
+    pen.lineWidth = (1.5 + wider) * unit;
+    for (const [a, b] of BONES) {
+      if (!looks[a] || !looks[b]) continue;
+      pen.setLineDash([[], [3 * unit, 3 * unit], [unit, 3 * unit]][Math.max(looks[a], looks[b]) - 1]);
+      pen.beginPath();
+      pen.moveTo(joints[a][0], joints[a][1]);
+      pen.lineTo(joints[b][0], joints[b][1]);
+      pen.stroke();
+    }
+    pen.setLineDash([]);
+    joints.forEach(([x, y], i) => {
+      if (!looks[i]) return;
+      const radius = (looks[i] === 3 ? 1.2 : 2.3) + wider / 2;
+      disc(pen, x, y, radius * unit, ink);
+      if (looks[i] === 2) disc(pen, x, y, (radius - 0.9) * unit, "#000");
+    });
+  }
+}
+
+/** What the network alone saw: thin, without bones' outlines, sure joints only. */
+function drawSeen(pen, joints, unit, colour) {
+  pen.strokeStyle = colour;
+  pen.lineWidth = unit;
+  for (const [a, b] of BONES) {
+    if (joints[a][2] < UNSURE_SCORE || joints[b][2] < UNSURE_SCORE) continue;
+    pen.beginPath();
+    pen.moveTo(joints[a][0], joints[a][1]);
+    pen.lineTo(joints[b][0], joints[b][1]);
+    pen.stroke();
+  }
+  for (const [x, y, score] of joints) if (score >= UNSURE_SCORE) disc(pen, x, y, 1.6 * unit, colour);
+}
+
+/** One standard deviation round each joint. */
+function drawSigma(pen, person, unit, colour) {
+  pen.strokeStyle = colour;
+  pen.lineWidth = 0.6 * unit;
+  pen.globalAlpha = 0.7;
+  for (const joint of person.keypoints) {
+    if (!lookOf(joint) || joint[3] <= 0) continue;
+    pen.beginPath();
+    pen.arc(joint[0], joint[1], joint[3], 0, 7);
+    pen.stroke();
+  }
+  pen.globalAlpha = 1;
+}
+
+function drawLabel(pen, person, unit, colour, x) {
+  pen.font = `600 ${8 * unit}px system-ui`;
+  pen.lineWidth = 2 * unit;
+  pen.strokeStyle = "#000";
+  const y = Math.max(person.box[1] - 2 * unit, 8 * unit);
+  pen.strokeText(person.id, x, y);
+  pen.fillStyle = colour;
+  pen.fillText(person.id, x, y);
+}
+
+function disc(pen, x, y, radius, ink) {
+  pen.fillStyle = ink;
+  pen.beginPath();
+  pen.arc(x, y, Math.max(radius, 0.5), 0, 7);
+  pen.fill();
+}
+
+/** Where wrists, ankles and the nose of each person have been. */
+class Trails {
+  static JOINTS = ["nose", "left_wrist", "right_wrist", "left_ankle", "right_ankle"].map(name => JOINTS.indexOf(name));
+  static KEPT_US = 1_500_000;
+  #of = new Map();
+
+  add(line) {
+    for (const person of line.persons) {
+      if (!this.#of.has(person.id)) this.#of.set(person.id, []);
+      this.#of.get(person.id).push([line.emitted_us, Trails.JOINTS.map(j => lookOf(person.keypoints[j]) ? person.keypoints[j] : null)]);
+    }
+    for (const [id, points] of this.#of) {
+      while (points.length && line.emitted_us - points[0][0] > Trails.KEPT_US) points.shift();
+      if (!points.length) this.#of.delete(id);
+    }
+  }
+
+  clear() { this.#of.clear(); }
+
+  draw(pen, unit, nowUs) {
+    pen.lineCap = "round";
+    for (const [id, points] of this.#of) {
+      pen.strokeStyle = COLOURS[id % COLOURS.length];
+      pen.lineWidth = unit;
+      for (let i = 1; i < points.length; i++) {
+        pen.globalAlpha = 0.8 * (1 - (nowUs - points[i][0]) / Trails.KEPT_US);
+        for (let j = 0; j < Trails.JOINTS.length; j++) {
+          const [from, to] = [points[i - 1][1][j], points[i][1][j]];
+          if (!from || !to) continue;
+          pen.beginPath();
+          pen.moveTo(from[0], from[1]);
+          pen.lineTo(to[0], to[1]);
+          pen.stroke();
+        }
+      }
+    }
+    pen.globalAlpha = 1;
+  }
+}

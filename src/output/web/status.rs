@@ -1,0 +1,71 @@
+//! What the page is told of the tracker once a second, as JSON.
+
+use serde_json::json;
+
+use super::super::{Host, Source, Vitals};
+
+/// The text message.
+pub(super) fn text(host: &dyn Host) -> String {
+    let vitals = host.vitals();
+    let legs: Vec<_> = host.legs().iter().map(|leg| json!([leg.name, leg.p50_us, leg.p99_us])).collect();
+    json!({
+        "source": source(vitals.source),
+        "engine": engine(&vitals),
+        "persons_max": vitals.max_persons,
+        "uptime_ms": vitals.uptime_ms,
+        "fps": vitals.frame_rate_hz,
+        "frames_dropped": vitals.frames_dropped,
+        "poses_dropped": vitals.poses_dropped,
+        "camera_losses": vitals.camera_losses,
+        "camera_errors": vitals.camera_errors,
+        "temperature_c": vitals.temperature_c,
+        "throttled": vitals.throttled,
+        "legs_us": legs,
+    })
+    .to_string()
+}
+
+fn source(source: Source) -> &'static str {
+    match source {
+        Source::Camera => "camera",
+        Source::Lost => "camera lost, looked for",
+        Source::Replay => "replay",
+        Source::BuiltIn => super::super::jsonl::BUILT_IN,
+    }
+}
+
+/// Empty while the networks are being loaded.
+fn engine(vitals: &Vitals) -> String {
+    let end = vitals.backend.iter().position(|&byte| byte == 0).unwrap_or(vitals.backend.len());
+    String::from_utf8_lossy(&vitals.backend[..end]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::Leg;
+
+    struct Board;
+
+    impl Host for Board {
+        fn vitals(&self) -> Vitals {
+            let mut vitals =
+                Vitals { frame_rate_hz: f32::NAN, temperature_c: Some(51.5), ..Vitals::default() };
+            vitals.backend[..4].copy_from_slice(b"int8");
+            vitals
+        }
+        fn legs(&self) -> Vec<Leg> {
+            vec![Leg { name: "network", p50_us: 1_500, p99_us: 4_000 }]
+        }
+        fn reset(&self) {}
+    }
+
+    #[test]
+    fn the_text_is_json_whatever_the_figures_are() {
+        let told: serde_json::Value = serde_json::from_str(&text(&Board)).unwrap();
+        assert_eq!(told["engine"], "int8");
+        assert_eq!(told["temperature_c"], 51.5);
+        assert!(told["fps"].is_null());
+        assert_eq!(told["legs_us"], json!([["network", 1_500, 4_000]]));
+    }
+}

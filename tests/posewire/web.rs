@@ -1,0 +1,320 @@
+//! The preview as its clients see it: what is served, who is let in, and what slow or silent ones cost.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use pose::{MAX_PERSONS, PoseFrame};
+use posewire::output::display::PictureTap;
+use posewire::output::web::{MAX_CLIENTS, Web};
+use posewire::output::{Host, Leg, PoseSink, Predict, Vitals};
+use posewire::picture::{Frame, PixelFormat};
+use tungstenite::{Message, WebSocket};
+
+/// Longer than anything here takes on a busy machine.
+const SOON: Duration = Duration::from_secs(20);
+
+fn nobody(seq: u64) -> PoseFrame {
+    PoseFrame { seq, frame: seq, captured_at_us: 1, width: 320, height: 240, persons: [None; MAX_PERSONS] }
+}
+
+fn web() -> Web {
+    Web::open("127.0.0.1:0", Predict::Capture).unwrap().served().unwrap()
+}
+
+fn connect(web: &Web, request: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(("127.0.0.1", web.address().port())).unwrap();
+    stream.set_read_timeout(Some(SOON)).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    stream
+}
+
+fn answer(mut stream: TcpStream) -> String {
+    let mut answer = Vec::new();
+    // A refusal may be followed by a reset: what was not read of the request.
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+fn ask(web: &Web, request: &str) -> String {
+    answer(connect(web, request))
+}
+
+fn get(web: &Web, path: &str, headers: &str) -> String {
+    ask(web, &format!("GET {path} HTTP/1.1\r\n{headers}\r\n"))
+}
+
+fn page(web: &Web) -> WebSocket<TcpStream> {
+    let stream = connect(web, "");
+    let (socket, _) =
+        tungstenite::client(format!("ws://localhost:{}/live", web.address().port()), stream).unwrap();
+    socket
+}
+
+/// Sends frames from number `from` on until one arrives; a page is only sent what is newer than itself.
+fn until_heard(web: &mut Web, from: u64, mut is_heard: impl FnMut() -> bool) -> u64 {
+    let began = Instant::now();
+    for seq in from.. {
+        web.send(&nobody(seq), 9).unwrap();
+        if is_heard() {
+            return seq;
+        }
+        assert!(began.elapsed() < SOON, "nothing arrives");
+        sleep(Duration::from_millis(10));
+    }
+    unreachable!("the loop has no end")
+}
+
+/// The next binary message's text, and its picture.
+fn frame_of(socket: &mut WebSocket<TcpStream>) -> (serde_json::Value, Vec<u8>) {
+    loop {
+        if let Message::Binary(bytes) = socket.read().unwrap() {
+            let (length, rest) = bytes.split_first_chunk().unwrap();
+            let (text, picture) = rest.split_at(u32::from_le_bytes(*length) as usize);
+            return (serde_json::from_slice(text).unwrap(), picture.to_vec());
+        }
+    }
+}
+
+/// Reads without waiting whether anything has come.
+fn has_come(socket: &mut WebSocket<TcpStream>) -> bool {
+    socket.get_ref().set_nonblocking(true).unwrap();
+    let come = match socket.get_ref().peek(&mut [0]) {
+        Ok(n) => n > 0,
+        Err(e) => {
+            assert_eq!(e.kind(), ErrorKind::WouldBlock, "{e}");
+            false
+        }
+    };
+    socket.get_ref().set_nonblocking(false).unwrap();
+    come
+}
+
+#[test]
+fn the_page_is_whole_asks_nobody_else_and_other_requests_are_refused() {
+    let web = web();
+    let host = "Host: localhost:99\r\n";
+    let index = get(&web, "/", host);
+    assert!(index.starts_with("HTTP/1.1 200 OK\r\n"), "{index}");
+    assert!(index.to_lowercase().contains("content-security-policy: default-src 'none'"), "{index}");
+    let script = get(&web, "/page.js", host);
+    assert!(
+        script.contains("const BONES = [[3, 1], [1, 0]") && script.contains("const SHOWS_PICTURES = false;")
+    );
+    assert!(script.contains(r##"const COLOURS = ["#f0e442", "#56b4e9""##), "the colours of every output");
+    let style = get(&web, "/page.css", host);
+    assert!(style.contains("text/css"));
+    for part in [&index, &script, &style] {
+        assert!(!part.contains("http://") && !part.contains("https://") && !part.contains("//cdn"), "{part}");
+    }
+
+    for (path, headers, status) in [
+        ("/x", host, 404),
+        ("/../../etc/passwd", host, 404),
+        ("/%2e%2e/etc/passwd", host, 404),
+        ("/live", host, 400),
+        ("/", "Host: evil.example\r\n", 403),
+        ("/poses", "Host: 10.0.0.1\r\n", 403),
+        ("/poses", "", 403),
+        ("/live", "Host: localhost\r\nOrigin: http://evil.example\r\n", 403),
+    ] {
+        let told = get(&web, path, headers);
+        assert!(told.starts_with(&format!("HTTP/1.1 {status} ")), "{path} with {headers:?}: {told}");
+    }
+    assert!(ask(&web, "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").starts_with("HTTP/1.1 405"));
+    assert!(ask(&web, "\0\0\r\n\r\n").starts_with("HTTP/1.1 400"));
+    let long = format!("GET / HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "a".repeat(1 << 20));
+    let told = {
+        let mut stream = connect(&web, "");
+        // Refused before all of it is taken.
+        let _ = stream.write_all(long.as_bytes());
+        answer(stream)
+    };
+    assert!(told.is_empty() || told.starts_with("HTTP/1.1 431"), "{told}");
+}
+
+#[test]
+fn another_address_asks_every_request_for_the_token_of_the_link() {
+    let web = Web::open("0.0.0.0:0", Predict::Capture).unwrap().served().unwrap();
+    let link = web.link();
+    let query = link.split_once("/?").unwrap().1;
+    let host = "Host: 192.0.2.7:8080\r\n";
+    for path in ["/", "/page.js", "/page.css", "/poses", "/live", "/x", "/?token=", "/?token=0123"] {
+        assert!(get(&web, path, host).starts_with("HTTP/1.1 403"), "{path}");
+    }
+    let index = get(&web, &format!("/?{query}"), host);
+    assert!(index.starts_with("HTTP/1.1 200 OK\r\n"), "{index}");
+    let cookie = index.lines().find_map(|l| l.strip_prefix("set-cookie: ")).unwrap();
+    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
+    let cookie = cookie.split(';').next().unwrap();
+    assert!(get(&web, "/page.js", &format!("{host}Cookie: {cookie}\r\n")).starts_with("HTTP/1.1 200"));
+}
+
+#[test]
+fn a_page_gets_the_newest_frame_and_the_next_one_once_it_has_taken_that() {
+    let mut web = web();
+    let mut socket = page(&web);
+    until_heard(&mut web, 0, || has_come(&mut socket));
+    let (first, picture) = frame_of(&mut socket);
+    assert_eq!(first["size"], serde_json::json!([320, 240]));
+    assert_eq!((&first["line"]["emitted_us"], picture.len()), (&9.into(), 0));
+    for seq in 1_000..1_100 {
+        web.send(&nobody(seq), 9).unwrap();
+    }
+    sleep(Duration::from_millis(200));
+    assert!(!has_come(&mut socket), "the page has not taken the first");
+    socket.send(Message::text("taken")).unwrap();
+    assert_eq!(frame_of(&mut socket).0["line"]["seq"], 1_099, "the newest wins");
+    web.finish(Duration::ZERO).unwrap();
+    assert!(matches!(socket.read(), Ok(Message::Close(_)) | Err(_)));
+}
+
+#[test]
+fn pictures_go_only_where_they_were_asked_for() {
+    let tap = PictureTap::default();
+    let jpeg = Arc::new(vec![0xff, 0xd8, 1, 2, 3]);
+    let frame = |seq| Frame {
+        bytes: jpeg.clone(),
+        format: PixelFormat::Mjpeg,
+        width: 320,
+        height: 240,
+        stride: 0,
+        seq,
+        captured_at_us: 0,
+    };
+    let mut web =
+        Web::open("127.0.0.1:0", Predict::Capture).unwrap().with_pictures(tap.clone()).served().unwrap();
+    assert!(get(&web, "/page.js", "Host: localhost\r\n").contains("const SHOWS_PICTURES = true;"));
+    let mut socket = page(&web);
+    tap.put(&frame(7));
+    let seq = until_heard(&mut web, 0, || has_come(&mut socket));
+    let (text, picture) = frame_of(&mut socket);
+    // The one picture there is belongs to frame 7.
+    assert_eq!(picture, if text["line"]["frame"] == 7 { jpeg.to_vec() } else { Vec::new() });
+    tap.put(&frame(seq + 1));
+    socket.send(Message::text("taken")).unwrap();
+    until_heard(&mut web, seq + 1, || has_come(&mut socket));
+    assert_eq!(frame_of(&mut socket).1, *jpeg, "the camera's own bytes");
+}
+
+/// A tracker of which everything is known.
+#[derive(Default)]
+struct Known(AtomicU32);
+
+impl Host for Known {
+    fn vitals(&self) -> Vitals {
+        Vitals { frame_rate_hz: 29.5, ..Vitals::default() }
+    }
+    fn legs(&self) -> Vec<Leg> {
+        vec![Leg { name: "network", p50_us: 1, p99_us: 2 }]
+    }
+    fn reset(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_page_hears_how_the_tracker_is_though_no_frame_comes_and_may_have_it_forget() {
+    let host = Arc::new(Known::default());
+    let mut web = Web::open("127.0.0.1:0", Predict::Capture).unwrap().told_by(host.clone()).served().unwrap();
+    let mut socket = page(&web);
+    let began = Instant::now();
+    for i in 0.. {
+        web.idle(i * 2_000_000).unwrap();
+        if has_come(&mut socket) {
+            break;
+        }
+        assert!(began.elapsed() < SOON);
+        sleep(Duration::from_millis(10));
+    }
+    let Message::Text(text) = socket.read().unwrap() else { panic!("no text") };
+    let told: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&told["fps"], &told["legs_us"][0][0]), (&29.5.into(), &"network".into()));
+    socket.send(Message::text("reset")).unwrap();
+    while host.0.load(Ordering::Relaxed) == 0 {
+        assert!(began.elapsed() < SOON);
+        sleep(Duration::from_millis(10));
+    }
+    // Whatever else a page says, or too much of it, ends its connection and nothing else.
+    socket.send(Message::text("x".repeat(1 << 16))).unwrap();
+    while socket.read().is_ok() {}
+    assert!(get(&web, "/", "Host: localhost\r\n").starts_with("HTTP/1.1 200"));
+}
+
+#[test]
+fn poses_stream_as_events_to_a_bounded_number_of_readers() {
+    let mut web = web();
+    let request = "GET /poses HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let mut readers: Vec<TcpStream> = (0..MAX_CLIENTS).map(|_| connect(&web, request)).collect();
+    for reader in &mut readers {
+        // All are in once each has its head.
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            reader.read_exact(&mut byte).unwrap();
+            head.push(byte[0]);
+        }
+        assert!(head.starts_with(b"HTTP/1.1 200"));
+    }
+    assert!(ask(&web, request).starts_with("HTTP/1.1 503"));
+    web.send(&nobody(5), 9).unwrap();
+    let expected = "event: size\ndata: [320,240]\n\ndata: {\"seq\":5,\"frame\":5,\"captured_us\":1,\"emitted_us\":9,\"persons\":[]}\n\n";
+    for reader in &mut readers {
+        let mut got = String::new();
+        while !got.contains(expected) {
+            let mut byte = [0];
+            reader.read_exact(&mut byte).unwrap();
+            got.push(char::from(byte[0]));
+        }
+    }
+    // Nobody reads any more, and sending goes on.
+    for seq in 6..2_000 {
+        web.send(&nobody(seq), 9).unwrap();
+    }
+    web.finish(Duration::from_millis(100)).unwrap();
+}
+
+#[test]
+fn idle_and_slow_connections_do_not_shut_others_out() {
+    let web = web();
+    let mut slow: Vec<TcpStream> =
+        (0..200).map(|i| connect(&web, if i % 4 == 0 { "GET / HTTP/1.1\r\nX: " } else { "" })).collect();
+    let began = Instant::now();
+    loop {
+        for stream in slow.iter_mut().step_by(4) {
+            // Fails once it is let go.
+            let _ = stream.write_all(b"a");
+        }
+        let told = get(&web, "/", "Host: localhost\r\n");
+        if told.starts_with("HTTP/1.1 200 OK\r\n") {
+            break;
+        }
+        assert!(began.elapsed() < SOON, "{told}");
+        sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn pages_that_take_nothing_are_let_go_while_others_go_on() {
+    let mut web = web();
+    // They never say that they have taken anything, and never read.
+    let stalled: Vec<_> = (0..MAX_CLIENTS).map(|_| page(&web)).collect();
+    let began = Instant::now();
+    let mut seq = 0;
+    let mut socket = loop {
+        web.send(&nobody(seq), 9).unwrap();
+        seq += 1;
+        let stream = connect(&web, "");
+        match tungstenite::client(format!("ws://localhost:{}/live", web.address().port()), stream) {
+            Ok((socket, _)) => break socket,
+            Err(full) => assert!(began.elapsed() < SOON, "{full}"),
+        }
+        sleep(Duration::from_millis(50));
+    };
+    assert!(began.elapsed() > Duration::from_secs(2), "all places were taken at first");
+    until_heard(&mut web, seq, || has_come(&mut socket));
+    drop(stalled);
+}
