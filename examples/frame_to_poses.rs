@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         },
     };
     let mut source = capture::open(&source)?;
-    let mut tracker = Tracker::new(&Config::default(), None)?;
+    let mut tracker = Tracker::new(&Config::default())?;
     loop {
         let frame = match source.next_frame(Duration::from_secs(1)) {
             Ok(Some(frame)) => frame,

@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let parts = Parts {
         source: Box::new(move || Ok(capture::open(&clip)?)),
         tracker: Box::new(|| {
-            let tracker = Tracker::new(&Config::default(), None)?;
+            let tracker = Tracker::new(&Config::default())?;
             Ok(Box::new(Timed::new(tracker, Arc::new(Monotonic), None)))
         }),
         sinks: vec![Box::new(Greeter::default())],

@@ -107,7 +107,7 @@ if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
     udevadm control --reload || true
 fi
 if [ "$1" = purge ]; then
-    rm -rf /var/cache/posewire /var/cache/private/posewire /var/lib/posewire /var/lib/private/posewire
+    rm -rf /var/lib/posewire /var/lib/private/posewire
 fi
 SCRIPT
   chmod 755 "$root"/DEBIAN/{postinst,prerm,postrm}

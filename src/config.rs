@@ -154,7 +154,7 @@ options! {
         finder: String = BUILTIN.into();
         /// Weights of the learned smoother
         temporal: String = BUILTIN.into();
-        /// What runs the networks: auto (the faster one, timed at the first start), int8, int8:KERNEL, f32 or tract
+        /// What runs the networks: auto (int8 where the processor has kernels for it), int8, int8:KERNEL, f32 or tract
         engine: Engine = Engine::Auto => engine(value_name = "ENGINE");
     }
     /// Who is followed

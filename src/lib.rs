@@ -22,7 +22,7 @@
 //!
 //! ```no_run
 //! # fn poses(frame: &posewire::picture::Frame) -> Result<(), Box<dyn std::error::Error>> {
-//! let mut tracker = posewire::Tracker::new(&posewire::Config::default(), None)?;
+//! let mut tracker = posewire::Tracker::new(&posewire::Config::default())?;
 //! let poses = tracker.track(frame)?;
 //! # Ok(())
 //! # }

@@ -6,8 +6,6 @@
 mod load;
 mod still;
 
-use std::path::Path;
-
 use log::warn;
 use pose::{BoxPx, Forecast, Keypoints, MAX_PERSONS, PersonBox, Pose, PoseFrame, TrackedPerson};
 
@@ -81,12 +79,10 @@ impl Tracker {
     /// A tracker of the networks, the smoother and the number of persons that `config` names, with right and left exchanged where pictures
     /// are mirrored; nothing else of it is read.
     ///
-    /// `cache` is a folder where the faster engine is remembered ([`Networks::load`]).
-    ///
     /// # Errors
     /// [`LoadError`] naming the file at fault.
-    pub fn new(config: &Config, cache: Option<&Path>) -> Result<Self, LoadError> {
-        let networks = Networks::load(&config.models, cache)?;
+    pub fn new(config: &Config) -> Result<Self, LoadError> {
+        let networks = Networks::load(&config.models)?;
         let model = temporal_model(config, networks.error_model.as_deref())?;
         log::info!(
             "model: {} on {}; smoother {}; up to {} persons",
@@ -326,7 +322,7 @@ mod tests {
     fn tracker(finder: &str) -> Tracker {
         let mut config = Config::default();
         config.models.finder = finder.into();
-        Tracker::new(&config, None).expect("the built-in models load")
+        Tracker::new(&config).expect("the built-in models load")
     }
 
     #[test]
@@ -342,7 +338,7 @@ mod tests {
     fn no_more_persons_are_looked_at_than_were_asked_for() {
         let mut config = Config::default();
         config.persons.max = crate::config::MaxPersons::new(1).unwrap();
-        let mut tracker = Tracker::new(&config, None).expect("the built-in models load");
+        let mut tracker = Tracker::new(&config).expect("the built-in models load");
         let crowd = Synthetic::new(3, 640, 480, 30.0, 3).and_then(Synthetic::as_mjpeg).expect("valid");
         let mut source = EveryFrame(crowd);
         for _ in 0..20 {
@@ -370,8 +366,7 @@ mod tests {
     #[test]
     fn a_person_of_fewer_than_four_joints_is_not_told_of() {
         for (known, told) in [(3, 0), (4, 1)] {
-            let networks =
-                Networks::load(&Config::default().models, None).expect("the built-in networks load");
+            let networks = Networks::load(&Config::default().models).expect("the built-in networks load");
             let mut tracker =
                 Tracker::of_parts(networks, IdentityRules::default(), Box::new(Few(known))).expect("sets up");
             let poses = clip(320, 240, 20).iter().map(|f| tracker.track(f).expect("decodes")).last();

@@ -28,7 +28,7 @@ pub struct Args {
     /// auto, f32, tract, int8 or int8:KERNEL
     #[arg(long, default_value = "auto")]
     engine: Engine,
-    /// Times int8 against f32 and says which is faster here, without remembering it
+    /// Times int8 against f32 and says which is faster here
     #[arg(long, requires = "which", conflicts_with = "engine")]
     fastest: bool,
 }
@@ -45,7 +45,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let model = find(&which)?;
     if args.fastest {
-        writeln!(out, "{}", infer::load_fastest(&model.manifest, &model.onnx, None)?.reason)?;
+        writeln!(out, "{}", infer::fastest(&model.manifest, &model.onnx)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let plan = infer::load_with(&model.manifest, &model.onnx, args.engine)?;

@@ -256,14 +256,6 @@ fn open(
     Ok(Box::new(Reopening::new(Faulty::new(source, faults.camera)?)))
 }
 
-/// Where what was found out about this board is kept: systemd's folder for a service, else the user's.
-fn cache_folder() -> Option<PathBuf> {
-    let folder = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    folder("CACHE_DIRECTORY")
-        .or_else(|| folder("XDG_CACHE_HOME").map(|p| p.join("posewire")))
-        .or_else(|| folder("HOME").map(|p| p.join(".cache/posewire")))
-}
-
 /// Loads the models on the thread that runs them.
 pub(super) fn tracker(
     config: &Config,
@@ -274,7 +266,7 @@ pub(super) fn tracker(
 ) -> Maker<Box<dyn PoseTracker>> {
     let config = config.clone();
     Box::new(move || {
-        let tracker = Tracker::new(&config, cache_folder().as_deref())?;
+        let tracker = Tracker::new(&config)?;
         telemetry.set_engine(tracker.card().clone());
         let timed = Timed::new(tracker, clock, tap);
         Ok(if faults.has_infer() { Box::new(FaultyTracker::new(timed, faults)) } else { Box::new(timed) })

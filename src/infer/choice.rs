@@ -1,6 +1,5 @@
 //! Which engine runs a network: the quantised one, or tract in f32.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -15,7 +14,8 @@ use super::{InferError, Manifest, Plan};
 /// Which engine to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// The fused int8 operators as far as they do a quantised network, from the picture on, and tract for the rest.
+    /// The fused int8 operators as far as they do a quantised network, from the picture on, and tract for the rest; tract in f32 where
+    /// this CPU has only the portable kernel, which is slower than that.
     #[default]
     Auto,
     /// The fused int8 operators with this kernel (`None`: the best of this CPU), or an error that names the operator they lack.
@@ -66,7 +66,7 @@ pub fn load_with(manifest: &Manifest, onnx: &[u8], engine: Engine) -> Result<Arc
     let mut model = tract::read(&manifest.file, onnx)?;
     let is_quantised = model.graph.as_ref().is_some_and(quantised::is_quantised);
     match engine {
-        Engine::F32 if is_quantised => {
+        Engine::F32 | Engine::Auto if is_quantised && is_better_in_f32(engine) => {
             quantised::without_quantised_activations(&mut model).map_err(refuse)?;
             Ok(Arc::new(TractPlan::new(manifest, model, Vec::new())?))
         }
@@ -90,6 +90,11 @@ pub fn load_with(manifest: &Manifest, onnx: &[u8], engine: Engine) -> Result<Arc
     }
 }
 
+/// `models NAME --fastest`, on an Intel Xeon: 49 ms in f32, 86 ms with the portable kernel, 1.3 ms with AVX-512-VNNI.
+fn is_better_in_f32(engine: Engine) -> bool {
+    engine == Engine::F32 || Kernel::best() == Kernel::Portable
+}
+
 fn int8_plan(
     manifest: &Manifest,
     model: &pb::ModelProto,
@@ -102,59 +107,43 @@ fn int8_plan(
     Int8Plan::new(&manifest.name, &manifest.input, graph, kernel)
 }
 
-/// What [`load_fastest`] found.
-pub struct Fastest {
-    /// The network on the engine chosen.
-    pub plan: Arc<dyn Plan>,
-    /// Why, for people.
-    pub reason: String,
+/// Why a network runs on the engine that it runs on, where `asked` was asked for; for people.
+pub fn reason(asked: Engine, plan: &dyn Plan) -> String {
+    match (asked, plan.notes().first()) {
+        (Engine::Auto, Some(note)) => note.clone(),
+        (Engine::Auto, None) if plan.engine().starts_with("int8") => {
+            "this processor has int8 kernels".to_owned()
+        }
+        (Engine::Auto, None) if Kernel::best() == Kernel::Portable => {
+            "this processor has no int8 kernels".to_owned()
+        }
+        (Engine::Auto, None) => "the network is not quantised".to_owned(),
+        (asked, _) => format!("--engine {asked}"),
+    }
 }
 
-/// Another version or profile has other engines: how much faster one is than the other depends on both.
-const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("POSEWIRE_PROFILE"));
-
-/// Runs of each engine of which the fastest counts; few, because a Pi 4 waits for them at its first start.
+/// Runs of each engine of which the fastest counts.
 const TIMED_RUNS: usize = 4;
 
-/// Times the quantised network against the same network in f32 and gives the faster; a choice made before by this build on
-/// this CPU (a one-line file in `cache`, named after the network, the kernel and the build) is taken without timing.
+/// Times the quantised network against the same network in f32 and says which is the faster here, for people.
 ///
 /// # Errors
-/// As [`load_with`]; a cache that cannot be read or written only costs the timing.
-pub fn load_fastest(manifest: &Manifest, onnx: &[u8], cache: Option<&Path>) -> Result<Fastest, InferError> {
-    let quantised = load_with(manifest, onnx, Engine::Auto)?;
+/// As [`load_with`].
+pub fn fastest(manifest: &Manifest, onnx: &[u8]) -> Result<String, InferError> {
+    // With the portable kernel too, which nothing but this takes unasked.
+    let quantised =
+        load_with(manifest, onnx, Engine::Int8(None)).or_else(|_| load_with(manifest, onnx, Engine::Auto))?;
     if !quantised.engine().starts_with("int8") {
-        let reason = format!("{}: {}", manifest.name, quantised.engine());
-        return Ok(Fastest { plan: quantised, reason });
-    }
-    let name = format!("engine-{}-{}-{BUILD}", &manifest.sha256[..16], Kernel::best());
-    let remembered = cache.and_then(|folder| std::fs::read_to_string(folder.join(&name)).ok());
-    match remembered.as_deref().map(str::trim) {
-        Some("int8") => {
-            let reason = format!("{}: {}, as timed before", manifest.name, quantised.engine());
-            return Ok(Fastest { plan: quantised, reason });
-        }
-        Some("f32") => {
-            let plan = load_with(manifest, onnx, Engine::F32)?;
-            let reason = format!("{}: {}, as timed before", manifest.name, plan.engine());
-            return Ok(Fastest { plan, reason });
-        }
-        _ => {}
+        return Ok(format!("{}: {}, the only one there is", manifest.name, quantised.engine()));
     }
     let real = load_with(manifest, onnx, Engine::F32)?;
     let (int8_us, f32_us) = (fastest_run_us(&*quantised)?, fastest_run_us(&*real)?);
     let (plan, word) = if int8_us <= f32_us { (quantised, "int8") } else { (real, "f32") };
-    let reason = format!("{}: {} ({int8_us} us in int8, {f32_us} us in f32)", manifest.name, plan.engine());
-    if let Some(folder) = cache
-        && let Err(error) =
-            std::fs::create_dir_all(folder).and_then(|()| std::fs::write(folder.join(&name), word))
-    {
-        log::warn!(
-            "cannot remember the engine in {}: {error}; it is timed again at the next start",
-            folder.display()
-        );
-    }
-    Ok(Fastest { plan, reason })
+    Ok(format!(
+        "{}: {} ({int8_us} us in int8, {f32_us} us in f32): --engine {word} takes it",
+        manifest.name,
+        plan.engine()
+    ))
 }
 
 fn fastest_run_us(plan: &dyn Plan) -> Result<u64, InferError> {

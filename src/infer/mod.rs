@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use crate::picture::PixelsMut;
 
-pub use choice::{Engine, Fastest, load_fastest, load_with};
+pub use choice::{Engine, fastest, load_with, reason};
 pub use manifest::{
     Activation, Codec, Color, InputSpec, Layout, Letterbox, Manifest, Origin, Refine, RoiSpec, ScoreFit,
     SigmaFit, Task,

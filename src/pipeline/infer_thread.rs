@@ -62,6 +62,9 @@ pub(super) fn run(
         telemetry.time_us(Stage::HandOver, clock.now_us() - handed_over_at_us);
         processed += 1;
         telemetry.add(Count::Processed, 1);
+        if processed == 1 {
+            log::debug!("first poses {} ms after the start", telemetry.uptime().as_millis());
+        }
         let made = alloc::of_this_thread();
         telemetry.add_allocations(made - allocated);
         allocated = made;

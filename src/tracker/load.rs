@@ -1,10 +1,7 @@
 //! Loads what a tracker runs: networks on the engine asked for, the temporal model's weights.
 
-use std::path::Path;
-use std::sync::Arc;
-
 use crate::config::{Config, Models};
-use crate::infer::{self, Engine, InferError, Plan};
+use crate::infer::{self, InferError};
 use crate::keypoints::{KeypointNet, PersonFinder};
 use crate::models::{self, Model};
 use crate::picture::DecodeError;
@@ -41,18 +38,25 @@ pub struct Networks {
 }
 
 impl Networks {
-    /// Loads the networks that `config` names. With the engine `auto` and a folder to remember it in (`cache`), each is timed on
-    /// every engine at its first start; without one a quantised network runs on the int8 operators untimed.
+    /// Loads the networks that `config` names, and says in the log what runs them and why.
     ///
     /// # Errors
     /// [`LoadError`] naming the file.
-    pub fn load(config: &Models, cache: Option<&Path>) -> Result<Self, LoadError> {
+    pub fn load(config: &Models) -> Result<Self, LoadError> {
         let engine = config.engine;
+        let load = |model: &Model| infer::load_with(&model.manifest, &model.onnx, engine);
         let model = models::keypoints(&config.keypoints)?;
-        let plan = plan(&model, engine, cache)?;
-        let finder = models::finder(&config.finder)?
-            .map(|finder| PersonFinder::new(&finder.manifest, &self::plan(&finder, engine, cache)?))
-            .transpose()?;
+        let plan = load(&model)?;
+        log::info!("engine: {} ({})", plan.engine(), infer::reason(engine, &*plan));
+        let finder = models::finder(&config.finder)?.map(|finder| -> Result<_, LoadError> {
+            let found_by = load(&finder)?;
+            if found_by.engine() != plan.engine() {
+                let reason = infer::reason(engine, &*found_by);
+                log::info!("engine of {}: {} ({reason})", finder.manifest.name, found_by.engine());
+            }
+            Ok(PersonFinder::new(&finder.manifest, &found_by)?)
+        });
+        let finder = finder.transpose()?;
         Ok(Self {
             keypoints: KeypointNet::new(&model.manifest, &plan)?,
             finder,
@@ -74,14 +78,4 @@ pub fn temporal_model(
 ) -> Result<Box<dyn TemporalModel>, LoadError> {
     let weights = models::temporal(&config.models.temporal)?;
     Ok(temporal::build(config.temporal.smoother, Some(&weights), error_model)?)
-}
-
-/// A network on the engine asked for; with `auto` and a `cache`, on the one that is faster on this CPU.
-fn plan(model: &Model, engine: Engine, cache: Option<&Path>) -> Result<Arc<dyn Plan>, InferError> {
-    if engine != Engine::Auto || cache.is_none() {
-        return infer::load_with(&model.manifest, &model.onnx, engine);
-    }
-    let fastest = infer::load_fastest(&model.manifest, &model.onnx, cache)?;
-    log::info!("{}", fastest.reason);
-    Ok(fastest.plan)
 }

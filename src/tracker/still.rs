@@ -1,8 +1,6 @@
 //! Stills: everybody in one picture at once, by the networks alone. Nothing is remembered from one picture to the next,
 //! and nothing is filled in: a joint that is not seen is absent.
 
-use std::path::Path;
-
 use pose::{BoxPx, JointState, Keypoints, MAX_PERSONS, PersonBox, Pose, PoseJoint};
 
 use super::load::{LoadError, Networks};
@@ -21,12 +19,12 @@ pub struct Stills {
 }
 
 impl Stills {
-    /// The networks that `models` names; `cache` as for [`Networks::load`].
+    /// The networks that `models` names.
     ///
     /// # Errors
     /// [`LoadError`] naming the file at fault.
-    pub fn new(models: &Models, cache: Option<&Path>) -> Result<Self, LoadError> {
-        let networks = Networks::load(models, cache)?;
+    pub fn new(models: &Models) -> Result<Self, LoadError> {
+        let networks = Networks::load(models)?;
         log::info!("model: {} on {}", networks.name, networks.engine);
         Ok(Self::of_networks(networks))
     }

@@ -59,7 +59,7 @@ fn the_threads_and_slots_allocate_nothing_a_frame() {
 /// The real tracker on rendered JPEGs: decode, crop, network, joints, identities, filter.
 #[test]
 fn from_jpeg_to_poses_nothing_is_allocated_but_by_the_engine() {
-    let mut tracker = Timed::new(Tracker::new(&Config::default(), None).unwrap(), Arc::new(Monotonic), None);
+    let mut tracker = Timed::new(Tracker::new(&Config::default()).unwrap(), Arc::new(Monotonic), None);
     let telemetry = Telemetry::default();
     let clip = SourceConfig::Synthetic {
         persons: 1,

@@ -16,7 +16,7 @@ fn its_people_are_found_and_followed_as_real_ones_are() {
     let mut source = EveryFrame(clip);
     let mut config = Config::default();
     config.persons.max = posewire::config::MaxPersons::new(1).unwrap();
-    let mut tracker = Tracker::new(&config, None).unwrap();
+    let mut tracker = Tracker::new(&config).unwrap();
     let (mut offs, mut found, mut ids) = (Vec::new(), 0, BTreeSet::new());
     for _ in 0..FRAMES {
         let frame = source.next_frame(Duration::ZERO).unwrap().unwrap();

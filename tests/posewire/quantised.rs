@@ -298,30 +298,62 @@ fn asymmetric_weights_and_free_sizes_are_named() {
 }
 
 #[test]
-fn the_choice_of_engine_is_timed_once_and_remembered() {
+fn engines_are_chosen_without_timing_and_the_choice_is_explained() {
     let golden = golden("qdq_u8");
-    let manifest = manifest(&golden.onnx, "");
-    let folder = tempfile::tempdir().unwrap();
-    let first = infer::load_fastest(&manifest, &golden.onnx, Some(folder.path())).unwrap();
-    assert!(first.reason.contains("us in int8"), "{}", first.reason);
-    let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
-    let name = file.file_name().unwrap().to_str().unwrap();
-    // What one build timed does not govern another: the key ends with the version and the profile.
-    let build = format!("-{}-{}", env!("CARGO_PKG_VERSION"), env!("POSEWIRE_PROFILE"));
-    assert!(name.ends_with(&build), "{name} does not end with {build}");
-    std::fs::write(&file, "f32").unwrap();
-    let second = infer::load_fastest(&manifest, &golden.onnx, Some(folder.path())).unwrap();
+    let reason = |engine| infer::reason(engine, &*load(&golden.onnx, engine).unwrap());
+    assert_eq!(reason(Engine::Auto), "this processor has int8 kernels");
+    assert_eq!(reason(Engine::F32), "--engine f32");
+    let softened = changed(|m| {
+        let graph = m.graph.as_mut().unwrap();
+        graph.node.iter_mut().find(|n| n.op_type == "Sigmoid").unwrap().op_type = "Softsign".into();
+    });
+    let partly = infer::reason(Engine::Auto, &*load(&softened, Engine::Auto).unwrap());
+    assert!(partly.contains("(Softsign)"), "{partly}");
+    let real = tiny::Net::new("image", &[1, 3, HEIGHT as i64, WIDTH as i64]);
+    let real = real.node("Relu", &["image"], "heat", &[]).output("heat").bytes();
     assert_eq!(
-        (second.plan.engine(), second.reason.as_str()),
-        ("tract f32", "tiny: tract f32, as timed before")
+        infer::reason(Engine::Auto, &*load(&real, Engine::Auto).unwrap()),
+        "the network is not quantised"
     );
-    std::fs::write(&file, "nonsense").unwrap();
-    assert!(
-        infer::load_fastest(&manifest, &golden.onnx, Some(folder.path()))
-            .unwrap()
-            .reason
-            .contains("us in f32")
-    );
+}
+
+#[test]
+fn engines_are_timed_only_when_asked() {
+    let golden = golden("qdq_u8");
+    let told = infer::fastest(&manifest(&golden.onnx, ""), &golden.onnx).unwrap();
+    for word in ["tiny: ", " us in int8, ", " us in f32): --engine "] {
+        assert!(told.contains(word), "{told}");
+    }
+}
+
+/// What a user sees before the first pose: which engine, and nothing timed, nothing remembered.
+#[test]
+fn the_first_start_times_nothing_and_leaves_nothing_behind() {
+    let home = tempfile::tempdir().unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_posewire"));
+    command.args([
+        "run",
+        "-v",
+        "--synthetic",
+        "--no-drop",
+        "--frames",
+        "2",
+        "--smoother",
+        "none",
+        "--jsonl",
+        "/dev/null",
+    ]);
+    let out = command
+        .env("HOME", home.path())
+        .env_remove("XDG_CACHE_HOME")
+        .env_remove("RUST_LOG")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success(), "{said}");
+    assert!(said.contains(&format!("engine: int8 {} (", Kernel::best())), "{said}");
+    assert!(said.contains("first poses ") && said.contains(" ms after the start"), "{said}");
+    assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "{said}");
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub fn run(args: &Labelled) -> anyhow::Result<ExitCode> {
         Err(error @ LabelsError::Empty { .. }) => return Err(Usage(error.to_string()).into()),
         read => read?,
     };
-    let networks = Networks::load(&args.models, None)?;
+    let networks = Networks::load(&args.models)?;
     let mut looker = match args.boxes {
         Boxes::Find if networks.finder.is_none() => {
             return Err(Usage(

@@ -55,7 +55,7 @@ pub fn run(named: &[PathBuf], out: Option<&Path>, models: &config::Models) -> an
             None
         }
     };
-    let mut stills = Stills::new(models, None)?;
+    let mut stills = Stills::new(models)?;
     let mut names = HashSet::new();
     let (mut line, mut failed) = (Vec::new(), 0);
     for (seq, path) in (0..).zip(&photos) {
