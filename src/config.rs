@@ -205,6 +205,13 @@ options! {
         /// Percent of the pictures' brightness to take away, so that the skeletons stand out more
         dim: Percent = Percent::default() => dim(value_name = "PERCENT");
     }
+    /// A film of what a display shows
+    video: Video {
+        /// Write the pictures with their poses to a video (.mp4, .mov, .mkv, .avi), by ffmpeg
+        path: PathBuf = PathBuf::new() => video(value_name = "FILE");
+        /// Frames a second of the video: "camera": as the source; of a slow board less
+        rate: Rate = Rate::Camera => video_rate(value_name = "HZ");
+    }
     /// Poses in a browser; from other machines only by the link that the log tells
     web: Web {
         /// Show poses in a browser at this address: 127.0.0.1:8080

@@ -95,6 +95,11 @@ impl Replacement {
         Ok(Self { file, path, beside: Some(beside) })
     }
 
+    /// Where it is until then, for a program that writes it: the place itself where that is no regular file.
+    pub fn written_to(&self) -> &Path {
+        self.beside.as_deref().unwrap_or(&self.path)
+    }
+
     /// Puts the file into its place; does nothing where it is there already.
     ///
     /// # Errors

@@ -37,6 +37,7 @@ pub mod picture;
 pub mod pipeline;
 pub mod tracker;
 
+mod last_words;
 mod math;
 
 // The rooms behind it: for this package's own binary, tests and laboratory; they change without notice.

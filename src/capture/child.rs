@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use self::programs::Launch;
 use super::replay::pipe::clip_of;
-use super::words::LastWords;
 use super::{CaptureError, FrameSource, SourceCounters, SourceInfo, Stream};
 use crate::clock::{Clock, Monotonic};
+use crate::last_words::LastWords;
 use crate::picture::Frame;
 
 /// Until its first picture: a Pi's camera takes 2 s to start, a stream over a radio may take longer to be found.

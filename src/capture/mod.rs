@@ -18,7 +18,6 @@ pub mod synthetic;
 pub mod turned;
 #[cfg(all(feature = "v4l", target_os = "linux"))]
 pub mod v4l;
-mod words;
 
 pub use child::ChildCamera;
 pub use faults::{FaultPlan, Faulty};

@@ -27,9 +27,10 @@ pub const EXIT_USAGE: u8 = 2;
     version,
     propagate_version = true,
     max_term_width = 100,
-    override_usage = "posewire <COMMAND>\n       posewire PHOTO|FOLDER... [--out FOLDER]",
+    override_usage = "posewire <COMMAND>\n       posewire PHOTO|FOLDER... [--out FOLDER]\n       posewire VIDEO [--video FILE]",
     after_help = "\
-`posewire photo.jpg` draws the poses in a photo (see `posewire predict --help`).
+`posewire photo.jpg` draws the poses in a photo (see `posewire predict --help`), `posewire clip.mp4 --video poses.mp4` those in a
+video (see `posewire run --help`).
 
 Exit codes: 0 done (also after Ctrl-C), 1 failed, 2 wrong command line or configuration, 3 doctor found something to mend.
 The log goes to stderr; -v says more, -vv everything; RUST_LOG goes before it."
@@ -127,12 +128,16 @@ fn log_to_standard_error(level: &str) {
     }));
 }
 
-/// `posewire photo.jpg …` is `posewire predict photo.jpg …`.
+/// `posewire photo.jpg …` is `posewire predict photo.jpg …`, `posewire clip.mp4 …` is `posewire run clip.mp4 …`.
 fn spelt_out(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let is_command = |word: &OsStr| word == "help" || command().find_subcommand(word).is_some();
-    if arguments.get(1).is_some_and(|first| !is_command(first) && predict::names_pictures(first)) {
-        arguments.insert(1, "predict".into());
-    }
+    let named = arguments.get(1).filter(|first| !is_command(first));
+    let command = match named {
+        Some(first) if predict::names_pictures(first) => "predict",
+        Some(first) if run::names_video(first) => "run",
+        _ => return arguments,
+    };
+    arguments.insert(1, command.into());
     arguments
 }
 
@@ -180,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn photos_and_folders_need_no_sub_command() {
+    fn photos_folders_and_videos_need_no_sub_command() {
         let spelt = |words: &[&str]| super::spelt_out(words.iter().map(Into::into).collect());
         assert_eq!(
             spelt(&["posewire", "a.JPG", "--out", "b"]),
@@ -189,8 +194,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().to_str().unwrap();
         assert_eq!(spelt(&["posewire", folder]), ["posewire", "predict", folder]);
-        for other in
-            [&["posewire"][..], &["posewire", "run"], &["posewire", "--help"], &["posewire", "clip.mp4"]]
+        assert_eq!(spelt(&["posewire", "a/clip.MP4", "-v"]), ["posewire", "run", "a/clip.MP4", "-v"]);
+        for other in [&["posewire"][..], &["posewire", "run"], &["posewire", "--help"], &["posewire", "clip"]]
         {
             assert_eq!(spelt(other), other);
         }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use pose_wire::{Command, DEFAULT_BAUD, Hello, MAX_PACKET, Moment, Packet, QUIET_US, encode};
-use posewire::output::display::{Canvas, Seen, Status, Surface, Terminal, draw_poses};
+use posewire::output::display::{Canvas, FrameStamp, Seen, Status, Surface, Terminal, draw_poses};
 use posewire::output::jsonl::{Format, Head};
 use posewire::output::serial::{Heard, PortSpec, Reader, ReceivePort};
 
@@ -150,7 +150,7 @@ impl View {
     fn idle(&mut self) -> io::Result<()> {
         match self {
             Self::Lines(_) => Ok(()),
-            Self::Live(live) => live.terminal.idle().map_err(io::Error::other),
+            Self::Live(live) => live.terminal.idle(0).map_err(io::Error::other),
         }
     }
 
@@ -208,12 +208,12 @@ impl Live {
     }
 
     fn moment(&mut self, moment: &Moment) -> io::Result<()> {
-        let seq = u64::from(moment.seq);
+        let stamp = FrameStamp { seq: moment.seq.into(), captured_at_us: moment.captured_at_us };
         self.status.image_px = self.image_px;
         let seen = |pose: pose::Pose| Seen { track_id: pose.track_id, score: pose.score };
         self.status.see_persons(moment.poses().map(|pose| seen(pose.value)));
         self.terminal.tell(&self.status);
-        draw_poses(&mut self.terminal, &mut self.canvas, self.image_px, moment.poses(), seq)
+        draw_poses(&mut self.terminal, &mut self.canvas, self.image_px, moment.poses(), stamp)
             .map_err(io::Error::other)
     }
 }

@@ -3,6 +3,7 @@
 mod notify;
 mod sinks;
 
+use std::ffi::OsStr;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -16,6 +17,7 @@ use posewire::clock::{Clock, Monotonic};
 use posewire::config::{Config, Flags, Frames, Size};
 use posewire::models;
 use posewire::output::display::{self, DisplayTarget, PictureTap};
+use posewire::output::video::SourceRate;
 use posewire::picture::Turn;
 use posewire::pipeline::faults::{Faults, FaultyTracker};
 use posewire::pipeline::supervisor::supervise;
@@ -36,6 +38,7 @@ standard output.
 Examples:
   posewire run
   posewire run clip.mp4 --display terminal
+  posewire run clip.mp4 --video poses.mp4
   posewire run --camera auto --size 1280x720 --fps 60 --rotate 180 --serial /dev/ttyUSB0 --rate 50
   posewire run --replay clip.avi --frames all --no-drop --jsonl poses.jsonl
   ffmpeg -i clip.mp4 -f yuv4mpegpipe -pix_fmt yuv420p - | posewire run --replay -
@@ -66,6 +69,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         None => {}
     }
     flags.apply(&mut config);
+    config.source.no_drop |= is_file_to_film(&config);
     if let Some(Size { width, height }) = args.size {
         (config.source.width, config.source.height) = (width, height);
     }
@@ -96,18 +100,22 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         },
         lossless: config.source.no_drop,
     };
-    let is_shown = config.display.kind.0.is_some() && config.display.pictures;
+    let is_drawn = config.display.kind.0.is_some() || !config.video.path.as_os_str().is_empty();
+    let is_shown = is_drawn && config.display.pictures;
     let is_served = config.web.address.get().is_some() && config.web.pictures;
     let tap = (is_shown || is_served).then(PictureTap::default);
+    let source_rate = SourceRate::default();
+    let rate = source_rate.clone();
     let told = telemetry.clone();
     let turn = Turn { quarters: config.source.rotate.quarters(), mirror: config.source.mirror };
     let parts = Parts {
         source: Box::new(move || {
             let source = open(&source, camera, told, faults)?;
+            let _ = rate.set(source.info().fps);
             Ok(if turn.is_none() { source } else { Box::new(Turned::new(source, turn)) })
         }),
         tracker: tracker(&config, faults, clock.clone(), telemetry.clone(), tap.clone()),
-        sinks: sinks::open(&config, faults, &telemetry, tap, &stop)?,
+        sinks: sinks::open(&config, faults, &telemetry, tap, source_rate, &stop)?,
         clock,
         telemetry,
     };
@@ -152,6 +160,18 @@ fn listen(stop: &Arc<AtomicBool>, draws_on_terminal: bool) -> std::io::Result<()
     std::thread::Builder::new().name("signals".into()).spawn(listening).map(drop)
 }
 
+/// How videos are called that can be watched.
+const VIDEOS: [&str; 15] = [
+    "3gp", "avi", "flv", "m4v", "mjpeg", "mjpg", "mkv", "mov", "mp4", "mpeg", "mpg", "ogv", "webm", "wmv",
+    "y4m",
+];
+
+/// Whether a first argument names a video rather than a sub-command: by its ending, whether or not it is there.
+pub fn names_video(argument: &OsStr) -> bool {
+    let ending = Path::new(argument).extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    VIDEOS.contains(&&*ending)
+}
+
 /// Whether what is to be watched is a camera by its name; else it is a file, a folder or a pipe.
 fn is_camera(source: &str) -> bool {
     source == "auto"
@@ -161,6 +181,15 @@ fn is_camera(source: &str) -> bool {
         || source.contains("://")
 }
 
+/// Whether a file is made into a film while nobody looks on: every frame is wanted, however long that takes.
+fn is_file_to_film(config: &Config) -> bool {
+    let is_seen_live = config.display.kind.0.is_some()
+        || !config.serial.port.is_empty()
+        || config.web.address.get().is_some();
+    let replay = &config.source.replay;
+    !config.video.path.as_os_str().is_empty() && !is_seen_live && (replay.is_file() || replay.is_dir())
+}
+
 /// Refuses outputs that would overwrite what is read.
 fn keep_inputs(config: &Config, config_file: Option<&Path>) -> Result<(), Usage> {
     let png = match &config.display.kind.0 {
@@ -168,7 +197,7 @@ fn keep_inputs(config: &Config, config_file: Option<&Path>) -> Result<(), Usage>
         _ => Path::new(""),
     };
     for input in [Some(&*config.source.replay), config_file].into_iter().flatten() {
-        for output in [&config.jsonl.path, png] {
+        for output in [&config.jsonl.path, &config.video.path, png] {
             super::keep_input(input, output)?;
         }
     }

@@ -6,6 +6,7 @@
 pub mod display;
 pub mod jsonl;
 pub mod serial;
+pub mod video;
 pub mod web;
 
 use std::time::Duration;

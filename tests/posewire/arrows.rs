@@ -5,10 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each room of `src/` and the rooms that it may name. Whoever adds an arrow here changes the design.
-const ROOMS: [(&str, &[&str]); 21] = [
+const ROOMS: [(&str, &[&str]); 22] = [
     // What every stage may see.
     ("clock", &[]),
     ("files", &[]),
+    ("last_words", &[]),
     ("math", &[]),
     ("names", &[]),
     ("picture", &[]),
@@ -16,13 +17,13 @@ const ROOMS: [(&str, &[&str]); 21] = [
     ("avi", &["files", "picture"]),
     ("coco", &["files"]),
     // The stages: none knows another.
-    ("capture", &["avi", "clock", "picture"]),
+    ("capture", &["avi", "clock", "last_words", "picture"]),
     ("infer", &["files", "math", "picture", "telemetry"]),
     ("keypoints", &["infer", "math", "picture"]),
     ("track", &[]),
     ("temporal", &["math", "names"]),
     ("calibrate", &["files"]),
-    ("output", &["clock", "coco", "files", "names", "picture"]),
+    ("output", &["clock", "coco", "files", "last_words", "names", "picture"]),
     // What is configured, and what joins the stages.
     ("config", &["files", "infer", "names", "output", "picture", "temporal"]),
     ("models", &["config", "files", "infer"]),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pose::{Forecast, JointState, MAX_PERSONS, PoseFrame, TrackedPerson};
 use posewire::output::display::{
-    Canvas, Display, DisplayTarget, Framebuffer, PictureTap, PngFiles, Surface, draw_still,
+    Canvas, Display, DisplayTarget, FrameStamp, Framebuffer, PictureTap, PngFiles, Surface, draw_still,
 };
 use posewire::output::{PoseSink, Predict, SinkError};
 use posewire::picture::{Frame, PixelFormat};
@@ -189,7 +189,7 @@ fn pictures_that_cannot_be_written_are_said() {
     let mut canvas = Canvas::default();
     canvas.reset(8, 8);
     fs::remove_dir(&out).unwrap();
-    let error = surface.show(&canvas, 0).unwrap_err();
+    let error = surface.show(&canvas, FrameStamp::default()).unwrap_err();
     assert!(matches!(&error, SinkError::Fatal(text) if text.contains("000000.png")), "{error:?}");
     let nowhere = PngFiles::open("/nowhere/now.png".as_ref()).map(|_| ());
     assert!(
@@ -214,7 +214,7 @@ fn a_framebuffer_gets_its_own_pixels_row_by_row() {
         let mut canvas = Canvas::default();
         canvas.reset(5, 3);
         canvas.rgb_mut()[3 * (2 * 5 + 1)] = 255;
-        framebuffer.show(&canvas, 0).unwrap();
+        framebuffer.show(&canvas, FrameStamp::default()).unwrap();
         let bytes = fs::read(at("fb0")).unwrap();
         assert_eq!(bytes[2 * 32 + pixel_bytes..2 * 32 + 2 * pixel_bytes], red);
         assert_eq!(

@@ -47,6 +47,8 @@ mod temporal;
 mod terminal;
 mod tiny;
 mod track;
+#[cfg(unix)]
+mod video;
 mod watchdog;
 #[cfg(unix)]
 mod web;

@@ -6,8 +6,8 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use super::{short_name, y4m::Y4m};
 use crate::capture::clip::Clip;
-use crate::capture::words::LastWords;
 use crate::capture::{CaptureError, SourceInfo};
+use crate::last_words::LastWords;
 use crate::picture::Frame;
 
 /// A video decoded by `ffmpeg`; the child is ended with it.

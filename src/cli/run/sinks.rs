@@ -12,6 +12,7 @@ use posewire::output::display::{
 };
 use posewire::output::jsonl::{Existing, JsonLines};
 use posewire::output::serial::{PortSpec, Serial, SerialOptions};
+use posewire::output::video::{SourceRate, Video, VideoOptions};
 use posewire::output::{PoseSink, Predict, SinkError, web::Web};
 use posewire::pipeline::faults::{Faults, FaultySink};
 use posewire::telemetry::Telemetry;
@@ -24,6 +25,7 @@ pub fn open(
     faults: Faults,
     telemetry: &Arc<Telemetry>,
     tap: Option<PictureTap>,
+    source_rate: SourceRate,
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<Vec<Box<dyn PoseSink>>> {
     let predict = config.output.predict;
@@ -35,6 +37,27 @@ pub fn open(
         let open = if may_wait { Serial::open_or_wait } else { Serial::open };
         let serial = Box::new(open(options, telemetry.clone())?);
         sinks.push(if faults.has_serial() { Box::new(FaultySink::new(serial, faults)) } else { serial });
+    }
+    if !config.video.path.as_os_str().is_empty() {
+        // A film shows each frame as it was, and at its own rate.
+        let predict = if predict == Predict::Now { Predict::Capture } else { predict };
+        let options = VideoOptions {
+            rate_hz: match config.video.rate {
+                Rate::Camera => None,
+                Rate::Hz(hz) => Some(hz as f32),
+            },
+            source_rate,
+            takes_every_frame: config.source.no_drop,
+        };
+        let shown = Shown {
+            predict,
+            tap: tap.clone().filter(|_| config.display.pictures),
+            dim_percent: config.display.dim.get(),
+            telemetry: telemetry.clone(),
+            stop: stop.clone(),
+            source: source_name(config),
+        };
+        sinks.push(shown.surface(Video::create(&config.video.path, options)?));
     }
     let mut paced: Vec<Box<dyn PoseSink>> = Vec::new();
     if !config.jsonl.path.as_os_str().is_empty() {

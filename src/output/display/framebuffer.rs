@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use super::{Canvas, Surface};
+use super::{Canvas, FrameStamp, Surface};
 use crate::output::SinkError;
 
 /// `--display fb`.
@@ -101,7 +101,7 @@ impl Surface for Framebuffer {
         Ok([self.width, self.height])
     }
 
-    fn show(&mut self, canvas: &Canvas, _seq: u64) -> Result<(), SinkError> {
+    fn show(&mut self, canvas: &Canvas, _stamp: FrameStamp) -> Result<(), SinkError> {
         for (y, rgb) in canvas.rgb().chunks_exact(3 * canvas.width()).take(self.height).enumerate() {
             self.row.clear();
             for c in rgb.chunks_exact(3) {

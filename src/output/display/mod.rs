@@ -102,6 +102,15 @@ impl PictureTap {
     }
 }
 
+/// Which frame a picture is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FrameStamp {
+    /// Counts what is shown.
+    pub seq: u64,
+    /// When its light fell.
+    pub captured_at_us: i64,
+}
+
 /// Something that shows pictures.
 pub trait Surface: Send {
     /// A name for the log: `png out/`.
@@ -120,23 +129,23 @@ pub trait Surface: Send {
     fn tell(&mut self, _status: &Status) -> bool {
         false
     }
-    /// Shows `canvas`, the picture of frame `seq`.
+    /// Shows `canvas`, the picture of the frame that `stamp` tells.
     ///
     /// # Errors
     /// As [`PoseSink::send`].
-    fn show(&mut self, canvas: &Canvas, seq: u64) -> Result<(), SinkError>;
+    fn show(&mut self, canvas: &Canvas, stamp: FrameStamp) -> Result<(), SinkError>;
     /// Called about ten times a second while there is nothing to show.
     ///
     /// # Errors
     /// As [`PoseSink::idle`].
-    fn idle(&mut self) -> Result<(), SinkError> {
+    fn idle(&mut self, _now_us: i64) -> Result<(), SinkError> {
         Ok(())
     }
-    /// Leaves the place as it was found.
+    /// Leaves the place as it was found, and what was made complete.
     ///
     /// # Errors
     /// As [`PoseSink::finish`].
-    fn finish(&mut self) -> Result<(), SinkError> {
+    fn finish(&mut self, _within: Duration) -> Result<(), SinkError> {
         Ok(())
     }
 }
@@ -230,16 +239,17 @@ impl<S: Surface> PoseSink for Display<S> {
         {
             draw_notice(&mut self.canvas, source);
         }
-        self.surface.show(&self.canvas, poses.seq)
+        let stamp = FrameStamp { seq: poses.seq, captured_at_us: poses.captured_at_us };
+        self.surface.show(&self.canvas, stamp)
     }
 
-    fn idle(&mut self, _now_us: i64) -> Result<(), SinkError> {
+    fn idle(&mut self, now_us: i64) -> Result<(), SinkError> {
         self.tell();
-        self.surface.idle()
+        self.surface.idle(now_us)
     }
 
-    fn finish(&mut self, _within: Duration) -> Result<(), SinkError> {
-        self.surface.finish()
+    fn finish(&mut self, within: Duration) -> Result<(), SinkError> {
+        self.surface.finish(within)
     }
 }
 
@@ -252,12 +262,12 @@ pub fn draw_poses(
     canvas: &mut Canvas,
     image_px: [usize; 2],
     poses: impl Iterator<Item = Stamped<Pose>>,
-    seq: u64,
+    stamp: FrameStamp,
 ) -> Result<(), SinkError> {
     let size_px = surface.size_px(image_px)?;
     canvas.reset(size_px[0], size_px[1]);
     draw_over(canvas, image_px, poses.map(|pose| pose.value), surface.is_coarse());
-    surface.show(canvas, seq)
+    surface.show(canvas, stamp)
 }
 
 fn draw_over(canvas: &mut Canvas, image_px: [usize; 2], poses: impl Iterator<Item = Pose>, is_coarse: bool) {

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Canvas, Surface};
+use super::{Canvas, FrameStamp, Surface};
 use crate::output::SinkError;
 
 /// Pictures no larger than this many pixels a side: a preview, not an archive.
@@ -57,7 +57,7 @@ impl Surface for PngFiles {
         Ok(image_px.map(|v| ((v as f32 * scale) as usize).max(1)))
     }
 
-    fn show(&mut self, canvas: &Canvas, seq: u64) -> Result<(), SinkError> {
+    fn show(&mut self, canvas: &Canvas, stamp: FrameStamp) -> Result<(), SinkError> {
         self.encoded.clear();
         encode(canvas, &mut self.encoded).map_err(|e| SinkError::Fatal(format!("{}: {e}", self.name)))?;
         let (to, write) = match &self.target {
@@ -65,7 +65,7 @@ impl Surface for PngFiles {
                 (file, write_file(beside, &self.encoded).and_then(|()| fs::rename(beside, file)))
             }
             Target::Each { folder } => {
-                let file = folder.join(format!("{seq:06}.png"));
+                let file = folder.join(format!("{:06}.png", stamp.seq));
                 let written = write_file(&file, &self.encoded);
                 return written.map_err(|e| full(&file, &e));
             }

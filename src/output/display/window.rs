@@ -6,7 +6,7 @@ use std::time::Duration;
 use latest::{Received, Sender, Sent, newest_wins};
 use minifb::{Scale, ScaleMode, WindowOptions};
 
-use super::{Canvas, Surface};
+use super::{Canvas, FrameStamp, Surface};
 use crate::output::SinkError;
 
 /// How often the window looks for input while there is no picture: closing it should feel immediate.
@@ -79,7 +79,7 @@ impl Surface for Window {
         Ok(image_px)
     }
 
-    fn show(&mut self, canvas: &Canvas, _seq: u64) -> Result<(), SinkError> {
+    fn show(&mut self, canvas: &Canvas, _stamp: FrameStamp) -> Result<(), SinkError> {
         let pixels =
             canvas.rgb().chunks_exact(3).map(|c| u32::from_be_bytes([0, c[0], c[1], c[2]])).collect();
         let picture = Picture { size_px: [canvas.width(), canvas.height()], pixels };

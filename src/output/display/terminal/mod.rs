@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::terminal;
 
-use super::{Canvas, Status, Surface};
+use super::{Canvas, FrameStamp, Status, Surface};
 use crate::output::SinkError;
 use cells::{Grid, Inks, paint};
 use layout::{Layout, layout};
@@ -233,7 +233,7 @@ impl Surface for Terminal {
         true
     }
 
-    fn show(&mut self, canvas: &Canvas, _seq: u64) -> Result<(), SinkError> {
+    fn show(&mut self, canvas: &Canvas, _stamp: FrameStamp) -> Result<(), SinkError> {
         self.obey();
         let interval = if self.kind == Kind::Lines { LINE_EVERY } else { SHORTEST_INTERVAL };
         if self.last.is_some_and(|t| t.elapsed() < interval) {
@@ -245,7 +245,7 @@ impl Surface for Terminal {
         self.refresh()
     }
 
-    fn idle(&mut self) -> Result<(), SinkError> {
+    fn idle(&mut self, _now_us: i64) -> Result<(), SinkError> {
         self.obey();
         let Kind::Screen(inks) = self.kind else { return Ok(()) };
         let has_to_say = self.has_picture || self.opened.elapsed() > PATIENCE;
@@ -256,7 +256,7 @@ impl Surface for Terminal {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<(), SinkError> {
+    fn finish(&mut self, _within: Duration) -> Result<(), SinkError> {
         screen::give_back();
         Ok(())
     }

@@ -1,0 +1,231 @@
+//! A child process `ffmpeg` that takes raw pictures from a pipe and writes a film.
+
+use std::ffi::OsString;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, channel, sync_channel};
+use std::time::{Duration, Instant};
+
+use super::pace::FrameRate;
+use crate::last_words::LastWords;
+
+/// An encoder that takes no picture for so long hangs.
+const STALL: Duration = Duration::from_secs(10);
+
+/// Pictures on their way: one that is drawn, one that waits, one that is written and may be shown again.
+const PICTURES: usize = 3;
+
+/// What ffmpeg makes films with here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Codec {
+    /// H.264, which every browser and phone plays.
+    X264,
+    /// Where ffmpeg was built without that.
+    Mpeg4,
+}
+
+impl Codec {
+    /// Asks `program` what it has.
+    ///
+    /// # Errors
+    /// It is not installed, or has neither.
+    pub fn of(program: &str) -> Result<Self, String> {
+        let asked = Command::new(program)
+            .args(["-hide_banner", "-v", "error", "-encoders"])
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .output()
+            .map_err(|e| match e.kind() {
+                ErrorKind::NotFound => {
+                    "a video is made by ffmpeg, which is not installed: sudo apt install ffmpeg".into()
+                }
+                _ => format!("ffmpeg cannot be started: {e}"),
+            })?;
+        let text = String::from_utf8_lossy(&asked.stdout);
+        let has = |name| text.lines().any(|line| line.split_whitespace().nth(1) == Some(name));
+        match (has("libx264"), has("mpeg4")) {
+            (true, _) => Ok(Self::X264),
+            (false, true) => Ok(Self::Mpeg4),
+            (false, false) => Err("this ffmpeg has neither libx264 nor mpeg4 to make a video with".into()),
+        }
+    }
+
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            // Nothing waits inside: the last picture is in the file when the pipe ends, on a small board too.
+            Self::X264 => &["-c:v", "libx264", "-preset", "veryfast", "-tune", "zerolatency", "-crf", "21"],
+            Self::Mpeg4 => &["-c:v", "mpeg4", "-q:v", "4"],
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::X264 => "H.264",
+            Self::Mpeg4 => "MPEG-4",
+        }
+    }
+}
+
+/// How a film is made.
+#[derive(Clone, Debug)]
+pub(super) struct Film {
+    pub program: String,
+    pub codec: Codec,
+    /// ffmpeg's word for the kind of file.
+    pub container: &'static str,
+    pub size_px: [usize; 2],
+    pub rate: FrameRate,
+}
+
+/// What the pipe's thread is to write: the last picture so often again, then the new one.
+struct Piece {
+    again: u32,
+    picture: Option<Vec<u8>>,
+}
+
+/// A film that is being made.
+pub(super) struct Encoder {
+    child: Child,
+    words: LastWords,
+    /// Gone when the pipe is to end.
+    pieces: Option<SyncSender<Piece>>,
+    empty: Receiver<Vec<u8>>,
+}
+
+impl Encoder {
+    /// Starts ffmpeg on `path`, which it overwrites.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn start(film: &Film, path: &Path) -> io::Result<Self> {
+        let [width, height] = film.size_px;
+        let mut command = Command::new(&film.program);
+        command.args(["-hide_banner", "-v", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"]);
+        command.args(["-video_size", &format!("{width}x{height}"), "-framerate", &film.rate.to_string()]);
+        command.args(["-i", "pipe:0", "-an", "-vf", &filters(film.size_px)]).args(film.codec.arguments());
+        // Said in the file, or players take small pictures for those of old television.
+        command.args(["-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709"]);
+        // A leading dash must not read as an option, nor a colon as a protocol.
+        let mut file = OsString::from("file:");
+        file.push(path);
+        command.args(["-f", film.container, "-y"]).arg(file);
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        // A Ctrl-C in the terminal is for us: the film is ended in good order.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command.spawn()?;
+        let (stdin, stderr) = (child.stdin.take(), child.stderr.take());
+        let (Some(stdin), Some(stderr)) = (stdin, stderr) else { return Err(ErrorKind::BrokenPipe.into()) };
+        let words = LastWords::of(stderr)?;
+        let bytes = 3 * width * height;
+        let (pieces, due) = sync_channel(1);
+        let (back, empty) = channel();
+        for _ in 1..PICTURES {
+            let _ = back.send(Vec::with_capacity(bytes));
+        }
+        let pump = move || pump(stdin, &due, |picture| back.send(picture).is_ok(), Vec::with_capacity(bytes));
+        std::thread::Builder::new().name("video-pipe".into()).spawn(pump)?;
+        Ok(Self { child, words, pieces: Some(pieces), empty })
+    }
+
+    /// Hands over a picture, after the one before it so often again.
+    ///
+    /// # Errors
+    /// Why it takes no more.
+    pub fn picture(&mut self, again: u32, rgb: &[u8]) -> Result<(), String> {
+        let mut picture = match self.empty.recv_timeout(STALL) {
+            Ok(picture) => picture,
+            Err(RecvTimeoutError::Timeout) => {
+                return Err(format!("ffmpeg has taken no picture for {} s", STALL.as_secs()));
+            }
+            Err(RecvTimeoutError::Disconnected) => return Err(self.why_it_ended()),
+        };
+        picture.clear();
+        picture.extend_from_slice(rgb);
+        let sent = self.pieces.as_ref().map(|pieces| pieces.send(Piece { again, picture: Some(picture) }));
+        match sent {
+            Some(Ok(())) => Ok(()),
+            _ => Err(self.why_it_ended()),
+        }
+    }
+
+    /// Shows the last picture so often again; `false` where there is no room for that now.
+    ///
+    /// # Errors
+    /// As [`Self::picture`].
+    pub fn again(&mut self, again: u32) -> Result<bool, String> {
+        match self.pieces.as_ref().map(|pieces| pieces.try_send(Piece { again, picture: None })) {
+            Some(Ok(())) => Ok(true),
+            Some(Err(TrySendError::Full(_))) => Ok(false),
+            _ => Err(self.why_it_ended()),
+        }
+    }
+
+    /// Ends the pipe and waits for the film; `false` where ffmpeg is not done within that time: it goes on by itself.
+    ///
+    /// # Errors
+    /// Why there is no film.
+    pub fn finish(&mut self, within: Duration) -> Result<bool, String> {
+        self.pieces = None;
+        match gone_within(&mut self.child, within) {
+            Some(status) if status.success() => Ok(true),
+            Some(_) => Err(self.why_it_ended()),
+            None => Ok(false),
+        }
+    }
+
+    fn why_it_ended(&mut self) -> String {
+        let status = gone_within(&mut self.child, Duration::from_millis(500));
+        // The reader of its words ends with it.
+        std::thread::sleep(Duration::from_millis(20));
+        let status = status.map_or_else(String::new, |status| format!(" ({status})"));
+        let said = self.words.said();
+        format!("ffmpeg ended{status}{}{said}", if said.is_empty() { "" } else { ": " })
+    }
+}
+
+impl Drop for Encoder {
+    fn drop(&mut self) {
+        // Only a film that is given up is still asked for pictures here.
+        if self.pieces.is_some() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Even sides, which all players want, by leaving out a row or a column; colours as HD has them.
+fn filters([width, height]: [usize; 2]) -> String {
+    let crop = match width % 2 + height % 2 {
+        0 => String::new(),
+        _ => format!("crop={}:{}:0:0,", width & !1, height & !1),
+    };
+    format!("{crop}scale=out_color_matrix=bt709:out_range=tv,format=yuv420p")
+}
+
+/// Writes pieces until there are no more or nobody reads; gives each picture back once another has taken its place.
+fn pump(mut pipe: ChildStdin, due: &Receiver<Piece>, give_back: impl Fn(Vec<u8>) -> bool, mut last: Vec<u8>) {
+    while let Ok(Piece { again, picture }) = due.recv() {
+        for _ in 0..again {
+            if pipe.write_all(&last).is_err() {
+                return;
+            }
+        }
+        let Some(picture) = picture else { continue };
+        if pipe.write_all(&picture).is_err() || !give_back(std::mem::replace(&mut last, picture)) {
+            return;
+        }
+    }
+}
+
+fn gone_within(child: &mut Child, within: Duration) -> Option<ExitStatus> {
+    let began = Instant::now();
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) if began.elapsed() < within => std::thread::sleep(Duration::from_millis(2)),
+            _ => return None,
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! A film of what displays show: the pictures with their poses, in a file that every player plays, made by `ffmpeg`.
+//!
+//! A film has a constant rate, the source's. Live, frames are repeated and left out so that it runs at true speed; without
+//! loss it has every frame. It is written beside its place and renamed when it is complete.
+
+mod encoder;
+mod pace;
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use self::encoder::{Codec, Encoder, Film};
+use self::pace::{FrameRate, Pace};
+use super::SinkError;
+use super::display::{Canvas, FrameStamp, Surface};
+use crate::files::Replacement;
+
+/// The kinds of file that hold both codecs, and ffmpeg's words for them.
+const CONTAINERS: [(&str, &str); 5] =
+    [("mp4", "mp4"), ("m4v", "mp4"), ("mov", "mov"), ("mkv", "matroska"), ("avi", "avi")];
+
+/// Frames a second of the source, told by whoever opens it.
+pub type SourceRate = Arc<OnceLock<f32>>;
+
+/// How a [`Video`] is made.
+#[derive(Clone, Debug)]
+pub struct VideoOptions {
+    /// Frames a second of the film; the source's where it is not said.
+    pub rate_hz: Option<f32>,
+    /// The source's.
+    pub source_rate: SourceRate,
+    /// No frame is left out.
+    pub takes_every_frame: bool,
+}
+
+/// `--video FILE`: a display whose pictures are a film's.
+pub struct Video {
+    name: String,
+    file: Replacement,
+    options: VideoOptions,
+    program: String,
+    codec: Codec,
+    container: &'static str,
+    film: Option<Running>,
+}
+
+/// From the first picture on.
+struct Running {
+    encoder: Encoder,
+    pace: Pace,
+    rate: FrameRate,
+    size_px: [usize; 2],
+    /// Places that were to be filled while there was no room.
+    owed: u32,
+}
+
+impl Video {
+    /// A film in the file `path`, which is there when it is complete and has a frame.
+    ///
+    /// # Errors
+    /// [`SinkError::Fatal`]: the name is of no film, the file cannot be made, ffmpeg is not installed.
+    pub fn create(path: &Path, options: VideoOptions) -> Result<Self, SinkError> {
+        Self::with_program(path, options, "ffmpeg")
+    }
+
+    fn with_program(path: &Path, options: VideoOptions, program: &str) -> Result<Self, SinkError> {
+        let name = format!("video {}", path.display());
+        let fatal = |what: &dyn std::fmt::Display| SinkError::Fatal(format!("--{name}: {what}"));
+        let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+        let Some((_, container)) = CONTAINERS.into_iter().find(|(known, _)| *known == ending) else {
+            return Err(fatal(&"its name says no kind of video: end it with .mp4, .mov, .mkv or .avi"));
+        };
+        let codec = Codec::of(program).map_err(|e| fatal(&e))?;
+        let file = Replacement::create(path).map_err(|e| fatal(&format_args!("cannot be created: {e}")))?;
+        Ok(Self { name, file, options, program: program.into(), codec, container, film: None })
+    }
+
+    fn fatal(&self, what: &dyn std::fmt::Display) -> SinkError {
+        SinkError::Fatal(format!("{}: {what}", self.name))
+    }
+
+    fn start(&self, size_px: [usize; 2]) -> Result<Running, SinkError> {
+        let fps = self.options.rate_hz.or(self.options.source_rate.get().copied());
+        let rate = FrameRate::of(fps.unwrap_or_default());
+        let film = Film {
+            program: self.program.clone(),
+            codec: self.codec,
+            container: self.container,
+            size_px,
+            rate,
+        };
+        let encoder = Encoder::start(&film, self.file.written_to())
+            .map_err(|e| self.fatal(&format_args!("ffmpeg cannot be started: {e}")))?;
+        Ok(Running { encoder, pace: Pace::new(rate, self.options.takes_every_frame), rate, size_px, owed: 0 })
+    }
+}
+
+impl Surface for Video {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The size of the first picture: a film has one.
+    fn size_px(&mut self, image_px: [usize; 2]) -> Result<[usize; 2], SinkError> {
+        let film = match self.film.take() {
+            Some(film) => film,
+            None => self.start(image_px)?,
+        };
+        Ok(self.film.insert(film).size_px)
+    }
+
+    fn show(&mut self, canvas: &Canvas, stamp: FrameStamp) -> Result<(), SinkError> {
+        let Some(film) = &mut self.film else { return Ok(()) };
+        let Some(again) = film.pace.frame(stamp.captured_at_us) else { return Ok(()) };
+        let again = again + std::mem::take(&mut film.owed);
+        let taken = film.encoder.picture(again, canvas.rgb());
+        taken.map_err(|why| self.fatal(&why))
+    }
+
+    fn idle(&mut self, now_us: i64) -> Result<(), SinkError> {
+        let Some(film) = &mut self.film else { return Ok(()) };
+        film.owed += film.pace.still(now_us);
+        if film.owed == 0 {
+            return Ok(());
+        }
+        match film.encoder.again(film.owed) {
+            Ok(true) => {
+                film.owed = 0;
+                Ok(())
+            }
+            Ok(false) => Ok(()),
+            Err(why) => Err(self.fatal(&why)),
+        }
+    }
+
+    fn finish(&mut self, within: Duration) -> Result<(), SinkError> {
+        let Some(mut film) = self.film.take() else {
+            log::warn!("{}: no frame came, and there is no video", self.name);
+            return Ok(());
+        };
+        let is_whole = film.encoder.finish(within).map_err(|why| self.fatal(&why))?;
+        self.file.commit().map_err(|e| self.fatal(&e))?;
+        let (frames, rate) = (film.pace.taken(), film.rate);
+        let seconds = frames as f64 * f64::from(rate.per_seconds) / f64::from(rate.frames);
+        let [width, height] = film.size_px;
+        let codec = self.codec.name();
+        log::info!("{}: {frames} frames, {seconds:.1} s, {width}x{height}, {codec}", self.name);
+        if !is_whole {
+            log::warn!("{}: ffmpeg is still writing the end of it", self.name);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests;

@@ -1,0 +1,179 @@
+//! Which of a film's places each frame takes: a film has a constant rate, frames come when they come.
+
+use std::fmt;
+
+/// Frames a second, as a fraction: 30000/1001 is no decimal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FrameRate {
+    pub frames: u32,
+    pub per_seconds: u32,
+}
+
+impl FrameRate {
+    /// Where a source does not say, or says what no camera gives.
+    const USUAL: Self = Self { frames: 30, per_seconds: 1 };
+
+    /// The rate that is meant by `fps`: whole, television's (29.97), or to the thousandth.
+    pub fn of(fps: f32) -> Self {
+        if !(0.1..=1000.0).contains(&fps) {
+            return Self::USUAL;
+        }
+        let fps = f64::from(fps);
+        let (whole, television) = (fps.round(), (fps * 1.001).round());
+        let is = |rate: f64| (fps - rate).abs() < 2e-3;
+        if is(whole) {
+            Self { frames: whole as u32, per_seconds: 1 }
+        } else if is(television / 1.001) {
+            Self { frames: 1000 * television as u32, per_seconds: 1001 }
+        } else {
+            Self { frames: (1000.0 * fps).round() as u32, per_seconds: 1000 }
+        }
+    }
+
+    /// The place nearest to `us` after the first.
+    fn place(self, us: i64) -> i64 {
+        let (frames, second) = (i128::from(self.frames), 1_000_000 * i128::from(self.per_seconds));
+        (i128::from(us) * frames + second / 2).div_euclid(second) as i64
+    }
+
+    /// How long so many places are, µs.
+    fn us(self, places: i64) -> i64 {
+        (i128::from(places) * 1_000_000 * i128::from(self.per_seconds) / i128::from(self.frames)) as i64
+    }
+}
+
+impl fmt::Display for FrameRate {
+    /// As ffmpeg takes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.frames, self.per_seconds)
+    }
+}
+
+/// A stretch without frames that is longer is shortened to it: a clock that jumped must not fill the disk.
+const LONGEST_STILL_US: i64 = 10_000_000;
+
+/// How far the film stays behind the clock where no frame comes: one that is on its way is not to find its place taken.
+const BEHIND_US: i64 = 500_000;
+
+/// Counts a film's places.
+#[derive(Clone, Debug)]
+pub(super) struct Pace {
+    rate: FrameRate,
+    /// No frame is left out, though it comes sooner than its place.
+    takes_every: bool,
+    /// When the first place was, µs.
+    began_us: Option<i64>,
+    /// Places that are taken.
+    taken: i64,
+}
+
+impl Pace {
+    pub fn new(rate: FrameRate, takes_every: bool) -> Self {
+        Self { rate, takes_every, began_us: None, taken: 0 }
+    }
+
+    /// Places taken so far.
+    pub fn taken(&self) -> u64 {
+        self.taken as u64
+    }
+
+    /// Takes the place of a frame of this time; how often the one before it is shown again until then. `None`: its place is
+    /// taken, and it is left out.
+    pub fn frame(&mut self, captured_at_us: i64) -> Option<u32> {
+        let began_us = self.began_us.get_or_insert(captured_at_us);
+        let mut place = self.rate.place(captured_at_us.saturating_sub(*began_us));
+        let longest = self.rate.place(LONGEST_STILL_US);
+        if place - self.taken > longest {
+            *began_us = captured_at_us.saturating_sub(self.rate.us(self.taken + longest));
+            place = self.taken + longest;
+        } else if place < self.taken && self.takes_every {
+            place = self.taken;
+        } else if place < self.taken {
+            return None;
+        }
+        let again = place - self.taken;
+        self.taken = place + 1;
+        Some(again as u32)
+    }
+
+    /// Takes the places that time has passed while no frame came: how often the last one is shown again.
+    pub fn still(&mut self, now_us: i64) -> u32 {
+        let Some(began_us) = self.began_us else { return 0 };
+        let passed = self.rate.place(now_us.saturating_sub(began_us).saturating_sub(BEHIND_US));
+        let again = (passed - self.taken).clamp(0, self.rate.place(LONGEST_STILL_US));
+        self.taken += again;
+        again as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_the_ones_that_are_meant() {
+        for (fps, rate) in [
+            (30.0, "30/1"),
+            (25.0, "25/1"),
+            (29.97, "30000/1001"),
+            (30_000.0 / 1001.0, "30000/1001"),
+            (23.976, "24000/1001"),
+            (59.94, "60000/1001"),
+            (12.5, "12500/1000"),
+            (0.0, "30/1"),
+            (f32::NAN, "30/1"),
+        ] {
+            assert_eq!(FrameRate::of(fps).to_string(), rate, "{fps}");
+        }
+    }
+
+    #[test]
+    fn frames_of_the_films_own_rate_are_shown_once_each() {
+        for fps in [25.0, 29.97, 30.0, 59.94] {
+            for takes_every in [false, true] {
+                let mut pace = Pace::new(FrameRate::of(fps), takes_every);
+                let FrameRate { frames, per_seconds } = pace.rate;
+                for i in 0..100_000i64 {
+                    let at = i as f64 * 1e6 * f64::from(per_seconds) / f64::from(frames);
+                    assert_eq!(pace.frame(7 + at.round() as i64), Some(0), "{fps}, {i}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_film_is_as_long_as_what_it_shows_whatever_comes() {
+        let mut rng = fastrand::Rng::with_seed(1);
+        let mut pace = Pace::new(FrameRate::of(30.0), false);
+        let (mut now_us, mut shown) = (0, 0);
+        for _ in 0..20_000 {
+            // From four times the film's rate to a tenth of it, and sometimes nothing for a while.
+            now_us += rng.i64(8_000..330_000) + if rng.u8(..50) == 0 { 3_000_000 } else { 0 };
+            if rng.bool() {
+                shown += u64::from(pace.still(now_us));
+            }
+            shown += pace.frame(now_us - rng.i64(0..60_000)).map_or(0, |again| u64::from(again) + 1);
+            assert_eq!(shown, pace.taken());
+            let due = now_us as f64 * 30e-6;
+            assert!((shown as f64 - due).abs() < 16.0, "{shown} of {due}");
+        }
+    }
+
+    #[test]
+    fn without_loss_every_frame_has_a_place() {
+        let mut pace = Pace::new(FrameRate::of(30.0), true);
+        // A doubled stamp, one that goes back, a gap of a second.
+        let again = [0, 33_333, 33_333, 20_000, 1_000_000, 1_033_333].map(|us| pace.frame(us));
+        assert_eq!(again, [Some(0), Some(0), Some(0), Some(0), Some(26), Some(0)]);
+        assert_eq!(pace.taken(), 32);
+    }
+
+    #[test]
+    fn a_clock_that_jumps_adds_no_more_than_ten_seconds() {
+        let mut pace = Pace::new(FrameRate::of(30.0), false);
+        assert_eq!((pace.still(50), pace.frame(0)), (0, Some(0)));
+        assert_eq!(pace.frame(i64::MAX / 2), Some(300));
+        assert_eq!(pace.frame(i64::MAX / 2 + 33_333), Some(0));
+        assert!(pace.still(i64::MAX) <= 300);
+    }
+}

@@ -1,0 +1,157 @@
+//! A film with a pretended ffmpeg: what it is asked, and what happens when it does not do it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use super::*;
+
+/// A folder with a program that answers as `encoders` says and then does `script`, `$out` being the film.
+struct Bench {
+    folder: tempfile::TempDir,
+    program: String,
+}
+
+impl Bench {
+    fn new(encoders: &str, script: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("ffmpeg");
+        let text = format!(
+            "#!/bin/sh\ncase \"$*\" in *-encoders*) echo ' V..... {encoders} x'; exit;; esac\n\
+             for out; do :; done; out=${{out#file:}}; echo \"$*\" > \"$(dirname \"$0\")/asked\"\n{script}\n"
+        );
+        fs::write(&program, text).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let program = program.to_str().unwrap().to_owned();
+        Self { folder, program }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("film.mp4")
+    }
+
+    fn video(&self, fps: f32, takes_every_frame: bool) -> Video {
+        let options =
+            VideoOptions { rate_hz: Some(fps), source_rate: SourceRate::default(), takes_every_frame };
+        Video::with_program(&self.path(), options, &self.program).unwrap()
+    }
+
+    fn files(&self) -> usize {
+        fs::read_dir(&self.folder).unwrap().count()
+    }
+}
+
+/// Shows a picture of 4×2 pixels of this grey.
+fn show(video: &mut Video, grey: u8, captured_at_us: i64) -> Result<(), SinkError> {
+    let mut canvas = Canvas::default();
+    let [width, height] = video.size_px([4, 2])?;
+    canvas.reset(width, height);
+    canvas.rgb_mut().fill(grey);
+    video.show(&canvas, FrameStamp { seq: 0, captured_at_us })
+}
+
+const WITHIN: Duration = Duration::from_secs(20);
+
+#[test]
+fn pictures_go_down_the_pipe_repeated_and_left_out_as_time_wants() {
+    let bench = Bench::new("libx264", "cat > \"$out\"");
+    let mut video = bench.video(10.0, false);
+    // 10 Hz: twice the place of the second, then none for .3 s.
+    for (grey, at_ms) in [(1, 0), (2, 100), (3, 140), (4, 500), (5, 600)] {
+        show(&mut video, grey, at_ms * 1_000).unwrap();
+    }
+    assert!(!bench.path().exists());
+    video.finish(WITHIN).unwrap();
+    let film: Vec<u8> = fs::read(bench.path()).unwrap().chunks(24).map(|picture| picture[7]).collect();
+    assert_eq!(film, [1, 2, 2, 2, 2, 4, 5]);
+    let asked = fs::read_to_string(bench.folder.path().join("asked")).unwrap();
+    assert!(asked.contains("-video_size 4x2 -framerate 10/1") && asked.contains("-c:v libx264"), "{asked}");
+    assert_eq!(bench.files(), 3);
+}
+
+#[test]
+fn while_no_frame_comes_the_last_one_stays() {
+    let bench = Bench::new("mpeg4", "cat > \"$out\"");
+    let mut video = bench.video(10.0, false);
+    show(&mut video, 1, 0).unwrap();
+    for at_ms in (0..2_000).step_by(100) {
+        video.idle(at_ms * 1_000).unwrap();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    show(&mut video, 2, 2_000_000).unwrap();
+    video.finish(WITHIN).unwrap();
+    let film: Vec<u8> = fs::read(bench.path()).unwrap().chunks(24).map(|picture| picture[0]).collect();
+    assert_eq!(film, [&[1; 20][..], &[2]].concat());
+}
+
+#[test]
+fn without_loss_every_picture_is_there_and_one_size_holds() {
+    let bench = Bench::new("mpeg4", "cat > \"$out\"");
+    let mut video = bench.video(10.0, true);
+    (0..200).for_each(|i| show(&mut video, i, i64::from(i / 2) * 100_000).unwrap());
+    assert_eq!(video.size_px([640, 480]).unwrap(), [4, 2]);
+    video.finish(WITHIN).unwrap();
+    let film = fs::read(bench.path()).unwrap();
+    assert!(film.chunks(24).map(|picture| picture[0]).eq(0..200));
+}
+
+#[test]
+fn a_program_that_fails_is_quoted_and_nothing_stays_behind() {
+    for script in [
+        "echo 'No space left on device' >&2; exit 1",
+        "cat > \"$out\"; echo 'No space left on device' >&2; exit 1",
+    ] {
+        let bench = Bench::new("libx264", script);
+        fs::write(bench.path(), "old").unwrap();
+        let mut video = bench.video(10.0, true);
+        let shown = (0..100).try_for_each(|i| show(&mut video, i, i64::from(i) * 100_000));
+        let ended = shown.and_then(|()| video.finish(WITHIN)).unwrap_err().to_string();
+        assert!(
+            ended.contains("film.mp4: ffmpeg ended (exit status: 1): No space left on device"),
+            "{ended}"
+        );
+        drop(video);
+        assert_eq!((fs::read_to_string(bench.path()).unwrap().as_str(), bench.files()), ("old", 3));
+    }
+}
+
+#[test]
+fn a_film_without_a_frame_is_none() {
+    let bench = Bench::new("libx264", "exit 3");
+    bench.video(30.0, false).finish(WITHIN).unwrap();
+    assert_eq!(bench.files(), 1);
+}
+
+#[test]
+fn an_encoder_that_takes_its_time_is_not_cut_off() {
+    let bench = Bench::new("libx264", "exec 3> \"$out\"; cat >&3; sleep .3; echo end >&3");
+    let mut video = bench.video(10.0, true);
+    show(&mut video, 1, 0).unwrap();
+    video.finish(Duration::from_millis(10)).unwrap();
+    drop(video);
+    let began = std::time::Instant::now();
+    while fs::read(bench.path()).unwrap().len() < 28 {
+        assert!(began.elapsed() < WITHIN);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn what_cannot_be_a_film_is_refused_before_anything_begins() {
+    let refused = |path: &str, program: &str| {
+        let options =
+            VideoOptions { rate_hz: None, source_rate: SourceRate::default(), takes_every_frame: true };
+        Video::with_program(Path::new(path), options, program)
+            .err()
+            .map(|e| e.to_string())
+            .unwrap_or_default()
+    };
+    let bench = Bench::new("mjpeg", "");
+    assert!(refused("a.gif", &bench.program).contains("end it with .mp4"));
+    let missing = refused("a.mp4", "/nonexistent/ffmpeg");
+    assert!(missing.contains("--video a.mp4") && missing.contains("sudo apt install ffmpeg"), "{missing}");
+    assert!(refused("a.mp4", &bench.program).contains("neither libx264 nor mpeg4"));
+    let bench = Bench::new("mpeg4", "");
+    let nowhere = refused("/nonexistent/a.mp4", &bench.program);
+    assert!(nowhere.contains("/nonexistent/a.mp4: cannot be created"), "{nowhere}");
+}

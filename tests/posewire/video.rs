@@ -1,0 +1,138 @@
+//! `posewire run --video`: films, as players see them (`ffprobe`, `ffmpeg`).
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn run(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_posewire"))
+        .args(["run", "--smoother", "none"])
+        .args(args)
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+/// Whether there is something to look at films with; says so loudly where there is not.
+fn can_look() -> bool {
+    let has = |program| Command::new(program).arg("-version").output().is_ok();
+    let can = has("ffmpeg") && has("ffprobe");
+    if !can {
+        eprintln!("SKIPPED: films: ffmpeg is not installed (sudo apt install ffmpeg)");
+    }
+    can
+}
+
+/// Width, height, rate, frames (counted) and seconds.
+fn probed(film: &Path) -> (String, f64) {
+    let entries = "stream=width,height,avg_frame_rate,nb_read_frames:format=duration";
+    let out = Command::new("ffprobe")
+        .args(["-v", "error", "-count_frames", "-show_entries", entries, "-of", "csv=p=0"])
+        .arg(film)
+        .output()
+        .unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let text = String::from_utf8(out.stdout).unwrap();
+    let mut lines = text.lines();
+    (lines.next().unwrap().to_owned(), lines.next().unwrap().parse().unwrap())
+}
+
+/// Red, green and blue of a film's `n`th picture, rows without padding.
+fn picture(film: &Path, n: u32) -> Vec<u8> {
+    let out = Command::new("ffmpeg")
+        .args(["-v", "error", "-i"])
+        .arg(film)
+        .args([
+            "-vf",
+            &format!("select=eq(n\\,{n})"),
+            "-frames:v",
+            "1",
+            "-f",
+            "rawvideo",
+            "-pix_fmt",
+            "rgb24",
+            "-",
+        ])
+        .output()
+        .unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    out.stdout
+}
+
+#[test]
+fn without_loss_a_film_has_every_frame_at_its_size_rate_and_colours() {
+    if !can_look() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    // Grounds of one colour each, of an odd size.
+    fs::create_dir(at("pictures")).unwrap();
+    let colours = [[200, 40, 60], [30, 180, 90], [20, 60, 220], [128, 128, 128], [250, 240, 30]];
+    for (i, colour) in colours.into_iter().enumerate() {
+        let ground = image::RgbImage::from_pixel(161, 121, image::Rgb(colour));
+        ground.save(at("pictures").join(format!("{i}.png"))).unwrap();
+    }
+    // Of a file that nobody watches, every frame is taken unasked.
+    for (name, no_drop) in [("film.mp4", true), ("film.mkv", false), ("film.avi", true)] {
+        let args = ["pictures", "--video", name, "--no-drop"];
+        let out = run(folder.path(), &args[..if no_drop { 4 } else { 3 }]);
+        let told = String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.success() && told.contains(&format!("{name}: 5 frames")), "{told}");
+        assert!(out.stdout.is_empty(), "a video is an output");
+        assert_eq!(probed(&at(name)).0, "160,120,30/1,5", "{name}");
+    }
+    for (i, colour) in colours.into_iter().enumerate() {
+        let shown = picture(&at("film.mp4"), i as u32);
+        assert_eq!(shown.len(), 160 * 120 * 3);
+        let middle = &shown[3 * (160 * 60 + 80)..][..3];
+        assert!(middle.iter().zip(colour).all(|(a, b)| a.abs_diff(b) < 9), "{middle:?} for {colour:?}");
+    }
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 4, "nothing else is left behind");
+}
+
+#[test]
+fn a_film_of_something_live_is_as_long_as_it_was() {
+    if !can_look() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    // A rate that no network of a debug build keeps up with, nor the film.
+    let args = ["--synthetic", "--fps", "25", "--frames", "30", "--video", "live.mp4", "--video-rate", "50"];
+    let out = run(folder.path(), &[&args[..], &["--jsonl", "poses.jsonl"]].concat());
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let lines = fs::read_to_string(folder.path().join("poses.jsonl")).unwrap();
+    let at_us = |line: &str| -> f64 {
+        serde_json::from_str::<serde_json::Value>(line).unwrap()["captured_us"].as_f64().unwrap()
+    };
+    let lasted_s = (at_us(lines.lines().last().unwrap()) - at_us(lines.lines().next().unwrap())) / 1e6;
+    let (stream, seconds) = probed(&folder.path().join("live.mp4"));
+    assert!(stream.starts_with("640,480,50/1,"), "{stream}");
+    assert!((seconds - lasted_s).abs() < 0.15, "{seconds} s of {lasted_s}");
+}
+
+#[test]
+fn a_film_that_would_be_its_own_source_or_no_film_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("clip.mp4"), "not touched").unwrap();
+    fs::hard_link(at("clip.mp4"), at("same.mp4")).unwrap();
+    for name in ["clip.mp4", "same.mp4", "./clip.mp4"] {
+        let out = run(folder.path(), &["clip.mp4", "--no-drop", "--video", name]);
+        let told = String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.code() == Some(2) && told.contains("would overwrite"), "{told}");
+    }
+    let out = run(folder.path(), &["--synthetic", "--no-drop", "--video", "poses.txt"]);
+    let told = String::from_utf8_lossy(&out.stderr);
+    assert!(!out.status.success() && told.contains("end it with .mp4"), "{told}");
+    let out = Command::new(env!("CARGO_BIN_EXE_posewire"))
+        .args(["run", "--synthetic", "--no-drop", "--video", "film.mp4"])
+        .env("PATH", "/nonexistent")
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.code() == Some(1) && told.contains("sudo apt install ffmpeg"), "{told}");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+    assert_eq!(fs::read_to_string(at("same.mp4")).unwrap(), "not touched");
+}
