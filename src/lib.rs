@@ -58,6 +58,8 @@ pub mod models;
 #[doc(hidden)]
 pub mod names;
 #[doc(hidden)]
+pub mod progress;
+#[doc(hidden)]
 pub mod telemetry;
 #[doc(hidden)]
 pub mod temporal;

@@ -23,6 +23,7 @@ use posewire::output::{PoseSink, Predict};
 use posewire::pipeline::supervisor::{NoNotify, supervise};
 use posewire::pipeline::{Options, Parts, Pipeline};
 use posewire::telemetry::{Histogram, Stage, Telemetry, board};
+use posewire::progress::Progress;
 use posewire::{infer, models};
 
 use cable::Cable;
@@ -71,20 +72,51 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         capture::replay::open_clip(path)?;
     }
     let mut json = args.json.as_deref().map(|path| super::output_file(path, args.replay.as_deref())).transpose()?;
+    plan(&args);
     let mut report = Report::of_this_machine();
-    report.networks = networks(&args.model)?;
+    let progress = Progress::start("loading the networks");
+    report.networks = networks(&args, &progress)?;
     if !args.network {
-        pipeline(&args, &mut report)?;
+        pipeline(&args, &mut report, &progress)?;
     }
+    drop(progress);
     report.print()?;
     if let Some(file) = &mut json {
         let figures = serde_json::to_string_pretty(&report.json()).context("cannot write the figures as JSON")?;
         writeln!(file, "{figures}").and_then(|()| file.commit()).context("cannot write the figures")?;
     }
+    eprintln!("{}", next(&args, &report));
     Ok(ExitCode::SUCCESS)
 }
 
-fn pipeline(args: &Args, report: &mut Report) -> anyhow::Result<()> {
+/// Says what will be done, and how long that takes.
+fn plan(args: &Args) {
+    if args.network {
+        return eprintln!("bench: the networks alone, {RUNS} runs on each engine: a minute or two on a small board");
+    }
+    let pipeline_s = WARM_UP.as_secs() + args.seconds;
+    let film = args.replay.as_ref().map_or("the built-in clip".to_owned(), |path| path.display().to_string());
+    eprintln!(
+        "bench: the networks alone on each engine (at most {} s), then {film} through everything, to a serial port that goes nowhere \
+         (2 s of warming up, {} s measured): about {} s in all",
+        NETWORKS_WITHIN.as_secs(),
+        args.seconds,
+        NETWORKS_WITHIN.as_secs() + pipeline_s + 2,
+    );
+}
+
+/// What the figures say is to be done.
+fn next(args: &Args, report: &Report) -> String {
+    let keep = match &args.json {
+        Some(path) => format!("the figures are in {}", path.display()),
+        None => "--json FILE keeps the figures".to_owned(),
+    };
+    let slow = report.health.is_some_and(|health| health.fps < 25.0);
+    let faster = if slow && args.model == BUILTIN { "; for more frames a second try --model nano" } else { "" };
+    format!("{keep}; docs/speed.md and docs/latency.md say what to expect{faster}")
+}
+
+fn pipeline(args: &Args, report: &mut Report, progress: &Progress) -> anyhow::Result<()> {
     let source = match &args.replay {
         Some(path) => SourceConfig::Replay { path: path.clone(), no_drop: false, fps_override: None },
         None => SourceConfig::Synthetic {
@@ -125,11 +157,16 @@ fn pipeline(args: &Args, report: &mut Report) -> anyhow::Result<()> {
     let ended = AtomicBool::new(false);
     let outcome = std::thread::scope(|scope| {
         let timer = scope.spawn(|| {
+            progress.at(format_args!("waiting for the first pose"));
             let first_pose = cable.wait_for_pose(Duration::from_secs(20), &ended).map(|at| at - started);
-            sleep_until(WARM_UP, &ended);
+            sleep_until(WARM_UP, &ended, |_| progress.at(format_args!("warming up")));
             telemetry.reset_times();
             cable.reset();
-            sleep_until(Duration::from_secs(args.seconds), &ended);
+            let seconds = args.seconds;
+            sleep_until(Duration::from_secs(seconds), &ended, |passed| {
+                let fps = telemetry.health().fps;
+                progress.at(format_args!("measuring: {} of {seconds} s, {fps:.1} fps", passed.as_secs()));
+            });
             let rss = board::resident_bytes();
             let summary = (first_pose, telemetry.allocations(), cable.latency(), cable.bytes_per_moment(), rss);
             stop.store(true, Ordering::Release);
@@ -161,21 +198,25 @@ fn pipeline(args: &Args, report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Sleeps for `duration`, or less where the pipeline has ended.
-fn sleep_until(duration: Duration, ended: &AtomicBool) {
+/// Sleeps for `duration`, or less where the pipeline has ended; tells how much of it has passed.
+fn sleep_until(duration: Duration, ended: &AtomicBool, passed: impl Fn(Duration)) {
     let began = Instant::now();
     while began.elapsed() < duration && !ended.load(Ordering::Acquire) {
+        passed(began.elapsed());
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
 /// Runs of each network: enough for a p99.
 const RUNS: usize = 300;
+/// Beside the pipeline fewer will do: a p50 is wanted, and soon.
+const NETWORKS_WITHIN: Duration = Duration::from_secs(8);
+const FEWEST_RUNS: usize = 30;
 
 /// Times the keypoint network (for one person) and the finder on each engine, on this thread; interleaved, so that a busy neighbour hits
 /// all alike.
-fn networks(keypoints: &str) -> anyhow::Result<Vec<Network>> {
-    let mut models = vec![models::keypoints(keypoints)?];
+fn networks(args: &Args, progress: &Progress) -> anyhow::Result<Vec<Network>> {
+    let mut models = vec![models::keypoints(&args.model)?];
     models.extend(models::finder(BUILTIN)?);
     let mut running = Vec::new();
     for model in &models {
@@ -191,7 +232,12 @@ fn networks(keypoints: &str) -> anyhow::Result<Vec<Network>> {
             running.push((&model.manifest, plan, state, Histogram::default()));
         }
     }
+    let began = Instant::now();
     for run in 0..RUNS + 10 {
+        progress.at(format_args!("networks alone: {run} of {} runs on each engine", RUNS + 10));
+        if !args.network && run >= FEWEST_RUNS && began.elapsed() > NETWORKS_WITHIN {
+            break;
+        }
         for (manifest, _, state, times) in &mut running {
             let began = Instant::now();
             state.run(manifest.inputs_per_crop())?;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use posewire::calibrate::{Board, Grey, find_corners, solve};
+use posewire::progress::Progress;
 use posewire::capture::{self, CaptureError, SourceConfig};
 use posewire::picture::{Decoder, Frame};
 use serde::Serialize;
@@ -18,6 +19,9 @@ const TICK: Duration = Duration::from_millis(100);
 /// A view counts as another one when its corners lie this far from those of every view before, on average, in parts of
 /// the picture's width: more than a hand shakes, less than a tilt by 30 degrees moves them.
 const NEW_VIEW: f64 = 0.02;
+
+/// A sharp picture of a flat board has a third of that.
+const GOOD_PX: f64 = 1.0;
 
 /// Find a camera's intrinsics (focal length, centre, distortion) from views of a chessboard
 #[derive(Debug, clap::Args)]
@@ -96,6 +100,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let name = source.info().name;
     let (mut decoder, mut grey) = (Decoder::new()?, GreyPicture::default());
     let (mut views, mut size_px): (Vec<Vec<[f64; 2]>>, Option<[usize; 2]>) = (Vec::new(), None);
+    let progress = Progress::start(format!("{name}: waiting for the first picture"));
+    let mut looked_at = 0_u64;
     while !is_over.load(Ordering::Relaxed) && views.len() < args.views.into() {
         let frame = match source.next_frame(TICK) {
             Ok(Some(frame)) => frame,
@@ -114,7 +120,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         if *size_px.get_or_insert(this_px) != this_px {
             bail!("{name}: pictures of different sizes are not of one camera's mode: calibrate one size");
         }
-        let Some(corners) = find_corners(picture, args.board) else { continue };
+        looked_at += 1;
+        let corners = find_corners(picture, args.board);
+        let seen = if corners.is_some() { "the board is seen: move or tilt it" } else { "no board is seen" };
+        progress.at(format_args!("{} of {} views, {looked_at} pictures; {seen}", views.len(), args.views));
+        let Some(corners) = corners else { continue };
         let moved = |view: &Vec<[f64; 2]>| {
             let distances = view.iter().zip(&corners).map(|(a, b)| (a[0] - b[0]).hypot(a[1] - b[1]));
             distances.sum::<f64>() / corners.len() as f64 > NEW_VIEW * picture.width as f64
@@ -124,6 +134,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             log::info!("view {} of {}: now move or tilt the board", views.len(), args.views);
         }
     }
+    drop(progress);
     let Some(size_px) = size_px else { bail!("{name}: no picture came") };
     let fit = solve(args.board, size_px, &views).with_context(|| name.clone())?;
     let camera = fit.intrinsics;
@@ -153,7 +164,17 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         camera.fx,
         camera.fy
     );
+    eprintln!("{}", next(fit.rms_px));
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the error says is to be done.
+fn next(rms_px: f64) -> &'static str {
+    if rms_px > GOOD_PX {
+        "that is much: is the board flat, was it shown at the picture's corners too, and sharp? Try again; calib/README.md says more"
+    } else {
+        "whoever reads poses turns pixels into directions with it: calib/README.md"
+    }
 }
 
 /// Buffers from frame to frame.

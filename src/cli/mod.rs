@@ -4,7 +4,7 @@
 //! found something to mend. An error is printed once, with what led to it.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{ErrorKind, IsTerminal};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use posewire::capture::replay::folder::is_picture;
 use posewire::config::ConfigError;
 use posewire::files::{self, Replacement};
 use posewire::output::display::{self, LogTarget};
+use posewire::progress;
 
 /// What the command line and the configuration get wrong ends with this code, as clap itself does it.
 pub const EXIT_USAGE: u8 = 2;
@@ -109,6 +110,21 @@ pub fn main() -> ExitCode {
     })
 }
 
+/// Where the log is written, after the line of a long command has gone.
+#[derive(Default)]
+struct Log(LogTarget);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        progress::clear();
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
+}
+
 /// The log goes to standard error, but not into a picture on the terminal; nor does what a panic says.
 fn log_to_standard_error(level: &str) {
     let mut builder = env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(level));
@@ -120,7 +136,7 @@ fn log_to_standard_error(level: &str) {
             std::io::stderr().is_terminal() && !is_plain("NO_COLOR", "") && !is_plain("TERM", "dumb");
         builder.write_style(if is_coloured { WriteStyle::Always } else { WriteStyle::Never });
     }
-    builder.format_target(false).target(Target::Pipe(Box::new(LogTarget::default()))).init();
+    builder.format_target(false).target(Target::Pipe(Box::new(Log::default()))).init();
     let say = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         display::give_back_for_good();

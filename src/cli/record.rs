@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use posewire::progress::Progress;
 use posewire::capture::{self, CaptureError, SourceConfig};
 use posewire::picture::JpegEncoder;
 use posewire::avi::Recording;
@@ -79,6 +80,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut recording = Recording::create(&args.out, info.fps)?;
     let mut jpeg = JpegEncoder::new(QUALITY)?;
 
+    let until = match (args.frames, args.seconds) {
+        (Some(frames), _) => format!(" of {frames} frames"),
+        (None, Some(seconds)) => format!(" frames, of {seconds} s"),
+        (None, None) if info.live => " frames; Ctrl-C ends it".to_owned(),
+        (None, None) => " frames".to_owned(),
+    };
+    let progress = Progress::start(format!("{}: waiting for the first frame", info.name));
     let started = Instant::now();
     let mut heard_at = started;
     let mut first_us = None;
@@ -104,6 +112,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
                     }
                 }
                 last_us = captured_at_us;
+                let mb = recording.bytes() as f64 * 1e-6;
+                progress.at(format_args!("recording: {}{until}, {mb:.1} MB", recording.frames()));
                 first_us.get_or_insert(last_us);
             }
             Ok(None) if heard_at.elapsed() > SILENCE => {
@@ -119,6 +129,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             }
         }
     }
+    drop(progress);
     let (frames, bytes) = (recording.frames(), recording.bytes());
     recording.finish()?;
     let out = args.out.display();
@@ -128,6 +139,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let seconds = (last_us - first_us.unwrap_or(last_us)) as f64 * 1e-6;
     eprintln!("{out}: {frames} frames, {seconds:.1} s, {:.1} MB{left_out}", bytes as f64 * 1e-6);
+    eprintln!("track it, always with the same poses: posewire run {out} --no-drop --jsonl poses.jsonl");
     Ok(ExitCode::SUCCESS)
 }
 

@@ -218,6 +218,9 @@ fn bench_keeps_its_figures_as_json() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bench.json");
     let out = posewire(&["bench", "--network", "--json", path.to_str().unwrap()]);
+    let told = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(told.starts_with("bench: the networks alone"), "what it will do comes first: {told}");
+    assert!(told.trim_end().lines().last().is_some_and(|last| last.contains("the figures are in")), "{told}");
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     let figures: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     assert!(figures["networks"][0]["us"]["p50"].as_f64().unwrap() > 0.0, "{figures}");

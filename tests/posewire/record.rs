@@ -34,6 +34,7 @@ fn a_recording_holds_every_frame_as_it_came() {
         .output()
         .unwrap();
     let told = String::from_utf8(out.stderr).unwrap();
+    assert!(told.contains("track it") && told.contains("--no-drop"), "{told}");
     assert!(out.status.success() && told.contains("12 frames"), "{told}");
     let original = frames_of(&SourceConfig::Synthetic {
         persons: 1,

@@ -10,6 +10,8 @@ use crate::pty::Pty;
 const ENTERS: &str = "\u{1b}[?1049h";
 const LEAVES: &str = "\u{1b}[?1049l";
 
+const FRAME_ENDS: &str = "\u{1b}[?2026l";
+
 /// A terminal with somebody before it.
 struct Desk {
     pty: Pty,
@@ -68,11 +70,10 @@ impl Desk {
 
     fn look(&mut self) {
         self.written.extend(self.pty.read_now());
-        // As far as whole sequences and characters have come: all but the last few bytes.
-        let end = (self.read_to..self.written.len())
-            .rev()
-            .find(|&i| self.written[i] == 0x1b)
-            .unwrap_or(self.read_to);
+        // As far as whole frames have come.
+        let new = &self.written[self.read_to..];
+        let whole = new.windows(FRAME_ENDS.len()).rposition(|w| w == FRAME_ENDS.as_bytes());
+        let end = self.read_to + whole.map_or(0, |at| at + FRAME_ENDS.len());
         let text = String::from_utf8_lossy(&self.written[self.read_to..end]).into_owned();
         self.read_to = end;
         let mut rest = text.chars().peekable();

@@ -14,6 +14,7 @@ use posewire::coco::{GroundTruth, Image, LabelsError, Prediction};
 use posewire::config;
 use posewire::files::Replacement;
 use posewire::keypoints::KeypointNet;
+use posewire::progress::Progress;
 use posewire::picture::{Decoder, Frame, Picture};
 use posewire::tracker::{Networks, Stills};
 
@@ -57,7 +58,9 @@ pub fn run(args: &Labelled) -> anyhow::Result<ExitCode> {
     let mut decoder = Decoder::new()?;
     let mut results = Vec::new();
     let (mut unread, mut without_extent) = (0, 0);
-    for image in &truth.images {
+    let progress = Progress::start("loading");
+    for (i, image) in truth.images.iter().enumerate() {
+        progress.at(format_args!("pictures: {i} of {}", truth.images.len()));
         let frame = match read_picture(&args.images.join(&image.file_name)) {
             Ok(frame) => frame,
             Err(error) => {
@@ -81,6 +84,7 @@ pub fn run(args: &Labelled) -> anyhow::Result<ExitCode> {
             }
         }
     }
+    drop(progress);
     if !truth.images.is_empty() && unread == truth.images.len() {
         anyhow::bail!(
             "none of the {unread} pictures that {} names can be read from {}",
@@ -94,6 +98,7 @@ pub fn run(args: &Labelled) -> anyhow::Result<ExitCode> {
         results.len(),
         truth.images.len() - unread
     );
+    eprintln!("measure them: posewire eval images --coco {} --results {}", args.coco.display(), args.out.display());
     Ok(ExitCode::SUCCESS)
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
+use posewire::progress::Progress;
 use posewire_lab::clips::{self, ClipSet};
 
 /// Accuracy, jitter and lag of every smoother on clips
@@ -47,9 +48,19 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         let family = family.with_context(|| format!("there is no filter '{name}' here: {names}"))?;
         println!("{}", clips::table(&train, &clips::every_setting(&train, family)));
     }
+    eprintln!(
+        "choosing settings of {} filters on {}, then measuring them on {} more sets",
+        families.len(),
+        train.name,
+        args.val.len()
+    );
+    let progress = Progress::start("reading");
+    let done = std::cell::Cell::new(0);
     let choices = clips::choose(&train, &families, &args.lag, |family| {
-        eprintln!("choosing settings of {family} on {}", train.name);
+        done.set(done.get() + 1);
+        progress.at(format_args!("choosing settings of {family}, {} of {}", done.get(), families.len()));
     });
+    drop(progress);
     for path in &args.val {
         let val = ClipSet::read(path)?;
         if val.error_model != train.error_model {
@@ -59,8 +70,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
                 val.name
             );
         }
-        eprintln!("measuring on {}", val.name);
+        let progress = Progress::start(format!("measuring on {}", val.name));
         let rows = clips::compare(&val, &choices);
+        drop(progress);
         println!("{}", clips::table(&val, &rows));
         if let Some(out) = &args.out {
             fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
@@ -69,6 +81,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             fs::write(&figures, serde_json::to_string_pretty(&rows)?)
                 .with_context(|| format!("cannot write {}", figures.display()))?;
         }
+    }
+    match &args.out {
+        Some(out) => eprintln!("curves and figures are in {}", out.display()),
+        None => eprintln!("--out FOLDER keeps the figures and draws the curves"),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use posewire::coco::{GroundTruth, Prediction};
+use posewire::progress::Progress;
 use posewire_lab::images;
 
 /// Accuracy of results on labelled pictures: OKS-AP as COCO counts it, PCK with 95 % intervals
@@ -38,7 +39,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let results: Vec<Prediction> = serde_json::from_str(&text)
         .with_context(|| format!("{} is not a list of COCO keypoint results", args.results.display()))?;
     let results = of_pictures(results, &truth);
+    let progress =
+        Progress::start(format!("measuring {} results on {} pictures", results.len(), truth.images.len()));
     let accuracy = images::measure(&truth, &results);
+    drop(progress);
     print!("{accuracy}");
     if let Some(path) = &args.plot {
         let name = args.results.file_stem().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
@@ -49,6 +53,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.json {
         fs::write(path, serde_json::to_string_pretty(&accuracy)?)
             .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    if args.json.is_none() {
+        eprintln!("--json FILE keeps all figures, --plot FILE.png draws the curve");
     }
     Ok(ExitCode::SUCCESS)
 }
