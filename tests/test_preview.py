@@ -23,12 +23,14 @@ POSEWIRE = os.environ.get("POSEWIRE", str(ROOT / "target/debug/posewire"))
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 SOON_S = 60.0
 
-# The middle of the first person's sure, measured joints: what the message says, and what is drawn there.
+# The middle of the largest person's sure, measured joints: what the message says, and what is drawn there. Smaller ones may be
+# drawn over each other.
 DRAWN_AT_JOINTS = """(() => {
   shown.picture = shown.mirror = shown.trails = shown.sigma = shown.ids = false;
   render();
   const scale = canvas.width / frame.size[0];
-  return frame.line.persons.flatMap(person => person.keypoints.filter(k => lookOf(k) === 1).map(([x, y]) => {
+  const largest = frame.line.persons.toSorted((a, b) => b.box[2] * b.box[3] - a.box[2] * a.box[3]).slice(0, 1);
+  return largest.flatMap(person => person.keypoints.filter(k => lookOf(k) === 1).map(([x, y]) => {
     const [r, g, b] = pen.getImageData(Math.round(x * scale), Math.round(y * scale), 1, 1).data;
     return [COLOURS[person.id % COLOURS.length], `#${[r, g, b].map(c => c.toString(16).padStart(2, "0")).join("")}`];
   }));

@@ -11,9 +11,11 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use embedded_graphics::prelude::Size;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use pose_draw::Metrics;
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
@@ -51,8 +53,11 @@ impl Page {
             .map(|id| pose_draw::colour_of(id).map(|c| format!("{c:02x}")).concat())
             .map(|hex| format!("#{hex}"))
             .collect();
+        // On a picture of 640×480, as which the page takes every picture's width.
+        let Metrics { stroke, joint, dash, .. } = Metrics::for_panel(Size::new(640, 480));
         let constants = format!(
             "\"use strict\";\nconst BONES = {bones:?};\nconst JOINTS = {joints:?};\nconst COLOURS = {colours:?};\n\
+             const SIZES = {{\"stroke\": {stroke}, \"joint\": {joint}, \"dash\": {dash}}};\n\
              const UNSURE_SCORE = {};\nconst SHOWS_PICTURES = {shows_pictures};\n",
             pose_draw::UNSURE_SCORE
         );

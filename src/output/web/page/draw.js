@@ -6,15 +6,28 @@ function lookOf([x, y, score, sigma, how]) {
   return how === "absent" ? 0 : score < UNSURE_SCORE ? 3 : how === "measured" ? 1 : 2;
 }
 
+/** What pose-draw makes of its sizes for these joints: marks that would cover a small figure shrink. */
+function sizesOf(joints, unit) {
+  const px = unit / 2, along = axis => joints.map(joint => joint[axis]);
+  const extent = Math.max(...[0, 1].map(axis => Math.max(...along(axis)) - Math.min(...along(axis))));
+  const joint = Math.min(SIZES.joint * px, Math.max(extent / 18, 3));
+  const stroke = Math.min(SIZES.stroke * px, Math.max(joint / 2, 1));
+  return {joint, stroke, dash: Math.min(SIZES.dash * px, Math.max(joint, 3)), outline: stroke / 3};
+}
+
+/** As pose-draw draws it: filled discs and solid bones, rings and dashes, small dots and dots. */
 function drawPerson(pen, person, unit, colour) {
   const joints = person.keypoints, looks = joints.map(lookOf);
+  const {joint, stroke, dash, outline} = sizesOf(joints.filter((_, i) => looks[i]), unit);
+  const dashes = [null, [], [dash, dash], [stroke, 2 * stroke + 1]];
+  const radii = [0, joint / 2, joint * 5 / 8, joint / 4];
   // The outline of the whole figure first, so that it stands out on any picture.
-  for (const [ink, wider] of [["#000", 1], [colour, 0]]) {
+  for (const [ink, wider] of [["#000", outline], [colour, 0]]) {
     pen.strokeStyle = ink;
-    pen.lineWidth = (1.5 + wider) * unit;
+    pen.lineWidth = stroke + 2 * wider;
     for (const [a, b] of BONES) {
       if (!looks[a] || !looks[b]) continue;
-      pen.setLineDash([[], [3 * unit, 3 * unit], [unit, 3 * unit]][Math.max(looks[a], looks[b]) - 1]);
+      pen.setLineDash(dashes[Math.max(looks[a], looks[b])]);
       pen.beginPath();
       pen.moveTo(joints[a][0], joints[a][1]);
       pen.lineTo(joints[b][0], joints[b][1]);
@@ -23,9 +36,8 @@ function drawPerson(pen, person, unit, colour) {
     pen.setLineDash([]);
     joints.forEach(([x, y], i) => {
       if (!looks[i]) return;
-      const radius = (looks[i] === 3 ? 1.2 : 2.3) + wider / 2;
-      disc(pen, x, y, radius * unit, ink);
-      if (looks[i] === 2) disc(pen, x, y, (radius - 0.9) * unit, "#000");
+      disc(pen, x, y, radii[looks[i]] + wider, ink);
+      if (looks[i] === 2) disc(pen, x, y, radii[2] - joint / 3, "#000");
     });
   }
 }
