@@ -212,7 +212,10 @@ class Preview(unittest.TestCase):
         browser.screenshot("phone")
         self.assertLessEqual(browser.value("document.documentElement.scrollWidth"), 390)
         edge = "document.querySelector('{}').getBoundingClientRect().{}"
-        stage, aside = browser.value(edge.format("#stage", "bottom")), browser.value(edge.format("aside", "top"))
+        stage, aside = (
+            browser.value(edge.format("#stage", "bottom")),
+            browser.value(edge.format("aside", "top")),
+        )
         self.assertLessEqual(stage, aside + 1)
         self.assertEqual(browser.errors, [])
 

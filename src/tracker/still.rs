@@ -109,7 +109,7 @@ mod tests {
     /// In the first picture, without any before it, and alike however often it is looked at.
     #[test]
     fn persons_are_there_at_once_and_nothing_is_remembered() {
-        let mut stills = Stills::new(&Config::default().models, None).expect("the built-in models load");
+        let mut stills = Stills::new(&Config::default().models).expect("the built-in models load");
         let clip = Synthetic::new(2, 640, 480, 30.0, 3).and_then(Synthetic::as_mjpeg).expect("valid");
         let mut source = EveryFrame(clip);
         let mut next = || source.next_frame(std::time::Duration::ZERO).expect("a frame").expect("no wait");
