@@ -78,7 +78,10 @@ fn without_loss_a_film_has_every_frame_at_its_size_rate_and_colours() {
         let args = ["pictures", "--video", name, "--no-drop"];
         let out = run(folder.path(), &args[..if no_drop { 4 } else { 3 }]);
         let told = String::from_utf8_lossy(&out.stderr);
-        assert!(out.status.success() && told.contains(&format!("{name}: 5 frames")), "{told}");
+        assert!(
+            out.status.success() && told.contains(&format!("{name}: 5 frames, 0.2 s, 160x120")),
+            "{told}"
+        );
         assert!(out.stdout.is_empty(), "a video is an output");
         assert_eq!(probed(&at(name)).0, "160,120,30/1,5", "{name}");
     }

@@ -143,7 +143,8 @@ impl Surface for Video {
         self.file.commit().map_err(|e| self.fatal(&e))?;
         let (frames, rate) = (film.pace.taken(), film.rate);
         let seconds = frames as f64 * f64::from(rate.per_seconds) / f64::from(rate.frames);
-        let [width, height] = film.size_px;
+        // An odd row or column is left out.
+        let [width, height] = film.size_px.map(|side| side & !1);
         let codec = self.codec.name();
         log::info!("{}: {frames} frames, {seconds:.1} s, {width}x{height}, {codec}", self.name);
         if !is_whole {
