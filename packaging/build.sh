@@ -2,7 +2,7 @@
 # Builds the binary against an old glibc, whatever this machine's is: zig carries the symbols of every version.
 #
 #   packaging/build.sh [TARGET]        default: this machine's; or aarch64-unknown-linux-gnu,
-#                                      thumbv7neon-unknown-linux-gnueabihf. Prints the binary's path last.
+#                                      armv7-unknown-linux-gnueabihf. Prints the binary's path last.
 #
 # PROFILE=release builds in minutes; the default, dist, is smaller and takes much longer.
 # Needs cargo-zigbuild, or Python with venv to install it (and zig) under ~/.cache/posewire; clang and cmake as every build;
@@ -23,6 +23,12 @@ if ! command -v cargo-zigbuild >/dev/null; then
     "$tools/bin/pip" install -q cargo-zigbuild==0.24.0 ziglang==0.17.1
   fi
   PATH=$tools/bin:$PATH
+fi
+if [ "$target" = armv7-unknown-linux-gnueabihf ]; then
+  # With NEON, which every 32-bit board since the Pi 2 has and the target by itself does not ask for: without it the networks would take
+  # seconds, and libjpeg-turbo refuses to be built.
+  export CARGO_TARGET_ARMV7_UNKNOWN_LINUX_GNUEABIHF_RUSTFLAGS="-C target-cpu=cortex-a7"
+  export CFLAGS_armv7_unknown_linux_gnueabihf=-mcpu=cortex_a7
 fi
 toolchain=$(packaging/toolchain.sh "$target")
 # shellcheck disable=SC2086 # nothing, or one argument

@@ -11,6 +11,7 @@
 mod boxes;
 mod forecast;
 mod frame;
+pub mod gesture;
 mod joint;
 mod keypoint;
 mod oks;
