@@ -4,12 +4,16 @@
 //! what it cannot deliver in time is gone, and the next call brings something newer.
 
 pub mod display;
+pub mod events;
 pub mod jsonl;
+mod lines;
 pub mod serial;
 pub mod video;
 pub mod web;
 
 use std::time::Duration;
+
+pub use lines::Existing;
 
 #[cfg(doc)]
 use pose::Forecast;

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use pose_wire::{Emission, Packet, PosePacket};
-use posewire::output::jsonl::{Existing, Format, JsonLines};
+use posewire::output::Existing;
+use posewire::output::jsonl::{Format, JsonLines};
 use posewire::output::{PoseSink, Predict, SinkError};
 
 use crate::frames::pose_frame;

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posewire::avi::{RecordError, Recording};
-use posewire::output::jsonl::{Existing, Format, JsonLines};
+use posewire::output::Existing;
+use posewire::output::jsonl::{Format, JsonLines};
 use posewire::output::{PoseSink, Predict, SinkError};
 use posewire::picture::{Frame, PixelFormat};
 

@@ -10,10 +10,10 @@ use posewire::config::{Config, ExistingLines, Jsonl, Rate};
 use posewire::output::display::{
     Display, DisplayTarget, Framebuffer, PictureTap, PngFiles, Surface, Terminal,
 };
-use posewire::output::jsonl::{Existing, JsonLines};
+use posewire::output::jsonl::JsonLines;
 use posewire::output::serial::{PortSpec, Serial, SerialOptions};
 use posewire::output::video::{SourceRate, Video, VideoOptions};
-use posewire::output::{PoseSink, Predict, SinkError, web::Web};
+use posewire::output::{Existing, PoseSink, Predict, SinkError, web::Web};
 use posewire::pipeline::faults::{Faults, FaultySink};
 use posewire::telemetry::Telemetry;
 

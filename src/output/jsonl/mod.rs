@@ -14,7 +14,6 @@
 mod cells;
 mod coco;
 mod csv;
-mod file;
 mod flat;
 mod full;
 mod named;
@@ -32,7 +31,6 @@ use pose::{Pose, Stamped};
 use super::{Host, Source};
 use crate::names::{name_of, one_of};
 
-pub use file::Existing;
 pub use sink::JsonLines;
 pub use stills::{write_still, write_unread_still};
 

@@ -1,26 +1,20 @@
 //! The sink of `--jsonl`.
 
-use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use pose::PoseFrame;
 
-use super::file::{Existing, LinesFile};
 use super::{CAPACITY, Format, Head, source_of};
-use crate::output::{Host, PoseSink, Predict, SinkError};
-
-enum Target {
-    Stdout { out: io::Stdout, is_begun: bool },
-    File(LinesFile),
-}
+use crate::output::lines::{Lines, Shape};
+use crate::output::{Existing, Host, PoseSink, Predict, SinkError};
 
 /// The sink of `--jsonl PATH|-`: one `write` a frame, so a reader at the other end of a pipe sees its lines at once and
 /// a file ends with a complete line whatever happens.
 pub struct JsonLines {
     name: String,
-    target: Target,
+    target: Lines,
     format: Format,
     predict: Predict,
     lines: Vec<u8>,
@@ -38,17 +32,11 @@ impl JsonLines {
         format: Format,
         predict: Predict,
     ) -> Result<Self, SinkError> {
-        let (shown, target) = if path == Path::new("-") {
-            ("-".to_owned(), Target::Stdout { out: io::stdout(), is_begun: false })
-        } else {
-            let file = LinesFile::open(path, existing, format).map_err(|e| {
-                SinkError::Fatal(match e.kind() {
-                    io::ErrorKind::InvalidData => format!("--jsonl {}: {e}", path.display()),
-                    _ => format!("--jsonl {}: cannot be created: {e}", path.display()),
-                })
-            })?;
-            (path.display().to_string(), Target::File(file))
-        };
+        let mut first_row = Vec::new();
+        format.write_first_row(&mut first_row);
+        let shape = Shape { first_row: &first_row, beginning: format.beginning(), longest: CAPACITY };
+        let target = Lines::open("--jsonl", path, existing, shape)?;
+        let shown = target.shown();
         let name = match format {
             Format::Full => format!("jsonl {shown}"),
             other => format!("jsonl {shown} ({other})"),
@@ -63,9 +51,7 @@ impl JsonLines {
 
     /// A file that has reached `bytes` becomes `PATH.1`, in the place of an older one, and a new one is begun.
     pub fn rotated_at(mut self, bytes: u64) -> Self {
-        if let Target::File(file) = &mut self.target {
-            file.rotate_at = Some(bytes);
-        }
+        self.target.rotate_at(bytes);
         self
     }
 
@@ -84,26 +70,6 @@ impl JsonLines {
         };
         self.format.write(&mut self.lines, &head, self.predict.poses(poses, now_us));
     }
-
-    fn write(&mut self, poses: &PoseFrame, now_us: i64) -> io::Result<()> {
-        let has_first_row = self.format.has_first_row();
-        let with_first_row = match &mut self.target {
-            Target::Stdout { is_begun, .. } => has_first_row && !std::mem::replace(is_begun, true),
-            Target::File(file) => file.prepare(has_first_row)?,
-        };
-        self.compose(with_first_row, poses, now_us);
-        if self.lines.is_empty() {
-            return Ok(());
-        }
-        match &mut self.target {
-            Target::Stdout { out, .. } => {
-                let mut out = out.lock();
-                out.write_all(&self.lines)?;
-                out.flush()
-            }
-            Target::File(file) => file.write(&self.lines),
-        }
-    }
 }
 
 impl PoseSink for JsonLines {
@@ -112,19 +78,9 @@ impl PoseSink for JsonLines {
     }
 
     fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
-        self.write(poses, now_us).map_err(|e| match (&self.target, e.kind()) {
-            (Target::Stdout { .. }, io::ErrorKind::BrokenPipe) => {
-                SinkError::Closed("the reader of standard output is gone".into())
-            }
-            (Target::Stdout { .. }, _) => SinkError::Fatal(format!("standard output: {e}")),
-            (Target::File(file), io::ErrorKind::BrokenPipe) => {
-                SinkError::Closed(format!("the reader of {} is gone", file.path.display()))
-            }
-            (Target::File(file), _) => SinkError::Fatal(format!(
-                "{}: {e}; the lines before are complete: make room and start again",
-                file.path.display()
-            )),
-        })
+        let with_first_row = self.target.prepare(self.format.has_first_row())?;
+        self.compose(with_first_row, poses, now_us);
+        if self.lines.is_empty() { Ok(()) } else { self.target.write(&self.lines) }
     }
 
     fn finish(&mut self, _within: Duration) -> Result<(), SinkError> {

@@ -1,0 +1,226 @@
+//! Where lines go: the standard output, a pipe, or a file that ends with a whole line whatever happens.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use super::SinkError;
+
+/// What lines look like.
+#[derive(Clone, Copy)]
+pub(super) struct Shape<'a> {
+    /// What stands before the first of them, newline included; empty where nothing does.
+    pub first_row: &'a [u8],
+    /// How every one of them begins; empty where they begin in no way of their own.
+    pub beginning: &'a [u8],
+    /// No line, and no first row, is longer.
+    pub longest: usize,
+}
+
+/// The standard output, or an open file, pipe or device: one `write` for all lines of a frame, so that a reader at the other end of
+/// a pipe sees them at once.
+pub(super) enum Lines {
+    Stdout { out: io::Stdout, is_begun: bool },
+    File(LinesFile),
+}
+
+impl Lines {
+    /// Creates the file `path` or opens one that is there, or takes standard output for `-`; `option` is what the user calls it.
+    ///
+    /// # Errors
+    /// [`SinkError::Fatal`] where the file cannot be created, or holds lines that these cannot follow.
+    pub fn open(option: &str, path: &Path, existing: Existing, shape: Shape<'_>) -> Result<Self, SinkError> {
+        if path == Path::new("-") {
+            return Ok(Self::Stdout { out: io::stdout(), is_begun: false });
+        }
+        let file = LinesFile::open(path, existing, shape).map_err(|e| {
+            SinkError::Fatal(match e.kind() {
+                io::ErrorKind::InvalidData => format!("{option} {}: {e}", path.display()),
+                _ => format!("{option} {}: cannot be created: {e}", path.display()),
+            })
+        })?;
+        Ok(Self::File(file))
+    }
+
+    /// For the log.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Stdout { .. } => "-".to_owned(),
+            Self::File(file) => file.path.display().to_string(),
+        }
+    }
+
+    /// A file that has reached `bytes` becomes `PATH.1`, in the place of an older one, and a new one is begun.
+    pub fn rotate_at(&mut self, bytes: u64) {
+        if let Self::File(file) = self {
+            file.rotate_at = Some(bytes);
+        }
+    }
+
+    /// Makes room for the next lines; with `has_first_row`, whether that is what has to come first.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn prepare(&mut self, has_first_row: bool) -> Result<bool, SinkError> {
+        match self {
+            Self::Stdout { is_begun, .. } => Ok(has_first_row && !std::mem::replace(is_begun, true)),
+            Self::File(file) => file.prepare(has_first_row).map_err(|e| self.told(&e)),
+        }
+    }
+
+    /// Writes whole lines.
+    ///
+    /// # Errors
+    /// [`SinkError::Closed`] where the reader is gone, else [`SinkError::Fatal`].
+    pub fn write(&mut self, lines: &[u8]) -> Result<(), SinkError> {
+        let written = match self {
+            Self::Stdout { out, .. } => {
+                let mut out = out.lock();
+                out.write_all(lines).and_then(|()| out.flush())
+            }
+            Self::File(file) => file.write(lines),
+        };
+        written.map_err(|e| self.told(&e))
+    }
+
+    fn told(&self, e: &io::Error) -> SinkError {
+        match (self, e.kind()) {
+            (Self::Stdout { .. }, io::ErrorKind::BrokenPipe) => {
+                SinkError::Closed("the reader of standard output is gone".into())
+            }
+            (Self::Stdout { .. }, _) => SinkError::Fatal(format!("standard output: {e}")),
+            (Self::File(file), io::ErrorKind::BrokenPipe) => {
+                SinkError::Closed(format!("the reader of {} is gone", file.path.display()))
+            }
+            (Self::File(file), _) => SinkError::Fatal(format!(
+                "{}: {e}; the lines before are complete: make room and start again",
+                file.path.display()
+            )),
+        }
+    }
+}
+
+/// What becomes of lines that the file holds already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// The first new frame takes their place.
+    Replace,
+    /// New ones follow them.
+    Append,
+}
+
+/// An open file, pipe or device.
+pub(super) struct LinesFile {
+    file: File,
+    path: PathBuf,
+    /// What it holds goes with the first frame.
+    is_old: bool,
+    /// Something was written to what is no regular file.
+    is_begun: bool,
+    /// Bytes after which a new file is begun.
+    rotate_at: Option<u64>,
+}
+
+impl LinesFile {
+    /// # Errors
+    /// It cannot be created, or what it holds is not of this format.
+    fn open(path: &Path, existing: Existing, shape: Shape<'_>) -> io::Result<Self> {
+        let file = open_lines(path)?;
+        if existing == Existing::Append {
+            end_last_line(path, &file, shape)?;
+        }
+        let is_old = existing == Existing::Replace;
+        Ok(Self { file, path: path.to_owned(), is_old, is_begun: false, rotate_at: None })
+    }
+
+    /// Makes room for the next lines; with `has_first_row`, whether that is what has to come first.
+    fn prepare(&mut self, has_first_row: bool) -> io::Result<bool> {
+        if std::mem::take(&mut self.is_old) && self.file.metadata()?.is_file() {
+            self.file.set_len(0)?;
+        }
+        if let Some(bytes) = self.rotate_at {
+            rotate(&mut self.file, &self.path, bytes)?;
+        }
+        if !has_first_row {
+            return Ok(false);
+        }
+        let now = self.file.metadata()?;
+        Ok(if now.is_file() { now.len() == 0 } else { !self.is_begun })
+    }
+
+    /// All of `lines` or nothing, where the file can be cut back.
+    fn write(&mut self, lines: &[u8]) -> io::Result<()> {
+        self.is_begun = true;
+        append_whole(&mut self.file, lines)
+    }
+}
+
+/// At its end, wherever that is: somebody else may cut the file back.
+fn open_lines(path: &Path) -> io::Result<File> {
+    File::options().append(true).create(true).open(path)
+}
+
+/// Cuts off the half line that a pulled plug left; text of another kind gets an end of its own. A table goes on only under
+/// its own names.
+fn end_last_line(path: &Path, mut file: &File, shape: Shape<'_>) -> io::Result<()> {
+    let bytes = file.metadata()?.len();
+    if !file.metadata()?.is_file() || bytes == 0 {
+        return Ok(());
+    }
+    let mut reader = File::open(path)?;
+    let names = shape.first_row;
+    if !names.is_empty() {
+        let mut first = Vec::new();
+        (&mut reader).take(names.len() as u64).read_to_end(&mut first)?;
+        if first != names {
+            if names.starts_with(&first) {
+                return file.set_len(0);
+            }
+            let said = "it holds something else than this table: name another file, or replace it ([jsonl] existing = \"replace\")";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, said));
+        }
+    }
+    let mut end = Vec::new();
+    let read_from = bytes.saturating_sub(2 * shape.longest as u64);
+    reader.seek(SeekFrom::Start(read_from))?;
+    reader.take(2 * shape.longest as u64).read_to_end(&mut end)?;
+    let last_line = end.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    let beginning = shape.beginning;
+    match &end[last_line..] {
+        [] => Ok(()),
+        half if half.starts_with(beginning) || beginning.starts_with(half) => {
+            file.set_len(read_from + last_line as u64)
+        }
+        _ => file.write_all(b"\n"),
+    }
+}
+
+/// Half a line would make the whole file unreadable to a strict reader: it is taken back. Pipes and devices cannot be cut
+/// back, and have nothing to keep.
+fn append_whole(file: &mut File, lines: &[u8]) -> io::Result<()> {
+    let mut written = 0;
+    while written < lines.len() {
+        match file.write(&lines[written..]) {
+            Ok(n @ 1..) => written += n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            failed => {
+                if let Ok(now) = file.metadata() {
+                    let _ = file.set_len(now.len().saturating_sub(written as u64));
+                }
+                return Err(failed.err().unwrap_or(io::ErrorKind::WriteZero.into()));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn rotate(file: &mut File, path: &Path, at_bytes: u64) -> io::Result<()> {
+    let now = file.metadata()?;
+    if now.is_file() && now.len() >= at_bytes {
+        let mut older = path.as_os_str().to_owned();
+        older.push(".1");
+        std::fs::rename(path, older)?;
+        *file = open_lines(path)?;
+    }
+    Ok(())
+}
