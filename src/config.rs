@@ -194,6 +194,13 @@ options! {
         /// MB after which the file becomes PATH.1 and a new one is begun; 0 lets it grow, by some 4 GB a day
         rotate_mb: u32 = 0;
     }
+    /// What happens, as JSON lines: who comes and goes, who is in which zone, raised hands, crossed arms, falls
+    events: Events {
+        /// Write a line for every event to a file, or "-" for the standard output; files are kept as those of [jsonl]
+        path: PathBuf = PathBuf::new() => events(value_name = "PATH");
+        /// Polygons in the picture: a TOML file with a name and corners for each
+        zones: PathBuf = PathBuf::new() => zones(value_name = "FILE");
+    }
     /// Poses drawn
     display: Display {
         /// Draw: window, fb, terminal, png:FOLDER or png:FILE.png

@@ -15,7 +15,6 @@ use anyhow::Context;
 use posewire::capture::{self, Faulty, FrameSource, Reopening, SourceConfig, Standby, Turned};
 use posewire::clock::{Clock, Monotonic};
 use posewire::config::{Config, Flags, Frames, Size};
-use posewire::models;
 use posewire::output::display::{self, DisplayTarget, PictureTap};
 use posewire::output::video::SourceRate;
 use posewire::picture::Turn;
@@ -24,6 +23,7 @@ use posewire::pipeline::supervisor::supervise;
 use posewire::pipeline::{Maker, Options, Parts, Pipeline, PoseTracker, Timed};
 use posewire::telemetry::{SourceKind, Telemetry};
 use posewire::tracker::Tracker;
+use posewire::{files, models};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -41,6 +41,7 @@ Examples:
   posewire run clip.mp4 --video poses.mp4
   posewire run --camera auto --size 1280x720 --fps 60 --rotate 180 --serial /dev/ttyUSB0 --rate 50
   posewire run --replay clip.avi --frames all --no-drop --jsonl poses.jsonl
+  posewire run --zones zones.toml --events - | while read event; do echo $event; done
   ffmpeg -i clip.mp4 -f yuv4mpegpipe -pix_fmt yuv420p - | posewire run --replay -
   posewire run --synthetic --inject camera.drop=0.1,camera.unplug=0.005 --display terminal")]
 pub struct Args {
@@ -196,10 +197,20 @@ fn keep_inputs(config: &Config, config_file: Option<&Path>) -> Result<(), Usage>
         Some(DisplayTarget::Png(path)) => path,
         _ => Path::new(""),
     };
-    for input in [Some(&*config.source.replay), config_file].into_iter().flatten() {
-        for output in [&config.jsonl.path, &config.video.path, png] {
+    let (lines, events) = (&*config.jsonl.path, &*config.events.path);
+    for input in [&config.source.replay, &config.events.zones]
+        .map(|p| Some(&**p))
+        .into_iter()
+        .chain([config_file])
+        .flatten()
+    {
+        for output in [lines, events, &*config.video.path, png] {
             super::keep_input(input, output)?;
         }
+    }
+    let is_one = lines == events && !lines.as_os_str().is_empty() && lines != Path::new("-");
+    if is_one || files::is_same(lines, events) {
+        return Err(Usage(format!("{}: poses and events need a file each", lines.display())));
     }
     Ok(())
 }

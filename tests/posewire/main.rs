@@ -17,6 +17,8 @@ mod config;
 mod display;
 #[cfg(target_os = "linux")]
 mod end_to_end;
+#[cfg(unix)]
+mod events;
 mod fakes;
 mod frames;
 mod infer;

@@ -198,7 +198,8 @@ impl Fall {
         let was_lying = self.lying.update(None, now_us);
         let is_lying = self.lying.update(lies, now_us);
         if is_lying && !was_lying {
-            self.is_fallen = self.upright_at_us.is_some_and(|at_us| now_us.saturating_sub(at_us) <= Self::WITHIN_US);
+            self.is_fallen =
+                self.upright_at_us.is_some_and(|at_us| now_us.saturating_sub(at_us) <= Self::WITHIN_US);
         }
         if lies == Some(false) {
             self.upright_at_us = Some(now_us);

@@ -6,10 +6,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use pose::PoseFrame;
-use posewire::config::{Config, ExistingLines, Jsonl, Rate};
+use posewire::config::{Config, Events, ExistingLines, Jsonl, Rate};
 use posewire::output::display::{
     Display, DisplayTarget, Framebuffer, PictureTap, PngFiles, Surface, Terminal,
 };
+use posewire::output::events::{EventLines, Zones};
 use posewire::output::jsonl::JsonLines;
 use posewire::output::serial::{PortSpec, Serial, SerialOptions};
 use posewire::output::video::{SourceRate, Video, VideoOptions};
@@ -59,6 +60,13 @@ pub fn open(
         };
         sinks.push(shown.surface(Video::create(&config.video.path, options)?));
     }
+    if !config.events.path.as_os_str().is_empty() {
+        sinks.push(Box::new(event_lines(config)?));
+    } else if !config.events.zones.as_os_str().is_empty() {
+        return Err(
+            Usage("--zones says what --events is to watch: add --events PATH or --events -".into()).into()
+        );
+    }
     let mut paced: Vec<Box<dyn PoseSink>> = Vec::new();
     if !config.jsonl.path.as_os_str().is_empty() {
         paced.push(Box::new(json_lines(config, predict)?.told_by(telemetry.clone())));
@@ -81,7 +89,7 @@ pub fn open(
         if super::notify::is_service() {
             // A service's standard output is the journal, which thirty lines a second would fill.
             return Err(Usage(
-                "nowhere to send poses: a service needs an output; set [serial] port, [jsonl] path or [web] address in its \
+                "nowhere to send poses: a service needs an output; set [serial] port, [jsonl] path, [events] path or [web] address in its \
                  configuration (/etc/posewire.toml), or give --jsonl - for lines on the standard output"
                     .into(),
             )
@@ -102,14 +110,28 @@ pub fn open(
 
 /// The sink of `--jsonl PATH`.
 fn json_lines(config: &Config, predict: Predict) -> Result<JsonLines, SinkError> {
-    let Jsonl { path, format, existing, rotate_mb } = &config.jsonl;
-    let existing = match existing {
+    let Jsonl { path, format, rotate_mb, .. } = &config.jsonl;
+    let lines = JsonLines::open(path, existing(config), *format, predict)?;
+    Ok(if *rotate_mb > 0 { lines.rotated_at(u64::from(*rotate_mb) * 1_000_000) } else { lines })
+}
+
+/// The sink of `--events PATH`.
+fn event_lines(config: &Config) -> anyhow::Result<EventLines> {
+    let Events { path, zones } = &config.events;
+    let zones = match zones.as_os_str().is_empty() {
+        true => Zones::default(),
+        false => Zones::read(zones).map_err(|e| Usage(e.to_string()))?,
+    };
+    Ok(EventLines::open(path, existing(config), zones)?)
+}
+
+/// What becomes of lines that are there already.
+fn existing(config: &Config) -> Existing {
+    match config.jsonl.existing {
         ExistingLines::Auto if super::notify::is_service() => Existing::Append,
         ExistingLines::Append => Existing::Append,
         ExistingLines::Auto | ExistingLines::Replace => Existing::Replace,
-    };
-    let lines = JsonLines::open(path, existing, *format, predict)?;
-    Ok(if *rotate_mb > 0 { lines.rotated_at(u64::from(*rotate_mb) * 1_000_000) } else { lines })
+    }
 }
 
 /// The sink of `--display KIND`.

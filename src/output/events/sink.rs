@@ -47,7 +47,10 @@ fn write_event(line: &mut Vec<u8>, event: &Event, zones: &Zones, emitted_at_us: 
         let _ = serde_json::to_writer(&mut *line, &zones.zones[place].name);
     }
     let Event { captured_at_us, persons, .. } = event;
-    let _ = writeln!(line, ",\"captured_us\":{captured_at_us},\"emitted_us\":{emitted_at_us},\"persons\":{persons}}}");
+    let _ = writeln!(
+        line,
+        ",\"captured_us\":{captured_at_us},\"emitted_us\":{emitted_at_us},\"persons\":{persons}}}"
+    );
 }
 
 impl PoseSink for EventLines {
@@ -80,13 +83,17 @@ mod tests {
     #[test]
     fn a_line_is_json_whatever_a_zone_is_called() {
         let name = "Tür \"A\"\\".to_owned();
-        let zones = Zones { zones: vec![Zone { name: name.clone(), at: At::Feet, polygon: vec![[0.0; 2]; 3] }] };
+        let zones =
+            Zones { zones: vec![Zone { name: name.clone(), at: At::Feet, polygon: vec![[0.0; 2]; 3] }] };
         let mut lines = Vec::new();
         for (what, track_id) in [(What::Enter(0), 3), (What::Fall, 4), (What::Count, 0)] {
             write_event(&mut lines, &Event { what, track_id, captured_at_us: 5, persons: 2 }, &zones, 9);
         }
-        let lines: Vec<serde_json::Value> =
-            String::from_utf8(lines).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let lines: Vec<serde_json::Value> = String::from_utf8(lines)
+            .unwrap()
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
         assert_eq!(
             lines,
             [

@@ -117,7 +117,14 @@ impl Watched {
     }
 
     /// What began or ended with this pose.
-    fn update(&mut self, pose: &Pose, at_us: i64, zones: &Zones, size_px: [u32; 2], mut tell: impl FnMut(What)) {
+    fn update(
+        &mut self,
+        pose: &Pose,
+        at_us: i64,
+        zones: &Zones,
+        size_px: [u32; 2],
+        mut tell: impl FnMut(What),
+    ) {
         for (i, zone) in zones.zones.iter().enumerate() {
             let is_in = self.zones[i].update(zone.holds(pose, size_px), at_us);
             if is_in != std::mem::replace(&mut self.told_zones[i], is_in) {
@@ -183,7 +190,8 @@ impl Watch {
                 self.people.len() - 1
             });
             let size_px = [frame.width, frame.height];
-            self.people[place].update(&pose, at_us, &self.zones, size_px, |what| happened(pose.track_id, what));
+            self.people[place]
+                .update(&pose, at_us, &self.zones, size_px, |what| happened(pose.track_id, what));
         }
         self.other = match self.other {
             _ if persons == self.count => None,
@@ -209,8 +217,11 @@ mod tests {
 
     /// Somebody who stands at `x_px`, a trunk of 100 px, in a picture of 400 x 400.
     fn person(track_id: u32, x_px: f32, has_hand_up: bool) -> TrackedPerson {
-        let mut forecast =
-            Forecast { score: [0.9; pose::JOINTS], state: [JointState::Measured; pose::JOINTS], ..Forecast::default() };
+        let mut forecast = Forecast {
+            score: [0.9; pose::JOINTS],
+            state: [JointState::Measured; pose::JOINTS],
+            ..Forecast::default()
+        };
         let wrist_y = if has_hand_up { 20.0 } else { 200.0 };
         for (joint, dx, y) in [
             (Joint::LeftShoulder, 30.0, 100.0),
@@ -244,7 +255,11 @@ mod tests {
     }
 
     /// Every event with its time in milliseconds, from frames `every_ms` apart.
-    fn told(every_ms: i64, until_ms: i64, scene: impl Fn(i64) -> Vec<TrackedPerson>) -> Vec<(i64, u32, &'static str)> {
+    fn told(
+        every_ms: i64,
+        until_ms: i64,
+        scene: impl Fn(i64) -> Vec<TrackedPerson>,
+    ) -> Vec<(i64, u32, &'static str)> {
         let mut watch = Watch::new(door());
         let mut all = Vec::new();
         for at_ms in (0..until_ms).step_by(every_ms as usize) {
@@ -264,7 +279,8 @@ mod tests {
             4_000..5_000 => vec![person(7, 100.0, false)],
             _ => vec![],
         };
-        let names = |events: Vec<(i64, u32, &'static str)>| events.into_iter().map(|e| e.2).collect::<Vec<_>>();
+        let names =
+            |events: Vec<(i64, u32, &'static str)>| events.into_iter().map(|e| e.2).collect::<Vec<_>>();
         let events = told(20, 6_000, scene);
         assert_eq!(
             events,
@@ -287,7 +303,9 @@ mod tests {
 
     #[test]
     fn flickers_tell_nothing() {
-        let scene = |at_ms: i64| vec![person(7, if at_ms / 100 % 2 == 0 { 100.0 } else { 300.0 }, at_ms / 200 % 2 == 0)];
+        let scene = |at_ms: i64| {
+            vec![person(7, if at_ms / 100 % 2 == 0 { 100.0 } else { 300.0 }, at_ms / 200 % 2 == 0)]
+        };
         assert_eq!(told(20, 4_000, scene), [(0, 7, "appear"), (300, 0, "count")]);
     }
 }

@@ -132,7 +132,8 @@ impl Zone {
                 place_px(pose, Joint::Nose).or_else(|| both(Joint::LeftEar, Joint::RightEar)).map(inside)
             }
             At::Hands => {
-                let hands = [Joint::LeftWrist, Joint::RightWrist].map(|wrist| place_px(pose, wrist).map(inside));
+                let hands =
+                    [Joint::LeftWrist, Joint::RightWrist].map(|wrist| place_px(pose, wrist).map(inside));
                 match hands {
                     [None, None] => None,
                     [left, right] => Some(left == Some(true) || right == Some(true)),
@@ -179,7 +180,9 @@ mod tests {
             let head = |x: f32, y: f32| {
                 zone.holds(&at(&[(Joint::Nose, x * size_px[0] as f32, y * size_px[1] as f32)]), size_px)
             };
-            for (x, y, is_inside) in [(0.1, 0.1, true), (0.5, 0.5, false), (0.9, 0.5, true), (0.5, 0.9, true), (1.2, 0.9, false)] {
+            for (x, y, is_inside) in
+                [(0.1, 0.1, true), (0.5, 0.5, false), (0.9, 0.5, true), (0.5, 0.9, true), (1.2, 0.9, false)]
+            {
                 assert_eq!(head(x, y), Some(is_inside), "{x} {y} in {size_px:?}");
             }
         }
@@ -188,8 +191,13 @@ mod tests {
 
     #[test]
     fn feet_are_between_the_ankles_and_either_hand_counts() {
-        let zone = |at| Zone { name: "z".into(), at, polygon: vec![[0.4, 0.0], [0.6, 0.0], [0.6, 1.0], [0.4, 1.0]] };
-        let pose = at(&[(Joint::LeftAnkle, 20.0, 90.0), (Joint::RightAnkle, 80.0, 90.0), (Joint::LeftWrist, 50.0, 10.0)]);
+        let zone =
+            |at| Zone { name: "z".into(), at, polygon: vec![[0.4, 0.0], [0.6, 0.0], [0.6, 1.0], [0.4, 1.0]] };
+        let pose = at(&[
+            (Joint::LeftAnkle, 20.0, 90.0),
+            (Joint::RightAnkle, 80.0, 90.0),
+            (Joint::LeftWrist, 50.0, 10.0),
+        ]);
         assert_eq!(zone(At::Feet).holds(&pose, [100, 100]), Some(true));
         assert_eq!(zone(At::Hands).holds(&pose, [100, 100]), Some(true));
         assert_eq!(zone(At::Hips).holds(&pose, [100, 100]), None);
