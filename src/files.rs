@@ -122,6 +122,14 @@ impl Replacement {
         self.file.set_len(bytes)
     }
 
+    /// Whether nothing has been written, by this handle or by somebody who was told the path.
+    ///
+    /// # Errors
+    /// As [`File::metadata`].
+    pub fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.file.metadata()?.len() == 0)
+    }
+
     /// Hands everything to the disk.
     ///
     /// # Errors

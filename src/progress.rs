@@ -77,13 +77,11 @@ fn tell(shared: &Shared, rewrites: bool) {
     let every = if rewrites { REDRAWN_EVERY } else { SAID_EVERY };
     let mut state = lock(&shared.state);
     loop {
-        let waited = shared.over.wait_timeout(state, every).unwrap_or_else(PoisonError::into_inner);
-        state = waited.0;
+        // Work that ended before this thread began to wait notifies nobody.
+        let waited = shared.over.wait_timeout_while(state, every, |state| !state.is_over);
+        state = waited.unwrap_or_else(PoisonError::into_inner).0;
         if state.is_over {
             break;
-        }
-        if !waited.1.timed_out() {
-            continue;
         }
         let text = line(&state.text, began.elapsed());
         drop(state);

@@ -8,13 +8,16 @@ mod pace;
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use self::encoder::{Codec, Encoder, Film};
 use self::pace::{FrameRate, Pace};
 use super::SinkError;
 use super::display::{Canvas, FrameStamp, Surface};
 use crate::files::Replacement;
+
+/// How long a program that has only been started may take to open its file, however short the time is.
+const BEGUN_WITHIN: Duration = Duration::from_secs(5);
 
 /// The kinds of file that hold both codecs, and ffmpeg's words for them.
 const CONTAINERS: [(&str, &str); 5] =
@@ -139,7 +142,12 @@ impl Surface for Video {
             log::warn!("{}: no frame came, and there is no video", self.name);
             return Ok(());
         };
-        let is_whole = film.encoder.finish(within).map_err(|why| self.fatal(&why))?;
+        let mut is_whole = film.encoder.finish(within).map_err(|why| self.fatal(&why))?;
+        // One that has not even opened the file must not be left a name that leads nowhere.
+        let began = Instant::now();
+        while !is_whole && began.elapsed() < BEGUN_WITHIN && self.file.is_empty().unwrap_or(false) {
+            is_whole = film.encoder.finish(Duration::from_millis(20)).map_err(|why| self.fatal(&why))?;
+        }
         self.file.commit().map_err(|e| self.fatal(&e))?;
         let (frames, rate) = (film.pace.taken(), film.rate);
         let seconds = frames as f64 * f64::from(rate.per_seconds) / f64::from(rate.frames);

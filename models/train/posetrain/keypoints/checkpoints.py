@@ -93,7 +93,7 @@ def main() -> None:
     val = {k: v for k, v in rows[-1].items() if k not in ("minutes",)}
     command = (
         f"python -m posetrain.keypoints.steady configs/steady/{config.name}.toml --caches DIR "
-        f"--out work/{config.name} --begin {args.out}"
+        f"--out work/{config.name} --begin checkpoints/{args.out.name}"
     )
     text = card(args.out, config.name, state["crops"], sources(config, args.caches), val, command)
     args.out.with_suffix(".md").write_text(text)
