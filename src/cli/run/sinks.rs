@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use pose::PoseFrame;
-use posewire::config::{Config, Events, ExistingLines, Jsonl, Rate};
+use posewire::config::{Config, ExistingLines, Jsonl, Rate};
 use posewire::output::display::{
     Display, DisplayTarget, Framebuffer, PictureTap, PngFiles, Surface, Terminal,
 };
@@ -60,19 +60,23 @@ pub fn open(
         };
         sinks.push(shown.surface(Video::create(&config.video.path, options)?));
     }
+    let zones = match config.events.zones.as_os_str().is_empty() {
+        true => Zones::default(),
+        false => Zones::read(&config.events.zones).map_err(|e| Usage(e.to_string()))?,
+    };
     if !config.events.path.as_os_str().is_empty() {
-        sinks.push(Box::new(event_lines(config)?));
-    } else if !config.events.zones.as_os_str().is_empty() {
-        return Err(
-            Usage("--zones says what --events is to watch: add --events PATH or --events -".into()).into()
-        );
+        sinks.push(Box::new(EventLines::open(&config.events.path, existing(config), zones.clone())?));
+    } else if !zones.zones.is_empty() && config.web.address.get().is_none() {
+        let said =
+            "--zones says what --events and --web are to watch: add --events PATH, --events - or --web ADDR";
+        return Err(Usage(said.into()).into());
     }
     let mut paced: Vec<Box<dyn PoseSink>> = Vec::new();
     if !config.jsonl.path.as_os_str().is_empty() {
         paced.push(Box::new(json_lines(config, predict)?.told_by(telemetry.clone())));
     }
     if let Some(address) = config.web.address.get() {
-        let web = Web::open(address, predict)?.told_by(telemetry.clone());
+        let web = Web::open(address, predict)?.told_by(telemetry.clone()).watching(zones);
         let pictures = tap.clone().filter(|_| config.web.pictures);
         paced.push(Box::new(match pictures {
             Some(tap) => web.with_pictures(tap).served()?,
@@ -113,16 +117,6 @@ fn json_lines(config: &Config, predict: Predict) -> Result<JsonLines, SinkError>
     let Jsonl { path, format, rotate_mb, .. } = &config.jsonl;
     let lines = JsonLines::open(path, existing(config), *format, predict)?;
     Ok(if *rotate_mb > 0 { lines.rotated_at(u64::from(*rotate_mb) * 1_000_000) } else { lines })
-}
-
-/// The sink of `--events PATH`.
-fn event_lines(config: &Config) -> anyhow::Result<EventLines> {
-    let Events { path, zones } = &config.events;
-    let zones = match zones.as_os_str().is_empty() {
-        true => Zones::default(),
-        false => Zones::read(zones).map_err(|e| Usage(e.to_string()))?,
-    };
-    Ok(EventLines::open(path, existing(config), zones)?)
 }
 
 /// What becomes of lines that are there already.

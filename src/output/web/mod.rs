@@ -13,6 +13,7 @@ mod message;
 mod patience;
 mod server;
 mod status;
+mod told;
 
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::sync::Arc;
@@ -26,7 +27,9 @@ use tokio::sync::watch;
 
 use self::guard::Guard;
 use self::message::Messages;
+use self::told::Told;
 use super::display::PictureTap;
+use super::events::Zones;
 use super::{Host, PoseSink, Predict, SinkError};
 
 /// A preview for a few people.
@@ -62,6 +65,7 @@ pub struct Web {
     address: SocketAddr,
     listener: Option<TcpListener>,
     messages: Messages,
+    told: Told,
     shared: Arc<Shared>,
     /// When the page was last told how the tracker is.
     told_at_us: i64,
@@ -97,6 +101,7 @@ impl Web {
             address,
             listener: Some(listener),
             messages: Messages::new(predict),
+            told: Told::new(Zones::default()),
             shared: Arc::new(shared),
             told_at_us: i64::MIN,
             thread: None,
@@ -115,6 +120,12 @@ impl Web {
     /// Messages carry the pictures of `tap`: whoever may see the page sees the camera's view.
     pub fn with_pictures(mut self, tap: PictureTap) -> Self {
         self.messages.with_pictures(tap);
+        self
+    }
+
+    /// The page draws `zones` and tells who is in them.
+    pub fn watching(mut self, zones: Zones) -> Self {
+        self.told = Told::new(zones);
         self
     }
 
@@ -160,7 +171,7 @@ impl Web {
         }
         self.told_at_us = now_us;
         if let Some(host) = &self.shared.host {
-            offer(&self.shared.status, status::text(host.as_ref()).into());
+            offer(&self.shared.status, status::text(host.as_ref(), &self.told).into());
         }
     }
 }
@@ -183,6 +194,7 @@ impl PoseSink for Web {
         if readers > 0 {
             offer(&self.shared.events, self.messages.event(poses, now_us));
         }
+        self.told.update(poses);
         self.tell_status(now_us);
         Ok(())
     }

@@ -3,9 +3,10 @@
 use serde_json::json;
 
 use super::super::{Host, Source, Vitals};
+use super::told::Told;
 
 /// The text message.
-pub(super) fn text(host: &dyn Host) -> String {
+pub(super) fn text(host: &dyn Host, told: &Told) -> String {
     let vitals = host.vitals();
     let legs: Vec<_> = host.legs().iter().map(|leg| json!([leg.name, leg.p50_us, leg.p99_us])).collect();
     json!({
@@ -21,6 +22,8 @@ pub(super) fn text(host: &dyn Host) -> String {
         "temperature_c": vitals.temperature_c,
         "throttled": vitals.throttled,
         "legs_us": legs,
+        "events": told.events(),
+        "zones": told.zones(),
     })
     .to_string()
 }
@@ -44,6 +47,7 @@ fn engine(vitals: &Vitals) -> String {
 mod tests {
     use super::*;
     use crate::output::Leg;
+    use crate::output::events::Zones;
 
     struct Board;
 
@@ -62,7 +66,8 @@ mod tests {
 
     #[test]
     fn the_text_is_json_whatever_the_figures_are() {
-        let told: serde_json::Value = serde_json::from_str(&text(&Board)).unwrap();
+        let told: serde_json::Value =
+            serde_json::from_str(&text(&Board, &Told::new(Zones::default()))).unwrap();
         assert_eq!(told["engine"], "int8");
         assert_eq!(told["temperature_c"], 51.5);
         assert!(told["fps"].is_null());

@@ -80,6 +80,33 @@ function drawLabel(pen, person, unit, colour, x) {
   pen.fillText(person.id, x, y);
 }
 
+/** Polygons in shares of the picture. */
+function drawZones(pen, zones, unit, width, height) {
+  for (const [, , corners] of zones) {
+    pen.beginPath();
+    for (const [x, y] of corners) pen.lineTo(x * width, y * height);
+    pen.closePath();
+    pen.fillStyle = "rgb(255 255 255 / 10%)";
+    pen.fill();
+    for (const [ink, wider] of [["black", 1], ["white", 0]]) {
+      pen.strokeStyle = ink;
+      pen.lineWidth = (0.8 + wider) * unit;
+      pen.stroke();
+    }
+  }
+}
+
+/** The name of each at its left end. */
+function drawZoneNames(pen, zones, unit, width, height, isMirrored) {
+  pen.font = `${6 * unit}px system-ui`;
+  pen.fillStyle = "white";
+  for (const [name, , corners] of zones) {
+    const places = corners.map(([x, y]) => [(isMirrored ? 1 - x : x) * width, y * height]);
+    const [x, y] = places.reduce((left, place) => place[0] < left[0] ? place : left);
+    pen.fillText(name, x + 2 * unit, Math.min(y + 7 * unit, height - 2 * unit));
+  }
+}
+
 function disc(pen, x, y, radius, ink) {
   pen.fillStyle = ink;
   pen.beginPath();

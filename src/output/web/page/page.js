@@ -5,11 +5,11 @@ const $ = id => document.getElementById(id);
 const canvas = $("view"), pen = canvas.getContext("2d"), trails = new Trails();
 /** What is shown; kept for the next visit. */
 const shown = Object.assign(
-  { smoothed: true, picture: true, trails: false, sigma: false, ids: true, mirror: false },
+  { smoothed: true, picture: true, trails: false, sigma: false, ids: true, zones: true, mirror: false },
   stored("shown"),
 );
 /** The newest frame: what the message said, and its picture. */
-let frame = null, picture = null, socket = null, isDirty = false, messages = 0, since = performance.now(), ageMs = null;
+let frame = null, picture = null, zones = [], socket = null, isDirty = false, messages = 0, since = performance.now(), ageMs = null;
 
 function stored(key) {
   // A browser may keep nothing for this page.
@@ -26,6 +26,7 @@ const CONTROLS = [
   ["trails", "t", "trails", "trails"],
   ["sigma", "g", "uncertainty", "uncertainty"],
   ["ids", "i", "identities", "identities"],
+  ["zones", "z", "zones", "zones"],
   ["mirror", "m", "mirror", "mirror"],
 ];
 const ACTIONS = [
@@ -93,6 +94,13 @@ function setStatus(text) {
     for (const text of [name.replaceAll("_", " "), (p50 / 1000).toFixed(2), (p99 / 1000).toFixed(1)]) row.insertCell().textContent = text;
     return row;
   }));
+  zones = status.zones;
+  $("events").replaceChildren(...status.events.map(([what, id, zone, ago]) => {
+    const row = document.createElement("li"), when = document.createElement("span");
+    when.textContent = ago < 1 ? "now" : ago < 120 ? `${ago} s ago` : `${Math.round(ago / 60)} min ago`;
+    row.append([id, what.replaceAll("_", " "), zone].filter(word => word !== null).join(" "), when);
+    return row;
+  }));
   notice(
     status.engine === "" ? "loading the networks…"
       : status.source.startsWith("camera lost") ? "the camera is gone and looked for"
@@ -147,6 +155,7 @@ function render() {
   pen.setTransform(shown.mirror ? -scale : scale, 0, 0, scale, shown.mirror ? w : 0, 0);
   if (picture && shown.picture) pen.drawImage(picture, 0, 0, width, height);
   const unit = Math.max(width, height) / 320, persons = frame.line.persons;
+  if (shown.zones) drawZones(pen, zones, unit, width, height);
   if (shown.trails) trails.draw(pen, unit, frame.line.emitted_us);
   const colourOf = id => COLOURS[id % COLOURS.length];
   if (shown.smoothed) {
@@ -157,9 +166,10 @@ function render() {
   } else {
     for (const [id, joints] of frame.seen) drawSeen(pen, joints, unit, colourOf(id));
   }
+  // Letters are never mirrored.
+  pen.setTransform(scale, 0, 0, scale, 0, 0);
+  if (shown.zones) drawZoneNames(pen, zones, unit, width, height, shown.mirror);
   if (shown.ids) {
-    // Letters are never mirrored.
-    pen.setTransform(scale, 0, 0, scale, 0, 0);
     for (const person of persons) {
       const x = shown.mirror ? width - person.box[0] - person.box[2] : person.box[0];
       drawLabel(pen, person, unit, colourOf(person.id), x);
