@@ -28,6 +28,9 @@ const LONGEST_WAIT_US: i64 = 8_000_000;
 /// Who gave pictures for so long ran well.
 const RAN_WELL_US: i64 = 10_000_000;
 
+/// Why a program is no use any more that ended by itself.
+const ENDED: &str = "ended";
+
 /// How long a program has to end by itself. Cameras that are killed may stay taken.
 const GOODBYE: Duration = Duration::from_millis(500);
 
@@ -132,7 +135,13 @@ impl<K: Clock> ChildCamera<K> {
     /// Ends what runs; `why` it is no use any more.
     fn lose(&mut self, why: &str) -> CaptureError {
         if let Some(mut running) = self.running.take() {
-            let status = running.end();
+            // Its pipe is closed a moment before it is gone, which takes longer on a busy board.
+            let own = running.gone_within(if why == ENDED { GOODBYE } else { Duration::ZERO });
+            running.end();
+            let status = own.map(|status| format!(" ({status})")).unwrap_or_default();
+            if own.is_some() {
+                running.words.wait_for_all();
+            }
             let ran_well = running.last_frame_us.is_some_and(|last| last - running.started_us >= RAN_WELL_US);
             if ran_well {
                 self.wait_us = FIRST_WAIT_US;
@@ -162,21 +171,19 @@ impl<K: Clock> ChildCamera<K> {
 }
 
 impl Running {
-    /// Asks it to end, then makes it; how it ended, where that was its own doing.
-    fn end(&mut self) -> String {
-        // Its pipe may be closed a moment before it is gone.
-        let own = self.gone_within(Duration::from_millis(50));
-        if own.is_none() {
-            #[cfg(unix)]
-            if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-                let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-                let _ = self.gone_within(GOODBYE);
-            }
-            // It may be gone already.
-            let _ = self.child.kill();
-            let _ = self.child.wait();
+    /// Asks it to end, then makes it.
+    fn end(&mut self) {
+        if self.gone_within(Duration::ZERO).is_some() {
+            return;
         }
-        own.map(|status| format!(" ({status})")).unwrap_or_default()
+        #[cfg(unix)]
+        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+            let _ = self.gone_within(GOODBYE);
+        }
+        // It may be gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 
     fn gone_within(&mut self, within: Duration) -> Option<std::process::ExitStatus> {
@@ -230,9 +237,9 @@ impl<K: Clock + Send> FrameSource for ChildCamera<K> {
                 }
                 Err(self.lose(&format!("gives no picture for {} s", limit_us / 1_000_000)))
             }
-            Err(CaptureError::Ended) => Err(self.lose("ended")),
+            Err(CaptureError::Ended) => Err(self.lose(ENDED)),
             // Where a stream ends before it begins, what it said on its way is the better reason.
-            Err(_) if running.gone_within(Duration::from_millis(50)).is_some() => Err(self.lose("ended")),
+            Err(_) if running.gone_within(GOODBYE).is_some() => Err(self.lose(ENDED)),
             Err(why) => Err(self.lose(&format!("gives no pictures ({why})"))),
         }
     }

@@ -132,7 +132,9 @@ fn a_csi_camera_is_read_through_its_program_which_ends_with_us() {
     );
     let output = stand_in.run(&["--frames", "4"]).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
-    assert_eq!(output.stdout.iter().filter(|&&b| b == b'\n').count(), 4);
+    // A live camera's newest wins: on a busy machine a pose may be replaced before its line is written.
+    let lines = output.stdout.iter().filter(|&&b| b == b'\n').count();
+    assert!((1..=4).contains(&lines), "{lines}");
     assert!(!is_alive(&stand_in.path("pid")), "it was left behind");
     let arguments = fs::read_to_string(stand_in.path("arguments")).unwrap();
     assert!(arguments.contains("--camera 0 --width 640 --height 480 --framerate 30"), "{arguments}");
@@ -152,7 +154,8 @@ fn a_program_that_dies_is_started_again_and_frame_numbers_rise() {
         .lines()
         .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["seq"].as_u64().unwrap())
         .collect();
-    assert!(seqs.len() == 5 && seqs.is_sorted_by(|a, b| a < b), "{seqs:?}");
+    // A live camera's newest wins, as above; its last one is always told.
+    assert!(seqs.is_sorted_by(|a, b| a < b) && seqs.last() == Some(&4), "{seqs:?}");
     assert!(stand_in.lines("starts") >= 3);
     assert!(said.contains("libcamera-vid ended (exit status: 3): Device timeout"), "{said}");
 }

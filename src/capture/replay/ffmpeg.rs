@@ -62,8 +62,7 @@ impl Ffmpeg {
             Ok(frames) => frames,
             Err(why) => {
                 let _ = child.wait();
-                // The reader of its words ends with it.
-                std::thread::sleep(std::time::Duration::from_millis(20));
+                words.wait_for_all();
                 let said = words.said();
                 return Err(match &said[..] {
                     // It could: what it made of the file is of no use here.

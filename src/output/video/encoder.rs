@@ -177,8 +177,9 @@ impl Encoder {
 
     fn why_it_ended(&mut self) -> String {
         let status = gone_within(&mut self.child, Duration::from_millis(500));
-        // The reader of its words ends with it.
-        std::thread::sleep(Duration::from_millis(20));
+        if status.is_some() {
+            self.words.wait_for_all();
+        }
         let status = status.map_or_else(String::new, |status| format!(" ({status})"));
         let said = self.words.said();
         format!("ffmpeg ended{status}{}{said}", if said.is_empty() { "" } else { ": " })
