@@ -196,7 +196,7 @@ options! {
     }
     /// What happens, as JSON lines: who comes and goes, who is in which zone, raised hands, crossed arms, falls
     events: Events {
-        /// Write a line for every event to a file, or "-" for the standard output; files are kept as those of [jsonl]
+        /// Write a line for every event to a file, or "-" for the standard output; files are kept as those of --jsonl
         path: PathBuf = PathBuf::new() => events(value_name = "PATH");
         /// Polygons in the picture: a TOML file with a name and corners for each
         zones: PathBuf = PathBuf::new() => zones(value_name = "FILE");

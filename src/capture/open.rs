@@ -54,7 +54,7 @@ pub enum SourceConfig {
     },
 }
 
-/// Opens what `config` names. Cameras come back inside [`Reopening`](super::Reopening): they never report
+/// Opens what `config` names. Cameras come back inside [`Reopening`]: they never report
 /// [`CaptureError::Lost`] but give no frame until they are there again.
 ///
 /// # Errors

@@ -4,7 +4,7 @@
 //! {"event":"enter","id":3,"zone":"door","captured_us":1000,"emitted_us":9000,"persons":2}
 //! ```
 //!
-//! An event is told once, when it has held long enough not to be a flicker ([`watch`] has the times). What is watched is a state, so a
+//! An event is told once, when it has held long enough not to be a flicker (`watch.rs` has the times). What is watched is a state, so a
 //! frame that is dropped delays an event and loses none.
 
 mod sink;

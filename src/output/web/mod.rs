@@ -1,11 +1,11 @@
 //! The web preview: a page that shows poses, and the camera's pictures where that was asked for, to people far from the board.
 //!
 //! Nothing listens unless `--web ADDR` asks for it. The page needs nothing from elsewhere. Its poses come over a WebSocket, one
-//! binary message a frame ([`message`]), the next one only after the page has taken the last ([`live`]); `/poses` gives the JSON
+//! binary message a frame (`message.rs`), the next one only after the page has taken the last (`live.rs`); `/poses` gives the JSON
 //! lines of [`super::jsonl`] as server-sent events, for `curl`. With nobody watching nothing is made and nothing allocated.
 //!
 //! `axum` answers, on one thread with a runtime of its own; hyper beneath it is driven by hand because the time of a request's
-//! head and the number of connections must be bounded ([`server`]).
+//! head and the number of connections must be bounded (`server.rs`).
 
 mod guard;
 mod live;
