@@ -129,11 +129,9 @@ impl Write for Log {
 fn log_to_standard_error(level: &str) {
     let mut builder = env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(level));
     if std::env::var_os("RUST_LOG_STYLE").is_none() {
-        let is_plain = |name, plain: &str| {
-            std::env::var(name).is_ok_and(|v| v == plain || plain.is_empty() && !v.is_empty())
-        };
+        let variable = |name| std::env::var(name).unwrap_or_default();
         let is_coloured =
-            std::io::stderr().is_terminal() && !is_plain("NO_COLOR", "") && !is_plain("TERM", "dumb");
+            std::io::stderr().is_terminal() && variable("NO_COLOR").is_empty() && variable("TERM") != "dumb";
         builder.write_style(if is_coloured { WriteStyle::Always } else { WriteStyle::Never });
     }
     builder.format_target(false).target(Target::Pipe(Box::new(Log::default()))).init();

@@ -156,6 +156,13 @@ pub struct Vitals {
     pub source: Source,
 }
 
+impl Vitals {
+    /// [`Self::backend`] as text: `int8 avx2`; empty while the networks are being loaded.
+    pub fn engine(&self) -> &str {
+        std::str::from_utf8(&self.backend).unwrap_or_default().trim_end_matches('\0')
+    }
+}
+
 /// Where frames come from, and whether they do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Source {
@@ -168,6 +175,18 @@ pub enum Source {
     Replay,
     /// The built-in clip: nobody is there.
     BuiltIn,
+}
+
+impl Source {
+    /// For people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Camera => "camera",
+            Self::Lost => "camera lost",
+            Self::Replay => "file",
+            Self::BuiltIn => jsonl::BUILT_IN,
+        }
+    }
 }
 
 /// One leg of a frame's way from the camera to a consumer.

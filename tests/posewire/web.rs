@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use pose::{MAX_PERSONS, PoseFrame};
 use posewire::output::display::PictureTap;
-use posewire::output::web::{MAX_CLIENTS, Web};
+use posewire::output::web::{MAX_CLIENTS, Web, WebOptions};
 use posewire::output::{Host, Leg, PoseSink, Predict, Vitals};
 use posewire::picture::{Frame, PixelFormat};
 use tungstenite::{Message, WebSocket};
@@ -22,7 +22,11 @@ fn nobody(seq: u64) -> PoseFrame {
 }
 
 fn web() -> Web {
-    Web::open("127.0.0.1:0", Predict::Capture).unwrap().served().unwrap()
+    of(WebOptions::default())
+}
+
+fn of(options: WebOptions) -> Web {
+    Web::open("127.0.0.1:0", WebOptions { predict: Predict::Capture, ..options }).unwrap()
 }
 
 fn connect(web: &Web, request: &str) -> TcpStream {
@@ -138,7 +142,7 @@ fn the_page_is_whole_asks_nobody_else_and_other_requests_are_refused() {
 
 #[test]
 fn another_address_asks_every_request_for_the_token_of_the_link() {
-    let web = Web::open("0.0.0.0:0", Predict::Capture).unwrap().served().unwrap();
+    let web = Web::open("0.0.0.0:0", WebOptions::default()).unwrap();
     let link = web.link();
     let query = link.split_once("/?").unwrap().1;
     let host = "Host: 192.0.2.7:8080\r\n";
@@ -185,8 +189,7 @@ fn pictures_go_only_where_they_were_asked_for() {
         seq,
         captured_at_us: 0,
     };
-    let mut web =
-        Web::open("127.0.0.1:0", Predict::Capture).unwrap().with_pictures(tap.clone()).served().unwrap();
+    let mut web = of(WebOptions { pictures: Some(tap.clone()), ..WebOptions::default() });
     assert!(get(&web, "/page.js", "Host: localhost\r\n").contains("const SHOWS_PICTURES = true;"));
     let mut socket = page(&web);
     tap.put(&frame(7));
@@ -219,7 +222,7 @@ impl Host for Known {
 #[test]
 fn a_page_hears_how_the_tracker_is_though_no_frame_comes_and_may_have_it_forget() {
     let host = Arc::new(Known::default());
-    let mut web = Web::open("127.0.0.1:0", Predict::Capture).unwrap().told_by(host.clone()).served().unwrap();
+    let mut web = of(WebOptions { host: Some(host.clone()), ..WebOptions::default() });
     let mut socket = page(&web);
     let began = Instant::now();
     for i in 0.. {
@@ -337,7 +340,7 @@ fn the_page_draws_with_the_colours_and_sizes_of_every_display() {
     let m = pose_draw::Metrics::for_panel(embedded_graphics::prelude::Size::new(640, 480));
     let sizes = serde_json::json!({"stroke": m.stroke, "joint": m.joint, "dash": m.dash});
     assert_eq!(constant(&script, "SIZES"), sizes);
-    assert_eq!(constant(&script, "UNSURE_SCORE").as_f64().unwrap() as f32, pose_draw::UNSURE_SCORE);
+    assert_eq!(constant(&script, "UNSURE_SCORE").as_f64().unwrap() as f32, pose::UNSURE_SCORE);
     let drawing = include_str!("../../src/output/web/page/draw.js");
     let own = drawing.matches("\"#").count();
     assert_eq!(own, drawing.matches("\"#000\"").count(), "a person's colour is nowhere but in the crate");
@@ -348,8 +351,7 @@ fn the_page_takes_a_joint_for_what_every_display_takes_it() {
     use pose::JointState::{Absent, Measured, Predicted};
     let drawing = include_str!("../../src/output/web/page/draw.js");
     let function = drawing.split("function lookOf(").nth(1).unwrap().split("\n}").next().unwrap();
-    let mut script =
-        format!("const UNSURE_SCORE = {}; function lookOf({function}\n}}", pose_draw::UNSURE_SCORE);
+    let mut script = format!("const UNSURE_SCORE = {}; function lookOf({function}\n}}", pose::UNSURE_SCORE);
     let mut expected = String::new();
     for state in [Absent, Measured, Predicted] {
         for score in [0.0, 0.3, 0.333, 0.334, 0.5, 1.0] {

@@ -35,6 +35,6 @@ pub use colour::{PALETTE, colour_of};
 pub use figure::draw_pose;
 pub use fit::Fit;
 pub use label::Label;
-pub use look::{Look, UNSURE_SCORE};
+pub use look::Look;
 pub use scene::{Scene, draw_message, draw_scene};
 pub use theme::{Metrics, Theme};

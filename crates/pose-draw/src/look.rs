@@ -1,9 +1,6 @@
 //! How a joint and a bone look, by how their places are known.
 
-use pose::{JointState, PoseJoint};
-
-/// A joint of a lower score is drawn as unsure: it is wrong twice as often as right.
-pub const UNSURE_SCORE: f32 = 1.0 / 3.0;
+use pose::{JointState, PoseJoint, UNSURE_SCORE};
 
 /// Told apart by shape, not by colour: on one bit a pixel, on any ground and to any eye. A bone looks as its less sure end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,13 +2,10 @@
 //!
 //! Plain functions of one pose in the picture's plane, for a robot as for a tracker: `no_std`, no memory. All measure by the trunk, so
 //! that neither distance nor resolution matters. They take the joints that are known, measured or predicted, whose score is at least
-//! [`MIN_SCORE`], and answer `None` where a joint that they need is not. A flicker lasts a frame: hold an answer against time
+//! [`UNSURE_SCORE`], and answer `None` where a joint that they need is not. A flicker lasts a frame: hold an answer against time
 //! ([`Held`]) before anything moves because of it.
 
-use crate::{Joint, JointState, Pose};
-
-/// A joint below that tells nothing: what drawings call unsure.
-pub const MIN_SCORE: f32 = 1.0 / 3.0;
+use crate::{Joint, JointState, Pose, UNSURE_SCORE};
 
 /// A wrist is raised from so far above its shoulder on, in trunks: 0.3 is the height of the mouth, and hands that gesticulate stay below.
 const RAISED_TRUNKS: f32 = 0.3;
@@ -21,8 +18,16 @@ pub fn place_px(pose: &Pose, joint: Joint) -> Option<[f32; 2]> {
     let j = &pose[joint];
     // NaN is not at least anything.
     let is_known =
-        j.state != JointState::Absent && j.score >= MIN_SCORE && j.x_px.is_finite() && j.y_px.is_finite();
+        j.state != JointState::Absent && j.score >= UNSURE_SCORE && j.x_px.is_finite() && j.y_px.is_finite();
     is_known.then_some([j.x_px, j.y_px])
+}
+
+/// Between two joints, pixels of the source image; where one is known alone, that one.
+pub fn middle_px(pose: &Pose, a: Joint, b: Joint) -> Option<[f32; 2]> {
+    match (place_px(pose, a), place_px(pose, b)) {
+        (Some(a), Some(b)) => Some([0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1])]),
+        (one, other) => one.or(other),
+    }
 }
 
 /// The angle at `at` between the directions to `from` and `to`, radians, 0..=π: π is a stretched elbow or knee.
@@ -87,18 +92,11 @@ struct Trunk {
 impl Trunk {
     /// By both sides where they are known, else by one.
     fn of(pose: &Pose) -> Option<Self> {
-        let hips = middle(place_px(pose, Joint::LeftHip), place_px(pose, Joint::RightHip))?;
-        let shoulders = middle(place_px(pose, Joint::LeftShoulder), place_px(pose, Joint::RightShoulder))?;
+        let hips = middle_px(pose, Joint::LeftHip, Joint::RightHip)?;
+        let shoulders = middle_px(pose, Joint::LeftShoulder, Joint::RightShoulder)?;
         let axis = minus(shoulders, hips);
         let length_px = length(axis);
         (length_px > 0.0).then(|| Self { hips, up: [axis[0] / length_px, axis[1] / length_px], length_px })
-    }
-}
-
-fn middle(a: Option<[f32; 2]>, b: Option<[f32; 2]>) -> Option<[f32; 2]> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some([0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1])]),
-        (one, other) => one.or(other),
     }
 }
 

@@ -26,6 +26,10 @@ impl JointState {
     }
 }
 
+/// A joint whose score is lower is unsure, being wrong twice as often as right: drawn so, and taken for nothing where something is
+/// concluded from a pose.
+pub const UNSURE_SCORE: f32 = 1.0 / 3.0;
+
 /// One joint of a [`Pose`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PoseJoint {

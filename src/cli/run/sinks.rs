@@ -14,7 +14,8 @@ use posewire::output::events::{EventLines, Zones};
 use posewire::output::jsonl::JsonLines;
 use posewire::output::serial::{PortSpec, Serial, SerialOptions};
 use posewire::output::video::{SourceRate, Video, VideoOptions};
-use posewire::output::{Existing, PoseSink, Predict, SinkError, web::Web};
+use posewire::output::web::{Web, WebOptions};
+use posewire::output::{Existing, Host, PoseSink, Predict, SinkError};
 use posewire::pipeline::faults::{Faults, FaultySink};
 use posewire::telemetry::Telemetry;
 
@@ -76,12 +77,9 @@ pub fn open(
         paced.push(Box::new(json_lines(config, predict)?.told_by(telemetry.clone())));
     }
     if let Some(address) = config.web.address.get() {
-        let web = Web::open(address, predict)?.told_by(telemetry.clone()).watching(zones);
         let pictures = tap.clone().filter(|_| config.web.pictures);
-        paced.push(Box::new(match pictures {
-            Some(tap) => web.with_pictures(tap).served()?,
-            None => web.served()?,
-        }));
+        let host: Arc<dyn Host> = telemetry.clone();
+        paced.push(Box::new(Web::open(address, WebOptions { predict, host: Some(host), pictures, zones })?));
     }
     if let Some(target) = &config.display.kind.0 {
         let tap = tap.filter(|_| config.display.pictures);

@@ -44,13 +44,9 @@ impl Status {
 
     /// Where pictures come from, in a few words.
     pub fn source(&self) -> &str {
-        let named = |otherwise: &'static str| if self.label.is_empty() { otherwise } else { &self.label };
-        match self.vitals.map(|v| v.source) {
-            Some(Source::BuiltIn) => "built-in clip",
-            Some(Source::Lost) => "camera lost",
-            Some(Source::Camera) => named("camera"),
-            Some(Source::Replay) | None => named("file"),
-        }
+        let source = self.vitals.map_or(Source::Replay, |v| v.source);
+        let is_named = matches!(source, Source::Camera | Source::Replay) && !self.label.is_empty();
+        if is_named { &self.label } else { source.name() }
     }
 
     /// Whether the camera is gone, or not there yet.
@@ -60,7 +56,6 @@ impl Status {
 
     /// Engine and kernels: `int8 avx2`.
     pub fn engine(&self) -> &str {
-        let bytes = self.vitals.as_ref().map_or(&[][..], |v| &v.backend);
-        std::str::from_utf8(bytes).unwrap_or_default().trim_end_matches('\0')
+        self.vitals.as_ref().map_or("", Vitals::engine)
     }
 }

@@ -11,7 +11,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pose::gesture::place_px;
+use pose::gesture::{middle_px, place_px};
 use pose::{Joint, Pose};
 use serde::Deserialize;
 
@@ -121,10 +121,7 @@ impl Zone {
     /// Whether the person is inside; `None` where the joints that count are not known.
     pub fn holds(&self, pose: &Pose, size_px: [u32; 2]) -> Option<bool> {
         let inside = |[x, y]: [f32; 2]| self.contains([x / size_px[0] as f32, y / size_px[1] as f32]);
-        let both = |a, b| match (place_px(pose, a), place_px(pose, b)) {
-            (Some([ax, ay]), Some([bx, by])) => Some([0.5 * (ax + bx), 0.5 * (ay + by)]),
-            (a, b) => a.or(b),
-        };
+        let both = |a, b| middle_px(pose, a, b);
         match self.at {
             At::Feet => both(Joint::LeftAnkle, Joint::RightAnkle).map(inside),
             At::Hips => both(Joint::LeftHip, Joint::RightHip).map(inside),

@@ -26,7 +26,7 @@ mod tests;
 
 use std::str::FromStr;
 
-use pose::{Pose, Stamped};
+use pose::{Pose, PoseFrame, Stamped};
 
 use super::{Host, Source};
 use crate::names::{name_of, one_of};
@@ -91,6 +91,19 @@ pub struct Head<'a> {
     pub emitted_at_us: i64,
     /// [`BUILT_IN`] or nothing.
     pub source: Option<&'a str>,
+}
+
+impl<'a> Head<'a> {
+    /// Of a frame that is sent at `now_us`; `host` knows where frames come from.
+    pub(super) fn of(frame: &PoseFrame, now_us: i64, host: Option<&'a dyn Host>) -> Self {
+        Self {
+            seq: frame.seq,
+            frame: Some(frame.frame),
+            captured_at_us: frame.captured_at_us,
+            emitted_at_us: now_us,
+            source: source_of(host),
+        }
+    }
 }
 
 impl Format {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pose::PoseFrame;
 
-use super::{CAPACITY, Format, Head, source_of};
+use super::{CAPACITY, Format, Head};
 use crate::output::lines::{Lines, Shape};
 use crate::output::{Existing, Host, PoseSink, Predict, SinkError};
 
@@ -61,13 +61,7 @@ impl JsonLines {
         if with_first_row {
             self.format.write_first_row(&mut self.lines);
         }
-        let head = Head {
-            seq: poses.seq,
-            frame: Some(poses.frame),
-            captured_at_us: poses.captured_at_us,
-            emitted_at_us: now_us,
-            source: source_of(self.host.as_deref()),
-        };
+        let head = Head::of(poses, now_us, self.host.as_deref());
         self.format.write(&mut self.lines, &head, self.predict.poses(poses, now_us));
     }
 }

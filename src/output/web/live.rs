@@ -9,7 +9,7 @@ use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::{Newest, Shared};
+use super::Shared;
 
 /// A page that does not say that it has taken a message for so long is let go; it comes back by itself.
 const TAKEN_WITHIN: Duration = Duration::from_secs(10);
@@ -69,8 +69,8 @@ pub(super) async fn page(mut socket: WebSocket, shared: Arc<Shared>) {
     let _ = timeout(Duration::from_millis(100), socket.send(Message::Close(None))).await;
 }
 
-fn newest(slot: &mut watch::Receiver<Newest>) -> Bytes {
-    slot.borrow_and_update().bytes.clone()
+fn newest(slot: &mut watch::Receiver<Bytes>) -> Bytes {
+    slot.borrow_and_update().clone()
 }
 
 /// The body of an event stream; `place` is held as long as it lasts.

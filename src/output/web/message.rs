@@ -16,7 +16,7 @@ use axum::body::Bytes;
 use pose::PoseFrame;
 
 use super::super::display::PictureTap;
-use super::super::jsonl::{Format, Head, source_of};
+use super::super::jsonl::{Format, Head};
 use super::super::{Host, Predict};
 use crate::picture::JpegEncoder;
 
@@ -37,20 +37,8 @@ struct Pictures {
 }
 
 impl Messages {
-    pub fn new(predict: Predict) -> Self {
-        Self { predict, host: None, pictures: None }
-    }
-
-    pub fn told_by(&mut self, host: Arc<dyn Host>) {
-        self.host = Some(host);
-    }
-
-    pub fn with_pictures(&mut self, tap: PictureTap) {
-        self.pictures = Some(Pictures { tap, encoder: None });
-    }
-
-    pub fn has_pictures(&self) -> bool {
-        self.pictures.is_some()
+    pub fn new(predict: Predict, host: Option<Arc<dyn Host>>, tap: Option<PictureTap>) -> Self {
+        Self { predict, host, pictures: tap.map(|tap| Pictures { tap, encoder: None }) }
     }
 
     /// The message of a WebSocket.
@@ -83,13 +71,7 @@ impl Messages {
     }
 
     fn line(&self, bytes: &mut Vec<u8>, poses: &PoseFrame, now_us: i64) {
-        let head = Head {
-            seq: poses.seq,
-            frame: Some(poses.frame),
-            captured_at_us: poses.captured_at_us,
-            emitted_at_us: now_us,
-            source: source_of(self.host.as_deref()),
-        };
+        let head = Head::of(poses, now_us, self.host.as_deref());
         Format::Full.write(bytes, &head, self.predict.poses(poses, now_us));
     }
 }
@@ -154,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_message_holds_the_line_and_what_was_seen() {
-        let bytes = Messages::new(Predict::Capture).binary(&poses(), 9_000);
+        let bytes = Messages::new(Predict::Capture, None, None).binary(&poses(), 9_000);
         let (json, picture) = parts(&bytes);
         assert_eq!(json["size"], serde_json::json!([16, 8]));
         assert_eq!((&json["line"]["seq"], &json["line"]["persons"][1]["id"]), (&3.into(), &8.into()));
@@ -169,8 +151,7 @@ mod tests {
     #[test]
     fn the_cameras_jpeg_is_passed_on_untouched_and_raw_pictures_become_one() {
         let tap = PictureTap::default();
-        let mut messages = Messages::new(Predict::Capture);
-        messages.with_pictures(tap.clone());
+        let mut messages = Messages::new(Predict::Capture, None, Some(tap.clone()));
         assert!(parts(&messages.binary(&poses(), 9_000)).1.is_empty(), "no picture yet");
         let raw = Frame {
             bytes: Arc::new(vec![200; 3 * 16 * 8]),

@@ -38,22 +38,14 @@ pub const MAX_CLIENTS: usize = 8;
 /// How often the page is told how the tracker is, microseconds.
 const STATUS_EVERY_US: i64 = 1_000_000;
 
-/// What goes to one kind of client: the newest of it, as often as each can take.
-#[derive(Clone, Debug, Default)]
-struct Newest {
-    /// Counts what was made; 0 before the first.
-    count: u64,
-    bytes: Bytes,
-}
-
-/// What the sink gives and every connection takes.
+/// What the sink gives and every connection takes: the newest of it, as often as each can.
 struct Shared {
     /// Binary messages of the WebSocket.
-    poses: watch::Sender<Newest>,
+    poses: watch::Sender<Bytes>,
     /// The same poses as server-sent events.
-    events: watch::Sender<Newest>,
+    events: watch::Sender<Bytes>,
     /// Text messages of the WebSocket.
-    status: watch::Sender<Newest>,
+    status: watch::Sender<Bytes>,
     is_over: watch::Sender<bool>,
     guard: Guard,
     host: Option<Arc<dyn Host>>,
@@ -63,7 +55,6 @@ struct Shared {
 pub struct Web {
     name: String,
     address: SocketAddr,
-    listener: Option<TcpListener>,
     messages: Messages,
     told: Told,
     shared: Arc<Shared>,
@@ -72,12 +63,25 @@ pub struct Web {
     thread: Option<JoinHandle<()>>,
 }
 
+/// What the page is made of.
+#[derive(Clone, Default)]
+pub struct WebOptions {
+    /// The moment that poses speak of.
+    pub predict: Predict,
+    /// Who knows how the tracker is: the page then says it.
+    pub host: Option<Arc<dyn Host>>,
+    /// Messages carry these pictures: whoever may see the page sees the camera's view.
+    pub pictures: Option<PictureTap>,
+    /// Drawn, and told of.
+    pub zones: Zones,
+}
+
 impl Web {
-    /// Listens on `address`: `127.0.0.1:8080`, `localhost:8080`, `[::]:8080`. Answers begin with the first call as a sink.
+    /// Listens on `address` (`127.0.0.1:8080`, `localhost:8080`, `[::]:8080`) and answers from now on.
     ///
     /// # Errors
     /// [`SinkError::Fatal`] where that is no address or cannot be listened on.
-    pub fn open(address: &str, predict: Predict) -> Result<Self, SinkError> {
+    pub fn open(address: &str, options: WebOptions) -> Result<Self, SinkError> {
         let fatal = |e: std::io::Error| {
             SinkError::Fatal(format!(
                 "--web {address}: {e}; give an address of this machine and a free port, as in 127.0.0.1:8080"
@@ -88,69 +92,37 @@ impl Web {
         listener.set_nonblocking(true).map_err(fatal)?;
         let address = listener.local_addr().map_err(fatal)?;
         let guard = Guard::of(address.ip()).map_err(fatal)?;
-        let shared = Shared {
+        info!("web preview: {}", guard.link(address));
+        let WebOptions { predict, host, pictures, zones } = options;
+        if !address.ip().is_loopback() {
+            let what = if pictures.is_some() { "the poses and the camera's pictures" } else { "the poses" };
+            warn!(
+                "web preview: whoever has this link sees {what}, over an unencrypted line; 127.0.0.1 keeps them on this machine"
+            );
+        }
+        let page = server::Page::new(pictures.is_some());
+        let shared = Arc::new(Shared {
             poses: watch::Sender::default(),
             events: watch::Sender::default(),
             status: watch::Sender::default(),
             is_over: watch::Sender::default(),
             guard,
-            host: None,
-        };
+            host: host.clone(),
+        });
+        let served = shared.clone();
+        let thread = std::thread::Builder::new()
+            .name("web".into())
+            .spawn(move || server::run(listener, served, &page))
+            .map_err(fatal)?;
         Ok(Self {
             name: format!("web {address}"),
             address,
-            listener: Some(listener),
-            messages: Messages::new(predict),
-            told: Told::new(Zones::default()),
-            shared: Arc::new(shared),
+            messages: Messages::new(predict, host, pictures),
+            told: Told::new(zones),
+            shared,
             told_at_us: i64::MIN,
-            thread: None,
+            thread: Some(thread),
         })
-    }
-
-    /// The page says how the tracker is, as `host` knows it.
-    pub fn told_by(mut self, host: Arc<dyn Host>) -> Self {
-        self.messages.told_by(host.clone());
-        if let Some(shared) = Arc::get_mut(&mut self.shared) {
-            shared.host = Some(host);
-        }
-        self
-    }
-
-    /// Messages carry the pictures of `tap`: whoever may see the page sees the camera's view.
-    pub fn with_pictures(mut self, tap: PictureTap) -> Self {
-        self.messages.with_pictures(tap);
-        self
-    }
-
-    /// The page draws `zones` and tells who is in them.
-    pub fn watching(mut self, zones: Zones) -> Self {
-        self.told = Told::new(zones);
-        self
-    }
-
-    /// Begins to answer; what cannot be served is refused with the first request.
-    ///
-    /// # Errors
-    /// [`SinkError::Fatal`] where the system gives no thread.
-    pub fn served(mut self) -> Result<Self, SinkError> {
-        let Some(listener) = self.listener.take() else { return Ok(self) };
-        let shows_pictures = self.messages.has_pictures();
-        let (address, shared) = (self.address, self.shared.clone());
-        info!("web preview: {}", self.shared.guard.link(address));
-        if !address.ip().is_loopback() {
-            let what = if shows_pictures { "the poses and the camera's pictures" } else { "the poses" };
-            warn!(
-                "web preview: whoever has this link sees {what}, over an unencrypted line; 127.0.0.1 keeps them on this machine"
-            );
-        }
-        let page = server::Page::new(shows_pictures);
-        let thread = std::thread::Builder::new()
-            .name("web".into())
-            .spawn(move || server::run(listener, shared, &page));
-        self.thread =
-            Some(thread.map_err(|e| SinkError::Fatal(format!("--web: no thread can be had: {e}")))?);
-        Ok(self)
     }
 
     /// Where it listens: the port is told where 0 was asked for.
@@ -171,14 +143,9 @@ impl Web {
         }
         self.told_at_us = now_us;
         if let Some(host) = &self.shared.host {
-            offer(&self.shared.status, status::text(host.as_ref(), &self.told).into());
+            self.shared.status.send_replace(status::text(host.as_ref(), &self.told).into());
         }
     }
-}
-
-/// Puts `bytes` in the place of what nobody has taken yet.
-fn offer(slot: &watch::Sender<Newest>, bytes: Bytes) {
-    slot.send_modify(|newest| *newest = Newest { count: newest.count + 1, bytes });
 }
 
 impl PoseSink for Web {
@@ -189,10 +156,10 @@ impl PoseSink for Web {
     fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
         let (pages, readers) = (self.shared.poses.receiver_count(), self.shared.events.receiver_count());
         if pages > 0 {
-            offer(&self.shared.poses, self.messages.binary(poses, now_us));
+            self.shared.poses.send_replace(self.messages.binary(poses, now_us));
         }
         if readers > 0 {
-            offer(&self.shared.events, self.messages.event(poses, now_us));
+            self.shared.events.send_replace(self.messages.event(poses, now_us));
         }
         self.told.update(poses);
         self.tell_status(now_us);

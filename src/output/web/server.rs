@@ -59,7 +59,7 @@ impl Page {
             "\"use strict\";\nconst BONES = {bones:?};\nconst JOINTS = {joints:?};\nconst COLOURS = {colours:?};\n\
              const SIZES = {{\"stroke\": {stroke}, \"joint\": {joint}, \"dash\": {dash}}};\n\
              const UNSURE_SCORE = {};\nconst SHOWS_PICTURES = {shows_pictures};\n",
-            pose_draw::UNSURE_SCORE
+            pose::UNSURE_SCORE
         );
         let script = constants
             + include_str!("page/draw.js")

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::super::{Host, Source, Vitals};
+use super::super::Host;
 use super::told::Told;
 
 /// The text message.
@@ -10,11 +10,12 @@ pub(super) fn text(host: &dyn Host, told: &Told) -> String {
     let vitals = host.vitals();
     let legs: Vec<_> = host.legs().iter().map(|leg| json!([leg.name, leg.p50_us, leg.p99_us])).collect();
     json!({
-        "source": source(vitals.source),
-        "engine": engine(&vitals),
+        "source": vitals.source.name(),
+        "engine": vitals.engine(),
         "persons_max": vitals.max_persons,
         "uptime_ms": vitals.uptime_ms,
         "fps": vitals.frame_rate_hz,
+        "age_ms": vitals.age_us / 1_000,
         "frames_dropped": vitals.frames_dropped,
         "poses_dropped": vitals.poses_dropped,
         "camera_losses": vitals.camera_losses,
@@ -28,26 +29,11 @@ pub(super) fn text(host: &dyn Host, told: &Told) -> String {
     .to_string()
 }
 
-fn source(source: Source) -> &'static str {
-    match source {
-        Source::Camera => "camera",
-        Source::Lost => "camera lost, looked for",
-        Source::Replay => "replay",
-        Source::BuiltIn => super::super::jsonl::BUILT_IN,
-    }
-}
-
-/// Empty while the networks are being loaded.
-fn engine(vitals: &Vitals) -> String {
-    let end = vitals.backend.iter().position(|&byte| byte == 0).unwrap_or(vitals.backend.len());
-    String::from_utf8_lossy(&vitals.backend[..end]).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::Leg;
     use crate::output::events::Zones;
+    use crate::output::{Leg, Vitals};
 
     struct Board;
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use pose::PoseFrame;
 use serde_json::{Value, json};
 
-use super::super::events::{At, Event, Watch, What, Zones};
+use super::super::events::{Event, Watch, What, Zones};
 
 /// What fits beside a picture.
 const KEPT: usize = 12;
@@ -53,19 +53,13 @@ impl Told {
 
     /// Name and corners of each, shares of the picture.
     pub fn zones(&self) -> Value {
-        let at = |at| match at {
-            At::Feet => "feet",
-            At::Hips => "hips",
-            At::Head => "head",
-            At::Hands => "hands",
-        };
-        self.watch.zones().zones.iter().map(|z| json!([z.name, at(z.at), z.polygon])).collect()
+        self.watch.zones().zones.iter().map(|z| json!([z.name, z.polygon])).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::events::Zone;
+    use super::super::super::events::{At, Zone};
     use super::*;
     use pose::{Forecast, JointState, MAX_PERSONS, TrackedPerson};
 
@@ -95,7 +89,7 @@ mod tests {
             told.events(),
             json!([["1 there", null, null, 0], ["enter", 7, "room", 2], ["appear", 7, null, 2]])
         );
-        assert_eq!((&told.zones()[0][0], &told.zones()[0][1]), (&json!("room"), &json!("hips")));
+        assert_eq!(told.zones()[0][0], "room");
         for id in 8..40 {
             told.update(&frame(3_000 + i64::from(id), Some(id)));
         }

@@ -82,7 +82,7 @@ function drawLabel(pen, person, unit, colour, x) {
 
 /** Polygons in shares of the picture. */
 function drawZones(pen, zones, unit, width, height) {
-  for (const [, , corners] of zones) {
+  for (const [, corners] of zones) {
     pen.beginPath();
     for (const [x, y] of corners) pen.lineTo(x * width, y * height);
     pen.closePath();
@@ -100,7 +100,7 @@ function drawZones(pen, zones, unit, width, height) {
 function drawZoneNames(pen, zones, unit, width, height, isMirrored) {
   pen.font = `${6 * unit}px system-ui`;
   pen.fillStyle = "white";
-  for (const [name, , corners] of zones) {
+  for (const [name, corners] of zones) {
     const places = corners.map(([x, y]) => [(isMirrored ? 1 - x : x) * width, y * height]);
     const [x, y] = places.reduce((left, place) => place[0] < left[0] ? place : left);
     pen.fillText(name, x + 2 * unit, Math.min(y + 7 * unit, height - 2 * unit));

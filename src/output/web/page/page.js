@@ -9,7 +9,7 @@ const shown = Object.assign(
   stored("shown"),
 );
 /** The newest frame: what the message said, and its picture. */
-let frame = null, picture = null, zones = [], socket = null, isDirty = false, messages = 0, since = performance.now(), ageMs = null;
+let frame = null, picture = null, zones = [], socket = null, isDirty = false, messages = 0, since = performance.now();
 
 function stored(key) {
   // A browser may keep nothing for this page.
@@ -21,13 +21,13 @@ function store(key, value) {
 }
 
 const CONTROLS = [
-  ["smoothed", "s", "smoothed", "raw: what the network sees"],
-  ...(SHOWS_PICTURES ? [["picture", "p", "picture", "picture"]] : []),
-  ["trails", "t", "trails", "trails"],
-  ["sigma", "g", "uncertainty", "uncertainty"],
-  ["ids", "i", "identities", "identities"],
-  ["zones", "z", "zones", "zones"],
-  ["mirror", "m", "mirror", "mirror"],
+  ["smoothed", "s", "smoothed"],
+  ...(SHOWS_PICTURES ? [["picture", "p", "picture"]] : []),
+  ["trails", "t", "trails"],
+  ["sigma", "g", "uncertainty"],
+  ["ids", "i", "identities"],
+  ["zones", "z", "zones"],
+  ["mirror", "m", "mirror"],
 ];
 const ACTIONS = [
   ["d", "dark, light", () => setTheme(theme() === "dark" ? "light" : "dark")],
@@ -53,7 +53,7 @@ function toggle(key) {
 
 function drawControls() {
   $("controls").replaceChildren(
-    ...CONTROLS.map(([key, letter, on, off]) => control(shown[key] || key !== "smoothed" ? on : off, letter, () => toggle(key), shown[key])),
+    ...CONTROLS.map(([key, letter, name]) => control(name, letter, () => toggle(key), shown[key])),
     ...ACTIONS.map(([letter, name, act]) => control(name, letter, act)),
   );
 }
@@ -85,7 +85,7 @@ let droppedBefore = null;
 function setStatus(text) {
   const status = JSON.parse(text), dropped = status.frames_dropped + status.poses_dropped;
   charts.fps.add(status.fps);
-  charts.age.add(ageMs);
+  charts.age.add(status.age_ms);
   charts.drops.add(droppedBefore === null ? 0 : dropped - droppedBefore);
   charts.temperature.add(status.temperature_c);
   droppedBefore = dropped;
@@ -133,9 +133,7 @@ async function setFrame(buffer) {
   picture?.close();
   [frame, picture, isDirty] = [said, next, true];
   messages += 1;
-  ageMs = (said.line.emitted_us - said.line.captured_us) / 1000;
   trails.add(said.line);
-  if (!said.line.source) $("notice").hidden ||= $("notice").textContent.startsWith("built-in");
 }
 
 function draw() {
