@@ -22,8 +22,8 @@ use posewire::output::serial::{PortSpec, Serial, SerialOptions};
 use posewire::output::{PoseSink, Predict};
 use posewire::pipeline::supervisor::{NoNotify, supervise};
 use posewire::pipeline::{Options, Parts, Pipeline};
-use posewire::telemetry::{Histogram, Stage, Telemetry, board};
 use posewire::progress::Progress;
+use posewire::telemetry::{Histogram, Stage, Telemetry, board};
 use posewire::{infer, models};
 
 use cable::Cable;
@@ -71,7 +71,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.replay {
         capture::replay::open_clip(path)?;
     }
-    let mut json = args.json.as_deref().map(|path| super::output_file(path, args.replay.as_deref())).transpose()?;
+    let mut json =
+        args.json.as_deref().map(|path| super::output_file(path, args.replay.as_deref())).transpose()?;
     plan(&args);
     let mut report = Report::of_this_machine();
     let progress = Progress::start("loading the networks");
@@ -82,7 +83,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     drop(progress);
     report.print()?;
     if let Some(file) = &mut json {
-        let figures = serde_json::to_string_pretty(&report.json()).context("cannot write the figures as JSON")?;
+        let figures =
+            serde_json::to_string_pretty(&report.json()).context("cannot write the figures as JSON")?;
         writeln!(file, "{figures}").and_then(|()| file.commit()).context("cannot write the figures")?;
     }
     eprintln!("{}", next(&args, &report));
@@ -92,7 +94,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 /// Says what will be done, and how long that takes.
 fn plan(args: &Args) {
     if args.network {
-        return eprintln!("bench: the networks alone, {RUNS} runs on each engine: a minute or two on a small board");
+        return eprintln!(
+            "bench: the networks alone, {RUNS} runs on each engine: a minute or two on a small board"
+        );
     }
     let pipeline_s = WARM_UP.as_secs() + args.seconds;
     let film = args.replay.as_ref().map_or("the built-in clip".to_owned(), |path| path.display().to_string());
@@ -112,7 +116,8 @@ fn next(args: &Args, report: &Report) -> String {
         None => "--json FILE keeps the figures".to_owned(),
     };
     let slow = report.health.is_some_and(|health| health.fps < 25.0);
-    let faster = if slow && args.model == BUILTIN { "; for more frames a second try --model nano" } else { "" };
+    let faster =
+        if slow && args.model == BUILTIN { "; for more frames a second try --model nano" } else { "" };
     format!("{keep}; docs/speed.md and docs/latency.md say what to expect{faster}")
 }
 
@@ -168,7 +173,8 @@ fn pipeline(args: &Args, report: &mut Report, progress: &Progress) -> anyhow::Re
                 progress.at(format_args!("measuring: {} of {seconds} s, {fps:.1} fps", passed.as_secs()));
             });
             let rss = board::resident_bytes();
-            let summary = (first_pose, telemetry.allocations(), cable.latency(), cable.bytes_per_moment(), rss);
+            let summary =
+                (first_pose, telemetry.allocations(), cable.latency(), cable.bytes_per_moment(), rss);
             stop.store(true, Ordering::Release);
             summary
         });
@@ -183,7 +189,10 @@ fn pipeline(args: &Args, report: &mut Report, progress: &Progress) -> anyhow::Re
         return Err(error.into());
     }
     if latency.count == 0 {
-        bail!("no pose came through in {} s: is there a person in the clip, and is it long enough?", args.seconds);
+        bail!(
+            "no pose came through in {} s: is there a person in the clip, and is it long enough?",
+            args.seconds
+        );
     }
     report.seconds = args.seconds;
     report.first_pose = first_pose;
@@ -249,6 +258,9 @@ fn networks(args: &Args, progress: &Progress) -> anyhow::Result<Vec<Network>> {
     Ok(running
         .into_iter()
         .map(|(manifest, plan, _, times)| Network {
-            name: manifest.name.clone(), engine: plan.engine().to_owned(), times: times.summary() })
+            name: manifest.name.clone(),
+            engine: plan.engine().to_owned(),
+            times: times.summary(),
+        })
         .collect())
 }

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use posewire::calibrate::{Board, Grey, find_corners, solve};
-use posewire::progress::Progress;
 use posewire::capture::{self, CaptureError, SourceConfig};
 use posewire::picture::{Decoder, Frame};
+use posewire::progress::Progress;
 use serde::Serialize;
 
 /// How long a wait for a frame may keep Ctrl-C waiting.
@@ -152,7 +152,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         views: views.len(),
         board: format!("{}x{}", args.board.columns, args.board.rows),
     };
-    let text = format!("# By posewire calibrate; calib/README.md says what it means.\n{}", toml::to_string(&file)?);
+    let text =
+        format!("# By posewire calibrate; calib/README.md says what it means.\n{}", toml::to_string(&file)?);
     out.write_all(text.as_bytes())
         .and_then(|()| out.commit())
         .with_context(|| format!("{} cannot be written", args.out.display()))?;
@@ -192,7 +193,8 @@ impl GreyPicture {
         posewire::picture::whole_rgb_into(&picture, width, height, &mut self.rgb);
         self.grey.clear();
         // BT.601 in 256ths.
-        let luma = |p: &[u8]| ((77 * u32::from(p[0]) + 150 * u32::from(p[1]) + 29 * u32::from(p[2])) >> 8) as u8;
+        let luma =
+            |p: &[u8]| ((77 * u32::from(p[0]) + 150 * u32::from(p[1]) + 29 * u32::from(p[2])) >> 8) as u8;
         self.grey.extend(self.rgb.chunks_exact(3).map(luma));
         Ok(Grey { bytes: &self.grey, width, height })
     }

@@ -77,7 +77,9 @@ fn cameras(out: &mut impl Write, _: bool) -> std::io::Result<()> {
     writeln!(out, "cameras:")?;
     match posewire::capture::nokhwa::list_cameras() {
         Err(problem) => writeln!(out, "  {problem}"),
-        Ok(cameras) if cameras.is_empty() => writeln!(out, "  none; plug one in, or use --replay or --synthetic"),
+        Ok(cameras) if cameras.is_empty() => {
+            writeln!(out, "  none; plug one in, or use --replay or --synthetic")
+        }
         Ok(cameras) => cameras.iter().try_for_each(|(number, name)| writeln!(out, "  {number}: {name}")),
     }
 }

@@ -73,7 +73,9 @@ fn cameras(report: &mut Report<impl Write>) -> std::io::Result<()> {
     match posewire::capture::nokhwa::list_cameras() {
         Err(problem) => report.fail(problem),
         Ok(cameras) if cameras.is_empty() => report.note(NO_CAMERA),
-        Ok(cameras) => cameras.iter().try_for_each(|(number, name)| report.ok(format_args!("camera {number} ({name})"))),
+        Ok(cameras) => {
+            cameras.iter().try_for_each(|(number, name)| report.ok(format_args!("camera {number} ({name})")))
+        }
     }
 }
 
@@ -83,7 +85,8 @@ fn cameras(report: &mut Report<impl Write>) -> std::io::Result<()> {
 }
 
 #[cfg(any(feature = "nokhwa", all(feature = "v4l", target_os = "linux")))]
-const NO_CAMERA: &str = "no camera that gives pictures: plug one in (until then posewire runs the built-in clip)";
+const NO_CAMERA: &str =
+    "no camera that gives pictures: plug one in (until then posewire runs the built-in clip)";
 
 #[cfg(all(feature = "v4l", target_os = "linux"))]
 fn camera(
@@ -94,9 +97,8 @@ fn camera(
     let path = camera.path.display();
     match &camera.problem {
         // A node that the user may not open is the one problem with a cure of its own.
-        Some(_) if !may_open => {
-            report.fail(format_args!("{path} may not be opened: sudo usermod -aG video $USER, then log in again"))
-        }
+        Some(_) if !may_open => report
+            .fail(format_args!("{path} may not be opened: sudo usermod -aG video $USER, then log in again")),
         Some(problem) => report.note(problem),
         None if camera.modes.iter().any(|m| m.fps >= 29.0) => {
             report.ok(format_args!("{path} ({}): {} modes", camera.name, camera.modes.len()))
@@ -112,7 +114,8 @@ fn camera(
 #[cfg(all(feature = "v4l", target_os = "linux"))]
 fn csi_cameras(report: &mut Report<impl Write>, sensors: &[String]) -> std::io::Result<()> {
     sensors.iter().enumerate().try_for_each(|(number, sensor)| {
-        report.ok(format_args!("camera {sensor} on the board's connector: posewire run --camera csi:{number}"))
+        report
+            .ok(format_args!("camera {sensor} on the board's connector: posewire run --camera csi:{number}"))
     })
 }
 
@@ -131,7 +134,8 @@ fn serial_ports(report: &mut Report<impl Write>) -> std::io::Result<()> {
 fn serial_port(report: &mut Report<impl Write>, port: &PortInfo, may_open: bool) -> std::io::Result<()> {
     let name = port.name().display();
     if !may_open {
-        report.fail(format_args!("{name} may not be opened: sudo usermod -aG dialout $USER, then log in again"))
+        report
+            .fail(format_args!("{name} may not be opened: sudo usermod -aG dialout $USER, then log in again"))
     } else if let Some(hint) = port.latency_hint() {
         report.note(format_args!("{name}: {hint}"))
     } else {
@@ -176,7 +180,8 @@ fn governor(report: &mut Report<impl Write>, governor: Option<&str>) -> std::io:
 fn heat(report: &mut Report<impl Write>, temperature_c: Option<f32>, throttled: bool) -> std::io::Result<()> {
     match temperature_c {
         Some(c) if c >= HOT_C => {
-            report.fail(format_args!("{c:.0} °C: the board slows itself down; give it a heat sink or a fan"))?;
+            report
+                .fail(format_args!("{c:.0} °C: the board slows itself down; give it a heat sink or a fan"))?;
         }
         Some(c) => report.ok(format_args!("{c:.0} °C"))?,
         None => report.ok("no temperature sensor")?,
@@ -204,8 +209,7 @@ fn cpu_features() -> (Vec<&'static str>, bool) {
 }
 
 fn the_models(report: &mut Report<impl Write>) -> std::io::Result<()> {
-    let networks =
-        [("keypoints", models::keypoints(BUILTIN).map(Some)), ("finder", models::finder(BUILTIN))];
+    let networks = [("keypoints", models::keypoints(BUILTIN).map(Some)), ("finder", models::finder(BUILTIN))];
     for (role, model) in networks {
         let loaded = model.and_then(|model| {
             model.map(|m| infer::load(&m.manifest, &m.onnx).map(|plan| (m.manifest.name, plan))).transpose()
@@ -213,9 +217,9 @@ fn the_models(report: &mut Report<impl Write>) -> std::io::Result<()> {
         let loaded = loaded.map(|model| model.map(|(name, plan)| format!("{name} on {}", plan.engine())));
         network(report, role, loaded.map_err(|e| e.to_string()))?;
     }
-    let smoother = models::temporal(BUILTIN).map_err(|e| e.to_string()).and_then(|weights| {
-        temporal::build(Smoother::Xl, Some(&weights), None).map_err(|e| e.to_string())
-    });
+    let smoother = models::temporal(BUILTIN)
+        .map_err(|e| e.to_string())
+        .and_then(|weights| temporal::build(Smoother::Xl, Some(&weights), None).map_err(|e| e.to_string()));
     network(report, "temporal", smoother.map(|model| Some(model.name().to_owned())))
 }
 
@@ -247,8 +251,8 @@ mod tests {
     #[cfg(all(feature = "v4l", target_os = "linux"))]
     #[test]
     fn a_camera_is_judged_by_permission_and_modes() {
-        use posewire::picture::PixelFormat::Yuyv;
         use posewire::capture::v4l::{CameraListing, Mode};
+        use posewire::picture::PixelFormat::Yuyv;
 
         let listing = |fps: f32, problem: Option<&str>| CameraListing {
             path: "/dev/video7".into(),
@@ -273,7 +277,8 @@ mod tests {
     #[cfg(all(feature = "v4l", target_os = "linux"))]
     #[test]
     fn of_a_camera_on_the_connector_it_is_said_how_to_use_it() {
-        let (text, ailing) = told(|report| csi_cameras(report, &["imx219 [3280x2464]".into(), "ov5647".into()]));
+        let (text, ailing) =
+            told(|report| csi_cameras(report, &["imx219 [3280x2464]".into(), "ov5647".into()]));
         assert!(text.contains("imx219 [3280x2464]") && text.contains("--camera csi:1") && !ailing, "{text}");
     }
 

@@ -50,7 +50,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let plan = infer::load_with(&model.manifest, &model.onnx, args.engine)?;
     describe(&mut out, &model, &*plan)?;
-    if args.explain { explain(&mut out, &*plan)? } else { card(&mut out, &model, &plan)? }
+    if args.explain {
+        explain(&mut out, &*plan)?
+    } else {
+        card(&mut out, &model, &plan)?
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -67,7 +71,8 @@ fn find(which: &str) -> anyhow::Result<Model> {
         return Ok(models::read(Path::new(which))?);
     }
     let names = names.join(", ");
-    Err(Usage(format!("no network {which:?}: this binary has {names}; a file is named with its .toml")).into())
+    Err(Usage(format!("no network {which:?}: this binary has {names}; a file is named with its .toml"))
+        .into())
 }
 
 fn line(out: &mut impl Write, model: &Model, plan: &dyn Plan) -> anyhow::Result<()> {

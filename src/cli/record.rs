@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use posewire::progress::Progress;
+use posewire::avi::Recording;
 use posewire::capture::{self, CaptureError, SourceConfig};
 use posewire::picture::JpegEncoder;
-use posewire::avi::Recording;
+use posewire::progress::Progress;
 
 /// How long a wait for a frame may keep Ctrl-C waiting.
 const TICK: Duration = Duration::from_millis(100);
@@ -148,7 +148,15 @@ fn source_config(args: &Args) -> SourceConfig {
     if let Some(path) = &args.replay {
         SourceConfig::Replay { path: path.clone(), no_drop: true, fps_override: None }
     } else if args.synthetic {
-        SourceConfig::Synthetic { persons: 1, width, height, fps, seed: args.seed, frames: Some(300), no_drop: true }
+        SourceConfig::Synthetic {
+            persons: 1,
+            width,
+            height,
+            fps,
+            seed: args.seed,
+            frames: Some(300),
+            no_drop: true,
+        }
     } else {
         SourceConfig::Camera { device: args.camera.clone(), width, height, fps, format: None, wait: false }
     }

@@ -39,8 +39,14 @@ impl Cable {
         };
         let heard = Arc::new(HeardSoFar::default());
         let to = heard.clone();
-        let listener = std::thread::Builder::new().name("listener".into()).spawn(move || listen(&near_end, &to))?;
-        Ok(Self { port: format!("{}@{baud}", path.display()), heard, listener: Some(listener), _far_end: far_end })
+        let listener =
+            std::thread::Builder::new().name("listener".into()).spawn(move || listen(&near_end, &to))?;
+        Ok(Self {
+            port: format!("{}@{baud}", path.display()),
+            heard,
+            listener: Some(listener),
+            _far_end: far_end,
+        })
     }
 
     pub fn port(&self) -> &str {

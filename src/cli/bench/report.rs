@@ -74,7 +74,11 @@ impl Report {
             max_ns: plus_wire(t.max_ns),
         };
         row(&mut out, "capture to wire at 921600 baud", &to_wire)?;
-        writeln!(out, "\n{} frames in {} s, {:.0} bytes each", self.frames, self.seconds, self.bytes_per_moment)?;
+        writeln!(
+            out,
+            "\n{} frames in {} s, {:.0} bytes each",
+            self.frames, self.seconds, self.bytes_per_moment
+        )?;
         if let Some(health) = &self.health {
             writeln!(out, "{health}")?;
         }

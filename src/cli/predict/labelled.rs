@@ -14,8 +14,8 @@ use posewire::coco::{GroundTruth, Image, LabelsError, Prediction};
 use posewire::config;
 use posewire::files::Replacement;
 use posewire::keypoints::KeypointNet;
-use posewire::progress::Progress;
 use posewire::picture::{Decoder, Frame, Picture};
+use posewire::progress::Progress;
 use posewire::tracker::{Networks, Stills};
 
 use super::Boxes;
@@ -98,7 +98,11 @@ pub fn run(args: &Labelled) -> anyhow::Result<ExitCode> {
         results.len(),
         truth.images.len() - unread
     );
-    eprintln!("measure them: posewire eval images --coco {} --results {}", args.coco.display(), args.out.display());
+    eprintln!(
+        "measure them: posewire eval images --coco {} --results {}",
+        args.coco.display(),
+        args.out.display()
+    );
     Ok(ExitCode::SUCCESS)
 }
 
