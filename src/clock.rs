@@ -32,6 +32,12 @@ impl Clock for Monotonic {
     }
 }
 
+/// Microseconds since 1970, by the clock that people and other machines have; it may jump where somebody sets it.
+pub fn since_1970_us() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_micros() as i64)
+}
+
 /// A clock that moves when it is told to.
 #[derive(Debug, Default)]
 pub struct Manual(AtomicI64);

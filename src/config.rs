@@ -12,6 +12,7 @@ use crate::files;
 use crate::infer::Engine;
 use crate::output::Predict;
 use crate::output::jsonl::Format;
+use crate::output::osc::OscFormat;
 use crate::temporal::Smoother;
 
 mod words;
@@ -225,6 +226,22 @@ options! {
         address: Address = Address::default() => web(value_name = "ADDR");
         /// The camera's pictures under them: whoever may see the page then sees what the camera sees
         pictures: bool = false, web_pixels();
+    }
+    /// Poses as OSC over UDP: for Max, TouchDesigner, VRChat
+    osc: Osc {
+        /// Send OSC to this address: 192.168.1.20:9000
+        address: Address = Address::default() => osc(value_name = "HOST:PORT");
+        /// What is sent: posewire (own addresses), or vrchat (its trackers, in metres)
+        format: OscFormat = OscFormat::Posewire => osc_format(value_name = "FORMAT");
+        /// Own addresses also say hip-centred metres, where the smoother gives them
+        with_3d: bool = false;
+    }
+    /// Poses as JSON over UDP, a datagram a frame
+    udp: Udp {
+        /// Send JSON lines to this address: 192.168.1.20:9100
+        address: Address = Address::default() => udp(value_name = "HOST:PORT");
+        /// As of JSON lines: full, named, coco or flat
+        format: Format = Format::Full => udp_format(value_name = "FORMAT");
     }
     /// Faults on purpose, for tests
     faults: Faults {

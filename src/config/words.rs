@@ -10,6 +10,7 @@ use crate::names::{name_of, one_of};
 use crate::output::Predict;
 use crate::output::display::DisplayTarget;
 use crate::output::jsonl::Format;
+use crate::output::osc::OscFormat;
 use crate::picture::PixelFormat;
 use crate::temporal::Smoother;
 
@@ -205,7 +206,7 @@ impl fmt::Display for DisplayKind {
     }
 }
 
-/// Where the web preview listens, `HOST:PORT`; empty for nowhere. Whether the host is this machine shows when it is opened.
+/// Where something listens, `HOST:PORT`; empty for nowhere. Whether the host is there shows when it is used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Address(String);
 
@@ -346,6 +347,7 @@ word_or_number!(
     Format,
     Frames,
     MaxPersons,
+    OscFormat,
     Percent,
     Rotation,
     Predict,

@@ -1,13 +1,16 @@
-//! Where poses go: serial wire, JSON lines, displays, recordings, the web preview.
+//! Where poses go: serial wire, JSON lines, datagrams, OSC, displays, recordings, the web preview.
 //!
 //! Every consumer is a [`PoseSink`] with a thread of its own behind a newest-wins slot. A sink keeps nothing waiting:
 //! what it cannot deliver in time is gone, and the next call brings something newer.
 
+mod datagrams;
 pub mod display;
 pub mod events;
 pub mod jsonl;
 mod lines;
+pub mod osc;
 pub mod serial;
+pub mod udp;
 pub mod video;
 pub mod web;
 

@@ -148,3 +148,24 @@ fn the_serial_wire_allocates_nothing_a_frame() {
     }
     assert_eq!(own, 0);
 }
+
+#[test]
+fn datagrams_and_osc_allocate_nothing_a_frame() {
+    use posewire::output::osc::{Osc, OscFormat, OscOptions};
+    use posewire::output::udp::UdpLines;
+
+    let osc = |format| {
+        let options = OscOptions { format, with_3d: true, ..OscOptions::default() };
+        Box::new(Osc::to("127.0.0.1:9", options)) as Box<dyn PoseSink>
+    };
+    let lines = UdpLines::to("127.0.0.1:9", Format::Full, Predict::Now).unwrap();
+    let poses = pose_frame(0, pose::MAX_PERSONS, 1_000);
+    for mut sink in [osc(OscFormat::Posewire), osc(OscFormat::VrChat), Box::new(lines)] {
+        sink.send(&poses, 2_000).unwrap();
+        let before = alloc::of_this_thread();
+        for _ in 0..MEASURED {
+            sink.send(&poses, 2_000).unwrap();
+        }
+        assert_eq!((alloc::of_this_thread() - before).own, 0, "{}", sink.name());
+    }
+}

@@ -4,6 +4,8 @@ mod alloc;
 mod arrows;
 #[cfg(unix)]
 mod bad_input;
+#[cfg(unix)]
+mod bridges;
 mod built_in_clip;
 mod calibrate;
 #[cfg(target_os = "linux")]

@@ -367,3 +367,77 @@ fn the_page_takes_a_joint_for_what_every_display_takes_it() {
     };
     assert_eq!(String::from_utf8_lossy(&out.stdout), expected, "{}", String::from_utf8_lossy(&out.stderr));
 }
+
+fn program(web: &Web) -> WebSocket<TcpStream> {
+    let stream = connect(web, "");
+    tungstenite::client(format!("ws://localhost:{}/lines", web.address().port()), stream).unwrap().0
+}
+
+fn line_of(socket: &mut WebSocket<TcpStream>) -> serde_json::Value {
+    match socket.read().unwrap() {
+        Message::Text(text) => serde_json::from_str(&text).unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_program_gets_the_json_lines_as_messages_and_needs_to_say_nothing() {
+    let host = Arc::new(Known::default());
+    let mut web = of(WebOptions { host: Some(host.clone()), ..WebOptions::default() });
+    let mut socket = program(&web);
+    let first = until_heard(&mut web, 0, || has_come(&mut socket));
+    let mut last = line_of(&mut socket)["seq"].as_u64().unwrap();
+    assert!(last <= first);
+    for seq in first + 1..first + 50 {
+        web.send(&crate::frames::pose_frame(seq, 2, 1_000), 9).unwrap();
+        let line = line_of(&mut socket);
+        assert_eq!(line["persons"].as_array().map_or(0, Vec::len), if line["seq"] == seq { 2 } else { 0 });
+        let now = line["seq"].as_u64().unwrap();
+        assert!(now > last, "{now} after {last}");
+        last = now;
+        if last != seq {
+            break;
+        }
+    }
+    socket.send(Message::text("reset")).unwrap();
+    let began = Instant::now();
+    while host.0.load(Ordering::Relaxed) == 0 {
+        assert!(began.elapsed() < SOON);
+        sleep(Duration::from_millis(10));
+    }
+    web.finish(Duration::ZERO).unwrap();
+    while let Ok(message) = socket.read() {
+        assert!(matches!(message, Message::Text(_) | Message::Close(_)), "{message:?}");
+    }
+}
+
+#[test]
+fn a_program_that_does_not_read_is_let_go_and_holds_nobody_up() {
+    let mut web = web();
+    let mut stalled = program(&web);
+    until_heard(&mut web, 0, || has_come(&mut stalled));
+    let mut slowest = Duration::ZERO;
+    let began = Instant::now();
+    let mut seq = 10_000;
+    // Its own buffers take some megabytes; after that its patience of 2 s runs.
+    while began.elapsed() < Duration::from_secs(5) {
+        let sent = Instant::now();
+        web.send(&crate::frames::pose_frame(seq, MAX_PERSONS, 1_000), 9).unwrap();
+        slowest = slowest.max(sent.elapsed());
+        seq += 1;
+        sleep(Duration::from_millis(1));
+    }
+    assert!(slowest < Duration::from_secs(1), "{slowest:?}");
+    let mut heard = 0;
+    let ended = loop {
+        match stalled.read() {
+            Ok(Message::Text(_)) => heard += 1,
+            other => break other,
+        }
+        assert!(began.elapsed() < SOON, "it is still fed");
+    };
+    assert!(ended.is_err() && heard > 0, "{heard} messages, then {ended:?}");
+    // And its place is free again.
+    let mut back = program(&web);
+    until_heard(&mut web, seq, || has_come(&mut back));
+}

@@ -12,12 +12,15 @@ use posewire::output::display::{
 };
 use posewire::output::events::{EventLines, Zones};
 use posewire::output::jsonl::JsonLines;
+use posewire::output::osc::{Osc, OscFormat, OscOptions};
 use posewire::output::serial::{PortSpec, Serial, SerialOptions};
+use posewire::output::udp::UdpLines;
 use posewire::output::video::{SourceRate, Video, VideoOptions};
 use posewire::output::web::{Web, WebOptions};
 use posewire::output::{Existing, Host, PoseSink, Predict, SinkError};
 use posewire::pipeline::faults::{Faults, FaultySink};
 use posewire::telemetry::Telemetry;
+use posewire::temporal::Smoother;
 
 use crate::cli::Usage;
 
@@ -76,6 +79,13 @@ pub fn open(
     if !config.jsonl.path.as_os_str().is_empty() {
         paced.push(Box::new(json_lines(config, predict)?.told_by(telemetry.clone())));
     }
+    if let Some(peer) = config.osc.address.get() {
+        paced.push(Box::new(Osc::to(peer, osc_options(config, predict)?)));
+    }
+    if let Some(peer) = config.udp.address.get() {
+        let lines = UdpLines::to(peer, config.udp.format, predict).map_err(|e| Usage(e.to_string()))?;
+        paced.push(Box::new(lines.told_by(telemetry.clone())));
+    }
     if let Some(address) = config.web.address.get() {
         let pictures = tap.clone().filter(|_| config.web.pictures);
         let host: Arc<dyn Host> = telemetry.clone();
@@ -91,7 +101,7 @@ pub fn open(
         if super::notify::is_service() {
             // A service's standard output is the journal, which thirty lines a second would fill.
             return Err(Usage(
-                "nowhere to send poses: a service needs an output; set [serial] port, [jsonl] path, [events] path or [web] address in its \
+                "nowhere to send poses: a service needs an output; set [serial] port, [jsonl] path, [events] path, [web], [osc] or [udp] address in its \
                  configuration (/etc/posewire.toml), or give --jsonl - for lines on the standard output"
                     .into(),
             )
@@ -168,6 +178,16 @@ impl Shown {
         let display = Display::new(surface, self.predict, self.tap).dimmed(self.dim_percent);
         Box::new(display.named(&self.source).told_by(self.telemetry))
     }
+}
+
+fn osc_options(config: &Config, predict: Predict) -> Result<OscOptions, Usage> {
+    let (format, smoother) = (config.osc.format, config.temporal.smoother);
+    if format == OscFormat::VrChat && smoother != Smoother::Xl {
+        return Err(Usage(format!(
+            "--osc-format vrchat needs metres, which the smoother {smoother} does not give: leave --smoother out"
+        )));
+    }
+    Ok(OscOptions { format, predict, with_3d: config.osc.with_3d })
 }
 
 fn serial_options(config: &Config, predict: Predict) -> anyhow::Result<SerialOptions> {

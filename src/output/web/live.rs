@@ -69,6 +69,38 @@ pub(super) async fn page(mut socket: WebSocket, shared: Arc<Shared>) {
     let _ = timeout(Duration::from_millis(100), socket.send(Message::Close(None))).await;
 }
 
+/// Sends a program each newest line once its connection has taken the one before, until it or the tracker goes.
+pub(super) async fn program(mut socket: WebSocket, shared: Arc<Shared>) {
+    let mut lines = shared.lines.subscribe();
+    let mut is_over = shared.is_over.subscribe();
+    lines.mark_unchanged();
+    loop {
+        let line = tokio::select! {
+            biased;
+            _ = is_over.wait_for(|over| *over) => break,
+            said = socket.recv() => match said {
+                Some(Ok(Message::Text(word))) if word.as_str() == "reset" => {
+                    if let Some(host) = &shared.host {
+                        host.reset();
+                    }
+                    continue;
+                }
+                // The library answers pings itself.
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
+                _ => break,
+            },
+            Ok(()) = lines.changed() => newest(&mut lines),
+            else => break,
+        };
+        let Ok(text) = Utf8Bytes::try_from(line) else { continue };
+        // Ends with an error where nothing is taken for the connection's patience.
+        if socket.send(Message::Text(text)).await.is_err() {
+            return;
+        }
+    }
+    let _ = timeout(Duration::from_millis(100), socket.send(Message::Close(None))).await;
+}
+
 fn newest(slot: &mut watch::Receiver<Bytes>) -> Bytes {
     slot.borrow_and_update().clone()
 }

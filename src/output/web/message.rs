@@ -60,6 +60,15 @@ impl Messages {
         bytes.into()
     }
 
+    /// The text message of a program's WebSocket.
+    pub fn text(&self, poses: &PoseFrame, now_us: i64) -> Bytes {
+        let mut bytes = Vec::new();
+        self.line(&mut bytes, poses, now_us);
+        // The line's end: a message has its own.
+        bytes.pop();
+        bytes.into()
+    }
+
     /// The server-sent event.
     pub fn event(&self, poses: &PoseFrame, now_us: i64) -> Bytes {
         let mut bytes = Vec::new();

@@ -2,7 +2,7 @@
 //!
 //! Nothing listens unless `--web ADDR` asks for it. The page needs nothing from elsewhere. Its poses come over a WebSocket, one
 //! binary message a frame (`message.rs`), the next one only after the page has taken the last (`live.rs`); `/poses` gives the JSON
-//! lines of [`super::jsonl`] as server-sent events, for `curl`. With nobody watching nothing is made and nothing allocated.
+//! lines of [`super::jsonl`] as server-sent events, for `curl`, and the WebSocket `/lines` each as a text message, for programs. With nobody watching nothing is made and nothing allocated.
 //!
 //! `axum` answers, on one thread with a runtime of its own; hyper beneath it is driven by hand because the time of a request's
 //! head and the number of connections must be bounded (`server.rs`).
@@ -42,7 +42,9 @@ const STATUS_EVERY_US: i64 = 1_000_000;
 struct Shared {
     /// Binary messages of the WebSocket.
     poses: watch::Sender<Bytes>,
-    /// The same poses as server-sent events.
+    /// The same poses as JSON lines, for the WebSocket of programs.
+    lines: watch::Sender<Bytes>,
+    /// And as server-sent events.
     events: watch::Sender<Bytes>,
     /// Text messages of the WebSocket.
     status: watch::Sender<Bytes>,
@@ -103,6 +105,7 @@ impl Web {
         let page = server::Page::new(pictures.is_some());
         let shared = Arc::new(Shared {
             poses: watch::Sender::default(),
+            lines: watch::Sender::default(),
             events: watch::Sender::default(),
             status: watch::Sender::default(),
             is_over: watch::Sender::default(),
@@ -155,8 +158,12 @@ impl PoseSink for Web {
 
     fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
         let (pages, readers) = (self.shared.poses.receiver_count(), self.shared.events.receiver_count());
+        let programs = self.shared.lines.receiver_count();
         if pages > 0 {
             self.shared.poses.send_replace(self.messages.binary(poses, now_us));
+        }
+        if programs > 0 {
+            self.shared.lines.send_replace(self.messages.text(poses, now_us));
         }
         if readers > 0 {
             self.shared.events.send_replace(self.messages.event(poses, now_us));

@@ -133,8 +133,9 @@ fn paths(served: Served) -> Router {
         .route("/page.css", get(style))
         .route("/page.js", get(script))
         .route("/live", get(socket))
+        .route("/lines", get(lines))
         .route("/poses", get(events))
-        .fallback(|| async { (StatusCode::NOT_FOUND, "there are / and /poses\n") })
+        .fallback(|| async { (StatusCode::NOT_FOUND, "there are /, /lines and /poses\n") })
         .method_not_allowed_fallback(|| async { (StatusCode::METHOD_NOT_ALLOWED, "GET only\n") })
         .layer(middleware::from_fn_with_state(served.clone(), guarded))
         .with_state(served)
@@ -192,17 +193,31 @@ fn place_of(served: &Served) -> Result<OwnedSemaphorePermit, (StatusCode, &'stat
     served.places.clone().try_acquire_owned().map_err(|_| full)
 }
 
+/// A WebSocket that says a word at most.
+fn brief(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
+    upgrade.max_message_size(MAX_SAID_BYTES).max_frame_size(MAX_SAID_BYTES).write_buffer_size(0)
+}
+
 async fn socket(State(served): State<Served>, upgrade: WebSocketUpgrade) -> Response {
     let place = match place_of(&served) {
         Ok(place) => place,
         Err(full) => return full.into_response(),
     };
-    upgrade.max_message_size(MAX_SAID_BYTES).max_frame_size(MAX_SAID_BYTES).write_buffer_size(0).on_upgrade(
-        async move |socket| {
-            live::page(socket, served.shared).await;
-            drop(place);
-        },
-    )
+    brief(upgrade).on_upgrade(async move |socket| {
+        live::page(socket, served.shared).await;
+        drop(place);
+    })
+}
+
+async fn lines(State(served): State<Served>, upgrade: WebSocketUpgrade) -> Response {
+    let place = match place_of(&served) {
+        Ok(place) => place,
+        Err(full) => return full.into_response(),
+    };
+    brief(upgrade).on_upgrade(async move |socket| {
+        live::program(socket, served.shared).await;
+        drop(place);
+    })
 }
 
 async fn events(State(served): State<Served>) -> Response {

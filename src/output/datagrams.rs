@@ -1,0 +1,240 @@
+//! Datagrams to one peer that may be dead, slow, not there yet, or at another address tomorrow. Nothing here waits.
+//!
+//! UDP asks nobody whether somebody listens: what is sent to a dead peer is gone, and a peer that returns gets the next one. A name
+//! is looked up on a thread of its own, because a resolver may take half a minute, and again from time to time.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::time::Duration;
+
+use super::SinkError;
+
+/// From one look for a name that is not known to the next.
+const LOOK_AGAIN_US: i64 = 5_000_000;
+/// A name that is known may belong to another address by now.
+const LOOK_ANEW_US: i64 = 30_000_000;
+/// How long the start waits for the name's first answer, so that a mistake is seen at once.
+const FIRST_LOOK: Duration = Duration::from_secs(1);
+
+/// More does not fit into a datagram of IPv4.
+pub(super) const MAX_BYTES: usize = 65_507;
+
+/// Where datagrams go.
+pub(super) struct Datagrams {
+    /// `HOST:PORT`, as the user gave it.
+    to: String,
+    socket: Option<UdpSocket>,
+    address: Option<SocketAddr>,
+    /// A name's address may change; an address does not.
+    is_name: bool,
+    /// A look for the name that is under way.
+    look: Option<Receiver<io::Result<SocketAddr>>>,
+    look_at_us: i64,
+    /// Why the last look found nothing.
+    unknown: Option<String>,
+}
+
+impl Datagrams {
+    /// To `HOST:PORT`; a name that nobody knows yet is looked for from now on.
+    pub fn to(to: &str) -> Self {
+        let address = to.parse().ok();
+        let is_name = address.is_none();
+        let mut datagrams = Self {
+            to: to.to_owned(),
+            socket: None,
+            address,
+            is_name,
+            look: None,
+            look_at_us: i64::MIN,
+            unknown: None,
+        };
+        if is_name {
+            datagrams.begin_look();
+            let first = datagrams.look.as_ref().and_then(|look| look.recv_timeout(FIRST_LOOK).ok());
+            if let Some(found) = first {
+                datagrams.look = None;
+                datagrams.take(found);
+            }
+        }
+        datagrams
+    }
+
+    /// `HOST:PORT`, as the user gave it.
+    pub fn peer(&self) -> &str {
+        &self.to
+    }
+
+    /// Sends `bytes` now or not at all.
+    ///
+    /// # Errors
+    /// [`SinkError::Retry`]: the name is not known, or the network takes nothing.
+    pub fn send(&mut self, bytes: &[u8], now_us: i64) -> Result<(), SinkError> {
+        self.look_for_name(now_us);
+        let Some(address) = self.address else {
+            return match &self.unknown {
+                Some(why) => Err(SinkError::Retry(format!("{}: {why}; it is looked for every 5 s", self.to))),
+                // The first look is still under way.
+                None => Ok(()),
+            };
+        };
+        let told = |e: io::Error| SinkError::Retry(format!("{address}: {e}; what cannot be sent is dropped"));
+        if self.socket.is_none() {
+            self.socket = Some(socket_for(address).map_err(told)?);
+        }
+        match &self.socket {
+            Some(socket) => socket.send_to(bytes, address).map(drop).map_err(told),
+            None => Ok(()),
+        }
+    }
+
+    fn look_for_name(&mut self, now_us: i64) {
+        if !self.is_name {
+            return;
+        }
+        if let Some(look) = &self.look {
+            match look.try_recv() {
+                Ok(found) => {
+                    self.look = None;
+                    self.take(found);
+                    let wait_us = if self.address.is_some() { LOOK_ANEW_US } else { LOOK_AGAIN_US };
+                    self.look_at_us = now_us.saturating_add(wait_us);
+                }
+                Err(TryRecvError::Empty) => {}
+                Err(TryRecvError::Disconnected) => self.look = None,
+            }
+        } else if now_us >= self.look_at_us {
+            // Counted from the first datagram: the start has just looked.
+            if self.look_at_us != i64::MIN {
+                self.begin_look();
+            }
+            let wait_us = if self.address.is_some() { LOOK_ANEW_US } else { LOOK_AGAIN_US };
+            self.look_at_us = now_us.saturating_add(wait_us);
+        }
+    }
+
+    fn begin_look(&mut self) {
+        let (tell, told) = sync_channel(1);
+        let to = self.to.clone();
+        let looking = move || {
+            // Whoever asked may be gone.
+            let _ = tell.send(address_of(&to));
+        };
+        // Without a thread there is no answer; the next look may have one.
+        if std::thread::Builder::new().name("name".into()).spawn(looking).is_ok() {
+            self.look = Some(told);
+        }
+    }
+
+    fn take(&mut self, found: io::Result<SocketAddr>) {
+        match found {
+            Ok(address) => {
+                if self.address.is_some_and(|before| before != address) {
+                    log::info!("{}: now at {address}", self.to);
+                    self.socket = None;
+                }
+                self.address = Some(address);
+                self.unknown = None;
+            }
+            // A name that was known keeps its address: the resolver is more often away than the peer.
+            Err(e) => self.unknown = Some(e.to_string()),
+        }
+    }
+}
+
+/// Of several addresses one of version 4 where there is one: what listens for OSC mostly listens there alone.
+fn address_of(to: &str) -> io::Result<SocketAddr> {
+    let all: Vec<SocketAddr> = to.to_socket_addrs()?.collect();
+    let chosen = all.iter().find(|address| address.is_ipv4()).or(all.first());
+    chosen.copied().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "no address"))
+}
+
+/// Not connected: a peer that is not there would otherwise be an error of the next datagram.
+fn socket_for(address: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = match address {
+        SocketAddr::V4(_) => UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?,
+        SocketAddr::V6(_) => UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0))?,
+    };
+    socket.set_nonblocking(true)?;
+    // 255.255.255.255 and a network's own such address reach everybody on it.
+    if address.is_ipv4() {
+        socket.set_broadcast(true)?;
+    }
+    Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard(socket: &UdpSocket) -> Vec<u8> {
+        let mut bytes = vec![0; 100];
+        socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let n = socket.recv(&mut bytes).unwrap();
+        bytes.truncate(n);
+        bytes
+    }
+
+    #[test]
+    fn a_peer_that_dies_and_returns_gets_what_is_sent_from_then_on() {
+        let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let address = peer.local_addr().unwrap();
+        let mut datagrams = Datagrams::to(&address.to_string());
+        datagrams.send(b"one", 0).unwrap();
+        assert_eq!(heard(&peer), b"one");
+        drop(peer);
+        for _ in 0..100 {
+            datagrams.send(b"nobody", 1).unwrap();
+        }
+        let peer = UdpSocket::bind(address).unwrap();
+        datagrams.send(b"two", 2).unwrap();
+        assert_eq!(heard(&peer), b"two");
+    }
+
+    #[test]
+    fn a_peer_that_does_not_read_holds_nobody_up() {
+        let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let mut datagrams = Datagrams::to(&peer.local_addr().unwrap().to_string());
+        // Many times what the kernel keeps for it.
+        let began = std::time::Instant::now();
+        for _ in 0..5_000 {
+            // Dropped or told, but not waited for.
+            let _ = datagrams.send(&[7; 1_400], 0);
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    }
+
+    #[test]
+    fn a_name_has_an_address_and_one_that_nobody_knows_is_told_and_looked_for() {
+        let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let mut datagrams = Datagrams::to(&format!("localhost:{}", peer.local_addr().unwrap().port()));
+        datagrams.send(b"by name", 0).unwrap();
+        assert_eq!(heard(&peer), b"by name");
+
+        // Reserved so that nobody ever has it.
+        let mut datagrams = Datagrams::to("posewire.invalid:9000");
+        let began = std::time::Instant::now();
+        let told = loop {
+            match datagrams.send(b"x", 0) {
+                Ok(()) if began.elapsed() < Duration::from_secs(60) => {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                other => break other,
+            }
+        };
+        assert!(
+            matches!(&told, Err(SinkError::Retry(text)) if text.contains("posewire.invalid")),
+            "{told:?}"
+        );
+        assert!(datagrams.look.is_none());
+        let _ = datagrams.send(b"x", LOOK_AGAIN_US + 1);
+        assert!(datagrams.look.is_some(), "it is not looked for again");
+    }
+
+    #[test]
+    fn what_fits_into_no_datagram_is_told() {
+        let mut datagrams = Datagrams::to("127.0.0.1:9");
+        let told = datagrams.send(&vec![0; MAX_BYTES + 1], 0);
+        assert!(matches!(told, Err(SinkError::Retry(_))), "{told:?}");
+    }
+}

@@ -1,0 +1,72 @@
+//! Bundles and messages in bytes. The parts are `rosc`'s; its owned packets would cost some forty allocations a person.
+
+use std::fmt::Display;
+use std::io::Write;
+
+use rosc::encoder::{Output, encode_string_into};
+
+/// Seconds from the beginning of NTP's time, 1900, to 1970.
+const NTP_TO_UNIX_S: i64 = 2_208_988_800;
+
+/// An argument of a message.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Argument {
+    Int(i32),
+    Float(f32),
+}
+
+use Argument::{Float, Int};
+
+/// Begins a bundle whose time tag is `tag_us` microseconds after 1970; messages follow.
+pub(super) fn begin_bundle(to: &mut Vec<u8>, tag_us: i64) {
+    to.extend_from_slice(b"#bundle\0");
+    let seconds = tag_us.div_euclid(1_000_000).saturating_add(NTP_TO_UNIX_S);
+    let fraction = (tag_us.rem_euclid(1_000_000) << 32) / 1_000_000;
+    // NTP's own seconds wrap in 2036.
+    to.extend_from_slice(&(seconds as u32).to_be_bytes());
+    to.extend_from_slice(&(fraction as u32).to_be_bytes());
+}
+
+/// Appends a message to a bundle.
+pub(super) fn add_message(to: &mut Vec<u8>, address: impl Display, arguments: &[Argument]) {
+    let Ok(length) = to.mark(4);
+    let start = to.len();
+    write_message(to, address, arguments);
+    let bytes = (to.len() - start) as u32;
+    let Ok(()) = to.place(length, &bytes.to_be_bytes());
+}
+
+/// Appends a message of floats as it stands alone in a datagram.
+pub(super) fn write_floats(to: &mut Vec<u8>, address: &str, values: &[f32; 3]) {
+    write_message(to, address, &values.map(Float));
+}
+
+fn write_message(to: &mut Vec<u8>, address: impl Display, arguments: &[Argument]) {
+    let start = to.len();
+    // Writing to a Vec cannot fail.
+    let _ = write!(to, "{address}");
+    pad(to, start);
+    let mut types = [b','; 16];
+    for (kind, argument) in types[1..].iter_mut().zip(arguments) {
+        *kind = match argument {
+            Int(_) => b'i',
+            Float(_) => b'f',
+        };
+    }
+    debug_assert!(arguments.len() < types.len());
+    let types = std::str::from_utf8(&types[..=arguments.len()]).unwrap_or(",");
+    let Ok(_) = encode_string_into(types, to);
+    for argument in arguments {
+        to.extend_from_slice(&match argument {
+            Int(value) => value.to_be_bytes(),
+            // Not every receiver knows what is no number.
+            Float(value) => if value.is_finite() { *value } else { 0.0 }.to_be_bytes(),
+        });
+    }
+}
+
+/// Ends the text that began at `start` with one to four zeros, so that four divides its length.
+fn pad(to: &mut Vec<u8>, start: usize) {
+    let length = to.len() - start;
+    to.resize(start + length - length % 4 + 4, 0);
+}

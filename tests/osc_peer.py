@@ -1,0 +1,57 @@
+"""The other end of an OSC line, by python-osc alone: says its port, takes packets until `/end`, says what it understood as JSON."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+from collections import Counter
+from typing import Any
+
+from pythonosc.osc_bundle import OscBundle
+from pythonosc.osc_message import OscMessage
+
+#: Of everything that `/posewire/N/JOINT` says.
+JOINT_TYPES = [float, float, float, int, float, float, float]
+
+
+def main() -> int:
+    ear = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    # The tests send in bursts.
+    ear.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 21)
+    ear.bind(("127.0.0.1", 0))
+    ear.settimeout(60)
+    print(ear.getsockname()[1], flush=True)
+    counts: Counter[str] = Counter()
+    tags: list[float] = []
+    of_frame_1: dict[str, Any] = {}
+    while True:
+        packet = ear.recv(1 << 16)
+        if not OscBundle.dgram_is_bundle(packet):
+            message = OscMessage(packet)
+            if message.address == "/end":
+                break
+            assert message.address.startswith("/tracking/trackers/"), message.address
+            assert [type(p) for p in message.params] == [float] * 3, message.params
+            counts["trackers"] += 1
+            continue
+        bundle = OscBundle(packet)
+        counts["bundles"] += 1
+        tags.append(bundle.timestamp)
+        messages = list(bundle)
+        counts["messages"] += len(messages)
+        is_first = any(m.address == "/posewire/frame" and m.params[0] == 1 for m in messages)
+        for message in messages:
+            parts = message.address.split("/")
+            assert parts[1] == "posewire", message.address
+            if len(parts) == 4 and parts[3] != "person":
+                assert [type(p) for p in message.params] == JOINT_TYPES, (message.address, message.params)
+                counts["joints"] += 1
+            if is_first:
+                of_frame_1[message.address] = message.params
+    json.dump(counts | {"first_tag": tags[0], "of_frame_1": of_frame_1}, sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
