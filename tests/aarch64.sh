@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The int8 operators' tests on AArch64 under qemu-user: as a Cortex-A72 (Pi 4: no dot product) and as a Cortex-A76 (Pi 5).
+# And rendered people: the same seed must give the bytes that it gives on x86-64.
 #
 #   tests/aarch64.sh [PACKAGE…]      packages to test (default: int8)
 #
@@ -31,3 +32,5 @@ for cpu in cortex-a72 cortex-a76; do
     cargo "${toolchain[@]}" test -q --release --target "$target" --target-dir target/aarch64 -p "$package"
   done
 done
+echo "== rendered people: bytes"
+cargo "${toolchain[@]}" test -q --release --target "$target" --target-dir target/aarch64 -p people --no-default-features --test same_bytes

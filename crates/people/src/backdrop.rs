@@ -10,7 +10,7 @@ use crate::{
     light::Light,
     math::{Vec3, smooth, vec3},
 };
-use place::Hit;
+use place::{Hit, is_piece};
 
 /// A picture of a place without people: what the key light gives, what sky and ground give, and how near everything is.
 #[derive(Debug, Default)]
@@ -45,8 +45,21 @@ fn unpack(half: Half) -> Vec3 {
     vec3(x, y, z)
 }
 
+/// What a surface gives by the key light and by all other light.
+fn lit(light: &Light, hit: &Hit) -> (Vec3, Vec3) {
+    if hit.glow {
+        return (Vec3::ZERO, hit.albedo);
+    }
+    let facing = hit.normal.dot(light.towards).max(0.0);
+    let fill = hit.albedo.times(light.fill(hit.normal)) * hit.open;
+    (hit.albedo.times(light.key) * (facing * smooth(0.15, 0.8, hit.open)), fill)
+}
+
+/// In the place of a surface's number.
+const HIDDEN: u16 = u16::MAX;
+
 /// Pixels of a row that are asked together what they may meet.
-const SPAN: usize = 16;
+const SPAN: usize = 8;
 
 impl Backdrop {
     /// Nearness of a pixel's sample 0..4 (rows of two).
@@ -77,6 +90,18 @@ impl Backdrop {
 
     /// Pictures a place.
     pub fn draw(&mut self, camera: &Camera, light: &Light, place: &Place) {
+        self.draw_behind(camera, light, place, |_, _, _| false);
+    }
+
+    /// Pictures what is seen of a place: `hides` says of a pixel (column, row) whether something hides all of it that is no
+    /// nearer than so.
+    pub fn draw_behind(
+        &mut self,
+        camera: &Camera,
+        light: &Light,
+        place: &Place,
+        hides: impl Fn(usize, usize, f32) -> bool,
+    ) {
         let [width, height] = camera.size;
         let count = width * height;
         let mut ids = vec![0u16; count];
@@ -84,7 +109,7 @@ impl Backdrop {
         self.fill.clear();
         self.near.clear();
         self.edges.clear();
-        let bounds = place.bounds(camera);
+        let (bounds, sights) = (place.bounds(camera), place.sights(camera.eye));
         let mut some = Vec::new();
         let meet = |some: &mut Vec<usize>, x: usize, y: usize, span: usize| {
             let (x, y) = (x as f32, y as f32);
@@ -94,63 +119,58 @@ impl Backdrop {
                 x1 >= x && x0 <= x + span as f32 && y1 >= y && y0 <= y + 1.0
             }));
         };
+        let back = camera.turn.transpose();
+        let ray = |x: f32, y: f32| back * camera.tangents(x, y);
         for y in 0..height {
             for x in 0..width {
                 if x % SPAN == 0 {
                     meet(&mut some, x, y, SPAN);
                 }
-                let (hit, key, fill) =
-                    Self::look(camera, light, place, &some, x as f32 + 0.5, y as f32 + 0.5);
+                let ray = ray(x as f32 + 0.5, y as f32 + 0.5);
+                let met = place.meet(camera.eye, ray, &sights, &some);
+                self.near.push(met.near);
+                if hides(x, y, met.near) {
+                    ids[y * width + x] = HIDDEN;
+                    self.key.push(Half::default());
+                    self.fill.push(Half::default());
+                    continue;
+                }
+                let hit = place.look(camera.eye, ray, met);
+                let (key, fill) = lit(light, &hit);
                 ids[y * width + x] = hit.id;
                 self.key.push(pack(key));
                 self.fill.push(pack(fill));
-                self.near.push(hit.near);
             }
         }
         for y in 0..height {
+            let rows = [y.saturating_sub(1), y, (y + 1).min(height - 1)].map(|y| &ids[y * width..][..width]);
             for x in 0..width {
-                let at = y * width + x;
-                let other = |dx: usize, dy: usize| {
-                    let (nx, ny) = ((x + dx).min(width - 1), (y + dy).min(height - 1));
-                    ids[ny * width + nx] != ids[at]
-                };
-                let before =
-                    |dx: usize, dy: usize| x >= dx && y >= dy && ids[(y - dy) * width + x - dx] != ids[at];
-                if !(other(1, 0) || other(0, 1) || before(1, 0) || before(0, 1)) {
+                let (id, left, right) = (rows[1][x], x.saturating_sub(1), (x + 1).min(width - 1));
+                let around = [rows[0][x], rows[2][x], rows[1][left], rows[1][right]];
+                // Between what is hidden and something else only a piece before somebody may have an edge.
+                let may = |a: u16, b: u16| a != HIDDEN || is_piece(b);
+                let is_edge = |&other: &u16| other != id && may(id, other) && may(other, id);
+                if !around.iter().any(is_edge) {
                     continue;
                 }
                 meet(&mut some, x, y, 1);
+                let at = y * width + x;
+                let own = (self.key(at), self.fill(at));
                 let (mut key, mut fill, mut near) = (Vec3::ZERO, Vec3::ZERO, [0.0; 4]);
                 for (k, n) in near.iter_mut().enumerate() {
                     let (sx, sy) = (0.25 + 0.5 * (k % 2) as f32, 0.25 + 0.5 * (k / 2) as f32);
-                    let (hit, a, b) = Self::look(camera, light, place, &some, x as f32 + sx, y as f32 + sy);
+                    let ray = ray(x as f32 + sx, y as f32 + sy);
+                    let met = place.meet(camera.eye, ray, &sights, &some);
+                    // What the pixel shows is known already.
+                    let (a, b) = if met.is(id) { own } else { lit(light, &place.look(camera.eye, ray, met)) };
                     (key, fill) = (key + a * 0.25, fill + b * 0.25);
-                    *n = hit.near;
+                    *n = met.near;
                 }
                 (self.key[at], self.fill[at]) = (pack(key), pack(fill));
                 self.near[at] = -1.0 - self.edges.len() as f32;
                 self.edges.push(near);
             }
         }
-    }
-
-    fn look(
-        camera: &Camera,
-        light: &Light,
-        place: &Place,
-        some: &[usize],
-        x: f32,
-        y: f32,
-    ) -> (Hit, Vec3, Vec3) {
-        let ray = camera.ray(x, y);
-        let hit = place.hit(camera.eye, ray, some);
-        if hit.glow {
-            return (hit, Vec3::ZERO, hit.albedo);
-        }
-        let facing = hit.normal.dot(light.towards).max(0.0);
-        let fill = hit.albedo.times(light.fill(hit.normal)) * hit.open;
-        let key = hit.albedo.times(light.key) * (facing * smooth(0.15, 0.8, hit.open));
-        (hit, key, fill)
     }
 
     /// A plain picture far away: `rgb` linear.

@@ -44,7 +44,11 @@ impl Camera {
     /// Pixels of a point in camera space; only of points ahead.
     #[inline]
     pub fn project(&self, p: Vec3) -> [f32; 2] {
-        let (x, y) = (p.x / p.z, p.y / p.z);
+        self.project_tangents(p.x / p.z, p.y / p.z)
+    }
+
+    #[inline]
+    fn project_tangents(&self, x: f32, y: f32) -> [f32; 2] {
         let k = self.focal_px * (1.0 + self.k1 * (x * x + y * y).min(1.0));
         [self.centre_px[0] + k * x, self.centre_px[1] + k * y]
     }
@@ -54,23 +58,31 @@ impl Camera {
     pub fn spot(&self, p: Vec3, per_px: f32) -> Spot {
         let c = self.see(p);
         if c.z < 0.05 {
-            return Spot { x: 0.0, y: 0.0, w: 0.0 };
+            return Spot::default();
         }
-        let [x, y] = self.project(c);
-        Spot { x: x * per_px, y: y * per_px, w: 1.0 / c.z }
+        let w = 1.0 / c.z;
+        let [x, y] = self.project_tangents(c.x * w, c.y * w);
+        Spot::new(x * per_px, y * per_px, w)
     }
 
     /// The direction in the world that a pixel looks along, 1 m ahead of the camera.
     #[inline]
     pub fn ray(&self, x_px: f32, y_px: f32) -> Vec3 {
-        let (x, y) = ((x_px - self.centre_px[0]) / self.focal_px, (y_px - self.centre_px[1]) / self.focal_px);
+        self.turn.transpose() * self.tangents(x_px, y_px)
+    }
+
+    /// The same in camera space.
+    #[inline]
+    pub fn tangents(&self, x_px: f32, y_px: f32) -> Vec3 {
+        let scale = 1.0 / self.focal_px;
+        let (x, y) = ((x_px - self.centre_px[0]) * scale, (y_px - self.centre_px[1]) * scale);
         if self.k1 == 0.0 {
-            return self.turn.transpose() * vec3(x, y, 1.0);
+            return vec3(x, y, 1.0);
         }
         // One step undoes so little distortion well enough.
         let r2 = (x * x + y * y).min(1.0);
         let k = 1.0 / (1.0 + self.k1 * r2 / (1.0 + 2.0 * self.k1 * r2));
-        self.turn.transpose() * vec3(x * k, y * k, 1.0)
+        vec3(x * k, y * k, 1.0)
     }
 }
 

@@ -10,14 +10,14 @@ use std::{
     },
 };
 
-use image::{ExtendedColorType, ImageEncoder, codecs::jpeg::JpegEncoder};
 use serde_json::{Value, json};
 use thiserror::Error;
+use turbojpeg::{Compressor, Image, PixelFormat, Subsamp};
 
 use crate::{
     motion::Motion,
     render::Truth,
-    shot::{Shot, Studio, Wanted},
+    shot::{LOOK, Shot, Studio, Wanted},
 };
 
 /// Pictures in a shard.
@@ -70,7 +70,7 @@ pub enum DatasetError {
         /// Which.
         index: u64,
         /// Why not.
-        source: image::ImageError,
+        source: turbojpeg::Error,
     },
 }
 
@@ -134,7 +134,7 @@ fn described(order: &Order, motion: Option<&Motion>) -> Value {
     let w = &order.wanted;
     json!({
         "made_by": format!("people {}", env!("CARGO_PKG_VERSION")),
-        "seed": order.seed, "size": w.size, "company": w.company, "occluders": w.occluders, "damage": w.damage,
+        "look": LOOK, "seed": order.seed, "size": w.size, "company": w.company, "occluders": w.occluders, "damage": w.damage,
         "motion": motion.map_or(0, |m| m.clips.iter().map(|c| c.frames.len()).sum::<usize>()),
     })
 }
@@ -175,11 +175,8 @@ fn make_shard(order: &Order, studio: &mut Studio, folder: &Path, shard: u64) -> 
     let (mut tar, mut images, mut annotations) = (Vec::new(), Vec::new(), Vec::new());
     for index in from..from + count {
         let shot = studio.shot(&order.wanted, order.seed, index);
-        let mut jpeg = Vec::new();
-        let size = order.wanted.size as u32;
-        JpegEncoder::new_with_quality(&mut jpeg, shot.quality)
-            .write_image(&shot.rgb, size, size, ExtendedColorType::Rgb8)
-            .map_err(|source| DatasetError::Encode { index, source })?;
+        let jpeg =
+            encode(&shot, order.wanted.size).map_err(|source| DatasetError::Encode { index, source })?;
         let file = format!("{index:08}.jpg");
         append(&mut tar, &file, &jpeg);
         images.push(image_record(&shot, index, &file, &name));
@@ -190,6 +187,21 @@ fn make_shard(order: &Order, studio: &mut Studio, folder: &Path, shard: u64) -> 
     write_whole(&folder.join(&name), &tar)?;
     let labels = json!({ "images": images, "annotations": annotations });
     write_whole(&labels_path, labels.to_string().as_bytes())
+}
+
+/// Of square pictures `size` pixels wide; half the colour's resolution, as cameras have it.
+fn encode(shot: &Shot, size: usize) -> turbojpeg::Result<Vec<u8>> {
+    let mut jpeg = Compressor::new()?;
+    jpeg.set_quality(i32::from(shot.quality))?;
+    jpeg.set_subsamp(Subsamp::Sub2x2)?;
+    let image = Image {
+        pixels: shot.rgb.as_slice(),
+        width: size,
+        pitch: 3 * size,
+        height: size,
+        format: PixelFormat::RGB,
+    };
+    jpeg.compress_to_vec(image)
 }
 
 fn round(v: f32, k: f32) -> f64 {

@@ -28,5 +28,6 @@ pub mod raster;
 pub mod render;
 pub mod rng;
 pub mod shot;
+pub mod stance;
 pub mod surface;
 pub mod wear;

@@ -100,7 +100,7 @@ impl Shadow {
         spots.clear();
         spots.extend(points.iter().map(|&p| {
             let [x, y, w] = self.place(p);
-            Spot { x, y, w }
+            Spot::new(x, y, w)
         }));
         // What faces the light is enough: everything a person wears has an outside.
         self.samples.draw(0, &spots, triangles, cut, false);
@@ -197,8 +197,9 @@ impl Tone {
     /// One value.
     #[inline]
     pub fn byte(&self, linear: f32) -> u8 {
-        let k = (linear * (TONE_STEPS as f32 / WHITE) + 0.5).clamp(0.0, TONE_STEPS as f32);
-        self.table[k as usize]
+        // The cast holds below 0.
+        let k = (linear * (TONE_STEPS as f32 / WHITE) + 0.5) as u16;
+        self.table[usize::from(k).min(TONE_STEPS)]
     }
 }
 

@@ -9,6 +9,18 @@ pub struct Spot {
     pub y: f32,
     /// Nearness; not above 0 where it is behind the camera.
     pub w: f32,
+    /// The first column and row whose middle is not before it, 0 to 65535: most triangles are so small that whole numbers tell
+    /// that they lie between all samples.
+    cell: [u16; 2],
+}
+
+impl Spot {
+    /// A vertex; `w` not above 0 where it is behind the camera.
+    #[inline]
+    pub fn new(x: f32, y: f32, w: f32) -> Self {
+        // Samples lie at halves. Casts cut off towards 0 and hold at 0, which is what floor would do here.
+        Self { x, y, w, cell: [(x + 0.5) as u16, (y + 0.5) as u16] }
+    }
 }
 
 /// A grid of samples, or a part of one.
@@ -77,22 +89,22 @@ impl Samples {
         let [left, top] = self.origin;
         let (right, bottom) = (left + self.width, top + self.height);
         for (k, t) in triangles.iter().enumerate() {
-            let [a, b, c] = t.map(|v| spots[usize::from(v)]);
-            if a.w <= 0.0 || b.w <= 0.0 || c.w <= 0.0 {
+            let [a, b, c] = t.map(|v| &spots[usize::from(v)]);
+            let span = |axis: usize, low: usize, high: usize| {
+                let [a, b, c] = [a.cell[axis], b.cell[axis], c.cell[axis]].map(usize::from);
+                (a.min(b).min(c).max(low), a.max(b).max(c).min(high))
+            };
+            let (x0, x1) = span(0, left, right);
+            if x0 >= x1 {
+                continue;
+            }
+            let (y0, y1) = span(1, top, bottom);
+            if y0 >= y1 || a.w <= 0.0 || b.w <= 0.0 || c.w <= 0.0 {
                 continue;
             }
             let area = (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
             // y grows downwards: counter-clockwise as seen is negative.
             if area == 0.0 || (area > 0.0 && !two_sided) {
-                continue;
-            }
-            // Samples lie at halves: from the first at or after the least to the last at or before the greatest. Casts
-            // cut off towards 0 and hold at 0, which is what floor would do here.
-            let first = |v: f32| (v + 0.499_999).max(0.0) as usize;
-            let end = |v: f32, size: usize| ((v + 0.5).max(0.0) as usize).min(size);
-            let (x0, x1) = (first(a.x.min(b.x).min(c.x)).max(left), end(a.x.max(b.x).max(c.x), right));
-            let (y0, y1) = (first(a.y.min(b.y).min(c.y)).max(top), end(a.y.max(b.y).max(c.y), bottom));
-            if x0 >= x1 || y0 >= y1 {
                 continue;
             }
             let scale = 1.0 / area;
@@ -106,26 +118,21 @@ impl Samples {
             let edges = if cut.is_empty() { None } else { Some(t.map(|v| cut[usize::from(v)])) };
             let edges = edges.filter(|e| e.iter().any(|&f| f < 0.0));
             for y in y0..y1 {
-                let rows = (y - y0) as f32;
-                let (ra, rb) = (ua + rows * ua_y, ub + rows * ub_y);
+                let rows = (y - y0) as i32 as f32;
+                let (mut u, mut v) = (ua + rows * ua_y, ub + rows * ub_y);
                 let row = (y - top) * self.width;
-                for x in x0..x1 {
-                    let columns = (x - x0) as f32;
-                    let (u, v) = (ra + columns * ua_x, rb + columns * ub_x);
+                let row = row + x0 - left..row + x1 - left;
+                for (near, shown) in self.near[row.clone()].iter_mut().zip(&mut self.shown[row]) {
                     let s = 1.0 - u - v;
-                    if u < 0.0 || v < 0.0 || s < 0.0 {
-                        continue;
-                    }
                     let w = u * a.w + v * b.w + s * c.w;
-                    let at = row + (x - left);
-                    if w <= self.near[at] {
-                        continue;
+                    // One branch on the signs in the place of three that nobody can foretell.
+                    if (u.to_bits() | v.to_bits() | s.to_bits()) >> 31 == 0 && w > *near {
+                        let is_cut = |[fa, fb, fc]: [f32; 3]| u * fa + v * fb + s * fc < 0.0;
+                        if !edges.is_some_and(is_cut) {
+                            (*near, *shown) = (w, id);
+                        }
                     }
-                    if edges.is_some_and(|[fa, fb, fc]| u * fa + v * fb + s * fc < 0.0) {
-                        continue;
-                    }
-                    self.near[at] = w;
-                    self.shown[at] = id;
+                    (u, v) = (u + ua_x, v + ub_x);
                 }
             }
         }
@@ -150,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_nearer_triangle_is_shown_and_edges_are_cut() {
-        let spot = |x: f32, y: f32, w: f32| Spot { x, y, w };
+        let spot = Spot::new;
         let far = [spot(0.0, 0.0, 0.5), spot(0.0, 20.0, 0.5), spot(20.0, 0.0, 0.5)];
         let near = [spot(0.0, 0.0, 1.0), spot(0.0, 8.0, 1.0), spot(8.0, 0.0, 1.0)];
         let mut s = Samples::default();

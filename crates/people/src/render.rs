@@ -58,6 +58,10 @@ pub struct Renderer {
     fine: usize,
     spots: Vec<Vec<Spot>>,
     shadows: Vec<Shadow>,
+    /// Whose layer each mesh is.
+    of_mesh: Vec<(usize, usize)>,
+    /// Where people may be seen: left, top, right, bottom, pixels.
+    covered: [usize; 4],
     /// What of the picture is there: left, top, right, bottom.
     region: [usize; 4],
     /// Linear red, green, blue of the region, row by row.
@@ -75,14 +79,50 @@ impl Renderer {
         backdrop: &Backdrop,
         people: &[(&Person, &Figure)],
     ) {
-        let [width, height] = camera.size;
-        self.start(light, people);
-        self.region = [0, 0, width, height];
-        self.render(camera, light, backdrop, people);
+        self.set(camera, light, people);
+        self.finish(camera, light, backdrop, people);
     }
 
-    /// The same, of the [`region`](Self::region) alone where people and their shadows may be: elsewhere the picture shows the
-    /// backdrop. A film's memory and time are then its people's, not the room's.
+    /// The first half of [`draw`](Self::draw): who may be seen where. What is wholly [hidden](Self::hides) of the backdrop need
+    /// not be drawn then.
+    pub fn set(&mut self, camera: &Camera, light: &Light, people: &[(&Person, &Figure)]) {
+        self.start(light, people);
+        self.region = [0, 0, camera.size[0], camera.size[1]];
+        self.rasterise(camera, people);
+    }
+
+    /// The other half.
+    pub fn finish(
+        &mut self,
+        camera: &Camera,
+        light: &Light,
+        backdrop: &Backdrop,
+        people: &[(&Person, &Figure)],
+    ) {
+        self.picture.clear();
+        let [left, top, right, bottom] = self.region;
+        for y in top..bottom {
+            let row = y * camera.size[0];
+            self.picture.extend((row + left..row + right).map(|at| backdrop.lit(at)));
+        }
+        self.compose(camera, light, backdrop, people);
+        for (i, (_, figure)) in people.iter().enumerate() {
+            self.see_joints(camera, backdrop, i, figure);
+        }
+    }
+
+    /// Whether people hide all of a pixel of something that is `near` (the inverse of its distance).
+    pub fn hides(&self, x: usize, y: usize, near: f32) -> bool {
+        let (x, y) = (self.fine * x, self.fine * y);
+        let last = self.fine - 1;
+        let hidden = |dx: usize, dy: usize| {
+            self.samples.at(x + dx, y + dy).is_some_and(|s| self.samples.near[s] > near)
+        };
+        hidden(0, 0) && hidden(last, 0) && hidden(0, last) && hidden(last, last)
+    }
+
+    /// The same as [`draw`](Self::draw), of the [`region`](Self::region) alone where people and their shadows may be: elsewhere
+    /// the picture shows the backdrop. A film's memory and time are then its people's, not the room's.
     pub fn draw_people(
         &mut self,
         camera: &Camera,
@@ -98,7 +138,8 @@ impl Renderer {
             let all = join(extent(camera, figure.low, figure.high), extent(camera, low, high));
             self.region = join(self.region, all);
         }
-        self.render(camera, light, backdrop, people);
+        self.rasterise(camera, people);
+        self.finish(camera, light, backdrop, people);
     }
 
     fn start(&mut self, light: &Light, people: &[(&Person, &Figure)]) {
@@ -110,23 +151,18 @@ impl Renderer {
         self.truth.resize(people.len(), Truth::default());
     }
 
-    fn render(&mut self, camera: &Camera, light: &Light, backdrop: &Backdrop, people: &[(&Person, &Figure)]) {
+    fn rasterise(&mut self, camera: &Camera, people: &[(&Person, &Figure)]) {
         let [width, height] = camera.size;
         self.fine = if width * height > COARSE_FROM_PX { 1 } else { 2 };
         let extents = people.iter().map(|(_, f)| extent(camera, f.low, f.high));
-        let covered = extents.fold([width, height, 0, 0], join);
-        self.samples.clear(covered.map(|v| v * self.fine));
-        let [left, top, right, bottom] = self.region;
-        self.picture.clear();
-        for y in top..bottom {
-            self.picture.extend((y * width + left..y * width + right).map(|at| backdrop.lit(at)));
-        }
-        let mut of_mesh: Vec<(usize, usize)> = Vec::new();
+        self.covered = extents.fold([width, height, 0, 0], join);
+        self.samples.clear(self.covered.map(|v| v * self.fine));
+        self.of_mesh.clear();
         for (i, (person, figure)) in people.iter().enumerate() {
             let shadow = &mut self.shadows[i];
             for (k, layer) in person.layers.iter().enumerate() {
-                let mesh = of_mesh.len();
-                of_mesh.push((i, k));
+                let mesh = self.of_mesh.len();
+                self.of_mesh.push((i, k));
                 if self.spots.len() <= mesh {
                     self.spots.push(Vec::new());
                 }
@@ -137,10 +173,6 @@ impl Renderer {
                 shadow.draw(&figure.points[k], &layer.triangles, &layer.cut);
             }
             shadow.finish();
-        }
-        self.compose(camera, light, backdrop, people, &of_mesh, covered);
-        for (i, (_, figure)) in people.iter().enumerate() {
-            self.see_joints(camera, backdrop, i, &of_mesh, figure);
         }
     }
 
@@ -156,9 +188,8 @@ impl Renderer {
         light: &Light,
         backdrop: &Backdrop,
         people: &[(&Person, &Figure)],
-        of_mesh: &[(usize, usize)],
-        [left, top, right, bottom]: [usize; 4],
     ) {
+        let [left, top, right, bottom] = self.covered;
         let width = camera.size[0];
         for (i, (_, figure)) in people.iter().enumerate() {
             self.cast(camera, light, backdrop, i, figure);
@@ -188,7 +219,7 @@ impl Renderer {
                         continue;
                     }
                     let (mesh, triangle) = Samples::split(id);
-                    let (who, layer) = of_mesh[mesh];
+                    let (who, layer) = self.of_mesh[mesh];
                     self.truth[who].whole_px += weight;
                     let near = self.samples.near[four[k]];
                     if near <= backdrop.near_at(at, k) {
@@ -277,14 +308,7 @@ impl Renderer {
         }
     }
 
-    fn see_joints(
-        &mut self,
-        camera: &Camera,
-        backdrop: &Backdrop,
-        i: usize,
-        of_mesh: &[(usize, usize)],
-        figure: &Figure,
-    ) {
+    fn see_joints(&mut self, camera: &Camera, backdrop: &Backdrop, i: usize, figure: &Figure) {
         let [width, height] = camera.size;
         for j in 0..JOINTS {
             let c = camera.see(figure.joints[j]);
@@ -304,7 +328,7 @@ impl Renderer {
                         let (near, deep) = match s.filter(|&s| self.samples.shown[s] != NOTHING) {
                             None => (backdrop.near_at(py * width + px, 0), DEEP_OTHER_M[j]),
                             Some(s) => {
-                                let whose = of_mesh[Samples::split(self.samples.shown[s]).0].0;
+                                let whose = self.of_mesh[Samples::split(self.samples.shown[s]).0].0;
                                 let deep = if whose == i { DEEP_OWN_M[j] } else { DEEP_OTHER_M[j] };
                                 (self.samples.near[s], deep)
                             }
@@ -355,19 +379,25 @@ fn around(shadow: &Shadow) -> [Vec3; 2] {
 fn extent(camera: &Camera, low: Vec3, high: Vec3) -> [usize; 4] {
     let [width, height] = camera.size;
     let whole = [0, 0, width, height];
-    if camera.k1 != 0.0 {
-        return whole;
-    }
+    // In tangents from the camera's axis.
     let mut b = [f32::MAX, f32::MAX, f32::MIN, f32::MIN];
+    let mut r2 = 0.0f32;
     for k in 0..8 {
         let pick = |bit: usize, a: f32, b: f32| if k >> bit & 1 == 0 { a } else { b };
         let seen = camera.see(vec3(pick(0, low.x, high.x), pick(1, low.y, high.y), pick(2, low.z, high.z)));
         if seen.z < 0.2 {
             return whole;
         }
-        let [x, y] = camera.project(seen);
+        let (x, y) = (seen.x / seen.z, seen.y / seen.z);
+        r2 = r2.max(x * x + y * y);
         b = [b[0].min(x), b[1].min(y), b[2].max(x), b[3].max(y)];
     }
+    // The lens moves a point towards the axis or away from it, the farthest ones most.
+    let bent = 1.0 + camera.k1 * r2.min(1.0);
+    let far = |v: f32, centre: f32, pick: fn(f32, f32) -> f32| centre + camera.focal_px * pick(v, v * bent);
+    let [cx, cy] = camera.centre_px;
+    let b =
+        [far(b[0], cx, f32::min), far(b[1], cy, f32::min), far(b[2], cx, f32::max), far(b[3], cy, f32::max)];
     let edge = |v: f32, size: usize| (v.max(0.0) as usize).min(size);
     let (left, top) = (edge(b[0] - 2.0, width), edge(b[1] - 2.0, height));
     [left, top, edge(b[2] + 3.0, width).max(left), edge(b[3] + 3.0, height).max(top)]

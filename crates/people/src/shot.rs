@@ -1,5 +1,7 @@
 //! One picture for training: somebody in a pose in a place, others about, things before them, a camera anywhere.
 
+use std::rc::Rc;
+
 use crate::{
     asset::Asset,
     backdrop::{Backdrop, Place},
@@ -7,7 +9,7 @@ use crate::{
     camera::Camera,
     damage::Damage,
     light::Tone,
-    math::{TAU, mix, vec3, yaw},
+    math::{TAU, Vec3, mix, vec3, yaw},
     motion::{
         self, Motion, PoseChoice,
         joint::{L_ANKLE, NECK, PELVIS, R_ANKLE},
@@ -61,7 +63,26 @@ pub struct Studio<'a> {
     backdrop: Backdrop,
     figures: Vec<Figure>,
     tones: [Tone; 3],
+    /// Who was dressed for the group of pictures of the last one.
+    wardrobe: Vec<Rc<Person>>,
+    of_group: Option<(u64, u64)>,
 }
+
+/// Changes whenever the same seed gives other pictures: a set is not gone on with by what would make it otherwise.
+pub const LOOK: u32 = 2;
+
+/// Joints of the first person that are seen in every picture that can have them.
+const LEAST_SEEN: usize = 6;
+const LAST_ATTEMPT: u64 = 5;
+
+/// Most people in a picture.
+const MOST: usize = 3;
+
+/// Sets the streams of random numbers that people are drawn from apart from the pictures'.
+const CAST: u64 = 0x7065_6f70_6c65;
+
+/// Pictures that the same dressed people are in, each time in other poses, places and light: dressing takes as long as drawing.
+const GROUP: u64 = 4;
 
 impl<'a> Studio<'a> {
     /// With the embedded people; `more` motion beside the embedded clips.
@@ -74,26 +95,41 @@ impl<'a> Studio<'a> {
             backdrop: Backdrop::default(),
             figures: Vec::new(),
             tones: [0.0, 0.5, 1.0].map(Tone::new),
+            wardrobe: Vec::new(),
+            of_group: None,
         }
     }
 
     /// The picture `index` of `seed`. At least six joints of the first person are seen.
     pub fn shot(&mut self, wanted: &Wanted, seed: u64, index: u64) -> Shot {
+        let group = Some((seed, index / GROUP));
+        if self.of_group != group {
+            self.wardrobe.clear();
+            self.of_group = group;
+        }
         for attempt in 0.. {
             let mut rng = Rng::new(seed ^ (attempt << 48), index);
-            let shot = self.try_shot(wanted, &mut rng);
-            let seen = shot.truth[0].joints.iter().filter(|j| j.is_seen).count();
-            if seen >= 6 || attempt == 5 {
+            if let Some(shot) = self.try_shot(wanted, attempt == LAST_ATTEMPT, &mut rng) {
                 return shot;
             }
         }
-        unreachable!("the sixth attempt is taken")
+        unreachable!("the last attempt is taken")
     }
 
-    fn somebody(&mut self, k: usize, rng: &mut Rng) -> (Person, f32) {
-        let body = Body::sampled(self.asset, rng.below(self.asset.bodies()));
-        let outfit = Outfit::draw(&body.traits, rng);
-        let person = Person::new(self.asset, self.template, body, &outfit);
+    /// The person `k` of the group, dressed when first asked for.
+    fn dressed(&mut self, k: usize) -> Rc<Person> {
+        while self.wardrobe.len() <= k {
+            let (seed, group) = self.of_group.unwrap_or_default();
+            let mut rng = Rng::new(seed ^ CAST, group * MOST as u64 + self.wardrobe.len() as u64);
+            let body = Body::sampled(self.asset, rng.below(self.asset.bodies()));
+            let outfit = Outfit::draw(&body.traits, &mut rng);
+            self.wardrobe.push(Rc::new(Person::new(self.asset, self.template, body, &outfit)));
+        }
+        self.wardrobe[k].clone()
+    }
+
+    fn somebody(&mut self, k: usize, rng: &mut Rng) -> (Rc<Person>, f32) {
+        let person = self.dressed(k);
         let more = match self.more {
             Some(m) if rng.chance(0.7) => m,
             _ => &self.asset.clips,
@@ -125,9 +161,10 @@ impl<'a> Studio<'a> {
         (person, seat)
     }
 
-    fn try_shot(&mut self, wanted: &Wanted, rng: &mut Rng) -> Shot {
+    /// A picture, or none where too little of the first person would be seen of it and it is not `any` that will do.
+    fn try_shot(&mut self, wanted: &Wanted, any: bool, rng: &mut Rng) -> Option<Shot> {
         let size = wanted.size;
-        let count = if rng.chance(wanted.company) { 2 + rng.below(2) } else { 1 };
+        let count = if rng.chance(wanted.company) { 2 + rng.below(MOST - 1) } else { 1 };
         let mut people = Vec::new();
         let mut seats = Vec::new();
         for k in 0..count {
@@ -202,10 +239,25 @@ impl<'a> Studio<'a> {
             };
             place.add(Place::furniture(toward, half, rng.between(-0.6, 0.6), rng));
         }
+        let inside = |p: &&Vec3| {
+            let c = camera.see(**p);
+            let [x, y] = camera.project(c);
+            let side = 0.0..size as f32;
+            c.z > 0.05 && side.contains(&x) && side.contains(&y)
+        };
+        if !any && self.figures[0].joints.iter().filter(inside).count() < LEAST_SEEN {
+            return None;
+        }
         let light = place.light(rng);
-        self.backdrop.draw(&camera, &light, &place);
-        let cast: Vec<(&Person, &Figure)> = people.iter().zip(&self.figures).collect();
-        self.renderer.draw(&camera, &light, &self.backdrop, &cast);
+        let cast: Vec<(&Person, &Figure)> = people.iter().map(AsRef::as_ref).zip(&self.figures).collect();
+        self.renderer.set(&camera, &light, &cast);
+        let hides = |x: usize, y: usize, near: f32| self.renderer.hides(x, y, near);
+        self.backdrop.draw_behind(&camera, &light, &place, hides);
+        self.renderer.finish(&camera, &light, &self.backdrop, &cast);
+        let seen = self.renderer.truth[0].joints.iter().filter(|j| j.is_seen).count();
+        if !any && seen < LEAST_SEEN {
+            return None;
+        }
         let damage = if wanted.damage { Damage::draw(rng) } else { Damage::none() };
         // The next picture has a backdrop of its own: what optics change here is not seen again.
         damage.optics(&mut self.renderer.picture, size, size);
@@ -215,6 +267,6 @@ impl<'a> Studio<'a> {
         self.renderer.bytes(tone, gain, &mut rgb);
         damage.electronics(&mut rgb, size, size, rng);
         let truth = self.renderer.truth.clone();
-        Shot { rgb, truth, camera, quality: damage.quality }
+        Some(Shot { rgb, truth, camera, quality: damage.quality })
     }
 }

@@ -127,7 +127,7 @@ impl Skin {
         let mottle = noise::at(p * 45.0 + vec3(self.salt, 0.0, 0.0));
         let mut albedo = self.tone * (1.0 + 0.05 * mottle.x) + vec3(0.012, 0.0, 0.0) * mottle.y;
         let mut gloss = 0.045;
-        let mut bump = noise::at(p * 160.0) * 0.03;
+        let mut bump = noise::rough(p * 160.0) * 0.02;
         let x = p.x.abs();
         if p.y > 0.56 && p.z > 0.03 {
             self.face(p, x, mottle, &mut albedo, &mut gloss, &mut bump);
@@ -224,7 +224,8 @@ impl Cloth {
         let fine = noise::at(vec3(p.x * 22.0 - p.y * 9.0, p.y * 30.0 + p.x * 12.0, p.z * 24.0) + salt);
         let ridge = |v: f32| 1.0 - 2.0 * v.abs();
         let crease = ridge(broad.x) * 0.5 + ridge(fine.y) * 0.25;
-        let thread = noise::at(p * 420.0);
+        // Threads are finer than any picture's pixels.
+        let thread = noise::rough(p * 420.0) * 0.6;
         let mut bump = (broad * 0.7 + fine * 0.5) * self.folds + thread * (0.12 * self.weave);
         let mut albedo = self.colour(p, broad);
         albedo = albedo * (1.0 + 0.09 * self.weave * thread.x + 0.14 * self.folds * (crease - 0.2));
@@ -336,7 +337,7 @@ fn hair(colour: Colour, streaks: f32, p: Vec3, cut: f32) -> Look {
 }
 
 fn shoe(colour: Colour, sole: Colour, sole_y: f32, p: Vec3, cut: f32) -> Look {
-    let grain = noise::at(p * 140.0);
+    let grain = noise::rough(p * 140.0) * 0.6;
     let lace = p.z > 0.05
         && p.z < 0.11
         && frac(p.z * 90.0) < 0.35

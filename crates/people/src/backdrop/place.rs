@@ -4,15 +4,55 @@ use super::stuff::{Skin, Stuff, sky};
 use crate::{
     camera::Camera,
     light::{Colour, Light, linear},
-    math::{TAU, Vec3, cos, sin, smooth, vec3, yaw},
+    math::{TAU, UP, Vec3, cos, sin, smooth, vec3, yaw},
     rng::Rng,
 };
 
-/// What a ray meets.
+/// Surfaces by number; 0 is the sky.
+const FLOOR: u16 = 1;
+const CEILING: u16 = 2;
+/// The first of four.
+const WALLS: u16 = 3;
+/// Pictures and windows: see [`Place::pane`].
+const PANES: u16 = 10;
+/// Three each: top or underside, the sides along x, the sides along z.
+const PIECES: u16 = 40;
+
+/// Whether that is a piece, not the place itself.
+pub fn is_piece(id: u16) -> bool {
+    id >= PIECES
+}
+
+/// Where a ray meets something.
 #[derive(Debug, Clone, Copy)]
-pub struct Hit {
+pub struct Meeting {
     /// The inverse of the distance along the camera's axis.
     pub near: f32,
+    /// That distance, metres.
+    far_m: f32,
+    /// Which surface.
+    id: u16,
+}
+
+impl Meeting {
+    /// Whether it is that surface all over: a wall with pictures is not.
+    pub fn is(&self, id: u16) -> bool {
+        self.id == id && id != WALLS
+    }
+}
+
+/// A piece with the camera's place on its own axes.
+#[derive(Debug, Clone, Copy)]
+pub struct Sight {
+    from: Vec3,
+    /// cos, sin.
+    turn: [f32; 2],
+    size: Vec3,
+}
+
+/// What is seen there.
+#[derive(Debug, Clone, Copy)]
+pub struct Hit {
     /// Linear colour.
     pub albedo: Colour,
     /// Of length 1.
@@ -272,54 +312,48 @@ impl Place {
         self.pieces.iter().zip(&self.turns).map(bound).collect()
     }
 
-    /// What a ray from `eye` meets; `ray` reaches 1 m along the camera's axis. Only `some` of the pieces can be met.
-    pub fn hit(&self, eye: Vec3, ray: Vec3, some: &[usize]) -> Hit {
-        let mut best = f32::MAX;
-        let mut hit =
-            Hit { near: 0.0, albedo: Vec3::ZERO, normal: vec3(0.0, 1.0, 0.0), open: 1.0, glow: true, id: 0 };
-        let mut surface: Option<(&Skin, f32, f32)> = None;
-        let mut set = |t: f32, normal: Vec3, id: u16, skin, u: f32, v: f32, best: &mut f32| {
-            if t > 0.05 && t < *best {
-                *best = t;
-                hit = Hit { near: 1.0 / t, normal, id, glow: false, ..hit };
-                surface = Some((skin, u, v));
+    /// The pieces as `eye` sees them.
+    pub fn sights(&self, eye: Vec3) -> Vec<Sight> {
+        let one = |(piece, &[c, s]): (&Piece, &[f32; 2])| {
+            let v = eye - piece.at;
+            Sight { from: vec3(v.x * c - v.z * s, v.y, v.z * c + v.x * s), turn: [c, s], size: piece.size }
+        };
+        self.pieces.iter().zip(&self.turns).map(one).collect()
+    }
+
+    /// Where a ray from `eye` first meets something; `ray` reaches 1 m along the camera's axis. Only `some` of the pieces can be met.
+    pub fn meet(&self, eye: Vec3, ray: Vec3, sights: &[Sight], some: &[usize]) -> Meeting {
+        const LEAST_M: f32 = 0.05;
+        let (mut far, mut id) = (f32::MAX, 0);
+        let mut set = |t: f32, other: u16| {
+            if t > LEAST_M && t < far {
+                (far, id) = (t, other);
             }
         };
         if ray.y < -1e-5 {
-            let t = -eye.y / ray.y;
-            let p = eye + ray * t;
-            set(t, vec3(0.0, 1.0, 0.0), 1, &self.floor, p.x, p.z, &mut best);
+            set(-eye.y / ray.y, FLOOR);
         }
-        if let Some(walls) = &self.walls {
-            let [far, back, left, right, ceiling] = self.reach;
+        if self.walls.is_some() {
+            let [ahead, back, left, right, ceiling] = self.reach;
             if ray.y > 1e-5 {
-                let t = (ceiling - eye.y) / ray.y;
-                let p = eye + ray * t;
-                set(t, vec3(0.0, -1.0, 0.0), 2, &walls[4], p.x, p.z, &mut best);
+                set((ceiling - eye.y) / ray.y, CEILING);
             }
             if ray.z.abs() > 1e-6 {
-                let (wall, z, n) = if ray.z < 0.0 { (0, -far, 1.0) } else { (1, back, -1.0) };
-                let t = (z - eye.z) / ray.z;
-                let p = eye + ray * t;
-                set(t, vec3(0.0, 0.0, n), 3 + wall as u16, &walls[wall], p.x, p.y, &mut best);
+                let (wall, z) = if ray.z < 0.0 { (0, -ahead) } else { (1, back) };
+                set((z - eye.z) / ray.z, WALLS + wall);
             }
             if ray.x.abs() > 1e-6 {
-                let (wall, x, n) = if ray.x < 0.0 { (2, -left, 1.0) } else { (3, right, -1.0) };
-                let t = (x - eye.x) / ray.x;
-                let p = eye + ray * t;
-                set(t, vec3(n, 0.0, 0.0), 3 + wall as u16, &walls[wall], p.z, p.y, &mut best);
+                let (wall, x) = if ray.x < 0.0 { (2, -left) } else { (3, right) };
+                set((x - eye.x) / ray.x, WALLS + wall);
             }
         }
         for &k in some {
-            let piece = &self.pieces[k];
-            let [c, s] = self.turns[k];
-            let spin = |v: Vec3| vec3(v.x * c - v.z * s, v.y, v.z * c + v.x * s);
-            let (o, d) = (spin(eye - piece.at), spin(ray));
-            let size = piece.size;
+            let Sight { from: o, turn: [c, s], size } = sights[k];
+            let d = vec3(ray.x * c - ray.z * s, ray.y, ray.z * c + ray.x * s);
             let span = |o: f32, d: f32, low: f32, high: f32| {
                 let inverse = 1.0 / if d.abs() < 1e-6 { 1e-6 } else { d };
                 let (a, b) = ((low - o) * inverse, (high - o) * inverse);
-                (a.min(b), a.max(b))
+                if a < b { (a, b) } else { (b, a) }
             };
             let (x, y, z) = (
                 span(o.x, d.x, -size.x, size.x),
@@ -327,49 +361,61 @@ impl Place {
                 span(o.z, d.z, -size.z, size.z),
             );
             let (enter, leave) = (x.0.max(y.0).max(z.0), x.1.min(y.1).min(z.1));
-            if enter > leave || enter <= 0.05 || enter >= best {
+            if enter > leave {
                 continue;
             }
-            let p = o + d * enter;
-            let back = |v: Vec3| vec3(v.x * c + v.z * s, v.y, v.z * c - v.x * s);
-            let id = 20 + 3 * k as u16;
-            if enter == y.0 {
-                set(enter, vec3(0.0, -d.y.signum(), 0.0), id, &piece.top, p.x, p.z, &mut best);
+            let face = if enter == y.0 {
+                0
             } else if enter == x.0 {
-                set(
-                    enter,
-                    back(vec3(-d.x.signum(), 0.0, 0.0)),
-                    id + 1,
-                    &piece.side,
-                    p.z + size.z,
-                    p.y,
-                    &mut best,
-                );
+                1
             } else {
-                set(
-                    enter,
-                    back(vec3(0.0, 0.0, -d.z.signum())),
-                    id + 2,
-                    &piece.side,
-                    p.x + size.x,
-                    p.y,
-                    &mut best,
-                );
-            }
+                2
+            };
+            set(enter, PIECES + 3 * k as u16 + face);
         }
-        let Some((skin, u, v)) = surface else {
-            hit.albedo = sky(ray, self.zenith, self.horizon, self.salt);
-            return hit;
+        Meeting { near: if id == 0 { 0.0 } else { 1.0 / far }, far_m: far, id }
+    }
+
+    /// What is seen where a ray met something.
+    pub fn look(&self, eye: Vec3, ray: Vec3, met: Meeting) -> Hit {
+        let p = eye + ray * met.far_m;
+        let (normal, albedo) = match met.id {
+            0 => {
+                let albedo = sky(ray, self.zenith, self.horizon, self.salt);
+                return Hit { albedo, normal: UP, open: 1.0, glow: true, id: 0 };
+            }
+            FLOOR => (UP, self.floor.at(p.x, p.z)),
+            id @ CEILING..PIECES => {
+                let walls = self.walls.as_ref().expect("met, so there");
+                match id {
+                    CEILING => (-UP, walls[4].at(p.x, p.z)),
+                    WALLS => (vec3(0.0, 0.0, 1.0), walls[0].at(p.x, p.y)),
+                    4 => (vec3(0.0, 0.0, -1.0), walls[1].at(p.x, p.y)),
+                    5 => (vec3(1.0, 0.0, 0.0), walls[2].at(p.z, p.y)),
+                    _ => (vec3(-1.0, 0.0, 0.0), walls[3].at(p.z, p.y)),
+                }
+            }
+            id => {
+                let (k, face) = (usize::from((id - PIECES) / 3), (id - PIECES) % 3);
+                let (piece, [c, s]) = (&self.pieces[k], self.turns[k]);
+                let spin = |v: Vec3| vec3(v.x * c - v.z * s, v.y, v.z * c + v.x * s);
+                let back = |v: Vec3| vec3(v.x * c + v.z * s, v.y, v.z * c - v.x * s);
+                let (q, d, size) = (spin(p - piece.at), spin(ray), piece.size);
+                match face {
+                    0 => (vec3(0.0, -d.y.signum(), 0.0), piece.top.at(q.x, q.z)),
+                    1 => (back(vec3(-d.x.signum(), 0.0, 0.0)), piece.side.at(q.z + size.z, q.y)),
+                    _ => (back(vec3(0.0, 0.0, -d.z.signum())), piece.side.at(q.x + size.x, q.y)),
+                }
+            }
         };
-        hit.albedo = skin.at(u, v);
-        let p = eye + ray * best;
-        if hit.id == 3 {
+        let mut hit = Hit { albedo, normal, open: 1.0, glow: false, id: met.id };
+        if hit.id == WALLS {
             self.pane(p, &mut hit);
         }
         hit.open = self.open(p, &hit);
         if self.walls.is_none() && !hit.glow {
             // Air.
-            let haze = smooth(12.0, 60.0, best) * 0.7;
+            let haze = smooth(12.0, 60.0, met.far_m) * 0.7;
             hit.albedo = hit.albedo.mix(self.horizon, haze);
         }
         hit
@@ -382,7 +428,7 @@ impl Place {
             if !(0.0..1.0).contains(&u) || !(0.0..1.0).contains(&v) {
                 continue;
             }
-            hit.id = 10 + k as u16;
+            hit.id = PANES + k as u16;
             let rim = (u.min(1.0 - u) * w).min(v.min(1.0 - v) * h);
             if rim < 0.04 {
                 hit.albedo = vec3(0.7, 0.68, 0.62) * if k % 2 == 0 { 1.0 } else { 0.25 };
@@ -415,9 +461,13 @@ impl Place {
                 open *= corner(p.y) * corner(ceiling - p.y);
             }
         }
-        if hit.id == 1 {
+        if hit.id == FLOOR {
             for (piece, [c, s]) in self.pieces.iter().zip(&self.turns) {
                 let d = p - piece.at;
+                let reach = piece.size.x + piece.size.z + 0.5;
+                if d.x.abs() > reach || d.z.abs() > reach {
+                    continue;
+                }
                 let q = vec3(d.x * c - d.z * s, 0.0, d.z * c + d.x * s);
                 let (dx, dz) = ((q.x.abs() - piece.size.x).max(0.0), (q.z.abs() - piece.size.z).max(0.0));
                 let gap = dx * dx + dz * dz;

@@ -54,7 +54,7 @@ impl Skin {
     /// Colour at (u, v) metres.
     pub fn at(&self, u: f32, v: f32) -> Colour {
         let r = self.repeat_m;
-        let grain = |k: f32| noise::at(vec3(u * k + self.salt, v * k, self.salt));
+        let grain = |k: f32| noise::flat(u * k + self.salt, v * k, self.salt);
         let cell = |x: f32, y: f32| noise::cell(x as i32, y as i32, self.salt as i32);
         match self.stuff {
             Stuff::Paint => self.a * (1.0 + 0.04 * grain(5.0).x),
@@ -62,9 +62,8 @@ impl Skin {
                 let row = floor(u / r);
                 let long = v / (7.0 * r) + 0.37 * row;
                 let seam = frac(u / r) < 0.04 || frac(long) < 0.004;
-                let tone = 1.0
-                    + 0.16 * cell(row, floor(long))
-                    + 0.10 * noise::at(vec3(u * 60.0, v * 3.0, self.salt)).x;
+                let tone =
+                    1.0 + 0.16 * cell(row, floor(long)) + 0.10 * noise::flat(u * 60.0, v * 3.0, self.salt).x;
                 self.a.mix(self.b, 0.3 + 0.3 * cell(floor(long), row)) * if seam { 0.55 } else { tone }
             }
             Stuff::Tiles => {
@@ -109,7 +108,7 @@ impl Skin {
                 let (x, y) = (frac(u / r), frac(v / (0.6 * r)));
                 let edge = x < 0.02 || y < 0.03;
                 let knob = (x - 0.5) * (x - 0.5) * 2.6 + (y - 0.5) * (y - 0.5) < 0.004;
-                let tone = 1.0 + 0.1 * noise::at(vec3(u * 4.0, v * 50.0, self.salt)).x;
+                let tone = 1.0 + 0.1 * noise::flat(u * 4.0, v * 50.0, self.salt).x;
                 if knob {
                     self.b
                 } else if edge {
@@ -133,7 +132,7 @@ impl Skin {
                 self.a.mix(self.b, smooth(-0.5, 0.6, n))
             }
             Stuff::Drape => {
-                self.a * (1.0 + 0.3 * noise::at(vec3(u * 9.0, v * 0.4, self.salt)).x + 0.1 * grain(60.0).y)
+                self.a * (1.0 + 0.3 * noise::flat(u * 9.0, v * 0.4, self.salt).x + 0.1 * grain(60.0).y)
             }
             Stuff::Blotches => {
                 let n = grain(1.0 / r);
