@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# What test-service.sh does inside the booted system.
+set -euo pipefail
+say() { echo "ok: $*"; }
+fail() {
+  echo "FAIL: $*"
+  systemctl --no-pager --lines=0 status posewire || true
+  journalctl --no-pager -u posewire -n 40 || true
+  exit 1
+}
+until_so() {
+  local what=$1 i
+  shift
+  for ((i = 0; i < 300; i++)); do
+    if "$@" >/dev/null 2>&1; then return; fi
+    sleep 0.1
+  done
+  fail "$what"
+}
+property() { systemctl show -P "$1" posewire; }
+told() { journalctl --no-pager -u posewire -o cat | grep -q "$1"; }
+is_active() { [ "$(property ActiveState)" = active ]; }
+lines() { wc -l < /var/lib/posewire/poses.jsonl 2>/dev/null || echo 0; }
+more_lines_than() { [ "$(lines)" -gt $(("$1" + 3)) ]; }
+camera() { cp /board/camera /board/dev/.video0 && mv /board/dev/.video0 /board/dev/video0; }
+
+export DEBIAN_FRONTEND=noninteractive
+dpkg --install /posewire.deb >/dev/null
+[ "$(systemctl is-enabled posewire || true)" = disabled ] || fail "installing enables it"
+cat > /etc/posewire.toml <<'TOML'
+[serial]
+port = "/run/ttyLATER"
+[jsonl]
+path = "/var/lib/posewire/poses.jsonl"
+[models]
+keypoints = "nano"
+TOML
+mkdir -p /etc/systemd/system/posewire.service.d
+printf '[Service]\nEnvironment=LD_PRELOAD=/board/nodes.so BOARD=/board\n' > /etc/systemd/system/posewire.service.d/imitated.conf
+systemctl daemon-reload
+
+began=$(date +%s%N)
+systemctl enable --now posewire 2>/dev/null
+say "ready $((($(date +%s%N) - began) / 1000000)) ms after the start, without camera and port"
+until_so "it does not say that it waits" told "no camera found.*waiting for it"
+sleep 12
+is_active || fail "it ended"
+[ "$(property NRestarts)" = 0 ] || fail "started again $(property NRestarts) times"
+[ "$(lines)" = 0 ] || fail "poses of nobody"
+say "12 s later: running still, nobody shown, $(journalctl --no-pager -u posewire -o cat | wc -l) lines in the journal"
+
+perl -e '
+  open(my $hand, "+<", "/dev/ptmx") or die; my ($zero, $number) = (pack("i", 0), pack("i", 0));
+  ioctl($hand, 0x40045431, $zero) or die; ioctl($hand, 0x80045430, $number) or die;
+  my $path = "/dev/pts/" . unpack("i", $number);
+  chmod(0660, $path); chown(0, scalar(getgrnam("dialout")), $path); symlink($path, "/run/ttyLATER") or die;
+  open(my $heard, ">", "/heard") or die; $heard->autoflush(1);
+  my $bytes; while (1) { if (defined(sysread($hand, $bytes, 4096))) { print $heard $bytes } else { select(undef, undef, undef, 0.1) } }
+' &
+until_so "nothing on the port that came" test -s /heard
+say "the port that came is spoken to; its group alone may open it"
+
+camera
+until_so "the camera that came is not opened" more_lines_than 0
+say "the camera that came gives poses"
+rm /board/dev/video0
+until_so "the loss is not told" told "opening it again"
+sleep 2
+is_active || fail "it ended with its camera"
+before=$(lines)
+camera
+until_so "the camera is not found again" more_lines_than "$before"
+say "the camera that was pulled out and put back gives poses again"
+
+pid=$(property MainPID)
+if [ "$(awk '{ print $1 ":" $3; exit }' "/proc/$pid/uid_map")" != "0:4294967295" ]; then say "a user namespace of its own"; else fail "PrivateUsers"; fi
+status() { awk -v name="$1:" '$1 == name { print $2 }' "/proc/$pid/status"; }
+[ "$(status CapEff)" = 0000000000000000 ] || fail "capabilities $(status CapEff)"
+[ "$(status NoNewPrivs) $(status Seccomp)" = "1 2" ] || fail "no filter of system calls"
+if nsenter -t "$pid" -m touch /etc/written 2>/dev/null; then fail "it may write to /etc"; fi
+nsenter -t "$pid" -m test ! -e /proc/meminfo || fail "all of /proc is there"
+say "no capabilities, filtered system calls, /etc read-only, of /proc its own; $(status VmRSS) KiB of $(property MemoryMax) bytes"
+
+dpkg --install /posewire.deb >/dev/null
+is_another() { [ "$(property MainPID)" != "$pid" ]; }
+until_so "the upgrade leaves the old one running" is_another
+until_so "it does not run after the upgrade" is_active
+before=$(lines)
+until_so "no poses after the upgrade" more_lines_than "$before"
+say "an upgrade starts it again, and lines go on in the same file"
+
+pid=$(property MainPID)
+kill -KILL "$pid"
+is_again() { [ "$(property NRestarts)" = 1 ] && is_active; }
+until_so "killed, it is not started again" is_again
+say "killed, it is started again"
+
+printf '[serial]\nbuad = 1\n' > /etc/posewire.toml
+systemctl restart posewire 2>/dev/null || true
+sleep 8
+[ "$(property ActiveState) $(property ExecMainStatus)" = "failed 2" ] || fail "a mistake in the configuration: $(property ActiveState), $(property ExecMainStatus)"
+say "a mistake in the configuration ends it with status 2, once"
+
+exposure=$(systemd-analyze security --no-pager posewire | sed -n 's/.*level for posewire.service: \([0-9.]*\) .*/\1/p')
+awk -v e="$exposure" 'BEGIN { exit !(e != "" && e <= 1.2) }' || fail "systemd-analyze security: $exposure"
+say "systemd-analyze security: $exposure (at most 1.2)"
+
+dpkg --purge posewire >/dev/null 2>&1
+[ ! -e /usr/bin/posewire ] && [ ! -e /var/lib/private/posewire ] || fail "purged, something is left"
+[ "$(systemctl is-enabled posewire 2>/dev/null || true)" != enabled ] || fail "purged, it is enabled still"
+say "purged"
+echo "all of it"
