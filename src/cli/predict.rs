@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use posewire::config::{self, BUILTIN, NONE};
+use posewire::output::jsonl::Format;
 
 use super::Usage;
 
@@ -28,6 +29,7 @@ Labelled pictures, with --coco: COCO keypoint results of the pictures that the l
 Examples:
   posewire photo.jpg
   posewire holiday/ --out drawn > poses.jsonl
+  posewire holiday/ --jsonl-format csv > poses.csv
   posewire predict --images val2017 --coco person_keypoints_val2017.json --out results.json
   posewire eval images --coco person_keypoints_val2017.json --results results.json")]
 pub struct Args {
@@ -52,6 +54,9 @@ pub struct Args {
     /// Person finder: builtin, a manifest, or none: one person who fills the photo needs no finding
     #[arg(long, default_value = BUILTIN, value_name = "MANIFEST")]
     finder: String,
+    /// How photos are written: full, named, coco, flat or csv
+    #[arg(long, value_name = "FORMAT", default_value_t, conflicts_with = "coco")]
+    jsonl_format: Format,
     /// Folder of the drawn photos, made where it is missing; with --coco, the file of results
     #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
@@ -79,7 +84,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         (images, _, out) => {
             let named: Vec<PathBuf> = images.into_iter().chain(args.photos).collect();
             posewire::models::check_names(&models).map_err(|e| Usage(e.to_string()))?;
-            photos::run(&named, out.as_deref(), &models)
+            photos::run(&named, out.as_deref(), args.jsonl_format, &models)
         }
     }
 }

@@ -126,6 +126,147 @@ fn a_folder_goes_on_past_what_cannot_be_read_and_the_exit_status_says_so() {
     assert_eq!(drawn, ["1.poses.jpg", "10.gif.poses.png", "11.poses.png", "2.webp.poses.png"]);
 }
 
+/// `photo` as the kind that `format` says.
+fn encoded(photo: impl Into<image::DynamicImage>, format: image::ImageFormat) -> Vec<u8> {
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    photo.into().write_to(&mut bytes, format).unwrap();
+    bytes.into_inner()
+}
+
+/// A grey JPEG `times` as large in both directions.
+fn enlarged(photo: &image::RgbImage, times: u32) -> Vec<u8> {
+    let grey = image::imageops::grayscale(photo);
+    let (width, height) = (grey.width() * times, grey.height() * times);
+    let mut pixels = Vec::with_capacity((width * height) as usize);
+    for row in grey.as_raw().chunks(grey.width() as usize) {
+        let wide: Vec<u8> =
+            row.iter().flat_map(|&level| std::iter::repeat_n(level, times as usize)).collect();
+        (0..times).for_each(|_| pixels.extend_from_slice(&wide));
+    }
+    let [width, height] = [width as usize, height as usize];
+    let format = turbojpeg::PixelFormat::GRAY;
+    let image = turbojpeg::Image { pixels: &pixels[..], width, pitch: width, height, format };
+    turbojpeg::compress(image, 80, turbojpeg::Subsamp::Gray).unwrap().to_vec()
+}
+
+/// As printers want it: inks, stored the other way round as Adobe does.
+fn cmyk(photo: &image::RgbImage) -> Vec<u8> {
+    let pixels: Vec<u8> = photo.pixels().flat_map(|p| [p[0], p[1], p[2], 255]).collect();
+    let (width, height) = (photo.width() as usize, photo.height() as usize);
+    let format = turbojpeg::PixelFormat::CMYK;
+    let image = turbojpeg::Image { pixels: &pixels[..], width, pitch: 4 * width, height, format };
+    turbojpeg::compress(image, 95, turbojpeg::Subsamp::None).unwrap().to_vec()
+}
+
+/// Stored on its side, with EXIF's word that it is to be turned by 90 degrees.
+fn held_upright(photo: &image::RgbImage) -> Vec<u8> {
+    use image::ImageEncoder;
+    let stored = image::imageops::rotate270(photo);
+    let tiff = [&b"II*\0\x08\0\0\0"[..], &[1, 0, 0x12, 0x01, 3, 0, 1, 0, 0, 0, 6, 0, 0, 0], &[0; 4]].concat();
+    let mut bytes = Vec::new();
+    let mut encoder = image::codecs::jpeg::JpegEncoder::new_with_quality(&mut bytes, 95);
+    encoder.set_exif_metadata(tiff).unwrap();
+    encoder.write_image(&stored, stored.width(), stored.height(), image::ExtendedColorType::Rgb8).unwrap();
+    bytes
+}
+
+/// A GIF whose first picture is the photo.
+fn animated(photo: &image::RgbImage) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = image::codecs::gif::GifEncoder::new(&mut bytes);
+    for picture in [photo.clone(), image::RgbImage::new(320, 240)] {
+        let rgba = image::DynamicImage::from(picture).into_rgba8();
+        encoder.encode_frame(image::Frame::new(rgba)).unwrap();
+    }
+    drop(encoder);
+    bytes
+}
+
+/// Photos as telephones, scanners, printers and slips make them: the person is the same in each, however it is stored.
+#[test]
+fn every_odd_kind_of_photo_shows_the_person_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let photo = photo();
+    let sixteen = image::DynamicImage::from(photo.clone()).into_rgb16();
+    let png = image::ImageFormat::Png;
+    let dot = image::RgbImage::from_pixel(1, 1, image::Rgb([200, 10, 10]));
+    // Name, bytes, how many times larger than the photo, the size of the drawn picture, and persons.
+    type Odd = (&'static str, Vec<u8>, u32, [u32; 2], usize);
+    let table: [Odd; 9] = [
+        ("plain.png", encoded(photo.clone(), png), 1, [320, 240], 1),
+        ("105 megapixels.jpg", enlarged(&photo, 37), 37, [5920, 4440], 1),
+        ("held on its side.jpg", held_upright(&photo), 1, [320, 240], 1),
+        ("CMYK.jpg", cmyk(&photo), 1, [320, 240], 1),
+        ("16 bits.png", encoded(sixteen.clone(), png), 1, [320, 240], 1),
+        (
+            "16 bits, grey.png",
+            encoded(image::DynamicImage::from(sixteen).into_luma16(), png),
+            1,
+            [320, 240],
+            1,
+        ),
+        ("animated.gif", animated(&photo), 1, [320, 240], 1),
+        ("1 x 1.png", encoded(dot.clone(), png), 1, [1, 1], 0),
+        ("1 x 1.jpg", encoded(dot, image::ImageFormat::Jpeg), 1, [1, 1], 0),
+    ];
+    for (name, bytes, ..) in &table {
+        fs::write(folder.path().join(name), bytes).unwrap();
+    }
+    let names = table.iter().map(|(name, ..)| *name);
+    let done = posewire(folder.path(), &names.chain(["--out", "drawn"]).collect::<Vec<_>>());
+    assert!(done.status.success(), "{}", said(&done));
+    let lines = lines(&done);
+    let plain = measured(&lines[0]["persons"][0]);
+    for (line, (name, _, times, drawn_px, persons)) in lines.iter().zip(&table) {
+        let size = if *persons > 0 { [320 * times, 240 * times] } else { [1, 1] };
+        assert_eq!([&line["width"], &line["height"]], size.map(Value::from).each_ref(), "{name}");
+        assert_eq!(line["persons"].as_array().unwrap().len(), *persons, "{name}: {line}");
+        if *persons > 0 {
+            // Most joints are where they are in the plain photo: grey and coarse ones may be seen elsewhere.
+            let joints = measured(&line["persons"][0]);
+            let near = |at: &[u32; 2]| {
+                let is_close =
+                    |other: &[u32; 2]| (0..2).all(|i| other[i].abs_diff(at[i] * times) <= 6 * times);
+                joints.iter().any(is_close)
+            };
+            let kept = plain.iter().filter(|at| near(at)).count();
+            assert!(kept * 4 >= plain.len() * 3, "{name}: {kept} of {}", plain.len());
+        }
+        let stem = name.rsplit_once('.').unwrap().0;
+        let mut drawn = ["jpg", "png", "gif.poses.png"].map(|end| format!("drawn/{stem}.poses.{end}"));
+        drawn[2] = format!("drawn/{name}.poses.png");
+        let drawn =
+            drawn.iter().map(|d| folder.path().join(d)).find(|path| path.is_file()).expect("it is drawn");
+        assert_eq!(<[u32; 2]>::from(image::image_dimensions(drawn).unwrap()), *drawn_px, "{name}");
+    }
+}
+
+#[test]
+fn photos_are_written_in_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    photo().save(folder.path().join("a.png")).unwrap();
+    fs::write(folder.path().join("b.jpg"), b"").unwrap();
+    let in_format = |format: &str| {
+        let done = posewire(folder.path(), &["a.png", "b.jpg", "--jsonl-format", format]);
+        assert_eq!(done.status.code(), Some(1), "{}", said(&done));
+        done
+    };
+    let [named, unread] = &lines(&in_format("named"))[..] else { panic!("a line a photo") };
+    assert_eq!((&named["file"], &unread["error"]), (&"a.png".into(), &"empty file".into()));
+    assert!(named["persons"][0]["keypoints"]["nose"]["x"].as_f64().unwrap() > 0.0, "{named}");
+    let [person] = &lines(&in_format("coco"))[..] else { panic!("a line a person") };
+    assert_eq!((&person["image_id"], &person["file_name"]), (&0.into(), &"a.png".into()));
+    assert_eq!(person["keypoints"].as_array().unwrap().len(), 51);
+    let [person] = &lines(&in_format("flat"))[..] else { panic!("a line a person") };
+    assert_eq!((&person["file"], &person["width"]), (&"a.png".into(), &320.into()));
+    let csv = String::from_utf8(in_format("csv").stdout).unwrap();
+    let rows: Vec<&str> = csv.lines().collect();
+    assert!(rows.len() == 2 && rows[0].starts_with("seq,file,width,height,id,score"), "{csv}");
+    assert!(rows[1].starts_with("0,a.png,320,240,1,"), "{csv}");
+    let slip = posewire(folder.path(), &["a.png", "--jsonl-format", "cvs"]);
+    assert_eq!(slip.status.code(), Some(2), "{}", said(&slip));
+}
+
 #[test]
 fn several_photos_without_a_folder_for_them_are_not_drawn_and_a_photo_is_never_overwritten() {
     let folder = tempfile::tempdir().unwrap();

@@ -13,7 +13,7 @@ use posewire::capture::replay::folder::{is_picture, pictures};
 use posewire::config;
 use posewire::files::{self, Replacement};
 use posewire::output::display::{draw_still, encode_still};
-use posewire::output::jsonl::{write_still, write_unread_still};
+use posewire::output::jsonl::{Format, Still};
 use posewire::picture::{Photo, is_photo};
 use posewire::tracker::Stills;
 
@@ -41,7 +41,12 @@ pub fn names_pictures(argument: &OsStr) -> bool {
 }
 
 /// Draws the photos that `named` are or hold into the folder `out`; a single one into the working directory.
-pub fn run(named: &[PathBuf], out: Option<&Path>, models: &config::Models) -> anyhow::Result<ExitCode> {
+pub fn run(
+    named: &[PathBuf],
+    out: Option<&Path>,
+    format: Format,
+    models: &config::Models,
+) -> anyhow::Result<ExitCode> {
     let photos = listed(named)?;
     let folder = match (out, named) {
         (Some(folder), _) => {
@@ -61,9 +66,13 @@ pub fn run(named: &[PathBuf], out: Option<&Path>, models: &config::Models) -> an
     for (seq, path) in (0..).zip(&photos) {
         let shown = path.to_string_lossy();
         line.clear();
+        if seq == 0 {
+            Still::write_first_row(format, &mut line);
+        }
         match look(path, &mut stills) {
             Ok((photo, poses)) => {
-                write_still(&mut line, seq, &shown, photo.size(), poses.iter().copied());
+                let still = Still { seq, file: &shown, size_px: photo.size() };
+                still.write(format, &mut line, poses.iter().copied());
                 let drawn = folder.map(|folder| folder.join(drawn_name(path, photo.is_jpeg(), &mut names)));
                 if let Some(drawn) = &drawn
                     && let Err(error) = draw(&photo, &poses, drawn, &photos)
@@ -79,7 +88,8 @@ pub fn run(named: &[PathBuf], out: Option<&Path>, models: &config::Models) -> an
             Err(error) => {
                 failed += 1;
                 log::error!("{shown}: {error:#}");
-                write_unread_still(&mut line, seq, &shown, &format!("{error:#}"));
+                let still = Still { seq, file: &shown, ..Still::default() };
+                still.write_unread(format, &mut line, &format!("{error:#}"));
             }
         }
         // A line at once, and whole: the next photo may take a while.

@@ -35,16 +35,26 @@ pub(super) enum Cell<'a> {
     Word(&'a str),
 }
 
+/// What a row says of the picture, before its person.
+pub(super) type HeadCell<'a> = (&'static str, Cell<'a>);
+
+impl<'a> Head<'a> {
+    pub(super) fn cells(&self) -> [HeadCell<'a>; 5] {
+        [
+            ("seq", Cell::Whole(self.seq.into())),
+            ("frame", self.frame.map_or(Cell::Empty, |frame| Cell::Whole(frame.into()))),
+            ("captured_us", Cell::Whole(self.captured_at_us.into())),
+            ("emitted_us", Cell::Whole(self.emitted_at_us.into())),
+            ("source", self.source.map_or(Cell::Empty, Cell::Word)),
+        ]
+    }
+}
+
 /// Gives every cell of the row to `put`, from the left.
-pub(super) fn cells<'a>(head: &Head<'a>, pose: &Pose, mut put: impl FnMut(Column, Cell<'a>)) {
-    let mut whole = |what, value: Option<i128>| {
-        put(Column { joint: None, what }, value.map_or(Cell::Empty, Cell::Whole));
-    };
-    whole("seq", Some(head.seq.into()));
-    whole("frame", head.frame.map(Into::into));
-    whole("captured_us", Some(head.captured_at_us.into()));
-    whole("emitted_us", Some(head.emitted_at_us.into()));
-    put(Column { joint: None, what: "source" }, head.source.map_or(Cell::Empty, Cell::Word));
+pub(super) fn cells<'a>(head: &[HeadCell<'a>], pose: &Pose, mut put: impl FnMut(Column, Cell<'a>)) {
+    for &(what, cell) in head {
+        put(Column { joint: None, what }, cell);
+    }
     put(Column { joint: None, what: "id" }, Cell::Whole(pose.track_id.into()));
     let mut real = |joint, what, value: Option<f32>| {
         put(Column { joint, what }, value.map_or(Cell::Empty, Cell::Real));

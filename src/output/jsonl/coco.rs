@@ -17,7 +17,15 @@ use super::values::{number, numbers, placed, source};
 use crate::coco::CENTRE_PX;
 
 pub(super) fn write_line(to: &mut Vec<u8>, head: &Head<'_>, pose: &Pose) {
-    let image = head.frame.unwrap_or(head.seq);
+    write_person(to, head.frame.unwrap_or(head.seq), pose);
+    let (captured, emitted) = (head.captured_at_us, head.emitted_at_us);
+    let _ = write!(to, ",\"captured_us\":{captured},\"emitted_us\":{emitted}");
+    source(to, head.source);
+    to.extend_from_slice(b"}\n");
+}
+
+/// An object that is still open, of a person in `image`.
+pub(super) fn write_person(to: &mut Vec<u8>, image: u64, pose: &Pose) {
     // Writing to a Vec cannot fail.
     let _ = write!(to, "{{\"image_id\":{image},\"category_id\":1,\"keypoints\":[");
     for (i, joint) in pose.joints.iter().enumerate() {
@@ -32,9 +40,5 @@ pub(super) fn write_line(to: &mut Vec<u8>, head: &Head<'_>, pose: &Pose) {
     to.extend_from_slice(b",\"bbox\":[");
     let BoxPx { x, y, w, h } = pose.bounds().unwrap_or_default();
     numbers(to, &[x, y, w, h]);
-    let (captured, emitted) = (head.captured_at_us, head.emitted_at_us);
-    let _ =
-        write!(to, "],\"track_id\":{},\"captured_us\":{captured},\"emitted_us\":{emitted}", pose.track_id);
-    source(to, head.source);
-    to.extend_from_slice(b"}\n");
+    let _ = write!(to, "],\"track_id\":{}", pose.track_id);
 }

@@ -11,13 +11,13 @@ use std::io::Write;
 
 use pose::Pose;
 
-use super::Head;
-use super::cells::{Cell, cells};
+use super::cells::{Cell, HeadCell, cells};
 use super::values::number;
 
-pub(super) fn write_first_row(to: &mut Vec<u8>) {
+/// The names of the columns, of which those in `head` come first.
+pub(super) fn write_first_row(to: &mut Vec<u8>, head: &[HeadCell<'_>]) {
     let mut before = "";
-    cells(&Head::default(), &Pose::default(), |column, _| {
+    cells(head, &Pose::default(), |column, _| {
         // Writing to a Vec cannot fail.
         let _ = write!(to, "{before}{column}");
         before = ",";
@@ -25,7 +25,7 @@ pub(super) fn write_first_row(to: &mut Vec<u8>) {
     to.push(b'\n');
 }
 
-pub(super) fn write_row(to: &mut Vec<u8>, head: &Head<'_>, pose: &Pose) {
+pub(super) fn write_row(to: &mut Vec<u8>, head: &[HeadCell<'_>], pose: &Pose) {
     let mut is_first = true;
     cells(head, pose, |_, cell| {
         if !std::mem::take(&mut is_first) {

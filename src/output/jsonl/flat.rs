@@ -11,11 +11,10 @@ use std::io::Write;
 
 use pose::Pose;
 
-use super::Head;
-use super::cells::{Cell, cells};
+use super::cells::{Cell, HeadCell, cells};
 use super::values::{number, text};
 
-pub(super) fn write_line(to: &mut Vec<u8>, head: &Head<'_>, pose: &Pose) {
+pub(super) fn write_line(to: &mut Vec<u8>, head: &[HeadCell<'_>], pose: &Pose) {
     let mut before = '{';
     cells(head, pose, |column, cell| {
         // Writing to a Vec cannot fail.

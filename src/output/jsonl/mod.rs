@@ -32,7 +32,7 @@ use super::{Host, Source};
 use crate::names::{name_of, one_of};
 
 pub use sink::JsonLines;
-pub use stills::{write_still, write_unread_still};
+pub use stills::Still;
 
 /// Room for the lines of one frame with every person and 3D, and for a table's first row: `flat` takes the most, some 5 KB
 /// a person.
@@ -113,7 +113,7 @@ impl Format {
     /// Appends what stands before the first line, newline included: nothing, but for a table the names of its columns.
     pub fn write_first_row(self, to: &mut Vec<u8>) {
         if self == Self::Csv {
-            csv::write_first_row(to);
+            csv::write_first_row(to, &Head::default().cells());
         }
     }
 
@@ -129,8 +129,8 @@ impl Format {
             Self::Full => full::write_line(to, head, poses),
             Self::Named => named::write_line(to, head, poses),
             Self::Coco => poses.for_each(|pose| coco::write_line(to, head, &pose)),
-            Self::Flat => poses.for_each(|pose| flat::write_line(to, head, &pose)),
-            Self::Csv => poses.for_each(|pose| csv::write_row(to, head, &pose)),
+            Self::Flat => poses.for_each(|pose| flat::write_line(to, &head.cells(), &pose)),
+            Self::Csv => poses.for_each(|pose| csv::write_row(to, &head.cells(), &pose)),
         }
     }
 

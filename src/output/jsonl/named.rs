@@ -23,7 +23,7 @@ pub(super) fn write_line(to: &mut Vec<u8>, head: &Head<'_>, poses: impl Iterator
     to.extend_from_slice(b"}\n");
 }
 
-fn write_joints(to: &mut Vec<u8>, pose: &Pose) {
+pub(super) fn write_joints(to: &mut Vec<u8>, pose: &Pose) {
     to.extend_from_slice(b"\"keypoints\":{");
     for (i, (name, joint)) in Joint::ALL.iter().zip(&pose.joints).enumerate() {
         begin(to, i, name.name());
