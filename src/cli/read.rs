@@ -50,8 +50,9 @@ pub struct Args {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let is_over = Arc::new(AtomicBool::new(false));
     // A terminal that is closed while it shows poses.
-    let hangup = args.live.then_some(signal_hook::consts::SIGHUP);
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM].into_iter().chain(hangup) {
+    // Those that leave a picture standing in the terminal where nobody takes it away.
+    let live = if args.live { &[signal_hook::consts::SIGHUP, signal_hook::consts::SIGQUIT][..] } else { &[] };
+    for &signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM].iter().chain(live) {
         signal_hook::flag::register(signal, is_over.clone()).context("cannot watch for signals")?;
     }
     let mut view = if args.live {

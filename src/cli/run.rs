@@ -24,7 +24,7 @@ use posewire::pipeline::{Maker, Options, Parts, Pipeline, PoseTracker, Timed};
 use posewire::telemetry::{SourceKind, Telemetry};
 use posewire::tracker::Tracker;
 use posewire::{files, models};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::Usage;
@@ -148,10 +148,15 @@ fn listen(stop: &Arc<AtomicBool>, draws_on_terminal: bool) -> std::io::Result<()
     }
     // A terminal that is closed while it shows poses ends the run; without a picture in it the system's own way is kept, and
     // nohup's. Whatever ends it gives the terminal back.
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT])?;
     let stop = stop.clone();
     let listening = move || {
-        for _ in signals.forever() {
+        for signal in signals.forever() {
+            if signal == SIGQUIT {
+                // Ctrl-\ is for a program that hangs: it ends at once, as any other does.
+                display::give_back_for_good();
+                let _ = signal_hook::low_level::emulate_default_handler(SIGQUIT);
+            }
             if stop.swap(true, Ordering::AcqRel) {
                 display::give_back_for_good();
                 std::process::exit(1);

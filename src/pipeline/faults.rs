@@ -30,6 +30,8 @@ pub struct Faults {
     pub infer_slow: f32,
     /// A frame cannot be used.
     pub infer_bad: f32,
+    /// The thread that looks at frames panics, as over a mistake in the program.
+    pub infer_panic: f32,
     /// The serial reader does not drain for a second.
     pub serial_stall: f32,
     /// The serial port fails at this sending.
@@ -38,7 +40,7 @@ pub struct Faults {
     pub seed: u64,
 }
 
-const OWN_NAMES: [&str; 4] = ["infer.slow", "infer.bad", "serial.stall", "serial.fail"];
+const OWN_NAMES: [&str; 5] = ["infer.slow", "infer.bad", "infer.panic", "serial.stall", "serial.fail"];
 
 impl Faults {
     /// Reads `NAME=PROBABILITY,…`; `seed=N` among them overrides `seed`.
@@ -61,6 +63,7 @@ impl Faults {
             let place = match name {
                 "infer.slow" => &mut faults.infer_slow,
                 "infer.bad" => &mut faults.infer_bad,
+                "infer.panic" => &mut faults.infer_panic,
                 "serial.stall" => &mut faults.serial_stall,
                 "serial.fail" => &mut faults.serial_fail,
                 _ => {
@@ -90,7 +93,7 @@ impl Faults {
 
     /// Whether the tracker has to be wrapped.
     pub fn has_infer(&self) -> bool {
-        self.infer_slow > 0.0 || self.infer_bad > 0.0
+        self.infer_slow > 0.0 || self.infer_bad > 0.0 || self.infer_panic > 0.0
     }
 }
 
@@ -110,6 +113,10 @@ impl<T: PoseTracker> FaultyTracker<T> {
 
 impl<T: PoseTracker> PoseTracker for FaultyTracker<T> {
     fn track(&mut self, frame: &Frame, telemetry: &Telemetry) -> Result<PoseFrame, TrackError> {
+        // Asked of the dice only where it is wanted: the other faults of a seed stay what they were.
+        if self.faults.infer_panic > 0.0 && self.dice.f32() < self.faults.infer_panic {
+            panic!("injected fault: infer.panic at frame {}", frame.seq);
+        }
         if self.dice.f32() < self.faults.infer_bad {
             return Err(TrackError::Injected("infer.bad"));
         }

@@ -1,7 +1,8 @@
 //! The display in a terminal, as its user meets it: on a pseudo-terminal with a keyboard and a screen.
 
 use std::fs::{File, OpenOptions};
-use std::process::Command;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use crate::cli::Running;
@@ -9,6 +10,8 @@ use crate::pty::Pty;
 
 const ENTERS: &str = "\u{1b}[?1049h";
 const LEAVES: &str = "\u{1b}[?1049l";
+
+const SHOWS_CURSOR: &str = "\u{1b}[?25h";
 
 const FRAME_ENDS: &str = "\u{1b}[?2026l";
 
@@ -169,6 +172,91 @@ fn the_picture_stands_alone_in_every_window_and_q_ends_it() {
     let (_, after) = said.split_once(LEAVES).unwrap();
     assert!(after.contains("\u{1b}[?25h") && !after.contains('▀'), "{after:?}");
     assert_eq!(desk.stty(&["-g"]), before, "the keyboard is as it was");
+}
+
+impl Desk {
+    /// A run that shows somebody, and the terminal's settings before it.
+    fn with_picture(arguments: &[&str]) -> (Self, Running, String) {
+        let mut desk = Self::new(60, 20);
+        let before = desk.stty(&["-g"]);
+        let child = desk.start(&[&["--synthetic", "--model", "nano"], arguments].concat());
+        desk.wait_for("a picture", |d| d.cells[0] == '▀');
+        assert_ne!(desk.stty(&["-g"]), before, "keys come at once");
+        (desk, child, before)
+    }
+
+    /// How it ended; a screen at which nobody looks would hold it up.
+    fn see_it_end(&mut self, child: &mut Running) -> ExitStatus {
+        let began = Instant::now();
+        loop {
+            self.look();
+            if let Some(status) = child.ended() {
+                return status;
+            }
+            assert!(
+                began.elapsed() < Duration::from_secs(60),
+                "it does not end:\n{}",
+                self.lines().join("\n")
+            );
+        }
+    }
+
+    /// What was written after the screen was given back, which it was wholly.
+    fn given_back(&mut self, before: &str) -> String {
+        self.wait_for("the end", |d| d.was_written(LEAVES));
+        self.look();
+        let said = String::from_utf8_lossy(&self.written).into_owned();
+        let (_, after) = said.rsplit_once(LEAVES).unwrap();
+        assert!(after.contains(SHOWS_CURSOR) && !after.contains('▀'), "{after:?}");
+        assert_eq!(said.matches(ENTERS).count(), said.matches(LEAVES).count());
+        assert_eq!(self.stty(&["-g"]), before, "the keyboard is as it was");
+        after.to_owned()
+    }
+}
+
+#[test]
+fn the_terminal_is_given_back_after_every_signal_that_ends_the_run() {
+    // Ctrl-\ ends as the system ends it, with signal 3.
+    for (signal, code, by) in
+        [("-INT", Some(0), None), ("-TERM", Some(0), None), ("-HUP", Some(0), None), ("-QUIT", None, Some(3))]
+    {
+        let (mut desk, mut child, before) = Desk::with_picture(&[]);
+        child.signal(signal);
+        let status = desk.see_it_end(&mut child);
+        assert_eq!((status.code(), status.signal()), (code, by), "{signal}");
+        desk.given_back(&before);
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_leaves_the_shell_its_terminal_and_takes_it_again() {
+    let (mut desk, mut child, before) = Desk::with_picture(&[]);
+    child.signal("-TSTP");
+    desk.given_back(&before);
+    let began = Instant::now();
+    while child.state() != 'T' {
+        assert!(began.elapsed() < Duration::from_secs(20), "it does not stop: {}", child.state());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let written = desk.written.len();
+    child.signal("-CONT");
+    desk.wait_for("the screen again", |d| {
+        String::from_utf8_lossy(&d.written[written..])
+            .split_once(ENTERS)
+            .is_some_and(|(_, new)| new.contains('▀'))
+    });
+    assert_ne!(desk.stty(&["-g"]), before);
+    desk.type_in("q");
+    assert_eq!(desk.see_it_end(&mut child).code(), Some(0));
+    desk.given_back(&before);
+}
+
+#[test]
+fn after_a_panic_the_terminal_is_given_back_and_what_happened_can_be_read() {
+    let (mut desk, mut child, before) = Desk::with_picture(&["--inject", "infer.panic=0.1"]);
+    assert_eq!(desk.see_it_end(&mut child).code(), Some(1));
+    let after = desk.given_back(&before);
+    assert!(after.contains("injected fault: infer.panic"), "{after}");
 }
 
 /// What is waited for is said on the screen, and what the log said meanwhile afterwards.
