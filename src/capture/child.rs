@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use self::programs::Launch;
+use self::programs::{Launch, TellsLight};
 use super::replay::pipe::clip_of;
 use super::{CaptureError, FrameSource, SourceCounters, SourceInfo, Stream};
 use crate::clock::{Clock, Monotonic};
@@ -47,6 +47,10 @@ pub struct ChildCamera<K = Monotonic> {
     first: Option<Frame>,
     next_seq: u64,
     counters: SourceCounters,
+    /// Whether the program can say when light fell; asked once.
+    tells_light: Option<bool>,
+    /// What the log last said of that.
+    told_light: Option<bool>,
 }
 
 struct Running {
@@ -80,6 +84,8 @@ impl<K: Clock> ChildCamera<K> {
             first: None,
             next_seq: 0,
             counters: SourceCounters::default(),
+            tells_light: None,
+            told_light: None,
         }
     }
 
@@ -95,31 +101,62 @@ impl<K: Clock> ChildCamera<K> {
         Ok(())
     }
 
-    fn start(&self) -> Result<Running, CaptureError> {
-        let fail =
-            |what: &dyn std::fmt::Display| CaptureError::Unusable(format!("{}: {what}", self.launch.name));
+    /// What makes `program` say when light fell; nothing where it cannot.
+    fn light_arguments(&mut self, program: &str) -> Vec<String> {
+        let Some(TellsLight { known_by, arguments }) = &self.launch.light else { return Vec::new() };
+        // One that is not installed says nothing.
+        self.tells_light =
+            self.tells_light.or_else(|| Some(csi::answer(program, "--help")?.contains(known_by)));
+        if self.tells_light == Some(true) { arguments.clone() } else { Vec::new() }
+    }
+
+    /// Says once by what the frames are stamped.
+    fn tell_stamp(&mut self, has_light: bool) {
+        if self.told_light.replace(has_light) == Some(has_light) {
+            return;
+        }
+        let name = &self.launch.name;
+        if has_light {
+            log::info!("{name}: frames have the camera's own time stamps");
+        } else {
+            log::info!(
+                "{name}: frames are stamped when they arrive; ages leave out the camera's own delay, some 50 to 100 ms"
+            );
+        }
+    }
+
+    fn start(&mut self) -> Result<Running, CaptureError> {
+        let programs = self.launch.programs.clone();
+        let name = self.launch.name.clone();
+        let fail = |what: &dyn std::fmt::Display| CaptureError::Unusable(format!("{name}: {what}"));
         let mut started = None;
-        for (program, arguments) in &self.launch.programs {
+        for (program, arguments) in &programs {
+            let light = self.light_arguments(program);
             let mut command = Command::new(program);
-            command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            command
+                .args(&light)
+                .args(arguments)
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped());
             // A Ctrl-C in the terminal is for us: we end it in good order.
             #[cfg(unix)]
             std::os::unix::process::CommandExt::process_group(&mut command, 0);
             match command.spawn() {
                 Ok(child) => {
-                    started = Some((program, child));
+                    started = Some((program, child, !light.is_empty()));
                     break;
                 }
                 Err(e) if e.kind() == ErrorKind::NotFound => {}
                 Err(e) => return Err(fail(&format_args!("{program} cannot be started: {e}"))),
             }
         }
-        let Some((program, mut child)) = started else { return Err(fail(&self.launch.missing)) };
+        let Some((program, mut child, tells_light)) = started else { return Err(fail(&self.launch.missing)) };
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let (Some(stdout), Some(stderr)) = (stdout, stderr) else { return Err(fail(&"no pipe to it")) };
         let words = LastWords::of(stderr).map_err(|e| fail(&e))?;
-        let name = program.clone();
-        let stream = Stream::live(&self.launch.name, Box::new(move || clip_of(stdout, name)))?;
+        let called = program.clone();
+        let stream = Stream::live(&self.launch.name, Box::new(move || clip_of(stdout, called, tells_light)))?;
         log::debug!("{}: {program} is started", self.launch.name);
         Ok(Running {
             program: program.clone(),
@@ -225,6 +262,8 @@ impl<K: Clock + Send> FrameSource for ChildCamera<K> {
                 frame.seq += running.first_seq;
                 self.next_seq = frame.seq + 1;
                 running.last_frame_us = Some(self.clock.now_us());
+                let has_light = running.stream.has_light();
+                self.tell_stamp(has_light);
                 Ok(Some(frame))
             }
             Ok(None) => {

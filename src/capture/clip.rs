@@ -29,6 +29,11 @@ pub trait Clip: Send {
     fn damaged(&self) -> u64 {
         0
     }
+
+    /// When the light of the frame that came last fell, in microseconds of the kernel's monotonic clock, where the clip says so.
+    fn light_us(&self) -> Option<i64> {
+        None
+    }
 }
 
 impl Clip for Box<dyn Clip> {
@@ -43,6 +48,9 @@ impl Clip for Box<dyn Clip> {
     }
     fn damaged(&self) -> u64 {
         (**self).damaged()
+    }
+    fn light_us(&self) -> Option<i64> {
+        (**self).light_us()
     }
 }
 

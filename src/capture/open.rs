@@ -132,7 +132,7 @@ fn no_camera_support() -> CaptureError {
 /// Whether the system shows a camera that could be used, now or once it is free or allowed.
 pub fn has_camera() -> bool {
     #[cfg(all(feature = "v4l", target_os = "linux"))]
-    return super::v4l::list_cameras().iter().any(|camera| camera.may_be_camera);
+    return super::v4l::list_cameras().iter().any(|node| node.kind == super::v4l::NodeKind::Camera);
     #[cfg(all(feature = "nokhwa", not(all(feature = "v4l", target_os = "linux"))))]
     return super::nokhwa::list_cameras().is_ok_and(|cameras| !cameras.is_empty());
     #[cfg(not(any(feature = "nokhwa", all(feature = "v4l", target_os = "linux"))))]

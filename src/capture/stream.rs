@@ -14,6 +14,9 @@ use crate::picture::Frame;
 /// Waits for whatever writes, and says what it writes.
 pub type OpenClip = Box<dyn FnOnce() -> Result<Box<dyn Clip>, CaptureError> + Send>;
 
+/// A time of light that is older than this, or not yet, is of another clock.
+const OLDEST_LIGHT_US: i64 = 2_000_000;
+
 /// How long the reading thread waits for a frame to be taken before it looks whether anybody is still there.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -28,12 +31,15 @@ pub struct Stream {
 struct Shared {
     info: SourceInfo,
     counters: SourceCounters,
+    /// The last frame has the time of its light, not that of its arrival.
+    has_light: bool,
     /// Why there are no more frames, once there are none.
     end: Option<CaptureError>,
 }
 
 impl Stream {
-    /// Live: the newest frame wins, stamped with the moment when its last byte was there.
+    /// Live: the newest frame wins, stamped with the moment when its light fell where the stream says it, else with that when its
+    /// last byte was there.
     ///
     /// # Errors
     /// [`CaptureError::Unusable`] where no thread can be started.
@@ -54,7 +60,12 @@ impl Stream {
         let (sender, frames) = if live { latest::newest_wins() } else { latest::rendezvous() };
         let info =
             SourceInfo { name: name.into(), width: 0, height: 0, fps: super::replay::DEFAULT_FPS, live };
-        let shared = Arc::new(Mutex::new(Shared { info, counters: SourceCounters::default(), end: None }));
+        let shared = Arc::new(Mutex::new(Shared {
+            info,
+            counters: SourceCounters::default(),
+            has_light: false,
+            end: None,
+        }));
         let told = Arc::clone(&shared);
         std::thread::Builder::new()
             .name("stream".into())
@@ -64,6 +75,11 @@ impl Stream {
             })
             .map_err(|e| CaptureError::Unusable(format!("{name}: cannot start a thread: {e}")))?;
         Ok(Self { frames, shared })
+    }
+
+    /// Whether the frame that came last has the time of its light, rather than that of its arrival.
+    pub fn has_light(&self) -> bool {
+        lock(&self.shared).has_light
     }
 }
 
@@ -83,11 +99,13 @@ fn read(
             Ok(frame) => frame,
             Err(why) => return why,
         };
+        let light_us = arrival.and_then(|clock| light_us(&*clip, clock.now_us()));
         if let Some(clock) = arrival {
-            frame.captured_at_us = clock.now_us();
+            frame.captured_at_us = light_us.unwrap_or_else(|| clock.now_us());
         }
         {
             let mut told = lock(told);
+            told.has_light = light_us.is_some();
             let SourceInfo { width, height, fps, .. } = clip.info();
             told.info = SourceInfo { width, height, fps, ..told.info.clone() };
             told.counters.damaged = clip.damaged();
@@ -104,6 +122,11 @@ fn read(
             }
         }
     }
+}
+
+/// When the newest frame's light fell, where the stream says so by the clock that is used here.
+fn light_us(clip: &dyn Clip, now_us: i64) -> Option<i64> {
+    clip.light_us().filter(|light_us| (now_us - OLDEST_LIGHT_US..=now_us).contains(light_us))
 }
 
 fn lock(shared: &Mutex<Shared>) -> std::sync::MutexGuard<'_, Shared> {
@@ -142,6 +165,7 @@ mod tests {
     struct Fast {
         count: u64,
         read: Arc<AtomicU64>,
+        light_us: Option<i64>,
     }
 
     impl Clip for Fast {
@@ -168,12 +192,15 @@ mod tests {
         fn damaged(&self) -> u64 {
             3
         }
+        fn light_us(&self) -> Option<i64> {
+            self.light_us
+        }
     }
 
     fn fast(count: u64) -> (OpenClip, Arc<AtomicU64>) {
         let read = Arc::<AtomicU64>::default();
         let counted = Arc::clone(&read);
-        (Box::new(move || Ok(Box::new(Fast { count, read: counted }))), read)
+        (Box::new(move || Ok(Box::new(Fast { count, read: counted, light_us: None }))), read)
     }
 
     fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
@@ -200,6 +227,24 @@ mod tests {
         assert_eq!((width, height, fps, live), (2, 1, 60.0, true));
         let end = until(|| stream.next_frame(Duration::ZERO).err());
         assert_eq!(end.to_string(), "torn");
+    }
+
+    #[test]
+    fn a_frame_has_the_time_of_its_light_where_it_is_told_by_the_same_clock() {
+        for (told_us, expected_us) in [
+            (Some(6_900_000), 6_900_000),
+            (Some(7_000_001), 7_000_000),
+            (Some(4_999_999), 7_000_000),
+            (None, 7_000_000),
+        ] {
+            let open: OpenClip =
+                Box::new(move || Ok(Box::new(Fast { count: 1, read: Arc::default(), light_us: told_us })));
+            let clock = Box::new(Manual::at(7_000_000));
+            let mut stream = Stream::with_clock("fast", open, Some(clock)).unwrap();
+            let frame = until(|| stream.next_frame(TICK).unwrap());
+            assert_eq!(frame.captured_at_us, expected_us, "{told_us:?}");
+            assert_eq!(stream.has_light(), Some(expected_us) == told_us);
+        }
     }
 
     #[test]

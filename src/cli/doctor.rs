@@ -5,6 +5,8 @@ use std::io::{Write, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 
+#[cfg(all(feature = "v4l", target_os = "linux"))]
+use posewire::capture::v4l::{CameraListing, NodeKind};
 use posewire::config::BUILTIN;
 use posewire::output::serial::{PortInfo, list_ports};
 use posewire::telemetry::board;
@@ -65,7 +67,26 @@ fn cameras(report: &mut Report<impl Write>) -> std::io::Result<()> {
     if sensors.is_empty() && !cameras.iter().any(|c| c.problem.is_none() && !c.modes.is_empty()) {
         report.note(NO_CAMERA)?;
     }
-    cameras.iter().try_for_each(|c| camera(report, c, may_open(&c.path)))
+    video_nodes(report, &cameras, !sensors.is_empty())
+}
+
+/// A board has nodes of its codec and picture processor by the dozen: those that are no camera are one line.
+#[cfg(all(feature = "v4l", target_os = "linux"))]
+fn video_nodes(
+    report: &mut Report<impl Write>,
+    nodes: &[CameraListing],
+    has_csi_camera: bool,
+) -> std::io::Result<()> {
+    nodes.iter().filter(|node| node.kind == NodeKind::Camera).try_for_each(|node| camera(report, node))?;
+    // Its sensor is not listed, so the program that develops its pictures is missing, or does not see it.
+    if let Some(raw) = nodes.iter().find(|node| node.kind == NodeKind::Ribbon && !has_csi_camera) {
+        camera(report, raw)?;
+    }
+    match nodes.iter().filter(|node| node.kind != NodeKind::Camera).count() {
+        0 => Ok(()),
+        others => report
+            .ok(format_args!("other video nodes, no cameras: {others} (posewire devices says what each is)")),
+    }
 }
 
 #[cfg(all(feature = "nokhwa", not(all(feature = "v4l", target_os = "linux"))))]
@@ -89,15 +110,11 @@ const NO_CAMERA: &str =
     "no camera that gives pictures: plug one in (until then posewire runs the built-in clip)";
 
 #[cfg(all(feature = "v4l", target_os = "linux"))]
-fn camera(
-    report: &mut Report<impl Write>,
-    camera: &posewire::capture::v4l::CameraListing,
-    may_open: bool,
-) -> std::io::Result<()> {
+fn camera(report: &mut Report<impl Write>, camera: &CameraListing) -> std::io::Result<()> {
     let path = camera.path.display();
     match &camera.problem {
         // A node that the user may not open is the one problem with a cure of its own.
-        Some(_) if !may_open => report
+        Some(_) if camera.is_forbidden => report
             .fail(format_args!("{path} may not be opened: sudo usermod -aG video $USER, then log in again")),
         Some(problem) => report.note(problem),
         None if camera.modes.iter().any(|m| m.fps >= 29.0) => {
@@ -251,16 +268,17 @@ mod tests {
     #[cfg(all(feature = "v4l", target_os = "linux"))]
     #[test]
     fn a_camera_is_judged_by_permission_and_modes() {
-        use posewire::capture::v4l::{CameraListing, Mode};
+        use posewire::capture::v4l::Mode;
         use posewire::picture::PixelFormat::Yuyv;
 
-        let listing = |fps: f32, problem: Option<&str>| CameraListing {
+        let listing = |fps: f32, problem: Option<&str>, may_open: bool| CameraListing {
             path: "/dev/video7".into(),
             by_id: None,
             name: "HD Webcam".into(),
             modes: vec![Mode { format: Yuyv, width: 640, height: 480, fps }],
             problem: problem.map(Into::into),
-            may_be_camera: true,
+            kind: NodeKind::Camera,
+            is_forbidden: !may_open,
         };
         for (fps, problem, may_open, begins, says, fails) in [
             (30.0, None, true, "ok", "HD Webcam", false),
@@ -268,10 +286,39 @@ mod tests {
             (30.0, Some("no permission"), false, "FAIL", "usermod -aG video", true),
             (30.0, Some("busy: another program uses it"), true, "note", "another program uses it", false),
         ] {
-            let (text, ailing) = told(|report| camera(report, &listing(fps, problem), may_open));
+            let (text, ailing) = told(|report| camera(report, &listing(fps, problem, may_open)));
             assert!(text.starts_with(begins) && text.contains(says), "{text}");
             assert_eq!(ailing, fails, "{text}");
         }
+    }
+
+    #[cfg(all(feature = "v4l", target_os = "linux"))]
+    #[test]
+    fn nodes_that_are_no_cameras_are_one_line() {
+        let node = |kind| CameraListing {
+            path: "/dev/video10".into(),
+            by_id: None,
+            name: String::new(),
+            modes: Vec::new(),
+            problem: Some("/dev/video10 (x): what it is".into()),
+            kind,
+            is_forbidden: false,
+        };
+        let nodes =
+            [node(NodeKind::Other), node(NodeKind::Ribbon), node(NodeKind::Ribbon), node(NodeKind::Other)];
+        let (text, ailing) = told(|report| video_nodes(report, &nodes, true));
+        assert!(
+            text.starts_with("ok    other video nodes, no cameras: 4 (")
+                && text.lines().count() == 1
+                && !ailing,
+            "{text}"
+        );
+        let (text, _) = told(|report| video_nodes(report, &nodes, false));
+        assert!(
+            text.starts_with("note  /dev/video10 (x): what it is") && text.lines().count() == 2,
+            "{text}"
+        );
+        assert_eq!(told(|report| video_nodes(report, &[], false)).0, "");
     }
 
     #[cfg(all(feature = "v4l", target_os = "linux"))]

@@ -4,6 +4,8 @@ mod alloc;
 mod arrows;
 #[cfg(unix)]
 mod bad_input;
+#[cfg(all(target_os = "linux", feature = "v4l"))]
+mod boards;
 #[cfg(unix)]
 mod bridges;
 mod built_in_clip;
@@ -41,9 +43,12 @@ mod quantised;
 mod record;
 mod replay;
 #[cfg(target_os = "linux")]
+mod rtsp;
+#[cfg(target_os = "linux")]
 mod serial;
 #[cfg(target_os = "linux")]
 mod service;
+mod servo;
 mod shutdown;
 mod stills;
 mod temporal;

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use posewire::capture::clip::Clip;
 use posewire::capture::synthetic::Synthetic;
+use posewire::clock::{Clock, Monotonic};
 use rustix::fs::{CWD, Mode, mkfifoat};
 
 use super::cli::{Running, posewire};
@@ -83,20 +84,24 @@ fn a_fifo_is_live_its_writer_never_waits_and_may_come_later() {
     assert!(stderr(&output).contains("overtaken by newer ones"), "{}", stderr(&output));
 }
 
+const HELP: &str =
+    "case \"$*\" in *--help*) if [ -e $PICTURES/help ]; then cat $PICTURES/help; fi; exit;; esac\n";
+
 /// A folder to be found before all others, with a stand-in for a program, and pictures for it.
 struct StandIn {
     folder: tempfile::TempDir,
 }
 
 impl StandIn {
-    /// `script` finds pictures in `$PICTURES/0.jpg` to `5.jpg`.
+    /// `script` finds pictures in `$PICTURES/0.jpg` to `5.jpg`; asked for help, the program says what is in `$PICTURES/help`.
     fn new(program: &str, script: &str) -> Self {
         let it = Self { folder: tempfile::tempdir().unwrap() };
         for (i, jpeg) in jpegs(6).iter().enumerate() {
             fs::write(it.path(&format!("{i}.jpg")), jpeg).unwrap();
         }
         let path = it.path(program);
-        fs::write(&path, format!("#!/bin/sh\nPICTURES={}\n{script}\n", it.folder.path().display())).unwrap();
+        fs::write(&path, format!("#!/bin/sh\nPICTURES={}\n{HELP}{script}\n", it.folder.path().display()))
+            .unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         it
     }
@@ -138,6 +143,48 @@ fn a_csi_camera_is_read_through_its_program_which_ends_with_us() {
     assert!(!is_alive(&stand_in.path("pid")), "it was left behind");
     let arguments = fs::read_to_string(stand_in.path("arguments")).unwrap();
     assert!(arguments.contains("--camera 0 --width 640 --height 480 --framerate 30"), "{arguments}");
+}
+
+/// What newer programs say between their pictures, in the words of a Pi; the time is 250 ms before the picture is sent. The clock of
+/// `/proc/uptime` may be another one's than ours, by `$PICTURES/offset_ns`.
+const SAYS_LIGHT: &str = "echo \"$@\" > $PICTURES/arguments
+while true; do for i in 0 1 2 3 4 5; do
+    cat $PICTURES/$i.jpg
+    ns=$(awk -v offset=$(cat $PICTURES/offset_ns) '{ printf \"%.0f\", $1 * 1e9 - 2.5e8 + offset }' /proc/uptime)
+    echo $((ns / 1000)) >> $PICTURES/light
+    printf 'ExposureTime=32000\nSensorTimestamp=%s\nFrameDuration=33333\n\n' $ns
+    sleep 0.1
+done; done";
+
+#[test]
+fn frames_have_the_time_of_their_light_where_the_program_says_it_and_that_of_their_arrival_elsewhere() {
+    for (offers, script) in
+        [(true, SAYS_LIGHT), (false, "while true; do cat $PICTURES/*.jpg; sleep 0.1; done")]
+    {
+        let stand_in = StandIn::new("rpicam-vid", script);
+        let uptime = fs::read_to_string("/proc/uptime").unwrap();
+        let uptime_us = (uptime.split(' ').next().unwrap().parse::<f64>().unwrap() * 1e6) as i64;
+        fs::write(stand_in.path("offset_ns"), ((Monotonic.now_us() - uptime_us) * 1000).to_string()).unwrap();
+        if offers {
+            fs::write(stand_in.path("help"), "  --metadata arg\n  --metadata-format arg (=json)\n").unwrap();
+        }
+        let output = stand_in.run(&["--frames", "4"]).output().unwrap();
+        let said = stderr(&output);
+        assert!(output.status.success(), "{said}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let lines: Vec<serde_json::Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+        assert!(!lines.is_empty());
+        assert_eq!(said.contains("frames have the camera's own time stamps"), offers, "{said}");
+        assert_eq!(said.contains("frames are stamped when they arrive"), !offers, "{said}");
+        if offers {
+            let light = fs::read_to_string(stand_in.path("light")).unwrap();
+            for line in lines {
+                assert!(light.lines().any(|us| line["captured_us"] == us.parse::<i64>().unwrap()), "{line}");
+            }
+            let arguments = fs::read_to_string(stand_in.path("arguments")).unwrap();
+            assert!(arguments.starts_with("--metadata - --metadata-format txt --timeout 0"), "{arguments}");
+        }
+    }
 }
 
 #[test]

@@ -1,8 +1,12 @@
 //! Cameras on a board's own connector, as the system's programs list them: they are no V4L2 devices that could be read.
 
+use std::fs::DirEntry;
 use std::io::Read;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use super::programs::is_jetson;
 
 /// A Pi answers within a second; one whose camera stack hangs would never.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -10,15 +14,35 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The programs that list them, the newer first.
 const LISTERS: [&str; 2] = ["rpicam-vid", "libcamera-vid"];
 
-/// Names of the sensors, in the order of `csi:N`; `None` where no program of a Raspberry Pi is installed.
+/// Where a Jetson's kernel names its video nodes.
+const NODE_NAMES: &str = "/sys/class/video4linux";
+
+/// Names of the sensors, in the order of `csi:N`; `None` where the board has no program of a Raspberry Pi and is no Jetson.
 pub fn list_cameras() -> Option<Vec<String>> {
-    LISTERS.iter().find_map(|program| answer(program)).map(|text| cameras(&text))
+    if is_jetson() {
+        return Some(of_jetson(Path::new(NODE_NAMES)));
+    }
+    LISTERS.iter().find_map(|program| answer(program, "--list-cameras")).map(|text| cameras(&text))
 }
 
-/// What `PROGRAM --list-cameras` says; `None` where it is not installed.
-fn answer(program: &str) -> Option<String> {
+/// Sensors by the names of their nodes, `vi-output, imx219 7-0010`: no program lists them, but the kernel does.
+fn of_jetson(names: &Path) -> Vec<String> {
+    let number = |entry: &DirEntry| entry.file_name().to_str()?.strip_prefix("video")?.parse::<u32>().ok();
+    let mut nodes: Vec<_> = std::fs::read_dir(names)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| Some((number(&entry)?, std::fs::read_to_string(entry.path().join("name")).ok()?)))
+        .collect();
+    nodes.sort();
+    let sensor = |name: &str| name.trim().strip_prefix("vi-output, ").map(str::to_owned);
+    nodes.iter().filter_map(|(_, name)| sensor(name)).collect()
+}
+
+/// What `PROGRAM QUESTION` says; `None` where it is not installed.
+pub(super) fn answer(program: &str, question: &str) -> Option<String> {
     let command = Command::new(program)
-        .arg("--list-cameras")
+        .arg(question)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -34,7 +58,7 @@ fn answer(program: &str) -> Option<String> {
     let began = Instant::now();
     while matches!(child.try_wait(), Ok(None)) {
         if began.elapsed() > PATIENCE {
-            log::warn!("{program} --list-cameras does not answer");
+            log::warn!("{program} {question} does not answer");
             let _ = child.kill();
             let _ = child.wait();
             return Some(String::new());
@@ -68,6 +92,22 @@ mod tests {
                     1 : ov5647 [2592x1944 10-bit GBRG] (/base/axi/pcie@120000/rp1/i2c@80000/ov5647@36)\n";
         assert_eq!(cameras(text), ["imx708_wide [4608x2592 10-bit RGGB]", "ov5647 [2592x1944 10-bit GBRG]"]);
         assert!(cameras("No cameras available!\n").is_empty());
-        assert!(answer("/nonexistent/rpicam-vid").is_none());
+        assert!(answer("/nonexistent/rpicam-vid", "--list-cameras").is_none());
+    }
+
+    #[test]
+    fn a_jetsons_sensors_are_those_whose_nodes_say_so() {
+        let folder = tempfile::tempdir().unwrap();
+        for (node, name) in [
+            ("video10", "vi-output, ov5693 2-0036\n"),
+            ("video2", "vi-output, imx219 7-0010\n"),
+            ("video0", "HD Webcam\n"),
+            ("v4l-subdev0", "vi-output, none\n"),
+        ] {
+            std::fs::create_dir(folder.path().join(node)).unwrap();
+            std::fs::write(folder.path().join(node).join("name"), name).unwrap();
+        }
+        assert_eq!(of_jetson(folder.path()), ["imx219 7-0010", "ov5693 2-0036"]);
+        assert!(of_jetson(Path::new("/nonexistent")).is_empty());
     }
 }

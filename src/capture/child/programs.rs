@@ -6,7 +6,8 @@
 //! | the same on a Jetson | `gst-launch-1.0` with `nvarguscamerasrc` and `nvjpegenc` | MJPEG |
 //! | `rtsp://…`, `http://…`, and what else `ffmpeg` opens by an address | `ffmpeg` | Y4M, not larger than asked for |
 //!
-//! Frames are stamped when they arrive: none of these says on its pipe when the light fell.
+//! Newer `rpicam-vid` say between the pictures when the light of each fell ([`TellsLight`]); frames of all others are stamped when
+//! they arrive.
 
 use std::path::Path;
 
@@ -21,8 +22,19 @@ pub struct Launch {
     pub missing: String,
     /// Asked for, frames a second.
     pub fps: f32,
+    /// How the program is asked when the light of each picture fell, where it can say that.
+    pub light: Option<TellsLight>,
     /// What is not to be told, though the program may say it: name and password, the query.
     pub secrets: Vec<String>,
+}
+
+/// Words that make a program say of each picture when its light fell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TellsLight {
+    /// A program whose `--help` has this knows them.
+    pub known_by: &'static str,
+    /// Put before all others.
+    pub arguments: Vec<String>,
 }
 
 impl Launch {
@@ -37,6 +49,11 @@ const SCHEMES: [&str; 8] = ["rtsp", "rtsps", "http", "https", "rtmp", "srt", "ud
 
 /// Present on every Jetson.
 const TEGRA_RELEASE: &str = "/etc/nv_tegra_release";
+
+/// Whether this board is one.
+pub(super) fn is_jetson() -> bool {
+    Path::new(TEGRA_RELEASE).exists()
+}
 
 /// The size and rate asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,7 +78,7 @@ pub fn launch(device: &str, wish: Wish) -> Option<Result<Launch, String>> {
             Some(number) => number.parse::<u8>(),
         };
         return Some(match index {
-            Ok(index) => Ok(csi(index, wish, Path::new(TEGRA_RELEASE).exists())),
+            Ok(index) => Ok(csi(index, wish, is_jetson())),
             Err(_) => Err(format!(
                 "camera '{device}': csi:0 is the first camera on the board's connector, csi:1 the second"
             )),
@@ -76,7 +93,7 @@ pub fn launch(device: &str, wish: Wish) -> Option<Result<Launch, String>> {
 
 fn csi(index: u8, Wish { width, height, fps }: Wish, is_jetson: bool) -> Launch {
     let words = |text: String| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let (programs, missing) = if is_jetson {
+    let (programs, missing, light) = if is_jetson {
         let line = format!(
             "-q nvarguscamerasrc sensor-id={index} ! \
              video/x-raw(memory:NVMM),width={width},height={height},framerate={}/1 ! nvjpegenc ! fdsink fd=1 sync=false",
@@ -85,6 +102,7 @@ fn csi(index: u8, Wish { width, height, fps }: Wish, is_jetson: bool) -> Launch 
         (
             vec![("gst-launch-1.0".into(), words(line))],
             "gst-launch-1.0 is not installed: sudo apt install gstreamer1.0-tools",
+            None,
         )
     } else {
         let line = format!(
@@ -96,6 +114,11 @@ fn csi(index: u8, Wish { width, height, fps }: Wish, is_jetson: bool) -> Launch 
         (
             programs.to_vec(),
             "neither rpicam-vid nor libcamera-vid is installed: sudo apt install rpicam-apps-lite (before Debian 12: libcamera-apps-lite)",
+            // In the same pipe, after each picture: no text has the bytes that begin a JPEG.
+            Some(TellsLight {
+                known_by: "--metadata-format",
+                arguments: words("--metadata - --metadata-format txt".into()),
+            }),
         )
     };
     Launch {
@@ -103,6 +126,7 @@ fn csi(index: u8, Wish { width, height, fps }: Wish, is_jetson: bool) -> Launch 
         programs,
         missing: missing.into(),
         fps,
+        light,
         secrets: Vec::new(),
     }
 }
@@ -139,6 +163,7 @@ fn address(address: &str, scheme: &str, Wish { width, height, fps }: Wish) -> La
         missing: "ffmpeg, which reads cameras on the network, is not installed: sudo apt install ffmpeg"
             .into(),
         fps,
+        light: None,
         secrets,
     }
 }

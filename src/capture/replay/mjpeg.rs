@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use super::light::{Hope, Word, word};
 use super::{DEFAULT_FPS, MAX_JPEG_BYTES, due_us, short_name};
 use crate::capture::clip::Clip;
 use crate::capture::{CaptureError, SourceInfo};
@@ -30,6 +31,11 @@ pub struct Mjpeg<R = File> {
     given: u64,
     damaged: u64,
     first_damage: Option<String>,
+    /// What follows a picture may say when its light fell; `None` where that is not looked at.
+    hope: Option<Hope>,
+    /// A picture of which word is waited for.
+    held: Option<Frame>,
+    light_us: Option<i64>,
 }
 
 impl Mjpeg {
@@ -59,7 +65,30 @@ impl<R: Read> Mjpeg<R> {
             given: 0,
             damaged: 0,
             first_damage: None,
+            hope: None,
+            held: None,
+            light_us: None,
         }
+    }
+
+    /// Looks for word of each picture's light in what follows it.
+    pub fn with_light(self) -> Self {
+        Self { hope: Some(Hope::default()), ..self }
+    }
+
+    /// The held picture, as soon as there is word of it, or none to be had.
+    fn settled(&mut self, is_end: bool) -> Option<Frame> {
+        self.held.as_ref()?;
+        let word = word(&self.buffer[self.start..], is_end);
+        self.light_us = match word {
+            Word::Wait => return None,
+            Word::Light(light_us) => Some(light_us),
+            Word::None => None,
+        };
+        if let Some(hope) = &mut self.hope {
+            hope.after(word);
+        }
+        self.held.take()
     }
 
     /// Reads more; false at the end.
@@ -145,11 +174,27 @@ impl<R: Read + Send> Clip for Mjpeg<R> {
 
     fn poll(&mut self) -> Result<Option<Frame>, CaptureError> {
         for _ in 0..READS {
+            if self.held.is_some() {
+                let frame = self.settled(false);
+                if frame.is_some() {
+                    return Ok(frame);
+                }
+                if !self.refill()? {
+                    return Ok(self.settled(true));
+                }
+                continue;
+            }
             let whole = self.walk.on(&self.buffer[self.start..]);
             self.start += self.walk.let_go();
             if let Some(len) = whole {
                 self.walk = Walk::default();
-                return Ok(self.hand_out(len));
+                let frame = self.hand_out(len);
+                self.light_us = None;
+                if self.hope.is_some_and(Hope::is_there) {
+                    self.held = frame;
+                    continue;
+                }
+                return Ok(frame);
             }
             if self.buffer.len() - self.start > MAX_JPEG_BYTES {
                 self.damaged += 1;
@@ -165,6 +210,10 @@ impl<R: Read + Send> Clip for Mjpeg<R> {
 
     fn damaged(&self) -> u64 {
         self.damaged
+    }
+
+    fn light_us(&self) -> Option<i64> {
+        self.light_us
     }
 }
 
@@ -338,6 +387,45 @@ mod tests {
         assert!(began.elapsed() < std::time::Duration::from_secs(10), "{:?}", began.elapsed());
         assert!(polls > 3 * MAX_JPEG_BYTES / READ_BYTES / READS, "{polls} looks, the longest {longest:?}");
         assert_eq!(clip.damaged(), 1, "the rest is no picture's");
+    }
+
+    /// Pictures' levels, and the times of their light.
+    fn with_light(stream: &[u8], pieces: Vec<usize>) -> Vec<(Vec<u8>, Option<i64>)> {
+        let mut clip = Mjpeg::new(Pieces(stream, pieces), "test".into()).with_light();
+        let next = || clip.next().ok().map(|frame| (frame.bytes.to_vec(), clip.light_us()));
+        std::iter::from_fn(next).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn each_picture_has_the_time_that_follows_it_however_the_stream_arrives(
+            pieces in prop::collection::vec(1usize..900, 0..60),
+        ) {
+            let pictures = [jpeg(32, 1), jpeg(16, 2), jpeg(8, 3), jpeg(8, 4)];
+            let said = |us: i64| format!("Lux=3.5\nSensorTimestamp={us}000\nAeLocked=false\n\n").into_bytes();
+            // Nothing is said of the third.
+            let stream = [
+                &pictures[0][..], &said(7_000), &pictures[1], &said(9_000), &pictures[2], &pictures[3], &said(11_000),
+            ].concat();
+            let times = [Some(7_000), Some(9_000), None, Some(11_000)];
+            let expected: Vec<_> = pictures.into_iter().zip(times).collect();
+            prop_assert_eq!(with_light(&stream, pieces), expected);
+        }
+    }
+
+    #[test]
+    fn a_program_that_says_nothing_of_its_pictures_holds_none_back_for_long() {
+        let pictures = vec![jpeg(8, 1); 6];
+        let stream = pictures.concat();
+        let mut clip = Mjpeg::new(&stream[..], "test".into()).with_light();
+        for given in 1..=6 {
+            clip.next().unwrap();
+            assert_eq!(clip.light_us(), None);
+            let read_ahead = clip.held.is_some();
+            assert!(!read_ahead || given <= 3);
+        }
+        assert!(matches!(clip.next(), Err(CaptureError::Ended)));
     }
 
     #[test]

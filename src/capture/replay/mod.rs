@@ -12,6 +12,7 @@
 pub mod avi;
 pub mod ffmpeg;
 pub mod folder;
+mod light;
 pub mod mjpeg;
 pub mod pipe;
 pub mod y4m;

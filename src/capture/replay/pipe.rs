@@ -42,20 +42,25 @@ pub fn open(path: &Path, no_drop: bool) -> Result<Box<dyn FrameSource>, CaptureE
     let (told, path) = (name.clone(), path.to_path_buf());
     let open = Box::new(move || {
         if is_standard_input {
-            return clip_of(std::io::stdin(), told);
+            return clip_of(std::io::stdin(), told, false);
         }
         let file = File::open(&path)
             .map_err(|e| CaptureError::Unusable(format!("{}: cannot be opened: {e}", path.display())))?;
-        clip_of(file, told)
+        clip_of(file, told, false)
     });
     Ok(Box::new(if no_drop { Stream::complete(&name, open) } else { Stream::live(&name, open) }?))
 }
 
-/// The pictures in a stream of bytes: Y4M, or JPEGs one after the other (multipart's lines between them do not matter).
+/// The pictures in a stream of bytes: Y4M, or JPEGs one after the other (multipart's lines between them do not matter, but for
+/// the time of a picture's light where `tells_light`).
 ///
 /// # Errors
 /// [`CaptureError::Unusable`]: it is neither, or over before its first picture.
-pub fn clip_of(mut input: impl Read + Send + 'static, name: String) -> Result<Box<dyn Clip>, CaptureError> {
+pub fn clip_of(
+    mut input: impl Read + Send + 'static,
+    name: String,
+    tells_light: bool,
+) -> Result<Box<dyn Clip>, CaptureError> {
     let fail = |what: &str| CaptureError::Unusable(format!("{name}: {what}"));
     let mut head = Vec::new();
     let mut piece = [0; 4096];
@@ -72,7 +77,8 @@ pub fn clip_of(mut input: impl Read + Send + 'static, name: String) -> Result<Bo
             return Ok(Box::new(Y4m::new(input, name.clone()).map_err(|e| fail(&e))?));
         }
         if head.windows(3).any(|m| m == [0xff, 0xd8, 0xff]) {
-            return Ok(Box::new(Mjpeg::new(Cursor::new(head).chain(input), name)));
+            let clip = Mjpeg::new(Cursor::new(head).chain(input), name);
+            return Ok(Box::new(if tells_light { clip.with_light() } else { clip }));
         }
         if head.len() > MAX_PREFACE_BYTES {
             return Err(fail(NEITHER));
@@ -104,7 +110,7 @@ mod tests {
 
     fn frames(bytes: &[u8]) -> Result<usize, String> {
         let mut clip =
-            clip_of(Drip(Cursor::new(bytes.to_vec())), "pipe".into()).map_err(|e| e.to_string())?;
+            clip_of(Drip(Cursor::new(bytes.to_vec())), "pipe".into(), false).map_err(|e| e.to_string())?;
         Ok(std::iter::from_fn(|| clip.next().ok()).count())
     }
 

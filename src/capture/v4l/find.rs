@@ -9,7 +9,7 @@ use v4l::framesize::FrameSizeEnum;
 use v4l::video::Capture;
 use v4l::{Device, Fraction};
 
-use super::judge::{Facts, judge};
+use super::judge::{Facts, Not, judge};
 use crate::capture::mode::{Mode, from_fourcc};
 
 /// Names that stay with a camera whatever port number it gets.
@@ -35,8 +35,21 @@ pub struct CameraListing {
     pub modes: Vec<Mode>,
     /// Why it cannot be used, and what to do.
     pub problem: Option<String>,
-    /// It may be a camera: it is one, or what is wrong may pass (busy, not allowed).
-    pub may_be_camera: bool,
+    /// What it is, or may be.
+    pub kind: NodeKind,
+    /// The user may not open it.
+    pub is_forbidden: bool,
+}
+
+/// What a video node is to somebody who looks for a camera.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// It is one, or what is wrong may pass (busy, not allowed).
+    Camera,
+    /// The raw end of a camera on the board's ribbon cable: `--camera csi`.
+    Ribbon,
+    /// Neither: a codec, a picture processor, metadata.
+    Other,
 }
 
 /// Why a node gives no pictures.
@@ -46,24 +59,34 @@ pub(super) struct Trouble {
     pub why: String,
     /// Plugging in, waiting or a permission may cure it; otherwise it needs another camera or another configuration.
     pub may_pass: bool,
+    /// It is a camera, but its pictures come another way.
+    is_ribbon: bool,
 }
 
 impl Trouble {
     /// What no waiting cures.
     pub fn lasting(why: String) -> Self {
-        Self { why, may_pass: false }
+        Self { why, may_pass: false, is_ribbon: false }
     }
 
     /// What plugging in or waiting may cure.
     pub fn passing(why: String) -> Self {
-        Self { why, may_pass: true }
+        Self { why, may_pass: true, is_ribbon: false }
+    }
+
+    fn kind(&self) -> NodeKind {
+        match (self.may_pass, self.is_ribbon) {
+            (true, _) => NodeKind::Camera,
+            (false, true) => NodeKind::Ribbon,
+            (false, false) => NodeKind::Other,
+        }
     }
 
     /// What the system said of `path`.
     pub fn of(path: &Path, error: &io::Error) -> Self {
         // These two say that the node is none of a camera; anything else may be said of a camera that is coming or going.
         let not_a_camera = matches!(error.raw_os_error(), Some(libc::ENOTTY | libc::EINVAL));
-        Self { why: explain(path, error), may_pass: !not_a_camera }
+        Self { why: explain(path, error), may_pass: !not_a_camera, is_ribbon: false }
     }
 }
 
@@ -73,15 +96,19 @@ pub fn list_cameras() -> Vec<CameraListing> {
         .into_iter()
         .map(|path| {
             let by_id = by_id_of(&path);
-            let device = Device::with_path(&path).map_err(|e| Trouble::of(&path, &e));
+            let opened = Device::with_path(&path);
+            let is_forbidden = opened.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::PermissionDenied);
+            let device = opened.map_err(|e| Trouble::of(&path, &e));
             match device.and_then(|d| probe(&d, &path)) {
                 Ok((name, modes)) => {
-                    CameraListing { path, by_id, name, modes, problem: None, may_be_camera: true }
+                    let kind = NodeKind::Camera;
+                    CameraListing { path, by_id, name, modes, problem: None, kind, is_forbidden }
                 }
                 Err(trouble) => {
                     let name = sysfs_name(&path);
-                    let (problem, may_be_camera) = (Some(trouble.why), trouble.may_pass);
-                    CameraListing { path, by_id, name, modes: Vec::new(), problem, may_be_camera }
+                    let kind = trouble.kind();
+                    let (modes, problem) = (Vec::new(), Some(trouble.why));
+                    CameraListing { path, by_id, name, modes, problem, kind, is_forbidden }
                 }
             }
         })
@@ -121,7 +148,10 @@ pub(super) fn probe(device: &Device, path: &Path) -> Result<(String, Vec<Mode>),
     let formats = device.enum_formats();
     let theirs: Vec<[u8; 4]> = formats.iter().flatten().map(|f| f.fourcc.repr).collect();
     let facts = Facts { driver: &caps.driver, capabilities: caps.capabilities, formats: &theirs };
-    judge(&facts).map_err(|not| Trouble::lasting(not.told(path, &caps.card, &theirs)))?;
+    judge(&facts).map_err(|not| Trouble {
+        is_ribbon: not == Not::Raw,
+        ..Trouble::lasting(not.told(path, &caps.card, &theirs))
+    })?;
     let formats = formats.map_err(|e| Trouble::of(path, &e))?;
     let mut modes = Vec::new();
     for format in &formats {

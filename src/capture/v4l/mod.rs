@@ -14,7 +14,7 @@ use v4l::video::Capture;
 use v4l::video::capture::Parameters;
 use v4l::{Device, Format, FourCC, Fraction};
 
-pub use self::find::{CameraListing, list_cameras};
+pub use self::find::{CameraListing, NodeKind, list_cameras};
 pub use super::mode::{Mode, Wanted};
 
 use self::find::Trouble;
@@ -381,7 +381,7 @@ impl FrameSource for V4lCamera {
 
     fn reopen(&mut self) -> Result<(), CaptureError> {
         self.open = None;
-        self.start().map_err(|Trouble { why, may_pass }| {
+        self.start().map_err(|Trouble { why, may_pass, .. }| {
             // A camera that has worked with this configuration will do so again; of several, another may.
             if may_pass || self.known.is_some() || self.mute.is_some() {
                 CaptureError::Lost { device: self.wanted.device.clone(), reason: why }
