@@ -13,7 +13,9 @@ everything() {
   # What a test that passes prints is shown: a skip must not be silent.
   cargo test --workspace -- --show-output
   python3 -m unittest discover -s tests -p test_documents.py
-  PYTHONPATH=clients/python/src python3 -m unittest discover -s clients/python/tests
+  client_python=${POSEWIRE_CLIENT_PYTHON:-python3}
+  PYTHONPATH=clients/python/src "$client_python" -m unittest discover -s clients/python/tests
+  PYTHONPATH=clients/python/src:clients/ros2 "$client_python" -m unittest discover -s clients/ros2/tests
   firmware/test.sh
   python=${POSEWIRE_TRAIN_PYTHON:-python3}
   if "$python" -c 'import cv2, onnx, onnxruntime, scipy, torch' 2>/dev/null; then

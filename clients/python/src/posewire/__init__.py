@@ -1,4 +1,4 @@
-"""Reads human poses from a Posewire tracker on a serial line.
+"""Reads human poses from a Posewire tracker: from a serial line, from JSON lines, from datagrams.
 
     from posewire import PoseReader
 
@@ -8,9 +8,12 @@
             if wrist.state == "measured":
                 print(pose.track_id, wrist.x, wrist.y)
 
-`posewire.wire` (packets and the decoder) and `posewire.moments` need nothing but the standard library; `PoseReader` needs pyserial.
+`frames_from` also reads JSON lines and datagrams; `posewire.arrays` makes numpy arrays, `posewire.aio` iterates in asyncio,
+`posewire.record` writes CSV and TRC. `posewire.wire` (packets and the decoder), `posewire.moments` and `posewire.frames` need nothing but
+the standard library; `PoseReader` needs pyserial, `posewire.arrays` numpy.
 """
 
+from .frames import Frame, Spoken, frames_from, frames_from_lines, frames_from_udp
 from .jsonl import FORMATS, as_line, as_lines, first_row
 from .moments import MAX_PERSONS, Assembly, Moment, MomentCounters
 from .reader import PoseReader
@@ -39,6 +42,7 @@ __all__ = [
     "Counters",
     "Decoder",
     "Fault",
+    "Frame",
     "Hello",
     "Joint",
     "Moment",
@@ -47,10 +51,14 @@ __all__ = [
     "PosePacket",
     "PoseReader",
     "Receipt",
+    "Spoken",
     "Status",
     "as_line",
     "as_lines",
     "encode_command",
     "encode_receipt",
     "first_row",
+    "frames_from",
+    "frames_from_lines",
+    "frames_from_udp",
 ]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from functools import lru_cache
 
+from .frames import Spoken
 from .moments import Moment
 from .wire import JOINTS, Joint, Pose
 
@@ -16,7 +17,7 @@ _CENTRE_PX = 0.5
 _Cell = int | float | str | None
 
 
-def as_line(moment: Moment) -> str:
+def as_line(moment: Spoken) -> str:
     """The moment's line in the format `full`, without its end."""
     return _frame(moment, _joints)
 
@@ -30,12 +31,12 @@ def first_row(line_format: str) -> str | None:
     return ",".join(name for name, _ in _cells(nobody, pose))
 
 
-def as_lines(moment: Moment, line_format: str = "full") -> list[str]:
+def as_lines(moment: Spoken, line_format: str = "full") -> list[str]:
     """The moment's lines, without their ends: one in `full` and `named`, else one a person. `line_format` is one of `FORMATS`."""
     return FORMATS[line_format](moment)
 
 
-def _frame(moment: Moment, joints: Callable[[Pose], str]) -> str:
+def _frame(moment: Spoken, joints: Callable[[Pose], str]) -> str:
     persons = ",".join(
         f'{{"id":{pose.track_id},"score":{_number(pose.score)},"box":[{_numbers(_box(pose) or (0.0,) * 4)}],{joints(pose)}}}'
         for pose in moment.poses
@@ -83,7 +84,7 @@ def _named_joints(pose: Pose) -> str:
     return f'"keypoints":{{{joints}}},"keypoints3d":{lifted}'
 
 
-def _coco(moment: Moment, pose: Pose) -> str:
+def _coco(moment: Spoken, pose: Pose) -> str:
     def joint(j: Joint) -> tuple[float, float, float]:
         return (0.0, 0.0, 0.0) if j.state == "absent" else (j.x - _CENTRE_PX, j.y - _CENTRE_PX, j.score)
 
@@ -95,7 +96,7 @@ def _coco(moment: Moment, pose: Pose) -> str:
     )
 
 
-def _cells(moment: Moment, pose: Pose) -> Iterator[tuple[str, _Cell]]:
+def _cells(moment: Spoken, pose: Pose) -> Iterator[tuple[str, _Cell]]:
     """Names and contents of a person's row; None where it is empty."""
     yield from (("seq", moment.seq), ("frame", None), ("captured_us", moment.captured_us))
     yield from (
@@ -117,7 +118,7 @@ def _cells(moment: Moment, pose: Pose) -> Iterator[tuple[str, _Cell]]:
         yield from zip((f"{name}_x3d", f"{name}_y3d", f"{name}_z3d"), place, strict=True)
 
 
-def _flat(moment: Moment, pose: Pose) -> str:
+def _flat(moment: Spoken, pose: Pose) -> str:
     def cell(value: _Cell) -> str:
         if value is None:
             return "null"
@@ -126,7 +127,7 @@ def _flat(moment: Moment, pose: Pose) -> str:
     return "{" + ",".join(f'"{name}":{cell(value)}' for name, value in _cells(moment, pose)) + "}"
 
 
-def _row(moment: Moment, pose: Pose) -> str:
+def _row(moment: Spoken, pose: Pose) -> str:
     def cell(value: _Cell) -> str:
         if value is None:
             return ""
@@ -135,12 +136,12 @@ def _row(moment: Moment, pose: Pose) -> str:
     return ",".join(cell(value) for _, value in _cells(moment, pose))
 
 
-def _each(write: Callable[[Moment, Pose], str]) -> Callable[[Moment], list[str]]:
+def _each(write: Callable[[Spoken, Pose], str]) -> Callable[[Spoken], list[str]]:
     return lambda moment: [write(moment, pose) for pose in moment.poses]
 
 
 #: What a line is: a frame, or a person.
-FORMATS: dict[str, Callable[[Moment], list[str]]] = {
+FORMATS: dict[str, Callable[[Spoken], list[str]]] = {
     "full": lambda moment: [_frame(moment, _joints)],
     "named": lambda moment: [_frame(moment, _named_joints)],
     "coco": _each(_coco),

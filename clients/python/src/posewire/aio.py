@@ -1,0 +1,106 @@
+"""Frames for asyncio: the newest ones, however long the loop is busy.
+
+async with udp_frames(9100) as frames:
+    async for frame in frames:
+        await move_the_robot(frame)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+
+from .frames import Frame, frames_from
+from .wire import DEFAULT_BAUD
+
+
+class Frames:
+    """Frames as they come. Of those that nobody has taken yet the newest `backlog` are kept; `dropped` counts the others."""
+
+    def __init__(self, backlog: int = 1) -> None:
+        self.dropped = 0
+        self._waiting: deque[Frame] = deque()
+        self._backlog = backlog
+        self._change = asyncio.Event()
+        self._end: BaseException | None = None
+
+    def put(self, frame: Frame) -> None:
+        """Takes a frame in; for the loop's own thread."""
+        if len(self._waiting) == self._backlog:
+            self._waiting.popleft()
+            self.dropped += 1
+        self._waiting.append(frame)
+        self._change.set()
+
+    def end(self, why: BaseException | None = None) -> None:
+        """No frame follows; `why` is raised to whoever waits, after the frames that are left."""
+        self._end = why or StopAsyncIteration()
+        self._change.set()
+
+    def __aiter__(self) -> Frames:
+        return self
+
+    async def __anext__(self) -> Frame:
+        while not self._waiting:
+            if self._end is not None:
+                raise self._end
+            self._change.clear()
+            await self._change.wait()
+        return self._waiting.popleft()
+
+
+class _Ear(asyncio.DatagramProtocol):
+    def __init__(self, frames: Frames) -> None:
+        self._frames = frames
+
+    def datagram_received(self, data: bytes, addr: object) -> None:
+        # What is no frame comes from somebody else.
+        with suppress(ValueError):
+            self._frames.put(Frame.from_line(data))
+
+
+@asynccontextmanager
+async def udp_frames(port: int, host: str = "0.0.0.0", backlog: int = 1) -> AsyncIterator[Frames]:
+    """Frames of `posewire run --udp`."""
+    frames = Frames(backlog)
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.create_datagram_endpoint(lambda: _Ear(frames), local_addr=(host, port))
+    try:
+        yield frames
+    finally:
+        transport.close()
+
+
+@asynccontextmanager
+async def frames_of(
+    source: str | Callable[[], Iterator[Frame]], baud: int = DEFAULT_BAUD, backlog: int = 1
+) -> AsyncIterator[Frames]:
+    """Frames of a serial port or whatever else `frames_from` takes, read by a thread of its own."""
+    frames = Frames(backlog)
+    loop = asyncio.get_running_loop()
+    is_over = threading.Event()
+
+    def tell(what: Callable[..., None], *arguments: object) -> None:
+        # The loop may be gone before the thread hears of it.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(what, *arguments)
+
+    def read() -> None:
+        try:
+            for frame in frames_from(source, baud) if isinstance(source, str) else source():
+                if is_over.is_set():
+                    return
+                tell(frames.put, frame)
+        except Exception as error:  # whatever it is belongs to whoever waits for frames
+            tell(frames.end, error)
+        else:
+            tell(frames.end)
+
+    threading.Thread(target=read, name="posewire", daemon=True).start()
+    try:
+        yield frames
+    finally:
+        is_over.set()

@@ -1,0 +1,194 @@
+"""`python -m posewire.record SOURCE`: poses to a table (CSV) or a file of markers (TRC, as OpenSim and Mokka read it)."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+from statistics import median
+from types import TracebackType
+from typing import IO
+
+from .frames import Spoken, frames_from
+from .jsonl import as_lines, first_row
+from .wire import DEFAULT_BAUD, JOINTS, Pose
+
+EXAMPLES = """\
+examples:
+  python -m posewire.record /dev/ttyUSB0 --csv walk.csv --seconds 60
+  python -m posewire.record udp:9100 --trc walk.trc
+  python -m posewire.record poses.jsonl --csv walk.csv --trc walk.trc --person 3
+
+SOURCE is a serial port, udp:PORT (of posewire run --udp), a file of JSON lines, or - for standard input.
+Ctrl-C ends it; what was recorded is kept."""
+
+
+class CsvRecorder:
+    """The rows of `--jsonl-format csv`, one a person and moment."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.rows = 0
+        self._file: IO[str] = Path(path).open("w", encoding="utf-8", newline="")  # noqa: SIM115  # closed in `close`
+        self._file.write(f"{first_row('csv')}\n")
+
+    def write(self, frame: Spoken) -> None:
+        for line in as_lines(frame, "csv"):
+            self._file.write(line + "\n")
+            self.rows += 1
+        # A recording that is killed holds all whole rows.
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> CsvRecorder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class TrcRecorder:
+    """One person's 3D joints as markers, in metres: x right in the picture, y up, z towards the camera.
+
+    `person` is an identity, or None for the first who has 3D. A frame without them, and a joint that is absent, are empty cells. TRC
+    says how many rows there are at its top: they wait in `PATH.part` and become the file in `close`.
+    """
+
+    def __init__(self, path: str | Path, person: int | None = None) -> None:
+        self.rows = 0
+        self._path = Path(path)
+        self._person = person
+        self._part: IO[str] = self._part_path.open("w+", encoding="utf-8", newline="")
+        self._first_us: int | None = None
+        self._last_us = 0
+        self._steps_us: list[int] = []
+
+    @property
+    def _part_path(self) -> Path:
+        return self._path.with_name(self._path.name + ".part")
+
+    def write(self, frame: Spoken) -> None:
+        pose = self._pose(frame)
+        if self._first_us is None:
+            # The recording begins with the person.
+            if pose is None:
+                return
+            self._first_us = frame.captured_us
+        elif frame.captured_us <= self._last_us:
+            # Sent twice, or a tracker that has started anew: time goes forwards in a TRC.
+            return
+        else:
+            self._steps_us.append(frame.captured_us - self._last_us)
+        self._last_us = frame.captured_us
+        self.rows += 1
+        time_s = (frame.captured_us - self._first_us) / 1e6
+        self._part.write(f"{self.rows}\t{time_s:.6f}\t{_cells(pose)}\n")
+        self._part.flush()
+
+    def _pose(self, frame: Spoken) -> Pose | None:
+        for pose in frame.poses:
+            if pose.joints_3d is not None and self._person in (None, pose.track_id):
+                self._person = pose.track_id
+                return pose
+        return None
+
+    def close(self) -> None:
+        """Writes the file and removes its part."""
+        if self._part.closed:
+            return
+        step_us = median(self._steps_us) if self._steps_us else 0
+        rate = f"{1e6 / step_us:.2f}" if step_us else "0.00"
+        count = len(JOINTS)
+        names = "\t\t\t".join(JOINTS)
+        axes = "\t".join(f"{axis}{i}" for i in range(1, count + 1) for axis in "XYZ")
+        self._part.seek(0)
+        with self._path.open("w", encoding="utf-8", newline="") as file:
+            file.write(f"PathFileType\t4\t(X/Y/Z)\t{self._path.name}\n")
+            file.write(
+                "DataRate\tCameraRate\tNumFrames\tNumMarkers\tUnits\tOrigDataRate\tOrigDataStartFrame\tOrigNumFrames\n"
+            )
+            file.write(f"{rate}\t{rate}\t{self.rows}\t{count}\tm\t{rate}\t1\t{self.rows}\n")
+            file.write(f"Frame#\tTime\t{names}\t\t\n\t\t{axes}\n\n")
+            for row in self._part:
+                file.write(row)
+        self._part.close()
+        self._part_path.unlink()
+
+    def __enter__(self) -> TrcRecorder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _cells(pose: Pose | None) -> str:
+    if pose is None or pose.joints_3d is None:
+        return "\t\t" + "\t\t\t" * (len(JOINTS) - 1)
+    return "\t".join(
+        # Half a turn about x: y up, still right-handed.
+        f"{x:.5f}\t{-y:.5f}\t{-z:.5f}" if joint.state != "absent" else "\t\t"
+        for joint, (x, y, z) in zip(pose.joints, pose.joints_3d, strict=True)
+    )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m posewire.record",
+        description="Records poses to CSV and TRC.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("source", metavar="SOURCE", help="serial port, udp:PORT, file of JSON lines, or -")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="a row a person and moment")
+    parser.add_argument("--trc", type=Path, metavar="FILE", help="one person's joints in metres")
+    parser.add_argument(
+        "--person", type=int, metavar="ID", help="whose markers (default: the first who has 3D)"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=0.0, help="stop after so long, by capture (default: never)"
+    )
+    parser.add_argument(
+        "--baud", type=int, default=DEFAULT_BAUD, help="of a serial port (default: %(default)s)"
+    )
+    args = parser.parse_args(arguments)
+    if args.csv is None and args.trc is None:
+        parser.error("nothing to write: give --csv FILE or --trc FILE")
+    for which in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(which, signal.default_int_handler)
+    recorders: list[CsvRecorder | TrcRecorder] = []
+    try:
+        if args.csv is not None:
+            recorders.append(CsvRecorder(args.csv))
+        if args.trc is not None:
+            recorders.append(TrcRecorder(args.trc, args.person))
+        first_us: int | None = None
+        for frame in frames_from(args.source, args.baud):
+            first_us = frame.captured_us if first_us is None else first_us
+            if args.seconds and frame.captured_us - first_us >= args.seconds * 1e6:
+                break
+            for recorder in recorders:
+                recorder.write(frame)
+    except ImportError:
+        print("pyserial is missing: pip install pyserial", file=sys.stderr)
+        return 2
+    except (OSError, ValueError) as error:
+        print(f"{args.source}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        pass
+    finally:
+        for recorder in recorders:
+            recorder.close()
+    rows = ", ".join(f"{recorder.rows} rows" for recorder in recorders)
+    print(f"recorded {rows}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

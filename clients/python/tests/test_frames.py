@@ -1,0 +1,230 @@
+"""Frames of lines, datagrams and the wire: the same poses whichever way they came, in arrays, in asyncio, and on disk."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import json
+import math
+import socket
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from collections.abc import Iterator
+from pathlib import Path
+
+from test_jsonl import GOLDEN, moments
+
+from posewire import JOINTS, Frame, as_lines, frames_from, frames_from_lines, frames_from_udp
+from posewire.aio import Frames, frames_of, udp_frames
+from posewire.record import CsvRecorder, TrcRecorder, main
+
+try:
+    import numpy as np
+except ImportError:
+    np = None  # type: ignore[assignment]
+    print("SKIPPED: poses as numpy arrays: python3 has no numpy (pip install numpy)", file=sys.stderr)
+
+FULL = GOLDEN / "full.jsonl"
+
+
+def golden() -> list[Frame]:
+    return list(frames_from(str(FULL)))
+
+
+def walker(seq: int, track_id: int = 3, lifted: bool = True) -> Frame:
+    """Somebody whose every joint has a place of its own."""
+    joints = [[10.0 * j + seq, 5.0 * j, 0.5, 1.5, "absent" if j == 1 else "measured"] for j in range(17)]
+    places = [[0.01 * j, -0.5, 0.25] for j in range(17)] if lifted else None
+    person = {"id": track_id, "score": 0.9, "box": [0, 0, 1, 1], "keypoints": joints, "keypoints3d": places}
+    line = {
+        "seq": seq,
+        "frame": seq,
+        "captured_us": 40_000 * seq,
+        "emitted_us": 40_000 * seq + 9,
+        "persons": [person],
+    }
+    return Frame.from_line(json.dumps(line))
+
+
+class Reading(unittest.TestCase):
+    def test_lines_and_the_wire_bring_the_same_frames(self) -> None:
+        self.assertGreater(sum(len(frame.poses) for frame in golden()), 4)
+        for frame, moment in zip(golden(), moments(), strict=True):
+            self.assertEqual(as_lines(frame), as_lines(moment))
+            self.assertEqual(as_lines(Frame.of(moment), "csv"), as_lines(moment, "csv"))
+
+    def test_named_lines_are_read_as_full_ones(self) -> None:
+        named = list(frames_from(str(GOLDEN / "named.jsonl")))
+        for one, other in zip(named, golden(), strict=True):
+            self.assertEqual(as_lines(one), as_lines(other))
+
+    def test_a_line_that_is_cut_off_ends_a_file_and_one_that_is_wrong_is_told(self) -> None:
+        lines = FULL.read_text(encoding="utf-8").splitlines(keepends=True)
+        cut = [*lines[:2], lines[2][:40]]
+        self.assertEqual(len(list(frames_from_lines(cut))), 2)
+        for wrong in (
+            "{}\n",
+            "[1]\n",
+            "null\n",
+            "nonsense\n",
+            '{"seq":1,"captured_us":1,"emitted_us":1,"persons":[{}]}\n',
+        ):
+            with self.subTest(wrong), self.assertRaises(ValueError):
+                list(frames_from_lines([*lines[:2], wrong]))
+
+    def test_datagrams_are_frames_and_others_are_passed_over(self) -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+
+        def send() -> None:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mouth:
+                for datagram in [b"who are you?", as_lines(walker(7))[0].encode()] * 20:
+                    mouth.sendto(datagram, ("127.0.0.1", port))
+                    time.sleep(0.02)
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        heard = list(frames_from_udp(port, "127.0.0.1", timeout_s=1.0))
+        sender.join()
+        self.assertTrue(heard)
+        self.assertTrue(all(as_lines(frame) == as_lines(walker(7)) for frame in heard))
+
+
+@unittest.skipIf(np is None, "no numpy")
+class InArrays(unittest.TestCase):
+    def test_everybody_of_a_frame_is_a_row_and_what_is_not_known_is_not_a_number(self) -> None:
+        from posewire.arrays import STATES, arrays
+
+        for frame in golden():
+            people = arrays(frame)
+            self.assertEqual(people.xy.shape, (len(frame.poses), 17, 2))
+            for row, pose in enumerate(frame.poses):
+                self.assertEqual(people.ids[row], pose.track_id)
+                for j, joint in enumerate(pose.joints):
+                    self.assertEqual(STATES[people.state[row, j]], joint.state)
+                    if joint.state == "absent":
+                        self.assertTrue(np.isnan(people.xy[row, j]).all() and people.score[row, j] == 0)
+                        self.assertTrue(np.isnan(people.xyz[row, j]).all())
+                        continue
+                    self.assertEqual(
+                        people.xy[row, j].tolist(), np.array([joint.x, joint.y], np.float32).tolist()
+                    )
+                    self.assertEqual(bool(np.isnan(people.xyz[row, j]).any()), pose.joints_3d is None)
+
+    def test_a_person_over_time_is_a_row_a_frame(self) -> None:
+        from posewire.arrays import over_time
+
+        frames = [walker(seq, track_id=3 if seq % 2 else 4) for seq in range(10)]
+        person = over_time(frames, 3)
+        self.assertEqual((person.captured_us // 40_000).tolist(), [1, 3, 5, 7, 9])
+        self.assertEqual(person.joint("left_ear")[:, 0].tolist(), [31.0, 33.0, 35.0, 37.0, 39.0])
+        self.assertEqual(over_time(frames, 99).xy.shape, (0, 17, 2))
+
+
+class InAsyncio(unittest.TestCase):
+    def test_a_busy_loop_gets_the_newest_and_knows_what_it_missed(self) -> None:
+        async def listen() -> tuple[int, int]:
+            frames = Frames()
+            for seq in range(10):
+                frames.put(walker(seq))
+            newest = await frames.__anext__()
+            frames.end()
+            return newest.seq, frames.dropped + sum([1 async for _ in frames])
+
+        self.assertEqual(asyncio.run(listen()), (9, 9))
+
+    def test_datagrams_come_by_themselves(self) -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+
+        async def listen() -> list[int]:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mouth:
+                async with udp_frames(port, "127.0.0.1", backlog=8) as frames:
+                    for seq in (1, 2, 3):
+                        mouth.sendto(b"noise", ("127.0.0.1", port))
+                        mouth.sendto(as_lines(walker(seq))[0].encode(), ("127.0.0.1", port))
+                    return [(await asyncio.wait_for(frames.__anext__(), 10)).seq for _ in range(3)]
+
+        self.assertEqual(asyncio.run(listen()), [1, 2, 3])
+
+    def test_what_a_thread_reads_arrives_and_so_does_its_end(self) -> None:
+        def lost() -> Iterator[Frame]:
+            yield walker(1)
+            raise OSError("the port is gone")
+
+        async def listen() -> list[int]:
+            async with frames_of(str(FULL), backlog=100) as frames:
+                return [frame.seq async for frame in frames]
+
+        async def fail() -> list[int]:
+            seen = []
+            async with frames_of(lost) as frames:
+                async for frame in frames:
+                    seen.append(frame.seq)
+            return seen
+
+        self.assertEqual(asyncio.run(listen()), [frame.seq for frame in golden()])
+        with self.assertRaisesRegex(OSError, "the port is gone"):
+            asyncio.run(fail())
+
+
+class OnDisk(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def test_a_table_is_that_of_read(self) -> None:
+        path = self.folder / "poses.csv"
+        with CsvRecorder(path) as recorder:
+            for frame in golden():
+                recorder.write(frame)
+            # Whole rows are there before it is closed.
+            self.assertEqual(
+                path.read_text(encoding="utf-8"), (GOLDEN / "csv.csv").read_text(encoding="utf-8")
+            )
+
+    def test_markers_are_metres_with_y_up_and_time_goes_forwards(self) -> None:
+        path = self.folder / "walk.trc"
+        with TrcRecorder(path) as recorder:
+            recorder.write(walker(0, lifted=False))
+            for seq in (1, 2, 2, 1, 3):
+                recorder.write(walker(seq))
+            recorder.write(walker(4, track_id=9))
+            recorder.write(walker(5))
+            self.assertFalse(path.exists())
+        self.assertEqual([p.name for p in self.folder.iterdir()], ["walk.trc"])
+        lines = path.read_text(encoding="utf-8").split("\n")
+        self.assertEqual(lines[0], "PathFileType\t4\t(X/Y/Z)\twalk.trc")
+        self.assertEqual(lines[2], "25.00\t25.00\t5\t17\tm\t25.00\t1\t5")
+        self.assertEqual(lines[3].split("\t")[2::3], [*JOINTS])
+        self.assertEqual((lines[4].split("\t")[2:5], lines[5], lines[-1]), (["X1", "Y1", "Z1"], "", ""))
+        rows = [line.split("\t") for line in lines[6:-1]]
+        self.assertEqual({len(row) for row in rows} | {len(lines[4].split("\t"))}, {2 + 3 * 17})
+        self.assertEqual([row[0] for row in rows], ["1", "2", "3", "4", "5"])
+        self.assertEqual([float(row[1]) for row in rows], [0.0, 0.04, 0.08, 0.12, 0.16])
+        self.assertEqual(rows[0][2 + 3 * 2 : 5 + 3 * 2], ["0.02000", "0.50000", "-0.25000"])
+        self.assertEqual(rows[0][5:8], ["", "", ""], "an absent joint has no place")
+        self.assertEqual(set(rows[3][2:]), {""}, "somebody else")
+
+    def test_the_command_records_both_and_says_how_much(self) -> None:
+        table, markers = self.folder / "a.csv", self.folder / "a.trc"
+        lines = self.folder / "poses.jsonl"
+        lines.write_text("".join(f"{as_lines(walker(seq))[0]}\n" for seq in range(50)), encoding="utf-8")
+        self.assertEqual(main([str(lines), "--csv", str(table), "--trc", str(markers), "--seconds", "1"]), 0)
+        with table.open(encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(len(rows), 25)
+        self.assertTrue(math.isclose(float(rows[-1]["left_ear_x"]), 54.0))
+        self.assertIn("\t25\t17\tm\t", markers.read_text(encoding="utf-8"))
+        lines.write_text("no poses\n", encoding="utf-8")
+        self.assertEqual(main([str(lines), "--csv", str(table)]), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,80 @@
+"""The node: `ros2 run posewire_ros2 poses --ros-args -p source:=/dev/ttyUSB0`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from posewire.frames import Frame, frames_from
+from posewire.wire import DEFAULT_BAUD
+
+from .convert import Intrinsics, detections, markers, ros_classes
+from .stamps import StampClock
+
+#: A POSE of one person with 3D on the wire, bytes of ten bits each.
+_POSE_BYTES = 242
+
+
+def way_ns(source: str, baud: int) -> int:
+    """The least that a frame takes on its way: the line's own time, where there is a line."""
+    is_line = not source.startswith("udp:")
+    return _POSE_BYTES * 10 * 1_000_000_000 // baud if is_line else 0
+
+
+class Bridge:
+    """Takes frames and gives messages to whoever publishes them. `now_ns` is ROS's clock."""
+
+    def __init__(self, ros: Any, frame_id: str, intrinsics: Intrinsics | None, line_ns: int) -> None:
+        self._ros = ros
+        self._frame_id = frame_id
+        self._intrinsics = intrinsics
+        self._clock = StampClock(line_ns)
+
+    def messages(self, frame: Frame, now_ns: int) -> tuple[Any, Any]:
+        """Boxes and skeletons of a frame that arrived at `now_ns`."""
+        self._clock.heard(frame.sent_us, now_ns)
+        stamp_ns = self._clock.ros_ns(frame.captured_us)
+        return (
+            detections(self._ros, frame, stamp_ns, self._frame_id),
+            markers(self._ros, frame, stamp_ns, self._frame_id, self._intrinsics),
+        )
+
+
+def main() -> None:
+    import rclpy
+    from rclpy.node import Node
+    from rclpy.qos import qos_profile_sensor_data
+
+    ros = ros_classes()
+    rclpy.init()
+    node = Node("posewire")
+    parameter = node.declare_parameter
+    source = str(parameter("source", "/dev/ttyUSB0").value)
+    baud = int(parameter("baud", DEFAULT_BAUD).value)
+    frame_id = str(parameter("frame_id", "camera_optical_frame").value)
+    fx, fy, cx, cy = (float(parameter(name, 0.0).value) for name in ("fx", "fy", "cx", "cy"))
+    intrinsics = Intrinsics(fx, fy, cx, cy) if fx > 0 and fy > 0 else None
+    bridge = Bridge(ros, frame_id, intrinsics, way_ns(source, baud))
+    # Best effort: a subscriber that is slow gets the newest, and the tracker's own rule is the same.
+    boxes = node.create_publisher(ros.Detection2DArray, "~/detections", qos_profile_sensor_data)
+    skeletons = node.create_publisher(ros.MarkerArray, "~/skeletons", qos_profile_sensor_data)
+
+    def publish(frames: Iterator[Frame]) -> None:
+        for frame in frames:
+            found, drawn = bridge.messages(frame, node.get_clock().now().nanoseconds)
+            boxes.publish(found)
+            skeletons.publish(drawn)
+
+    threading.Thread(target=publish, args=(frames_from(source, baud),), daemon=True).start()
+    try:
+        rclpy.spin(node)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        node.destroy_node()
+        rclpy.try_shutdown()
+
+
+if __name__ == "__main__":
+    main()

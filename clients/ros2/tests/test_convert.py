@@ -1,0 +1,145 @@
+"""Messages without ROS: stamps of the light, frames, places and colours, from the wire's own golden bytes."""
+
+from __future__ import annotations
+
+import random
+import re
+import unittest
+from pathlib import Path
+from typing import Any
+
+from fakes import ros
+
+from posewire import JOINTS, Assembly, Decoder, Frame, PosePacket
+from posewire.wire import Joint, Pose
+from posewire_ros2.convert import BONES, COLOURS, Intrinsics, detections, markers
+from posewire_ros2.node import Bridge, way_ns
+from posewire_ros2.stamps import STEP_NS, StampClock
+
+ROOT = Path(__file__).resolve().parents[3]
+CAMERA = Intrinsics(500.0, 510.0, 320.0, 240.0)
+FRAME = "camera_optical_frame"
+
+
+def somebody(at: tuple[float, float, float], track_id: int = 3, absent: tuple[int, ...] = ()) -> Frame:
+    """A person whose hips are at `at` metres from the camera, exactly as the camera sees them."""
+    rng = random.Random(track_id)
+    places = [(rng.uniform(-0.5, 0.5), rng.uniform(-0.8, 0.8), rng.uniform(-0.3, 0.3)) for _ in JOINTS]
+    joints = []
+    for i, (x, y, z) in enumerate(places):
+        u = CAMERA.cx + CAMERA.fx * (x + at[0]) / (z + at[2])
+        v = CAMERA.cy + CAMERA.fy * (y + at[1]) / (z + at[2])
+        state: Any = "absent" if i in absent else "predicted" if i == 9 else "measured"
+        joints.append(Joint(u, v, 0.8, 2.0, state))
+    pose = Pose(1, 5_000_000, 9_000, 0, track_id, 0.9, 0, 1, tuple(joints), tuple(places))
+    return Frame(1, 5_000_000, 5_009_000, (pose,))
+
+
+class Messages(unittest.TestCase):
+    def test_bones_and_colours_are_those_of_every_display(self) -> None:
+        source = (ROOT / "crates/pose/src/joint.rs").read_text(encoding="utf-8")
+        table = source.split("pub const BONES", 1)[1].split("    [\n", 1)[1].split("    ]", 1)[0]
+        names = [
+            re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower() for name in re.findall(r"\b[A-Z][A-Za-z]+", table)
+        ]
+        joints = [JOINTS.index(name) for name in names]
+        theirs = {frozenset(pair) for pair in zip(joints[::2], joints[1::2], strict=True)}
+        self.assertEqual({frozenset(bone) for bone in BONES}, theirs)
+        self.assertEqual(len(theirs), 18)
+        source = (ROOT / "crates/pose-draw/src/colour.rs").read_text(encoding="utf-8")
+        table = source.split("const COLOURS", 1)[1].split("=", 1)[1].split(";", 1)[0]
+        bytes_of = [
+            int(number, 0) for number in re.findall(r"0x[0-9a-fA-F]+|\b\d+\b", table.replace("_", ""))
+        ]
+        self.assertEqual("".join(COLOURS), bytes(bytes_of).hex())
+
+    def test_boxes_carry_the_stamp_the_frame_and_the_identity(self) -> None:
+        frame = somebody((0.0, 0.0, 3.0), absent=(4,))
+        array = detections(ros(), frame, 12_345_678_901, FRAME)
+        self.assertEqual((array.header.stamp.sec, array.header.stamp.nanosec), (12, 345_678_901))
+        (found,) = array.detections
+        self.assertEqual((found.header.frame_id, found.id), (FRAME, "3"))
+        seen = [j for j in frame.poses[0].joints if j.state != "absent"]
+        left = found.bbox.center.position.x - found.bbox.size_x / 2
+        self.assertAlmostEqual(left, min(j.x for j in seen))
+        self.assertAlmostEqual(found.bbox.center.position.y + found.bbox.size_y / 2, max(j.y for j in seen))
+        self.assertEqual(
+            (found.results[0].hypothesis.class_id, found.results[0].hypothesis.score), ("person", 0.9)
+        )
+
+    def test_with_intrinsics_a_skeleton_stands_where_the_person_is(self) -> None:
+        for at in ((0.0, 0.0, 3.0), (-1.2, 0.4, 2.0), (2.0, -0.5, 7.5)):
+            frame = somebody(at, absent=(4, 16))
+            array = markers(ros(), frame, 7_000_000_001, FRAME, CAMERA)
+            joints, bones = array.markers
+            self.assertEqual({m.header.frame_id for m in array.markers}, {FRAME})
+            self.assertEqual((joints.header.stamp.sec, joints.header.stamp.nanosec), (7, 1))
+            self.assertEqual((joints.ns, joints.type, joints.id), ("joints", 7, 3))
+            self.assertEqual((bones.ns, bones.type, len(bones.points) % 2), ("bones", 5, 0))
+            self.assertEqual(len(joints.points), 15)
+            self.assertEqual(len(bones.points), 2 * sum(not {4, 16} & set(bone) for bone in BONES))
+            lifted = frame.poses[0].joints_3d
+            assert lifted is not None
+            for point, place in zip(joints.points[:4], lifted[:4], strict=True):
+                for there, own, hips in zip((point.x, point.y, point.z), place, at, strict=True):
+                    self.assertAlmostEqual(there, own + hips, places=6)
+            self.assertEqual([c.a for c in joints.colors].count(0.5), 1, "the predicted wrist")
+            self.assertEqual((joints.lifetime.sec, joints.lifetime.nanosec), (0, 500_000_000))
+
+    def test_without_intrinsics_it_stands_at_its_own_hips_and_without_3d_not_at_all(self) -> None:
+        frame = somebody((0.0, 0.0, 3.0))
+        array = markers(ros(), frame, 0, FRAME)
+        self.assertEqual({m.header.frame_id for m in array.markers}, {f"{FRAME}/person_3"})
+        pose = frame.poses[0]
+        flat = Pose(1, 0, 0, 0, 3, 0.9, 0, 1, pose.joints, None)
+        self.assertEqual(markers(ros(), Frame(1, 0, 0, (flat,)), 0, FRAME, CAMERA).markers, [])
+        self.assertEqual(markers(ros(), Frame(1, 0, 0, ()), 0, FRAME, CAMERA).markers, [])
+        # What one camera saw through another's numbers ends behind it: round the hips, rather than nowhere.
+        behind = markers(ros(), frame, 0, FRAME, Intrinsics(-500.0, -510.0, 320.0, 240.0))
+        self.assertEqual({m.header.frame_id for m in behind.markers}, {f"{FRAME}/person_3"})
+
+    def test_everything_on_the_golden_wire_becomes_messages(self) -> None:
+        wire = bytes.fromhex((ROOT / "tests/golden/lines/wire.hex").read_text(encoding="ascii"))
+        assembly = Assembly()
+        packets = [event for event in Decoder().feed(wire) if isinstance(event, PosePacket)]
+        moments = [m for packet in packets for m in assembly.push(packet)] + assembly.flush()
+        bridge = Bridge(ros(), FRAME, CAMERA, way_ns("/dev/ttyUSB0", 115200))
+        persons = 0
+        for i, moment in enumerate(moments):
+            found, drawn = bridge.messages(Frame.of(moment), 10**18 + i * 33_000_000)
+            persons += len(found.detections)
+            self.assertLessEqual(len(drawn.markers), 2 * len(moment.poses))
+        self.assertGreater(persons, 4)
+
+
+class Stamps(unittest.TestCase):
+    def test_a_stamp_is_the_light_whatever_the_way_does(self) -> None:
+        rng = random.Random(1)
+        clock = StampClock(way_ns=2_000_000)
+        offset_ns, worst_ns = 10**18, 0
+        for i in range(3_000):
+            sent_us = 33_333 * i + 40_000
+            # The tracker's clock is 50 ppm slow; the way takes 2 ms at best and now and then half a second.
+            late_ns = 500_000_000 if rng.random() < 0.02 else round(rng.expovariate(1 / 5e6))
+            arrived_ns = offset_ns + round(1000 * sent_us * (1 + 50e-6)) + 2_000_000 + late_ns
+            clock.heard(sent_us, arrived_ns)
+            if i > 100:
+                true_ns = offset_ns + round(1000 * (sent_us - 40_000) * (1 + 50e-6))
+                worst_ns = max(worst_ns, abs(clock.ros_ns(sent_us - 40_000) - true_ns))
+        self.assertLess(worst_ns, 1_500_000)
+
+    def test_a_tracker_that_starts_anew_is_believed_at_once(self) -> None:
+        clock = StampClock()
+        for i in range(10):
+            clock.heard(10**12 + i, 10**18 + 1000 * i)
+        clock.heard(5, 10**18 + STEP_NS)
+        self.assertEqual(clock.ros_ns(5), 10**18 + STEP_NS)
+        self.assertGreaterEqual(clock.ros_ns(-(10**16)), 0)
+
+    def test_the_line_takes_its_time(self) -> None:
+        self.assertEqual(way_ns("/dev/ttyUSB0", 115200), 21_006_944)
+        self.assertEqual(way_ns("udp:9100", 115200), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
