@@ -12,6 +12,7 @@ use crate::files;
 use crate::infer::Engine;
 use crate::output::Predict;
 use crate::output::jsonl::Format;
+use crate::output::mqtt::Broker;
 use crate::output::osc::OscFormat;
 use crate::temporal::Smoother;
 
@@ -242,6 +243,15 @@ options! {
         address: Address = Address::default() => udp(value_name = "HOST:PORT");
         /// As of JSON lines: full, named, coco or flat
         format: Format = Format::Full => udp_format(value_name = "FORMAT");
+    }
+    /// Who is there and what happens, for a home: over MQTT, with Home Assistant's discovery
+    mqtt: Mqtt {
+        /// Tell a broker who is there, in which zone, what happens and how the tracker is: mqtt://[USER:PASSWORD@]HOST[:PORT]
+        broker: Broker = Broker::default() => mqtt(value_name = "URL");
+        /// This tracker's part of every topic, posewire/NAME/...; empty takes the machine's name
+        name: String = String::new() => mqtt_name(value_name = "NAME");
+        /// Tell Home Assistant of the topics
+        discovery: bool = true;
     }
     /// Faults on purpose, for tests
     faults: Faults {

@@ -191,6 +191,7 @@ fn is_camera(source: &str) -> bool {
 fn is_file_to_film(config: &Config) -> bool {
     let is_seen_live = config.display.kind.0.is_some()
         || !config.serial.port.is_empty()
+        || config.mqtt.broker.get().is_some()
         || [&config.web.address, &config.osc.address, &config.udp.address].iter().any(|a| a.get().is_some());
     let replay = &config.source.replay;
     !config.video.path.as_os_str().is_empty() && !is_seen_live && (replay.is_file() || replay.is_dir())

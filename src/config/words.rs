@@ -10,6 +10,7 @@ use crate::names::{name_of, one_of};
 use crate::output::Predict;
 use crate::output::display::DisplayTarget;
 use crate::output::jsonl::Format;
+use crate::output::mqtt::Broker;
 use crate::output::osc::OscFormat;
 use crate::picture::PixelFormat;
 use crate::temporal::Smoother;
@@ -340,6 +341,7 @@ macro_rules! word_or_number {
 
 word_or_number!(
     Address,
+    Broker,
     CameraFormat,
     DisplayKind,
     Engine,

@@ -30,6 +30,8 @@ mod infer;
 mod jsonl;
 mod keypoints;
 mod moments;
+#[cfg(all(unix, feature = "mqtt"))]
+mod mqtt;
 #[cfg(unix)]
 mod output;
 mod pipeline;

@@ -12,6 +12,7 @@ use posewire::output::display::{
 };
 use posewire::output::events::{EventLines, Zones};
 use posewire::output::jsonl::JsonLines;
+use posewire::output::mqtt::Broker;
 use posewire::output::osc::{Osc, OscFormat, OscOptions};
 use posewire::output::serial::{PortSpec, Serial, SerialOptions};
 use posewire::output::udp::UdpLines;
@@ -70,10 +71,15 @@ pub fn open(
     };
     if !config.events.path.as_os_str().is_empty() {
         sinks.push(Box::new(EventLines::open(&config.events.path, existing(config), zones.clone())?));
-    } else if !zones.zones.is_empty() && config.web.address.get().is_none() {
-        let said =
-            "--zones says what --events and --web are to watch: add --events PATH, --events - or --web ADDR";
+    } else if !zones.zones.is_empty()
+        && config.web.address.get().is_none()
+        && config.mqtt.broker.get().is_none()
+    {
+        let said = "--zones says what --events, --mqtt and --web are to watch: add --events PATH, --events -, --mqtt URL or --web ADDR";
         return Err(Usage(said.into()).into());
+    }
+    if let Some(broker) = config.mqtt.broker.get() {
+        sinks.push(mqtt(broker, config, &zones, telemetry)?);
     }
     let mut paced: Vec<Box<dyn PoseSink>> = Vec::new();
     if !config.jsonl.path.as_os_str().is_empty() {
@@ -101,7 +107,7 @@ pub fn open(
         if super::notify::is_service() {
             // A service's standard output is the journal, which thirty lines a second would fill.
             return Err(Usage(
-                "nowhere to send poses: a service needs an output; set [serial] port, [jsonl] path, [events] path, [web], [osc] or [udp] address in its \
+                "nowhere to send poses: a service needs an output; set [serial] port, [jsonl] path, [events] path, [mqtt] broker, or [web], [osc] or [udp] address in its \
                  configuration (/etc/posewire.toml), or give --jsonl - for lines on the standard output"
                     .into(),
             )
@@ -178,6 +184,30 @@ impl Shown {
         let display = Display::new(surface, self.predict, self.tap).dimmed(self.dim_percent);
         Box::new(display.named(&self.source).told_by(self.telemetry))
     }
+}
+
+/// The sink of `--mqtt URL`.
+#[cfg(feature = "mqtt")]
+fn mqtt(
+    broker: &Broker,
+    config: &Config,
+    zones: &Zones,
+    telemetry: &Arc<Telemetry>,
+) -> anyhow::Result<Box<dyn PoseSink>> {
+    use posewire::output::mqtt::{Mqtt, MqttOptions};
+    let host: Arc<dyn Host> = telemetry.clone();
+    Ok(Box::new(Mqtt::open(MqttOptions {
+        broker: broker.clone(),
+        name: config.mqtt.name.clone(),
+        discovery: config.mqtt.discovery,
+        zones: zones.clone(),
+        host: Some(host),
+    })?))
+}
+
+#[cfg(not(feature = "mqtt"))]
+fn mqtt(_: &Broker, _: &Config, _: &Zones, _: &Arc<Telemetry>) -> anyhow::Result<Box<dyn PoseSink>> {
+    Err(Usage("this binary has no MQTT: build it with --features mqtt".into()).into())
 }
 
 fn osc_options(config: &Config, predict: Predict) -> Result<OscOptions, Usage> {

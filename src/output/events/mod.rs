@@ -12,5 +12,9 @@ mod watch;
 mod zones;
 
 pub use sink::EventLines;
+#[cfg(feature = "mqtt")]
+pub(in crate::output) use sink::write_event;
+#[cfg(feature = "mqtt")]
+pub use watch::KINDS;
 pub use watch::{Event, Watch, What};
 pub use zones::{At, Zone, ZoneError, Zones};

@@ -36,7 +36,8 @@ impl EventLines {
     }
 }
 
-fn write_event(line: &mut Vec<u8>, event: &Event, zones: &Zones, emitted_at_us: i64) {
+/// Writes the line of `event`.
+pub(in crate::output) fn write_event(line: &mut Vec<u8>, event: &Event, zones: &Zones, emitted_at_us: i64) {
     // Writing to a Vec cannot fail.
     let _ = write!(line, "{{\"event\":\"{}\"", event.what.name());
     if event.what != What::Count {

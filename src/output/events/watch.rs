@@ -68,6 +68,24 @@ impl What {
     }
 }
 
+/// Every word that an event may have.
+#[cfg(feature = "mqtt")]
+pub const KINDS: [&str; 13] = [
+    What::Appear.name(),
+    What::Leave.name(),
+    What::Enter(0).name(),
+    What::Exit(0).name(),
+    What::LeftHandRaised.name(),
+    What::LeftHandLowered.name(),
+    What::RightHandRaised.name(),
+    What::RightHandLowered.name(),
+    What::ArmsCrossed.name(),
+    What::ArmsUncrossed.name(),
+    What::Fall.name(),
+    What::GotUp.name(),
+    What::Count.name(),
+];
+
 /// Something that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {

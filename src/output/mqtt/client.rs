@@ -1,0 +1,283 @@
+//! The thread that speaks with the broker.
+//!
+//! State and health are slots in which the newest wins: a broker that comes back is told how it is, not how it was. Events are told to a
+//! broker that is there, and else gone: nobody wants a light switched on for what happened an hour ago.
+
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use log::{info, warn};
+use rumqttc::{AsyncClient, ConnectionError, Event, EventLoop, LastWill, Outgoing, Packet, QoS};
+use tokio::sync::{mpsc, watch};
+use tokio::time::sleep;
+
+use super::Broker;
+use crate::output::SinkError;
+
+/// A broker that hears nothing for half as long again sends the last will.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// From one state to the next at least: what a home does not follow faster.
+const STATE_EVERY: Duration = Duration::from_millis(200);
+/// First and longest wait before a broker that is gone is looked for.
+const AGAIN_FIRST: Duration = Duration::from_millis(500);
+const AGAIN_LONGEST: Duration = Duration::from_secs(10);
+/// Events that a slow broker has not taken yet; more are dropped.
+const MAX_EVENTS: usize = 64;
+/// Messages between the two halves of this thread.
+const MAX_REQUESTS: usize = 16;
+/// A configuration of Home Assistant has about 1 KB.
+const MAX_PACKET_BYTES: usize = 64 * 1024;
+
+/// What the sink holds of the thread.
+pub(super) struct Client {
+    told: Told,
+    events: mpsc::Sender<Vec<u8>>,
+    connected: watch::Receiver<bool>,
+    is_over: watch::Sender<bool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// The newest of each.
+#[derive(Clone, Default)]
+struct Told {
+    state: watch::Sender<String>,
+    health: watch::Sender<String>,
+}
+
+impl Client {
+    /// # Errors
+    /// No thread can be started.
+    pub fn start(broker: Broker, name: &str, configs: Vec<(String, String)>) -> Result<Self, SinkError> {
+        let told = Told::default();
+        let (events, event) = mpsc::channel(MAX_EVENTS);
+        let (connected, is_connected) = watch::channel(false);
+        let (is_over, over) = watch::channel(false);
+        let topics = Topics::of(name);
+        let mut options =
+            rumqttc::MqttOptions::new(format!("posewire-{name}"), broker.host.clone(), broker.port);
+        options
+            .set_keep_alive(KEEP_ALIVE)
+            .set_clean_session(true)
+            .set_max_packet_size(MAX_PACKET_BYTES, MAX_PACKET_BYTES)
+            .set_last_will(LastWill::new(&topics.availability, "offline", QoS::AtLeastOnce, true));
+        if let Some((user, password)) = &broker.login {
+            options.set_credentials(user, password);
+        }
+        let session = Session { broker, topics, configs, told: told.clone(), event, connected, over };
+        let run = move || {
+            match tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build() {
+                Ok(runtime) => {
+                    runtime.block_on(session.run(options));
+                    // A name may still be looked up: nobody waits for that.
+                    runtime.shutdown_background();
+                }
+                Err(error) => log::error!("mqtt: cannot be spoken: {error}"),
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name("mqtt".into())
+            .spawn(run)
+            .map_err(|e| SinkError::Fatal(format!("--mqtt: no thread: {e}")))?;
+        Ok(Self { told, events, connected: is_connected, is_over, thread: Some(thread) })
+    }
+
+    pub fn is_connected(&self) -> bool {
+        *self.connected.borrow()
+    }
+
+    pub fn tell_state(&self, said: String) {
+        self.told.state.send_replace(said);
+    }
+
+    pub fn tell_health(&self, said: String) {
+        self.told.health.send_replace(said);
+    }
+
+    pub fn tell_event(&self, line: Vec<u8>) {
+        if self.is_connected() {
+            // A slow broker loses events, nobody else anything.
+            let _ = self.events.try_send(line);
+        }
+    }
+
+    /// Says goodbye where somebody hears it, and ends the thread; takes `within` at most.
+    pub fn end(&mut self, within: Duration) {
+        self.is_over.send_replace(true);
+        let Some(thread) = self.thread.take() else { return };
+        let began = Instant::now();
+        while !thread.is_finished() && began.elapsed() < within {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if thread.is_finished() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.is_over.send_replace(true);
+    }
+}
+
+struct Topics {
+    availability: String,
+    state: String,
+    health: String,
+    event: String,
+}
+
+impl Topics {
+    fn of(name: &str) -> Self {
+        let topic = |what: &str| format!("posewire/{name}/{what}");
+        Self {
+            availability: topic("availability"),
+            state: topic("state"),
+            health: topic("health"),
+            event: topic("event"),
+        }
+    }
+}
+
+/// All that the thread has.
+struct Session {
+    broker: Broker,
+    topics: Topics,
+    configs: Vec<(String, String)>,
+    told: Told,
+    event: mpsc::Receiver<Vec<u8>>,
+    connected: watch::Sender<bool>,
+    over: watch::Receiver<bool>,
+}
+
+impl Session {
+    async fn run(self, options: rumqttc::MqttOptions) {
+        let (client, network) = AsyncClient::new(options, MAX_REQUESTS);
+        let Self { broker, topics, configs, told, event, connected, mut over } = self;
+        let is_connected = connected.subscribe();
+        let talk =
+            Talk { client: &client, topics: &topics, configs: &configs, connected: is_connected.clone() };
+        tokio::select! {
+            () = keep_connected(network, &broker, &connected) => {}
+            () = talk.speak(&told, event) => {}
+            () = async {
+                let _ = over.wait_for(|over| *over).await;
+                // Kept going by the first branch; who is not there is not waited for.
+                if *is_connected.borrow() {
+                    let _ = talk.publish(&topics.availability, "offline", true).await;
+                    let _ = client.disconnect().await;
+                    sleep(Duration::from_secs(1)).await;
+                }
+            } => {}
+        }
+    }
+}
+
+/// Drives the connection and makes it anew, until goodbye is said.
+async fn keep_connected(mut network: EventLoop, broker: &Broker, connected: &watch::Sender<bool>) {
+    let mut wait = AGAIN_FIRST;
+    let mut is_told = false;
+    loop {
+        match network.poll().await {
+            Ok(Event::Incoming(Packet::ConnAck(_))) => {
+                info!("mqtt: connected to {broker}");
+                (wait, is_told) = (AGAIN_FIRST, false);
+                connected.send_replace(true);
+            }
+            Ok(Event::Outgoing(Outgoing::Disconnect)) => return,
+            Ok(_) => {}
+            Err(error) => {
+                connected.send_replace(false);
+                // Once when it begins: a broker that stays away must not fill the log.
+                if !std::mem::replace(&mut is_told, true) {
+                    warn!("mqtt: {broker}: {}; it is looked for until it is there", plain(&error));
+                }
+                sleep(wait).await;
+                wait = (2 * wait).min(AGAIN_LONGEST);
+            }
+        }
+    }
+}
+
+/// What is wrong in words that say what to do.
+fn plain(error: &ConnectionError) -> String {
+    match error {
+        ConnectionError::ConnectionRefused(code) => {
+            format!("the broker refuses: {code:?}; give mqtt://USER:PASSWORD@HOST")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// What is said, while somebody listens.
+struct Talk<'a> {
+    client: &'a AsyncClient,
+    topics: &'a Topics,
+    configs: &'a [(String, String)],
+    connected: watch::Receiver<bool>,
+}
+
+impl Talk<'_> {
+    async fn publish(
+        &self,
+        topic: &str,
+        said: impl Into<Vec<u8>>,
+        is_kept: bool,
+    ) -> Result<(), rumqttc::ClientError> {
+        self.client.publish(topic, QoS::AtLeastOnce, is_kept, said).await
+    }
+
+    /// Speaks with every broker that comes, one after the other.
+    async fn speak(&self, told: &Told, mut event: mpsc::Receiver<Vec<u8>>) {
+        let mut connected = self.connected.clone();
+        while connected.wait_for(|connected| *connected).await.is_ok() {
+            let mut gone = connected.clone();
+            // A queue to a broker that goes must not hold this up: what it did not take is forgotten with it.
+            tokio::select! {
+                ended = self.tell_all(told, &mut event) => if ended.is_err() { return },
+                _ = async { gone.wait_for(|connected| !*connected).await.is_ok() } => {}
+            }
+            while event.try_recv().is_ok() {}
+        }
+    }
+
+    /// Everything that the broker is to keep, then what changes, as long as it is there.
+    async fn tell_all(
+        &self,
+        told: &Told,
+        event: &mut mpsc::Receiver<Vec<u8>>,
+    ) -> Result<(), rumqttc::ClientError> {
+        let (mut state, mut health) = (told.state.subscribe(), told.health.subscribe());
+        for (topic, config) in self.configs {
+            self.publish(topic, config.as_bytes(), true).await?;
+        }
+        for (topic, slot) in [(&self.topics.state, &mut state), (&self.topics.health, &mut health)] {
+            let said = slot.borrow_and_update().clone();
+            if !said.is_empty() {
+                self.publish(topic, said, true).await?;
+            }
+        }
+        // Last, so that what is available is known.
+        self.publish(&self.topics.availability, "online", true).await?;
+        let mut state_at = tokio::time::Instant::now();
+        loop {
+            tokio::select! {
+                biased;
+                Some(line) = event.recv() => self.publish(&self.topics.event, line, false).await?,
+                Ok(()) = async {
+                    tokio::time::sleep_until(state_at).await;
+                    state.changed().await
+                } => {
+                    let said = state.borrow_and_update().clone();
+                    self.publish(&self.topics.state, said, true).await?;
+                    state_at = tokio::time::Instant::now() + STATE_EVERY;
+                }
+                Ok(()) = health.changed() => {
+                    let said = health.borrow_and_update().clone();
+                    self.publish(&self.topics.health, said, true).await?;
+                }
+                else => return Ok(()),
+            }
+        }
+    }
+}

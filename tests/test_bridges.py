@@ -1,0 +1,253 @@
+"""docs/bridges.md as its readers use it: every command is run over the built-in clip, every listener has to hear something.
+
+The interpreter of the listeners is POSEWIRE_CLIENT_PYTHON, or this one; what it lacks is skipped, loudly.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = (ROOT / "docs/bridges.md").read_text(encoding="utf-8")
+POSEWIRE = Path(
+    os.environ.get("POSEWIRE", Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release/posewire")
+)
+PYTHON = os.environ.get("POSEWIRE_CLIENT_PYTHON", sys.executable)
+#: Longer than anything here takes on a busy machine.
+SOON_S = 90.0
+
+#: Stands in for LSL's library: says what is pushed.
+PYLSL = """
+import time
+
+class _Element:
+    def append_child(self, name): return _Element()
+    def append_child_value(self, name, value): return self
+
+class StreamInfo:
+    def __init__(self, name, kind, channels, rate, form, source): self.channels = channels
+    def desc(self): return _Element()
+
+class StreamOutlet:
+    def __init__(self, info): self.channels = info.channels
+    def push_sample(self, sample, stamp):
+        assert len(sample) == self.channels == 51 and all(isinstance(v, float) for v in sample)
+        assert 0 <= time.monotonic() - stamp < 60, stamp
+        print("pushed", stamp)
+
+def local_clock(): return time.monotonic()
+"""
+
+
+def section(title: str) -> str:
+    """What stands under a heading of the page, up to the next."""
+    found = re.search(rf"^##+ {re.escape(title)}\n(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    assert found, f"docs/bridges.md has no section {title}"
+    return found[1]
+
+
+def blocks(title: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", section(title), re.MULTILINE | re.DOTALL)
+
+
+def command(title: str, program: str) -> str:
+    """The one line of a section's shell blocks that begins with `program`."""
+    lines = [line for block in blocks(title, "sh") for line in block.splitlines() if line.startswith(program)]
+    assert len(lines) == 1, lines
+    return lines[0]
+
+
+def has(module: str, needed_for: str) -> bool:
+    """Whether the listeners' Python has `module`; says so loudly where it does not."""
+    there = (
+        subprocess.run([PYTHON, "-c", f"import {module}"], check=False, capture_output=True).returncode == 0
+    )
+    if not there:
+        print(f"SKIPPED: {needed_for}: {PYTHON} has no {module} (pip install it)", file=sys.stderr)
+    return there
+
+
+def free_port(kind: socket.SocketKind) -> int:
+    with socket.socket(socket.AF_INET, kind) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_for(port: int) -> None:
+    """Until somebody listens on `port`."""
+    began = time.monotonic()
+    while time.monotonic() - began < SOON_S:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    raise AssertionError(f"nobody listens on {port}")
+
+
+@contextmanager
+def running(words: list[str], folder: str, **pipes: int) -> Iterator[subprocess.Popen[str]]:
+    paths = [ROOT / "clients/python/src", folder, os.environ.get("PYTHONPATH", "")]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths)), "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(words, cwd=folder, env=env, text=True, **pipes)  # type: ignore[call-overload]
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        if process.stdout:
+            process.stdout.close()
+
+
+@unittest.skipUnless(POSEWIRE.exists(), f"no {POSEWIRE} (cargo build --release, or name one in POSEWIRE)")
+class Page(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def tracker(self, line: str, port: int) -> list[str]:
+        """The page's command on this machine, over the built-in clip."""
+        words = self.here(line, port).split()
+        self.assertEqual(words[:2], ["posewire", "run"])
+        return [str(POSEWIRE), *words[1:], "--synthetic"]
+
+    def here(self, text: str, port: int) -> str:
+        """With this machine's address and a free port in the place of the page's."""
+        text = re.sub(r"192\.168\.1\.\d+|0\.0\.0\.0", "127.0.0.1", text)
+        return re.sub(r"\b(9000|9100|8080)\b", str(port), text)
+
+    def first_line(self, listener: list[str], tracker: list[str]) -> str:
+        """What the listener says first, both running."""
+        with (
+            running(listener, self.folder, stdout=subprocess.PIPE) as ear,
+            running(tracker, self.folder, stderr=subprocess.DEVNULL),
+        ):
+            stdout = ear.stdout
+            assert stdout is not None
+            said: list[str] = []
+            reader = threading.Thread(target=lambda: said.append(stdout.readline()), daemon=True)
+            reader.start()
+            reader.join(SOON_S)
+            self.assertTrue(said and said[0], f"{listener} heard nothing")
+            ear.kill()
+            return said[0].rstrip("\n")
+
+    def heard(self, title: str, line: str, kind: socket.SocketKind = socket.SOCK_DGRAM) -> str:
+        """What the Python of a section hears of the command `line`."""
+        port = free_port(kind)
+        (script,) = blocks(title, "python")
+        path = Path(self.folder) / "listener.py"
+        path.write_text(self.here(script, port), encoding="utf-8")
+        return self.first_line([PYTHON, str(path)], self.tracker(line, port))
+
+    def test_osc(self) -> None:
+        if has("pythonosc", "the page's OSC"):
+            line = self.heard("OSC", command("OSC", "posewire run"))
+            self.assertRegex(line, r"^/posewire/1/left_wrist [\d.]+ [\d.]+ ")
+
+    def test_vrchat(self) -> None:
+        port = free_port(socket.SOCK_DGRAM)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ear:
+            ear.bind(("127.0.0.1", port))
+            ear.settimeout(SOON_S)
+            words = self.tracker(command("VRChat", "posewire run"), port)
+            with running(words, self.folder, stderr=subprocess.DEVNULL):
+                self.assertTrue(ear.recv(1000).startswith(b"/tracking/trackers/"))
+
+    def test_json_over_udp(self) -> None:
+        line = self.heard("JSON over UDP", command("JSON over UDP", "posewire run"))
+        self.assertRegex(line, r"^\d+ \[.*\]$")
+
+    def test_json_over_a_websocket(self) -> None:
+        if not has("websockets", "the page's WebSocket"):
+            return
+        title = "JSON over a WebSocket"
+        (script,) = blocks(title, "python")
+        # The reader starts the tracker first.
+        wait = "import socket, time\nwhile True:\n    try:\n        socket.create_connection(('127.0.0.1', 8080)).close()\n        break\n"
+        wait += "    except OSError:\n        time.sleep(0.1)\n"
+        port = free_port(socket.SOCK_STREAM)
+        path = Path(self.folder) / "listener.py"
+        path.write_text(self.here(wait + script, port), encoding="utf-8")
+        said = self.first_line([PYTHON, str(path)], self.tracker(command(title, "posewire run"), port))
+        self.assertTrue(said.startswith("["), said)
+
+    def test_mqtt(self) -> None:
+        broker = next(
+            (p for p in ("/usr/sbin/mosquitto", shutil.which("mosquitto")) if p and Path(p).exists()), None
+        )
+        if broker is None or shutil.which("mosquitto_sub") is None:
+            print(
+                "SKIPPED: the page's MQTT: no mosquitto (sudo apt install mosquitto mosquitto-clients)",
+                file=sys.stderr,
+            )
+            return
+        title = "MQTT and Home Assistant"
+        zones = re.search(
+            r"^```toml\n(.*?)^```", (ROOT / "docs/events.md").read_text(), re.MULTILINE | re.DOTALL
+        )
+        assert zones
+        (Path(self.folder) / "zones.toml").write_text(zones[1], encoding="utf-8")
+        port = free_port(socket.SOCK_STREAM)
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        with running([broker, "-p", str(port)], self.folder, **quiet):
+            wait_for(port)
+            listener = self.here(command(title, "mosquitto_sub"), port).replace("'", "").split()
+            words = self.tracker(command(title, "posewire run"), port)
+            words = [f"{word}:{port}" if word.startswith("mqtt://") else word for word in words]
+            said = self.first_line([*listener, "-p", str(port), "-W", str(int(SOON_S))], words)
+        self.assertTrue(said.startswith("posewire/hall/"), said)
+
+    def test_python(self) -> None:
+        if has("numpy", "the page's arrays"):
+            self.assertTrue(self.heard("Python", command("Python", "posewire run")).startswith("["))
+        self.assertTrue((ROOT / "clients/python/pyproject.toml").is_file())
+        port = free_port(socket.SOCK_DGRAM)
+        recorder = (
+            self.here(command("Python", "python -m posewire.record"), port).replace(" 60", " 2").split()
+        )
+        with running(
+            self.tracker(command("Python", "posewire run"), port), self.folder, stderr=subprocess.DEVNULL
+        ):
+            env = os.environ | {"PYTHONPATH": str(ROOT / "clients/python/src")}
+            subprocess.run(
+                [PYTHON, *recorder[1:]],
+                cwd=self.folder,
+                env=env,
+                check=True,
+                timeout=SOON_S,
+                capture_output=True,
+            )
+        for name in ("walk.csv", "walk.trc"):
+            self.assertGreater(
+                len((Path(self.folder) / name).read_text(encoding="utf-8").splitlines()), 7, name
+            )
+
+    def test_ros_2(self) -> None:
+        words = self.tracker(command("ROS 2", "posewire run"), free_port(socket.SOCK_DGRAM))
+        done = subprocess.run(
+            [*words, "--no-drop", "--frames", "3"], check=False, capture_output=True, text=True
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_lab_streaming_layer(self) -> None:
+        (Path(self.folder) / "pylsl.py").write_text(PYLSL, encoding="utf-8")
+        line = "posewire run --udp 127.0.0.1:9100 --predict capture"
+        self.assertIn(f"`{line}`", section("Lab Streaming Layer"))
+        self.assertTrue(self.heard("Lab Streaming Layer", line).startswith("pushed "))
+
+
+if __name__ == "__main__":
+    unittest.main()
