@@ -10,7 +10,7 @@ use crate::{
     light::Light,
     math::{Vec3, smooth, vec3},
 };
-use place::{Hit, is_piece};
+use place::{Hit, Meeting, is_piece};
 
 /// A picture of a place without people: what the key light gives, what sky and ground give, and how near everything is.
 #[derive(Debug, Default)]
@@ -90,16 +90,17 @@ impl Backdrop {
 
     /// Pictures a place.
     pub fn draw(&mut self, camera: &Camera, light: &Light, place: &Place) {
-        self.draw_behind(camera, light, place, |_, _, _| false);
+        self.draw_behind(camera, light, place, None, |_, _, _| false);
     }
 
     /// Pictures what is seen of a place: `hides` says of a pixel (column, row) whether something hides all of it that is no
-    /// nearer than so.
+    /// nearer than so. A `photo`, linear and as large as the picture, stands in for sky and ground; shadows fall on its ground.
     pub fn draw_behind(
         &mut self,
         camera: &Camera,
         light: &Light,
         place: &Place,
+        photo: Option<&[Vec3]>,
         hides: impl Fn(usize, usize, f32) -> bool,
     ) {
         let [width, height] = camera.size;
@@ -121,6 +122,18 @@ impl Backdrop {
         };
         let back = camera.turn.transpose();
         let ray = |x: f32, y: f32| back * camera.tangents(x, y);
+        let seen = |ray: Vec3, met: Meeting, at: usize| match photo {
+            Some(photo) if met.is_open() => {
+                // Half of the light on the ground is what a shadow takes away.
+                let ground = if met.near > 0.0 { 0.5 } else { 0.0 };
+                (met.id(), photo[at] * ground, photo[at] * (1.0 - ground))
+            }
+            _ => {
+                let hit = place.look(camera.eye, ray, met);
+                let (key, fill) = lit(light, &hit);
+                (hit.id, key, fill)
+            }
+        };
         for y in 0..height {
             for x in 0..width {
                 if x % SPAN == 0 {
@@ -135,9 +148,8 @@ impl Backdrop {
                     self.fill.push(Half::default());
                     continue;
                 }
-                let hit = place.look(camera.eye, ray, met);
-                let (key, fill) = lit(light, &hit);
-                ids[y * width + x] = hit.id;
+                let (id, key, fill) = seen(ray, met, y * width + x);
+                ids[y * width + x] = id;
                 self.key.push(pack(key));
                 self.fill.push(pack(fill));
             }
@@ -162,7 +174,12 @@ impl Backdrop {
                     let ray = ray(x as f32 + sx, y as f32 + sy);
                     let met = place.meet(camera.eye, ray, &sights, &some);
                     // What the pixel shows is known already.
-                    let (a, b) = if met.is(id) { own } else { lit(light, &place.look(camera.eye, ray, met)) };
+                    let (a, b) = if met.is(id) {
+                        own
+                    } else {
+                        let (_, a, b) = seen(ray, met, at);
+                        (a, b)
+                    };
                     (key, fill) = (key + a * 0.25, fill + b * 0.25);
                     *n = met.near;
                 }
@@ -171,18 +188,6 @@ impl Backdrop {
                 self.edges.push(near);
             }
         }
-    }
-
-    /// A plain picture far away: `rgb` linear.
-    pub fn picture(&mut self, rgb: Vec<Vec3>) {
-        let count = rgb.len();
-        self.key.clear();
-        self.key.resize(count, pack(Vec3::ZERO));
-        self.fill.clear();
-        self.fill.extend(rgb.into_iter().map(pack));
-        self.near.clear();
-        self.near.resize(count, 0.0);
-        self.edges.clear();
     }
 }
 

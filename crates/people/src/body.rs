@@ -7,6 +7,11 @@ use crate::{
     math::{Mat3, Vec3},
 };
 
+/// Where annotators put a joint, from where anatomists do (left, up, ahead; parts of the body's height): shoulders higher, hips
+/// farther out. Found by what a network sees beside rendered and beside COCO's labels: docs/lab/rendered-people.md.
+const ANNOTATED: [(usize, [f32; 3]); 4] =
+    [(5, [0.0, 0.010, 0.0]), (6, [0.0, 0.010, 0.0]), (11, [0.009, 0.0, 0.0]), (12, [-0.009, 0.0, 0.0])];
+
 /// Bones that the program names.
 #[derive(Debug, Clone, Copy)]
 pub struct Bones {
@@ -94,14 +99,17 @@ impl Body {
             }
         }
         let (low, high) = rest.iter().fold((f32::MAX, f32::MIN), |(l, h), p| (l.min(p.y), h.max(p.y)));
-        Self {
-            rest,
-            heads: asset.heads(shape),
-            joints: asset.joints(shape),
-            anchors: asset.anchors(shape),
-            traits,
-            height_m: high - low,
+        let height_m = high - low;
+        let mut anchors = asset.anchors(shape);
+        let bones = anchors.len() / JOINTS;
+        for (j, from) in ANNOTATED {
+            let by = Vec3::from(from) * height_m;
+            let row = j * bones..(j + 1) * bones;
+            for (anchor, tie) in anchors[row.clone()].iter_mut().zip(&asset.ties[row]) {
+                *anchor += by * *tie;
+            }
         }
+        Self { rest, heads: asset.heads(shape), joints: asset.joints(shape), anchors, traits, height_m }
     }
 
     /// A body of the bank.

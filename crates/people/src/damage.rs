@@ -1,4 +1,6 @@
-//! What cheap cameras do to a picture: blur, noise, wrong colours, sharpening.
+//! What cheap cameras do to a picture: blur, a shutter that rolls, noise, wrong colours, sharpening, films' compression.
+
+mod film;
 
 use crate::{
     math::{TAU, Vec3, cos, exp, sin, vec3},
@@ -12,6 +14,9 @@ pub struct Damage {
     pub defocus_px: f32,
     /// Length and direction of the camera's shake, pixels.
     pub shake_px: [f32; 2],
+    /// How far the picture's lower edge is shifted against the upper one, because its rows were read one after the other while the
+    /// camera turned; pixels for each pixel of height.
+    pub roll: f32,
     /// Deviation of the noise at middle grey, share of white.
     pub noise: f32,
     /// Gain of each colour.
@@ -20,6 +25,8 @@ pub struct Damage {
     pub infrared: bool,
     /// Overshoot at edges.
     pub sharpening: f32,
+    /// Quantiser's step of a film that the picture was taken from, levels; 0 for none.
+    pub film: f32,
     /// Of the JPEG.
     pub quality: u8,
     /// Bends the curve as cameras do.
@@ -34,10 +41,12 @@ impl Damage {
         Self {
             defocus_px: 0.0,
             shake_px: [0.0; 2],
+            roll: 0.0,
             noise: 0.0,
             gain: vec3(1.0, 1.0, 1.0),
             infrared: false,
             sharpening: 0.0,
+            film: 0.0,
             quality: 92,
             contrast: 0.4,
             exposure: 0.22,
@@ -49,10 +58,13 @@ impl Damage {
         let shake = if rng.chance(0.12) { rng.between(1.5, 6.0) } else { 0.0 };
         let angle = TAU * rng.unit();
         let tint = |rng: &mut Rng| 1.0 + 0.05 * rng.normal();
-        let infrared = rng.chance(0.02);
+        let infrared = rng.chance(0.04);
+        let roll = if rng.chance(0.08) { 0.05 * rng.normal() } else { 0.0 };
+        let film = if rng.chance(0.15) { 8.0 * exp(rng.between(0.0, 1.5)) } else { 0.0 };
         Self {
             defocus_px: if rng.chance(0.45) { (0.7 * rng.normal()).abs() } else { 0.0 },
             shake_px: [shake * cos(angle), shake * sin(angle)],
+            roll: roll.clamp(-0.15, 0.15),
             noise: if rng.chance(0.7) {
                 rng.between(0.0, 0.03)
             } else if infrared {
@@ -63,6 +75,7 @@ impl Damage {
             gain: vec3(tint(rng), 1.0, tint(rng)),
             infrared,
             sharpening: if rng.chance(0.35) { rng.between(0.2, 1.0) } else { 0.0 },
+            film,
             quality: rng.between(45.0, 95.0) as u8,
             contrast: rng.between(0.0, 1.0),
             exposure: 0.21 * exp(0.42 * rng.normal()).clamp(0.35, 2.4),
@@ -81,8 +94,26 @@ impl Damage {
         (self.exposure / (mean * mean).max(0.01)).clamp(0.3, 4.0)
     }
 
-    /// Blur and colours, on the linear picture.
+    /// How far the row through `y_px` is shifted to the right.
+    pub fn shifted_px(&self, y_px: f32, height: usize) -> f32 {
+        self.roll * (y_px - 0.5 * height as f32)
+    }
+
+    /// The shutter, blur and colours, on the linear picture.
     pub fn optics(&self, picture: &mut [Vec3], width: usize, height: usize) {
+        if self.roll != 0.0 {
+            let mut old = Vec::new();
+            for (y, row) in picture.chunks_exact_mut(width).enumerate() {
+                old.clear();
+                old.extend_from_slice(row);
+                let shift = self.shifted_px(y as f32 + 0.5, height);
+                for (x, p) in row.iter_mut().enumerate() {
+                    let from = (x as f32 - shift).clamp(0.0, (width - 1) as f32);
+                    let left = from as usize;
+                    *p = old[left].mix(old[(left + 1).min(width - 1)], from - left as f32);
+                }
+            }
+        }
         if self.shake_px != [0.0; 2] {
             let steps = 5;
             let old = picture.to_vec();
@@ -115,7 +146,7 @@ impl Damage {
         }
     }
 
-    /// Sharpening and noise, on bytes of red, green and blue.
+    /// Sharpening, noise and a film's compression, on bytes of red, green and blue.
     pub fn electronics(&self, rgb: &mut [u8], width: usize, height: usize, rng: &mut Rng) {
         if self.sharpening > 0.0 {
             let old = rgb.to_vec();
@@ -133,6 +164,9 @@ impl Damage {
         }
         if self.noise > 0.0 {
             add_noise(rgb, self.noise * 255.0, rng);
+        }
+        if self.film > 0.0 {
+            film::stored(rgb, width, height, self.film);
         }
     }
 }

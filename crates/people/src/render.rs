@@ -176,6 +176,34 @@ impl Renderer {
         }
     }
 
+    /// Dims a whole picture by the square of the distance from the camera, as a lamp on the camera does: what is `at_m` away keeps its
+    /// light.
+    pub fn dim(&mut self, camera: &Camera, backdrop: &Backdrop, at_m: f32) {
+        let width = camera.size[0];
+        for (at, p) in self.picture.iter_mut().enumerate() {
+            let (x, y) = (at % width, at / width);
+            let shown = self.samples.at(self.fine * x, self.fine * y).map_or(0.0, |s| self.samples.near[s]);
+            let near = shown.max(backdrop.near_at(at, 0)) * at_m;
+            *p = *p * (near * near).min(4.0);
+        }
+    }
+
+    /// Where joints and boxes are seen once every row is `shifted` sideways.
+    pub fn shift_rows(&mut self, width: usize, shifted: impl Fn(f32) -> f32) {
+        let limit = width as f32;
+        for truth in &mut self.truth {
+            for j in &mut truth.joints {
+                j.x_px += shifted(j.y_px);
+                j.is_inside &= (0.0..limit).contains(&j.x_px);
+                j.is_seen &= j.is_inside;
+            }
+            let [x, y, w, h] = truth.box_px;
+            let (a, b) = (shifted(y), shifted(y + h));
+            let (left, right) = ((x + a.min(b)).max(0.0), (x + w + a.max(b)).min(limit));
+            truth.box_px = [left, y, (right - left).max(0.0), h];
+        }
+    }
+
     /// Where a pixel of the region is in [`picture`](Self::picture).
     fn place(&self, x: usize, y: usize) -> usize {
         let [left, top, right, _] = self.region;

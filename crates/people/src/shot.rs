@@ -1,14 +1,18 @@
 //! One picture for training: somebody in a pose in a place, others about, things before them, a camera anywhere.
 
+mod photo;
+
 use std::rc::Rc;
+
+pub use photo::Photo;
 
 use crate::{
     asset::Asset,
-    backdrop::{Backdrop, Place},
-    body::Body,
+    backdrop::{Backdrop, Piece, Place},
+    body::{Body, Posed},
     camera::Camera,
     damage::Damage,
-    light::Tone,
+    light::{Light, Tone},
     math::{TAU, Vec3, mix, vec3, yaw},
     motion::{
         self, Motion, PoseChoice,
@@ -18,6 +22,7 @@ use crate::{
     posing::{Ground, Habit, follow},
     render::{Renderer, Truth},
     rng::Rng,
+    stance::{self, clash_m, crash_m},
     wear::{Outfit, Template},
 };
 
@@ -78,6 +83,21 @@ const LAST_ATTEMPT: u64 = 5;
 /// Most people in a picture.
 const MOST: usize = 3;
 
+/// Poses that are tried for one in which nobody lies in itself or would fall.
+const POSES: usize = 6;
+
+/// Capsules are not bodies: so deep they may lie in each other, metres.
+const DEEP_M: f32 = 0.02;
+
+/// So far from what carries it the weight may lie, metres: feet are long, and who walks falls a little.
+const REACH_M: f32 = 0.3;
+
+/// Hips less than this above the knees sit.
+const SEATED_M: f32 = 0.12;
+
+/// Places that are tried for somebody else, or something, to stand free of people.
+const PLACES: usize = 8;
+
 /// Sets the streams of random numbers that people are drawn from apart from the pictures'.
 const CAST: u64 = 0x7065_6f70_6c65;
 
@@ -102,6 +122,11 @@ impl<'a> Studio<'a> {
 
     /// The picture `index` of `seed`. At least six joints of the first person are seen.
     pub fn shot(&mut self, wanted: &Wanted, seed: u64, index: u64) -> Shot {
+        self.shot_before(wanted, None, seed, index)
+    }
+
+    /// The same with a photograph behind it.
+    pub fn shot_before(&mut self, wanted: &Wanted, photo: Option<&Photo>, seed: u64, index: u64) -> Shot {
         let group = Some((seed, index / GROUP));
         if self.of_group != group {
             self.wardrobe.clear();
@@ -109,7 +134,7 @@ impl<'a> Studio<'a> {
         }
         for attempt in 0.. {
             let mut rng = Rng::new(seed ^ (attempt << 48), index);
-            if let Some(shot) = self.try_shot(wanted, attempt == LAST_ATTEMPT, &mut rng) {
+            if let Some(shot) = self.try_shot(wanted, photo, attempt == LAST_ATTEMPT, &mut rng) {
                 return shot;
             }
         }
@@ -135,12 +160,31 @@ impl<'a> Studio<'a> {
             _ => &self.asset.clips,
         };
         let choice = PoseChoice { seated: if k == 0 { 0.13 } else { 0.05 }, ..PoseChoice::default() };
-        let p = motion::draw(&self.asset.stills, more, choice, rng);
-        let low = p[L_ANKLE].y.min(p[R_ANKLE].y);
-        let upright = (p[NECK] - p[PELVIS]).unit().y > 0.5 && p[PELVIS].y - low > 0.35;
-        let ground = if upright { Ground::Recorded(low) } else { Ground::Free };
-        let mut posed =
-            follow(self.asset, &self.template.bones, &person.body, &p, ground, &Habit::draw(rng, 1.0));
+        let mut best: Option<(f32, f32, Vec<Posed>)> = None;
+        for _ in 0..POSES {
+            let p = motion::draw(&self.asset.stills, more, choice, rng);
+            let low = p[L_ANKLE].y.min(p[R_ANKLE].y);
+            let upright = (p[NECK] - p[PELVIS]).unit().y > 0.5 && p[PELVIS].y - low > 0.35;
+            let ground = if upright { Ground::Recorded(low) } else { Ground::Free };
+            let habit = Habit::draw(rng, 1.0);
+            let posed = follow(self.asset, &self.template.bones, &person.body, &p, ground, &habit);
+            let (joints, height_m) = (person.body.posed_joints(self.asset, &posed), person.body.height_m);
+            let low = joints.iter().map(|j| j.y).fold(f32::MAX, f32::min);
+            let hips_m = (joints[11].y + joints[12].y) * 0.5;
+            let sits = hips_m - low > 0.3 && hips_m - (joints[13].y + joints[14].y) * 0.5 < SEATED_M;
+            let (deep_m, beside_m) =
+                (clash_m(&joints, height_m), stance::beside_m(&joints, height_m, sits) - REACH_M);
+            let wrong = deep_m.max(0.0) + 0.3 * beside_m.max(0.0);
+            if best.as_ref().is_none_or(|b| wrong < b.0) {
+                best = Some((wrong, beside_m, posed));
+            }
+            if deep_m < DEEP_M && beside_m < 0.0 {
+                break;
+            }
+        }
+        let (_, beside_m, mut posed) = best.expect("one pose at least");
+        // What nothing carries is in the air.
+        let jump_m = if beside_m > 0.0 { rng.between(0.1, 0.5) } else { 0.0 };
         // Backs are wanted as much as faces.
         let turn = yaw(TAU * rng.unit());
         for b in &mut posed {
@@ -153,16 +197,17 @@ impl<'a> Studio<'a> {
         let figure = &mut self.figures[k];
         figure.pose(self.asset, self.template, &person, &posed);
         let middle = (figure.low + figure.high) * 0.5;
-        figure.shift(vec3(-middle.x, -figure.low.y, -middle.z));
+        figure.shift(vec3(-middle.x, jump_m - figure.low.y, -middle.z));
         let hips = (figure.joints[11] + figure.joints[12]) * 0.5;
         let knees = (figure.joints[13].y + figure.joints[14].y) * 0.5;
         // Sits in the air: wants a seat of that height.
-        let seat = if hips.y > 0.3 && hips.y - knees < 0.12 { hips.y - 0.11 } else { 0.0 };
+        let seat =
+            if jump_m == 0.0 && hips.y > 0.3 && hips.y - knees < SEATED_M { hips.y - 0.11 } else { 0.0 };
         (person, seat)
     }
 
     /// A picture, or none where too little of the first person would be seen of it and it is not `any` that will do.
-    fn try_shot(&mut self, wanted: &Wanted, any: bool, rng: &mut Rng) -> Option<Shot> {
+    fn try_shot(&mut self, wanted: &Wanted, photo: Option<&Photo>, any: bool, rng: &mut Rng) -> Option<Shot> {
         let size = wanted.size;
         let count = if rng.chance(wanted.company) { 2 + rng.below(MOST - 1) } else { 1 };
         let mut people = Vec::new();
@@ -181,8 +226,12 @@ impl<'a> Studio<'a> {
         let distance = (extent / fills / view).max(1.1);
         let focal_px = size as f32 / view;
         let wide = distance.max(2.0) + rng.between(0.3, 2.0);
-        let mut place = if kind < 0.5 {
-            let deep = rng.between(0.8, 3.0);
+        let mut deep = 3.0;
+        let photo = photo.map(|p| p.part(size, rng));
+        let mut place = if photo.is_some() {
+            Place::bare(rng)
+        } else if kind < 0.5 {
+            deep = rng.between(0.8, 3.0).max(0.15 - low.z);
             Place::room(rng, wide, deep)
         } else if kind < 0.88 {
             Place::outdoors(rng)
@@ -208,11 +257,36 @@ impl<'a> Studio<'a> {
         let mut camera = Camera::looking(eye, target, roll, focal_px, [size, size]);
         camera.k1 = if rng.chance(0.3) { rng.between(-0.12, 0.03) } else { 0.0 };
         for k in 1..count {
-            // Beside, behind or before.
-            let apart = rng.between(0.35, 1.1) * if rng.chance(0.5) { 1.0 } else { -1.0 };
-            let depth = rng.between(-1.2, 0.5).min(distance - 1.2);
-            self.figures[k].shift(vec3(apart, 0.0, depth));
+            // Beside, behind or before; never in the wall behind, nor in anybody.
+            let far = (-1.2f32).max(0.1 - deep - self.figures[k].low.z).min(0.0);
+            let spot = (0..PLACES).find_map(|_| {
+                let apart = rng.between(0.35, 1.1) * if rng.chance(0.5) { 1.0 } else { -1.0 };
+                let spot = vec3(apart, 0.0, rng.between(far, 0.5).min(distance - 1.2));
+                let moved = self.figures[k].joints.map(|j| j + spot);
+                let free = |i: usize| {
+                    let (one, other) = (people[i].body.height_m, people[k].body.height_m);
+                    crash_m((&self.figures[i].joints, one), (&moved, other)) < DEEP_M
+                };
+                (0..k).all(free).then_some(spot)
+            });
+            match spot {
+                Some(spot) => self.figures[k].shift(spot),
+                // No place is free: whoever is left has come alone.
+                None => {
+                    people.truncate(k);
+                    seats.truncate(k);
+                    break;
+                }
+            }
         }
+        let heights: Vec<f32> = people.iter().map(|p| p.body.height_m).collect();
+        let stands_free = |figures: &[Figure], piece: &Piece| {
+            figures.iter().zip(&heights).all(|(f, &height_m)| {
+                let half = [piece.size.x, piece.size.z];
+                stance::reaches_into_m(&f.joints, height_m, piece.at, half, piece.turn, piece.size.y) < DEEP_M
+            })
+        };
+        place.retain(|piece| stands_free(&self.figures, piece));
         for (k, seat) in seats {
             if seat > 0.15 {
                 let f = &self.figures[k];
@@ -222,22 +296,37 @@ impl<'a> Studio<'a> {
                 let at = hips.flat() + behind * 0.06;
                 let half = vec3(rng.between(0.2, 0.5), seat.min(f.blobs[2].0.y), rng.between(0.18, 0.26));
                 let turn = crate::math::atan2(behind.x, behind.z);
-                place.add(Place::furniture(at, half, turn, rng));
+                let mut piece = Place::furniture(at, half, turn, rng);
+                // Smaller and farther back where legs are in its way.
+                for _ in 0..3 {
+                    if stands_free(&self.figures, &piece) {
+                        break;
+                    }
+                    (piece.size.x, piece.size.z) = (piece.size.x * 0.75, piece.size.z * 0.9);
+                    piece.at += behind * 0.03;
+                }
+                place.add(piece);
             }
         }
         if rng.chance(wanted.occluders) {
-            let toward = eye.flat() * rng.between(0.2, 0.45) + vec3(rng.between(-0.5, 0.5), 0.0, 0.0);
-            let post = rng.chance(0.3);
-            let half = if post {
-                vec3(rng.between(0.03, 0.1), rng.between(1.2, 2.6), rng.between(0.03, 0.1))
-            } else {
-                vec3(
-                    rng.between(0.2, 0.8),
-                    rng.between(0.3, 0.9) * (extent / 1.6).min(1.0),
-                    rng.between(0.15, 0.35),
-                )
-            };
-            place.add(Place::furniture(toward, half, rng.between(-0.6, 0.6), rng));
+            for _ in 0..PLACES {
+                let toward = eye.flat() * rng.between(0.2, 0.45) + vec3(rng.between(-0.5, 0.5), 0.0, 0.0);
+                let post = rng.chance(0.3);
+                let half = if post {
+                    vec3(rng.between(0.03, 0.1), rng.between(1.2, 2.6), rng.between(0.03, 0.1))
+                } else {
+                    vec3(
+                        rng.between(0.2, 0.8),
+                        rng.between(0.3, 0.9) * (extent / 1.6).min(1.0),
+                        rng.between(0.15, 0.35),
+                    )
+                };
+                let piece = Place::furniture(toward, half, rng.between(-0.6, 0.6), rng);
+                if stands_free(&self.figures, &piece) {
+                    place.add(piece);
+                    break;
+                }
+            }
         }
         let inside = |p: &&Vec3| {
             let c = camera.see(**p);
@@ -248,17 +337,40 @@ impl<'a> Studio<'a> {
         if !any && self.figures[0].joints.iter().filter(inside).count() < LEAST_SEEN {
             return None;
         }
-        let light = place.light(rng);
+        let damage = if wanted.damage { Damage::draw(rng) } else { Damage::none() };
+        let mut light = place.light(rng);
+        if let Some(photo) = &photo {
+            // As bright as where they seem to stand.
+            let gain = (photo::brightness(photo) / 0.22).clamp(0.15, 2.5);
+            (light.key, light.sky, light.ground) = (light.key * gain, light.sky * gain, light.ground * gain);
+        }
+        if damage.infrared {
+            // A lamp beside the lens, and hardly anything else.
+            let middle = vec3(0.0, 0.5 * (low.y + high.y), 0.0);
+            let beside = vec3(0.05, 0.05, 0.0);
+            light = Light {
+                towards: (eye + beside - middle).unit(),
+                key: vec3(1.6, 1.6, 1.6),
+                sky: vec3(0.06, 0.06, 0.06),
+                ground: vec3(0.04, 0.04, 0.04),
+                softness: 0.01,
+            };
+        }
         let cast: Vec<(&Person, &Figure)> = people.iter().map(AsRef::as_ref).zip(&self.figures).collect();
         self.renderer.set(&camera, &light, &cast);
         let hides = |x: usize, y: usize, near: f32| self.renderer.hides(x, y, near);
-        self.backdrop.draw_behind(&camera, &light, &place, hides);
+        self.backdrop.draw_behind(&camera, &light, &place, photo.as_deref(), hides);
         self.renderer.finish(&camera, &light, &self.backdrop, &cast);
         let seen = self.renderer.truth[0].joints.iter().filter(|j| j.is_seen).count();
         if !any && seen < LEAST_SEEN {
             return None;
         }
-        let damage = if wanted.damage { Damage::draw(rng) } else { Damage::none() };
+        if damage.infrared {
+            self.renderer.dim(&camera, &self.backdrop, distance);
+        }
+        if damage.roll != 0.0 {
+            self.renderer.shift_rows(size, |y_px| damage.shifted_px(y_px, size));
+        }
         // The next picture has a backdrop of its own: what optics change here is not seen again.
         damage.optics(&mut self.renderer.picture, size, size);
         let gain = damage.auto_exposure(&self.renderer.picture);

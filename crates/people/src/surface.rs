@@ -26,8 +26,8 @@ pub struct Look {
 pub enum Surface {
     /// Skin with a painted face.
     Skin(Skin),
-    /// Eyeballs, with the iris' colour.
-    Eye(Colour),
+    /// Eyeballs, with the iris' colour and what dark glasses leave of the light.
+    Eye(Colour, f32),
     /// Woven things.
     Cloth(Cloth),
     /// Hair of that colour; how streaky it is.
@@ -55,6 +55,21 @@ pub struct Skin {
     pub salt: f32,
     /// Stands in for cloth where a cut leaves a gap.
     pub under: Colour,
+    /// Painted on the face: a mask over nose and mouth, or a beard's place.
+    pub mask: Option<Colour>,
+    /// Frames of glasses and what is seen through them: dark ones are sunglasses.
+    pub glasses: Option<Glasses>,
+}
+
+/// Glasses, painted on the face.
+#[derive(Debug, Clone, Copy)]
+pub struct Glasses {
+    /// Of the frame.
+    pub frame: Colour,
+    /// How much of the light dark glass keeps back, 0 to 1.
+    pub dark: f32,
+    /// Half width and half height of a glass, metres.
+    pub half_m: [f32; 2],
 }
 
 /// How a cloth is coloured.
@@ -106,7 +121,7 @@ impl Surface {
     pub fn look(&self, p: Vec3, cut: f32) -> Look {
         match self {
             Self::Skin(skin) => skin.look(p),
-            Self::Eye(iris) => eye(*iris, p),
+            Self::Eye(iris, light) => eye(*iris, *light, p),
             Self::Cloth(cloth) => cloth.look(p, cut),
             Self::Hair(colour, streaks) => hair(*colour, *streaks, p, cut),
             Self::Shoe(colour, sole, sole_y) => shoe(*colour, *sole, *sole_y, p, cut),
@@ -131,6 +146,21 @@ impl Skin {
         let x = p.x.abs();
         if p.y > 0.56 && p.z > 0.03 {
             self.face(p, x, mottle, &mut albedo, &mut gloss, &mut bump);
+        }
+        if let Some(mask) = self.mask
+            && p.z > 0.045
+            && p.y > 0.592
+            && p.y < 0.664 - 0.25 * (x - 0.02).max(0.0)
+            && x < 0.068
+        {
+            let fold = frac((p.y - 0.592) * 38.0) < 0.12;
+            albedo = mask * if fold { 0.82 } else { 1.0 };
+            gloss = 0.0;
+        }
+        if let Some(glasses) = self.glasses
+            && p.z > 0.06
+        {
+            glasses.paint(p, x, &mut albedo, &mut gloss);
         }
         if x < 0.22 && p.y < 0.12 && p.y > -0.12 {
             albedo = self.under;
@@ -203,7 +233,23 @@ impl Skin {
     }
 }
 
-fn eye(iris: Colour, p: Vec3) -> Look {
+impl Glasses {
+    fn paint(&self, p: Vec3, x: f32, albedo: &mut Colour, gloss: &mut f32) {
+        let [w, h] = self.half_m;
+        let r = ellipse(x - 0.032, p.y - EYE[1], w, h);
+        let bridge = x < 0.032 - 0.8 * w && (p.y - EYE[1] - 0.004).abs() < 0.0022;
+        let rim = (0.8..1.12).contains(&r);
+        if rim || bridge {
+            *albedo = self.frame;
+            *gloss = 0.12;
+        } else if r < 1.0 {
+            *albedo = *albedo * (1.0 - self.dark);
+            *gloss += 0.12;
+        }
+    }
+}
+
+fn eye(iris: Colour, light: f32, p: Vec3) -> Look {
     let r2 = ellipse(p.x.abs() - EYE[0] + 0.0004, p.y - EYE[1], 1.0, 1.0);
     let r = r2.sqrt();
     let white = vec3(0.62, 0.58, 0.55);
@@ -213,7 +259,7 @@ fn eye(iris: Colour, p: Vec3) -> Look {
         iris.mix(white, smooth(0.0056, 0.0066, r))
             * mix(0.75, 1.0, smooth(0.007, 0.004, (p.y - EYE[1]).max(0.0)))
     };
-    Look { albedo, bump: Vec3::ZERO, gloss: 0.35, tight: true, wrap: 0.15 }
+    Look { albedo: albedo * light, bump: Vec3::ZERO, gloss: 0.35 * light, tight: true, wrap: 0.15 }
 }
 
 impl Cloth {

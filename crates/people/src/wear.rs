@@ -155,8 +155,11 @@ pub fn dress(asset: &Asset, template: &Template, body: &Body, outfit: &Outfit) -
     };
     fit.shoes(outfit);
     fit.bottom(outfit);
-    fit.top(outfit);
+    if !outfit.is_bare {
+        fit.top(outfit);
+    }
     fit.jacket(outfit);
+    fit.small_things(outfit);
     fit.head(outfit);
     let skin = fit.skin(outfit);
     let mut layers = skin;
@@ -170,9 +173,10 @@ impl Fitting<'_> {
         let bare = |t: &&[u16; 3]| t.iter().any(|&v| self.covered[usize::from(v)] < HIDES_M);
         let whole =
             |triangles: Vec<[u16; 3]>, surface| self.compact(&self.body.rest, &[], triangles, surface, false);
+        let light = 1.0 - outfit.skin.glasses.map_or(0.0, |g| g.dark);
         vec![
             whole(self.template.skin.iter().filter(bare).copied().collect(), Surface::Skin(outfit.skin)),
-            whole(self.template.eyes.clone(), Surface::Eye(outfit.iris)),
+            whole(self.template.eyes.clone(), Surface::Eye(outfit.iris, light)),
         ]
     }
 
@@ -303,6 +307,36 @@ impl Fitting<'_> {
         self.put_on(layer, &field);
     }
 
+    /// Gloves, scarf, what is carried on the back.
+    fn small_things(&mut self, outfit: &Outfit) {
+        let (t, mean) = (self.template, &self.asset.mean);
+        if let Some(cloth) = outfit.gloves {
+            let of = |v: usize| if t.arm[v] > 0.5 { (t.along_arm[v] - 1.9) * 0.24 } else { -1.0 };
+            let field: Vec<f32> = (0..mean.len()).map(of).collect();
+            let layer = self.shell(&self.body.rest, &field, 0.003, Surface::Cloth(cloth), |_, p| p);
+            self.put_on(layer, &field);
+        }
+        if let Some(cloth) = outfit.scarf {
+            let of = |v: usize| {
+                let p = mean[v];
+                let off = vec3(p.x, 0.0, p.z - 0.01).length();
+                if t.arm[v] > 0.3 { -1.0 } else { (0.615 - p.y).min(p.y - 0.53).min(0.11 - off) }
+            };
+            let field: Vec<f32> = (0..mean.len()).map(of).collect();
+            // Two rolls.
+            let shape = |v: usize, p: Vec3| {
+                let out = vec3(p.x, 0.0, p.z - 0.01).unit();
+                p + out * (0.012 * self.scale * crate::math::sin((mean[v].y - 0.53) * 74.0).abs())
+            };
+            let layer = self.shell(&self.smooth, &field, 0.03, Surface::Cloth(cloth), shape);
+            self.layers.push(layer);
+        }
+        if let Some((cloth, half)) = outfit.pack {
+            let pack = hang::pack(self, half, cloth);
+            self.layers.push(pack);
+        }
+    }
+
     fn sleeved(&self, field: &[f32], top: &Top) -> Layer {
         let hang = self.hang(field, top);
         let (t, heads) = (self.template, &self.body.heads);
@@ -429,13 +463,13 @@ impl Fitting<'_> {
             .collect();
         let ground = self.body.rest.iter().map(|p| p.y).fold(f32::MAX, f32::min);
         let mean_ground = -0.819;
-        let very_smooth = t.smoothed(&self.smooth, &t.feet, 8);
+        let very_smooth = t.smoothed(&self.smooth, &t.feet, 24);
         let shape = |v: usize, p: Vec3| {
             // Toes become one cap; the sole lies below the foot.
             let mean = self.asset.mean[v];
-            let toe = smooth(0.10, 0.16, mean.z) * smooth(-0.70, -0.74, mean.y);
+            let toe = smooth(0.08, 0.13, mean.z) * smooth(-0.70, -0.74, mean.y);
             let cap = very_smooth[v] + self.normals[v] * (0.010 * self.scale);
-            let mut p = p.mix(cap, 0.8 * toe);
+            let mut p = p.mix(cap, toe);
             p.y -= 0.014 * self.scale * smooth(0.035, 0.0, p.y - ground);
             p
         };

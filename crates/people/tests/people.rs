@@ -5,13 +5,14 @@ use std::{fs, path::Path};
 use people::{
     asset::Asset,
     body::Body,
-    dataset::{self, DatasetError, Order},
+    dataset::{self, DatasetError, Order, Photos},
     film::Film,
     math::{Vec3, vec3},
     motion::{PoseChoice, draw},
     posing::{Ground, Habit, bend, follow},
     rng::Rng,
-    shot::{Studio, Wanted},
+    shot::{Photo, Studio, Wanted},
+    stance::{clash_m, crash_m},
     wear::Template,
 };
 
@@ -101,6 +102,43 @@ fn what_stands_before_somebody_hides_joints() {
     assert!(blocked > free + 0.04, "{free:.3} hidden without things before people, {blocked:.3} with");
 }
 
+/// Bodies of pictures as joints alone: camera space turns no distance.
+fn bodies(shot: &people::shot::Shot) -> Vec<[Vec3; 17]> {
+    shot.truth.iter().map(|t| t.joints.map(|j| Vec3::from(j.camera_m))).collect()
+}
+
+#[test]
+fn nobody_is_in_anybody_and_hardly_any_limb_in_another() {
+    let asset = Asset::embedded();
+    let template = Template::embedded();
+    const HEIGHT_M: f32 = 1.6; // of no body in particular
+    let mut rng = Rng::new(3, 3);
+    let drawn = (0..300).map(|_| {
+        let body = Body::sampled(asset, rng.below(asset.bodies()));
+        let p = draw(&asset.stills, &asset.clips, PoseChoice::default(), &mut rng);
+        let posed = follow(asset, &template.bones, &body, &p, Ground::Free, &Habit::draw(&mut rng, 1.0));
+        body.posed_joints(asset, &posed)
+    });
+    let of_any_pose = drawn.filter(|j| clash_m(j, HEIGHT_M) > 0.04).count() as f32 / 300.0;
+    let mut studio = Studio::new(None);
+    let wanted = Wanted { company: 1.0, occluders: 0.0, damage: false, size: 64 };
+    let (mut all, mut wrong) = (0, 0);
+    for k in 0..80 {
+        let people = bodies(&studio.shot(&wanted, 4, k));
+        for (i, a) in people.iter().enumerate() {
+            all += 1;
+            wrong += usize::from(clash_m(a, HEIGHT_M) > 0.04);
+            for b in &people[..i] {
+                let deep = crash_m((a, HEIGHT_M), (b, HEIGHT_M));
+                assert!(deep < 0.05, "picture {k}: {deep} m deep in each other");
+            }
+        }
+    }
+    let of_pictures = wrong as f32 / all as f32;
+    println!("{of_any_pose:.3} of poses have limbs in each other, {of_pictures:.3} in pictures");
+    assert!(all > 140 && of_pictures < 0.5 * of_any_pose.max(0.01), "{of_any_pose} {of_pictures} of {all}");
+}
+
 #[test]
 fn knees_and_elbows_fold_as_they_can() {
     let asset = Asset::embedded();
@@ -164,7 +202,13 @@ fn people_in_a_film_stand_on_the_ground_walk_and_do_not_jump() {
 }
 
 fn order(count: u64, seed: u64) -> Order {
-    Order { count, seed, wanted: Wanted { size: 64, ..Wanted::default() }, jobs: 2 }
+    Order {
+        count,
+        seed,
+        wanted: Wanted { size: 64, ..Wanted::default() },
+        jobs: 2,
+        photos: Photos::default(),
+    }
 }
 
 fn digest(folder: &Path) -> Vec<(String, Vec<u8>)> {
@@ -196,6 +240,32 @@ fn a_set_is_made_whole_again_the_same_and_gone_on_with() {
     assert_eq!(&tar[..12], b"00000000.jpg");
     assert_eq!(&tar[512..514], [0xff, 0xd8]);
     assert!(fs::read_to_string(a.join("CARD.md")).expect("a card").contains("mocap.cs.cmu.edu"));
+}
+
+#[test]
+fn photographs_are_seen_behind_and_named() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (photos, set) = (dir.path().join("photos"), dir.path().join("set"));
+    fs::create_dir(&photos).expect("a folder");
+    assert!(matches!(Photos::of(&photos, 1.0), Err(DatasetError::Order(_))), "none there");
+    // All of one green: a picture before it is green but for the person.
+    let green = image::RgbImage::from_pixel(80, 60, image::Rgb([30, 200, 40]));
+    green.save(photos.join("green.jpg")).expect("writes");
+    let wanted = Wanted { occluders: 0.0, ..alone() };
+    let asked = Order { wanted, photos: Photos::of(&photos, 1.0).expect("one"), ..order(3, 5) };
+    dataset::make(&asked, None, &set, |_, _| ()).expect("makes a set");
+    let labels: serde_json::Value =
+        serde_json::from_slice(&fs::read(set.join("labels.json")).expect("labels")).expect("JSON");
+    assert_eq!(labels["images"][2]["background"], "green.jpg");
+    assert!(fs::read_to_string(set.join("CARD.md")).expect("a card").contains("licence's class"));
+    let photo = Photo { width: 80, height: 60, rgb: green.into_raw() };
+    let shot = Studio::new(None).shot_before(&wanted, Some(&photo), 5, 0);
+    let greens = shot.rgb.chunks_exact(3).filter(|p| p[1] > 60 && p[1] > 2 * p[0]).count();
+    assert!(greens > 96 * 96 / 4, "{greens}");
+    fs::write(photos.join("green.jpg"), "no picture").expect("writes");
+    let other = dir.path().join("other");
+    let refused = dataset::make(&asked, None, &other, |_, _| ()).expect_err("refused");
+    assert!(matches!(&refused, DatasetError::Photo { .. }) && refused.to_string().contains("green.jpg"));
 }
 
 #[test]

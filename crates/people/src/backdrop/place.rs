@@ -35,6 +35,16 @@ pub struct Meeting {
 }
 
 impl Meeting {
+    /// Which surface.
+    pub fn id(&self) -> u16 {
+        self.id
+    }
+
+    /// Whether it is sky or ground.
+    pub fn is_open(&self) -> bool {
+        self.id == 0 || self.id == FLOOR
+    }
+
     /// Whether it is that surface all over: a wall with pictures is not.
     pub fn is(&self, id: u16) -> bool {
         self.id == id && id != WALLS
@@ -236,6 +246,13 @@ impl Place {
         place
     }
 
+    /// Nothing but ground and sky, for a photograph to be seen in their place.
+    pub fn bare(rng: &mut Rng) -> Self {
+        let mut place = Self::outdoors(rng);
+        place.retain(|_| false);
+        place
+    }
+
     /// Nothing that exists: walls of blotches and grain, to be learnt from.
     pub fn strange(rng: &mut Rng) -> Self {
         let mut place = Self::room(rng, 3.0, 3.0);
@@ -278,6 +295,12 @@ impl Place {
             side,
             top: Skin { stuff: Stuff::Boards, a, b: a * 0.9, repeat_m: 0.2, salt: 3.0 },
         }
+    }
+
+    /// Takes away what is not to stay.
+    pub fn retain(&mut self, stays: impl Fn(&Piece) -> bool) {
+        self.pieces.retain(stays);
+        self.turns = self.pieces.iter().map(|p| [cos(p.turn), sin(p.turn)]).collect();
     }
 
     /// Puts a piece somewhere.

@@ -287,6 +287,39 @@ pub fn long_hair(
     vec![curtain]
 }
 
+/// A bag on the back: a box with round edges. Half width, height and depth in metres of a person 1.62 m high.
+pub fn pack(fit: &Fitting, [half_w, high, deep]: [f32; 3], cloth: Cloth) -> Layer {
+    const RINGS: usize = 12;
+    const COLUMNS: usize = 20;
+    let (b, s) = (fit.template.bones, fit.scale);
+    let top = fit.body.heads[b.collar[0]].y + 0.01 * s;
+    // What stands out most of the back, with something worn over it.
+    let behind = |v: &Vec3| v.y < top && v.y > top - high * s && v.x.abs() < 0.1 * s;
+    let back = fit.smooth.iter().filter(|v| behind(v)).map(|v| v.z).fold(0.0, f32::min) - 0.015 * s;
+    let chest = b.spine[2] as u8;
+    tube(
+        RINGS,
+        COLUMNS,
+        true,
+        Surface::Cloth(cloth),
+        |r, c| {
+            let u = r as f32 / (RINGS - 1) as f32;
+            let around = TAU * c as f32 / COLUMNS as f32;
+            // Round above and below, nearly square in between.
+            let end = (2.0 * u - 1.0).abs();
+            let girth = (1.0 - end * end * end).max(0.0).sqrt();
+            let square = |v: f32| v.signum() * v.abs().sqrt();
+            let p = vec3(
+                half_w * s * square(sin(around)) * girth,
+                top - u * high * s,
+                back - 0.5 * deep * s * (1.0 - square(cos(around)) * girth),
+            );
+            (p, vec3(p.x / s, p.y / s, p.z / s), [(chest, 1.0), (0, 0.0), (0, 0.0), (0, 0.0)])
+        },
+        |_| 0.85,
+    )
+}
+
 /// A cap's brim.
 pub fn brim(fit: &Fitting, line_y: f32, off_m: f32, cloth: Cloth) -> Layer {
     const RINGS: usize = 4;

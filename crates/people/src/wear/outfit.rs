@@ -5,7 +5,7 @@ use crate::{
     light::{Colour, linear},
     math::Vec3,
     rng::Rng,
-    surface::{Cloth, Pattern, Skin},
+    surface::{Cloth, Glasses, Pattern, Skin},
 };
 
 /// Shirts, jumpers, dresses' upper parts, jackets. Heights are of the mean body, whose hips are at 0 and neck at .56.
@@ -110,6 +110,14 @@ pub struct Outfit {
     pub iris: Colour,
     /// Upper body.
     pub top: Top,
+    /// Nothing on the upper body.
+    pub is_bare: bool,
+    /// Over the hands.
+    pub gloves: Option<Cloth>,
+    /// On the back: cloth, and width, height and depth in metres of a person 1.62 m high.
+    pub pack: Option<(Cloth, [f32; 3])>,
+    /// Round neck and shoulders.
+    pub scarf: Option<Cloth>,
     /// Over the top.
     pub jacket: Option<Top>,
     /// Below the waist.
@@ -271,6 +279,14 @@ impl Outfit {
             years: f32::from(traits.years),
             salt: rng.between(0.0, 30.0),
             under: dye(rng) * 0.6,
+            mask: rng
+                .chance(0.03)
+                .then(|| rng.pick(&[linear(120, 170, 205), linear(225, 228, 230), linear(24, 24, 26)])),
+            glasses: rng.chance(0.14).then(|| Glasses {
+                frame: rng.pick(&[linear(18, 17, 17), linear(60, 40, 28), linear(150, 148, 145)]),
+                dark: if rng.chance(0.4) { rng.between(0.7, 0.97) } else { 0.05 },
+                half_m: [rng.between(0.021, 0.027), rng.between(0.014, 0.022)],
+            }),
         };
         let iris = rng.pick(&[[66, 42, 26], [52, 34, 24], [80, 60, 36], [70, 92, 110], [84, 100, 74]]);
         let all = [
@@ -317,6 +333,17 @@ impl Outfit {
         } else {
             rng.pick(&[linear(30, 28, 27), linear(225, 225, 222), linear(70, 48, 34)])
         };
+        let is_bare =
+            !female && jacket.is_none() && matches!(bottom, Bottom::Trousers { .. }) && rng.chance(0.05);
+        let gloves = rng.chance(0.05).then(|| cloth(rng, &[Pattern::Plain], 1.0));
+        let pack = rng.chance(0.07).then(|| {
+            (
+                cloth(rng, &[Pattern::Blocks], 0.8),
+                [rng.between(0.13, 0.17), rng.between(0.32, 0.46), rng.between(0.09, 0.17)],
+            )
+        });
+        let scarf =
+            (!is_bare && rng.chance(0.05)).then(|| cloth(rng, &[Pattern::Stripes, Pattern::Checks], 0.5));
         let boots = rng.chance(if female { 0.2 } else { 0.12 });
         let shoes = Shoes {
             top: if rng.chance(0.05) {
@@ -340,6 +367,10 @@ impl Outfit {
             skin,
             iris: linear(iris[0], iris[1], iris[2]),
             top,
+            is_bare,
+            gloves,
+            pack,
+            scarf,
             jacket,
             bottom,
             shoes,
