@@ -255,8 +255,8 @@ class Documents(unittest.TestCase):
         self.assertEqual(unknown, [])
 
 
-# Flags of the project's other programs that a page names alone.
-OTHERS: dict[str, tuple[str, ...]] = {"reliability.md": ("--show",)}
+# Flags of other programs that a page names alone.
+OTHERS: dict[str, tuple[str, ...]] = {"reliability.md": ("--show",), "sources.md": ("--metadata-format",)}
 
 
 if __name__ == "__main__":

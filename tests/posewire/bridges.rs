@@ -192,3 +192,47 @@ fn an_independent_library_understands_every_packet() {
     let x = told["of_frame_1"][format!("/posewire/1/{name}")][4].as_f64().unwrap();
     assert!((x - f64::from(pose.joints[joint].x_px)).abs() < 1e-3, "{x}");
 }
+
+/// Without loss the pipeline waits for every sink: a bridge that waited for its peer would show.
+#[test]
+fn a_pipeline_with_every_bridge_to_nobody_is_as_fast_as_its_frames() {
+    use posewire::pipeline::Options;
+
+    use crate::fakes::{Camera, Event, Log, OnePerson, start};
+
+    const FRAMES: usize = 3_000;
+    // Takes connections and never says a word.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    // Is there and never reads.
+    let (_deaf, deaf_to) = ear();
+    let (gone, gone_to) = ear();
+    drop(gone);
+    let log = Log::default();
+    let seen = log.seen.clone();
+    let mut sinks: Vec<Box<dyn PoseSink>> = vec![Box::new(log)];
+    for to in [&*deaf_to, &*gone_to, "posewire.invalid:9"] {
+        sinks.push(Box::new(Osc::to(to, OscOptions::default())));
+        sinks.push(Box::new(Osc::to(to, OscOptions { format: OscFormat::VrChat, ..OscOptions::default() })));
+        sinks.push(Box::new(UdpLines::to(to, Format::Full, Predict::Capture).unwrap()));
+    }
+    #[cfg(feature = "mqtt")]
+    for port in [silent.local_addr().unwrap().port(), 1] {
+        use posewire::output::mqtt::{Mqtt, MqttOptions};
+        let broker = format!("mqtt://127.0.0.1:{port}").parse().unwrap();
+        let options =
+            MqttOptions { broker, name: "nobody".into(), discovery: true, ..MqttOptions::default() };
+        sinks.push(Box::new(Mqtt::open(options).unwrap()));
+    }
+    let frames = std::iter::repeat_with(|| Event::Frame).take(FRAMES);
+    let camera = Camera::new(frames, Duration::ZERO, false);
+    let began = Instant::now();
+    let lossless = Options { frames: None, lossless: true };
+    let mut pipeline = start(camera, OnePerson::new(Duration::ZERO), sinks, lossless);
+    assert!(pipeline.wait(SOON), "it does not end");
+    // 10 ms a frame and bridge would be six minutes.
+    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+    assert!(pipeline.errors().is_empty());
+    let seqs: Vec<u64> = seen.lock().unwrap().iter().map(|(seq, ..)| *seq).collect();
+    assert_eq!(seqs, (0..FRAMES as u64).collect::<Vec<_>>());
+    drop(silent);
+}

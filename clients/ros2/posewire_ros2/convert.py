@@ -8,12 +8,13 @@ intrinsics are known the skeletons stand where the persons are; else each stands
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 from posewire.frames import Spoken
 from posewire.wire import JOINTS, Pose
+
+from .camera import Intrinsics
 
 #: The bones of every display of Posewire, by the joints' places in `JOINTS`.
 BONES = (
@@ -29,16 +30,6 @@ Place = tuple[float, float, float]
 
 #: Hips are not nearer to a camera, nor farther from one that sees them.
 NEAREST_M, FARTHEST_M = 0.1, 100.0
-
-
-@dataclass(frozen=True)
-class Intrinsics:
-    """Of the camera, pixels."""
-
-    fx: float
-    fy: float
-    cx: float
-    cy: float
 
 
 def ros_classes() -> SimpleNamespace:
@@ -167,7 +158,7 @@ def _hips_at(pose: Pose, places: Sequence[Place], camera: Intrinsics) -> Place |
     rows = []
     for joint, (x, y, z) in zip(pose.joints, places, strict=True):
         if joint.state != "absent":
-            u, v = (joint.x - camera.cx) / camera.fx, (joint.y - camera.cy) / camera.fy
+            u, v = camera.direction(joint.x, joint.y)
             rows.append((joint.score, u, v, u * z - x, v * z - y))
     weight = sum(w for w, *_ in rows)
     if len(rows) < 4 or weight <= 0:

@@ -9,7 +9,8 @@ from typing import Any
 from posewire.frames import Frame, frames_from
 from posewire.wire import DEFAULT_BAUD
 
-from .convert import Intrinsics, detections, markers, ros_classes
+from .camera import Intrinsics, intrinsics_of
+from .convert import detections, markers, ros_classes
 from .stamps import StampClock
 
 #: A POSE of one person with 3D on the wire, bytes of ten bits each.
@@ -53,8 +54,10 @@ def main() -> None:
     source = str(parameter("source", "/dev/ttyUSB0").value)
     baud = int(parameter("baud", DEFAULT_BAUD).value)
     frame_id = str(parameter("frame_id", "camera_optical_frame").value)
-    fx, fy, cx, cy = (float(parameter(name, 0.0).value) for name in ("fx", "fy", "cx", "cy"))
-    intrinsics = Intrinsics(fx, fy, cx, cy) if fx > 0 and fy > 0 else None
+    calibration = str(parameter("calibration", "").value)
+    width, height = (int(parameter(name, pixels).value) for name, pixels in (("width", 640), ("height", 480)))
+    # A file of another camera mode ends the node with what to do: skeletons in the wrong place are worse than none.
+    intrinsics = intrinsics_of(calibration, width, height) if calibration else None
     bridge = Bridge(ros, frame_id, intrinsics, way_ns(source, baud))
     # Best effort: a subscriber that is slow gets the newest, and the tracker's own rule is the same.
     boxes = node.create_publisher(ros.Detection2DArray, "~/detections", qos_profile_sensor_data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from fakes import ros
 
 from posewire import JOINTS, Assembly, Decoder, Frame, PosePacket
 from posewire.wire import Joint, Pose
-from posewire_ros2.convert import BONES, COLOURS, Intrinsics, detections, markers
+from posewire_ros2.camera import Intrinsics, intrinsics_of
+from posewire_ros2.convert import BONES, COLOURS, detections, markers
 from posewire_ros2.node import Bridge, way_ns
 from posewire_ros2.stamps import STEP_NS, StampClock
 
@@ -110,6 +112,57 @@ class Messages(unittest.TestCase):
             persons += len(found.detections)
             self.assertLessEqual(len(drawn.markers), 2 * len(moment.poses))
         self.assertGreater(persons, 4)
+
+
+class Camera(unittest.TestCase):
+    #: As `posewire calibrate` writes it.
+    FILE = """# By posewire calibrate; calib/README.md says what it means.
+camera = "a = b"
+width_px = 640
+height_px = 480
+fx_px = 500.5
+fy_px = 501.0
+cx_px = 318.25
+cy_px = 243.0
+k1 = -0.31
+k2 = 0.09
+rms_px = 0.12
+views = 20
+board = "9x6"
+"""
+
+    def of(self, width: int, height: int, text: str = FILE) -> Intrinsics:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = Path(folder.name) / "webcam.toml"
+        path.write_text(text, encoding="utf-8")
+        return intrinsics_of(path, width, height)
+
+    def test_it_holds_for_its_size_and_scaled_for_others_of_the_same_shape(self) -> None:
+        self.assertEqual(self.of(640, 480), Intrinsics(500.5, 501.0, 318.25, 243.0, -0.31, 0.09))
+        self.assertEqual(self.of(1280, 960), Intrinsics(1001.0, 1002.0, 636.5, 486.0, -0.31, 0.09))
+        # The same direction is seen at twice the place.
+        for x, y in ((0.0, 0.0), (320.0, 240.0), (639.0, 100.0)):
+            one, other = self.of(640, 480).direction(x, y), self.of(1280, 960).direction(2 * x, 2 * y)
+            for a, b in zip(one, other, strict=True):
+                self.assertAlmostEqual(a, b, places=12)
+
+    def test_another_shape_and_another_file_are_refused_with_what_to_do(self) -> None:
+        with self.assertRaisesRegex(ValueError, "640x480.*1280x720.*calibrate --size 1280x720"):
+            self.of(1280, 720)
+        with self.assertRaisesRegex(ValueError, "no fx_px"):
+            self.of(640, 480, self.FILE.replace("fx_px", "focal"))
+        with self.assertRaisesRegex(ValueError, "above 0"):
+            self.of(640, 480, self.FILE.replace("500.5", "0"))
+
+    def test_the_lens_is_undone(self) -> None:
+        camera = self.of(640, 480)
+        for x, y in ((0.0, 0.0), (0.3, -0.2), (-0.6, 0.45)):
+            r2 = x * x + y * y
+            d = 1 + camera.k1 * r2 + camera.k2 * r2 * r2
+            back = camera.direction(camera.fx * x * d + camera.cx, camera.fy * y * d + camera.cy)
+            for there, true in zip(back, (x, y), strict=True):
+                self.assertAlmostEqual(there, true, places=4)
 
 
 class Stamps(unittest.TestCase):
