@@ -6,7 +6,8 @@
 #     firmware/test.sh lint       only formatting and lints
 #
 # FIRMWARE_TOOLCHAIN=NAME names a rustup toolchain that has the targets' standard libraries, where the default one has not
-# (`rustup target add thumbv6m-none-eabi thumbv7m-none-eabi thumbv7em-none-eabihf thumbv8m.main-none-eabi` gives them to it).
+# (`rustup target add thumbv6m-none-eabi thumbv7m-none-eabi thumbv7em-none-eabihf thumbv8m.main-none-eabi riscv32imc-unknown-none-elf` gives them
+# to it).
 set -eu
 cd "$(dirname "$0")"
 rp2040=target/posewire-rp2040
@@ -25,7 +26,7 @@ can_build() {
 }
 
 within_limits() {
-    python3 sizes.py "$1" --flash 48 --ram 16
+    python3 sizes.py "$1" --flash "${2:-48}" --ram 16
 }
 
 lint() {
@@ -40,7 +41,9 @@ if [ "${1-}" = lint ]; then
     if can_build thumbv6m-none-eabi "Pico"; then
         lint --target thumbv6m-none-eabi -p pico
         lint --target thumbv6m-none-eabi -p pico --no-default-features --features rp2040,st7789,rtscts
+        lint --target thumbv6m-none-eabi -p pico --no-default-features --features rp2040,ssd1306,usb
     fi
+    ! can_build riscv32imc-unknown-none-elf "ESP32-C3" || lint --target riscv32imc-unknown-none-elf -p esp32c3-board
     exit
 fi
 
@@ -55,19 +58,26 @@ if can_build thumbv6m-none-eabi "Pico"; then
     ./pico.sh ssd1306 rtscts
     POSEWIRE_BAUD=921600 ./pico.sh ssd1306
     ./pico.sh ssd1306
+    ./pico.sh ssd1306 usb
     POSEWIRE_BAUD=921600 ./pico.sh st7789
     ./pico.sh st7789
     for elf in $rp2040-ssd1306 $rp2040-ssd1306-rtscts $rp2040-st7789; do within_limits $elf.elf; done
+    within_limits $rp2040-ssd1306-usb.elf 64
 fi
 if can_build thumbv8m.main-none-eabi "Pico 2"; then
     ./pico.sh ssd1306 rp235x
     ./pico.sh st7789 rp235x rtscts
+    ./pico.sh st7789 rp235x usb
     for name in ssd1306 st7789-rtscts; do within_limits target/posewire-rp235x-$name.elf; done
 fi
 if can_build thumbv7em-none-eabihf "stm32"; then
     cargo_for build --release --target thumbv7em-none-eabihf -p stm32 --features rtscts
     cargo_for build --release --target thumbv7em-none-eabihf -p stm32
     within_limits target/thumbv7em-none-eabihf/release/stm32
+fi
+if can_build riscv32imc-unknown-none-elf "ESP32-C3"; then
+    cargo_for build --release --target riscv32imc-unknown-none-elf -p esp32c3-board
+    within_limits target/riscv32imc-unknown-none-elf/release/esp32c3-board 64
 fi
 [ "${1-}" != build ] || exit 0
 

@@ -4,7 +4,7 @@
 #   packaging/release.sh [amd64|arm64|armhf|any ...]      default: all of them
 #
 #   amd64, arm64, armhf   posewire_VERSION_ARCH.deb and, for systems without dpkg, posewire-VERSION-ARCH.tar.gz
-#   any                   the Python wheel, the Arduino library and the Pico's firmware: four .uf2
+#   any                   the Python wheel, the Arduino library and the Pico's firmware: eight .uf2
 #
 # What is there already is made anew; SHA256SUMS covers whatever lies in the folder at the end. PROFILE and what is needed: see
 # build.sh and build-deb.sh; for `any` Python with venv, and Rust's targets thumbv6m-none-eabi and thumbv8m.main-none-eabi.
@@ -61,11 +61,13 @@ with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(info, path.read_bytes())
 PYTHON
   rm -rf "$root"
-  local chip screen
+  local chip screen line
   for chip in rp2040 rp235x; do
     for screen in ssd1306 st7789; do
-      firmware/pico.sh "$screen" "$chip" >/dev/null
-      cp "firmware/target/posewire-$chip-$screen.uf2" "$out/posewire-$version-$chip-$screen.uf2"
+      for line in "" usb; do
+        firmware/pico.sh "$screen" "$chip" $line >/dev/null
+        cp "firmware/target/posewire-$chip-$screen${line:+-$line}.uf2" "$out/posewire-$version-$chip-$screen${line:+-$line}.uf2"
+      done
     done
   done
 }

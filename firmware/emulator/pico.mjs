@@ -1,6 +1,8 @@
-// Runs the very ELF that a user flashes, in simulated time: `node pico.mjs ELF SCREEN < STEPS` with SCREEN ssd1306 or st7789 and STEPS as JSON:
+// Runs the very ELF that a user flashes, in simulated time: `node pico.mjs ELF SCREEN LINE < STEPS` with SCREEN ssd1306 or st7789, LINE uart
+// or usb, and STEPS as JSON:
 //
-//   ["send", HEX, TIMES]   bytes to UART 0, at TIMES the baud rate that the firmware has set (1: as a real line does)
+//   ["send", HEX, TIMES]   bytes to UART 0, at TIMES the baud rate that the firmware has set (1: as a real line does); by USB as fast as they
+//                          are taken
 //   ["settle", MS]         until all was sent, and so many milliseconds more
 //   ["gap", BYTES]         the UART loses as many of the bytes that come next, as when it is overrun
 //   ["picture"]            what the screen shows now
@@ -12,12 +14,13 @@ import { GPIOPinState, Simulator } from "rp2040js";
 import { Pl011 } from "./uart.mjs";
 import { Ssd1306 } from "./ssd1306.mjs";
 import { St7789 } from "./st7789.mjs";
+import { Usb } from "./usb.mjs";
 
 const FLASH = 0x10000000, UART0_IRQ = 20, CYCLE_NS = 8;
 const CTS_PIN = 2, RTS_PIN = 3, DC_PIN = 20, UART_FUNCTION = 2;
 const PATIENCE_NS = 5e9;
 
-const [path, name] = process.argv.slice(2);
+const [path, name, line] = process.argv.slice(2);
 const elf = readFileSync(path);
 const steps = JSON.parse(readFileSync(0, "utf8"));
 
@@ -25,8 +28,9 @@ const simulator = new Simulator();
 const { clock } = simulator.rp2040;
 const chip = simulator.rp2040;
 chip.logger = { debug() {}, info() {}, warn() {}, error() {} };
-const uart = new Pl011((on) => chip.setInterrupt(UART0_IRQ, on), () => clock.nanos);
-chip.peripherals[0x40034] = uart;
+const now = () => clock.nanos;
+const uart = line === "usb" ? new Usb(chip, now) : new Pl011((on) => chip.setInterrupt(UART0_IRQ, on), now);
+if (line !== "usb") chip.peripherals[0x40034] = uart;
 const screen = name === "st7789" ? new St7789() : new Ssd1306();
 chip.spi[0].onTransmit = (byte) => {
   screen.write(byte, chip.gpio[DC_PIN].value === GPIOPinState.High);

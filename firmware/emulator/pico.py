@@ -31,6 +31,7 @@ class Build:
 
 OLED = Build("ssd1306")
 OLED_RTSCTS = Build("ssd1306", "-rtscts")
+OLED_USB = Build("ssd1306", "-usb")
 OLED_FAST = Build("ssd1306", "-921600")
 LCD = Build("st7789")
 LCD_FAST = Build("st7789", "-921600")
@@ -83,7 +84,7 @@ def run(build: Build, steps: list[Step]) -> Seen:
     """Runs `steps` from the moment at which the board asks for HELLO."""
     require(build)
     done = subprocess.run(
-        ["node", HERE / "pico.mjs", build.elf, build.screen],
+        ["node", HERE / "pico.mjs", build.elf, build.screen, "usb" if build is OLED_USB else "uart"],
         input=json.dumps(steps).encode(),
         stdout=subprocess.PIPE,
         check=True,

@@ -172,6 +172,25 @@ class Oled(InRp2040js):
         self.assertEqual(sum(isinstance(e, Command) for e in seen.events), 5, "HELLO is asked for anew")
 
 
+class OwnCable(InRp2040js):
+    """The board's own USB cable, with a host that enumerates it as a computer does."""
+
+    def test_every_picture_is_the_hosts_to_the_last_pixel(self) -> None:
+        self.same_pictures(pico.OLED_USB, 6)
+
+    def test_a_sender_too_fast_waits_and_loses_nothing(self) -> None:
+        data = scenes.hello() + b"".join(scenes.moment(n, scenes.walk(n, 2)) for n in range(1, 201))
+        after = scenes.status() + scenes.moment(500, scenes.walk(3, 2), AGE_MS * 1000)
+        seen = pico.run(pico.OLED_USB, [send(data + after), settle(DRAWN_MS), PICTURE_NOW])
+        last = seen.receipts[-1]
+        self.assertEqual((last.seq, last.overruns), (500, 0))
+        self.assertEqual(last._replace(seq=0, superseded=0, busy_us=0), scenes.counted(data + after))
+        self.assertEqual(best_match("ssd1306", scenes.hello() + after, seen.pictures[0], AGE_MS)[0], 0)
+        print(
+            f"rp2040js, USB: {len(data + after)} bytes in {seen.ms:.0f} ms, 0 lost, {len(seen.receipts)} of 201 moments drawn"
+        )
+
+
 class Lcd(InRp2040js):
     def test_every_picture_is_the_hosts_to_the_last_pixel(self) -> None:
         self.same_pictures(pico.LCD, 6)

@@ -1,18 +1,21 @@
-//! Posewire on a Raspberry Pi Pico or Pico 2: poses on UART 0, a screen on SPI 0.
+//! Posewire on a Raspberry Pi Pico or Pico 2: poses on UART 0 or on the board's own USB cable, a screen on SPI 0.
 #![no_std]
 #![no_main]
 
+#[cfg(not(feature = "usb"))]
+#[path = "uart.rs"]
+mod line;
+#[cfg(feature = "usb")]
+#[path = "usb.rs"]
+mod line;
 mod panel;
 
 use app::Receiver;
 use embassy_executor::Spawner;
 use embassy_futures::select::{Either, select};
 use embassy_rp::{
-    bind_interrupts,
     gpio::{Level, Output},
-    peripherals::UART0,
     spi::Spi,
-    uart::{self, BufferedInterruptHandler, BufferedUart},
     watchdog::Watchdog,
 };
 use embassy_time::{Duration, Instant, Timer};
@@ -20,12 +23,10 @@ use embedded_io_async::{BufRead, ReadReady, Write};
 use pose_wire::MAX_PACKET;
 use static_cell::StaticCell;
 
-bind_interrupts!(struct Interrupts {
-    UART0_IRQ => BufferedInterruptHandler<UART0>;
-});
-
 /// Bytes that wait while the screen is drawn: 44 ms at 921600 baud, twice what the slower screen takes.
 const RING: usize = 4096;
+/// Answers that wait to be sent.
+const ANSWERS: usize = 256;
 /// No turn of the main loop takes a tenth of it.
 const WATCHDOG: Duration = Duration::from_secs(1);
 /// How long the main loop sleeps on a silent line: often enough for the watchdog and for the seconds of "link lost".
@@ -33,20 +34,21 @@ const IDLE: Duration = Duration::from_millis(100);
 
 #[embassy_executor::main]
 async fn main(_spawner: Spawner) {
-    static RECEIVED: StaticCell<[u8; RING]> = StaticCell::new();
-    static TO_SEND: StaticCell<[u8; 256]> = StaticCell::new();
     static RECEIVER: StaticCell<Receiver> = StaticCell::new();
 
     let p = embassy_rp::init(Default::default());
-    let mut config = uart::Config::default();
-    config.baudrate = app::BAUD;
-    let (to_send, received) = (TO_SEND.init([0; 256]), RECEIVED.init([0; RING]));
-    #[cfg(not(feature = "rtscts"))]
-    let mut uart = BufferedUart::new(p.UART0, p.PIN_0, p.PIN_1, Interrupts, to_send, received, config);
-    #[cfg(feature = "rtscts")]
-    let mut uart = BufferedUart::new_with_rtscts(
-        p.UART0, p.PIN_0, p.PIN_1, p.PIN_3, p.PIN_2, Interrupts, to_send, received, config,
-    );
+    #[cfg(not(feature = "usb"))]
+    let mut line = line::open(line::Pins {
+        uart: p.UART0,
+        tx: p.PIN_0,
+        rx: p.PIN_1,
+        #[cfg(feature = "rtscts")]
+        rts: p.PIN_3,
+        #[cfg(feature = "rtscts")]
+        cts: p.PIN_2,
+    });
+    #[cfg(feature = "usb")]
+    let mut line = line::open(p.USB);
 
     let spi = Spi::new_blocking_txonly(p.SPI0, p.PIN_18, p.PIN_19, panel::config());
     let pins = panel::Pins {
@@ -64,20 +66,20 @@ async fn main(_spawner: Spawner) {
     loop {
         // At most a ring's worth a turn: the screen gets its turn under any flood.
         let mut taken = 0;
-        while taken < RING && (taken == 0 || uart.read_ready().unwrap_or(true)) {
-            match select(uart.fill_buf(), Timer::after(IDLE)).await {
+        while taken < RING && (taken == 0 || line.read_ready().unwrap_or(true)) {
+            match select(line.fill_buf(), Timer::after(IDLE)).await {
                 Either::First(Ok(bytes)) => {
                     let now_us = now_us();
                     bytes.iter().for_each(|b| receiver.push(*b, now_us));
                     let n = bytes.len();
-                    uart.consume(n);
+                    line.consume(n);
                     taken += n;
                 }
                 // Overrun, framing or break: bytes are missing, how many nobody knows.
                 Either::First(Err(_)) => {
                     receiver.overrun(1);
                     // At an error the driver masks its interrupt, and only this unmasks it.
-                    uart.consume(0);
+                    line.consume(0);
                 }
                 Either::Second(()) => break,
             }
@@ -90,7 +92,7 @@ async fn main(_spawner: Spawner) {
                 break;
             }
             // The ring takes several answers; only a host that stops us with CTS makes this wait, and then not for long.
-            let _ = select(uart.write_all(&frame[..n]), Timer::after(IDLE)).await;
+            let _ = select(line.write_all(&frame[..n]), Timer::after(IDLE)).await;
         }
         // Only here, after everything has had its turn.
         watchdog.feed(WATCHDOG);
