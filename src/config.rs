@@ -246,7 +246,7 @@ options! {
     }
     /// Who is there and what happens, for a home: over MQTT, with Home Assistant's discovery
     mqtt: Mqtt {
-        /// Tell a broker who is there, in which zone, what happens and how the tracker is: mqtt://[USER:PASSWORD@]HOST[:PORT]
+        /// Tell a broker who is there, in which zone, what happens and how the tracker is: mqtt://192.168.1.10, mqtt://USER:PASSWORD@HOST:1883
         broker: Broker = Broker::default() => mqtt(value_name = "URL");
         /// This tracker's part of every topic, posewire/NAME/...; empty takes the machine's name
         name: String = String::new() => mqtt_name(value_name = "NAME");
