@@ -44,6 +44,7 @@ class Bridge:
 
 def main() -> None:
     import rclpy
+    from rclpy.executors import ExternalShutdownException
     from rclpy.node import Node
     from rclpy.qos import qos_profile_sensor_data
 
@@ -64,15 +65,20 @@ def main() -> None:
     skeletons = node.create_publisher(ros.MarkerArray, "~/skeletons", qos_profile_sensor_data)
 
     def publish(frames: Iterator[Frame]) -> None:
-        for frame in frames:
-            found, drawn = bridge.messages(frame, node.get_clock().now().nanoseconds)
-            boxes.publish(found)
-            skeletons.publish(drawn)
+        try:
+            for frame in frames:
+                found, drawn = bridge.messages(frame, node.get_clock().now().nanoseconds)
+                boxes.publish(found)
+                skeletons.publish(drawn)
+            node.get_logger().info(f"{source}: no more frames")
+        except Exception as error:  # a node that publishes nothing any more must not look alive
+            node.get_logger().fatal(f"{source}: {error}")
+        rclpy.try_shutdown()
 
     threading.Thread(target=publish, args=(frames_from(source, baud),), daemon=True).start()
     try:
         rclpy.spin(node)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, ExternalShutdownException):
         pass
     finally:
         node.destroy_node()

@@ -1,0 +1,112 @@
+"""The node with a stand-in for rclpy: parameters in, messages out, and an end that is seen."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import unittest
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import fakes
+
+from posewire import frames_from
+from posewire_ros2 import node
+
+LINES = Path(__file__).resolve().parents[3] / "tests/golden/lines/full.jsonl"
+NOW_NS = 1_700_000_000_000_000_000
+
+
+class Ros:
+    """What `main` imports, and what it did with it."""
+
+    def __init__(self, **parameters: Any) -> None:
+        self.parameters = parameters
+        self.published: dict[str, list[Any]] = {}
+        self.said: list[tuple[str, str]] = []
+        self.is_over = threading.Event()
+
+    def modules(self) -> dict[str, ModuleType]:
+        classes = fakes.ros()
+        fields: dict[str, Any] = {
+            "rclpy": {"init": lambda: None, "spin": self.spin, "try_shutdown": self.is_over.set},
+            "rclpy.executors": {"ExternalShutdownException": type("Over", (Exception,), {})},
+            "rclpy.node": {"Node": lambda name: self},
+            "rclpy.qos": {"qos_profile_sensor_data": "best effort"},
+        }
+        for package in (
+            "builtin_interfaces",
+            "geometry_msgs",
+            "std_msgs",
+            "vision_msgs",
+            "visualization_msgs",
+        ):
+            fields[package] = {}
+            fields[f"{package}.msg"] = vars(classes)
+        made = {}
+        for name, inside in fields.items():
+            made[name] = ModuleType(name)
+            vars(made[name]).update(inside)
+        return made
+
+    def spin(self, _node: object) -> None:
+        assert self.is_over.wait(30), "the node does not end"
+
+    def declare_parameter(self, name: str, default: Any) -> Any:
+        return SimpleNamespace(value=self.parameters.get(name, default))
+
+    def create_publisher(self, kind: type, topic: str, quality: str) -> Any:
+        assert quality == "best effort"
+        return SimpleNamespace(publish=self.published.setdefault(topic, []).append)
+
+    def get_clock(self) -> Any:
+        return SimpleNamespace(now=lambda: SimpleNamespace(nanoseconds=NOW_NS))
+
+    def get_logger(self) -> Any:
+        return SimpleNamespace(
+            **{
+                level: lambda text, level=level: self.said.append((level, text))
+                for level in ("info", "fatal")
+            }
+        )
+
+    def destroy_node(self) -> None: ...
+
+
+def run(**parameters: Any) -> Ros:
+    ros = Ros(**parameters)
+    with mock.patch.dict(sys.modules, ros.modules()):
+        node.main()
+    return ros
+
+
+class Node(unittest.TestCase):
+    def test_every_frame_is_published_with_a_stamp_before_it_came(self) -> None:
+        ros = run(source=str(LINES), frame_id="eye")
+        frames = list(frames_from(str(LINES)))
+        boxes, skeletons = ros.published["~/detections"], ros.published["~/skeletons"]
+        self.assertEqual((len(boxes), len(skeletons)), (len(frames), len(frames)))
+        for frame, box in zip(frames, boxes, strict=True):
+            self.assertEqual(box.header.frame_id, "eye")
+            self.assertLessEqual(len(box.detections), len(frame.poses))
+            self.assertLessEqual(box.header.stamp.sec * 10**9 + box.header.stamp.nanosec, NOW_NS)
+        self.assertEqual(ros.said, [("info", f"{LINES}: no more frames")])
+
+    def test_a_source_that_breaks_ends_the_node_with_why(self) -> None:
+        with mock.patch.object(node, "frames_from", return_value=broken()):
+            ros = run(source="/dev/nowhere")
+        self.assertEqual(ros.said, [("fatal", "/dev/nowhere: no such port")])
+        with self.assertRaises(OSError):
+            run(source=str(LINES), calibration="/nowhere.toml")
+
+
+def broken() -> Any:
+    """Frames of a port that is not there."""
+    raise OSError("no such port")
+    yield
+
+
+if __name__ == "__main__":
+    unittest.main()
