@@ -95,6 +95,16 @@ is_again() { [ "$(property NRestarts)" = 1 ] && is_active; }
 until_so "killed, it is not started again" is_again
 say "killed, it is started again"
 
+if [ -s /board/clip.mp4 ]; then
+  printf '[source]\nreplay = "/board/clip.mp4"\n[jsonl]\npath = "/var/lib/posewire/mp4.jsonl"\n' > /etc/posewire.toml
+  systemctl restart posewire
+  is_over() { [ "$(property ActiveState) $(property ExecMainStatus)" = "inactive 0" ]; }
+  until_so "an MP4 is not played to its end" is_over
+  played=$(wc -l < /var/lib/posewire/mp4.jsonl)
+  [ "$played" -gt 0 ] || fail "an MP4 gives no poses"
+  say "an MP4 is played to its end inside the sandbox, through ffmpeg: $played lines"
+fi
+
 printf '[serial]\nbuad = 1\n' > /etc/posewire.toml
 systemctl restart posewire 2>/dev/null || true
 sleep 8

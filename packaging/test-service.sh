@@ -4,7 +4,7 @@
 #
 #   packaging/test-service.sh target/deb/posewire_0.1.0_amd64.deb [SUITE]      default: bookworm, Debian 12
 #
-# Camera and board are imitated (tests/boards), the port is a pseudo-terminal that its group alone may open. Needs root, the package's own
+# FFMPEG=1 puts ffmpeg into the root, half a gigabyte, and plays an MP4 inside the sandbox too. Camera and board are imitated (tests/boards), the port is a pseudo-terminal that its group alone may open. Needs root, the package's own
 # architecture, systemd-nspawn (systemd-container) and mmdebstrap; the clean root is kept in target/deb. Where one of these is not to be
 # had it says SKIPPED, and ends with 0.
 set -euo pipefail
@@ -12,7 +12,7 @@ deb=$(realpath "${1:?a package}")
 suite=${2:-bookworm}
 cd "$(dirname "$0")/.."
 arch=$(dpkg-deb -f "$deb" Architecture)
-clean=$PWD/target/deb/booted-$suite-$arch.tar
+clean=$PWD/target/deb/booted-$suite-$arch${FFMPEG:+-ffmpeg}.tar
 skip() { echo "SKIPPED: the service in a booted Debian: $*"; exit 0; }
 need() { command -v "$1" >/dev/null || apt-get install -y -q --no-install-recommends "$2" >/dev/null 2>&1; }
 
@@ -22,7 +22,7 @@ need systemd-nspawn systemd-container || skip "apt-get install systemd-container
 if [ ! -s "$clean" ]; then
   need mmdebstrap mmdebstrap || skip "apt-get install mmdebstrap"
   mkdir -p target/deb
-  mmdebstrap --quiet --format=tar --variant=essential --include=systemd,systemd-sysv,dbus,udev "$suite" "$clean.part" \
+  mmdebstrap --quiet --format=tar --variant=essential --include="systemd,systemd-sysv,dbus,udev${FFMPEG:+,ffmpeg}" "$suite" "$clean.part" \
     http://deb.debian.org/debian || skip "no clean root of $suite could be made from Debian's archive"
   mv "$clean.part" "$clean"
 fi
@@ -35,7 +35,8 @@ mkdir -p "$root"/board/{dev/v4l/by-id,sys/class/video4linux,pictures}
 cc -shared -fPIC -O1 -o "$root/board/nodes.so" tests/boards/nodes.c -ldl
 dpkg-deb --fsys-tarfile "$deb" | tar -xO ./usr/bin/posewire > "$root/board/posewire"
 chmod 755 "$root/board/posewire"
-"$root/board/posewire" record "$root/board/clip.avi" --synthetic --frames 6 2>/dev/null
+"$root/board/posewire" record "$root/board/clip.avi" --synthetic --frames 60 2>/dev/null
+[ -z "${FFMPEG:-}" ] || ffmpeg -v error -i "$root/board/clip.avi" -c:v mpeg4 "$root/board/clip.mp4"
 python3 - "$root/board" <<'PYTHON'
 import pathlib, sys
 board = pathlib.Path(sys.argv[1])
