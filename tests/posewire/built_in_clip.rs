@@ -1,6 +1,8 @@
 //! The shipped models on the built-in clip, whose truth is known.
 
 use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use posewire::capture::FrameSource;
@@ -40,4 +42,25 @@ fn its_people_are_found_and_followed_as_real_ones_are() {
     assert_eq!(ids.len(), 1, "one person had the identities {ids:?}");
     // Of the person's height; .021 is measured.
     assert!(median < 0.035, "half of the joints are off by {median} of the height or more");
+}
+
+/// The renderer's share of a run's memory is the picture's: samples, light and room. Of the whole run, all that is not a file.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_run_of_it_keeps_to_its_memory() {
+    const MOST_KIB: u64 = 60_000;
+    let mut run = Command::new(env!("CARGO_BIN_EXE_posewire"))
+        .args(["run", "--synthetic", "--no-drop", "--frames", "all", "--jsonl", "-"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(run.stdout.take().unwrap()).lines().take(90).filter(|l| l.is_ok()).count();
+    let status = std::fs::read_to_string(format!("/proc/{}/status", run.id())).unwrap();
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let anonymous = status.lines().find_map(|l| l.strip_prefix("RssAnon:")).unwrap();
+    let kib: u64 = anonymous.split_whitespace().next().unwrap().parse().unwrap();
+    println!("{lines} lines, {kib} KiB");
+    assert!(lines == 90 && kib < MOST_KIB, "{lines} lines, {kib} KiB");
 }

@@ -110,6 +110,10 @@ impl Backdrop {
         self.fill.clear();
         self.near.clear();
         self.edges.clear();
+        // Growing would leave twice as much memory behind.
+        self.key.reserve_exact(count);
+        self.fill.reserve_exact(count);
+        self.near.reserve_exact(count);
         let (bounds, sights) = (place.bounds(camera), place.sights(camera.eye));
         let mut some = Vec::new();
         let meet = |some: &mut Vec<usize>, x: usize, y: usize, span: usize| {

@@ -18,7 +18,7 @@ use crate::{
     motion::Motion,
     render::Truth,
     rng::Rng,
-    shot::{LOOK, Photo, Shot, Studio, Wanted},
+    shot::{LOOK, MOST, Photo, Shot, Studio, Wanted},
 };
 
 /// Pictures in a shard.
@@ -160,6 +160,12 @@ pub fn make(
             order.wanted.size
         )));
     }
+    if !(2..=MOST).contains(&order.wanted.crowd) {
+        return Err(DatasetError::Order(format!(
+            "crowds of {} people asked for: 2 to {MOST} can be made",
+            order.wanted.crowd
+        )));
+    }
     fs::create_dir_all(folder).map_err(io_error("cannot make the folder", folder))?;
     claim(order, motion, folder)?;
     let shards = order.count.div_ceil(SHARD);
@@ -197,7 +203,7 @@ fn described(order: &Order, motion: Option<&Motion>) -> Value {
     let w = &order.wanted;
     json!({
         "made_by": format!("people {}", env!("CARGO_PKG_VERSION")),
-        "look": LOOK, "seed": order.seed, "size": w.size, "company": w.company, "occluders": w.occluders, "damage": w.damage,
+        "look": LOOK, "seed": order.seed, "size": w.size, "company": w.company, "crowd": w.crowd, "occluders": w.occluders, "damage": w.damage,
         "motion": motion.map_or(0, |m| m.clips.iter().map(|c| c.frames.len()).sum::<usize>()),
         "photos": {
             "share": order.photos.share, "count": order.photos.names.len(),

@@ -107,6 +107,9 @@ struct How {
     /// Share of pictures with more than one person.
     #[arg(long, default_value_t = 0.25)]
     company: f32,
+    /// Most people in one; above 3 they stand about in a wider picture, as a finder of persons meets them.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(2..=8))]
+    crowd: u64,
     /// Share of pictures with something before the person.
     #[arg(long, default_value_t = 0.25)]
     occluders: f32,
@@ -120,7 +123,13 @@ impl How {
         if !(32..=1024).contains(&self.size) {
             bail!("--size {}: 32 to 1024 pixels can be made", self.size);
         }
-        Ok(Wanted { size: self.size, company: self.company, occluders: self.occluders, damage: !self.clean })
+        Ok(Wanted {
+            size: self.size,
+            company: self.company,
+            crowd: self.crowd as usize,
+            occluders: self.occluders,
+            damage: !self.clean,
+        })
     }
 
     fn motion(&self) -> Result<Option<Motion>> {

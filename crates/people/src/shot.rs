@@ -33,6 +33,8 @@ pub struct Wanted {
     pub size: usize,
     /// Share of pictures with more than one person.
     pub company: f32,
+    /// Most people in one, 2 to 8; above 3 they stand about in a wider picture, as a finder of persons meets them.
+    pub crowd: usize,
     /// Share of pictures with something before the person.
     pub occluders: f32,
     /// Marks of cheap cameras.
@@ -41,7 +43,7 @@ pub struct Wanted {
 
 impl Default for Wanted {
     fn default() -> Self {
-        Self { size: 192, company: 0.25, occluders: 0.25, damage: true }
+        Self { size: 192, company: 0.25, crowd: USUAL, occluders: 0.25, damage: true }
     }
 }
 
@@ -80,8 +82,11 @@ pub const LOOK: u32 = 2;
 const LEAST_SEEN: usize = 6;
 const LAST_ATTEMPT: u64 = 5;
 
-/// Most people in a picture.
-const MOST: usize = 3;
+/// Most people in a picture that is about one of them.
+const USUAL: usize = 3;
+
+/// Most people in any picture.
+pub const MOST: usize = 8;
 
 /// Poses that are tried for one in which nobody lies in itself or would fall.
 const POSES: usize = 6;
@@ -145,7 +150,7 @@ impl<'a> Studio<'a> {
     fn dressed(&mut self, k: usize) -> Rc<Person> {
         while self.wardrobe.len() <= k {
             let (seed, group) = self.of_group.unwrap_or_default();
-            let mut rng = Rng::new(seed ^ CAST, group * MOST as u64 + self.wardrobe.len() as u64);
+            let mut rng = Rng::new(seed ^ CAST, group * USUAL as u64 + self.wardrobe.len() as u64);
             let body = Body::sampled(self.asset, rng.below(self.asset.bodies()));
             let outfit = Outfit::draw(&body.traits, &mut rng);
             self.wardrobe.push(Rc::new(Person::new(self.asset, self.template, body, &outfit)));
@@ -209,7 +214,9 @@ impl<'a> Studio<'a> {
     /// A picture, or none where too little of the first person would be seen of it and it is not `any` that will do.
     fn try_shot(&mut self, wanted: &Wanted, photo: Option<&Photo>, any: bool, rng: &mut Rng) -> Option<Shot> {
         let size = wanted.size;
-        let count = if rng.chance(wanted.company) { 2 + rng.below(MOST - 1) } else { 1 };
+        let count =
+            if rng.chance(wanted.company) { 2 + rng.below(wanted.crowd.clamp(2, MOST) - 1) } else { 1 };
+        let is_crowd = wanted.crowd > USUAL;
         let mut people = Vec::new();
         let mut seats = Vec::new();
         for k in 0..count {
@@ -222,7 +229,7 @@ impl<'a> Studio<'a> {
         let extent = (high.y - low.y).max(high.x - low.x).max(0.8);
         // Field of view over the picture's side; a long lens is far away.
         let view = mix(0.28, 1.15, rng.unit() * rng.unit());
-        let fills = rng.between(0.5, 1.05);
+        let fills = rng.between(0.5, 1.05) * if is_crowd { rng.between(0.3, 0.8) } else { 1.0 };
         let distance = (extent / fills / view).max(1.1);
         let focal_px = size as f32 / view;
         let wide = distance.max(2.0) + rng.between(0.3, 2.0);
@@ -258,9 +265,10 @@ impl<'a> Studio<'a> {
         camera.k1 = if rng.chance(0.3) { rng.between(-0.12, 0.03) } else { 0.0 };
         for k in 1..count {
             // Beside, behind or before; never in the wall behind, nor in anybody.
-            let far = (-1.2f32).max(0.1 - deep - self.figures[k].low.z).min(0.0);
+            let (beside, behind) = if is_crowd { (0.35 / fills, -0.6 * count as f32) } else { (0.0, -1.2) };
+            let far = behind.max(0.1 - deep - self.figures[k].low.z).min(0.0);
             let spot = (0..PLACES).find_map(|_| {
-                let apart = rng.between(0.35, 1.1) * if rng.chance(0.5) { 1.0 } else { -1.0 };
+                let apart = rng.between(0.35, 1.1 + beside) * if rng.chance(0.5) { 1.0 } else { -1.0 };
                 let spot = vec3(apart, 0.0, rng.between(far, 0.5).min(distance - 1.2));
                 let moved = self.figures[k].joints.map(|j| j + spot);
                 let free = |i: usize| {

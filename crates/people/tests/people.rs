@@ -17,7 +17,7 @@ use people::{
 };
 
 fn alone() -> Wanted {
-    Wanted { size: 96, company: 0.0, occluders: 0.0, damage: false }
+    Wanted { size: 96, company: 0.0, occluders: 0.0, damage: false, ..Wanted::default() }
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn nobody_is_in_anybody_and_hardly_any_limb_in_another() {
     });
     let of_any_pose = drawn.filter(|j| clash_m(j, HEIGHT_M) > 0.04).count() as f32 / 300.0;
     let mut studio = Studio::new(None);
-    let wanted = Wanted { company: 1.0, occluders: 0.0, damage: false, size: 64 };
+    let wanted = Wanted { company: 1.0, size: 64, ..alone() };
     let (mut all, mut wrong) = (0, 0);
     for k in 0..80 {
         let people = bodies(&studio.shot(&wanted, 4, k));
@@ -137,6 +137,26 @@ fn nobody_is_in_anybody_and_hardly_any_limb_in_another() {
     let of_pictures = wrong as f32 / all as f32;
     println!("{of_any_pose:.3} of poses have limbs in each other, {of_pictures:.3} in pictures");
     assert!(all > 140 && of_pictures < 0.5 * of_any_pose.max(0.01), "{of_any_pose} {of_pictures} of {all}");
+}
+
+#[test]
+fn crowds_are_of_many_who_are_smaller() {
+    let mut studio = Studio::new(None);
+    let mut seen_of = |crowd: usize| {
+        let wanted = Wanted { company: 1.0, crowd, ..alone() };
+        let (mut persons, mut heights) = (0, 0.0);
+        for k in 0..30 {
+            let shot = studio.shot(&wanted, 8, k);
+            assert!(shot.truth.len() <= crowd);
+            for t in shot.truth.iter().filter(|t| t.area_px > 0.0) {
+                (persons, heights) = (persons + 1, heights + t.box_px[3]);
+            }
+        }
+        (persons, heights / persons as f32)
+    };
+    let (few, tall) = seen_of(3);
+    let (many, small) = seen_of(8);
+    assert!(many as f32 > 1.4 * few as f32 && small < 0.8 * tall, "{few} of {tall} px, {many} of {small} px");
 }
 
 #[test]
@@ -276,6 +296,8 @@ fn wrong_orders_are_refused_with_their_reason() {
     assert!(matches!(refused(&order(0, 1), dir.path()), DatasetError::Order(_)));
     let huge = Order { wanted: Wanted { size: 5000, ..Wanted::default() }, ..order(1, 1) };
     assert!(refused(&huge, dir.path()).to_string().contains("5000"));
+    let many = Order { wanted: Wanted { crowd: 9, ..Wanted::default() }, ..order(1, 1) };
+    assert!(refused(&many, dir.path()).to_string().contains("2 to 8"));
     let set = dir.path().join("set");
     dataset::make(&order(2, 1), None, &set, |_, _| ()).expect("makes a set");
     let other = refused(&order(2, 2), &set);

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,17 @@ import cv2
 import numpy as np
 
 from posetrain.data.boxes import iou
-from posetrain.data.packs import PACKS, Floats, Person, Picture, Pixels, ReadReport, joints_box, read_pack
+from posetrain.data.packs import (
+    KNOWN_PACKS,
+    PACKS,
+    Floats,
+    Person,
+    Picture,
+    Pixels,
+    ReadReport,
+    joints_box,
+    read_pack,
+)
 from posetrain.inference import session
 
 # The network sees 160 px: finer pictures only cost memory.
@@ -122,12 +133,12 @@ def settle(persons: Floats, doubtful: Floats) -> tuple[Floats, Floats]:
     return persons[~again], np.concatenate([doubtful, persons[again]])
 
 
-def build(data: Path, out: Path, teacher: FastestDet) -> None:
-    """Writes pixels.bin and index.json of the train pictures."""
+def build(data: Path, out: Path, teacher: FastestDet, packs: Sequence[str] = PACKS) -> None:
+    """Writes pixels.bin and index.json of the packs' train pictures."""
     out.mkdir(parents=True, exist_ok=True)
     rows, offset, report = [], 0, ReadReport()
     with (out / "pixels.part").open("wb") as handle:
-        for pack in PACKS:
+        for pack in packs:
             pictures = (p for p in read_pack(data, pack, report) if p.split == "train")
             for k, picture in enumerate(pictures):
                 if k % EVERY.get(pack, 1):
@@ -195,8 +206,11 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--teacher", type=Path, required=True, help="fastestdet.onnx")
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument(
+        "--pack", action="append", choices=KNOWN_PACKS, help="instead of all real ones; may be given again"
+    )
     args = parser.parse_args()
-    build(args.data, args.out, FastestDet(args.teacher))
+    build(args.data, args.out, FastestDet(args.teacher), args.pack or PACKS)
 
 
 if __name__ == "__main__":
