@@ -91,7 +91,8 @@ impl Tracker {
             model.name(),
             config.persons.max.get(),
         );
-        let rules = IdentityRules { max_persons: config.persons.max.get(), ..IdentityRules::default() };
+        let known = IdentityRules::of(networks.keypoints.tells_presence());
+        let rules = IdentityRules { max_persons: config.persons.max.get(), ..known };
         Ok(Self { mirrored: config.source.mirror, ..Self::of_parts(networks, rules, model)? })
     }
 

@@ -174,6 +174,10 @@ pub enum Codec {
         /// Test-time flip: every crop is looked at mirrored too, and the maps are averaged, for twice the time.
         #[serde(default)]
         flip_test: bool,
+        /// The output that tells whether the crop shows a person, `[1, rows, columns]`: the mean over its cells is the logit of the
+        /// probability; without it the joints' scores have to say so.
+        #[serde(default)]
+        presence: Option<String>,
         /// Turns the feature of the peak into a probability; without it the feature is the score.
         #[serde(default)]
         score: Option<ScoreFit>,

@@ -47,6 +47,11 @@ impl KeypointNet {
         })
     }
 
+    /// Whether a person's score is the network's own word on whether there is one ([`Decoder::tells_presence`]).
+    pub fn tells_presence(&self) -> bool {
+        self.decoder.tells_presence()
+    }
+
     /// Image pixels that one net pixel spans for a person of this box: what a decoder of large pictures may leave out.
     pub fn image_per_net_px(&self, box_px: &BoxPx) -> f32 {
         image_from_net(box_px, &self.roi, self.net_size).map_or(1.0, |m| m.scale())

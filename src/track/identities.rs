@@ -25,13 +25,42 @@ pub struct IdentityRules {
     /// A pose with a lower person's score shows nobody. 0.25: the eight best joints of an empty crop score below 0.15,
     /// of a person half cut off above 0.4.
     pub min_score: f32,
+    /// Nobody begins with a lower score, in the mean of the frames until they are confirmed.
+    pub newcomer_score: f32,
+    /// Whoever is seen with this score is somebody at once, without a second frame. Above 1: nobody is.
+    pub sure_score: f32,
+    /// Whoever's score falls below it, in the mean of the last frames, was never somebody, or is no longer: a ghost ends.
+    pub kept_score: f32,
 }
 
 impl Default for IdentityRules {
+    /// For scores that are the mean of the best joints' scores: a ghost has them as high as a person, so time has to tell.
     fn default() -> Self {
-        Self { max_persons: 4, confirm_frames: 2, silence_us: 600_000, memory_us: 3_000_000, min_score: 0.25 }
+        Self {
+            max_persons: 4,
+            confirm_frames: 2,
+            silence_us: 600_000,
+            memory_us: 3_000_000,
+            min_score: 0.25,
+            newcomer_score: 0.25,
+            sure_score: f32::INFINITY,
+            kept_score: 0.0,
+        }
     }
 }
+
+impl IdentityRules {
+    /// For scores that are the network's own word on whether there is a person (`tells_presence`), or the default.
+    pub fn of(tells_presence: bool) -> Self {
+        if !tells_presence {
+            return Self::default();
+        }
+        Self { min_score: 0.1, newcomer_score: 0.6, sure_score: 0.9, kept_score: 0.3, ..Self::default() }
+    }
+}
+
+/// Share of the newest frame in the mean of a person's score: it forgets within some four frames.
+const NEWEST_SHARE: f32 = 0.3;
 
 /// What a frame says of one person who is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,6 +99,8 @@ struct Track {
     seen_us: i64,
     frames_seen: u32,
     is_lost: bool,
+    /// Mean of the scores, the last frames' most.
+    score: f32,
     /// As last seen.
     shape: Shape,
 }
@@ -158,9 +189,26 @@ impl Identities {
             if track.is_lost { track.fits_again(shape, captured_at_us) } else { 0.0 }
         });
 
-        // A newcomer must be seen in every frame until they are somebody.
         for (track, detection) in self.tracks.iter_mut().zip(&detection_of) {
-            if detection.is_none() && track.is_some_and(|t| t.id == 0) {
+            let Some(t) = track else { continue };
+            match detection {
+                Some((d, _)) => t.score += NEWEST_SHARE * (detections[*d].score - t.score),
+                // A newcomer must be seen in every frame until they are somebody.
+                None if t.id == 0 => *track = None,
+                None => {}
+            }
+        }
+        let (newcomer_score, kept_score) = (self.config.newcomer_score, self.config.kept_score);
+        for (track, detection) in self.tracks.iter_mut().zip(&mut detection_of) {
+            let Some(t) = track else { continue };
+            let least = if t.id == 0 || t.is_lost { newcomer_score } else { kept_score };
+            if t.score < least {
+                (t.is_lost, *detection) = (true, None);
+            }
+        }
+        // Nobody waits for a newcomer.
+        for track in &mut self.tracks {
+            if track.is_some_and(|t| t.id == 0 && t.is_lost) {
                 *track = None;
             }
         }
@@ -180,7 +228,9 @@ impl Identities {
         }
         let mut is_new = [false; MAX_PERSONS];
         for (detection, shape) in seen.iter().enumerate() {
-            let Some(shape) = *shape else { continue };
+            let Some(shape) = shape.filter(|_| detections[detection].score >= newcomer_score) else {
+                continue;
+            };
             let Some(slot) = self.free_slot().filter(|_| followed < self.config.max_persons) else { break };
             followed += 1;
             self.tracks[slot] = Some(Track {
@@ -189,6 +239,7 @@ impl Identities {
                 seen_us: captured_at_us,
                 frames_seen: 1,
                 is_lost: false,
+                score: detections[detection].score,
                 shape,
             });
             detection_of[slot] = Some((detection, shape));
@@ -267,7 +318,8 @@ impl Identities {
         let mut reported = self.tracks.iter().flatten().filter(|t| t.id != 0 && !t.is_lost).count();
         while reported < self.config.max_persons {
             let ready = self.tracks.iter_mut().flatten().filter(|t| t.id == 0);
-            let ready = ready.filter(|t| t.frames_seen >= self.config.confirm_frames);
+            let (frames, sure) = (self.config.confirm_frames, self.config.sure_score);
+            let ready = ready.filter(|t| t.frames_seen >= frames || t.score >= sure);
             let Some(track) = ready.min_by_key(|t| t.born_us) else { break };
             track.id = self.next_id;
             self.next_id += 1;

@@ -2,6 +2,7 @@
 
 mod cli {
     pub mod clips;
+    pub mod films;
     pub mod images;
 }
 
@@ -9,7 +10,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-/// Measure accuracy: keypoint networks on pictures, temporal models on clips
+/// Measure accuracy: keypoint networks on pictures, temporal models on clips, the whole program on films
 #[derive(Debug, Parser)]
 #[command(
     name = "posewire eval",
@@ -19,17 +20,20 @@ use clap::Parser;
 Examples:
   posewire predict --images val2017 --coco labels.json --out results.json
   posewire eval images --coco labels.json --results results.json --plot pck.png
-  posewire eval clips --train train.json --val val.json --weights models/temporal-xl.pwt --out curves"
+  posewire eval clips --train train.json --val val.json --weights models/temporal-xl.pwt --out curves
+  posewire eval films --rendered 20 --smoother none,one-euro,xl"
 )]
 enum Command {
     Images(cli::images::Args),
     Clips(cli::clips::Args),
+    Films(cli::films::Args),
 }
 
 fn main() -> ExitCode {
     let done = match Command::parse() {
         Command::Images(args) => cli::images::run(args),
         Command::Clips(args) => cli::clips::run(args),
+        Command::Films(args) => cli::films::run(args),
     };
     done.unwrap_or_else(|error| {
         eprintln!("posewire eval: {error:#}");

@@ -13,7 +13,7 @@ use posewire::capture::replay::folder::Folder;
 use posewire::coco::{GroundTruth, Image, LabelsError, Prediction};
 use posewire::config;
 use posewire::files::Replacement;
-use posewire::keypoints::KeypointNet;
+use posewire::keypoints::{KeypointNet, person_score};
 use posewire::picture::{Decoder, Frame, Picture};
 use posewire::progress::Progress;
 use posewire::tracker::{Networks, Stills};
@@ -132,15 +132,21 @@ fn given(
         let boxes: Vec<BoxPx> = group.iter().map(|(_, b)| *b).collect();
         let mut out = [Keypoints::default(); MAX_PERSONS];
         net.estimate(picture, &boxes, &mut out)?;
-        results.extend(group.iter().zip(&out).map(|((id, _), k)| Prediction::new(image.id, Some(*id), k)));
+        results
+            .extend(group.iter().zip(&out).map(|((id, _), k)| Prediction::new(image.id, Some(*id), &ranked(k))));
     }
     Ok(empty.len())
 }
 
+/// With the score that COCO's precision ranks by: somebody is there, and their joints are right.
+fn ranked(k: &Keypoints) -> Keypoints {
+    Keypoints { joints: k.joints, score: (k.score * person_score(&k.joints)).sqrt() }
+}
+
 fn found(stills: &mut Stills, picture: &Picture<'_>, image_id: u64) -> anyhow::Result<Vec<Prediction>> {
-    let result = |(person, k): (pose::PersonBox, Keypoints)| Prediction {
-        score: f64::from(person.score * k.score),
-        ..Prediction::new(image_id, None, &k)
+    let result = |(person, k): (pose::PersonBox, Keypoints)| {
+        let k = ranked(&k);
+        Prediction { score: f64::from(person.score * k.score), ..Prediction::new(image_id, None, &k) }
     };
     Ok(stills.looks(picture)?.into_iter().map(result).collect())
 }

@@ -34,6 +34,8 @@ pub fn person_score(joints: &[Keypoint; JOINTS]) -> f32 {
 #[derive(Debug)]
 pub struct Decoder {
     kind: Kind,
+    /// The output that tells whether there is a person.
+    presence: Option<String>,
 }
 
 #[derive(Debug)]
@@ -62,6 +64,7 @@ impl Decoder {
                 ),
             )
         };
+        let mut presence = None;
         let kind = match &manifest.codec {
             Codec::Heatmap {
                 output,
@@ -72,6 +75,7 @@ impl Decoder {
                 window,
                 origin,
                 flip_test,
+                presence: tells,
                 score,
                 sigma,
             } => {
@@ -82,6 +86,13 @@ impl Decoder {
                         format!("[{JOINTS}, {}, {}] (the input over stride {stride})", cells[1], cells[0]);
                     return Err(refuse(output, shape, wanted));
                 }
+                if let Some(name) = tells {
+                    let shape = find(name)?;
+                    if !matches!(shape, [1, _, _]) {
+                        return Err(refuse(name, shape, "[1, rows, columns]".into()));
+                    }
+                }
+                presence.clone_from(tells);
                 let heatmap = Heatmap {
                     output: output.clone(),
                     rows: cells[1],
@@ -142,7 +153,12 @@ impl Decoder {
                 ));
             }
         };
-        Ok(Self { kind })
+        Ok(Self { kind, presence })
+    }
+
+    /// Whether a person's score is the network's own word on whether there is one; else it is the mean of the best joints' scores.
+    pub fn tells_presence(&self) -> bool {
+        self.presence.is_some()
     }
 
     /// The joints of batch element `i` in pixels of the source image; `mirrored` is the element that shows it mirrored, where the
@@ -179,7 +195,14 @@ impl Decoder {
             joint.score = joint.score.clamp(0.0, 1.0);
             joint.sigma_px = if joint.sigma_px.is_finite() { joint.sigma_px * scale } else { 0.0 };
         }
-        Ok(Keypoints { score: person_score(&joints), joints })
+        let score = match &self.presence {
+            Some(output) => {
+                let cells = state.output(i, output)?.0;
+                logistic(cells.iter().sum::<f32>() / cells.len() as f32)
+            }
+            None => person_score(&joints),
+        };
+        Ok(Keypoints { score, joints })
     }
 }
 

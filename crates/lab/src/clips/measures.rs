@@ -120,7 +120,7 @@ pub struct Report {
 }
 
 /// Measures one filter's `answers`; `raw` are the unfiltered ones, for what was repaired and broken.
-pub(super) fn measure(set: &ClipSet, answers: &Answers, raw: Option<&Answers>) -> Measures {
+pub fn measure(set: &ClipSet, answers: &Answers, raw: Option<&Answers>) -> Measures {
     let clips = set.clips.iter().zip(answers).enumerate();
     let clips = clips.map(|(i, (clip, answers))| sums(clip, answers, raw.map(|r| &r[i][..]))).collect();
     let mut motions: BTreeMap<&str, Vec<usize>> = BTreeMap::new();

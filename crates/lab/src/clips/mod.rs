@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     families::{Family, Setting, families},
-    measures::{Interval, Measures, Report},
+    measures::{Interval, Measures, Report, measure},
     plot::draw_curves,
 };
 use posewire::temporal::{MIN_SCORE, Observation};
@@ -103,11 +103,22 @@ impl ClipSet {
             .map_err(|source| ClipsError::Parse { path: path.into(), source })?;
         for clip in &mut set.clips {
             clip.check()?;
-            if set.smooth_truth > 0.0 {
-                clip.truth = bounds::smooth_truth(&clip.truth, set.smooth_truth);
+        }
+        Ok(set.with_truth_smoothed())
+    }
+
+    /// `clips` under one name, the truth of each smoothed.
+    pub(crate) fn smoothed(name: &str, smooth_truth: f64, clips: Vec<Clip>) -> Self {
+        Self { name: name.to_owned(), error_model: None, smooth_truth, clips }.with_truth_smoothed()
+    }
+
+    fn with_truth_smoothed(mut self) -> Self {
+        if self.smooth_truth > 0.0 {
+            for clip in &mut self.clips {
+                clip.truth = bounds::smooth_truth(&clip.truth, self.smooth_truth);
             }
         }
-        Ok(set)
+        self
     }
 }
 

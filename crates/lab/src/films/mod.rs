@@ -1,0 +1,228 @@
+//! The whole program on films: frames in, poses out, as the board runs it, crops that follow their own answers included.
+//!
+//! A [`Film`] gives frames with what is true of each. [`run`] puts them through a [`Tracker`] and pairs answers with people
+//! ([`pairing`]); [`score`] counts places, ghosts, first frames and exchanged sides, [`identity`] who kept their number, and
+//! [`crate::clips`] motion: acceleration against the truth and lag. All counts are kept film by film, so that intervals come
+//! from resampling films.
+
+mod identity;
+mod pairing;
+mod score;
+mod source;
+mod table;
+
+use std::path::PathBuf;
+
+use pose::{JOINTS, PoseFrame};
+use posewire::Tracker;
+use posewire::capture::CaptureError;
+use posewire::picture::Frame;
+use posewire::tracker::TrackError;
+
+use crate::clips::{Clip, ClipSet, ClipsError};
+
+pub use self::{
+    source::{Labelled, Rendered, labelled},
+    table::{Row, table},
+};
+
+/// What can go wrong with a film.
+#[derive(Debug, thiserror::Error)]
+pub enum FilmsError {
+    /// The labels cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The labels are not what they should be.
+    #[error("{} line {line}: {what}; `python -m posetrain.temporal.films` in models/train writes them", path.display())]
+    Labels {
+        /// Which file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// What is wrong.
+        what: String,
+    },
+    /// The pictures cannot be read.
+    #[error("film '{film}': {source}")]
+    Pictures {
+        /// The film's name.
+        film: String,
+        /// Why.
+        source: CaptureError,
+    },
+    /// The tracker cannot go on.
+    #[error("film '{film}', frame {frame}: {source}")]
+    Track {
+        /// The film's name.
+        film: String,
+        /// From 0.
+        frame: usize,
+        /// Why.
+        source: TrackError,
+    },
+    /// Motion cannot be measured.
+    #[error(transparent)]
+    Clips(#[from] ClipsError),
+}
+
+/// What is true of a joint.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrueJoint {
+    /// Pixels of the frame.
+    pub at_px: [f64; 2],
+    /// Something stands before it.
+    pub is_hidden: bool,
+}
+
+/// Somebody in a frame.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TruePerson {
+    /// The same in every frame of a film.
+    pub id: u32,
+    /// `None` where not known or outside the picture.
+    pub joints: [Option<TrueJoint>; JOINTS],
+}
+
+impl TruePerson {
+    /// Longer side of the known joints' box, pixels; at least [`MIN_EXTENT_PX`].
+    pub fn extent_px(&self) -> f64 {
+        let known = || self.joints.iter().flatten();
+        let span = |axis: usize| {
+            let low = known().map(|j| j.at_px[axis]).fold(f64::INFINITY, f64::min);
+            let high = known().map(|j| j.at_px[axis]).fold(f64::NEG_INFINITY, f64::max);
+            high - low
+        };
+        span(0).max(span(1)).max(MIN_EXTENT_PX)
+    }
+
+    fn seen(&self) -> usize {
+        self.joints.iter().flatten().filter(|j| !j.is_hidden).count()
+    }
+
+    /// Whether somebody could be asked to find this person.
+    fn counts(&self) -> bool {
+        self.seen() >= MIN_SEEN
+    }
+}
+
+/// Nobody is measured by less.
+pub const MIN_EXTENT_PX: f64 = 8.0;
+
+/// Of whom fewer joints are seen need not be found, and is no ghost where found.
+pub const MIN_SEEN: usize = 6;
+
+/// Frames and their truth.
+pub trait Film {
+    /// What the film is called.
+    fn name(&self) -> &str;
+    /// Whether everybody in the picture is labelled: an answer that fits nobody is a ghost only then.
+    fn is_complete(&self) -> bool;
+    /// Motion is compared with the truth smoothed by a Gaussian of this many frames: hand labels shake. 0: as it is.
+    fn smooth_truth(&self) -> f64;
+    /// The next frame and who is in it; `None` at the end.
+    ///
+    /// # Errors
+    /// [`FilmsError`] where the frame cannot be had.
+    fn next(&mut self) -> Result<Option<(Frame, Vec<TruePerson>)>, FilmsError>;
+}
+
+/// A frame's truth and answer.
+pub(crate) struct Moment {
+    truth: Vec<TruePerson>,
+    answer: PoseFrame,
+}
+
+/// What one film gave.
+pub struct Outcome {
+    score: score::Score,
+    identity: identity::Counts,
+    motion: Vec<(Clip, Vec<pose::Forecast>)>,
+}
+
+/// Everything counted for one setting, film by film.
+pub struct Outcomes {
+    films: Vec<Outcome>,
+}
+
+/// Runs one film from a tracker that knows nobody.
+///
+/// # Errors
+/// [`FilmsError`]: frames that cannot be had, or a tracker that cannot go on.
+pub fn run(film: &mut dyn Film, tracker: &mut Tracker) -> Result<Outcome, FilmsError> {
+    tracker.reset();
+    let mut moments = Vec::new();
+    while let Some((frame, truth)) = film.next()? {
+        let answer = tracker.track(&frame).map_err(|source| FilmsError::Track {
+            film: film.name().to_owned(),
+            frame: moments.len(),
+            source,
+        })?;
+        moments.push(Moment { truth, answer });
+    }
+    Ok(judge(film, &moments))
+}
+
+fn judge(film: &dyn Film, moments: &[Moment]) -> Outcome {
+    let pairs = pairing::pair(moments);
+    Outcome {
+        score: score::count(moments, &pairs, film.is_complete()),
+        identity: identity::count(moments, &pairs, film.is_complete()),
+        motion: motion(film, moments, &pairs),
+    }
+}
+
+/// Each stretch in which somebody was answered without a break, as a clip of its own.
+fn motion(film: &dyn Film, moments: &[Moment], pairs: &[pairing::Pairs]) -> Vec<(Clip, Vec<pose::Forecast>)> {
+    let mut stretches: Vec<(u32, usize, Clip, Vec<pose::Forecast>)> = Vec::new();
+    for (t, (moment, pairs)) in moments.iter().zip(pairs).enumerate() {
+        for (i, person) in moment.truth.iter().enumerate().filter(|(_, p)| p.counts()) {
+            let Some(answer) = pairs.answer_of[i].and_then(|a| moment.answer.persons[a]) else { continue };
+            let going_on = stretches.iter_mut().find(|(id, last, ..)| *id == person.id && *last + 1 == t);
+            let (_, last, clip, answers) = match going_on {
+                Some(stretch) => stretch,
+                None => {
+                    let clip = Clip {
+                        name: film.name().to_owned(),
+                        captured_at_us: Vec::new(),
+                        extent_px: Vec::new(),
+                        observed: Vec::new(),
+                        truth: Vec::new(),
+                        truth_3d_m: None,
+                    };
+                    stretches.push((person.id, t, clip, Vec::new()));
+                    stretches.last_mut().expect("one was pushed")
+                }
+            };
+            *last = t;
+            clip.captured_at_us.push(moment.answer.captured_at_us);
+            clip.extent_px.push(person.extent_px());
+            clip.truth.push(person.joints.map(|j| j.map(|j| j.at_px)));
+            let seen = answer.seen.unwrap_or_default();
+            clip.observed.push(seen.joints.map(|k| [k.x_px, k.y_px, k.score].map(f64::from)));
+            answers.push(answer.forecast);
+        }
+    }
+    stretches.into_iter().map(|(_, _, clip, answers)| (clip, answers)).collect()
+}
+
+impl Outcomes {
+    /// Of these films.
+    pub fn of(films: Vec<Outcome>) -> Self {
+        Self { films }
+    }
+
+    /// What `smooth_truth` frames of smoothing leave of the truth is what motion is compared with.
+    fn motion(&self, smooth_truth: f64) -> (ClipSet, Vec<Vec<pose::Forecast>>) {
+        let stretches = self.films.iter().flat_map(|f| &f.motion);
+        let (clips, answers) = stretches.cloned().unzip();
+        (ClipSet::smoothed("films", smooth_truth, clips), answers)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+//! Places, misses, ghosts, first frames and exchanged sides of one film.
+
+use std::collections::BTreeMap;
+
+use pose::{JOINTS, JointState, MIRROR, TrackedPerson};
+
+use super::{Moment, TruePerson, pairing::Pairs};
+
+/// A joint that is not answered is off by this part of the extent.
+const MISSED: f64 = 0.5;
+
+/// Whoever shows this many joints in their first frame is clear: nothing excuses that they are not answered in it. Sets that label no
+/// faces have twelve.
+const CLEAR: usize = 12;
+
+/// Nothing can be done with fewer joints.
+const FEW: usize = 4;
+
+/// A sum and how many were summed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Mean {
+    pub sum: f64,
+    pub count: f64,
+}
+
+impl Mean {
+    fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.count += 1.0;
+    }
+
+    fn hit(&mut self, hit: bool) {
+        self.add(f64::from(u8::from(hit)));
+    }
+
+    pub fn get(self) -> f64 {
+        self.sum / self.count
+    }
+}
+
+/// One film's sums.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Score {
+    /// Joints seen: distance in parts of the extent; what is not answered counts [`MISSED`].
+    pub error: Mean,
+    pub pck_05: Mean,
+    pub pck_10: Mean,
+    /// Joints with something before them, within 0.1.
+    pub hidden_pck_10: Mean,
+    /// Joints seen, of persons who are answered, that are called absent.
+    pub missed_joints: Mean,
+    /// Persons who count and are not answered.
+    pub missed_persons: Mean,
+    /// Persons answered who would be answered better with left and right exchanged.
+    pub exchanged: Mean,
+    /// Answers a frame that fit nobody; none are counted where not everybody is labelled.
+    pub ghosts: Mean,
+    /// Frames that the oldest ghost lived.
+    pub oldest_ghost: usize,
+    /// Answers a frame that fit somebody who has one already.
+    pub doubles: Mean,
+    /// Clear persons answered in the first frame that shows them.
+    pub first: Mean,
+    /// Frames that somebody clear waited for the first answer.
+    pub wait: Mean,
+    /// Answers of fewer than [`FEW`] joints.
+    pub few: usize,
+}
+
+/// Counts a film.
+pub(super) fn count(moments: &[Moment], pairs: &[Pairs], is_complete: bool) -> Score {
+    let mut score = Score::default();
+    let mut ghost_frames: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut first_seen: BTreeMap<u32, Option<usize>> = BTreeMap::new();
+    for (t, (moment, pairs)) in moments.iter().zip(pairs).enumerate() {
+        let answers: Vec<&TrackedPerson> = moment.answer.persons.iter().flatten().collect();
+        score.few += answers.iter().filter(|a| a.forecast.known_joints() < FEW).count();
+        for (i, person) in moment.truth.iter().enumerate() {
+            if !person.counts() {
+                continue;
+            }
+            let answer = pairs.answer_of[i].map(|a| answers[a]);
+            score.missed_persons.hit(answer.is_none());
+            places(&mut score, person, answer);
+            if let Some(answer) = answer {
+                score.exchanged.hit(is_better_exchanged(person, answer));
+            }
+            first_frame(&mut score, &mut first_seen, person, answer.is_some(), t);
+        }
+        let (mut ghosts, mut doubles) = (0.0, 0.0);
+        for (a, answer) in answers.iter().enumerate() {
+            if pairs.answer_of.contains(&Some(a)) {
+                continue;
+            }
+            match pairs.nearest[a] {
+                Some(i) => doubles += f64::from(u8::from(pairs.answer_of[i].is_some())),
+                None if is_complete => {
+                    ghosts += 1.0;
+                    let lived = ghost_frames.entry(answer.track_id).or_default();
+                    *lived += 1;
+                    score.oldest_ghost = score.oldest_ghost.max(*lived);
+                }
+                None => {}
+            }
+        }
+        if is_complete {
+            score.ghosts.add(ghosts);
+        }
+        score.doubles.add(doubles);
+    }
+    // Whoever was never answered waited until the end.
+    for since in first_seen.into_values().flatten() {
+        score.wait.add((moments.len() - since) as f64);
+    }
+    score
+}
+
+fn places(score: &mut Score, person: &TruePerson, answer: Option<&TrackedPerson>) {
+    let extent = person.extent_px();
+    for j in 0..JOINTS {
+        let Some(truth) = person.joints[j] else { continue };
+        let known = answer.filter(|a| a.forecast.state[j] != JointState::Absent);
+        let off = known.map(|a| {
+            let [x, y] = a.forecast.places_px[0][j].map(f64::from);
+            (x - truth.at_px[0]).hypot(y - truth.at_px[1]) / extent
+        });
+        if truth.is_hidden {
+            score.hidden_pck_10.hit(off.is_some_and(|off| off < 0.1));
+            continue;
+        }
+        score.error.add(off.unwrap_or(MISSED).min(MISSED));
+        score.pck_05.hit(off.is_some_and(|off| off < 0.05));
+        score.pck_10.hit(off.is_some_and(|off| off < 0.1));
+        if answer.is_some() {
+            score.missed_joints.hit(off.is_none());
+        }
+    }
+}
+
+fn is_better_exchanged(person: &TruePerson, answer: &TrackedPerson) -> bool {
+    let (mut as_is, mut exchanged) = (0.0, 0.0);
+    for j in 0..JOINTS {
+        let other = MIRROR[j];
+        let (Some(truth), Some(_)) = (person.joints[j], person.joints[other]) else { continue };
+        let state = |j: usize| answer.forecast.state[j] != JointState::Absent;
+        if j == other || !state(j) || !state(other) {
+            continue;
+        }
+        let off = |j: usize| {
+            let [x, y] = answer.forecast.places_px[0][j].map(f64::from);
+            (x - truth.at_px[0]).hypot(y - truth.at_px[1])
+        };
+        as_is += off(j);
+        exchanged += off(other);
+    }
+    exchanged < as_is
+}
+
+/// `first_seen`: since when somebody has been waited for; `None` once answered, or where their first frame was not clear.
+fn first_frame(
+    score: &mut Score,
+    first_seen: &mut BTreeMap<u32, Option<usize>>,
+    person: &TruePerson,
+    is_answered: bool,
+    t: usize,
+) {
+    match first_seen.get(&person.id).copied() {
+        None => {
+            let is_clear = person.seen() >= CLEAR;
+            if is_clear {
+                score.first.hit(is_answered);
+            }
+            if is_clear && is_answered {
+                score.wait.add(0.0);
+            }
+            first_seen.insert(person.id, Some(t).filter(|_| is_clear && !is_answered));
+        }
+        Some(Some(since)) if is_answered => {
+            score.wait.add((t - since) as f64);
+            first_seen.insert(person.id, None);
+        }
+        Some(_) => {}
+    }
+}
+
+impl Score {
+    /// Adds another film's.
+    pub fn add(&mut self, other: &Self) {
+        for (a, b) in self.means_mut().into_iter().zip(other.means()) {
+            a.sum += b.sum;
+            a.count += b.count;
+        }
+        self.oldest_ghost = self.oldest_ghost.max(other.oldest_ghost);
+        self.few += other.few;
+    }
+
+    fn means(&self) -> [Mean; 11] {
+        [
+            self.error,
+            self.pck_05,
+            self.pck_10,
+            self.hidden_pck_10,
+            self.missed_joints,
+            self.missed_persons,
+            self.exchanged,
+            self.ghosts,
+            self.doubles,
+            self.first,
+            self.wait,
+        ]
+    }
+
+    fn means_mut(&mut self) -> [&mut Mean; 11] {
+        [
+            &mut self.error,
+            &mut self.pck_05,
+            &mut self.pck_10,
+            &mut self.hidden_pck_10,
+            &mut self.missed_joints,
+            &mut self.missed_persons,
+            &mut self.exchanged,
+            &mut self.ghosts,
+            &mut self.doubles,
+            &mut self.first,
+            &mut self.wait,
+        ]
+    }
+}

@@ -1,0 +1,178 @@
+//! Films: rendered people with exact truth, and folders of labelled pictures.
+
+use std::path::{Path, PathBuf};
+
+use pose::JOINTS;
+use posewire::capture::clip::Clip;
+use posewire::capture::replay;
+use posewire::capture::synthetic::{HIDDEN_SCORE, Synthetic};
+use posewire::capture::{CaptureError, CaptureError::Ended};
+use posewire::picture::Frame;
+use serde::Deserialize;
+
+use super::{Film, FilmsError, TrueJoint, TruePerson};
+
+/// Rendered people in a room: everybody is known, hidden or not.
+pub struct Rendered {
+    name: String,
+    clip: Synthetic,
+}
+
+impl Rendered {
+    /// The film `seed` of one to four persons at 640 × 480 and 30 frames a second, as MJPEG: the way of a camera's frames.
+    ///
+    /// # Errors
+    /// [`FilmsError::Pictures`] where the JPEG library cannot be set up.
+    pub fn new(seed: u64, frames: u64) -> Result<Self, FilmsError> {
+        let persons = 1 + seed as usize % 4;
+        let name = format!("rendered {seed}, {persons} persons");
+        let clip = Synthetic::new(persons, 640, 480, 30.0, seed).and_then(Synthetic::as_mjpeg);
+        match clip {
+            Ok(clip) => Ok(Self { name, clip: clip.frames(Some(frames)) }),
+            Err(source) => Err(FilmsError::Pictures { film: name, source }),
+        }
+    }
+}
+
+impl Film for Rendered {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn is_complete(&self) -> bool {
+        true
+    }
+
+    fn smooth_truth(&self) -> f64 {
+        0.0
+    }
+
+    fn next(&mut self) -> Result<Option<(Frame, Vec<TruePerson>)>, FilmsError> {
+        let frame = match self.clip.next() {
+            Ok(frame) => frame,
+            Err(Ended) => return Ok(None),
+            Err(source) => return Err(FilmsError::Pictures { film: self.name.clone(), source }),
+        };
+        let persons = self.clip.truth().iter().zip(1..).map(|(person, id)| TruePerson {
+            id,
+            joints: person.joints.map(|k| {
+                let at_px = [k.x_px, k.y_px].map(f64::from);
+                (k.score > 0.0).then_some(TrueJoint { at_px, is_hidden: k.score <= HIDDEN_SCORE })
+            }),
+        });
+        Ok(Some((frame, persons.collect())))
+    }
+}
+
+/// Pictures of a folder with a line of labels each.
+pub struct Labelled {
+    head: Head,
+    pictures: Box<dyn Clip>,
+    lines: std::vec::IntoIter<Line>,
+}
+
+/// First line of the labels.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    film: String,
+    /// Everybody in the picture is labelled.
+    complete: bool,
+    /// Frames over which a label is smoothed before motion is compared with it; 0: exact.
+    #[serde(default)]
+    smooth_truth: f64,
+}
+
+/// The labels of one picture.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    captured_at_us: i64,
+    persons: Vec<Person>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Person {
+    id: u32,
+    /// x, y in pixels and COCO's visibility: 0 not known, 1 hidden, 2 seen.
+    joints: [[f64; 3]; JOINTS],
+}
+
+/// Every film of a folder: `NAME.jsonl` beside the folder of pictures `NAME`, in the order of their names.
+///
+/// # Errors
+/// [`FilmsError`] where the folder or the labels cannot be read, or there is no film in it.
+pub fn labelled(folder: &Path) -> Result<Vec<PathBuf>, FilmsError> {
+    let fail = |source| FilmsError::Read { path: folder.into(), source };
+    let mut films = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(fail)? {
+        let path = entry.map_err(fail)?.path();
+        if path.extension().is_some_and(|e| e == "jsonl") {
+            films.push(path);
+        }
+    }
+    if films.is_empty() {
+        let what = "no films in it: NAME.jsonl beside a folder NAME of pictures";
+        return Err(fail(std::io::Error::new(std::io::ErrorKind::NotFound, what)));
+    }
+    films.sort();
+    Ok(films)
+}
+
+impl Labelled {
+    /// The film whose labels are in this file.
+    ///
+    /// # Errors
+    /// [`FilmsError`] where labels or pictures cannot be read or are not of one length.
+    pub fn open(labels: &Path) -> Result<Self, FilmsError> {
+        let text = std::fs::read_to_string(labels)
+            .map_err(|source| FilmsError::Read { path: labels.into(), source })?;
+        let fail = |line: usize, what: String| FilmsError::Labels { path: labels.into(), line, what };
+        let mut lines = text.lines().zip(1..).filter(|(text, _)| !text.trim().is_empty());
+        let (first, at) = lines.next().ok_or_else(|| fail(1, "the file is empty".into()))?;
+        let head: Head = serde_json::from_str(first).map_err(|e| fail(at, e.to_string()))?;
+        let rest: Result<Vec<Line>, FilmsError> =
+            lines.map(|(text, at)| serde_json::from_str(text).map_err(|e| fail(at, e.to_string()))).collect();
+        let rest = rest?;
+        let folder = labels.with_extension("");
+        let unreadable = |source: CaptureError| FilmsError::Pictures { film: head.film.clone(), source };
+        let pictures = replay::folder::pictures(&folder).map_err(unreadable)?.len();
+        if pictures != rest.len() {
+            let what =
+                format!("{} lines of labels for {pictures} pictures in {}", rest.len(), folder.display());
+            return Err(fail(rest.len() + 1, what));
+        }
+        if rest.windows(2).any(|w| w[1].captured_at_us <= w[0].captured_at_us) {
+            return Err(fail(2, "the times do not rise".into()));
+        }
+        let pictures = replay::open_clip(&folder).map_err(unreadable)?;
+        Ok(Self { head, pictures, lines: rest.into_iter() })
+    }
+}
+
+impl Film for Labelled {
+    fn name(&self) -> &str {
+        &self.head.film
+    }
+
+    fn is_complete(&self) -> bool {
+        self.head.complete
+    }
+
+    fn smooth_truth(&self) -> f64 {
+        self.head.smooth_truth
+    }
+
+    fn next(&mut self) -> Result<Option<(Frame, Vec<TruePerson>)>, FilmsError> {
+        let Some(line) = self.lines.next() else { return Ok(None) };
+        let frame = match self.pictures.next() {
+            Ok(frame) => Frame { captured_at_us: line.captured_at_us, ..frame },
+            Err(source) => return Err(FilmsError::Pictures { film: self.head.film.clone(), source }),
+        };
+        let known =
+            |[x, y, v]: [f64; 3]| (v > 0.0).then_some(TrueJoint { at_px: [x, y], is_hidden: v < 2.0 });
+        let persons = line.persons.into_iter().map(|p| TruePerson { id: p.id, joints: p.joints.map(known) });
+        Ok(Some((frame, persons.collect())))
+    }
+}

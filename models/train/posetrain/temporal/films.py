@@ -1,0 +1,67 @@
+"""Writes J-HMDB's clips as films for `posewire eval films`: pictures and labels of the whole program's evaluation.
+
+    python -m posetrain.temporal.films --data PACKS --out FILMS [--split val]
+
+FILMS/NAME/00001.jpg ... and FILMS/NAME.jsonl: a head ({"film", "complete": false, "smooth_truth": 1}), then a line a picture
+({"captured_at_us", "persons": [{"id", "joints": 17 x [x, y, v]}]}). One person a clip is labelled, others may be about, so nothing
+here says what a ghost is. Repeated pictures are left out; times are those of 30 frames a second without them. Faces carry
+no label. The files hold pictures and labels: they stay outside the repository.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from posetrain.data.packs import Pixels, films
+from posetrain.temporal.detect import SAME_PICTURE
+
+FPS = 30.0
+MIN_FRAMES = 8
+QUALITY = 95  # of the pictures written: they were compressed once before
+
+
+def fresh(pictures: list[Pixels]) -> np.ndarray:
+    """[N] whether a picture is more than the one before it again."""
+    grey = np.stack([cv2.cvtColor(p, cv2.COLOR_RGB2GRAY) for p in pictures]).astype(np.float32)
+    return np.r_[True, np.abs(np.diff(grey, axis=0)).mean((1, 2)) > SAME_PICTURE]
+
+
+def write(out: Path, name: str, pictures: list[Pixels], joints: np.ndarray) -> None:
+    """`joints` [N,17,3]: x, y in pixels, COCO's visibility; joints that carry no label have 0 there."""
+    folder = out / name
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [json.dumps({"film": name, "complete": False, "smooth_truth": 1.0})]
+    for i, (picture, person) in enumerate(zip(pictures, joints, strict=True)):
+        cv2.imwrite(str(folder / f"{i + 1:05}.jpg"), picture[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
+        persons = [{"id": 1, "joints": np.round(person, 2).tolist()}] if person[:, 2].any() else []
+        lines.append(json.dumps({"captured_at_us": round(i * 1e6 / FPS), "persons": persons}))
+    (out / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
+
+
+def main() -> None:
+    p = argparse.ArgumentParser()
+    p.add_argument("--data", type=Path, required=True)
+    p.add_argument("--out", type=Path, required=True)
+    p.add_argument("--split", default="val")
+    args = p.parse_args()
+    clips = frames = 0
+    for clip, pictures, annotations in films(args.data):
+        if clip["split"] != args.split:
+            continue
+        joints = np.array([a["keypoints"] for a in annotations], np.float64).reshape(-1, 17, 3)
+        joints[:, :5, 2] = 0
+        keep = np.flatnonzero(fresh(pictures))
+        if len(keep) < MIN_FRAMES:
+            continue
+        write(args.out, clip["name"].replace("/", "-"), [pictures[i] for i in keep], joints[keep])
+        clips, frames = clips + 1, frames + len(keep)
+    print(f"{clips} films, {frames} frames in {args.out}")
+
+
+if __name__ == "__main__":
+    main()
