@@ -20,7 +20,8 @@ mod words;
 
 pub use crate::names::did_you_mean;
 pub use words::{
-    Address, CameraFormat, DisplayKind, ExistingLines, Frames, MaxPersons, Percent, Rate, Rotation, Size,
+    Address, CameraFormat, DisplayKind, ExistingLines, Frames, MaxPersons, MinJoints, MinScore, Percent,
+    Rate, Rotation, Size,
 };
 
 /// The word for a model that is part of the binary.
@@ -163,6 +164,10 @@ options! {
     persons: Persons {
         /// Persons followed at once, 1 to 8; each who is there costs one run of the keypoint network a frame
         max: MaxPersons = MaxPersons::default() => max_persons(value_name = "N");
+        /// From which score on somebody is a person, 0 to 1: higher against ghosts, lower where people are missed; "auto": what suits the network
+        min_score: MinScore = MinScore::default() => min_score(value_name = "SCORE");
+        /// Of how many joints a person has to consist to be told of, 4 to 17
+        min_joints: MinJoints = MinJoints::default() => min_joints(value_name = "N");
     }
     /// How poses are filtered
     temporal: Temporal {

@@ -12,7 +12,7 @@ use pose::{BoxPx, Forecast, Keypoints, MAX_PERSONS, PersonBox, Pose, PoseFrame, 
 pub use load::{LoadError, Networks, temporal_model};
 pub use still::Stills;
 
-use crate::config::Config;
+use crate::config::{Config, MinJoints};
 use crate::infer::InferError;
 use crate::keypoints::{KeypointError, KeypointNet, PersonFinder};
 use crate::picture::{DecodeError, Decoder, Frame, Part, PixelFormat};
@@ -41,9 +41,6 @@ impl TrackError {
     }
 }
 
-/// A person of whom fewer joints are known is followed, but not told of: no consumer can do anything with a wrist.
-const MIN_JOINTS: usize = 4;
-
 /// Everything between the camera and the sinks that depends on the picture.
 pub struct Tracker {
     decoder: Decoder,
@@ -56,6 +53,8 @@ pub struct Tracker {
     card: EngineCard,
     /// Pictures are a mirror's: left is right.
     mirrored: bool,
+    /// A person of whom fewer joints are known is followed, but not told of: no consumer can do anything with a wrist.
+    min_joints: usize,
     /// Frames that gave poses so far.
     seq: u64,
     found: Vec<PersonBox>,
@@ -76,8 +75,8 @@ struct Look {
 }
 
 impl Tracker {
-    /// A tracker of the networks, the smoother and the number of persons that `config` names, with right and left exchanged where pictures
-    /// are mirrored; nothing else of it is read.
+    /// A tracker of the networks, the smoother and the rules for persons that `config` names, with right and left exchanged where
+    /// pictures are mirrored; nothing else of it is read.
     ///
     /// # Errors
     /// [`LoadError`] naming the file at fault.
@@ -92,8 +91,10 @@ impl Tracker {
             config.persons.max.get(),
         );
         let known = IdentityRules::of(networks.keypoints.tells_presence());
+        let known = config.persons.min_score.0.map_or(known, |score| known.from_score(score));
         let rules = IdentityRules { max_persons: config.persons.max.get(), ..known };
-        Ok(Self { mirrored: config.source.mirror, ..Self::of_parts(networks, rules, model)? })
+        let tracker = Self::of_parts(networks, rules, model)?;
+        Ok(Self { mirrored: config.source.mirror, min_joints: config.persons.min_joints.get(), ..tracker })
     }
 
     /// Joins networks, identities and a temporal model. Without a finder the whole picture is the first box: one person who
@@ -117,6 +118,7 @@ impl Tracker {
             model,
             card: EngineCard { engine: networks.engine, model_sha256: networks.sha256, max_persons },
             mirrored: false,
+            min_joints: MinJoints::LEAST,
             seq: 0,
             found: Vec::with_capacity(crate::keypoints::MAX_FOUND),
             known: [None; MAX_PERSONS],
@@ -247,7 +249,7 @@ impl Tracker {
         let mut reported = 0;
         for (a, forecast) in assignments.iter().zip(forecasts) {
             self.known[a.slot] = Some(forecast);
-            if a.is_reported && forecast.known_joints() >= MIN_JOINTS {
+            if a.is_reported && forecast.known_joints() >= self.min_joints {
                 let seen = a.detection.map(|d| seen[d]);
                 let (forecast, seen) = match self.mirrored {
                     true => (forecast.with_sides_exchanged(), seen.map(|k| k.with_sides_exchanged())),

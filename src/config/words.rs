@@ -165,6 +165,73 @@ impl fmt::Display for MaxPersons {
     }
 }
 
+/// The word for what suits the network.
+const AUTO: &str = "auto";
+
+/// From which score on somebody is a person, 0..=1; `None`: what suits the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MinScore(pub Option<f32>);
+
+impl FromStr for MinScore {
+    type Err = String;
+    fn from_str(word: &str) -> Result<Self, String> {
+        if word == AUTO {
+            return Ok(Self(None));
+        }
+        let score = word.parse().ok().filter(|score| (0.0..=1.0).contains(score));
+        score.map(|score| Self(Some(score))).ok_or_else(|| format!("'{word}' is no score: 0 to 1, or {AUTO}"))
+    }
+}
+
+impl fmt::Display for MinScore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(score) => score.fmt(f),
+            None => f.write_str(AUTO),
+        }
+    }
+}
+
+/// Of how many joints a person has to consist to be told of: from 4 to 17.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MinJoints(usize);
+
+impl MinJoints {
+    /// Fewer joints are of no use to anybody.
+    pub const LEAST: usize = 4;
+
+    /// The number.
+    pub fn get(self) -> usize {
+        self.0
+    }
+}
+
+impl Default for MinJoints {
+    fn default() -> Self {
+        Self(Self::LEAST)
+    }
+}
+
+impl FromStr for MinJoints {
+    type Err = String;
+    fn from_str(word: &str) -> Result<Self, String> {
+        let joints = word.parse().ok().filter(|joints| (Self::LEAST..=pose::JOINTS).contains(joints));
+        joints.map(Self).ok_or_else(|| {
+            format!(
+                "'{word}' is no number of joints that make a person: from {} to {}",
+                Self::LEAST,
+                pose::JOINTS
+            )
+        })
+    }
+}
+
+impl fmt::Display for MinJoints {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 /// How much of a picture's brightness is taken away, in percent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Percent(u8);
@@ -350,6 +417,8 @@ word_or_number!(
     Frames,
     MaxPersons,
     OscFormat,
+    MinJoints,
+    MinScore,
     Percent,
     Rotation,
     Predict,

@@ -55,7 +55,19 @@ impl IdentityRules {
         if !tells_presence {
             return Self::default();
         }
-        Self { min_score: 0.1, newcomer_score: 0.6, sure_score: 0.9, kept_score: 0.3, ..Self::default() }
+        Self { min_score: 0.1, newcomer_score: 0.5, sure_score: 0.8, kept_score: 0.2, ..Self::default() }
+    }
+
+    /// The same where somebody begins with `score` and ends below half of it.
+    #[must_use]
+    pub fn from_score(self, score: f32) -> Self {
+        Self {
+            min_score: self.min_score.min(0.5 * score),
+            newcomer_score: score,
+            sure_score: self.sure_score.max(score),
+            kept_score: 0.5 * score,
+            ..self
+        }
     }
 }
 
@@ -371,10 +383,9 @@ fn keep_the_surer(detections: &[Keypoints], seen: &mut [Option<Shape>]) {
     }
 }
 
-/// Who is in a single picture, the surest first: indices of the detections that show somebody, each person once, by the same
-/// rules as [`Identities`]; any number of them.
-pub fn distinct_persons(detections: &[Keypoints]) -> Vec<usize> {
-    let min_score = IdentityRules::default().min_score;
+/// Who is in a single picture, the surest first: indices of the detections of at least this score that show somebody, each person
+/// once, by the same rules as [`Identities`]; any number of them.
+pub fn distinct_persons(detections: &[Keypoints], min_score: f32) -> Vec<usize> {
     let mut seen: Vec<Option<Shape>> = detections.iter().map(|d| somebody(d, min_score)).collect();
     keep_the_surer(detections, &mut seen);
     let mut persons: Vec<usize> = (0..seen.len()).filter(|&i| seen[i].is_some()).collect();

@@ -3,14 +3,14 @@
 
 use pose::{BoxPx, JointState, Keypoints, MAX_PERSONS, PersonBox, Pose, PoseJoint};
 
+use super::TrackError;
 use super::load::{LoadError, Networks};
-use super::{MIN_JOINTS, TrackError};
-use crate::config::Models;
+use crate::config::{MinJoints, Models};
 use crate::infer::InferError;
 use crate::keypoints::{KeypointError, KeypointNet, PersonFinder};
 use crate::picture::Picture;
 use crate::temporal::MEASURED_SCORE;
-use crate::track::distinct_persons;
+use crate::track::{IdentityRules, distinct_persons};
 
 /// Finds and reads the persons of single pictures.
 pub struct Stills {
@@ -69,9 +69,11 @@ impl Stills {
     /// [`TrackError::Network`].
     pub fn poses(&mut self, picture: &Picture<'_>) -> Result<Vec<Pose>, TrackError> {
         let seen: Vec<Keypoints> = self.looks(picture)?.into_iter().map(|(_, keypoints)| keypoints).collect();
-        let persons = distinct_persons(&seen).into_iter().map(|i| pose(&seen[i]));
-        let told = persons
-            .filter(|p| p.joints.iter().filter(|j| j.state != JointState::Absent).count() >= MIN_JOINTS);
+        let least = IdentityRules::of(self.net.tells_presence()).newcomer_score;
+        let persons = distinct_persons(&seen, least).into_iter().map(|i| pose(&seen[i]));
+        let told = persons.filter(|p| {
+            p.joints.iter().filter(|j| j.state != JointState::Absent).count() >= MinJoints::LEAST
+        });
         Ok(told.zip(1..).map(|(pose, track_id)| Pose { track_id, ..pose }).collect())
     }
 }

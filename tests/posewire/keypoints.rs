@@ -136,6 +136,8 @@ fn a_codec_that_does_not_fit_its_network_is_refused() {
     for (codec, says) in [
         (tiny::RED_CODEC.replace("stride = 4", "stride = 2"), "[17, 32, 32]"),
         (tiny::RED_CODEC.replace("\"heatmaps\"", "\"maps\""), "the network has: heatmaps"),
+        (format!("{}\npresence = \"there\"", tiny::RED_CODEC), "the network has: heatmaps"),
+        (format!("{}\npresence = \"heatmaps\"", tiny::RED_CODEC), "wants [1, rows, columns]"),
         ("[codec]\nkind = \"movenet\"\noutput = \"heatmaps\"".into(), "wants [1, 17, 3]"),
         ("[codec]\nkind = \"yolo\"\noutput = \"heatmaps\"\nthreshold = 0.5\nnms_iou = 0.5".into(), "candidates"),
         (

@@ -173,6 +173,54 @@ fn one_false_find_gets_no_identity_and_two_frames_in_a_row_do() {
     assert_eq!(ids[7][&0], 1);
 }
 
+/// Frames of one who stands still and is seen with these scores.
+fn scored(scores: &[f32]) -> Vec<Vec<(usize, Keypoints)>> {
+    let of = |&score| vec![(0, Keypoints { score, ..walker(100.0, 200.0, 200.0, 0.0) })];
+    scores.iter().map(of).collect()
+}
+
+#[test]
+fn by_presence_somebody_sure_is_there_at_once_somebody_likely_soon_and_a_ghost_never() {
+    let reported = |scores: &[f32]| {
+        let mut tracker = Identities::new(IdentityRules::of(true));
+        follow(&mut tracker, 0, scored(scores)).iter().map(|f| !f.is_empty()).collect::<Vec<_>>()
+    };
+    assert_eq!(reported(&[0.95, 0.95]), [true, true]);
+    assert_eq!(reported(&[0.7, 0.7, 0.7]), [false, true, true]);
+    assert_eq!(reported(&[0.5; 10]), [false; 10], "as likely as not is not enough");
+    assert_eq!(
+        reported(&[0.7, 0.2, 0.2, 0.2]),
+        [false; 4],
+        "a second look refuses what the first took for somebody"
+    );
+}
+
+#[test]
+fn a_ghost_ends_within_four_frames_and_a_person_half_hidden_stays() {
+    let mut tracker = Identities::new(IdentityRules::of(true));
+    let scores = [vec![0.92; 3], vec![0.05; 9]].concat();
+    let ids = follow(&mut tracker, 0, scored(&scores));
+    assert!(ids[..3].iter().all(|f| f.len() == 1));
+    assert!(ids[6..].iter().all(BTreeMap::is_empty), "{ids:?}");
+    // Nor is it predicted on: it was never there.
+    assert!(tracker.update(12 * FRAME_US, &[], &[None; MAX_PERSONS]).is_empty());
+
+    let mut tracker = Identities::new(IdentityRules::of(true));
+    let scores = [vec![0.95; 30], vec![0.45; 30]].concat();
+    assert!(follow(&mut tracker, 0, scored(&scores)).iter().all(|f| f.len() == 1));
+}
+
+#[test]
+fn a_least_score_of_ones_own_moves_beginning_and_end() {
+    let rules = IdentityRules::of(true).from_score(0.9);
+    assert_eq!((rules.newcomer_score, rules.kept_score), (0.9, 0.45));
+    let mut tracker = Identities::new(rules);
+    assert!(follow(&mut tracker, 0, scored(&[0.8; 9])).iter().all(BTreeMap::is_empty));
+    let mut tracker = Identities::new(IdentityRules::default().from_score(0.2));
+    let ids = follow(&mut tracker, 0, scored(&[0.22; 4]));
+    assert!(ids[0].is_empty() && ids[1..].iter().all(|f| f.len() == 1));
+}
+
 #[test]
 fn whoever_comes_back_in_time_and_near_by_is_the_same_and_else_somebody_new() {
     let gap = |frames: usize| vec![vec![]; frames];
