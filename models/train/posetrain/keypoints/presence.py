@@ -212,6 +212,14 @@ def fit(x: Doubles, y: npt.NDArray[np.bool_]) -> tuple[Doubles, float]:
     return np.asarray(w), float(b[0] - (w * mean).sum())
 
 
+def calibrated(crops: Crops, threshold: float, weight: Doubles, bias: float) -> tuple[Doubles, float]:
+    """The same unit as a probability for what the finder hands over, which is harder than random boxes (Platt 1999)."""
+    at = ~crops.judged & (crops.found >= threshold)
+    logit = crops.features[at] @ weight + bias
+    slope, offset = fit(logit[:, None], crops.person[at])
+    return weight * slope[0], bias * float(slope[0]) + offset
+
+
 def area(person: npt.NDArray[np.bool_], logit: Doubles) -> float:
     """Area under the curve of true against false positives."""
     ranks = np.argsort(np.argsort(logit))
@@ -283,7 +291,7 @@ def main() -> None:
         if args.keep:
             np.savez(args.keep, **vars(crops))
     learned = ~crops.judged
-    weight, bias = fit(crops.features[learned], crops.person[learned])
+    weight, bias = calibrated(crops, threshold, *fit(crops.features[learned], crops.person[learned]))
     card = judge(crops, crops.features @ weight + bias, threshold, packs)
     print("\n".join(card))
     old = sha256(file)
