@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .accuracy import accuracy, finder, held_out, networks, quantised, whole
+from .accuracy import accuracy, films, finder, held_out, networks, quantised, whole
 from .code import crates, line, rooms
 from .form import ROOT
 from .motion import held_out_clips, smoother
@@ -17,7 +17,7 @@ __all__ = ["ROOT", "TABLES"]
 TABLES: dict[str, Callable[[], str]] = {
     f.__name__.replace("_", " "): f
     for f in (
-        *(peers, networks, accuracy, quantised, finder, held_out, whole, held_out_clips, smoother),
+        *(peers, networks, accuracy, quantised, finder, held_out, whole, films, held_out_clips, smoother),
         *(engines, instructions, boards, bench, endurance, hours, camera_bed),
         *(rooms, crates, line),
     )

@@ -105,3 +105,33 @@ def whole() -> str:
             ]
         rows.append([row["system"], before + share(row["jhmdb"]), *smooth])
     return markdown(["program", "PCK.1", "Accel %", "lag, frames"], rows, right=3)
+
+
+def films() -> str:
+    """The whole program on films, with and without presence: `benches/results/films.json`."""
+
+    def figure(of: dict[str, float], factor: float, digits: int) -> str:
+        value, low, high = (f"{factor * of[k]:.{digits}f}" for k in ("value", "low", "high"))
+        return f"{value} ({low}–{high})"
+
+    titles = {"rendered": "rendered", "jhmdb-val": "J-HMDB val"}
+    rows = []
+    for name, of_set in kept("films.json")["sets"]:
+        for r in of_set:
+            has_ghosts = r["ghosts"]["value"] is not None
+            rows.append(
+                [
+                    f"{titles[name]}, {r['films']}",
+                    r["setting"],
+                    figure(r["mpjpe"], 1, 1),
+                    figure(r["pck_05"], 1, 3),
+                    figure(r["pck_10"], 1, 3),
+                    figure(r["missed_persons"], 100, 1),
+                    f"{100 * r['first']:.0f}",
+                    figure(r["ghosts"], 1, 3) if has_ghosts else "",
+                    str(r["oldest_ghost"]) if has_ghosts else "",
+                    figure(r["hota"], 1, 3),
+                ]
+            )
+    heads = ["MPJPE %", "PCK.05", "PCK.1", "persons missed %", "first frame answered %", "ghosts a frame"]
+    return markdown(["films", "`small`", *heads, "oldest ghost, frames", "HOTA"], rows, right=8)

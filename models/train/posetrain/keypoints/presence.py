@@ -40,7 +40,10 @@ Doubles = npt.NDArray[np.float64]
 OUTPUT = "presence"
 # Candidates of the finder as doubtful as these are learned from too; judged is what it really hands over.
 THRESHOLD = 0.15
-SAME, APART = 0.4, 0.05  # of a labelled box: intersection over union, and the share of the found box that may lie in one
+SAME, APART = (
+    0.4,
+    0.05,
+)  # of a labelled box: intersection over union, and the share of the found box that may lie in one
 MIN_SIDE = 24  # pixels
 RANDOM_BOXES = 3  # a picture
 RIDGE = 10.0
@@ -91,7 +94,7 @@ def with_unit(model: onnx.ModelProto, weight: Doubles, bias: float) -> onnx.Mode
     scale = float(np.abs(weight).max() / 127)
     in_scale = float(constants[dequantise.input[1]])
     one = np.array([scale], np.float32)
-    tensors = {
+    tensors: dict[str, npt.NDArray[np.generic]] = {
         "weight": np.round(weight / scale).astype(np.int8).reshape(1, -1, 1, 1),
         "weight_scale": one,
         "weight_zero": np.zeros(1, np.int8),
@@ -128,7 +131,9 @@ class Looker:
         centre = ((float(box[0]) + float(box[2])) / 2, (float(box[1]) + float(box[3])) / 2)
         side = PAD * float(max(box[2] - box[0], box[3] - box[1]))
         crop = warp(pixels, crop_matrix(centre, side, self.net), self.net)
-        return np.asarray(self.session.run([self.name], {"image": as_input(crop)})[0][0].mean((1, 2)), np.float64)
+        return np.asarray(
+            self.session.run([self.name], {"image": as_input(crop)})[0][0].mean((1, 2)), np.float64
+        )
 
 
 def overlap(box: Floats, others: Floats) -> tuple[Doubles, Doubles, Doubles]:
@@ -139,9 +144,7 @@ def overlap(box: Floats, others: Floats) -> tuple[Doubles, Doubles, Doubles]:
     return common / (own + theirs - common), common / own, common / np.maximum(theirs, 1e-6)
 
 
-def boxes(
-    picture: Picture, finder: Finder, rng: np.random.Generator
-) -> Iterator[tuple[Floats, bool, float]]:
+def boxes(picture: Picture, finder: Finder, rng: np.random.Generator) -> Iterator[tuple[Floats, bool, float]]:
     """Boxes to learn from, whether they show a person, and the finder's score."""
     height, width = picture.pixels.shape[:2]
     persons = np.array([(x, y, x + w, y + h) for x, y, w, h in (p.bbox for p in picture.persons)], np.float32)
@@ -160,7 +163,9 @@ def boxes(
         middle = middle + rng.normal(0, 0.06, 2) * 2 * half.max()
         yield np.concatenate([middle - half, middle + half]).astype(np.float32), True, -1.0
     for _ in range(RANDOM_BOXES if picture.pack in PUBLIC else 0):
-        half = np.exp(rng.uniform(np.log(20), np.log(min(height, width) / 2))) * np.array([rng.uniform(0.4, 1), 1.0])
+        half = np.exp(rng.uniform(np.log(20), np.log(min(height, width) / 2))) * np.array(
+            [rng.uniform(0.4, 1), 1.0]
+        )
         middle = rng.uniform(0, 1, 2) * (width, height)
         box = np.concatenate([middle - half, middle + half]).astype(np.float32)
         _, inside, covered = overlap(box, persons)

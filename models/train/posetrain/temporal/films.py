@@ -50,10 +50,10 @@ def main() -> None:
     p.add_argument("--split", default="val")
     args = p.parse_args()
     clips = frames = 0
-    for clip, pictures, annotations in films(args.data):
+    for clip, pictures, labels in films(args.data):
         if clip["split"] != args.split:
             continue
-        joints = np.array([a["keypoints"] for a in annotations], np.float64).reshape(-1, 17, 3)
+        joints = np.array([a["keypoints"] for a in labels], np.float64).reshape(-1, 17, 3)
         joints[:, :5, 2] = 0
         keep = np.flatnonzero(fresh(pictures))
         if len(keep) < MIN_FRAMES:
