@@ -410,7 +410,7 @@ fn every_end_of_the_cable_starts_with_the_same_rate() {
         ("firmware/app/src/lib.rs", "None => pose_wire::DEFAULT_BAUD".into()),
         ("firmware/boards/lm3s6965/src/main.rs", "Uart::start(app::BAUD,".into()),
         ("firmware/boards/stm32/src/main.rs", "Uart::start(app::BAUD,".into()),
-        ("firmware/boards/pico/src/main.rs", "baudrate = app::BAUD;".into()),
+        ("firmware/boards/pico/src/uart.rs", "baudrate = app::BAUD;".into()),
         ("firmware/pico.sh", format!("than {baud};")),
     ] {
         let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
