@@ -132,8 +132,9 @@ fn given(
         let boxes: Vec<BoxPx> = group.iter().map(|(_, b)| *b).collect();
         let mut out = [Keypoints::default(); MAX_PERSONS];
         net.estimate(picture, &boxes, &mut out)?;
-        results
-            .extend(group.iter().zip(&out).map(|((id, _), k)| Prediction::new(image.id, Some(*id), &ranked(k))));
+        results.extend(
+            group.iter().zip(&out).map(|((id, _), k)| Prediction::new(image.id, Some(*id), &ranked(k))),
+        );
     }
     Ok(empty.len())
 }
