@@ -75,14 +75,9 @@ def deepest(graph: onnx.GraphProto) -> str:
 
 def without(model: onnx.ModelProto) -> onnx.ModelProto:
     """The network as it was before this command."""
-    graph = model.graph
-    for keep, belongs in (
-        (graph.node, lambda n: n.name.startswith(OUTPUT)),
-        (graph.initializer, lambda w: w.name.startswith(OUTPUT)),
-        (graph.output, lambda o: o.name == OUTPUT),
-    ):
-        for item in [i for i in keep if belongs(i)]:
-            keep.remove(item)
+    for kept in (model.graph.node, model.graph.initializer, model.graph.output):
+        for item in [i for i in kept if i.name.startswith(OUTPUT)]:
+            kept.remove(item)
     return model
 
 

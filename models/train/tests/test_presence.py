@@ -1,0 +1,72 @@
+"""Presence: the unit is fitted, put into a finished network, and taken out again, and joints do not notice."""
+
+from __future__ import annotations
+
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+import onnx
+
+from posetrain.inference import session
+from posetrain.keypoints import presence
+from posetrain.paths import REPOSITORY
+
+NETWORK = REPOSITORY / "models" / "keypoints-nano.onnx"
+
+
+class Presence(unittest.TestCase):
+    def run_once(self, model: onnx.ModelProto, outputs: list[str]) -> list[np.ndarray]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "network.onnx"
+            onnx.save(model, path)
+            network = session(path)
+            side = int(network.get_inputs()[0].shape[2])
+            image = np.random.default_rng(1).random((1, 3, side, side), np.float32)
+            return [np.asarray(v) for v in network.run(outputs, {"image": image})]
+
+    def test_a_unit_is_put_in_and_taken_out_and_the_maps_stay_as_they_were(self) -> None:
+        shipped = self.run_once(onnx.load(NETWORK), ["heatmaps"])[0]
+        bare = presence.without(onnx.load(NETWORK))
+        self.assertEqual([o.name for o in bare.graph.output], ["heatmaps"])
+        deepest = presence.deepest(bare.graph)
+        bare.graph.output.append(onnx.helper.make_tensor_value_info(deepest, onnx.TensorProto.FLOAT, None))
+        maps, features = self.run_once(bare, ["heatmaps", deepest])
+        np.testing.assert_array_equal(maps, shipped)
+
+        weight = np.asarray(np.random.default_rng(2).normal(size=features.shape[1]), np.float64)
+        again = presence.with_unit(presence.without(onnx.load(NETWORK)), weight, 0.5)
+        maps, said = self.run_once(again, ["heatmaps", presence.OUTPUT])
+        np.testing.assert_array_equal(maps, shipped)
+        exact = features[0].mean((1, 2)) @ weight + 0.5
+        # A step of int8 is a 127th of the largest weight; rounding hits each weight anew.
+        self.assertAlmostEqual(
+            float(said.mean()), exact, delta=0.02 * float(np.abs(features).sum() / said.size)
+        )
+        self.assertEqual(said.shape, (1, 1, *features.shape[2:]))
+
+    def test_the_unit_tells_what_can_be_told_and_the_area_says_so(self) -> None:
+        rng = np.random.default_rng(3)
+        person = rng.random(2000) < 0.3
+        features = rng.normal(size=(2000, 8))
+        features[person, 2] += 2.0
+        weight, bias = presence.fit(features, person)
+        logit = features @ weight + bias
+        self.assertEqual(int(np.abs(weight).argmax()), 2)
+        # Two unit normals two apart: the area is the normal's distribution at the square root of two, .921.
+        self.assertAlmostEqual(presence.area(person, logit), 0.921, delta=0.02)
+        self.assertEqual(presence.area(person, person.astype(float)), 1.0)
+
+    def test_overlap_is_measured_against_either_box(self) -> None:
+        box = np.array([0, 0, 10, 10], np.float32)
+        union, inside, covered = presence.overlap(
+            box, np.array([[5, 0, 10, 10], [20, 20, 30, 30]], np.float32)
+        )
+        np.testing.assert_allclose(union, [0.5, 0])
+        np.testing.assert_allclose(inside, [0.5, 0])
+        np.testing.assert_allclose(covered, [1, 0])
+
+
+if __name__ == "__main__":
+    unittest.main()
