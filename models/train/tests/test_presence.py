@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 
 from posetrain.inference import session
-from posetrain.keypoints import presence
+from posetrain.finder import presence
 from posetrain.paths import REPOSITORY
 
 NETWORK = REPOSITORY / "models" / "keypoints-nano.onnx"

@@ -1,6 +1,6 @@
 """Gives a finished int8 keypoint network one more output: whether its crop shows a person at all.
 
-    python -m posetrain.keypoints.presence ../keypoints-small.toml --finder ../person.onnx --data PACKS --more MORE
+    python -m posetrain.finder.presence ../keypoints-small.toml --finder ../person.onnx --data PACKS --more MORE
 
 A softmax over a joint's map always has a peak somewhere, so golf bags and plants get joints with good scores. What the network
 has seen stands in its deepest features: their mean over the crop, through one logistic unit, tells persons from the rest. The
@@ -240,7 +240,7 @@ def judge(crops: Crops, logit: Doubles, threshold: float, packs: list[str]) -> l
         "# others, and at each least score the share of persons refused and of others let through, with 95 % intervals",
         "[card.presence]",
         f"data = {strings(packs)}",
-        'made_by = "python -m posetrain.keypoints.presence"',
+        'made_by = "python -m posetrain.finder.presence"',
         f"persons = {int(person.sum())}",
         f"others = {int((~person).sum())}",
         f"auc = {area(person, logit[at]):.4f}",
