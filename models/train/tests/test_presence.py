@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from posetrain.inference import session
 from posetrain.finder import presence
+from posetrain.inference import session
 from posetrain.paths import REPOSITORY
 
 NETWORK = REPOSITORY / "models" / "keypoints-nano.onnx"
