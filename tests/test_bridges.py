@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs/bridges.md").read_text(encoding="utf-8")
 POSEWIRE = Path(
     os.environ.get("POSEWIRE", Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release/posewire")
-)
+).resolve()  # the tests work in folders of their own
 PYTHON = os.environ.get("POSEWIRE_CLIENT_PYTHON", sys.executable)
 #: Longer than anything here takes on a busy machine.
 SOON_S = 90.0
