@@ -65,9 +65,9 @@ pub(super) fn pair(moments: &[Moment]) -> Vec<Pairs> {
         }) {
             pairs.answer_of[rows[row]] = Some(columns[column]);
         }
-        for a in 0..answers.len() {
-            let nearest = (0..truth.len()).max_by(|&i, &k| close[i][a].total_cmp(&close[k][a]));
-            pairs.nearest[a] = nearest.filter(|&i| close[i][a] >= MIN_CLOSENESS);
+        for (a, nearest) in pairs.nearest.iter_mut().enumerate().take(answers.len()) {
+            let closest = (0..truth.len()).max_by(|&i, &k| close[i][a].total_cmp(&close[k][a]));
+            *nearest = closest.filter(|&i| close[i][a] >= MIN_CLOSENESS);
         }
         for (person, a) in truth.iter().zip(&pairs.answer_of) {
             if let Some(track) = a.map(|a| answers[a].track_id) {

@@ -139,8 +139,7 @@ fn places(score: &mut Score, person: &TruePerson, answer: Option<&TrackedPerson>
 
 fn is_better_exchanged(person: &TruePerson, answer: &TrackedPerson) -> bool {
     let (mut as_is, mut exchanged) = (0.0, 0.0);
-    for j in 0..JOINTS {
-        let other = MIRROR[j];
+    for (j, other) in MIRROR.into_iter().enumerate() {
         let (Some(truth), Some(_)) = (person.joints[j], person.joints[other]) else { continue };
         let state = |j: usize| answer.forecast.state[j] != JointState::Absent;
         if j == other || !state(j) || !state(other) {
