@@ -201,7 +201,7 @@ fn the_program_finds_rendered_people_and_films_and_folders_say_the_same() {
         writeln!(lines, "{line}").expect("room");
     }
     drop(lines);
-    assert_eq!(labelled(folder.path()).expect("one film"), [labels.clone()]);
+    assert_eq!(labelled(folder.path()).expect("one film"), vec![labels.clone()]);
     let mut film = Labelled::open(&labels).expect("opens");
     let of_folder = Outcomes::of(vec![run(&mut film, &mut tracker).expect("runs")]);
     let b = Row::of("film", &of_folder, 0.0);
