@@ -1,7 +1,7 @@
 //! The whole program on films: frames in, poses out, as the board runs it, crops that follow their own answers included.
 //!
 //! A [`Film`] gives frames with what is true of each. [`run`] puts them through a [`Tracker`] and pairs answers with people
-//! ([`pairing`]); [`score`] counts places, ghosts, first frames and exchanged sides, [`identity`] who kept their number, and
+//! (`pairing`); `score` counts places, ghosts, first frames and exchanged sides, `identity` who kept their number, and
 //! [`crate::clips`] motion: acceleration against the truth and lag. All counts are kept film by film, so that intervals come
 //! from resampling films.
 
