@@ -16,8 +16,8 @@
 //! | a slot at or beyond [`MAX_PERSONS`] | an empty forecast: every joint absent |
 
 pub mod baseline;
+mod learned;
 mod timing;
-mod xl;
 
 use std::{fmt, str::FromStr};
 
@@ -27,8 +27,8 @@ use crate::names::one_of;
 #[cfg(doc)]
 use pose::{JointState, MAX_PERSONS};
 
+pub use learned::{DEFAULT_SMOOTHNESS, Gru, Learned, Xl, led};
 pub use timing::MAX_GAP_US;
-pub use xl::{DEFAULT_SMOOTHNESS, Xl, led};
 
 /// A joint with a lower score counts as not seen: a network's answer for a joint it did not find is noise.
 pub const MIN_SCORE: f32 = 0.05;

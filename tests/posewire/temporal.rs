@@ -1,9 +1,9 @@
-//! The shipped temporal weights: what PyTorch says of a whole sequence, the Rust steps say one by one.
+//! Learned temporal models, the shipped weights first: what PyTorch says of a whole sequence, the Rust steps say one by one.
 
 use std::{fs, path::Path};
 
 use pose::{Forecast, HORIZONS_US, JOINTS, JointState, Keypoint, Keypoints};
-use posewire::temporal::{Observation, TemporalModel, Xl};
+use posewire::temporal::{Gru, Observation, TemporalModel, Xl};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -43,7 +43,25 @@ fn close(got: impl Iterator<Item = f32>, want: &[f32], within: f32, what: &str) 
 #[test]
 fn the_shipped_weights_answer_as_pytorch_does() {
     let golden: Golden = serde_json::from_str(include_str!("../golden/temporal_xl.json")).unwrap();
-    let mut model = Xl::new(&weights(), golden.smoothness).unwrap();
+    meets(&mut Xl::new(&weights(), golden.smoothness).unwrap(), &golden);
+}
+
+/// Weights that were drawn: PyTorch took the whole sequence at once, Rust takes it step by step.
+#[test]
+fn a_gated_recurrent_network_answers_as_pytorch_does() {
+    let golden: Golden = serde_json::from_str(include_str!("../golden/temporal_gru.json")).unwrap();
+    let weights = include_bytes!("../golden/temporal_gru.pwt");
+    meets(&mut Gru::new(weights, golden.smoothness).unwrap(), &golden);
+}
+
+#[test]
+fn weights_of_one_network_are_refused_by_the_other() {
+    let gru = include_bytes!("../golden/temporal_gru.pwt");
+    assert!(Xl::new(gru, 0.0).err().unwrap().to_string().contains("expected"));
+    assert!(Gru::new(&weights(), 0.0).err().unwrap().to_string().contains("embed.weight"));
+}
+
+fn meets(model: &mut impl TemporalModel, golden: &Golden) {
     let mut forecast = [Forecast::default()];
     let mut met = 0;
     for (step, joints) in golden.observed.iter().enumerate() {

@@ -5,3 +5,7 @@
 pub mod clips;
 pub mod films;
 pub mod images;
+pub mod metres;
+mod statistics;
+
+pub use statistics::Interval;

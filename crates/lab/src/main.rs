@@ -4,13 +4,14 @@ mod cli {
     pub mod clips;
     pub mod films;
     pub mod images;
+    pub mod metres;
 }
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-/// Measure accuracy: keypoint networks on pictures, temporal models on clips, the whole program on films
+/// Measure accuracy: keypoint networks on pictures, temporal models on clips, the whole program on films, places in metres
 #[derive(Debug, Parser)]
 #[command(
     name = "posewire eval",
@@ -21,12 +22,14 @@ Examples:
   posewire predict --images val2017 --coco labels.json --out results.json
   posewire eval images --coco labels.json --results results.json --plot pck.png
   posewire eval clips --train train.json --val val.json --weights models/temporal-xl.pwt --out curves
-  posewire eval films --rendered 20 --smoother none,one-euro,xl"
+  posewire eval films --rendered 20 --smoother none,one-euro,xl
+  posewire eval metres"
 )]
 enum Command {
     Images(cli::images::Args),
     Clips(cli::clips::Args),
     Films(cli::films::Args),
+    Metres(cli::metres::Args),
 }
 
 fn main() -> ExitCode {
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
         Command::Images(args) => cli::images::run(args),
         Command::Clips(args) => cli::clips::run(args),
         Command::Films(args) => cli::films::run(args),
+        Command::Metres(args) => cli::metres::run(args),
     };
     done.unwrap_or_else(|error| {
         eprintln!("posewire eval: {error:#}");

@@ -111,6 +111,11 @@ impl Film {
         &self.camera
     }
 
+    /// How tall everybody is, sole to crown, metres.
+    pub fn heights_m(&self) -> impl Iterator<Item = f32> {
+        self.cast.iter().map(|cast| cast.person.body.height_m)
+    }
+
     /// Draws the moment `t_s` into `rgb`. Times may be asked for in any order, increasing ones are cheapest.
     pub fn draw(&mut self, t_s: f32, rgb: &mut Vec<u8>) {
         for (cast, figure) in self.cast.iter_mut().zip(&mut self.figures) {

@@ -1,4 +1,4 @@
-//! The same seed gives the same bytes on every machine: the sums were found on x86-64, `tests/aarch64.sh` holds AArch64 to them.
+//! The same seed gives the same bytes on every machine: the sums were found on x86-64, `tests/arm.sh` holds AArch64 to them.
 
 use people::{
     film::Film,

@@ -1,15 +1,18 @@
 //! `posewire eval films`: the whole program on films.
 
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
+use posewire::config::BUILTIN;
 use posewire::progress::Progress;
 use posewire::temporal::Smoother;
 use posewire::track::IdentityRules;
 use posewire::tracker::{Networks, temporal_model};
 use posewire::{Config, Tracker};
-use posewire_lab::films::{self, Film, Labelled, Outcomes, Rendered, Row};
+use posewire_lab::films::{self, Film, Labelled, Outcomes, Rendered, Row, Take};
 
 /// Accuracy, ghosts, identities and motion of the whole program on films
 ///
@@ -26,6 +29,15 @@ pub struct Args {
     /// Length of a rendered film, seconds
     #[arg(long, default_value_t = 10.0)]
     seconds: f32,
+    /// Frames a second of rendered films; of several each film draws one by its seed
+    #[arg(long, value_name = "RATE", value_delimiter = ',', default_value = "30")]
+    fps: Vec<f32>,
+    /// Pictures of rendered films, WIDTHxHEIGHT; of several each film draws one
+    #[arg(long, value_delimiter = ',', default_value = "640x480", value_parser = size)]
+    size: Vec<[u32; 2]>,
+    /// Share of a rendered film's frames that never arrive, 0 to 0.9; of several each film draws one
+    #[arg(long, value_name = "SHARE", value_delimiter = ',', default_value = "0")]
+    dropped: Vec<f64>,
     /// Folder of labelled films
     #[arg(long, value_name = "FOLDER")]
     films: Option<PathBuf>,
@@ -35,12 +47,27 @@ pub struct Args {
     /// Keypoint networks, a row each: names or .toml files
     #[arg(long, value_delimiter = ',', default_value = "small")]
     model: Vec<String>,
+    /// Weights of the smoother xl, a row each: builtin or a manifest (.toml)
+    #[arg(long, value_name = "FILE", value_delimiter = ',', default_value = "builtin")]
+    temporal: Vec<String>,
     /// Rules of identity other than the program's, a row each: newcomer_score=0.5,sure_score=0.8
     #[arg(long, value_name = "NAME=VALUE,...")]
     rules: Vec<String>,
     /// File for all figures (JSON)
     #[arg(long)]
     json: Option<PathBuf>,
+    /// File for what the network said of every true person beside what is true, a line each (JSON): of one setting alone
+    #[arg(long, value_name = "FILE")]
+    tracks: Option<PathBuf>,
+}
+
+/// One row of the table.
+#[derive(Clone)]
+struct Setting {
+    model: String,
+    smoother: Smoother,
+    weights: String,
+    rules: String,
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -50,56 +77,69 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if !(0.1..=600.0).contains(&args.seconds) {
         bail!("--seconds {}: 0.1 to 600 can be rendered", args.seconds);
     }
+    if let Some(share) = args.dropped.iter().find(|&&d| !(0.0..=0.9).contains(&d)) {
+        bail!("--dropped {share}: 0 to 0.9 of the frames can be left out");
+    }
+    let settings = settings(&args);
+    if args.tracks.is_some() && settings.len() > 1 {
+        bail!(
+            "--tracks: one model, one smoother and one set of rules, not {}; errors: --smoother none",
+            settings.len()
+        );
+    }
+    let mut tracks = match &args.tracks {
+        Some(path) => {
+            let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+            Some(BufWriter::new(file))
+        }
+        None => None,
+    };
     let labels = args.films.as_deref().map(films::labelled).transpose()?.unwrap_or_default();
-    let frames = (30.0 * args.seconds).round() as u64;
-    let rules = if args.rules.is_empty() { vec![String::new()] } else { args.rules };
     let mut sets: Vec<(String, Vec<Row>)> = Vec::new();
-    for model in &args.model {
-        for &smoother in &args.smoother {
-            let mut config = Config::default();
-            config.models.keypoints = model.into();
-            config.temporal.smoother = smoother;
-            for rules in &rules {
-                let mut setting = format!("{model}, {smoother}");
-                let mut tracker = Tracker::new(&config)?;
-                if !rules.is_empty() {
-                    setting = format!("{setting}, {rules}");
-                    tracker = with_rules(&config, rules)?;
+    // Of each set what the first setting gave, for the others to be compared with.
+    let mut firsts: Vec<Outcomes> = Vec::new();
+    for setting in &settings {
+        let name = setting.to_string();
+        let mut tracker = setting.tracker()?;
+        let progress = Progress::start(name.clone());
+        let mut measure = |set: String, films: &mut dyn Iterator<Item = anyhow::Result<Box<dyn Film>>>| {
+            let (mut outcomes, mut smooth_truth) = (Vec::new(), 0.0);
+            for film in films {
+                let mut film = film?;
+                progress.at(format_args!("{name}: {} films, now {}", outcomes.len(), film.name()));
+                smooth_truth = film.smooth_truth();
+                let outcome = films::run(&mut *film, &mut tracker)?;
+                if let Some(file) = &mut tracks {
+                    for track in outcome.tracks() {
+                        writeln!(file, "{}", serde_json::to_string(track)?)
+                            .context("cannot write the tracks")?;
+                    }
+                    // A run that is stopped leaves whole films.
+                    file.flush().context("cannot write the tracks")?;
                 }
-                let progress = Progress::start(setting.clone());
-                let mut measure =
-                    |name: String, films: &mut dyn Iterator<Item = anyhow::Result<Box<dyn Film>>>| {
-                        let (mut outcomes, mut smooth_truth) = (Vec::new(), 0.0);
-                        for film in films {
-                            let mut film = film?;
-                            progress.at(format_args!(
-                                "{setting}: {} films, now {}",
-                                outcomes.len(),
-                                film.name()
-                            ));
-                            smooth_truth = film.smooth_truth();
-                            outcomes.push(films::run(&mut *film, &mut tracker)?);
-                        }
-                        let row = Row::of(&setting, &Outcomes::of(outcomes), smooth_truth);
-                        match sets.iter_mut().find(|(set, _)| *set == name) {
-                            Some((_, rows)) => rows.push(row),
-                            None => sets.push((name, vec![row])),
-                        }
-                        anyhow::Ok(())
-                    };
-                if args.rendered > 0 {
-                    let mut films = (args.seed..args.seed + args.rendered)
-                        .map(|seed| Ok(Box::new(Rendered::new(seed, frames)?) as Box<dyn Film>));
-                    measure("rendered".into(), &mut films)?;
-                }
-                if let Some(folder) = &args.films {
-                    let name =
-                        folder.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-                    let mut films =
-                        labels.iter().map(|path| Ok(Box::new(Labelled::open(path)?) as Box<dyn Film>));
-                    measure(name, &mut films)?;
+                outcomes.push(outcome);
+            }
+            let outcomes = Outcomes::of(outcomes);
+            match sets.iter().position(|(known, _)| *known == set) {
+                Some(at) => sets[at].1.push(Row::of(&name, &outcomes, Some(&firsts[at]), smooth_truth)),
+                None => {
+                    sets.push((set, vec![Row::of(&name, &outcomes, None, smooth_truth)]));
+                    firsts.push(outcomes);
                 }
             }
+            anyhow::Ok(())
+        };
+        if args.rendered > 0 {
+            let mut films = (args.seed..args.seed + args.rendered).map(|seed| {
+                let take = Take::drawn(seed, args.seconds, &args.fps, &args.size, &args.dropped);
+                Ok(Box::new(Rendered::new(take)?) as Box<dyn Film>)
+            });
+            measure("rendered".into(), &mut films)?;
+        }
+        if let Some(folder) = &args.films {
+            let name = folder.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+            let mut films = labels.iter().map(|path| Ok(Box::new(Labelled::open(path)?) as Box<dyn Film>));
+            measure(name, &mut films)?;
         }
     }
     for (name, rows) in &sets {
@@ -114,6 +154,51 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         None => eprintln!("--json FILE keeps the figures"),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Every combination; weights only where the smoother has some.
+fn settings(args: &Args) -> Vec<Setting> {
+    let none = [String::new()];
+    let every_rules = if args.rules.is_empty() { &none[..] } else { &args.rules[..] };
+    let mut settings = Vec::new();
+    for model in &args.model {
+        for &smoother in &args.smoother {
+            let all = if smoother == Smoother::Xl { &args.temporal[..] } else { &args.temporal[..1] };
+            for weights in all {
+                for rules in every_rules {
+                    let [model, weights, rules] = [model, weights, rules].map(String::clone);
+                    settings.push(Setting { model, smoother, weights, rules });
+                }
+            }
+        }
+    }
+    settings
+}
+
+impl std::fmt::Display for Setting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}, {}", self.model, self.smoother)?;
+        if self.smoother == Smoother::Xl && self.weights != BUILTIN {
+            write!(f, " of {}", self.weights)?;
+        }
+        if self.rules.is_empty() { Ok(()) } else { write!(f, ", {}", self.rules) }
+    }
+}
+
+impl Setting {
+    fn tracker(&self) -> anyhow::Result<Tracker> {
+        let mut config = Config::default();
+        config.models.keypoints = self.model.as_str().into();
+        config.models.temporal = self.weights.as_str().into();
+        config.temporal.smoother = self.smoother;
+        if self.rules.is_empty() { Ok(Tracker::new(&config)?) } else { with_rules(&config, &self.rules) }
+    }
+}
+
+/// WIDTHxHEIGHT in pixels.
+fn size(said: &str) -> Result<[u32; 2], String> {
+    let sides = said.split_once('x').and_then(|(w, h)| Some([w.parse().ok()?, h.parse().ok()?]));
+    sides.ok_or_else(|| format!("'{said}' is no WIDTHxHEIGHT, such as 320x240"))
 }
 
 /// A tracker of `config` with some of its rules of identity as `said`: NAME=VALUE, separated by commas.

@@ -1,12 +1,12 @@
 //! What is measured, clip by clip, so that intervals can be drawn by resampling clips.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use pose::{Forecast, HORIZONS_US, JOINTS, JointState};
 use serde::Serialize;
 
 use super::{Answers, Clip, ClipSet, FRAME_US};
+use crate::statistics::{Interval, Mean};
 
 /// How the lag is looked for.
 struct LagSearch {
@@ -26,25 +26,6 @@ const STILL: f64 = 0.005;
 const WRONG: f64 = 0.1;
 /// The horizon that prediction is judged at.
 const AHEAD: usize = 2;
-const RESAMPLES: usize = 400;
-
-/// A sum and how many were summed.
-#[derive(Clone, Copy, Debug, Default)]
-struct Mean(f64, f64);
-
-impl Mean {
-    fn add(&mut self, value: f64) {
-        *self = Mean(self.0 + value, self.1 + 1.0);
-    }
-
-    fn hit(&mut self, hit: bool) {
-        self.add(f64::from(u8::from(hit)));
-    }
-
-    fn get(self) -> Option<f64> {
-        (self.1 > 0.0).then(|| self.0 / self.1)
-    }
-}
 
 /// Sums over one clip.
 #[derive(Clone, Debug)]
@@ -69,23 +50,6 @@ pub struct Measures {
     clips: Vec<Sums>,
     /// Clips of one name show one motion, seen or hidden differently: they are resampled together.
     motions: Vec<Vec<usize>>,
-}
-
-/// A figure and its 95 % interval over resampled clips.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Interval {
-    /// Over all clips.
-    pub value: f64,
-    /// 2.5th percentile.
-    pub low: f64,
-    /// 97.5th percentile.
-    pub high: f64,
-}
-
-impl fmt::Display for Interval {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.2} [{:.2}, {:.2}]", self.value, self.low, self.high)
-    }
 }
 
 /// One filter's figures; parts of the extent in %, lag in frames.
@@ -251,11 +215,7 @@ fn motion(s: &mut Sums, clip: &Clip, answers: &[Forecast], t: usize, j: usize) {
 
 impl Measures {
     fn mean(&self, clips: &[usize], pick: impl Fn(&Sums) -> Mean) -> Option<f64> {
-        let total = clips
-            .iter()
-            .map(|&i| pick(&self.clips[i]))
-            .fold(Mean::default(), |a, b| Mean(a.0 + b.0, a.1 + b.1));
-        total.get()
+        clips.iter().map(|&i| pick(&self.clips[i])).fold(Mean::default(), Mean::with).get()
     }
 
     fn all(&self, pick: impl Fn(&Sums) -> Mean) -> Option<f64> {
@@ -284,18 +244,10 @@ impl Measures {
     }
 
     fn interval(&self, factor: f64, pick: impl Fn(&Sums) -> Mean) -> Interval {
-        // The same seed for every filter: they are resampled alike.
-        let mut random = fastrand::Rng::with_seed(1);
-        let n = self.motions.len();
-        let mut drawn: Vec<f64> = (0..RESAMPLES)
-            .filter_map(|_| {
-                let motions = (0..n).flat_map(|_| &self.motions[random.usize(..n)]);
-                self.mean(&motions.copied().collect::<Vec<_>>(), &pick)
-            })
-            .collect();
-        drawn.sort_by(f64::total_cmp);
-        let at = |q: f64| drawn.get((q * drawn.len() as f64) as usize).map_or(f64::NAN, |v| factor * v);
-        Interval { value: factor * self.all(&pick).unwrap_or(f64::NAN), low: at(0.025), high: at(0.975) }
+        Interval::of(self.motions.len(), |drawn| {
+            let clips: Vec<usize> = drawn.iter().flat_map(|&m| &self.motions[m]).copied().collect();
+            Some(factor * self.mean(&clips, &pick)?)
+        })
     }
 
     /// All figures; `raw_lag` is the unfiltered observation's.

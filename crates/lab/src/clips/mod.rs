@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     families::{Family, Setting, families},
-    measures::{Interval, Measures, Report, measure},
+    measures::{Measures, Report, measure},
     plot::draw_curves,
 };
 use posewire::temporal::{MIN_SCORE, Observation};

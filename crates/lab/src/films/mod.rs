@@ -10,6 +10,7 @@ mod pairing;
 mod score;
 mod source;
 mod table;
+mod tracks;
 
 use std::path::PathBuf;
 
@@ -22,8 +23,9 @@ use posewire::tracker::TrackError;
 use crate::clips::{Clip, ClipSet, ClipsError};
 
 pub use self::{
-    source::{Labelled, Rendered, labelled},
-    table::{Row, table},
+    source::{Labelled, Rendered, Take, labelled},
+    table::{Differences, Row, table},
+    tracks::Track,
 };
 
 /// What can go wrong with a film.
@@ -86,6 +88,8 @@ pub struct TruePerson {
     pub id: u32,
     /// `None` where not known or outside the picture.
     pub joints: [Option<TrueJoint>; JOINTS],
+    /// Camera space: right, down, ahead; metres. `None` where not known.
+    pub joints_m: Option<[[f32; 3]; JOINTS]>,
 }
 
 impl TruePerson {
@@ -142,6 +146,14 @@ pub struct Outcome {
     score: score::Score,
     identity: identity::Counts,
     motion: Vec<(Clip, Vec<pose::Forecast>)>,
+    tracks: Vec<Track>,
+}
+
+impl Outcome {
+    /// What the network said of every true person.
+    pub fn tracks(&self) -> &[Track] {
+        &self.tracks
+    }
 }
 
 /// Everything counted for one setting, film by film.
@@ -173,6 +185,7 @@ fn judge(film: &dyn Film, moments: &[Moment]) -> Outcome {
         score: score::count(moments, &pairs, film.is_complete()),
         identity: identity::count(moments, &pairs, film.is_complete()),
         motion: motion(film, moments, &pairs),
+        tracks: tracks::tracks(film, moments, &pairs),
     }
 }
 

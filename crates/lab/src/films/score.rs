@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use pose::{JOINTS, JointState, MIRROR, TrackedPerson};
 
 use super::{Moment, TruePerson, pairing::Pairs};
+use crate::statistics::Mean;
 
 /// A joint that is not answered is off by this part of the extent.
 const MISSED: f64 = 0.5;
@@ -15,28 +16,6 @@ const CLEAR: usize = 12;
 
 /// Nothing can be done with fewer joints.
 const FEW: usize = 4;
-
-/// A sum and how many were summed.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Mean {
-    pub sum: f64,
-    pub count: f64,
-}
-
-impl Mean {
-    fn add(&mut self, value: f64) {
-        self.sum += value;
-        self.count += 1.0;
-    }
-
-    fn hit(&mut self, hit: bool) {
-        self.add(f64::from(u8::from(hit)));
-    }
-
-    pub fn get(self) -> f64 {
-        self.sum / self.count
-    }
-}
 
 /// One film's sums.
 #[derive(Clone, Debug, Default)]
@@ -185,31 +164,15 @@ fn first_frame(
 impl Score {
     /// Adds another film's.
     pub fn add(&mut self, other: &Self) {
-        for (a, b) in self.means_mut().into_iter().zip(other.means()) {
-            a.sum += b.sum;
-            a.count += b.count;
+        let mut other = other.clone();
+        for (mean, more) in self.means().into_iter().zip(other.means()) {
+            *mean = mean.with(*more);
         }
         self.oldest_ghost = self.oldest_ghost.max(other.oldest_ghost);
         self.few += other.few;
     }
 
-    fn means(&self) -> [Mean; 11] {
-        [
-            self.error,
-            self.pck_05,
-            self.pck_10,
-            self.hidden_pck_10,
-            self.missed_joints,
-            self.missed_persons,
-            self.exchanged,
-            self.ghosts,
-            self.doubles,
-            self.first,
-            self.wait,
-        ]
-    }
-
-    fn means_mut(&mut self) -> [&mut Mean; 11] {
+    fn means(&mut self) -> [&mut Mean; 11] {
         [
             &mut self.error,
             &mut self.pck_05,

@@ -12,23 +12,67 @@ use serde::Deserialize;
 
 use super::{Film, FilmsError, TrueJoint, TruePerson};
 
+/// How a rendered film is taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Take {
+    /// Of everything that is drawn; a film of seed n has 1 + n mod 4 persons.
+    pub seed: u64,
+    /// Frames of the camera; those that are dropped count.
+    pub frames: u64,
+    /// Frames a second, 1 to 240.
+    pub fps: f32,
+    /// Width and height, pixels.
+    pub size: [u32; 2],
+    /// Share of the frames that never arrive, 0 to less than 1; never the first.
+    pub dropped: f64,
+}
+
+impl Take {
+    /// 640 × 480 at 30 frames a second, none dropped.
+    pub fn new(seed: u64, frames: u64) -> Self {
+        Self { seed, frames, fps: 30.0, size: [640, 480], dropped: 0.0 }
+    }
+
+    /// `seconds` of the film `seed`, with rate, size and share of dropped frames drawn from those given, by the seed.
+    pub fn drawn(seed: u64, seconds: f32, fps: &[f32], size: &[[u32; 2]], dropped: &[f64]) -> Self {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let plain = Self::new(seed, 0);
+        let fps = random.choice(fps).copied().unwrap_or(plain.fps);
+        let size = random.choice(size).copied().unwrap_or(plain.size);
+        let dropped = random.choice(dropped).copied().unwrap_or(plain.dropped);
+        Self { seed, frames: (fps * seconds).round().max(1.0) as u64, fps, size, dropped }
+    }
+}
+
 /// Rendered people in a room: everybody is known, hidden or not.
 pub struct Rendered {
     name: String,
     clip: Synthetic,
+    dropped: f64,
+    random: fastrand::Rng,
 }
 
 impl Rendered {
-    /// The film `seed` of one to four persons at 640 × 480 and 30 frames a second, as MJPEG: the way of a camera's frames.
+    /// One to four persons, as MJPEG: the way of a camera's frames.
     ///
     /// # Errors
-    /// [`FilmsError::Pictures`] where the JPEG library cannot be set up.
-    pub fn new(seed: u64, frames: u64) -> Result<Self, FilmsError> {
+    /// [`FilmsError::Pictures`] for a rate or a size that cannot be drawn, or where the JPEG library cannot be set up.
+    pub fn new(take: Take) -> Result<Self, FilmsError> {
+        let Take { seed, frames, fps, size: [width, height], dropped } = take;
         let persons = 1 + seed as usize % 4;
-        let name = format!("rendered {seed}, {persons} persons");
-        let clip = Synthetic::new(persons, 640, 480, 30.0, seed).and_then(Synthetic::as_mjpeg);
+        let mut name = format!("rendered {seed}, {persons} persons");
+        if take != Take::new(seed, frames) {
+            let percent = 100.0 * dropped;
+            name += &format!(", {width} × {height}, {fps} frames a second, {percent:.0} % dropped");
+        }
+        let clip = Synthetic::new(persons, width, height, fps, seed).and_then(Synthetic::as_mjpeg);
         match clip {
-            Ok(clip) => Ok(Self { name, clip: clip.frames(Some(frames)) }),
+            Ok(clip) => Ok(Self {
+                name,
+                clip: clip.frames(Some(frames)),
+                dropped,
+                random: fastrand::Rng::with_seed(seed),
+            }),
             Err(source) => Err(FilmsError::Pictures { film: name, source }),
         }
     }
@@ -48,13 +92,20 @@ impl Film for Rendered {
     }
 
     fn next(&mut self) -> Result<Option<(Frame, Vec<TruePerson>)>, FilmsError> {
-        let frame = match self.clip.next() {
-            Ok(frame) => frame,
-            Err(Ended) => return Ok(None),
-            Err(source) => return Err(FilmsError::Pictures { film: self.name.clone(), source }),
+        let frame = loop {
+            let frame = match self.clip.next() {
+                Ok(frame) => frame,
+                Err(Ended) => return Ok(None),
+                Err(source) => return Err(FilmsError::Pictures { film: self.name.clone(), source }),
+            };
+            if frame.seq == 0 || self.random.f64() >= self.dropped {
+                break frame;
+            }
         };
-        let persons = self.clip.truth().iter().zip(1..).map(|(person, id)| TruePerson {
+        let truth = self.clip.truth().iter().zip(self.clip.truth_m());
+        let persons = truth.zip(1..).map(|((person, joints_m), id)| TruePerson {
             id,
+            joints_m: Some(joints_m),
             joints: person.joints.map(|k| {
                 let at_px = [k.x_px, k.y_px].map(f64::from);
                 (k.score > 0.0).then_some(TrueJoint { at_px, is_hidden: k.score <= HIDDEN_SCORE })
@@ -172,7 +223,11 @@ impl Film for Labelled {
         };
         let known =
             |[x, y, v]: [f64; 3]| (v > 0.0).then_some(TrueJoint { at_px: [x, y], is_hidden: v < 2.0 });
-        let persons = line.persons.into_iter().map(|p| TruePerson { id: p.id, joints: p.joints.map(known) });
+        let persons = line.persons.into_iter().map(|p| TruePerson {
+            id: p.id,
+            joints: p.joints.map(known),
+            joints_m: None,
+        });
         Ok(Some((frame, persons.collect())))
     }
 }

@@ -30,6 +30,7 @@ from onnx import TensorProto, helper, numpy_helper
 from scipy.optimize import minimize
 
 from posetrain.data.augment import PAD, crop_matrix, warp
+from posetrain.data.boxes import iou
 from posetrain.data.packs import Floats, Picture, ReadReport, read_clips, read_stills
 from posetrain.finder.make import Finder
 from posetrain.inference import as_input, session
@@ -131,12 +132,12 @@ class Looker:
         )
 
 
-def overlap(box: Floats, others: Floats) -> tuple[Doubles, Doubles, Doubles]:
-    """Intersection over union with each of `others` [N, 4], and over either's area."""
+def shares(box: Floats, others: Floats) -> tuple[Doubles, Doubles]:
+    """What `box` and each of `others` [N, 4] have in common: as a share of `box`, and of the other."""
     low, high = np.maximum(box[:2], others[:, :2]), np.minimum(box[2:], others[:, 2:])
     common = np.clip(high - low, 0, None).prod(1)
     own, theirs = (box[2:] - box[:2]).prod(), (others[:, 2:] - others[:, :2]).prod(1)
-    return common / (own + theirs - common), common / own, common / np.maximum(theirs, 1e-6)
+    return common / own, common / np.maximum(theirs, 1e-6)
 
 
 def boxes(picture: Picture, finder: Finder, rng: np.random.Generator) -> Iterator[tuple[Floats, bool, float]]:
@@ -146,8 +147,8 @@ def boxes(picture: Picture, finder: Finder, rng: np.random.Generator) -> Iterato
     persons = persons.reshape(-1, 4)
     found, scores = finder.find(picture.pixels, THRESHOLD)
     for box, score in zip(found[:8], scores[:8], strict=True):
-        union, inside, _ = overlap(box, persons)
-        if (union >= SAME).any():
+        inside, _ = shares(box, persons)
+        if (iou(box[None], persons) >= SAME).any():
             yield box, True, float(score)
         elif picture.pack in PUBLIC and (inside < APART).all():
             yield box, False, float(score)
@@ -163,7 +164,7 @@ def boxes(picture: Picture, finder: Finder, rng: np.random.Generator) -> Iterato
         )
         middle = rng.uniform(0, 1, 2) * (width, height)
         box = np.concatenate([middle - half, middle + half]).astype(np.float32)
-        _, inside, covered = overlap(box, persons)
+        inside, covered = shares(box, persons)
         if (inside < APART).all() and (covered < 0.2).all():
             yield box, False, -1.0
 
@@ -296,7 +297,10 @@ def main() -> None:
     print("\n".join(card))
     old = sha256(file)
     onnx.save(with_unit(without(onnx.load(file)), weight, bias), file)
-    rewrite(args.manifest, file, card)
+    # Two manifests may read one file: `base` is `small` looked through twice.
+    for manifest in file.parent.glob("*.toml"):
+        if tomllib.loads(manifest.read_text()).get("file") == file.name:
+            rewrite(manifest, file, card)
     if args.quant:
         args.quant.write_text(args.quant.read_text().replace(old, sha256(file)))
 

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from posetrain.temporal.model import Hyper, TemporalXl, read
-from posetrain.temporal.train import Lanes, begin, loss, save
+from posetrain.temporal.train import Lanes, begin, loss, read_start, save
 
 
 def seen_by_head(model: TemporalXl, x: dict[str, Tensor], segment: int) -> Tensor:
@@ -42,7 +42,7 @@ def main() -> None:
         type=Path,
         nargs="+",
         required=True,
-        help="checkpoints of one run; of several the mean of the weights",
+        help="checkpoints of one run, or a .pwt file as shipped; of several the mean of the weights",
     )
     p.add_argument("--data", type=Path, required=True)
     p.add_argument("--errors", type=Path, required=True, help="where posetrain.temporal.detect wrote")
@@ -54,11 +54,11 @@ def main() -> None:
     torch.set_num_threads(t["threads"])
     torch.manual_seed(t["seed"])
     args.work.mkdir(parents=True, exist_ok=True)
-    begun = [torch.load(path, weights_only=False) for path in args.start]
-    z = begun[-1]
-    model = TemporalXl(Hyper(**z["config"]["model"]))
-    begin(model, {name: sum(b["mean"][name] for b in begun) / len(begun) for name in z["mean"]})
-    config["model"] = z["config"]["model"]
+    begun = [read_start(path) for path in args.start]
+    model = TemporalXl(Hyper(**config["model"]))
+    begin(model, {name: torch.stack([b[name] for b in begun]).mean(0) for name in begun[0]})
+    last = args.start[-1]
+    steps = torch.load(last, weights_only=False)["step"] if last.suffix != ".pwt" else 0
     lanes, rng = Lanes(config, args.data, args.errors), np.random.default_rng(t["seed"])
     pool = []
     for i in range(t["pool"]):
@@ -98,7 +98,7 @@ def main() -> None:
     with torch.no_grad():
         for w, m in zip(weights, mean, strict=True):
             w.copy_(m)
-    save(args.work / "last.pt", model, model, optimiser, z["step"], config | {"adapted": t["steps"]})
+    save(args.work / "last.pt", model, model, optimiser, steps, config | {"adapted": t["steps"]})
 
 
 if __name__ == "__main__":

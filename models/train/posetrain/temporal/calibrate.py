@@ -1,8 +1,8 @@
 """Fits what sigma is multiplied by, apart for joints measured and predicted, on clips that training left out.
 
-Half of the weight on real clips of J-HMDB, half on virtual ones with error tracks of the same films; the share of coordinates within
-sigma shall be 0.68 over both. Detectors err differently: `configs/temporal/detectors.toml` names those
-that are fitted apart.
+Real clips of J-HMDB, virtual ones with error tracks of the same films and, for a detector that was run on them, rendered films
+count alike; the share of coordinates within sigma shall be 0.68 over all. Detectors err differently: `configs/temporal/detectors.toml`
+names those that are fitted apart.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ import numpy as np
 from posetrain.data.packs import clip_split
 from posetrain.temporal.answers import answers, is_measured, places_px, sigma_px
 from posetrain.temporal.frames import MIN_SCORE
-from posetrain.temporal.model import TemporalXl
 from posetrain.temporal.motion import Mocap, Truth
-from posetrain.temporal.noise import Bank
+from posetrain.temporal.noise import Bank, tuning
+from posetrain.temporal.peers import Causal
 
 SHARE = 0.68
 
 
 def ratios(
-    model: TemporalXl, truth: Truth, xy: np.ndarray, score: np.ndarray, smooth: float, lead: float
+    model: Causal, truth: Truth, xy: np.ndarray, score: np.ndarray, smooth: float, lead: float
 ) -> list[np.ndarray]:
     """|error| / sigma of every coordinate whose truth is known, of joints measured and of joints predicted."""
     f, a = answers(model, truth.times, xy, score, smooth)
@@ -55,43 +55,66 @@ def spread(values: list[np.ndarray]) -> np.ndarray:
     return np.concatenate([np.quantile(v, np.linspace(0, 1, 2001)) for v in values if len(v)])
 
 
+def of_bank(
+    path: Path,
+    chosen: Callable[[str], bool],
+    film: Callable[[str], str],
+    ratios_of: Callable[[Truth, np.ndarray, np.ndarray], list[np.ndarray]],
+) -> dict[str, list[np.ndarray]]:
+    """By film the ratios (measured, predicted) of those clips of a bank."""
+    z = dict(np.load(path))
+    is_exact = z.get("labels_late") == 0
+    by_film: defaultdict[str, tuple[list[np.ndarray], list[np.ndarray]]] = defaultdict(lambda: ([], []))
+    for a, b, tier, name in zip(z["offset"][:-1], z["offset"][1:], z["tier"], z["name"], strict=True):
+        if tier == 1 and chosen(str(name)) and b - a >= 14:
+            # Repeated pictures are out of real clips; what is left is counted as evenly spaced.
+            times = z["time"][a:b].astype(float) if is_exact else np.arange(b - a, dtype=float)
+            truth = Truth(
+                times[None],
+                z["smoothed"][None, a:b, None],
+                z["known"][None, a:b, None],
+                np.zeros(0),
+                np.zeros(0),
+                z["extent"][None, a:b],
+            )
+            got = ratios_of(truth, z["xy"][None, a:b], z["score"][None, a:b])
+            for part, values in zip(by_film[film(str(name))], got, strict=True):
+                part.append(values)
+    return {name: [np.concatenate(kind) for kind in kinds] for name, kinds in by_film.items()}
+
+
 def sigma_scale(
-    model: TemporalXl,
+    model: Causal,
     data: Path,
     banks: list[Path],
     chosen: Callable[[str], bool],
     smooth: float,
     lead: float,
     films_alike: bool,
+    exact: Path | None = None,
 ) -> list[float]:
-    """Factors for (measured, predicted), fitted on those clips of the banks and on as many virtual ones. Every film counts alike,
-    which few films need lest the hardest decide, or else every coordinate."""
-    film = {clip["name"]: clip["source_video"] for clip in clips(data)}
-    real: defaultdict[tuple[Path, str], tuple[list[np.ndarray], list[np.ndarray]]] = defaultdict(
-        lambda: ([], [])
-    )
+    """Factors for (measured, predicted), fitted on those clips of the banks, on as many virtual ones, and on as many of the rendered
+    films of `exact` that training left out. Every film counts alike, which few films need lest the hardest decide, or else every
+    coordinate."""
+    film_of_clip = {clip["name"]: clip["source_video"] for clip in clips(data)}
+
+    def of(truth: Truth, xy: np.ndarray, score: np.ndarray) -> list[np.ndarray]:
+        return ratios(model, truth, xy, score, smooth, lead)
+
+    real: list[list[np.ndarray]] = []
     for path in banks:
-        z = np.load(path)
-        for a, b, tier, name in zip(z["offset"][:-1], z["offset"][1:], z["tier"], z["name"], strict=True):
-            if tier == 1 and chosen(str(name)) and b - a >= 14:
-                truth = Truth(
-                    np.arange(b - a, dtype=float)[None],
-                    z["smoothed"][None, a:b, None],
-                    z["known"][None, a:b, None],
-                    np.zeros(0),
-                    np.zeros(0),
-                    z["extent"][None, a:b],
-                )
-                got = ratios(model, truth, z["xy"][None, a:b], z["score"][None, a:b], smooth, lead)
-                for part, values in zip(real[path, film[str(name)]], got, strict=True):
-                    part.append(values)
+        # A rendered clip is called as its film.
+        real += of_bank(path, chosen, lambda name: film_of_clip.get(name, name), of).values()
+    rendered = list(of_bank(exact, tuning, str, of).values()) if exact else []
     rng = np.random.default_rng(11)
     truth = Mocap(data, "train").lanes(rng, np.tile(np.arange(120.0), (24, 1)))
     xy, score = Bank(banks, chosen).lanes(rng, truth)
-    virtual = ratios(model, truth, xy, score, smooth, lead)
+    virtual = of(truth, xy, score)
     out = []
     for kind, v in enumerate(virtual):
-        films = [np.concatenate(parts[kind]) for parts in real.values()]
-        r = spread(films) if films_alike else np.concatenate(films)
-        out.append(float(np.quantile(spread([r, v]), SHARE)))
+        films = [parts[kind] for parts in real]
+        alike = [spread(films) if films_alike else np.concatenate(films), v]
+        if rendered:
+            alike.append(np.concatenate([parts[kind] for parts in rendered]))
+        out.append(float(np.quantile(spread(alike), SHARE)))
     return out

@@ -61,6 +61,12 @@ def own(model: Path) -> Detector:
     return detect
 
 
+def fresh(pictures: list[Pixels]) -> np.ndarray:
+    """[N] whether a picture is more than the one before it again."""
+    grey = np.stack([cv2.cvtColor(p, cv2.COLOR_RGB2GRAY) for p in pictures]).astype(np.float32)
+    return np.r_[True, np.abs(np.diff(grey, axis=0)).mean((1, 2)) > SAME_PICTURE]
+
+
 def run(detector: Detector, data: Path, split: str) -> dict[str, np.ndarray]:
     rows: dict[str, list[np.ndarray]] = {
         k: [] for k in ("time", "xy", "score", "label", "known", "smoothed", "extent", "error")
@@ -70,12 +76,10 @@ def run(detector: Detector, data: Path, split: str) -> dict[str, np.ndarray]:
         if c["split"] != split:
             continue
         label = np.array([a["keypoints"] for a in ann], np.float32).reshape(-1, 17, 3)
-        frames = np.stack(pictures)
-        grey = np.stack([cv2.cvtColor(f, cv2.COLOR_RGB2GRAY) for f in frames]).astype(np.float32)
-        fresh = np.r_[True, np.abs(np.diff(grey, axis=0)).mean((1, 2)) > SAME_PICTURE]
-        if fresh.sum() < 8:
+        new = fresh(pictures)
+        if new.sum() < 8:
             continue
-        label, frames = label[fresh], frames[fresh]
+        label, frames = label[new], np.stack(pictures)[new]
         known = (label[..., 2] > 0) & (np.arange(17) >= 5)
         low = np.where(known[..., None], label[..., :2], np.inf).min(1)
         high = np.where(known[..., None], label[..., :2], -np.inf).max(1)
@@ -90,7 +94,7 @@ def run(detector: Detector, data: Path, split: str) -> dict[str, np.ndarray]:
                 a, b = xy[t][good].min(0), xy[t][good].max(0)
                 centre, side = (a + b) / 2, max(FOLLOW * float((b - a).max()), 32.0)
             else:
-                box = np.array(np.array([a["bbox"] for a in ann], np.float32)[fresh][t])
+                box = np.array(np.array([a["bbox"] for a in ann], np.float32)[new][t])
                 centre, side = box[:2] + box[2:] / 2, BOX * float(box[2:].max())
         smoothed = np.stack([smooth(label[:, j, :2], known[:, j], 1.0) for j in range(17)], 1)
         course = np.stack([smooth(xy[:, j], score[:, j] > 0.1, 2.5) for j in range(17)], 1)
@@ -98,7 +102,7 @@ def run(detector: Detector, data: Path, split: str) -> dict[str, np.ndarray]:
             known[..., None], xy - smoothed, np.where(np.arange(17)[:, None] < 5, xy - course, 0.0)
         )
         values = (
-            np.flatnonzero(fresh),
+            np.flatnonzero(new),
             xy,
             score,
             label[..., :2],

@@ -2,7 +2,7 @@
 
     python -m posetrain.temporal.export --checkpoint last.pt --models DIR --data PACKS --errors ERRORS [--metrics metrics.toml]
 
-The file's format is described in `src/temporal/xl/weights.rs`. `metrics.toml` is what `posewire eval clips` wrote; its rows go
+The file's format is described in `src/temporal/learned/weights.rs`. `metrics.toml` is what `posewire eval clips` wrote; its rows go
 into the card as they are.
 """
 
@@ -15,22 +15,42 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
+from posetrain.data.licences import Licence, licence_of
 from posetrain.paths import CONFIGS
 from posetrain.temporal.calibrate import kept_back, sigma_scale
 from posetrain.temporal.model import Hyper, TemporalXl
 from posetrain.temporal.noise import tuning
+from posetrain.temporal.train import read_start
 from posetrain.temporal.weights import pwt
 
 VERSION = 1
-LICENCE = (
-    "Weights: for research and evaluation. Trained partly on research-only labels (penn_action, jhmdb); "
-    "no pixel or label is in the file."
-)
 CREDIT = (
     "The motion data was obtained from mocap.cs.cmu.edu. "
     "The database was created with funding from NSF EIA-0196217."
 )
+
+
+def sources(data: dict[str, Any]) -> list[str]:
+    """What a run with this `[data]` learns from, by the names of posetrain.data.licences."""
+    used = {
+        "penn_action": data["penn_share"] > 0,
+        "jhmdb": data["errors"],
+        "rendered_tracks": data.get("exact"),
+    }
+    return ["cmu_mocap", *(name for name, is_used in used.items() if is_used)]
+
+
+def licence(names: list[str]) -> str:
+    research = [name for name in names if licence_of([name]) == Licence.RESEARCH]
+    if not research:
+        return "Weights: for any use."
+    said = ", ".join(research)
+    return (
+        f"Weights: for research and evaluation. Trained partly on what is for research only ({said}); "
+        "no pixel or label is in the file."
+    )
 
 
 def manifest(
@@ -40,13 +60,23 @@ def manifest(
     steps: int,
     base_steps: int,
     parameters: int,
-    knobs: dict[str, torch.Tensor],
+    knobs: dict[str, Tensor],
+    began: tuple[str, float] | None,
     metrics: str,
 ) -> str:
+    """`began`: sum of the file that the run began from, and the run's share of what is shipped, where that lies between the two."""
+    mixed = (
+        "# the run began from the file with this sum; these weights lie between the two, this far from it\n"
+        f'began_from = "{began[0]}"\nshare = {began[1]:g}\n'
+        if began
+        else ""
+    )
     fitted = "\n".join(
         f"{name.replace('.', '_')} = {[round(float(v), 3) for v in value]}" for name, value in knobs.items()
     )
-    banks = [p.removeprefix("jhmdb-").removesuffix("-train.npz") for p in config["data"]["errors"]]
+    d = config["data"]
+    banks = [p.removeprefix("jhmdb-").removesuffix("-train.npz") for p in [*d["errors"], *d.get("exact", [])]]
+    learned = sources(d)
     return (
         f"""name = "temporal-xl"
 task = "temporal"
@@ -67,15 +97,15 @@ norm = "{hyper.norm}"
 horizons_us = [0, 50000, 100000, 150000]
 
 [card]
-data = {["cmu_mocap", "penn_action", *(["jhmdb"] if banks else [])]!r}
+data = {learned!r}
 error_models = {["made-up", *banks]!r}
-licence = "{LICENCE}"
+licence = "{licence(learned)}"
 credit = "{CREDIT}"
-made_by = "python -m posetrain.temporal.export, after posetrain.temporal.detect, .train and .adapt"
+made_by = "python -m posetrain.temporal.export, after posetrain.temporal.detect, .tracks, .train and .adapt"
 steps = {steps}
 # steps of the weights that they began from
 base_steps = {base_steps}
-# further steps of the head alone, on measured errors
+{mixed}# further steps of the head alone, on measured errors
 head_steps = {config.get("adapted", 0)}
 # by how many frames forecasts are read ahead, and what sigma is multiplied by, for measured and predicted joints: fitted on train films
 # left out of training
@@ -85,6 +115,14 @@ parameters = {parameters}
         .replace("', '", '", "')
         .replace("']", '"]')
     )
+
+
+def between(old: dict[str, Tensor], new: dict[str, Tensor], share: float) -> dict[str, Tensor]:
+    """Weights on the line from `old` to `new`, which was fitted from it: much of what is new is learned, little of what was known
+    is lost (WiSE-FT, Wortsman et al., 2022)."""
+    if not 0 <= share <= 1:
+        raise SystemExit(f"--share {share}: 0 is the old weights, 1 the new ones")
+    return {name: torch.lerp(old[name], value, share) for name, value in new.items()}
 
 
 def main() -> None:
@@ -106,6 +144,12 @@ def main() -> None:
         default=0,
         help="steps behind the weights that the checkpoint's run began from",
     )
+    p.add_argument(
+        "--beside",
+        type=Path,
+        help="weights (.pt or .pwt) that the checkpoint's run began from: what is shipped lies between the two",
+    )
+    p.add_argument("--share", type=float, default=0.5, help="of the checkpoint, where --beside is given")
     p.add_argument("--metrics", type=Path)
     args = p.parse_args()
     z = torch.load(args.checkpoint, weights_only=False)
@@ -115,15 +159,23 @@ def main() -> None:
     if hyper.norm != "pre":
         raise SystemExit("only networks with norm = 'pre' run on the device; train one with that option")
     model = TemporalXl(hyper)
-    model.load_state_dict(z["mean"])
-    banks = [args.errors / p for p in z["config"]["data"]["errors"]]
+    model.load_state_dict(
+        between(read_start(args.beside), z["mean"], args.share) if args.beside else z["mean"]
+    )
+    d = z["config"]["data"]
+    banks = [args.errors / p for p in d["errors"] or d["exact"]]
     widen = sigma_scale(model.eval(), args.data, banks, tuning, args.smoothness, args.lead, films_alike=False)
     knobs = {"lead_frames": torch.tensor([args.lead]), "sigma_scale": torch.tensor(widen)}
     films = {"tuning": tuning, "kept back": kept_back(args.data)}
-    for name, d in tomllib.loads((CONFIGS / "temporal" / "detectors.toml").read_text()).items():
-        bank, alike = [args.errors / d["bank"]], d["films"] == "kept back"
-        widen = sigma_scale(model, args.data, bank, films[d["films"]], args.smoothness, d["lead"], alike)
-        knobs[f"error_model.{name}"] = torch.tensor([d["lead"], *widen])
+    for name, kind in tomllib.loads((CONFIGS / "temporal" / "detectors.toml").read_text()).items():
+        bank, lead = [args.errors / kind["bank"]], kind["lead"]
+        alike = kind["films"] == "kept back"
+        exact = args.errors / kind["exact"] if "exact" in kind else None
+        chosen = films[kind["films"]]
+        widen = sigma_scale(model, args.data, bank, chosen, args.smoothness, lead, alike, exact)
+        knobs[f"error_model.{name}"] = torch.tensor([lead, *widen])
+    # Before anything is written: it may lie where the new weights go.
+    began = (hashlib.sha256(args.beside.read_bytes()).hexdigest(), args.share) if args.beside else None
     data = pwt(hyper, model.state_dict() | knobs)
     (args.models / "temporal-xl.pwt").write_bytes(data)
     metrics = args.metrics.read_text() if args.metrics else ""
@@ -136,6 +188,7 @@ def main() -> None:
         args.base_steps,
         parameters,
         knobs,
+        began,
         metrics,
     )
     (args.models / "temporal-xl.toml").write_text(text)

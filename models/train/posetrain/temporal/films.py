@@ -18,17 +18,11 @@ import cv2
 import numpy as np
 
 from posetrain.data.packs import Pixels, films
-from posetrain.temporal.detect import SAME_PICTURE
+from posetrain.temporal.detect import fresh
 
 FPS = 30.0
 MIN_FRAMES = 8
 QUALITY = 95  # of the pictures written: they were compressed once before
-
-
-def fresh(pictures: list[Pixels]) -> np.ndarray:
-    """[N] whether a picture is more than the one before it again."""
-    grey = np.stack([cv2.cvtColor(p, cv2.COLOR_RGB2GRAY) for p in pictures]).astype(np.float32)
-    return np.r_[True, np.abs(np.diff(grey, axis=0)).mean((1, 2)) > SAME_PICTURE]
 
 
 def write(out: Path, name: str, pictures: list[Pixels], joints: np.ndarray) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from posetrain.data.packs import JOINTS
 from posetrain.paths import REPOSITORY
 from posetrain.temporal.answers import answers, is_measured, metres, places_px, sigma_px
 from posetrain.temporal.frames import NOMINAL_US
+from posetrain.temporal.peers import Causal
 from posetrain.temporal.weights import read_pwt
 
 STEPS = 72
@@ -26,12 +28,8 @@ def rounded(v: np.ndarray | list[float], digits: int) -> list[float]:
     return [round(float(x), digits) for x in np.ravel(v)]
 
 
-def main() -> None:
-    p = argparse.ArgumentParser()
-    p.add_argument("--models", type=Path, default=REPOSITORY / "models")
-    p.add_argument("--out", type=Path, default=REPOSITORY / "tests" / "golden" / "temporal_xl.json")
-    p.add_argument("--smoothness", type=float, default=0.5)
-    args = p.parse_args()
+def drawn() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Capture times [T] in microseconds, places [T,17,2] px and scores [T,17] of somebody who walks and sways, with gaps."""
     rng = np.random.default_rng(20)
     at_us = np.cumsum(rng.choice([16_667, 33_333, 33_333, 40_000, 100_000], STEPS))
     times = (at_us - at_us[0]) / NOMINAL_US
@@ -42,25 +40,40 @@ def main() -> None:
     score = rng.uniform(0.3, 1, (STEPS, JOINTS))
     score[rng.random((STEPS, JOINTS)) < 0.1] = 0
     score[40:46] = 0
-    xy, score = xy.round(2).astype(np.float32), score.round(3).astype(np.float32)
-    shipped = read_pwt(args.models / "temporal-xl.pwt")
-    f, a = answers(shipped.model, times[None], xy[None], score[None], args.smoothness)
-    place = places_px(f, a, shipped.lead)
+    return at_us, xy.round(2).astype(np.float32), score.round(3).astype(np.float32)
+
+
+def told(model: Causal, lead: float, widen: np.ndarray, smoothness: float, keep: list[int]) -> dict[str, Any]:
+    """What the model answers to `drawn` at the steps kept, as the device says it."""
+    at_us, xy, score = drawn()
+    times = (at_us - at_us[0]) / NOMINAL_US
+    f, a = answers(model, times[None], xy[None], score[None], smoothness)
+    place = places_px(f, a, lead)
     measured = is_measured(f, place[:, :, 0], xy[None], score[None])
-    sigma = (sigma_px(f, a) * np.where(measured, *shipped.widen)[:, :, None])[0]
+    sigma = (sigma_px(f, a) * np.where(measured, *widen)[:, :, None])[0]
     place, lift = place[0], metres(a)[0]
-    golden = {
-        "made_by": "python -m posetrain.temporal.golden",
-        "smoothness": args.smoothness,
+    return {
+        "smoothness": smoothness,
         "captured_at_us": [int(t) for t in at_us],
         "observed": [
             [rounded([*p, s], 3) for p, s in zip(xy[t], score[t], strict=True)] for t in range(STEPS)
         ],
-        "steps": KEEP,
-        "places_px": [rounded(place[t], 3) for t in KEEP],
-        "sigma_px": [rounded(sigma[t], 4) for t in KEEP],
-        "lift_m": [rounded(lift[t], 5) for t in KEEP],
+        "steps": keep,
+        "places_px": [rounded(place[t], 3) for t in keep],
+        "sigma_px": [rounded(sigma[t], 4) for t in keep],
+        "lift_m": [rounded(lift[t], 5) for t in keep],
     }
+
+
+def main() -> None:
+    p = argparse.ArgumentParser()
+    p.add_argument("--models", type=Path, default=REPOSITORY / "models")
+    p.add_argument("--out", type=Path, default=REPOSITORY / "tests" / "golden" / "temporal_xl.json")
+    p.add_argument("--smoothness", type=float, default=0.5)
+    args = p.parse_args()
+    shipped = read_pwt(args.models / "temporal-xl.pwt")
+    golden: dict[str, Any] = {"made_by": "python -m posetrain.temporal.golden"}
+    golden |= told(shipped.model, shipped.lead, shipped.widen, args.smoothness, KEEP)
     args.out.parent.mkdir(parents=True, exist_ok=True)
     args.out.write_text(json.dumps(golden) + "\n")
 

@@ -140,28 +140,45 @@ class Real:
 
     Labels made by hand trail their film by `late` frames, backwards as forwards, so the truth is read that much later in the film. An
     answer `lag` frames behind the film is what is asked for: closer to the labels, which is where it will be measured.
+
+    Of exact truth (`posetrain.temporal.tracks`) neither holds, and clips are long: `forward` lanes begin where they do not have
+    to turn round, longer clips are drawn more often, and some lose every second frame or two of three.
     """
 
-    def __init__(self, paths: list[Path], late: float, lag: float) -> None:
-        self.lag = lag
+    def __init__(self, paths: list[Path], late: float, lag: float, forward: bool = False) -> None:
+        self.lag, self.forward = lag, forward
         self.clips: list[dict[str, np.ndarray]] = []
         for p in paths:
             z = dict(np.load(p))
             for a, b, tier, name in zip(z["offset"][:-1], z["offset"][1:], z["tier"], z["name"], strict=True):
                 if tier == 1 and b - a >= 10 and not tuning(str(name)):
                     c = {k: z[k][a:b] for k in ("time", "xy", "score", "smoothed", "known", "extent")}
+                    if "xyz" in z:
+                        c["xyz"] = z["xyz"][a:b]
                     self.clips.append(c | {"smoothed": later(c["smoothed"], late)})
+        frames = np.array([len(c["time"]) if forward else 1 for c in self.clips], float)
+        self.weight = frames / max(frames.sum(), 1)
+
+    def walk(self, rng: np.random.Generator, frames: int, steps: int) -> tuple[np.ndarray, np.ndarray]:
+        """Which frames of a clip a lane passes through [steps], forth and back, and how often it has turned round [steps]."""
+        if self.forward:
+            every = int(rng.choice([1, 1, 1, 2, 3]))
+            every = every if frames // every >= steps // 2 else 1
+            n = (frames - 1) // every
+            k = np.arange(steps) + rng.integers(0, max(n + 1 - steps, 0) + 1)
+        else:
+            every, n = 1, frames - 1
+            k = np.arange(steps) + rng.integers(0, 2 * n)
+        return every * np.abs(np.mod(k + n, 2 * n) - n), k // n
 
     def lanes(self, rng: np.random.Generator, lanes: int, steps: int) -> tuple[Truth, np.ndarray, np.ndarray]:
         times, ext = np.zeros((lanes, steps)), np.zeros((lanes, steps), np.float32)
         true, ok = np.zeros((lanes, steps, 4, 17, 2), np.float32), np.zeros((lanes, steps, 4, 17), bool)
         xy, score = np.zeros((lanes, steps, 17, 2), np.float32), np.zeros((lanes, steps, 17), np.float32)
+        xyz, lifted = np.zeros((lanes, steps, 17, 3), np.float32), np.zeros(lanes, bool)
         for i in range(lanes):
-            c = self.clips[rng.integers(len(self.clips))]
-            n = len(c["time"]) - 1
-            k = np.arange(steps) + rng.integers(0, 2 * n)
-            leg = k // n
-            k = np.abs(np.mod(k + n, 2 * n) - n)
+            c = self.clips[rng.choice(len(self.clips), p=self.weight)]
+            k, leg = self.walk(rng, len(c["time"]), steps)
             gap = np.abs(np.diff(c["time"][k], prepend=c["time"][k[0]])) * rng.uniform(0.8, 1.25)
             times[i] = np.cumsum(gap)
             for h, ahead in enumerate(AHEAD_FRAMES):
@@ -174,29 +191,40 @@ class Real:
                     c["known"][k[lo]] & c["known"][k[hi]] & (same if h else np.ones(steps, bool))[:, None]
                 )
             xy[i], score[i], ext[i] = c["xy"][k], c["score"][k], c["extent"][k]
+            if "xyz" in c:
+                xyz[i], lifted[i] = c["xyz"][k], True
             if rng.random() < 0.5:
                 flip = np.array([-1, 1], np.float32)
                 true[i], ok[i] = true[i][:, :, MIRROR] * flip, ok[i][:, :, MIRROR]
                 xy[i], score[i] = xy[i][:, MIRROR] * flip, score[i][:, MIRROR]
+                xyz[i] = xyz[i][:, MIRROR] * np.array([-1, 1, 1], np.float32)
             tilt = rng.normal(0, 0.2)  # radians: few clips, so none is shown twice alike
             turn = np.array([[np.cos(tilt), -np.sin(tilt)], [np.sin(tilt), np.cos(tilt)]], np.float32)
             true[i], xy[i] = true[i] @ turn, xy[i] @ turn
-        nothing = np.zeros((lanes, steps, 17, 3), np.float32)
-        return Truth(times, true, ok, nothing, np.zeros(lanes, bool), ext), xy, score
+            xyz[i, ..., :2] = xyz[i, ..., :2] @ turn
+        return Truth(times, true, ok, xyz, lifted, ext), xy, score
 
 
 class Bank:
-    """Error tracks of a real detector: offset [F,17,2] (parts of the extent), score [F,17], known [F,17]; 30 fps."""
+    """Error tracks of a real detector: offset [F,17,2] (parts of the extent), score [F,17], known [F,17], frame by frame whatever
+    their rate. Every file counts alike, however many tracks it holds."""
 
     def __init__(self, paths: list[Path], keep: Callable[[str], bool]) -> None:
-        self.tracks: list[tuple[np.ndarray, np.ndarray]] = []
+        self.files: list[list[tuple[np.ndarray, np.ndarray]]] = []
         for p in paths:
             z = dict(np.load(p))
+            tracks = []
+            if (
+                z.get("labels_late") == 0
+            ):  # exact, faces too: what is not known lies outside the picture, where nothing is seen
+                z["score"] = np.where(z["known"], z["score"], np.float32(0))
             for a, b, tier, name in zip(z["offset"][:-1], z["offset"][1:], z["tier"], z["name"], strict=True):
                 if tier == 1 and keep(
                     str(name)
                 ):  # the other clips' labels may be off by more than the detector
-                    self.tracks.append((z["error"][a:b], z["score"][a:b]))
+                    tracks.append((z["error"][a:b], z["score"][a:b]))
+            if tracks:
+                self.files.append(tracks)
 
     def lanes(self, rng: np.random.Generator, truth: Truth) -> tuple[np.ndarray, np.ndarray]:
         b, t = truth.times.shape
@@ -204,7 +232,8 @@ class Bank:
         for i in range(b):
             at = 0
             while at < t:  # one track after another, each mirrored or not
-                e, s = self.tracks[rng.integers(len(self.tracks))]
+                tracks = self.files[rng.integers(len(self.files))]
+                e, s = tracks[rng.integers(len(tracks))]
                 k = rng.uniform(0, len(e) - 1) + np.arange(t - at)
                 stop = min(t - at, int(rng.integers(20, 80)))
                 n = len(e) - 1

@@ -21,6 +21,7 @@ from posetrain.temporal.model import Answer, Hyper
 from posetrain.temporal.motion import Mocap, Penn, Truth, join, sample_times
 from posetrain.temporal.noise import Bank, Real, hide, made_up, tuning
 from posetrain.temporal.peers import KINDS
+from posetrain.temporal.weights import read_pwt
 
 BONES = torch.tensor(LIMBS)
 
@@ -42,17 +43,20 @@ class Lanes:
         self.config = config
         self.mocap = Mocap(data, "train")
         self.penn = Penn(data) if config["data"]["penn_share"] else None
-        banks = [work / p for p in config["data"]["errors"] if (work / p).exists()]
-        self.bank = Bank(banks, lambda clip: not tuning(clip)) if banks else None
         d = config["data"]
+        banks = [work / p for p in d["errors"] if (work / p).exists()]
+        exact = [work / p for p in d.get("exact", [])]
+        self.bank = Bank([*banks, *exact], lambda clip: not tuning(clip)) if banks or exact else None
         self.real = Real(banks, d["labels_late"], d["real_lag"]) if banks else None
+        self.exact = Real(exact, 0.0, 0.0, forward=True) if exact else None
 
     def draw(self, rng: np.random.Generator) -> tuple[Truth, dict[str, Tensor]]:
         d = self.config["data"]
         b, t = d["lanes"], d["segment"] * d["segments"]
         n_real = round(d["real_share"] * b) if self.real else 0
         n_penn = round(d["penn_share"] * b) if self.penn else 0
-        times = sample_times(rng, b - n_real, t)
+        n_exact = round(d["exact_share"] * b) if self.exact else 0
+        times = sample_times(rng, b - n_real - n_exact, t)
         truth = self.mocap.lanes(rng, times[n_penn:])
         if self.penn and n_penn:
             truth = join([self.penn.lanes(rng, times[:n_penn]), truth])
@@ -62,6 +66,10 @@ class Lanes:
             use = rng.random(len(xy)) < d["bank_share"]
             xy[use], score[use] = xy_bank[use], score_bank[use]
         score[:n_penn][~truth.valid[:n_penn, :, 0]] = 0  # hidden there: nothing says where
+        if self.exact and n_exact:
+            drawn, xy_exact, score_exact = self.exact.lanes(rng, n_exact, t)
+            truth = join([truth, drawn])
+            xy, score = np.concatenate([xy, xy_exact]), np.concatenate([score, score_exact])
         if self.real and n_real:
             seen, xy_real, score_real = self.real.lanes(rng, n_real, t)
             xy_bank, score_bank = self.bank.lanes(rng, seen)  # type: ignore[union-attr]
@@ -161,6 +169,14 @@ def begin(model: nn.Module, old: dict[str, Tensor]) -> None:
             raise SystemExit(f"the weights to begin from do not fit: {name}")
 
 
+def read_start(path: Path) -> dict[str, Tensor]:
+    """The weights to begin from: the mean of a run, or those of a .pwt file."""
+    if path.suffix == ".pwt":
+        return read_pwt(path).model.state_dict()
+    mean: dict[str, Tensor] = torch.load(path, weights_only=False)["mean"]
+    return mean
+
+
 def learning_rate(train: dict[str, Any], step: int, done: float) -> float:
     """Warms up by steps; falls to almost nothing over the second half of the run, of which `done` is over."""
     rate = min(1.0, (step + 1) / train["warm_up"]) * min(1.0, 2 * (1 - done)) + 0.003
@@ -219,7 +235,11 @@ def main() -> None:
         "--kind", choices=sorted(KINDS), default="xl", help="the model, or one that it is compared with"
     )
     p.add_argument("--norm", choices=["pre", "post", "none"], help="instead of the configuration's")
-    p.add_argument("--start", type=Path, help="begin from these weights, with a fresh optimiser")
+    p.add_argument(
+        "--start",
+        type=Path,
+        help="begin from these weights, with a fresh optimiser: a checkpoint, or a .pwt file as shipped",
+    )
     args = p.parse_args()
     config = tomllib.loads(args.config.read_text())
     config["kind"] = args.kind
@@ -246,9 +266,9 @@ def main() -> None:
         optimiser.load_state_dict(z["optimiser"])
         step = z["step"]
     elif args.start:
-        z = torch.load(args.start, weights_only=False)
-        begin(model, z["mean"])
-        begin(mean, z["mean"])
+        old = read_start(args.start)
+        begin(model, old)
+        begin(mean, old)
     lanes = Lanes(config, args.data, args.errors or args.work)
     rng = np.random.default_rng(t["seed"] + step)
     d = config["data"]

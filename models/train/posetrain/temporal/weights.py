@@ -1,4 +1,7 @@
-"""The shipped weights' file, PWT1: what `export` writes, what the commands that measure read; `src/temporal/xl/weights.rs` describes it."""
+"""The shipped weights' file, PWT1: what `export` writes, what the commands that measure read.
+
+`src/temporal/learned/weights.rs` describes it.
+"""
 
 from __future__ import annotations
 

@@ -1,21 +1,22 @@
-//! The learned model: a causal Transformer-XL with one cached memory a person.
+//! Learned models: a causal network with one memory a person.
 //!
-//! An observation is put into the person's own frame ([`frame`]), goes through the network ([`network`]), and the answer is
-//! led back to pixels here: an anchor, mixed by the network from the observation and its running means, plus a
+//! An observation is put into the person's own frame ([`frame`]), goes through the network ([`Core`]: a Transformer-XL, [`xl`], or a
+//! gated recurrent network, [`gru`]), and the answer is led back to pixels here: an anchor, mixed by the network from the observation and its running means, plus a
 //! correction for each horizon; half the width of the 68 % interval; and the hip-centred pose in metres.
 
 mod attention;
 mod cpu;
 mod frame;
+mod gru;
 mod linear;
-mod network;
+mod norm;
 mod weights;
+mod xl;
 
 use pose::{Forecast, HORIZONS_US, JOINTS, JointState, Keypoints, MAX_PERSONS};
 
 use self::{
-    frame::{MIX, NOMINAL_US, PersonFrame},
-    network::{DELTAS, LIFTS, MIXES, Memory, Network, OUTPUTS, SIGMAS, Scratch},
+    frame::{FEATURES, MIX, NOMINAL_US, PersonFrame},
     weights::Weights,
 };
 use super::{
@@ -23,6 +24,15 @@ use super::{
     timing::{Arrival, LastSeen},
 };
 use crate::math::exp_nonpositive;
+
+const DELTAS: usize = HORIZONS_US.len() * JOINTS * 2;
+const SIGMAS: usize = HORIZONS_US.len() * JOINTS;
+const MIXES: usize = MIX * JOINTS;
+const LIFTS: usize = JOINTS * 3 + 1;
+const LEANS: usize = HORIZONS_US.len() * (MIX - 1) * JOINTS;
+const OUTPUTS: usize = DELTAS + SIGMAS + MIXES + LIFTS + LEANS;
+/// Numbers of a person's observation and its running means, `[mean][joint][xy]`.
+const BANK: usize = MIX * JOINTS * 2;
 
 /// Unit of the network's corrections, of the person's scale.
 const DELTA_SCALE: f32 = 0.1;
@@ -75,19 +85,67 @@ struct Person {
     forecast: Forecast,
 }
 
-/// The Transformer-XL and [`MAX_PERSONS`] memories.
-pub struct Xl {
-    network: Network,
+/// What a network reads, one row for each person of a step.
+pub struct Observed {
+    features: Vec<[f32; FEATURES]>,
+    /// The observation and its running means in the person's frame, as [`PersonFrame`] has them.
+    banks: Vec<[f32; BANK]>,
+}
+
+/// A network that stands between a person's frame and the answer, without memories and buffers.
+pub trait Core: Send + Sized {
+    /// What the model calls itself.
+    const NAME: &'static str;
+    /// What it keeps of one person from frame to frame.
+    type Memory: Send;
+    /// Buffers of one step, made once.
+    type Scratch: Send;
+
+    /// From an open weights file.
+    ///
+    /// # Errors
+    /// [`TemporalError::Weights`] where the file is of another network.
+    fn load(weights: &Weights) -> Result<Self, TemporalError>;
+    /// An empty memory.
+    fn memory(&self) -> Self::Memory;
+    /// Makes a memory as an empty one.
+    fn forget(memory: &mut Self::Memory);
+    /// Room for [`MAX_PERSONS`].
+    fn scratch(&self) -> Self::Scratch;
+    /// One observation for each of `slots`, `dt` in nominal frames beside it; row `i` of `observed` and of `outputs` belongs to
+    /// `slots[i]`.
+    ///
+    /// The same person's answer has the same bits alone and in company.
+    fn step(
+        &self,
+        slots: &[(usize, f32)],
+        observed: &Observed,
+        memories: &mut [Self::Memory],
+        scratch: &mut Self::Scratch,
+        outputs: &mut [[f32; OUTPUTS]],
+    );
+}
+
+/// The Transformer-XL.
+pub type Xl = Learned<xl::Network>;
+/// A gated recurrent network: a tenth of the memory. No weights of it are shipped.
+pub type Gru = Learned<gru::Network>;
+
+/// A learned network and [`MAX_PERSONS`] memories.
+pub struct Learned<C: Core> {
+    network: C,
     smoothness: f32,
     lead_frames: f32,
     sigma_scale: SigmaScale,
     error_models: Vec<ErrorModel>,
     persons: [Person; MAX_PERSONS],
-    memories: Vec<Memory>,
-    scratch: Scratch,
+    memories: Vec<C::Memory>,
+    observed: Observed,
+    outputs: Vec<[f32; OUTPUTS]>,
+    scratch: C::Scratch,
 }
 
-impl Xl {
+impl<C: Core> Learned<C> {
     /// From the content of a `.pwt` file; every memory empty.
     ///
     /// `smoothness` from 0 (prompt) to 1 (steady) is clamped.
@@ -96,7 +154,7 @@ impl Xl {
     /// [`TemporalError::Weights`] where the file is damaged or of another network.
     pub fn new(weights: &[u8], smoothness: f32) -> Result<Self, TemporalError> {
         let weights = Weights::open(weights)?;
-        let network = Network::load(&weights)?;
+        let network = C::load(&weights)?;
         let lead_frames = weights.take("lead_frames", &[1])?[0];
         let scale = weights.take("sigma_scale", &[2])?;
         let error_models = weights
@@ -116,8 +174,10 @@ impl Xl {
             sigma_scale: SigmaScale::new([scale[0], scale[1]]),
             error_models,
             persons: [Person::default(); MAX_PERSONS],
-            memories: (0..MAX_PERSONS).map(|_| Memory::new(&network.hyper)).collect(),
-            scratch: Scratch::new(&network.hyper),
+            memories: (0..MAX_PERSONS).map(|_| network.memory()).collect(),
+            observed: Observed::new(),
+            outputs: vec![[0.0; OUTPUTS]; MAX_PERSONS],
+            scratch: network.scratch(),
             network,
         })
     }
@@ -148,15 +208,21 @@ impl Xl {
     }
 }
 
-impl TemporalModel for Xl {
+impl Observed {
+    fn new() -> Self {
+        Self { features: vec![[0.0; FEATURES]; MAX_PERSONS], banks: vec![[0.0; BANK]; MAX_PERSONS] }
+    }
+}
+
+impl<C: Core> TemporalModel for Learned<C> {
     fn name(&self) -> &str {
-        "xl"
+        C::NAME
     }
 
     fn reset(&mut self, slot: usize) {
         if let Some(person) = self.persons.get_mut(slot) {
             *person = Person::default();
-            self.memories[slot].clear();
+            C::forget(&mut self.memories[slot]);
         }
     }
 
@@ -176,20 +242,22 @@ impl TemporalModel for Xl {
                 Arrival::Stale => continue,
                 Arrival::First => {
                     *person = Person { last_seen: person.last_seen, ..Person::default() };
-                    self.memories[slot].clear();
+                    C::forget(&mut self.memories[slot]);
                     1.0
                 }
                 Arrival::After(dt_us) => dt_us as f32 / NOMINAL_US,
             };
             keypoints[n] = observation.keypoints.as_ref().unwrap_or(&NOTHING);
-            person.frame.take(dt, keypoints[n], self.smoothness, &mut self.scratch.features[n]);
+            person.frame.take(dt, keypoints[n], self.smoothness, &mut self.observed.features[n]);
+            self.observed.banks[n].copy_from_slice(person.frame.bank.as_flattened().as_flattened());
             person.forecast.captured_at_us = observation.captured_at_us;
             active[n] = (slot, dt);
             n += 1;
         }
-        self.network.step(&active[..n], &mut self.memories, &mut self.scratch);
-        for (i, &(slot, dt)) in active[..n].iter().enumerate() {
-            let output = &self.scratch.outputs[i];
+        let (active, memories) = (&active[..n], &mut self.memories);
+        self.network.step(active, &self.observed, memories, &mut self.scratch, &mut self.outputs);
+        for (i, &(slot, dt)) in active.iter().enumerate() {
+            let output = &self.outputs[i];
             self.persons[slot].answer(output, dt, keypoints[i], self.lead_frames, self.sigma_scale);
         }
         for (observation, forecast) in observations.iter().zip(forecasts) {

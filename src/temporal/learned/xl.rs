@@ -6,28 +6,22 @@
 //! norm stands before each block.
 
 use super::{
+    Core, OUTPUTS, Observed,
     attention::{self, Attention, LANES, Lanes, Part, REGISTER, Room, WAVES, Wave},
     cpu::Cpu,
-    frame::{FEATURES, MIX},
+    frame::FEATURES,
     linear::Linear,
+    norm::{Norm, add},
     weights::{Hyper, Weights},
 };
 use crate::temporal::TemporalError;
-use pose::{HORIZONS_US, JOINTS, MAX_PERSONS};
+use pose::MAX_PERSONS;
 
 /// Where the linear feature of a time difference is 1, nominal frames.
 const LINEAR_FRAMES: f32 = 32.0;
-const NORM_EPSILON: f32 = 1e-5;
-
-pub(super) const DELTAS: usize = HORIZONS_US.len() * JOINTS * 2;
-pub(super) const SIGMAS: usize = HORIZONS_US.len() * JOINTS;
-pub(super) const MIXES: usize = MIX * JOINTS;
-pub(super) const LIFTS: usize = JOINTS * 3 + 1;
-pub(super) const LEANS: usize = HORIZONS_US.len() * (MIX - 1) * JOINTS;
-pub(super) const OUTPUTS: usize = DELTAS + SIGMAS + MIXES + LIFTS + LEANS;
 
 /// One person's cached keys and values: a ring of the last `M + 1` observations, in blocks that are attended to at once.
-pub(super) struct Memory {
+pub struct Memory {
     /// `[layer][head][block][head width]`.
     keys: Vec<Lanes>,
     /// `[layer][head][entry][part]`, a head's width filled up to whole parts.
@@ -42,7 +36,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub fn new(hyper: &Hyper) -> Self {
+    fn new(hyper: &Hyper) -> Self {
         let entries = hyper.memory + 1;
         let blocks = entries.div_ceil(LANES);
         Self {
@@ -56,7 +50,7 @@ impl Memory {
         }
     }
 
-    pub fn clear(&mut self) {
+    fn clear(&mut self) {
         self.len = 0;
         // What no entry stands for is turned on with the rest and must stay finite.
         self.ages.fill(Lanes([0.0; LANES]));
@@ -80,53 +74,6 @@ impl Memory {
 /// Parts of one head's value.
 fn parts(hyper: &Hyper) -> usize {
     hyper.head_width().div_ceil(REGISTER)
-}
-
-struct Norm {
-    gain: Vec<f32>,
-    bias: Vec<f32>,
-}
-
-impl Norm {
-    fn load(w: &Weights, name: &str, width: usize) -> Result<Self, TemporalError> {
-        Ok(Self {
-            gain: w.take(&format!("{name}.weight"), &[width])?,
-            bias: w.take(&format!("{name}.bias"), &[width])?,
-        })
-    }
-
-    /// Rows of `x` to rows of `y`. Indices, here and below: without link-time optimisation `zip` is a call.
-    #[allow(clippy::needless_range_loop, reason = "see above")]
-    fn apply(&self, x: &[f32], y: &mut [f32]) {
-        let width = self.gain.len();
-        let (gain, bias) = (&self.gain[..width], &self.bias[..width]);
-        for row in 0..x.len() / width {
-            let (x, y) = (&x[row * width..][..width], &mut y[row * width..][..width]);
-            let mean = sum(x, |v| v) / width as f32;
-            let variance = sum(x, |v| (v - mean) * (v - mean)) / width as f32;
-            let scale = 1.0 / (variance + NORM_EPSILON).sqrt();
-            for i in 0..width {
-                y[i] = (x[i] - mean) * scale * gain[i] + bias[i];
-            }
-        }
-    }
-}
-
-/// Sum of `of(value)`, eight sums side by side: one alone would wait for each addition.
-#[inline(always)]
-#[allow(clippy::needless_range_loop, reason = "see `Norm::apply`")]
-fn sum(values: &[f32], of: impl Fn(f32) -> f32) -> f32 {
-    let mut sums = [0.0; 8];
-    let (whole, rest) = values.as_chunks::<8>();
-    for values in whole {
-        for l in 0..8 {
-            sums[l] += of(values[l]);
-        }
-    }
-    for l in 0..rest.len() {
-        sums[l] += of(rest[l]);
-    }
-    sums.into_iter().sum()
 }
 
 struct Layer {
@@ -224,12 +171,8 @@ impl Layer {
     }
 }
 
-/// Buffers of one step, made once.
-pub(super) struct Scratch {
-    /// `[person][FEATURES]`: filled by the caller.
-    pub features: Vec<[f32; FEATURES]>,
-    /// `[person][OUTPUTS]`: the answer.
-    pub outputs: Vec<[f32; OUTPUTS]>,
+/// Buffers of one step.
+pub struct Scratch {
     x: Vec<f32>,
     normed: Vec<f32>,
     projected: Vec<f32>,
@@ -239,10 +182,8 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    pub fn new(h: &Hyper) -> Self {
+    fn new(h: &Hyper) -> Self {
         Self {
-            features: vec![[0.0; FEATURES]; MAX_PERSONS],
-            outputs: vec![[0.0; OUTPUTS]; MAX_PERSONS],
             x: vec![0.0; MAX_PERSONS * h.width],
             normed: vec![0.0; MAX_PERSONS * h.width],
             projected: vec![0.0; MAX_PERSONS * 3 * h.width],
@@ -254,8 +195,8 @@ impl Scratch {
 }
 
 /// The network's weights; memories and buffers stand outside.
-pub(super) struct Network {
-    pub hyper: Hyper,
+pub struct Network {
+    hyper: Hyper,
     embed: Linear,
     layers: Vec<Layer>,
     norm: Norm,
@@ -264,8 +205,12 @@ pub(super) struct Network {
     cpu: Cpu,
 }
 
-impl Network {
-    pub fn load(w: &Weights) -> Result<Self, TemporalError> {
+impl Core for Network {
+    const NAME: &'static str = "xl";
+    type Memory = Memory;
+    type Scratch = Scratch;
+
+    fn load(w: &Weights) -> Result<Self, TemporalError> {
         let d = w.hyper.width;
         let linear = |name: &str, inputs: usize, outputs: usize| -> Result<Linear, TemporalError> {
             let weight = w.take(&format!("{name}.weight"), &[outputs, inputs])?;
@@ -286,15 +231,31 @@ impl Network {
         })
     }
 
-    /// One observation for each of `slots`; `dt` in nominal frames. `scratch.features[i]` belongs to `slots[i]`.
-    ///
-    /// The same person's answer has the same bits alone and in company.
-    pub fn step(&self, slots: &[(usize, f32)], memories: &mut [Memory], s: &mut Scratch) {
+    fn memory(&self) -> Memory {
+        Memory::new(&self.hyper)
+    }
+
+    fn forget(memory: &mut Memory) {
+        memory.clear();
+    }
+
+    fn scratch(&self) -> Scratch {
+        Scratch::new(&self.hyper)
+    }
+
+    fn step(
+        &self,
+        slots: &[(usize, f32)],
+        observed: &Observed,
+        memories: &mut [Memory],
+        s: &mut Scratch,
+        outputs: &mut [[f32; OUTPUTS]],
+    ) {
         let (n, d, f, cpu) = (slots.len(), self.hyper.width, self.hyper.feed_forward, self.cpu);
         for &(slot, dt) in slots {
             memories[slot].advance(cpu, dt, &self.wave_numbers);
         }
-        self.embed.apply(cpu, n, s.features.as_flattened(), FEATURES, &mut s.x, d);
+        self.embed.apply(cpu, n, observed.features.as_flattened(), FEATURES, &mut s.x, d);
         for (l, layer) in self.layers.iter().enumerate() {
             layer.norm_attention.apply(&s.x[..n * d], &mut s.normed);
             layer.project.apply(cpu, n, &s.normed, d, &mut s.projected, 3 * d);
@@ -310,15 +271,7 @@ impl Network {
             add(&mut s.x[..n * d], &s.added);
         }
         self.norm.apply(&s.x[..n * d], &mut s.normed);
-        self.head.apply(cpu, n, &s.normed, d, s.outputs.as_flattened_mut(), OUTPUTS);
-    }
-}
-
-#[allow(clippy::needless_range_loop, reason = "see `Norm::apply`")]
-fn add(x: &mut [f32], y: &[f32]) {
-    let y = &y[..x.len()];
-    for i in 0..x.len() {
-        x[i] += y[i];
+        self.head.apply(cpu, n, &s.normed, d, outputs.as_flattened_mut(), OUTPUTS);
     }
 }
 

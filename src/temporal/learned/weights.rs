@@ -3,7 +3,7 @@
 //! | bytes | content |
 //! |---|---|
 //! | 4 | `PWT1` |
-//! | 6 x 4 | `u32`: width, layers, heads, feed-forward width, memory (observations), number of tensors |
+//! | 6 x 4 | `u32`: width, layers, heads, feed-forward width, memory (observations), number of tensors; what a network has not is 1 |
 //! | a tensor | `u8` length of its name, the name (ASCII), `u8` rank, rank x `u32` sizes, the values as `f32` row-major |
 //! | 4 | CRC-32 (ISO-HDLC) of all bytes before |
 //!
@@ -17,11 +17,16 @@ const CRC32: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
 
 /// Sizes of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Hyper {
+pub struct Hyper {
+    /// Numbers of a hidden vector.
     pub width: usize,
+    /// Blocks one upon another.
     pub layers: usize,
+    /// Of attention, each of `width / heads`.
     pub heads: usize,
+    /// Numbers between the two products of a feed-forward part.
     pub feed_forward: usize,
+    /// Observations looked back on.
     pub memory: usize,
 }
 
@@ -43,7 +48,7 @@ impl Hyper {
 }
 
 /// An open weights file.
-pub(super) struct Weights<'a> {
+pub struct Weights<'a> {
     pub hyper: Hyper,
     tensors: Vec<(&'a str, Vec<usize>, &'a [u8])>,
 }

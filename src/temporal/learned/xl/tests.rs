@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::temporal::xl::weights::testing;
+use crate::temporal::learned::{norm::NORM_EPSILON, weights::testing};
 
 type Tensors = Vec<(String, Vec<usize>, Vec<f32>)>;
 
@@ -157,8 +157,9 @@ proptest! {
         let mut random = fastrand::Rng::with_seed(seed);
         let (file, tensors) = random_file(&SMALL, seed);
         let network = Network::load(&Weights::open(&file).unwrap()).unwrap();
-        let mut memories: Vec<Memory> = (0..persons).map(|_| Memory::new(&SMALL)).collect();
-        let mut scratch = Scratch::new(&SMALL);
+        let mut memories: Vec<Memory> = (0..persons).map(|_| network.memory()).collect();
+        let (mut scratch, mut observed) = (network.scratch(), Observed::new());
+        let mut answers = vec![[0.0; OUTPUTS]; persons];
         let mut told: Vec<(Rows, Vec<f64>, Rows)> = vec![Default::default(); persons];
         for _ in 0..steps {
             let mut company = Vec::new();
@@ -168,14 +169,14 @@ proptest! {
                 }
             }
             for (i, &(p, dt)) in company.iter().enumerate() {
-                scratch.features[i].iter_mut().for_each(|v| *v = 2.0 * random.f32() - 1.0);
+                observed.features[i].iter_mut().for_each(|v| *v = 2.0 * random.f32() - 1.0);
                 let last = told[p].1.last().copied().unwrap_or(0.0);
-                told[p].0.push(scratch.features[i].iter().map(|&v| f64::from(v)).collect());
+                told[p].0.push(observed.features[i].iter().map(|&v| f64::from(v)).collect());
                 told[p].1.push(last + f64::from(dt));
             }
-            network.step(&company, &mut memories, &mut scratch);
+            network.step(&company, &observed, &mut memories, &mut scratch, &mut answers);
             for (i, &(p, _)) in company.iter().enumerate() {
-                told[p].2.push(scratch.outputs[i].iter().map(|&v| f64::from(v)).collect());
+                told[p].2.push(answers[i].iter().map(|&v| f64::from(v)).collect());
             }
         }
         for (features, times, outputs) in told.iter().filter(|t| !t.0.is_empty()) {
@@ -192,16 +193,17 @@ fn an_observation_older_than_the_memory_of_every_layer_has_no_effect() {
     let (file, _) = random_file(&SMALL, 3);
     let network = Network::load(&Weights::open(&file).unwrap()).unwrap();
     let run = |first: f32| {
-        let (mut memories, mut scratch) = ([Memory::new(&SMALL)], Scratch::new(&SMALL));
+        let (mut memories, mut scratch) = ([network.memory()], network.scratch());
+        let (mut observed, mut answers) = (Observed::new(), [[0.0; OUTPUTS]]);
         let mut random = fastrand::Rng::with_seed(5);
         for i in 0..=SMALL.layers * SMALL.memory + 1 {
-            scratch.features[0].iter_mut().for_each(|v| *v = random.f32());
+            observed.features[0].iter_mut().for_each(|v| *v = random.f32());
             if i == 0 {
-                scratch.features[0].fill(first);
+                observed.features[0].fill(first);
             }
-            network.step(&[(0, 1.0)], &mut memories, &mut scratch);
+            network.step(&[(0, 1.0)], &observed, &mut memories, &mut scratch, &mut answers);
         }
-        scratch.outputs[0]
+        answers[0]
     };
     assert_eq!(run(0.0), run(1.0));
 }

@@ -1,0 +1,74 @@
+//! `posewire eval metres`: how well it is known where people stand.
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use posewire::progress::Progress;
+use posewire::{Config, Tracker};
+use posewire_lab::metres::{self, Row, Sample};
+
+/// Distances and places of rendered people, with their heights given and without
+///
+/// Frames go through the tracker as on the board. Everybody's place and height is exact; the films' bodies are those of adults above
+/// 1.5 m, the camera sees some 60 degrees.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Rendered films; the seeds count from --seed, and a film of seed n has 1 + n mod 4 persons
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    rendered: u64,
+    /// Seed of the first film
+    #[arg(long, default_value_t = 1000)]
+    seed: u64,
+    /// Length of a film, frames of 30 Hz
+    #[arg(long, default_value_t = 90)]
+    frames: u64,
+    /// File for every sample (JSON lines): height given, then without
+    #[arg(long, value_name = "FILE")]
+    samples: Option<std::path::PathBuf>,
+}
+
+/// Farther than the first, not farther than the second, metres.
+const RANGES_M: [[f32; 2]; 4] = [[0.0, 100.0], [0.0, 3.0], [3.0, 4.0], [4.0, 100.0]];
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if args.rendered == 0 || args.frames == 0 {
+        bail!("nothing to measure: --rendered and --frames are above 0");
+    }
+    let mut tracker = Tracker::new(&Config::default())?;
+    let progress = Progress::start("metres");
+    let mut all: [Vec<Sample>; 2] = [Vec::new(), Vec::new()];
+    for seed in args.seed..args.seed + args.rendered {
+        progress.at(format_args!("{} of {} films", seed - args.seed, args.rendered));
+        let samples =
+            metres::film(&mut tracker, seed, args.frames, [640, 480]).map_err(anyhow::Error::from_boxed)?;
+        all.iter_mut().zip(samples).for_each(|(all, samples)| all.extend(samples));
+    }
+    drop(progress);
+    println!(
+        "| height | distance, m | persons in frames | median error % | 90 % within % | bias % | covers % | right, down, ahead |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    for (height, samples) in ["given", "unknown"].into_iter().zip(&all) {
+        for [from, to] in RANGES_M {
+            let part: Vec<Sample> =
+                samples.iter().filter(|s| s.distance_m > from && s.distance_m <= to).copied().collect();
+            let Some(row) = Row::of(&part) else { continue };
+            let Row { samples, median_percent, p90_percent, bias_percent, covers_percent } = row;
+            let [distance, x, y, z] = covers_percent;
+            let range = match [from, to] {
+                [0.0, 100.0] => "all".to_owned(),
+                [0.0, to] => format!("to {to}"),
+                [from, 100.0] => format!("from {from}"),
+                [from, to] => format!("{from} to {to}"),
+            };
+            println!(
+                "| {height} | {range} | {samples} | {median_percent:.1} | {p90_percent:.1} | {bias_percent:+.1} | {distance:.0} | {x:.0}, {y:.0}, {z:.0} |"
+            );
+        }
+    }
+    if let Some(path) = &args.samples {
+        let lines = all.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
+        std::fs::write(path, lines.join("\n"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
