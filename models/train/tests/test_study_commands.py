@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 import tomllib
 import unittest
@@ -15,7 +16,10 @@ import numpy as np
 import torch
 
 from posetrain.paths import CONFIGS
-from posetrain.study import page
+from posetrain.study import equations, page
+from posetrain.study.classics import TITLES
+from posetrain.study.plots import front
+from posetrain.study.results import Result, equal_lag
 from posetrain.study.row import Network
 from posetrain.study.run import Clips, Member, Training, draw, measured, train_together
 from posetrain.study.table import table
@@ -111,6 +115,13 @@ def swaying() -> tuple[ClipSet, ClipSet]:
     return ClipSet("swaying", "keypoints", 0.0, [clip]), ClipSet("swaying", "keypoints", 0.0, [unseen])
 
 
+class Table(unittest.TestCase):
+    def test_no_group_is_called_as_a_row(self) -> None:
+        """The command takes either by its name."""
+        self.assertFalse({"main", *table().groups} & {*table().rows, *TITLES})
+        self.assertIn("training", table().groups)
+
+
 class Measures(unittest.TestCase):
     def test_figures_can_be_written_down(self) -> None:
         """Of a person who sways and is seen as they are: little is wrong."""
@@ -146,15 +157,84 @@ class Page(unittest.TestCase):
             ["page", "--results", str(folder), "--out", str(out), "--images", str(folder / "images")],
         ):
             page.main()
-        self.assertEqual(len(list((folder / "images").glob("*.png"))), 3)
-        return out.read_text()
+        said = out.read_text()
+        drawn = {path.name for path in (folder / "images").glob("*.png")}
+        self.assertEqual(drawn, set(re.findall(r"images/([\w-]+\.png)", said)))
+        self.assertGreaterEqual(len(drawn), 2)
+        return said
 
     def test_a_row_is_its_seeds_mean_with_an_interval(self) -> None:
         said = self.make([self.result("gru", 1, 3.0), self.result("gru", 2, 4.0)])
         # Student's t of one degree of freedom: 12.706 * 0.7071 / sqrt(2).
         self.assertIn("| 3.50 ± 6.35 |", said)
         self.assertIn("| 3.00 ± 6.35 | 0.50 ± 0.00 |", said)
-        self.assertIn("LSTM (small)", said.split("Without a result yet")[1])
+        missing = said.split("Without a result yet")[1].splitlines()
+        self.assertIn("; LSTM; ", next(line for line in missing if line.startswith("- budget small, ")))
+        self.assertNotIn("GRU;", next(line for line in missing if line.startswith("- budget small, ")))
+        self.assertIn("; GRU; ", next(line for line in missing if line.startswith("- budget large, ")))
+        self.assertIn(
+            "One-Euro", next(line for line in missing if line.startswith("- classic filters, 7 of 7"))
+        )
+
+    def test_rows_that_the_seeds_do_not_tell_apart_are_named(self) -> None:
+        """Two are level within their seeds, one is not, one has a single seed."""
+        accel = {
+            "gru": (3.0, 3.1, 3.2),
+            "lstm": (3.1, 3.2, 3.0),
+            "elman-hidden": (5.0, 5.1, 5.2),
+            "s4d": (9.0,),
+        }
+        results = [self.result(row, i, a) for row, values in accel.items() for i, a in enumerate(values, 1)]
+        said = self.make(results)
+        line = next(line for line in said.splitlines() if re.match("- Accel at lag .*, budget small:", line))
+        self.assertIn("not told from it: lstm; 1 with one seed say nothing.", line.replace("gru", "lstm"))
+        self.assertNotIn("elman", line)
+
+    def test_an_offline_row_is_marked_and_beats_nobody(self) -> None:
+        offline = self.result("bidirectional-lstm", 1, 1.0) | {"causal": False}
+        said = self.make([self.result("gru", 1, 3.0), offline])
+        self.assertIn("LSTM, both directions *(offline)*", said)
+        none_beats = said.split("## Whom none beats")[1].split("##")[0]
+        self.assertIn("gru (10: 2.50)", none_beats)
+        self.assertIn("gru (200: 0.50)", none_beats, "two layers of 100 are what it keeps")
+        self.assertNotIn("bidirectional", none_beats)
+
+    def test_a_page_of_classic_filters_alone_can_be_made(self) -> None:
+        classic = self.result("gru", 1, 3.0) | {"row": "one-euro", "title": "One-Euro", "budget": "none"}
+        said = self.make([classic])
+        self.assertIn("No row has been trained yet", said)
+        self.assertIn("classic filters, 6 of 7", said)
+
+    def test_a_result_of_no_row_is_refused(self) -> None:
+        with self.assertRaisesRegex(SystemExit, "not \\(any more\\)"):
+            self.make([self.result("gru", 1, 3.0) | {"row": "gone"}])
+
+    def test_every_row_has_an_equation_and_a_source(self) -> None:
+        said = equations.read()
+        self.assertEqual(set(said.rows), {*table().rows, *TITLES})
+        self.assertEqual(set(said.groups), {"classic", *(e.group for e in table().rows.values())})
+        for name, (formula, source) in said.rows.items():
+            with self.subTest(name):
+                self.assertNotRegex(formula, r"[|$`]", "it would end the cell, or the formula")
+                self.assertEqual(formula.count("{"), formula.count("}"))
+                self.assertRegex(source, r"(18|19|20)\d\d$")
+
+    def test_the_front_is_whom_none_beats(self) -> None:
+        points = [(3.0, 1.0), (1.0, 4.0), (2.0, 2.0), (2.5, 2.0), (2.0, 3.0), (4.0, 1.5)]
+        self.assertEqual([points[i] for i in front(points)], [(1.0, 4.0), (2.0, 2.0), (3.0, 1.0)])
+
+    def test_accel_is_compared_where_the_most_rows_can_be_read(self) -> None:
+        def reaching(low: float, high: float) -> list[Result]:
+            return [
+                {"curves": {"clips": [{"lag_frames": low, "accel": 1.0}, {"lag_frames": high, "accel": 0.5}]}}
+            ]
+
+        results = {
+            ("a", "small"): reaching(0.3, 1.0),
+            ("b", "small"): reaching(0.5, 2.0),
+            ("c", "small"): reaching(3.0, 4.0),
+        }
+        self.assertEqual(equal_lag(results, "clips"), 0.5)
 
     def test_what_does_not_compare_is_not_put_side_by_side(self) -> None:
         with self.assertRaisesRegex(SystemExit, "do not compare"):

@@ -61,6 +61,10 @@ SOURCES: dict[str, Source] = {
         Licence.FREE, "made here of CC0 bodies, clothes by procedures and CMU motion", "keypoints, finder",
         ("makehuman", "cmu_mocap"),
     ),
+    "rendered_tracks": Source(
+        Licence.FREE, "what `keypoints-small` said of rendered films, beside exact truth", "temporal model",
+        ("rendered", "keypoints-small"),
+    ),
     "rendered_over_coco": Source(
         Licence.COCO, "rendered people before or clothed in parts of COCO pictures", "keypoints, finder",
         ("rendered", "coco_more"),

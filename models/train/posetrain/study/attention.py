@@ -7,6 +7,7 @@ is what `kept` says. Scores and weights are a kind's own.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -97,21 +98,46 @@ class FeedForward(nn.Sequential):
         super().__init__(nn.Linear(width, inner), nn.ReLU(), last)
 
 
-class Block(nn.Module):
-    """Attention, then a feed-forward layer, each with a layer norm before it (Pre-LN)."""
+NORMS = ("pre", "post", "none")
 
-    def __init__(self, attention: Attention, width: int) -> None:
+
+class Block(nn.Module):
+    """Attention, then a feed-forward layer, each with a layer norm before it (Pre-LN; Xiong et al., 2020), after its sum with what went
+    in (Post-LN; Vaswani et al., 2017), or none."""
+
+    def __init__(self, attention: Attention, width: int, norm: str = "pre") -> None:
         super().__init__()
-        self.attention = attention
-        self.norm_attention, self.norm_feed = nn.LayerNorm(width), nn.LayerNorm(width)
+        if norm not in NORMS:
+            raise ValueError(f"norm is one of {', '.join(NORMS)}, not {norm}")
+        self.attention, self.norm = attention, norm
+        self.norm_attention, self.norm_feed = (
+            nn.Identity() if norm == "none" else nn.LayerNorm(width) for _ in range(2)
+        )
         self.feed = FeedForward(width, 2 * width)
 
     def forward(self, x: Tensor, past: Tensor, span: Span, bar: Tensor) -> Tensor:
         """past [B,S-T,D]: this block's earlier inputs."""
+        if self.norm == "post":
+            x = self.norm_attention(x + self.attention(x, torch.cat([past, x], 1), span, bar))
+            z: Tensor = self.norm_feed(x + self.feed(x))
+            return z
         source = self.norm_attention(torch.cat([past, x], 1))
         x = x + self.attention(source[:, past.shape[1] :], source, span, bar)
         y: Tensor = x + self.feed(self.norm_feed(x))
         return y
+
+
+def fix_up(embed: nn.Linear, blocks: Sequence[Block]) -> None:
+    """T-Fixup for an encoder alone (Huang et al., 2020): Xavier's weights, those of values, outputs and feed-forward layers smaller by
+    0.67 N^(-1/4), N blocks, so that first updates stay small without layer norms and without a warm-up."""
+    nn.init.xavier_uniform_(embed.weight)
+    with torch.no_grad():
+        for block in blocks:
+            a, layers = block.attention, [m for m in block.feed if isinstance(m, nn.Linear)]
+            for part in (a.query, a.key, a.value, a.out, *layers):
+                nn.init.xavier_uniform_(part.weight)
+            for part in (a.value, a.out, *layers):
+                part.weight.mul_(0.67 * len(blocks) ** -0.25)
 
 
 def sinusoids(count: Tensor, width: int) -> Tensor:

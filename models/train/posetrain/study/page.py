@@ -1,30 +1,38 @@
-"""Writes the study's page and its plots from kept results.
+"""Writes the study's page and its plots from kept results, however many there are.
 
     python -m posetrain.study.page --results study-results/STEPS study-results/classic --out PAGE.md --images DIR
 
 Figures are means over seeds with 95 % intervals by Student's t, where there are two seeds or more. Results of different numbers of
-steps, or with and without measured errors, are not put into one table: the command says which to remove.
+steps, or with and without measured errors, are not put into one table: the command says which to remove. Plots of
+`posetrain.study.first_steps` that lie in DIR are shown too.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
-from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 import numpy as np
 from scipy import stats
 
 from posetrain.paths import TRAIN
 from posetrain.study.classics import TITLES
-from posetrain.study.measure import accel_at
+from posetrain.study.equations import section as equations
+from posetrain.study.plots import Point, front_of, plot, ranking
+from posetrain.study.results import (
+    WITHOUT_WEIGHTS,
+    Results,
+    budgets,
+    equal_lag,
+    interval,
+    measures,
+    memory,
+    multiply_adds,
+    on,
+    points,
+    read,
+)
 from posetrain.study.table import table
 
 COLUMNS = {
@@ -41,39 +49,13 @@ COLUMNS = {
     "limbs repaired %": ("limbs_repaired", ".1f"),
     "limbs broken %": ("limbs_broken", ".2f"),
 }
-Result = dict[str, Any]
-WITHOUT_WEIGHTS = "none"  # the budget of classic filters
-
-
-def read(folders: list[Path]) -> dict[tuple[str, str], list[Result]]:
-    """Results a row and budget, in the table's order."""
-    found: dict[tuple[str, str], list[Result]] = defaultdict(list)
-    paths = [path for folder in folders for path in sorted(folder.glob("*.json"))]
-    if not paths:
-        raise SystemExit(
-            f"{folders[0]} holds no result: python -m posetrain.study.run --data PACKS makes them"
-        )
-    kinds: dict[tuple[int, bool], Path] = {}
-    for path in paths:
-        said = json.loads(path.read_text())
-        if said["budget"] != WITHOUT_WEIGHTS:
-            kinds.setdefault((said["steps"], said["error_banks"]), path)
-        found[said["row"], said["budget"]].append(said)
-    if len(kinds) > 1:
-        places = ", ".join(
-            f"{path.name} ({steps} steps, banks: {banks})" for (steps, banks), path in kinds.items()
-        )
-        raise SystemExit(f"results that do not compare with each other: {places}")
-    order = [*TITLES, *table().rows]
-    return dict(sorted(found.items(), key=lambda item: (item[0][1], order.index(item[0][0]))))
-
-
-def interval(values: list[float]) -> tuple[float, float]:
-    """Mean and half of the 95 % interval; NaN of a single value."""
-    if len(values) < 2:
-        return values[0], float("nan")
-    half = stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / len(values) ** 0.5
-    return float(np.mean(values)), float(half)
+DECADES = (10, 100, 1_000, 10_000, 100_000)  # of numbers kept
+NOT_MEASURED = "the 3D pose; the time of a frame in Rust against memory"
+FIRST_STEPS = {
+    "updates": "What the optimiser adds to the weights in the first steps",
+    "gradients": "The gradients that it gets",
+    "gradient-distance": "How far back the gradient of the newest answer reaches",
+}
 
 
 def cell(values: list[float | None], form: str) -> str:
@@ -84,7 +66,7 @@ def cell(values: list[float | None], form: str) -> str:
     return f"{mean:{form}}" + ("" if np.isnan(half) else f" ± {half:{form.replace('+', '')}}")
 
 
-def rows_of(results: dict[tuple[str, str], list[Result]], clips: str, lag: float) -> list[str]:
+def rows_of(results: Results, clips: str, lag: float) -> list[str]:
     head = [
         "row",
         "seeds",
@@ -95,94 +77,200 @@ def rows_of(results: dict[tuple[str, str], list[Result]], clips: str, lag: float
         "hidden / held",
     ]
     lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
+    compared = measures(clips, lag)
     for said in results.values():
         first = [r["curves"][clips][0] for r in said]
         cells = [cell([f[key] for f in first], form) for key, form in COLUMNS.values()]
-        equal: list[float | None] = [accel_at(r["curves"][clips], lag) for r in said]
-        hidden: list[float | None] = [r["hidden"] / r["hidden_held"] for r in said]
+        cells += [cell([compared[name](r) for r in said], ".2f") for name in (head[-2], head[-1])]
         title = said[0]["title"] + ("" if said[0]["causal"] else " *(offline)*")
         facts = [title, str(len(said)), f"{said[0]['parameters']:,}", f"{said[0]['macs_per_frame']:,}"]
-        lines.append("| " + " | ".join([*facts, *cells, cell(equal, ".2f"), cell(hidden, ".2f")]) + " |")
+        lines.append("| " + " | ".join([*facts, *cells]) + " |")
     return lines
 
 
-def plots(results: dict[tuple[str, str], list[Result]], clips: str, lag: float, out: Path) -> list[Path]:
-    """Accel against lag; Accel at one lag, and the error of hidden joints, against multiply-adds."""
+def curves(results: Results, budget: str, clips: str) -> list[Point]:
+    """Accel over lag of a row's first seed, and of classic filters."""
+    out = []
+    for (row, of), said in results.items():
+        if of in (budget, WITHOUT_WEIGHTS):
+            line = sorted((p["lag_frames"], p["accel"]) for p in said[0]["curves"][clips])
+            lags, accel = zip(*line, strict=True)
+            out.append(
+                Point(row, said[0]["group"], said[0]["causal"], lags[0], accel[0], curve=(lags, accel))
+            )
+    return out
+
+
+def ranked(results: Results, budget: str, clips: str, lag: float) -> dict[str, list[Point]]:
+    """By measure, the rows of that budget and the classic filters."""
+    return {
+        name: [
+            p for b in dict.fromkeys((budget, WITHOUT_WEIGHTS)) for p in points(results, b, multiply_adds, of)
+        ]
+        for name, of in measures(clips, lag).items()
+        if name != "MPJPE"
+    }
+
+
+def plots(results: Results, clips: str, lag: float, out: Path) -> dict[str, Path]:
+    """By what each shows."""
     out.mkdir(parents=True, exist_ok=True)
     groups = list(dict.fromkeys(said[0]["group"] for said in results.values()))
-    colour = {group: f"C{i}" for i, group in enumerate(groups)}
-    paths = []
-    for name, label in (
-        ("accel-lag", f"Accel on {clips}, % of extent"),
-        ("accel-cost", f"Accel at lag {lag:+.2f}, %"),
-        ("hidden-cost", "error of hidden joints, of holding the last place"),
-    ):
-        fig, axis = plt.subplots(figsize=(9, 6))
-        for (row, _), said in results.items():
-            of: dict[str, Any] = {"color": colour[said[0]["group"]], "alpha": 0.8}
-            mark = "o" if said[0]["causal"] else "x"
-            if name == "accel-lag":
-                for r in said[:1]:
-                    curve = r["curves"][clips]
-                    lags, accel = [p["lag_frames"] for p in curve], [p["accel"] for p in curve]
-                    axis.plot(lags, accel, marker=mark, ms=3, **of)
-                    at = (lags[0], accel[0])
-            else:
-                y = [
-                    accel_at(r["curves"][clips], lag)
-                    if name == "accel-cost"
-                    else r["hidden"] / r["hidden_held"]
-                    for r in said
-                ]
-                mean, half = interval(y)
-                at = (said[0]["macs_per_frame"], mean)
-                axis.errorbar(*at, yerr=None if np.isnan(half) else half, marker=mark, **of)
-            axis.annotate(row, at, fontsize=6)
-        axis.set(
-            xlabel="lag, frames of 30 Hz" if name == "accel-lag" else "multiply-adds a frame", ylabel=label
+    main = {*table().main, *TITLES}
+    here = budgets(results)
+    made = {}
+    for b in here or [WITHOUT_WEIGHTS]:
+        columns = ranked(results, b, clips, lag)
+        made[f"Every row of budget {b}, by Accel at lag {lag:+.2f} (%)"] = ranking(
+            columns, groups, out / f"ranking-{b}.png"
         )
-        axis.grid(alpha=0.3)
-        for group in groups:
-            axis.plot([], [], "o", color=colour[group], label=group)
-        axis.legend(fontsize=8)
-        fig.tight_layout()
-        paths.append(out / f"{name}.png")
-        fig.savefig(paths[-1], dpi=90)
-        plt.close(fig)
-    return paths
-
-
-def page(results: dict[tuple[str, str], list[Result]], images: list[Path], folder: Path, lag: float) -> str:
-    trained = [said[0] for said in results.values() if said[0]["budget"] != WITHOUT_WEIGHTS]
-    some = (trained or [said[0] for said in results.values()])[0]
-    how = (
-        f"Every row was trained for {some['steps']:,} steps on the same lanes with the same losses "
-        f"({'with measured errors' if some['error_banks'] else 'errors are the stated model alone'}). "
-        if trained
-        else ""
+    panels = {f"budget {b}": curves(results, b, clips) for b in here or [WITHOUT_WEIGHTS]}
+    axes = ("lag, frames of 30 Hz", f"Accel on {clips}, %")
+    made["Accel against lag; the main rows and classic filters are named"] = plot(
+        panels, groups, axes, out / "accel-lag.png", main, with_front=False
     )
-    missing = [
-        f"{entry.title} ({budget})"
-        for entry in table().rows.values()
-        for budget in entry.sizes
-        if (entry.name, budget) not in results
-    ]
+    return (
+        made | pareto({k: v for k, v in results.items() if k[1] in here}, clips, lag, out) if here else made
+    )
+
+
+def pareto(results: Results, clips: str, lag: float, out: Path) -> dict[str, Path]:
+    """Of trained rows: what each is worth against what it costs, both budgets in one panel."""
+    groups = list(dict.fromkeys(said[0]["group"] for said in results.values()))
+    accel, hidden = (of for name, of in measures(clips, lag).items() if name != "MPJPE")
+    here = budgets(results)
+    counts = [table().budgets[b] for b in here] if len(here) > 1 else None
+    adds = "multiply-adds a frame"
+    made = {}
+    for name, what, of, axes, ticks in (
+        ("accel-cost", f"Accel at lag {lag:+.2f} against {adds}", (multiply_adds, accel), (adds, "Accel, %"), counts),
+        ("hidden-cost", f"Error of hidden joints against {adds}", (multiply_adds, hidden), (adds, "hidden / held"), counts),
+        ("hidden-memory", "Error of hidden joints against memory", (memory, hidden),
+         ("numbers kept of a person", "hidden / held"), DECADES),
+    ):  # fmt: skip
+        panel = {"budget " + " and ".join(here): [p for b in here for p in points(results, b, *of)]}
+        made[f"{what}; the main rows and those that none beats are named"] = plot(
+            panel, groups, axes, out / f"{name}.png", table().main, ticks
+        )
+    return made
+
+
+def fronts(results: Results, clips: str, lag: float) -> list[str]:
+    """The causal rows that none beats in both, by name."""
+    compared = measures(clips, lag)
+    accel, hidden = f"Accel at lag {lag:+.2f}", "hidden / held"
+    lines = []
+    here = budgets(results)
+    for name, cost, of in ((accel, multiply_adds, "multiply-adds"), (hidden, memory, "memory")):
+        best = front_of([p for b in here for p in points(results, b, cost, compared[name])])
+        said = ", ".join(f"{p.row} ({p.x:,.0f}: {p.y:.2f})" for p in best)
+        lines.append(f"- {name} and {of}: {said or 'no row can be read there'}.")
+    return lines if here else []
+
+
+def told_apart(results: Results, clips: str, lag: float) -> list[str]:
+    """Which causal rows the intervals do not tell from the best of their budget."""
+    lines = []
+    for budget in budgets(results):
+        for name, of in measures(clips, lag).items():
+            values = {
+                row: [of(r) for r in said]
+                for (row, b), said in results.items()
+                if b == budget and said[0]["causal"]
+            }
+            able = {row: v for row, v in values.items() if not np.isnan(v).any()}
+            several = {row: v for row, v in able.items() if len(v) > 1}
+            if len(several) < 2:
+                lines.append(
+                    f"- {name}, budget {budget}: fewer than two rows have two seeds; no row is told from another."
+                )
+                continue
+            best = min(several, key=lambda row: np.mean(several[row]))
+            level = [
+                row for row, v in several.items()
+                if row != best and not stats.ttest_ind(v, several[best], equal_var=False).pvalue < 0.05
+            ]  # fmt: skip
+            alone = len(able) - len(several)
+            lines.append(
+                f"- {name}, budget {budget}: best is {best}; not told from it: {', '.join(level) or 'none'}"
+                + (f"; {alone} with one seed say nothing." if alone else ".")
+            )
+    return lines
+
+
+def missing(results: Results) -> list[str]:
+    """By name, budget by budget."""
+    wanted = {b: [(e.name, e.title) for e in table().rows.values() if b in e.sizes] for b in table().budgets}
+    wanted[WITHOUT_WEIGHTS] = list(TITLES.items())
+    lines = []
+    for budget, rows in wanted.items():
+        titles = [title for name, title in rows if (name, budget) not in results]
+        what = "classic filters" if budget == WITHOUT_WEIGHTS else f"budget {budget}"
+        if titles:
+            lines.append(f"- {what}, {len(titles)} of {len(rows)}: {'; '.join(titles)}.")
+    return lines
+
+
+def how(results: Results) -> str:
+    trained = [r for said in results.values() for r in said if r["budget"] != WITHOUT_WEIGHTS]
+    if not trained:
+        return "No row has been trained yet. "
+    some, errors = (
+        trained[0],
+        "with measured errors" if trained[0]["error_banks"] else "errors are the stated model alone",
+    )
+    return (
+        f"{len({r['row'] for r in trained})} of {len(table().rows)} rows have results. Every row was trained for {some['steps']:,} "
+        f"steps on the same lanes with the same losses ({errors}). "
+    )
+
+
+def page(results: Results, folder: Path, images: Path, lag: float | None) -> str:
+    sets = list(dict.fromkeys(clips for said in results.values() for r in said for clips in r["curves"]))
+    lags = {clips: equal_lag(on(results, clips), clips) if lag is None else lag for clips in sets}
+    main = sets[0]
     lines = [
         "# Sequence models side by side on poses",
         "",
-        f"{how}Figures are read at "
-        "smoothness 0; ± is half a 95 % interval over seeds, where there are several. "
-        "*Hidden / held*: error of joints hidden for ten frames, as a part of what holding their last place has.",
+        f"{how(results)}Figures are read at smoothness 0; ± is half a 95 % interval over seeds, where there are several. *Offline* rows "
+        "see later frames and cannot run live. *Hidden / held*: error of joints hidden for ten frames, as a part of what holding their "
+        "last place has. Accel at equal lag is read off each row's curve over smoothness; – stands where the curve does not reach that "
+        f"lag. Not measured yet: {NOT_MEASURED}.",
+        "",
+        "## Whom none beats",
+        "",
+        f"Causal rows of {main} that no other causal row beats in both, cost and figure in brackets:",
+        "",
+        *(fronts(on(results, main), main, lags[main]) or ["- No row has been trained yet."]),
+        "",
+        "## What the intervals do not allow to say",
+        "",
+        f"Of {main}, by Welch's test at 5 %, not corrected for the number of rows:",
+        "",
+        *(told_apart(on(results, main), main, lags[main]) or ["- No row has been trained yet."]),
     ]
-    for clips in some["curves"]:
-        for budget in dict.fromkeys(budget for _, budget in results):
+    for clips in sets:
+        here = on(results, clips)
+        for budget in (*budgets(here), WITHOUT_WEIGHTS):
+            rows = {k: v for k, v in here.items() if k[1] == budget}
             heading = "classic filters" if budget == WITHOUT_WEIGHTS else f"budget {budget}"
-            lines += ["", f"## {clips}, {heading}", ""]
-            lines += rows_of({k: v for k, v in results.items() if k[1] == budget}, clips, lag)
-    lines += ["", "## Plots", ""]
-    lines += [f"![{path.stem.replace('-', ' against ')}]({os.path.relpath(path, folder)})" for path in images]
-    if missing:
-        lines += ["", "## Without a result yet", "", ", ".join(missing) + "."]
+            if rows:
+                lines += ["", f"## {clips}, {heading}", "", *rows_of(rows, clips, lags[clips])]
+    lines += [
+        "",
+        "## Plots",
+        "",
+        f"Of {main}. The broken line joins the causal rows that none beats in both.",
+    ]
+    made = plots(on(results, main), main, lags[main], images)
+    for name, what in FIRST_STEPS.items():
+        if (images / f"{name}.png").exists():
+            made[what] = images / f"{name}.png"
+    for what, path in made.items():
+        lines += ["", f"![{what}]({os.path.relpath(path, folder)})", "", f"*{what}.*"]
+    lines += ["", *equations()]
+    if still := missing(results):
+        lines += ["", "## Without a result yet", "", *still]
     return "\n".join(lines) + "\n"
 
 
@@ -197,12 +285,15 @@ def main() -> None:
     )
     p.add_argument("--out", type=Path, default=TRAIN / "work" / "study" / "study.md")
     p.add_argument("--images", type=Path, default=TRAIN / "work" / "study" / "images")
-    p.add_argument("--lag", type=float, default=0.0, help="frames at which Accel is compared")
+    p.add_argument(
+        "--lag",
+        type=float,
+        help="frames at which Accel is compared; if not given, where the most rows can be",
+    )
     args = p.parse_args()
     results = read(args.results)
-    clips = next(iter(next(iter(results.values()))[0]["curves"]))
-    images = plots(results, clips, args.lag, args.images)
-    args.out.write_text(page(results, images, args.out.parent, args.lag))
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    args.out.write_text(page(results, args.out.parent, args.images, args.lag))
     print(args.out)
 
 

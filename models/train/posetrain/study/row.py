@@ -84,11 +84,12 @@ class Row(nn.Module, abc.ABC):
 
 
 class Head(nn.Module):
-    """The last layer of every row: as the shipped model's, it begins near the observation."""
+    """The last layer of every row: as the shipped model's, it begins near the observation. Without `norm` where the row has its own last,
+    or none."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, norm: bool = True) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(width)
+        self.norm = nn.LayerNorm(width) if norm else nn.Identity()
         self.out = nn.Linear(width, OUTPUTS)
         with torch.no_grad():
             self.out.weight.mul_(0.2)
@@ -147,3 +148,18 @@ def macs_per_frame(row: Row, frames: int = FRAMES_BEFORE) -> int:
         with FlopCounterMode(display=False) as counter:
             row.step(state, x[:, 0], dt[:, 0])
     return int(counter.get_total_flops()) // 2 - row.saved_macs()
+
+
+def numbers(state: State) -> int:
+    if isinstance(state, Tensor):
+        return state.numel()
+    if isinstance(state, dict):
+        state = tuple(state.values())
+    return sum(numbers(part) for part in state) if isinstance(state, tuple | list) else 0
+
+
+def kept_numbers(row: Row, frames: int = FRAMES_BEFORE) -> int:
+    """How many numbers a causal row keeps of one person after so many frames."""
+    with torch.no_grad():
+        _, state = row.sequence(torch.zeros(1, frames, INPUTS), torch.ones(1, frames))
+    return numbers(state)

@@ -29,11 +29,12 @@ from torch import Tensor
 from posetrain.paths import CONFIGS, TRAIN
 from posetrain.study import classics
 from posetrain.study.measure import Framings, drawn, figures, hidden_error, last_place, reader
+from posetrain.study.optimise import merged, optimiser, rate
 from posetrain.study.row import Network, macs_per_frame, parameters
 from posetrain.study.table import Entry, table
 from posetrain.temporal.clip_set import ClipSet, read
 from posetrain.temporal.compare import SMOOTHNESS
-from posetrain.temporal.train import Lanes, follow, learning_rate, loss, save, segment
+from posetrain.temporal.train import Lanes, follow, loss, save, segment
 
 RESULTS = TRAIN / "study-results"
 KEPT_EVERY = 200  # steps between checkpoints
@@ -50,17 +51,14 @@ class Training:
     """One network in training, wherever it was broken off."""
 
     def __init__(self, entry: Entry, budget: str, seed: int, config: dict[str, Any], last: Path) -> None:
-        t = config["train"]
-        self.config, self.last, self.seed = config, last, seed
+        self.config, self.last, self.seed = merged(config, entry.train), last, seed
         self.network = Network(entry.make(budget, seed))
         self.mean = copy.deepcopy(self.network)
-        self.optimiser = torch.optim.AdamW(
-            self.network.parameters(), lr=t["rate"], weight_decay=t["weight_decay"], betas=(0.9, 0.98)
-        )
+        self.optimiser = optimiser(self.network, self.config["train"])
         self.step = 0
         if last.exists():
             z = torch.load(last, weights_only=False)
-            if z["config"] != config:
+            if z["config"] != self.config:
                 raise SystemExit(
                     f"{last} was trained with other settings (steps, data or losses): remove it, or give another --work"
                 )
@@ -85,7 +83,7 @@ class Training:
         memory = self.network.empty(d["lanes"])
         for number in range(d["segments"]):
             for group in self.optimiser.param_groups:
-                group["lr"] = learning_rate(self.config["train"], self.step, min(self.step / steps, 1.0))
+                group["lr"] = rate(self.config["train"], self.step, min(self.step / steps, 1.0))
             part = segment(x, number, d["segment"])
             answer, memory = self.network(
                 part["features"], part["bank"], part["times"], memory, true_places(part)
@@ -212,7 +210,10 @@ def main() -> None:
     p.add_argument("--work", type=Path, default=TRAIN / "work" / "study", help="checkpoints")
     p.add_argument("--results", type=Path, default=RESULTS)
     names = [*classics.TITLES, *rows.main, *(n for n in rows.rows if n not in rows.main)]
-    p.add_argument("--rows", nargs="+", choices=[*names, "main"], default=names, metavar="ROW")
+    sets = {"main": rows.main} | {g: [n for n in rows.rows if rows.rows[n].group == g] for g in rows.groups}
+    p.add_argument(
+        "--rows", nargs="+", choices=[*names, *sets], default=names, metavar="ROW", help="or main, or a group"
+    )
     p.add_argument("--budgets", nargs="+", choices=list(rows.budgets), default=list(rows.budgets))
     p.add_argument("--seeds", type=int, default=5, help="how many of the main rows")
     p.add_argument("--other-seeds", type=int, default=2, help="how many of the others")
@@ -221,7 +222,7 @@ def main() -> None:
     args = p.parse_args()
     config = tomllib.loads((CONFIGS / rows.base).read_text())
     lengths = args.steps or [config["train"]["steps"]]
-    wanted = [n for row in args.rows for n in (rows.main if row == "main" else [row])]
+    wanted = list(dict.fromkeys(n for row in args.rows for n in sets.get(row, [row])))
     torch.set_num_threads(config["train"]["threads"])
     # Banks that are not there are left out in silence by the trainer; here they would change what is compared.
     missing = [e for e in config["data"]["errors"] if not (args.errors and (args.errors / e).exists())]

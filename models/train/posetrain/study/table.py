@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -18,6 +18,7 @@ from posetrain.study.row import Row, macs_per_frame, parameters
 from posetrain.study.smoothnet import SmoothNet
 from posetrain.study.sparse import AdaptiveSpan, Blockwise, Reformer, SlidingGlobal, Strided, TopK
 from posetrain.study.state_space import StateSpace
+from posetrain.study.taxonomy import CoAttention, Hierarchical, MultiDimensional, MultiRepresentational
 from posetrain.study.transformer import Encoder, EncoderDecoderTransformer
 
 TABLE = CONFIGS / "study" / "rows.toml"
@@ -40,12 +41,17 @@ KINDS: dict[str, Callable[..., Row]] = {
     "offline-mixer": OfflineMixer,
     "smoothnet": SmoothNet,
     "state-space": StateSpace,
+    "co-attention": CoAttention,
+    "hierarchical": Hierarchical,
+    "multi-representational": MultiRepresentational,
+    "multi-dimensional": MultiDimensional,
 }
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One row of the table. `sizes`: options a budget of multiply-adds a frame, by the budget's name."""
+    """One row of the table. `sizes`: options a budget of multiply-adds a frame, by the budget's name. `train`: what of its training differs
+    from all others' (`posetrain.study.optimise`)."""
 
     name: str
     title: str
@@ -53,6 +59,7 @@ class Entry:
     kind: str
     options: dict[str, Any]
     sizes: dict[str, dict[str, Any]]
+    train: dict[str, Any] = field(default_factory=dict)
 
     def make(self, budget: str, seed: int) -> Row:
         torch.manual_seed(seed)
@@ -66,13 +73,18 @@ class Table:
     main: list[str]  # the rows that stand for the rest: they are trained first, and most often
     rows: dict[str, Entry]
 
+    @property
+    def groups(self) -> list[str]:
+        return list(dict.fromkeys(entry.group for entry in self.rows.values()))
+
 
 def table() -> Table:
     said = tomllib.loads(TABLE.read_text())
     rows = {}
     for name, row in said["rows"].items():
         sizes = {budget: row[budget] for budget in said["budgets"] if budget in row}
-        rows[name] = Entry(name, row["title"], row["group"], row["kind"], row.get("options", {}), sizes)
+        options, train = row.get("options", {}), row.get("train", {})
+        rows[name] = Entry(name, row["title"], row["group"], row["kind"], options, sizes, train)
     return Table(said["base"], said["budgets"], said["main"], rows)
 
 

@@ -15,6 +15,7 @@ from posetrain.study.attention import (
     ShawPosition,
     Span,
     XlPosition,
+    fix_up,
     sinusoids,
 )
 from posetrain.study.recurrent import before_first
@@ -54,7 +55,7 @@ class AbsolutePosition(nn.Module):
 class Encoder(Row):
     """A causal encoder. What a kind may look at stands in `bar` and `kept`, how it weighs in its blocks' attention.
 
-    `carry` false: in training it forgets everything where a segment of training ends.
+    `carry` false: in training it forgets everything where a segment of training ends. `norm` "none" is T-Fixup.
     """
 
     def __init__(
@@ -65,16 +66,20 @@ class Encoder(Row):
         memory: int,
         position: str = "relative-time",
         carry: bool = True,
+        norm: str = "pre",
     ) -> None:
         super().__init__()
         self.width, self.heads, self.memory, self.carry = width, heads, memory, carry
         self.embed = nn.Linear(INPUTS, width)
         self.position = AbsolutePosition(position, width)
         blocks = [
-            Block(self.attention(relative(position, heads, width, memory)), width) for _ in range(layers)
+            Block(self.attention(relative(position, heads, width, memory)), width, norm)
+            for _ in range(layers)
         ]
         self.blocks = nn.ModuleList(blocks)
-        self.head = Head(width)
+        self.head = Head(width, norm == "pre")
+        if norm == "none":
+            fix_up(self.embed, blocks)
 
     def attention(self, position: Position) -> Attention:
         return Attention(self.width, self.heads, position)

@@ -1,0 +1,54 @@
+"""What each row of the study computes, configs/study/equations.toml, as a part of its page."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+
+from posetrain.paths import CONFIGS
+from posetrain.study.classics import TITLES
+from posetrain.study.table import table
+
+EQUATIONS = CONFIGS / "study" / "equations.toml"
+
+
+@dataclass(frozen=True)
+class Equations:
+    notation: str
+    groups: dict[str, str]  # what the rows of a group have in common
+    rows: dict[str, tuple[str, str]]  # LaTeX, and the paper
+
+
+def read() -> Equations:
+    said = tomllib.loads(EQUATIONS.read_text())
+    return Equations(
+        said["notation"], said["groups"], {name: (row[0], row[1]) for name, row in said["rows"].items()}
+    )
+
+
+def guarded(text: str) -> str:
+    """Formulas as GitHub keeps them from Markdown's own marks."""
+    return re.sub(r"\$([^$`]+)\$", r"$`\1`$", text)
+
+
+def section() -> list[str]:
+    """Markdown: a table a group."""
+    said = read()
+    titles: dict[str, dict[str, str]] = {}
+    for entry in table().rows.values():
+        titles.setdefault(entry.group, {})[entry.name] = entry.title
+    titles["classic"] = TITLES
+    lines = ["## What each row computes", "", guarded(" ".join(said.notation.split()))]
+    for group, rows in titles.items():
+        lines += [
+            "",
+            f"**{group}**: {guarded(said.groups[group])}",
+            "",
+            "| row | | source |",
+            "|---|---|---|",
+        ]
+        lines += [
+            f"| {title} | $`{said.rows[name][0]}`$ | {said.rows[name][1]} |" for name, title in rows.items()
+        ]
+    return lines
