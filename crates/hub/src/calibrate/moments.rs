@@ -1,0 +1,121 @@
+//! What cameras saw at the same times: frames fall when they fall, so joints are taken between two of them.
+
+use pose::JOINTS;
+
+use super::CalibrateError;
+use crate::V2;
+use crate::line::Look;
+
+/// Between two moments. A walking person is elsewhere by then, and the detector's error half another.
+const STEP_US: i64 = 150_000;
+/// Frames farther apart are not a motion between.
+const GAP_US: i64 = 120_000;
+/// A joint that the detector is not sure of says more wrong than right.
+const MIN_SCORE: f64 = 0.4;
+/// So many joints are a person.
+const MIN_JOINTS: usize = 6;
+/// More moments make it slow, not better.
+const MOST: usize = 400;
+/// Of so many seconds each camera must have seen somebody.
+const NEEDED_S: f64 = 8.0;
+
+/// A joint of a moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Sight {
+    /// The ray at the moment.
+    pub at: V2,
+    /// How it moves, a second.
+    pub speed: V2,
+    /// Of the ray.
+    pub sigma: f64,
+}
+
+/// A moment: what each camera saw of the one person there; `None` for who saw nobody, or more than one.
+#[derive(Clone, Debug)]
+pub struct Moment {
+    /// By the hub's clock.
+    pub at_us: i64,
+    /// By camera.
+    pub seen: Vec<Option<[Option<Sight>; JOINTS]>>,
+}
+
+impl Moment {
+    /// Everybody's ray to a joint.
+    pub fn views(&self, joint: usize) -> impl Iterator<Item = (usize, Sight)> + '_ {
+        self.seen.iter().enumerate().filter_map(move |(c, seen)| Some((c, seen.as_ref()?[joint]?)))
+    }
+}
+
+/// Moments at which two cameras or more saw somebody.
+pub fn moments(looks: &[Look], cameras: usize) -> Result<Vec<Moment>, CalibrateError> {
+    let mut by_camera: Vec<Vec<&Look>> = vec![Vec::new(); cameras];
+    for look in looks {
+        by_camera[look.camera].push(look);
+    }
+    for looks in &mut by_camera {
+        looks.sort_by_key(|l| l.at_us);
+    }
+    let begin = by_camera.iter().flatten().map(|l| l.at_us).min().unwrap_or(0);
+    let end = by_camera.iter().flatten().map(|l| l.at_us).max().unwrap_or(0);
+    let mut cursors = vec![0; cameras];
+    let (mut found, mut alone) = (Vec::new(), vec![0usize; cameras]);
+    let mut at_us = begin;
+    while at_us <= end {
+        let seen: Vec<_> =
+            by_camera.iter().zip(&mut cursors).map(|(looks, cursor)| between(looks, cursor, at_us)).collect();
+        for (alone, seen) in alone.iter_mut().zip(&seen) {
+            *alone += usize::from(seen.is_some());
+        }
+        if seen.iter().flatten().count() >= 2 {
+            found.push(Moment { at_us, seen });
+        }
+        at_us += STEP_US;
+    }
+    for (camera, alone) in alone.iter().enumerate() {
+        let seconds = *alone as f64 * STEP_US as f64 / 1e6;
+        if seconds < NEEDED_S {
+            return Err(CalibrateError::NobodyThere { camera, seconds, needed: NEEDED_S });
+        }
+    }
+    if found.len() > MOST {
+        let all = found.len();
+        let mut k = 0;
+        found.retain(|_| {
+            k += 1;
+            // Spread over the whole time.
+            (k * MOST) / all != ((k - 1) * MOST) / all
+        });
+    }
+    Ok(found)
+}
+
+/// The one person of a camera at `at_us`; looks only go on.
+fn between(looks: &[&Look], cursor: &mut usize, at_us: i64) -> Option<[Option<Sight>; JOINTS]> {
+    while looks.get(*cursor + 1).is_some_and(|next| next.at_us <= at_us) {
+        *cursor += 1;
+    }
+    let (a, b) = (looks.get(*cursor)?, looks.get(*cursor + 1)?);
+    let gap_us = b.at_us - a.at_us;
+    if a.at_us > at_us || gap_us > GAP_US || gap_us <= 0 {
+        return None;
+    }
+    let ([p], [q]) = (&a.persons[..], &b.persons[..]) else { return None };
+    if p.id != q.id {
+        return None;
+    }
+    let share = (at_us - a.at_us) as f64 / gap_us as f64;
+    let joints: [Option<Sight>; JOINTS] = std::array::from_fn(|j| {
+        let (p, q) = (p.joints[j]?, q.joints[j]?);
+        if p.score.min(q.score) < MIN_SCORE {
+            return None;
+        }
+        let sigma = 0.5 * (p.sigma + q.sigma);
+        let way = q.at - p.at;
+        // Nothing moves so fast: one of both is another place.
+        if way.norm() > 8.0 * sigma {
+            return None;
+        }
+        Some(Sight { at: p.at + way * share, speed: way / (gap_us as f64 / 1e6), sigma })
+    });
+    (joints.iter().flatten().count() >= MIN_JOINTS).then_some(joints)
+}

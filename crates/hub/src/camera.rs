@@ -1,0 +1,109 @@
+//! A camera's lens, as `posewire calibrate` writes it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{V2, V3};
+
+/// Intrinsics: the file's own keys, pixels from the picture's top left corner.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lens {
+    /// What the source called itself.
+    #[serde(default)]
+    pub camera: String,
+    /// The picture that the numbers hold for.
+    pub width_px: u32,
+    /// The picture that the numbers hold for.
+    pub height_px: u32,
+    /// Focal length.
+    pub fx_px: f64,
+    /// Focal length.
+    pub fy_px: f64,
+    /// Principal point.
+    pub cx_px: f64,
+    /// Principal point.
+    pub cy_px: f64,
+    /// Radial distortion.
+    #[serde(default)]
+    pub k1: f64,
+    /// Radial distortion.
+    #[serde(default)]
+    pub k2: f64,
+}
+
+impl Lens {
+    /// Reads a calibration file's text.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let lens: Self = toml::from_str(text).map_err(|e| e.message().to_owned())?;
+        let widest = f64::from(lens.width_px.max(lens.height_px));
+        let sane = |f: f64| f.is_finite() && f > 0.05 * widest && f < 50.0 * widest;
+        if widest == 0.0 || !sane(lens.fx_px) || !sane(lens.fy_px) {
+            return Err(format!("focal lengths {} × {} px belong to no camera", lens.fx_px, lens.fy_px));
+        }
+        Ok(lens)
+    }
+
+    /// Half the sum of both focal lengths, pixels: what a ray's length of 1 is.
+    pub fn focal_px(&self) -> f64 {
+        0.5 * (self.fx_px + self.fy_px)
+    }
+
+    /// Whether a place lies in the picture, or at most a tenth of it outside.
+    pub fn is_near_picture(&self, px: V2) -> bool {
+        let (w, h) = (f64::from(self.width_px), f64::from(self.height_px));
+        px.x > -0.1 * w && px.x < 1.1 * w && px.y > -0.1 * h && px.y < 1.1 * h
+    }
+
+    /// The ray that is seen at `px`.
+    pub fn ray(&self, px: V2) -> V2 {
+        let bent = V2::new((px.x - self.cx_px) / self.fx_px, (px.y - self.cy_px) / self.fy_px);
+        let mut ray = bent;
+        // Contracts for every lens that is one to one over its picture.
+        for _ in 0..8 {
+            ray = bent / self.bend(ray);
+        }
+        ray
+    }
+
+    /// Where the point `at` of the camera's space is seen; `None` behind the camera.
+    pub fn project(&self, at: V3) -> Option<V2> {
+        if at.z <= 0.05 {
+            return None;
+        }
+        let ray = at.xy() / at.z;
+        let bent = ray * self.bend(ray);
+        Some(V2::new(self.fx_px * bent.x + self.cx_px, self.fy_px * bent.y + self.cy_px))
+    }
+
+    fn bend(&self, ray: V2) -> f64 {
+        let r2 = ray.norm_squared();
+        // Far outside the picture the polynomial may turn over.
+        (1.0 + r2 * (self.k1 + r2 * self.k2)).max(0.2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "camera = 'x'\nwidth_px = 640\nheight_px = 480\nfx_px = 610.0\nfy_px = 605.0\ncx_px = 330.0\ncy_px = 236.0\nk1 = -0.12\nk2 = 0.05\nrms_px = 0.1\nviews = 20\nboard = '9x6'\n";
+
+    #[test]
+    fn a_ray_leads_back_to_its_pixel() {
+        let lens = Lens::read(TEXT).unwrap();
+        for px in [V2::new(0.0, 0.0), V2::new(640.0, 480.0), V2::new(330.0, 20.0), V2::new(600.0, 240.0)] {
+            let ray = lens.ray(px);
+            let back = lens.project(V3::new(ray.x, ray.y, 1.0) * 3.0).unwrap();
+            assert!((back - px).norm() < 1e-3, "{px} {back}");
+        }
+        assert_eq!(lens.project(V3::new(0.0, 0.0, -1.0)), None);
+    }
+
+    #[test]
+    fn what_is_no_lens_is_refused() {
+        assert!(Lens::read(&TEXT.replace("610.0", "0.0")).unwrap_err().contains("focal"));
+        assert!(Lens::read("width_px = 640").unwrap_err().contains("height_px"));
+    }
+}

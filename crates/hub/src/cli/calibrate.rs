@@ -1,0 +1,155 @@
+//! `posewire-hub calibrate`: where the cameras stand.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use posewire_hub::calibrate::{Known, calibrate};
+use posewire_hub::camera::Lens;
+use posewire_hub::config::{Camera, cameras, room_text};
+use posewire_hub::geometry::centre;
+use posewire_hub::hub::Ears;
+use posewire_hub::line::Look;
+
+use super::sources::{Heard, Next, Source, now_us, stop_signal};
+
+/// Finds where the cameras stand, from one person who walks about for a minute
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Walk through the whole room, to and fro and across, alone, seen from head to foot by two cameras or more at a time.
+
+Examples:
+  posewire-hub calibrate cameras.toml --stature 1.78 --out room.toml
+  posewire-hub calibrate cameras.toml --distance door,window,3.42 --out room.toml
+  posewire-hub calibrate cameras.toml --replay take.jsonl --stature 1.78 --out room.toml")]
+pub struct Args {
+    /// The file of cameras
+    cameras: PathBuf,
+    /// The room's file
+    #[arg(long, value_name = "FILE", default_value = "room.toml")]
+    out: PathBuf,
+    /// Whoever walks is so high, in metres, shoes included; without it or a distance the room may be 6 % too large or too small
+    #[arg(long, value_name = "M", conflicts_with = "distance")]
+    stature: Option<f64>,
+    /// Two cameras' lenses are so far apart, as a tape measures it
+    #[arg(long, value_name = "NAME,NAME,M")]
+    distance: Option<String>,
+    /// For how long to watch
+    #[arg(long, default_value_t = 60.0)]
+    seconds: f64,
+    /// A take, as `record` writes it, in the place of the cameras
+    #[arg(long, value_name = "FILE")]
+    replay: Option<PathBuf>,
+}
+
+pub fn run(args: &Args) -> Result<()> {
+    let cameras = cameras(&args.cameras)?;
+    let known = known(args, &cameras)?;
+    let looks = watched(args, &cameras)?;
+    eprintln!("posewire-hub calibrate: {} pictures, now they are fitted …", looks.len());
+    let found = match calibrate(&looks, cameras.len(), known, 1) {
+        Ok(found) => found,
+        Err(error) => {
+            // Numbers to names.
+            let mut text = error.to_string();
+            for (k, camera) in cameras.iter().enumerate() {
+                text = text.replace(&format!("camera {k} "), &format!("camera {:?} ", camera.name));
+            }
+            bail!("{text}");
+        }
+    };
+    let names: Vec<&str> = cameras.iter().map(|c| c.name.as_str()).collect();
+    std::fs::write(&args.out, room_text(&found, &names))
+        .with_context(|| format!("{} cannot be written", args.out.display()))?;
+    for (name, place) in names.iter().zip(&found.places) {
+        // No minus before a zero.
+        let eye = centre(place).map(|v| if v.abs() < 0.005 { 0.0 } else { v });
+        println!("{name:16} {:7.2} {:7.2} {:7.2} m", eye.x, eye.y, eye.z);
+    }
+    println!(
+        "{} moments, rays meet within {:.2} sigma; lengths to {:.1} %",
+        found.moments,
+        found.misfit,
+        100.0 * found.scale_sigma
+    );
+    if found.misfit > 2.5 {
+        eprintln!(
+            "posewire-hub calibrate: rays meet badly: was a camera moved meanwhile, or is a calibration file another camera's?"
+        );
+    }
+    let (file, out) = (args.cameras.display(), args.out.display());
+    eprintln!("{out}: written. Now: posewire-hub run {file} --room {out} --jsonl -");
+    Ok(())
+}
+
+fn known(args: &Args, cameras: &[Camera]) -> Result<Known> {
+    if let Some(stature) = args.stature
+        && !(0.5..2.6).contains(&stature)
+    {
+        bail!("--stature {stature}: nobody is {stature} m high");
+    }
+    let Some(text) = &args.distance else {
+        return Ok(Known { stature_m: args.stature, distance: None });
+    };
+    let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+    let number = |name: &str| cameras.iter().position(|c| c.name == name);
+    let [a, b, metres] = parts[..] else { bail!("--distance {text}: as in --distance door,window,3.42") };
+    match (number(a), number(b), metres.parse::<f64>()) {
+        (Some(a), Some(b), Ok(metres)) if a != b && metres > 0.05 && metres < 200.0 => {
+            Ok(Known { stature_m: None, distance: Some((a, b, metres)) })
+        }
+        (None, _, _) | (_, None, _) => bail!("--distance {text}: a name that is not in the file of cameras"),
+        _ => bail!("--distance {text}: two cameras and the metres between them, as in door,window,3.42"),
+    }
+}
+
+/// What the cameras see meanwhile.
+fn watched(args: &Args, cameras: &[Camera]) -> Result<Vec<Look>> {
+    let stop = stop_signal()?;
+    let mut source = Source::open(cameras, args.replay.as_deref(), &stop)?;
+    let lenses: Vec<Lens> = cameras.iter().map(|c| c.lens.clone()).collect();
+    let mut ears = Ears::new(lenses, vec![0; cameras.len()]);
+    let (began, mut said) = (now_us(), 0);
+    let (mut looks, mut alone) = (Vec::new(), vec![0usize; cameras.len()]);
+    let mut bad = None;
+    if !source.is_take() {
+        eprintln!("posewire-hub calibrate: walk about for {:.0} s, alone; Ctrl-C gives up", args.seconds);
+    }
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            bail!("given up");
+        }
+        let gone_s = (now_us() - began) as f64 / 1e6;
+        if !source.is_take() && gone_s > args.seconds {
+            break;
+        }
+        if !source.is_take() && gone_s as u64 / 5 > said {
+            said = gone_s as u64 / 5;
+            let seen: Vec<String> =
+                cameras.iter().zip(&alone).map(|(c, n)| format!("{} {n}", c.name)).collect();
+            eprintln!("{gone_s:3.0} s, pictures of one person: {}", seen.join(", "));
+        }
+        match source.next(Duration::from_millis(100))? {
+            Next::End => break,
+            Next::Nothing => {}
+            Next::Heard(Heard::Clocks(camera, exchange)) => ears.exchanged(camera, exchange),
+            Next::Heard(Heard::Line(packet)) => match ears.hear(&packet) {
+                Ok(Some(look)) => {
+                    alone[look.camera] += usize::from(look.persons.len() == 1);
+                    looks.push(look);
+                }
+                Ok(None) => {}
+                Err(e) => bad = Some(format!("camera {:?}: {e}", cameras[packet.camera].name)),
+            },
+        }
+    }
+    if let (true, Some(bad)) = (looks.is_empty(), bad) {
+        bail!("{bad}");
+    }
+    if looks.is_empty() {
+        let first = &cameras[0];
+        bail!("nothing came: on each board, `posewire run --udp THIS-MACHINE:{}`", first.listen.port());
+    }
+    Ok(looks)
+}

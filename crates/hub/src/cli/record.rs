@@ -1,0 +1,57 @@
+//! `posewire-hub record`: what comes in, as it comes.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use posewire_hub::config::cameras;
+
+use super::sources::{Heard, Next, Source, Taken, now_us, stop_signal};
+
+/// Keeps what the cameras send as a take, for `calibrate --replay` and `run --replay`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  posewire-hub record cameras.toml --out take.jsonl --seconds 60")]
+pub struct Args {
+    /// The file of cameras
+    cameras: PathBuf,
+    /// The take
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// For how long; until Ctrl-C where not given
+    #[arg(long)]
+    seconds: Option<f64>,
+}
+
+pub fn run(args: &Args) -> Result<()> {
+    let cameras = cameras(&args.cameras)?;
+    let stop = stop_signal()?;
+    let mut source = Source::open(&cameras, None, &stop)?;
+    let file =
+        File::create(&args.out).with_context(|| format!("{} cannot be written", args.out.display()))?;
+    let mut out = BufWriter::new(file);
+    let (began, mut count) = (now_us(), vec![0usize; cameras.len()]);
+    eprintln!("posewire-hub record: {} cameras; Ctrl-C ends it", cameras.len());
+    while !stop.load(Ordering::Relaxed) {
+        if args.seconds.is_some_and(|s| (now_us() - began) as f64 > s * 1e6) {
+            break;
+        }
+        // Exchanges are not kept: a take's clocks are found by arrivals.
+        let Next::Heard(Heard::Line(packet)) = source.next(Duration::from_millis(100))? else { continue };
+        let Ok(line) = serde_json::from_str(&packet.text) else { continue };
+        let camera = cameras[packet.camera].name.clone();
+        let taken = Taken { camera, arrived_us: packet.arrived_us, line };
+        serde_json::to_writer(&mut out, &taken)?;
+        out.write_all(b"\n").with_context(|| format!("{}: the disk is full?", args.out.display()))?;
+        count[packet.camera] += 1;
+    }
+    out.flush()?;
+    for (camera, count) in cameras.iter().zip(count) {
+        eprintln!("{}: {count} lines", camera.name);
+    }
+    Ok(())
+}

@@ -1,0 +1,172 @@
+//! Where lines come from: a socket for each camera, or a take that was recorded.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::net::UdpSocket;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use posewire_hub::clock::Exchange;
+use posewire_hub::config::Camera;
+use posewire_hub::exchange::Said;
+use posewire_hub::hub::Packet;
+use serde::{Deserialize, Serialize};
+
+/// A thread looks so often whether it is to end.
+const LOOK: Duration = Duration::from_millis(200);
+/// What waits for the hub at most: what comes on top is dropped, as the network drops it.
+const WAITING: usize = 512;
+/// A datagram's most.
+const DATAGRAM: usize = 65_536;
+
+/// What comes in.
+pub enum Heard {
+    /// A line.
+    Line(Packet),
+    /// A camera's agent and this hub looked at their clocks.
+    Clocks(usize, Exchange),
+}
+
+/// The monotonic clock, microseconds.
+pub fn now_us() -> i64 {
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    t.tv_sec * 1_000_000 + t.tv_nsec / 1_000
+}
+
+/// Set by SIGINT and SIGTERM.
+pub fn stop_signal() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 1, stop.clone())?;
+        signal_hook::flag::register(signal, stop.clone())?;
+    }
+    Ok(stop)
+}
+
+/// Everything that cameras send, or sent.
+pub enum Source {
+    /// Sockets, each with a thread.
+    Live(Receiver<Heard>),
+    /// A take, and its next line's number.
+    Take { lines: std::io::Lines<BufReader<File>>, path: String, names: Vec<String>, number: usize },
+}
+
+/// One line of a take.
+#[derive(Serialize, Deserialize)]
+pub struct Taken {
+    /// By name.
+    pub camera: String,
+    /// By the hub's clock.
+    pub arrived_us: i64,
+    /// As it came.
+    pub line: serde_json::Value,
+}
+
+impl Source {
+    /// Opens sockets, or the take.
+    pub fn open(cameras: &[Camera], replay: Option<&Path>, stop: &Arc<AtomicBool>) -> Result<Self> {
+        let Some(path) = replay else {
+            let (tell, told) = sync_channel(WAITING);
+            for (number, camera) in cameras.iter().enumerate() {
+                let socket = UdpSocket::bind(camera.listen).with_context(|| {
+                    format!(
+                        "camera {:?}: {} cannot be listened at: another program has the port, or this machine has no such address",
+                        camera.name, camera.listen
+                    )
+                })?;
+                socket.set_read_timeout(Some(LOOK))?;
+                let (tell, stop) = (tell.clone(), stop.clone());
+                std::thread::Builder::new()
+                    .name(camera.name.chars().take(15).collect())
+                    .spawn(move || listen(number, &socket, &tell, &stop))?;
+            }
+            return Ok(Source::Live(told));
+        };
+        let file = File::open(path).with_context(|| {
+            format!("{}: `posewire-hub record CAMERAS --out FILE` writes a take", path.display())
+        })?;
+        Ok(Source::Take {
+            lines: BufReader::new(file).lines(),
+            path: path.display().to_string(),
+            names: cameras.iter().map(|c| c.name.clone()).collect(),
+            number: 0,
+        })
+    }
+
+    /// The next thing heard; `None` where nothing came within `wait`. `Err`: the take is at its end, or wrong.
+    pub fn next(&mut self, wait: Duration) -> Result<Next> {
+        match self {
+            Source::Live(told) => match told.recv_timeout(wait) {
+                Ok(heard) => Ok(Next::Heard(heard)),
+                Err(RecvTimeoutError::Timeout) => Ok(Next::Nothing),
+                Err(RecvTimeoutError::Disconnected) => Ok(Next::End),
+            },
+            Source::Take { lines, path, names, number } => {
+                let Some(line) = lines.next() else { return Ok(Next::End) };
+                *number += 1;
+                let said = || format!("{path}, line {number}");
+                let taken: Taken = serde_json::from_str(&line.with_context(said)?).with_context(said)?;
+                let Some(camera) = names.iter().position(|n| *n == taken.camera) else {
+                    bail!("{}: there is no camera {:?} in the file of cameras", said(), taken.camera);
+                };
+                let text = taken.line.to_string();
+                Ok(Next::Heard(Heard::Line(Packet { camera, arrived_us: taken.arrived_us, text })))
+            }
+        }
+    }
+
+    /// Whether time goes by as the take says, not by the clock.
+    pub fn is_take(&self) -> bool {
+        matches!(self, Source::Take { .. })
+    }
+}
+
+/// What [`Source::next`] gives.
+pub enum Next {
+    /// Something came.
+    Heard(Heard),
+    /// Nothing came in time.
+    Nothing,
+    /// Nothing will come any more.
+    End,
+}
+
+/// One camera's socket: stamps what comes, answers agents.
+fn listen(camera: usize, socket: &UdpSocket, tell: &SyncSender<Heard>, stop: &AtomicBool) {
+    let mut bytes = vec![0; DATAGRAM];
+    // What was answered last: an agent's word on it is believed once.
+    let mut answered: Option<(i64, i64, i64)> = None;
+    while !stop.load(Ordering::Relaxed) {
+        let (n, from) = match socket.recv_from(&mut bytes) {
+            Ok(heard) => heard,
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => continue,
+            // An answer that nobody took any more.
+            Err(_) => continue,
+        };
+        let arrived_us = now_us();
+        let Ok(text) = std::str::from_utf8(&bytes[..n]) else { continue };
+        let heard = match Said::read(text) {
+            Some(Said::Ask(asked)) => {
+                let now = now_us();
+                answered = Some((asked, arrived_us, now));
+                // An agent that is gone asks no more.
+                let _ = socket.send_to(Said::Answer(asked, arrived_us, now).text().as_bytes(), from);
+                continue;
+            }
+            Some(Said::Done(e)) => {
+                if answered.take() != Some((e.asked_us, e.heard_us, e.answered_us)) {
+                    continue;
+                }
+                Heard::Clocks(camera, e)
+            }
+            Some(Said::Answer(..)) => continue,
+            None => Heard::Line(Packet { camera, arrived_us, text: text.to_owned() }),
+        };
+        // A hub that does not keep up gets the newest of what still fits.
+        let _ = tell.try_send(heard);
+    }
+}

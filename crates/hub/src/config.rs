@@ -1,0 +1,239 @@
+//! The file of cameras, which a person writes, and that of the room, which `calibrate` writes.
+
+use std::fmt::Write;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use nalgebra::{Quaternion, UnitQuaternion};
+use serde::Deserialize;
+
+use crate::calibrate::Calibration;
+use crate::camera::Lens;
+use crate::geometry::centre;
+use crate::{Place, V3};
+
+/// A file of ours is a page at most.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// What is wrong with a file.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// It cannot be read.
+    #[error("{path}: {why}{hint}")]
+    Unreadable {
+        /// Which.
+        path: String,
+        /// What the system says.
+        why: String,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// It is not what it should be.
+    #[error("{path}: {why}")]
+    Wrong {
+        /// Which.
+        path: String,
+        /// What is wrong, and what to do.
+        why: String,
+    },
+}
+
+/// One camera of the file.
+#[derive(Clone, Debug)]
+pub struct Camera {
+    /// What people call it.
+    pub name: String,
+    /// Its lens.
+    pub lens: Lens,
+    /// Where its lines come in.
+    pub listen: SocketAddr,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CamerasFile {
+    camera: Vec<CameraEntry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CameraEntry {
+    name: String,
+    calibration: PathBuf,
+    listen: String,
+}
+
+fn read(path: &Path, hint: &'static str) -> Result<String, ConfigError> {
+    let unreadable = |why: String| ConfigError::Unreadable { path: path.display().to_string(), why, hint };
+    let size = fs::metadata(path).map_err(|e| unreadable(e.to_string()))?.len();
+    if size > MOST_BYTES {
+        return Err(unreadable(format!("{size} bytes are no file of cameras")));
+    }
+    fs::read_to_string(path).map_err(|e| unreadable(e.to_string()))
+}
+
+fn wrong(path: &Path, why: impl Into<String>) -> ConfigError {
+    ConfigError::Wrong { path: path.display().to_string(), why: why.into() }
+}
+
+/// Reads the file of cameras, and their lenses, whose paths are beside it.
+///
+/// # Errors
+/// [`ConfigError`]
+pub fn cameras(path: &Path) -> Result<Vec<Camera>, ConfigError> {
+    let text = read(path, ": `posewire-hub --help` shows how such a file looks")?;
+    let file: CamerasFile = toml::from_str(&text).map_err(|e| wrong(path, e.to_string()))?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut cameras: Vec<Camera> = Vec::new();
+    for entry in file.camera {
+        let at = folder.join(&entry.calibration);
+        let text = read(&at, ": `posewire calibrate --out FILE` writes it")?;
+        let lens = Lens::read(&text).map_err(|why| {
+            wrong(&at, format!("{why}: `posewire calibrate --out FILE` writes such a file"))
+        })?;
+        let listen: SocketAddr = entry.listen.parse().map_err(|_| {
+            wrong(
+                path,
+                format!("listen = {:?} is no ADDRESS:PORT; 0.0.0.0:9101 hears everybody", entry.listen),
+            )
+        })?;
+        if let Some(other) = cameras.iter().find(|c| c.name == entry.name || c.listen == listen) {
+            let why =
+                format!("{:?} and {:?} need a name and a port of their own each", other.name, entry.name);
+            return Err(wrong(path, why));
+        }
+        cameras.push(Camera { name: entry.name, lens, listen });
+    }
+    if cameras.is_empty() {
+        return Err(wrong(path, "there is no [[camera]] in it"));
+    }
+    Ok(cameras)
+}
+
+/// Where the cameras stand, and what their stamps need.
+#[derive(Clone, Debug)]
+pub struct Room {
+    /// From the room to each camera, in the order of the cameras' file.
+    pub places: Vec<Place>,
+    /// Added to each camera's stamps.
+    pub offsets_us: Vec<i64>,
+}
+
+#[derive(Deserialize)]
+struct RoomFile {
+    camera: Vec<RoomEntry>,
+}
+
+#[derive(Deserialize)]
+struct RoomEntry {
+    name: String,
+    at_m: [f64; 3],
+    rotation: [f64; 4],
+    #[serde(default)]
+    offset_us: f64,
+}
+
+/// Reads what [`room_text`] wrote, for `cameras`.
+///
+/// # Errors
+/// [`ConfigError`]
+pub fn room(path: &Path, cameras: &[Camera]) -> Result<Room, ConfigError> {
+    let text = read(path, ": `posewire-hub calibrate CAMERAS --out FILE` writes it")?;
+    let file: RoomFile = toml::from_str(&text).map_err(|e| wrong(path, e.to_string()))?;
+    let (mut places, mut offsets_us) = (Vec::new(), Vec::new());
+    for camera in cameras {
+        let Some(entry) = file.camera.iter().find(|e| e.name == camera.name) else {
+            let why = format!("camera {:?} is not in it: calibrate again, with all cameras", camera.name);
+            return Err(wrong(path, why));
+        };
+        let [w, x, y, z] = entry.rotation;
+        let quaternion = Quaternion::new(w, x, y, z);
+        if (quaternion.norm() - 1.0).abs() > 1e-3 || !entry.at_m.iter().all(|v| v.is_finite()) {
+            return Err(wrong(path, format!("the place of {:?} is no place: calibrate again", camera.name)));
+        }
+        let rotation = UnitQuaternion::from_quaternion(quaternion);
+        let eye = V3::from(entry.at_m);
+        places.push(Place::from_parts((-(rotation * eye)).into(), rotation));
+        offsets_us.push(entry.offset_us.round() as i64);
+    }
+    Ok(Room { places, offsets_us })
+}
+
+/// The room's file.
+pub fn room_text(found: &Calibration, names: &[&str]) -> String {
+    let mut text = String::from(
+        "# Where the cameras stand: written by `posewire-hub calibrate`. Metres; z up from the floor, the origin below the first camera,\n# which looks along y. rotation (w, x, y, z): from the room to the camera (x right, y down, z ahead).\n",
+    );
+    let Calibration { stature_m, scale_sigma, misfit, moments, .. } = found;
+    // Writing to a String cannot fail.
+    let _ = write!(
+        text,
+        "stature_m = {stature_m:.3}\nscale_sigma = {scale_sigma:.4}\nmisfit = {misfit:.3}\nmoments = {moments}\n"
+    );
+    for ((place, offset_us), name) in found.places.iter().zip(&found.offsets_us).zip(names) {
+        let (eye, q) = (centre(place), place.rotation);
+        let _ = write!(
+            text,
+            "\n[[camera]]\nname = {name:?}\nat_m = [{:.4}, {:.4}, {:.4}]\nrotation = [{:.7}, {:.7}, {:.7}, {:.7}]\noffset_us = {offset_us:.0}.0\n",
+            eye.x, eye.y, eye.z, q.w, q.i, q.j, q.k
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(cameras: &str) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("cameras.toml"), cameras).unwrap();
+        let lens = "width_px = 640\nheight_px = 480\nfx_px = 500\nfy_px = 500\ncx_px = 320\ncy_px = 240\n";
+        fs::write(folder.path().join("lens.toml"), lens).unwrap();
+        folder
+    }
+
+    const TWO: &str = "[[camera]]\nname = 'door'\ncalibration = 'lens.toml'\nlisten = '0.0.0.0:9101'\n[[camera]]\nname = 'window'\ncalibration = 'lens.toml'\nlisten = '0.0.0.0:9102'\n";
+
+    #[test]
+    fn a_room_is_read_as_it_was_written() {
+        let folder = folder(TWO);
+        let cameras = cameras(&folder.path().join("cameras.toml")).unwrap();
+        let place = |x: f64| Place::new(V3::new(x, 2.0, 3.0), V3::new(0.1, x, -0.4));
+        let found = Calibration {
+            places: vec![place(0.3), place(-0.7)],
+            offsets_us: vec![0.0, -1234.4],
+            misfit: 0.9,
+            moments: 300,
+            scale_sigma: 0.012,
+            stature_m: 1.78,
+        };
+        let file = folder.path().join("room.toml");
+        fs::write(&file, room_text(&found, &["door", "window"])).unwrap();
+        let room = room(&file, &cameras).unwrap();
+        assert_eq!(room.offsets_us, [0, -1234]);
+        for (a, b) in room.places.iter().zip(&found.places) {
+            let (turned, moved) = crate::geometry::apart(a, b);
+            assert!(turned < 1e-5 && moved < 1e-3, "{turned} {moved}");
+        }
+        fs::write(&file, room_text(&found, &["door", "cellar"])).unwrap();
+        assert!(super::room(&file, &cameras).unwrap_err().to_string().contains("window"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_what_to_do() {
+        for (text, told) in [
+            (TWO.replace("lens.toml", "none.toml"), "posewire calibrate --out"),
+            (TWO.replace("9102", "9101"), "a port of their own"),
+            (TWO.replace("0.0.0.0:9101", "here"), "ADDRESS:PORT"),
+            (TWO.replace("listen", "listens"), "listens"),
+            ("camera = []".to_owned(), "no [[camera]]"),
+        ] {
+            let folder = folder(&text);
+            let said = cameras(&folder.path().join("cameras.toml")).unwrap_err().to_string();
+            assert!(said.contains(told), "{said}");
+        }
+        assert!(cameras(Path::new("/none")).unwrap_err().to_string().contains("--help"));
+    }
+}

@@ -1,0 +1,141 @@
+//! Somebody new: two cameras whose unknown persons are the same body.
+
+use std::collections::HashMap;
+
+use pose::JOINTS;
+
+use super::body::BONES;
+use super::joint::JointFilter;
+use crate::geometry::{View, centre, triangulate};
+use crate::line::Seen;
+use crate::{Place, V2, V3};
+
+/// What one camera saw and nobody in the room explains.
+#[derive(Clone, Debug)]
+pub(super) struct Loose {
+    pub at_us: i64,
+    pub seen: Seen,
+    /// How rays moved since the look before, a second.
+    pub speed: [V2; JOINTS],
+}
+
+/// Older ones are elsewhere by now.
+const FRESH_US: i64 = 120_000;
+/// In a row, so often must two persons fit.
+const TIMES: u32 = 3;
+/// Joints that must meet.
+const MIN_JOINTS: usize = 8;
+/// Mean misfit of the rays of both cameras, in sigmas squared.
+const MEETS: f64 = 2.2;
+/// Bodies that can be, metres: of bones, and above the floor.
+const BONE_M: (f64, f64) = (0.04, 0.8);
+const ABOVE_M: (f64, f64) = (-0.4, 2.6);
+
+/// Who may be whom: (camera, identity) twice → how often it fitted, and when last.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Births {
+    fitted: HashMap<[(usize, u32); 2], (u32, i64)>,
+}
+
+/// A body that two cameras agree on.
+pub(super) struct Newborn {
+    pub joints: [Option<JointFilter>; JOINTS],
+    pub camera: usize,
+    pub as_whom: u32,
+}
+
+impl Births {
+    /// Whether `seen` by `camera` is somebody whom another camera does not know either.
+    pub fn look(
+        &mut self,
+        places: &[Place],
+        camera: usize,
+        now: &Loose,
+        others: &[Vec<Loose>],
+    ) -> Option<Newborn> {
+        self.fitted.retain(|_, (_, at)| now.at_us - *at < 1_000_000);
+        let mut best: Option<(f64, Newborn)> = None;
+        for (other, loose) in others.iter().enumerate().filter(|o| o.0 != camera) {
+            for then in loose.iter().filter(|l| (now.at_us - l.at_us).abs() < FRESH_US) {
+                let pair = [(camera, now), (other, then)];
+                if !may_meet(places, pair) {
+                    continue;
+                }
+                let Some((cost, joints)) = body(places, pair) else { continue };
+                if best.as_ref().is_none_or(|b| cost < b.0) {
+                    let as_whom = then.seen.id;
+                    best = Some((cost, Newborn { joints, camera: other, as_whom }));
+                }
+            }
+        }
+        let (_, newborn) = best?;
+        let (me, them) = ((camera, now.seen.id), (newborn.camera, newborn.as_whom));
+        let key = if me < them { [me, them] } else { [them, me] };
+        let (times, at) = self.fitted.entry(key).or_default();
+        (*times, *at) = (*times + 1, now.at_us);
+        (*times >= TIMES).then_some(newborn)
+    }
+}
+
+/// Metres: two trunks' rays that pass each other farther away are of two people; nobody is found farther off than that.
+const PASS_M: f64 = 0.5;
+const FAR_M: f64 = 15.0;
+
+/// Whether the rays to the middles of both come near each other, before both cameras and above the floor: cheap, for most do not.
+fn may_meet(places: &[Place], pair: [(usize, &Loose); 2]) -> bool {
+    let line = |(camera, loose): (usize, &Loose)| {
+        let rays = [5, 6, 11, 12].iter().filter_map(|&j| Some(loose.seen.joints[j]?.at));
+        let (sum, count) = rays.fold((V2::zeros(), 0.0), |s, r| (s.0 + r, s.1 + 1.0));
+        let ray = sum / count;
+        let place = &places[camera];
+        let way = (place.rotation.inverse() * V3::new(ray.x, ray.y, 1.0)).normalize();
+        (count > 0.0).then(|| (centre(place), way))
+    };
+    let (Some((a, u)), Some((b, v))) = (line(pair[0]), line(pair[1])) else { return false };
+    let (between, cosine) = (b - a, u.dot(&v));
+    let square = 1.0 - cosine * cosine;
+    if square < 1e-4 {
+        return false;
+    }
+    let s = (between.dot(&u) - between.dot(&v) * cosine) / square;
+    let t = (between.dot(&u) * cosine - between.dot(&v)) / square;
+    let (p, q) = (a + u * s, b + v * t);
+    let before = |x: f64| (0.2..FAR_M).contains(&x);
+    before(s) && before(t) && (p - q).norm() < PASS_M && (ABOVE_M.0..ABOVE_M.1).contains(&p.z)
+}
+
+/// The body that both saw, at the first one's moment, and how badly rays meet.
+fn body(places: &[Place], pair: [(usize, &Loose); 2]) -> Option<(f64, [Option<JointFilter>; JOINTS])> {
+    let [(a, now), (b, then)] = pair;
+    let later = (now.at_us - then.at_us) as f64 / 1e6;
+    let mut joints = [None; JOINTS];
+    let mut at = [None::<V3>; JOINTS];
+    let (mut sum, mut count) = (0.0, 0);
+    for j in 0..JOINTS {
+        let (Some(p), Some(q)) = (now.seen.joints[j], then.seen.joints[j]) else { continue };
+        let views = [
+            View { camera: &places[a], ray: p.at, sigma: p.sigma },
+            View { camera: &places[b], ray: q.at + then.speed[j] * later, sigma: q.sigma },
+        ];
+        count += 1;
+        let Some(spot) = triangulate(&views) else {
+            sum += 8.0;
+            continue;
+        };
+        // Two rays have one number to disagree in, of four.
+        sum += (4.0 * spot.misfit).min(8.0);
+        if spot.misfit < 2.5 && (ABOVE_M.0..ABOVE_M.1).contains(&spot.at.z) {
+            at[j] = Some(spot.at);
+            joints[j] = Some(JointFilter::new(spot.at, spot.covariance));
+        }
+    }
+    let cost = sum / f64::from(count.max(1));
+    if at.iter().flatten().count() < MIN_JOINTS || cost > MEETS {
+        return None;
+    }
+    let lengths: Vec<f64> = BONES.iter().filter_map(|(a, b)| Some((at[*a]? - at[*b]?).norm())).collect();
+    let fair = lengths.iter().filter(|l| (BONE_M.0..BONE_M.1).contains(*l)).count();
+    // Rays of two different people meet too, in bodies that nobody has.
+    let trunk = 0.5 * (at[5]? + at[6]?) - 0.5 * (at[11]? + at[12]?);
+    (5 * fair >= 4 * lengths.len() && (0.25..0.85).contains(&trunk.norm())).then_some((cost, joints))
+}

@@ -1,0 +1,258 @@
+//! The people of the room, from what each camera sees as it comes.
+//!
+//! A look is assigned to the persons that the room knows (`associate.rs`: how far rays lie from where the joints are by now, and whom
+//! the board called how); each of its rays moves its joint (`joint.rs`), whatever the other cameras see at that moment, so a
+//! camera may be late, slow or away. Bones keep their lengths, sides are put right (`body.rs`). Unknown persons of two cameras whose rays meet in
+//! a body are somebody new (`birth.rs`). `watch.rs` tells of cameras that were moved.
+
+mod associate;
+mod birth;
+mod body;
+mod joint;
+mod watch;
+
+#[cfg(test)]
+mod tests;
+
+use pose::JOINTS;
+
+use crate::geometry::seen_at;
+use crate::line::{Look, Seen};
+use crate::{Place, V2, V3};
+use birth::{Births, Loose};
+use body::{Body, TOLD_M};
+use watch::{Watch, watched_by_others};
+
+/// Nobody saw them for so long: they are not told any more.
+const GONE_US: i64 = 1_000_000;
+/// For so long their number is kept for them.
+const KEPT_US: i64 = 4_000_000;
+/// Whoever comes back so near to where they went, metres, is the same.
+const BACK_M: f64 = 0.8;
+/// Until then two cameras must see somebody new, or there is nobody.
+const PROBATION_US: i64 = 400_000;
+/// Who is gone, a double or nobody is looked at so often.
+const TIDY_US: i64 = 50_000;
+/// Two bodies so near, metres, for so long, are one.
+const ONE_M: f64 = 0.22;
+const ONE_US: i64 = 400_000;
+
+/// A joint in the room.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RoomJoint {
+    /// Metres.
+    pub at: V3,
+    /// Standard deviation along each axis, metres.
+    pub sigma: f64,
+}
+
+/// A person in the room.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoomPerson {
+    /// The same for as long as any camera has them, from 1.
+    pub id: u32,
+    /// COCO's joints; `None` where nobody can say.
+    pub joints: [Option<RoomJoint>; JOINTS],
+    /// How many cameras see them now.
+    pub cameras: usize,
+}
+
+/// The room.
+#[derive(Clone, Debug)]
+pub struct Fusion {
+    places: Vec<Place>,
+    bodies: Vec<Body>,
+    /// Who went: number, when, where.
+    gone: Vec<(u32, i64, V3)>,
+    next_id: u32,
+    births: Births,
+    loose: Vec<Vec<Loose>>,
+    /// Each camera's last look: for rays' speeds.
+    before: Vec<Option<Look>>,
+    watches: Vec<Watch>,
+    newest_us: i64,
+    tidied_us: i64,
+}
+
+impl Fusion {
+    /// An empty room with cameras at `places`.
+    pub fn new(places: Vec<Place>) -> Self {
+        let n = places.len();
+        Self {
+            places,
+            bodies: Vec::new(),
+            gone: Vec::new(),
+            next_id: 1,
+            births: Births::default(),
+            loose: vec![Vec::new(); n],
+            before: vec![None; n],
+            watches: vec![Watch::default(); n],
+            newest_us: i64::MIN / 2,
+            tidied_us: i64::MIN / 2,
+        }
+    }
+
+    /// Where a camera stands now.
+    pub fn place(&mut self, camera: usize, place: Place) {
+        self.places[camera] = place;
+        self.watches[camera] = Watch::default();
+    }
+
+    /// Takes in what a camera saw. Looks of one camera come in order, those of several about so.
+    pub fn look(&mut self, look: Look) {
+        let camera = look.camera;
+        let place = self.places[camera];
+        self.newest_us = self.newest_us.max(look.at_us);
+        let whom = associate::associate(&self.bodies, &place, camera, &look);
+        self.watch(&look, &whom);
+        let mut loose = Vec::new();
+        for (seen, whom) in look.persons.iter().zip(&whom) {
+            match whom {
+                Some(b) => self.bodies[*b].take(&place, camera, seen, look.at_us),
+                None => {
+                    let speed = self.speed(camera, seen, look.at_us);
+                    loose.push(Loose { at_us: look.at_us, seen: seen.clone(), speed });
+                }
+            }
+        }
+        for unknown in &loose {
+            if let Some(newborn) = self.births.look(&self.places, camera, unknown, &self.loose) {
+                self.add(newborn, camera, unknown);
+            }
+        }
+        self.loose[camera] = loose;
+        self.before[camera] = Some(look);
+        self.tidy();
+    }
+
+    fn add(&mut self, newborn: birth::Newborn, camera: usize, unknown: &Loose) {
+        let mut body = Body::new(0, unknown.at_us, newborn.joints, self.places.len());
+        // Two pairs of cameras may find the same person at the same time.
+        let known = self.bodies.iter().any(|b| b.apart(&body).is_some_and(|m| m < 2.0 * ONE_M));
+        self.loose[newborn.camera].retain(|l| l.seen.id != newborn.as_whom);
+        if known {
+            return;
+        }
+        let middle = body.middle(0.0);
+        let back = self.gone.iter().position(|(_, at_us, place)| {
+            let away_s = (unknown.at_us - at_us) as f64 / 1e6;
+            middle.is_some_and(|m| (m - place).norm() < BACK_M + 0.7 * away_s)
+        });
+        body.id = match back {
+            Some(k) => self.gone.remove(k).0,
+            None => {
+                self.next_id += 1;
+                self.next_id - 1
+            }
+        };
+        (body.seen_us[camera], body.seen_as[camera]) = (unknown.at_us, unknown.seen.id);
+        (body.seen_us[newborn.camera], body.seen_as[newborn.camera]) = (unknown.at_us, newborn.as_whom);
+        self.bodies.push(body);
+    }
+
+    /// How rays moved since the camera's last look.
+    fn speed(&self, camera: usize, seen: &Seen, at_us: i64) -> [V2; JOINTS] {
+        let before = self.before[camera].as_ref();
+        let then = before.and_then(|b| b.persons.iter().find(|p| p.id == seen.id).map(|p| (p, b.at_us)));
+        let Some((then, then_us)) = then else { return [V2::zeros(); JOINTS] };
+        let seconds = ((at_us - then_us) as f64 / 1e6).max(0.01);
+        if seconds > 0.2 {
+            return [V2::zeros(); JOINTS];
+        }
+        std::array::from_fn(|j| match (seen.joints[j], then.joints[j]) {
+            (Some(now), Some(then)) => (now.at - then.at) / seconds,
+            _ => V2::zeros(),
+        })
+    }
+
+    fn watch(&mut self, look: &Look, whom: &[Option<usize>]) {
+        let camera = look.camera;
+        let place = &self.places[camera];
+        for (seen, whom) in look.persons.iter().zip(whom) {
+            if let Some(b) = whom {
+                self.watches[camera].known(&self.bodies[*b], camera, place, seen, look.at_us);
+            }
+        }
+        let strangers = whom.iter().filter(|w| w.is_none()).count();
+        let missed = self.bodies.iter().enumerate().filter(|(b, body)| {
+            let ray = body.middle(0.0).and_then(|m| seen_at(place, m));
+            !whom.contains(&Some(*b))
+                && watched_by_others(body, camera, look.at_us)
+                && ray.is_some_and(|r| r.abs().max() < 0.45)
+        });
+        if missed.count() > 0 && strangers > 0 {
+            self.watches[camera].strange(look.at_us);
+        }
+    }
+
+    /// Ends bodies that nobody sees, that were never confirmed, that are another's double.
+    fn tidy(&mut self) {
+        let now = self.newest_us;
+        if now < self.tidied_us + TIDY_US {
+            return;
+        }
+        self.tidied_us = now;
+        let middles: Vec<Option<V3>> = self.bodies.iter().map(|b| b.middle(0.0)).collect();
+        let mut doubles = Vec::new();
+        for a in 0..self.bodies.len() {
+            for b in a + 1..self.bodies.len() {
+                let close = middles[a].zip(middles[b]).is_some_and(|(m, n)| (m - n).norm() < 0.5)
+                    && self.bodies[a].apart(&self.bodies[b]).is_some_and(|m| m < ONE_M);
+                if close {
+                    // The older one stays.
+                    doubles.push(if self.bodies[a].born_us <= self.bodies[b].born_us { b } else { a });
+                }
+            }
+        }
+        for (k, body) in self.bodies.iter_mut().enumerate() {
+            body.doubled_since_us =
+                if doubles.contains(&k) { body.doubled_since_us.or(Some(now)) } else { None };
+        }
+        let gone = &mut self.gone;
+        self.bodies.retain(|body| {
+            let age = now - body.born_us;
+            let alone = body.seen_us.iter().filter(|t| **t > body.born_us).count() < 2;
+            if age > PROBATION_US && age < 3 * PROBATION_US && alone {
+                return false;
+            }
+            if body.doubled_since_us.is_some_and(|since| now - since > ONE_US) {
+                return false;
+            }
+            if now - body.last_us() > GONE_US {
+                if let Some(middle) = body.middle(0.0) {
+                    gone.push((body.id, now, middle));
+                }
+                return false;
+            }
+            true
+        });
+        self.gone.retain(|g| now - g.1 < KEPT_US);
+    }
+
+    /// Everybody, as they are at `at_us`.
+    pub fn people(&self, at_us: i64) -> Vec<RoomPerson> {
+        let tell = |body: &Body| {
+            let seconds = ((at_us - body.at_us) as f64 / 1e6).clamp(-0.2, 0.5);
+            RoomPerson {
+                id: body.id,
+                joints: body.joints.map(|j| {
+                    let j = j.filter(|j| j.sigma() < TOLD_M)?;
+                    Some(RoomJoint { at: j.after(seconds), sigma: j.sigma() })
+                }),
+                cameras: body.watched_by(self.newest_us, 200_000),
+            }
+        };
+        let sure = |body: &&Body| body.seen_us.iter().filter(|t| **t > body.born_us).count() >= 2;
+        self.bodies.iter().filter(sure).map(tell).collect()
+    }
+
+    /// The newest moment that any camera has told of.
+    pub fn newest_us(&self) -> i64 {
+        self.newest_us
+    }
+
+    /// Cameras that no longer stand where they stood, by what two others or more see.
+    pub fn moved(&self) -> Vec<usize> {
+        watch::moved(&self.watches)
+    }
+}

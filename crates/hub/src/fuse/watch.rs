@@ -1,0 +1,87 @@
+//! Whether a camera still stands where it stood: what it sees beside what the others make of it.
+
+use super::body::{Body, TOLD_M};
+use crate::geometry::seen_at;
+use crate::line::Seen;
+use crate::{Place, V2};
+
+/// Cameras that must agree without it.
+const OTHERS: usize = 2;
+/// Radians that all joints lie to the same side, for long: four fifths of a degree; and so many times what the others' do, whom a
+/// camera that was moved draws along.
+const ASIDE: f64 = 0.014;
+const AS_OTHERS: f64 = 1.6;
+/// Of the persons whom it should know, the share that it does not.
+const STRANGERS: f64 = 0.7;
+/// Seconds after which an observation counts a third, and for which one must have lasted.
+const LASTS_S: f64 = 4.0;
+/// Observations before anything is said.
+const ENOUGH: f64 = 60.0;
+
+/// What is known of one camera.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Watch {
+    aside: V2,
+    strangers: f64,
+    count: f64,
+    last_us: i64,
+}
+
+impl Watch {
+    /// A person whom others see was found in this camera's picture, before it was taken in.
+    pub fn known(&mut self, body: &Body, number: usize, camera: &Place, seen: &Seen, at_us: i64) {
+        if !watched_by_others(body, number, at_us) {
+            return;
+        }
+        let seconds = (at_us - body.at_us) as f64 / 1e6;
+        let mut offs: Vec<V2> = body
+            .joints
+            .iter()
+            .zip(&seen.joints)
+            .filter_map(|(joint, ray)| Some((joint.as_ref()?, ray.as_ref()?)))
+            .filter(|(joint, _)| joint.sigma() < TOLD_M)
+            .filter_map(|(joint, ray)| Some(ray.at - seen_at(camera, joint.after(seconds))?))
+            .collect();
+        if offs.len() < 6 {
+            return;
+        }
+        let half = offs.len() / 2;
+        let x = offs.select_nth_unstable_by(half, |a, b| a.x.total_cmp(&b.x)).1.x;
+        let y = offs.select_nth_unstable_by(half, |a, b| a.y.total_cmp(&b.y)).1.y;
+        let keep = self.keep(at_us);
+        self.aside = self.aside * keep + V2::new(x, y) * (1.0 - keep);
+        self.strangers *= keep;
+    }
+
+    /// Somebody whom others see should be in this camera's picture, and only strangers are.
+    pub fn strange(&mut self, at_us: i64) {
+        let keep = self.keep(at_us);
+        self.strangers = self.strangers * keep + 1.0 - keep;
+    }
+
+    fn keep(&mut self, at_us: i64) -> f64 {
+        let seconds = ((at_us - self.last_us) as f64 / 1e6).clamp(0.0, 0.1);
+        self.last_us = at_us;
+        self.count += 1.0;
+        (-seconds / LASTS_S).exp()
+    }
+}
+
+/// The cameras that were moved.
+pub(super) fn moved(watches: &[Watch]) -> Vec<usize> {
+    let mut asides: Vec<f64> = watches.iter().map(|w| w.aside.norm()).collect();
+    asides.sort_by(f64::total_cmp);
+    let usual = asides.get((asides.len().max(1) - 1) / 2).copied().unwrap_or(0.0);
+    let is_moved = |w: &Watch| {
+        let aside = w.aside.norm();
+        w.count > ENOUGH && (aside > ASIDE.max(AS_OTHERS * usual) || w.strangers > STRANGERS)
+    };
+    (0..watches.len()).filter(|&c| is_moved(&watches[c])).collect()
+}
+
+/// Whether cameras other than `number` hold the body where it is.
+pub(super) fn watched_by_others(body: &Body, number: usize, at_us: i64) -> bool {
+    let others =
+        body.seen_us.iter().enumerate().filter(|(c, t)| *c != number && at_us - **t < 200_000).count();
+    others >= OTHERS && at_us - body.born_us > 1_000_000
+}

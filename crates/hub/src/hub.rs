@@ -1,0 +1,126 @@
+//! Clocks, lines and the room together: datagrams in, people out.
+
+use crate::Place;
+use crate::camera::Lens;
+use crate::clock::{Clock, Estimate, Exchange};
+use crate::fuse::{Fusion, RoomPerson};
+use crate::line::{self, LineError, Look};
+
+/// Nobody sends what is older, and nothing comes before its light but by a clock's error.
+const OLDEST_US: i64 = 2_000_000;
+const AHEAD_US: i64 = 20_000;
+
+/// One line as a board sent it, and when it came.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    /// From which camera.
+    pub camera: usize,
+    /// By the hub's clock.
+    pub arrived_us: i64,
+    /// The line.
+    pub text: String,
+}
+
+/// Every camera's lens, clock and correction: datagrams to looks.
+#[derive(Clone, Debug)]
+pub struct Ears {
+    lenses: Vec<Lens>,
+    clocks: Vec<Clock>,
+    offsets_us: Vec<i64>,
+    /// The last stamp of each camera: what another datagram overtook is old.
+    last_us: Vec<i64>,
+}
+
+impl Ears {
+    /// Hears cameras with these lenses; `offsets_us` are added to their stamps.
+    pub fn new(lenses: Vec<Lens>, offsets_us: Vec<i64>) -> Self {
+        let n = lenses.len();
+        Self { lenses, clocks: vec![Clock::default(); n], offsets_us, last_us: vec![i64::MIN / 2; n] }
+    }
+
+    /// What a camera saw, by the hub's clock; `None` for what was overtaken.
+    ///
+    /// # Errors
+    /// [`LineError`]: it is no line.
+    pub fn hear(&mut self, packet: &Packet) -> Result<Option<Look>, LineError> {
+        let camera = packet.camera;
+        let read = line::read(&packet.text, &self.lenses[camera])?;
+        let clock = &mut self.clocks[camera];
+        clock.arrived(read.emitted_us, packet.arrived_us);
+        let at_us = clock.hub_us(read.captured_us).unwrap_or(packet.arrived_us) + self.offsets_us[camera];
+        // A stamp that no clock explains must not carry the whole room away.
+        let at_us = at_us.clamp(packet.arrived_us - OLDEST_US, packet.arrived_us + AHEAD_US);
+        // A clock that was set anew may go back; a datagram that was overtaken is late by less than a second.
+        if at_us <= self.last_us[camera] && self.last_us[camera] - at_us < 1_000_000 {
+            return Ok(None);
+        }
+        self.last_us[camera] = at_us;
+        Ok(Some(Look { camera, at_us, persons: read.persons }))
+    }
+
+    /// An exchange with a camera's agent came to its end.
+    pub fn exchanged(&mut self, camera: usize, exchange: Exchange) {
+        self.clocks[camera].exchanged(exchange);
+    }
+
+    /// What is known of a camera's clock.
+    pub fn clock(&self, camera: usize) -> Option<Estimate> {
+        self.clocks[camera].estimate()
+    }
+}
+
+/// The people of a room at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moment {
+    /// Counts moments.
+    pub seq: u64,
+    /// The moment, by the hub's clock: the newest light that it rests on.
+    pub at_us: i64,
+    /// Who is there.
+    pub people: Vec<RoomPerson>,
+    /// Cameras that no longer stand where they stood.
+    pub moved: Vec<usize>,
+}
+
+/// The whole hub but for sockets and files.
+#[derive(Clone, Debug)]
+pub struct Hub {
+    /// What comes in.
+    pub ears: Ears,
+    /// The room.
+    pub fusion: Fusion,
+    seq: u64,
+    told_us: i64,
+}
+
+impl Hub {
+    /// Cameras with these lenses at these places.
+    pub fn new(lenses: Vec<Lens>, places: Vec<Place>, offsets_us: Vec<i64>) -> Self {
+        let fusion = Fusion::new(places);
+        Self { ears: Ears::new(lenses, offsets_us), fusion, seq: 0, told_us: i64::MIN / 2 }
+    }
+
+    /// Takes in a datagram, and gives what it was read as.
+    ///
+    /// # Errors
+    /// [`LineError`]: it is no line.
+    pub fn hear(&mut self, packet: &Packet) -> Result<Option<Look>, LineError> {
+        let look = self.ears.hear(packet)?;
+        if let Some(look) = &look {
+            self.fusion.look(look.clone());
+        }
+        Ok(look)
+    }
+
+    /// The people now, where at least `gap_us` have gone by since they were last told.
+    pub fn tell(&mut self, gap_us: i64) -> Option<Moment> {
+        let at_us = self.fusion.newest_us();
+        if at_us < self.told_us + gap_us || at_us == self.told_us {
+            return None;
+        }
+        self.told_us = at_us;
+        self.seq += 1;
+        let moved = self.fusion.moved();
+        Some(Moment { seq: self.seq - 1, at_us, people: self.fusion.people(at_us), moved })
+    }
+}

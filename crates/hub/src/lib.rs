@@ -1,0 +1,34 @@
+//! Several cameras as one room: what `posewire` says on several boards, brought to one clock, one place and one list of people.
+//!
+//! | step | |
+//! |---|---|
+//! | [`line`] | a board's JSON line to rays: what each camera saw, and when by the board's clock |
+//! | [`clock`] | that clock beside the hub's: by exchanges ([`exchange`]), or by arrivals alone |
+//! | [`calibrate`] | where the cameras stand, from somebody who walks about |
+//! | [`fuse`] | who is who, and where in metres |
+//! | [`hub`], [`output`] | these together, and what comes out |
+//! | [`simulate`] | virtual cameras and recorded motion with the detector's error, and what comes of them |
+//!
+//! Spaces: a camera's is x right, y down, z ahead. The room's is right-handed, metres, z up from the floor; its origin lies below the first
+//! camera, which looks along y. A *ray* (x, y) stands for the direction (x, y, 1) in a camera's space: lenses are undone once, when a
+//! line is read. Stages read no clock: time is an argument, microseconds of the hub's monotonic clock.
+#![forbid(unsafe_code)]
+
+pub mod calibrate;
+pub mod camera;
+pub mod clock;
+pub mod config;
+pub mod exchange;
+pub mod fuse;
+pub mod geometry;
+pub mod hub;
+pub mod line;
+pub mod output;
+pub mod simulate;
+
+/// A ray, or a place in the picture.
+pub type V2 = nalgebra::Vector2<f64>;
+/// A place in metres.
+pub type V3 = nalgebra::Vector3<f64>;
+/// Where a camera is: from the room to the camera.
+pub type Place = nalgebra::Isometry3<f64>;

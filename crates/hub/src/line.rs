@@ -1,0 +1,174 @@
+//! A board's JSON line as rays: `docs/output.md` says what is in it.
+
+use pose::JOINTS;
+use serde::Deserialize;
+
+use crate::V2;
+use crate::camera::Lens;
+
+/// A joint as a camera sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ray {
+    /// The ray.
+    pub at: V2,
+    /// Standard deviation along each axis, in the ray's units.
+    pub sigma: f64,
+    /// 0..=1.
+    pub score: f64,
+}
+
+/// A person as a camera sees them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen {
+    /// The board's own identity of them.
+    pub id: u32,
+    /// 0..=1.
+    pub score: f64,
+    /// COCO's joints.
+    pub joints: [Option<Ray>; JOINTS],
+}
+
+/// What a camera saw at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Look {
+    /// Which camera.
+    pub camera: usize,
+    /// When the light fell, by the hub's clock.
+    pub at_us: i64,
+    /// Who was there.
+    pub persons: Vec<Seen>,
+}
+
+/// What a line says, by the board's clock.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// When the light fell.
+    pub captured_us: i64,
+    /// When the line was made.
+    pub emitted_us: i64,
+    /// Who was there.
+    pub persons: Vec<Seen>,
+}
+
+/// What is wrong with a line.
+#[derive(Debug, thiserror::Error, PartialEq)]
+pub enum LineError {
+    /// It is not a JSON line of `posewire`.
+    #[error(
+        "not a JSON line of posewire ({0}): `posewire run --udp HOST:PORT` sends them, without --udp-format"
+    )]
+    NotALine(String),
+    /// Its places lie outside of the calibration's picture.
+    #[error(
+        "a joint at {x:.0} × {y:.0} lies outside of the {width} × {height} picture that the camera was calibrated at: run posewire with --size {width}x{height}, or calibrate anew"
+    )]
+    OtherSize {
+        /// Of the joint.
+        x: f64,
+        /// Of the joint.
+        y: f64,
+        /// Of the calibration.
+        width: u32,
+        /// Of the calibration.
+        height: u32,
+    },
+}
+
+#[derive(Deserialize)]
+struct Said {
+    captured_us: i64,
+    emitted_us: i64,
+    persons: Vec<SaidPerson>,
+}
+
+#[derive(Deserialize)]
+struct SaidPerson {
+    id: u32,
+    score: f64,
+    keypoints: Vec<(f64, f64, f64, f64, String)>,
+}
+
+/// A joint with a lower score is as good as absent.
+const MIN_SCORE: f64 = 0.1;
+/// Where a line gives no sigma: this share of the person's extent, what a fair detector is off by.
+const SIGMA_OF_EXTENT: f64 = 0.03;
+/// No network is surer of a place.
+const LEAST_SIGMA_OF_EXTENT: f64 = 0.006;
+/// What was not seen is worth less than it claims: its error lasts.
+const PREDICTED: f64 = 2.0;
+
+/// Reads a line through the camera's lens.
+///
+/// # Errors
+/// [`LineError`]
+pub fn read(text: &str, lens: &Lens) -> Result<Line, LineError> {
+    let said: Said = serde_json::from_str(text).map_err(|e| LineError::NotALine(e.to_string()))?;
+    let persons = said.persons.iter().map(|p| person(p, lens)).collect::<Result<_, _>>()?;
+    Ok(Line { captured_us: said.captured_us, emitted_us: said.emitted_us, persons })
+}
+
+fn person(said: &SaidPerson, lens: &Lens) -> Result<Seen, LineError> {
+    if said.keypoints.len() != JOINTS {
+        return Err(LineError::NotALine(format!(
+            "{} keypoints in the place of {JOINTS}",
+            said.keypoints.len()
+        )));
+    }
+    let there = || said.keypoints.iter().filter(|k| k.4 != "absent" && k.2 >= MIN_SCORE);
+    let (mut low, mut high) = (V2::repeat(f64::MAX), V2::repeat(f64::MIN));
+    for k in there() {
+        (low, high) = (low.inf(&V2::new(k.0, k.1)), high.sup(&V2::new(k.0, k.1)));
+    }
+    let extent = (high - low).max().max(1.0);
+    // A joint alone may be a guess beyond the border; a whole person is another picture.
+    if there().count() > 0 && !there().any(|k| lens.is_near_picture(V2::new(k.0, k.1))) {
+        let (width, height) = (lens.width_px, lens.height_px);
+        return Err(LineError::OtherSize { x: low.x, y: low.y, width, height });
+    }
+    let joints = std::array::from_fn(|j| {
+        let (x, y, score, sigma, state) = &said.keypoints[j];
+        if state == "absent" || *score < MIN_SCORE || !(x.is_finite() && y.is_finite()) {
+            return None;
+        }
+        let sigma = if *sigma > 0.0 { *sigma } else { SIGMA_OF_EXTENT * extent };
+        let sigma = sigma.max(LEAST_SIGMA_OF_EXTENT * extent);
+        let sigma = if state == "measured" { sigma } else { PREDICTED * sigma };
+        Some(Ray { at: lens.ray(V2::new(*x, *y)), sigma: sigma / lens.focal_px(), score: *score })
+    });
+    Ok(Seen { id: said.id, score: said.score, joints })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lens() -> Lens {
+        Lens::read("width_px = 640\nheight_px = 480\nfx_px = 500\nfy_px = 500\ncx_px = 320\ncy_px = 240")
+            .unwrap()
+    }
+
+    fn text(x: f64, second: &str) -> String {
+        let rest = ",[0,0,0,0,\"absent\"]".repeat(15);
+        format!(
+            "{{\"seq\":0,\"frame\":0,\"captured_us\":1000,\"emitted_us\":9000,\"persons\":[{{\"id\":3,\"score\":0.9,\"box\":[0,0,1,1],\"keypoints\":[[{x},240,0.9,5,\"measured\"],{second}{rest}],\"keypoints3d\":null}}]}}"
+        )
+    }
+
+    #[test]
+    fn pixels_become_rays_and_what_was_not_seen_is_worth_less() {
+        let line = read(&text(420.0, "[320,340,0.8,5,\"predicted\"]"), &lens()).unwrap();
+        assert_eq!((line.captured_us, line.emitted_us), (1_000, 9_000));
+        let joints = &line.persons[0].joints;
+        let (a, b) = (joints[0].unwrap(), joints[1].unwrap());
+        assert!((a.at - V2::new(0.2, 0.0)).norm() < 1e-9 && (b.at - V2::new(0.0, 0.2)).norm() < 1e-9);
+        assert!((a.sigma - 0.01).abs() < 1e-9 && (b.sigma - 0.02).abs() < 1e-9);
+        assert!(joints[2..].iter().all(Option::is_none));
+    }
+
+    #[test]
+    fn another_line_and_another_picture_are_told() {
+        assert!(matches!(read("{\"seq\":1}", &lens()), Err(LineError::NotALine(_))));
+        let far = read(&text(1_900.0, "[0,0,0,0,\"absent\"]"), &lens()).unwrap_err();
+        assert!(far.to_string().contains("--size 640x480"), "{far}");
+    }
+}

@@ -1,0 +1,68 @@
+//! `posewire-hub`: several cameras as one room.
+
+mod cli {
+    pub mod agent;
+    pub mod bench;
+    pub mod calibrate;
+    pub mod record;
+    pub mod run;
+    pub mod simulate;
+    pub mod sources;
+    pub mod study;
+}
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Several cameras as one room: people in metres, from what posewire sends on several boards
+#[derive(Debug, Parser)]
+#[command(
+    name = "posewire-hub",
+    version,
+    max_term_width = 100,
+    after_help = "\
+On each board:  posewire run --udp HUB:9101 --predict capture      (another port for each camera)
+On the hub, cameras.toml:
+  [[camera]]
+  name = \"door\"
+  calibration = \"door.toml\"       # posewire calibrate --out door.toml
+  listen = \"0.0.0.0:9101\"
+  [[camera]]
+  …
+
+Examples:
+  posewire-hub calibrate cameras.toml --stature 1.78 --out room.toml     walk about for a minute, alone
+  posewire-hub run cameras.toml --room room.toml --jsonl - --osc 127.0.0.1:9000
+Without cameras:
+  posewire-hub simulate --out demo && posewire-hub calibrate demo/cameras.toml --replay demo/take.jsonl --out room.toml
+  posewire-hub run demo/cameras.toml --room room.toml --replay demo/take.jsonl --jsonl people.jsonl"
+)]
+enum Command {
+    Calibrate(cli::calibrate::Args),
+    Run(cli::run::Args),
+    Record(cli::record::Args),
+    Agent(cli::agent::Args),
+    Simulate(cli::simulate::Args),
+    Study(cli::study::Args),
+    Bench(cli::bench::Args),
+}
+
+fn main() -> ExitCode {
+    let done = match Command::parse() {
+        Command::Calibrate(args) => cli::calibrate::run(&args),
+        Command::Run(args) => cli::run::run(&args),
+        Command::Record(args) => cli::record::run(&args),
+        Command::Agent(args) => cli::agent::run(&args),
+        Command::Simulate(args) => cli::simulate::run(&args),
+        Command::Study(args) => cli::study::run(&args),
+        Command::Bench(args) => cli::bench::run(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("posewire-hub: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
