@@ -18,7 +18,7 @@ build() {
   case $arch in
     amd64) target=x86_64-unknown-linux-gnu ;;
     arm64) target=aarch64-unknown-linux-gnu ;;
-    # 32-bit Raspberry Pi OS on a Pi 2, 3, 4 or Zero 2. Without NEON, as Debian's armhf allows, the networks would take seconds.
+    # 32-bit Raspberry Pi OS on a Pi 2, 3, 4 or Zero 2.
     armhf) target=armv7-unknown-linux-gnueabihf ;;
     *) echo "build-deb.sh: amd64, arm64 and armhf are known, $arch is not" >&2; exit 2 ;;
   esac

@@ -25,8 +25,8 @@ if ! command -v cargo-zigbuild >/dev/null; then
   PATH=$tools/bin:$PATH
 fi
 if [ "$target" = armv7-unknown-linux-gnueabihf ]; then
-  # With NEON, which every 32-bit board since the Pi 2 has and the target by itself does not ask for: without it the networks would take
-  # seconds, and libjpeg-turbo refuses to be built.
+  # For a Pi 2 and later. NEON, which the target leaves out, is asked of the kernel where the networks run; libjpeg-turbo is not built
+  # without it.
   export CARGO_TARGET_ARMV7_UNKNOWN_LINUX_GNUEABIHF_RUSTFLAGS="-C target-cpu=cortex-a7"
   export CFLAGS_armv7_unknown_linux_gnueabihf=-mcpu=cortex_a7
 fi

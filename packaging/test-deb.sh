@@ -11,6 +11,13 @@ deb=$(realpath "${1:?a package}")
 suite=${2:-bullseye}
 cd "$(dirname "$0")/.."
 arch=$(dpkg-deb -f "$deb" Architecture)
+# What runs it here, and the kernel's bytes of such a program: ELF, 32 or 64 bits, little-endian, executable or shared, machine.
+case $arch in
+  amd64) qemu=qemu-x86_64-static bits='\x02' machine='\x3e' ;;
+  arm64) qemu=qemu-aarch64-static bits='\x02' machine='\xb7' ;;
+  armhf) qemu=qemu-arm-static bits='\x01' machine='\x28' ;;
+  *) echo "test-deb.sh: amd64, arm64 and armhf are known, $arch is not" >&2; exit 2 ;;
+esac
 clean=$PWD/target/deb/$suite-$arch.tar
 skip() { echo "SKIPPED: the package in a clean Debian: $*"; exit 0; }
 # A command, and the Debian package that has it.
@@ -23,7 +30,7 @@ if [ -z "${IN_NAMESPACE:-}" ]; then
     need mmdebstrap mmdebstrap || skip "apt-get install mmdebstrap"
   fi
   if [ "$arch" != "$(dpkg --print-architecture)" ]; then
-    need qemu-aarch64-static qemu-user-static || skip "apt-get install qemu-user-static"
+    need "$qemu" qemu-user-static || skip "apt-get install qemu-user-static"
     # mmdebstrap asks it whether the kernel would run the foreign programs.
     need arch-test arch-test || skip "apt-get install arch-test"
   fi
@@ -46,10 +53,10 @@ if [ -z "${IN_NAMESPACE:-}" ]; then
 fi
 if [ "$arch" != "$(dpkg --print-architecture)" ]; then
   mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
-  # ELF, 64 bits, little-endian, executable or shared, machine 183 (AArch64). F: the interpreter is opened now.
-  magic='\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00'
+  # F: the interpreter is opened now.
+  magic='\x7fELF'"$bits"'\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00'"$machine"'\x00'
   mask='\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff'
-  echo ":posewire-arm64:M::$magic:$mask:$(command -v qemu-aarch64-static):F" > /proc/sys/fs/binfmt_misc/register
+  echo ":posewire-$arch:M::$magic:$mask:$(command -v "$qemu"):F" > /proc/sys/fs/binfmt_misc/register
 fi
 if [ ! -s "$clean" ]; then
   mkdir -p target/deb

@@ -22,8 +22,8 @@ need systemd-nspawn systemd-container || skip "apt-get install systemd-container
 if [ ! -s "$clean" ]; then
   need mmdebstrap mmdebstrap || skip "apt-get install mmdebstrap"
   mkdir -p target/deb
-  mmdebstrap --quiet --format=tar --variant=essential --include="systemd,systemd-sysv,dbus,udev${FFMPEG:+,ffmpeg}" "$suite" "$clean.part" \
-    http://deb.debian.org/debian || skip "no clean root of $suite could be made from Debian's archive"
+  mmdebstrap --quiet --format=tar --variant=essential --include="systemd,systemd-sysv,dbus,udev${FFMPEG:+,ffmpeg}" "$suite" "$clean.part" ||
+    skip "no clean root of $suite could be made from Debian's archive"
   mv "$clean.part" "$clean"
 fi
 

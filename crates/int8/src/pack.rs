@@ -67,6 +67,7 @@ pub(crate) fn matrix(
 }
 
 /// `[block][group of 4 columns][16 rows][4 columns]`: what `vpdpbusd` and `sdot` take.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) fn quads(m: &Matrix) -> Vec<u8> {
     let mut packed = vec![0; m.values.len()];
     let block_len = BLOCK * m.columns;
@@ -118,7 +119,7 @@ pub(crate) fn wide_pairs(m: &Matrix) -> Vec<u8> {
 }
 
 /// `[block][group of 4 columns][first, second pair][16 rows][2 columns]`: pairs for `smull` and `smlal`.
-#[cfg(target_arch = "aarch64")]
+#[cfg(any(target_arch = "aarch64", target_arch = "arm"))]
 pub(crate) fn pairs(m: &Matrix) -> Vec<u8> {
     let mut packed = Vec::with_capacity(m.values.len());
     for block in (0..m.rows).step_by(BLOCK) {

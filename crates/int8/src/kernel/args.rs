@@ -56,7 +56,10 @@ pub(crate) struct ConvArgs<'a> {
     /// Packed bytes of one block of sixteen channels.
     pub block_bytes: usize,
     /// Whether some weight is −128: two products with it can leave 16 bits.
-    #[cfg_attr(not(target_arch = "aarch64"), expect(dead_code, reason = "only NEON sums pairs in 16 bits"))]
+    #[cfg_attr(
+        not(any(target_arch = "aarch64", target_arch = "arm")),
+        expect(dead_code, reason = "only NEON sums pairs in 16 bits")
+    )]
     pub has_lowest: bool,
     /// Where accumulators start, a whole number of blocks.
     pub start: &'a [i32],

@@ -3,10 +3,13 @@
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
 mod args;
+#[cfg(all(target_arch = "arm", target_endian = "little"))]
+mod arm;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod depthwise;
 mod generic;
 mod portable;
@@ -31,7 +34,7 @@ pub enum Kernel {
     AvxVnni,
     /// x86-64: 512-bit `vpdpbusd`.
     Avx512Vnni,
-    /// AArch64 without dot product (Cortex-A72): `smull`, `smlal`, `sadalp`.
+    /// AArch64 without dot product (Cortex-A72): `smull`, `smlal`, `sadalp`; 32-bit Arm with NEON: `vmull`, `vmlal`, `vpadal`.
     Neon,
     /// AArch64 with dot product (Cortex-A76, A78): `sdot`.
     Dotprod,
@@ -81,6 +84,8 @@ impl Kernel {
             Kernel::Avx512Vnni => avx512::is_available().then_some(&avx512::FUNCTIONS),
             #[cfg(target_arch = "aarch64")]
             Kernel::Neon => Some(&aarch64::neon::FUNCTIONS),
+            #[cfg(all(target_arch = "arm", target_endian = "little"))]
+            Kernel::Neon => arm::is_available().then_some(&arm::FUNCTIONS),
             #[cfg(target_arch = "aarch64")]
             Kernel::Dotprod => aarch64::has_dotprod().then_some(&aarch64::dotprod::FUNCTIONS),
             _ => None,
