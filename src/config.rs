@@ -20,8 +20,8 @@ mod words;
 
 pub use crate::names::did_you_mean;
 pub use words::{
-    Address, CameraFormat, DisplayKind, ExistingLines, Frames, MaxPersons, MinJoints, MinScore, Percent,
-    Rate, Rotation, Size,
+    Address, Calibration, CameraFormat, DisplayKind, ExistingLines, FieldOfView, Frames, MaxPersons,
+    MinJoints, MinScore, Percent, PersonHeight, Rate, Rotation, Size,
 };
 
 /// The word for a model that is part of the binary.
@@ -180,6 +180,15 @@ options! {
         rate: Rate = Rate::Camera => rate(value_name = "HZ");
         /// The moment that poses speak of: now (of sending), capture, or milliseconds after capture
         predict: Predict = Predict::Now => predict(value_name = "WHEN");
+    }
+    /// Where persons stand, in metres before the camera: needs its lens
+    metres: Metres {
+        /// The lens: a file of `posewire calibrate`, "auto": that of the camera's USB id, or "none"
+        calibration: Calibration = Calibration::default() => calibration(value_name = "FILE");
+        /// Degrees that the camera sees across, where nobody has calibrated it: rough, as data sheets are; "none"
+        fov: FieldOfView = FieldOfView::default() => fov(value_name = "DEGREES");
+        /// How tall persons are, sole to crown, metres; "unknown": as adults are, which costs certainty
+        person_height: PersonHeight = PersonHeight::default() => person_height(value_name = "METRES");
     }
     /// Poses on a serial wire
     serial: Serial {

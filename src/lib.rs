@@ -32,6 +32,7 @@
 pub mod calibrate;
 pub mod capture;
 pub mod config;
+pub mod metres;
 pub mod output;
 pub mod picture;
 pub mod pipeline;

@@ -15,6 +15,7 @@ pub use still::Stills;
 use crate::config::{Config, MinJoints};
 use crate::infer::InferError;
 use crate::keypoints::{KeypointError, KeypointNet, PersonFinder};
+use crate::metres::Metres;
 use crate::picture::{DecodeError, Decoder, Frame, Part, PixelFormat};
 use crate::telemetry::{EngineCard, Stage};
 use crate::temporal::{Observation, TemporalModel};
@@ -51,6 +52,8 @@ pub struct Tracker {
     max_persons: usize,
     model: Box<dyn TemporalModel>,
     card: EngineCard,
+    /// Places persons before the camera, where that is wanted.
+    metres: Option<Metres>,
     /// Pictures are a mirror's: left is right.
     mirrored: bool,
     /// A person of whom fewer joints are known is followed, but not told of: no consumer can do anything with a wrist.
@@ -117,6 +120,7 @@ impl Tracker {
             max_persons,
             model,
             card: EngineCard { engine: networks.engine, model_sha256: networks.sha256, max_persons },
+            metres: None,
             mirrored: false,
             min_joints: MinJoints::LEAST,
             seq: 0,
@@ -124,6 +128,12 @@ impl Tracker {
             known: [None; MAX_PERSONS],
             scores: [0.0; MAX_PERSONS],
         })
+    }
+
+    /// Says where persons stand too, by `metres`.
+    #[must_use]
+    pub fn with_metres(self, metres: Metres) -> Self {
+        Self { metres: Some(metres), ..self }
     }
 
     /// What runs the networks.
@@ -138,6 +148,7 @@ impl Tracker {
         self.known = [None; MAX_PERSONS];
         for slot in 0..MAX_PERSONS {
             self.model.reset(slot);
+            self.metres.iter_mut().for_each(|metres| metres.reset(slot));
         }
     }
 
@@ -233,6 +244,7 @@ impl Tracker {
         for (observation, a) in observations.iter_mut().zip(assignments) {
             if a.is_new {
                 self.model.reset(a.slot);
+                self.metres.iter_mut().for_each(|metres| metres.reset(a.slot));
                 self.known[a.slot] = None;
             }
             let keypoints = a.detection.map(|d| seen[d]);
@@ -251,12 +263,15 @@ impl Tracker {
             self.known[a.slot] = Some(forecast);
             if a.is_reported && forecast.known_joints() >= self.min_joints {
                 let seen = a.detection.map(|d| seen[d]);
-                let (forecast, seen) = match self.mirrored {
+                let (mut forecast, seen) = match self.mirrored {
                     true => (forecast.with_sides_exchanged(), seen.map(|k| k.with_sides_exchanged())),
                     false => (forecast, seen),
                 };
                 let score = self.scores[a.slot];
-                persons[reported] = Some(TrackedPerson { track_id: a.track_id, score, forecast, seen });
+                let size_px = [width as u32, height as u32];
+                let place = self.metres.as_mut().and_then(|m| m.place(a.slot, &mut forecast, size_px));
+                let track_id = a.track_id;
+                persons[reported] = Some(TrackedPerson { track_id, score, forecast, seen, place });
                 reported += 1;
             }
         }

@@ -1,14 +1,26 @@
-//! What a lens does: from pictures of a chessboard to the camera's intrinsics.
+//! What a lens does: from pictures of a chessboard to the camera's intrinsics, and where these are kept.
 //!
-//! [`find_corners`] looks for the board in one picture, [`solve`] finds the camera that explains all views at once.
-//! Posewire's own output stays in pixels of the source image; whoever reads it turns a pixel into a direction with the
-//! [`Intrinsics`].
+//! [`find_corners`] looks for the board in one picture, [`solve`] finds the camera that explains all views at once. The
+//! [`CameraFile`] says so, and is found again by the camera's [`UsbId`] on a [`Shelf`]. [`Intrinsics`] turn pixels of the
+//! source image into directions.
 
 mod corners;
+mod coverage;
+mod file;
+mod intrinsics;
+mod sheet;
+mod shelf;
 mod solve;
+mod usb_id;
 
 pub use corners::{Grey, find_corners};
+pub use coverage::Coverage;
+pub use file::{CameraFile, CameraFileError, date};
+pub use intrinsics::Intrinsics;
+pub use sheet::{Paper, sheet};
+pub use shelf::Shelf;
 pub use solve::{Fit, solve};
+pub use usb_id::UsbId;
 
 /// A chessboard, counted in inner corners, where four squares meet.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,35 +40,6 @@ impl Board {
     /// Where corner `i` lies, in squares from the first one.
     fn place(self, i: usize) -> [f64; 2] {
         [(i % self.columns) as f64, (i / self.columns) as f64]
-    }
-}
-
-/// A pin-hole camera with two terms of radial distortion; pixels of the source image, from its top left corner.
-///
-/// A point (x, y, 1) in front of the camera is seen at (fx·x·d + cx, fy·y·d + cy) with d = 1 + k1·r² + k2·r⁴ and
-/// r² = x² + y²: OpenCV's model with its other terms 0.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Intrinsics {
-    /// Focal length along x, pixels.
-    pub fx: f64,
-    /// Focal length along y, pixels.
-    pub fy: f64,
-    /// Principal point, pixels.
-    pub cx: f64,
-    /// Principal point, pixels.
-    pub cy: f64,
-    /// Distortion at r².
-    pub k1: f64,
-    /// Distortion at r⁴.
-    pub k2: f64,
-}
-
-impl Intrinsics {
-    /// Where the point (x, y, 1) of the camera's space is seen, pixels.
-    pub fn project(&self, x: f64, y: f64) -> [f64; 2] {
-        let r2 = x * x + y * y;
-        let d = 1.0 + r2 * (self.k1 + r2 * self.k2);
-        [self.fx * x * d + self.cx, self.fy * y * d + self.cy]
     }
 }
 

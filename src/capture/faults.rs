@@ -243,6 +243,10 @@ impl<S: FrameSource> FrameSource for Faulty<S> {
         self.source.is_away()
     }
 
+    fn usb_id(&self) -> Option<&str> {
+        self.source.usb_id()
+    }
+
     fn counters(&self) -> SourceCounters {
         SourceCounters { injected: self.injected, ..self.source.counters() }
     }

@@ -9,6 +9,7 @@ pub mod faults;
 pub mod mode;
 #[cfg(feature = "nokhwa")]
 pub mod nokhwa;
+pub mod noticed;
 pub mod open;
 pub mod reopening;
 pub mod replay;
@@ -17,10 +18,13 @@ pub mod stream;
 pub mod synthetic;
 pub mod turned;
 #[cfg(all(feature = "v4l", target_os = "linux"))]
+mod usb;
+#[cfg(all(feature = "v4l", target_os = "linux"))]
 pub mod v4l;
 
 pub use child::ChildCamera;
 pub use faults::{FaultPlan, Faulty};
+pub use noticed::{Noticed, Seen};
 pub use open::{SourceConfig, has_camera, has_csi_camera, open};
 pub use reopening::Reopening;
 pub use standby::Standby;
@@ -73,6 +77,11 @@ pub trait FrameSource: Send {
         false
     }
 
+    /// Which USB device frames come from now: `vendor:product`, or `vendor:product:serial` where it has a serial number.
+    fn usb_id(&self) -> Option<&str> {
+        None
+    }
+
     /// What has happened so far, for telemetry.
     fn counters(&self) -> SourceCounters {
         SourceCounters::default()
@@ -91,6 +100,9 @@ impl<S: FrameSource + ?Sized> FrameSource for Box<S> {
     }
     fn is_away(&self) -> bool {
         (**self).is_away()
+    }
+    fn usb_id(&self) -> Option<&str> {
+        (**self).usb_id()
     }
     fn counters(&self) -> SourceCounters {
         (**self).counters()

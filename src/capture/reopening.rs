@@ -186,6 +186,10 @@ impl<S: FrameSource, K: Clock> FrameSource for Reopening<S, K> {
         self.away.is_some() || self.source.is_away()
     }
 
+    fn usb_id(&self) -> Option<&str> {
+        self.source.usb_id()
+    }
+
     fn counters(&self) -> SourceCounters {
         let counters = self.source.counters();
         SourceCounters { lost: counters.lost + self.lost, ..counters }

@@ -119,6 +119,10 @@ impl<K: Clock + Send> FrameSource for Standby<K> {
         self.source.is_away()
     }
 
+    fn usb_id(&self) -> Option<&str> {
+        self.source.usb_id()
+    }
+
     fn counters(&self) -> SourceCounters {
         self.source.counters()
     }

@@ -9,7 +9,7 @@ use people::{
     render::{JointTruth, Truth},
     rng::Rng,
 };
-use pose::{Keypoint, Keypoints, MAX_PERSONS};
+use pose::{JOINTS, Keypoint, Keypoints, MAX_PERSONS};
 use turbojpeg::{Compressor, OutputBuf, Subsamp};
 
 use super::{CaptureError, SourceInfo, clip::Clip};
@@ -98,6 +98,21 @@ impl Synthetic {
         &self.truth[..self.persons]
     }
 
+    /// The same joints in the camera's axes (right, down, ahead), metres; those outside the picture too.
+    pub fn truth_m(&self) -> impl Iterator<Item = [[f32; 3]; JOINTS]> {
+        self.film.truth().iter().map(|person| person.joints.each_ref().map(|j| j.camera_m))
+    }
+
+    /// How tall everybody is, sole to crown, metres.
+    pub fn heights_m(&self) -> impl Iterator<Item = f32> {
+        self.film.heights_m()
+    }
+
+    /// The camera's focal length, pixels; its axis is in the middle of the picture, its lens without distortion.
+    pub fn focal_px(&self) -> f32 {
+        self.film.camera().focal_px
+    }
+
     fn draw(&mut self, frame: u64) {
         self.film.draw((frame as f64 / f64::from(self.fps)) as f32, &mut self.rgb);
         for (known, truth) in self.truth.iter_mut().zip(self.film.truth()) {
@@ -167,7 +182,7 @@ impl Clip for Synthetic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pose::{JOINTS, Joint};
+    use pose::Joint;
 
     fn clip(persons: usize, seed: u64) -> Synthetic {
         Synthetic::new(persons, 320, 240, 30.0, seed).expect("valid")

@@ -48,6 +48,10 @@ impl<S: FrameSource> FrameSource for Turned<S> {
         self.source.is_away()
     }
 
+    fn usb_id(&self) -> Option<&str> {
+        self.source.usb_id()
+    }
+
     fn counters(&self) -> SourceCounters {
         let counters = self.source.counters();
         SourceCounters { damaged: counters.damaged + self.damaged, ..counters }

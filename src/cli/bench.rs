@@ -151,7 +151,14 @@ fn pipeline(args: &Args, report: &mut Report, progress: &Progress) -> anyhow::Re
     let started = Instant::now();
     let parts = Parts {
         source: Box::new(move || Ok(capture::open(&source)?)),
-        tracker: super::run::tracker(&config, Default::default(), clock.clone(), telemetry.clone(), None),
+        tracker: super::run::tracker(
+            &config,
+            Default::default(),
+            clock.clone(),
+            telemetry.clone(),
+            None,
+            None,
+        ),
         sinks: vec![serial],
         clock,
         telemetry: telemetry.clone(),

@@ -1,18 +1,22 @@
 //! `posewire calibrate`: the camera's intrinsics from views of a chessboard.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, bail};
-use posewire::calibrate::{Board, Grey, find_corners, solve};
-use posewire::capture::{self, CaptureError, SourceConfig};
+use posewire::calibrate::{
+    Board, CameraFile, Coverage, Grey, Paper, Shelf, UsbId, date, find_corners, sheet, solve,
+};
+use posewire::capture::{self, CaptureError, FrameSource, SourceConfig};
+use posewire::files::Replacement;
 use posewire::picture::{Decoder, Frame};
 use posewire::progress::Progress;
-use serde::Serialize;
+
+use super::Usage;
 
 /// How long a wait for a frame may keep Ctrl-C waiting.
 const TICK: Duration = Duration::from_millis(100);
@@ -22,21 +26,30 @@ const NEW_VIEW: f64 = 0.02;
 
 /// A sharp picture of a flat board has a third of that.
 const GOOD_PX: f64 = 1.0;
+/// Less of the picture says little of the distortion at its edges.
+const GOOD_SHARE: f64 = 0.6;
 
 /// Find a camera's intrinsics (focal length, centre, distortion) from views of a chessboard
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Print a chessboard, glue it to something flat, start this and show the board from all sides: near and far, in the corners
-of the picture, tilted by 20 to 45 degrees. It ends with the last view, with Ctrl-C, or with the file. calib/README.md says
-what the numbers mean. Poses stay in pixels; whoever reads them turns pixels into directions with these numbers.
+Print a chessboard (--print), glue it to something flat, start this and show the board from all sides: near and far, in the
+corners of the picture, tilted by 20 to 45 degrees. It ends with the last view, with Ctrl-C, or with the file, which
+`posewire run` finds by the camera's USB id; poses are then in metres too. docs/metres.md says how.
 
 Examples:
-  posewire calibrate --out calib/cameras/webcam.toml
+  posewire calibrate --print board.pdf
+  posewire calibrate
   posewire calibrate --replay pictures --board 7x5 --out webcam.toml")]
 pub struct Args {
-    /// The file to write
+    /// The file to write; a USB camera's is found by its id, below ~/.config/posewire/cameras, if none is named
     #[arg(long, value_name = "FILE.toml")]
-    out: PathBuf,
+    out: Option<PathBuf>,
+    /// Write the board as a page to print, and nothing else
+    #[arg(long, value_name = "FILE.pdf", conflicts_with_all = ["out", "views", "camera", "replay", "size"])]
+    print: Option<PathBuf>,
+    /// What it is printed on: a4, a3 or letter
+    #[arg(long, value_name = "PAPER", default_value = "a4", requires = "print")]
+    paper: Paper,
     /// Inner corners of the board, where four squares meet
     #[arg(long, value_name = "CxR", default_value = "9x6", value_parser = board)]
     board: Board,
@@ -62,29 +75,16 @@ fn board(text: &str) -> Result<Board, String> {
         .ok_or_else(|| format!("'{text}' is no board: give its inner corners, 3x3 to 30x30, as in 9x6"))
 }
 
-/// What the file says.
-#[derive(Serialize)]
-struct CameraFile {
-    camera: String,
-    width_px: usize,
-    height_px: usize,
-    fx_px: f64,
-    fy_px: f64,
-    cx_px: f64,
-    cy_px: f64,
-    k1: f64,
-    k2: f64,
-    rms_px: f64,
-    views: usize,
-    board: String,
-}
-
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if let Some(path) = &args.print {
+        return print(path, &args);
+    }
     let is_over = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, is_over.clone()).context("cannot listen for signals")?;
     }
-    let mut out = super::output_file(&args.out, args.replay.as_deref())?;
+    // Before the camera: what cannot be written would be known only after all the views.
+    let named = args.out.as_deref().map(|path| opened(path, &args)).transpose()?;
     let config = match &args.replay {
         Some(path) => SourceConfig::Replay { path: path.clone(), no_drop: true, fps_override: None },
         None => SourceConfig::Camera {
@@ -98,8 +98,14 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let mut source = capture::open(&config)?;
     let name = source.info().name;
+    let usb: Option<UsbId> = source.usb_id().and_then(|id| id.parse().ok());
+    let (path, mut out) = match named {
+        Some(named) => named,
+        None => opened(&own_path(&*source, usb.as_ref())?, &args)?,
+    };
     let (mut decoder, mut grey) = (Decoder::new()?, GreyPicture::default());
     let (mut views, mut size_px): (Vec<Vec<[f64; 2]>>, Option<[usize; 2]>) = (Vec::new(), None);
+    let mut coverage = Coverage::new([1, 1]);
     let progress = Progress::start(format!("{name}: waiting for the first picture"));
     let mut looked_at = 0_u64;
     while !is_over.load(Ordering::Relaxed) && views.len() < args.views.into() {
@@ -117,31 +123,47 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             }
         };
         let this_px = [picture.width, picture.height];
+        if size_px.is_none() {
+            coverage = Coverage::new(this_px);
+        }
         if *size_px.get_or_insert(this_px) != this_px {
             bail!("{name}: pictures of different sizes are not of one camera's mode: calibrate one size");
         }
         looked_at += 1;
         let corners = find_corners(picture, args.board);
         let seen = if corners.is_some() { "the board is seen: move or tilt it" } else { "no board is seen" };
-        progress.at(format_args!("{} of {} views, {looked_at} pictures; {seen}", views.len(), args.views));
+        let (count, percent) = (views.len(), 100.0 * coverage.share());
+        progress.at(format_args!(
+            "{count} of {} views, {percent:.0} % of the picture, {looked_at} pictures; {seen}",
+            args.views
+        ));
         let Some(corners) = corners else { continue };
         let moved = |view: &Vec<[f64; 2]>| {
             let distances = view.iter().zip(&corners).map(|(a, b)| (a[0] - b[0]).hypot(a[1] - b[1]));
             distances.sum::<f64>() / corners.len() as f64 > NEW_VIEW * picture.width as f64
         };
         if views.iter().all(moved) {
+            coverage.add(&corners);
             views.push(corners);
-            log::info!("view {} of {}: now move or tilt the board", views.len(), args.views);
+            let (count, percent) = (views.len(), 100.0 * coverage.share());
+            let next = match coverage.missing() {
+                Some(part) => format!("show the board at the {part}"),
+                None => "tilt it to another side, or go farther away".into(),
+            };
+            log::info!("view {count} of {}, {percent:.0} % of the picture: {next}", args.views);
         }
     }
     drop(progress);
     let Some(size_px) = size_px else { bail!("{name}: no picture came") };
     let fit = solve(args.board, size_px, &views).with_context(|| name.clone())?;
     let camera = fit.intrinsics;
+    let is_found = usb.is_some() && args.out.is_none();
     let file = CameraFile {
         camera: name,
-        width_px: size_px[0],
-        height_px: size_px[1],
+        usb: usb.map(|usb| usb.to_string()),
+        date: SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map(date).unwrap_or_default(),
+        width_px: size_px[0] as u32,
+        height_px: size_px[1] as u32,
         fx_px: camera.fx,
         fy_px: camera.fy,
         cx_px: camera.cx,
@@ -149,33 +171,82 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         k1: camera.k1,
         k2: camera.k2,
         rms_px: fit.rms_px,
-        views: views.len(),
+        coverage: coverage.share(),
+        views: views.len() as u32,
         board: format!("{}x{}", args.board.columns, args.board.rows),
     };
     let text =
         format!("# By posewire calibrate; calib/README.md says what it means.\n{}", toml::to_string(&file)?);
     out.write_all(text.as_bytes())
         .and_then(|()| out.commit())
-        .with_context(|| format!("{} cannot be written", args.out.display()))?;
+        .with_context(|| format!("{} cannot be written", path.display()))?;
     eprintln!(
-        "{}: {} views, error {:.2} px, focal length {:.1} x {:.1} px",
-        args.out.display(),
+        "{}: {} views, {:.0} % of the picture, error {:.2} px, focal length {:.1} x {:.1} px",
+        path.display(),
         views.len(),
+        100.0 * file.coverage,
         fit.rms_px,
         camera.fx,
         camera.fy
     );
-    eprintln!("{}", next(fit.rms_px));
+    if let Some(next) = next(&file, coverage) {
+        eprintln!("{next}");
+    }
+    match is_found {
+        true => eprintln!("posewire run finds it by the camera's USB id"),
+        false => eprintln!("used by: posewire run --calibration {}", path.display()),
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the error says is to be done.
-fn next(rms_px: f64) -> &'static str {
-    if rms_px > GOOD_PX {
-        "that is much: is the board flat, was it shown at the picture's corners too, and sharp? Try again; calib/README.md says more"
-    } else {
-        "whoever reads poses turns pixels into directions with it: calib/README.md"
+/// Writes the board to print.
+fn print(path: &Path, args: &Args) -> anyhow::Result<ExitCode> {
+    let (pdf, square_mm) = sheet(args.board, args.paper).map_err(Usage)?;
+    let mut out = super::output_file(path, None)?;
+    out.write_all(&pdf)
+        .and_then(|()| out.commit())
+        .with_context(|| format!("{} cannot be written", path.display()))?;
+    eprintln!(
+        "{}: {}x{} corners, squares of {square_mm} mm; print it at 100 % and glue it to something flat",
+        path.display(),
+        args.board.columns,
+        args.board.rows
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The file to write, open.
+fn opened(path: &Path, args: &Args) -> anyhow::Result<(PathBuf, Replacement)> {
+    Ok((path.to_owned(), super::output_file(path, args.replay.as_deref())?))
+}
+
+/// Where the file of this camera is kept, for this size of its pictures.
+fn own_path(source: &dyn FrameSource, usb: Option<&UsbId>) -> anyhow::Result<PathBuf> {
+    let shelf = Shelf::of_user(|name| std::env::var_os(name));
+    let info = source.info();
+    let (Some(usb), Some(folder)) = (usb, shelf.first()) else {
+        let said = format!(
+            "{}: no USB id that its calibration would be found by: name a file with --out FILE.toml",
+            info.name
+        );
+        return Err(Usage(said).into());
+    };
+    std::fs::create_dir_all(folder).with_context(|| {
+        format!("{}: cannot be created; name a file with --out FILE.toml", folder.display())
+    })?;
+    Ok(folder.join(format!("{}-{}x{}.toml", usb.as_file_name(), info.width, info.height)))
+}
+
+/// What is to be done about a calibration that is not good; `None` where it is.
+fn next(file: &CameraFile, coverage: Coverage) -> Option<String> {
+    if file.rms_px > GOOD_PX {
+        return Some(
+            "that error is much: is the board flat, and was it sharp? Try again; calib/README.md says more"
+                .into(),
+        );
     }
+    let part = coverage.missing().filter(|_| file.coverage < GOOD_SHARE)?;
+    Some(format!("the lens was not measured everywhere: try again, with the board at the {part} too"))
 }
 
 /// Buffers from frame to frame.

@@ -165,7 +165,7 @@ fn processor(report: &mut Report<impl Write>) -> std::io::Result<()> {
     let (features, fast) = cpu_features();
     cpu(report, cores, &features, fast)?;
     if cfg!(target_pointer_width = "32") {
-        report.note("a 32-bit system: install the 64-bit one, networks run about twice as fast")?;
+        report.note("a 32-bit system: the 64-bit one runs the networks faster")?;
     }
     governor(report, board::governor().as_deref())?;
     let board = board::read();

@@ -1,5 +1,6 @@
 //! `posewire run`: the tracker.
 
+mod lens;
 mod notify;
 mod sinks;
 
@@ -15,6 +16,7 @@ use anyhow::Context;
 use posewire::capture::{self, Faulty, FrameSource, Reopening, SourceConfig, Standby, Turned};
 use posewire::clock::{Clock, Monotonic};
 use posewire::config::{Config, Flags, Frames, Size};
+use posewire::metres::{Lens, Metres, Stature};
 use posewire::output::display::{self, DisplayTarget, PictureTap};
 use posewire::output::video::SourceRate;
 use posewire::picture::Turn;
@@ -108,14 +110,17 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let source_rate = SourceRate::default();
     let rate = source_rate.clone();
     let told = telemetry.clone();
+    let (lenses, lens) = (lens::Lenses::open(&config)?, Lens::default());
+    let (watched, seen_by) = (telemetry.clone(), lens.clone());
     let turn = Turn { quarters: config.source.rotate.quarters(), mirror: config.source.mirror };
     let parts = Parts {
         source: Box::new(move || {
             let source = open(&source, camera, told, faults)?;
             let _ = rate.set(source.info().fps);
+            let source = lenses.watch(source, seen_by, turn, watched);
             Ok(if turn.is_none() { source } else { Box::new(Turned::new(source, turn)) })
         }),
-        tracker: tracker(&config, faults, clock.clone(), telemetry.clone(), tap.clone()),
+        tracker: tracker(&config, faults, clock.clone(), telemetry.clone(), tap.clone(), Some(lens)),
         sinks: sinks::open(&config, faults, &telemetry, tap, source_rate, &stop)?,
         clock,
         telemetry,
@@ -309,10 +314,16 @@ pub(super) fn tracker(
     clock: Arc<dyn Clock>,
     telemetry: Arc<Telemetry>,
     tap: Option<PictureTap>,
+    lens: Option<Lens>,
 ) -> Maker<Box<dyn PoseTracker>> {
     let config = config.clone();
     Box::new(move || {
         let tracker = Tracker::new(&config)?;
+        let stature = config.metres.person_height.metres().map_or(Stature::ADULT, Stature::measured);
+        let tracker = match lens {
+            Some(lens) => tracker.with_metres(Metres::new(lens, stature)),
+            None => tracker,
+        };
         telemetry.set_engine(tracker.card().clone());
         let timed = Timed::new(tracker, clock, tap);
         Ok(if faults.has_infer() { Box::new(FaultyTracker::new(timed, faults)) } else { Box::new(timed) })

@@ -1,10 +1,12 @@
 //! Values that are written as a word or a number, in the file and on the command line alike.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use super::NONE;
 use crate::infer::Engine;
 use crate::names::{name_of, one_of};
 use crate::output::Predict;
@@ -307,6 +309,110 @@ impl fmt::Display for Address {
     }
 }
 
+/// Where the camera's lens is told of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Calibration {
+    /// By the camera's USB id.
+    #[default]
+    Auto,
+    /// Nowhere.
+    None,
+    /// In this file.
+    File(PathBuf),
+}
+
+impl FromStr for Calibration {
+    type Err = String;
+    fn from_str(word: &str) -> Result<Self, String> {
+        Ok(match word {
+            "" => return Err("nothing is named: a file, auto or none".into()),
+            AUTO => Self::Auto,
+            NONE => Self::None,
+            path => Self::File(path.into()),
+        })
+    }
+}
+
+impl fmt::Display for Calibration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str(AUTO),
+            Self::None => f.write_str(NONE),
+            Self::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// Degrees that a camera sees across its picture.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FieldOfView(Option<f64>);
+
+impl FieldOfView {
+    /// The degrees, where somebody has said.
+    pub fn degrees(self) -> Option<f64> {
+        self.0
+    }
+}
+
+impl FromStr for FieldOfView {
+    type Err = String;
+    fn from_str(word: &str) -> Result<Self, String> {
+        if word == NONE {
+            return Ok(Self(None));
+        }
+        // A pinhole sees no half circle, and a telescope no people.
+        let degrees = word.parse().ok().filter(|degrees| (5.0..=150.0).contains(degrees));
+        degrees.map(|degrees| Self(Some(degrees))).ok_or_else(|| {
+            format!("'{word}' is no field of view: degrees across the picture, 5 to 150, or {NONE}")
+        })
+    }
+}
+
+impl fmt::Display for FieldOfView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(degrees) => degrees.fmt(f),
+            None => f.write_str(NONE),
+        }
+    }
+}
+
+/// How tall persons are, metres.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PersonHeight(Option<f64>);
+
+/// The word for persons whom nobody has measured.
+const UNKNOWN: &str = "unknown";
+
+impl PersonHeight {
+    /// The metres, where somebody has said.
+    pub fn metres(self) -> Option<f64> {
+        self.0
+    }
+}
+
+impl FromStr for PersonHeight {
+    type Err = String;
+    fn from_str(word: &str) -> Result<Self, String> {
+        if word == UNKNOWN {
+            return Ok(Self(None));
+        }
+        let metres = word.parse().ok().filter(|metres| (0.5..=2.5).contains(metres));
+        metres
+            .map(|metres| Self(Some(metres)))
+            .ok_or_else(|| format!("'{word}' is no height of a person: metres, 0.5 to 2.5, or {UNKNOWN}"))
+    }
+}
+
+impl fmt::Display for PersonHeight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(metres) => metres.fmt(f),
+            None => f.write_str(UNKNOWN),
+        }
+    }
+}
+
 /// How many frames are processed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Frames {
@@ -409,10 +515,12 @@ macro_rules! word_or_number {
 word_or_number!(
     Address,
     Broker,
+    Calibration,
     CameraFormat,
     DisplayKind,
     Engine,
     ExistingLines,
+    FieldOfView,
     Format,
     Frames,
     MaxPersons,
@@ -420,6 +528,7 @@ word_or_number!(
     MinJoints,
     MinScore,
     Percent,
+    PersonHeight,
     Rotation,
     Predict,
     Rate,

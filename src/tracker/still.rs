@@ -96,7 +96,7 @@ fn pose(seen: &Keypoints) -> Pose {
         let (x_px, y_px, score, sigma_px) = (k.x_px, k.y_px, k.score, k.sigma_px);
         PoseJoint { x_px, y_px, score, sigma_px, state: JointState::Measured }
     });
-    Pose { track_id: 0, score: seen.score, joints, joints_3d_m: None }
+    Pose { track_id: 0, score: seen.score, joints, joints_3d_m: None, place: None }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each room of `src/` and the rooms that it may name. Whoever adds an arrow here changes the design.
-const ROOMS: [(&str, &[&str]); 23] = [
+const ROOMS: [(&str, &[&str]); 24] = [
     // What every stage may see.
     ("clock", &[]),
     ("files", &[]),
@@ -23,19 +23,23 @@ const ROOMS: [(&str, &[&str]); 23] = [
     ("keypoints", &["infer", "math", "picture"]),
     ("track", &[]),
     ("temporal", &["math", "names"]),
-    ("calibrate", &["files"]),
+    ("calibrate", &["files", "names"]),
+    ("metres", &["calibrate"]),
     ("output", &["clock", "coco", "files", "last_words", "names", "picture"]),
     // What is configured, and what joins the stages.
     ("config", &["files", "infer", "names", "output", "picture", "temporal"]),
     ("models", &["config", "files", "infer"]),
-    ("tracker", &["config", "infer", "keypoints", "models", "picture", "telemetry", "temporal", "track"]),
+    (
+        "tracker",
+        &["config", "infer", "keypoints", "metres", "models", "picture", "telemetry", "temporal", "track"],
+    ),
     ("pipeline", &["capture", "clock", "config", "output", "picture", "telemetry", "tracker"]),
     ("lib", &["config", "tracker"]),
     ("main", &[]),
 ];
 
 /// Each crate of the workspace and those of Posewire's own that it may depend on.
-const CRATES: [(&str, &[&str]); 8] = [
+const CRATES: [(&str, &[&str]); 9] = [
     ("pose", &[]),
     ("int8", &[]),
     ("latest", &[]),
@@ -43,6 +47,7 @@ const CRATES: [(&str, &[&str]); 8] = [
     ("pose-wire", &["pose"]),
     ("pose-draw", &["pose"]),
     ("posewire", &["int8", "latest", "people", "pose", "pose-draw", "pose-wire"]),
+    ("posewire-hub", &["people", "pose"]),
     ("posewire-lab", &["pose", "posewire"]),
 ];
 

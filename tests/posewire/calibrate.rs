@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use posewire::calibrate::Intrinsics;
+use posewire::capture::clip::Clip;
+use posewire::capture::synthetic::Synthetic;
 
 use super::cli::posewire;
 
@@ -76,6 +78,55 @@ fn a_board_shown_from_all_sides_gives_the_camera_back() {
     );
     assert!(number("rms_px") < 0.3, "{file:?}");
     assert_eq!((file["width_px"].as_integer(), file["board"].as_str()), (Some(320), Some("7x5")));
+    assert!((0.3..=1.0).contains(&number("coverage")) && file["date"].as_str().unwrap().starts_with("20"));
+    assert!(text.contains("at the top left corner too"), "it was always in the middle: {text}");
+    assert!(text.contains("posewire run --calibration"), "what is replayed has no USB id: {text}");
+
+    let scaled = folder.path().join("twice");
+    std::fs::create_dir(&scaled).unwrap();
+    image::GrayImage::new(640, 480).save(scaled.join("1.png")).unwrap();
+    let wide = folder.path().join("wide");
+    std::fs::create_dir(&wide).unwrap();
+    image::GrayImage::new(640, 360).save(wide.join("1.png")).unwrap();
+    let run = |pictures: &Path, calibration: &str, more: &[&str]| {
+        let replay = ["run", "--no-drop", "--jsonl", "-", "--replay", pictures.to_str().unwrap()];
+        let told = posewire(&[&replay, &["--calibration", calibration][..], more].concat());
+        (told.status.code(), String::from_utf8_lossy(&told.stderr).into_owned())
+    };
+    let path = out.to_str().unwrap();
+    let (code, said) = run(&pictures, path, &[]);
+    assert!(code == Some(0) && said.contains(&format!("lens: {path} of 20")), "{said}");
+    assert!(!said.contains("scaled"), "{said}");
+    let (code, said) = run(&scaled, path, &[]);
+    assert!(code == Some(0) && said.contains("scaled from 320x240 to 640x480"), "{said}");
+    let (code, said) = run(&wide, path, &[]);
+    assert!(code == Some(1) && said.contains("is of pictures of 320x240, these have 640x360"), "{said}");
+    let (code, said) = run(&wide, "none", &["--fov", "70"]);
+    assert!(code == Some(0) && said.contains("lens: taken to see 70 degrees"), "{said}");
+
+    let whole = std::fs::read_to_string(&out).unwrap();
+    std::fs::write(&out, &whole[..whole.len() / 2]).unwrap();
+    let (code, said) = run(&pictures, path, &[]);
+    assert!(code == Some(2) && said.contains("no whole file of `posewire calibrate`"), "{said}");
+    let (code, said) = run(&pictures, "/nowhere.toml", &[]);
+    assert!(code == Some(2) && said.contains("/nowhere.toml: the calibration cannot be read"), "{said}");
+}
+
+#[test]
+fn the_board_is_printed_and_a_file_has_to_be_named_for_what_has_no_usb_id() {
+    let folder = tempfile::tempdir().unwrap();
+    let pdf = folder.path().join("board.pdf");
+    let told = posewire(&["calibrate", "--print", pdf.to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&told.stderr);
+    assert!(told.status.success() && said.contains("9x6 corners, squares of 25 mm"), "{said}");
+    assert!(std::fs::read(&pdf).unwrap().starts_with(b"%PDF-1.4"));
+    let told = posewire(&["calibrate", "--print", pdf.to_str().unwrap(), "--out", "x.toml"]);
+    assert_eq!(told.status.code(), Some(2));
+
+    image::GrayImage::new(320, 240).save(folder.path().join("1.png")).unwrap();
+    let told = posewire(&["calibrate", "--replay", folder.path().to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&told.stderr);
+    assert!(told.status.code() == Some(2) && said.contains("--out FILE.toml"), "{said}");
 }
 
 #[test]
@@ -97,4 +148,39 @@ fn pictures_without_a_board_are_refused_with_what_to_show() {
     image::GrayImage::new(32, 24).save(folder.path().join("2.png")).unwrap();
     let sizes = refused(&[], 1);
     assert!(sizes.contains("different sizes"), "{sizes}");
+}
+
+/// The built-in clip's camera sees 60.35 degrees across, and its people stand where the clip says.
+#[test]
+fn lines_say_where_people_stand_once_the_lens_is_known() {
+    let lines = |more: &[&str]| {
+        let told = posewire(
+            &[&["run", "--synthetic", "--no-drop", "--frames", "20", "--jsonl", "-"][..], more].concat(),
+        );
+        let text = String::from_utf8(told.stdout).unwrap();
+        assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<serde_json::Value>>()
+    };
+    let without = lines(&[]);
+    assert!(without.iter().all(|line| !line["persons"].to_string().contains("distance")));
+    let mut clip = Synthetic::new(1, 640, 480, 30.0, 0).unwrap().frames(Some(20));
+    let height_m = clip.heights_m().next().unwrap().to_string();
+    let known = lines(&["--fov", "60.35", "--person-height", &height_m]);
+    let mut off = Vec::new();
+    for line in &known {
+        clip.next().unwrap();
+        let truth_m = clip.truth_m().next().unwrap();
+        let Some(person) = line["persons"].get(0) else { continue };
+        let number = |key: &str, i: usize| person[key][i].as_f64().unwrap();
+        let hips = [0, 1, 2].map(|i| f64::from(0.5 * (truth_m[11][i] + truth_m[12][i])));
+        let far = hips.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let distance = person["distance"].as_f64().unwrap();
+        let place = [0, 1, 2].map(|i| number("place", i));
+        assert!((place.iter().map(|v| v * v).sum::<f64>().sqrt() - distance).abs() < 1e-4);
+        assert!((0.01..0.5).contains(&person["distance_sigma"].as_f64().unwrap()), "{person}");
+        off.push((distance / far - 1.0).abs());
+    }
+    off.sort_by(f64::total_cmp);
+    // One person of one film may be off by more than most: the bars are held over many, in the laboratory.
+    assert!(off.len() > 15 && off[off.len() / 2] < 0.2, "{off:?}");
 }

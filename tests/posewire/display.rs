@@ -23,7 +23,7 @@ fn lying_person(seq: u64) -> PoseFrame {
         horizon[pose::Joint::RightAnkle as usize] = [48.0, 24.0];
     }
     let mut persons = [None; MAX_PERSONS];
-    persons[0] = Some(TrackedPerson { track_id: 1, score: 1.0, forecast, seen: None });
+    persons[0] = Some(TrackedPerson { track_id: 1, score: 1.0, forecast, seen: None, place: None });
     PoseFrame { seq, frame: seq, captured_at_us: 0, width: 64, height: 48, persons }
 }
 

@@ -143,6 +143,7 @@ fn pose_of(person: &Value) -> Pose {
         joints_3d_m: person["keypoints3d"]
             .is_array()
             .then(|| std::array::from_fn(|j| [0, 1, 2].map(|c| f32_of(&person["keypoints3d"][j][c])))),
+        place: None,
     }
 }
 

@@ -112,7 +112,7 @@ impl PoseTracker for OnePerson {
             state: [JointState::Measured; JOINTS],
             joints_3d_m: None,
         };
-        persons[0] = Some(TrackedPerson { track_id: 1, score: 0.9, forecast, seen: None });
+        persons[0] = Some(TrackedPerson { track_id: 1, score: 0.9, forecast, seen: None, place: None });
         let seq = self.seq;
         self.seq += 1;
         Ok(PoseFrame {

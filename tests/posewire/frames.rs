@@ -24,7 +24,13 @@ pub fn pose_frame(seq: u64, persons: usize, captured_at_us: i64) -> PoseFrame {
                 forecast.sigma_px[h][j] = sigma * (1.0 + h as f32);
             }
         }
-        *place = Some(TrackedPerson { track_id: i as u32 + 1, score: rng.f32(), forecast, seen: None });
+        *place = Some(TrackedPerson {
+            track_id: i as u32 + 1,
+            score: rng.f32(),
+            forecast,
+            seen: None,
+            place: None,
+        });
     }
     PoseFrame { seq, frame: seq, captured_at_us, width: 640, height: 480, persons: all }
 }

@@ -164,7 +164,7 @@ fn figure(track_id: u32, shift: f32, state: impl Fn(usize) -> JointState) -> Pos
         sigma_px: 0.4 * j as f32 * j as f32,
         state: state(j),
     });
-    Pose { track_id, score: 0.93, joints, joints_3d_m: None }
+    Pose { track_id, score: 0.93, joints, joints_3d_m: None, place: None }
 }
 
 fn stamped(value: Pose) -> Stamped<Pose> {

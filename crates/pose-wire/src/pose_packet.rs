@@ -258,6 +258,7 @@ impl Person {
             score: f32::from(self.score) / 255.0,
             joints: self.joints.map(|j| j.joint(self.scale)),
             joints_3d_m: self.joints_3d_mm.map(|all| all.map(|p| p.map(|mm| f32::from(mm) / 1000.0))),
+            place: None,
         }
     }
 }

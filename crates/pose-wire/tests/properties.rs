@@ -234,6 +234,7 @@ proptest! {
                 state: states[usize::from(state)],
             }),
             joints_3d_m: metres,
+            place: None,
         };
         let stamped = Stamped { captured_at_us, valid_at_us: captured_at_us + horizon, value: pose };
         let at = Emission { seq: 7, sent_at_us: captured_at_us + age, persons: 3, scale };

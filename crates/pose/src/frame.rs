@@ -1,6 +1,6 @@
 //! Everything known of one frame.
 
-use crate::{Forecast, Keypoints, MAX_PERSONS, Pose, Stamped};
+use crate::{Forecast, Keypoints, MAX_PERSONS, Place, Pose, Stamped};
 
 /// One tracked person in a [`PoseFrame`].
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +13,8 @@ pub struct TrackedPerson {
     pub forecast: Forecast,
     /// What the network alone saw of them in this frame, before any filter; `None` where they were not seen.
     pub seen: Option<Keypoints>,
+    /// Where they stand, at capture; `None` where the camera's lens is not known.
+    pub place: Option<Place>,
 }
 
 /// Everything known of one frame: what travels from `infer` to the sinks. `Copy`: no allocation, no lock.
@@ -35,6 +37,10 @@ pub struct PoseFrame {
 impl PoseFrame {
     /// The persons as they are at `valid_at_us`: by interpolation, never before capture.
     pub fn poses_at(&self, valid_at_us: i64) -> impl Iterator<Item = Stamped<Pose>> + '_ {
-        self.persons.iter().flatten().map(move |p| p.forecast.at(p.track_id, p.score, valid_at_us))
+        self.persons.iter().flatten().map(move |p| {
+            let mut pose = p.forecast.at(p.track_id, p.score, valid_at_us);
+            pose.value.place = p.place;
+            pose
+        })
     }
 }

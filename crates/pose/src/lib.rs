@@ -23,7 +23,7 @@ pub use frame::{PoseFrame, TrackedPerson};
 pub use joint::{BONES, JOINTS, Joint, MIRROR};
 pub use keypoint::{Keypoint, Keypoints};
 pub use oks::oks;
-pub use pose::{JointState, Pose, PoseJoint, Stamped, UNSURE_SCORE};
+pub use pose::{JointState, Place, Pose, PoseJoint, Stamped, UNSURE_SCORE};
 
 /// Persons that every fixed-size container of Posewire holds.
 pub const MAX_PERSONS: usize = 8;

@@ -45,6 +45,21 @@ pub struct PoseJoint {
     pub state: JointState,
 }
 
+/// Where a person stands before the camera, at the moment of capture.
+///
+/// Camera space: x right in the picture, y down, z along the lens's axis; metres.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Place {
+    /// The middle of the hips.
+    pub at_m: [f32; 3],
+    /// Its standard deviation along each axis.
+    pub sigma_m: [f32; 3],
+    /// From the camera to there.
+    pub distance_m: f32,
+    /// Its standard deviation.
+    pub distance_sigma_m: f32,
+}
+
 /// One person, filtered, at the moment its [`Stamped`] says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pose {
@@ -56,11 +71,19 @@ pub struct Pose {
     pub joints: [PoseJoint; JOINTS],
     /// Hip-centred places in metres (x right in the image, y down, z away from the camera), where the model lifts.
     pub joints_3d_m: Option<[[f32; 3]; JOINTS]>,
+    /// Where the person stands, where the camera's lens is known.
+    pub place: Option<Place>,
 }
 
 impl Default for Pose {
     fn default() -> Self {
-        Self { track_id: 0, score: 0.0, joints: [PoseJoint::default(); JOINTS], joints_3d_m: None }
+        Self {
+            track_id: 0,
+            score: 0.0,
+            joints: [PoseJoint::default(); JOINTS],
+            joints_3d_m: None,
+            place: None,
+        }
     }
 }
 

@@ -19,6 +19,7 @@ pub use super::mode::{Mode, Wanted};
 
 use self::find::Trouble;
 use super::mode;
+use super::usb::usb_id_of;
 use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
 use crate::clock::{Clock, Monotonic};
 use crate::picture::{BufferPool, Frame, PixelFormat, check_size, packed_stride, raw_len};
@@ -26,6 +27,9 @@ use crate::picture::{BufferPool, Frame, PixelFormat, check_size, packed_stride, 
 /// Buffers in the driver's hands. One is held here while waiting; with the other three the driver never starves at the
 /// pace of one frame, and more would only hide latency.
 const BUFFERS: u32 = 4;
+
+/// What the kernel says of video nodes.
+const SYSFS: &str = "/sys/class/video4linux";
 
 /// A camera that gives nothing for so long is lost. Cameras halve their rate in the dark, to 5 a second at worst.
 const STALL_US: i64 = 900_000;
@@ -66,6 +70,8 @@ struct Open {
     path: PathBuf,
     /// What the driver calls it.
     card: String,
+    /// Where it hangs on USB.
+    usb_id: Option<String>,
     mode: Mode,
     stride: u32,
     driver_seq: Option<u32>,
@@ -222,7 +228,8 @@ impl Open {
             return Err(fail(&e));
         }
         let (stream, alive_us) = (Some(stream), Monotonic.now_us());
-        Ok(Self { stream, path, card, mode, stride, driver_seq: None, alive_us, started: false })
+        let usb_id = usb_id_of(&path, Path::new(SYSFS));
+        Ok(Self { stream, path, card, usb_id, mode, stride, driver_seq: None, alive_us, started: false })
     }
 
     /// Has the driver something (a frame or an error) within `timeout`?
@@ -389,6 +396,10 @@ impl FrameSource for V4lCamera {
                 CaptureError::Unusable(why)
             }
         })
+    }
+
+    fn usb_id(&self) -> Option<&str> {
+        self.open.as_ref()?.usb_id.as_deref()
     }
 
     fn counters(&self) -> SourceCounters {

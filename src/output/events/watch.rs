@@ -255,7 +255,7 @@ mod tests {
                 horizon[joint as usize] = [x_px + dx, y];
             }
         }
-        TrackedPerson { track_id, score: 0.9, forecast, seen: None }
+        TrackedPerson { track_id, score: 0.9, forecast, seen: None, place: None }
     }
 
     fn frame(at_ms: i64, people: &[TrackedPerson]) -> PoseFrame {

@@ -83,4 +83,17 @@ pub(super) fn cells<'a>(head: &[HeadCell<'a>], pose: &Pose, mut put: impl FnMut(
             put(Column { joint: Some(name), what }, value.map_or(Cell::Empty, Cell::Real));
         }
     }
+    let mut real = |what, value: Option<f32>| {
+        put(Column { joint: None, what }, value.map_or(Cell::Empty, Cell::Real));
+    };
+    for (axis, [what, sigma]) in
+        [["place_x", "place_x_sigma"], ["place_y", "place_y_sigma"], ["place_z", "place_z_sigma"]]
+            .into_iter()
+            .enumerate()
+    {
+        real(what, pose.place.map(|p| p.at_m[axis]));
+        real(sigma, pose.place.map(|p| p.sigma_m[axis]));
+    }
+    real("distance", pose.place.map(|p| p.distance_m));
+    real("distance_sigma", pose.place.map(|p| p.distance_sigma_m));
 }

@@ -5,13 +5,15 @@
 //!  "keypoints":[[120.5,60,0.97,1.5,"measured"], … 17 in COCO's order],"keypoints3d":[[0.01,-0.62,0.08], … 17]|null}]}
 //! ```
 //!
+//! Where the lens is known, a person ends with `"place":[0.4,0.2,3.1],"place_sigma":[0.03,0.02,0.2],"distance":3.13,"distance_sigma":0.2`.
+//!
 //! Of the built-in clip, lines have `"source":"built-in clip"` before `persons`: nobody is there.
 //!
 //! An absent joint is `[0,0,0,0,"absent"]`; `box` surrounds the others and is `[0,0,0,0]` where there are none.
 
 use std::io::Write;
 
-use pose::{BoxPx, JointState::Absent, Pose};
+use pose::{BoxPx, JointState::Absent, Place, Pose};
 
 use super::Head;
 use super::values::{number, numbers, placed, source};
@@ -53,9 +55,25 @@ pub(super) fn write_persons(
         numbers(to, &[x, y, w, h]);
         to.extend_from_slice(b"],");
         write_joints(to, &pose);
+        if let Some(place) = &pose.place {
+            write_place(to, place);
+        }
         to.push(b'}');
     }
     to.push(b']');
+}
+
+/// `,"place":[…],"place_sigma":[…],"distance":…,"distance_sigma":…`
+fn write_place(to: &mut Vec<u8>, place: &Place) {
+    let Place { at_m, sigma_m, distance_m, distance_sigma_m } = place;
+    to.extend_from_slice(b",\"place\":[");
+    numbers(to, at_m);
+    to.extend_from_slice(b"],\"place_sigma\":[");
+    numbers(to, sigma_m);
+    to.extend_from_slice(b"],\"distance\":");
+    number(to, *distance_m);
+    to.extend_from_slice(b",\"distance_sigma\":");
+    number(to, *distance_sigma_m);
 }
 
 /// `"keypoints":[…],"keypoints3d":…`

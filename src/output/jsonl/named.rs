@@ -6,7 +6,7 @@
 //!  "keypoints3d":{"nose":{"x":0.01,"y":-0.62,"z":0.08}, … 17}|null}]}
 //! ```
 //!
-//! An absent joint is null: nobody takes it for a place in the picture's corner.
+//! A person's place is that of `full`. An absent joint is null: nobody takes it for a place in the picture's corner.
 
 use std::io::Write;
 

@@ -1,6 +1,6 @@
 //! What every format says is what `full` says.
 
-use pose::{JOINTS, Joint, JointState, Pose, PoseJoint, Stamped};
+use pose::{JOINTS, Joint, JointState, Place, Pose, PoseJoint, Stamped};
 use serde_json::{Value, json};
 
 use super::*;
@@ -32,6 +32,12 @@ fn random_pose(rng: &mut fastrand::Rng, track_id: u32) -> Pose {
             state: [JointState::Measured, JointState::Predicted, JointState::Absent][rng.usize(..3)],
         };
     }
+    pose.place = rng.bool().then(|| Place {
+        at_m: [rng.f32(), -1.5, 3.0],
+        sigma_m: [0.1, 0.25, rng.f32()],
+        distance_m: 3.0 + rng.f32(),
+        distance_sigma_m: rng.f32(),
+    });
     pose.joints_3d_m = rng.bool().then(|| std::array::from_fn(|_| [0.25, -1.5, rng.f32()]));
     pose
 }
@@ -92,6 +98,15 @@ fn every_number_of_full_reads_back_as_the_same_bits() {
                 }
                 None => assert!(person["keypoints3d"].is_null()),
             }
+            let places =
+                pose.place.iter().flat_map(|p| p.at_m.into_iter().chain([p.distance_m, p.distance_sigma_m]));
+            let told = person["place"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .chain(person.get("distance"))
+                .chain(person.get("distance_sigma"));
+            assert!(told.map(read).eq(places), "{person}");
             let bounds = pose.bounds().unwrap();
             assert_eq!(
                 [0, 1, 2, 3].map(|c| read(&person["box"][c])),
@@ -160,7 +175,7 @@ fn flat_and_csv_say_the_same_and_what_full_says() {
     Format::Csv.write_first_row(&mut names);
     let names = String::from_utf8(names).unwrap();
     let names = &cells_of(&names)[0];
-    assert_eq!(names.len(), 11 + JOINTS * 8);
+    assert_eq!(names.len(), 11 + JOINTS * 8 + 8);
     for (head, poses) in random_frames() {
         let full = &parsed(Format::Full, &head, &poses)[0];
         let (flat, csv) = (parsed(Format::Flat, &head, &poses), written(Format::Csv, &head, &poses));
@@ -182,6 +197,12 @@ fn flat_and_csv_say_the_same_and_what_full_says() {
                 (&flat["frame"], &flat["id"], &flat["score"]),
                 (&full["frame"], &person["id"], &person["score"])
             );
+            let of_place = |key: &str, i: usize| person.get(key).map_or(&Value::Null, |place| &place[i]);
+            assert_eq!(
+                (&flat["place_z"], &flat["place_x_sigma"]),
+                (of_place("place", 2), of_place("place_sigma", 0))
+            );
+            assert_eq!(&flat["distance"], person.get("distance").unwrap_or(&Value::Null));
             assert_eq!((&flat["box_y"], &flat["box_h"]), (&person["box"][1], &person["box"][3]));
             for (j, joint) in Joint::ALL.iter().enumerate() {
                 let k = &person["keypoints"][j];

@@ -27,7 +27,7 @@ fn person(track_id: u32) -> TrackedPerson {
         state: [JointState::Measured; JOINTS],
         joints_3d_m: Some(lifted),
     };
-    TrackedPerson { track_id, score: 0.5, forecast, seen: None }
+    TrackedPerson { track_id, score: 0.5, forecast, seen: None, place: None }
 }
 
 fn frame(ids: &[u32]) -> PoseFrame {

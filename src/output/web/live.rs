@@ -41,14 +41,7 @@ pub(super) async fn page(mut socket: WebSocket, shared: Arc<Shared>) {
                     waits_since = None;
                     continue;
                 }
-                Some(Ok(Message::Text(word))) if word.as_str() == "reset" => {
-                    if let Some(host) = &shared.host {
-                        host.reset();
-                    }
-                    continue;
-                }
-                // The library answers pings itself.
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
+                other if obeyed(&other, &shared) => continue,
                 _ => break,
             },
             () = sleep_until(patience_ends), if waits_since.is_some() => break,
@@ -69,6 +62,21 @@ pub(super) async fn page(mut socket: WebSocket, shared: Arc<Shared>) {
     let _ = timeout(Duration::from_millis(100), socket.send(Message::Close(None))).await;
 }
 
+/// Does what any client may ask for. False: it asked for something else, or is gone.
+fn obeyed(said: &Option<Result<Message, axum::Error>>, shared: &Shared) -> bool {
+    match said {
+        Some(Ok(Message::Text(word))) if word.as_str() == "reset" => {
+            if let Some(host) = &shared.host {
+                host.reset();
+            }
+            true
+        }
+        // The library answers pings itself.
+        Some(Ok(Message::Ping(_) | Message::Pong(_))) => true,
+        _ => false,
+    }
+}
+
 /// Sends a program each newest line once its connection has taken the one before, until it or the tracker goes.
 pub(super) async fn program(mut socket: WebSocket, shared: Arc<Shared>) {
     let mut lines = shared.lines.subscribe();
@@ -78,17 +86,9 @@ pub(super) async fn program(mut socket: WebSocket, shared: Arc<Shared>) {
         let line = tokio::select! {
             biased;
             _ = is_over.wait_for(|over| *over) => break,
-            said = socket.recv() => match said {
-                Some(Ok(Message::Text(word))) if word.as_str() == "reset" => {
-                    if let Some(host) = &shared.host {
-                        host.reset();
-                    }
-                    continue;
-                }
-                // The library answers pings itself.
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
-                _ => break,
-            },
+            said = socket.recv() => {
+                if obeyed(&said, &shared) { continue } else { break }
+            }
             Ok(()) = lines.changed() => newest(&mut lines),
             else => break,
         };

@@ -132,8 +132,8 @@ mod tests {
         let mut seen = Keypoints::default();
         seen.joints[1] = Keypoint { x_px: 10.25, y_px: 20.0, score: 0.875, sigma_px: 1.0 };
         seen.joints[2] = Keypoint { x_px: f32::NAN, y_px: f32::INFINITY, score: 0.5, sigma_px: 1.0 };
-        persons[0] = Some(TrackedPerson { track_id: 7, score: 0.5, forecast, seen: Some(seen) });
-        persons[1] = Some(TrackedPerson { track_id: 8, score: 0.5, forecast, seen: None });
+        persons[0] = Some(TrackedPerson { track_id: 7, score: 0.5, forecast, seen: Some(seen), place: None });
+        persons[1] = Some(TrackedPerson { track_id: 8, score: 0.5, forecast, seen: None, place: None });
         PoseFrame { seq: 3, frame: 5, captured_at_us: 1_000, width: 16, height: 8, persons }
     }
 

@@ -116,6 +116,9 @@ def _cells(moment: Spoken, pose: Pose) -> Iterator[tuple[str, _Cell]]:
     for i, name in enumerate(JOINTS):
         place = (None,) * 3 if pose.joints_3d is None else pose.joints_3d[i]
         yield from zip((f"{name}_x3d", f"{name}_y3d", f"{name}_z3d"), place, strict=True)
+    # Where the person stands: the wire does not carry it.
+    for what in ("place_x", "place_y", "place_z", "distance"):
+        yield from ((what, None), (f"{what}_sigma", None))
 
 
 def _flat(moment: Spoken, pose: Pose) -> str:

@@ -1,0 +1,117 @@
+//! A source of which somebody is told, with its first frame and whenever another camera or another size takes its place.
+
+use std::time::Duration;
+
+use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
+use crate::picture::Frame;
+
+/// What pictures come from now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// As of [`SourceInfo::name`].
+    pub name: String,
+    /// As of [`FrameSource::usb_id`].
+    pub usb_id: Option<String>,
+    /// Pixels.
+    pub size_px: [u32; 2],
+}
+
+/// Told what is seen now; an error ends the source.
+pub type Notice = Box<dyn FnMut(&Seen) -> Result<(), String> + Send>;
+
+/// Any source, watched.
+pub struct Noticed<S> {
+    source: S,
+    notice: Notice,
+    seen: Option<Seen>,
+}
+
+impl<S: FrameSource> Noticed<S> {
+    /// Tells `notice` of `source`, before the frame that shows it is given.
+    pub fn new(source: S, notice: Notice) -> Self {
+        Self { source, notice, seen: None }
+    }
+}
+
+impl<S: FrameSource> FrameSource for Noticed<S> {
+    fn info(&self) -> SourceInfo {
+        self.source.info()
+    }
+
+    fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
+        let Some(frame) = self.source.next_frame(timeout)? else { return Ok(None) };
+        let size_px = [frame.width, frame.height];
+        let is_known =
+            |seen: &Seen| seen.size_px == size_px && seen.usb_id.as_deref() == self.source.usb_id();
+        if !self.seen.as_ref().is_some_and(is_known) {
+            let usb_id = self.source.usb_id().map(str::to_owned);
+            let seen = Seen { name: self.source.info().name, usb_id, size_px };
+            (self.notice)(&seen).map_err(CaptureError::Unusable)?;
+            self.seen = Some(seen);
+        }
+        Ok(Some(frame))
+    }
+
+    fn reopen(&mut self) -> Result<(), CaptureError> {
+        self.source.reopen()
+    }
+
+    fn is_away(&self) -> bool {
+        self.source.is_away()
+    }
+
+    fn usb_id(&self) -> Option<&str> {
+        self.source.usb_id()
+    }
+
+    fn counters(&self) -> SourceCounters {
+        self.source.counters()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::picture::PixelFormat;
+
+    /// Each frame of the camera and the width that is listed.
+    struct Cameras(Vec<(Option<&'static str>, u32)>, usize);
+
+    impl FrameSource for Cameras {
+        fn info(&self) -> SourceInfo {
+            SourceInfo { name: "cameras".into(), width: 1, height: 1, fps: 30.0, live: true }
+        }
+        fn next_frame(&mut self, _: Duration) -> Result<Option<Frame>, CaptureError> {
+            self.1 += 1;
+            let (_, width) = *self.0.get(self.1 - 1).ok_or(CaptureError::Ended)?;
+            let bytes = Arc::new(vec![0; width as usize]);
+            let (format, seq) = (PixelFormat::Grey, self.1 as u64);
+            Ok(Some(Frame { bytes, format, width, height: 1, stride: width, seq, captured_at_us: 0 }))
+        }
+        fn usb_id(&self) -> Option<&str> {
+            self.0[self.1 - 1].0
+        }
+    }
+
+    #[test]
+    fn every_change_is_told_once_and_an_error_ends_the_source() {
+        let frames =
+            vec![(None, 4), (None, 4), (Some("a"), 4), (Some("a"), 4), (Some("a"), 8), (Some("b"), 8)];
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let to = told.clone();
+        let notice = move |seen: &Seen| {
+            to.lock().unwrap().push((seen.usb_id.clone(), seen.size_px[0]));
+            if seen.usb_id.as_deref() == Some("b") { Err("not this one".into()) } else { Ok(()) }
+        };
+        let mut source = Noticed::new(Cameras(frames, 0), Box::new(notice));
+        for _ in 0..5 {
+            assert!(source.next_frame(Duration::ZERO).unwrap().is_some());
+        }
+        let error = source.next_frame(Duration::ZERO).unwrap_err();
+        assert!(matches!(error, CaptureError::Unusable(why) if why == "not this one"));
+        let a = || Some("a".to_owned());
+        assert_eq!(*told.lock().unwrap(), [(None, 4), (a(), 4), (a(), 8), (Some("b".to_owned()), 8)]);
+    }
+}

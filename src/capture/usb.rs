@@ -1,0 +1,57 @@
+//! Which USB device a video node belongs to: what finds a camera's calibration again whatever number it gets.
+
+use std::fs;
+use std::path::Path;
+
+/// `046d:0825` or `046d:0825:SERIAL` of the node `/dev/videoN` (or a link to it), as the kernel's tree under `sysfs`
+/// (`/sys/class/video4linux`) tells it; `None` for what hangs on no USB.
+pub fn usb_id_of(node: &Path, sysfs: &Path) -> Option<String> {
+    let node = fs::canonicalize(node).ok()?;
+    let mut folder = fs::canonicalize(sysfs.join(node.file_name()?).join("device")).ok()?;
+    let read = |folder: &Path, name: &str| {
+        let text = fs::read_to_string(folder.join(name)).ok()?;
+        Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    };
+    // The node belongs to an interface, the numbers to the device above it.
+    loop {
+        if let Some((vendor, product)) = read(&folder, "idVendor").zip(read(&folder, "idProduct")) {
+            let serial = read(&folder, "serial").map(|serial| format!(":{serial}"));
+            return Some(format!("{vendor}:{product}{}", serial.unwrap_or_default()));
+        }
+        if !folder.pop() || !folder.starts_with(fs::canonicalize(sysfs).ok()?.ancestors().nth(2)?) {
+            return None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// The kernel's tree: `class/video4linux/videoN/device` leads to the interface below the device.
+    #[test]
+    fn the_numbers_are_those_of_the_device_above_the_nodes_interface() {
+        let root = tempfile::tempdir().unwrap();
+        let (dev, class) = (root.path().join("dev"), root.path().join("sys/class/video4linux"));
+        let device = root.path().join("sys/devices/usb1/1-2");
+        let interface = device.join("1-2:1.0");
+        fs::create_dir_all(&dev).unwrap();
+        fs::create_dir_all(&interface).unwrap();
+        for (number, leads_to) in [(0, &interface), (1, &root.path().join("sys/devices/platform"))] {
+            fs::write(dev.join(format!("video{number}")), "").unwrap();
+            fs::create_dir_all(leads_to).unwrap();
+            fs::create_dir_all(class.join(format!("video{number}"))).unwrap();
+            symlink(leads_to, class.join(format!("video{number}/device"))).unwrap();
+        }
+        fs::write(device.join("idVendor"), "046d\n").unwrap();
+        fs::write(device.join("idProduct"), "0825\n").unwrap();
+        let id = |name: &str| usb_id_of(&dev.join(name), &class);
+        assert_eq!(id("video0").as_deref(), Some("046d:0825"));
+        fs::write(device.join("serial"), "5A3B1C20\n").unwrap();
+        symlink(dev.join("video0"), dev.join("by-id")).unwrap();
+        assert_eq!(id("by-id").as_deref(), Some("046d:0825:5A3B1C20"));
+        assert_eq!((id("video1"), id("video7")), (None, None));
+    }
+}

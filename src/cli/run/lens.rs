@@ -1,0 +1,134 @@
+//! Which lens the camera has: from `--calibration` and `--fov`, told in one line of the log.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use posewire::calibrate::{CameraFile, Intrinsics, Shelf, UsbId};
+use posewire::capture::noticed::Notice;
+use posewire::capture::{FrameSource, Noticed, Seen};
+use posewire::config::{Calibration, Config};
+use posewire::metres::Lens;
+use posewire::output::{Host, Source};
+use posewire::picture::Turn;
+use posewire::telemetry::Telemetry;
+use posewire::temporal::Smoother;
+
+use crate::cli::Usage;
+
+/// What is known of lenses before a camera is there.
+pub struct Lenses {
+    calibration: Known,
+    fov_deg: Option<f64>,
+}
+
+enum Known {
+    /// Whatever is found by the camera's USB id.
+    Shelf(Shelf),
+    /// What was named.
+    File(PathBuf, Box<CameraFile>),
+    Nothing,
+}
+
+impl Lenses {
+    /// As `config` has it.
+    ///
+    /// # Errors
+    /// The file that it names cannot be used.
+    pub fn open(config: &Config) -> Result<Self, Usage> {
+        let calibration = match &config.metres.calibration {
+            Calibration::Auto => Known::Shelf(Shelf::of_user(|name| std::env::var_os(name))),
+            Calibration::None => Known::Nothing,
+            Calibration::File(path) => {
+                let file = CameraFile::read(path).map_err(|e| Usage(e.to_string()))?;
+                Known::File(path.clone(), Box::new(file))
+            }
+        };
+        let fov_deg = config.metres.fov.degrees();
+        let is_asked_for = fov_deg.is_some() || matches!(calibration, Known::File(..));
+        if is_asked_for && config.temporal.smoother != Smoother::Xl {
+            log::warn!(
+                "--smoother {} gives no 3D poses, which metres are made from: leave it out",
+                config.temporal.smoother
+            );
+        }
+        Ok(Self { calibration, fov_deg })
+    }
+
+    /// `source`, of which `lens` says at any time what lens it has; pictures are turned by `turn` after that.
+    pub fn watch(
+        self,
+        source: Box<dyn FrameSource>,
+        lens: Lens,
+        turn: Turn,
+        telemetry: Arc<Telemetry>,
+    ) -> Box<dyn FrameSource> {
+        if matches!(self.calibration, Known::Nothing) && self.fov_deg.is_none() {
+            return source;
+        }
+        let notice: Notice = Box::new(move |seen| {
+            let is_built_in = telemetry.source() == Source::BuiltIn;
+            let of_camera = if is_built_in { None } else { self.calibrated(seen)? };
+            let found = of_camera.or_else(|| {
+                let across_deg = self.fov_deg?;
+                log::info!("lens: taken to see {across_deg} degrees across (--fov), which is rough");
+                Some(Intrinsics::from_view(across_deg, seen.size_px))
+            });
+            let [w, h] = seen.size_px;
+            let turned_px = if turn.quarters % 2 == 1 { [h, w] } else { [w, h] };
+            lens.set(found.map(|lens| (lens.turned(turn.quarters, turn.mirror, seen.size_px), turned_px)));
+            Ok(())
+        });
+        Box::new(Noticed::new(source, notice))
+    }
+
+    /// The calibration of what is seen; what was named and does not fit is an error, what was only found is said to be left out.
+    fn calibrated(&self, seen: &Seen) -> Result<Option<Intrinsics>, String> {
+        let usb: Option<UsbId> = seen.usb_id.as_ref().and_then(|id| id.parse().ok());
+        match &self.calibration {
+            Known::Nothing => Ok(None),
+            Known::File(path, file) => {
+                file.check_camera(usb.as_ref(), path).map_err(|e| e.to_string())?;
+                let intrinsics = file.intrinsics(seen.size_px, path).map_err(|e| e.to_string())?;
+                log::info!("{}", told(file, path, seen.size_px));
+                Ok(Some(intrinsics))
+            }
+            Known::Shelf(shelf) => {
+                let Some(usb) = usb else {
+                    log::debug!("{}: no USB id to find a calibration by (--calibration FILE)", seen.name);
+                    return Ok(None);
+                };
+                let (found, broken) = shelf.find(&usb, seen.size_px);
+                for error in broken {
+                    log::warn!("{error}; left out");
+                }
+                let Some((path, file)) = found else {
+                    log::info!(
+                        "lens: no calibration of this camera ({usb}): no metres; `posewire calibrate` makes one"
+                    );
+                    return Ok(None);
+                };
+                match file.intrinsics(seen.size_px, &path) {
+                    Ok(intrinsics) => {
+                        log::info!("{}", told(&file, &path, seen.size_px));
+                        Ok(Some(intrinsics))
+                    }
+                    Err(error) => {
+                        log::warn!("lens: {error}; until then no metres");
+                        Ok(None)
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The line of the log.
+fn told(file: &CameraFile, path: &Path, [w, h]: [u32; 2]) -> String {
+    let is_scaled = [file.width_px, file.height_px] != [w, h];
+    let scaled = match is_scaled {
+        true => format!(", scaled from {}x{} to {w}x{h}", file.width_px, file.height_px),
+        false => String::new(),
+    };
+    let date = if file.date.is_empty() { String::new() } else { format!(" of {}", file.date) };
+    format!("lens: {}{date}, error {:.2} px{scaled}", path.display(), file.rms_px)
+}
