@@ -256,7 +256,11 @@ class Documents(unittest.TestCase):
 
 
 # Flags of other programs that a page names alone.
-OTHERS: dict[str, tuple[str, ...]] = {"reliability.md": ("--show",), "sources.md": ("--metadata-format",)}
+OTHERS: dict[str, tuple[str, ...]] = {
+    "hub.md": ("--stature", "--distance"),
+    "reliability.md": ("--show",),
+    "sources.md": ("--metadata-format",),
+}
 
 
 if __name__ == "__main__":

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .accuracy import accuracy, films, finder, held_out, networks, quantised, whole
+from .accuracy import accuracy, films, finder, held_out, lsp, networks, quantised, whole
 from .code import crates, line, rooms
 from .form import ROOT
+from .hub import hub
 from .motion import held_out_clips, smoother
 from .peers import peers
 from .reliability import camera_bed, endurance, hours
@@ -17,8 +18,20 @@ __all__ = ["ROOT", "TABLES"]
 TABLES: dict[str, Callable[[], str]] = {
     f.__name__.replace("_", " "): f
     for f in (
-        *(peers, networks, accuracy, quantised, finder, held_out, whole, films, held_out_clips, smoother),
+        *(
+            peers,
+            networks,
+            accuracy,
+            lsp,
+            quantised,
+            finder,
+            held_out,
+            whole,
+            films,
+            held_out_clips,
+            smoother,
+        ),
         *(engines, instructions, boards, bench, endurance, hours, camera_bed),
-        *(rooms, crates, line),
+        *(hub, rooms, crates, line),
     )
 }

@@ -46,6 +46,27 @@ def accuracy() -> str:
     return markdown(["val of, persons", "network", "PCK.05", "PCK.1", "PCK.2"], rows)
 
 
+def lsp() -> str:
+    """The published test part of Leeds Sports Pose: `benches/results/lsp.json`."""
+    rows = [
+        [
+            row["system"],
+            row["crop"],
+            with_interval(row["torso_02"]),
+            *(
+                share(row["joints"][joint])
+                for joint in ("shoulder", "elbow", "wrist", "hip", "knee", "ankle")
+            ),
+            share(row["extent_005"][0]),
+            f"{100 * row['exchanged']:.1f}",
+        ]
+        for row in kept("lsp.json")["rows"]
+    ]
+    joints = ["shoulder", "elbow", "wrist", "hip", "knee", "ankle"]
+    heads = ["network", "crop", "PCK@0.2 of the torso", *joints, "PCK.05 of the extent", "exchanged %"]
+    return markdown(heads, rows, right=9)
+
+
 def quantised() -> str:
     """What int8 costs against f32: the manifests' cards."""
     rows = []

@@ -16,7 +16,7 @@ def arrows(name: str) -> dict[str, list[str]]:
     found = re.search(rf"const {name}: .*?= \[\n(.*?)\n\];", text, re.DOTALL)
     if found is None:
         raise ValueError(f"tests/posewire/arrows.rs has no table {name}")
-    rows = re.findall(r'\("([\w-]+)",\s*&\[(.*?)\]\)', found[1], re.DOTALL)
+    rows = re.findall(r'\(\s*"([\w-]+)",\s*&\[(.*?)\],?\s*\)', found[1], re.DOTALL)
     return {row: re.findall(r'"([\w-]+)"', may) for row, may in rows}
 
 
