@@ -2,7 +2,7 @@
 //!
 //! | step | |
 //! |---|---|
-//! | [`line`] | a board's JSON line to rays: what each camera saw, and when by the board's clock |
+//! | [`mod@line`] | a board's JSON line to rays: what each camera saw, and when by the board's clock |
 //! | [`clock`] | that clock beside the hub's: by exchanges ([`exchange`]), or by arrivals alone |
 //! | [`calibrate`] | where the cameras stand, from somebody who walks about |
 //! | [`fuse`] | who is who, and where in metres |
