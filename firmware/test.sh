@@ -10,6 +10,8 @@
 # to it).
 set -eu
 cd "$(dirname "$0")"
+# This workspace builds into its own target folder, where sizes and emulators look, wherever the outer one's is.
+unset CARGO_TARGET_DIR
 rp2040=target/posewire-rp2040
 
 cargo_for() {
