@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import io
 import json
 import tempfile
+import tomllib
 import unittest
 from collections import Counter
 from collections.abc import Iterator
@@ -19,7 +23,7 @@ from posetrain.data import cache, gather, packs
 from posetrain.data.augment import AugmentConfig, crop_matrix, move_joints
 from posetrain.data.licences import LicenceError
 from posetrain.data.loose import loosely
-from posetrain.keypoints import checkpoints, mixing, relabel, steady, taught, teach
+from posetrain.keypoints import checkpoints, mixing, relabel, ship, steady, taught, teach
 from posetrain.keypoints.mixture import Mixture, some
 from posetrain.keypoints.net import NetConfig
 from posetrain.keypoints.steady_config import Source, SteadyConfig, load_config
@@ -259,6 +263,39 @@ class LongRun(unittest.TestCase):
         steady.train(config(), self.folder, self.folder / "on", minutes=0.0, begin=compact, workers=0)
         state = torch.load(self.folder / "on" / "checkpoint.pt", weights_only=True)
         self.assertEqual(state["crops"], 4)
+
+    def test_what_ships_names_what_it_learned_from_and_was_measured(self) -> None:
+        caches(self.folder, "coco_more", persons=80)
+        config_file = self.folder / "tiny.toml"
+        config_file.write_text(
+            'name = "tiny"\nlicence = "b"\nbatch = 2\nsizes = [[0, 32]]\nval = ["few"]\n'
+            '[[sources]]\ncache = "few"\nshare = 1.0\n'
+            "[net]\nwidths = [8, 8, 8, 8, 8]\nblocks = [0, 0, 0, 0]\npyramid = [8, 8]\n"
+        )
+        out = self.folder / "run"
+        steady.train(load_config(config_file), self.folder, out, minutes=0.0, workers=0)
+        words = [
+            "ship",
+            str(config_file),
+            "--caches",
+            str(self.folder),
+            "--weights",
+            str(out / "checkpoint.pt"),
+            "--size",
+            "64",
+        ]
+        places = [f"--{kind}={self.folder / kind}" for kind in ("work", "models", "quant")]
+        with mock.patch("sys.argv", words + places), contextlib.redirect_stdout(io.StringIO()):
+            ship.main()
+        manifest = tomllib.loads((self.folder / "models" / "keypoints-tiny.toml").read_text())
+        network = (self.folder / "models" / manifest["file"]).read_bytes()
+        self.assertEqual(manifest["sha256"], hashlib.sha256(network).hexdigest())
+        card = manifest["card"]
+        self.assertEqual((card["data"], card["train_pictures_seen"]), (["coco_more"], 2))
+        self.assertNotIn("research", card["licence"])
+        self.assertEqual({m["precision"] for m in card["metrics"]}, {"int8", "f32"})
+        records = cache.load(self.folder / "few")
+        self.assertEqual(card["metrics"][0]["persons"], len(records.where("val", ("coco_more",))))
 
     def test_committed_configurations_load(self) -> None:
         for path in (CONFIGS / "steady").glob("*.toml"):

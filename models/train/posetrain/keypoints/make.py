@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,13 +19,13 @@ from torch import Tensor
 
 from posetrain.data import cache, synthetic
 from posetrain.data.augment import AugmentConfig, augmented, plain_crop
-from posetrain.data.packs import PACKS, joints_box
+from posetrain.data.packs import PACKS, Floats, Pixels, joints_box
 from posetrain.data.scenes import FastestDet
 from posetrain.data.scenes import build as build_scenes
 from posetrain.keypoints import calibrate, evaluate, manifest, train
 from posetrain.keypoints.config import Run, TrainConfig, configured
 from posetrain.keypoints.graph import export_keypoints
-from posetrain.keypoints.net import KeypointNet, multiply_adds
+from posetrain.keypoints.net import KeypointNet, multiply_adds, used_parameters
 from posetrain.keypoints.peers import Own
 from posetrain.keypoints.quantise import quantise, ranges
 from posetrain.paths import REPOSITORY, TRAIN
@@ -60,20 +61,25 @@ def thinned(keys: npt.NDArray[np.str_]) -> npt.NDArray[np.int64]:
     return np.concatenate(parts)
 
 
-def fit_scores(system: Own, records: cache.Records, packs: tuple[str, ...]) -> calibrate.Calibration:
-    """On the persons kept back for this, each seen twice with a tracker's jitter."""
-    rng = np.random.default_rng(11)
-    feature, distance, extent, labelled = [], [], [], []
+def kept_back(records: cache.Records, packs: tuple[str, ...]) -> Iterator[tuple[Pixels, Floats]]:
+    """Pictures and joints of the persons kept back to fit scores, films thinned."""
     ids = records.where("calib", packs)
     video = records.pack[ids] == PACKS.index("jhmdb")
     frames = ids[video]
-    ids = np.concatenate([ids[~video], frames[thinned(records.key[frames])]])
-    for i in np.repeat(ids, 2):
-        sample = augmented(records.picture(i), records.joints[i], TRACKER, system.net, rng)
+    for i in np.concatenate([ids[~video], frames[thinned(records.key[frames])]]):
+        yield records.picture(i), records.joints[i]
+
+
+def fit_scores(system: Own, persons: Iterable[tuple[Pixels, Floats]]) -> calibrate.Calibration:
+    """On persons kept back for this, each seen twice with a tracker's jitter."""
+    rng = np.random.default_rng(11)
+    feature, distance, extent, labelled = [], [], [], []
+    for pixels, joints in (person for person in persons for _ in range(2)):
+        sample = augmented(pixels, joints, TRACKER, system.net, rng)
         centre = ((system.net - 1) / 2, (system.net - 1) / 2)
         xy = system.joints(sample.pixels, centre, float(system.net))
-        joints = np.concatenate([sample.xy, (sample.inside + sample.outside)[:, None]], axis=1)
-        x0, y0, x1, y1 = joints_box(joints)
+        moved = np.concatenate([sample.xy, (sample.inside + sample.outside)[:, None]], axis=1)
+        x0, y0, x1, y1 = joints_box(moved)
         feature.append(system.features)
         distance.append(np.linalg.norm(xy - sample.xy, axis=1))
         extent.append(max(x1 - x0, y1 - y0))
@@ -131,7 +137,7 @@ def finish(
         quantise(f32, int8, crops, real_outputs=("heatmaps",))
         manifest.write_quantisation(quant / f"{stem}.toml", int8, names, ranges(int8))
     system = Own(int8, config.codec, config.flip_test)
-    fitted = fit_scores(system, records, config.packs)
+    fitted = fit_scores(system, kept_back(records, config.packs))
     packs = [p for p in config.packs if len(records.where("val", (p,)))]
     results: dict[str, dict[str, evaluate.Measured]] = {"int8": {}, "f32": {}}
     for name, path in (("int8", int8), ("f32", f32)):
@@ -146,18 +152,21 @@ def finish(
     ece = evaluate.calibration_error(compared, fitted)
     print(f"ECE {ece:.4f}")
     pictures, seconds = seen(checkpoint, config, work)
-    manifest.write_keypoints(
-        models / f"keypoints-{config.name}.toml",
-        int8,
-        config,
-        fitted,
-        results,
-        ece,
+    described = manifest.Description(
+        name=config.name,
+        input=config.input,
+        codec=config.codec,
+        flip_test=config.flip_test,
+        data=config.packs,
+        licence=manifest.LICENCE,
+        teachers=manifest.TEACHERS,
+        made_by=f"python -m posetrain.keypoints.make {config.name}",
         macs=multiply_adds(net, config.input, config.input) * (2 if config.flip_test else 1),
-        parameters=sum(p.numel() for n, p in net.named_parameters() if not n.startswith("auxiliary")),
+        parameters=used_parameters(net),
         pictures=pictures,
         minutes=seconds / 60,
     )
+    manifest.write_keypoints(models / f"keypoints-{config.name}.toml", int8, described, fitted, results, ece)
 
 
 def trained(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from posetrain.data.augment import PAD
 from posetrain.data.packs import PSEUDO
 from posetrain.keypoints.calibrate import Calibration
+from posetrain.keypoints.codec import HeatmapCodec
 
 if TYPE_CHECKING:
-    from posetrain.keypoints.config import TrainConfig
     from posetrain.keypoints.evaluate import Measured
 
 LICENCE = (
@@ -24,6 +25,30 @@ TEACHERS = (
     "pseudo-labels of the unlabelled packs: MoveNet Lightning int8 (Apache-2.0), kept where "
     "Ultralight-SimplePose agrees"
 )
+USABLE_LICENCE = (
+    "Weights: MIT or Apache-2.0, as the code. Learned from COCO's pictures (Flickr, a licence each) and annotations "
+    "(CC BY 4.0, COCO Consortium) as everybody's COCO-trained weights are, from MoveNet Thunder's answers (Apache-2.0), and from "
+    "rendered people (CC0 bodies and clothes, CMU motion); no pixel or label is in the file."
+)
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a manifest says of a network beside its figures. `data` names packs and teachers; `pictures` is how many crops the
+    weights have seen, in `minutes`."""
+
+    name: str
+    input: int
+    codec: HeatmapCodec
+    flip_test: bool
+    data: tuple[str, ...]
+    licence: str
+    teachers: str
+    made_by: str
+    macs: int
+    parameters: int
+    pictures: int
+    minutes: float
 
 
 def sha256(path: Path) -> str:
@@ -61,19 +86,16 @@ def write_quantisation(
 def write_keypoints(
     path: Path,
     model: Path,
-    config: TrainConfig,
+    described: Description,
     fitted: Calibration,
     results: dict[str, dict[str, Measured]],
     ece: float,
-    macs: int,
-    parameters: int,
-    pictures: int,
-    minutes: float,
 ) -> None:
-    codec = config.codec
-    windows = codec.windows(config.input // codec.stride)
+    """`results`: precision -> pack -> what its val part gave."""
+    codec = described.codec
+    windows = codec.windows(described.input // codec.stride)
     lines = [
-        f'name = "{config.name}"',
+        f'name = "{described.name}"',
         'task = "keypoints"',
         f'file = "{model.name}"',
         f'sha256 = "{sha256(model)}"',
@@ -84,8 +106,8 @@ def write_keypoints(
         "",
         "[input]",
         'name = "image"',
-        f"width = {config.input}",
-        f"height = {config.input}",
+        f"width = {described.input}",
+        f"height = {described.input}",
         'layout = "nchw"',
         'color = "rgb"',
         "# value of pixel 0 and of pixel 255",
@@ -115,7 +137,7 @@ def write_keypoints(
         'origin = "cell_centre"',
         *(
             ["# the crop is looked at mirrored too, and the maps are averaged", "flip_test = true"]
-            if config.flip_test
+            if described.flip_test
             else []
         ),
         "",
@@ -132,15 +154,15 @@ def write_keypoints(
         f"d = {numbers(fitted.d)}",
         "",
         "[card]",
-        f"data = {strings(list(config.packs))}",
-        f"pseudo_labelled = {strings(sorted(PSEUDO & set(config.packs)))}",
-        f'licence = "{LICENCE}"',
-        f'teachers = "{TEACHERS}"',
-        f'made_by = "python -m posetrain.keypoints.make {config.name}"',
-        f"train_pictures_seen = {pictures}",
-        f"train_minutes = {minutes:.1f}",
-        f"macs = {macs}",
-        f"parameters = {parameters}",
+        f"data = {strings(list(described.data))}",
+        f"pseudo_labelled = {strings(sorted(PSEUDO & set(described.data)))}",
+        f'licence = "{described.licence}"',
+        f'teachers = "{described.teachers}"',
+        f'made_by = "{described.made_by}"',
+        f"train_pictures_seen = {described.pictures}",
+        f"train_minutes = {described.minutes:.1f}",
+        f"macs = {described.macs}",
+        f"parameters = {described.parameters}",
         "# expected calibration error of the body joints' scores on val, ten bins",
         f"ece = {ece:.4f}",
     ]

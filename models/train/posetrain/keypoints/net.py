@@ -125,3 +125,8 @@ def multiply_adds(model: nn.Module, height: int, width: int) -> int:
     for hook in hooks:
         hook.remove()
     return total
+
+
+def used_parameters(model: nn.Module) -> int:
+    """Parameters that the exported network has: the auxiliary head teaches alone."""
+    return sum(p.numel() for name, p in model.named_parameters() if not name.startswith("auxiliary"))

@@ -1,0 +1,127 @@
+"""A long run's weights as a network that ships: models/keypoints-NAME.onnx in int8 and its manifest, measured on whole val parts.
+
+    python -m posetrain.keypoints.ship configs/steady/small-usable.toml --caches DIR --weights work/anneal/checkpoint.pt
+
+Ranges of int8 come from train persons, scores from the persons kept back, both of the configuration's own sources, so the file has
+the weights' licence class; val parts of other packs are only measured. `posetrain.finder.presence` then adds presence.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from posetrain.data import cache
+from posetrain.data.augment import plain_crop
+from posetrain.data.licences import LETTER, licence_of
+from posetrain.data.packs import KNOWN_PACKS, Floats, Pixels
+from posetrain.keypoints import checkpoints, evaluate, manifest
+from posetrain.keypoints.graph import export_keypoints
+from posetrain.keypoints.make import CALIBRATION_CROPS, fit_scores, kept_back
+from posetrain.keypoints.net import KeypointNet, multiply_adds, used_parameters
+from posetrain.keypoints.peers import Own
+from posetrain.keypoints.quantise import quantise, ranges
+from posetrain.keypoints.scales import weights_of
+from posetrain.keypoints.steady_config import SteadyConfig, load_config
+from posetrain.paths import REPOSITORY, TRAIN
+
+TEACHERS = "MoveNet Thunder (Apache-2.0): where COCO labels nothing, and beside its labels"
+
+
+def range_crops(config: SteadyConfig, caches: Path, size: int) -> tuple[Pixels, list[str]]:
+    """Train persons as the device crops them, of each source as many as its share [N, size, size, 3], and their names."""
+    rng, crops, names = np.random.default_rng(7), [], []
+    total = sum(s.share for s in config.sources)
+    for source in config.sources:
+        records = cache.load(caches / source.cache)
+        ids = np.flatnonzero(records.split == cache.SPLITS.index("train"))
+        count = min(len(ids), max(1, round(CALIBRATION_CROPS * source.share / total)))
+        chosen = rng.choice(ids, count, replace=False)
+        crops += [plain_crop(records.picture(i), records.box[i], size)[0] for i in chosen]
+        names += [f"{KNOWN_PACKS[records.pack[i]]}/{records.key[i]}" for i in chosen]
+    return np.stack(crops), names
+
+
+def to_fit(config: SteadyConfig, caches: Path) -> Iterator[tuple[Pixels, Floats]]:
+    for source in config.sources:
+        yield from kept_back(cache.load(caches / source.cache), KNOWN_PACKS)
+
+
+def history(weights: Path) -> tuple[int, float]:
+    """Crops that the weights have seen, and the minutes of this run that are known."""
+    if weights.suffix == ".npz":
+        return checkpoints.load(weights)[1], 0.0
+    state = torch.load(weights, weights_only=True)
+    return int(state["crops"]), float(state["spent"]) / 60
+
+
+def measured(
+    config: SteadyConfig, caches: Path, networks: dict[str, Path], size: int, every: int
+) -> dict[str, dict[str, evaluate.Measured]]:
+    """Precision -> pack -> what its val part gave, printed as it comes."""
+    out: dict[str, dict[str, evaluate.Measured]] = {precision: {} for precision in networks}
+    print("| system | val of | persons | PCK.05 | PCK.1 | PCK.2 |\n|---|---|---|---|---|---|")
+    for name in config.val:
+        records = cache.load(caches / name)
+        for pack in np.unique(records.pack[records.split == cache.SPLITS.index("val")]):
+            for precision, path in networks.items():
+                result = evaluate.measure(Own(path, config.codec(size)), records, KNOWN_PACKS[pack], every)
+                out[precision][KNOWN_PACKS[pack]] = result
+                print(evaluate.table(precision, KNOWN_PACKS[pack], result), flush=True)
+    return out
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("config", type=Path)
+    parser.add_argument("--caches", type=Path, required=True)
+    parser.add_argument("--weights", type=Path, required=True, help="checkpoint.pt or compact checkpoint")
+    parser.add_argument("--work", type=Path, default=TRAIN / "work" / "ship", help="where the f32 file goes")
+    parser.add_argument("--models", type=Path, default=REPOSITORY / "models")
+    parser.add_argument("--quant", type=Path, default=REPOSITORY / "calib" / "quant")
+    parser.add_argument("--size", type=int, default=160, help="of the input, pixels")
+    parser.add_argument("--every", type=int, default=1, help="measure every n-th val crop only")
+    args = parser.parse_args()
+    config = load_config(args.config)
+    sources = {**checkpoints.sources(config, args.caches), **({"coco_nobody": 0} if config.empty else {})}
+    letter = LETTER[licence_of(sources)]
+    for folder in (args.work, args.models, args.quant):
+        folder.mkdir(parents=True, exist_ok=True)
+    net = KeypointNet(config.net)
+    net.load_state_dict(weights_of(args.weights))
+    stem = f"keypoints-{config.name}"
+    f32, int8 = args.work / f"{stem}-f32.onnx", args.models / f"{stem}.onnx"
+    export_keypoints(net, args.size, args.size, f32)
+    crops, names = range_crops(config, args.caches, args.size)
+    quantise(f32, int8, crops, real_outputs=("heatmaps",))
+    manifest.write_quantisation(args.quant / f"{stem}.toml", int8, names, ranges(int8))
+    fitted = fit_scores(Own(int8, config.codec(args.size)), to_fit(config, args.caches))
+    results = measured(config, args.caches, {"int8": int8, "f32": f32}, args.size, args.every)
+    ece = evaluate.calibration_error(list(results["int8"].values()), fitted)
+    print(f"ECE {ece:.4f}, class ({letter})")
+    crops_seen, minutes = history(args.weights)
+    described = manifest.Description(
+        name=config.name,
+        input=args.size,
+        codec=config.codec(args.size),
+        flip_test=False,
+        data=tuple(sources),
+        licence=manifest.LICENCE if letter == "c" else manifest.USABLE_LICENCE,
+        teachers=TEACHERS,
+        made_by=f"python -m posetrain.keypoints.ship configs/steady/{config.name}.toml",
+        macs=multiply_adds(net, args.size, args.size),
+        parameters=used_parameters(net),
+        pictures=crops_seen,
+        minutes=minutes,
+    )
+    manifest.write_keypoints(args.models / f"{stem}.toml", int8, described, fitted, results, ece)
+
+
+if __name__ == "__main__":
+    main()
