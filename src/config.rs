@@ -242,11 +242,11 @@ options! {
         /// The camera's pictures under them: whoever may see the page then sees what the camera sees
         pictures: bool = false, web_pixels();
     }
-    /// Poses as OSC over UDP: for Max, TouchDesigner, VRChat
+    /// Poses as OSC over UDP: for Max, TouchDesigner, VRChat, avatars
     osc: Osc {
         /// Send OSC to this address: 192.168.1.20:9000
         address: Address = Address::default() => osc(value_name = "HOST:PORT");
-        /// What is sent: posewire (own addresses), or vrchat (its trackers, in metres)
+        /// What is sent: posewire (own addresses), vrchat (its trackers, in metres), or vmc (bones as rotations)
         format: OscFormat = OscFormat::Posewire => osc_format(value_name = "FORMAT");
         /// Own addresses also say hip-centred metres, where the smoother gives them
         with_3d: bool = false;

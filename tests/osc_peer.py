@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import socket
 import sys
 from collections import Counter
@@ -13,6 +14,21 @@ from pythonosc.osc_message import OscMessage
 
 #: Of everything that `/posewire/N/JOINT` says.
 JOINT_TYPES = [float, float, float, int, float, float, float]
+
+
+def hear_bones(bundle: OscBundle, counts: Counter[str]) -> None:
+    """A bundle of the Virtual Motion Capture protocol: its messages' types, and rotations that are some."""
+    for message in bundle:
+        if message.address in ("/VMC/Ext/Bone/Pos", "/VMC/Ext/Root/Pos"):
+            name, *numbers = message.params
+            assert isinstance(name, str) and [type(n) for n in numbers] == [float] * 7, message.params
+            length = math.hypot(*numbers[3:])
+            assert abs(length - 1) < 1e-3, (name, numbers)
+            counts[f"vmc {name}"] += 1
+        else:
+            kind = {"/VMC/Ext/OK": int, "/VMC/Ext/T": float}[message.address]
+            assert [type(p) for p in message.params] == [kind], (message.address, message.params)
+            counts["vmc moments"] += message.address == "/VMC/Ext/OK"
 
 
 def main() -> int:
@@ -36,6 +52,9 @@ def main() -> int:
             counts["trackers"] += 1
             continue
         bundle = OscBundle(packet)
+        if any(message.address.startswith("/VMC/") for message in bundle):
+            hear_bones(bundle, counts)
+            continue
         counts["bundles"] += 1
         tags.append(bundle.timestamp)
         messages = list(bundle)

@@ -1,4 +1,5 @@
-"""docs/bridges.md as its readers use it: every command is run over the built-in clip, every listener has to hear something.
+"""docs/bridges.md and docs/python.md as their readers use them: every command is run over the built-in clip, every listener has to hear
+something.
 
 The interpreter of the listeners is POSEWIRE_CLIENT_PYTHON, or this one; what it lacks is skipped, loudly.
 """
@@ -20,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = (ROOT / "docs/bridges.md").read_text(encoding="utf-8")
+PAGE = "\n".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("bridges.md", "python.md"))
 POSEWIRE = Path(
     os.environ.get("POSEWIRE", Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release/posewire")
 ).resolve()  # the tests work in folders of their own
@@ -28,33 +29,11 @@ PYTHON = os.environ.get("POSEWIRE_CLIENT_PYTHON", sys.executable)
 #: Longer than anything here takes on a busy machine.
 SOON_S = 90.0
 
-#: Stands in for LSL's library: says what is pushed.
-PYLSL = """
-import time
-
-class _Element:
-    def append_child(self, name): return _Element()
-    def append_child_value(self, name, value): return self
-
-class StreamInfo:
-    def __init__(self, name, kind, channels, rate, form, source): self.channels = channels
-    def desc(self): return _Element()
-
-class StreamOutlet:
-    def __init__(self, info): self.channels = info.channels
-    def push_sample(self, sample, stamp):
-        assert len(sample) == self.channels == 51 and all(isinstance(v, float) for v in sample)
-        assert 0 <= time.monotonic() - stamp < 60, stamp
-        print("pushed", stamp)
-
-def local_clock(): return time.monotonic()
-"""
-
 
 def section(title: str) -> str:
-    """What stands under a heading of the page, up to the next."""
-    found = re.search(rf"^##+ {re.escape(title)}\n(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL)
-    assert found, f"docs/bridges.md has no section {title}"
+    """What stands under a heading of the pages, up to the next."""
+    found = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#+ |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    assert found, f"no page has a section {title}"
     return found[1]
 
 
@@ -126,7 +105,7 @@ class Page(unittest.TestCase):
     def here(self, text: str, port: int) -> str:
         """With this machine's address and a free port in the place of the page's."""
         text = re.sub(r"192\.168\.1\.\d+|0\.0\.0\.0", "127.0.0.1", text)
-        return re.sub(r"\b(9000|9100|8080)\b", str(port), text)
+        return re.sub(r"\b(9000|9100|8080|39539)\b", str(port), text)
 
     def first_line(self, listener: list[str], tracker: list[str]) -> str:
         """What the listener says first, both running."""
@@ -165,6 +144,15 @@ class Page(unittest.TestCase):
             words = self.tracker(command("VRChat", "posewire run"), port)
             with running(words, self.folder, stderr=subprocess.DEVNULL):
                 self.assertTrue(ear.recv(1000).startswith(b"/tracking/trackers/"))
+
+    def test_vmc(self) -> None:
+        port = free_port(socket.SOCK_DGRAM)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ear:
+            ear.bind(("127.0.0.1", port))
+            ear.settimeout(SOON_S)
+            words = self.tracker(command("VMC", "posewire run"), port)
+            with running(words, self.folder, stderr=subprocess.DEVNULL):
+                self.assertIn(b"/VMC/Ext/Bone/Pos", ear.recv(2000))
 
     def test_json_over_udp(self) -> None:
         line = self.heard("JSON over UDP", command("JSON over UDP", "posewire run"))
@@ -212,28 +200,43 @@ class Page(unittest.TestCase):
 
     def test_python(self) -> None:
         if has("numpy", "the page's arrays"):
-            self.assertTrue(self.heard("Python", command("Python", "posewire run")).startswith("["))
+            self.assertTrue(self.heard("Arrays", self.datagrams()).startswith("["))
         self.assertTrue((ROOT / "clients/python/pyproject.toml").is_file())
+
+    def datagrams(self) -> str:
+        """The tracker's command that docs/python.md begins with."""
+        return command("How do I use poses in Python?", "posewire run")
+
+    def done(self, program: str, title: str, *more: str) -> str:
+        """What a section's program says, the tracker running, until it ends."""
         port = free_port(socket.SOCK_DGRAM)
-        recorder = (
-            self.here(command("Python", "python -m posewire.record"), port).replace(" 60", " 2").split()
-        )
-        with running(
-            self.tracker(command("Python", "posewire run"), port), self.folder, stderr=subprocess.DEVNULL
-        ):
-            env = os.environ | {"PYTHONPATH": str(ROOT / "clients/python/src")}
-            subprocess.run(
-                [PYTHON, *recorder[1:]],
+        words = self.here(command(title, f"python -m posewire {program}"), port).replace(" 60", " 2").split()
+        env = os.environ | {"PYTHONPATH": str(ROOT / "clients/python/src"), "MPLBACKEND": "agg"}
+        with running(self.tracker(self.datagrams(), port), self.folder, stderr=subprocess.DEVNULL):
+            ended = subprocess.run(
+                [PYTHON, *words[1:], *more],
                 cwd=self.folder,
                 env=env,
-                check=True,
+                check=False,
                 timeout=SOON_S,
                 capture_output=True,
+                text=True,
             )
-        for name in ("walk.csv", "walk.trc"):
-            self.assertGreater(
-                len((Path(self.folder) / name).read_text(encoding="utf-8").splitlines()), 7, name
-            )
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        return ended.stderr
+
+    def test_a_live_plot(self) -> None:
+        if has("matplotlib", "the page's plot"):
+            self.done("plot", "A live plot", "--save", "walk.png", "--frames", "10")
+            self.assertTrue((Path(self.folder) / "walk.png").read_bytes().startswith(b"\x89PNG"))
+
+    def test_recordings(self) -> None:
+        if has("pyarrow", "the page's recordings"):
+            self.done("record", "Recordings")
+            for name in ("walk.csv", "walk.trc"):
+                lines = (Path(self.folder) / name).read_text(encoding="utf-8").splitlines()
+                self.assertGreater(len(lines), 7, name)
+            self.assertTrue((Path(self.folder) / "walk.parquet").read_bytes().endswith(b"PAR1"))
 
     def test_ros_2(self) -> None:
         words = self.tracker(command("ROS 2", "posewire run"), free_port(socket.SOCK_DGRAM))
@@ -243,10 +246,10 @@ class Page(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_lab_streaming_layer(self) -> None:
-        (Path(self.folder) / "pylsl.py").write_text(PYLSL, encoding="utf-8")
-        line = "posewire run --udp 127.0.0.1:9100 --predict capture"
-        self.assertIn(f"`{line}`", section("Lab Streaming Layer"))
-        self.assertTrue(self.heard("Lab Streaming Layer", line).startswith("pushed "))
+        if has("pylsl", "the page's Lab Streaming Layer"):
+            said = self.done("lsl", "Lab Streaming Layer", "--frames", "20")
+            samples = re.search(r"^(\d+) samples$", said, re.MULTILINE)
+            self.assertTrue(samples and int(samples[1]) > 0, said)
 
 
 if __name__ == "__main__":

@@ -159,8 +159,12 @@ fn datagrams_and_osc_allocate_nothing_a_frame() {
         Box::new(Osc::to("127.0.0.1:9", options)) as Box<dyn PoseSink>
     };
     let lines = UdpLines::to("127.0.0.1:9", Format::Full, Predict::Now).unwrap();
-    let poses = pose_frame(0, pose::MAX_PERSONS, 1_000);
-    for mut sink in [osc(OscFormat::Posewire), osc(OscFormat::VrChat), Box::new(lines)] {
+    // With somebody to be an avatar.
+    let mut all = (0..).map(|seq| pose_frame(seq, pose::MAX_PERSONS, 1_000));
+    let is_lifted =
+        |frame: &pose::PoseFrame| frame.persons[0].is_some_and(|p| p.forecast.joints_3d_m.is_some());
+    let poses = all.find(is_lifted).expect("every second frame is");
+    for mut sink in [osc(OscFormat::Posewire), osc(OscFormat::VrChat), osc(OscFormat::Vmc), Box::new(lines)] {
         sink.send(&poses, 2_000).unwrap();
         let before = alloc::of_this_thread();
         for _ in 0..MEASURED {

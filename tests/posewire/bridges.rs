@@ -73,6 +73,17 @@ fn the_built_in_clip_is_heard_as_osc_and_json_at_once() {
     }
     assert!(persons > 5, "nobody was heard of: the test shows nothing");
 
+    let (vmc, vmc_to) = ear();
+    let to = ["--osc", &vmc_to, "--osc-format", "vmc"];
+    let out = posewire(&[&["run", "--synthetic", "--no-drop", "--frames", "20"][..], &to].concat());
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let bones = bundle(&heard(&vmc));
+    let hips = bones.content.iter().filter_map(|packet| match packet {
+        OscPacket::Message(message) if message.addr == "/VMC/Ext/Bone/Pos" => Some(&message.args),
+        _ => None,
+    });
+    assert_eq!(hips.map(|args| &args[0]).next(), Some(&OscType::String("Hips".into())));
+
     let to = ["--osc", &vrchat_to, "--osc-format", "vrchat"];
     let out = posewire(&[&["run", "--synthetic", "--no-drop", "--frames", "20"][..], &to].concat());
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
@@ -92,6 +103,10 @@ fn what_cannot_be_sent_is_refused_at_the_start() {
         (vec!["--osc", "9000"], "HOST:PORT"),
         (vec!["--osc", "127.0.0.1:9000", "--osc-format", "vrhcat"], "'vrchat'"),
         (vec!["--osc", "127.0.0.1:9000", "--osc-format", "vrchat", "--smoother", "none"], "metres"),
+        (
+            vec!["--osc", "127.0.0.1:9000", "--osc-format", "vmc", "--smoother", "one-euro"],
+            "format vmc needs",
+        ),
         (vec!["--udp", "127.0.0.1:9000", "--udp-format", "csv"], "flat"),
     ] {
         let out = posewire(&[&["run", "--synthetic", "--frames", "1"][..], &arguments].concat());
@@ -155,6 +170,8 @@ fn an_independent_library_understands_every_packet() {
         Osc::to(&to, OscOptions { predict: Predict::Capture, with_3d: true, ..OscOptions::default() });
     let mut vrchat =
         Osc::to(&to, OscOptions { format: OscFormat::VrChat, predict: Predict::Capture, with_3d: false });
+    let mut vmc =
+        Osc::to(&to, OscOptions { format: OscFormat::Vmc, predict: Predict::Capture, with_3d: false });
     let before = posewire::clock::since_1970_us();
     let mut joints = 0;
     let mut messages = 0;
@@ -168,6 +185,7 @@ fn an_independent_library_understands_every_packet() {
         }
         own.send(&frame, 6_000).unwrap();
         vrchat.send(&frame, 6_000).unwrap();
+        vmc.send(&frame, 6_000).unwrap();
         std::thread::sleep(Duration::from_millis(5));
     }
     // A message of no bundle ends it.
@@ -180,6 +198,9 @@ fn an_independent_library_understands_every_packet() {
     assert_eq!((&told["bundles"], &told["messages"]), (&30.into(), &messages.into()), "{told}");
     assert_eq!(told["joints"], joints, "{told}");
     assert!(told["trackers"].as_u64().unwrap() > 30, "{told}");
+    let heard = |what: &str| told[what].as_u64().unwrap_or_default();
+    assert!(heard("vmc moments") > 5 && heard("vmc root") == heard("vmc moments"), "{told}");
+    assert!(heard("vmc Hips") > 3 && heard("vmc LeftUpperArm") > 0, "{told}");
     // The time tag is the capture, a millisecond before it was sent.
     let first = told["first_tag"].as_f64().unwrap();
     let now = before as f64 / 1e6;
@@ -212,7 +233,9 @@ fn a_pipeline_with_every_bridge_to_nobody_is_as_fast_as_its_frames() {
     let mut sinks: Vec<Box<dyn PoseSink>> = vec![Box::new(log)];
     for to in [&*deaf_to, &*gone_to, "posewire.invalid:9"] {
         sinks.push(Box::new(Osc::to(to, OscOptions::default())));
-        sinks.push(Box::new(Osc::to(to, OscOptions { format: OscFormat::VrChat, ..OscOptions::default() })));
+        for format in [OscFormat::VrChat, OscFormat::Vmc] {
+            sinks.push(Box::new(Osc::to(to, OscOptions { format, ..OscOptions::default() })));
+        }
         sinks.push(Box::new(UdpLines::to(to, Format::Full, Predict::Capture).unwrap()));
     }
     #[cfg(feature = "mqtt")]

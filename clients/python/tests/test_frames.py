@@ -19,13 +19,19 @@ from test_jsonl import GOLDEN, moments
 
 from posewire import JOINTS, Frame, as_lines, frames_from, frames_from_lines, frames_from_udp
 from posewire.aio import Frames, frames_of, udp_frames
-from posewire.record import CsvRecorder, TrcRecorder, main
+from posewire.record import CsvRecorder, ParquetRecorder, TrcRecorder, main
 
 try:
     import numpy as np
 except ImportError:
     np = None  # type: ignore[assignment]
     print("SKIPPED: poses as numpy arrays: python3 has no numpy (pip install numpy)", file=sys.stderr)
+
+try:
+    from pyarrow import parquet
+except ImportError:
+    parquet = None
+    print("SKIPPED: poses in Parquet: python3 has no pyarrow (pip install pyarrow)", file=sys.stderr)
 
 FULL = GOLDEN / "full.jsonl"
 
@@ -60,6 +66,18 @@ class Reading(unittest.TestCase):
         named = list(frames_from(str(GOLDEN / "named.jsonl")))
         for one, other in zip(named, golden(), strict=True):
             self.assertEqual(as_lines(one), as_lines(other))
+
+    def test_a_place_in_metres_is_read_and_written(self) -> None:
+        where = ',"place":[0.42,0.31,3.12],"place_sigma":[0.02,0.03,0.11],"distance":3.16,"distance_sigma":0.12}]}'
+        line = as_lines(walker(1))[0].removesuffix("}]}") + where
+        frame = Frame.from_line(line)
+        place = frame.poses[0].place
+        assert place is not None
+        self.assertEqual((place.at, place.distance), ((0.42, 0.31, 3.12), 3.16))
+        self.assertEqual(as_lines(frame), [line])
+        self.assertTrue(as_lines(frame, "csv")[0].endswith("0.42,0.02,0.31,0.03,3.12,0.11,3.16,0.12"))
+        self.assertIsNone(walker(1).poses[0].place)
+        self.assertTrue(as_lines(walker(1), "csv")[0].endswith(",,,,,,,,"))
 
     def test_a_line_that_is_cut_off_ends_a_file_and_one_that_is_wrong_is_told(self) -> None:
         lines = FULL.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -188,6 +206,33 @@ class OnDisk(unittest.TestCase):
             self.assertEqual(
                 path.read_text(encoding="utf-8"), (GOLDEN / "csv.csv").read_text(encoding="utf-8")
             )
+
+    @unittest.skipIf(parquet is None, "no pyarrow")
+    def test_columns_have_types_and_a_file_is_whole_or_not_there(self) -> None:
+        path = self.folder / "poses.parquet"
+        with ParquetRecorder(path) as recorder:
+            for _ in range(400):
+                for frame in golden():
+                    recorder.write(frame)
+            self.assertFalse(path.exists())
+        self.assertEqual([p.name for p in self.folder.iterdir()], ["poses.parquet"])
+        rows = parquet.read_table(path).to_pylist()
+        self.assertEqual(len(rows), recorder.rows)
+        self.assertGreater(parquet.ParquetFile(path).num_row_groups, 1)
+        with (GOLDEN / "csv.csv").open(encoding="utf-8") as file:
+            for row, told in zip(rows, csv.DictReader(file), strict=False):
+                self.assertEqual(list(row), list(told))
+                for name, value in told.items():
+                    is_word = name == "source" or name.endswith("_state")
+                    wanted = None if value == "" else value if is_word else float(value)
+                    if isinstance(wanted, float) and not isinstance(row[name], int):
+                        # Both are 32-bit floats, one of them in decimals.
+                        self.assertAlmostEqual(row[name], wanted, delta=1e-6 * abs(wanted))
+                    else:
+                        self.assertEqual(row[name], wanted, name)
+        schema = parquet.read_schema(path)
+        self.assertEqual(str(schema.field("captured_us").type), "int64")
+        self.assertEqual(str(schema.field("nose_x").type), "float")
 
     def test_markers_are_metres_with_y_up_and_time_goes_forwards(self) -> None:
         path = self.folder / "walk.trc"

@@ -13,7 +13,7 @@ use posewire::output::display::{
 use posewire::output::events::{EventLines, Zones};
 use posewire::output::jsonl::JsonLines;
 use posewire::output::mqtt::Broker;
-use posewire::output::osc::{Osc, OscFormat, OscOptions};
+use posewire::output::osc::{Osc, OscOptions};
 use posewire::output::serial::{PortSpec, Serial, SerialOptions};
 use posewire::output::udp::UdpLines;
 use posewire::output::video::{SourceRate, Video, VideoOptions};
@@ -212,9 +212,9 @@ fn mqtt(_: &Broker, _: &Config, _: &Zones, _: &Arc<Telemetry>) -> anyhow::Result
 
 fn osc_options(config: &Config, predict: Predict) -> Result<OscOptions, Usage> {
     let (format, smoother) = (config.osc.format, config.temporal.smoother);
-    if format == OscFormat::VrChat && smoother != Smoother::Xl {
+    if format.needs_3d() && smoother != Smoother::Xl {
         return Err(Usage(format!(
-            "--osc-format vrchat needs metres, which the smoother {smoother} does not give: leave --smoother out"
+            "--osc-format {format} needs metres, which the smoother {smoother} does not give: leave --smoother out"
         )));
     }
     Ok(OscOptions { format, predict, with_3d: config.osc.with_3d })

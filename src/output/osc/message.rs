@@ -13,9 +13,11 @@ const NTP_TO_UNIX_S: i64 = 2_208_988_800;
 pub(super) enum Argument {
     Int(i32),
     Float(f32),
+    /// Without zeros in it.
+    Text(&'static str),
 }
 
-use Argument::{Float, Int};
+use Argument::{Float, Int, Text};
 
 /// Begins a bundle whose time tag is `tag_us` microseconds after 1970; messages follow.
 pub(super) fn begin_bundle(to: &mut Vec<u8>, tag_us: i64) {
@@ -25,6 +27,11 @@ pub(super) fn begin_bundle(to: &mut Vec<u8>, tag_us: i64) {
     // NTP's own seconds wrap in 2036.
     to.extend_from_slice(&(seconds as u32).to_be_bytes());
     to.extend_from_slice(&(fraction as u32).to_be_bytes());
+}
+
+/// Begins a bundle that is to be taken at once, whatever the receiver's clock says; messages follow.
+pub(super) fn begin_bundle_of_now(to: &mut Vec<u8>) {
+    to.extend_from_slice(b"#bundle\0\0\0\0\0\0\0\0\x01");
 }
 
 /// Appends a message to a bundle.
@@ -51,17 +58,25 @@ fn write_message(to: &mut Vec<u8>, address: impl Display, arguments: &[Argument]
         *kind = match argument {
             Int(_) => b'i',
             Float(_) => b'f',
+            Text(_) => b's',
         };
     }
     debug_assert!(arguments.len() < types.len());
     let types = std::str::from_utf8(&types[..=arguments.len()]).unwrap_or(",");
     let Ok(_) = encode_string_into(types, to);
     for argument in arguments {
-        to.extend_from_slice(&match argument {
-            Int(value) => value.to_be_bytes(),
+        match argument {
+            Int(value) => to.extend_from_slice(&value.to_be_bytes()),
             // Not every receiver knows what is no number.
-            Float(value) => if value.is_finite() { *value } else { 0.0 }.to_be_bytes(),
-        });
+            Float(value) => {
+                to.extend_from_slice(&if value.is_finite() { *value } else { 0.0 }.to_be_bytes());
+            }
+            Text(text) => {
+                let start = to.len();
+                to.extend_from_slice(text.as_bytes());
+                pad(to, start);
+            }
+        }
     }
 }
 

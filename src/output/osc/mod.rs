@@ -1,15 +1,20 @@
-//! Poses as OSC (Open Sound Control 1.0) over UDP, for Max, TouchDesigner, SuperCollider and the like, and for VRChat.
+//! Poses as OSC (Open Sound Control 1.0) over UDP, for Max, TouchDesigner, SuperCollider and the like, for VRChat, and for
+//! whatever speaks the Virtual Motion Capture protocol.
 //!
 //! | [`OscFormat`] | a moment is | |
 //! |---|---|---|
 //! | `posewire` | one bundle with a time tag | every joint of every person (`poses.rs`) |
 //! | `vrchat` | up to nine messages | eight trackers and the head of one person, in metres (`vrchat.rs`) |
+//! | `vmc` | two bundles | bones of one person as rotations (`vmc.rs`, `bones`) |
 //!
 //! Nothing waits for whoever listens (`datagrams.rs`), and nothing is allocated for a moment.
 
+mod avatar;
+mod bones;
 mod message;
 mod poses;
 mod slots;
+mod vmc;
 mod vrchat;
 
 #[cfg(test)]
@@ -24,8 +29,9 @@ use super::datagrams::{Datagrams, MAX_BYTES};
 use super::{PoseSink, Predict, SinkError};
 use crate::clock::since_1970_us;
 use crate::names::{name_of, one_of};
+use avatar::Avatar;
 use slots::Slots;
-use vrchat::Avatar;
+use vmc::Vmc;
 
 /// What is said in OSC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,9 +41,19 @@ pub enum OscFormat {
     Posewire,
     /// VRChat's trackers.
     VrChat,
+    /// Bones by the Virtual Motion Capture protocol.
+    Vmc,
 }
 
-const FORMATS: [(&str, OscFormat); 2] = [("posewire", OscFormat::Posewire), ("vrchat", OscFormat::VrChat)];
+impl OscFormat {
+    /// Whether it is of 3D poses, which not every smoother gives.
+    pub fn needs_3d(self) -> bool {
+        self != Self::Posewire
+    }
+}
+
+const FORMATS: [(&str, OscFormat); 3] =
+    [("posewire", OscFormat::Posewire), ("vrchat", OscFormat::VrChat), ("vmc", OscFormat::Vmc)];
 
 impl FromStr for OscFormat {
     type Err = String;
@@ -70,6 +86,7 @@ pub struct Osc {
     options: OscOptions,
     slots: Slots,
     avatar: Avatar,
+    vmc: Vmc,
     packet: Vec<u8>,
 }
 
@@ -82,7 +99,8 @@ impl Osc {
             other => format!("osc {} ({other})", datagrams.peer()),
         };
         let packet = Vec::with_capacity(MAX_BYTES);
-        Self { name, datagrams, options, slots: Slots::default(), avatar: Avatar::default(), packet }
+        let (slots, avatar, vmc) = (Slots::default(), Avatar::default(), Vmc::default());
+        Self { name, datagrams, options, slots, avatar, vmc, packet }
     }
 }
 
@@ -92,26 +110,25 @@ impl PoseSink for Osc {
     }
 
     fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
-        let OscOptions { format, predict, with_3d } = self.options;
-        self.packet.clear();
-        match format {
-            OscFormat::Posewire => {
-                let valid_at_us = predict.valid_at_us(poses.captured_at_us, now_us);
-                // The time tag is the moment that the poses speak of, on the clock that everybody has.
-                let tag_us = since_1970_us().saturating_add(valid_at_us.saturating_sub(now_us));
-                poses::write_bundle(&mut self.packet, &mut self.slots, poses, valid_at_us, tag_us, with_3d);
-                self.datagrams.send(&self.packet, now_us)
-            }
-            OscFormat::VrChat => {
-                let valid_at_us = predict.valid_at_us(poses.captured_at_us, now_us);
-                let Self { avatar, packet, datagrams, .. } = self;
-                avatar.messages(poses, valid_at_us, |address, place_m| {
-                    packet.clear();
-                    message::write_floats(packet, address, &place_m);
-                    datagrams.send(packet, now_us)
-                })
-            }
+        let Self { options, datagrams, packet, avatar, .. } = self;
+        let OscOptions { format, predict, with_3d } = *options;
+        let valid_at_us = predict.valid_at_us(poses.captured_at_us, now_us);
+        packet.clear();
+        if format == OscFormat::Posewire {
+            // The time tag is the moment that the poses speak of, on the clock that everybody has.
+            let tag_us = since_1970_us().saturating_add(valid_at_us.saturating_sub(now_us));
+            poses::write_bundle(packet, &mut self.slots, poses, valid_at_us, tag_us, with_3d);
+            return datagrams.send(packet, now_us);
         }
+        let Some(seen) = avatar.look(poses, valid_at_us) else { return Ok(()) };
+        if format == OscFormat::Vmc {
+            return self.vmc.bundles(packet, &seen, valid_at_us, |bytes| datagrams.send(bytes, now_us));
+        }
+        vrchat::messages(&seen, |address, place_m| {
+            packet.clear();
+            message::write_floats(packet, address, &place_m);
+            datagrams.send(packet, now_us)
+        })
     }
 
     fn finish(&mut self, _within: Duration) -> Result<(), SinkError> {

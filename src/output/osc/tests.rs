@@ -1,6 +1,6 @@
 //! What is sent, read back by the decoder of `rosc`.
 
-use pose::{Forecast, HORIZONS_US, JOINTS, Joint, JointState, MAX_PERSONS, TrackedPerson};
+use pose::{Forecast, HORIZONS_US, JOINTS, Joint, JointState, MAX_PERSONS, Place, TrackedPerson};
 use rosc::{OscMessage, OscPacket, OscType};
 
 use super::*;
@@ -116,17 +116,17 @@ fn a_person_keeps_their_number_and_who_comes_takes_a_free_one() {
 
 fn trackers(avatar: &mut Avatar, frame: &PoseFrame) -> Vec<(String, [f32; 3])> {
     let mut told = Vec::new();
-    avatar
-        .messages(frame, frame.captured_at_us, |address, place| {
-            let mut bytes = Vec::new();
-            message::write_floats(&mut bytes, address, &place);
-            let (_, packet) = rosc::decoder::decode_udp(&bytes).unwrap();
-            let OscPacket::Message(message) = packet else { panic!("{packet:?}") };
-            let floats: Vec<f32> = message.args.iter().map(|arg| arg.clone().float().unwrap()).collect();
-            told.push((message.addr, floats.try_into().unwrap()));
-            Ok(())
-        })
-        .unwrap();
+    let Some(seen) = avatar.look(frame, frame.captured_at_us) else { return told };
+    vrchat::messages(&seen, |address, place| {
+        let mut bytes = Vec::new();
+        message::write_floats(&mut bytes, address, &place);
+        let (_, packet) = rosc::decoder::decode_udp(&bytes).unwrap();
+        let OscPacket::Message(message) = packet else { panic!("{packet:?}") };
+        let floats: Vec<f32> = message.args.iter().map(|arg| arg.clone().float().unwrap()).collect();
+        told.push((message.addr, floats.try_into().unwrap()));
+        Ok(())
+    })
+    .unwrap();
     told
 }
 
@@ -173,4 +173,79 @@ fn vrchat_follows_one_person_until_they_go_and_is_told_what_is_known() {
     assert!(trackers(&mut avatar, &without_legs).is_empty());
     assert!(trackers(&mut avatar, &frame(&[])).is_empty());
     assert_eq!(avatar.id, None);
+}
+
+#[test]
+fn who_has_a_place_walks_across_the_floor_from_where_the_first_one_stood() {
+    let at = |id: u32, seconds: i64, at_m: Option<[f32; 3]>| {
+        let mut frame = frame(&[id]);
+        let person = frame.persons[0].as_mut().unwrap();
+        person.place = at_m.map(|at_m| Place { at_m, ..Place::default() });
+        frame.captured_at_us = 1_000_000 * seconds;
+        person.forecast.captured_at_us = frame.captured_at_us;
+        frame
+    };
+    let mut avatar = Avatar::default();
+    near(&trackers(&mut avatar, &at(3, 1, Some([0.5, 0.2, 3.0]))), "1", [0.0, 0.89, 0.0]);
+    // A second to the right in the picture and nearer: to their left, forwards. By then the smoothing is over.
+    let there = [-0.5, 0.89, 1.0];
+    let told = trackers(&mut avatar, &at(3, 11, Some([1.0, 0.2, 2.0])));
+    near(&told, "1", there);
+    near(&told, "3", [-0.6, 0.09, 1.2]);
+    // Where no place is known they stay; what is no number is none.
+    near(&trackers(&mut avatar, &at(3, 12, None)), "1", there);
+    near(&trackers(&mut avatar, &at(3, 13, Some([f32::NAN, 0.0, 2.0]))), "1", there);
+    // A tenth of a second on it has gone two fifths of the way.
+    let mut soon = at(3, 13, Some([2.0, 0.2, 2.0]));
+    soon.captured_at_us = 11_100_000;
+    soon.persons[0].as_mut().unwrap().forecast.captured_at_us = 11_100_000;
+    let told = trackers(&mut avatar, &soon);
+    let x = told.iter().find(|(address, _)| address.ends_with("/1/position")).unwrap().1[0];
+    assert!((-1.0..-0.8).contains(&x), "{x}");
+    // Somebody else is where they are, at once.
+    near(&trackers(&mut avatar, &at(4, 20, Some([0.5, 0.2, 5.0]))), "1", [0.0, 0.89, -2.0]);
+}
+
+#[test]
+fn vmc_gets_every_bone_in_packets_of_ethernet() {
+    let (mut vmc, mut packet) = (Vmc::default(), Vec::new());
+    let mut persons = frame(&[7]);
+    let person = persons.persons[0].as_mut().unwrap();
+    person.place = Some(Place { at_m: [0.0, 0.0, 3.0], ..Place::default() });
+    // A head has a direction where the nose is not between the ears.
+    person.forecast.joints_3d_m.as_mut().unwrap()[Joint::Nose as usize] = [0.03, -0.35, 0.0];
+    let mut told: Vec<OscMessage> = Vec::new();
+    for _ in 0..2 {
+        told.clear();
+        let seen = Avatar::default().look(&persons, 1_000_000).unwrap();
+        vmc.bundles(&mut packet, &seen, 1_500_000, |bytes| {
+            assert!(bytes.len() <= 1_472, "{} bytes are two packets", bytes.len());
+            let (_, packet) = rosc::decoder::decode_udp(bytes).unwrap();
+            let OscPacket::Bundle(bundle) = packet else { panic!("{packet:?}") };
+            assert_eq!(bundle.timetag, (0, 1).into(), "at once");
+            told.extend(bundle.content.into_iter().map(|packet| match packet {
+                OscPacket::Message(message) => message,
+                OscPacket::Bundle(inner) => panic!("{inner:?}"),
+            }));
+            Ok(())
+        })
+        .unwrap();
+    }
+    assert_eq!(said(&told, "/VMC/Ext/OK"), [OscType::Int(1)]);
+    assert_eq!(said(&told, "/VMC/Ext/T"), [OscType::Float(0.0)]);
+    let placed = |name: &str| -> [f32; 7] {
+        let args = told.iter().map(|m| &m.args).find(|args| args[0] == OscType::String(name.into()));
+        let args = args.unwrap_or_else(|| panic!("no {name}"));
+        let floats: Vec<f32> = args[1..].iter().map(|arg| arg.clone().float().unwrap()).collect();
+        floats.try_into().unwrap()
+    };
+    assert_eq!(placed("root"), [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
+    let hips = placed("Hips");
+    assert!((hips[1] - 0.89).abs() < 1e-6 && hips[0] == 0.0 && hips[2] == 0.0, "{hips:?}");
+    // The shoulders' own height, and half of the way between them.
+    assert!((placed("LeftUpperArm")[0] + 0.2).abs() < 1e-6);
+    for (_, name, _) in bones::NAMES {
+        let [.., x, y, z, w] = placed(name);
+        assert!(((x * x + y * y + z * z + w * w).sqrt() - 1.0).abs() < 1e-4, "{name}");
+    }
 }

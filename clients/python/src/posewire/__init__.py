@@ -9,8 +9,10 @@
                 print(pose.track_id, wrist.x, wrist.y)
 
 `frames_from` also reads JSON lines and datagrams; `posewire.arrays` makes numpy arrays, `posewire.aio` iterates in asyncio,
-`posewire.record` writes CSV and TRC. `posewire.wire` (packets and the decoder), `posewire.moments` and `posewire.frames` need nothing but
-the standard library; `PoseReader` needs pyserial, `posewire.arrays` numpy.
+`posewire.record` writes CSV, Parquet and TRC, `posewire.plot` draws, and `posewire.lsl` is an outlet of Lab Streaming Layer.
+
+`posewire.wire` (packets and the decoder), `posewire.moments` and `posewire.frames` need nothing but the standard library; `PoseReader`
+needs pyserial, `posewire.arrays` numpy, `posewire.plot` matplotlib, `posewire.lsl` pylsl.
 """
 
 from .frames import Frame, Spoken, frames_from, frames_from_lines, frames_from_udp
@@ -25,6 +27,7 @@ from .wire import (
     Fault,
     Hello,
     Joint,
+    Place,
     Pose,
     PosePacket,
     Receipt,
@@ -47,6 +50,7 @@ __all__ = [
     "Joint",
     "Moment",
     "MomentCounters",
+    "Place",
     "Pose",
     "PosePacket",
     "PoseReader",

@@ -1,8 +1,9 @@
-"""`python -m posewire PORT`: prints poses as JSON lines."""
+"""`python -m posewire PORT`: prints poses as JSON lines; `plot`, `lsl` and `record` in the place of the port do what they are called."""
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import signal
 import sys
@@ -21,6 +22,9 @@ examples:
   python -m posewire /dev/ttyUSB0 --baud 921600 | jq '.persons[0].keypoints[9]'
   python -m posewire /dev/ttyUSB0 --jsonl-format csv --frames 300 > poses.csv
   python -m posewire COM3 --jsonl-format named | head -n 3
+  python -m posewire plot udp:9100         # and so on: plot, lsl and record have a --help of their own
+  python -m posewire record udp:9100 --csv walk.csv
+  python -m posewire lsl udp:9100
 
 Each line is printed as soon as its persons are there; Ctrl-C ends it. What was counted goes to stderr."""
 
@@ -38,7 +42,14 @@ def hint(port: str, baud: int, received: int, packets: int) -> str | None:
     )
 
 
+#: Modules that are programs, too; no port is called so.
+PROGRAMS = ("lsl", "plot", "record")
+
+
 def main() -> int:
+    if len(sys.argv) > 1 and sys.argv[1] in PROGRAMS:
+        code: int = importlib.import_module(f"posewire.{sys.argv[1]}").main(sys.argv[2:])
+        return code
     parser = argparse.ArgumentParser(
         prog="python -m posewire",
         description="Prints poses as JSON lines, the same as `posewire read`.",

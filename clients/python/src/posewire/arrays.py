@@ -36,6 +36,7 @@ class Arrays:
     score: Floats  #: (P, 17), 0 where the joint is absent
     state: NDArray[np.uint8]  #: (P, 17): 0 absent, 1 measured, 2 predicted
     xyz: Floats  #: (P, 17, 3), metres from the middle of the hips
+    place: Floats  #: (P, 3), metres before the camera, where its lens is known
 
     def joint(self, name: str) -> Floats:
         """The (P, 2) places of one joint."""
@@ -59,7 +60,10 @@ def _stacked(poses: list[tuple[int, Pose]]) -> Arrays:
     xyz = np.full((n, _COUNT, 3), np.nan, np.float32)
     score = np.zeros((n, _COUNT), np.float32)
     state = np.zeros((n, _COUNT), np.uint8)
+    place = np.full((n, 3), np.nan, np.float32)
     for i, (_, pose) in enumerate(poses):
+        if pose.place is not None:
+            place[i] = pose.place.at
         for j, joint in enumerate(pose.joints):
             if joint.state == "absent":
                 continue
@@ -76,4 +80,5 @@ def _stacked(poses: list[tuple[int, Pose]]) -> Arrays:
         score=score,
         state=state,
         xyz=xyz,
+        place=place,
     )

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from .moments import Moment
-from .wire import DEFAULT_BAUD, JOINTS, Joint, Pose
+from .wire import DEFAULT_BAUD, JOINTS, Joint, Place, Pose
 
 #: No datagram is longer.
 MAX_DATAGRAM = 65_535
@@ -86,7 +86,16 @@ def _pose(said: dict[str, Any], person: dict[str, Any], index: int) -> Pose:
             for x, y, score, sigma, state in joints
         ),
         None if places is None else tuple((float(x), float(y), float(z)) for x, y, z in places),
+        _place(person),
     )
+
+
+def _place(person: dict[str, Any]) -> Place | None:
+    if person.get("place") is None:
+        return None
+    (x, y, z), (sx, sy, sz) = person["place"], person["place_sigma"]
+    at, sigma = (float(x), float(y), float(z)), (float(sx), float(sy), float(sz))
+    return Place(at, sigma, float(person["distance"]), float(person["distance_sigma"]))
 
 
 def frames_from_lines(lines: Iterable[str | bytes]) -> Iterator[Frame]:

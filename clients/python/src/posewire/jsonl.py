@@ -26,9 +26,13 @@ def first_row(line_format: str) -> str | None:
     """What stands before the first line: the names of a table's columns."""
     if line_format != "csv":
         return None
-    nobody = Moment(0, 0, 0, 0, 0, ())
-    pose = Pose(0, 0, 0, 0, 0, 0.0, 0, 0, tuple(Joint(0.0, 0.0, 0.0, 0.0, "absent") for _ in JOINTS), None)
-    return ",".join(name for name, _ in _cells(nobody, pose))
+    return ",".join(row(None, None))
+
+
+def row(moment: Spoken | None, pose: Pose | None) -> dict[str, int | float | str | None]:
+    """A person's row of a table by the names of its columns, None where it is empty; without a person, one to take the names from."""
+    nobody = Pose(0, 0, 0, 0, 0, 0.0, 0, 0, tuple(Joint(0.0, 0.0, 0.0, 0.0, "absent") for _ in JOINTS), None)
+    return dict(_cells(moment or Moment(0, 0, 0, 0, 0, ()), pose or nobody))
 
 
 def as_lines(moment: Spoken, line_format: str = "full") -> list[str]:
@@ -38,7 +42,7 @@ def as_lines(moment: Spoken, line_format: str = "full") -> list[str]:
 
 def _frame(moment: Spoken, joints: Callable[[Pose], str]) -> str:
     persons = ",".join(
-        f'{{"id":{pose.track_id},"score":{_number(pose.score)},"box":[{_numbers(_box(pose) or (0.0,) * 4)}],{joints(pose)}}}'
+        f'{{"id":{pose.track_id},"score":{_number(pose.score)},"box":[{_numbers(_box(pose) or (0.0,) * 4)}],{joints(pose)}{_place(pose)}}}'
         for pose in moment.poses
     )
     return (
@@ -54,6 +58,17 @@ def _box(pose: Pose) -> tuple[float, float, float, float] | None:
         return None
     left, top = min(j.x for j in seen), min(j.y for j in seen)
     return (left, top, max(j.x for j in seen) - left, max(j.y for j in seen) - top)
+
+
+def _place(pose: Pose) -> str:
+    """Nothing where it is not known."""
+    place = pose.place
+    if place is None:
+        return ""
+    return (
+        f',"place":[{_numbers(place.at)}],"place_sigma":[{_numbers(place.sigma)}],'
+        f'"distance":{_number(place.distance)},"distance_sigma":{_number(place.distance_sigma)}'
+    )
 
 
 def _joints(pose: Pose) -> str:
@@ -116,9 +131,12 @@ def _cells(moment: Spoken, pose: Pose) -> Iterator[tuple[str, _Cell]]:
     for i, name in enumerate(JOINTS):
         place = (None,) * 3 if pose.joints_3d is None else pose.joints_3d[i]
         yield from zip((f"{name}_x3d", f"{name}_y3d", f"{name}_z3d"), place, strict=True)
-    # Where the person stands: the wire does not carry it.
-    for what in ("place_x", "place_y", "place_z", "distance"):
-        yield from ((what, None), (f"{what}_sigma", None))
+    stands = pose.place
+    for i, axis in enumerate("xyz"):
+        yield f"place_{axis}", stands.at[i] if stands else None
+        yield f"place_{axis}_sigma", stands.sigma[i] if stands else None
+    yield "distance", stands.distance if stands else None
+    yield "distance_sigma", stands.distance_sigma if stands else None
 
 
 def _flat(moment: Spoken, pose: Pose) -> str:

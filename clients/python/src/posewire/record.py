@@ -1,4 +1,4 @@
-"""`python -m posewire.record SOURCE`: poses to a table (CSV) or a file of markers (TRC, as OpenSim and Mokka read it)."""
+"""`python -m posewire record SOURCE`: poses to a table (CSV, Parquet) or a file of markers (TRC, as OpenSim and Mokka read it)."""
 
 from __future__ import annotations
 
@@ -8,20 +8,30 @@ import sys
 from pathlib import Path
 from statistics import median
 from types import TracebackType
-from typing import IO
+from typing import IO, Any, Protocol
 
 from .frames import Spoken, frames_from
-from .jsonl import as_lines, first_row
+from .jsonl import as_lines, first_row, row
 from .wire import DEFAULT_BAUD, JOINTS, Pose
 
 EXAMPLES = """\
 examples:
-  python -m posewire.record /dev/ttyUSB0 --csv walk.csv --seconds 60
-  python -m posewire.record udp:9100 --trc walk.trc
-  python -m posewire.record poses.jsonl --csv walk.csv --trc walk.trc --person 3
+  python -m posewire record /dev/ttyUSB0 --csv walk.csv --seconds 60
+  python -m posewire record udp:9100 --trc walk.trc
+  python -m posewire record poses.jsonl --parquet walk.parquet --trc walk.trc --person 3
 
 SOURCE is a serial port, udp:PORT (of posewire run --udp), a file of JSON lines, or - for standard input.
 Ctrl-C ends it; what was recorded is kept."""
+
+
+class Recorder(Protocol):
+    """What every recorder is."""
+
+    #: Written so far.
+    rows: int
+
+    def write(self, frame: Spoken) -> None: ...
+    def close(self) -> None: ...
 
 
 class CsvRecorder:
@@ -43,6 +53,64 @@ class CsvRecorder:
         self._file.close()
 
     def __enter__(self) -> CsvRecorder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class ParquetRecorder:
+    """The same rows in columns with types, compressed (`pip install posewire[parquet]`).
+
+    A Parquet file ends with what its beginning means: it grows as `PATH.part`, and becomes the file in `close`.
+    """
+
+    #: Rows that are kept in memory and written together.
+    GROUP = 600
+
+    def __init__(self, path: str | Path) -> None:
+        import pyarrow
+        import pyarrow.parquet
+
+        self.rows = 0
+        self._arrow: Any = pyarrow
+        self._path = Path(path)
+        self._part_path = self._path.with_name(self._path.name + ".part")
+        columns = [(name, self._type(name)) for name in row(None, None)]
+        self._schema: Any = pyarrow.schema(columns)
+        self._kept: list[dict[str, int | float | str | None]] = []
+        self._writer: Any = pyarrow.parquet.ParquetWriter(self._part_path, self._schema, compression="zstd")
+
+    def _type(self, name: str) -> Any:
+        arrow = self._arrow
+        if name in ("seq", "frame", "captured_us", "emitted_us", "id"):
+            return arrow.int64()
+        if name == "source" or name.endswith("_state"):
+            return arrow.dictionary(arrow.int8(), arrow.string())
+        return arrow.float32()
+
+    def write(self, frame: Spoken) -> None:
+        for pose in frame.poses:
+            self._kept.append(row(frame, pose))
+            self.rows += 1
+        if len(self._kept) >= self.GROUP:
+            self._write_group()
+
+    def _write_group(self) -> None:
+        if self._kept:
+            self._writer.write_table(self._arrow.Table.from_pylist(self._kept, schema=self._schema))
+            self._kept.clear()
+
+    def close(self) -> None:
+        """Writes what is kept and gives the file its name."""
+        if self._writer.is_open:
+            self._write_group()
+            self._writer.close()
+            self._part_path.replace(self._path)
+
+    def __enter__(self) -> ParquetRecorder:
         return self
 
     def __exit__(
@@ -139,13 +207,16 @@ def _cells(pose: Pose | None) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m posewire.record",
-        description="Records poses to CSV and TRC.",
+        prog="python -m posewire record",
+        description="Records poses to CSV, Parquet and TRC.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("source", metavar="SOURCE", help="serial port, udp:PORT, file of JSON lines, or -")
     parser.add_argument("--csv", type=Path, metavar="FILE", help="a row a person and moment")
+    parser.add_argument(
+        "--parquet", type=Path, metavar="FILE", help="the same, compressed, with types (needs pyarrow)"
+    )
     parser.add_argument("--trc", type=Path, metavar="FILE", help="one person's joints in metres")
     parser.add_argument(
         "--person", type=int, metavar="ID", help="whose markers (default: the first who has 3D)"
@@ -157,14 +228,16 @@ def main(arguments: list[str] | None = None) -> int:
         "--baud", type=int, default=DEFAULT_BAUD, help="of a serial port (default: %(default)s)"
     )
     args = parser.parse_args(arguments)
-    if args.csv is None and args.trc is None:
-        parser.error("nothing to write: give --csv FILE or --trc FILE")
+    if args.csv is None and args.parquet is None and args.trc is None:
+        parser.error("nothing to write: give --csv FILE, --parquet FILE or --trc FILE")
     for which in (signal.SIGINT, signal.SIGTERM):
         signal.signal(which, signal.default_int_handler)
-    recorders: list[CsvRecorder | TrcRecorder] = []
+    recorders: list[Recorder] = []
     try:
         if args.csv is not None:
             recorders.append(CsvRecorder(args.csv))
+        if args.parquet is not None:
+            recorders.append(ParquetRecorder(args.parquet))
         if args.trc is not None:
             recorders.append(TrcRecorder(args.trc, args.person))
         first_us: int | None = None
@@ -174,8 +247,9 @@ def main(arguments: list[str] | None = None) -> int:
                 break
             for recorder in recorders:
                 recorder.write(frame)
-    except ImportError:
-        print("pyserial is missing: pip install pyserial", file=sys.stderr)
+    except ImportError as error:
+        missing = "pyarrow" if (error.name or "").startswith("pyarrow") else "pyserial"
+        print(f"{missing} is missing: pip install {missing}", file=sys.stderr)
         return 2
     except (OSError, ValueError) as error:
         print(f"{args.source}: {error}", file=sys.stderr)

@@ -66,6 +66,16 @@ class Joint:
 
 
 @dataclass(frozen=True)
+class Place:
+    """Where a person stands before the camera: x right in the picture, y down, z along the lens's axis, metres."""
+
+    at: tuple[float, float, float]  #: the middle of the hips
+    sigma: tuple[float, float, float]  #: standard deviation along each axis
+    distance: float  #: from the camera to there
+    distance_sigma: float
+
+
+@dataclass(frozen=True)
 class Pose:
     """One person at one moment."""
 
@@ -79,6 +89,7 @@ class Pose:
     persons: int  #: how many the moment has
     joints: tuple[Joint, ...]  #: 17, in the order of JOINTS
     joints_3d: tuple[tuple[float, float, float], ...] | None  #: metres, hip-centred, y down
+    place: Place | None = None  #: where the camera's lens is known; the wire does not carry it
 
     def __getitem__(self, joint: str) -> Joint:
         return self.joints[_INDEX[joint]]

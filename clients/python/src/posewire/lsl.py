@@ -1,0 +1,154 @@
+"""`python -m posewire lsl SOURCE`: an outlet of Lab Streaming Layer (`pip install posewire[lsl]`, which brings LSL's library).
+
+One person's joints, 17 x (x, y, score), under LSL's own clock: a sample's stamp is when the light fell. An absent joint is (NaN, NaN, 0),
+so that every sample has all channels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import time
+from typing import Any
+
+from .frames import Spoken, frames_from
+from .wire import DEFAULT_BAUD, JOINTS, Pose
+
+EXAMPLES = """\
+examples:
+  python -m posewire lsl udp:9100                          # of posewire run --udp 127.0.0.1:9100 --predict capture
+  python -m posewire lsl /dev/ttyUSB0 --name Posewire-left --person 3
+
+SOURCE is a serial port or udp:PORT. The stream is found by its name, or by its type, MoCap. Ctrl-C ends it."""
+
+#: What a joint has, and in which unit.
+_VALUES = (("x", "PositionX", "pixels"), ("y", "PositionY", "pixels"), ("score", "Confidence", "normalized"))
+CHANNELS = tuple(f"{joint}_{value}" for joint in JOINTS for value, _, _ in _VALUES)
+#: A source whose clock is this machine's gives ages below it; another's clock is off by hours. Microseconds.
+_MOST_AGE_US = 10_000_000
+
+
+class Outlet:
+    """An outlet that is there from now on; `write` pushes a frame's sample."""
+
+    def __init__(self, name: str = "Posewire", person: int | None = None, rate_hz: float = 0.0) -> None:
+        import pylsl
+
+        self._lsl: Any = pylsl
+        self._person = person
+        self._follows: int | None = None
+        self.samples = 0
+        # A source identifier lets inlets find the stream again when the outlet has been started anew.
+        info = pylsl.StreamInfo(name, "MoCap", len(CHANNELS), rate_hz, pylsl.cf_float32, f"posewire-{name}")
+        about = info.desc()
+        about.append_child_value("manufacturer", "Posewire")
+        channels = about.append_child("channels")
+        for joint in JOINTS:
+            for value, kind, unit in _VALUES:
+                channel = channels.append_child("channel")
+                channel.append_child_value("label", f"{joint}_{value}")
+                channel.append_child_value("marker", joint)
+                channel.append_child_value("type", kind)
+                channel.append_child_value("unit", unit)
+        space = about.append_child("setup").append_child("objects").append_child("object")
+        space.append_child_value("class", "Camera")
+        space.append_child_value("origin", "the picture's top left corner; y downwards")
+        self._outlet: Any = pylsl.StreamOutlet(info)
+
+    def write(self, frame: Spoken, now_us: int | None = None) -> bool:
+        """Pushes the sample of the one person, and says whether they were there.
+
+        `now_us` is this machine's monotonic clock, where the tracker runs on it; None where it does not: a sample's age is then what
+        it was when it was sent, and what the network took is missing.
+        """
+        pose = self._pose(frame)
+        if pose is None:
+            return False
+        age_us = frame.sent_us - frame.captured_us if now_us is None else now_us - frame.captured_us
+        self._outlet.push_sample(sample(pose), self._lsl.local_clock() - age_us / 1e6)
+        self.samples += 1
+        return True
+
+    def _pose(self, frame: Spoken) -> Pose | None:
+        """The person that was asked for; else the one that is followed until they go, then the first."""
+        wanted = self._follows if self._person is None else self._person
+        for pose in frame.poses:
+            if pose.track_id == wanted:
+                return pose
+        if self._person is not None or not frame.poses:
+            return None
+        self._follows = frame.poses[0].track_id
+        return frame.poses[0]
+
+
+def sample(pose: Pose) -> list[float]:
+    """A value for each of `CHANNELS`."""
+    nan = float("nan")
+    return [
+        value
+        for joint in pose.joints
+        for value in ((nan, nan, 0.0) if joint.state == "absent" else (joint.x, joint.y, joint.score))
+    ]
+
+
+def clock_us(frame: Spoken) -> int | None:
+    """This machine's monotonic clock, if the frame's stamps are of it; else None."""
+    now_us = time.monotonic_ns() // 1_000
+    return now_us if 0 <= now_us - frame.captured_us < _MOST_AGE_US else None
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m posewire lsl",
+        description="Offers one person's joints as a stream of Lab Streaming Layer.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("source", metavar="SOURCE", help="serial port, udp:PORT, or - for JSON lines")
+    parser.add_argument(
+        "--name", default="Posewire", help="of the stream; one for each tracker (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--person",
+        type=int,
+        metavar="ID",
+        help="whose joints (default: the first who is there, until they go)",
+    )
+    parser.add_argument(
+        "--rate", type=float, default=0.0, metavar="HZ", help="that the stream claims (default: irregular)"
+    )
+    parser.add_argument("--frames", type=int, default=0, help="stop after so many frames (default: never)")
+    parser.add_argument(
+        "--baud", type=int, default=DEFAULT_BAUD, help="of a serial port (default: %(default)s)"
+    )
+    args = parser.parse_args(arguments)
+    for which in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(which, signal.default_int_handler)
+    outlet: Outlet | None = None
+    try:
+        outlet = Outlet(args.name, args.person, args.rate)
+        print(f"stream {args.name}, type MoCap, {len(CHANNELS)} channels", file=sys.stderr)
+        for count, frame in enumerate(frames_from(args.source, args.baud), start=1):
+            outlet.write(frame, clock_us(frame))
+            if count == args.frames:
+                break
+    except ImportError as error:
+        missing = "pyserial" if error.name == "serial" else "pylsl"
+        print(f"{missing} is missing: pip install 'posewire[lsl]'", file=sys.stderr)
+        return 2
+    except RuntimeError as error:
+        # What pylsl says where the library itself cannot be loaded.
+        print(f"LSL: {error}", file=sys.stderr)
+        return 2
+    except (OSError, ValueError) as error:
+        print(f"{args.source}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        pass
+    print(f"{outlet.samples if outlet else 0} samples", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
