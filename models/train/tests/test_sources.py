@@ -126,6 +126,53 @@ class Gathered(unittest.TestCase):
         np.testing.assert_allclose(picture.persons[0].joints[:3], joints, atol=0.05)
         self.assertEqual(float(picture.persons[0].joints[3:].sum()), 0.0)
 
+    def test_a_copy_of_another_size_is_scaled_to_the_one_that_its_joints_tell(self) -> None:
+        joints = [(12.0 + 31 * k, 7.0 + 41 * k % 397, 2) for k in range(12)]
+        labels = repository(
+            self.folder / "labels",
+            {
+                f"labels/train2017/{n:012d}.txt": label(joints[:count], 423, 640)
+                for n, count in ((7, 12), (8, 12), (9, 3))
+            },
+        )
+        copies = {
+            "a/000000000007_MEG_size.jpg": jpeg(635, 961),
+            "a/000000000008.jpg": jpeg(640, 640),  # squeezed, or cut: nobody knows which
+            "a/000000000009.jpg": jpeg(635, 961),  # too few joints to tell
+        }
+        pictures = repository(self.folder / "o+n", copies)
+        counts: Counter[str] = Counter()
+        [entry] = gather.coco(labels, [pictures], set(), counts)
+        self.assertEqual((entry.name, entry.size), ("000000000007.jpg", (423, 640)))
+        np.testing.assert_allclose(entry.persons[0][0][:12], joints, atol=0.01)
+        self.assertEqual(packs.decode(entry.data).shape, (423, 640, 3))  # type: ignore[union-attr]
+        self.assertEqual(counts["not of COCO's size or aspect"], 2)
+
+    def test_of_a_picture_that_was_cut_to_its_middle_what_is_left_keeps_its_joints(self) -> None:
+        joints = [(5.0 + 57 * k, 11.0 + 37 * k, 2) for k in range(12)]
+        text = label(joints, 427, 640).decode()
+        found = gather.from_copy(np.zeros((427, 571, 3), np.uint8), text, cut=True)
+        assert found is not None
+        data, size, [(left, _)] = found
+        self.assertEqual(size, (427, 571))
+        shift = (640 - 571) / 2
+        np.testing.assert_allclose(left[1:10, 0], [x - shift for x, _, _ in joints[1:10]], atol=0.01)
+        self.assertEqual(list(left[[0, 11], 2]), [0, 0], "cut off on the left and on the right")
+        self.assertEqual(packs.decode(data).shape[:2], size)  # type: ignore[union-attr]
+        self.assertIsNone(gather.from_copy(np.zeros((427, 571, 3), np.uint8), text, cut=False))
+
+    def test_an_earlier_commit_is_read_by_its_name(self) -> None:
+        first = repository(self.folder / "o+n", {"a.txt": b"1"})
+        (self.folder / "o+n" / "a.txt").unlink()
+        second = repository(self.folder / "o+n", {"b.txt": b"2"})
+        self.assertEqual(list(second.blobs), ["b.txt"])
+        again = gather.Git.named(f"{first.folder}@{first.commit}")
+        self.assertEqual((list(again.blobs), again.read("a.txt")), (["a.txt"], b"1"))
+        self.assertEqual(again.source, f"o+n @ {first.commit}")
+        self.assertEqual(gather.Git.named(str(first.folder)).commit, second.commit)
+        again.blobs["a.txt"] = "0" * 40
+        self.assertEqual(again.held("a.txt"), b"", "a copy may lack large files")
+
     def test_pictures_of_nobody_are_those_that_annotations_show_nobody_in(self) -> None:
         known = {
             "images": [{"id": n} for n in (7, 8, 9)],

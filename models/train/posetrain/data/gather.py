@@ -4,8 +4,8 @@
     python -m posetrain.data.gather coco_nobody --git GIT [--git GIT ...] --out OUT
     python -m posetrain.data.gather lsp|parse|buffy --git GIT --out OUT
 
-GIT is a repository's git directory, which is read without a work tree. Nothing that a benchmark holds back is written:
-COCO train2017 alone, the first 1,000 of the original LSP alone.
+GIT is a repository's git directory, which is read without a work tree; GIT@COMMIT reads an earlier commit of it. Nothing that
+a benchmark holds back is written: COCO train2017 alone, the first 1,000 of the original LSP alone.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import numpy.typing as npt
 from scipy.io import loadmat
@@ -35,9 +36,18 @@ LSP_TRAIN = 1000
 SIDES_OF_PICTURE = ("parse", "buffy")
 # COCO's number of the category.
 PERSON = 1
-COCO_NAME = re.compile(r"(?:^|/)(?:COCO_train2014_)?(\d{12})\.jpg$")
+COCO_NAME = re.compile(r"(?:^|/)(?:COCO_(?:train|val)2014_)?(\d{12})(?:_MEG_size)?\.jpg$")
 # A joint of COCO lies on whole pixels of the true picture; a copy of another size or aspect gives itself away.
 WHOLE_PX = 0.06
+MOST_WHOLE = 0.9
+# COCO's pictures are at most so large. A copy is scaled to the size that its joints tell, which so many can.
+COCO_PX = 640
+TELLING_JOINTS = 6
+# A copy whose aspect differs by more was squeezed or cut; which of the two cannot be told from the labels.
+SAME_ASPECT = 0.01
+# Looked at: all pictures of these repositories are cut to one aspect, the middle kept.
+CUT_TO_THE_MIDDLE = frozenset({"s-ccs+2024FreeViewingMSCOCO"})
+COPY_QUALITY = 92
 
 
 @dataclass(frozen=True)
@@ -52,21 +62,39 @@ class Entry:
 
 
 class Git:
-    """A repository's newest commit, read file by file."""
+    """One commit of a repository, its newest if no other is named, read file by file."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, commit: str = "HEAD") -> None:
         self.folder = folder
-        listing = self._run("ls-tree", "-r", "-z", "HEAD").decode(errors="replace")
+        listing = self._run("ls-tree", "-r", "-z", commit).decode(errors="replace")
         self.blobs = {
             p: meta.split()[2] for meta, _, p in (r.partition("\t") for r in listing.split("\0") if r)
         }
-        self.commit = self._run("rev-parse", "HEAD").decode().strip()
+        self.commit = self._run("rev-parse", commit).decode().strip()
+
+    @classmethod
+    def named(cls, text: str) -> Git:
+        """GIT or GIT@COMMIT."""
+        folder, at, commit = text.rpartition("@")
+        whole = Path(text)
+        return cls(whole) if whole.exists() or not at else cls(Path(folder), commit)
+
+    @property
+    def source(self) -> str:
+        return f"{self.folder.parent.name} @ {self.commit}"
 
     def _run(self, *words: str) -> bytes:
         return subprocess.run(["git", "-C", str(self.folder), *words], check=True, capture_output=True).stdout
 
     def read(self, path: str) -> bytes:
         return self._run("cat-file", "blob", self.blobs[path])
+
+    def held(self, path: str) -> bytes:
+        """The file, or nothing where a copy of the repository lacks its content, as copies do that leave out large files."""
+        try:
+            return self.read(path)
+        except subprocess.CalledProcessError:
+            return b""
 
 
 def box_of(joints: npt.NDArray[np.float64], widen: float = 0.1) -> tuple[float, float, float, float]:
@@ -101,6 +129,53 @@ def whole_pixels(joints: npt.NDArray[np.float64]) -> float:
     return float((np.abs(seen - np.rint(seen)) < WHOLE_PX).all(axis=1).mean()) if len(seen) else 1.0
 
 
+def coco_size(text: str) -> tuple[int, int] | None:
+    """Height and width of COCO's own picture: the smallest on which the joints of its label lie on whole pixels. None where
+    there are too few joints to tell."""
+    parts = np.concatenate([np.zeros((0, 2)), *(j[j[:, 2] > 0, :2] for j, _ in coco_persons(text, 1, 1))])
+    if len(parts) < TELLING_JOINTS:
+        return None
+    lengths = np.arange(COCO_PX // 4, COCO_PX + 1)
+    places = parts[:, :, None] * lengths
+    whole = (np.abs(places - np.rint(places)) < WHOLE_PX).mean(axis=0) >= MOST_WHOLE
+    if not whole.any(axis=1).all():
+        return None
+    return int(lengths[whole[1].argmax()]), int(lengths[whole[0].argmax()])
+
+
+def from_copy(
+    pixels: npt.NDArray[np.uint8], text: str, cut: bool
+) -> (
+    tuple[bytes, tuple[int, int], list[tuple[npt.NDArray[np.float64], tuple[float, float, float, float]]]]
+    | None
+):
+    """The picture and its persons in pixels of COCO's size, out of a copy of another size. `cut`: copies are the middle of the
+    picture; what was cut off is not labelled. None where the size cannot be told, or an uncut copy has another aspect."""
+    size = coco_size(text)
+    if size is None:
+        return None
+    true, copy = np.array(size[::-1]), np.array(pixels.shape[1::-1])
+    scale = float((copy / true).max())
+    if not cut and (np.abs(copy / true / scale - 1) > SAME_ASPECT).any():
+        return None
+    width, height = (int(v) for v in np.rint(copy / scale))
+    persons = []
+    for joints, (x, y, w, h) in coco_persons(text, *size):
+        dx, dy = (true - (width, height)) / 2
+        joints[joints[:, 2] > 0, :2] -= (dx, dy)
+        joints[((joints[:, :2] < 0) | (joints[:, :2] > (width - 1, height - 1))).any(axis=1)] = 0
+        if (joints[:, 2] > 0).any():
+            persons.append((joints, (x - dx, y - dy, w, h)))
+    return scaled(pixels, (height, width)), (height, width), persons
+
+
+def scaled(pixels: npt.NDArray[np.uint8], size: tuple[int, int]) -> bytes:
+    """RGB pixels as a JPEG of `size` (height, width)."""
+    resized = cv2.resize(pixels, size[::-1], interpolation=cv2.INTER_AREA)
+    ok, data = cv2.imencode(".jpg", resized[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, COPY_QUALITY])
+    return data.tobytes() if ok else b""
+
+
 def known_coco(packs: Path) -> set[int]:
     """Picture ids that the packs hold already, under any split."""
     out = set()
@@ -128,21 +203,20 @@ def coco(labels: Git, repositories: list[Git], known: set[int], counts: Counter[
                 counts["corrupt picture"] += 1
                 continue
             height, width = pixels.shape[:2]
-            persons = coco_persons(labels.read(train[number]).decode(), height, width)
+            text = labels.read(train[number]).decode()
+            persons = coco_persons(text, height, width)
             if not persons:
                 counts["nobody with joints"] += 1
                 continue
-            if np.mean([whole_pixels(j) for j, _ in persons]) < 0.9:
-                counts["not of COCO's size or aspect"] += 1
-                continue
+            if np.mean([whole_pixels(j) for j, _ in persons]) < MOST_WHOLE:
+                copy = from_copy(pixels, text, git.folder.parent.name in CUT_TO_THE_MIDDLE)
+                if copy is None or not copy[2]:
+                    counts["not of COCO's size or aspect"] += 1
+                    continue
+                counts["copy of another size"] += 1
+                data, (height, width), persons = copy
             done.add(number)
-            yield Entry(
-                f"{number:012d}.jpg",
-                data,
-                (height, width),
-                persons,
-                f"{git.folder.parent.name} @ {git.commit}",
-            )
+            yield Entry(f"{number:012d}.jpg", data, (height, width), persons, git.source)
 
 
 def nobody(repositories: list[Git], counts: Counter[str]) -> Iterator[Entry]:
@@ -161,8 +235,7 @@ def nobody(repositories: list[Git], counts: Counter[str]) -> Iterator[Entry]:
                     counts["no picture, or a corrupt one"] += 1
                     continue
                 done.add(number)
-                source = f"{git.folder.parent.name} @ {git.commit}"
-                yield Entry(f"{number:012d}.jpg", data, pixels.shape[:2], [], source)
+                yield Entry(f"{number:012d}.jpg", data, pixels.shape[:2], [], git.source)
 
 
 def fourteen(
@@ -187,8 +260,7 @@ def _entry(
     height, width = pixels.shape[:2]
     outside = ((joints[:, :2] < 0) | (joints[:, :2] > (width - 1, height - 1))).any(axis=1)
     joints[outside] = 0
-    source = f"{git.folder.parent.name} @ {git.commit}"
-    yield Entry(name or Path(path).name, data, (height, width), [(joints, box_of(joints))], source)
+    yield Entry(name or Path(path).name, data, (height, width), [(joints, box_of(joints))], git.source)
 
 
 def lsp(git: Git, counts: Counter[str]) -> Iterator[Entry]:
@@ -279,14 +351,14 @@ def main() -> None:
     )
     parser.add_argument("pack", choices=(*FETCHED_PACKS, *EMPTY_PACKS))
     parser.add_argument(
-        "--git", type=Path, action="append", required=True, help="git directory; may be given again"
+        "--git", action="append", required=True, help="git directory, or GIT@COMMIT; may be given again"
     )
     parser.add_argument("--labels", type=Path, help="git directory with every COCO person by picture id")
     parser.add_argument("--known", type=Path, help="folder with the packs: pictures in there are left out")
     parser.add_argument("--out", type=Path, required=True, help="folder for packs")
     args = parser.parse_args()
     counts: Counter[str] = Counter()
-    gits = [Git(folder) for folder in args.git]
+    gits = [Git.named(text) for text in args.git]
     if args.pack == "coco_fetched":
         if not args.labels or not args.known:
             parser.error("coco_fetched needs --labels and --known")
