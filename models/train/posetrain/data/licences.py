@@ -81,6 +81,10 @@ SOURCES: dict[str, Source] = {
     "coco_nobody": Source(
         Licence.COCO, "annotations CC BY 4.0; pictures Flickr, a licence each", "keypoints: crops of nobody"
     ),
+    "free_films": Source(
+        Licence.FREE, "films and photos that those who made them publish under MIT, BSD-3-Clause or CC BY 4.0 (credit below)",
+        "keypoints", ("movenet_thunder",),
+    ),
     **{
         name: Source(Licence.RESEARCH, "weights of this project, 2026-11", "teacher", TODAY)
         for name in ("keypoints-nano", "keypoints-small", "keypoints-base")
@@ -158,6 +162,10 @@ def page() -> str:
         of = f"; made from {', '.join(f'`{m}`' for m in source.made_from)}" if source.made_from else ""
         lines.append(f"| `{name}` | {LETTER[licence_of([name])]} | {source.terms}{of} | {source.used} |")
     lines += [
+        "",
+        "`free_films` is labelled by MoveNet Thunder alone. Its pictures, with thanks: GMDCSA24 (Ekram Alam, MIT; falls and",
+        "daily life), Intel's sample videos (CC BY 4.0), Pose2Sim's and Sports2D's demonstrations (David Pagnon,",
+        "BSD-3-Clause), custom-gesture-dataset (emrecandir9, MIT).",
         "",
         "Never trained on, whatever their class: COCO val2017; the original LSP's 1001-2000; the last 1,000 of LSPET;",
         "J-HMDB's test clips and clips cut from the same films; what a pack holds as `val`.",

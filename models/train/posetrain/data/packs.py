@@ -59,8 +59,10 @@ FETCHED_PACKS = ("coco_fetched", "lsp", "parse", "buffy")
 RENDERED_PACKS = ("rendered", "rendered_over_coco")
 # Pictures of nobody: what a mistaken find shows.
 EMPTY_PACKS = ("coco_nobody",)
+# Made by `posetrain.keypoints.filmed`: frames of films that anybody may use, labelled by MoveNet Thunder.
+FILMED_PACKS = ("free_films",)
 # A cache names packs by their place in here, so new ones are added at the end.
-KNOWN_PACKS = (*PACKS, *FETCHED_PACKS, *RENDERED_PACKS, *EMPTY_PACKS)
+KNOWN_PACKS = (*PACKS, *FETCHED_PACKS, *RENDERED_PACKS, *EMPTY_PACKS, *FILMED_PACKS)
 PSEUDO = frozenset(p for p in PACKS if p.startswith("unlabelled/"))
 
 # Of a rendered person at least this part is seen, or nothing in the picture says whom the crop is about.
