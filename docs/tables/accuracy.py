@@ -5,6 +5,8 @@ from __future__ import annotations
 from .form import ROOT, kept, manifest, markdown, share, with_interval
 
 NETWORKS = ("base", "small", "nano")
+# Beside the binary.
+USABLE = "small-usable"
 PACKS = {"lspet": "LSPET", "jhmdb": "J-HMDB", "coco_more": "COCO"}
 
 
@@ -34,7 +36,7 @@ def accuracy() -> str:
     for pack, title in PACKS.items():
         own = [
             (f"**`{name}`**", metric)
-            for name in NETWORKS
+            for name in (*NETWORKS, USABLE)
             for metric in manifest(f"keypoints-{name}")["card"]["metrics"]
             if metric["pack"] == pack and metric["precision"] == "int8"
         ]
@@ -70,7 +72,7 @@ def lsp() -> str:
 def quantised() -> str:
     """What int8 costs against f32: the manifests' cards."""
     rows = []
-    for name in NETWORKS:
+    for name in (*NETWORKS, USABLE):
         cells = []
         for pack in PACKS:
             of = {

@@ -260,6 +260,7 @@ class LongRun(unittest.TestCase):
             compact, "tiny", 2, checkpoints.sources(config(), self.folder), {"crops": 2}, "go"
         )
         self.assertIn("coco_subset (6 persons); class (b)", text)
+        self.assertIn("not annealed", text)
         steady.train(config(), self.folder, self.folder / "on", minutes=0.0, begin=compact, workers=0)
         state = torch.load(self.folder / "on" / "checkpoint.pt", weights_only=True)
         self.assertEqual(state["crops"], 4)

@@ -61,14 +61,24 @@ def sources(config: SteadyConfig, caches: Path) -> dict[str, int]:
     return out
 
 
-def card(path: Path, name: str, crops: int, packs: dict[str, int], val: dict[str, Any], command: str) -> str:
+def card(
+    path: Path,
+    name: str,
+    crops: int,
+    packs: dict[str, int],
+    val: dict[str, Any],
+    command: str,
+    annealed: int = 0,
+) -> str:
+    """`annealed`: over how many of the last crops the learning rate fell to nothing."""
     licence = LETTER[licence_of(packs)]
     persons = ", ".join(f"{pack} ({count} persons)" if count else pack for pack, count in packs.items())
     figures = ", ".join(f"{k} {v}" for k, v in val.items())
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    state = f"annealed over the last {annealed:,} crops" if annealed else "not annealed, not shipped"
     return (
         f"# {path.name}\n\n"
-        f"Averaged weights of the long run `{name}`, float16; not annealed, not shipped.\n\n"
+        f"Averaged weights of the long run `{name}`, float16; {state}.\n\n"
         f"- learned from: {persons}; class ({licence}), see docs/data-licences.md\n"
         f"- crops seen: {crops:,}\n"
         f"- val as the run logs it (250 persons of each pack, crop 1.25 x the joints' extent): {figures}\n"
@@ -95,7 +105,8 @@ def main() -> None:
         f"python -m posetrain.keypoints.steady configs/steady/{config.name}.toml --caches DIR "
         f"--out work/{config.name} --begin checkpoints/{args.out.name}"
     )
-    text = card(args.out, config.name, state["crops"], sources(config, args.caches), val, command)
+    annealed = state["crops"] - state["anneal_from"] if state["anneal_from"] >= 0 else 0
+    text = card(args.out, config.name, state["crops"], sources(config, args.caches), val, command, annealed)
     args.out.with_suffix(".md").write_text(text)
     print(text, end="")
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,18 +53,29 @@ def run(
     quiet = replace(config, validate_every=10**9)
     first, second = (replace(quiet, sources=sources) for sources in halves)
     if first.sources == second.sources:
-        steady.train(first, args.caches, out, anneal=args.crops)
+        apart(first, args.caches, out, anneal=args.crops)
         return
     # the learning rate falls in the second half, on the pictures that the network is for
     begun = out / "first-half"
-    steady.train(first, args.caches, begun, until=args.crops // 2)
-    steady.train(second, args.caches, out, anneal=args.crops - args.crops // 2, begin=begun / "checkpoint.pt")
+    apart(first, args.caches, begun, until=args.crops // 2)
+    apart(second, args.caches, out, anneal=args.crops - args.crops // 2, begin=begun / "checkpoint.pt")
+
+
+def apart(*args: object, **options: object) -> None:
+    """`steady.train` in a process of its own: the loader's worker is forked, and hangs where another training's threads have run."""
+    process = multiprocessing.get_context("spawn").Process(target=steady.train, args=args, kwargs=options)
+    process.start()
+    process.join()
+    if process.exitcode:
+        raise SystemExit(process.exitcode)
 
 
 def result(out: Path, crops: int) -> dict[str, float] | None:
     """What a finished run's last line says, or None."""
     log = out / "log.jsonl"
-    last: dict[str, float] = json.loads(log.read_text().splitlines()[-1]) if log.exists() else {}
+    # a run that was stopped has a log without a line
+    lines = log.read_text().splitlines() if log.exists() else []
+    last: dict[str, float] = json.loads(lines[-1]) if lines else {}
     return last if last.get("crops", 0) >= crops else None
 
 
