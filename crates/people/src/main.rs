@@ -9,9 +9,11 @@ use std::{
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use people::{
+    damage::{Damage, Stream},
     dataset::{self, Order, Photos, annotation},
     film::Film,
     motion::Motion,
+    rng::Rng,
     shot::{Studio, Wanted},
 };
 
@@ -22,8 +24,10 @@ use people::{
     after_help = "Examples:
   people dataset --count 20000 --seed 1 --out rendered
   people dataset --count 20000 --seed 1 --out rendered --motion motion.bin   more poses
+  people dataset --count 20000 --out over --backgrounds ROOMS --cloth FABRICS   photographs behind people and on them
   people sheet --seed 3 --out sheet.png --joints
-  people film --persons 3 --seconds 10 --out film.y4m"
+  people film --persons 3 --seconds 10 --out film.y4m
+  people film --persons 3 --seconds 10 --damage --out film.y4m   as a cheap camera sends it"
 )]
 struct Args {
     #[command(subcommand)]
@@ -49,6 +53,12 @@ enum Command {
         /// Share of pictures with such a background.
         #[arg(long, default_value_t = 0.5)]
         photos: f32,
+        /// JPEGs that cloth is cut from, best of patterns and textures: the set then has their licence's class.
+        #[arg(long, value_name = "FOLDER")]
+        cloth: Option<PathBuf>,
+        /// Share of garments of such cloth.
+        #[arg(long, default_value_t = 0.3)]
+        cloth_share: f32,
         #[command(flatten)]
         how: How,
     },
@@ -86,6 +96,9 @@ enum Command {
         /// Picture.
         #[arg(long, default_value = "640x480", value_parser = size)]
         size: (usize, usize),
+        /// As a cheap camera sends it: sharpening, noise, and compression's marks from frame to frame.
+        #[arg(long)]
+        damage: bool,
         /// Of the random numbers.
         #[arg(long, default_value_t = 1)]
         seed: u64,
@@ -152,12 +165,13 @@ fn size(text: &str) -> Result<(usize, usize), String> {
 
 fn main() -> Result<()> {
     match Args::parse().command {
-        Command::Dataset { count, out, jobs, backgrounds, photos, how } => {
-            let photos = match &backgrounds {
-                Some(folder) => Photos::of(folder, photos)?,
-                None => Photos::default(),
+        Command::Dataset { count, out, jobs, backgrounds, photos, cloth, cloth_share, how } => {
+            let of = |folder: Option<PathBuf>, share: f32| match folder {
+                Some(folder) => Photos::of(&folder, share),
+                None => Ok(Photos::default()),
             };
-            let order = Order { count, seed: how.seed, wanted: how.wanted()?, jobs, photos };
+            let (photos, cloth) = (of(backgrounds, photos)?, of(cloth, cloth_share)?);
+            let order = Order { count, seed: how.seed, wanted: how.wanted()?, jobs, photos, cloth };
             let motion = how.motion()?;
             let start = std::time::Instant::now();
             dataset::make(&order, motion.as_ref(), &out, |done, all| {
@@ -167,8 +181,10 @@ fn main() -> Result<()> {
             Ok(())
         }
         Command::Sheet { out, columns, rows, joints, how } => sheet(&out, columns, rows, joints, &how),
-        Command::Film { out, persons, seconds, fps, size, seed } => {
-            film(&out, persons as usize, seconds, fps, size, seed)
+        Command::Film { out, persons, seconds, fps, size, damage, seed } => {
+            let film = Film::new(persons as usize, size.0, size.1, seed);
+            let marks = damage.then(|| Marks::of(seed));
+            write_film(&out, film, marks, seconds, fps, size)
         }
     }
 }
@@ -205,13 +221,29 @@ fn sheet(out: &Path, columns: usize, rows: usize, joints: bool, how: &How) -> Re
     Ok(())
 }
 
-fn film(
+/// What a camera and its encoder do to a film.
+struct Marks {
+    camera: Damage,
+    stream: Stream,
+    rng: Rng,
+}
+
+impl Marks {
+    fn of(seed: u64) -> Self {
+        let mut rng = Rng::new(seed, 0x6d61_726b);
+        // The stream has marks of its own.
+        let camera = Damage { film: 0.0, ..Damage::draw(&mut rng) };
+        Self { camera, stream: Stream::drawn(seed), rng }
+    }
+}
+
+fn write_film(
     out: &Path,
-    persons: usize,
+    mut film: Film,
+    mut marks: Option<Marks>,
     seconds: f32,
     fps: u32,
     (width, height): (usize, usize),
-    seed: u64,
 ) -> Result<()> {
     let is_possible = seconds > 0.0 && seconds <= 36_000.0 && (1..=240).contains(&fps);
     if !is_possible {
@@ -224,10 +256,13 @@ fn film(
     };
     let (mut video, mut truth) = (create(out)?, create(&out.with_extension("jsonl"))?);
     writeln!(video, "YUV4MPEG2 W{width} H{height} F{fps}:1 Ip A1:1 C420jpeg")?;
-    let mut film = Film::new(persons, width, height, seed);
     let mut rgb = Vec::new();
     for frame in 0..(seconds * fps as f32).round() as u64 {
         film.draw(frame as f32 / fps as f32, &mut rgb);
+        if let Some(Marks { camera, stream, rng }) = &mut marks {
+            camera.electronics(&mut rgb, width, height, rng);
+            stream.pass(&mut rgb, width, height);
+        }
         video.write_all(b"FRAME\n")?;
         video.write_all(&planes(&rgb, width, height))?;
         let persons: Vec<_> = film.truth().iter().enumerate().map(|(k, t)| annotation(t, frame, k)).collect();

@@ -183,15 +183,16 @@ pub fn bent(p: &Places, turn: Mat3) -> Places {
     out
 }
 
-/// The same with legs as on a chair, a step or the ground, the trunk upright. Of a pose that heads along +z.
-pub fn seated(p: &Places, rng: &mut Rng) -> Places {
+/// The same with legs as on a chair, a step or the ground, the trunk upright, knees no farther out than `spread` a metre ahead. Of a
+/// pose that heads along +z.
+pub fn seated(p: &Places, spread: f32, rng: &mut Rng) -> Places {
     let lean = p[NECK] - p[PELVIS];
     let mut p = bent(p, Mat3::about(vec3(1.0, 0.0, 0.0), -0.8 * atan2(lean.z, lean.y.max(0.05))));
     let low = 0.09 + 0.3 * rng.normal();
     for (hip, side) in [(L_HIP, 1.0), (R_HIP, -1.0)] {
         let (thigh, shin) = ((p[hip + 2] - p[hip]).length(), (p[hip + 4] - p[hip + 2]).length());
         let a = low + 0.14 * rng.normal();
-        let out = side * (0.2 + 0.22 * rng.normal());
+        let out = side * (0.2 + 0.22 * rng.normal()).min(spread);
         let knee = 1.48 + 0.3 * rng.normal();
         p[hip + 2] = p[hip] + vec3(out, -sin(a), cos(a)).unit() * thigh;
         let along = 0.3 * out - 0.1 * rng.normal();
@@ -272,11 +273,13 @@ pub struct PoseChoice {
     pub grafted: f32,
     /// Share of everyday poses: standing and walking.
     pub plain: f32,
+    /// Who sits has knees no farther out than so, metres a metre ahead.
+    pub spread: f32,
 }
 
 impl Default for PoseChoice {
     fn default() -> Self {
-        Self { seated: 0.14, grafted: 0.2, plain: 0.25 }
+        Self { seated: 0.14, grafted: 0.2, plain: 0.25, spread: f32::MAX }
     }
 }
 
@@ -296,12 +299,12 @@ pub fn draw(stills: &Motion, more: &Motion, choice: PoseChoice, rng: &mut Rng) -
     if rng.chance(choice.grafted) {
         let other = one(rng);
         let (a, b) = (p[NECK] - p[PELVIS], other[NECK] - other[PELVIS]);
-        if a.unit().dot(b.unit()) > 0.6 {
+        if a.unit().dot(b.unit()) > 0.8 {
             p = grafted(&p, &other);
         }
     }
     if rng.chance(choice.seated) {
-        p = seated(&p, rng);
+        p = seated(&p, choice.spread, rng);
     } else if rng.chance(0.3) && (p[NECK] - p[PELVIS]).unit().y > 0.8 {
         p = bent(&p, Mat3::about(vec3(1.0, 0.0, 0.0), (0.14 + 0.3 * rng.normal()).clamp(-0.3, PI / 2.5)));
     }

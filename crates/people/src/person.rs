@@ -6,8 +6,9 @@ use crate::{
     asset::{Asset, INFLUENCES},
     body::{Body, Posed, head_of, skin},
     math::{Vec3, vec3},
-    surface::Surface,
-    wear::{self, Outfit, Template},
+    surface::{Cloth, Pattern, Surface},
+    swatch::Swatch,
+    wear::{self, Drape, Outfit, Template},
 };
 
 /// One mesh of a person.
@@ -29,6 +30,8 @@ pub struct Layer {
     pub surface: Surface,
     /// Whether its inside may be seen.
     pub two_sided: bool,
+    /// How it falls where bones carry it badly.
+    pub drape: Option<Drape>,
 }
 
 /// Somebody dressed.
@@ -38,13 +41,29 @@ pub struct Person {
     pub body: Body,
     /// Its layers, skin first.
     pub layers: Vec<Layer>,
+    /// What [`Pattern::Photo`](crate::surface::Pattern::Photo) shows, by number.
+    pub swatches: Vec<Swatch>,
 }
 
 impl Person {
     /// Dresses a body.
     pub fn new(asset: &Asset, template: &Template, body: Body, outfit: &Outfit) -> Self {
         let layers = wear::dress(asset, template, &body, outfit);
-        Self { body, layers }
+        Self { body, layers, swatches: Vec::new() }
+    }
+
+    /// Photographs that its garments show.
+    pub fn photos_worn(&self) -> impl Iterator<Item = usize> {
+        let number = |layer: &Layer| match &layer.surface {
+            Surface::Cloth(Cloth { pattern: Pattern::Photo(k), .. }) => Some(usize::from(*k)),
+            _ => None,
+        };
+        self.layers.iter().filter_map(number).filter_map(|k| Some(self.swatches.get(k)?.photo))
+    }
+
+    /// Whether cloth hangs free round its legs.
+    pub fn wears_skirt(&self) -> bool {
+        self.layers.iter().any(|layer| layer.drape.is_some())
     }
 }
 
@@ -73,6 +92,16 @@ impl Figure {
         self.normals.resize_with(count, Vec::new);
         for (k, layer) in person.layers.iter().enumerate() {
             skin(&layer.rest, &layer.influences, posed, &mut self.points[k]);
+        }
+        let draped = |k: &usize| person.layers[*k].drape.is_some();
+        if (0..count).any(|k| draped(&k)) {
+            let stiff = (0..count).filter(|k| !draped(k)).flat_map(|k| &self.points[k]);
+            let floor_y = stiff.map(|p| p.y).fold(f32::MAX, f32::min);
+            for (layer, points) in person.layers.iter().zip(&mut self.points) {
+                if let Some(drape) = &layer.drape {
+                    drape.fall(points, &template.bones, &person.body, posed, floor_y);
+                }
+            }
         }
         self.joints = person.body.posed_joints(asset, posed);
         let bones = &template.bones;

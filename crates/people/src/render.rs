@@ -9,6 +9,7 @@ use crate::{
     math::{Vec3, smooth, vec3},
     person::{Figure, Person},
     raster::{NOTHING, Samples, Spot, shares},
+    surface::{Cloth, Pattern, Surface},
 };
 
 /// Larger pictures, pixels, have one sample a pixel instead of four: their edges are fine enough.
@@ -463,7 +464,13 @@ fn shade(
     } else {
         layer.cut[t[0]] * s[0] + layer.cut[t[1]] * s[1] + layer.cut[t[2]] * s[2]
     };
-    let look = layer.surface.look(blend(&layer.paint), cut);
+    let paint = blend(&layer.paint);
+    let mut look = layer.surface.look(paint, cut);
+    if let Surface::Cloth(Cloth { pattern: Pattern::Photo(k), .. }) = &layer.surface
+        && let Some(swatch) = person.swatches.get(usize::from(*k))
+    {
+        look.albedo = look.albedo.times(swatch.at(paint));
+    }
     normal = (normal + look.bump).unit();
     let facing = normal.dot(light.towards);
     let mut key = if facing > -look.wrap { (facing + look.wrap) / (1.0 + look.wrap) } else { 0.0 };

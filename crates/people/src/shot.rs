@@ -2,7 +2,7 @@
 
 mod photo;
 
-use std::rc::Rc;
+use std::{collections::BTreeSet, rc::Rc};
 
 pub use photo::Photo;
 
@@ -58,6 +58,19 @@ pub struct Shot {
     pub camera: Camera,
     /// Quality that its JPEG should have.
     pub quality: u8,
+    /// Photographs whose cloth is worn by somebody in it: their places in [`Material::cloth`], in order.
+    pub cloth: Vec<usize>,
+}
+
+/// Photographs that a picture may be made with.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Material<'a> {
+    /// Seen behind everybody.
+    pub behind: Option<&'a Photo>,
+    /// What cloth is cut from; the same for all pictures of a [group](GROUP).
+    pub cloth: &'a [Photo],
+    /// Share of garments that are.
+    pub cloth_share: f32,
 }
 
 /// Makes pictures; keeps what is costly to make anew.
@@ -76,7 +89,7 @@ pub struct Studio<'a> {
 }
 
 /// Changes whenever the same seed gives other pictures: a set is not gone on with by what would make it otherwise.
-pub const LOOK: u32 = 2;
+pub const LOOK: u32 = 3;
 
 /// Joints of the first person that are seen in every picture that can have them.
 const LEAST_SEEN: usize = 6;
@@ -98,7 +111,10 @@ const DEEP_M: f32 = 0.02;
 const REACH_M: f32 = 0.3;
 
 /// Hips less than this above the knees sit.
-const SEATED_M: f32 = 0.12;
+const SEATED_M: f32 = 0.2;
+
+/// Knees of who sits in a skirt are no farther out than so, metres a metre ahead.
+const SKIRT_SPREAD: f32 = 0.22;
 
 /// Places that are tried for somebody else, or something, to stand free of people.
 const PLACES: usize = 8;
@@ -106,8 +122,11 @@ const PLACES: usize = 8;
 /// Sets the streams of random numbers that people are drawn from apart from the pictures'.
 const CAST: u64 = 0x7065_6f70_6c65;
 
+/// The same for their cloth.
+const CLOTH: u64 = 0x0063_6c6f_7468;
+
 /// Pictures that the same dressed people are in, each time in other poses, places and light: dressing takes as long as drawing.
-const GROUP: u64 = 4;
+pub const GROUP: u64 = 4;
 
 impl<'a> Studio<'a> {
     /// With the embedded people; `more` motion beside the embedded clips.
@@ -127,11 +146,11 @@ impl<'a> Studio<'a> {
 
     /// The picture `index` of `seed`. At least six joints of the first person are seen.
     pub fn shot(&mut self, wanted: &Wanted, seed: u64, index: u64) -> Shot {
-        self.shot_before(wanted, None, seed, index)
+        self.shot_with(wanted, &Material::default(), seed, index)
     }
 
-    /// The same with a photograph behind it.
-    pub fn shot_before(&mut self, wanted: &Wanted, photo: Option<&Photo>, seed: u64, index: u64) -> Shot {
+    /// The same with photographs.
+    pub fn shot_with(&mut self, wanted: &Wanted, material: &Material, seed: u64, index: u64) -> Shot {
         let group = Some((seed, index / GROUP));
         if self.of_group != group {
             self.wardrobe.clear();
@@ -139,7 +158,7 @@ impl<'a> Studio<'a> {
         }
         for attempt in 0.. {
             let mut rng = Rng::new(seed ^ (attempt << 48), index);
-            if let Some(shot) = self.try_shot(wanted, photo, attempt == LAST_ATTEMPT, &mut rng) {
+            if let Some(shot) = self.try_shot(wanted, material, attempt == LAST_ATTEMPT, &mut rng) {
                 return shot;
             }
         }
@@ -147,24 +166,39 @@ impl<'a> Studio<'a> {
     }
 
     /// The person `k` of the group, dressed when first asked for.
-    fn dressed(&mut self, k: usize) -> Rc<Person> {
+    fn dressed(&mut self, k: usize, material: &Material) -> Rc<Person> {
         while self.wardrobe.len() <= k {
             let (seed, group) = self.of_group.unwrap_or_default();
             let mut rng = Rng::new(seed ^ CAST, group * USUAL as u64 + self.wardrobe.len() as u64);
             let body = Body::sampled(self.asset, rng.below(self.asset.bodies()));
-            let outfit = Outfit::draw(&body.traits, &mut rng);
-            self.wardrobe.push(Rc::new(Person::new(self.asset, self.template, body, &outfit)));
+            let mut outfit = Outfit::draw(&body.traits, &mut rng);
+            let mut swatches = Vec::new();
+            if !material.cloth.is_empty() {
+                let own = group * USUAL as u64 + self.wardrobe.len() as u64;
+                let mut rng = Rng::new(seed ^ CLOTH, own);
+                let are = outfit.printed(material.cloth_share, &mut rng);
+                // Numbers are garments': who wears none of the first still has one.
+                let most = are.iter().rposition(|&is| is).map_or(0, |last| last + 1);
+                swatches.extend((0..most).map(|_| {
+                    let photo = rng.below(material.cloth.len());
+                    material.cloth[photo].swatch(photo, &mut rng)
+                }));
+            }
+            let person = Person::new(self.asset, self.template, body, &outfit);
+            self.wardrobe.push(Rc::new(Person { swatches, ..person }));
         }
         self.wardrobe[k].clone()
     }
 
-    fn somebody(&mut self, k: usize, rng: &mut Rng) -> (Rc<Person>, f32) {
-        let person = self.dressed(k);
+    fn somebody(&mut self, k: usize, material: &Material, rng: &mut Rng) -> (Rc<Person>, f32) {
+        let person = self.dressed(k, material);
         let more = match self.more {
             Some(m) if rng.chance(0.7) => m,
             _ => &self.asset.clips,
         };
         let choice = PoseChoice { seated: if k == 0 { 0.13 } else { 0.05 }, ..PoseChoice::default() };
+        let spread = if person.wears_skirt() { SKIRT_SPREAD } else { f32::MAX };
+        let choice = PoseChoice { spread, ..choice };
         let mut best: Option<(f32, f32, Vec<Posed>)> = None;
         for _ in 0..POSES {
             let p = motion::draw(&self.asset.stills, more, choice, rng);
@@ -212,7 +246,7 @@ impl<'a> Studio<'a> {
     }
 
     /// A picture, or none where too little of the first person would be seen of it and it is not `any` that will do.
-    fn try_shot(&mut self, wanted: &Wanted, photo: Option<&Photo>, any: bool, rng: &mut Rng) -> Option<Shot> {
+    fn try_shot(&mut self, wanted: &Wanted, material: &Material, any: bool, rng: &mut Rng) -> Option<Shot> {
         let size = wanted.size;
         let count =
             if rng.chance(wanted.company) { 2 + rng.below(wanted.crowd.clamp(2, MOST) - 1) } else { 1 };
@@ -220,7 +254,7 @@ impl<'a> Studio<'a> {
         let mut people = Vec::new();
         let mut seats = Vec::new();
         for k in 0..count {
-            let (person, seat) = self.somebody(k, rng);
+            let (person, seat) = self.somebody(k, material, rng);
             seats.push((k, seat));
             people.push(person);
         }
@@ -234,7 +268,7 @@ impl<'a> Studio<'a> {
         let focal_px = size as f32 / view;
         let wide = distance.max(2.0) + rng.between(0.3, 2.0);
         let mut deep = 3.0;
-        let photo = photo.map(|p| p.part(size, rng));
+        let photo = material.behind.map(|p| p.part(size, rng));
         let mut place = if photo.is_some() {
             Place::bare(rng)
         } else if kind < 0.5 {
@@ -387,6 +421,7 @@ impl<'a> Studio<'a> {
         self.renderer.bytes(tone, gain, &mut rgb);
         damage.electronics(&mut rgb, size, size, rng);
         let truth = self.renderer.truth.clone();
-        Some(Shot { rgb, truth, camera, quality: damage.quality })
+        let worn = people.iter().flat_map(|p| p.photos_worn()).collect::<BTreeSet<_>>();
+        Some(Shot { rgb, truth, camera, quality: damage.quality, cloth: worn.into_iter().collect() })
     }
 }

@@ -91,6 +91,8 @@ pub enum Pattern {
     Blotch,
     /// Two blocks of colour, one above the other.
     Blocks,
+    /// What a photograph shows: the person's swatch of that number.
+    Photo(u8),
 }
 
 /// A cloth.
@@ -304,6 +306,8 @@ impl Cloth {
         let across = (p.x * k - p.y * s + 0.3 * p.z) / self.repeat_m;
         match self.pattern {
             Pattern::Plain => a,
+            // The swatch gives all colour.
+            Pattern::Photo(_) => vec3(1.0, 1.0, 1.0),
             Pattern::Stripes => {
                 let f = frac(along);
                 if f < 0.42 { b } else { a }

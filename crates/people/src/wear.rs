@@ -1,9 +1,11 @@
 //! What a person wears: shells of the body, smoothed, pushed out and let hang, each cut where its outline runs; and skirts,
 //! long hair and brims as meshes of their own.
 
+mod drape;
 mod hang;
 mod outfit;
 
+pub use drape::Drape;
 pub use outfit::{Bottom, Hair, Hat, Outfit, Shoes, Top};
 
 use crate::{
@@ -214,6 +216,7 @@ impl Fitting<'_> {
             triangles,
             surface,
             two_sided,
+            drape: None,
         }
     }
 

@@ -11,7 +11,7 @@ use people::{
     motion::{PoseChoice, draw},
     posing::{Ground, Habit, bend, follow},
     rng::Rng,
-    shot::{Photo, Studio, Wanted},
+    shot::{Material, Photo, Studio, Wanted},
     stance::{clash_m, crash_m},
     wear::Template,
 };
@@ -228,6 +228,7 @@ fn order(count: u64, seed: u64) -> Order {
         wanted: Wanted { size: 64, ..Wanted::default() },
         jobs: 2,
         photos: Photos::default(),
+        cloth: Photos::default(),
     }
 }
 
@@ -279,13 +280,73 @@ fn photographs_are_seen_behind_and_named() {
     assert_eq!(labels["images"][2]["background"], "green.jpg");
     assert!(fs::read_to_string(set.join("CARD.md")).expect("a card").contains("licence's class"));
     let photo = Photo { width: 80, height: 60, rgb: green.into_raw() };
-    let shot = Studio::new(None).shot_before(&wanted, Some(&photo), 5, 0);
+    let shot =
+        Studio::new(None).shot_with(&wanted, &Material { behind: Some(&photo), ..Material::default() }, 5, 0);
     let greens = shot.rgb.chunks_exact(3).filter(|p| p[1] > 60 && p[1] > 2 * p[0]).count();
     assert!(greens > 96 * 96 / 4, "{greens}");
+    // Nothing that is no JPEG is found out only when it is its turn.
+    let whole = fs::read(photos.join("green.jpg")).expect("readable");
     fs::write(photos.join("green.jpg"), "no picture").expect("writes");
+    let refused = Photos::of(&photos, 1.0).expect_err("refused");
+    assert!(refused.to_string().contains("green.jpg"), "{refused}");
+    fs::write(photos.join("green.jpg"), &whole[..whole.len() / 2]).expect("writes");
     let other = dir.path().join("other");
     let refused = dataset::make(&asked, None, &other, |_, _| ()).expect_err("refused");
     assert!(matches!(&refused, DatasetError::Photo { .. }) && refused.to_string().contains("green.jpg"));
+}
+
+#[test]
+fn cloth_is_cut_from_photographs_and_named() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (photos, set) = (dir.path().join("photos"), dir.path().join("set"));
+    fs::create_dir(&photos).expect("a folder");
+    // All of one magenta, which nothing else is.
+    let dyed = image::RgbImage::from_pixel(80, 60, image::Rgb([230, 20, 200]));
+    dyed.save(photos.join("dyed.JPEG")).expect("writes");
+    let cloth = Photos::of(&photos, 1.0).expect("one");
+    let asked = Order { wanted: alone(), cloth, ..order(8, 5) };
+    dataset::make(&asked, None, &set, |_, _| ()).expect("makes a set");
+    let labels: serde_json::Value =
+        serde_json::from_slice(&fs::read(set.join("labels.json")).expect("labels")).expect("JSON");
+    assert_eq!(labels["images"][2]["cloth"][0], "dyed.JPEG");
+    let card = fs::read_to_string(set.join("CARD.md")).expect("a card");
+    assert!(card.contains("garments") && card.contains("licence's class"), "{card}");
+    let photo = Photo { width: 80, height: 60, rgb: dyed.into_raw() };
+    let material = Material { cloth: std::slice::from_ref(&photo), cloth_share: 1.0, ..Material::default() };
+    let shot = Studio::new(None).shot_with(&alone(), &material, 5, 0);
+    let is_dyed = |p: &&[u8]| p[0] > 60 && u32::from(p[0]) > 2 * u32::from(p[1]) && p[2] > 60;
+    let dyed = shot.rgb.chunks_exact(3).filter(is_dyed).count() as f32;
+    assert!(dyed > 0.2 * shot.truth[0].area_px, "{dyed} of {} pixels", shot.truth[0].area_px);
+    assert_eq!(shot.cloth, [0]);
+    assert!(Photos::of(&photos, 1.5).is_err_and(|e| e.to_string().contains("0 to 1")));
+    // The same people, dressed otherwise.
+    let plain = Studio::new(None).shot(&alone(), 5, 0);
+    assert_eq!(plain.truth[0].joints, shot.truth[0].joints);
+    assert!(plain.cloth.is_empty() && plain.rgb != shot.rgb);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_told_and_the_set_gone_on_with_once_there_is_room() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (full, free) = (dir.path().join("full"), dir.path().join("free"));
+    fs::create_dir(&full).expect("a folder");
+    let part = full.join("shard-00000.part");
+    std::os::unix::fs::symlink("/dev/full", &part).expect("a link");
+    let told = dataset::make(&order(6, 3), None, &full, |_, _| ()).expect_err("no room");
+    assert!(matches!(&told, DatasetError::Io { .. }) && told.to_string().contains("shard-00000"), "{told}");
+    assert!(!full.join("labels.json").exists() && !full.join("shard-00000.json").exists());
+    fs::remove_file(&part).expect("a link");
+    dataset::make(&order(6, 3), None, &full, |_, _| ()).expect("goes on");
+    dataset::make(&order(6, 3), None, &free, |_, _| ()).expect("makes a set");
+    assert!(digest(&full) == digest(&free));
+    // Labels that are damaged are made again; what says how the set was made is not guessed at.
+    fs::write(full.join("shard-00000.json"), "{").expect("writes");
+    dataset::make(&order(6, 3), None, &full, |_, _| ()).expect("makes the shard again");
+    assert!(digest(&full) == digest(&free));
+    fs::write(full.join("order.json"), "{").expect("writes");
+    let told = dataset::make(&order(6, 3), None, &full, |_, _| ()).expect_err("refused");
+    assert!(matches!(told, DatasetError::Other { .. }));
 }
 
 #[test]
@@ -298,6 +359,8 @@ fn wrong_orders_are_refused_with_their_reason() {
     assert!(refused(&huge, dir.path()).to_string().contains("5000"));
     let many = Order { wanted: Wanted { crowd: 9, ..Wanted::default() }, ..order(1, 1) };
     assert!(refused(&many, dir.path()).to_string().contains("2 to 8"));
+    let odd = Order { wanted: Wanted { company: f32::NAN, ..Wanted::default() }, ..order(1, 1) };
+    assert!(refused(&odd, dir.path()).to_string().contains("company"));
     let set = dir.path().join("set");
     dataset::make(&order(2, 1), None, &set, |_, _| ()).expect("makes a set");
     let other = refused(&order(2, 2), &set);

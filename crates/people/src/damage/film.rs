@@ -5,45 +5,72 @@ use std::sync::OnceLock;
 
 use crate::math::{PI, cos};
 
-const SIDE: usize = 8;
+pub(super) const SIDE: usize = 8;
 
-/// Stores and reads back a picture of red, green and blue; `step` is the quantiser's, levels: 8 is good, 40 poor.
-pub fn stored(rgb: &mut [u8], width: usize, height: usize, step: f32) {
-    // Whole blocks: what is over keeps its pixels.
-    let (wide, high) = (width / (2 * SIDE) * 2 * SIDE, height / (2 * SIDE) * 2 * SIDE);
-    if wide == 0 || high == 0 {
-        return;
+/// Brightness and two colour differences of half the resolution. Whole blocks: what is over keeps its pixels.
+#[derive(Debug, Clone)]
+pub(super) struct Planes {
+    pub wide: usize,
+    pub high: usize,
+    pub luma: Vec<f32>,
+    pub chroma: [Vec<f32>; 2],
+}
+
+impl Planes {
+    /// Of red, green and blue; none where not one block fits.
+    pub fn of(rgb: &[u8], width: usize, height: usize) -> Option<Self> {
+        let (wide, high) = (width / (2 * SIDE) * 2 * SIDE, height / (2 * SIDE) * 2 * SIDE);
+        if wide == 0 || high == 0 {
+            return None;
+        }
+        let (half_w, half_h) = (wide / 2, high / 2);
+        let mut luma = vec![0.0; wide * high];
+        let mut chroma = [vec![0.0; half_w * half_h], vec![0.0; half_w * half_h]];
+        for y in 0..high {
+            for x in 0..wide {
+                let at = 3 * (y * width + x);
+                let [r, g, b] = [rgb[at], rgb[at + 1], rgb[at + 2]].map(f32::from);
+                luma[y * wide + x] = 0.299 * r + 0.587 * g + 0.114 * b;
+                let half = y / 2 * half_w + x / 2;
+                chroma[0][half] += 0.25 * (-0.1687 * r - 0.3313 * g + 0.5 * b);
+                chroma[1][half] += 0.25 * (0.5 * r - 0.4187 * g - 0.0813 * b);
+            }
+        }
+        Some(Self { wide, high, luma, chroma })
     }
-    let (half_w, half_h) = (wide / 2, high / 2);
-    let mut luma = vec![0.0; wide * high];
-    let mut chroma = [vec![0.0; half_w * half_h], vec![0.0; half_w * half_h]];
-    for y in 0..high {
-        for x in 0..wide {
-            let at = 3 * (y * width + x);
-            let [r, g, b] = [rgb[at], rgb[at + 1], rgb[at + 2]].map(f32::from);
-            luma[y * wide + x] = 0.299 * r + 0.587 * g + 0.114 * b;
-            let half = y / 2 * half_w + x / 2;
-            chroma[0][half] += 0.25 * (-0.1687 * r - 0.3313 * g + 0.5 * b);
-            chroma[1][half] += 0.25 * (0.5 * r - 0.4187 * g - 0.0813 * b);
+
+    /// Back into a picture `width` pixels wide.
+    pub fn paint(&self, rgb: &mut [u8], width: usize) {
+        for y in 0..self.high {
+            for x in 0..self.wide {
+                let at = 3 * (y * width + x);
+                let half = y / 2 * (self.wide / 2) + x / 2;
+                let (l, cb, cr) = (self.luma[y * self.wide + x], self.chroma[0][half], self.chroma[1][half]);
+                let colours = [l + 1.402 * cr, l - 0.3441 * cb - 0.7141 * cr, l + 1.772 * cb];
+                // The cast holds at 0 and 255.
+                rgb[at..at + 3].copy_from_slice(&colours.map(|v| (v + 0.5) as u8));
+            }
         }
     }
-    plane(&mut luma, wide, step);
-    for c in &mut chroma {
-        plane(c, half_w, step);
-    }
-    for y in 0..high {
-        for x in 0..wide {
-            let at = 3 * (y * width + x);
-            let half = y / 2 * half_w + x / 2;
-            let (l, cb, cr) = (luma[y * wide + x], chroma[0][half], chroma[1][half]);
-            let colours = [l + 1.402 * cr, l - 0.3441 * cb - 0.7141 * cr, l + 1.772 * cb];
-            // The cast holds at 0 and 255.
-            rgb[at..at + 3].copy_from_slice(&colours.map(|v| (v + 0.5) as u8));
+
+    /// Stores and reads back every block by itself.
+    pub fn keep(&mut self, step: f32) {
+        plane(&mut self.luma, self.wide, step);
+        for c in &mut self.chroma {
+            plane(c, self.wide / 2, step);
         }
     }
 }
 
-type Block = [[f32; SIDE]; SIDE];
+/// Stores and reads back a picture of red, green and blue; `step` is the quantiser's, levels: 8 is good, 40 poor.
+pub fn stored(rgb: &mut [u8], width: usize, height: usize, step: f32) {
+    if let Some(mut planes) = Planes::of(rgb, width, height) {
+        planes.keep(step);
+        planes.paint(rgb, width);
+    }
+}
+
+pub(super) type Block = [[f32; SIDE]; SIDE];
 
 /// Rows of the discrete cosine transform.
 fn waves() -> &'static Block {
@@ -99,15 +126,25 @@ fn block(p: &mut [f32], width: usize, left: usize, top: usize, step: f32) {
             guess = other;
         }
     }
-    let w = waves();
     let rest: Block = std::array::from_fn(|y| std::array::from_fn(|x| here[y][x] - guess[y][x]));
+    let kept = survives(&rest, step);
+    for y in 0..SIDE {
+        for x in 0..SIDE {
+            p[(top + y) * width + left + x] = guess[y][x] + kept[y][x];
+        }
+    }
+}
+
+/// What of a block is left after coarse rounding of its waves.
+pub(super) fn survives(rest: &Block, step: f32) -> Block {
+    let w = waves();
     let along = |b: &Block| -> Block {
         std::array::from_fn(|y| std::array::from_fn(|k| (0..SIDE).map(|n| w[k][n] * b[y][n]).sum()))
     };
     let down = |b: &Block| -> Block {
         std::array::from_fn(|k| std::array::from_fn(|x| (0..SIDE).map(|n| w[k][n] * b[n][x]).sum()))
     };
-    let mut kept = down(&along(&rest));
+    let mut kept = down(&along(rest));
     let mut any = false;
     for (k, row) in kept.iter_mut().enumerate() {
         for (n, v) in row.iter_mut().enumerate() {
@@ -124,15 +161,11 @@ fn block(p: &mut [f32], width: usize, left: usize, top: usize, step: f32) {
         kept =
             std::array::from_fn(|y| std::array::from_fn(|n| (0..SIDE).map(|k| w[k][n] * back[y][k]).sum()));
     }
-    for y in 0..SIDE {
-        for x in 0..SIDE {
-            p[(top + y) * width + left + x] = guess[y][x] + kept[y][x];
-        }
-    }
+    kept
 }
 
 /// The edge before `at`; neighbours lie `by` apart.
-fn smooth(p: &mut [f32], at: usize, by: usize, step: f32) {
+pub(super) fn smooth(p: &mut [f32], at: usize, by: usize, step: f32) {
     let [a, b, c, d] = [at - 2 * by, at - by, at, at + by].map(|k| p[k]);
     if (b - c).abs() < 0.8 * step && (a - b).abs() < 0.5 * step && (c - d).abs() < 0.5 * step {
         p[at - by] = (a + 2.0 * b + c) * 0.25;

@@ -2,8 +2,9 @@
 
 use crate::{
     light::linear,
-    math::{Vec3, vec3},
+    math::{Vec3, exp, vec3},
     rng::Rng,
+    swatch::{self, Swatch},
 };
 
 /// Red, green, blue, row by row.
@@ -20,7 +21,19 @@ pub struct Photo {
 impl Photo {
     /// A square part of it, mirrored half of the time, as a linear picture `size` pixels wide.
     pub fn part(&self, size: usize, rng: &mut Rng) -> Vec<Vec3> {
-        let side = self.width.min(self.height) as f32 * rng.between(0.6, 1.0);
+        self.crop(size, [0.6, 1.0], rng)
+    }
+
+    /// A small square of it as cloth.
+    pub fn swatch(&self, number: usize, rng: &mut Rng) -> Swatch {
+        let texels = self.crop(swatch::SIDE, [0.12, 0.7], rng);
+        // From prints of a hand's width to one figure over the whole garment.
+        Swatch::new(texels, 0.2 * exp(rng.between(0.0, 1.4)), number)
+    }
+
+    /// A square part whose side is a `share` of the shorter one, from and to.
+    fn crop(&self, size: usize, share: [f32; 2], rng: &mut Rng) -> Vec<Vec3> {
+        let side = self.width.min(self.height) as f32 * rng.between(share[0], share[1]);
         let left = rng.unit() * (self.width as f32 - side).max(0.0);
         let top = rng.unit() * (self.height as f32 - side).max(0.0);
         let is_mirrored = rng.chance(0.5);

@@ -1,6 +1,6 @@
 //! How cloth and hair hang: from what stands out above, straight down; and the meshes that are tubes of their own.
 
-use super::Fitting;
+use super::{Drape, Fitting};
 use crate::{
     asset::INFLUENCES,
     light::Colour,
@@ -123,6 +123,7 @@ fn tube(
         triangles: Vec::new(),
         surface,
         two_sided: true,
+        drape: None,
     };
     for r in 0..rows {
         for c in 0..columns {
@@ -162,7 +163,7 @@ pub fn skirt(fit: &Fitting, length: f32, waist_y: f32, flare: f32, cloth: Cloth)
     let points = inside.map(|v| fit.smooth[v] + fit.normals[v] * (0.008 * s));
     let hang = Hang::new(points.filter(|p| p.y > knee_y), hem, waist, -flare);
     let salt = cloth.salt;
-    tube(
+    let mut layer = tube(
         RINGS,
         COLUMNS,
         true,
@@ -188,7 +189,11 @@ pub fn skirt(fit: &Fitting, length: f32, waist_y: f32, flare: f32, cloth: Cloth)
             (p, paint, ties)
         },
         |_| 0.9,
-    )
+    );
+    // Above the hips' joints it is held.
+    let held = layer.rest.iter().map(|p| smooth(-0.03 * s, 0.03 * s, p.y - hip_y)).collect();
+    layer.drape = Some(Drape::new(fit, &layer.rest, COLUMNS, held));
+    layer
 }
 
 /// Hair below the ears: 2 bob, 3 long, 4 ponytail, 5 bun.

@@ -386,6 +386,27 @@ impl Outfit {
         }
     }
 
+    /// Each garment of a photograph with that chance; says which garments are: [`Pattern::Photo`] 0 above, 1 below, 2 over it.
+    pub fn printed(&mut self, share: f32, rng: &mut Rng) -> [bool; 3] {
+        let mut are = [0, 1, 2].map(|_| rng.chance(share));
+        let (Bottom::Trousers { cloth, .. } | Bottom::Skirt { cloth, .. }) = &mut self.bottom;
+        // A dress is of one piece.
+        let is_dress = cloth.salt == self.top.cloth.salt;
+        are[1] &= !is_dress;
+        are[0] &= !self.is_bare;
+        if are[1] || is_dress && are[0] {
+            cloth.pattern = Pattern::Photo(u8::from(!is_dress));
+        }
+        if are[0] {
+            self.top.cloth.pattern = Pattern::Photo(0);
+        }
+        match &mut self.jacket {
+            Some(jacket) if are[2] => jacket.cloth.pattern = Pattern::Photo(2),
+            _ => are[2] = false,
+        }
+        are
+    }
+
     fn shirt(female: bool, cloth: Cloth, rng: &mut Rng) -> Top {
         let kind = rng.unit();
         let tight = female && rng.chance(0.45);
