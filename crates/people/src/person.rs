@@ -41,7 +41,7 @@ pub struct Person {
     pub body: Body,
     /// Its layers, skin first.
     pub layers: Vec<Layer>,
-    /// What [`Pattern::Photo`](crate::surface::Pattern::Photo) shows, by number.
+    /// What [`Pattern::Photo`] shows, by number.
     pub swatches: Vec<Swatch>,
 }
 
