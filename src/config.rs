@@ -267,6 +267,13 @@ options! {
         /// Tell Home Assistant of the topics
         discovery: bool = true;
     }
+    /// Poses as MCAP, which Foxglove opens
+    mcap: Mcap {
+        /// Write poses, skeletons over the picture and in metres to an MCAP file
+        path: PathBuf = PathBuf::new() => mcap(value_name = "FILE");
+        /// The camera's pictures too
+        pictures: bool = false, mcap_pixels();
+    }
     /// Faults on purpose, for tests
     faults: Faults {
         /// Faults for testing: camera.drop=0.1,infer.slow=0.02,serial.stall=0.01

@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+import tomllib
 import unittest
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,38 @@ DRAWN_AT_JOINTS = """(() => {
     const [r, g, b] = pen.getImageData(Math.round(x * scale), Math.round(y * scale), 1, 1).data;
     return [COLOURS[person.id % COLOURS.length], `#${[r, g, b].map(c => c.toString(16).padStart(2, "0")).join("")}`];
   }));
+})()"""
+
+# The same in the viewer's first pane.
+DRAWN_IN_PANE = """(() => {
+  shown.picture = shown.ids = false;
+  render();
+  const canvas = document.querySelector("#panes canvas"), scale = canvas.width / sizeOf()[0], pen = canvas.getContext("2d");
+  const person = personsOf(reel.tracks[0], reel.frames[current.index]).toSorted((a, b) => b.box[2] * b.box[3] - a.box[2] * a.box[3])[0];
+  const pairs = person.keypoints.filter(k => lookOf(k) === 1).map(([x, y]) => {
+    const [r, g, b] = pen.getImageData(Math.round(x * scale), Math.round(y * scale), 1, 1).data;
+    return [colourOf(person.id), `#${[r, g, b].map(c => c.toString(16).padStart(2, "0")).join("")}`];
+  });
+  shown.picture = shown.ids = true;
+  render();
+  return pairs;
+})()"""
+
+# A GIF of the marked span as the browser's own decoder reads it, and a PNG.
+EXPORTED = """(async () => {
+  const [first, last] = markedSpan(), made = await gif(first, last), picture = await png();
+  const decoder = new ImageDecoder({ data: await made.arrayBuffer(), type: "image/gif" });
+  await decoder.tracks.ready;
+  const frames = decoder.tracks.selectedTrack.frameCount, { image } = await decoder.decode({ frameIndex: frames - 1 });
+  const { displayWidth, displayHeight } = image;
+  image.close();
+  return [Math.min(made.size, picture.size), frames, displayWidth, displayHeight, picture.type];
+})()"""
+
+# Where the picture lies on the page: left, top, width and height, CSS pixels.
+PICTURE_ON_SCREEN = """(() => {
+  const box = canvas.getBoundingClientRect(), [width, height] = frame.size, scale = Math.min(box.width / width, box.height / height);
+  return [box.left + (box.width - scale * width) / 2, box.top + (box.height - scale * height) / 2, scale * width, scale * height];
 })()"""
 
 
@@ -116,7 +149,7 @@ class Browser:
         return message
 
     def value(self, expression: str) -> Any:
-        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in result:
             raise RuntimeError(str(result["exceptionDetails"]))
         return result["result"].get("value")
@@ -129,7 +162,9 @@ class Browser:
             time.sleep(0.1)
 
     def press(self, key: str) -> None:
-        self.call("Input.dispatchKeyEvent", type="keyDown", key=key, text=key)
+        # Keys with a name write nothing.
+        text = {"text": key} if len(key) == 1 else {}
+        self.call("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key)
 
     def screenshot(self, name: str) -> None:
@@ -145,21 +180,23 @@ class Browser:
         os.close(self._read)
 
 
-class Preview(unittest.TestCase):
-    """The built-in clip on the page."""
+class Page(unittest.TestCase):
+    """A page of the program's in a browser."""
 
-    def setUp(self) -> None:
+    address: str
+
+    def serve(self, *arguments: str) -> None:
         if CHROMIUM is None:
             print(
                 "SKIPPED: the preview in a browser: no chromium on this machine (sudo apt install chromium)"
             )
             self.skipTest("no chromium")
-        command = [POSEWIRE, "run", "--synthetic", "--web", "127.0.0.1:0", "--web-pixels"]
+        command = [POSEWIRE, *arguments, "--web", "127.0.0.1:0"]
         self.tracker = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         self.addCleanup(self.stop)
         assert self.tracker.stderr is not None
         for line in self.tracker.stderr:
-            if found := re.search(r"web preview: (http://\S+)", line):
+            if found := re.search(r"(http://127\S+)", line):
                 self.address = found[1]
                 return
         self.fail("posewire tells no address")
@@ -168,17 +205,40 @@ class Preview(unittest.TestCase):
         self.tracker.terminate()
         self.tracker.communicate(timeout=SOON_S)
 
-    def open(self, width: int, height: int) -> Browser:
+    def folder(self) -> Path:
         folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         self.addCleanup(folder.cleanup)
-        browser = Browser(folder.name, width, height)
+        return Path(folder.name)
+
+    def open(self, width: int, height: int, until: str) -> Browser:
+        browser = Browser(str(self.folder()), width, height)
         self.addCleanup(browser.close)
         browser.call("Page.navigate", url=self.address)
-        browser.until("typeof frame !== 'undefined' && frame?.line.persons.length > 0 && picture !== null")
+        browser.until(until)
         return browser
 
+    def assert_alone(self, browser: Browser) -> None:
+        """No word of the console, no other host."""
+        own = (self.address, self.address.replace("http", "ws"), "data:", "blob:")
+        others = [url for url in browser.requests if not url.startswith(own)]
+        self.assertEqual((others, browser.errors), ([], []))
+
+
+class Preview(Page):
+    """The built-in clip on the page."""
+
+    def setUp(self) -> None:
+        self.serve("run", "--synthetic", "--web-pixels")
+
+    def open_live(self, width: int, height: int) -> Browser:
+        return self.open(
+            width,
+            height,
+            "typeof frame !== 'undefined' && frame?.line.persons.length > 0 && picture !== null",
+        )
+
     def test_the_page_shows_what_the_messages_say(self) -> None:
-        browser = self.open(1280, 800)
+        browser = self.open_live(1280, 800)
         browser.until("document.querySelectorAll('#legs tr').length > 5")
         time.sleep(4)
         browser.screenshot("desktop")
@@ -201,12 +261,58 @@ class Preview(unittest.TestCase):
         before = browser.value("frame.line.persons[0]?.id ?? 0")
         browser.until(f"(frame.line.persons[0]?.id ?? 0) > {before}")
 
-        own = (self.address, self.address.replace("http", "ws"), "data:", "blob:")
-        others = [url for url in browser.requests if not url.startswith(own)]
-        self.assertEqual((others, browser.errors), ([], []))
+        self.assert_alone(browser)
+
+    def test_zones_are_drawn_with_the_mouse_as_the_file_that_the_tracker_reads(self) -> None:
+        browser = self.open_live(1280, 800)
+        left, top, width, height = browser.value(PICTURE_ON_SCREEN)
+
+        def click(x: float, y: float, to: tuple[float, float] | None = None) -> None:
+            mouse = {"button": "left", "clickCount": 1}
+            at = {"x": left + x * width, "y": top + y * height}
+            browser.call("Input.dispatchMouseEvent", type="mousePressed", **at, **mouse)
+            if to is not None:
+                at = {"x": left + to[0] * width, "y": top + to[1] * height}
+                browser.call("Input.dispatchMouseEvent", type="mouseMoved", **at, buttons=1, button="left")
+            browser.call("Input.dispatchMouseEvent", type="mouseReleased", **at, **mouse)
+
+        browser.press("e")
+        for corner in [(0.1, 0.2), (0.5, 0.2), (0.5, 0.9), (0.1, 0.9), (0.1, 0.2)]:
+            click(*corner)
+        # A corner is moved; the middle of an edge becomes one.
+        click(0.5, 0.2, to=(0.6, 0.3))
+        click(0.3, 0.9, to=(0.3, 0.8))
+        for corner in [(0.7, 0.1), (0.9, 0.1), (0.8, 0.6)]:
+            click(*corner)
+        browser.press("Enter")
+        browser.value(
+            "editor.rename(editor.zones[1], 'the \"door\"'); editor.zones[1].at = 'hands'; drawEditor()"
+        )
+        browser.screenshot("zones")
+        text = browser.value("editor.toml()")
+        zones = tomllib.loads(text)["zone"]
+        self.assertEqual([(z["name"], z["at"]) for z in zones], [("zone 1", "feet"), ('the "door"', "hands")])
+        wanted = [
+            [(0.1, 0.2), (0.6, 0.3), (0.5, 0.9), (0.3, 0.8), (0.1, 0.9)],
+            [(0.7, 0.1), (0.9, 0.1), (0.8, 0.6)],
+        ]
+        for zone, corners in zip(zones, wanted, strict=True):
+            self.assertEqual(len(zone["polygon"]), len(corners), zone)
+            for drawn, corner in zip(zone["polygon"], corners, strict=True):
+                self.assertLess(max(abs(a - b) for a, b in zip(drawn, corner, strict=True)), 0.005, zone)
+        file = self.folder() / "zones.toml"
+        file.write_text(text)
+        command = [POSEWIRE, "run", "--synthetic", "--no-drop", "--frames", "1", "--zones", str(file)]
+        taken = subprocess.run([*command, "--events", "-"], capture_output=True, text=True, timeout=SOON_S)
+        self.assertEqual(taken.returncode, 0, taken.stderr)
+        # A corner is taken away, then the zone; the page goes on.
+        click(0.8, 0.6)
+        browser.press("Delete")
+        self.assertEqual(browser.value("editor.zones.length"), 1)
+        self.assert_alone(browser)
 
     def test_a_phone_shows_picture_and_figures_one_above_the_other(self) -> None:
-        browser = self.open(390, 844)
+        browser = self.open_live(390, 844)
         browser.until("document.querySelectorAll('#legs tr').length > 5")
         time.sleep(2)
         browser.screenshot("phone")
@@ -218,6 +324,88 @@ class Preview(unittest.TestCase):
         )
         self.assertLessEqual(stage, aside + 1)
         self.assertEqual(browser.errors, [])
+
+
+class Viewer(Page):
+    """A recording on the viewer's page."""
+
+    def record(self) -> Path:
+        clip = self.folder() / "clip.avi"
+        command = [POSEWIRE, "record", "--synthetic", "--size", "320x240", "--frames", "40", str(clip)]
+        subprocess.run(command, check=True, capture_output=True, timeout=SOON_S)
+        return clip
+
+    def drop(self, browser: Browser, *files: Path) -> None:
+        root = browser.call("DOM.getDocument")["root"]["nodeId"]
+        node = browser.call("DOM.querySelector", nodeId=root, selector="#open")["nodeId"]
+        browser.call("DOM.setFileInputFiles", nodeId=node, files=[str(file) for file in files])
+
+    def test_a_recording_is_scrubbed_compared_and_exported(self) -> None:
+        clip = self.record()
+        self.serve("view", str(clip), "--smoother", "xl", "--smoother", "none")
+        browser = self.open(1280, 800, "typeof reel !== 'undefined' && reel?.isWhole && current?.index === 0")
+        self.assertEqual(
+            browser.value("[reel.frames.length, ...reel.tracks.map(t => t.length)]"), [40, 40, 40]
+        )
+        for key, index in [("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("End", 39), ("Home", 0)]:
+            browser.press(key)
+            browser.until(f"current.index === {index}")
+        browser.value("seek(30)")
+        browser.until("current.index === 30")
+        # Poses of the frame whose picture is shown, where the line says.
+        self.assertEqual(browser.value("personsOf(reel.tracks[0], reel.frames[30]).length > 0"), True)
+        pairs = browser.value(DRAWN_IN_PANE)
+        self.assertGreater(len(pairs), 8)
+        self.assertGreater(sum(wanted == drawn for wanted, drawn in pairs), 0.8 * len(pairs), pairs)
+        self.assertEqual(browser.value("document.querySelectorAll('#panes figure').length"), 2)
+        browser.screenshot("viewer")
+        browser.press("b")
+        self.assertEqual(browser.value("document.querySelectorAll('#panes figure').length"), 1)
+        browser.screenshot("viewer-one")
+        browser.press("b")
+        browser.press("j")
+        self.assertEqual(browser.value("JOINTS[joint]"), "right_wrist")
+        browser.value("span = [10, 20]; render()")
+        size, frames, width, height, kind = browser.value(EXPORTED)
+        self.assertEqual((frames, width, height, kind), (11, 640, 240, "image/png"))
+        self.assertGreater(size, 1000)
+        browser.press("Home")
+        browser.press(" ")
+        browser.until("at > 5")
+        self.assert_alone(browser)
+
+    def test_files_are_opened_by_the_page_alone_and_what_is_wrong_is_said(self) -> None:
+        clip = self.record()
+        lines = clip.with_name("poses.jsonl")
+        command = [POSEWIRE, "run", str(clip), "--no-drop", "--predict", "capture", "--jsonl", str(lines)]
+        subprocess.run(command, check=True, capture_output=True, timeout=SOON_S)
+        self.serve("view")
+        browser = self.open(390, 844, "typeof reel !== 'undefined'")
+        self.drop(browser, clip, lines)
+        browser.until("reel?.frames.length === 40 && current?.index === 0 && reel.tracks[0]?.length === 40")
+        self.assertEqual(browser.value("[reel.note, problem]"), ["", ""])
+        browser.value("seek(30)")
+        browser.until("current.index === 30 && current.picture !== null")
+        browser.screenshot("viewer-phone")
+        self.assertLessEqual(browser.value("document.documentElement.scrollWidth"), 390)
+        # As the program itself counts them: a recording that was cut off, and its own numbers and times.
+        cut, other, empty = (clip.with_name(name) for name in ("cut.avi", "other.txt", "empty.avi"))
+        whole = clip.read_bytes()
+        cut.write_bytes(whole[: len(whole) // 2])
+        other.write_text("a letter")
+        empty.write_bytes(b"")
+        self.drop(browser, cut)
+        browser.until("reel.name === 'cut.avi'")
+        count = browser.value("reel.frames.length")
+        self.assertTrue(10 < count < 30, count)
+        self.assertEqual(browser.value("reel.note"), f"cut off after {count} frames: these are whole")
+        self.drop(browser, other, empty)
+        browser.until(
+            "problem.includes('other.txt: no AVI') && problem.includes('empty.avi: the file is empty')"
+        )
+        self.drop(browser, lines)
+        browser.until("reel.tracks.length === 1 && problem === ''")
+        self.assert_alone(browser)
 
 
 if __name__ == "__main__":

@@ -77,6 +77,7 @@ sub_commands! {
     Read => read,
     Eval => eval,
     Record => record,
+    View => view,
 }
 
 /// A mistake in what the user asked for, as against a failure to do it.

@@ -43,6 +43,7 @@ Examples:
   posewire run clip.mp4 --video poses.mp4
   posewire run --camera auto --size 1280x720 --fps 60 --rotate 180 --serial /dev/ttyUSB0 --rate 50
   posewire run --replay clip.avi --frames all --no-drop --jsonl poses.jsonl
+  posewire run clip.avi --no-drop --mcap poses.mcap --mcap-pixels
   posewire run --zones zones.toml --events - | while read event; do echo $event; done
   ffmpeg -i clip.mp4 -f yuv4mpegpipe -pix_fmt yuv420p - | posewire run --replay -
   posewire run --synthetic --inject camera.drop=0.1,camera.unplug=0.005 --display terminal")]
@@ -106,7 +107,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let is_drawn = config.display.kind.0.is_some() || !config.video.path.as_os_str().is_empty();
     let is_shown = is_drawn && config.display.pictures;
     let is_served = config.web.address.get().is_some() && config.web.pictures;
-    let tap = (is_shown || is_served).then(PictureTap::default);
+    let is_kept = !config.mcap.path.as_os_str().is_empty() && config.mcap.pictures;
+    let tap = (is_shown || is_served || is_kept).then(PictureTap::default);
     let source_rate = SourceRate::default();
     let rate = source_rate.clone();
     let told = telemetry.clone();
@@ -215,7 +217,7 @@ fn keep_inputs(config: &Config, config_file: Option<&Path>) -> Result<(), Usage>
         .chain([config_file])
         .flatten()
     {
-        for output in [lines, events, &*config.video.path, png] {
+        for output in [lines, events, &*config.video.path, &*config.mcap.path, png] {
             super::keep_input(input, output)?;
         }
     }

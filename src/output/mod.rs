@@ -1,4 +1,4 @@
-//! Where poses go: serial wire, JSON lines, datagrams, OSC, MQTT, displays, recordings, the web preview.
+//! Where poses go: serial wire, JSON lines, datagrams, OSC, MQTT, MCAP, displays, films, the web preview and the viewer.
 //!
 //! Every consumer is a [`PoseSink`] with a thread of its own behind a newest-wins slot. A sink keeps nothing waiting:
 //! what it cannot deliver in time is gone, and the next call brings something newer.
@@ -8,6 +8,7 @@ pub mod display;
 pub mod events;
 pub mod jsonl;
 mod lines;
+pub mod mcap;
 pub mod mqtt;
 pub mod osc;
 pub mod serial;

@@ -60,6 +60,8 @@ mod tiny;
 mod track;
 #[cfg(unix)]
 mod video;
+#[cfg(unix)]
+mod view;
 mod watchdog;
 #[cfg(unix)]
 mod web;

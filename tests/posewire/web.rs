@@ -448,3 +448,86 @@ fn a_program_that_does_not_read_is_let_go_and_holds_nobody_up() {
     let mut back = program(&web);
     until_heard(&mut web, seq, || has_come(&mut back));
 }
+
+/// Kilobytes that this process holds.
+#[cfg(target_os = "linux")]
+fn resident_kb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// An hour at 30 a second, as fast as they go, to a page that takes them, one that does not, a program and a reader of events.
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "run in a process of its own by the test after it"]
+fn an_hour_of_frames() {
+    const FRAMES: u64 = 108_000;
+    let tap = PictureTap::default();
+    let mut web = of(WebOptions { pictures: Some(tap.clone()), ..WebOptions::default() });
+    let mut takes = page(&web);
+    let _stalled = page(&web);
+    let mut reads = program(&web);
+    let mut events = connect(&web, "GET /poses HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let taken = Arc::new(AtomicU32::new(0));
+    let count = taken.clone();
+    std::thread::spawn(move || {
+        while let Ok(message) = takes.read() {
+            if matches!(message, Message::Binary(_)) {
+                count.fetch_add(1, Ordering::Relaxed);
+                if takes.send(Message::text("taken")).is_err() {
+                    break;
+                }
+            }
+        }
+    });
+    std::thread::spawn(move || while reads.read().is_ok() {});
+    std::thread::spawn(move || while events.read(&mut [0; 1 << 16]).is_ok_and(|n| n > 0) {});
+    let picture = Frame {
+        bytes: Arc::new(vec![0xd8; 40_000]),
+        format: PixelFormat::Mjpeg,
+        width: 320,
+        height: 240,
+        stride: 0,
+        seq: 0,
+        captured_at_us: 0,
+    };
+    let mut after_warm_up = 0;
+    for seq in 0..FRAMES {
+        let at_us = 33_333 * seq as i64;
+        tap.put(&Frame { seq, captured_at_us: at_us, ..picture.clone() });
+        web.send(&crate::frames::pose_frame(seq, 1 + (seq / 900 % 3) as usize, at_us), at_us).unwrap();
+        if seq == FRAMES / 20 {
+            after_warm_up = resident_kb();
+        }
+        // The server's thread must get its turn where there is one processor.
+        if seq % 64 == 0 {
+            std::thread::yield_now();
+        }
+    }
+    let grown = resident_kb() as i64 - after_warm_up as i64;
+    let taken = taken.load(Ordering::Relaxed);
+    println!(
+        "an hour of frames: {after_warm_up} KB after 3 minutes, {grown:+} KB at the end; a page took {taken}"
+    );
+    assert!(taken > 100, "a page took {taken} frames");
+    assert!(grown < 4_096, "{grown} KB more at the end of an hour");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_hour_of_frames_costs_no_memory() {
+    // Others' tests would be measured too.
+    let itself = std::env::current_exe().unwrap();
+    let out = std::process::Command::new(itself)
+        .args(["web::an_hour_of_frames", "--exact", "--ignored", "--nocapture"])
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&out.stdout);
+    assert!(
+        out.status.success() && told.contains("1 passed"),
+        "{told}{}",
+        String::from_utf8_lossy(&out.stderr)
+    );
+    println!("{told}");
+}

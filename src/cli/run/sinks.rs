@@ -12,6 +12,7 @@ use posewire::output::display::{
 };
 use posewire::output::events::{EventLines, Zones};
 use posewire::output::jsonl::JsonLines;
+use posewire::output::mcap::{Mcap, McapOptions};
 use posewire::output::mqtt::Broker;
 use posewire::output::osc::{Osc, OscOptions};
 use posewire::output::serial::{PortSpec, Serial, SerialOptions};
@@ -81,6 +82,9 @@ pub fn open(
     if let Some(broker) = config.mqtt.broker.get() {
         sinks.push(mqtt(broker, config, &zones, telemetry)?);
     }
+    if !config.mcap.path.as_os_str().is_empty() {
+        sinks.push(mcap(config, tap.clone())?);
+    }
     let mut paced: Vec<Box<dyn PoseSink>> = Vec::new();
     if !config.jsonl.path.as_os_str().is_empty() {
         paced.push(Box::new(json_lines(config, predict)?.told_by(telemetry.clone())));
@@ -107,7 +111,7 @@ pub fn open(
         if super::notify::is_service() {
             // A service's standard output is the journal, which thirty lines a second would fill.
             return Err(Usage(
-                "nowhere to send poses: a service needs an output; set [serial] port, [jsonl] path, [events] path, [mqtt] broker, or [web], [osc] or [udp] address in its \
+                "nowhere to send poses: a service needs an output; set [serial] port, [jsonl] path, [mcap] path, [events] path, [mqtt] broker, or [web], [osc] or [udp] address in its \
                  configuration (/etc/posewire.toml), or give --jsonl - for lines on the standard output"
                     .into(),
             )
@@ -208,6 +212,17 @@ fn mqtt(
 #[cfg(not(feature = "mqtt"))]
 fn mqtt(_: &Broker, _: &Config, _: &Zones, _: &Arc<Telemetry>) -> anyhow::Result<Box<dyn PoseSink>> {
     Err(Usage("this binary has no MQTT: build it with --features mqtt".into()).into())
+}
+
+/// The sink of `--mcap FILE`: each frame as it was, which its picture fits.
+fn mcap(config: &Config, tap: Option<PictureTap>) -> anyhow::Result<Box<dyn PoseSink>> {
+    let predict = config.output.predict;
+    let options = McapOptions {
+        predict: if predict == Predict::Now { Predict::Capture } else { predict },
+        pictures: tap.filter(|_| config.mcap.pictures),
+        is_replayed: config.source.no_drop,
+    };
+    Ok(Box::new(Mcap::create(&config.mcap.path, options)?))
 }
 
 fn osc_options(config: &Config, predict: Predict) -> Result<OscOptions, Usage> {

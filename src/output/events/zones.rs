@@ -35,6 +35,18 @@ pub enum At {
     Hands,
 }
 
+impl At {
+    /// As the file has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Feet => "feet",
+            Self::Hips => "hips",
+            Self::Head => "head",
+            Self::Hands => "hands",
+        }
+    }
+}
+
 /// A polygon with a name.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]

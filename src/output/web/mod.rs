@@ -3,14 +3,18 @@
 //! Nothing listens unless `--web ADDR` asks for it. The page needs nothing from elsewhere. Its poses come over a WebSocket, one
 //! binary message a frame (`message.rs`), the next one only after the page has taken the last (`live.rs`); `/poses` gives the JSON
 //! lines of [`super::jsonl`] as server-sent events, for `curl`, and the WebSocket `/lines` each as a text message, for programs. With nobody watching nothing is made and nothing allocated.
+//! [`Viewer`] serves a recording the same way, behind the same door (`recording.rs`).
 //!
 //! `axum` answers, on one thread with a runtime of its own; hyper beneath it is driven by hand because the time of a request's
-//! head and the number of connections must be bounded (`server.rs`).
+//! head and the number of connections must be bounded (`door.rs`).
 
+mod door;
 mod guard;
 mod live;
 mod message;
+mod parts;
 mod patience;
+mod recording;
 mod server;
 mod status;
 mod told;
@@ -27,13 +31,14 @@ use tokio::sync::watch;
 
 use self::guard::Guard;
 use self::message::Messages;
+pub use self::recording::{Reel, ReelError, Viewer};
 use self::told::Told;
 use super::display::PictureTap;
 use super::events::Zones;
 use super::{Host, PoseSink, Predict, SinkError};
 
 /// A preview for a few people.
-pub const MAX_CLIENTS: usize = 8;
+pub const MAX_CLIENTS: usize = 10;
 
 /// How often the page is told how the tracker is, microseconds.
 const STATUS_EVERY_US: i64 = 1_000_000;
@@ -49,7 +54,7 @@ struct Shared {
     /// Text messages of the WebSocket.
     status: watch::Sender<Bytes>,
     is_over: watch::Sender<bool>,
-    guard: Guard,
+    guard: Arc<Guard>,
     host: Option<Arc<dyn Host>>,
 }
 
@@ -78,22 +83,29 @@ pub struct WebOptions {
     pub zones: Zones,
 }
 
+/// Listens on an address as `--web` has it; else what is wrong, and what to do.
+fn listen_on(address: &str) -> Result<TcpListener, String> {
+    let listen = || {
+        let addresses: Vec<SocketAddr> = address.to_socket_addrs()?.collect();
+        let listener = TcpListener::bind(&addresses[..])?;
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    };
+    listen().map_err(|e: std::io::Error| {
+        format!("--web {address}: {e}; give an address of this machine and a free port, as in 127.0.0.1:8080")
+    })
+}
+
 impl Web {
     /// Listens on `address` (`127.0.0.1:8080`, `localhost:8080`, `[::]:8080`) and answers from now on.
     ///
     /// # Errors
     /// [`SinkError::Fatal`] where that is no address or cannot be listened on.
     pub fn open(address: &str, options: WebOptions) -> Result<Self, SinkError> {
-        let fatal = |e: std::io::Error| {
-            SinkError::Fatal(format!(
-                "--web {address}: {e}; give an address of this machine and a free port, as in 127.0.0.1:8080"
-            ))
-        };
-        let addresses: Vec<SocketAddr> = address.to_socket_addrs().map_err(fatal)?.collect();
-        let listener = TcpListener::bind(&addresses[..]).map_err(fatal)?;
-        listener.set_nonblocking(true).map_err(fatal)?;
+        let listener = listen_on(address).map_err(SinkError::Fatal)?;
+        let fatal = |e: std::io::Error| SinkError::Fatal(format!("--web {address}: {e}"));
         let address = listener.local_addr().map_err(fatal)?;
-        let guard = Guard::of(address.ip()).map_err(fatal)?;
+        let guard = Arc::new(Guard::of(address.ip()).map_err(fatal)?);
         info!("web preview: {}", guard.link(address));
         let WebOptions { predict, host, pictures, zones } = options;
         if !address.ip().is_loopback() {
@@ -102,7 +114,6 @@ impl Web {
                 "web preview: whoever has this link sees {what}, over an unencrypted line; 127.0.0.1 keeps them on this machine"
             );
         }
-        let page = server::Page::new(pictures.is_some());
         let shared = Arc::new(Shared {
             poses: watch::Sender::default(),
             lines: watch::Sender::default(),
@@ -112,10 +123,10 @@ impl Web {
             guard,
             host: host.clone(),
         });
-        let served = shared.clone();
+        let (paths, is_over) = (server::paths(&shared, pictures.is_some()), shared.is_over.subscribe());
         let thread = std::thread::Builder::new()
             .name("web".into())
-            .spawn(move || server::run(listener, served, &page))
+            .spawn(move || door::run(listener, is_over, paths))
             .map_err(fatal)?;
         Ok(Self {
             name: format!("web {address}"),

@@ -51,9 +51,9 @@ impl Told {
         self.newest.iter().rev().map(event).collect()
     }
 
-    /// Name and corners of each, shares of the picture.
+    /// Name, corners in shares of the picture, and what of a person has to be inside.
     pub fn zones(&self) -> Value {
-        self.watch.zones().zones.iter().map(|z| json!([z.name, z.polygon])).collect()
+        self.watch.zones().zones.iter().map(|z| json!([z.name, z.polygon, z.at.name()])).collect()
     }
 }
 
@@ -90,7 +90,7 @@ mod tests {
             told.events(),
             json!([["1 there", null, null, 0], ["enter", 7, "room", 2], ["appear", 7, null, 2]])
         );
-        assert_eq!(told.zones()[0][0], "room");
+        assert_eq!((&told.zones()[0][0], &told.zones()[0][2]), (&json!("room"), &json!("hips")));
         for id in 8..40 {
             told.update(&frame(3_000 + i64::from(id), Some(id)));
         }

@@ -1,7 +1,6 @@
 
 // The page: one WebSocket, the newest message, and what the person who looks wants to see of it.
 
-const $ = id => document.getElementById(id);
 const canvas = $("view"), pen = canvas.getContext("2d"), trails = new Trails();
 /** What is shown; kept for the next visit. */
 const shown = Object.assign(
@@ -10,15 +9,6 @@ const shown = Object.assign(
 );
 /** The newest frame: what the message said, and its picture. */
 let frame = null, picture = null, zones = [], socket = null, isDirty = false, messages = 0, since = performance.now();
-
-function stored(key) {
-  // A browser may keep nothing for this page.
-  try { return JSON.parse(localStorage.getItem(`posewire.${key}`)); } catch { return null; }
-}
-
-function store(key, value) {
-  try { localStorage.setItem(`posewire.${key}`, JSON.stringify(value)); } catch { /* As if it were the first visit. */ }
-}
 
 const CONTROLS = [
   ["smoothed", "s", "smoothed"],
@@ -29,20 +19,14 @@ const CONTROLS = [
   ["zones", "z", "zones"],
   ["mirror", "m", "mirror"],
 ];
+const editor = new ZoneEditor(() => { drawEditor(); isDirty = true; });
 const ACTIONS = [
+  ["e", "draw zones", () => { editor.toggle(zones); drawControls(); }],
   ["d", "dark, light", () => setTheme(theme() === "dark" ? "light" : "dark")],
   ["f", "full screen", () => document.fullscreenElement ? document.exitFullscreen() : $("stage").requestFullscreen()],
+  ["v", "recordings", () => { location.href = "view"; }],
   ["x", "forget persons", () => { if (socket?.readyState === WebSocket.OPEN) socket.send("reset"); }],
 ];
-
-function theme() {
-  return document.documentElement.dataset.theme || (matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark");
-}
-
-function setTheme(name) {
-  document.documentElement.dataset.theme = name;
-  store("theme", name);
-}
 
 function toggle(key) {
   shown[key] = !shown[key];
@@ -54,21 +38,13 @@ function toggle(key) {
 function drawControls() {
   $("controls").replaceChildren(
     ...CONTROLS.map(([key, letter, name]) => control(name, letter, () => toggle(key), shown[key])),
-    ...ACTIONS.map(([letter, name, act]) => control(name, letter, act)),
+    ...ACTIONS.map(([letter, name, act]) => control(name, letter, act, letter === "e" ? editor.isOn : undefined)),
   );
 }
 
-function control(name, letter, act, isOn) {
-  const button = document.createElement("button"), key = document.createElement("kbd");
-  key.textContent = letter;
-  button.append(name, key);
-  button.addEventListener("click", act);
-  if (isOn !== undefined) button.setAttribute("aria-pressed", isOn);
-  return button;
-}
-
 addEventListener("keydown", event => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, select")) return;
+  if (editor.isOn && editor.key(event.key)) return event.preventDefault();
   const found = CONTROLS.find(([, letter]) => letter === event.key), action = ACTIONS.find(([letter]) => letter === event.key);
   if (found) toggle(found[0]);
   action?.[2]();
@@ -80,6 +56,7 @@ const charts = {
   drops: new Chart($("charts"), "dropped/s", "", 1),
   temperature: new Chart($("charts"), "°C, the board", ""),
 };
+const legs = new Legs($("legs"));
 let droppedBefore = null;
 
 function setStatus(text) {
@@ -89,11 +66,7 @@ function setStatus(text) {
   charts.drops.add(droppedBefore === null ? 0 : dropped - droppedBefore);
   charts.temperature.add(status.temperature_c);
   droppedBefore = dropped;
-  $("legs").replaceChildren(...status.legs_us.map(([name, p50, p99]) => {
-    const row = document.createElement("tr");
-    for (const text of [name.replaceAll("_", " "), (p50 / 1000).toFixed(2), (p99 / 1000).toFixed(1)]) row.insertCell().textContent = text;
-    return row;
-  }));
+  legs.set(status.legs_us);
   zones = status.zones;
   $("events").replaceChildren(...status.events.map(([what, id, zone, ago]) => {
     const row = document.createElement("li"), when = document.createElement("span");
@@ -112,13 +85,6 @@ function setStatus(text) {
   $("state").textContent = [
     status.source, status.engine, `${rate.toFixed(0)} Hz shown`, status.throttled ? "slowed down by heat or voltage" : "",
   ].filter(Boolean).join(" · ");
-}
-
-/** Over the middle of the picture, or in its corner where there is something to see. */
-function notice(text, inCorner = false) {
-  $("notice").hidden = !text;
-  $("notice").textContent = text;
-  $("notice").className = inCorner ? "corner" : "";
 }
 
 async function setFrame(buffer) {
@@ -153,9 +119,9 @@ function render() {
   pen.setTransform(shown.mirror ? -scale : scale, 0, 0, scale, shown.mirror ? w : 0, 0);
   if (picture && shown.picture) pen.drawImage(picture, 0, 0, width, height);
   const unit = Math.max(width, height) / 320, persons = frame.line.persons;
-  if (shown.zones) drawZones(pen, zones, unit, width, height);
+  const drawn = editor.isOn ? editor.drawn() : shown.zones ? zones : [];
+  drawZones(pen, drawn, unit, width, height);
   if (shown.trails) trails.draw(pen, unit, frame.line.emitted_us);
-  const colourOf = id => COLOURS[id % COLOURS.length];
   if (shown.smoothed) {
     for (const person of persons) {
       if (shown.sigma) drawSigma(pen, person, unit, colourOf(person.id));
@@ -164,9 +130,10 @@ function render() {
   } else {
     for (const [id, joints] of frame.seen) drawSeen(pen, joints, unit, colourOf(id));
   }
+  if (editor.isOn) editor.draw(pen, unit, width, height);
   // Letters are never mirrored.
   pen.setTransform(scale, 0, 0, scale, 0, 0);
-  if (shown.zones) drawZoneNames(pen, zones, unit, width, height, shown.mirror);
+  drawZoneNames(pen, drawn, unit, width, height, shown.mirror);
   if (shown.ids) {
     for (const person of persons) {
       const x = shown.mirror ? width - person.box[0] - person.box[2] : person.box[0];
@@ -184,6 +151,34 @@ function render() {
     return row;
   }));
 }
+
+/** Zones beside the picture, while they are drawn. */
+function drawEditor() {
+  $("zones").hidden = !editor.isOn;
+  canvas.classList.toggle("edited", editor.isOn);
+  const typed = document.activeElement?.closest?.("#zones");
+  if (!typed) editor.list($("zone-list"));
+}
+
+/** Where in the picture a pointer is, in shares of it, and how far it may miss. */
+function shareAt(event) {
+  const box = canvas.getBoundingClientRect(), [width, height] = frame.size;
+  const scale = Math.min(box.width / width, box.height / height), [w, h] = [scale * width, scale * height];
+  const x = (event.clientX - box.left - (box.width - w) / 2) / w, y = (event.clientY - box.top - (box.height - h) / 2) / h;
+  return [[shown.mirror ? 1 - x : x, y], [ZoneEditor.NEAR_PX / w, ZoneEditor.NEAR_PX / h]];
+}
+
+canvas.addEventListener("pointerdown", event => {
+  if (!editor.isOn || !frame) return;
+  event.preventDefault();
+  document.activeElement?.blur();
+  canvas.setPointerCapture(event.pointerId);
+  editor.down(...shareAt(event));
+});
+canvas.addEventListener("pointermove", event => { if (editor.isOn && frame) editor.move(shareAt(event)[0]); });
+canvas.addEventListener("pointerup", () => editor.up());
+canvas.addEventListener("dblclick", () => { if (editor.isOn) editor.close(); });
+$("zone-save").addEventListener("click", () => download("zones.toml", new Blob([editor.toml()], { type: "application/toml" })));
 
 function connect() {
   socket = new WebSocket(new URL("live", location.href).href.replace(/^http/, "ws"));
@@ -203,7 +198,6 @@ function connect() {
   };
 }
 
-if (stored("theme")) setTheme(stored("theme"));
 drawControls();
 connect();
 draw();

@@ -1,0 +1,266 @@
+//! `posewire view`: a recording in a browser, frame by frame, with the poses of two smoothers side by side.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use posewire::capture::{self, CaptureError, FrameSource, SourceConfig};
+use posewire::config::{Config, MaxPersons};
+use posewire::output::Predict;
+use posewire::output::jsonl::{Format, Head};
+use posewire::output::web::{Reel, Viewer};
+use posewire::picture::{Frame, JpegEncoder};
+use posewire::progress::Progress;
+use posewire::temporal::Smoother;
+use posewire::{Tracker, models};
+
+use super::Usage;
+
+/// How long a wait may keep Ctrl-C waiting.
+const TICK: Duration = Duration::from_millis(100);
+/// Of raw frames, which browsers are shown as JPEG.
+const QUALITY: i32 = 90;
+/// More would hide one another.
+const MOST_TRACKS: usize = 2;
+/// A line of eight persons with 3D has some 16 KB.
+const MOST_LINE_BYTES: u64 = 1 << 20;
+
+/// Show a recording in a browser: frame by frame, two smoothers side by side, a joint over time
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The recording is tracked once with every smoother, every frame of it, and can be looked at meanwhile. Without a recording the page
+opens files that are dropped onto it: what `posewire record` wrote, and JSON lines of `posewire run FILE --no-drop --jsonl LINES`;
+they do not leave the browser.
+
+Examples:
+  posewire view clip.avi
+  posewire view clip.mp4 --smoother xl --smoother one-euro
+  posewire view clip.avi --jsonl before.jsonl --jsonl after.jsonl
+  posewire view")]
+pub struct Args {
+    /// What to show: a recording, any video, a folder of pictures
+    #[arg(value_name = "RECORDING")]
+    input: Option<PathBuf>,
+    /// Track with this smoother; given twice, both are shown [default: xl and none]
+    #[arg(long, value_name = "NAME", requires = "input")]
+    smoother: Vec<Smoother>,
+    /// Show these JSON lines instead, as a run over the same recording wrote them
+    #[arg(long, value_name = "FILE", requires = "input")]
+    jsonl: Vec<PathBuf>,
+    /// Where the page is served
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8081")]
+    web: String,
+    /// Keypoint network: a name that `posewire models` lists, or a manifest
+    #[arg(long, value_name = "MODEL", requires = "input")]
+    model: Option<String>,
+    /// Persons followed at once, 1 to 8
+    #[arg(long, value_name = "N", requires = "input")]
+    max_persons: Option<MaxPersons>,
+    /// Configuration file, for the networks and the rules for persons
+    #[arg(long, value_name = "FILE", requires = "input")]
+    config: Option<PathBuf>,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let is_over = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 1, is_over.clone())
+            .and_then(|_| signal_hook::flag::register(signal, is_over.clone()))
+            .context("cannot listen for signals")?;
+    }
+    let Some(input) = &args.input else {
+        let viewer = open(&args.web, None)?;
+        return Ok(wait(&viewer, &is_over));
+    };
+    let smoothers = smoothers(&args)?;
+    let config = config(&args)?;
+    let replay = SourceConfig::Replay { path: input.clone(), no_drop: true, fps_override: None };
+    let source = capture::open(&replay)?;
+    let names: Vec<String> = match &args.jsonl[..] {
+        [] => smoothers.iter().map(Smoother::to_string).collect(),
+        files => files.iter().map(|file| name_of(file)).collect(),
+    };
+    let reel = Reel::new(&name_of(input), &names)?;
+    let trackers: Vec<Tracker> = smoothers
+        .iter()
+        .map(|&smoother| {
+            let mut config = config.clone();
+            config.temporal.smoother = smoother;
+            Ok(Tracker::new(&config)?)
+        })
+        .collect::<anyhow::Result<_>>()?;
+    for (run, file) in args.jsonl.iter().enumerate() {
+        take_lines(&reel, run, file)?;
+    }
+    let viewer = open(&args.web, Some(reel.clone()))?;
+    let frames = take_frames(&reel, source, trackers, &is_over)?;
+    if frames == 0 && !is_over.load(Ordering::Relaxed) {
+        bail!("{}: no usable frame in it", input.display());
+    }
+    Ok(wait(&viewer, &is_over))
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+fn smoothers(args: &Args) -> Result<Vec<Smoother>, Usage> {
+    let (smoothers, lines) = (args.smoother.len(), args.jsonl.len());
+    if smoothers > 0 && lines > 0 {
+        return Err(Usage("--smoother tracks anew, --jsonl shows what is there: give one of them".into()));
+    }
+    if smoothers.max(lines) > MOST_TRACKS {
+        let option = if lines > 0 { "--jsonl" } else { "--smoother" };
+        return Err(Usage(format!("{option}: {MOST_TRACKS} at most fit side by side")));
+    }
+    Ok(match (smoothers, lines) {
+        (0, 0) => vec![Smoother::Xl, Smoother::None],
+        _ => args.smoother.clone(),
+    })
+}
+
+fn config(args: &Args) -> anyhow::Result<Config> {
+    let mut config = match &args.config {
+        Some(path) => Config::read(path)?,
+        None => Config::default(),
+    };
+    if let Some(model) = &args.model {
+        config.models.keypoints.clone_from(model);
+    }
+    if let Some(max) = args.max_persons {
+        config.persons.max = max;
+    }
+    models::check_names(&config.models).map_err(|e| Usage(e.to_string()))?;
+    Ok(config)
+}
+
+fn open(address: &str, reel: Option<Reel>) -> anyhow::Result<Viewer> {
+    let viewer = Viewer::open(address, reel)?;
+    eprintln!("open {} in a browser; Ctrl-C ends it", viewer.link());
+    if !viewer.address().ip().is_loopback() {
+        log::warn!("whoever has this link sees the recording, over an unencrypted line; 127.0.0.1 keeps it on this machine");
+    }
+    Ok(viewer)
+}
+
+/// Serves until the user has seen enough.
+fn wait(_: &Viewer, is_over: &AtomicBool) -> ExitCode {
+    while !is_over.load(Ordering::Relaxed) {
+        std::thread::sleep(TICK);
+    }
+    ExitCode::SUCCESS
+}
+
+/// Every frame of the source, and what each tracker makes of it; how many there were.
+fn take_frames(
+    reel: &Reel,
+    mut source: Box<dyn FrameSource>,
+    mut trackers: Vec<Tracker>,
+    is_over: &AtomicBool,
+) -> anyhow::Result<u64> {
+    let name = source.info().name;
+    let progress = Progress::start(format!("{name}: waiting for the first frame"));
+    let mut jpeg = JpegEncoder::new(QUALITY)?;
+    let (mut frames, mut damaged) = (0, 0);
+    let mut line = Vec::new();
+    let error = loop {
+        if is_over.load(Ordering::Relaxed) {
+            return Ok(frames);
+        }
+        let frame = match source.next_frame(TICK) {
+            Ok(Some(frame)) => frame,
+            Ok(None) | Err(CaptureError::Lost { .. }) => continue,
+            Err(CaptureError::Ended) => break None,
+            // What is there can be looked at nevertheless.
+            Err(error) if frames > 0 => break Some(error.to_string()),
+            Err(error) => return Err(error.into()),
+        };
+        for (run, tracker) in trackers.iter_mut().enumerate() {
+            line.clear();
+            match tracker.track(&frame) {
+                Ok(poses) => {
+                    let head = Head {
+                        seq: poses.seq,
+                        frame: Some(poses.frame),
+                        captured_at_us: poses.captured_at_us,
+                        emitted_at_us: poses.captured_at_us,
+                        source: None,
+                    };
+                    Format::Full.write(&mut line, &head, Predict::Capture.poses(&poses, 0));
+                    reel.push_line(run, &line)?;
+                }
+                Err(error) if error.is_of_this_frame_alone() => damaged += u64::from(run == 0),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let Frame { seq, captured_at_us, .. } = frame;
+        match jpeg.jpeg_of(&frame) {
+            Ok(bytes) => reel.push(&bytes, seq, captured_at_us)?,
+            Err(_) if trackers.is_empty() => damaged += 1,
+            Err(_) => {}
+        }
+        frames += 1;
+        progress.at(format_args!("{name}: {frames} frames; they can be looked at already"));
+    };
+    drop(progress);
+    let mut wrong = Vec::new();
+    if source.counters().damaged > 0 {
+        wrong.push(format!("cut off or damaged: {frames} frames are whole"));
+    }
+    if damaged > 0 {
+        wrong.push(format!("{damaged} of them have no picture that can be read"));
+    }
+    wrong.extend(error);
+    let note = wrong.join("; ");
+    reel.finish(&note);
+    let told = if note.is_empty() { String::new() } else { format!("; {note}") };
+    eprintln!("{name}: {frames} frames are there{told}");
+    Ok(frames)
+}
+
+/// The lines of a run, whole ones alone.
+fn take_lines(reel: &Reel, run: usize, path: &Path) -> anyhow::Result<()> {
+    let shown = path.display();
+    let file = File::open(path).map_err(|e| Usage(format!("{shown}: {e}")))?;
+    let mut reader = BufReader::new(file);
+    let mut line = Vec::new();
+    for number in 1u64.. {
+        line.clear();
+        let got = std::io::Read::take(&mut reader, MOST_LINE_BYTES)
+            .read_until(b'\n', &mut line)
+            .with_context(|| format!("{shown}: cannot be read"))?;
+        if got == 0 {
+            if number == 1 {
+                return Err(Usage(format!("{shown}: no line in it")).into());
+            }
+            break;
+        }
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let is_cut = line.last() != Some(&b'\n');
+        let parsed = serde_json::from_slice::<serde_json::Value>(&line);
+        let is_line = parsed.is_ok_and(|value| {
+            value["persons"].is_array() && value["captured_us"].is_i64() && value["seq"].is_u64()
+        });
+        if !is_line || !line.starts_with(b"{\"seq\":") {
+            // A plug that was pulled.
+            if is_cut && number > 1 {
+                log::warn!("{shown}: line {number} is cut off; left out");
+                break;
+            }
+            let cure = "`posewire run FILE --no-drop --jsonl LINES` writes them";
+            return Err(Usage(format!("{shown}:{number}: no line of poses in the format full: {cure}")).into());
+        }
+        if is_cut {
+            line.push(b'\n');
+        }
+        reel.push_line(run, &line)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,170 @@
+// Recordings and the poses in them, wherever they come from: this page's server, or files that are dropped onto it.
+
+/** The JSON lines of one run; a line is understood when it is looked at. */
+class Track {
+  static HEAD = /^\{"seq":\d+,"frame":(\d+|null),"captured_us":(-?\d+),/;
+  /** Lines understood lately. */
+  static KEPT = 2000;
+  #texts = []; #lines = new Map(); #byNumber = new Map();
+
+  constructor(name) { this.name = name; this.times = []; }
+
+  get length() { return this.#texts.length; }
+
+  /** Throws what is wrong with a line that is none of poses. */
+  push(text) {
+    const head = Track.HEAD.exec(text);
+    if (!head) throw Error(`line ${this.length + 1} is no line of poses: \`posewire run FILE --no-drop --jsonl poses.jsonl\` writes them`);
+    if (head[1] !== "null") this.#byNumber.set(Number(head[1]), this.length);
+    this.times.push(Number(head[2]));
+    this.#texts.push(text);
+  }
+
+  /** Of whole text; the last line may have been cut off. */
+  static of(name, text) {
+    const track = new Track(name), lines = text.split("\n");
+    for (const [i, line] of lines.entries()) {
+      if (!line.trim()) continue;
+      if (i === lines.length - 1 && !line.endsWith("}")) break;
+      track.push(line);
+    }
+    if (!track.length) throw Error("no line in it");
+    return track;
+  }
+
+  line(i) {
+    if (!this.#lines.has(i)) {
+      if (this.#lines.size >= Track.KEPT) this.#lines.clear();
+      let line = null;
+      try { line = JSON.parse(this.#texts[i]); } catch { /* Damaged: nobody is there. */ }
+      this.#lines.set(i, Array.isArray(line?.persons) ? line : { persons: [] });
+    }
+    return this.#lines.get(i);
+  }
+
+  /** The line of a frame: by its number, else by its time; null where there is none. */
+  lineOf({ number, us }, halfFrameUs) {
+    const found = this.#byNumber.get(number);
+    if (found !== undefined) return this.line(found);
+    if (this.#byNumber.size || !this.length) return null;
+    const at = newestBefore(this.times, this.times[0] + us + halfFrameUs);
+    return at >= 0 && Math.abs(this.times[at] - this.times[0] - us) <= halfFrameUs ? this.line(at) : null;
+  }
+}
+
+/** The last index whose time is not after `us`; -1 before the first. */
+function newestBefore(times, us) {
+  let [low, high] = [0, times.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times[middle] <= us) low = middle + 1; else high = middle;
+  }
+  return low - 1;
+}
+
+/** What `posewire view FILE` serves, some of it while it is still being tracked. */
+class ServedReel {
+  frames = []; tracks = []; name = ""; note = ""; isWhole = false; #size = null;
+
+  /** Fetches what is new; whether anything was. */
+  async update() {
+    const said = await (await fetch("recording")).json();
+    [this.name, this.note] = [said.name, said.note];
+    const before = this.frames.length;
+    while (this.frames.length < said.frames) {
+      const more = await (await fetch(`times?from=${this.frames.length}`)).json();
+      if (!more.length) break;
+      for (const [number, us] of more) this.frames.push({ number, us });
+    }
+    for (const [k, { name, lines }] of said.tracks.entries()) {
+      const track = this.tracks[k] ??= new Track(name);
+      while (track.length < lines) {
+        const text = await (await fetch(`tracks/${k}?from=${track.length}`)).text();
+        if (!text) break;
+        for (const line of text.split("\n")) if (line) track.push(line);
+      }
+    }
+    this.isWhole = said.is_whole;
+    this.expected = said.expected;
+    return this.frames.length > before;
+  }
+
+  async picture(i) {
+    const answer = await fetch(`frames/${i}`);
+    return answer.ok ? createImageBitmap(await answer.blob()).catch(() => null) : null;
+  }
+}
+
+/** An AVI from this computer's own disk; none of it leaves the page. */
+class FileReel {
+  isWhole = true; tracks = [];
+
+  static async open(file) {
+    const reel = new FileReel(), { frames, note } = await readAvi(file);
+    return Object.assign(reel, { file, frames, note, name: file.name });
+  }
+
+  async picture(i) {
+    const { offset, bytes } = this.frames[i];
+    return createImageBitmap(this.file.slice(offset, offset + bytes, "image/jpeg")).catch(() => null);
+  }
+}
+
+/** A video that the browser itself plays; its frames are those that lines speak of. */
+class VideoReel {
+  isWhole = true; tracks = []; note = "";
+
+  static async open(file) {
+    const reel = Object.assign(new VideoReel(), { name: file.name, video: document.createElement("video") });
+    reel.video.muted = true;
+    reel.video.src = URL.createObjectURL(file);
+    await new Promise((done, failed) => {
+      reel.video.onloadeddata = done;
+      reel.video.onerror = () => failed(Error("this browser cannot play it: `posewire view FILE` on the board opens every video"));
+    });
+    reel.setRate(30);
+    return reel;
+  }
+
+  setRate(fps) {
+    const count = Math.max(1, Math.round(this.video.duration * fps));
+    this.frames = Array.from({ length: count }, (_, i) => ({ number: i, us: Math.round(i * 1e6 / fps) }));
+  }
+
+  /** Lines say how many frames a second the video has. */
+  take(track) {
+    const span = track.times.at(-1) - track.times[0];
+    if (track.length > 1 && span > 0) this.setRate(Math.round(1e9 * (track.length - 1) / span) / 1000);
+  }
+
+  async picture(i) {
+    const to = Math.min(this.video.duration, (this.frames[i].us + 0.5 * (this.frames[1]?.us ?? 0)) / 1e6);
+    if (Math.abs(this.video.currentTime - to) > 1e-4) {
+      const sought = new Promise(done => { this.video.onseeked = done; });
+      this.video.currentTime = to;
+      await sought;
+    }
+    return createImageBitmap(this.video).catch(() => null);
+  }
+}
+
+/** Poses without a picture: figures on black. */
+class BlackReel {
+  isWhole = true; note = "";
+
+  constructor(track) {
+    this.name = track.name;
+    this.tracks = [track];
+    this.frames = track.times.map((us, i) => ({ number: track.line(i).frame ?? i, us: us - track.times[0] }));
+    let [width, height] = [640, 480];
+    for (let i = 0; i < track.length; i += Math.ceil(track.length / 500)) {
+      for (const { box } of track.line(i).persons) {
+        width = Math.max(width, box[0] + box[2]);
+        height = Math.max(height, box[1] + box[3]);
+      }
+    }
+    this.size = [Math.ceil(width), Math.ceil(height)];
+  }
+
+  async picture() { return null; }
+}

@@ -1,0 +1,53 @@
+//! The parts of the pages, all of them inside the binary.
+
+use embedded_graphics::prelude::Size;
+use pose_draw::Metrics;
+
+/// The preview.
+pub(super) const LIVE_HTML: &str = include_str!("page/index.html");
+/// The viewer of recordings.
+pub(super) const VIEW_HTML: &str = include_str!("page/view.html");
+/// The looks of both.
+pub(super) const STYLE: &str = include_str!("page/page.css");
+
+/// The preview's script; `shows_pictures`: messages carry them.
+pub(super) fn live_script(shows_pictures: bool) -> String {
+    constants()
+        + &format!("const SHOWS_PICTURES = {shows_pictures};\n")
+        + include_str!("page/common.js")
+        + include_str!("page/draw.js")
+        + include_str!("page/charts.js")
+        + include_str!("page/zones.js")
+        + include_str!("page/page.js")
+}
+
+/// The viewer's script; `is_served`: there is a recording beside the page, else it opens files alone.
+pub(super) fn view_script(is_served: bool) -> String {
+    constants()
+        + &format!("const IS_SERVED = {is_served};\n")
+        + include_str!("page/common.js")
+        + include_str!("page/draw.js")
+        + include_str!("page/avi.js")
+        + include_str!("page/tracks.js")
+        + include_str!("page/gif.js")
+        + include_str!("page/plot.js")
+        + include_str!("page/view.js")
+}
+
+/// What every output has in common.
+fn constants() -> String {
+    let bones = pose::BONES.map(|(a, b)| [a as usize, b as usize]);
+    let joints = pose::Joint::ALL.map(pose::Joint::name);
+    let colours: Vec<String> = (0..pose_draw::PALETTE as u32)
+        .map(|id| pose_draw::colour_of(id).map(|c| format!("{c:02x}")).concat())
+        .map(|hex| format!("#{hex}"))
+        .collect();
+    // On a picture of 640×480, as which the page takes every picture's width.
+    let Metrics { stroke, joint, dash, .. } = Metrics::for_panel(Size::new(640, 480));
+    format!(
+        "\"use strict\";\nconst BONES = {bones:?};\nconst JOINTS = {joints:?};\nconst COLOURS = {colours:?};\n\
+         const SIZES = {{\"stroke\": {stroke}, \"joint\": {joint}, \"dash\": {dash}}};\n\
+         const UNSURE_SCORE = {};\n",
+        pose::UNSURE_SCORE
+    )
+}

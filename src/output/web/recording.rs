@@ -1,0 +1,292 @@
+//! The viewer: a page that shows a recording frame by frame, with the poses of one run or several over it.
+//!
+//! A [`Reel`] holds what is shown and may grow while it is looked at: pictures and lines lie in files without a name, so that an
+//! hour of them costs no memory and nothing stays behind.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use axum::Router;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use serde_json::json;
+use tokio::sync::watch;
+
+use super::door::{self, guarded, page, typed};
+use super::guard::Guard;
+use super::{listen_on, parts};
+
+/// What one answer holds of times or lines at most: a page asks again for the rest.
+const MOST_AT_ONCE: usize = 4_000;
+
+/// Why a recording cannot be shown, or not all of it.
+#[derive(Debug, thiserror::Error)]
+pub enum ReelError {
+    /// Pictures are kept in the folder for temporary files.
+    #[error("{folder}: no room for the recording's pictures (set TMPDIR to a folder that has)")]
+    NoRoom {
+        /// Which folder.
+        folder: std::path::PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The page cannot be served.
+    #[error("{0}")]
+    Address(String),
+    /// The system refuses a thread or its randomness.
+    #[error("the viewer cannot be started")]
+    Start(#[source] io::Error),
+}
+
+/// A file without a name.
+struct Spill {
+    file: File,
+    bytes: u64,
+}
+
+impl Spill {
+    fn new() -> Result<Self, ReelError> {
+        Ok(Self { file: tempfile::tempfile().map_err(no_room)?, bytes: 0 })
+    }
+
+    /// Where it begins.
+    fn append(&mut self, bytes: &[u8]) -> Result<u64, ReelError> {
+        let at = self.bytes;
+        let written = self.file.seek(SeekFrom::Start(at)).and_then(|_| self.file.write_all(bytes));
+        written.map_err(no_room)?;
+        self.bytes += bytes.len() as u64;
+        Ok(at)
+    }
+
+    fn read(&mut self, from: u64, to: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; (to - from) as usize];
+        self.file.seek(SeekFrom::Start(from))?;
+        self.file.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+fn no_room(source: io::Error) -> ReelError {
+    ReelError::NoRoom { folder: std::env::temp_dir(), source }
+}
+
+struct Shot {
+    number: u64,
+    captured_at_us: i64,
+    at: u64,
+    bytes: u32,
+}
+
+struct Run {
+    name: String,
+    text: Spill,
+    /// Where each line begins.
+    lines: Vec<u64>,
+}
+
+struct Inner {
+    name: String,
+    /// What is wrong with it.
+    note: String,
+    /// Frames that there will be, where somebody knows.
+    expected: Option<u64>,
+    is_whole: bool,
+    pictures: Spill,
+    shots: Vec<Shot>,
+    runs: Vec<Run>,
+}
+
+/// A recording with its poses, as the page sees it; clones are the same one.
+#[derive(Clone)]
+pub struct Reel(Arc<Mutex<Inner>>);
+
+impl Reel {
+    /// A recording called `name` with a row of lines for each of `runs`.
+    ///
+    /// # Errors
+    /// [`ReelError::NoRoom`].
+    pub fn new(name: &str, runs: &[String]) -> Result<Self, ReelError> {
+        let run = |name: &String| Ok(Run { name: name.clone(), text: Spill::new()?, lines: Vec::new() });
+        Ok(Self(Arc::new(Mutex::new(Inner {
+            name: name.to_owned(),
+            note: String::new(),
+            expected: None,
+            is_whole: false,
+            pictures: Spill::new()?,
+            shots: Vec::new(),
+            runs: runs.iter().map(run).collect::<Result<_, ReelError>>()?,
+        }))))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Appends a picture, a JPEG.
+    ///
+    /// # Errors
+    /// [`ReelError::NoRoom`]: those before are kept.
+    pub fn push(&self, jpeg: &[u8], number: u64, captured_at_us: i64) -> Result<(), ReelError> {
+        let mut inner = self.lock();
+        let at = inner.pictures.append(jpeg)?;
+        inner.shots.push(Shot { number, captured_at_us, at, bytes: jpeg.len() as u32 });
+        Ok(())
+    }
+
+    /// Appends a line of `full` to run `run`, its end included.
+    ///
+    /// # Errors
+    /// [`ReelError::NoRoom`].
+    ///
+    /// # Panics
+    /// There is no such run.
+    pub fn push_line(&self, run: usize, line: &[u8]) -> Result<(), ReelError> {
+        let run = &mut self.lock().runs[run];
+        let at = run.text.append(line)?;
+        run.lines.push(at);
+        Ok(())
+    }
+
+    /// Frames that there will be.
+    pub fn expect(&self, frames: u64) {
+        self.lock().expected = Some(frames);
+    }
+
+    /// Says that nothing follows, and what is wrong with it: nothing, where `note` is empty.
+    pub fn finish(&self, note: &str) {
+        let mut inner = self.lock();
+        inner.is_whole = true;
+        inner.note = note.to_owned();
+    }
+}
+
+/// The viewer's server, until it is dropped.
+pub struct Viewer {
+    link: String,
+    address: SocketAddr,
+    is_over: watch::Sender<bool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Clone)]
+struct Served {
+    guard: Arc<Guard>,
+    reel: Option<Reel>,
+}
+
+impl Viewer {
+    /// Serves the page on `address`; without a recording it opens those that are dropped onto it.
+    ///
+    /// # Errors
+    /// [`ReelError`].
+    pub fn open(address: &str, reel: Option<Reel>) -> Result<Self, ReelError> {
+        let listener = listen_on(address).map_err(ReelError::Address)?;
+        let address = listener.local_addr().map_err(ReelError::Start)?;
+        let guard = Arc::new(Guard::of(address.ip()).map_err(ReelError::Start)?);
+        let link = guard.link(address);
+        let is_over = watch::Sender::new(false);
+        let (paths, over) = (paths(Served { guard, reel }), is_over.subscribe());
+        let thread = std::thread::Builder::new()
+            .name("web".into())
+            .spawn(move || door::run(listener, over, paths))
+            .map_err(ReelError::Start)?;
+        Ok(Self { link, address, is_over, thread: Some(thread) })
+    }
+
+    /// What a browser is given: the address, and the token where one is asked for.
+    pub fn link(&self) -> &str {
+        &self.link
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Viewer {
+    fn drop(&mut self) {
+        self.is_over.send_replace(true);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn paths(served: Served) -> Router {
+    let (guard, is_served) = (served.guard.clone(), served.reel.is_some());
+    let script =
+        move || async move { typed("text/javascript; charset=utf-8", parts::view_script(is_served)) };
+    let paths = Router::new()
+        .route("/", get(async |State(served): State<Served>| page(parts::VIEW_HTML, &served.guard)))
+        .route("/page.css", get(async || typed("text/css; charset=utf-8", parts::STYLE)))
+        .route("/view.js", get(script))
+        .route("/recording", get(recording))
+        .route("/times", get(times))
+        .route("/frames/{index}", get(frame))
+        .route("/tracks/{run}", get(track))
+        .with_state(served);
+    guarded(paths, guard, "there are /, /recording, /times, /frames/N and /tracks/N\n")
+}
+
+/// From which one on: `from=120`.
+fn first_of(query: Option<String>) -> usize {
+    query.and_then(|q| q.strip_prefix("from=")?.parse().ok()).unwrap_or(0)
+}
+
+const NONE: (StatusCode, &str) = (StatusCode::NOT_FOUND, "there is none\n");
+
+async fn recording(State(served): State<Served>) -> Response {
+    let Some(reel) = served.reel else { return NONE.into_response() };
+    let inner = reel.lock();
+    let runs: Vec<_> =
+        inner.runs.iter().map(|run| json!({ "name": run.name, "lines": run.lines.len() })).collect();
+    let said = json!({
+        "name": inner.name,
+        "note": inner.note,
+        "frames": inner.shots.len(),
+        "expected": inner.expected,
+        "is_whole": inner.is_whole,
+        "tracks": runs,
+    });
+    typed("application/json", said.to_string())
+}
+
+async fn times(State(served): State<Served>, RawQuery(query): RawQuery) -> Response {
+    let Some(reel) = served.reel else { return NONE.into_response() };
+    let inner = reel.lock();
+    let first_us = inner.shots.first().map_or(0, |shot| shot.captured_at_us);
+    let shots = inner.shots.iter().skip(first_of(query)).take(MOST_AT_ONCE);
+    let times: Vec<_> = shots.map(|s| json!([s.number, s.captured_at_us.saturating_sub(first_us)])).collect();
+    typed("application/json", serde_json::Value::from(times).to_string())
+}
+
+async fn frame(State(served): State<Served>, Path(index): Path<usize>) -> Response {
+    let Some(reel) = served.reel else { return NONE.into_response() };
+    let mut inner = reel.lock();
+    let Some((from, bytes)) = inner.shots.get(index).map(|s| (s.at, u64::from(s.bytes))) else {
+        return NONE.into_response();
+    };
+    match inner.pictures.read(from, from + bytes) {
+        Ok(jpeg) => typed("image/jpeg", jpeg),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+async fn track(State(served): State<Served>, Path(run): Path<usize>, RawQuery(query): RawQuery) -> Response {
+    let Some(reel) = served.reel else { return NONE.into_response() };
+    let mut inner = reel.lock();
+    let Some(run) = inner.runs.get_mut(run) else { return NONE.into_response() };
+    let from = first_of(query);
+    let Some(&begins) = run.lines.get(from) else { return typed("application/x-ndjson", "") };
+    let ends = run.lines.get(from.saturating_add(MOST_AT_ONCE)).copied().unwrap_or(run.text.bytes);
+    match run.text.read(begins, ends) {
+        Ok(text) => typed("application/x-ndjson", text),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
