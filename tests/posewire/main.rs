@@ -29,6 +29,7 @@ mod infer;
 #[cfg(unix)]
 mod jsonl;
 mod keypoints;
+mod mcap;
 mod moments;
 #[cfg(all(unix, feature = "mqtt"))]
 mod mqtt;

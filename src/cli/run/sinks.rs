@@ -83,7 +83,7 @@ pub fn open(
         sinks.push(mqtt(broker, config, &zones, telemetry)?);
     }
     if !config.mcap.path.as_os_str().is_empty() {
-        sinks.push(mcap(config, tap.clone())?);
+        sinks.push(mcap(config, tap.clone(), telemetry)?);
     }
     let mut paced: Vec<Box<dyn PoseSink>> = Vec::new();
     if !config.jsonl.path.as_os_str().is_empty() {
@@ -215,12 +215,18 @@ fn mqtt(_: &Broker, _: &Config, _: &Zones, _: &Arc<Telemetry>) -> anyhow::Result
 }
 
 /// The sink of `--mcap FILE`: each frame as it was, which its picture fits.
-fn mcap(config: &Config, tap: Option<PictureTap>) -> anyhow::Result<Box<dyn PoseSink>> {
+fn mcap(
+    config: &Config,
+    tap: Option<PictureTap>,
+    telemetry: &Arc<Telemetry>,
+) -> anyhow::Result<Box<dyn PoseSink>> {
+    let host: Arc<dyn Host> = telemetry.clone();
     let predict = config.output.predict;
     let options = McapOptions {
         predict: if predict == Predict::Now { Predict::Capture } else { predict },
         pictures: tap.filter(|_| config.mcap.pictures),
         is_replayed: config.source.no_drop,
+        host: Some(host),
     };
     Ok(Box::new(Mcap::create(&config.mcap.path, options)?))
 }

@@ -15,7 +15,7 @@ use std::io::{self, Write};
 const MAGIC: &[u8] = b"\x89MCAP0\r\n";
 
 /// A chunk is closed once it holds so much: what a pulled plug takes along.
-const CHUNK_BYTES: usize = 1 << 20;
+const CHUNK_BYTES: usize = 1 << 18;
 
 const CRC: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
 

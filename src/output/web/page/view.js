@@ -215,10 +215,10 @@ function jointOf(track, frame) {
 function drawChoice(frame) {
   const ids = [...new Set(reel.tracks.flatMap(track => personsOf(track, frame).map(p => p.id)))];
   if (person !== null && !ids.includes(person)) ids.push(person);
-  const words = ["whoever is first", ...ids.map(id => `person ${id}`)].join();
+  const words = ["the first one", ...ids.map(id => `person ${id}`)].join();
   if ($("person").dataset.words !== words) {
     $("person").dataset.words = words;
-    $("person").replaceChildren(new Option("whoever is first", ""), ...ids.map(id => new Option(`person ${id}`, id)));
+    $("person").replaceChildren(new Option("the first one", ""), ...ids.map(id => new Option(`person ${id}`, id)));
   }
   $("person").value = person ?? "";
   $("joint").value = joint;
@@ -299,10 +299,10 @@ function markedSpan() {
   return [span[0] ?? 0, span[1] ?? last].sort((a, b) => a - b);
 }
 
-/** Frames `first` to `last`, at most 25 a second. */
+/** Frames `first` to `last`, at most 30 a second. */
 async function gif(first, last, told = () => {}) {
   const frames = reel.frames, chosen = [first];
-  for (let i = first + 1; i <= last; i++) if (frames[i].us - frames[chosen.at(-1)].us >= 39_000) chosen.push(i);
+  for (let i = first + 1; i <= last; i++) if (frames[i].us - frames[chosen.at(-1)].us >= 32_000) chosen.push(i);
   const step = Math.ceil(chosen.length / MOST_GIF_FRAMES), indices = chosen.filter((_, i) => i % step === 0);
   const scale = Math.min(1, MOST_GIF_PX / (sizeOf()[0] * panes().length));
   const pixels = [];
