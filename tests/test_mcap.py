@@ -35,7 +35,8 @@ with open(sys.argv[1], "rb") as file:
     else:
         reader = NonSeekingReader(file, validate_crcs=True)
     try:
-        for schema, channel, message in reader.iter_messages():
+        # Ordered by time, nothing would be told before all was read.
+        for schema, channel, message in reader.iter_messages(log_time_order=False):
             found["messages"].append([channel.topic, schema.name, message.log_time, json.loads(message.data)])
     except Exception as error:
         found["error"] = repr(error)

@@ -245,7 +245,11 @@ class Preview(Page):
         seq = browser.value("frame.line.seq")
         browser.until(f"frame.line.seq > {seq + 10}")
 
-        pairs = browser.value(DRAWN_AT_JOINTS)
+        # On a busy machine nobody may be there for a moment.
+        until = time.monotonic() + SOON_S
+        pairs: list[list[str]] = []
+        while len(pairs) <= 8 and time.monotonic() < until:
+            pairs = browser.value(DRAWN_AT_JOINTS)
         self.assertGreater(len(pairs), 8)
         self.assertGreater(sum(wanted == drawn for wanted, drawn in pairs), 0.8 * len(pairs), pairs)
 
