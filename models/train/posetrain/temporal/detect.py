@@ -128,6 +128,7 @@ def main() -> None:
     p.add_argument("--work", type=Path, required=True)
     args = p.parse_args()
     cv2.setNumThreads(1)
+    args.work.mkdir(parents=True, exist_ok=True)  # now, not after minutes of work
     detector = own(args.model) if args.detector == "own" else movenet(args.model)
     for split in ("train", "val"):
         out = run(detector, args.data, split)
