@@ -6,6 +6,7 @@ The interpreter of the listeners is POSEWIRE_CLIENT_PYTHON, or this one; what it
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -154,6 +155,26 @@ class Page(unittest.TestCase):
             with running(words, self.folder, stderr=subprocess.DEVNULL):
                 self.assertIn(b"/VMC/Ext/Bone/Pos", ear.recv(2000))
 
+    def test_bones_hung_on_each_other_lie_where_the_joints_are(self) -> None:
+        if not has("pythonosc", "VMC's bones"):
+            return
+        peer = [PYTHON, "-B", str(ROOT / "tests/vmc_peer.py")]
+        with running(peer, self.folder, stdout=subprocess.PIPE) as ears:
+            assert ears.stdout is not None
+            bones, lines = ears.stdout.readline().split()
+            clip = ["--synthetic", "--no-drop", "--frames", "40", "--predict", "capture"]
+            to = ["--osc", f"127.0.0.1:{bones}", "--osc-format", "vmc", "--udp", f"127.0.0.1:{lines}"]
+            subprocess.run([str(POSEWIRE), "run", *clip, *to], check=True, capture_output=True)
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mouth:
+                for port in (bones, lines):
+                    mouth.sendto(b"end", ("127.0.0.1", int(port)))
+            told = json.loads(ears.stdout.read())
+        self.assertGreater(told["joints"], 200, told)
+        # The avatar's bones keep their lengths, which those of a lifted pose do not.
+        self.assertLess(told["median_mm"], 25, told)
+        self.assertLess(told["p95_mm"], 60, told)
+        print(f"VMC: {told}", file=sys.stderr)
+
     def test_json_over_udp(self) -> None:
         line = self.heard("JSON over UDP", command("JSON over UDP", "posewire run"))
         self.assertRegex(line, r"^\d+ \[.*\]$")
@@ -172,17 +193,19 @@ class Page(unittest.TestCase):
         said = self.first_line([PYTHON, str(path)], self.tracker(command(title, "posewire run"), port))
         self.assertTrue(said.startswith("["), said)
 
-    def test_mqtt(self) -> None:
+    @contextmanager
+    def mqtt(self, needed_for: str) -> Iterator[tuple[int, list[str]] | None]:
+        """A broker's port and the page's command to it; says loudly where there is no broker."""
         broker = next(
             (p for p in ("/usr/sbin/mosquitto", shutil.which("mosquitto")) if p and Path(p).exists()), None
         )
         if broker is None or shutil.which("mosquitto_sub") is None:
             print(
-                "SKIPPED: the page's MQTT: no mosquitto (sudo apt install mosquitto mosquitto-clients)",
+                f"SKIPPED: {needed_for}: no mosquitto (sudo apt install mosquitto mosquitto-clients)",
                 file=sys.stderr,
             )
+            yield None
             return
-        title = "MQTT and Home Assistant"
         zones = re.search(
             r"^```toml\n(.*?)^```", (ROOT / "docs/events.md").read_text(), re.MULTILINE | re.DOTALL
         )
@@ -192,11 +215,41 @@ class Page(unittest.TestCase):
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         with running([broker, "-p", str(port)], self.folder, **quiet):
             wait_for(port)
-            listener = self.here(command(title, "mosquitto_sub"), port).replace("'", "").split()
-            words = self.tracker(command(title, "posewire run"), port)
-            words = [f"{word}:{port}" if word.startswith("mqtt://") else word for word in words]
-            said = self.first_line([*listener, "-p", str(port), "-W", str(int(SOON_S))], words)
+            words = self.tracker(command("MQTT and Home Assistant", "posewire run"), port)
+            yield port, [f"{word}:{port}" if word.startswith("mqtt://") else word for word in words]
+
+    def test_mqtt(self) -> None:
+        with self.mqtt("the page's MQTT") as there:
+            if there is None:
+                return
+            port, words = there
+            listener = self.here(command("MQTT and Home Assistant", "mosquitto_sub"), port)
+            listener = listener.replace("'", "")
+            said = self.first_line([*listener.split(), "-p", str(port), "-W", str(int(SOON_S))], words)
         self.assertTrue(said.startswith("posewire/hall/"), said)
+
+    def test_home_assistant(self) -> None:
+        """What it is told keeps to models of its schemas, and its templates make of the topics what an entity shows."""
+        if not has("ha_mqtt_models_pydantic, jinja2", "Home Assistant's schemas"):
+            return
+        with self.mqtt("Home Assistant's schemas") as there:
+            if there is None:
+                return
+            port, words = there
+            asked = [word for topic in ("homeassistant/#", "posewire/#") for word in ("-t", topic)]
+            # Configurations, and every topic that their entities are made of.
+            listener = ["mosquitto_sub", "-p", str(port), "-F", "%t %p", *asked, "-W", "20"]
+            checker = [PYTHON, str(ROOT / "tests/home_assistant.py")]
+            with running(words, self.folder, stderr=subprocess.DEVNULL):
+                heard = subprocess.Popen(
+                    listener, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+                )
+                done = subprocess.run(
+                    checker, stdin=heard.stdout, check=False, capture_output=True, text=True, timeout=SOON_S
+                )
+                heard.kill()
+                heard.communicate()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_python(self) -> None:
         if has("numpy", "the page's arrays"):

@@ -13,7 +13,9 @@ pub(super) fn configs(name: &str, zones: &Zones) -> Vec<(String, String)> {
     let mut entity = |kind: &str, key: &str, own: Value| {
         let mut config = json!({
             "unique_id": format!("posewire_{name}_{key}"),
+            // Until Home Assistant 2025.9 it is called so, from then on as below.
             "object_id": format!("posewire_{name}_{key}"),
+            "default_entity_id": format!("{kind}.posewire_{name}_{key}"),
             "availability_topic": format!("posewire/{name}/availability"),
             "device": {
                 "identifiers": [format!("posewire_{name}")],
