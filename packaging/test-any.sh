@@ -18,6 +18,8 @@ python3 -m venv "$work/python"
 "$work/python/bin/pip" install --quiet --no-index --no-deps "$folder"/posewire-*.whl
 # From a folder of its own: what is imported is what was installed.
 (cd "$work" && env -u PYTHONPATH python/bin/python -m posewire --help >/dev/null &&
+  # Programs whose libraries are extras: they say so only when they are wanted.
+  for program in lsl plot record; do env -u PYTHONPATH python/bin/python -m posewire "$program" --help >/dev/null || exit; done &&
   env -u PYTHONPATH python/bin/python - "$OLDPWD/tests/golden/wire_v1.json" <<'PYTHON'
 import json, sys
 import posewire
