@@ -105,6 +105,53 @@ if [ -s /board/clip.mp4 ]; then
   say "an MP4 is played to its end inside the sandbox, through ffmpeg: $played lines"
 fi
 
+# A camera on the board's connector, through a stand-in for the maker's program that first looks for what libcamera needs.
+install -m 755 /board/rpicam-vid /usr/local/bin/rpicam-vid
+# Device nodes as a Pi has them, by numbers that this kernel has given to something else.
+mount --bind /board/devices /proc/devices
+mkdir -p /dev/dma_heap
+media=$(awk '$2 == "media" { print $1 }' /proc/devices) heap=$(awk '$2 == "dma_heap" { print $1 }' /proc/devices)
+mknod -m 660 /dev/media0 c "$media" 0
+mknod -m 660 /dev/dma_heap/linux,cma c "$heap" 200
+mknod -m 666 /dev/forbidden c "$(awk '$2 == "forbidden" { print $1 }' /proc/devices)" 0
+chgrp video /dev/media0 /dev/dma_heap/linux,cma
+printf '[source]\ncamera = "csi"\n[jsonl]\npath = "/var/lib/posewire/csi.jsonl"\n[models]\nkeypoints = "nano"\n' > /etc/posewire.toml
+systemctl restart posewire
+csi_lines() { [ "$(wc -l < /var/lib/posewire/csi.jsonl)" -gt 5 ]; }
+until_so "a camera's program gives no poses" csi_lines
+told 'CSI camera 0' || fail "it does not say which camera it is"
+say "--camera csi: its program has media and DMA heap nodes, udev's messages, shared memory and twenty threads, and no other device"
+
+# Addresses: the network is closed twice. One door opened, the other has to hold.
+printf '[source]\ncamera = "csi"\n[udp]\naddress = "127.0.0.1:9999"\n[models]\nkeypoints = "nano"\n' > /etc/posewire.toml
+perl -MIO::Socket::INET -e '
+  my $s = IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => 9999, Proto => "udp") or die;
+  open(my $heard, ">>", "/heard-udp") or die; $heard->autoflush(1);
+  my $b; while (defined($s->recv($b, 65535))) { print $heard "x" }
+' &
+dropin=/etc/systemd/system/posewire.service.d/network.conf
+heard() { stat -c %s /heard-udp 2>/dev/null || echo 0; }
+through() { [ "$(heard)" -gt 2 ]; }
+printf '[Service]\nRestrictAddressFamilies=AF_INET\n' > "$dropin"
+systemctl daemon-reload
+systemctl restart posewire
+sleep 6
+is_active || fail "it ended where no datagram may be sent"
+if [ "$(stat -fc %T /sys/fs/cgroup)" = cgroup2fs ]; then
+  [ "$(heard)" = 0 ] || fail "IPAddressDeny lets $(heard) datagrams through"
+  say "IPAddressDeny alone stops every datagram: $(journalctl --no-pager -u posewire -o cat | grep -im 1 'permitted\|denied' || echo 'the log says nothing')"
+else
+  echo "SKIPPED: IPAddressDeny needs control groups of the second version: $(heard) datagrams went through"
+fi
+printf '[Service]\nRestrictAddressFamilies=AF_INET AF_INET6\nIPAddressDeny=\n' > "$dropin"
+systemctl daemon-reload
+systemctl restart posewire
+: > /heard-udp
+until_so "with both lines of the page nothing is sent" through
+rm "$dropin"
+systemctl daemon-reload
+say "with the two lines of the page datagrams go out"
+
 printf '[serial]\nbuad = 1\n' > /etc/posewire.toml
 systemctl restart posewire 2>/dev/null || true
 sleep 8

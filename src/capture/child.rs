@@ -302,3 +302,77 @@ impl<K: Clock + Send> FrameSource for ChildCamera<K> {
         self.running.as_ref().map_or(self.counters, |running| self.counted(running))
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::capture::clip::Clip;
+    use crate::capture::synthetic::Synthetic;
+    use crate::clock::Manual;
+
+    struct Shared(&'static Manual);
+
+    impl Clock for Shared {
+        fn now_us(&self) -> i64 {
+            self.0.now_us()
+        }
+    }
+
+    fn camera(script: &str) -> (ChildCamera<Shared>, &'static Manual) {
+        let clock: &'static Manual = Box::leak(Box::new(Manual::at(0)));
+        let launch = Launch {
+            name: "CSI camera 0".into(),
+            programs: vec![("sh".into(), vec!["-c".into(), script.into()])],
+            missing: String::new(),
+            fps: 30.0,
+            light: None,
+            secrets: Vec::new(),
+        };
+        (ChildCamera::with_clock(launch, Shared(clock)), clock)
+    }
+
+    fn runs(pid: u32) -> bool {
+        std::path::Path::new("/proc").join(pid.to_string()).exists()
+    }
+
+    #[test]
+    fn a_program_that_hangs_before_its_first_picture_is_ended_and_started_again() {
+        let (mut camera, clock) = camera("exec sleep 1000");
+        camera.reopen().unwrap();
+        let pid = camera.running.as_ref().unwrap().child.id();
+        clock.set(FIRST_FRAME_US - 1);
+        assert!(matches!(camera.next_frame(Duration::ZERO), Ok(None)), "a slow one is waited for");
+        assert!(camera.is_away(), "but known by its first picture");
+        clock.set(FIRST_FRAME_US);
+        let lost = camera.next_frame(Duration::ZERO).unwrap_err().to_string();
+        assert!(lost.contains("sh gives no picture for 15 s"), "{lost}");
+        assert!(!runs(pid));
+        assert!(camera.reopen().is_err(), "not at once");
+        clock.set(FIRST_FRAME_US + FIRST_WAIT_US);
+        camera.reopen().unwrap();
+    }
+
+    #[test]
+    fn a_program_that_falls_silent_is_given_up_sooner() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("3.mjpeg");
+        let mut clip = Synthetic::new(1, 64, 48, 30.0, 1).and_then(Synthetic::as_mjpeg).unwrap();
+        let stream: Vec<u8> = (0..3).flat_map(|_| clip.next().unwrap().bytes.to_vec()).collect();
+        std::fs::write(&path, stream).unwrap();
+        let (mut camera, clock) = camera(&format!("cat {}; exec sleep 1000", path.display()));
+        camera.reopen().unwrap();
+        let began = std::time::Instant::now();
+        let mut frames = 0;
+        let lost = loop {
+            assert!(began.elapsed() < Duration::from_secs(60), "{frames} frames, and never given up");
+            match camera.next_frame(Duration::from_millis(100)) {
+                Ok(Some(_)) => frames += 1,
+                // Nothing came in the tenth of a second that was waited: now the limit passes.
+                Ok(None) if frames > 0 => clock.set(clock.now_us() + STALL_US),
+                Ok(None) => {}
+                Err(lost) => break lost.to_string(),
+            }
+        };
+        assert!(lost.contains("gives no picture for 5 s"), "{lost}");
+    }
+}

@@ -2,6 +2,7 @@
 //!
 //! Everything behind one trait, [`FrameSource`]; every frame carries the time of its light.
 
+pub mod auto;
 pub mod child;
 pub mod clip;
 pub mod faults;
@@ -22,6 +23,7 @@ mod usb;
 #[cfg(all(feature = "v4l", target_os = "linux"))]
 pub mod v4l;
 
+pub use auto::Auto;
 pub use child::ChildCamera;
 pub use faults::{FaultPlan, Faulty};
 pub use noticed::{Noticed, Seen};

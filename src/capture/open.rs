@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::child::{ChildCamera, csi, programs};
-use super::{CaptureError, FrameSource, Reopening, replay, synthetic::Synthetic};
+use super::{Auto, CaptureError, FrameSource, Reopening, replay, synthetic::Synthetic};
 use crate::picture::PixelFormat;
 
 /// Which source to open, and how.
@@ -77,7 +77,8 @@ fn open_camera(config: &SourceConfig) -> Result<Box<dyn FrameSource>, CaptureErr
     let (width, height, fps, format, wait) = (*width, *height, *fps, *format, *wait);
     // Who has none but a camera on the board's connector means that one.
     let device = if device == "auto" && !has_camera() && has_csi_camera() { "csi" } else { device };
-    if let Some(launch) = programs::launch(device, programs::Wish { width, height, fps }) {
+    let wish = programs::Wish { width, height, fps };
+    if let Some(launch) = programs::launch(device, wish) {
         let mut camera = ChildCamera::new(launch.map_err(CaptureError::Unusable)?);
         let started = if wait { camera.reopen() } else { camera.wait_for_first() };
         return opened(camera, started, wait);
@@ -87,6 +88,9 @@ fn open_camera(config: &SourceConfig) -> Result<Box<dyn FrameSource>, CaptureErr
         let wanted = super::mode::Wanted { device: device.into(), width, height, fps, format };
         let mut camera = super::v4l::V4lCamera::new(wanted);
         let started = camera.reopen();
+        if device == "auto" && started.is_err() {
+            return opened(Auto::new(camera, Box::new(move || csi_camera(wish))), started, wait);
+        }
         return opened(camera, started, wait);
     }
     #[cfg(feature = "nokhwa")]
@@ -98,7 +102,7 @@ fn open_camera(config: &SourceConfig) -> Result<Box<dyn FrameSource>, CaptureErr
     #[cfg(not(feature = "nokhwa"))]
     {
         // Without any kind of camera nothing of it is used.
-        let _ = (device, width, height, fps, format, wait);
+        let _ = (device, width, height, fps, format, wait, wish);
         Err(no_camera_support())
     }
 }
@@ -139,8 +143,16 @@ pub fn has_camera() -> bool {
     false
 }
 
+/// The first camera on the board's own connector, where one is listed by now.
+#[cfg(all(feature = "v4l", target_os = "linux"))]
+fn csi_camera(wish: programs::Wish) -> Option<Box<dyn FrameSource>> {
+    csi::list_cameras().filter(|cameras| !cameras.is_empty())?;
+    let launch = programs::launch("csi", wish)?.ok()?;
+    Some(Box::new(ChildCamera::new(launch)))
+}
+
 /// Whether a camera on the board's own connector is listed. It takes up to a second, and is looked for once: nobody plugs one in
-/// while the board runs.
+/// while the board runs. A service that starts with the board looks again ([`Auto`]).
 pub fn has_csi_camera() -> bool {
     static LISTED: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     *LISTED.get_or_init(|| csi::list_cameras().is_some_and(|cameras| !cameras.is_empty()))

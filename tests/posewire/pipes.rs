@@ -18,7 +18,7 @@ use rustix::fs::{CWD, Mode, mkfifoat};
 use super::cli::{Running, posewire};
 
 /// The built-in clip's pictures.
-fn jpegs(count: u64) -> Vec<Vec<u8>> {
+pub(crate) fn jpegs(count: u64) -> Vec<Vec<u8>> {
     let mut clip = Synthetic::new(1, 320, 240, 30.0, 4).unwrap().frames(Some(count)).as_mjpeg().unwrap();
     (0..count).map(|_| clip.next().unwrap().bytes.to_vec()).collect()
 }

@@ -2,12 +2,13 @@
 //! shows people who are not there.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use crate::pipes::jpegs;
 use crate::pty::Pty;
 
 /// Nobody listens there, which a service does not mind.
@@ -67,6 +68,40 @@ fn without_a_camera_it_waits_and_shows_nobody() {
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(said.contains("no camera found") && said.contains("waiting for it"), "{said}");
     assert_eq!(fs::read_to_string(&lines).unwrap_or_default(), "", "{said}");
+}
+
+/// The service may be started before the kernel has the sensor on the ribbon cable.
+#[test]
+fn a_camera_that_the_board_lists_only_later_is_taken_then() {
+    if has_a_video_node() {
+        eprintln!("SKIPPED: this machine has a video node");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    for (i, jpeg) in jpegs(3).iter().enumerate() {
+        fs::write(path(&format!("{i}.jpg")), jpeg).unwrap();
+    }
+    let script = format!(
+        "#!/bin/sh\ncd {}\ncase \"$*\" in\n\
+         *--list-cameras*) echo >> asked; if [ -e there ]; then echo '0 : imx219 [3280x2464] (/base)'; fi; exit;;\n\
+         *--help*) exit;;\nesac\nwhile true; do cat ./*.jpg; sleep 0.1; done\n",
+        folder.path().display()
+    );
+    fs::write(path("rpicam-vid"), script).unwrap();
+    fs::set_permissions(path("rpicam-vid"), fs::Permissions::from_mode(0o755)).unwrap();
+    let lines = path("poses.jsonl");
+    let child = service(&["--smoother", "none", "--jsonl", lines.to_str().unwrap()])
+        .env("PATH", format!("{}:/usr/bin:/bin", folder.path().display()))
+        .spawn()
+        .unwrap();
+    until("it does not ask what there is", || path("asked").exists());
+    fs::write(path("there"), "").unwrap();
+    until("it is not taken", || fs::read_to_string(&lines).is_ok_and(|text| text.lines().count() > 3));
+    let output = ended(child);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("no camera found") && said.contains("CSI camera 0"), "{said}");
 }
 
 #[test]
