@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::child::{ChildCamera, csi, programs};
-use super::{Auto, CaptureError, FrameSource, Reopening, replay, synthetic::Synthetic};
+use super::{CaptureError, FrameSource, Reopening, replay, synthetic::Synthetic};
 use crate::picture::PixelFormat;
 
 /// Which source to open, and how.
@@ -89,7 +89,8 @@ fn open_camera(config: &SourceConfig) -> Result<Box<dyn FrameSource>, CaptureErr
         let mut camera = super::v4l::V4lCamera::new(wanted);
         let started = camera.reopen();
         if device == "auto" && started.is_err() {
-            return opened(Auto::new(camera, Box::new(move || csi_camera(wish))), started, wait);
+            let camera = super::Auto::new(camera, Box::new(move || csi_camera(wish)));
+            return opened(camera, started, wait);
         }
         return opened(camera, started, wait);
     }
@@ -152,7 +153,7 @@ fn csi_camera(wish: programs::Wish) -> Option<Box<dyn FrameSource>> {
 }
 
 /// Whether a camera on the board's own connector is listed. It takes up to a second, and is looked for once: nobody plugs one in
-/// while the board runs. A service that starts with the board looks again ([`Auto`]).
+/// while the board runs. A service that starts with the board looks again ([`Auto`](super::Auto)).
 pub fn has_csi_camera() -> bool {
     static LISTED: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     *LISTED.get_or_init(|| csi::list_cameras().is_some_and(|cameras| !cameras.is_empty()))

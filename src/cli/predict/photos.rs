@@ -82,7 +82,8 @@ pub fn run(
                 } else {
                     let to =
                         drawn.map_or_else(String::new, |drawn| format!(", drawn in {}", drawn.display()));
-                    log::info!("{shown}: {} persons{to}", poses.len());
+                    let (count, s) = (poses.len(), if poses.len() == 1 { "" } else { "s" });
+                    log::info!("{shown}: {count} person{s}{to}");
                 }
             }
             Err(error) => {
