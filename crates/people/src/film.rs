@@ -9,14 +9,14 @@ use crate::{
     body::Body,
     camera::Camera,
     light::{Light, Tone},
-    math::{Vec3, vec3},
+    math::{TAU, Vec3, cos, sin, vec3},
     person::{Figure, Person},
     posing::{Ground, Habit, follow},
     render::{Renderer, Truth},
     rng::Rng,
     wear::{Outfit, Template},
 };
-use actor::{Actor, STANDING_ANKLE_M};
+use actor::{Actor, STANDING_ANKLE_M, Stage};
 
 /// A cast in a place before a camera that stands still.
 #[derive(Debug)]
@@ -45,7 +45,6 @@ struct Cast {
 impl Film {
     /// `persons` in a room, on pictures of `width` times `height` pixels.
     pub fn new(persons: usize, width: usize, height: usize, seed: u64) -> Self {
-        let (asset, template) = (Asset::embedded(), Template::embedded());
         let mut rng = Rng::new(seed, 0);
         // What webcams see: 60 degrees across, from the height of a desk or a shelf.
         let focal_px = 0.86 * (width as f32).max(1.25 * height as f32);
@@ -63,31 +62,53 @@ impl Film {
         if light.towards.z < 0.0 {
             light.towards.z = -light.towards.z; // not against the light
         }
-        let cast = (0..persons)
+        let stage = |k: usize, rng: &mut Rng| {
+            let lane_m = 0.35 - deep * k as f32 / lanes - 0.15 * rng.unit();
+            // What the camera sees of the lane, a little less than all.
+            let reach = (eye.z - lane_m) * 0.5 * width as f32 / focal_px - 0.45;
+            Stage::Lane { lane_m, reach_m: reach.clamp(0.3, 2.4) }
+        };
+        Self::before(camera, light, &place, cast(persons, seed, stage))
+    }
+
+    /// The same persons doing the same in the same room, each film from another of `cameras` places round it: what several boards of one
+    /// room see. Somebody alone walks all over the middle; several have a part of it each, and hide one another from every side.
+    pub fn round(persons: usize, cameras: usize, width: usize, height: usize, seed: u64) -> Vec<Self> {
+        let mut rng = Rng::new(seed, 0);
+        let focal_px = 0.86 * (width as f32).max(1.25 * height as f32);
+        let first = rng.between(0.0, TAU);
+        let eyes: Vec<Camera> = (0..cameras)
             .map(|k| {
-                let mut own = Rng::new(seed, 100 + k as u64);
-                let body = loop {
-                    let body = Body::sampled(asset, own.below(asset.bodies()));
-                    if body.traits.years >= 15 && body.height_m > 1.5 {
-                        break body;
-                    }
-                };
-                let outfit = Outfit::draw(&body.traits, &mut own);
-                let lane_m = 0.35 - deep * k as f32 / lanes - 0.15 * own.unit();
-                // What the camera sees of the lane, a little less than all.
-                let reach = (eye.z - lane_m) * 0.5 * width as f32 / focal_px - 0.45;
-                Cast {
-                    person: Person::new(asset, template, body, &outfit),
-                    actor: Actor::new(asset, lane_m, reach.clamp(0.3, 2.4), k, own.clone()),
-                    habit: Habit { head: Vec3::ZERO, chest: Vec3::ZERO, ..Habit::draw(&mut own, 0.5) },
-                }
+                // Two stand a right angle apart, not opposite.
+                let whole = if cameras == 2 { 0.25 } else { 1.0 / cameras as f32 };
+                let angle = first + TAU * whole * (k as f32 + rng.between(-0.1, 0.1));
+                let far_m = rng.between(3.9, 4.3);
+                let eye = vec3(far_m * cos(angle), rng.between(1.5, 2.4), far_m * sin(angle));
+                let target = vec3(rng.between(-0.3, 0.3), 0.9, rng.between(-0.3, 0.3));
+                Camera::looking(eye, target, rng.between(-0.03, 0.03), focal_px, [width, height])
             })
             .collect();
+        let mut place = Place::room(&mut rng, 5.2, 5.2);
+        place.retain(|piece| eyes.iter().all(|c| (piece.at - c.eye).flat().length() > 1.5));
+        let light = place.light(&mut rng);
+        let stage = |k: usize, _: &mut Rng| {
+            let (angle, company) = (TAU * k as f32 / persons as f32, persons > 1);
+            // So far from each other that nobody walks through anybody.
+            let far_m = if company { 0.87 / sin(0.5 * TAU / persons.max(2) as f32) } else { 0.0 };
+            let middle = vec3(far_m * cos(angle), 0.0, far_m * sin(angle));
+            Stage::Spot { middle, reach_m: if company { 0.65 } else { 1.6 } }
+        };
+        eyes.into_iter()
+            .map(|camera| Self::before(camera, light, &place, cast(persons, seed, stage)))
+            .collect()
+    }
+
+    fn before(camera: Camera, light: Light, place: &Place, cast: Vec<Cast>) -> Self {
         let mut film = Self {
-            asset,
-            template,
+            asset: Asset::embedded(),
+            template: Template::embedded(),
+            figures: cast.iter().map(|_| Figure::default()).collect(),
             cast,
-            figures: (0..persons).map(|_| Figure::default()).collect(),
             camera,
             light,
             backdrop: Backdrop::default(),
@@ -96,7 +117,7 @@ impl Film {
             gain: 1.0,
             empty: Vec::new(),
         };
-        film.backdrop.draw(&film.camera, &film.light, &place);
+        film.backdrop.draw(&film.camera, &film.light, place);
         let pixels = film.backdrop.count();
         let bright = (0..pixels).step_by(7).map(|at| film.backdrop.lit(at).y.min(1.5).sqrt());
         let mean = bright.sum::<f32>() / (pixels as f32 / 7.0);
@@ -149,4 +170,27 @@ impl Film {
     pub fn world_m(&self) -> impl Iterator<Item = &[Vec3; pose::JOINTS]> {
         self.figures.iter().map(|f| &f.joints)
     }
+}
+
+/// Bodies, clothes and doings by chance; `stage`: where each may walk.
+fn cast(persons: usize, seed: u64, stage: impl Fn(usize, &mut Rng) -> Stage) -> Vec<Cast> {
+    let (asset, template) = (Asset::embedded(), Template::embedded());
+    (0..persons)
+        .map(|k| {
+            let mut own = Rng::new(seed, 100 + k as u64);
+            let body = loop {
+                let body = Body::sampled(asset, own.below(asset.bodies()));
+                if body.traits.years >= 15 && body.height_m > 1.5 {
+                    break body;
+                }
+            };
+            let outfit = Outfit::draw(&body.traits, &mut own);
+            let stage = stage(k, &mut own);
+            Cast {
+                person: Person::new(asset, template, body, &outfit),
+                actor: Actor::new(asset, stage, k, own.clone()),
+                habit: Habit { head: Vec3::ZERO, chest: Vec3::ZERO, ..Habit::draw(&mut own, 0.5) },
+            }
+        })
+        .collect()
 }

@@ -9,9 +9,11 @@ use std::{
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use people::{
+    camera::Camera,
     damage::{Damage, Stream},
     dataset::{self, Order, Photos, annotation},
     film::Film,
+    math::{Vec3, vec3},
     motion::Motion,
     rng::Rng,
     shot::{Studio, Wanted},
@@ -27,7 +29,8 @@ use people::{
   people dataset --count 20000 --out over --backgrounds ROOMS --cloth FABRICS   photographs behind people and on them
   people sheet --seed 3 --out sheet.png --joints
   people film --persons 3 --seconds 10 --out film.y4m
-  people film --persons 3 --seconds 10 --damage --out film.y4m   as a cheap camera sends it"
+  people film --persons 3 --seconds 10 --damage --out film.y4m   as a cheap camera sends it
+  people film --persons 3 --cameras 4 --out room.y4m     one scene from four sides: room-1.y4m … room-4.y4m"
 )]
 struct Args {
     #[command(subcommand)]
@@ -79,7 +82,9 @@ enum Command {
         #[command(flatten)]
         how: How,
     },
-    /// A film (YUV4MPEG2), and beside it the truth, one line of JSON a frame.
+    /// A film (YUV4MPEG2), and beside it the truth, one line of JSON a frame. With --cameras several of the same scene: each camera's
+    /// film, truth and lens (as `posewire calibrate` writes it), and NAME.jsonl with joints in metres of the room, NAME.json with
+    /// where the cameras stand.
     Film {
         /// Film; the truth gets the same name with `.jsonl`.
         #[arg(long)]
@@ -87,6 +92,9 @@ enum Command {
         /// Persons.
         #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=8))]
         persons: u64,
+        /// Cameras round the scene.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=16))]
+        cameras: u64,
         /// Length.
         #[arg(long, default_value_t = 10.0)]
         seconds: f32,
@@ -181,10 +189,18 @@ fn main() -> Result<()> {
             Ok(())
         }
         Command::Sheet { out, columns, rows, joints, how } => sheet(&out, columns, rows, joints, &how),
-        Command::Film { out, persons, seconds, fps, size, damage, seed } => {
-            let film = Film::new(persons as usize, size.0, size.1, seed);
-            let marks = damage.then(|| Marks::of(seed));
-            write_film(&out, film, marks, seconds, fps, size)
+        Command::Film { out, persons, cameras, seconds, fps, size: (width, height), damage, seed } => {
+            if !(seconds > 0.0 && seconds <= 36_000.0 && (1..=240).contains(&fps)) {
+                bail!("--seconds above 0 and at most 36000, --fps 1 to 240");
+            }
+            let persons = persons as usize;
+            let films = match cameras {
+                1 => vec![Film::new(persons, width, height, seed)],
+                _ => Film::round(persons, cameras as usize, width, height, seed),
+            };
+            // Each camera has marks of its own.
+            let marks = (0..cameras).map(|k| damage.then(|| Marks::of(seed + k))).collect();
+            write_films(&out, films, marks, (seconds * fps as f32).round() as u64, fps)
         }
     }
 }
@@ -237,40 +253,93 @@ impl Marks {
     }
 }
 
-fn write_film(
+fn create(path: &Path) -> Result<std::io::BufWriter<fs::File>> {
+    let file = fs::File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(std::io::BufWriter::new(file))
+}
+
+fn write_films(
     out: &Path,
-    mut film: Film,
-    mut marks: Option<Marks>,
-    seconds: f32,
+    mut films: Vec<Film>,
+    mut marks: Vec<Option<Marks>>,
+    frames: u64,
     fps: u32,
-    (width, height): (usize, usize),
 ) -> Result<()> {
-    let is_possible = seconds > 0.0 && seconds <= 36_000.0 && (1..=240).contains(&fps);
-    if !is_possible {
-        bail!("--seconds above 0 and at most 36000, --fps 1 to 240");
-    }
-    let create = |path: &Path| {
-        fs::File::create(path)
-            .map(std::io::BufWriter::new)
-            .with_context(|| format!("cannot write {}", path.display()))
+    let beside = |tail: &str| {
+        let stem = out.file_stem().unwrap_or_default().to_string_lossy();
+        out.with_file_name(format!("{stem}{tail}"))
     };
-    let (mut video, mut truth) = (create(out)?, create(&out.with_extension("jsonl"))?);
-    writeln!(video, "YUV4MPEG2 W{width} H{height} F{fps}:1 Ip A1:1 C420jpeg")?;
-    let mut rgb = Vec::new();
-    for frame in 0..(seconds * fps as f32).round() as u64 {
-        film.draw(frame as f32 / fps as f32, &mut rgb);
-        if let Some(Marks { camera, stream, rng }) = &mut marks {
-            camera.electronics(&mut rgb, width, height, rng);
-            stream.pass(&mut rgb, width, height);
-        }
-        video.write_all(b"FRAME\n")?;
-        video.write_all(&planes(&rgb, width, height))?;
-        let persons: Vec<_> = film.truth().iter().enumerate().map(|(k, t)| annotation(t, frame, k)).collect();
-        writeln!(truth, "{}", serde_json::json!({ "frame": frame, "persons": persons }))?;
+    let several = films.len() > 1;
+    let (mut outs, [width, height]) = (Vec::new(), films[0].camera().size);
+    for k in 1..=films.len() {
+        let path = if several { beside(&format!("-{k}.y4m")) } else { out.to_owned() };
+        let (mut video, truth) = (create(&path)?, create(&path.with_extension("jsonl"))?);
+        writeln!(video, "YUV4MPEG2 W{width} H{height} F{fps}:1 Ip A1:1 C420jpeg")?;
+        outs.push((video, truth));
     }
-    video.flush()?;
-    truth.flush()?;
+    let mut room = several.then(|| create(&beside(".jsonl"))).transpose()?;
+    if several {
+        for (k, film) in films.iter().enumerate() {
+            fs::write(beside(&format!("-{}.toml", k + 1)), lens(film.camera(), k + 1))?;
+        }
+        fs::write(beside(".json"), format!("{:#}\n", cameras(&films)))?;
+    }
+    let mut rgb = Vec::new();
+    for frame in 0..frames {
+        for ((film, marks), (video, truth)) in films.iter_mut().zip(&mut marks).zip(&mut outs) {
+            film.draw(frame as f32 / fps as f32, &mut rgb);
+            if let Some(Marks { camera, stream, rng }) = marks {
+                camera.electronics(&mut rgb, width, height, rng);
+                stream.pass(&mut rgb, width, height);
+            }
+            video.write_all(b"FRAME\n")?;
+            video.write_all(&planes(&rgb, width, height))?;
+            let persons: Vec<_> =
+                film.truth().iter().enumerate().map(|(k, t)| annotation(t, frame, k)).collect();
+            writeln!(truth, "{}", serde_json::json!({ "frame": frame, "persons": persons }))?;
+        }
+        if let Some(room) = &mut room {
+            let persons: Vec<Vec<[f32; 3]>> =
+                films[0].world_m().map(|joints| joints.iter().map(|p| in_room(*p)).collect()).collect();
+            writeln!(room, "{}", serde_json::json!({ "frame": frame, "persons": persons }))?;
+        }
+    }
+    for (mut video, mut truth) in outs {
+        video.flush()?;
+        truth.flush()?;
+    }
+    if let Some(mut room) = room {
+        room.flush()?;
+    }
     Ok(())
+}
+
+/// Metres with z up, as a room has them: the world's y is up.
+fn in_room(p: Vec3) -> [f32; 3] {
+    [p.x, -p.z, p.y]
+}
+
+/// As `posewire calibrate` writes a lens.
+fn lens(camera: &Camera, number: usize) -> String {
+    let ([width, height], [cx, cy], focal) = (camera.size, camera.centre_px, camera.focal_px);
+    format!(
+        "camera = \"rendered {number}\"\nwidth_px = {width}\nheight_px = {height}\nfx_px = {focal:.3}\nfy_px = {focal:.3}\ncx_px = {cx:.3}\ncy_px = {cy:.3}\nk1 = {:.5}\nk2 = 0.0\n",
+        camera.k1
+    )
+}
+
+/// Where each stands (metres of the room) and how it is turned: rows of the rotation from the room to right, down and ahead.
+fn cameras(films: &[Film]) -> serde_json::Value {
+    let one = |film: &Film| {
+        let c = film.camera();
+        // The room's axes in the world: x, -z, y.
+        let columns =
+            [c.turn * vec3(1.0, 0.0, 0.0), c.turn * vec3(0.0, 0.0, -1.0), c.turn * vec3(0.0, 1.0, 0.0)];
+        let row = |of: fn(&Vec3) -> f32| columns.each_ref().map(of);
+        serde_json::json!({ "at_m": in_room(c.eye), "rotation": [row(|v| v.x), row(|v| v.y), row(|v| v.z)] })
+    };
+    let statures: Vec<f32> = films[0].heights_m().collect();
+    serde_json::json!({ "cameras": films.iter().map(one).collect::<Vec<_>>(), "statures_m": statures })
 }
 
 /// Full-range BT.601, chroma halved both ways.

@@ -46,6 +46,34 @@ fn a_film_is_the_same_whichever_frame_is_asked_first() {
 }
 
 #[test]
+fn films_of_one_scene_show_the_same_people_from_different_sides() {
+    let mut films = Film::round(2, 3, 160, 120, 5);
+    let mut rgb = Vec::new();
+    let mut worlds: Vec<Vec<[Vec3; 17]>> = Vec::new();
+    for t in [0.0, 4.0, 11.3] {
+        worlds.clear();
+        for film in &mut films {
+            film.draw(t, &mut rgb);
+            let world: Vec<[Vec3; 17]> = film.world_m().copied().collect();
+            for (joints, truth) in world.iter().zip(film.truth()) {
+                for (at, joint) in joints.iter().zip(&truth.joints) {
+                    let off = film.camera().see(*at) - Vec3::from(joint.camera_m);
+                    assert!(off.length() < 1e-3, "{off:?}");
+                }
+                let inside = truth.joints.iter().filter(|j| j.is_inside).count();
+                assert!(inside >= 12, "{inside} joints in the picture");
+            }
+            worlds.push(world);
+        }
+        assert!(worlds.iter().all(|w| *w == worlds[0]));
+        let [a, b] = [0, 1].map(|k| (worlds[0][k][11] + worlds[0][k][12]) * 0.5);
+        assert!((a - b).flat().length() > 0.35, "nobody walks through anybody: {a:?} {b:?}");
+    }
+    let eyes: Vec<Vec3> = films.iter().map(|f| f.camera().eye).collect();
+    assert!((eyes[0] - eyes[1]).length() > 3.0 && (eyes[1] - eyes[2]).length() > 3.0);
+}
+
+#[test]
 fn joints_that_are_seen_lie_on_the_person_and_in_its_box() {
     let mut studio = Studio::new(None);
     let (mut seen, mut hidden) = (0, 0);

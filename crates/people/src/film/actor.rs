@@ -46,13 +46,31 @@ struct Step {
     heading: f32,
 }
 
+/// Where somebody walks.
+#[derive(Debug, Clone, Copy)]
+pub enum Stage {
+    /// Across a lane at depth `lane_m`, `reach_m` to either side.
+    Lane {
+        /// Depth.
+        lane_m: f32,
+        /// To either side.
+        reach_m: f32,
+    },
+    /// All over a round spot.
+    Spot {
+        /// Its middle.
+        middle: Vec3,
+        /// From there.
+        reach_m: f32,
+    },
+}
+
 /// One person's doings.
 #[derive(Debug)]
 pub struct Actor {
     asset: &'static Asset,
     rng: Rng,
-    lane_m: f32,
-    reach_m: f32,
+    stage: Stage,
     gait: Gait,
     steps: Vec<Step>,
     /// Legs' length over the recorded ones', known once the body is.
@@ -97,21 +115,18 @@ impl Gait {
 }
 
 impl Actor {
-    /// Walks across the lane at depth `lane_m`, `reach_m` to either side.
-    pub fn new(asset: &'static Asset, lane_m: f32, reach_m: f32, index: usize, mut rng: Rng) -> Self {
+    /// Somebody on `stage`, as the `index`th there.
+    pub fn new(asset: &'static Asset, stage: Stage, index: usize, mut rng: Rng) -> Self {
         let (name, from_s) = WALKS[rng.below(WALKS.len())];
-        let side = if index.is_multiple_of(2) { -1.0 } else { 1.0 };
-        let at = vec3(side * reach_m * rng.between(0.3, 0.9), 0.0, lane_m);
+        let at = match stage {
+            Stage::Lane { lane_m, reach_m } => {
+                let side = if index.is_multiple_of(2) { -1.0 } else { 1.0 };
+                vec3(side * reach_m * rng.between(0.3, 0.9), 0.0, lane_m)
+            }
+            Stage::Spot { middle, reach_m } => within(middle, reach_m, &mut rng),
+        };
         let first = Step { deed: Deed::Stand, start_s: -10.0, length_s: 9.0 + rng.unit(), at, heading: 0.0 };
-        Self {
-            asset,
-            rng,
-            lane_m,
-            reach_m,
-            gait: Gait::new(asset, name, from_s),
-            steps: vec![first],
-            pace: 0.0,
-        }
+        Self { asset, rng, stage, gait: Gait::new(asset, name, from_s), steps: vec![first], pace: 0.0 }
     }
 
     /// Where every joint is at `t_s`. Horizontally in metres of the world over the body's leg scale, as
@@ -137,27 +152,25 @@ impl Actor {
         let last = self.steps.last().expect("there is a first step").clone();
         let (_, at, heading) = self.pose(&last, last.length_s);
         let start_s = last.start_s + last.length_s;
+        let (deed, length_s) = match self.stage {
+            Stage::Lane { lane_m, reach_m } => self.across(&last.deed, at, lane_m, reach_m),
+            Stage::Spot { middle, reach_m } => self.about(&last.deed, at, heading, middle, reach_m),
+        };
+        self.steps.push(Step { deed, start_s, length_s, at, heading });
+    }
+
+    /// Mostly there and back across the lane.
+    fn across(&mut self, last: &Deed, at: Vec3, lane_m: f32, reach_m: f32) -> (Deed, f32) {
         let acts = self.about_to_act();
         let rng = &mut self.rng;
-        let (deed, length_s) = match last.deed {
+        match last {
             Deed::Turn { .. } if !acts => {
                 let side = if at.x > 0.0 { -1.0 } else { 1.0 };
-                let to = vec3(
-                    side * self.reach_m * rng.between(0.35, 1.0),
-                    0.0,
-                    self.lane_m + rng.between(-0.15, 0.15),
-                );
-                let speed = self.gait.stride_m / self.gait.period_s * self.pace.max(0.5);
-                (Deed::Walk { to }, ((to - at).length() / speed + 0.6).max(1.2))
+                let to =
+                    vec3(side * reach_m * rng.between(0.35, 1.0), 0.0, lane_m + rng.between(-0.15, 0.15));
+                self.walk(at, to)
             }
-            Deed::Turn { .. } => {
-                if rng.chance(0.25) {
-                    (Deed::Stand, rng.between(0.8, 2.0))
-                } else {
-                    let k = rng.below(ACTS.len());
-                    (Deed::Act { act: k }, ACTS[k].2)
-                }
-            }
+            Deed::Turn { .. } => self.stop(),
             Deed::Walk { .. } => {
                 // Stops, and turns to the camera or away from it.
                 let to = if rng.chance(0.75) { 0.3 * rng.normal() } else { PI + 0.3 * rng.normal() };
@@ -167,8 +180,42 @@ impl Actor {
                 let side = if at.x > 0.0 { -1.0 } else { 1.0 };
                 (Deed::Turn { to: side * PI / 2.0 }, 0.9)
             }
-        };
-        self.steps.push(Step { deed, start_s, length_s, at, heading });
+        }
+    }
+
+    /// From place to place on the spot, with a stop now and then.
+    fn about(&mut self, last: &Deed, at: Vec3, heading: f32, middle: Vec3, reach_m: f32) -> (Deed, f32) {
+        match last {
+            Deed::Walk { .. } if self.rng.chance(0.3) => {
+                (Deed::Turn { to: heading + 0.6 * self.rng.normal() }, 1.1)
+            }
+            Deed::Turn { .. } => self.stop(),
+            _ => {
+                let mut to = within(middle, reach_m, &mut self.rng);
+                // A step on the spot is no walk.
+                for _ in 0..8 {
+                    if (to - at).length() > 0.6 * reach_m {
+                        break;
+                    }
+                    to = within(middle, reach_m, &mut self.rng);
+                }
+                self.walk(at, to)
+            }
+        }
+    }
+
+    fn walk(&self, at: Vec3, to: Vec3) -> (Deed, f32) {
+        let speed = self.gait.stride_m / self.gait.period_s * self.pace.max(0.5);
+        (Deed::Walk { to }, ((to - at).length() / speed + 0.6).max(1.2))
+    }
+
+    fn stop(&mut self) -> (Deed, f32) {
+        if self.rng.chance(0.25) {
+            (Deed::Stand, self.rng.between(0.8, 2.0))
+        } else {
+            let k = self.rng.below(ACTS.len());
+            (Deed::Act { act: k }, ACTS[k].2)
+        }
     }
 
     /// Whether the last turn was made after a walk: then something is done here.
@@ -213,12 +260,24 @@ impl Actor {
                 let lift = vec3(0.0, STANDING_ANKLE_M - clip.ankle_m, 0.0);
                 let own = ahead(&p).map(|q| q + lift);
                 let shift = yaw(step.heading) * moved;
-                // A person keeps to its lane.
-                let kept = vec3(shift.x, 0.0, shift.z.clamp(-0.35, 0.35));
+                // A person keeps to its lane, or to its spot.
+                let kept = match self.stage {
+                    Stage::Lane { .. } => vec3(shift.x, 0.0, shift.z.clamp(-0.35, 0.35)),
+                    Stage::Spot { middle, reach_m } => {
+                        let to = step.at + shift - middle;
+                        middle + to * (reach_m / to.length().max(reach_m)) - step.at
+                    }
+                };
                 (blend(&rest, &own, inside), step.at + kept, step.heading + turned)
             }
         }
     }
+}
+
+/// Somewhere within `reach_m` of `middle`, each place as likely.
+fn within(middle: Vec3, reach_m: f32, rng: &mut Rng) -> Vec3 {
+    let (angle, far_m) = (rng.between(0.0, 2.0 * PI), reach_m * rng.unit().sqrt());
+    middle + vec3(far_m * cos(angle), 0.0, far_m * sin(angle))
 }
 
 /// The share of a way that is gone at `t` of `length` seconds, with soft ends of `soft` seconds.
