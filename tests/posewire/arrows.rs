@@ -47,7 +47,7 @@ const CRATES: [(&str, &[&str]); 9] = [
     ("pose-wire", &["pose"]),
     ("pose-draw", &["pose"]),
     ("posewire", &["int8", "latest", "people", "pose", "pose-draw", "pose-wire"]),
-    ("posewire-hub", &["people", "pose"]),
+    ("posewire-hub", &["people", "pose", "pose-draw"]),
     ("posewire-lab", &["pose", "posewire"]),
 ];
 

@@ -1,10 +1,11 @@
 //! Clocks, lines and the room together: datagrams in, people out.
 
-use crate::Place;
 use crate::camera::Lens;
 use crate::clock::{Clock, Estimate, Exchange};
 use crate::fuse::{Fusion, RoomPerson};
 use crate::line::{self, LineError, Look};
+use crate::twin::Beat;
+use crate::{Place, V3};
 
 /// Nobody sends what is older, and nothing comes before its light but by a clock's error.
 const OLDEST_US: i64 = 2_000_000;
@@ -110,6 +111,20 @@ impl Hub {
             self.fusion.look(look.clone());
         }
         Ok(look)
+    }
+
+    /// What the other hub of this room is told.
+    pub fn beat(&self, numbers: &[u32]) -> Beat {
+        let (here, next_id) = self.fusion.whereabouts();
+        let persons = here.iter().map(|(id, at)| (*id, [at.x, at.y, at.z])).collect();
+        Beat { beat: self.seq, next_id, numbers: numbers.to_vec(), persons }
+    }
+
+    /// Goes on where the other hub of this room is.
+    pub fn learn(&mut self, beat: &Beat) {
+        self.seq = self.seq.max(beat.beat);
+        let others: Vec<(u32, V3)> = beat.persons.iter().map(|(id, at)| (*id, V3::from(*at))).collect();
+        self.fusion.rename(&others, beat.next_id);
     }
 
     /// The people now, where at least `gap_us` have gone by since they were last told.

@@ -7,6 +7,8 @@
 //! | [`calibrate`] | where the cameras stand, from somebody who walks about |
 //! | [`fuse`] | who is who, and where in metres |
 //! | [`hub`], [`output`] | these together, and what comes out |
+//! | [`twin`] | a second hub of the same room, which takes over |
+//! | [`building`] | several rooms, each with a hub |
 //! | [`simulate`] | virtual cameras and recorded motion with the detector's error, and what comes of them |
 //!
 //! Spaces: a camera's is x right, y down, z ahead. The room's is right-handed, metres, z up from the floor; its origin lies below the first
@@ -14,6 +16,7 @@
 //! line is read. Stages read no clock: time is an argument, microseconds of the hub's monotonic clock.
 #![forbid(unsafe_code)]
 
+pub mod building;
 pub mod calibrate;
 pub mod camera;
 pub mod clock;
@@ -25,6 +28,7 @@ pub mod hub;
 pub mod line;
 pub mod output;
 pub mod simulate;
+pub mod twin;
 
 /// A ray, or a place in the picture.
 pub type V2 = nalgebra::Vector2<f64>;

@@ -4,11 +4,13 @@ mod cli {
     pub mod agent;
     pub mod bench;
     pub mod calibrate;
+    pub mod merge;
     pub mod record;
     pub mod run;
     pub mod simulate;
     pub mod sources;
     pub mod study;
+    pub mod web;
 }
 
 use std::process::ExitCode;
@@ -33,7 +35,7 @@ On the hub, cameras.toml:
 
 Examples:
   posewire-hub calibrate cameras.toml --stature 1.78 --out room.toml     walk about for a minute, alone
-  posewire-hub run cameras.toml --room room.toml --jsonl - --osc 127.0.0.1:9000
+  posewire-hub run cameras.toml --room room.toml --jsonl - --osc 127.0.0.1:9000 --web 127.0.0.1:8090
 Without cameras:
   posewire-hub simulate --out demo && posewire-hub calibrate demo/cameras.toml --replay demo/take.jsonl --out room.toml
   posewire-hub run demo/cameras.toml --room room.toml --replay demo/take.jsonl --jsonl people.jsonl"
@@ -43,6 +45,7 @@ enum Command {
     Run(cli::run::Args),
     Record(cli::record::Args),
     Agent(cli::agent::Args),
+    Merge(cli::merge::Args),
     Simulate(cli::simulate::Args),
     Study(cli::study::Args),
     Bench(cli::bench::Args),
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Command::Run(args) => cli::run::run(&args),
         Command::Record(args) => cli::record::run(&args),
         Command::Agent(args) => cli::agent::run(&args),
+        Command::Merge(args) => cli::merge::run(&args),
         Command::Simulate(args) => cli::simulate::run(&args),
         Command::Study(args) => cli::study::run(&args),
         Command::Bench(args) => cli::bench::run(&args),

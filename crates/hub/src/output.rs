@@ -50,6 +50,18 @@ const NTP_TO_UNIX_S: i64 = 2_208_988_800;
 pub struct Slots([u32; SLOTS]);
 
 impl Slots {
+    /// By number.
+    pub fn ids(&self) -> &[u32] {
+        &self.0
+    }
+
+    /// As another hub gave them.
+    pub fn take_over(&mut self, ids: &[u32]) {
+        for (slot, id) in self.0.iter_mut().zip(ids) {
+            *slot = *id;
+        }
+    }
+
     fn update(&mut self, people: &[RoomPerson]) {
         for slot in &mut self.0 {
             if !people.iter().any(|p| p.id == *slot) {

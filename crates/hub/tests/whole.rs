@@ -125,3 +125,85 @@ fn what_is_wrong_is_said_with_what_to_do() {
     let high = told(at, &["calibrate", cameras, "--stature", "178"]);
     assert!(high.contains("nobody is 178 m high"), "{high}");
 }
+
+/// The take's lines to every one of `hubs` (ports by camera), as time goes by; until `until_s`.
+fn feed(at: &Path, take: &str, hubs: &[[u16; 3]], from_s: f64, until_s: f64) {
+    let mouth = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let began = Instant::now();
+    for line in fs::read_to_string(at.join(take)).unwrap().lines() {
+        let taken: Value = serde_json::from_str(line).unwrap();
+        let at_s = taken["arrived_us"].as_f64().unwrap() / 1e6;
+        if at_s < from_s {
+            continue;
+        }
+        if at_s > until_s {
+            return;
+        }
+        std::thread::sleep(Duration::from_secs_f64(at_s - from_s).saturating_sub(began.elapsed()));
+        let camera: usize = taken["camera"].as_str().unwrap()[7..].parse().unwrap();
+        for ports in hubs {
+            // A hub that is gone refuses.
+            let _ = mouth.send_to(taken["line"].to_string().as_bytes(), ("127.0.0.1", ports[camera - 1]));
+        }
+    }
+}
+
+#[test]
+fn a_hub_that_dies_is_replaced_within_a_second_and_people_keep_their_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    done(at, &["simulate", "--out", "alone", "--cameras", "3", "--seconds", "24"]);
+    let room = ["calibrate", "alone/cameras.toml", "--stature", "1.72", "--out", "room.toml"];
+    done(at, &[&room[..], &["--replay", "alone/take.jsonl"]].concat());
+    done(at, &["simulate", "--out", "two", "--cameras", "3", "--persons", "2", "--seconds", "10"]);
+    let [a, b, c, d, e, f, one, two] = free_ports();
+    let hubs = [[a, b, c], [d, e, f]];
+    for (name, ports) in ["one", "two"].iter().zip(hubs) {
+        let mut cameras = fs::read_to_string(at.join("two/cameras.toml")).unwrap();
+        for (from, to) in ["9101", "9102", "9103"].iter().zip(ports) {
+            cameras = cameras.replace(from, &to.to_string());
+        }
+        fs::write(at.join(format!("two/{name}.toml")), cameras).unwrap();
+    }
+    let ear = UdpSocket::bind("127.0.0.1:0").unwrap();
+    ear.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let out = ear.local_addr().unwrap().to_string();
+    let twin = |name: &str, own: u16, other: u16, more: &[&str]| {
+        let (listen, to) = (format!("127.0.0.1:{own}"), format!("127.0.0.1:{other}"));
+        let cameras = format!("two/{name}.toml");
+        let words =
+            ["run", &cameras, "--room", "room.toml", "--udp", &out, "--twin", &to, "--twin-listen", &listen];
+        start(at, &[&words[..], more].concat())
+    };
+    let first = twin("one", one, two, &[]);
+    // The second comes later, and would call people otherwise by itself.
+    let mut heard: Vec<(f64, u16, Vec<u64>)> = Vec::new();
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(|| feed(at, "two/take.jsonl", &hubs, 0.0, 9.0));
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(1_500));
+            let _second = twin("two", two, one, &["--standby"]);
+            std::thread::sleep(Duration::from_millis(3_500));
+            drop(first);
+            std::thread::sleep(Duration::from_millis(3_500));
+        });
+        let mut bytes = vec![0; 65_536];
+        while began.elapsed() < Duration::from_millis(8_300) {
+            let (n, from) = ear.recv_from(&mut bytes).unwrap();
+            let moment: Value = serde_json::from_slice(&bytes[..n]).unwrap();
+            let ids =
+                moment["persons"].as_array().unwrap().iter().map(|p| p["id"].as_u64().unwrap()).collect();
+            heard.push((began.elapsed().as_secs_f64(), from.port(), ids));
+        }
+    });
+    let first_port = heard[0].1;
+    let change = heard.iter().position(|h| h.1 != first_port).expect("the second took over");
+    assert!(heard[change..].iter().all(|h| h.1 != first_port), "one tells at a time");
+    let (last, next) = (&heard[change - 1], &heard[change]);
+    println!("silent for {:.0} ms", 1e3 * (next.0 - last.0));
+    assert!((4.9..5.3).contains(&last.0), "the second keeps quiet until the first is gone: {}", last.0);
+    assert!(next.0 - last.0 < 1.0, "nobody told for {} s", next.0 - last.0);
+    let names = |h: &(f64, u16, Vec<u64>)| h.2.iter().copied().collect::<std::collections::BTreeSet<u64>>();
+    assert!(names(last).len() == 2 && names(last) == names(next), "{last:?} {next:?}");
+}

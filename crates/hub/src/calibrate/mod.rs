@@ -1,6 +1,7 @@
 //! Where the cameras stand, from somebody who walks about before them: nobody carries a chessboard round a room.
 //!
-//! 1. Moments at which cameras saw one person each, brought to the same times (`moments.rs`).
+//! 1. Moments at which cameras saw one person each, brought to the same times (`moments.rs`); where several people were there, each of them
+//!    beside themselves (`several.rs`).
 //! 2. How each two cameras stand, but for the distance (`geometry/essential.rs`), and from these all cameras (`tree.rs`).
 //! 3. Places of all cameras and what is left of their clocks' offsets, so that rays to the same joints meet best (`bundle.rs`).
 //! 4. Metres from the person's height, and the floor from where feet stand (`floor.rs`).
@@ -8,6 +9,7 @@
 mod bundle;
 mod floor;
 mod moments;
+mod several;
 mod tree;
 
 #[cfg(test)]
@@ -26,7 +28,7 @@ const KNOWN_STATURE: f64 = 0.012;
 /// What is known of the room beforehand.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known {
-    /// Stature of whoever walks about.
+    /// Stature of whoever walks about; of several, the mean.
     pub stature_m: Option<f64>,
     /// Two cameras and the metres between their lenses: better than a stature.
     pub distance: Option<(usize, usize, f64)>,
@@ -57,7 +59,7 @@ pub enum CalibrateError {
     TooFew,
     /// Nobody was alone before this camera for long enough.
     #[error(
-        "camera {camera} saw one person alone for {seconds:.0} s; it needs {needed:.0} s: walk about where it and another camera see you, nobody else in the picture"
+        "camera {camera} saw somebody whom another camera sees, too, for {seconds:.0} s; it needs {needed:.0} s: walk about where it and another camera see you, alone at best"
     )]
     NobodyThere {
         /// Its number, from 0.
@@ -95,7 +97,13 @@ pub fn calibrate(
         return Err(CalibrateError::TooFew);
     }
     let mut rng = fastrand::Rng::with_seed(seed);
-    let mut moments = moments::moments(looks, cameras)?;
+    let mut moments = match moments::moments(looks, cameras) {
+        // Too little of somebody alone: perhaps they were not alone.
+        Err(CalibrateError::NobodyThere { .. }) if looks.iter().any(|l| l.persons.len() > 1) => {
+            several::moments(looks, cameras, &mut rng)?
+        }
+        alone => alone?,
+    };
     let places = tree::places(&moments, cameras, &mut rng)?;
     let bundle = bundle::adjust(&mut moments, places);
     let bodies = bundle.bodies(&moments);

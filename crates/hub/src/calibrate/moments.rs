@@ -4,10 +4,10 @@ use pose::JOINTS;
 
 use super::CalibrateError;
 use crate::V2;
-use crate::line::Look;
+use crate::line::{Look, Seen};
 
 /// Between two moments. A walking person is elsewhere by then, and the detector's error half another.
-const STEP_US: i64 = 150_000;
+pub(super) const STEP_US: i64 = 150_000;
 /// Frames farther apart are not a motion between.
 const GAP_US: i64 = 120_000;
 /// A joint that the detector is not sure of says more wrong than right.
@@ -61,8 +61,11 @@ pub fn moments(looks: &[Look], cameras: usize) -> Result<Vec<Moment>, CalibrateE
     let (mut found, mut alone) = (Vec::new(), vec![0usize; cameras]);
     let mut at_us = begin;
     while at_us <= end {
-        let seen: Vec<_> =
-            by_camera.iter().zip(&mut cursors).map(|(looks, cursor)| between(looks, cursor, at_us)).collect();
+        let seen: Vec<_> = by_camera
+            .iter()
+            .zip(&mut cursors)
+            .map(|(looks, cursor)| alone_at(looks, cursor, at_us))
+            .collect();
         for (alone, seen) in alone.iter_mut().zip(&seen) {
             *alone += usize::from(seen.is_some());
         }
@@ -71,8 +74,13 @@ pub fn moments(looks: &[Look], cameras: usize) -> Result<Vec<Moment>, CalibrateE
         }
         at_us += STEP_US;
     }
-    for (camera, alone) in alone.iter().enumerate() {
-        let seconds = *alone as f64 * STEP_US as f64 / 1e6;
+    enough(found, &alone)
+}
+
+/// Not more moments than help; `seen`: of how many each camera saw somebody, which must be enough.
+pub(super) fn enough(mut found: Vec<Moment>, seen: &[usize]) -> Result<Vec<Moment>, CalibrateError> {
+    for (camera, seen) in seen.iter().enumerate() {
+        let seconds = *seen as f64 * STEP_US as f64 / 1e6;
         if seconds < NEEDED_S {
             return Err(CalibrateError::NobodyThere { camera, seconds, needed: NEEDED_S });
         }
@@ -90,20 +98,29 @@ pub fn moments(looks: &[Look], cameras: usize) -> Result<Vec<Moment>, CalibrateE
 }
 
 /// The one person of a camera at `at_us`; looks only go on.
-fn between(looks: &[&Look], cursor: &mut usize, at_us: i64) -> Option<[Option<Sight>; JOINTS]> {
+fn alone_at(looks: &[&Look], cursor: &mut usize, at_us: i64) -> Option<[Option<Sight>; JOINTS]> {
     while looks.get(*cursor + 1).is_some_and(|next| next.at_us <= at_us) {
         *cursor += 1;
     }
     let (a, b) = (looks.get(*cursor)?, looks.get(*cursor + 1)?);
-    let gap_us = b.at_us - a.at_us;
-    if a.at_us > at_us || gap_us > GAP_US || gap_us <= 0 {
-        return None;
-    }
     let ([p], [q]) = (&a.persons[..], &b.persons[..]) else { return None };
     if p.id != q.id {
         return None;
     }
-    let share = (at_us - a.at_us) as f64 / gap_us as f64;
+    between((a.at_us, p), (b.at_us, q), at_us)
+}
+
+/// Somebody at `at_us`, seen before and after.
+pub(super) fn between(
+    (a_us, p): (i64, &Seen),
+    (b_us, q): (i64, &Seen),
+    at_us: i64,
+) -> Option<[Option<Sight>; JOINTS]> {
+    let gap_us = b_us - a_us;
+    if a_us > at_us || b_us < at_us || gap_us > GAP_US || gap_us <= 0 {
+        return None;
+    }
+    let share = (at_us - a_us) as f64 / gap_us as f64;
     let joints: [Option<Sight>; JOINTS] = std::array::from_fn(|j| {
         let (p, q) = (p.joints[j]?, q.joints[j]?);
         if p.score.min(q.score) < MIN_SCORE {

@@ -69,6 +69,16 @@ fn a_minute_of_a_walking_person_places_cameras_within_a_degree_and_two_hundredth
 }
 
 #[test]
+fn two_who_walk_at_the_same_time_do_as_well() {
+    let scene = Scene::new(Setting { persons: 2, seed: 6, ..Setting::default() });
+    let stature = 0.5 * (scene.walkers[0].stature_m + scene.walkers[1].stature_m);
+    let found = calibrate(&looks(&scene), 4, Known { stature_m: Some(stature), distance: None }, 1).unwrap();
+    let (degrees, off) = worst(&found, &scene);
+    println!("two persons: {degrees:.2} degrees, {:.1} %", 100.0 * off);
+    assert!(degrees < 1.0 && off < 0.03, "{degrees}° {off}");
+}
+
+#[test]
 fn who_sees_nobody_is_named() {
     let scene = Scene::new(Setting { cameras: 2, seconds: 20.0, ..Setting::default() });
     let mut seen = looks(&scene);

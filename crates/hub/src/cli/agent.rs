@@ -1,7 +1,7 @@
 //! `posewire-hub agent`: on a board, between `posewire run` and the hub.
 
 use std::io::ErrorKind;
-use std::net::{ToSocketAddrs, UdpSocket};
+use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -17,14 +17,68 @@ use super::sources::{now_us, stop_signal};
 #[command(after_help = "\
 Examples:
   posewire run --udp 127.0.0.1:9100 --predict capture &
-  posewire-hub agent --listen 127.0.0.1:9100 --to hub.local:9101")]
+  posewire-hub agent --listen 127.0.0.1:9100 --to hub.local:9101
+  posewire-hub agent --to hub-1.local:9101 --to hub-2.local:9101       two hubs of one room, of which one takes over from the other")]
 pub struct Args {
     /// Where `posewire run` sends
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9100")]
     listen: String,
-    /// The camera's address at the hub
-    #[arg(long, value_name = "HOST:PORT")]
-    to: String,
+    /// The camera's address at the hub; more than once for several hubs
+    #[arg(long, value_name = "HOST:PORT", required = true)]
+    to: Vec<String>,
+}
+
+/// One hub, as this board knows it.
+struct Hub {
+    address: SocketAddr,
+    socket: UdpSocket,
+    asked_us: i64,
+    answered: bool,
+}
+
+impl Hub {
+    fn find(name: &str) -> Result<Self> {
+        let address = name
+            .to_socket_addrs()
+            .with_context(|| format!("{name}: nobody knows that name; an address does, too"))?
+            .next()
+            .with_context(|| format!("{name}: no address"))?;
+        let socket = UdpSocket::bind(if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" })?;
+        socket.set_nonblocking(true)?;
+        Ok(Self { address, socket, asked_us: 0, answered: false })
+    }
+
+    fn send(&self, bytes: &[u8]) {
+        // A hub that is away hears the next one.
+        let _ = self.socket.send_to(bytes, self.address);
+    }
+
+    /// Takes answers, and asks when it is time.
+    fn compare_clocks(&mut self, bytes: &mut [u8]) {
+        while let Ok((n, from)) = self.socket.recv_from(bytes) {
+            let got_us = now_us();
+            let said = std::str::from_utf8(&bytes[..n]).ok().and_then(Said::read);
+            if let Some(Said::Answer(asked_us, heard_us, answered_us)) = said
+                && from == self.address
+                && asked_us == self.asked_us
+            {
+                let done = Said::Done(Exchange { asked_us, heard_us, answered_us, got_us });
+                self.send(done.text().as_bytes());
+                if !std::mem::replace(&mut self.answered, true) {
+                    eprintln!(
+                        "posewire-hub agent: {} answered within {} µs",
+                        self.address,
+                        got_us - asked_us
+                    );
+                }
+            }
+        }
+        let now = now_us();
+        if now - self.asked_us > ASK_US {
+            self.asked_us = now;
+            self.send(Said::Ask(now).text().as_bytes());
+        }
+    }
 }
 
 /// From one question to the next.
@@ -36,42 +90,16 @@ pub fn run(args: &Args) -> Result<()> {
     let lines = UdpSocket::bind(&args.listen)
         .with_context(|| format!("{} cannot be listened at: is another agent there?", args.listen))?;
     lines.set_read_timeout(Some(LOOK))?;
-    let hub = args
-        .to
-        .to_socket_addrs()
-        .with_context(|| format!("{}: nobody knows that name; an address does, too", args.to))?
-        .next()
-        .with_context(|| format!("{}: no address", args.to))?;
-    let out = UdpSocket::bind(if hub.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" })?;
-    out.set_nonblocking(true)?;
-    let (mut bytes, mut asked_us, mut first) = (vec![0; 65_536], 0, true);
-    eprintln!("posewire-hub agent: {} to {hub}; Ctrl-C ends it", args.listen);
+    let mut hubs = args.to.iter().map(|name| Hub::find(name)).collect::<Result<Vec<Hub>>>()?;
+    let mut bytes = vec![0; 65_536];
+    eprintln!("posewire-hub agent: {} to {}; Ctrl-C ends it", args.listen, args.to.join(" and "));
     while !stop.load(Ordering::Relaxed) {
         match lines.recv(&mut bytes) {
-            // A hub that is away hears the next one.
-            Ok(n) => drop(out.send_to(&bytes[..n], hub)),
+            Ok(n) => hubs.iter().for_each(|hub| hub.send(&bytes[..n])),
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
             Err(e) => return Err(e).context("the board's lines"),
         }
-        while let Ok((n, from)) = out.recv_from(&mut bytes) {
-            let got_us = now_us();
-            let said = std::str::from_utf8(&bytes[..n]).ok().and_then(Said::read);
-            if let Some(Said::Answer(asked, heard_us, answered_us)) = said
-                && from == hub
-                && asked == asked_us
-            {
-                let done = Said::Done(Exchange { asked_us: asked, heard_us, answered_us, got_us });
-                let _ = out.send_to(done.text().as_bytes(), hub);
-                if std::mem::take(&mut first) {
-                    eprintln!("posewire-hub agent: the hub answered within {} µs", got_us - asked);
-                }
-            }
-        }
-        let now = now_us();
-        if now - asked_us > ASK_US {
-            asked_us = now;
-            let _ = out.send_to(Said::Ask(now).text().as_bytes(), hub);
-        }
+        hubs.iter_mut().for_each(|hub| hub.compare_clocks(&mut bytes));
     }
     Ok(())
 }

@@ -1,17 +1,15 @@
 //! `posewire-hub bench`: what a picture costs.
 
-use std::time::Instant;
-
 use anyhow::{Result, ensure};
 use posewire_hub::hub::{Hub, Packet};
 use posewire_hub::output::json_line;
 use posewire_hub::simulate::Scene;
 
-/// Measures what each picture costs the hub, on one core: from the datagram to the line that goes out
+use super::sources::worked_us;
+
+/// Measures what each picture costs the hub, on one core: processor time from the datagram to the line that goes out
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Nothing else should run on the machine.
-
 Example:
   posewire-hub bench --cameras 64 --persons 200")]
 pub struct Args {
@@ -41,18 +39,18 @@ pub fn run(args: &Args) -> Result<()> {
     let (mut read_us, mut all_us, mut tell_us) = (0.0, Vec::new(), Vec::new());
     let (mut seen, mut told) = (0usize, 0usize);
     for packet in &packets {
-        let began = Instant::now();
+        let began = worked_us();
         let look = hub.ears.hear(packet)?;
-        read_us += began.elapsed().as_secs_f64() * 1e6;
+        read_us += worked_us() - began;
         if let Some(look) = look {
             seen += look.persons.len();
             hub.fusion.look(look);
         }
-        all_us.push(began.elapsed().as_secs_f64() * 1e6);
+        all_us.push(worked_us() - began);
         if let Some(moment) = hub.tell(16_666) {
-            let began = Instant::now();
+            let began = worked_us();
             told = json_line(&moment, 0, &[""; 256]).len().max(told);
-            tell_us.push(began.elapsed().as_secs_f64() * 1e6);
+            tell_us.push(worked_us() - began);
         }
     }
     let sum: f64 = all_us.iter().sum();

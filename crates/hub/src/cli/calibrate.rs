@@ -107,7 +107,7 @@ fn known(args: &Args, cameras: &[Camera]) -> Result<Known> {
 /// What the cameras see meanwhile.
 fn watched(args: &Args, cameras: &[Camera]) -> Result<Vec<Look>> {
     let stop = stop_signal()?;
-    let mut source = Source::open(cameras, args.replay.as_deref(), &stop)?;
+    let mut source = Source::open(cameras, args.replay.as_deref(), None, &stop)?;
     let lenses: Vec<Lens> = cameras.iter().map(|c| c.lens.clone()).collect();
     let mut ears = Ears::new(lenses, vec![0; cameras.len()]);
     let (began, mut said) = (now_us(), 0);
@@ -132,7 +132,7 @@ fn watched(args: &Args, cameras: &[Camera]) -> Result<Vec<Look>> {
         }
         match source.next(Duration::from_millis(100))? {
             Next::End => break,
-            Next::Nothing => {}
+            Next::Nothing | Next::Heard(Heard::Twin(_)) => {}
             Next::Heard(Heard::Clocks(camera, exchange)) => ears.exchanged(camera, exchange),
             Next::Heard(Heard::Line(packet)) => match ears.hear(&packet) {
                 Ok(Some(look)) => {

@@ -30,7 +30,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<()> {
     let cameras = cameras(&args.cameras)?;
     let stop = stop_signal()?;
-    let mut source = Source::open(&cameras, None, &stop)?;
+    let mut source = Source::open(&cameras, None, None, &stop)?;
     let file =
         File::create(&args.out).with_context(|| format!("{} cannot be written", args.out.display()))?;
     let mut out = BufWriter::new(file);

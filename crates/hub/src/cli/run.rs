@@ -8,11 +8,15 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use posewire_hub::config::{cameras, room};
+use posewire_hub::Place;
+use posewire_hub::config::{Camera, cameras, room};
+use posewire_hub::geometry::centre;
 use posewire_hub::hub::{Hub, Moment};
 use posewire_hub::output::{Slots, json_line};
+use posewire_hub::twin::{Beat, Twin};
 
 use super::sources::{Heard, Next, Source, now_us, stop_signal};
+use super::web::Web;
 
 /// Tells where everybody is, in metres of the room
 #[derive(Debug, clap::Args)]
@@ -20,7 +24,11 @@ use super::sources::{Heard, Next, Source, now_us, stop_signal};
 Examples:
   posewire-hub run cameras.toml --room room.toml --jsonl -
   posewire-hub run cameras.toml --room room.toml --udp 192.168.1.20:9200 --osc 127.0.0.1:9000
-  posewire-hub run cameras.toml --room room.toml --replay take.jsonl --jsonl people.jsonl")]
+  posewire-hub run cameras.toml --room room.toml --replay take.jsonl --jsonl people.jsonl
+  posewire-hub run cameras.toml --web 127.0.0.1:8090               a view of the room, at http://127.0.0.1:8090/
+Two hubs of one room, of which the second takes over; boards send to both (`posewire-hub agent`):
+  posewire-hub run cameras.toml --twin hub-2.local:9190 --udp 192.168.1.20:9200
+  posewire-hub run cameras.toml --twin hub-1.local:9190 --udp 192.168.1.20:9200 --standby")]
 pub struct Args {
     /// The file of cameras
     cameras: PathBuf,
@@ -36,11 +44,23 @@ pub struct Args {
     /// OSC, a bundle a moment
     #[arg(long, value_name = "HOST:PORT")]
     osc: Option<String>,
+    /// A view of the room for browsers, and the JSON lines as a WebSocket at /lines
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    web: Option<SocketAddr>,
+    /// Where the other hub of this room hears this one
+    #[arg(long, value_name = "HOST:PORT")]
+    twin: Option<String>,
+    /// Where this one hears the other
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:9190")]
+    twin_listen: SocketAddr,
+    /// Say nothing as long as the other hub tells; take over when it is silent for half a second
+    #[arg(long, requires = "twin")]
+    standby: bool,
     /// Moments a second at most; one follows each picture of any camera
     #[arg(long, value_name = "HZ", default_value_t = 60.0)]
     rate: f64,
     /// A take, as `record` writes it, in the place of the cameras
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "twin")]
     replay: Option<PathBuf>,
 }
 
@@ -52,14 +72,25 @@ struct Outputs {
     lines: Option<Box<dyn Write>>,
     udp: Option<(UdpSocket, SocketAddr)>,
     osc: Option<(UdpSocket, SocketAddr, Slots)>,
+    web: Option<Web>,
+}
+
+/// The other hub of this room, and what it said last.
+struct Other {
+    twin: Twin,
+    socket: UdpSocket,
+    address: SocketAddr,
+    told: bool,
 }
 
 pub fn run(args: &Args) -> Result<()> {
     let cameras = cameras(&args.cameras)?;
     let room = room(&args.room, &cameras)?;
     let stop = stop_signal()?;
-    let mut source = Source::open(&cameras, args.replay.as_deref(), &stop)?;
-    let mut outputs = Outputs::open(args)?;
+    let listen = args.twin.as_ref().map(|_| args.twin_listen);
+    let mut source = Source::open(&cameras, args.replay.as_deref(), listen, &stop)?;
+    let mut other = args.twin.as_deref().map(|name| Other::find(name, args.standby)).transpose()?;
+    let mut outputs = Outputs::open(args, &cameras_said(&cameras, &room.places))?;
     let names: Vec<&str> = cameras.iter().map(|c| c.name.as_str()).collect();
     let mut hub = Hub::new(cameras.iter().map(|c| c.lens.clone()).collect(), room.places, room.offsets_us);
     let gap_us = (1e6 / args.rate.clamp(0.1, 10_000.0)) as i64;
@@ -77,6 +108,13 @@ pub fn run(args: &Args) -> Result<()> {
                 Next::End => return outputs.end(),
                 Next::Nothing => break None,
                 Next::Heard(Heard::Clocks(camera, exchange)) => hub.ears.exchanged(camera, exchange),
+                Next::Heard(Heard::Twin(beat)) => {
+                    if let Some(other) = &mut other {
+                        other.twin.hear(now_us());
+                        hub.learn(&beat);
+                        outputs.learn(&beat);
+                    }
+                }
                 Next::Heard(Heard::Line(packet)) => {
                     heard_us[packet.camera] = now_us();
                     let name = names[packet.camera];
@@ -100,13 +138,24 @@ pub fn run(args: &Args) -> Result<()> {
                 more => next = more,
             }
         };
-        if let Some(moment) = hub.tell(gap_us) {
+        for camera in hub.fusion.placed_anew() {
+            let eye = centre(&hub.fusion.places()[camera]);
+            eprintln!(
+                "posewire-hub run: camera {:?} is placed anew, at {:.2}, {:.2}, {:.2} m. {} still has the old place: after a restart it is found again, or walk about for `calibrate`",
+                names[camera],
+                eye.x,
+                eye.y,
+                eye.z,
+                args.room.display()
+            );
+            outputs.place(cameras_said(&cameras, hub.fusion.places()));
+        }
+        let tells = other.as_mut().is_none_or(|other| other.look(&hub, &outputs));
+        if let Some(moment) = hub.tell(gap_us).filter(|_| tells) {
             for camera in moment.moved.iter().filter(|c| !moved.contains(*c)) {
                 eprintln!(
-                    "posewire-hub run: camera {:?} was moved: what it sees does not fit any more. Walk about for `posewire-hub calibrate {} --out {}`",
+                    "posewire-hub run: camera {:?} was moved: what it sees does not fit any more. It is placed anew as soon as somebody has walked before it for some seconds whom two others see, too",
                     names[*camera],
-                    args.cameras.display(),
-                    args.room.display()
                 );
             }
             moved.clone_from(&moment.moved);
@@ -129,19 +178,58 @@ pub fn run(args: &Args) -> Result<()> {
     outputs.end()
 }
 
+/// A socket to send from, and where to.
+pub fn datagrams(to: &str) -> Result<(UdpSocket, SocketAddr)> {
+    let address = to
+        .to_socket_addrs()
+        .with_context(|| format!("{to}: nobody knows that name; an address does, too"))?
+        .next()
+        .with_context(|| format!("{to}: no address"))?;
+    let socket = UdpSocket::bind(if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" })?;
+    socket.set_nonblocking(true)?;
+    Ok((socket, address))
+}
+
+/// Where cameras stand, for the view: rows of the rotation are their right, down and ahead; `half` is the tangent of half the picture.
+fn cameras_said(cameras: &[Camera], places: &[Place]) -> String {
+    let one = |(camera, place): (&Camera, &Place)| {
+        let (eye, turn) = (centre(place), place.rotation.to_rotation_matrix());
+        let row = |k: usize| [turn[(k, 0)], turn[(k, 1)], turn[(k, 2)]];
+        let lens = &camera.lens;
+        let half =
+            [0.5 * f64::from(lens.width_px) / lens.fx_px, 0.5 * f64::from(lens.height_px) / lens.fy_px];
+        serde_json::json!({ "name": camera.name, "at_m": [eye.x, eye.y, eye.z], "rotation": [row(0), row(1), row(2)], "half": half })
+    };
+    serde_json::Value::from_iter(cameras.iter().zip(places).map(one)).to_string()
+}
+
+impl Other {
+    fn find(name: &str, standby: bool) -> Result<Self> {
+        let (socket, address) = datagrams(name).context("--twin")?;
+        Ok(Self { twin: Twin::new(standby, now_us()), socket, address, told: false })
+    }
+
+    /// Whether this hub tells now; says so to the other one.
+    fn look(&mut self, hub: &Hub, outputs: &Outputs) -> bool {
+        let now = now_us();
+        let tells = self.twin.tells(now);
+        if tells != self.told {
+            self.told = tells;
+            let what = if tells { "tells from now on" } else { "listens: the other hub tells" };
+            eprintln!("posewire-hub run: this hub {what}");
+        }
+        if self.twin.beats(now) {
+            let numbers = outputs.osc.as_ref().map_or(&[][..], |osc| osc.2.ids());
+            // A hub that is away hears the next one.
+            let _ = self.socket.send_to(hub.beat(numbers).text().as_bytes(), self.address);
+        }
+        tells
+    }
+}
+
 impl Outputs {
-    fn open(args: &Args) -> Result<Self> {
-        let datagrams = |to: &String| -> Result<(UdpSocket, SocketAddr)> {
-            let address = to
-                .to_socket_addrs()
-                .with_context(|| format!("{to}: nobody knows that name; an address does, too"))?
-                .next()
-                .with_context(|| format!("{to}: no address"))?;
-            let socket = UdpSocket::bind(if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" })?;
-            socket.set_nonblocking(true)?;
-            Ok((socket, address))
-        };
-        let none = args.jsonl.is_none() && args.udp.is_none() && args.osc.is_none();
+    fn open(args: &Args, cameras: &str) -> Result<Self> {
+        let none = args.jsonl.is_none() && args.udp.is_none() && args.osc.is_none() && args.web.is_none();
         let lines: Option<Box<dyn Write>> = match &args.jsonl {
             Some(path) if path.as_os_str() != "-" => {
                 let file =
@@ -151,9 +239,23 @@ impl Outputs {
             None if !none => None,
             _ => Some(Box::new(std::io::stdout())),
         };
-        let udp = args.udp.as_ref().map(datagrams).transpose()?;
-        let osc = args.osc.as_ref().map(datagrams).transpose()?.map(|(s, a)| (s, a, Slots::default()));
-        Ok(Self { lines, udp, osc })
+        let udp = args.udp.as_deref().map(datagrams).transpose()?;
+        let osc = args.osc.as_deref().map(datagrams).transpose()?.map(|(s, a)| (s, a, Slots::default()));
+        let web = args.web.map(|address| Web::start(address, cameras.to_owned())).transpose()?;
+        Ok(Self { lines, udp, osc, web })
+    }
+
+    /// As the other hub tells it.
+    fn learn(&mut self, beat: &Beat) {
+        if let Some((_, _, slots)) = &mut self.osc {
+            slots.take_over(&beat.numbers);
+        }
+    }
+
+    fn place(&self, cameras: String) {
+        if let Some(web) = &self.web {
+            web.place(cameras);
+        }
     }
 
     /// False where the reader of a pipe is gone.
@@ -164,6 +266,9 @@ impl Outputs {
                 Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => return Ok(false),
                 done => done.context("the JSON lines: is the disk full?")?,
             }
+        }
+        if let Some(web) = &self.web {
+            web.tell(&line);
         }
         // Whoever does not listen hears the next one.
         if let Some((socket, to)) = &self.udp {

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +14,7 @@ use posewire_hub::clock::Exchange;
 use posewire_hub::config::Camera;
 use posewire_hub::exchange::Said;
 use posewire_hub::hub::Packet;
+use posewire_hub::twin::Beat;
 use serde::{Deserialize, Serialize};
 
 /// A thread looks so often whether it is to end.
@@ -29,12 +30,20 @@ pub enum Heard {
     Line(Packet),
     /// A camera's agent and this hub looked at their clocks.
     Clocks(usize, Exchange),
+    /// The other hub of this room tells.
+    Twin(Beat),
 }
 
 /// The monotonic clock, microseconds.
 pub fn now_us() -> i64 {
     let t = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     t.tv_sec * 1_000_000 + t.tv_nsec / 1_000
+}
+
+/// What this thread has worked, microseconds of processor time.
+pub fn worked_us() -> f64 {
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    t.tv_sec as f64 * 1e6 + t.tv_nsec as f64 / 1e3
 }
 
 /// Set by SIGINT and SIGTERM.
@@ -68,7 +77,13 @@ pub struct Taken {
 
 impl Source {
     /// Opens sockets, or the take.
-    pub fn open(cameras: &[Camera], replay: Option<&Path>, stop: &Arc<AtomicBool>) -> Result<Self> {
+    /// `twin`: where the other hub of this room is heard.
+    pub fn open(
+        cameras: &[Camera],
+        replay: Option<&Path>,
+        twin: Option<SocketAddr>,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Self> {
         let Some(path) = replay else {
             let (tell, told) = sync_channel(WAITING);
             for (number, camera) in cameras.iter().enumerate() {
@@ -83,6 +98,15 @@ impl Source {
                 std::thread::Builder::new()
                     .name(camera.name.chars().take(15).collect())
                     .spawn(move || listen(number, &socket, &tell, &stop))?;
+            }
+            if let Some(at) = twin {
+                let socket = UdpSocket::bind(at)
+                    .with_context(|| format!("--twin-listen {at}: another program has the port"))?;
+                socket.set_read_timeout(Some(LOOK))?;
+                let stop = stop.clone();
+                std::thread::Builder::new()
+                    .name("twin".into())
+                    .spawn(move || listen_to_twin(&socket, &tell, &stop))?;
             }
             return Ok(Source::Live(told));
         };
@@ -133,6 +157,17 @@ pub enum Next {
     Nothing,
     /// Nothing will come any more.
     End,
+}
+
+/// The other hub's beats.
+fn listen_to_twin(socket: &UdpSocket, tell: &SyncSender<Heard>, stop: &AtomicBool) {
+    let mut bytes = vec![0; DATAGRAM];
+    while !stop.load(Ordering::Relaxed) {
+        let Ok(n) = socket.recv(&mut bytes) else { continue };
+        if let Some(beat) = std::str::from_utf8(&bytes[..n]).ok().and_then(Beat::read) {
+            let _ = tell.try_send(Heard::Twin(beat));
+        }
+    }
 }
 
 /// One camera's socket: stamps what comes, answers agents.

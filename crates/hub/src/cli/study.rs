@@ -42,7 +42,7 @@ pub fn run(args: &Args) -> Result<()> {
     let mut rows = Vec::new();
     if !args.json {
         println!(
-            "cameras persons seed | worst angle, distance | MPJPE, plain DLT mm | told, switches, ghosts a moment"
+            "cameras persons seed | worst angle, distance | MPJPE, plain DLT, offline mm | told, switches, ghosts a moment"
         );
     }
     for &cameras in &args.cameras {
@@ -64,15 +64,16 @@ pub fn run(args: &Args) -> Result<()> {
                 if args.json {
                     rows.push(json!({
                         "cameras": cameras, "persons": persons, "seed": seed, "worst_degrees": degrees, "worst_distance": off,
-                        "mpjpe_mm": s.mpjpe_mm, "p95_mm": p95, "dlt_mm": s.dlt_mm, "told": s.told, "switches": s.switches,
+                        "mpjpe_mm": s.mpjpe_mm, "p95_mm": p95, "dlt_mm": s.dlt_mm, "offline_mm": s.offline_mm, "told": s.told, "switches": s.switches,
                         "ghosts": s.ghosts,
                     }));
                 } else {
                     println!(
-                        "{cameras:7} {persons:7} {seed:4} | {degrees:5.2}° {:5.2} % | {:5.1} {:5.1} | {:.3} {} {:.4}",
+                        "{cameras:7} {persons:7} {seed:4} | {degrees:5.2}° {:5.2} % | {:5.1} {:5.1} {:5.1} | {:.3} {} {:.4}",
                         100.0 * off,
                         s.mpjpe_mm,
                         s.dlt_mm,
+                        s.offline_mm,
                         s.told,
                         s.switches,
                         s.ghosts

@@ -17,6 +17,21 @@ pub(super) struct Loose {
     pub seen: Seen,
     /// How rays moved since the look before, a second.
     pub speed: [V2; JOINTS],
+    /// From the camera towards the middle of the trunk, in the room; `None` where no trunk is seen.
+    line: Option<(V3, V3)>,
+}
+
+impl Loose {
+    /// Seen by a camera at `place`.
+    pub fn new(place: &Place, at_us: i64, seen: Seen, speed: [V2; JOINTS]) -> Self {
+        let rays = [5, 6, 11, 12].iter().filter_map(|&j| Some(seen.joints[j]?.at));
+        let (sum, count) = rays.fold((V2::zeros(), 0.0), |s, r| (s.0 + r, s.1 + 1.0));
+        let line = (count > 0.0).then(|| {
+            let ray = sum / count;
+            (centre(place), (place.rotation.inverse() * V3::new(ray.x, ray.y, 1.0)).normalize())
+        });
+        Self { at_us, seen, speed, line }
+    }
 }
 
 /// Older ones are elsewhere by now.
@@ -57,11 +72,10 @@ impl Births {
         let mut best: Option<(f64, Newborn)> = None;
         for (other, loose) in others.iter().enumerate().filter(|o| o.0 != camera) {
             for then in loose.iter().filter(|l| (now.at_us - l.at_us).abs() < FRESH_US) {
-                let pair = [(camera, now), (other, then)];
-                if !may_meet(places, pair) {
+                if !may_meet(now, then) {
                     continue;
                 }
-                let Some((cost, joints)) = body(places, pair) else { continue };
+                let Some((cost, joints)) = body(places, [(camera, now), (other, then)]) else { continue };
                 if best.as_ref().is_none_or(|b| cost < b.0) {
                     let as_whom = then.seen.id;
                     best = Some((cost, Newborn { joints, camera: other, as_whom }));
@@ -82,16 +96,8 @@ const PASS_M: f64 = 0.5;
 const FAR_M: f64 = 15.0;
 
 /// Whether the rays to the middles of both come near each other, before both cameras and above the floor: cheap, for most do not.
-fn may_meet(places: &[Place], pair: [(usize, &Loose); 2]) -> bool {
-    let line = |(camera, loose): (usize, &Loose)| {
-        let rays = [5, 6, 11, 12].iter().filter_map(|&j| Some(loose.seen.joints[j]?.at));
-        let (sum, count) = rays.fold((V2::zeros(), 0.0), |s, r| (s.0 + r, s.1 + 1.0));
-        let ray = sum / count;
-        let place = &places[camera];
-        let way = (place.rotation.inverse() * V3::new(ray.x, ray.y, 1.0)).normalize();
-        (count > 0.0).then(|| (centre(place), way))
-    };
-    let (Some((a, u)), Some((b, v))) = (line(pair[0]), line(pair[1])) else { return false };
+fn may_meet(now: &Loose, then: &Loose) -> bool {
+    let (Some((a, u)), Some((b, v))) = (now.line, then.line) else { return false };
     let (between, cosine) = (b - a, u.dot(&v));
     let square = 1.0 - cosine * cosine;
     if square < 1e-4 {

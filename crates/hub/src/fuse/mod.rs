@@ -3,8 +3,10 @@
 //! A look is assigned to the persons that the room knows (`associate.rs`: how far rays lie from where the joints are by now, and whom
 //! the board called how); each of its rays moves its joint (`joint.rs`), whatever the other cameras see at that moment, so a
 //! camera may be late, slow or away. Bones keep their lengths, sides are put right (`body.rs`). Unknown persons of two cameras whose rays meet in
-//! a body are somebody new (`birth.rs`). `watch.rs` tells of cameras that were moved.
+//! a body are somebody new (`birth.rs`). `watch.rs` tells of cameras that were moved: from
+//! then on they move nobody, until `anew.rs` has found where they stand now.
 
+mod anew;
 mod associate;
 mod birth;
 mod body;
@@ -19,6 +21,7 @@ use pose::JOINTS;
 use crate::geometry::seen_at;
 use crate::line::{Look, Seen};
 use crate::{Place, V2, V3};
+use anew::Anew;
 use birth::{Births, Loose};
 use body::{Body, TOLD_M};
 use watch::{Watch, watched_by_others};
@@ -70,6 +73,10 @@ pub struct Fusion {
     /// Each camera's last look: for rays' speeds.
     before: Vec<Option<Look>>,
     watches: Vec<Watch>,
+    /// Of each camera that was moved, what it sees since.
+    away: Vec<Option<Anew>>,
+    /// Cameras that were placed anew and not told of yet.
+    placed: Vec<usize>,
     newest_us: i64,
     tidied_us: i64,
 }
@@ -87,6 +94,8 @@ impl Fusion {
             loose: vec![Vec::new(); n],
             before: vec![None; n],
             watches: vec![Watch::default(); n],
+            away: vec![None; n],
+            placed: Vec::new(),
             newest_us: i64::MIN / 2,
             tidied_us: i64::MIN / 2,
         }
@@ -96,6 +105,17 @@ impl Fusion {
     pub fn place(&mut self, camera: usize, place: Place) {
         self.places[camera] = place;
         self.watches[camera] = Watch::default();
+        self.away[camera] = None;
+    }
+
+    /// Where the cameras stand.
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// Cameras that were moved and placed anew since this was asked last.
+    pub fn placed_anew(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.placed)
     }
 
     /// Takes in what a camera saw. Looks of one camera come in order, those of several about so.
@@ -105,13 +125,23 @@ impl Fusion {
         self.newest_us = self.newest_us.max(look.at_us);
         let whom = associate::associate(&self.bodies, &place, camera, &look);
         self.watch(&look, &whom);
+        if let Some(anew) = &mut self.away[camera] {
+            if let Some(found) = anew.look(&self.bodies, &look, &place) {
+                self.place(camera, found);
+                self.placed.push(camera);
+            }
+            self.loose[camera].clear();
+            self.before[camera] = Some(look);
+            self.tidy();
+            return;
+        }
         let mut loose = Vec::new();
         for (seen, whom) in look.persons.iter().zip(&whom) {
             match whom {
                 Some(b) => self.bodies[*b].take(&place, camera, seen, look.at_us),
                 None => {
                     let speed = self.speed(camera, seen, look.at_us);
-                    loose.push(Loose { at_us: look.at_us, seen: seen.clone(), speed });
+                    loose.push(Loose::new(&place, look.at_us, seen.clone(), speed));
                 }
             }
         }
@@ -173,14 +203,18 @@ impl Fusion {
                 self.watches[camera].known(&self.bodies[*b], camera, place, seen, look.at_us);
             }
         }
-        let strangers = whom.iter().filter(|w| w.is_none()).count();
-        let missed = self.bodies.iter().enumerate().filter(|(b, body)| {
+        // Whoever is explained leaves nothing to wonder about.
+        if whom.iter().all(Option::is_some) {
+            return;
+        }
+        let is_missed = |(b, body): (usize, &Body)| {
             let ray = body.middle(0.0).and_then(|m| seen_at(place, m));
-            !whom.contains(&Some(*b))
+            // The dear question last: in a hall most are elsewhere.
+            ray.is_some_and(|r| r.abs().max() < 0.45)
+                && !whom.contains(&Some(b))
                 && watched_by_others(body, camera, look.at_us)
-                && ray.is_some_and(|r| r.abs().max() < 0.45)
-        });
-        if missed.count() > 0 && strangers > 0 {
+        };
+        if self.bodies.iter().enumerate().any(is_missed) {
             self.watches[camera].strange(look.at_us);
         }
     }
@@ -227,6 +261,14 @@ impl Fusion {
             true
         });
         self.gone.retain(|g| now - g.1 < KEPT_US);
+        let moved = watch::moved(&self.watches);
+        for (camera, away) in self.away.iter_mut().enumerate() {
+            // One that was put back is there again by itself.
+            let is_moved = moved.contains(&camera);
+            if is_moved != away.is_some() {
+                *away = is_moved.then(Anew::default);
+            }
+        }
     }
 
     /// Everybody, as they are at `at_us`.
@@ -244,6 +286,42 @@ impl Fusion {
         };
         let sure = |body: &&Body| body.seen_us.iter().filter(|t| **t > body.born_us).count() >= 2;
         self.bodies.iter().filter(sure).map(tell).collect()
+    }
+
+    /// Everybody who is told of, and where their middle is; and the next identity.
+    pub fn whereabouts(&self) -> (Vec<(u32, V3)>, u32) {
+        let sure = |body: &&Body| body.seen_us.iter().filter(|t| **t > body.born_us).count() >= 2;
+        let here = self.bodies.iter().filter(sure).filter_map(|b| Some((b.id, b.middle(0.0)?))).collect();
+        (here, self.next_id)
+    }
+
+    /// Gives everybody the identities that another hub of the same room gives them: each of `others` to whoever is nearest.
+    pub fn rename(&mut self, others: &[(u32, V3)], next_id: u32) {
+        self.next_id = self.next_id.max(next_id);
+        let mut pairs: Vec<(f64, usize, u32)> = Vec::new();
+        for (b, body) in self.bodies.iter().enumerate() {
+            let Some(middle) = body.middle(0.0) else { continue };
+            pairs.extend(others.iter().map(|(id, at)| ((middle - at).norm(), b, *id)));
+        }
+        pairs.retain(|p| p.0 < BACK_M);
+        pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut named = vec![false; self.bodies.len()];
+        let mut given = Vec::new();
+        for (_, b, id) in pairs {
+            if !named[b] && !given.contains(&id) {
+                self.bodies[b].id = id;
+                named[b] = true;
+                given.push(id);
+            }
+        }
+        // Whoever the other does not know must not have the name of somebody whom it knows.
+        for (body, named) in self.bodies.iter_mut().zip(named) {
+            if !named && others.iter().any(|o| o.0 == body.id) {
+                body.id = self.next_id;
+                self.next_id += 1;
+            }
+        }
+        self.gone.retain(|g| !given.contains(&g.0));
     }
 
     /// The newest moment that any camera has told of.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::clock::Clock;
+use crate::geometry::apart;
 use crate::line;
 use crate::simulate::{Scene, Setting, score};
 
@@ -38,11 +39,20 @@ fn three_who_cross_keep_who_they_are_while_cameras_go_and_come() {
     assert!(s.mpjpe_mm < 40.0 && s.told > 0.97, "{} {}", s.mpjpe_mm, s.told);
 }
 
-/// A room that hears `first` until `from_us`, then `second`; says which cameras it takes for moved until the change, and at the end.
-fn moved(first: &Scene, second: &Scene, from_us: i64) -> [Vec<usize>; 2] {
+/// What came of a room in which cameras were moved.
+struct Moved {
+    before: Vec<usize>,
+    after: Vec<usize>,
+    off: Vec<(f64, f64)>,
+    fusion: Fusion,
+}
+
+/// A room that hears `first` until `from_us`, then `second`: the cameras that it took for moved until the change, and after it; and how far
+/// each camera's place is from the truth in the end, degrees and metres.
+fn moved(first: &Scene, second: &Scene, from_us: i64) -> Moved {
     let mut fusion = Fusion::new(places(first));
     let mut clocks = vec![Clock::default(); first.cameras.len()];
-    let mut before = Vec::new();
+    let (mut before, mut after) = (Vec::new(), Vec::new());
     let mut packets: Vec<_> = first.packets().into_iter().filter(|p| p.true_us < from_us).collect();
     packets.extend(second.packets().into_iter().filter(|p| p.true_us >= from_us));
     for p in packets {
@@ -50,22 +60,33 @@ fn moved(first: &Scene, second: &Scene, from_us: i64) -> [Vec<usize>; 2] {
         clocks[p.camera].arrived(read.emitted_us, p.arrived_us);
         let at_us = clocks[p.camera].hub_us(read.captured_us).unwrap();
         fusion.look(Look { camera: p.camera, at_us, persons: read.persons });
-        if p.true_us < from_us {
-            before.extend(fusion.moved());
-        }
+        if p.true_us < from_us { &mut before } else { &mut after }.extend(fusion.moved());
     }
-    [before, fusion.moved()]
+    after.dedup();
+    let off = fusion.places().iter().zip(places(second)).map(|(found, truth)| {
+        let (radians, metres) = apart(found, &truth);
+        (radians.to_degrees(), metres)
+    });
+    Moved { before, after, off: off.collect(), fusion }
 }
 
 #[test]
-fn a_camera_that_was_moved_is_named_and_no_other() {
-    for degrees in [2.0f64, 25.0] {
-        let scene = Scene::new(Setting { seed: 4, seconds: 30.0, ..Setting::default() });
+fn a_camera_that_was_moved_is_named_and_placed_anew_and_no_other() {
+    for (degrees, metres, persons) in [(2.0f64, 0.0, 1), (25.0, -1.2, 1), (12.0, -0.5, 3)] {
+        let scene = Scene::new(Setting { seed: 4, seconds: 40.0, persons, ..Setting::default() });
         let mut turned = scene.clone();
         let by = nalgebra::UnitQuaternion::from_euler_angles(0.0, degrees.to_radians(), 0.0);
-        turned.cameras[1].1 = by * turned.cameras[1].1;
-        let [before, after] = moved(&scene, &turned, 12_000_000);
-        assert_eq!((before, after), (vec![], vec![1]), "{degrees} degrees");
+        let shift = nalgebra::Translation3::new(metres, 0.0, 0.0);
+        turned.cameras[1].1 = shift * (by * turned.cameras[1].1);
+        let Moved { before, after, off, mut fusion } = moved(&scene, &turned, 10_000_000);
+        assert_eq!((before, after), (vec![], vec![1]), "{degrees} degrees, {persons} persons");
+        assert!(fusion.moved().is_empty() && fusion.placed_anew().contains(&1), "{degrees} degrees");
+        let (angle, away) = off[1];
+        eprintln!(
+            "turned by {degrees}°, carried {metres} m, {persons} persons: placed anew within {angle:.2}° and {away:.3} m"
+        );
+        assert!(angle < 1.5 && away < 0.10, "{degrees} degrees, {persons} persons: {angle} {away}");
+        assert!(off.iter().enumerate().all(|(c, o)| c == 1 || o.0 + o.1 < 1e-9), "{off:?}");
     }
 }
 
@@ -78,4 +99,29 @@ fn an_empty_room_is_empty_and_a_picture_alone_is_nobody() {
         fusion.look(Look { camera: 0, at_us: p.true_us, persons: read.persons });
     }
     assert_eq!(fusion.people(4_000_000), []);
+}
+
+#[test]
+fn another_hub_s_names_are_taken_over() {
+    let scene = Scene::new(Setting { seed: 5, seconds: 4.0, persons: 3, ..Setting::default() });
+    let hear = |fusion: &mut Fusion| {
+        for p in scene.packets() {
+            let read = line::read(&p.text, &scene.cameras[p.camera].0).unwrap();
+            fusion.look(Look { camera: p.camera, at_us: p.true_us, persons: read.persons });
+        }
+    };
+    let [mut one, mut two] = [Fusion::new(places(&scene)), Fusion::new(places(&scene))];
+    two.next_id = 2;
+    hear(&mut one);
+    hear(&mut two);
+    let (here, next_id) = one.whereabouts();
+    assert_eq!(here.len(), 3);
+    // Somebody whom only the second knows keeps out of the way.
+    two.rename(&here[..2], next_id);
+    let (there, _) = two.whereabouts();
+    for (id, at) in &here[..2] {
+        assert!(there.iter().any(|t| t.0 == *id && (t.1 - at).norm() < 1e-9), "{id}: {there:?}");
+    }
+    let ids: std::collections::BTreeSet<u32> = there.iter().map(|t| t.0).collect();
+    assert_eq!(ids.len(), 3, "{there:?}");
 }

@@ -1,11 +1,13 @@
 //! What two and more cameras know of places: epipolar geometry and triangulation, over rays.
 
 mod essential;
+mod resect;
 mod triangulate;
 
 pub use essential::{Pair, Relative, relative};
+pub use resect::{Mark, Resected, resect};
 pub(crate) use triangulate::residual;
-pub use triangulate::{Spot, View, dlt, triangulate};
+pub use triangulate::{Spot, View, dlt, triangulate, weighted_dlt};
 
 use crate::{Place, V2, V3};
 

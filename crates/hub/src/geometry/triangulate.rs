@@ -28,12 +28,17 @@ pub struct Spot {
 
 /// The plain direct linear transform: all views count alike. `None` for less than two views, or parallel ones.
 pub fn dlt<'a>(views: impl Iterator<Item = (&'a Place, V2)>) -> Option<V3> {
+    weighted_dlt(views.map(|(camera, ray)| (camera, ray, 1.0)))
+}
+
+/// The same, each view's equations times its weight.
+pub fn weighted_dlt<'a>(views: impl Iterator<Item = (&'a Place, V2, f64)>) -> Option<V3> {
     let (mut normal, mut count) = (Matrix4::<f64>::zeros(), 0);
-    for (camera, ray) in views {
+    for (camera, ray, weight) in views {
         let m = camera.to_homogeneous();
         let row = |i: usize| -> RowVector4<f64> { m.row(i).into_owned() };
         for equation in [row(2) * ray.x - row(0), row(2) * ray.y - row(1)] {
-            normal += equation.transpose() * equation;
+            normal += equation.transpose() * equation * (weight * weight);
         }
         count += 1;
     }

@@ -4,6 +4,7 @@
 //! The motion is CMU's (mocap.cs.cmu.edu), as `people` embeds it.
 
 mod detector;
+mod offline;
 mod scene;
 mod score;
 mod walker;

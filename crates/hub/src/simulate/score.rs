@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use pose::JOINTS;
 
 use super::Scene;
+use super::offline::{Track, whole_take};
 use crate::V3;
 use crate::clock::Clock;
 use crate::fuse::{Fusion, RoomPerson};
@@ -19,6 +20,8 @@ pub struct Score {
     pub mpjpe_mm: f64,
     /// The same of the plain direct linear transform on the same rays, told who is who.
     pub dlt_mm: f64,
+    /// The same of what sees the whole take first (`offline.rs`), where it knows the joint.
+    pub offline_mm: f64,
     /// Share of true joints that were told at all.
     pub told: f64,
     /// How often a true person's identity changed.
@@ -49,6 +52,9 @@ pub fn score(scene: &Scene, places: Vec<Place>, room: Place, without: impl Fn(us
     let mut score = Score::default();
     let (mut sum, mut plain, mut both) = (0.0, 0.0, 0.0);
     let (mut told, mut all, mut ghosts, mut ticks) = (0.0, 0.0, 0.0, 0.0);
+    // Everything, for whoever may look at it afterwards.
+    let mut tracks: Vec<Vec<Track>> = vec![vec![Track::new(); cameras]; scene.walkers.len()];
+    let (mut moments, mut asked) = (Vec::new(), Vec::new());
     let mut next_us = BEGIN_US;
     for packet in scene.packets() {
         if without(packet.camera, packet.true_us) {
@@ -65,6 +71,7 @@ pub fn score(scene: &Scene, places: Vec<Place>, room: Place, without: impl Fn(us
             let people = fusion.people(at_us);
             let paired = pair(&truth, &people);
             ticks += 1.0;
+            moments.push(at_us);
             ghosts += (people.len() - paired.iter().flatten().count()) as f64;
             for (t, (joints, found)) in truth.iter().zip(&paired).enumerate() {
                 all += JOINTS as f64;
@@ -84,6 +91,7 @@ pub fn score(scene: &Scene, places: Vec<Place>, room: Place, without: impl Fn(us
                     sum += off;
                     plain += (simple - true_at).norm();
                     both += 1.0;
+                    asked.push((moments.len() - 1, t, j, *true_at));
                     score.all_mm.push(1e3 * off);
                 }
             }
@@ -94,11 +102,16 @@ pub fn score(scene: &Scene, places: Vec<Place>, room: Place, without: impl Fn(us
         let at_us = clock.hub_us(read.captured_us).unwrap_or(packet.arrived_us);
         for (id, person) in &packet.who {
             let Some(seen) = read.persons.iter().find(|p| p.id == *id) else { continue };
+            tracks[*person][packet.camera].push((at_us, seen.joints.map(|ray| ray.map(|r| (r.at, r.score)))));
             let joints = seen.joints.map(|ray| ray.filter(|r| r.score > 0.3).map(|r| r.at));
             rays.entry(*person).or_insert_with(|| vec![None; cameras])[packet.camera] = Some((at_us, joints));
         }
         fusion.look(Look { camera: packet.camera, at_us, persons: read.persons });
     }
+    let offline: Vec<_> = tracks.iter().map(|tracks| whole_take(&places, tracks, &moments)).collect();
+    let offs = asked.iter().filter_map(|(k, t, j, true_at)| Some((offline[*t][*k][*j]? - true_at).norm()));
+    let (off, count) = offs.fold((0.0, 0.0), |(s, n), off| (s + off, n + 1.0));
+    score.offline_mm = 1e3 * off / count;
     score.mpjpe_mm = 1e3 * sum / both;
     score.dlt_mm = 1e3 * plain / both;
     score.told = told / all;

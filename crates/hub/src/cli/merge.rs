@@ -1,0 +1,126 @@
+//! `posewire-hub merge`: the rooms of a building, each with a hub of its own.
+
+use std::fs;
+use std::io::Write;
+use std::net::{SocketAddr, UdpSocket};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use posewire_hub::building::{Building, Lies, Said};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::run::datagrams;
+use super::sources::{now_us, stop_signal};
+
+/// Puts several hubs' rooms together to one building: whoever goes from one to the next keeps their identity
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+building.toml, metres and degrees from the building's origin to each room's:
+  [[room]]
+  name = \"hall\"
+  listen = \"0.0.0.0:9301\"      # posewire-hub run cameras.toml --udp THIS-MACHINE:9301
+  at_m = [0.0, 0.0, 0.0]
+  turn_degrees = 0.0
+  [[room]]
+  …
+
+Examples:
+  posewire-hub merge building.toml
+  posewire-hub merge building.toml --udp 192.168.1.20:9200 --rate 20")]
+pub struct Args {
+    /// The file of rooms
+    building: PathBuf,
+    /// JSON lines as datagrams, in the place of standard output
+    #[arg(long, value_name = "HOST:PORT")]
+    udp: Option<String>,
+    /// Lines a second
+    #[arg(long, value_name = "HZ", default_value_t = 30.0)]
+    rate: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    room: Vec<Room>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Room {
+    name: String,
+    listen: SocketAddr,
+    at_m: [f64; 3],
+    #[serde(default)]
+    turn_degrees: f64,
+}
+
+pub fn run(args: &Args) -> Result<()> {
+    let name = args.building.display();
+    let text = fs::read_to_string(&args.building)
+        .with_context(|| format!("{name}: `posewire-hub merge --help` shows how such a file looks"))?;
+    let file: File = toml::from_str(&text).with_context(|| format!("{name}"))?;
+    if file.room.is_empty() {
+        bail!("{name}: there is no [[room]] in it");
+    }
+    let stop = stop_signal()?;
+    let (tell, told) = sync_channel::<(usize, Said)>(512);
+    for (number, room) in file.room.iter().enumerate() {
+        let socket = UdpSocket::bind(room.listen).with_context(|| {
+            format!(
+                "room {:?}: {} cannot be listened at: another program has the port",
+                room.name, room.listen
+            )
+        })?;
+        socket.set_read_timeout(Some(Duration::from_millis(200)))?;
+        let (tell, stop) = (tell.clone(), stop.clone());
+        std::thread::Builder::new().name("room".into()).spawn(move || {
+            let mut bytes = vec![0; 65_536];
+            while !stop.load(Ordering::Relaxed) {
+                let Ok(n) = socket.recv(&mut bytes) else { continue };
+                // Whatever else comes to the port is not a hub's.
+                let Ok(said) = serde_json::from_slice(&bytes[..n]) else { continue };
+                let _ = tell.try_send((number, said));
+            }
+        })?;
+    }
+    let udp = args.udp.as_deref().map(datagrams).transpose()?;
+    let lies = |r: &Room| Lies { at_m: r.at_m, turn_degrees: r.turn_degrees };
+    let mut building = Building::new(file.room.iter().map(lies).collect());
+    let gap_us = (1e6 / args.rate.clamp(0.1, 1_000.0)) as i64;
+    let (mut next_us, mut seq) = (now_us() + gap_us, 0u64);
+    eprintln!("posewire-hub merge: {} rooms; Ctrl-C ends it", file.room.len());
+    while !stop.load(Ordering::Relaxed) {
+        let wait_us = (next_us - now_us()).clamp(0, 100_000) as u64;
+        match told.recv_timeout(Duration::from_micros(wait_us)) {
+            Ok((room, said)) => building.take(room, &said, now_us()),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        let now = now_us();
+        if now < next_us {
+            continue;
+        }
+        next_us = (next_us + gap_us).max(now);
+        let person = |r: &posewire_hub::building::Resident| {
+            // Tenths of a millimetre, as the rooms themselves say.
+            let joints = r.joints.map(|j| j.map(|j| j.map(|v| (1e4 * v).round() / 1e4)));
+            json!({ "id": r.id, "room": file.room[r.room].name, "cameras": r.cameras, "joints": joints })
+        };
+        let persons: Vec<_> = building.residents(now).into_iter().map(person).collect();
+        let line = json!({ "seq": seq, "sent_us": now, "persons": persons }).to_string() + "\n";
+        seq += 1;
+        match &udp {
+            // Whoever does not listen hears the next one.
+            Some((socket, to)) => drop(socket.send_to(line.as_bytes(), to)),
+            None => match std::io::stdout().write_all(line.as_bytes()) {
+                Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),
+                done => done.context("standard output")?,
+            },
+        }
+    }
+    Ok(())
+}

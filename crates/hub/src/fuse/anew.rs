@@ -1,0 +1,113 @@
+//! A camera that was moved is placed anew, from people whom the others see where they are.
+//!
+//! While it is away its rays move nobody. Of each of its identities, and of everybody in the room, what was seen beside where joints were is
+//! kept; whichever two belong together explain each other by one place of the camera.
+
+use std::collections::HashMap;
+
+use super::body::{Body, TOLD_M};
+use super::watch::watched_by_others;
+use crate::geometry::{Mark, apart, centre, resect};
+use crate::line::Look;
+use crate::{Place, V3};
+
+/// From one look that is kept to the next: the error of what comes sooner is the same.
+const STEP_US: i64 = 100_000;
+/// Of two who may belong together: so much must have been seen, for so long, over so much of the room.
+const MIN_MARKS: usize = 450;
+const MIN_US: i64 = 6_000_000;
+const MIN_WAY_M: f64 = 0.7;
+/// More is forgotten, the oldest first.
+const MOST_MARKS: usize = 1_200;
+/// From one attempt to the next.
+const AGAIN_US: i64 = 1_000_000;
+/// Pairs that an attempt tries, those that saw most of each other.
+const PAIRS: usize = 4;
+/// Share of the marks that must fit, and how far joints themselves may be off, as a part of a ray at some three metres.
+const FIT: f64 = 0.72;
+const JOINT: f64 = 0.008;
+/// A joint that the detector is not sure of says more wrong than right.
+const MIN_SCORE: f64 = 0.4;
+
+/// What one camera's identity saw while a person of the room was somewhere.
+#[derive(Clone, Debug, Default)]
+struct Together {
+    marks: Vec<(i64, Mark)>,
+    low: Option<V3>,
+    high: Option<V3>,
+}
+
+impl Together {
+    fn way_m(&self) -> f64 {
+        self.low.zip(self.high).map_or(0.0, |(low, high)| (high - low).xy().norm())
+    }
+
+    fn lasted_us(&self) -> i64 {
+        self.marks.first().zip(self.marks.last()).map_or(0, |(a, b)| b.0 - a.0)
+    }
+}
+
+/// What one camera saw since it was moved.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Anew {
+    together: HashMap<(u32, u32), Together>,
+    kept_us: i64,
+    tried_us: i64,
+}
+
+impl Anew {
+    /// Keeps what `look` saw beside who is there, and tries to find the camera's place from all of it.
+    pub fn look(&mut self, bodies: &[Body], look: &Look, before: &Place) -> Option<Place> {
+        if look.at_us < self.kept_us + STEP_US {
+            return None;
+        }
+        self.kept_us = look.at_us;
+        for body in bodies.iter().filter(|b| watched_by_others(b, look.camera, look.at_us)) {
+            let seconds = (look.at_us - body.at_us) as f64 / 1e6;
+            let Some(middle) = body.middle(seconds) else { continue };
+            for seen in &look.persons {
+                let together = self.together.entry((seen.id, body.id)).or_default();
+                together.low = Some(together.low.map_or(middle, |l| l.inf(&middle)));
+                together.high = Some(together.high.map_or(middle, |h| h.sup(&middle)));
+                for (joint, ray) in body.joints.iter().zip(&seen.joints) {
+                    let (Some(joint), Some(ray)) = (joint, ray) else { continue };
+                    if joint.sigma() < 0.5 * TOLD_M && ray.score > MIN_SCORE {
+                        let mark =
+                            Mark { at: joint.after(seconds), ray: ray.at, sigma: ray.sigma.hypot(JOINT) };
+                        together.marks.push((look.at_us, mark));
+                    }
+                }
+                let more = together.marks.len().saturating_sub(MOST_MARKS);
+                together.marks.drain(..more);
+            }
+        }
+        self.together.retain(|_, t| t.marks.last().is_some_and(|m| look.at_us - m.0 < 20_000_000));
+        if look.at_us < self.tried_us + AGAIN_US {
+            return None;
+        }
+        self.tried_us = look.at_us;
+        self.find(before)
+    }
+
+    fn find(&self, before: &Place) -> Option<Place> {
+        let enough =
+            |t: &Together| t.marks.len() >= MIN_MARKS && t.lasted_us() > MIN_US && t.way_m() > MIN_WAY_M;
+        let mut pairs: Vec<(&(u32, u32), &Together)> =
+            self.together.iter().filter(|(_, t)| enough(t)).collect();
+        pairs.sort_by_key(|(pair, t)| (std::cmp::Reverse(t.marks.len()), **pair));
+        // The same marks give the same place, whatever came before.
+        let mut rng = fastrand::Rng::with_seed(1);
+        let mut best: Option<(f64, Place)> = None;
+        for (_, together) in pairs.into_iter().take(PAIRS) {
+            let marks: Vec<Mark> = together.marks.iter().map(|m| m.1).collect();
+            let Some(found) = resect(&marks, &mut rng) else { continue };
+            let eye = centre(&found.place);
+            // A camera stands in a room, or on its wall.
+            let stands = (-1.0..8.0).contains(&eye.z) && apart(&found.place, before).1 < 30.0;
+            if stands && found.inliers > FIT && best.is_none_or(|b| found.inliers > b.0) {
+                best = Some((found.inliers, found.place));
+            }
+        }
+        best.map(|b| b.1)
+    }
+}

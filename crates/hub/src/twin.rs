@@ -1,0 +1,115 @@
+//! Two hubs of one room: both hear the cameras, one tells, the other takes over when that one is silent.
+//!
+//! Whoever tells says so ten times a second, with everybody's identity and place ([`Beat`]); the other gives its own people the same
+//! identities by where they are, so whoever takes over goes on with them. The first hub tells whenever it is there, after a second in
+//! which it learns from the second. Cut off from each other, both tell.
+
+use serde::{Deserialize, Serialize};
+
+/// From one beat to the next.
+pub const BEAT_US: i64 = 100_000;
+/// Silent for so long, the other one is gone.
+const SILENT_US: i64 = 450_000;
+/// Whoever starts listens for so long.
+const LEARNS_US: i64 = 1_000_000;
+
+/// What the hub that tells says to the other.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Beat {
+    /// Moments told so far.
+    pub beat: u64,
+    /// The next person's identity.
+    pub next_id: u32,
+    /// Identities by number in OSC.
+    pub numbers: Vec<u32>,
+    /// Identity, and the middle of shoulders and hips, metres of the room.
+    pub persons: Vec<(u32, [f64; 3])>,
+}
+
+impl Beat {
+    /// As it is sent.
+    pub fn text(&self) -> String {
+        // Numbers and names alone cannot fail.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// `None` for what is no beat.
+    pub fn read(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+}
+
+/// One hub's part of two.
+#[derive(Clone, Copy, Debug)]
+pub struct Twin {
+    is_second: bool,
+    started_us: i64,
+    heard_us: Option<i64>,
+    beat_us: i64,
+}
+
+impl Twin {
+    /// `is_second`: the other one tells as long as it is there.
+    pub fn new(is_second: bool, now_us: i64) -> Self {
+        Self { is_second, started_us: now_us, heard_us: None, beat_us: i64::MIN / 2 }
+    }
+
+    /// The other one told.
+    pub fn hear(&mut self, now_us: i64) {
+        self.heard_us = Some(now_us);
+    }
+
+    /// Whether this one tells.
+    pub fn tells(&self, now_us: i64) -> bool {
+        let learnt = now_us - self.started_us > LEARNS_US;
+        learnt && !(self.is_second && self.heard_us.is_some_and(|heard| now_us - heard < SILENT_US))
+    }
+
+    /// Whether a beat is due, of one that tells.
+    pub fn beats(&mut self, now_us: i64) -> bool {
+        let due = self.tells(now_us) && now_us - self.beat_us >= BEAT_US;
+        if due {
+            self.beat_us = now_us;
+        }
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_tells_when_the_first_is_silent_and_no_longer_when_it_is_back() {
+        let (mut first, mut second) = (Twin::new(false, 0), Twin::new(true, 0));
+        let (mut told, mut both, mut nobody) = (Vec::new(), 0, 0);
+        for now_us in (0..12_000_000).step_by(20_000) {
+            // The first is away from 4 s to 8 s, and then starts anew.
+            let away = (4_000_000..8_000_000).contains(&now_us);
+            if now_us == 8_000_000 {
+                first = Twin::new(false, now_us);
+            }
+            let tells = [!away && first.tells(now_us), second.tells(now_us)];
+            if !away && first.beats(now_us) {
+                second.hear(now_us);
+            }
+            if second.beats(now_us) {
+                first.hear(now_us);
+            }
+            both += usize::from(tells == [true, true]);
+            nobody += usize::from(now_us > 1_100_000 && tells == [false, false]);
+            told.push(tells);
+        }
+        assert!(both * 20 < 200, "both told for {} ms", both * 20);
+        assert!(nobody * 20 < 500, "nobody told for {} ms", nobody * 20);
+        assert_eq!(told[300], [false, true], "at 6 s");
+        assert_eq!([told[190], told[500]], [[true, false]; 2], "at 3.8 s and at 10 s");
+    }
+
+    #[test]
+    fn a_beat_is_read_as_it_was_written() {
+        let beat = Beat { beat: 7, next_id: 4, numbers: vec![3, 0], persons: vec![(3, [1.0, -2.0, 0.5])] };
+        assert_eq!(Beat::read(&beat.text()), Some(beat));
+        assert_eq!(Beat::read("{}"), None);
+    }
+}
