@@ -7,7 +7,7 @@ from collections.abc import Callable
 from .accuracy import accuracy, films, finder, held_out, lsp, networks, quantised, whole
 from .code import crates, line, rooms
 from .form import ROOT
-from .hub import hub
+from .hub import hub, hub_films
 from .motion import held_out_clips, smoother
 from .peers import peers
 from .reliability import camera_bed, endurance, hours
@@ -32,6 +32,6 @@ TABLES: dict[str, Callable[[], str]] = {
             smoother,
         ),
         *(engines, instructions, boards, bench, endurance, hours, camera_bed),
-        *(hub, rooms, crates, line),
+        *(hub, hub_films, rooms, crates, line),
     )
 }
