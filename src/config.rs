@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::files;
 use crate::infer::Engine;
 use crate::output::Predict;
+use crate::output::display::DisplayStyle;
 use crate::output::jsonl::Format;
 use crate::output::mqtt::Broker;
 use crate::output::osc::OscFormat;
@@ -198,6 +199,10 @@ options! {
         baud: u32 = pose_wire::DEFAULT_BAUD;
         /// Also send hip-centred metres, where the smoother gives them
         with_3d: bool = false;
+        /// Also send where persons stand before the camera, where its lens is known
+        with_place: bool = false;
+        /// Also send what happens: who comes and goes, zones, raised hands, falls
+        with_events: bool = false;
     }
     /// Poses as JSON lines
     jsonl: Jsonl {
@@ -225,6 +230,8 @@ options! {
         pictures: bool = true, no_pictures(
             help = "Draw the skeletons alone, without the camera's pictures"
         );
+        /// How persons are drawn, on the page of --web too: skeleton, planar (shaded limbs) or volumetric (a body in 3D)
+        style: DisplayStyle = DisplayStyle::Skeleton => display_style(value_name = "STYLE");
         /// Percent of the pictures' brightness to take away, so that the skeletons stand out more
         dim: Percent = Percent::default() => dim(value_name = "PERCENT");
     }

@@ -315,6 +315,39 @@ class Preview(Page):
         self.assertEqual(browser.value("editor.zones.length"), 1)
         self.assert_alone(browser)
 
+    def test_persons_are_drawn_as_bodies_that_may_be_turned(self) -> None:
+        browser = self.open(1000, 700)
+        # As many pixels that are not black as a figure has, once nothing but figures is drawn.
+        browser.value("shown.picture = shown.ids = shown.zones = false")
+        count = """(() => { render();
+          const {data} = pen.getImageData(0, 0, canvas.width, canvas.height);
+          let lit = 0;
+          for (let i = 0; i < data.length; i += 4) lit += data[i + 3] > 0 && data[i] + data[i + 1] + data[i + 2] > 60;
+          return lit / data.length * 4 / Math.max(1, frame.line.persons.length); })()"""
+        browser.until("frame.line.persons.length > 0")
+        skeleton = browser.value(count)
+        browser.press("b")
+        self.assertEqual(browser.value("shown.style"), "planar")
+        browser.until("frame.line.persons.length > 0")
+        planar = browser.value(count)
+        self.assertGreater(planar, 1.5 * skeleton)
+        browser.press("b")
+        browser.until("frame.bodies?.length > 0 && bodies.ready()")
+        browser.screenshot("volumetric")
+        self.assertGreater(browser.value(count), 1.2 * skeleton)
+        middle = {"x": 300, "y": 300, "button": "left", "clickCount": 1}
+        browser.call("Input.dispatchMouseEvent", type="mousePressed", **middle)
+        browser.call("Input.dispatchMouseEvent", type="mouseMoved", **(middle | {"x": 400}))
+        browser.call("Input.dispatchMouseEvent", type="mouseReleased", **(middle | {"x": 400}))
+        self.assertGreater(browser.value("bodies.orbit.yaw"), 0.5)
+        browser.until("frame.bodies?.length > 0")
+        self.assertGreater(browser.value(count), 0.002)
+        browser.screenshot("turned")
+        browser.press("b")
+        self.assertEqual(browser.value("[shown.style, bodies.orbit]"), ["skeleton", None])
+        browser.until("frame.bodies === undefined")
+        self.assertEqual(browser.errors, [])
+
     def test_a_phone_shows_picture_and_figures_one_above_the_other(self) -> None:
         browser = self.open_live(390, 844)
         browser.until("document.querySelectorAll('#legs tr').length > 5")

@@ -146,6 +146,8 @@ fn pipeline(args: &Args, report: &mut Report, progress: &Progress) -> anyhow::Re
         nominal_fps: 30.0,
         max_persons: config.persons.max.get() as u8,
         with_3d: false,
+        with_place: false,
+        events: None,
     };
     let serial: Box<dyn PoseSink> = Box::new(Serial::open(options, telemetry.clone())?);
     let started = Instant::now();

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use posewire::config::{self, BUILTIN, NONE};
+use posewire::output::display::DisplayStyle;
 use posewire::output::jsonl::Format;
 
 use super::Usage;
@@ -30,6 +31,7 @@ Examples:
   posewire photo.jpg
   posewire holiday/ --out drawn > poses.jsonl
   posewire holiday/ --jsonl-format csv > poses.csv
+  posewire photo.jpg --display-style volumetric
   posewire predict --images val2017 --coco person_keypoints_val2017.json --out results.json
   posewire eval images --coco person_keypoints_val2017.json --results results.json")]
 pub struct Args {
@@ -57,6 +59,9 @@ pub struct Args {
     /// How photos are written: full, named, coco, flat or csv
     #[arg(long, value_name = "FORMAT", default_value_t, conflicts_with = "coco")]
     jsonl_format: Format,
+    /// How persons are drawn: skeleton, planar (shaded limbs) or volumetric (a body in 3D)
+    #[arg(long, value_name = "STYLE", default_value_t, conflicts_with = "coco")]
+    display_style: DisplayStyle,
     /// Folder of the drawn photos, made where it is missing; with --coco, the file of results
     #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
@@ -84,7 +89,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         (images, _, out) => {
             let named: Vec<PathBuf> = images.into_iter().chain(args.photos).collect();
             posewire::models::check_names(&models).map_err(|e| Usage(e.to_string()))?;
-            photos::run(&named, out.as_deref(), args.jsonl_format, &models)
+            photos::run(&named, out.as_deref(), args.jsonl_format, args.display_style, &models)
         }
     }
 }

@@ -10,7 +10,7 @@ use super::NONE;
 use crate::infer::Engine;
 use crate::names::{name_of, one_of};
 use crate::output::Predict;
-use crate::output::display::DisplayTarget;
+use crate::output::display::{DisplayStyle, DisplayTarget};
 use crate::output::jsonl::Format;
 use crate::output::mqtt::Broker;
 use crate::output::osc::OscFormat;
@@ -518,6 +518,7 @@ word_or_number!(
     Calibration,
     CameraFormat,
     DisplayKind,
+    DisplayStyle,
     Engine,
     ExistingLines,
     FieldOfView,

@@ -1,21 +1,24 @@
 //! Stills: everybody in one picture at once, by the networks alone. Nothing is remembered from one picture to the next,
 //! and nothing is filled in: a joint that is not seen is absent.
 
-use pose::{BoxPx, JointState, Keypoints, MAX_PERSONS, PersonBox, Pose, PoseJoint};
+use pose::{BoxPx, Forecast, JOINTS, JointState, Keypoints, MAX_PERSONS, PersonBox, Pose, PoseJoint};
 
 use super::TrackError;
-use super::load::{LoadError, Networks};
-use crate::config::{MinJoints, Models};
+use super::load::{LoadError, Networks, temporal_model};
+use crate::config::{Config, MinJoints, Models};
 use crate::infer::InferError;
 use crate::keypoints::{KeypointError, KeypointNet, PersonFinder};
 use crate::picture::Picture;
-use crate::temporal::MEASURED_SCORE;
+use crate::temporal::{MEASURED_SCORE, Observation, TemporalModel};
 use crate::track::{IdentityRules, distinct_persons};
 
 /// Finds and reads the persons of single pictures.
 pub struct Stills {
     net: KeypointNet,
     finder: Option<PersonFinder>,
+    error_model: Option<String>,
+    /// Guesses how deep joints lie.
+    lifter: Option<Box<dyn TemporalModel>>,
 }
 
 impl Stills {
@@ -31,7 +34,18 @@ impl Stills {
 
     /// Without a finder the whole picture is the box of one person.
     pub fn of_networks(networks: Networks) -> Self {
-        Self { net: networks.keypoints, finder: networks.finder }
+        let Networks { keypoints, finder, error_model, .. } = networks;
+        Self { net: keypoints, finder, error_model, lifter: None }
+    }
+
+    /// Poses are in 3D too, as the learned smoother tells of one look alone: good enough to draw.
+    ///
+    /// # Errors
+    /// [`LoadError`] where its weights cannot be used.
+    pub fn with_depth(mut self, models: &Models) -> Result<Self, LoadError> {
+        let config = Config { models: models.clone(), ..Config::default() };
+        self.lifter = Some(temporal_model(&config, self.error_model.as_deref())?);
+        Ok(self)
     }
 
     /// Whoever the finder finds, each looked at twice: in its box, then round the joints seen there, as from the second frame
@@ -70,7 +84,11 @@ impl Stills {
     pub fn poses(&mut self, picture: &Picture<'_>) -> Result<Vec<Pose>, TrackError> {
         let seen: Vec<Keypoints> = self.looks(picture)?.into_iter().map(|(_, keypoints)| keypoints).collect();
         let least = IdentityRules::of(self.net.tells_presence()).newcomer_score;
-        let persons = distinct_persons(&seen, least).into_iter().map(|i| pose(&seen[i]));
+        let lifter = &mut self.lifter;
+        let persons = distinct_persons(&seen, least).into_iter().map(|i| {
+            let joints_3d_m = lifter.as_mut().and_then(|model| lifted(&mut **model, &seen[i]));
+            Pose { joints_3d_m, ..pose(&seen[i]) }
+        });
         let told = persons.filter(|p| {
             p.joints.iter().filter(|j| j.state != JointState::Absent).count() >= MinJoints::LEAST
         });
@@ -86,6 +104,15 @@ fn network(error: KeypointError) -> TrackError {
             InferError::Model { model: "person finder".into(), reason: refused.to_string() }.into()
         }
     }
+}
+
+/// Joints in 3D of somebody who is seen for the first time.
+fn lifted(model: &mut dyn TemporalModel, seen: &Keypoints) -> Option<[[f32; 3]; JOINTS]> {
+    let observation = Observation { slot: 0, captured_at_us: 0, keypoints: Some(*seen) };
+    let mut forecast = [Forecast::default()];
+    model.reset(0);
+    model.step(&[observation], &mut forecast);
+    forecast[0].joints_3d_m
 }
 
 fn pose(seen: &Keypoints) -> Pose {

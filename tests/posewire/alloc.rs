@@ -133,6 +133,8 @@ fn the_serial_wire_allocates_nothing_a_frame() {
         nominal_fps: 30.0,
         max_persons: 2,
         with_3d: false,
+        with_place: false,
+        events: None,
     };
     let mut serial = Serial::open(options, Arc::new(Telemetry::default())).unwrap();
     let mut own = 0;

@@ -94,7 +94,7 @@ fn random_body(rng: &mut fastrand::Rng, kind: u8) -> Vec<u8> {
     let usual = match kind {
         0x01 => 56,
         0x02 => *rng.choice(&[28, 130, 130, 232]).unwrap(),
-        0x03 => 32,
+        0x03..=0x05 => 32,
         0x81 => 8,
         0x82 => 36,
         _ => rng.usize(..100),
@@ -122,7 +122,8 @@ fn random_stream(packets: usize, seed: u64) -> Vec<u8> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut stream = Vec::new();
     for _ in 0..packets {
-        let kind = *rng.choice(&[0x01, 0x02, 0x02, 0x02, 0x03, 0x81, 0x82, rng.clone().u8(..)]).unwrap();
+        let kind =
+            *rng.choice(&[0x01, 0x02, 0x02, 0x02, 0x03, 0x04, 0x05, 0x81, 0x82, rng.clone().u8(..)]).unwrap();
         let version = if rng.u8(..20) == 0 { rng.u8(..) } else { VERSION };
         let body = random_body(&mut rng, kind);
         let length = (rng.u8(..40) == 0).then(|| rng.u16(..300));

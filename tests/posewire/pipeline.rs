@@ -211,6 +211,8 @@ fn a_reader_that_stops_and_a_slow_display_never_delay_capture_by_a_frame() {
         nominal_fps: 5.0,
         max_persons: 1,
         with_3d: false,
+        with_place: false,
+        events: None,
     };
     let serial = Serial::open(options, Arc::new(Telemetry::default())).unwrap();
     let display = Log { takes: 4 * PERIOD, ..Log::default() };

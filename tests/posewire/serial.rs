@@ -53,6 +53,8 @@ fn options(path: &std::path::Path, baud: u32) -> SerialOptions {
         nominal_fps: 30.0,
         max_persons: 4,
         with_3d: true,
+        with_place: false,
+        events: None,
     }
 }
 

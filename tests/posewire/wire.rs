@@ -79,6 +79,23 @@ fn line(event: &Event) -> String {
             s.persons,
             s.flags
         ),
+        Event::Packet(Packet::Place(p)) => {
+            let ([x, y, z], [sx, sy, sz]) = (p.at_mm, p.sigma_mm);
+            format!(
+                "place {} {} {} {} {} {x} {y} {z} {sx} {sy} {sz}",
+                p.seq, p.captured_at_us, p.track_id, p.distance_mm, p.distance_sigma_mm
+            )
+        }
+        Event::Packet(Packet::Notice(n)) => format!(
+            "notice {} {} {} {} {} {} {}",
+            n.number,
+            n.captured_at_us,
+            n.track_id,
+            n.code.0,
+            n.persons,
+            n.zone,
+            hex(&n.zone_name)
+        ),
         Event::Packet(Packet::Command(c)) => match c {
             Command::RequestHello => "command 1 0".into(),
             Command::SetRate { rate_chz } => format!("command 2 {rate_chz}"),
@@ -244,6 +261,26 @@ fn streams() -> Vec<(&'static str, Vec<u8>, Option<PosePacket>)> {
         superseded: 6,
         busy_us: 23_456,
     };
+    let place_of = pose::Place {
+        at_m: [-0.4204, 0.31, 3.1216],
+        sigma_m: [0.021, 0.019, 0.112],
+        distance_m: 3.1651,
+        distance_sigma_m: 0.1137,
+    };
+    let beyond = pose::Place { at_m: [-1e3, 1e3, 60.0], distance_m: 70.0, ..place_of };
+    let place = |place, seq| Packet::Place(PlacePacket::new(&place, 7, seq, 1_234_567_890_123));
+    let enter = Notice {
+        number: 5,
+        captured_at_us: 1_234_567_890_123,
+        track_id: 7,
+        code: NoticeCode::ENTER,
+        persons: 2,
+        zone: 1,
+        zone_name: Notice::zone_text("hinter der Tür"),
+    };
+    let count = Notice { number: u32::MAX, code: NoticeCode::COUNT, persons: 3, ..Notice::default() };
+    let later = Notice { code: NoticeCode(200), ..enter };
+    let notice = |notice| frame(&Packet::Notice(notice));
     let nobody = PosePacket::nobody(-5, 100_000, emission(u32::MAX, 0, 0));
 
     let mut all: Vec<(&'static str, Vec<u8>, Option<PosePacket>)> = Vec::new();
@@ -273,7 +310,7 @@ fn streams() -> Vec<(&'static str, Vec<u8>, Option<PosePacket>)> {
     let mut long = [7; MAX_FRAME - 3 - HEADER_LEN - CRC_LEN];
     long[0] = 0;
 
-    let rest: [(&'static str, Vec<u8>); 34] = [
+    let rest: [(&'static str, Vec<u8>); 42] = [
         ("hello", hello_frame.clone()),
         ("hello_all_zero", frame(&Packet::Hello(Hello::default()))),
         ("pose_nobody", frame(&Packet::Pose(nobody))),
@@ -307,6 +344,14 @@ fn streams() -> Vec<(&'static str, Vec<u8>, Option<PosePacket>)> {
         ("pose_index_beyond_persons", foreign(VERSION, 2, &wrong_index, None)),
         ("pose_scale_beyond_range", foreign(VERSION, 2, &wrong_scale, None)),
         ("status_too_short", foreign(VERSION, 3, &[0; 31], None)),
+        ("place", frame(&place(place_of, 41))),
+        ("place_beyond_range", frame(&place(beyond, 42))),
+        ("place_too_short", foreign(VERSION, 4, &[0; 31], None)),
+        ("longer_place", foreign(VERSION, 4, &[7; 40], None)),
+        ("notice_enter", notice(enter)),
+        ("notice_count", notice(count)),
+        ("notice_of_a_later_version", [notice(later), request.clone()].concat()),
+        ("notice_too_short", foreign(VERSION, 5, &[1; 31], None)),
         ("joint_of_reserved_state", foreign(VERSION, 2, &reserved, None)),
     ];
     all.extend(rest.into_iter().map(|(name, bytes)| (name, bytes, None)));
@@ -380,6 +425,8 @@ fn every_kind_of_fault_is_among_the_golden_vectors() {
         "hello",
         "pose",
         "status",
+        "place",
+        "notice",
         "command",
         "receipt",
         "overfull",

@@ -60,6 +60,8 @@ enum {
     PW_EVENT_HELLO = 0x01,
     PW_EVENT_POSE = 0x02,
     PW_EVENT_STATUS = 0x03,
+    PW_EVENT_PLACE = 0x04,
+    PW_EVENT_NOTICE = 0x05,
     PW_EVENT_COMMAND = 0x81,
     PW_EVENT_RECEIPT = 0x82,
     /* Frames that gave no packet. */
@@ -69,6 +71,12 @@ enum {
     PW_FAULT_VERSION,      /* detail: the version */
     PW_FAULT_UNKNOWN_TYPE, /* detail: the type */
     PW_FAULT_MALFORMED     /* detail: the type */
+};
+
+/* What a NOTICE tells of; PW_COUNT: there are now `persons`. */
+enum {
+    PW_APPEAR = 1, PW_LEAVE, PW_ENTER, PW_EXIT, PW_LEFT_HAND_RAISED, PW_LEFT_HAND_LOWERED, PW_RIGHT_HAND_RAISED,
+    PW_RIGHT_HAND_LOWERED, PW_ARMS_CROSSED, PW_ARMS_UNCROSSED, PW_FALL, PW_GOT_UP, PW_COUNT
 };
 
 enum { PW_COMMAND_REQUEST_HELLO = 1, PW_COMMAND_SET_RATE = 2, PW_COMMAND_RESET = 3 };
@@ -115,6 +123,27 @@ typedef struct {
     uint16_t flags;
 } pw_status;
 
+/* Where one person stands before the camera, beside the POSE of the same seq and track_id; mm. */
+typedef struct {
+    uint32_t seq;
+    int64_t captured_us;
+    uint32_t track_id;
+    uint16_t distance_mm, distance_sigma_mm; /* from the camera to the middle of the hips */
+    int16_t at_mm[3];                        /* x right in the picture, y down, z along the lens's axis */
+    uint16_t sigma_mm[3];
+} pw_place;
+
+/* Something that happened. `number` counts them: a gap is a loss. */
+typedef struct {
+    uint32_t number;
+    int64_t captured_us;
+    uint32_t track_id; /* 0: nobody's doing */
+    uint8_t code;      /* PW_APPEAR ... PW_COUNT; later versions may know more */
+    uint8_t persons;
+    uint8_t zone;       /* its place in the file of zones, from 1; 0: none */
+    char zone_name[13]; /* with a 0 at its end */
+} pw_notice;
+
 typedef struct {
     uint8_t code;
     uint32_t argument;
@@ -131,6 +160,8 @@ typedef struct {
         pw_hello hello;
         pw_pose pose;
         pw_status status;
+        pw_place place;
+        pw_notice notice;
         pw_command command;
         pw_receipt receipt;
     } as;
@@ -341,6 +372,34 @@ static inline uint8_t pw__status(const uint8_t *b, uint16_t len, pw_status *s) {
     return PW_EVENT_STATUS;
 }
 
+static inline uint8_t pw__place(const uint8_t *b, uint16_t len, pw_place *p) {
+    uint8_t k;
+    if (len < 32) return PW_FAULT_MALFORMED;
+    p->seq = pw__u32(b);
+    p->captured_us = pw__i64(b + 4);
+    p->track_id = pw__u32(b + 12);
+    p->distance_mm = pw__u16(b + 16);
+    p->distance_sigma_mm = pw__u16(b + 18);
+    for (k = 0; k < 3; k++) {
+        p->at_mm[k] = pw__i16(b + 20 + 2 * k);
+        p->sigma_mm[k] = pw__u16(b + 26 + 2 * k);
+    }
+    return PW_EVENT_PLACE;
+}
+
+static inline uint8_t pw__notice(const uint8_t *b, uint16_t len, pw_notice *n) {
+    if (len < 32) return PW_FAULT_MALFORMED;
+    n->number = pw__u32(b);
+    n->captured_us = pw__i64(b + 4);
+    n->track_id = pw__u32(b + 12);
+    n->code = b[16];
+    n->persons = b[17];
+    n->zone = b[18];
+    memcpy(n->zone_name, b + 20, 12);
+    n->zone_name[12] = 0;
+    return PW_EVENT_NOTICE;
+}
+
 static inline uint8_t pw__command(const uint8_t *b, uint16_t len, pw_command *c) {
     if (len < 8) return PW_FAULT_MALFORMED;
     c->code = b[0];
@@ -394,6 +453,8 @@ static inline void pw__parse(uint8_t *frame, uint16_t frame_len, pw_event *event
     case PW_EVENT_HELLO: event->kind = pw__hello(body, body_len, &event->as.hello); break;
     case PW_EVENT_POSE: event->kind = pw__pose(body, body_len, &event->as.pose); break;
     case PW_EVENT_STATUS: event->kind = pw__status(body, body_len, &event->as.status); break;
+    case PW_EVENT_PLACE: event->kind = pw__place(body, body_len, &event->as.place); break;
+    case PW_EVENT_NOTICE: event->kind = pw__notice(body, body_len, &event->as.notice); break;
     case PW_EVENT_COMMAND: event->kind = pw__command(body, body_len, &event->as.command); break;
     case PW_EVENT_RECEIPT: event->kind = pw__receipt(body, body_len, &event->as.receipt); break;
     default: event->kind = PW_FAULT_UNKNOWN_TYPE; break;

@@ -44,6 +44,22 @@ static void print_event(const pw_event *e) {
                s->uptime_ms, s->temperature, s->frame_rate, s->frames_dropped, s->poses_dropped, s->camera_losses,
                s->camera_errors, s->wire_errors, s->source, s->persons, s->flags);
         break;
+    case PW_EVENT_PLACE: {
+        const pw_place *p = &e->as.place;
+        printf("place %" PRIu32 " %" PRId64 " %" PRIu32 " %u %u %d %d %d %u %u %u\n", p->seq, p->captured_us, p->track_id,
+               p->distance_mm, p->distance_sigma_mm, p->at_mm[0], p->at_mm[1], p->at_mm[2], p->sigma_mm[0],
+               p->sigma_mm[1], p->sigma_mm[2]);
+        break;
+    }
+    case PW_EVENT_NOTICE: {
+        const pw_notice *n = &e->as.notice;
+        int i;
+        printf("notice %" PRIu32 " %" PRId64 " %" PRIu32 " %u %u %u ", n->number, n->captured_us, n->track_id, n->code,
+               n->persons, n->zone);
+        for (i = 0; i < 12; i++) printf("%02x", (unsigned char)n->zone_name[i]);
+        printf("\n");
+        break;
+    }
     case PW_EVENT_COMMAND: printf("command %u %" PRIu32 "\n", e->as.command.code, e->as.command.argument); break;
     case PW_EVENT_RECEIPT:
         printf("receipt %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32

@@ -13,9 +13,9 @@ from functools import partial
 
 from posewire.jsonl import FORMATS, as_lines, first_row
 from posewire.moments import Assembly, Moment
-from posewire.wire import Command, Decoder, Event, Fault, Hello, PosePacket, Receipt, Status
+from posewire.wire import Command, Decoder, Event, Fault, Hello, Notice, Place, PosePacket, Receipt, Status
 
-NAMES = {Hello: "hello", Status: "status", Receipt: "receipt"}
+NAMES = {Hello: "hello", Status: "status", Place: "place", Notice: "notice", Receipt: "receipt"}
 
 
 def line(event: Event) -> str:

@@ -19,6 +19,7 @@ pub mod damage;
 pub mod dataset;
 pub mod film;
 pub mod light;
+pub mod mannequin;
 pub mod math;
 pub mod motion;
 pub mod noise;

@@ -25,10 +25,7 @@ pub fn draw_pose<D: DrawTarget>(
     theme: &Theme<D::Color>,
     metrics: &Metrics,
 ) -> Result<(), D::Error> {
-    let joints: [Option<(Point, Look)>; JOINTS] = core::array::from_fn(|j| {
-        let joint = &pose.joints[j];
-        Look::of(joint).map(|look| (fit.point(joint.x_px, joint.y_px), look))
-    });
+    let joints = points(pose, fit);
     let area = fit.area();
     let figure = Figure { joints, area, metrics: metrics.for_figure(extent(&joints)) };
     let colour = pose.track_id as usize % PALETTE;
@@ -39,6 +36,29 @@ pub fn draw_pose<D: DrawTarget>(
     }
     figure.draw(target, colours, theme.outline.unwrap_or(theme.background), 0)?;
     draw_identity(target, pose.track_id, &joints, area, (colours[0], theme.outline), metrics)
+}
+
+/// Where the joints that are drawn lie on the panel.
+fn points(pose: &Pose, fit: &Fit) -> [Option<(Point, Look)>; JOINTS] {
+    core::array::from_fn(|j| {
+        let joint = &pose.joints[j];
+        Look::of(joint).map(|look| (fit.point(joint.x_px, joint.y_px), look))
+    })
+}
+
+/// The identity of `pose` alone, where [`draw_pose`] has it: for bodies that are drawn otherwise.
+///
+/// # Errors
+/// The target's own.
+pub fn draw_name<D: DrawTarget>(
+    target: &mut D,
+    pose: &Pose,
+    fit: &Fit,
+    theme: &Theme<D::Color>,
+    metrics: &Metrics,
+) -> Result<(), D::Error> {
+    let colour = theme.measured[pose.track_id as usize % PALETTE];
+    draw_identity(target, pose.track_id, &points(pose, fit), fit.area(), (colour, theme.outline), metrics)
 }
 
 /// The longer side of the joints' box.

@@ -35,6 +35,12 @@ impl Fit {
         self.panel_from_image
     }
 
+    /// Where the image place (`x_px`, `y_px`) lies on the panel, parts of pixels kept; may lie outside `area`.
+    pub(crate) fn place(&self, x_px: f32, y_px: f32) -> [f32; 2] {
+        let to = |v: f32, offset: f32| (v * self.panel_from_image + offset).clamp(-16_000.0, 16_000.0);
+        [to(x_px, self.offset.0), to(y_px, self.offset.1)]
+    }
+
     /// The panel pixel that contains the image place (`x_px`, `y_px`); may lie outside `area`.
     pub fn point(&self, x_px: f32, y_px: f32) -> Point {
         let to = |v: f32, offset: f32| {

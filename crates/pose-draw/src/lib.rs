@@ -10,6 +10,8 @@
 //!   ────●────  solid bone    ─ ─ ○ ─ ─  dashed     · · • · ·  dotted     nothing
 //! ```
 //!
+//! [`draw_planar`] draws persons as planar bodies instead: limbs, trunk and head as shaded contours of a body's proportions.
+//!
 //! The feature `large` draws text on photos and large screens as large as it has to be there.
 //!
 //! `no_std`, no allocation. Positions are computed with additions and multiplications alone, so the host and a
@@ -28,13 +30,17 @@ mod fit;
 mod label;
 mod line;
 mod look;
+mod parts;
+mod planar;
 mod scene;
 mod theme;
 
 pub use colour::{PALETTE, colour_of};
-pub use figure::draw_pose;
+pub use figure::{draw_name, draw_pose};
 pub use fit::Fit;
 pub use label::Label;
 pub use look::Look;
+pub use parts::{HEAD, NECK, PARTS, PELVIS, SHAPES, Shape};
+pub use planar::{Skins, TONES, draw_planar};
 pub use scene::{Scene, draw_message, draw_scene};
 pub use theme::{Metrics, Theme};

@@ -2,7 +2,9 @@
 
 use crate::{
     CRC_LEN, HEADER_LEN,
+    notice::NOTICE_BODY_LEN,
     packet::{HELLO_BODY_LEN, STATUS_BODY_LEN},
+    place_packet::PLACE_BODY_LEN,
     pose_packet::{BODY_LEN, BODY_LEN_3D},
 };
 
@@ -22,6 +24,9 @@ const BITS_PER_BYTE: f32 = 10.0;
 /// HELLO and STATUS, each once a second.
 const HOUSEKEEPING_BYTES_PER_S: f32 = (frame_len(HELLO_BODY_LEN) + frame_len(STATUS_BODY_LEN)) as f32;
 
+/// NOTICEs of each person a second, when much happens.
+const NOTICES_HZ: f32 = 2.0;
+
 /// Header, CRC, one byte of COBS and the 0x00 round a body.
 const fn frame_len(body_len: usize) -> usize {
     HEADER_LEN + body_len + CRC_LEN + 2
@@ -36,17 +41,28 @@ pub struct Stream {
     pub persons: u8,
     /// Whether the 3D block is sent.
     pub with_3d: bool,
+    /// Whether a PLACE goes with each POSE.
+    pub with_place: bool,
+    /// Whether NOTICEs are sent: some two a second and person, when much happens.
+    pub with_events: bool,
 }
 
 impl Stream {
-    /// Bytes of one POSE on the wire.
+    /// Bytes of one POSE on the wire, and of the PLACE that goes with it.
     pub fn packet_bytes(&self) -> usize {
-        frame_len(if self.with_3d { BODY_LEN_3D } else { BODY_LEN })
+        let place = if self.with_place { frame_len(PLACE_BODY_LEN) } else { 0 };
+        frame_len(if self.with_3d { BODY_LEN_3D } else { BODY_LEN }) + place
+    }
+
+    /// Bytes a second whatever the rate.
+    fn fixed_bytes_per_s(&self) -> f32 {
+        let notices = if self.with_events { NOTICES_HZ * f32::from(self.persons) } else { 0.0 };
+        HOUSEKEEPING_BYTES_PER_S + notices * frame_len(NOTICE_BODY_LEN) as f32
     }
 
     /// Bytes a second with every person there, HELLO and STATUS included.
     pub fn bytes_per_s(&self) -> f32 {
-        self.rate_hz * f32::from(self.persons) * self.packet_bytes() as f32 + HOUSEKEEPING_BYTES_PER_S
+        self.rate_hz * f32::from(self.persons) * self.packet_bytes() as f32 + self.fixed_bytes_per_s()
     }
 
     /// Share of a line of `baud` bits a second, 8N1; above 1 it does not fit.
@@ -111,7 +127,7 @@ pub fn fits_baud(baud: u32, wanted: Stream) -> Result<Fit, TooSlow> {
         downgrade.dropped_3d = true;
     }
     if !fits(&stream) {
-        let for_poses = baud as f32 * LINE_SHARE / BITS_PER_BYTE - HOUSEKEEPING_BYTES_PER_S;
+        let for_poses = baud as f32 * LINE_SHARE / BITS_PER_BYTE - stream.fixed_bytes_per_s();
         let carried = (for_poses / stream.packet_bytes() as f32).max(0.0);
         stream.rate_hz = carried / f32::from(stream.persons);
         downgrade.lowered_rate = true;
@@ -127,7 +143,7 @@ mod tests {
     use super::*;
 
     fn stream(rate_hz: f32, persons: u8, with_3d: bool) -> Stream {
-        Stream { rate_hz, persons, with_3d }
+        Stream { rate_hz, persons, with_3d, with_place: false, with_events: false }
     }
 
     #[test]
@@ -149,6 +165,14 @@ mod tests {
         assert!(second.stream.rate_hz > 15.0 && second.load <= LINE_SHARE + 1e-4);
         let one = Stream { rate_hz: second.carried_hz(1), persons: 1, ..second.stream };
         assert!((one.load(115_200) - second.load).abs() < 1e-4, "one person has the line of four");
+    }
+
+    #[test]
+    fn places_and_notices_are_counted() {
+        let plain = stream(30.0, 2, false);
+        let all = Stream { with_place: true, with_events: true, ..plain };
+        assert_eq!(all.packet_bytes(), plain.packet_bytes() + 42);
+        assert_eq!(all.bytes_per_s() - plain.bytes_per_s(), 30.0 * 2.0 * 42.0 + 2.0 * 2.0 * 42.0);
     }
 
     #[test]

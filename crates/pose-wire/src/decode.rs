@@ -3,7 +3,8 @@
 use cobs::{DecodeResult, DecoderState};
 
 use crate::{
-    CRC, CRC_LEN, Command, HEADER_LEN, Hello, MAX_FRAME, Packet, PosePacket, Receipt, Status, VERSION,
+    CRC, CRC_LEN, Command, HEADER_LEN, Hello, MAX_FRAME, Notice, Packet, PlacePacket, PosePacket, Receipt,
+    Status, VERSION,
     bytes::Reader,
     packet::{CommandBody, kind},
 };
@@ -204,6 +205,8 @@ fn parse(payload: &[u8]) -> Result<Packet, Fault> {
         kind::HELLO => Hello::read(r).map(Packet::Hello),
         kind::POSE => PosePacket::read(r).map(Packet::Pose),
         kind::STATUS => Status::read(r).map(Packet::Status),
+        kind::PLACE => PlacePacket::read(r).map(Packet::Place),
+        kind::NOTICE => Notice::read(r).map(Packet::Notice),
         kind::COMMAND => match Command::read(r) {
             Some(CommandBody::Known(command)) => Some(Packet::Command(command)),
             Some(CommandBody::Unknown) => return Err(Fault::UnknownType(kind)),

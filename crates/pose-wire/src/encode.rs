@@ -55,6 +55,14 @@ pub fn encode(packet: &Packet, to: &mut [u8]) -> Result<usize, EncodeError> {
             p.write(&mut body);
             kind::STATUS
         }
+        Packet::Place(p) => {
+            p.write(&mut body);
+            kind::PLACE
+        }
+        Packet::Notice(p) => {
+            p.write(&mut body);
+            kind::NOTICE
+        }
         Packet::Command(p) => {
             p.write(&mut body);
             kind::COMMAND

@@ -37,7 +37,9 @@ mod bytes;
 mod decode;
 mod encode;
 mod moment;
+mod notice;
 mod packet;
+mod place_packet;
 mod pose_packet;
 mod quantise;
 
@@ -45,14 +47,17 @@ pub use budget::{DEFAULT_BAUD, Downgrade, Fit, LINE_SHARE, MIN_RATE_HZ, Stream, 
 pub use decode::{Counters, Decoder, Event, Events, Fault};
 pub use encode::{EncodeError, encode};
 pub use moment::{Assembly, Moment, MomentCounters, QUIET_US};
+pub use notice::{Notice, NoticeCode};
 pub use packet::{Command, Hello, HelloFlags, Packet, Receipt, SourceState, Status, text16};
+pub use place_packet::PlacePacket;
 pub use pose_packet::{Emission, JointCode, Person, PosePacket, ScaleError, scale_for};
 pub use quantise::{SIGMA_MAX_PX, sigma_code, sigma_px};
 
 /// The first byte of every payload.
 pub const VERSION: u8 = 1;
 /// Counts extensions of version 1: fields appended, types added. Carried by HELLO; nothing depends on it.
-pub const MINOR: u8 = 0;
+/// 1: PLACE and NOTICE.
+pub const MINOR: u8 = 1;
 /// The skeleton of HELLO's `skeleton` field: COCO's 17 joints in COCO's order.
 pub const SKELETON_COCO17: u8 = 1;
 

@@ -4,7 +4,7 @@
 //! has its fields where the compiler would put them: each lies at a multiple of its size.
 
 use crate::{
-    PosePacket,
+    Notice, PlacePacket, PosePacket,
     bytes::{Reader, Writer},
 };
 
@@ -13,6 +13,8 @@ pub(crate) mod kind {
     pub const HELLO: u8 = 0x01;
     pub const POSE: u8 = 0x02;
     pub const STATUS: u8 = 0x03;
+    pub const PLACE: u8 = 0x04;
+    pub const NOTICE: u8 = 0x05;
     pub const COMMAND: u8 = 0x81;
     pub const RECEIPT: u8 = 0x82;
 }
@@ -32,6 +34,10 @@ pub enum Packet {
     Pose(PosePacket),
     /// How the host is.
     Status(Status),
+    /// Where one person stands before the camera.
+    Place(PlacePacket),
+    /// Something that happened.
+    Notice(Notice),
     /// The consumer asks for something.
     Command(Command),
     /// How the consumer is, and what it has seen.
@@ -96,6 +102,10 @@ impl HelloFlags {
     pub const DROPPED_3D: u8 = 1 << 2;
     /// The rate was lowered because the line is too slow.
     pub const LOWERED_RATE: u8 = 1 << 3;
+    /// PLACE goes with each POSE, where the camera's lens is known.
+    pub const WITH_PLACE: u8 = 1 << 4;
+    /// NOTICEs tell of what happens.
+    pub const WITH_NOTICES: u8 = 1 << 5;
 
     /// Whether every bit of `mask` is set.
     pub const fn has(self, mask: u8) -> bool {
@@ -224,23 +234,33 @@ pub struct Receipt {
 
 /// `text` in 16 bytes of UTF-8, cut at a character's boundary and zero-padded.
 pub fn text16(text: &str) -> [u8; 16] {
-    let mut end = text.len().min(16);
+    cut_text(text)
+}
+
+/// The same of any length.
+pub(crate) fn cut_text<const N: usize>(text: &str) -> [u8; N] {
+    let mut end = text.len().min(N);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    let mut to = [0; 16];
+    let mut to = [0; N];
     to[..end].copy_from_slice(&text.as_bytes()[..end]);
     to
+}
+
+/// Zero-padded bytes as text; what is no UTF-8 is cut off.
+pub(crate) fn text_of(bytes: &[u8]) -> &str {
+    let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
+    match core::str::from_utf8(&bytes[..end]) {
+        Ok(text) => text,
+        Err(e) => core::str::from_utf8(&bytes[..e.valid_up_to()]).unwrap_or(""),
+    }
 }
 
 impl Hello {
     /// [`Hello::backend`] as text; what is no UTF-8 is cut off.
     pub fn backend(&self) -> &str {
-        let end = self.backend.iter().position(|&b| b == 0).unwrap_or(16);
-        match core::str::from_utf8(&self.backend[..end]) {
-            Ok(text) => text,
-            Err(e) => core::str::from_utf8(&self.backend[..e.valid_up_to()]).unwrap_or(""),
-        }
+        text_of(&self.backend)
     }
 
     pub(crate) fn write(&self, w: &mut Writer<'_>) {

@@ -93,7 +93,27 @@ fn packet() -> impl Strategy<Value = Packet> {
             busy_us: w[8],
         })
     });
-    prop_oneof![4 => pose, 1 => hello, 1 => status, 1 => command, 1 => receipt]
+    let place = (any::<(u32, i64, u32)>(), any::<[i16; 3]>(), any::<[u16; 5]>()).prop_map(
+        |((seq, captured_at_us, track_id), at_mm, [distance_mm, distance_sigma_mm, x, y, z])| {
+            let sigma_mm = [x, y, z];
+            Packet::Place(PlacePacket {
+                seq,
+                captured_at_us,
+                track_id,
+                distance_mm,
+                distance_sigma_mm,
+                at_mm,
+                sigma_mm,
+            })
+        },
+    );
+    let notice = (any::<(u32, i64, u32)>(), any::<[u8; 3]>(), any::<[u8; 12]>()).prop_map(
+        |((number, captured_at_us, track_id), [code, persons, zone], zone_name)| {
+            let code = NoticeCode(code);
+            Packet::Notice(Notice { number, captured_at_us, track_id, code, persons, zone, zone_name })
+        },
+    );
+    prop_oneof![4 => pose, 1 => hello, 1 => status, 1 => command, 1 => receipt, 1 => place, 1 => notice]
 }
 
 fn frame(packet: &Packet) -> Vec<u8> {
@@ -189,7 +209,7 @@ proptest! {
 
     #[test]
     fn other_versions_and_types_are_skipped_and_counted(
-        version in 2u8.., kind in 4u8..0x80, body in vec(any::<u8>(), 0..300)
+        version in 2u8.., kind in 6u8..0x80, body in vec(any::<u8>(), 0..300)
     ) {
         let mut decoder = Decoder::new();
         let bytes = [foreign(version, 2, &body), foreign(VERSION, kind, &body)].concat();
@@ -329,7 +349,8 @@ fn the_budget_counts_the_bytes_that_are_sent() {
     let mut value = Pose { track_id: 1, ..Pose::default() };
     value.joints_3d_m = Some(Default::default());
     let lifted = PosePacket::new(&Stamped { value, ..Stamped::default() }, 0, at);
-    let stream = |with_3d| Stream { rate_hz: 1.0, persons: 1, with_3d };
+    let stream =
+        |with_3d| Stream { rate_hz: 1.0, persons: 1, with_3d, with_place: false, with_events: false };
     assert_eq!(frame(&Packet::Pose(flat)).len(), stream(false).packet_bytes());
     assert_eq!(frame(&Packet::Pose(lifted)).len(), stream(true).packet_bytes());
     assert_eq!(stream(true).packet_bytes(), MAX_PACKET);

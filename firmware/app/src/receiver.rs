@@ -87,7 +87,7 @@ impl Receiver {
                     Packet::Hello(hello) => self.hello = Some(hello),
                     Packet::Status(status) => self.status = status,
                     // What a consumer says: the line is looped back.
-                    Packet::Command(_) | Packet::Receipt(_) => {}
+                    Packet::Place(_) | Packet::Notice(_) | Packet::Command(_) | Packet::Receipt(_) => {}
                 }
             }
             Some(Event::Dropped(fault)) => {

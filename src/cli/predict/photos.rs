@@ -12,7 +12,7 @@ use pose::Pose;
 use posewire::capture::replay::folder::{is_picture, pictures};
 use posewire::config;
 use posewire::files::{self, Replacement};
-use posewire::output::display::{draw_still, encode_still};
+use posewire::output::display::{DisplayStyle, draw_still, encode_still};
 use posewire::output::jsonl::{Format, Still};
 use posewire::picture::{Photo, is_photo};
 use posewire::tracker::Stills;
@@ -45,6 +45,7 @@ pub fn run(
     named: &[PathBuf],
     out: Option<&Path>,
     format: Format,
+    style: DisplayStyle,
     models: &config::Models,
 ) -> anyhow::Result<ExitCode> {
     let photos = listed(named)?;
@@ -61,6 +62,9 @@ pub fn run(
         }
     };
     let mut stills = Stills::new(models)?;
+    if style != DisplayStyle::Skeleton {
+        stills = stills.with_depth(models)?;
+    }
     let mut names = HashSet::new();
     let (mut line, mut failed) = (Vec::new(), 0);
     for (seq, path) in (0..).zip(&photos) {
@@ -72,10 +76,12 @@ pub fn run(
         match look(path, &mut stills) {
             Ok((photo, poses)) => {
                 let still = Still { seq, file: &shown, size_px: photo.size() };
-                still.write(format, &mut line, poses.iter().copied());
+                // What depths were guessed for the drawing alone are not told.
+                let told = poses.iter().map(|pose| Pose { joints_3d_m: None, ..*pose });
+                still.write(format, &mut line, told);
                 let drawn = folder.map(|folder| folder.join(drawn_name(path, photo.is_jpeg(), &mut names)));
                 if let Some(drawn) = &drawn
-                    && let Err(error) = draw(&photo, &poses, drawn, &photos)
+                    && let Err(error) = draw(&photo, &poses, style, drawn, &photos)
                 {
                     failed += 1;
                     log::error!("{error:#}");
@@ -146,13 +152,19 @@ fn drawn_name(path: &Path, as_jpeg: bool, taken: &mut HashSet<String>) -> String
     free.next().unwrap_or_default()
 }
 
-fn draw(photo: &Photo, poses: &[Pose], to: &Path, read: &[PathBuf]) -> anyhow::Result<()> {
+fn draw(
+    photo: &Photo,
+    poses: &[Pose],
+    style: DisplayStyle,
+    to: &Path,
+    read: &[PathBuf],
+) -> anyhow::Result<()> {
     for photo in read {
         if files::is_same(photo, to) {
             keep_input(photo, to)?;
         }
     }
-    let canvas = draw_still(&photo.picture(), poses.iter().copied());
+    let canvas = draw_still(&photo.picture(), poses.iter().copied(), style);
     let write = || {
         let bytes = encode_still(&canvas, photo.is_jpeg()).map_err(io::Error::other)?;
         let mut file = Replacement::create(to)?;

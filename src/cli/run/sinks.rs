@@ -8,7 +8,7 @@ use std::time::Duration;
 use pose::PoseFrame;
 use posewire::config::{Config, ExistingLines, Jsonl, Rate};
 use posewire::output::display::{
-    Display, DisplayTarget, Framebuffer, PictureTap, PngFiles, Surface, Terminal,
+    Display, DisplayStyle, DisplayTarget, Framebuffer, PictureTap, PngFiles, Surface, Terminal,
 };
 use posewire::output::events::{EventLines, Zones};
 use posewire::output::jsonl::JsonLines;
@@ -36,9 +36,20 @@ pub fn open(
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<Vec<Box<dyn PoseSink>>> {
     let predict = config.output.predict;
+    let smoother = config.temporal.smoother;
+    if config.display.style == DisplayStyle::Volumetric && smoother != Smoother::Xl {
+        return Err(Usage(format!(
+            "--display-style volumetric needs poses in 3D, which the smoother {smoother} does not give: leave --smoother out"
+        ))
+        .into());
+    }
     let mut sinks: Vec<Box<dyn PoseSink>> = Vec::new();
+    let zones = match config.events.zones.as_os_str().is_empty() {
+        true => Zones::default(),
+        false => Zones::read(&config.events.zones).map_err(|e| Usage(e.to_string()))?,
+    };
     if !config.serial.port.is_empty() {
-        let options = serial_options(config, predict)?;
+        let options = serial_options(config, predict, &zones)?;
         // A board starts before its adapter, and nobody is there to start the service again.
         let may_wait = config.source.wait && super::notify::is_service();
         let open = if may_wait { Serial::open_or_wait } else { Serial::open };
@@ -60,21 +71,19 @@ pub fn open(
             predict,
             tap: tap.clone().filter(|_| config.display.pictures),
             dim_percent: config.display.dim.get(),
+            style: config.display.style,
             telemetry: telemetry.clone(),
             stop: stop.clone(),
             source: source_name(config),
         };
         sinks.push(shown.surface(Video::create(&config.video.path, options)?));
     }
-    let zones = match config.events.zones.as_os_str().is_empty() {
-        true => Zones::default(),
-        false => Zones::read(&config.events.zones).map_err(|e| Usage(e.to_string()))?,
-    };
     if !config.events.path.as_os_str().is_empty() {
         sinks.push(Box::new(EventLines::open(&config.events.path, existing(config), zones.clone())?));
     } else if !zones.zones.is_empty()
         && config.web.address.get().is_none()
         && config.mqtt.broker.get().is_none()
+        && !config.serial.with_events
     {
         let said = "--zones says what --events, --mqtt and --web are to watch: add --events PATH, --events -, --mqtt URL or --web ADDR";
         return Err(Usage(said.into()).into());
@@ -99,13 +108,13 @@ pub fn open(
     if let Some(address) = config.web.address.get() {
         let pictures = tap.clone().filter(|_| config.web.pictures);
         let host: Arc<dyn Host> = telemetry.clone();
-        paced.push(Box::new(Web::open(address, WebOptions { predict, host: Some(host), pictures, zones })?));
+        paced.push(Box::new(Web::open(address, WebOptions { predict, host: Some(host), pictures, zones, style: config.display.style })?));
     }
     if let Some(target) = &config.display.kind.0 {
         let tap = tap.filter(|_| config.display.pictures);
-        let dim_percent = config.display.dim.get();
+        let (dim_percent, style) = (config.display.dim.get(), config.display.style);
         let (telemetry, stop, source) = (telemetry.clone(), stop.clone(), source_name(config));
-        paced.push(display(target, Shown { predict, tap, dim_percent, telemetry, stop, source })?);
+        paced.push(display(target, Shown { predict, tap, dim_percent, style, telemetry, stop, source })?);
     }
     if sinks.is_empty() && paced.is_empty() {
         if super::notify::is_service() {
@@ -169,6 +178,7 @@ struct Shown {
     predict: Predict,
     tap: Option<PictureTap>,
     dim_percent: u8,
+    style: DisplayStyle,
     telemetry: Arc<Telemetry>,
     /// Set when the user asks for the end.
     stop: Arc<AtomicBool>,
@@ -185,7 +195,7 @@ fn source_name(config: &Config) -> String {
 
 impl Shown {
     fn surface(self, surface: impl Surface + 'static) -> Box<dyn PoseSink> {
-        let display = Display::new(surface, self.predict, self.tap).dimmed(self.dim_percent);
+        let display = Display::new(surface, self.predict, self.tap).dimmed(self.dim_percent).styled(self.style);
         Box::new(display.named(&self.source).told_by(self.telemetry))
     }
 }
@@ -241,7 +251,7 @@ fn osc_options(config: &Config, predict: Predict) -> Result<OscOptions, Usage> {
     Ok(OscOptions { format, predict, with_3d: config.osc.with_3d })
 }
 
-fn serial_options(config: &Config, predict: Predict) -> anyhow::Result<SerialOptions> {
+fn serial_options(config: &Config, predict: Predict, zones: &Zones) -> anyhow::Result<SerialOptions> {
     let text = match config.serial.port.contains('@') {
         true => config.serial.port.clone(),
         false => format!("{}@{}", config.serial.port, config.serial.baud),
@@ -257,6 +267,8 @@ fn serial_options(config: &Config, predict: Predict) -> anyhow::Result<SerialOpt
         nominal_fps: config.source.fps as f32,
         max_persons: config.persons.max.get() as u8,
         with_3d: config.serial.with_3d,
+        with_place: config.serial.with_place,
+        events: config.serial.with_events.then(|| zones.clone()),
     })
 }
 

@@ -7,6 +7,7 @@ mod framebuffer;
 mod png;
 mod status;
 mod still;
+mod style;
 mod terminal;
 #[cfg(feature = "window")]
 mod window;
@@ -34,6 +35,9 @@ pub use framebuffer::Framebuffer;
 pub use png::PngFiles;
 pub use status::{Seen, Status};
 pub use still::{draw_still, encode_still};
+pub use style::DisplayStyle;
+use style::Painter;
+pub(super) use style::stand;
 pub use terminal::{LogTarget, Terminal, give_back, give_back_for_good};
 #[cfg(feature = "window")]
 pub use window::Window;
@@ -158,6 +162,7 @@ pub struct Display<S> {
     decoder: Option<Decoder>,
     canvas: Canvas,
     dim_percent: u8,
+    painter: Painter,
     host: Option<Arc<dyn Host>>,
     status: Status,
 }
@@ -166,12 +171,18 @@ impl<S: Surface> Display<S> {
     /// Shows poses on `surface`, over the pictures of `tap` where there is one.
     pub fn new(surface: S, predict: Predict, tap: Option<PictureTap>) -> Self {
         let (canvas, status) = (Canvas::default(), Status::default());
-        Self { surface, predict, tap, decoder: None, canvas, dim_percent: 0, host: None, status }
+        let painter = Painter::default();
+        Self { surface, predict, tap, decoder: None, canvas, dim_percent: 0, painter, host: None, status }
     }
 
     /// The pictures lose so much of their brightness.
     pub fn dimmed(self, dim_percent: u8) -> Self {
         Self { dim_percent, ..self }
+    }
+
+    /// Persons are drawn so.
+    pub fn styled(self, style: DisplayStyle) -> Self {
+        Self { painter: Painter::new(style), ..self }
     }
 
     /// The picture says when nobody is there, as `host` knows it.
@@ -232,7 +243,7 @@ impl<S: Surface> PoseSink for Display<S> {
         self.canvas.reset(size_px[0], size_px[1]);
         self.draw_picture(image_px, poses.frame);
         let shown = self.predict.poses(poses, now_us).map(|pose| pose.value);
-        draw_over(&mut self.canvas, image_px, shown, self.surface.is_coarse());
+        draw_over(&mut self.canvas, &mut self.painter, image_px, shown, self.surface.is_coarse());
         self.status.see(poses);
         if !self.tell()
             && let Some(source) = source_of(self.host.as_deref())
@@ -266,11 +277,18 @@ pub fn draw_poses(
 ) -> Result<(), SinkError> {
     let size_px = surface.size_px(image_px)?;
     canvas.reset(size_px[0], size_px[1]);
-    draw_over(canvas, image_px, poses.map(|pose| pose.value), surface.is_coarse());
+    let painter = &mut Painter::default();
+    draw_over(canvas, painter, image_px, poses.map(|pose| pose.value), surface.is_coarse());
     surface.show(canvas, stamp)
 }
 
-fn draw_over(canvas: &mut Canvas, image_px: [usize; 2], poses: impl Iterator<Item = Pose>, is_coarse: bool) {
+fn draw_over(
+    canvas: &mut Canvas,
+    painter: &mut Painter,
+    image_px: [usize; 2],
+    poses: impl Iterator<Item = Pose>,
+    is_coarse: bool,
+) {
     let area = canvas.bounding_box();
     let fit = Fit::new(image_px[0] as u32, image_px[1] as u32, area);
     let (mut theme, mut metrics) = (Theme::<Rgb888>::on_pictures(), Metrics::for_panel(area.size));
@@ -280,10 +298,7 @@ fn draw_over(canvas: &mut Canvas, image_px: [usize; 2], poses: impl Iterator<Ite
         theme = Theme::dark();
         metrics = Metrics { stroke: 1, joint: 1, font: &FONT_4X6, ..metrics };
     }
-    for pose in poses {
-        // Drawing on memory cannot fail.
-        let Ok(()) = pose_draw::draw_pose(canvas, &pose, &fit, &theme, &metrics);
-    }
+    painter.draw(canvas, image_px, poses, (&fit, &theme, &metrics));
 }
 
 /// Writes `notice` into the lower left corner, with a dark ground of its own.

@@ -3,14 +3,15 @@
 use pose::Pose;
 use turbojpeg::{Compressor, Image, Subsamp};
 
-use super::{Canvas, draw_over, png};
+use super::style::Painter;
+use super::{Canvas, DisplayStyle, draw_over, png};
 use crate::picture::{Affine, Picture, PixelsMut, crop_resize_into};
 
 /// What is lost at it, nobody sees; a drawn photo is as large as the camera's.
 const JPEG_QUALITY: i32 = 92;
 
 /// `picture`, pixel by pixel, with `poses` (pixels of its source image) on it.
-pub fn draw_still(picture: &Picture<'_>, poses: impl Iterator<Item = Pose>) -> Canvas {
+pub fn draw_still(picture: &Picture<'_>, poses: impl Iterator<Item = Pose>, style: DisplayStyle) -> Canvas {
     let mut canvas = Canvas::default();
     let (width, height) = (picture.width, picture.height);
     canvas.reset(width, height);
@@ -18,7 +19,7 @@ pub fn draw_still(picture: &Picture<'_>, poses: impl Iterator<Item = Pose>) -> C
     let mut pixels =
         PixelsMut { bytes: canvas.rgb_mut(), width, height, row_bytes: 3 * width, pixel_bytes: 3 };
     crop_resize_into(picture, &Affine::scale_then_shift(sx, sy, 0.0, 0.0), &mut pixels, [0; 3]);
-    draw_over(&mut canvas, picture.image_size, poses, false);
+    draw_over(&mut canvas, &mut Painter::new(style), picture.image_size, poses, false);
     canvas
 }
 
@@ -62,7 +63,7 @@ mod tests {
             image_size: [160, 120],
             image_from_picture: [2.0; 2],
         };
-        assert_eq!(draw_still(&picture, std::iter::empty()).rgb(), grey);
+        assert_eq!(draw_still(&picture, std::iter::empty(), DisplayStyle::Skeleton).rgb(), grey);
         let mut pose = Pose { track_id: 1, score: 1.0, ..Pose::default() };
         for joint in &mut pose.joints {
             *joint = pose::PoseJoint {
@@ -73,7 +74,7 @@ mod tests {
                 state: pose::JointState::Measured,
             };
         }
-        let canvas = draw_still(&picture, std::iter::once(pose));
+        let canvas = draw_still(&picture, std::iter::once(pose), DisplayStyle::Skeleton);
         assert_ne!(canvas.at(50, 40), [120; 3]);
         assert_eq!(canvas.at(10, 10), [120; 3]);
         for (as_jpeg, tolerance) in [(false, 0), (true, 12)] {

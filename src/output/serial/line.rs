@@ -10,8 +10,8 @@ use serial2::{SerialPort, Settings};
 
 use super::ports::{PortSpec, lasting_name, list_ports};
 
-/// Everything that one moment can put on the wire: HELLO, STATUS and every person.
-const BATCH_BYTES: usize = (MAX_PERSONS + 2) * MAX_PACKET;
+/// Everything that one moment can put on the wire: HELLO, STATUS, every person and their place, and what happened.
+const BATCH_BYTES: usize = (2 * MAX_PERSONS + 2 + super::notices::A_BATCH) * MAX_PACKET;
 /// How long one attempt may wait for room in the driver's buffer. Room for a whole batch comes at the line's own
 /// speed or, with a reader that stopped, not at all; either way the caller looks at newer poses meanwhile.
 const WRITE_TIMEOUT: Duration = Duration::from_millis(20);

@@ -7,6 +7,7 @@
 
 mod consumer;
 mod line;
+mod notices;
 mod pace;
 mod ports;
 mod reader;
@@ -17,13 +18,15 @@ use std::time::{Duration, Instant};
 
 use pose::PoseFrame;
 use pose_wire::{
-    Command, Decoder, Downgrade, Emission, Event, Hello, HelloFlags, Packet, PosePacket, Receipt,
-    SKELETON_COCO17, SourceState, Status, encode, scale_for,
+    Command, Decoder, Downgrade, Emission, Event, Hello, HelloFlags, Packet, PlacePacket, PosePacket,
+    Receipt, SKELETON_COCO17, SourceState, Status, encode, scale_for,
 };
 
+use super::events::Zones;
 use super::{Host, PoseSink, Predict, SinkError, Source, Vitals};
 use consumer::Consumer;
 use line::{Line, Progress};
+use notices::Notices;
 use pace::Pace;
 
 pub use ports::{PortInfo, PortSpec, list_ports};
@@ -54,6 +57,10 @@ pub struct SerialOptions {
     pub max_persons: u8,
     /// Send the 3D block where there is one.
     pub with_3d: bool,
+    /// Send where persons stand, where the lens is known.
+    pub with_place: bool,
+    /// Tell of what happens, with these zones.
+    pub events: Option<Zones>,
 }
 
 /// What happened on the line so far.
@@ -90,6 +97,7 @@ pub struct Serial {
     last_hello_at_us: i64,
     last_reset_at_us: i64,
     stuck_since_us: Option<i64>,
+    notices: Option<Notices>,
 }
 
 impl Serial {
@@ -146,6 +154,7 @@ impl Serial {
             last_hello_at_us: i64::MIN / 2,
             last_reset_at_us: i64::MIN / 2,
             stuck_since_us: None,
+            notices: options.events.clone().map(Notices::new),
             options,
         })
     }
@@ -277,6 +286,8 @@ impl Serial {
             (self.options.predict != Predict::Capture, HelloFlags::PREDICTED),
             (dropped_3d, HelloFlags::DROPPED_3D),
             (lowered_rate, HelloFlags::LOWERED_RATE),
+            (self.options.with_place, HelloFlags::WITH_PLACE),
+            (self.notices.is_some(), HelloFlags::WITH_NOTICES),
         ];
         Hello {
             minor: pose_wire::MINOR,
@@ -351,6 +362,10 @@ impl PoseSink for Serial {
 
     fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
         self.size_px = (poses.width, poses.height);
+        // Every frame is watched, whether or not its poses are sent.
+        if let Some(notices) = &mut self.notices {
+            notices.watch(poses);
+        }
         self.persons = poses.persons.iter().flatten().count() as u8;
         let free = self.attend(now_us);
         if self.pace.too_soon(self.persons, now_us) {
@@ -376,6 +391,14 @@ impl PoseSink for Serial {
                 pose.value.joints_3d_m = None;
             }
             self.put(&Packet::Pose(PosePacket::new(&pose, index as u8, at)));
+            if let Some(place) = pose.value.place.filter(|_| self.options.with_place) {
+                let place = PlacePacket::new(&place, pose.value.track_id, seq, pose.captured_at_us);
+                self.put(&Packet::Place(place));
+            }
+        }
+        for _ in 0..notices::A_BATCH {
+            let Some(notice) = self.notices.as_mut().and_then(Notices::next) else { break };
+            self.put(&Packet::Notice(notice));
         }
         self.counters.moments_sent += 1;
         self.push(now_us)

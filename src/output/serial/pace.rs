@@ -29,6 +29,8 @@ impl Pace {
             rate_hz: options.rate_hz.unwrap_or(options.nominal_fps),
             persons: options.max_persons,
             with_3d: options.with_3d,
+            with_place: options.with_place,
+            with_events: options.events.is_some(),
         };
         let baud = options.port.baud;
         let is_asked = options.rate_hz.is_some();

@@ -52,7 +52,7 @@ impl Reader {
                 }
                 Some(Event::Packet(Packet::Hello(hello))) => hear(Heard::Hello(hello))?,
                 Some(Event::Packet(Packet::Status(status))) => hear(Heard::Status(status))?,
-                Some(Event::Packet(Packet::Command(_) | Packet::Receipt(_)) | Event::Dropped(_)) | None => {}
+                Some(Event::Packet(_) | Event::Dropped(_)) | None => {}
             }
         }
         Ok(())

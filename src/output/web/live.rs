@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -22,7 +23,8 @@ const STILL_HERE: &[u8] = b": still here\n\n";
 
 /// Sends each newest message once the one before was taken, until the page or the program goes.
 ///
-/// The page says `taken` after each binary message, and `reset` where identities are to be forgotten.
+/// The page says `taken` after each binary message, `reset` where identities are to be forgotten, and `bodies` or `no bodies` when it
+/// begins or ceases to show them.
 pub(super) async fn page(mut socket: WebSocket, shared: Arc<Shared>) {
     let mut poses = shared.poses.subscribe();
     let mut status = shared.status.subscribe();
@@ -31,6 +33,7 @@ pub(super) async fn page(mut socket: WebSocket, shared: Arc<Shared>) {
     poses.mark_unchanged();
     status.mark_unchanged();
     let mut waits_since: Option<Instant> = None;
+    let mut bodies = ShownBodies { shared: &shared, are_shown: false };
     loop {
         let patience_ends = waits_since.unwrap_or_else(Instant::now) + TAKEN_WITHIN;
         let outgoing = tokio::select! {
@@ -39,6 +42,14 @@ pub(super) async fn page(mut socket: WebSocket, shared: Arc<Shared>) {
             said = socket.recv() => match said {
                 Some(Ok(Message::Text(word))) if word.as_str() == "taken" => {
                     waits_since = None;
+                    continue;
+                }
+                Some(Ok(Message::Text(word))) if word.as_str() == "bodies" => {
+                    bodies.show(true);
+                    continue;
+                }
+                Some(Ok(Message::Text(word))) if word.as_str() == "no bodies" => {
+                    bodies.show(false);
                     continue;
                 }
                 other if obeyed(&other, &shared) => continue,
@@ -60,6 +71,29 @@ pub(super) async fn page(mut socket: WebSocket, shared: Arc<Shared>) {
         }
     }
     let _ = timeout(Duration::from_millis(100), socket.send(Message::Close(None))).await;
+}
+
+/// Whether one page shows bodies; a page that goes shows none.
+struct ShownBodies<'a> {
+    shared: &'a Shared,
+    are_shown: bool,
+}
+
+impl ShownBodies<'_> {
+    fn show(&mut self, are_shown: bool) {
+        match (self.are_shown, are_shown) {
+            (false, true) => _ = self.shared.bodies.fetch_add(1, Ordering::Relaxed),
+            (true, false) => _ = self.shared.bodies.fetch_sub(1, Ordering::Relaxed),
+            _ => {}
+        }
+        self.are_shown = are_shown;
+    }
+}
+
+impl Drop for ShownBodies<'_> {
+    fn drop(&mut self) {
+        self.show(false);
+    }
 }
 
 /// Does what any client may ask for. False: it asked for something else, or is gone.

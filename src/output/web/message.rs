@@ -3,11 +3,11 @@
 //! A binary message is the length of a JSON text (u32, little-endian), that text, and the frame's JPEG or nothing:
 //!
 //! ```json
-//! {"size":[640,480],"seen":[[1,[[120.5,60,0.97],…]]],"line":{"seq":0,"frame":0,…,"persons":[…]}}
+//! {"size":[640,480],"seen":[[1,[[120.5,60,0.97],…]]],"bodies":[…],"line":{"seq":0,"frame":0,…,"persons":[…]}}
 //! ```
 //!
 //! `size` is the picture's in pixels, `line` what [`crate::output::jsonl`] writes of the frame, `seen` what the network alone
-//! saw of each person: identity, then place in pixels and score of each joint.
+//! saw of each person: identity, then place in pixels and score of each joint; `bodies` are there while some page shows them (`body.rs`).
 
 use std::io::Write;
 use std::sync::Arc;
@@ -15,9 +15,12 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use pose::PoseFrame;
 
-use super::super::display::PictureTap;
+use people::mannequin::Mannequin;
+
+use super::super::display::{PictureTap, stand};
 use super::super::jsonl::{Format, Head};
 use super::super::{Host, Predict};
+use super::body;
 use crate::picture::JpegEncoder;
 
 /// Of pictures that the camera does not give as JPEG: a preview, and a third of the bytes of a recording.
@@ -28,6 +31,8 @@ pub(super) struct Messages {
     predict: Predict,
     host: Option<Arc<dyn Host>>,
     pictures: Option<Pictures>,
+    /// Made when the first page asks for bodies.
+    mannequin: Option<Mannequin>,
 }
 
 struct Pictures {
@@ -38,15 +43,20 @@ struct Pictures {
 
 impl Messages {
     pub fn new(predict: Predict, host: Option<Arc<dyn Host>>, tap: Option<PictureTap>) -> Self {
-        Self { predict, host, pictures: tap.map(|tap| Pictures { tap, encoder: None }) }
+        let pictures = tap.map(|tap| Pictures { tap, encoder: None });
+        Self { predict, host, pictures, mannequin: None }
     }
 
     /// The message of a WebSocket.
-    pub fn binary(&mut self, poses: &PoseFrame, now_us: i64) -> Bytes {
+    pub fn binary(&mut self, poses: &PoseFrame, now_us: i64, with_bodies: bool) -> Bytes {
         let mut bytes = vec![0; 4];
         // Writing to a Vec cannot fail.
         let _ = write!(bytes, "{{\"size\":[{},{}],\"seen\":[", poses.width, poses.height);
         write_seen(&mut bytes, poses);
+        if with_bodies {
+            bytes.extend_from_slice(b"],\"bodies\":[");
+            self.write_bodies(&mut bytes, poses, now_us);
+        }
         bytes.extend_from_slice(b"],\"line\":");
         self.line(&mut bytes, poses, now_us);
         // In the place of the line's end.
@@ -77,6 +87,18 @@ impl Messages {
         self.line(&mut bytes, poses, now_us);
         bytes.push(b'\n');
         bytes.into()
+    }
+
+    fn write_bodies(&mut self, bytes: &mut Vec<u8>, poses: &PoseFrame, now_us: i64) {
+        let mannequin = self.mannequin.get_or_insert_with(Mannequin::new);
+        let poses = self.predict.poses(poses, now_us);
+        let bodies = poses.filter_map(|pose| Some((pose.value.track_id, stand(mannequin, &pose.value)?)));
+        for (i, (id, stand)) in bodies.enumerate() {
+            if i > 0 {
+                bytes.push(b',');
+            }
+            body::write(bytes, id, &stand);
+        }
     }
 
     fn line(&self, bytes: &mut Vec<u8>, poses: &PoseFrame, now_us: i64) {
@@ -145,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_message_holds_the_line_and_what_was_seen() {
-        let bytes = Messages::new(Predict::Capture, None, None).binary(&poses(), 9_000);
+        let bytes = Messages::new(Predict::Capture, None, None).binary(&poses(), 9_000, false);
         let (json, picture) = parts(&bytes);
         assert_eq!(json["size"], serde_json::json!([16, 8]));
         assert_eq!((&json["line"]["seq"], &json["line"]["persons"][1]["id"]), (&3.into(), &8.into()));
@@ -158,10 +180,35 @@ mod tests {
     }
 
     #[test]
+    fn bodies_are_told_of_where_a_page_shows_them_and_joints_lie_in_3d() {
+        let mut poses = poses();
+        let person = poses.persons[0].as_mut().unwrap();
+        // At ease, seen from before: shoulders, elbows, wrists, hips, knees, ankles.
+        let sides = [[0.19, -0.48], [0.25, -0.2], [0.25, 0.05], [0.09, 0.0], [0.1, 0.43], [0.11, 0.86]];
+        let joints: [[f32; 3]; pose::JOINTS] = std::array::from_fn(|j| match j {
+            0..5 => [[0.0, 0.03, -0.03, 0.07, -0.07][j], -0.68, if j < 3 { -0.1 } else { 0.0 }],
+            _ => {
+                let [x, y] = sides[(j - 5) / 2];
+                [if j % 2 == 1 { x } else { -x }, y, 0.0]
+            }
+        });
+        person.forecast.joints_3d_m = Some(joints);
+        person.forecast.places_px = [joints.map(|[x, y, _]| [300.0 + 200.0 * x, 250.0 + 200.0 * y]); 4];
+        let mut messages = Messages::new(Predict::Capture, None, None);
+        let told = parts(&messages.binary(&poses, 9_000, true)).0;
+        let bodies = told["bodies"].as_array().unwrap();
+        assert_eq!(bodies.len(), 1, "the other person has no pose in 3D");
+        assert_eq!((&bodies[0][0], bodies[0][5].as_array().unwrap().len()), (&7.into(), 7 * 31));
+        let [scale, x] = [1, 2].map(|k| bodies[0][k].as_f64().unwrap());
+        assert!((150.0..250.0).contains(&scale) && (x - 300.0).abs() < 10.0, "{scale} {x}");
+        assert!(parts(&messages.binary(&poses, 9_000, false)).0.get("bodies").is_none());
+    }
+
+    #[test]
     fn the_cameras_jpeg_is_passed_on_untouched_and_raw_pictures_become_one() {
         let tap = PictureTap::default();
         let mut messages = Messages::new(Predict::Capture, None, Some(tap.clone()));
-        assert!(parts(&messages.binary(&poses(), 9_000)).1.is_empty(), "no picture yet");
+        assert!(parts(&messages.binary(&poses(), 9_000, false)).1.is_empty(), "no picture yet");
         let raw = Frame {
             bytes: Arc::new(vec![200; 3 * 16 * 8]),
             format: PixelFormat::Rgb24,
@@ -172,9 +219,9 @@ mod tests {
             captured_at_us: 0,
         };
         tap.put(&raw);
-        assert!(parts(&messages.binary(&poses(), 9_000)).1.is_empty(), "a picture of another frame");
+        assert!(parts(&messages.binary(&poses(), 9_000, false)).1.is_empty(), "a picture of another frame");
         tap.put(&Frame { seq: 5, ..raw.clone() });
-        let message = messages.binary(&poses(), 9_000);
+        let message = messages.binary(&poses(), 9_000, false);
         let header = crate::picture::jpeg_header(parts(&message).1).unwrap();
         assert_eq!((header.width, header.height), (16, 8));
         let jpeg = parts(&message).1.to_vec();
@@ -185,6 +232,6 @@ mod tests {
             seq: 5,
             ..raw
         });
-        assert_eq!(parts(&messages.binary(&poses(), 9_000)).1, jpeg);
+        assert_eq!(parts(&messages.binary(&poses(), 9_000, false)).1, jpeg);
     }
 }

@@ -8,6 +8,7 @@
 //! `axum` answers, on one thread with a runtime of its own; hyper beneath it is driven by hand because the time of a request's
 //! head and the number of connections must be bounded (`door.rs`).
 
+mod body;
 mod door;
 mod guard;
 mod live;
@@ -21,6 +22,7 @@ mod told;
 
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -33,7 +35,7 @@ use self::guard::Guard;
 use self::message::Messages;
 pub use self::recording::{Reel, ReelError, Viewer};
 use self::told::Told;
-use super::display::PictureTap;
+use super::display::{DisplayStyle, PictureTap};
 use super::events::Zones;
 use super::{Host, PoseSink, Predict, SinkError};
 
@@ -54,6 +56,8 @@ struct Shared {
     /// Text messages of the WebSocket.
     status: watch::Sender<Bytes>,
     is_over: watch::Sender<bool>,
+    /// How many pages show bodies.
+    bodies: AtomicUsize,
     guard: Arc<Guard>,
     host: Option<Arc<dyn Host>>,
 }
@@ -81,6 +85,8 @@ pub struct WebOptions {
     pub pictures: Option<PictureTap>,
     /// Drawn, and told of.
     pub zones: Zones,
+    /// How persons are drawn until somebody switches.
+    pub style: DisplayStyle,
 }
 
 /// Listens on an address as `--web` has it; else what is wrong, and what to do.
@@ -107,7 +113,7 @@ impl Web {
         let address = listener.local_addr().map_err(fatal)?;
         let guard = Arc::new(Guard::of(address.ip()).map_err(fatal)?);
         info!("web preview: {}", guard.link(address));
-        let WebOptions { predict, host, pictures, zones } = options;
+        let WebOptions { predict, host, pictures, zones, style } = options;
         if !address.ip().is_loopback() {
             let what = if pictures.is_some() { "the poses and the camera's pictures" } else { "the poses" };
             warn!(
@@ -120,10 +126,11 @@ impl Web {
             events: watch::Sender::default(),
             status: watch::Sender::default(),
             is_over: watch::Sender::default(),
+            bodies: AtomicUsize::new(0),
             guard,
             host: host.clone(),
         });
-        let (paths, is_over) = (server::paths(&shared, pictures.is_some()), shared.is_over.subscribe());
+        let (paths, is_over) = (server::paths(&shared, pictures.is_some(), style), shared.is_over.subscribe());
         let thread = std::thread::Builder::new()
             .name("web".into())
             .spawn(move || door::run(listener, is_over, paths))
@@ -171,7 +178,8 @@ impl PoseSink for Web {
         let (pages, readers) = (self.shared.poses.receiver_count(), self.shared.events.receiver_count());
         let programs = self.shared.lines.receiver_count();
         if pages > 0 {
-            self.shared.poses.send_replace(self.messages.binary(poses, now_us));
+            let with_bodies = self.shared.bodies.load(Ordering::Relaxed) > 0;
+            self.shared.poses.send_replace(self.messages.binary(poses, now_us, with_bodies));
         }
         if programs > 0 {
             self.shared.lines.send_replace(self.messages.text(poses, now_us));

@@ -3,6 +3,8 @@
 use embedded_graphics::prelude::Size;
 use pose_draw::Metrics;
 
+use super::super::display::DisplayStyle;
+
 /// The preview.
 pub(super) const LIVE_HTML: &str = include_str!("page/index.html");
 /// The viewer of recordings.
@@ -10,12 +12,20 @@ pub(super) const VIEW_HTML: &str = include_str!("page/view.html");
 /// The looks of both.
 pub(super) const STYLE: &str = include_str!("page/page.css");
 
-/// The preview's script; `shows_pictures`: messages carry them.
-pub(super) fn live_script(shows_pictures: bool) -> String {
+/// The preview's script; `shows_pictures`: messages carry them; `style`: how persons are drawn at first.
+pub(super) fn live_script(shows_pictures: bool, style: DisplayStyle) -> String {
+    // Ends, beyond them, radii, bulge, caps, how far behind: numbers, as pose-draw has them.
+    let parts = pose_draw::SHAPES.map(|s| {
+        let [[a, b], [from, to], [r, q], [c, d]] =
+            [s.ends.map(|end| end as f32), s.beyond, s.radii, s.caps];
+        [a, b, from, to, r, q, s.bulge, c, d, s.behind_m]
+    });
     constants()
-        + &format!("const SHOWS_PICTURES = {shows_pictures};\n")
+        + &format!("const SHOWS_PICTURES = {shows_pictures};\nconst STYLE = \"{style}\";\nconst PARTS = {parts:?};\n")
         + include_str!("page/common.js")
         + include_str!("page/draw.js")
+        + include_str!("page/planar.js")
+        + include_str!("page/volumetric.js")
         + include_str!("page/charts.js")
         + include_str!("page/zones.js")
         + include_str!("page/page.js")

@@ -10,7 +10,8 @@ use axum::routing::get;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::door::{guarded, page, typed};
-use super::{MAX_CLIENTS, Shared, live, parts};
+use super::super::display::DisplayStyle;
+use super::{MAX_CLIENTS, Shared, body, live, parts};
 
 /// What a page says is a word.
 const MAX_SAID_BYTES: usize = 1024;
@@ -24,11 +25,11 @@ struct Served {
     places: Arc<Semaphore>,
 }
 
-/// What there is to ask for; `shows_pictures`: messages carry them.
-pub(super) fn paths(shared: &Arc<Shared>, shows_pictures: bool) -> Router {
+/// What there is to ask for; `shows_pictures`: messages carry them; `style`: how persons are drawn at first.
+pub(super) fn paths(shared: &Arc<Shared>, shows_pictures: bool, style: DisplayStyle) -> Router {
     let served = Served {
         shared: shared.clone(),
-        script: parts::live_script(shows_pictures).into(),
+        script: parts::live_script(shows_pictures, style).into(),
         places: Arc::new(Semaphore::new(MAX_CLIENTS)),
     };
     let paths = Router::new()
@@ -37,6 +38,7 @@ pub(super) fn paths(shared: &Arc<Shared>, shows_pictures: bool) -> Router {
         .route("/page.js", get(script))
         .route("/view", get(view))
         .route("/view.js", get(async || typed(SCRIPT, parts::view_script(false))))
+        .route("/body", get(body_mesh))
         .route("/live", get(socket))
         .route("/lines", get(lines))
         .route("/poses", get(events))
@@ -46,6 +48,11 @@ pub(super) fn paths(shared: &Arc<Shared>, shows_pictures: bool) -> Router {
 
 /// How a script is called.
 const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+async fn body_mesh() -> Response {
+    // Asked for once a page: not worth being kept.
+    typed("application/octet-stream", body::mesh(&people::mannequin::Mannequin::new()))
+}
 
 async fn index(State(served): State<Served>) -> Response {
     page(parts::LIVE_HTML, &served.shared.guard)

@@ -42,11 +42,31 @@ _INDEX = {name: i for i, name in enumerate(JOINTS)}
 State = Literal["absent", "measured", "predicted"]
 _STATES: tuple[State, State, State, State] = ("absent", "measured", "predicted", "absent")
 
-HELLO, POSE, STATUS, COMMAND, RECEIPT = 0x01, 0x02, 0x03, 0x81, 0x82
+HELLO, POSE, STATUS, PLACE, NOTICE, COMMAND, RECEIPT = 0x01, 0x02, 0x03, 0x04, 0x05, 0x81, 0x82
+
+#: What a `Notice` tells of, by its code: the words of the host's events.
+NOTICES = (
+    "",
+    "appear",
+    "leave",
+    "enter",
+    "exit",
+    "left_hand_raised",
+    "left_hand_lowered",
+    "right_hand_raised",
+    "right_hand_lowered",
+    "arms_crossed",
+    "arms_uncrossed",
+    "fall",
+    "got_up",
+    "count",
+)
 
 _HEADER = struct.Struct("<BBH")
 _HELLO = struct.Struct("<4B8s16s4HBBH4I")
 _STATUS = struct.Struct("<IhH5IBBH")
+_PLACE = struct.Struct("<IqIHH3h3H")
+_NOTICE = struct.Struct("<IqI3Bx12s")
 _COMMAND = struct.Struct("<B3xI")
 _RECEIPT = struct.Struct("<9I")
 _POSE_HEAD = struct.Struct("<IqiiI4B")
@@ -186,6 +206,52 @@ class Status(NamedTuple):
     flags: int
 
 
+class Place(NamedTuple):
+    """Where one person stands before the camera, in mm: beside the POSE of the same `seq` and `track_id`.
+
+    x is right in the picture, y down, z along the lens's axis; the place is the middle of the hips.
+    """
+
+    seq: int
+    captured_us: int
+    track_id: int
+    distance_mm: int
+    distance_sigma_mm: int
+    x_mm: int
+    y_mm: int
+    z_mm: int
+    x_sigma_mm: int
+    y_sigma_mm: int
+    z_sigma_mm: int
+
+    @property
+    def at(self) -> tuple[float, float, float]:
+        """Metres."""
+        return self.x_mm / 1000.0, self.y_mm / 1000.0, self.z_mm / 1000.0
+
+
+class Notice(NamedTuple):
+    """Something that happened. `number` counts them: a gap is a loss; `zone` is 0 for none, else its place in the file."""
+
+    number: int
+    captured_us: int
+    track_id: int
+    code: int
+    persons: int
+    zone: int
+    zone_name: bytes
+
+    @property
+    def event(self) -> str:
+        """The word for it; empty for one of a later version."""
+        return NOTICES[self.code] if self.code < len(NOTICES) else ""
+
+    @property
+    def zone_text(self) -> str:
+        """The zone's name, of which the wire carries twelve bytes."""
+        return self.zone_name.split(b"\0")[0].decode("utf-8", "ignore")
+
+
 class Command(NamedTuple):
     """What a consumer asks for: 1 send HELLO, 2 set the rate to `argument`/100 Hz, 3 reset."""
 
@@ -214,7 +280,7 @@ class Fault(NamedTuple):
     detail: int | None = None
 
 
-Packet = Hello | PosePacket | Status | Command | Receipt
+Packet = Hello | PosePacket | Status | Place | Notice | Command | Receipt
 Event = Packet | Fault
 
 
@@ -312,6 +378,10 @@ def parse(frame: bytes | bytearray) -> Event:
             return Hello._make(_HELLO.unpack_from(body))
         if kind == STATUS:
             return Status._make(_STATUS.unpack_from(body))
+        if kind == PLACE:
+            return Place._make(_PLACE.unpack_from(body))
+        if kind == NOTICE:
+            return Notice._make(_NOTICE.unpack_from(body))
         if kind == RECEIPT:
             return Receipt._make(_RECEIPT.unpack_from(body))
         if kind == COMMAND:

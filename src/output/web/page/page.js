@@ -2,9 +2,10 @@
 // The page: one WebSocket, the newest message, and what the person who looks wants to see of it.
 
 const canvas = $("view"), pen = canvas.getContext("2d"), trails = new Trails();
+const bodies = new Bodies(), STYLES = ["skeleton", "planar", "volumetric"];
 /** What is shown; kept for the next visit. */
 const shown = Object.assign(
-  { smoothed: true, picture: true, trails: false, sigma: false, ids: true, zones: true, mirror: false },
+  { smoothed: true, picture: true, trails: false, sigma: false, ids: true, zones: true, mirror: false, style: STYLE },
   stored("shown"),
 );
 /** The newest frame: what the message said, and its picture. */
@@ -22,11 +23,26 @@ const CONTROLS = [
 const editor = new ZoneEditor(() => { drawEditor(); isDirty = true; });
 const ACTIONS = [
   ["e", "draw zones", () => { editor.toggle(zones); drawControls(); }],
+  ["b", "body", () => setStyle(STYLES[(STYLES.indexOf(shown.style) + 1) % STYLES.length])],
   ["d", "dark, light", () => setTheme(theme() === "dark" ? "light" : "dark")],
   ["f", "full screen", () => document.fullscreenElement ? document.exitFullscreen() : $("stage").requestFullscreen()],
   ["v", "recordings", () => { location.href = "view"; }],
   ["x", "forget persons", () => { if (socket?.readyState === WebSocket.OPEN) socket.send("reset"); }],
 ];
+
+/** How persons are drawn; the volumetric body's bones are sent to whoever shows it. */
+function setStyle(style) {
+  shown.style = style;
+  bodies.orbit = null;
+  store("shown", shown);
+  askForBodies();
+  drawControls();
+  isDirty = true;
+}
+
+function askForBodies() {
+  if (socket?.readyState === WebSocket.OPEN) socket.send(shown.style === "volumetric" ? "bodies" : "no bodies");
+}
 
 function toggle(key) {
   shown[key] = !shown[key];
@@ -38,7 +54,8 @@ function toggle(key) {
 function drawControls() {
   $("controls").replaceChildren(
     ...CONTROLS.map(([key, letter, name]) => control(name, letter, () => toggle(key), shown[key])),
-    ...ACTIONS.map(([letter, name, act]) => control(name, letter, act, letter === "e" ? editor.isOn : undefined)),
+    ...ACTIONS.map(([letter, name, act]) =>
+      control(letter === "b" ? shown.style : name, letter, act, letter === "e" ? editor.isOn : undefined)),
   );
 }
 
@@ -117,15 +134,24 @@ function render() {
   pen.setTransform(1, 0, 0, 1, 0, 0);
   pen.clearRect(0, 0, w, h);
   pen.setTransform(shown.mirror ? -scale : scale, 0, 0, scale, shown.mirror ? w : 0, 0);
-  if (picture && shown.picture) pen.drawImage(picture, 0, 0, width, height);
+  const isVolumetric = shown.style === "volumetric" && shown.smoothed && frame.bodies;
+  const isTurned = isVolumetric && bodies.orbit;
+  if (picture && shown.picture && !isTurned) pen.drawImage(picture, 0, 0, width, height);
   const unit = Math.max(width, height) / 320, persons = frame.line.persons;
-  const drawn = editor.isOn ? editor.drawn() : shown.zones ? zones : [];
+  const drawn = isTurned ? [] : editor.isOn ? editor.drawn() : shown.zones ? zones : [];
   drawZones(pen, drawn, unit, width, height);
-  if (shown.trails) trails.draw(pen, unit, frame.line.emitted_us);
+  if (shown.trails && !isTurned) trails.draw(pen, unit, frame.line.emitted_us);
   if (shown.smoothed) {
-    for (const person of persons) {
+    if (isVolumetric) bodies.draw(pen, frame.bodies, width, height, scale);
+    const hasBody = id => isVolumetric && bodies.ready() && frame.bodies.some(([of]) => of === id);
+    // The farther behind the nearer.
+    const sorted = shown.style === "skeleton" ? persons
+      : persons.toSorted((a, b) => a.distance && b.distance ? b.distance - a.distance : a.box[3] - b.box[3]);
+    for (const person of sorted) {
+      if (isTurned) break;
       if (shown.sigma) drawSigma(pen, person, unit, colourOf(person.id));
-      drawPerson(pen, person, unit, colourOf(person.id));
+      if (hasBody(person.id)) continue;
+      (shown.style === "skeleton" ? drawPerson : drawPlanar)(pen, person, unit, colourOf(person.id));
     }
   } else {
     for (const [id, joints] of frame.seen) drawSeen(pen, joints, unit, colourOf(id));
@@ -134,7 +160,7 @@ function render() {
   // Letters are never mirrored.
   pen.setTransform(scale, 0, 0, scale, 0, 0);
   drawZoneNames(pen, drawn, unit, width, height, shown.mirror);
-  if (shown.ids) {
+  if (shown.ids && !isTurned) {
     for (const person of persons) {
       const x = shown.mirror ? width - person.box[0] - person.box[2] : person.box[0];
       drawLabel(pen, person, unit, colourOf(person.id), x);
@@ -183,7 +209,7 @@ $("zone-save").addEventListener("click", () => download("zones.toml", new Blob([
 function connect() {
   socket = new WebSocket(new URL("live", location.href).href.replace(/^http/, "ws"));
   socket.binaryType = "arraybuffer";
-  socket.onopen = () => { $("state").textContent = "connected"; notice("waiting for the first pose…"); };
+  socket.onopen = () => { $("state").textContent = "connected"; askForBodies(); notice("waiting for the first pose…"); };
   socket.onmessage = async ({ data }) => {
     if (typeof data === "string") return setStatus(data);
     const from = socket;
@@ -198,6 +224,8 @@ function connect() {
   };
 }
 
+if (!STYLES.includes(shown.style)) shown.style = STYLE;
+bodies.watch(canvas, () => shown.style === "volumetric" && !editor.isOn && frame?.bodies);
 drawControls();
 connect();
 draw();
