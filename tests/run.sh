@@ -22,6 +22,7 @@ everything() {
   python=${POSEWIRE_TRAIN_PYTHON:-python3}
   if "$python" -c 'import cv2, onnx, onnxruntime, scipy, torch' 2>/dev/null; then
     "$python" -m unittest discover -s models/train/tests -t models/train
+    "$python" -m unittest discover -s tests -p test_calibrate.py
   else
     echo "SKIPPED: the trainer's tests: $python has no torch (pip install ./models/train, or name another in POSEWIRE_TRAIN_PYTHON)"
   fi

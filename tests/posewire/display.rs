@@ -157,7 +157,7 @@ fn figures_look_as_they_did_on_every_ground() {
         })
     });
     let mut sheet = image::RgbImage::new(WIDTH as u32, HEIGHT as u32);
-    let drawn = draw_still(&picture, figures);
+    let drawn = draw_still(&picture, figures, posewire::output::display::DisplayStyle::Skeleton);
     sheet.copy_from_slice(drawn.rgb());
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/figures.png");
     if std::env::var_os("POSEWIRE_BLESS").is_some() {

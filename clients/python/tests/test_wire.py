@@ -10,7 +10,7 @@ from pathlib import Path
 from transcript import moments, transcript
 
 from posewire import JOINTS, Command, Decoder, Fault, PosePacket, Receipt, encode_command, encode_receipt
-from posewire.wire import MAX_FRAME, Notice, Place, sigma_steps, stuff, unstuff
+from posewire.wire import MAX_FRAME, Notice, PlacePacket, sigma_steps, stuff, unstuff
 
 GOLDEN = Path(__file__).resolve().parents[3] / "tests" / "golden" / "wire_v1.json"
 
@@ -66,12 +66,13 @@ class Golden(unittest.TestCase):
         assert isinstance(receipt, Receipt)
         self.assertEqual(encode_receipt(receipt), by_name["receipt"])
 
-
     def test_places_and_notices_in_plain_values(self) -> None:
         by_name = {s["name"]: bytes.fromhex(s["hex"]) for s in self.golden["streams"]}
         (place,) = Decoder().feed(by_name["place"])
-        assert isinstance(place, Place)
-        self.assertEqual((place.track_id, place.at, place.distance_mm), (7, (-0.42, 0.31, 3.122), 3165))
+        assert isinstance(place, PlacePacket)
+        self.assertEqual(
+            (place.track_id, place.distance_mm, place.place().at), (7, 3165, (-0.42, 0.31, 3.122))
+        )
         (notice,) = Decoder().feed(by_name["notice_enter"])
         assert isinstance(notice, Notice)
         self.assertEqual((notice.event, notice.zone_text, notice.persons), ("enter", "hinter der T", 2))

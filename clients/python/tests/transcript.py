@@ -13,9 +13,20 @@ from functools import partial
 
 from posewire.jsonl import FORMATS, as_lines, first_row
 from posewire.moments import Assembly, Moment
-from posewire.wire import Command, Decoder, Event, Fault, Hello, Notice, Place, PosePacket, Receipt, Status
+from posewire.wire import (
+    Command,
+    Decoder,
+    Event,
+    Fault,
+    Hello,
+    Notice,
+    PlacePacket,
+    PosePacket,
+    Receipt,
+    Status,
+)
 
-NAMES = {Hello: "hello", Status: "status", Place: "place", Notice: "notice", Receipt: "receipt"}
+NAMES = {Hello: "hello", Status: "status", PlacePacket: "place", Notice: "notice", Receipt: "receipt"}
 
 
 def line(event: Event) -> str:

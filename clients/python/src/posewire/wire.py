@@ -109,7 +109,7 @@ class Pose:
     persons: int  #: how many the moment has
     joints: tuple[Joint, ...]  #: 17, in the order of JOINTS
     joints_3d: tuple[tuple[float, float, float], ...] | None  #: metres, hip-centred, y down
-    place: Place | None = None  #: where the camera's lens is known; the wire does not carry it
+    place: Place | None = None  #: where the camera's lens is known; on the wire a packet of its own
 
     def __getitem__(self, joint: str) -> Joint:
         return self.joints[_INDEX[joint]]
@@ -206,7 +206,7 @@ class Status(NamedTuple):
     flags: int
 
 
-class Place(NamedTuple):
+class PlacePacket(NamedTuple):
     """Where one person stands before the camera, in mm: beside the POSE of the same `seq` and `track_id`.
 
     x is right in the picture, y down, z along the lens's axis; the place is the middle of the hips.
@@ -224,10 +224,14 @@ class Place(NamedTuple):
     y_sigma_mm: int
     z_sigma_mm: int
 
-    @property
-    def at(self) -> tuple[float, float, float]:
-        """Metres."""
-        return self.x_mm / 1000.0, self.y_mm / 1000.0, self.z_mm / 1000.0
+    def place(self) -> Place:
+        """The same in metres."""
+        return Place(
+            (self.x_mm / 1000.0, self.y_mm / 1000.0, self.z_mm / 1000.0),
+            (self.x_sigma_mm / 1000.0, self.y_sigma_mm / 1000.0, self.z_sigma_mm / 1000.0),
+            self.distance_mm / 1000.0,
+            self.distance_sigma_mm / 1000.0,
+        )
 
 
 class Notice(NamedTuple):
@@ -280,7 +284,7 @@ class Fault(NamedTuple):
     detail: int | None = None
 
 
-Packet = Hello | PosePacket | Status | Place | Notice | Command | Receipt
+Packet = Hello | PosePacket | Status | PlacePacket | Notice | Command | Receipt
 Event = Packet | Fault
 
 
@@ -379,7 +383,7 @@ def parse(frame: bytes | bytearray) -> Event:
         if kind == STATUS:
             return Status._make(_STATUS.unpack_from(body))
         if kind == PLACE:
-            return Place._make(_PLACE.unpack_from(body))
+            return PlacePacket._make(_PLACE.unpack_from(body))
         if kind == NOTICE:
             return Notice._make(_NOTICE.unpack_from(body))
         if kind == RECEIPT:
