@@ -190,6 +190,8 @@ options! {
         fov: FieldOfView = FieldOfView::default() => fov(value_name = "DEGREES");
         /// How tall persons are, sole to crown, metres; "unknown": as adults are, which costs certainty
         person_height: PersonHeight = PersonHeight::default() => person_height(value_name = "METRES");
+        /// Find the floor from where feet stand: how high the camera is above it, how it is tilted, and where on it everybody is
+        floor: bool = false, floor();
     }
     /// Poses on a serial wire
     serial: Serial {

@@ -285,6 +285,7 @@ impl Tracker {
             width: width as u32,
             height: height as u32,
             persons,
+            floor: self.metres.as_ref().and_then(Metres::floor),
         }
     }
 

@@ -184,6 +184,7 @@ impl Lines {
             captured_at_us: moment.captured_at_us,
             emitted_at_us: moment.sent_at_us(),
             source: None,
+            floor: None,
         };
         self.format.write(&mut self.bytes, &head, moment.poses());
         let mut out = io::stdout().lock();

@@ -323,7 +323,10 @@ pub(super) fn tracker(
         let tracker = Tracker::new(&config)?;
         let stature = config.metres.person_height.metres().map_or(Stature::ADULT, Stature::measured);
         let tracker = match lens {
-            Some(lens) => tracker.with_metres(Metres::new(lens, stature)),
+            Some(lens) => {
+                let metres = Metres::new(lens, stature);
+                tracker.with_metres(if config.metres.floor { metres.with_floor() } else { metres })
+            }
             None => tracker,
         };
         telemetry.set_engine(tracker.card().clone());

@@ -190,6 +190,7 @@ fn take_frames(
                         captured_at_us: poses.captured_at_us,
                         emitted_at_us: poses.captured_at_us,
                         source: None,
+                        floor: None,
                     };
                     Format::Full.write(&mut line, &head, Predict::Capture.poses(&poses, 0));
                     reel.push_line(run, &line)?;

@@ -24,7 +24,7 @@ fn lying_person(seq: u64) -> PoseFrame {
     }
     let mut persons = [None; MAX_PERSONS];
     persons[0] = Some(TrackedPerson { track_id: 1, score: 1.0, forecast, seen: None, place: None });
-    PoseFrame { seq, frame: seq, captured_at_us: 0, width: 64, height: 48, persons }
+    PoseFrame { seq, frame: seq, captured_at_us: 0, width: 64, height: 48, persons, floor: None }
 }
 
 fn grey_picture(seq: u64, level: u8) -> Frame {

@@ -122,6 +122,7 @@ impl PoseTracker for OnePerson {
             width: frame.width,
             height: frame.height,
             persons,
+            floor: None,
         })
     }
 

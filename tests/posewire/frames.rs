@@ -32,5 +32,5 @@ pub fn pose_frame(seq: u64, persons: usize, captured_at_us: i64) -> PoseFrame {
             place: None,
         });
     }
-    PoseFrame { seq, frame: seq, captured_at_us, width: 640, height: 480, persons: all }
+    PoseFrame { seq, frame: seq, captured_at_us, width: 640, height: 480, persons: all, floor: None }
 }

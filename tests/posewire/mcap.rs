@@ -24,7 +24,7 @@ fn frame(seq: u64) -> PoseFrame {
     let place = Place { at_m: [0.0, 0.0, 3.0], ..Place::default() };
     persons[0] = Some(TrackedPerson { track_id: 7, score: 0.5, forecast, seen: None, place: Some(place) });
     let captured_at_us = 33_000 * seq as i64;
-    PoseFrame { seq, frame: seq, captured_at_us, width: 320, height: 240, persons }
+    PoseFrame { seq, frame: seq, captured_at_us, width: 320, height: 240, persons, floor: None }
 }
 
 /// A record's fields, taken one after the other.

@@ -187,7 +187,14 @@ pub(crate) fn json_lines(format: Format, bytes: &[u8]) -> Vec<String> {
     let mut hear = |heard| {
         if let Heard::Moment(m) = heard {
             let (captured_at_us, emitted_at_us) = (m.captured_at_us, m.sent_at_us());
-            let head = Head { seq: m.seq.into(), frame: None, captured_at_us, emitted_at_us, source: None };
+            let head = Head {
+                seq: m.seq.into(),
+                frame: None,
+                captured_at_us,
+                emitted_at_us,
+                source: None,
+                floor: None,
+            };
             format.write(&mut lines, &head, m.poses());
         }
         Ok(())

@@ -117,7 +117,7 @@ fn frame(at_us: i64, is_there: bool) -> PoseFrame {
     let mut persons = [None; MAX_PERSONS];
     persons[0] =
         is_there.then_some(TrackedPerson { track_id: 4, score: 0.9, forecast, seen: None, place: None });
-    PoseFrame { seq: 0, frame: 0, captured_at_us: at_us, width: 100, height: 100, persons }
+    PoseFrame { seq: 0, frame: 0, captured_at_us: at_us, width: 100, height: 100, persons, floor: None }
 }
 
 /// A sink that is given a frame every 50 ms of its own time, and how long the slowest took.

@@ -18,7 +18,15 @@ use tungstenite::{Message, WebSocket};
 const SOON: Duration = Duration::from_secs(20);
 
 fn nobody(seq: u64) -> PoseFrame {
-    PoseFrame { seq, frame: seq, captured_at_us: 1, width: 320, height: 240, persons: [None; MAX_PERSONS] }
+    PoseFrame {
+        seq,
+        frame: seq,
+        captured_at_us: 1,
+        width: 320,
+        height: 240,
+        persons: [None; MAX_PERSONS],
+        floor: None,
+    }
 }
 
 fn web() -> Web {

@@ -17,6 +17,36 @@ pub struct TrackedPerson {
     pub place: Option<Place>,
 }
 
+/// The floor that persons stand on, in camera space (x right in the picture, y down, z along the lens's axis; metres).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Floor {
+    /// Straight up, of length 1.
+    pub up: [f32; 3],
+    /// Along the floor as the lens looks, of length 1.
+    pub ahead: [f32; 3],
+    /// Along the floor to the right of that, of length 1.
+    pub right: [f32; 3],
+    /// Of the camera above the floor.
+    pub height_m: f32,
+    /// Its standard deviation.
+    pub height_sigma_m: f32,
+    /// How far the lens looks down from level, degrees.
+    pub pitch_deg: f32,
+    /// Its standard deviation.
+    pub pitch_sigma_deg: f32,
+    /// How far the camera is turned about the lens's axis, degrees; positive where what is level falls to the right in the picture.
+    pub roll_deg: f32,
+    /// Its standard deviation.
+    pub roll_sigma_deg: f32,
+}
+
+impl Floor {
+    /// Where a place in camera space is on the floor: right and ahead of the point below the camera, metres.
+    pub fn ground(&self, at_m: [f32; 3]) -> [f32; 2] {
+        [self.right, self.ahead].map(|axis| axis.iter().zip(at_m).map(|(a, v)| a * v).sum())
+    }
+}
+
 /// Everything known of one frame: what travels from `infer` to the sinks. `Copy`: no allocation, no lock.
 #[derive(Clone, Copy, Debug)]
 pub struct PoseFrame {
@@ -32,6 +62,8 @@ pub struct PoseFrame {
     pub height: u32,
     /// The persons, the oldest identity first; `None` from the first free place on.
     pub persons: [Option<TrackedPerson>; MAX_PERSONS],
+    /// The floor, where it is known by then.
+    pub floor: Option<Floor>,
 }
 
 impl PoseFrame {

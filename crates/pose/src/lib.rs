@@ -19,7 +19,7 @@ mod pose;
 
 pub use boxes::{BoxPx, PersonBox};
 pub use forecast::{Forecast, HORIZONS_US};
-pub use frame::{PoseFrame, TrackedPerson};
+pub use frame::{Floor, PoseFrame, TrackedPerson};
 pub use joint::{BONES, JOINTS, Joint, MIRROR};
 pub use keypoint::{Keypoint, Keypoints};
 pub use oks::oks;

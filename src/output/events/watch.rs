@@ -264,7 +264,15 @@ mod tests {
             let forecast = Forecast { captured_at_us: 1_000 * at_ms, ..person.forecast };
             *place = Some(TrackedPerson { forecast, ..*person });
         }
-        PoseFrame { seq: 0, frame: 0, captured_at_us: 1_000 * at_ms, width: 400, height: 400, persons }
+        PoseFrame {
+            seq: 0,
+            frame: 0,
+            captured_at_us: 1_000 * at_ms,
+            width: 400,
+            height: 400,
+            persons,
+            floor: None,
+        }
     }
 
     fn door() -> Zones {

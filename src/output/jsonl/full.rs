@@ -7,13 +7,16 @@
 //!
 //! Where the lens is known, a person ends with `"place":[0.4,0.2,3.1],"place_sigma":[0.03,0.02,0.2],"distance":3.13,"distance_sigma":0.2`.
 //!
+//! Where the floor is known, `"floor":{"height":1.3,"height_sigma":0.1,"pitch":7.5,…}` stands before `persons`, and a person with a place ends with
+//! `"ground":[0.4,3.0]`.
+//!
 //! Of the built-in clip, lines have `"source":"built-in clip"` before `persons`: nobody is there.
 //!
 //! An absent joint is `[0,0,0,0,"absent"]`; `box` surrounds the others and is `[0,0,0,0]` where there are none.
 
 use std::io::Write;
 
-use pose::{BoxPx, JointState::Absent, Place, Pose};
+use pose::{BoxPx, Floor, JointState::Absent, Place, Pose};
 
 use super::Head;
 use super::values::{number, numbers, placed, source};
@@ -21,7 +24,7 @@ use super::values::{number, numbers, placed, source};
 pub(super) fn write_line(to: &mut Vec<u8>, head: &Head<'_>, poses: impl Iterator<Item = Pose>) {
     write_head(to, head);
     to.push(b',');
-    write_persons(to, poses, write_joints);
+    write_persons(to, head.floor.as_ref(), poses, write_joints);
     to.extend_from_slice(b"}\n");
 }
 
@@ -35,11 +38,35 @@ pub(super) fn write_head(to: &mut Vec<u8>, head: &Head<'_>) {
     };
     let _ = write!(to, ",\"captured_us\":{},\"emitted_us\":{}", head.captured_at_us, head.emitted_at_us);
     source(to, head.source);
+    if let Some(floor) = &head.floor {
+        write_floor(to, floor);
+    }
+}
+
+/// `,"floor":{"height":…,"height_sigma":…,"pitch":…,"pitch_sigma":…,"roll":…,"roll_sigma":…}`
+fn write_floor(to: &mut Vec<u8>, floor: &Floor) {
+    to.extend_from_slice(b",\"floor\":{");
+    for (i, (name, value)) in [
+        ("height", floor.height_m),
+        ("height_sigma", floor.height_sigma_m),
+        ("pitch", floor.pitch_deg),
+        ("pitch_sigma", floor.pitch_sigma_deg),
+        ("roll", floor.roll_deg),
+        ("roll_sigma", floor.roll_sigma_deg),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let _ = write!(to, "{}\"{name}\":", if i > 0 { "," } else { "" });
+        number(to, value);
+    }
+    to.push(b'}');
 }
 
 /// `"persons":[…]`, the joints of each by `write_joints`.
 pub(super) fn write_persons(
     to: &mut Vec<u8>,
+    floor: Option<&Floor>,
     poses: impl Iterator<Item = Pose>,
     write_joints: impl Fn(&mut Vec<u8>, &Pose),
 ) {
@@ -57,6 +84,11 @@ pub(super) fn write_persons(
         write_joints(to, &pose);
         if let Some(place) = &pose.place {
             write_place(to, place);
+            if let Some(floor) = floor {
+                to.extend_from_slice(b",\"ground\":[");
+                numbers(to, &floor.ground(place.at_m));
+                to.push(b']');
+            }
         }
         to.push(b'}');
     }

@@ -26,7 +26,7 @@ mod tests;
 
 use std::str::FromStr;
 
-use pose::{Pose, PoseFrame, Stamped};
+use pose::{Floor, Pose, PoseFrame, Stamped};
 
 use super::{Host, Source};
 use crate::names::{name_of, one_of};
@@ -79,7 +79,7 @@ impl std::fmt::Display for Format {
 }
 
 /// What lines say of a frame besides its persons.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Head<'a> {
     /// Counts processed frames, or moments of sending.
     pub seq: u64,
@@ -91,6 +91,8 @@ pub struct Head<'a> {
     pub emitted_at_us: i64,
     /// [`BUILT_IN`] or nothing.
     pub source: Option<&'a str>,
+    /// Where it is known.
+    pub floor: Option<Floor>,
 }
 
 impl<'a> Head<'a> {
@@ -102,6 +104,7 @@ impl<'a> Head<'a> {
             captured_at_us: frame.captured_at_us,
             emitted_at_us: now_us,
             source: source_of(host),
+            floor: frame.floor,
         }
     }
 }

@@ -19,7 +19,7 @@ use super::values::{number, placed};
 pub(super) fn write_line(to: &mut Vec<u8>, head: &Head<'_>, poses: impl Iterator<Item = Pose>) {
     write_head(to, head);
     to.push(b',');
-    write_persons(to, poses, write_joints);
+    write_persons(to, head.floor.as_ref(), poses, write_joints);
     to.extend_from_slice(b"}\n");
 }
 

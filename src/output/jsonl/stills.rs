@@ -64,7 +64,7 @@ impl<'a> Still<'a> {
         self.write_head(to);
         // Writing to a Vec cannot fail.
         let _ = write!(to, ",\"width\":{},\"height\":{},", self.size_px[0], self.size_px[1]);
-        write_persons(to, poses, write_joints);
+        write_persons(to, None, poses, write_joints);
         to.extend_from_slice(b"}\n");
     }
 

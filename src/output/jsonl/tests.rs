@@ -9,7 +9,21 @@ fn stamped(value: Pose) -> Stamped<Pose> {
     Stamped { captured_at_us: 5, valid_at_us: 5, value }
 }
 
-const HEAD: Head<'_> = Head { seq: 7, frame: Some(9), captured_at_us: -5, emitted_at_us: 12, source: None };
+/// The numbers of a camera above somebody's floor.
+const FLOOR: pose::Floor = pose::Floor {
+    up: [0.0, -1.0, 0.0],
+    ahead: [0.0, 0.0, 1.0],
+    right: [1.0, 0.0, 0.0],
+    height_m: 1.32,
+    height_sigma_m: 0.08,
+    pitch_deg: 7.5,
+    pitch_sigma_deg: 1.25,
+    roll_deg: -0.5,
+    roll_sigma_deg: 1.0,
+};
+
+const HEAD: Head<'_> =
+    Head { seq: 7, frame: Some(9), captured_at_us: -5, emitted_at_us: 12, source: None, floor: None };
 
 fn written(format: Format, head: &Head<'_>, poses: &[Pose]) -> String {
     let mut to = Vec::new();
@@ -52,6 +66,7 @@ fn random_frames() -> Vec<(Head<'static>, Vec<Pose>)> {
             captured_at_us: rng.i64(..),
             emitted_at_us: rng.i64(..),
             source: rng.bool().then_some(BUILT_IN),
+            floor: rng.bool().then_some(FLOOR),
         };
         let poses = (0..rng.u32(..4)).map(|id| random_pose(&mut rng, id + 1)).collect();
         (head, poses)
@@ -255,11 +270,31 @@ fn the_fullest_lines_fit_the_buffer_made_for_them() {
         captured_at_us: i64::MIN,
         emitted_at_us: i64::MIN,
         source: Some(BUILT_IN),
+        floor: Some(FLOOR),
     };
     for format in Format::ALL {
         let mut to = Vec::new();
         format.write_first_row(&mut to);
         format.write(&mut to, &head, std::iter::repeat_n(stamped(pose), pose::MAX_PERSONS));
         assert!(to.len() < CAPACITY, "{format}: {}", to.len());
+    }
+}
+
+#[test]
+fn the_floor_is_told_of_before_the_persons_and_where_on_it_each_stands() {
+    let place = pose::Place { at_m: [0.5, 0.2, 3.0], distance_m: 3.05, ..pose::Place::default() };
+    let pose = Pose { place: Some(place), ..Pose::default() };
+    for format in [Format::Full, Format::Named] {
+        let mut line = Vec::new();
+        let head = Head { floor: Some(FLOOR), ..HEAD };
+        format.write(&mut line, &head, std::iter::once(stamped(pose)));
+        let told: serde_json::Value = serde_json::from_slice(&line).unwrap();
+        let floor = serde_json::json!({"height": 1.32, "height_sigma": 0.08, "pitch": 7.5, "pitch_sigma": 1.25,
+            "roll": -0.5, "roll_sigma": 1.0});
+        assert_eq!((&told["floor"], &told["persons"][0]["ground"]), (&floor, &serde_json::json!([0.5, 3.0])));
+        let mut line = Vec::new();
+        format.write(&mut line, &HEAD, std::iter::once(stamped(pose)));
+        let told: serde_json::Value = serde_json::from_slice(&line).unwrap();
+        assert!(told.get("floor").is_none() && told["persons"][0].get("ground").is_none());
     }
 }

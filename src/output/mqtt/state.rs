@@ -97,7 +97,7 @@ mod tests {
         let mut persons = [None; MAX_PERSONS];
         persons[0] =
             is_there.then_some(TrackedPerson { track_id: 4, score: 0.9, forecast, seen: None, place: None });
-        PoseFrame { seq: 0, frame: 0, captured_at_us, width: 100, height: 100, persons }
+        PoseFrame { seq: 0, frame: 0, captured_at_us, width: 100, height: 100, persons, floor: None }
     }
 
     #[test]

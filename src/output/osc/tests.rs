@@ -35,7 +35,7 @@ fn frame(ids: &[u32]) -> PoseFrame {
     for (place, id) in persons.iter_mut().zip(ids) {
         *place = Some(person(*id));
     }
-    PoseFrame { seq: 4, frame: 9, captured_at_us: 1_000_000, width: 400, height: 200, persons }
+    PoseFrame { seq: 4, frame: 9, captured_at_us: 1_000_000, width: 400, height: 200, persons, floor: None }
 }
 
 fn bundle(slots: &mut Slots, frame: &PoseFrame, with_3d: bool) -> ((u32, u32), Vec<OscMessage>) {

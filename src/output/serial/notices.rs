@@ -85,7 +85,7 @@ mod tests {
         let person = |track_id| TrackedPerson { track_id, score: 0.5, forecast, seen: None, place: None };
         let persons =
             std::array::from_fn::<_, MAX_PERSONS, _>(|i| (i < persons).then(|| person(i as u32 + 1)));
-        PoseFrame { seq: 0, frame: 0, captured_at_us: at_us, width: 64, height: 48, persons }
+        PoseFrame { seq: 0, frame: 0, captured_at_us: at_us, width: 64, height: 48, persons, floor: None }
     }
 
     #[test]

@@ -156,7 +156,7 @@ mod tests {
         seen.joints[2] = Keypoint { x_px: f32::NAN, y_px: f32::INFINITY, score: 0.5, sigma_px: 1.0 };
         persons[0] = Some(TrackedPerson { track_id: 7, score: 0.5, forecast, seen: Some(seen), place: None });
         persons[1] = Some(TrackedPerson { track_id: 8, score: 0.5, forecast, seen: None, place: None });
-        PoseFrame { seq: 3, frame: 5, captured_at_us: 1_000, width: 16, height: 8, persons }
+        PoseFrame { seq: 3, frame: 5, captured_at_us: 1_000, width: 16, height: 8, persons, floor: None }
     }
 
     fn parts(message: &[u8]) -> (serde_json::Value, &[u8]) {

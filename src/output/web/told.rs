@@ -76,7 +76,7 @@ mod tests {
         let mut persons = [None; MAX_PERSONS];
         persons[0] =
             id.map(|track_id| TrackedPerson { track_id, score: 0.9, forecast, seen: None, place: None });
-        PoseFrame { seq: 0, frame: 0, captured_at_us, width: 10, height: 10, persons }
+        PoseFrame { seq: 0, frame: 0, captured_at_us, width: 10, height: 10, persons, floor: None }
     }
 
     #[test]

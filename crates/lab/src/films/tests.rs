@@ -26,7 +26,10 @@ fn moment(t: usize, truth: Vec<TruePerson>, answers: &[TrackedPerson]) -> Moment
     }
     let captured_at_us = 33_333 * t as i64;
     let (seq, frame) = (t as u64, t as u64);
-    Moment { truth, answer: PoseFrame { seq, frame, captured_at_us, width: 640, height: 480, persons } }
+    Moment {
+        truth,
+        answer: PoseFrame { seq, frame, captured_at_us, width: 640, height: 480, persons, floor: None },
+    }
 }
 
 /// A film whose moments are made up beside it.

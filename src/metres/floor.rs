@@ -1,0 +1,301 @@
+//! The floor, from where feet stand over time: how high the camera is above it and how it is tilted.
+//!
+//! In camera space (x right, y down, z ahead) the floor is y = a·x + b·z + c. Each person's lower ankle, ten times a second, is a point
+//! a little above it, or well above where the foot is lifted: points above count less than points below. How upright people stand tells the
+//! tilt as well, if roughly, where nobody has walked towards the camera or away from it.
+
+use nalgebra::{Matrix2, Vector2, Vector3};
+use pose::{Floor, JOINTS, Joint, MAX_PERSONS};
+
+use super::stature::Stature;
+
+/// Points that are remembered; the oldest make room.
+const POINTS: usize = 512;
+/// From one point of a person to the next, microseconds.
+const EVERY_US: i64 = 100_000;
+/// The plane is fitted anew after so many points.
+const FIT_EVERY: usize = 10;
+/// Fewer say nothing: some five seconds of one person.
+const LEAST_POINTS: usize = 50;
+/// Points that follow one another are wrong alike: so many are worth one.
+const ALIKE: f64 = 12.0;
+/// An ankle over the sole, of a person's height.
+const ANKLE: f64 = 0.047;
+/// How far an ankle on the floor is from where it is told, metres, and the part of its depth.
+const POINT_SIGMA: [f64; 2] = [0.05, 0.015];
+/// How upright people stand, of the tangent.
+const UPRIGHT_SIGMA: f64 = 0.10;
+/// What is left of a height beside what the fit leaves open.
+const SHAPE_SIGMA: f64 = 0.03;
+/// Turns until the weights stand still.
+const TURNS: usize = 6;
+/// Told of from this certainty on: degrees, and part of the height.
+const SURE: (f64, f64) = (6.0, 0.25);
+
+/// Sums of one person's points.
+#[derive(Clone, Copy, Debug, Default)]
+struct Group {
+    person: u32,
+    weight: f64,
+    /// x and z.
+    at: Vector2<f64>,
+    y: f64,
+    square: Matrix2<f64>,
+    with: Vector2<f64>,
+}
+
+impl Group {
+    fn add(&mut self, at_m: Vector3<f64>, weight: f64) {
+        let at = at_m.xz();
+        self.weight += weight;
+        self.at += weight * at;
+        self.y += weight * at_m.y;
+        self.square += weight * at * at.transpose();
+        self.with += weight * at_m.y * at;
+    }
+
+    /// The normal equations about the person's own mean.
+    fn centred(&self) -> (Matrix2<f64>, Vector2<f64>) {
+        let at = self.at / self.weight;
+        (self.square - at * self.at.transpose(), self.with - at * self.y)
+    }
+
+    /// c of the person's plane; of no slope, how far down their feet are.
+    fn offset(&self, slope: Option<&Vector2<f64>>) -> f64 {
+        (self.y - slope.map_or(0.0, |slope| slope.dot(&self.at))) / self.weight
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    /// Counts persons.
+    person: u32,
+    at_m: Vector3<f64>,
+    /// a and b of a floor on which the person stands upright.
+    upright: Option<[f64; 2]>,
+}
+
+/// What is known of the floor.
+#[derive(Debug, Default)]
+pub struct FloorFinder {
+    points: Vec<Point>,
+    next: usize,
+    fresh: usize,
+    /// When a point of whom was taken last.
+    taken: [Option<(i64, u32)>; MAX_PERSONS],
+    /// Persons who gave points.
+    persons: u32,
+    floor: Option<Floor>,
+}
+
+impl FloorFinder {
+    /// What the floor is known to be by now.
+    pub fn floor(&self) -> Option<Floor> {
+        self.floor
+    }
+
+    /// Another person is in `slot`.
+    pub fn reset(&mut self, slot: usize) {
+        if let Some(taken) = self.taken.get_mut(slot) {
+            *taken = None;
+        }
+    }
+
+    /// Another camera, or another lens: all begins anew.
+    pub fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Takes where the feet of the person in `slot` are: `joints_m` from the middle of the hips, which is `at_m` before the camera.
+    pub fn take(
+        &mut self,
+        slot: usize,
+        captured_at_us: i64,
+        at_m: [f32; 3],
+        joints_m: &[[f32; 3]; JOINTS],
+        stature: Stature,
+    ) {
+        let Some(taken) = self.taken.get_mut(slot) else { return };
+        if taken.is_some_and(|(at_us, _)| (0..EVERY_US).contains(&(captured_at_us - at_us))) {
+            return;
+        }
+        let person = taken.map_or(self.persons + 1, |(_, person)| person);
+        self.persons = self.persons.max(person);
+        *taken = Some((captured_at_us, person));
+        let of = |joint: Joint| Vector3::from(joints_m[joint as usize].map(f64::from));
+        let hips = Vector3::from(at_m.map(f64::from));
+        let down = self.floor.map_or(Vector3::y(), |f| -Vector3::from(f.up.map(f64::from)));
+        let (left, right) = (of(Joint::LeftAnkle), of(Joint::RightAnkle));
+        let lower = if left.dot(&down) > right.dot(&down) { left } else { right };
+        let axis = 0.5 * (of(Joint::LeftShoulder) + of(Joint::RightShoulder) - left - right);
+        // Who bends or sits tells nothing of the vertical.
+        let is_upright = axis.y < -0.85 * axis.norm() && axis.norm() > 0.65 * stature.height_m;
+        let upright = is_upright.then(|| [axis.x / -axis.y, axis.z / -axis.y]);
+        let point = Point { person, at_m: hips + lower, upright };
+        if !point.at_m.iter().all(|v| v.is_finite()) || point.at_m.z < 0.3 {
+            return;
+        }
+        match self.points.get_mut(self.next) {
+            Some(oldest) => *oldest = point,
+            None => self.points.push(point),
+        }
+        self.next = (self.next + 1) % POINTS;
+        self.fresh += 1;
+        if self.fresh >= FIT_EVERY && self.points.len() >= LEAST_POINTS {
+            self.fresh = 0;
+            self.floor = self.fit(stature);
+        }
+    }
+
+    fn fit(&self, stature: Stature) -> Option<Floor> {
+        let sigma = |p: &Point| POINT_SIGMA[0].hypot(POINT_SIGMA[1] * p.at_m.z);
+        // How people stand is known before the first turn.
+        let (mut prior, mut toward) = (Matrix2::zeros(), Vector2::zeros());
+        let upright = || self.points.iter().filter_map(|p| p.upright);
+        let count = upright().count();
+        if count > 0 {
+            let mean = |k: usize| upright().map(|ab| ab[k]).sum::<f64>() / count as f64;
+            let weight = (count as f64 / LEAST_POINTS as f64).min(1.0) / UPRIGHT_SIGMA.powi(2);
+            prior = Matrix2::from_diagonal_element(weight);
+            toward = weight * Vector2::new(mean(0), mean(1));
+        }
+        let mut slope = prior.try_inverse().map(|inverse| inverse * toward);
+        let mut information = prior;
+        let mut groups: Vec<Group> = Vec::new();
+        for _ in 0..TURNS {
+            // Whoever is taken to be too large has all their feet too far away and too low: each has a plane of their own, alike in tilt.
+            let offsets: Vec<(u32, f64)> = groups.iter().map(|g| (g.person, g.offset(slope.as_ref()))).collect();
+            groups.clear();
+            for point in &self.points {
+                let sigma = sigma(point);
+                let known = offsets.iter().find(|(person, _)| *person == point.person).zip(slope.as_ref());
+                let off = known.map_or(0.0, |((_, offset), slope)| {
+                    (point.at_m.y - slope.dot(&point.at_m.xz()) - offset) / sigma
+                });
+                // A lifted foot is above; nothing is below.
+                let trust = if off < -1.0 { (1.0 / off).powi(2) } else { 1.0 / off.max(1.0) };
+                let group = match groups.iter().position(|g| g.person == point.person) {
+                    Some(k) => &mut groups[k],
+                    None => {
+                        groups.push(Group { person: point.person, ..Group::default() });
+                        groups.last_mut()?
+                    }
+                };
+                group.add(point.at_m, trust / (ALIKE * sigma * sigma));
+            }
+            let (mut a, mut b) = (prior, toward);
+            for group in &groups {
+                let (square, with) = group.centred();
+                a += square;
+                b += with;
+            }
+            slope = Some(a.try_inverse()? * b);
+            information = a;
+        }
+        let slope = slope?;
+        let covariance = information.try_inverse()?;
+        let weight: f64 = groups.iter().map(|g| g.weight).sum();
+        let mean = |of: &dyn Fn(&Group) -> f64| groups.iter().map(|g| g.weight * of(g)).sum::<f64>() / weight;
+        let (a, b, c) = (slope.x, slope.y, mean(&|g| g.offset(Some(&slope))));
+        let middle = Vector2::new(mean(&|g| g.at.x / g.weight), mean(&|g| g.at.y / g.weight));
+        let offset_variance = middle.dot(&(covariance * middle)) + 1.0 / weight;
+        let norm = (1.0 + a * a + b * b).sqrt();
+        let up = Vector3::new(a, -1.0, b) / norm;
+        let height_m = c / norm + ANKLE * stature.height_m;
+        let size = stature.sigma_m / stature.height_m / f64::from(self.persons.clamp(1, 4)).sqrt();
+        let height_sigma_m =
+            (offset_variance + (size * height_m).powi(2) + (SHAPE_SIGMA * height_m).powi(2)).sqrt();
+        let pitch = (-up.z).asin();
+        let roll = a.atan();
+        let sigma_deg = |k: usize| covariance[(k, k)].sqrt().to_degrees();
+        let is_sure = sigma_deg(1) < SURE.0 && sigma_deg(0) < SURE.0 && height_sigma_m < SURE.1 * height_m;
+        // Along the lens's axis and to the right of it, as the floor lies.
+        let ahead = (Vector3::z() - up * up.z).try_normalize(1e-3)?;
+        let right = ahead.cross(&up);
+        let [up, ahead, right] = [up, ahead, right].map(|v| v.map(|v| v as f32).into());
+        is_sure.then_some(Floor {
+            up,
+            ahead,
+            right,
+            height_m: height_m as f32,
+            height_sigma_m: height_sigma_m as f32,
+            pitch_deg: pitch.to_degrees() as f32,
+            pitch_sigma_deg: sigma_deg(1) as f32,
+            roll_deg: roll.to_degrees() as f32,
+            roll_sigma_deg: sigma_deg(0) as f32,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use people::film::Film;
+
+    use super::*;
+
+    /// Rendered people before a camera of which height and tilt are known; each is taken to be a few percent too large or small, and
+    /// joints are wrong by some centimetres, most in depth. What was found, and what is true: height and pitch.
+    fn found(persons: usize, seed: u64, seconds: i64) -> (Option<Floor>, [f32; 2]) {
+        let mut film = Film::new(persons, 96, 72, seed);
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut normal = || (0..12).map(|_| random.f32()).sum::<f32>() - 6.0;
+        let sizes: Vec<f32> = (0..persons).map(|_| 1.0 + 0.04 * normal()).collect();
+        let (mut finder, mut rgb) = (FloorFinder::default(), Vec::new());
+        for k in 0..seconds * 5 {
+            film.draw(k as f32 / 5.0, &mut rgb);
+            for (slot, (truth, size)) in film.truth().iter().zip(&sizes).enumerate() {
+                let joints = truth.joints.map(|j| j.camera_m);
+                let hips: [f32; 3] = std::array::from_fn(|i| 0.5 * (joints[11][i] + joints[12][i]));
+                let depth = 1.0 + 0.02 * normal();
+                let at_m = hips.map(|v| v * size * depth);
+                let off = [0.02, 0.02, 0.05];
+                let joints_m =
+                    joints.map(|p| std::array::from_fn(|i| (p[i] - hips[i]) * size + off[i] * normal()));
+                finder.take(slot, k * 200_000, at_m, &joints_m, Stature::ADULT);
+            }
+        }
+        let camera = film.camera();
+        let ahead = camera.turn.transpose() * people::math::vec3(0.0, 0.0, 1.0);
+        (finder.floor(), [camera.eye.y, (-ahead.y).asin().to_degrees()])
+    }
+
+    #[test]
+    fn the_camera_is_as_high_and_as_tilted_as_it_was() {
+        let mut within = 0;
+        for seed in 1..=5 {
+            let (floor, [height_m, pitch_deg]) = found(2, seed, 24);
+            eprintln!("{seed}: {floor:?}; true {height_m} {pitch_deg}");
+            let floor = floor.unwrap_or_else(|| panic!("film {seed}: nothing found"));
+            let off_m = floor.height_m - height_m;
+            assert!(off_m.abs() < 0.16 * height_m, "film {seed}: {floor:?}, true {height_m} {pitch_deg}");
+            assert!((floor.pitch_deg - pitch_deg).abs() < 5.0, "film {seed}: {floor:?}, true {pitch_deg}");
+            assert!(floor.roll_deg.abs() < 4.0, "film {seed}: {floor:?}");
+            within += usize::from(off_m.abs() < 2.0 * floor.height_sigma_m);
+            within += usize::from((floor.pitch_deg - pitch_deg).abs() < 2.0 * floor.pitch_sigma_deg);
+        }
+        assert!(within >= 8, "{within} of 10 within two sigma");
+    }
+
+    #[test]
+    fn places_on_the_floor_are_right_and_ahead_of_the_camera() {
+        let (floor, [_, pitch_deg]) = found(2, 3, 20);
+        let floor = floor.unwrap();
+        let [right, ahead] = floor.ground([1.0, 0.2, 3.0]);
+        let tilt = pitch_deg.to_radians();
+        assert!((right - 1.0).abs() < 0.2, "{right}");
+        assert!((ahead - (3.0 * tilt.cos() - 0.2 * tilt.sin())).abs() < 0.25, "{ahead}");
+    }
+
+    #[test]
+    fn a_few_feet_tell_no_floor_and_another_camera_begins_anew() {
+        assert!(found(1, 2, 3).0.is_none());
+        let mut finder = FloorFinder::default();
+        for k in 0..100 {
+            finder.take(0, 100_000 * k, [0.0, f32::NAN, 3.0], &[[0.0; 3]; JOINTS], Stature::ADULT);
+        }
+        finder.take(MAX_PERSONS, 0, [0.0, 1.0, 3.0], &[[0.0; 3]; JOINTS], Stature::ADULT);
+        assert!(finder.floor().is_none() && finder.points.is_empty());
+        finder.forget();
+        assert!(finder.floor().is_none());
+    }
+}
