@@ -164,7 +164,8 @@ impl FloorFinder {
         let mut groups: Vec<Group> = Vec::new();
         for _ in 0..TURNS {
             // Whoever is taken to be too large has all their feet too far away and too low: each has a plane of their own, alike in tilt.
-            let offsets: Vec<(u32, f64)> = groups.iter().map(|g| (g.person, g.offset(slope.as_ref()))).collect();
+            let offsets: Vec<(u32, f64)> =
+                groups.iter().map(|g| (g.person, g.offset(slope.as_ref()))).collect();
             groups.clear();
             for point in &self.points {
                 let sigma = sigma(point);

@@ -130,7 +130,8 @@ impl Web {
             guard,
             host: host.clone(),
         });
-        let (paths, is_over) = (server::paths(&shared, pictures.is_some(), style), shared.is_over.subscribe());
+        let (paths, is_over) =
+            (server::paths(&shared, pictures.is_some(), style), shared.is_over.subscribe());
         let thread = std::thread::Builder::new()
             .name("web".into())
             .spawn(move || door::run(listener, is_over, paths))

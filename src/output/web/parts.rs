@@ -16,12 +16,13 @@ pub(super) const STYLE: &str = include_str!("page/page.css");
 pub(super) fn live_script(shows_pictures: bool, style: DisplayStyle) -> String {
     // Ends, beyond them, radii, bulge, caps, how far behind: numbers, as pose-draw has them.
     let parts = pose_draw::SHAPES.map(|s| {
-        let [[a, b], [from, to], [r, q], [c, d]] =
-            [s.ends.map(|end| end as f32), s.beyond, s.radii, s.caps];
+        let [[a, b], [from, to], [r, q], [c, d]] = [s.ends.map(|end| end as f32), s.beyond, s.radii, s.caps];
         [a, b, from, to, r, q, s.bulge, c, d, s.behind_m]
     });
     constants()
-        + &format!("const SHOWS_PICTURES = {shows_pictures};\nconst STYLE = \"{style}\";\nconst PARTS = {parts:?};\n")
+        + &format!(
+            "const SHOWS_PICTURES = {shows_pictures};\nconst STYLE = \"{style}\";\nconst PARTS = {parts:?};\n"
+        )
         + include_str!("page/common.js")
         + include_str!("page/draw.js")
         + include_str!("page/planar.js")

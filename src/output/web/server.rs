@@ -9,8 +9,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::door::{guarded, page, typed};
 use super::super::display::DisplayStyle;
+use super::door::{guarded, page, typed};
 use super::{MAX_CLIENTS, Shared, body, live, parts};
 
 /// What a page says is a word.
