@@ -221,7 +221,7 @@ fn fit(joints: &[Vec3; JOINTS], seen: &[Option<Seen>; JOINTS]) -> Option<(f32, [
     let (from, to) = ([0, 1].map(|k| mean(|v, k| v.0[k], k)), [0, 1].map(|k| mean(|v, k| v.1[k], k)));
     let (mut along, mut square) = (0.0, 0.0);
     for (w, p, q) in pairs() {
-        for k in 0..2 {
+        for k in [0, 1] {
             along += w * (p[k] - from[k]) * (q[k] - to[k]);
             square += w * (p[k] - from[k]) * (p[k] - from[k]);
         }
@@ -272,7 +272,7 @@ mod tests {
         let stand = mannequin.stand(&joints, &seen).unwrap();
         let mut rgb = vec![7; 3 * 320 * 240];
         mannequin.draw(&stand, [240, 228, 66], 1.0, [320, 240], &mut rgb);
-        let at = |x: usize, y: usize| &rgb[3 * (240 - 240 + y * 320 + x)..][..3];
+        let at = |x: usize, y: usize| &rgb[3 * (y * 320 + x)..][..3];
         assert!(
             at(160, 100)[0] > 60 && at(160, 100)[0] > at(160, 100)[2],
             "the trunk is yellow: {:?}",

