@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use people::{
-    damage::add_noise,
+    damage::{Stream, add_noise},
     film::Film,
     render::{JointTruth, Truth},
     rng::Rng,
@@ -37,6 +37,7 @@ pub struct Synthetic {
     truth: [Keypoints; MAX_PERSONS],
     pool: BufferPool,
     jpeg: Option<Compressor>,
+    stream: Option<Stream>,
 }
 
 impl Synthetic {
@@ -68,6 +69,7 @@ impl Synthetic {
             truth: [Keypoints::default(); MAX_PERSONS],
             pool: BufferPool::new(),
             jpeg: None,
+            stream: None,
         })
     }
 
@@ -90,6 +92,12 @@ impl Synthetic {
         });
         self.jpeg = Some(jpeg.map_err(|e| CaptureError::Unusable(format!("JPEG library: {e}")))?);
         Ok(self)
+    }
+
+    /// As a film that went through an encoder, which one by the seed: changes lag, detail pulses.
+    pub fn compressed(mut self) -> Self {
+        self.stream = Some(Stream::drawn(self.seed));
+        self
     }
 
     /// Where everybody was in the frame given last: one per person, always in the same order. A joint's score is 1 where
@@ -119,6 +127,9 @@ impl Synthetic {
             *known = keypoints(truth);
         }
         add_noise(&mut self.rgb, NOISE, &mut Rng::new(self.seed, frame));
+        if let Some(stream) = &mut self.stream {
+            stream.pass(&mut self.rgb, self.size.0 as usize, self.size.1 as usize);
+        }
     }
 }
 

@@ -38,6 +38,9 @@ pub struct Args {
     /// Share of a rendered film's frames that never arrive, 0 to 0.9; of several each film draws one
     #[arg(long, value_name = "SHARE", value_delimiter = ',', default_value = "0")]
     dropped: Vec<f64>,
+    /// Share of rendered films that went through a film's compression: changes lag, detail pulses
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    compressed: f64,
     /// Folder of labelled films
     #[arg(long, value_name = "FOLDER")]
     films: Option<PathBuf>,
@@ -79,6 +82,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     if let Some(share) = args.dropped.iter().find(|&&d| !(0.0..=0.9).contains(&d)) {
         bail!("--dropped {share}: 0 to 0.9 of the frames can be left out");
+    }
+    if !(0.0..=1.0).contains(&args.compressed) {
+        bail!("--compressed {}: 0 to 1 of the films can be", args.compressed);
     }
     let settings = settings(&args);
     if args.tracks.is_some() && settings.len() > 1 {
@@ -131,7 +137,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         };
         if args.rendered > 0 {
             let mut films = (args.seed..args.seed + args.rendered).map(|seed| {
-                let take = Take::drawn(seed, args.seconds, &args.fps, &args.size, &args.dropped);
+                let take =
+                    Take::drawn(seed, args.seconds, &args.fps, &args.size, &args.dropped, args.compressed);
                 Ok(Box::new(Rendered::new(take)?) as Box<dyn Film>)
             });
             measure("rendered".into(), &mut films)?;

@@ -25,22 +25,33 @@ pub struct Take {
     pub size: [u32; 2],
     /// Share of the frames that never arrive, 0 to less than 1; never the first.
     pub dropped: f64,
+    /// Went through a film's compression before the camera's.
+    pub compressed: bool,
 }
 
 impl Take {
     /// 640 × 480 at 30 frames a second, none dropped.
     pub fn new(seed: u64, frames: u64) -> Self {
-        Self { seed, frames, fps: 30.0, size: [640, 480], dropped: 0.0 }
+        Self { seed, frames, fps: 30.0, size: [640, 480], dropped: 0.0, compressed: false }
     }
 
-    /// `seconds` of the film `seed`, with rate, size and share of dropped frames drawn from those given, by the seed.
-    pub fn drawn(seed: u64, seconds: f32, fps: &[f32], size: &[[u32; 2]], dropped: &[f64]) -> Self {
+    /// `seconds` of the film `seed`, with rate, size and share of dropped frames drawn from those given, by the seed; a share
+    /// `compressed` of films are that.
+    pub fn drawn(
+        seed: u64,
+        seconds: f32,
+        fps: &[f32],
+        size: &[[u32; 2]],
+        dropped: &[f64],
+        compressed: f64,
+    ) -> Self {
         let mut random = fastrand::Rng::with_seed(seed);
         let plain = Self::new(seed, 0);
         let fps = random.choice(fps).copied().unwrap_or(plain.fps);
         let size = random.choice(size).copied().unwrap_or(plain.size);
         let dropped = random.choice(dropped).copied().unwrap_or(plain.dropped);
-        Self { seed, frames: (fps * seconds).round().max(1.0) as u64, fps, size, dropped }
+        let compressed = random.f64() < compressed;
+        Self { seed, frames: (fps * seconds).round().max(1.0) as u64, fps, size, dropped, compressed }
     }
 }
 
@@ -58,14 +69,16 @@ impl Rendered {
     /// # Errors
     /// [`FilmsError::Pictures`] for a rate or a size that cannot be drawn, or where the JPEG library cannot be set up.
     pub fn new(take: Take) -> Result<Self, FilmsError> {
-        let Take { seed, frames, fps, size: [width, height], dropped } = take;
+        let Take { seed, frames, fps, size: [width, height], dropped, compressed } = take;
         let persons = 1 + seed as usize % 4;
         let mut name = format!("rendered {seed}, {persons} persons");
         if take != Take::new(seed, frames) {
             let percent = 100.0 * dropped;
             name += &format!(", {width} × {height}, {fps} frames a second, {percent:.0} % dropped");
+            name += if compressed { ", compressed" } else { "" };
         }
         let clip = Synthetic::new(persons, width, height, fps, seed).and_then(Synthetic::as_mjpeg);
+        let clip = clip.map(|clip| if compressed { clip.compressed() } else { clip });
         match clip {
             Ok(clip) => Ok(Self {
                 name,

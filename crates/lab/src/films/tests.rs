@@ -260,14 +260,32 @@ fn films_of_other_rates_and_sizes_lose_frames_as_told() {
 #[test]
 fn a_film_draws_its_rate_size_and_losses_by_its_seed() {
     let (rates, sizes, dropped) = ([10.0, 30.0, 60.0], [[320, 240], [640, 480]], [0.0, 0.3]);
-    let takes: Vec<Take> = (0..40).map(|seed| Take::drawn(seed, 2.0, &rates, &sizes, &dropped)).collect();
-    assert_eq!(takes[7], Take::drawn(7, 2.0, &rates, &sizes, &dropped));
+    let takes: Vec<Take> =
+        (0..40).map(|seed| Take::drawn(seed, 2.0, &rates, &sizes, &dropped, 0.5)).collect();
+    assert_eq!(takes[7], Take::drawn(7, 2.0, &rates, &sizes, &dropped, 0.5));
     for fps in rates {
         assert!(takes.iter().any(|t| t.fps == fps && t.frames == (2.0 * fps) as u64));
     }
     assert!(sizes.iter().all(|&s| takes.iter().any(|t| t.size == s)));
     assert!(dropped.iter().all(|&d| takes.iter().any(|t| t.dropped == d)));
-    assert_eq!(Take::drawn(3, 2.0, &[], &[], &[]), Take::new(3, 60));
+    let compressed = takes.iter().filter(|take| take.compressed).count();
+    assert!((8..32).contains(&compressed), "{compressed} of 40");
+    assert_eq!(Take::drawn(3, 2.0, &[], &[], &[], 0.0), Take::new(3, 60));
+}
+
+#[test]
+fn a_compressed_film_shows_the_same_people_otherwise() {
+    let film = |compressed: bool| {
+        let take = Take { compressed, size: [320, 240], ..Take::new(2, 4) };
+        let mut film = Rendered::new(take).expect("sets up");
+        let is_named = film.name().ends_with("compressed");
+        assert_eq!(is_named, compressed, "{}", film.name());
+        film.next().expect("a frame");
+        film.next().expect("a frame").expect("not the end")
+    };
+    let ((plain, people), (sent, same)) = (film(false), film(true));
+    assert!(plain.bytes != sent.bytes && people.len() == same.len());
+    assert_eq!(people[0].joints_m, same[0].joints_m);
 }
 
 #[test]
