@@ -290,8 +290,8 @@ fn the_floor_is_told_of_before_the_persons_and_where_on_it_each_stands() {
         format.write(&mut line, &head, std::iter::once(stamped(pose)));
         let told: serde_json::Value = serde_json::from_slice(&line).unwrap();
         let floor = serde_json::json!({"height": 1.32, "height_sigma": 0.08, "pitch": 7.5, "pitch_sigma": 1.25,
-            "roll": -0.5, "roll_sigma": 1.0});
-        assert_eq!((&told["floor"], &told["persons"][0]["ground"]), (&floor, &serde_json::json!([0.5, 3.0])));
+            "roll": -0.5, "roll_sigma": 1});
+        assert_eq!((&told["floor"], &told["persons"][0]["ground"]), (&floor, &serde_json::json!([0.5, 3])));
         let mut line = Vec::new();
         format.write(&mut line, &HEAD, std::iter::once(stamped(pose)));
         let told: serde_json::Value = serde_json::from_slice(&line).unwrap();
