@@ -215,10 +215,8 @@ fn fit(joints: &[Vec3; JOINTS], seen: &[Option<Seen>; JOINTS]) -> Option<(f32, [
         return None;
     }
     let total: f32 = pairs().map(|(w, ..)| w).sum();
-    let mean = |of: fn(&([f32; 2], [f32; 2]), usize) -> f32, k: usize| {
-        pairs().map(|(w, p, q)| w * of(&(p, q), k)).sum::<f32>() / total
-    };
-    let (from, to) = ([0, 1].map(|k| mean(|v, k| v.0[k], k)), [0, 1].map(|k| mean(|v, k| v.1[k], k)));
+    let from = [0, 1].map(|k| pairs().map(|(w, p, _)| w * p[k]).sum::<f32>() / total);
+    let to = [0, 1].map(|k| pairs().map(|(w, _, q)| w * q[k]).sum::<f32>() / total);
     let (mut along, mut square) = (0.0, 0.0);
     for (w, p, q) in pairs() {
         for k in [0, 1] {
