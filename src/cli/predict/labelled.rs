@@ -33,7 +33,7 @@ pub struct Labelled {
 
 enum Looker {
     At(KeypointNet),
-    For(Stills),
+    For(Box<Stills>),
 }
 
 pub fn run(args: &Labelled) -> anyhow::Result<ExitCode> {
@@ -52,7 +52,7 @@ pub fn run(args: &Labelled) -> anyhow::Result<ExitCode> {
             )
             .into());
         }
-        Boxes::Find => Looker::For(Stills::of_networks(networks)),
+        Boxes::Find => Looker::For(Box::new(Stills::of_networks(networks))),
         Boxes::Given | Boxes::Joints => Looker::At(networks.keypoints),
     };
     let mut decoder = Decoder::new()?;
