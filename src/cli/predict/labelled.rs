@@ -32,7 +32,7 @@ pub struct Labelled {
 }
 
 enum Looker {
-    At(KeypointNet),
+    At(Box<KeypointNet>),
     For(Box<Stills>),
 }
 
@@ -53,7 +53,7 @@ pub fn run(args: &Labelled) -> anyhow::Result<ExitCode> {
             .into());
         }
         Boxes::Find => Looker::For(Box::new(Stills::of_networks(networks))),
-        Boxes::Given | Boxes::Joints => Looker::At(networks.keypoints),
+        Boxes::Given | Boxes::Joints => Looker::At(Box::new(networks.keypoints)),
     };
     let mut decoder = Decoder::new()?;
     let mut results = Vec::new();
