@@ -316,7 +316,7 @@ class Preview(Page):
         self.assert_alone(browser)
 
     def test_persons_are_drawn_as_bodies_that_may_be_turned(self) -> None:
-        browser = self.open(1000, 700)
+        browser = self.open_live(1000, 700)
         # As many pixels that are not black as a figure has, once nothing but figures is drawn.
         browser.value("shown.picture = shown.ids = shown.zones = false")
         count = """(() => { render();
