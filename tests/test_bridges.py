@@ -137,23 +137,21 @@ class Page(unittest.TestCase):
             line = self.heard("OSC", command("OSC", "posewire run"))
             self.assertRegex(line, r"^/posewire/1/left_wrist [\d.]+ [\d.]+ ")
 
-    def test_vrchat(self) -> None:
+    def first_datagram(self, title: str) -> bytes:
+        """What the section's command sends first."""
         port = free_port(socket.SOCK_DGRAM)
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ear:
             ear.bind(("127.0.0.1", port))
             ear.settimeout(SOON_S)
-            words = self.tracker(command("VRChat", "posewire run"), port)
+            words = self.tracker(command(title, "posewire run"), port)
             with running(words, self.folder, stderr=subprocess.DEVNULL):
-                self.assertTrue(ear.recv(1000).startswith(b"/tracking/trackers/"))
+                return ear.recv(2000)
+
+    def test_vrchat(self) -> None:
+        self.assertTrue(self.first_datagram("VRChat").startswith(b"/tracking/trackers/"))
 
     def test_vmc(self) -> None:
-        port = free_port(socket.SOCK_DGRAM)
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ear:
-            ear.bind(("127.0.0.1", port))
-            ear.settimeout(SOON_S)
-            words = self.tracker(command("VMC", "posewire run"), port)
-            with running(words, self.folder, stderr=subprocess.DEVNULL):
-                self.assertIn(b"/VMC/Ext/Bone/Pos", ear.recv(2000))
+        self.assertIn(b"/VMC/Ext/Bone/Pos", self.first_datagram("VMC"))
 
     def test_bones_hung_on_each_other_lie_where_the_joints_are(self) -> None:
         if not has("pythonosc", "VMC's bones"):

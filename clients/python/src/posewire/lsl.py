@@ -6,14 +6,13 @@ so that every sample has all channels.
 
 from __future__ import annotations
 
-import argparse
-import signal
 import sys
 import time
 from typing import Any
 
+from ._command import command_line, end_by_signal
 from .frames import Spoken, frames_from
-from .wire import DEFAULT_BAUD, JOINTS, Pose
+from .wire import JOINTS, Pose
 
 EXAMPLES = """\
 examples:
@@ -99,13 +98,12 @@ def clock_us(frame: Spoken) -> int | None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m posewire lsl",
-        description="Offers one person's joints as a stream of Lab Streaming Layer.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = command_line(
+        "lsl",
+        "Offers one person's joints as a stream of Lab Streaming Layer.",
+        EXAMPLES,
+        "serial port, udp:PORT, or - for JSON lines",
     )
-    parser.add_argument("source", metavar="SOURCE", help="serial port, udp:PORT, or - for JSON lines")
     parser.add_argument(
         "--name", default="Posewire", help="of the stream; one for each tracker (default: %(default)s)"
     )
@@ -119,12 +117,8 @@ def main(arguments: list[str] | None = None) -> int:
         "--rate", type=float, default=0.0, metavar="HZ", help="that the stream claims (default: irregular)"
     )
     parser.add_argument("--frames", type=int, default=0, help="stop after so many frames (default: never)")
-    parser.add_argument(
-        "--baud", type=int, default=DEFAULT_BAUD, help="of a serial port (default: %(default)s)"
-    )
     args = parser.parse_args(arguments)
-    for which in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(which, signal.default_int_handler)
+    end_by_signal()
     outlet: Outlet | None = None
     try:
         outlet = Outlet(args.name, args.person, args.rate)

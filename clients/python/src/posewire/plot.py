@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import signal
 import sys
 import threading
 import time
@@ -12,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ._command import command_line, end_by_signal
 from .frames import Frame, frames_from
-from .wire import DEFAULT_BAUD, JOINTS, Pose
+from .wire import JOINTS, Pose
 
 EXAMPLES = """\
 examples:
@@ -201,13 +200,12 @@ def _show(frames: Iterable[Frame], recent: Recent, joints: Sequence[str]) -> Exc
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m posewire plot",
-        description="Draws who is there, and joints over time.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = command_line(
+        "plot",
+        "Draws who is there, and joints over time.",
+        EXAMPLES,
+        "serial port, udp:PORT, file of JSON lines, or -",
     )
-    parser.add_argument("source", metavar="SOURCE", help="serial port, udp:PORT, file of JSON lines, or -")
     parser.add_argument(
         "--joint",
         action="append",
@@ -227,17 +225,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--frames", type=int, default=0, metavar="N", help="of --save: the end is after so many frames"
     )
-    parser.add_argument(
-        "--baud", type=int, default=DEFAULT_BAUD, help="of a serial port (default: %(default)s)"
-    )
     args = parser.parse_args(arguments)
     try:
         import matplotlib as mpl
     except ImportError:
         print("matplotlib is missing: pip install 'posewire[plot]'", file=sys.stderr)
         return 2
-    for which in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(which, signal.default_int_handler)
+    end_by_signal()
     recent = Recent(args.last)
     joints = args.joint or _JOINTS
     frames = frames_from(args.source, args.baud)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
-import signal
 import sys
 from pathlib import Path
 from statistics import median
 from types import TracebackType
 from typing import IO, Any, Protocol
 
+from ._command import command_line, end_by_signal
 from .frames import Spoken, frames_from
 from .jsonl import as_lines, first_row, row
-from .wire import DEFAULT_BAUD, JOINTS, Pose
+from .wire import JOINTS, Pose
 
 EXAMPLES = """\
 examples:
@@ -206,13 +205,12 @@ def _cells(pose: Pose | None) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m posewire record",
-        description="Records poses to CSV, Parquet and TRC.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = command_line(
+        "record",
+        "Records poses to CSV, Parquet and TRC.",
+        EXAMPLES,
+        "serial port, udp:PORT, file of JSON lines, or -",
     )
-    parser.add_argument("source", metavar="SOURCE", help="serial port, udp:PORT, file of JSON lines, or -")
     parser.add_argument("--csv", type=Path, metavar="FILE", help="a row a person and moment")
     parser.add_argument(
         "--parquet", type=Path, metavar="FILE", help="the same, compressed, with types (needs pyarrow)"
@@ -224,14 +222,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--seconds", type=float, default=0.0, help="stop after so long, by capture (default: never)"
     )
-    parser.add_argument(
-        "--baud", type=int, default=DEFAULT_BAUD, help="of a serial port (default: %(default)s)"
-    )
     args = parser.parse_args(arguments)
     if args.csv is None and args.parquet is None and args.trc is None:
         parser.error("nothing to write: give --csv FILE, --parquet FILE or --trc FILE")
-    for which in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(which, signal.default_int_handler)
+    end_by_signal()
     recorders: list[Recorder] = []
     try:
         if args.csv is not None:
