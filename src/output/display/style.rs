@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use embedded_graphics::pixelcolor::Rgb888;
 use people::mannequin::{Mannequin, Stand};
-use pose::{JointState, MAX_PERSONS, Pose, UNSURE_SCORE};
+use pose::{JointState, Pose, UNSURE_SCORE};
 use pose_draw::{Fit, Metrics, Skins, Theme, colour_of};
 
 use super::{Canvas, canvas_from_image};
@@ -48,11 +48,13 @@ pub(super) struct Painter {
     style: DisplayStyle,
     /// Made with the first person who is drawn so.
     mannequin: Option<Mannequin>,
+    /// Farthest first; kept, so that no frame allocates.
+    sorted: Vec<Pose>,
 }
 
 impl Painter {
     pub fn new(style: DisplayStyle) -> Self {
-        Self { style, mannequin: None }
+        Self { style, ..Self::default() }
     }
 
     /// Draws `poses`, whose places are pixels of a picture of `image_px`.
@@ -70,19 +72,12 @@ impl Painter {
             }
             return;
         }
-        let mut sorted = [const { None }; MAX_PERSONS];
-        let mut others = Vec::new();
-        for (i, pose) in poses.enumerate() {
-            match sorted.get_mut(i) {
-                Some(place) => *place = Some(pose),
-                // More come from photos alone.
-                None => others.push(pose),
-            }
-        }
-        others.extend(sorted.into_iter().flatten());
-        others.sort_by(|a, b| farness(b).total_cmp(&farness(a)));
+        let mut sorted = std::mem::take(&mut self.sorted);
+        sorted.clear();
+        sorted.extend(poses);
+        sorted.sort_by(|a, b| farness(b).total_cmp(&farness(a)));
         let skins = Skins::coloured();
-        for pose in &others {
+        for pose in &sorted {
             let is_drawn = self.style == DisplayStyle::Volumetric
                 && self.draw_body(canvas, image_px, pose)
                 && pose_draw::draw_name(canvas, pose, fit, theme, metrics).is_ok();
@@ -90,6 +85,7 @@ impl Painter {
                 let Ok(()) = pose_draw::draw_planar(canvas, pose, fit, theme, &skins, metrics);
             }
         }
+        self.sorted = sorted;
     }
 
     /// Whether there is a body to draw: without a pose in 3D there is none.
