@@ -33,8 +33,8 @@ from pythonosc.osc_bundle import OscBundle
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILT = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug"
-POSEWIRE = os.environ.get("POSEWIRE", str(BUILT / "posewire"))
-HUB = os.environ.get("POSEWIRE_HUB", str(BUILT / "posewire-hub"))
+POSEWIRE = str(Path(os.environ.get("POSEWIRE", BUILT / "posewire")).resolve())
+HUB = str(Path(os.environ.get("POSEWIRE_HUB", BUILT / "posewire-hub")).resolve())
 PEOPLE = os.environ.get("PEOPLE", str(BUILT / "people"))
 
 FPS = 25

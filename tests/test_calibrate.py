@@ -22,7 +22,8 @@ except ImportError:
     cv2 = None  # type: ignore[assignment]
 
 ROOT = Path(__file__).resolve().parent.parent
-POSEWIRE = os.environ.get("POSEWIRE", str(ROOT / "target/debug/posewire"))
+# Whole paths: some tests work in folders of their own.
+POSEWIRE = str(Path(os.environ.get("POSEWIRE", ROOT / "target/debug/posewire")).resolve())
 
 COLUMNS, ROWS = 9, 6
 #: Focal length, principal point, k1, k2.

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LONGEST_PAGE = 250
 POSEWIRE = Path(
     os.environ.get("POSEWIRE", Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release/posewire")
-)
+).resolve()
 
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 Test = TypeVar("Test", bound=Callable[..., None])

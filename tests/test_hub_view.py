@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from test_preview import CHROMIUM, POSEWIRE, Browser
 
-HUB = os.environ.get("POSEWIRE_HUB", str(Path(POSEWIRE).with_name("posewire-hub")))
+HUB = str(Path(os.environ.get("POSEWIRE_HUB", Path(POSEWIRE).with_name("posewire-hub"))).resolve())
 
 # Where each joint of the nearest person is drawn, in the colour of the identity.
 DRAWN_AT_JOINTS = """(() => {

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-POSEWIRE = os.environ.get("POSEWIRE", str(ROOT / "target/debug/posewire"))
+# Whole paths: some tests work in folders of their own.
+POSEWIRE = str(Path(os.environ.get("POSEWIRE", ROOT / "target/debug/posewire")).resolve())
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 SOON_S = 60.0
 
