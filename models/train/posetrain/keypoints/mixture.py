@@ -49,6 +49,10 @@ def some(ids: npt.NDArray[np.int64], part: float) -> npt.NDArray[np.int64]:
     return np.random.default_rng(17).permutation(ids)[: max(1, round(part * len(ids)))]
 
 
+def enough_joints(records: cache.Records) -> npt.NDArray[np.bool_]:
+    return np.asarray((records.joints[:, :, 2] > 0).sum(axis=1) >= cache.MIN_JOINTS)
+
+
 class Mixture(IterableDataset[TaughtBatch]):
     """Endless; batch k depends on (seed, k) and the crop size alone. `size` is shared with the trainer, which changes it.
 
@@ -64,8 +68,9 @@ class Mixture(IterableDataset[TaughtBatch]):
         for source in config.sources:
             require(teachers_of(source, caches), allowed)
         train = cache.SPLITS.index("train")
+        # a relabelled cache has persons of whom the teacher was sure of next to nothing
         self.ids = [
-            some(np.flatnonzero(records.split == train), source.part)
+            some(np.flatnonzero((records.split == train) & enough_joints(records)), source.part)
             for records, source in zip(self.records, config.sources, strict=True)
         ]
         self.maps = [

@@ -22,6 +22,7 @@ from posetrain.data.packs import KNOWN_PACKS, Floats, Pixels
 from posetrain.keypoints import checkpoints, evaluate, manifest
 from posetrain.keypoints.graph import export_keypoints
 from posetrain.keypoints.make import CALIBRATION_CROPS, fit_scores, kept_back
+from posetrain.keypoints.mixture import teachers_of
 from posetrain.keypoints.net import KeypointNet, multiply_adds, used_parameters
 from posetrain.keypoints.peers import Own
 from posetrain.keypoints.quantise import quantise, ranges
@@ -29,7 +30,15 @@ from posetrain.keypoints.scales import weights_of
 from posetrain.keypoints.steady_config import SteadyConfig, load_config
 from posetrain.paths import REPOSITORY, TRAIN
 
-TEACHERS = "MoveNet Thunder (Apache-2.0): where COCO labels nothing, and beside its labels"
+#: What a card says of those who taught a run's caches.
+TEACHERS = {
+    ("movenet_thunder",): "MoveNet Thunder (Apache-2.0): where COCO labels nothing, and beside its labels",
+    (
+        "keypoints-small",
+        "movenet_thunder",
+    ): "MoveNet Thunder (Apache-2.0): where COCO labels nothing, and beside its labels; "
+    "for research packs its maps averaged with those of this project's `small` as it was before",
+}
 
 
 def range_crops(config: SteadyConfig, caches: Path, size: int) -> tuple[Pixels, list[str]]:
@@ -49,6 +58,10 @@ def range_crops(config: SteadyConfig, caches: Path, size: int) -> tuple[Pixels, 
 def to_fit(config: SteadyConfig, caches: Path) -> Iterator[tuple[Pixels, Floats]]:
     for source in config.sources:
         yield from kept_back(cache.load(caches / source.cache), KNOWN_PACKS)
+
+
+def taught_by(config: SteadyConfig, caches: Path) -> tuple[str, ...]:
+    return tuple(sorted({name for source in config.sources for name in teachers_of(source, caches)}))
 
 
 def history(weights: Path) -> tuple[int, float]:
@@ -113,7 +126,7 @@ def main() -> None:
         flip_test=False,
         data=tuple(sources),
         licence=manifest.LICENCE if letter == "c" else manifest.USABLE_LICENCE,
-        teachers=TEACHERS,
+        teachers=TEACHERS[taught_by(config, args.caches)],
         made_by=f"python -m posetrain.keypoints.ship configs/steady/{config.name}.toml",
         macs=multiply_adds(net, args.size, args.size),
         parameters=used_parameters(net),
