@@ -21,8 +21,8 @@ mod words;
 
 pub use crate::names::did_you_mean;
 pub use words::{
-    Address, Calibration, CameraFormat, DisplayKind, ExistingLines, FieldOfView, Frames, MaxPersons,
-    MinJoints, MinScore, Percent, PersonHeight, Rate, Rotation, Size,
+    Address, Calibration, CameraFormat, CameraHeight, DisplayKind, ExistingLines, FieldOfView, Frames,
+    MaxPersons, MinJoints, MinScore, Percent, PersonHeight, Rate, Rotation, Size,
 };
 
 /// The word for a model that is part of the binary.
@@ -190,8 +190,10 @@ options! {
         fov: FieldOfView = FieldOfView::default() => fov(value_name = "DEGREES");
         /// How tall persons are, sole to crown, metres; "unknown": as adults are, which costs certainty
         person_height: PersonHeight = PersonHeight::default() => person_height(value_name = "METRES");
-        /// Find the floor from where feet stand: how high the camera is above it, how it is tilted, and where on it everybody is
+        /// Find the floor from where feet stand: how high the camera is above it, how it is tilted, where on it everybody is and how tall
         floor: bool = false, floor();
+        /// How high the camera is above the floor, metres, where somebody has measured it: distances then need nobody's height; "unknown"
+        camera_height: CameraHeight = CameraHeight::default() => camera_height(value_name = "METRES");
     }
     /// Poses on a serial wire
     serial: Serial {

@@ -121,6 +121,11 @@ impl Synthetic {
         self.film.camera().focal_px
     }
 
+    /// How high the camera is above the floor, metres.
+    pub fn camera_height_m(&self) -> f32 {
+        self.film.camera().eye.y
+    }
+
     fn draw(&mut self, frame: u64) {
         self.film.draw((frame as f64 / f64::from(self.fps)) as f32, &mut self.rgb);
         for (known, truth) in self.truth.iter_mut().zip(self.film.truth()) {

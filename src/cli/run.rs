@@ -325,7 +325,9 @@ pub(super) fn tracker(
         let tracker = match lens {
             Some(lens) => {
                 let metres = Metres::new(lens, stature);
-                tracker.with_metres(if config.metres.floor { metres.with_floor() } else { metres })
+                let camera_height_m = config.metres.camera_height.metres();
+                let wants_floor = config.metres.floor || camera_height_m.is_some();
+                tracker.with_metres(if wants_floor { metres.with_floor(camera_height_m) } else { metres })
             }
             None => tracker,
         };

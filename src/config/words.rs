@@ -343,75 +343,59 @@ impl fmt::Display for Calibration {
     }
 }
 
-/// Degrees that a camera sees across its picture.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct FieldOfView(Option<f64>);
-
-impl FieldOfView {
-    /// The degrees, where somebody has said.
-    pub fn degrees(self) -> Option<f64> {
-        self.0
-    }
-}
-
-impl FromStr for FieldOfView {
-    type Err = String;
-    fn from_str(word: &str) -> Result<Self, String> {
-        if word == NONE {
-            return Ok(Self(None));
-        }
-        // A pinhole sees no half circle, and a telescope no people.
-        let degrees = word.parse().ok().filter(|degrees| (5.0..=150.0).contains(degrees));
-        degrees.map(|degrees| Self(Some(degrees))).ok_or_else(|| {
-            format!("'{word}' is no field of view: degrees across the picture, 5 to 150, or {NONE}")
-        })
-    }
-}
-
-impl fmt::Display for FieldOfView {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(degrees) => degrees.fmt(f),
-            None => f.write_str(NONE),
-        }
-    }
-}
-
-/// How tall persons are, metres.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct PersonHeight(Option<f64>);
-
-/// The word for persons whom nobody has measured.
+/// The word for what nobody has measured.
 const UNKNOWN: &str = "unknown";
 
-impl PersonHeight {
-    /// The metres, where somebody has said.
-    pub fn metres(self) -> Option<f64> {
-        self.0
-    }
+/// A number that somebody may have measured: its type, its word for nothing, what it may be, and what is said of others.
+macro_rules! measured {
+    ($(#[$doc:meta])* $type:ident, $unit:ident, $nothing:ident, $range:expr, $is:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        pub struct $type(Option<f64>);
+
+        impl $type {
+            /// In that unit, where somebody has said.
+            pub fn $unit(self) -> Option<f64> {
+                self.0
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = String;
+            fn from_str(word: &str) -> Result<Self, String> {
+                if word == $nothing {
+                    return Ok(Self(None));
+                }
+                let number = word.parse().ok().filter(|number| $range.contains(number));
+                number
+                    .map(|number| Self(Some(number)))
+                    .ok_or_else(|| format!("'{word}' is no {}, or {}", $is, $nothing))
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self.0 {
+                    Some(number) => number.fmt(f),
+                    None => f.write_str($nothing),
+                }
+            }
+        }
+    };
 }
 
-impl FromStr for PersonHeight {
-    type Err = String;
-    fn from_str(word: &str) -> Result<Self, String> {
-        if word == UNKNOWN {
-            return Ok(Self(None));
-        }
-        let metres = word.parse().ok().filter(|metres| (0.5..=2.5).contains(metres));
-        metres
-            .map(|metres| Self(Some(metres)))
-            .ok_or_else(|| format!("'{word}' is no height of a person: metres, 0.5 to 2.5, or {UNKNOWN}"))
-    }
-}
-
-impl fmt::Display for PersonHeight {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(metres) => metres.fmt(f),
-            None => f.write_str(UNKNOWN),
-        }
-    }
-}
+measured!(
+    /// Degrees that a camera sees across its picture: a pinhole sees no half circle, and a telescope no people.
+    FieldOfView, degrees, NONE, (5.0..=150.0), "field of view: degrees across the picture, 5 to 150"
+);
+measured!(
+    /// How tall persons are, metres.
+    PersonHeight, metres, UNKNOWN, (0.5..=2.5), "height of a person: metres, 0.5 to 2.5"
+);
+measured!(
+    /// How high the camera is above the floor, metres.
+    CameraHeight, metres, UNKNOWN, (0.3..=20.0), "height of a camera above the floor: metres, 0.3 to 20"
+);
 
 /// How many frames are processed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -519,6 +503,7 @@ word_or_number!(
     CameraFormat,
     DisplayKind,
     DisplayStyle,
+    CameraHeight,
     Engine,
     ExistingLines,
     FieldOfView,

@@ -4,6 +4,7 @@ use nalgebra::{Matrix3, Vector3};
 use pose::{Forecast, JOINTS, Joint, JointState, Place};
 
 use super::fit::{Fit, Ray, fit};
+use super::scale::Scale;
 use super::stature::Stature;
 use crate::calibrate::Intrinsics;
 
@@ -17,8 +18,6 @@ const POSES: f64 = 60.0;
 /// A 3D pose of another size is none of a person, metres of height.
 const HEIGHTS_M: std::ops::Range<f64> = 0.4..4.0;
 
-/// What is left of a distance beside what the fit and the height leave open: limbs are longer in one person than in another.
-const SHAPE_SIGMA: f64 = 0.022;
 /// Joints are wrong together, which the fit takes to be wrong each for itself.
 const TOGETHER: f64 = 3.0;
 /// Where in a body the middle of its hips is, metres: 3D poses and annotators disagree. All three are such that 68 % are covered on
@@ -33,11 +32,27 @@ pub struct Body {
     poses: f64,
 }
 
+/// One pose before the camera, in the network's own metres: all but how large the person is.
+#[derive(Clone, Copy, Debug)]
+pub struct Fitted {
+    joints_m: [[f32; 3]; JOINTS],
+    fit: Fit,
+    /// How tall the network takes the person to be.
+    height_m: f64,
+}
+
 impl Body {
     /// Where the person stands, of the moment of capture; the 3D pose of `forecast` is made as large as the person is.
     ///
     /// `None` without a 3D pose, of too few joints, or where nothing before the camera fits.
     pub fn place(&mut self, forecast: &mut Forecast, lens: &Intrinsics, stature: Stature) -> Option<Place> {
+        let (place, joints_m) = self.fitted(forecast, lens)?.placed(stature, stature.scale());
+        forecast.joints_3d_m = Some(joints_m);
+        Some(place)
+    }
+
+    /// The pose of `forecast` before the camera; `None` as of [`Self::place`].
+    pub fn fitted(&mut self, forecast: &Forecast, lens: &Intrinsics) -> Option<Fitted> {
         let joints_m = forecast.joints_3d_m?;
         self.learn(&joints_m);
         let mut rays = [Ray { joint_m: Vector3::zeros(), seen: [0.0; 2], sigma: 0.0 }; JOINTS];
@@ -51,23 +66,7 @@ impl Body {
             rays[count] = Ray { joint_m: Vector3::from(joint.map(f64::from)), seen, sigma };
             count += 1;
         }
-        let Fit { at_m, covariance } = fit(&rays[..count])?;
-        let scale = stature.height_m / self.log_height.exp();
-        let at_m = scale * at_m;
-        // What hangs on the person's size lies along the ray.
-        let size = (stature.sigma_m / stature.height_m).powi(2) + SHAPE_SIGMA.powi(2);
-        let covariance = (TOGETHER * scale).powi(2) * covariance
-            + size * at_m * at_m.transpose()
-            + Matrix3::from_diagonal_element(HIPS_SIGMA_M.powi(2));
-        let distance_m = at_m.norm();
-        let ahead = at_m / distance_m;
-        forecast.joints_3d_m = Some(joints_m.map(|joint| joint.map(|v| (scale * f64::from(v)) as f32)));
-        Some(Place {
-            at_m: at_m.map(|v| v as f32).into(),
-            sigma_m: std::array::from_fn(|i| covariance[(i, i)].max(0.0).sqrt() as f32),
-            distance_m: distance_m as f32,
-            distance_sigma_m: ahead.dot(&(covariance * ahead)).max(0.0).sqrt() as f32,
-        })
+        Some(Fitted { joints_m, fit: fit(&rays[..count])?, height_m: self.log_height.exp() })
     }
 
     /// Takes the size of one more pose.
@@ -81,6 +80,27 @@ impl Body {
             // The first value counts as much as a pose.
             self.log_height += (height_m.ln() - self.log_height) / (self.poses + 1.0);
         }
+    }
+}
+
+impl Fitted {
+    /// Of somebody so tall, and larger by `scale` than that: where they stand, and their 3D pose, metres.
+    pub fn placed(&self, stature: Stature, scale: Scale) -> (Place, [[f32; 3]; JOINTS]) {
+        let by = stature.height_m / self.height_m * scale.log.exp();
+        let at_m = by * self.fit.at_m;
+        // What hangs on the person's size lies along the ray.
+        let covariance = (TOGETHER * by).powi(2) * self.fit.covariance
+            + scale.variance * at_m * at_m.transpose()
+            + Matrix3::from_diagonal_element(HIPS_SIGMA_M.powi(2));
+        let distance_m = at_m.norm();
+        let ahead = at_m / distance_m;
+        let place = Place {
+            at_m: at_m.map(|v| v as f32).into(),
+            sigma_m: std::array::from_fn(|i| covariance[(i, i)].max(0.0).sqrt() as f32),
+            distance_m: distance_m as f32,
+            distance_sigma_m: ahead.dot(&(covariance * ahead)).max(0.0).sqrt() as f32,
+        };
+        (place, self.joints_m.map(|joint| joint.map(|v| (by * f64::from(v)) as f32)))
     }
 }
 

@@ -2,11 +2,13 @@
 //!
 //! In camera space (x right, y down, z ahead) the floor is y = a·x + b·z + c. Each person's lower ankle, ten times a second, is a point
 //! a little above it, or well above where the foot is lifted: points above count less than points below. How upright people stand tells the
-//! tilt as well, if roughly, where nobody has walked towards the camera or away from it.
+//! tilt as well, if roughly, where nobody has walked towards the camera or away from it. Where the camera's height has been measured, each
+//! person's plane also passes so far below the camera as their size lets it.
 
 use nalgebra::{Matrix2, Vector2, Vector3};
 use pose::{Floor, JOINTS, Joint, MAX_PERSONS};
 
+use super::scale::{Scale, Seen, by_comparison};
 use super::stature::Stature;
 
 /// Points that are remembered; the oldest make room.
@@ -27,6 +29,10 @@ const POINT_SIGMA: [f64; 2] = [0.05, 0.015];
 const UPRIGHT_SIGMA: f64 = 0.10;
 /// What is left of a height beside what the fit leaves open.
 const SHAPE_SIGMA: f64 = 0.03;
+/// How well somebody measures how high a camera is, part of it.
+const MEASURED_SIGMA: f64 = 0.01;
+/// A camera lower than that above feet tells nothing of their size, metres.
+const LEAST_HEIGHT_M: f64 = 0.3;
 /// Turns until the weights stand still.
 const TURNS: usize = 6;
 /// Told of from this certainty on: degrees, and part of the height.
@@ -78,6 +84,8 @@ struct Point {
 /// What is known of the floor.
 #[derive(Debug, Default)]
 pub struct FloorFinder {
+    /// The camera's, where somebody has measured it.
+    camera_height_m: Option<f64>,
     points: Vec<Point>,
     next: usize,
     fresh: usize,
@@ -86,9 +94,21 @@ pub struct FloorFinder {
     /// Persons who gave points.
     persons: u32,
     floor: Option<Floor>,
+    /// What the floor says of those who are there.
+    scales: [Option<Scale>; MAX_PERSONS],
 }
 
 impl FloorFinder {
+    /// Nothing is known but how high the camera is, metres, where somebody has measured that.
+    pub fn new(camera_height_m: Option<f64>) -> Self {
+        Self { camera_height_m, ..Self::default() }
+    }
+
+    /// How much larger than taken the person in `slot` is, by the floor; `None` before that is known.
+    pub fn scale(&self, slot: usize) -> Option<Scale> {
+        *self.scales.get(slot)?
+    }
+
     /// What the floor is known to be by now.
     pub fn floor(&self) -> Option<Floor> {
         self.floor
@@ -98,12 +118,13 @@ impl FloorFinder {
     pub fn reset(&mut self, slot: usize) {
         if let Some(taken) = self.taken.get_mut(slot) {
             *taken = None;
+            self.scales[slot] = None;
         }
     }
 
     /// Another camera, or another lens: all begins anew.
     pub fn forget(&mut self) {
-        *self = Self::default();
+        *self = Self::new(self.camera_height_m);
     }
 
     /// Takes where the feet of the person in `slot` are: `joints_m` from the middle of the hips, which is `at_m` before the camera.
@@ -147,7 +168,7 @@ impl FloorFinder {
         }
     }
 
-    fn fit(&self, stature: Stature) -> Option<Floor> {
+    fn fit(&mut self, stature: Stature) -> Option<Floor> {
         let sigma = |p: &Point| POINT_SIGMA[0].hypot(POINT_SIGMA[1] * p.at_m.z);
         // How people stand is known before the first turn.
         let (mut prior, mut toward) = (Matrix2::zeros(), Vector2::zeros());
@@ -159,6 +180,7 @@ impl FloorFinder {
             prior = Matrix2::from_diagonal_element(weight);
             toward = weight * Vector2::new(mean(0), mean(1));
         }
+        let size = stature.scale();
         let mut slope = prior.try_inverse().map(|inverse| inverse * toward);
         let mut information = prior;
         let mut groups: Vec<Group> = Vec::new();
@@ -184,6 +206,13 @@ impl FloorFinder {
                 };
                 group.add(point.at_m, trust / (ALIKE * sigma * sigma));
             }
+            if let Some(height_m) = self.camera_height_m {
+                // Below the camera, so far as the person's size lets it.
+                let norm = slope.map_or(1.0, |slope| (1.0 + slope.norm_squared()).sqrt());
+                let below_m = (height_m - ANKLE * stature.height_m) * norm;
+                let weight = 1.0 / ((size.variance + MEASURED_SIGMA.powi(2)) * below_m.powi(2)).max(1e-6);
+                groups.iter_mut().for_each(|group| group.add(below_m * Vector3::y(), weight));
+            }
             let (mut a, mut b) = (prior, toward);
             for group in &groups {
                 let (square, with) = group.centred();
@@ -202,14 +231,34 @@ impl FloorFinder {
         let offset_variance = middle.dot(&(covariance * middle)) + 1.0 / weight;
         let norm = (1.0 + a * a + b * b).sqrt();
         let up = Vector3::new(a, -1.0, b) / norm;
-        let height_m = c / norm + ANKLE * stature.height_m;
-        let size = stature.sigma_m / stature.height_m / f64::from(self.persons.clamp(1, 4)).sqrt();
-        let height_sigma_m =
-            (offset_variance + (size * height_m).powi(2) + (SHAPE_SIGMA * height_m).powi(2)).sqrt();
+        let (height_m, height_sigma_m) = match self.camera_height_m {
+            Some(height_m) => (height_m, MEASURED_SIGMA * height_m),
+            None => {
+                let height_m = c / norm + ANKLE * stature.height_m;
+                let size = stature.sigma_m / stature.height_m / f64::from(self.persons.clamp(1, 4)).sqrt();
+                let of_size = (size * height_m).powi(2) + (SHAPE_SIGMA * height_m).powi(2);
+                (height_m, (offset_variance + of_size).sqrt())
+            }
+        };
         let pitch = (-up.z).asin();
         let roll = a.atan();
         let sigma_deg = |k: usize| covariance[(k, k)].sqrt().to_degrees();
         let is_sure = sigma_deg(1) < SURE.0 && sigma_deg(0) < SURE.0 && height_sigma_m < SURE.1 * height_m;
+        if is_sure {
+            let seen = groups.iter().filter_map(|group| {
+                let at = group.at / group.weight;
+                // The camera's own height is below it; that of persons beside one another is the same wherever they are.
+                let lever = if self.camera_height_m.is_some() { at } else { at - middle };
+                let height_m = group.offset(Some(&slope)) / norm + ANKLE * stature.height_m;
+                let variance = (1.0 / group.weight + lever.dot(&(covariance * lever))) / height_m.powi(2);
+                (height_m > LEAST_HEIGHT_M).then(|| Seen {
+                    person: group.person,
+                    log_height: height_m.ln(),
+                    variance,
+                })
+            });
+            self.keep_scales(&seen.collect::<Vec<_>>(), size);
+        }
         // Along the lens's axis and to the right of it, as the floor lies.
         let ahead = (Vector3::z() - up * up.z).try_normalize(1e-3)?;
         let right = ahead.cross(&up);
@@ -226,6 +275,22 @@ impl FloorFinder {
             roll_sigma_deg: sigma_deg(0) as f32,
         })
     }
+
+    /// What the floor says of everybody's size; those of whom it says nothing keep what it said before.
+    fn keep_scales(&mut self, seen: &[Seen], size: Scale) {
+        let mut keep = |person: u32, scale: Scale| {
+            let slot = self.taken.iter().position(|taken| taken.is_some_and(|(_, of)| of == person));
+            slot.iter().for_each(|&slot| self.scales[slot] = Some(scale));
+        };
+        match self.camera_height_m {
+            // Their planes pass below the camera already.
+            Some(height_m) => seen.iter().for_each(|one| {
+                let variance = one.variance + MEASURED_SIGMA.powi(2);
+                keep(one.person, Scale { log: height_m.ln() - one.log_height, variance });
+            }),
+            None => by_comparison(seen, size.variance).for_each(|(person, scale)| keep(person, scale)),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -237,11 +302,23 @@ mod tests {
     /// Rendered people before a camera of which height and tilt are known; each is taken to be a few percent too large or small, and
     /// joints are wrong by some centimetres, most in depth. What was found, and what is true: height and pitch.
     fn found(persons: usize, seed: u64, seconds: i64) -> (Option<Floor>, [f32; 2]) {
+        let (finder, truth, _) = watched(persons, seed, seconds, false);
+        (finder.floor(), truth)
+    }
+
+    /// The finder, told the camera's height or not; that height and the pitch; and how much too large everybody was taken to be.
+    fn watched(
+        persons: usize,
+        seed: u64,
+        seconds: i64,
+        tells_height: bool,
+    ) -> (FloorFinder, [f32; 2], Vec<f32>) {
         let mut film = Film::new(persons, 96, 72, seed);
         let mut random = fastrand::Rng::with_seed(seed);
         let mut normal = || (0..12).map(|_| random.f32()).sum::<f32>() - 6.0;
         let sizes: Vec<f32> = (0..persons).map(|_| 1.0 + 0.04 * normal()).collect();
-        let (mut finder, mut rgb) = (FloorFinder::default(), Vec::new());
+        let camera_height_m = tells_height.then(|| f64::from(film.camera().eye.y));
+        let (mut finder, mut rgb) = (FloorFinder::new(camera_height_m), Vec::new());
         for k in 0..seconds * 5 {
             film.draw(k as f32 / 5.0, &mut rgb);
             for (slot, (truth, size)) in film.truth().iter().zip(&sizes).enumerate() {
@@ -257,7 +334,24 @@ mod tests {
         }
         let camera = film.camera();
         let ahead = camera.turn.transpose() * people::math::vec3(0.0, 0.0, 1.0);
-        (finder.floor(), [camera.eye.y, (-ahead.y).asin().to_degrees()])
+        (finder, [camera.eye.y, (-ahead.y).asin().to_degrees()], sizes)
+    }
+
+    #[test]
+    fn a_camera_of_known_height_tells_how_large_people_are() {
+        let (mut taken, mut known) = (0.0, 0.0);
+        for seed in 1..=5 {
+            let (finder, [height_m, _], sizes) = watched(2, seed, 24, true);
+            assert!(finder.floor().is_none_or(|floor| (floor.height_m - height_m).abs() < 1e-6));
+            for (slot, size) in sizes.iter().enumerate() {
+                let size = f64::from(size.ln());
+                // Larger by `log` than taken, who is taken to be too large by `size`.
+                let scale = finder.scale(slot).unwrap_or_else(|| panic!("film {seed}: nothing found"));
+                assert!(scale.variance < Stature::ADULT.scale().variance, "{scale:?}");
+                (taken, known) = (taken + size.powi(2), known + (size + scale.log).powi(2));
+            }
+        }
+        assert!(known < 0.5 * taken, "squares {known} of {taken}");
     }
 
     #[test]

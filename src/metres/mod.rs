@@ -6,6 +6,7 @@ mod body;
 mod fit;
 mod floor;
 mod lens;
+mod scale;
 mod stature;
 
 pub use body::Body;
@@ -33,9 +34,9 @@ impl Metres {
         Self { lens, stature, bodies: Default::default(), floor: None, seen_with: None }
     }
 
-    /// Finds the floor too.
-    pub fn with_floor(self) -> Self {
-        Self { floor: Some(FloorFinder::default()), ..self }
+    /// Finds the floor too, above which the camera is so high where somebody has measured that, metres; and everybody's size by it.
+    pub fn with_floor(self, camera_height_m: Option<f64>) -> Self {
+        Self { floor: Some(FloorFinder::new(camera_height_m)), ..self }
     }
 
     /// The floor, where it is asked for and known by now.
@@ -58,13 +59,19 @@ impl Metres {
         if self.seen_with.replace(lens) != Some(lens) {
             self.floor.iter_mut().for_each(FloorFinder::forget);
         }
-        let place = self.bodies.get_mut(slot)?.place(forecast, &lens, self.stature)?;
+        let fitted = self.bodies.get_mut(slot)?.fitted(forecast, &lens)?;
+        // What the floor is found from does not hang on what the floor says.
+        let (mut place, mut joints_m) = fitted.placed(self.stature, self.stature.scale());
         let has_feet = [15, 16].iter().all(|&ankle| forecast.state[ankle] == JointState::Measured);
-        if let (Some(floor), Some(joints_m)) = (&mut self.floor, &forecast.joints_3d_m)
-            && has_feet
-        {
-            floor.take(slot, forecast.captured_at_us, place.at_m, joints_m, self.stature);
+        if let Some(floor) = &mut self.floor {
+            if has_feet {
+                floor.take(slot, forecast.captured_at_us, place.at_m, &joints_m, self.stature);
+            }
+            if let Some(scale) = floor.scale(slot) {
+                (place, joints_m) = fitted.placed(self.stature, scale);
+            }
         }
+        forecast.joints_3d_m = Some(joints_m);
         Some(place)
     }
 }

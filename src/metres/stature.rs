@@ -1,5 +1,7 @@
 //! How tall somebody is, and how sure that is.
 
+use super::scale::Scale;
+
 /// A person's height, sole to crown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stature {
@@ -9,6 +11,8 @@ pub struct Stature {
     pub sigma_m: f64,
 }
 
+/// What is left of a size beside the height: limbs are longer in one person than in another.
+const SHAPE_SIGMA: f64 = 0.022;
 /// Shoes, posture and the tape.
 const MEASURED_SIGMA_M: f64 = 0.015;
 
@@ -20,5 +24,10 @@ impl Stature {
     /// Of a person who has been measured.
     pub fn measured(height_m: f64) -> Self {
         Self { height_m, sigma_m: MEASURED_SIGMA_M }
+    }
+
+    /// What is known of a person's size by this alone.
+    pub fn scale(self) -> Scale {
+        Scale { log: 0.0, variance: (self.sigma_m / self.height_m).powi(2) + SHAPE_SIGMA.powi(2) }
     }
 }

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use pose::{JOINTS, JointState, TrackedPerson};
+use pose::{JOINTS, JointState, Place, TrackedPerson};
 use posewire::Tracker;
 use posewire::calibrate::Intrinsics;
 use posewire::capture::CaptureError;
 use posewire::capture::clip::Clip as _;
 use posewire::capture::synthetic::Synthetic;
-use posewire::metres::{Body, Stature};
+use posewire::metres::{Body, Lens, Metres, Stature};
 use serde::Serialize;
 
 /// An answer is somebody's whose joints lie so near in the mean, parts of the extent.
@@ -27,7 +27,10 @@ pub struct Sample {
     pub sigma_m: [f32; 4],
 }
 
-/// One to four persons of the film `seed`, by their number: everybody's samples with height given and without.
+/// What is known besides the lens.
+pub const KNOWN: [&str; 4] = ["person's height", "nothing", "the floor", "camera's height"];
+
+/// One to four persons of the film `seed`, by their number: everybody's samples with each of [`KNOWN`].
 ///
 /// # Errors
 /// What the clip or the tracker says.
@@ -36,17 +39,25 @@ pub fn film(
     seed: u64,
     frames: u64,
     size: [u32; 2],
-) -> Result<[Vec<Sample>; 2], Box<dyn std::error::Error + Send + Sync>> {
+) -> Result<[Vec<Sample>; KNOWN.len()], Box<dyn std::error::Error + Send + Sync>> {
     tracker.reset();
     let persons = 1 + seed as usize % 4;
     let clip = Synthetic::new(persons, size[0], size[1], 30.0, seed)?;
     let mut clip = clip.as_mjpeg()?.frames(Some(frames));
     let f = f64::from(clip.focal_px());
     let [cx, cy] = size.map(|side| 0.5 * f64::from(side));
-    let lens = Intrinsics { fx: f, fy: f, cx, cy, k1: 0.0, k2: 0.0 };
+    let intrinsics = Intrinsics { fx: f, fy: f, cx, cy, k1: 0.0, k2: 0.0 };
+    let lens = Lens::default();
+    lens.set(Some((intrinsics, size)));
+    let of_adults = || Metres::new(lens.clone(), Stature::ADULT);
+    let camera_height_m = f64::from(clip.camera_height_m());
+    let mut metres =
+        [of_adults(), of_adults().with_floor(None), of_adults().with_floor(Some(camera_height_m))];
     let heights: Vec<f32> = clip.heights_m().collect();
-    let mut bodies: HashMap<(u32, usize), [Body; 2]> = HashMap::new();
-    let mut samples = [Vec::new(), Vec::new()];
+    let mut bodies: HashMap<(u32, usize), Body> = HashMap::new();
+    // Everybody has a slot of their own, which an exchanged identity begins anew as in the tracker.
+    let mut identities = vec![None; persons];
+    let mut samples: [Vec<Sample>; KNOWN.len()] = Default::default();
     loop {
         let frame = match clip.next() {
             Ok(frame) => frame,
@@ -56,20 +67,30 @@ pub fn film(
         let answers = tracker.track(&frame)?;
         let truth: Vec<[[f32; 3]; JOINTS]> = clip.truth_m().collect();
         for answer in answers.persons.iter().flatten() {
-            let Some(who) = whose(answer, &truth, &lens) else { continue };
-            let hips: [f32; 3] = std::array::from_fn(|i| 0.5 * (truth[who][11][i] + truth[who][12][i]));
-            let distance_m = hips.iter().map(|v| v * v).sum::<f32>().sqrt();
-            let statures = [Stature::measured(heights[who].into()), Stature::ADULT];
-            let bodies = bodies.entry((answer.track_id, who)).or_default();
-            for ((body, stature), samples) in bodies.iter_mut().zip(statures).zip(&mut samples) {
-                let Some(place) = body.place(&mut { answer.forecast }, &lens, stature) else { continue };
-                let [x, y, z] = place.at_m;
-                let off_m = [place.distance_m - distance_m, x - hips[0], y - hips[1], z - hips[2]];
-                let [across, down, ahead] = place.sigma_m;
-                let sigma_m = [place.distance_sigma_m, across, down, ahead];
-                samples.push(Sample { film: seed, distance_m, off_m, sigma_m });
+            let Some(who) = whose(answer, &truth, &intrinsics) else { continue };
+            if identities[who].replace(answer.track_id) != Some(answer.track_id) {
+                metres.iter_mut().for_each(|metres| metres.reset(who));
+            }
+            let body = bodies.entry((answer.track_id, who)).or_default();
+            let stature = Stature::measured(heights[who].into());
+            let given = body.place(&mut { answer.forecast }, &intrinsics, stature);
+            let [a, b, c] = metres.each_mut().map(|metres| metres.place(who, &mut { answer.forecast }, size));
+            for (place, samples) in [given, a, b, c].into_iter().zip(&mut samples) {
+                samples.extend(place.map(|place| Sample::of(seed, &place, &truth[who])));
             }
         }
+    }
+}
+
+impl Sample {
+    /// Of what was answered of somebody whose joints are at `truth`.
+    fn of(film: u64, place: &Place, truth: &[[f32; 3]; JOINTS]) -> Self {
+        let hips: [f32; 3] = std::array::from_fn(|i| 0.5 * (truth[11][i] + truth[12][i]));
+        let distance_m = hips.iter().map(|v| v * v).sum::<f32>().sqrt();
+        let [x, y, z] = place.at_m;
+        let off_m = [place.distance_m - distance_m, x - hips[0], y - hips[1], z - hips[2]];
+        let [across, down, ahead] = place.sigma_m;
+        Self { film, distance_m, off_m, sigma_m: [place.distance_sigma_m, across, down, ahead] }
     }
 }
 
@@ -133,12 +154,12 @@ mod tests {
     #[test]
     fn people_stand_where_they_are_said_to_stand() {
         let mut tracker = Tracker::new(&posewire::Config::default()).expect("the built-in models load");
-        let mut all = [Vec::new(), Vec::new()];
+        let mut all: [Vec<Sample>; KNOWN.len()] = Default::default();
         for seed in 1000..1010 {
             let samples = film(&mut tracker, seed, 45, [640, 480]).expect("renders");
             all.iter_mut().zip(samples).for_each(|(all, samples)| all.extend(samples));
         }
-        let [given, unknown] = all.map(|samples| Row::of(&samples).expect("somebody is seen"));
+        let [given, unknown, ..] = all.map(|samples| Row::of(&samples).expect("somebody is seen"));
         assert!(given.samples > 500, "{given:?}");
         assert!(given.median_percent < 5.0 && unknown.median_percent < 12.0, "{given:?} {unknown:?}");
         for row in [given, unknown] {

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use anyhow::bail;
 use posewire::progress::Progress;
 use posewire::{Config, Tracker};
-use posewire_lab::metres::{self, Row, Sample};
+use posewire_lab::metres::{self, KNOWN, Row, Sample};
 
-/// Distances and places of rendered people, with their heights given and without
+/// Distances and places of rendered people: with their heights given, without, with the floor, and with the camera's height above it
 ///
 /// Frames go through the tracker as on the board. Everybody's place and height is exact; the films' bodies are those of adults above
 /// 1.5 m, the camera sees some 60 degrees.
@@ -19,10 +19,10 @@ pub struct Args {
     /// Seed of the first film
     #[arg(long, default_value_t = 1000)]
     seed: u64,
-    /// Length of a film, frames of 30 Hz
+    /// Length of a film, frames of 30 Hz; the floor takes five seconds to be found
     #[arg(long, default_value_t = 90)]
     frames: u64,
-    /// File for every sample (JSON lines): height given, then without
+    /// File for every sample (JSON lines): a line for each of what may be known
     #[arg(long, value_name = "FILE")]
     samples: Option<std::path::PathBuf>,
 }
@@ -36,7 +36,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let mut tracker = Tracker::new(&Config::default())?;
     let progress = Progress::start("metres");
-    let mut all: [Vec<Sample>; 2] = [Vec::new(), Vec::new()];
+    let mut all: [Vec<Sample>; KNOWN.len()] = Default::default();
     for seed in args.seed..args.seed + args.rendered {
         progress.at(format_args!("{} of {} films", seed - args.seed, args.rendered));
         let samples =
@@ -45,10 +45,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     drop(progress);
     println!(
-        "| height | distance, m | persons in frames | median error % | 90 % within % | bias % | covers % | right, down, ahead |"
+        "| known | distance, m | persons in frames | median error % | 90 % within % | bias % | covers % | right, down, ahead |"
     );
     println!("|---|---|---|---|---|---|---|---|");
-    for (height, samples) in ["given", "unknown"].into_iter().zip(&all) {
+    for (known, samples) in KNOWN.into_iter().zip(&all) {
         for [from, to] in RANGES_M {
             let part: Vec<Sample> =
                 samples.iter().filter(|s| s.distance_m > from && s.distance_m <= to).copied().collect();
@@ -62,7 +62,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
                 [from, to] => format!("{from} to {to}"),
             };
             println!(
-                "| {height} | {range} | {samples} | {median_percent:.1} | {p90_percent:.1} | {bias_percent:+.1} | {distance:.0} | {x:.0}, {y:.0}, {z:.0} |"
+                "| {known} | {range} | {samples} | {median_percent:.1} | {p90_percent:.1} | {bias_percent:+.1} | {distance:.0} | {x:.0}, {y:.0}, {z:.0} |"
             );
         }
     }
