@@ -65,7 +65,37 @@ def rays(camera: Camera) -> Any:
 
 
 def rendered(camera: Camera, view: Any, rng: Any) -> Any:
-    """A picture of the board, each pixel the mean of four rays, a little blurred and noisy."""
+    """A picture of the chessboard, each pixel the mean of four rays, a little blurred and noisy."""
+
+    def light(x: Any, y: Any) -> Any:
+        return np.where((np.floor(x) + np.floor(y)) % 2 == 0, 40.0, 215.0)
+
+    return seen(camera, view, rng, light)
+
+
+#: OpenCV's own board, with a marker in every light square.
+MARKER_PX = 40
+
+
+def charuco_board() -> Any:
+    words = cv2.aruco.getPredefinedDictionary(cv2.aruco.DICT_4X4_50)
+    return cv2.aruco.CharucoBoard((COLUMNS + 1, ROWS + 1), 1.0, 0.7, words)
+
+
+def marked(camera: Camera, view: Any, rng: Any) -> Any:
+    """The same of OpenCV's ChArUco board."""
+    size = ((COLUMNS + 1) * MARKER_PX, (ROWS + 1) * MARKER_PX)
+    drawn = charuco_board().generateImage(size).astype(float) * (175 / 255) + 40
+
+    def light(x: Any, y: Any) -> Any:
+        at = [np.clip((v * MARKER_PX).astype(int), 0, n - 1) for v, n in ((y, size[1]), (x, size[0]))]
+        return drawn[at[0], at[1]]
+
+    return seen(camera, view, rng, light)
+
+
+def seen(camera: Camera, view: Any, rng: Any, pattern: Any) -> Any:
+    """A picture of a board that has `pattern`'s light at (x, y), squares from its corner."""
     focal, (cx, cy), _, _ = camera
     pitch, yaw, share_x, share_y = view
     x, y = rays(camera)
@@ -82,8 +112,7 @@ def rendered(camera: Camera, view: Any, rng: Any) -> Any:
         for k, half in ((0, (COLUMNS + 1) / 2), (1, (ROWS + 1) / 2))
     ]
     inside = (on[0] >= 0) & (on[0] < COLUMNS + 1) & (on[1] >= 0) & (on[1] < ROWS + 1)
-    squares = (np.floor(on[0]) + np.floor(on[1])) % 2
-    light = np.where(inside, np.where(squares == 0, 40.0, 215.0), 215.0)
+    light = np.where(inside, pattern(*on), 215.0)
     picture = light.reshape(HEIGHT, 2, WIDTH, 2).mean((1, 3))
     picture = cv2.GaussianBlur(picture, (0, 0), 0.7) + rng.normal(0, 3.0, picture.shape)
     return np.clip(picture + 0.5, 0, 255).astype(np.uint8)
@@ -109,6 +138,22 @@ def by_opencv(pictures: list[Any]) -> tuple[float, Any, int]:
         flags=flags,
     )
     return rms, matrix, len(seen)
+
+
+def by_charuco(pictures: list[Any]) -> tuple[float, float, float, int]:
+    """Focal length, principal point and number of views of OpenCV's ChArUco detector and solver."""
+    board = charuco_board()
+    detector = cv2.aruco.CharucoDetector(board)
+    places, corners = [], []
+    for picture in pictures:
+        found, ids, _, _ = detector.detectBoard(picture)
+        if ids is not None and len(ids) >= 12:
+            place, corner = board.matchImagePoints(found, ids)
+            places.append(place)
+            corners.append(corner)
+    flags = cv2.CALIB_ZERO_TANGENT_DIST | cv2.CALIB_FIX_K3
+    _, matrix, *_ = cv2.calibrateCamera(places, corners, (WIDTH, HEIGHT), None, None, flags=flags)
+    return (matrix[0, 0] + matrix[1, 1]) / 2, matrix[0, 2], matrix[1, 2], len(places)
 
 
 class Calibrate(unittest.TestCase):
@@ -150,6 +195,38 @@ class Calibrate(unittest.TestCase):
                 self.assertLess(abs(ours["k1"] - k1), 0.05)
                 self.assertLessEqual(ours["rms_px"], 0.3)
                 self.assertGreaterEqual(ours["views"], 12)
+
+    def test_boards_half_out_of_sight_count_as_those_with_markers_do(self) -> None:
+        """Every view shows a part of the board alone: beside OpenCV's ChArUco board of as many corners, before the same camera."""
+        camera = CAMERAS[1]
+        focal, (cx, cy), _, _ = camera
+        rng = np.random.default_rng(4)
+        edges = [(0.04, 0.3), (0.97, 0.6), (0.45, 0.03), (0.6, 0.98), (0.05, 0.9), (0.95, 0.08)]
+        views = [(p, y, *edges[i % len(edges)]) for i, (p, y, _, _) in enumerate(VIEWS)]
+        pictures = [rendered(camera, view, rng) for view in views]
+        with tempfile.TemporaryDirectory() as folder:
+            for i, picture in enumerate(pictures):
+                cv2.imwrite(str(Path(folder, f"{i:02}.png")), picture)
+                found, _ = cv2.findChessboardCorners(picture, (COLUMNS, ROWS))
+                self.assertFalse(found, "a whole board")
+            out = Path(folder, "camera.toml")
+            command = [POSEWIRE, "calibrate", "--replay", folder, "--out", str(out)]
+            told = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+            self.assertEqual(told.returncode, 0, told.stderr)
+            ours = tomllib.loads(out.read_text())
+        charuco = by_charuco([marked(camera, view, rng) for view in views])
+        sys.stderr.write(
+            f"parts: true {focal} ({cx}, {cy}); posewire {ours['fx_px']:.2f} ({ours['cx_px']:.2f}, {ours['cy_px']:.2f}), "
+            f"{ours['rms_px']:.3f} px of {ours['views']} views, {ours['coverage']:.2f} of the picture; "
+            f"OpenCV's ChArUco {charuco[0]:.2f} ({charuco[1] + HALF_PX:.2f}, {charuco[2] + HALF_PX:.2f}) of {charuco[3]} views\n"
+        )
+        for key, opencv in (("fx_px", charuco[0]), ("fy_px", charuco[0])):
+            self.assertLess(abs(ours[key] / focal - 1), 0.005)
+            self.assertLess(abs(ours[key] / opencv - 1), 0.01)
+        for key, true in (("cx_px", cx), ("cy_px", cy)):
+            self.assertLess(abs(ours[key] - true), 0.01 * WIDTH)
+        self.assertLessEqual(ours["rms_px"], 0.3)
+        self.assertGreaterEqual(ours["views"], 12)
 
     def test_one_sided_and_too_few_views_are_refused_with_what_is_missing(self) -> None:
         rng = np.random.default_rng(9)

@@ -407,10 +407,39 @@ class Viewer(Page):
         size, frames, width, height, kind = browser.value(EXPORTED)
         self.assertEqual((frames, width, height, kind), (11, 640, 240, "image/png"))
         self.assertGreater(size, 1000)
+        self.assert_bodies(browser)
         browser.press("Home")
         browser.press(" ")
         browser.until("at > 5")
         self.assert_alone(browser)
+
+    def assert_bodies(self, browser: Browser) -> None:
+        """The three bodies of frame 30, each lit otherwise, and in what is saved."""
+        lit = """(() => { shown.picture = shown.ids = false; render();
+          const canvas = document.querySelector("#panes canvas");
+          const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          let lit = 0;
+          for (let i = 0; i < data.length; i += 4) lit += data[i] + data[i + 1] + data[i + 2] > 60;
+          return lit / data.length * 4; })()"""
+        browser.value("seek(30)")
+        browser.until("current.index === 30")
+        skeleton = browser.value(lit)
+        browser.press("y")
+        self.assertEqual(browser.value("shown.style"), "planar")
+        self.assertGreater(browser.value(lit), 1.5 * skeleton)
+        browser.press("y")
+        browser.until("bodies.ready() && reel.tracks[0].standing.size > 0")
+        volumetric = browser.value(lit)
+        self.assertGreater(volumetric, 1.2 * skeleton)
+        browser.value("shown.picture = shown.ids = true; render()")
+        browser.screenshot("viewer-volumetric")
+        self.assertGreater(browser.value("png().then(picture => picture.size)"), 1000)
+        browser.value("bodies.orbit = {yaw: 1.2, pitch: 0.2}")
+        self.assertGreater(browser.value(lit), 0.002)
+        self.assertNotEqual(browser.value(lit), volumetric)
+        browser.press("y")
+        self.assertEqual(browser.value("[shown.style, bodies.orbit]"), ["skeleton", None])
+        browser.value("shown.picture = shown.ids = true")
 
     def test_files_are_opened_by_the_page_alone_and_what_is_wrong_is_said(self) -> None:
         clip = self.record()

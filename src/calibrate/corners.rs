@@ -1,10 +1,11 @@
 //! A chessboard's inner corners in a grey picture.
 //!
 //! Where four squares meet, brightness has a saddle: it curves up along one diagonal and down along the other. The
-//! strongest saddles are placed between the pixels, and a lattice is grown from one of them, each step guided by the last.
-//! Only a lattice that holds all of the board's corners counts.
+//! strongest saddles are placed between the pixels, and a lattice is grown from one of them, each step guided by the last
+//! (`lattice.rs`). One that holds all of the board's corners is the board; else the largest that has squares round every corner is a part of it.
 
-use super::Board;
+use super::lattice::{Lattice, Saddle};
+use super::{Board, View};
 
 /// Of the strength of a board's usual corner.
 const WEAKEST_SHARE: f32 = 0.18;
@@ -20,33 +21,39 @@ pub struct Grey<'a> {
     pub height: usize,
 }
 
-/// A candidate: its place in pixels and the strength of its saddle.
-#[derive(Clone, Copy, Debug)]
-struct Saddle {
-    x: f64,
-    y: f64,
-    strength: f32,
-}
+/// Lattices are grown from so many of the strongest saddles: some of them is the board's, and from any of its corners all are reached.
+const SEEDS: usize = 12;
 
-/// The places of the inner corners, row by row, in pixels from the picture's own corner (so that the first pixel's centre is
-/// at 0.5, 0.5, as of everything that Posewire says); `None` where the whole board is not in sight.
+/// The inner corners in sight, row by row, in pixels from the picture's own corner (so that the first pixel's centre is
+/// at 0.5, 0.5, as of everything that Posewire says); `None` where too little of a board is.
 ///
-/// Which of the four outer corners is the first is chosen by the picture, not by the board: an intrinsic calibration does
-/// not depend on it.
-pub fn find_corners(picture: Grey, board: Board) -> Option<Vec<[f64; 2]>> {
+/// Which corner is the first is chosen by the picture, not by the board: an intrinsic calibration does not depend on it.
+pub fn find_corners(picture: Grey, board: Board) -> Option<View> {
     let smooth = smoothed(picture)?;
     let mut saddles = saddles(&smooth, picture.width, picture.height);
     // Noise, shadows and letters have saddles too, but few as strong. A corner far away on a tilted board still has a
     // fifth of the usual one's strength.
     saddles.sort_by(|a, b| b.strength.total_cmp(&a.strength));
-    let usual = saddles.get(board.corners() / 2)?.strength;
+    // Of a board half out of sight, half as many.
+    let usual = saddles.get(board.corners() / 2).or(saddles.get(board.corners() / 4))?.strength;
     saddles.retain(|s| s.strength > WEAKEST_SHARE * usual);
     saddles.truncate(3 * board.corners());
-    // Some strong saddle is the board's; a lattice from any of its corners reaches all.
-    let mut corners = (0..saddles.len().min(12)).find_map(|seed| lattice(&saddles, seed, board))?;
+    let lattices: Vec<Lattice> =
+        (0..saddles.len().min(SEEDS)).filter_map(|seed| Lattice::grown(&saddles, seed, board)).collect();
+    let light = |at: [f64; 2]| light(&smooth, picture, at);
+    let whole = lattices.iter().find_map(|lattice| lattice.whole(board));
+    let part = || lattices.iter().filter_map(|l| l.part(board, light)).max_by_key(|v| v.corners.len());
+    let mut view = whole.or_else(part)?;
     // Saddles lie between samples, which are pixels' centres.
-    corners.iter_mut().flatten().for_each(|place| *place += 0.5);
-    Some(corners)
+    view.corners.iter_mut().flat_map(|corner| &mut corner.seen_px).for_each(|place| *place += 0.5);
+    Some(view)
+}
+
+/// The sample nearest to a place; `None` outside.
+fn light(smooth: &[f32], picture: Grey, [x, y]: [f64; 2]) -> Option<f32> {
+    let (x, y) = (x.round(), y.round());
+    let is_inside = x >= 0.0 && y >= 0.0 && x < picture.width as f64 && y < picture.height as f64;
+    is_inside.then(|| smooth[y as usize * picture.width + x as usize])
 }
 
 /// Twice a 3 × 3 binomial: the noise of one pixel must not make a saddle.
@@ -139,116 +146,10 @@ fn between_pixels(smooth: &[f32], w: usize, x: usize, y: usize) -> Option<(f64, 
     (dx.abs() <= 1.5 && dy.abs() <= 1.5).then_some((x as f64 + dx, y as f64 + dy))
 }
 
-/// The lattice that grows from saddle `seed`, if it is the board.
-fn lattice(saddles: &[Saddle], seed: usize, board: Board) -> Option<Vec<[f64; 2]>> {
-    let (along, across) = first_steps(saddles, seed)?;
-    let side = 2 * (board.columns + board.rows) + 1;
-    let centre = side / 2;
-    // Lattice place to saddle, and the step that led there in each direction.
-    let mut at: Vec<Option<usize>> = vec![None; side * side];
-    let mut used = vec![false; saddles.len()];
-    let mut queue = vec![(centre, centre, along, across)];
-    at[centre * side + centre] = Some(seed);
-    used[seed] = true;
-    let mut next = 0;
-    while next < queue.len() {
-        let (column, row, along, across) = queue[next];
-        next += 1;
-        let Some(here) = at[row * side + column] else { continue };
-        for (dc, dr) in [(1i32, 0i32), (-1, 0), (0, 1), (0, -1)] {
-            let (c, r) = ((column as i32 + dc) as usize, (row as i32 + dr) as usize);
-            if c >= side || r >= side || at[r * side + c].is_some() {
-                continue;
-            }
-            let (step, sign) = if dc != 0 { (along, f64::from(dc)) } else { (across, f64::from(dr)) };
-            let expected = [saddles[here].x + sign * step[0], saddles[here].y + sign * step[1]];
-            let length = step[0].hypot(step[1]);
-            let Some(found) = nearest(saddles, &used, expected, 0.3 * length) else { continue };
-            used[found] = true;
-            at[r * side + c] = Some(found);
-            let new =
-                [sign * (saddles[found].x - saddles[here].x), sign * (saddles[found].y - saddles[here].y)];
-            let steps = if dc != 0 { (new, across) } else { (along, new) };
-            queue.push((c, r, steps.0, steps.1));
-        }
-    }
-    read_out(saddles, &at, side, board)
-}
-
-/// From a corner to its neighbours along the board's two axes: the nearest saddle, and the nearest in a direction that is
-/// not the first one's.
-fn first_steps(saddles: &[Saddle], seed: usize) -> Option<([f64; 2], [f64; 2])> {
-    let from = saddles[seed];
-    let mut others: Vec<(f64, [f64; 2])> = saddles
-        .iter()
-        .enumerate()
-        .filter(|(i, _)| *i != seed)
-        .map(|(_, s)| ([s.x - from.x, s.y - from.y], s))
-        .map(|(d, _)| (d[0].hypot(d[1]), d))
-        .collect();
-    others.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let &(first_length, first) = others.first()?;
-    others.into_iter().skip(1).take(8).find_map(|(length, d)| {
-        let sine = (first[0] * d[1] - first[1] * d[0]) / (first_length * length);
-        // A diagonal of two squares is longer than either side unless the board is nearly edge on.
-        (sine.abs() > 0.5).then_some((first, d))
-    })
-}
-
-fn nearest(saddles: &[Saddle], used: &[bool], to: [f64; 2], within: f64) -> Option<usize> {
-    let distance = |s: &Saddle| (s.x - to[0]).hypot(s.y - to[1]);
-    saddles
-        .iter()
-        .enumerate()
-        .filter(|(i, s)| !used[*i] && distance(s) < within)
-        .min_by(|a, b| distance(a.1).total_cmp(&distance(b.1)))
-        .map(|(i, _)| i)
-}
-
-/// The board's corners in its order, where the lattice holds a full rectangle of its size (the strongest of several: the
-/// edge of the paper can have saddles in line with the board's). The first lies at the top and the rows go down, as seen.
-fn read_out(saddles: &[Saddle], at: &[Option<usize>], side: usize, board: Board) -> Option<Vec<[f64; 2]>> {
-    let Board { columns, rows } = board;
-    let mut best: Option<(f32, Vec<[f64; 2]>)> = None;
-    for is_turned in [false, true] {
-        let (w, h) = if is_turned { (rows, columns) } else { (columns, rows) };
-        for top in 0..=side.saturating_sub(h) {
-            for left in 0..=side.saturating_sub(w) {
-                let cell = |row: usize, column: usize| {
-                    let (c, r) =
-                        if is_turned { (left + row, top + column) } else { (left + column, top + row) };
-                    at[r * side + c].map(|i| saddles[i])
-                };
-                let corners: Option<Vec<Saddle>> =
-                    (0..rows * columns).map(|i| cell(i / columns, i % columns)).collect();
-                let Some(corners) = corners else { continue };
-                let strength = corners.iter().map(|s| s.strength).sum();
-                if best.as_ref().is_none_or(|(s, _)| strength > *s) {
-                    best = Some((strength, corners.iter().map(|s| [s.x, s.y]).collect()));
-                }
-            }
-        }
-    }
-    let (_, mut corners) = best?;
-    // Rows go down the picture, and columns so that the board is seen from its front.
-    let (first, last_in_row, last_row) =
-        (corners[0], corners[board.columns - 1], corners[board.columns * (board.rows - 1)]);
-    let along = [last_in_row[0] - first[0], last_in_row[1] - first[1]];
-    let down = [last_row[0] - first[0], last_row[1] - first[1]];
-    if along[0] * down[1] - along[1] * down[0] < 0.0 {
-        corners.chunks_exact_mut(board.columns).for_each(<[_]>::reverse);
-    }
-    let down = corners[board.columns * (board.rows - 1)][1] - corners[0][1];
-    if down < 0.0 {
-        corners.reverse();
-    }
-    Some(corners)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::solve::tests::{BOARD, TRUTH, seen, tilted};
-    use super::super::{Intrinsics, solve};
+    use super::super::{Corner, Intrinsics, solve};
     use super::*;
 
     const SIZE: [usize; 2] = [640, 480];
@@ -297,26 +198,55 @@ mod tests {
             let picture = Grey { bytes: &bytes, width: SIZE[0], height: SIZE[1] };
             let found = find_corners(picture, BOARD).unwrap_or_else(|| panic!("no board at {pose:?}"));
             let mut square = 0.0;
-            for (found, truth) in found.iter().zip(seen(&TRUTH, &pose)) {
-                square += (found[0] - truth[0]).powi(2) + (found[1] - truth[1]).powi(2);
+            for (found, truth) in found.corners.iter().zip(seen(&TRUTH, &pose).corners) {
+                square += (0..2).map(|k| (found.seen_px[k] - truth.seen_px[k]).powi(2)).sum::<f64>();
             }
-            let rms_px = (square / found.len() as f64).sqrt();
+            assert!(found.is_whole);
+            let rms_px = (square / found.corners.len() as f64).sqrt();
             assert!(rms_px < 0.2, "{rms_px} px at {pose:?}");
             views.push(found);
         }
-        let fit = solve(BOARD, SIZE, &views).unwrap();
+        let fit = solve(SIZE, &views).unwrap();
         assert!((fit.intrinsics.fx / TRUTH.fx - 1.0).abs() < 0.01, "{fit:?}");
         assert!((fit.intrinsics.fy / TRUTH.fy - 1.0).abs() < 0.01, "{fit:?}");
         assert!(fit.rms_px < 0.2, "{fit:?}");
     }
 
     #[test]
-    fn a_part_of_a_board_noise_and_no_picture_are_no_board() {
+    fn of_a_board_half_out_of_sight_the_other_half_is_found() {
+        let mut rng = fastrand::Rng::with_seed(6);
+        for (pose, least) in [
+            ([0.1, 0.1, 0.0, -9.0, -2.5, 14.0], 24),
+            ([-0.3, 0.4, 0.1, 1.0, -2.0, 15.0], 18),
+            ([0.2, -0.3, 1.4, -4.0, -8.0, 15.0], 15),
+        ] {
+            let bytes = rendered(&TRUTH, &pose, 4.0, &mut rng);
+            let found = find_corners(Grey { bytes: &bytes, width: SIZE[0], height: SIZE[1] }, BOARD)
+                .unwrap_or_else(|| panic!("nothing at {pose:?}"));
+            assert!(!found.is_whole && found.corners.len() >= least, "{} corners", found.corners.len());
+            let truth = seen(&TRUTH, &pose);
+            let nearest = |seen_px: [f64; 2]| {
+                let off = |c: &Corner| (c.seen_px[0] - seen_px[0]).hypot(c.seen_px[1] - seen_px[1]);
+                truth.corners.iter().min_by(|a, b| off(a).total_cmp(&off(b))).map(|c| (off(c), c.square))
+            };
+            let pairs: Vec<_> =
+                found.corners.iter().map(|c| (c.square, nearest(c.seen_px).unwrap())).collect();
+            assert!(pairs.iter().all(|(_, (off_px, _))| *off_px < 0.6), "{pairs:?}");
+            // As far from one another as on the board.
+            let far = |a: [f64; 2], b: [f64; 2]| (a[0] - b[0]).hypot(a[1] - b[1]);
+            for (one, (_, truly)) in &pairs {
+                assert!((far(*one, pairs[0].0) - far(*truly, pairs[0].1.1)).abs() < 1e-9, "{pairs:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_few_corners_noise_and_no_picture_are_no_board() {
         let mut rng = fastrand::Rng::with_seed(6);
         let none =
             |bytes: &[u8]| find_corners(Grey { bytes, width: SIZE[0], height: SIZE[1] }, BOARD).is_none();
-        let cut = rendered(&TRUTH, &[0.1, 0.1, 0.0, -9.0, -2.5, 14.0], 2.0, &mut rng);
-        assert!(none(&cut), "a board half out of sight");
+        let cut = rendered(&TRUTH, &[0.1, 0.1, 0.0, -13.5, -2.5, 14.0], 2.0, &mut rng);
+        assert!(none(&cut), "two columns");
         let noise: Vec<u8> = (0..SIZE[0] * SIZE[1]).map(|_| rng.u8(..)).collect();
         assert!(none(&noise));
         assert!(none(&vec![90; SIZE[0] * SIZE[1]]));

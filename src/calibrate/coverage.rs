@@ -1,7 +1,7 @@
 //! Where in the picture the board has been: intrinsics hold where they were measured.
 
 /// Cells a side.
-const SIDE: usize = 6;
+pub const SIDE: usize = 6;
 /// Of a cell's share of all corners counted, one is enough: a board has dozens.
 const CELLS: f64 = (SIDE * SIDE) as f64;
 
@@ -19,11 +19,16 @@ impl Coverage {
     }
 
     /// Takes the corners of one view, pixels.
-    pub fn add(&mut self, corners: &[[f64; 2]]) {
+    pub fn add(&mut self, corners: impl IntoIterator<Item = [f64; 2]>) {
         let cell = |v: f64, size: usize| ((v / size.max(1) as f64 * SIDE as f64) as usize).min(SIDE - 1);
         for [x, y] in corners {
-            self.cells[cell(*y, self.size_px[1])][cell(*x, self.size_px[0])] = true;
+            self.cells[cell(y, self.size_px[1])][cell(x, self.size_px[0])] = true;
         }
+    }
+
+    /// Row by row, from the top left: whether a corner has been there.
+    pub fn cells(&self) -> &[[bool; SIDE]; SIDE] {
+        &self.cells
     }
 
     /// The share of the picture that was covered, 0..=1.
@@ -60,11 +65,11 @@ mod tests {
         let all: Vec<[f64; 2]> =
             (0..36).map(|i| [f64::from(i % 6) * 100.0 + 50.0, f64::from(i / 6) * 100.0 + 50.0]).collect();
         let without_left: Vec<_> = all.iter().copied().filter(|[x, y]| *x > 200.0 || *y < 200.0).collect();
-        coverage.add(&without_left);
+        coverage.add(without_left);
         assert_eq!(coverage.missing(), Some("left edge"));
-        coverage.add(&[[-3.0, 9999.0]]);
+        coverage.add([[-3.0, 9999.0]]);
         assert_eq!(coverage.missing(), Some("left edge"), "what lies outside counts at the edge");
-        coverage.add(&all);
+        coverage.add(all);
         assert_eq!((coverage.missing(), coverage.share()), (None, 1.0));
     }
 }

@@ -1,6 +1,6 @@
 //! What a lens does: from pictures of a chessboard to the camera's intrinsics, and where these are kept.
 //!
-//! [`find_corners`] looks for the board in one picture, [`solve`] finds the camera that explains all views at once. The
+//! [`find_corners`] looks for the board in one picture, whole or a part of it; [`solve`] finds the camera that explains all views at once. The
 //! [`CameraFile`] says so, and is found again by the camera's [`UsbId`] on a [`Shelf`]. [`Intrinsics`] turn pixels of the
 //! source image into directions.
 
@@ -8,10 +8,12 @@ mod corners;
 mod coverage;
 mod file;
 mod intrinsics;
+mod lattice;
 mod sheet;
 mod shelf;
 mod solve;
 mod usb_id;
+mod view;
 
 pub use corners::{Grey, find_corners};
 pub use coverage::Coverage;
@@ -21,6 +23,7 @@ pub use sheet::{Paper, sheet};
 pub use shelf::Shelf;
 pub use solve::{Fit, solve};
 pub use usb_id::UsbId;
+pub use view::{Corner, View};
 
 /// A chessboard, counted in inner corners, where four squares meet.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,9 +40,10 @@ impl Board {
         self.columns * self.rows
     }
 
-    /// Where corner `i` lies, in squares from the first one.
-    fn place(self, i: usize) -> [f64; 2] {
-        [(i % self.columns) as f64, (i / self.columns) as f64]
+    /// Whether so many corners across and down may be its, the board turned as it may be.
+    fn has_room_for(self, across: usize, down: usize) -> bool {
+        let fits = |columns, rows| across <= columns && down <= rows;
+        fits(self.columns, self.rows) || fits(self.rows, self.columns)
     }
 }
 

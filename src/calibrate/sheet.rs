@@ -137,9 +137,11 @@ mod tests {
             let pdf = String::from_utf8(pdf).unwrap();
             let [width, height] = paper.size_mm().map(|mm| (2.0 * mm * PT) as usize);
             let bytes = painted(&pdf, [width, height]);
-            let corners =
+            let view =
                 find_corners(Grey { bytes: &bytes, width, height }, board).expect("the board is there");
-            let apart_mm = (corners[1][0] - corners[0][0]).hypot(corners[1][1] - corners[0][1]) / (2.0 * PT);
+            assert!(view.is_whole);
+            let [a, b] = [0, 1].map(|i| view.corners[i].seen_px);
+            let apart_mm = (b[0] - a[0]).hypot(b[1] - a[1]) / (2.0 * PT);
             assert!(
                 (apart_mm - f64::from(square_mm)).abs() < 0.3,
                 "{paper:?}: {apart_mm} mm for {square_mm}"

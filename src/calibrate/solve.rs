@@ -6,7 +6,7 @@
 
 use nalgebra::{DMatrix, DVector, Matrix3, Rotation3, SMatrix, SVector, Vector3};
 
-use super::{Board, CalibrationError, Intrinsics};
+use super::{CalibrationError, Corner, Intrinsics, View};
 
 /// Below this many views noise goes into the intrinsics; three would do for exact corners.
 const MIN_VIEWS: usize = 6;
@@ -28,24 +28,24 @@ pub struct Fit {
 
 type Pose = [f64; POSE];
 
-/// Finds the camera from `views`, each [`Board::corners`] places in pixels, row by row, of pictures of `size_px`.
+/// Finds the camera from `views` of pictures of `size_px`.
 ///
 /// # Errors
 /// [`CalibrationError`], saying what to show instead.
-pub fn solve(board: Board, size_px: [usize; 2], views: &[Vec<[f64; 2]>]) -> Result<Fit, CalibrationError> {
+pub fn solve(size_px: [usize; 2], views: &[View]) -> Result<Fit, CalibrationError> {
     if views.len() < MIN_VIEWS {
         return Err(CalibrationError::TooFewViews { found: views.len(), needed: MIN_VIEWS });
     }
     let [cx, cy] = size_px.map(|s| 0.5 * s as f64);
     let homographies: Vec<[f64; 9]> = views
         .iter()
-        .map(|view| homography(board, view, [cx, cy]))
+        .map(|view| homography(view, [cx, cy]))
         .collect::<Option<_>>()
         .ok_or(CalibrationError::TooAlike)?;
     let f = focal_length(&homographies).ok_or(CalibrationError::TooAlike)?;
     let mut camera = [f, f, cx, cy, 0.0, 0.0];
     let mut poses: Vec<Pose> = homographies.iter().map(|h| pose(h, f)).collect();
-    let rms_px = refine(board, views, &mut camera, &mut poses).ok_or(CalibrationError::TooAlike)?;
+    let rms_px = refine(views, &mut camera, &mut poses).ok_or(CalibrationError::TooAlike)?;
     let [fx, fy, cx, cy, k1, k2] = camera;
     let widest = size_px[0].max(size_px[1]) as f64;
     // Views that are all alike end in a telescope or in a lens that no camera has.
@@ -59,12 +59,11 @@ pub fn solve(board: Board, size_px: [usize; 2], views: &[Vec<[f64; 2]>]) -> Resu
 }
 
 /// From places on the board to pixels relative to the middle of the picture.
-fn homography(board: Board, view: &[[f64; 2]], middle: [f64; 2]) -> Option<[f64; 9]> {
+fn homography(view: &View, middle: [f64; 2]) -> Option<[f64; 9]> {
     // In units of the picture's half width, so that the normal equations are well scaled.
     let unit = middle[0].max(1.0);
     let (mut a, mut b) = (SMatrix::<f64, 8, 8>::zeros(), SVector::<f64, 8>::zeros());
-    for (i, seen) in view.iter().enumerate() {
-        let [x, y] = board.place(i);
+    for &Corner { square: [x, y], seen_px: seen } in &view.corners {
         let [u, v] = [(seen[0] - middle[0]) / unit, (seen[1] - middle[1]) / unit];
         for (row, right) in
             [([x, y, 1.0, 0.0, 0.0, 0.0, -u * x, -u * y], u), ([0.0, 0.0, 0.0, x, y, 1.0, -v * x, -v * y], v)]
@@ -123,35 +122,29 @@ fn project(camera: &[f64; CAMERA], pose: &Pose, place: [f64; 2]) -> [f64; 2] {
     Intrinsics { fx, fy, cx, cy, k1, k2 }.project(seen.x / seen.z, seen.y / seen.z)
 }
 
-fn squared_error(board: Board, views: &[Vec<[f64; 2]>], camera: &[f64; CAMERA], poses: &[Pose]) -> f64 {
+fn squared_error(views: &[View], camera: &[f64; CAMERA], poses: &[Pose]) -> f64 {
     let mut sum = 0.0;
     for (view, pose) in views.iter().zip(poses) {
-        for (i, seen) in view.iter().enumerate() {
-            let [u, v] = project(camera, pose, board.place(i));
-            sum += (u - seen[0]).powi(2) + (v - seen[1]).powi(2);
+        for corner in &view.corners {
+            let [u, v] = project(camera, pose, corner.square);
+            sum += (u - corner.seen_px[0]).powi(2) + (v - corner.seen_px[1]).powi(2);
         }
     }
     sum
 }
 
 /// Levenberg and Marquardt's method; gives the root mean square error in pixels.
-fn refine(
-    board: Board,
-    views: &[Vec<[f64; 2]>],
-    camera: &mut [f64; CAMERA],
-    poses: &mut [Pose],
-) -> Option<f64> {
+fn refine(views: &[View], camera: &mut [f64; CAMERA], poses: &mut [Pose]) -> Option<f64> {
     /// Enough for every set of views that converges at all; a step costs milliseconds.
     const STEPS: usize = 60;
     let n = CAMERA + POSE * views.len();
     let mut damping = 1e-3;
-    let mut error = squared_error(board, views, camera, poses);
+    let mut error = squared_error(views, camera, poses);
     for _ in 0..STEPS {
         let (mut a, mut b) = (DMatrix::<f64>::zeros(n, n), DVector::<f64>::zeros(n));
         for (index, (view, pose)) in views.iter().zip(poses.iter()).enumerate() {
-            for (i, seen) in view.iter().enumerate() {
-                let place = board.place(i);
-                let (residual, slopes) = slopes(camera, pose, place, *seen);
+            for corner in &view.corners {
+                let (residual, slopes) = slopes(camera, pose, corner);
                 let at = |k: usize| if k < CAMERA { k } else { k + POSE * index };
                 for axis in 0..2 {
                     for j in 0..CAMERA + POSE {
@@ -172,7 +165,7 @@ fn refine(
         for (value, change) in new_camera.iter_mut().chain(new_poses.iter_mut().flatten()).zip(&step) {
             *value += change;
         }
-        let new_error = squared_error(board, views, &new_camera, &new_poses);
+        let new_error = squared_error(views, &new_camera, &new_poses);
         if new_error < error {
             let gain = (error - new_error) / error.max(1e-30);
             (*camera, error, damping) = (new_camera, new_error, damping * 0.3);
@@ -187,7 +180,7 @@ fn refine(
             }
         }
     }
-    let corners = views.len() * board.corners();
+    let corners: usize = views.iter().map(|view| view.corners.len()).sum();
     error.is_finite().then(|| (error / corners as f64).sqrt())
 }
 
@@ -195,8 +188,7 @@ fn refine(
 fn slopes(
     camera: &[f64; CAMERA],
     pose: &Pose,
-    place: [f64; 2],
-    seen: [f64; 2],
+    &Corner { square: place, seen_px: seen }: &Corner,
 ) -> ([f64; 2], [[f64; 2]; CAMERA + POSE]) {
     let here = project(camera, pose, place);
     let slopes = std::array::from_fn(|k| {
@@ -213,6 +205,8 @@ fn slopes(
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+
+    use crate::calibrate::Board;
 
     pub const BOARD: Board = Board { columns: 9, rows: 6 };
     pub const TRUTH: Intrinsics =
@@ -239,14 +233,24 @@ pub(super) mod tests {
         project(&[camera.fx, camera.fy, camera.cx, camera.cy, camera.k1, camera.k2], pose, place)
     }
 
-    pub fn seen(camera: &Intrinsics, pose: &Pose) -> Vec<[f64; 2]> {
-        (0..BOARD.corners()).map(|i| seen_at(camera, pose, BOARD.place(i))).collect()
+    pub fn seen(camera: &Intrinsics, pose: &Pose) -> View {
+        let squares = (0..BOARD.corners()).map(|i| [(i % BOARD.columns) as f64, (i / BOARD.columns) as f64]);
+        let corners = squares.map(|square| Corner { square, seen_px: seen_at(camera, pose, square) });
+        View { corners: corners.collect(), is_whole: true }
+    }
+
+    /// The view with each corner's place changed.
+    fn shaken(mut view: View, mut by: impl FnMut(usize, [f64; 2]) -> [f64; 2]) -> View {
+        for (i, corner) in view.corners.iter_mut().enumerate() {
+            corner.seen_px = by(i, corner.seen_px);
+        }
+        view
     }
 
     #[test]
     fn exact_corners_give_the_camera_back() {
         let views: Vec<_> = tilted().iter().map(|p| seen(&TRUTH, p)).collect();
-        let fit = solve(BOARD, [640, 480], &views).unwrap();
+        let fit = solve([640, 480], &views).unwrap();
         assert!(fit.rms_px < 1e-4, "{fit:?}");
         let Intrinsics { fx, fy, cx, cy, k1, k2 } = fit.intrinsics;
         assert!((fx - TRUTH.fx).abs() < 0.05 && (fy - TRUTH.fy).abs() < 0.05, "{fit:?}");
@@ -257,14 +261,34 @@ pub(super) mod tests {
     #[test]
     fn a_tenth_of_a_pixel_of_noise_costs_less_than_a_percent() {
         let mut rng = fastrand::Rng::with_seed(1);
-        let views: Vec<Vec<[f64; 2]>> = tilted()
+        let views: Vec<View> = tilted()
             .iter()
-            .map(|p| seen(&TRUTH, p).iter().map(|c| c.map(|x| x + 0.35 * (rng.f64() - 0.5))).collect())
+            .map(|p| shaken(seen(&TRUTH, p), |_, c| c.map(|x| x + 0.35 * (rng.f64() - 0.5))))
             .collect();
-        let fit = solve(BOARD, [640, 480], &views).unwrap();
+        let fit = solve([640, 480], &views).unwrap();
         assert!((0.05..0.3).contains(&fit.rms_px), "{fit:?}");
         assert!((fit.intrinsics.fx / TRUTH.fx - 1.0).abs() < 0.01, "{fit:?}");
         assert!((fit.intrinsics.cx - TRUTH.cx).abs() < 6.0, "{fit:?}");
+    }
+
+    /// Each view has another part of the board, counted from another corner.
+    #[test]
+    fn parts_of_a_board_give_the_camera_back_too() {
+        let views: Vec<View> = (0..)
+            .zip(tilted())
+            .map(|(k, p)| {
+                let from = [f64::from(k % 5), f64::from(k % 3)];
+                let mut view = seen(&TRUTH, &p);
+                view.corners
+                    .retain(|c| (0..2).all(|axis| (0.0..4.0).contains(&(c.square[axis] - from[axis]))));
+                view.corners
+                    .iter_mut()
+                    .for_each(|c| c.square = [0, 1].map(|axis| c.square[axis] - from[axis]));
+                view
+            })
+            .collect();
+        let fit = solve([640, 480], &views).unwrap();
+        assert!((fit.intrinsics.fx - TRUTH.fx).abs() < 0.5 && fit.rms_px < 1e-3, "{fit:?}");
     }
 
     #[test]
@@ -272,21 +296,15 @@ pub(super) mod tests {
         let straight = |i: usize| seen(&TRUTH, &[0.0, 0.0, 0.02 * i as f64, -4.0, -2.5, 14.0 + i as f64]);
         let few: Vec<_> = (0..3).map(straight).collect();
         assert_eq!(
-            solve(BOARD, [640, 480], &few),
+            solve([640, 480], &few),
             Err(CalibrationError::TooFewViews { found: 3, needed: MIN_VIEWS })
         );
-        let bent: Vec<Vec<[f64; 2]>> = tilted()
+        let bent: Vec<View> = tilted()
             .iter()
-            .map(|p| {
-                seen(&TRUTH, p)
-                    .iter()
-                    .enumerate()
-                    .map(|(i, c)| [c[0], c[1] + 12.0 * (i as f64).sin()])
-                    .collect()
-            })
+            .map(|p| shaken(seen(&TRUTH, p), |i, c| [c[0], c[1] + 12.0 * (i as f64).sin()]))
             .collect();
         assert!(matches!(
-            solve(BOARD, [640, 480], &bent),
+            solve([640, 480], &bent),
             Err(CalibrationError::Contradictory { .. } | CalibrationError::TooAlike)
         ));
     }

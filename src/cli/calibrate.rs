@@ -1,5 +1,6 @@
 //! `posewire calibrate`: the camera's intrinsics from views of a chessboard.
 
+use std::cell::RefCell;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,20 +10,24 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, bail};
 use posewire::calibrate::{
-    Board, CameraFile, Coverage, Grey, Paper, Shelf, UsbId, date, find_corners, sheet, solve,
+    Board, CameraFile, Coverage, Grey, Paper, Shelf, UsbId, View, date, find_corners, sheet, solve,
 };
 use posewire::capture::{self, CaptureError, FrameSource, SourceConfig};
 use posewire::files::Replacement;
-use posewire::picture::{Decoder, Frame};
+use posewire::output::web::{Calibrating, CalibrationPage};
+use posewire::picture::{Decoder, Frame, JpegEncoder};
 use posewire::progress::Progress;
 
 use super::Usage;
 
 /// How long a wait for a frame may keep Ctrl-C waiting.
 const TICK: Duration = Duration::from_millis(100);
-/// A view counts as another one when its corners lie this far from those of every view before, on average, in parts of
-/// the picture's width: more than a hand shakes, less than a tilt by 30 degrees moves them.
+/// A view counts as another one when the board has moved this far from every view before, in parts of the picture's
+/// width: more than a hand shakes, less than a tilt by 30 degrees moves them.
 const NEW_VIEW: f64 = 0.02;
+
+/// Of the page's pictures that the camera does not give as JPEG.
+const PAGE_QUALITY: i32 = 75;
 
 /// A sharp picture of a flat board has a third of that.
 const GOOD_PX: f64 = 1.0;
@@ -39,13 +44,14 @@ corners of the picture, tilted by 20 to 45 degrees. It ends with the last view, 
 Examples:
   posewire calibrate --print board.pdf
   posewire calibrate
+  posewire calibrate --web 127.0.0.1:8080
   posewire calibrate --replay pictures --board 7x5 --out webcam.toml")]
 pub struct Args {
     /// The file to write; a USB camera's is found by its id, below ~/.config/posewire/cameras, if none is named
     #[arg(long, value_name = "FILE.toml")]
     out: Option<PathBuf>,
     /// Write the board as a page to print, and nothing else
-    #[arg(long, value_name = "FILE.pdf", conflicts_with_all = ["out", "views", "camera", "replay", "size"])]
+    #[arg(long, value_name = "FILE.pdf", conflicts_with_all = ["out", "views", "camera", "replay", "size", "web"])]
     print: Option<PathBuf>,
     /// What it is printed on: a4, a3 or letter
     #[arg(long, value_name = "PAPER", default_value = "a4", requires = "print")]
@@ -62,6 +68,9 @@ pub struct Args {
     /// A folder of pictures or a video instead of a camera
     #[arg(long, value_name = "PATH", conflicts_with = "camera")]
     replay: Option<PathBuf>,
+    /// Show what the camera sees, where the board has been and what to do next on a page at this address, as in 127.0.0.1:8080
+    #[arg(long, value_name = "ADDR")]
+    web: Option<String>,
     /// Wanted size of the camera's pictures: that which will be tracked
     #[arg(long, value_name = "WxH", default_value = "640x480", value_parser = super::record::size)]
     size: (u32, u32),
@@ -103,8 +112,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Some(named) => named,
         None => opened(&own_path(&*source, usb.as_ref())?, &args)?,
     };
+    let page = args.web.as_deref().map(open_page).transpose()?;
     let (mut decoder, mut grey) = (Decoder::new()?, GreyPicture::default());
-    let (mut views, mut size_px): (Vec<Vec<[f64; 2]>>, Option<[usize; 2]>) = (Vec::new(), None);
+    let (mut views, mut size_px): (Vec<View>, Option<[usize; 2]>) = (Vec::new(), None);
     let mut coverage = Coverage::new([1, 1]);
     let progress = Progress::start(format!("{name}: waiting for the first picture"));
     let mut looked_at = 0_u64;
@@ -130,32 +140,50 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             bail!("{name}: pictures of different sizes are not of one camera's mode: calibrate one size");
         }
         looked_at += 1;
-        let corners = find_corners(picture, args.board);
-        let seen = if corners.is_some() { "the board is seen: move or tilt it" } else { "no board is seen" };
+        let view = find_corners(picture, args.board);
+        let seen = match &view {
+            Some(view) if view.is_whole => "the board is seen: move or tilt it",
+            Some(_) => "a part of the board is seen, which will do: move or tilt it",
+            None => "no board is seen",
+        };
         let (count, percent) = (views.len(), 100.0 * coverage.share());
         progress.at(format_args!(
             "{count} of {} views, {percent:.0} % of the picture, {looked_at} pictures; {seen}",
             args.views
         ));
-        let Some(corners) = corners else { continue };
-        let moved = |view: &Vec<[f64; 2]>| {
-            let distances = view.iter().zip(&corners).map(|(a, b)| (a[0] - b[0]).hypot(a[1] - b[1]));
-            distances.sum::<f64>() / corners.len() as f64 > NEW_VIEW * picture.width as f64
-        };
-        if views.iter().all(moved) {
-            coverage.add(&corners);
-            views.push(corners);
-            let (count, percent) = (views.len(), 100.0 * coverage.share());
-            let next = match coverage.missing() {
-                Some(part) => format!("show the board at the {part}"),
-                None => "tilt it to another side, or go farther away".into(),
+        let next = next_view(&coverage);
+        if let Some((page, jpeg)) = &page
+            && page.is_watched()
+        {
+            let corners = view.iter().flat_map(|view| view.corners.iter().map(|corner| corner.seen_px));
+            let state = Calibrating {
+                size: [frame.width, frame.height],
+                corners: corners.collect(),
+                views: views.len(),
+                wanted: args.views.into(),
+                cells: coverage.cells().map(|row| row.to_vec()).to_vec(),
+                told: if view.is_some() { next.clone() } else { format!("{seen}; {next}") },
+                ..Calibrating::default()
             };
+            page.show(jpeg.borrow_mut().jpeg_of(&frame)?.to_vec(), state);
+        }
+        let Some(view) = view else { continue };
+        let is_new = |other: &View| view.moved_px(other) > NEW_VIEW * picture.width as f64;
+        if views.iter().all(is_new) {
+            coverage.add(view.corners.iter().map(|corner| corner.seen_px));
+            views.push(view);
+            let (count, percent) = (views.len(), 100.0 * coverage.share());
+            let next = next_view(&coverage);
             log::info!("view {count} of {}, {percent:.0} % of the picture: {next}", args.views);
         }
     }
     drop(progress);
     let Some(size_px) = size_px else { bail!("{name}: no picture came") };
-    let fit = solve(args.board, size_px, &views).with_context(|| name.clone())?;
+    let fit = solve(size_px, &views).with_context(|| name.clone());
+    if let (Some((page, _)), Err(error)) = (&page, &fit) {
+        page.finish(&format!("{error:#}"));
+    }
+    let fit = fit?;
     let camera = fit.intrinsics;
     let is_found = usb.is_some() && args.out.is_none();
     let file = CameraFile {
@@ -189,7 +217,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         camera.fx,
         camera.fy
     );
-    if let Some(next) = next(&file, coverage) {
+    let next = next(&file, coverage);
+    if let Some((page, _)) = &page {
+        let good = || format!("error {:.2} px, focal length {:.0} px: it is good", fit.rms_px, camera.fx);
+        page.finish(&next.clone().unwrap_or_else(good));
+    }
+    if let Some(next) = next {
         eprintln!("{next}");
     }
     match is_found {
@@ -197,6 +230,24 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         false => eprintln!("used by: posewire run --calibration {}", path.display()),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The page of `--web`, and what makes its pictures.
+fn open_page(address: &str) -> anyhow::Result<(CalibrationPage, RefCell<JpegEncoder>)> {
+    let page = CalibrationPage::open(address)?;
+    eprintln!("open {} in a browser", page.link());
+    if !page.address().ip().is_loopback() {
+        log::warn!("whoever has this link sees the camera's pictures, over an unencrypted line; 127.0.0.1 keeps them on this machine");
+    }
+    Ok((page, RefCell::new(JpegEncoder::new(PAGE_QUALITY)?)))
+}
+
+/// What to show next.
+fn next_view(coverage: &Coverage) -> String {
+    match coverage.missing() {
+        Some(part) => format!("show the board at the {part}"),
+        None => "tilt it to another side, or go farther away".into(),
+    }
 }
 
 /// Writes the board to print.

@@ -5,8 +5,10 @@ use std::path::Path;
 use posewire::calibrate::Intrinsics;
 use posewire::capture::clip::Clip;
 use posewire::capture::synthetic::Synthetic;
+use posewire::output::web::{Calibrating, CalibrationPage};
 
 use super::cli::posewire;
+use super::view::get;
 
 const COLUMNS: i32 = 7;
 const ROWS: i32 = 5;
@@ -14,7 +16,7 @@ const CAMERA: Intrinsics = Intrinsics { fx: 300.0, fy: 300.0, cx: 158.0, cy: 122
 
 /// A picture of 320 × 240 of the board, turned about its own y and x axis (radians), `far` squares away.
 fn picture(path: &Path, yaw: f64, pitch: f64, far: f64) {
-    const SAMPLES: i32 = 50;
+    const SAMPLES: i32 = 150;
     let (mut sum, mut count) = (vec![0u32; 320 * 240], vec![0u32; 320 * 240]);
     for i in 0..SAMPLES * (COLUMNS + 1) {
         for j in 0..SAMPLES * (ROWS + 1) {
@@ -127,6 +129,82 @@ fn the_board_is_printed_and_a_file_has_to_be_named_for_what_has_no_usb_id() {
     let told = posewire(&["calibrate", "--replay", folder.path().to_str().unwrap()]);
     let said = String::from_utf8_lossy(&told.stderr);
     assert!(told.status.code() == Some(2) && said.contains("--out FILE.toml"), "{said}");
+}
+
+/// A board of which every view has a part outside of the picture.
+#[test]
+fn a_board_half_out_of_sight_counts_and_the_page_shows_what_is_seen() {
+    let page = CalibrationPage::open("127.0.0.1:0").unwrap();
+    let address = page.address().to_string();
+    assert!(!page.is_watched());
+    assert_eq!(get(&address, "/picture").0, 404, "there is none yet");
+    let said = |path: &str| -> serde_json::Value {
+        let (status, body) = get(&address, path);
+        assert_eq!(status, 200, "{path}");
+        serde_json::from_slice(&body).unwrap()
+    };
+    assert_eq!((&said("/state")["picture"], page.is_watched()), (&0.into(), true));
+    for k in 1..=2 {
+        let state = Calibrating {
+            size: [320, 240],
+            corners: vec![[10.5, 20.25]],
+            views: 3,
+            wanted: 20,
+            cells: vec![vec![true, false]],
+            told: "show the board at the left edge".into(),
+            ..Calibrating::default()
+        };
+        page.show(vec![0xff, 0xd8, k], state);
+    }
+    let state = said("/state");
+    assert_eq!((&state["picture"], &state["corners"][0][1]), (&2.into(), &20.25.into()));
+    assert_eq!(get(&address, "/picture"), (200, vec![0xff, 0xd8, 2]));
+    for path in ["/", "/page.css", "/calibration.js"] {
+        assert_eq!(get(&address, path).0, 200, "{path}");
+    }
+    for path in ["/live", "/frames/0", "/..%2f..%2fetc%2fpasswd"] {
+        assert_eq!(get(&address, path).0, 404, "{path}");
+    }
+    let heard = std::thread::spawn({
+        let address = address.clone();
+        move || loop {
+            let state: serde_json::Value = serde_json::from_slice(&get(&address, "/state").1).unwrap();
+            if state["is_over"] == true {
+                return state["told"].to_string();
+            }
+        }
+    });
+    page.finish("it is good");
+    assert_eq!(heard.join().unwrap(), "\"it is good\"");
+
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("camera.toml");
+    let pictures = folder.path().join("pictures");
+    std::fs::create_dir(&pictures).unwrap();
+    let views = [
+        (0.5, 0.1),
+        (-0.5, -0.1),
+        (0.1, 0.5),
+        (-0.1, -0.5),
+        (0.4, 0.4),
+        (-0.4, 0.4),
+        (0.4, -0.4),
+        (0.0, 0.1),
+    ];
+    for (i, (yaw, pitch)) in views.into_iter().enumerate() {
+        // As large as nearly two pictures.
+        picture(&pictures.join(format!("{i}.png")), yaw, pitch, 4.6 + i as f64 * 0.1);
+    }
+    let [pictures, out] = [&pictures, &out].map(|path| path.to_str().unwrap());
+    let web = ["--web", "127.0.0.1:0"];
+    let told =
+        posewire(&[&["calibrate", "--replay", pictures, "--board", "7x5", "--out", out][..], &web].concat());
+    let text = String::from_utf8_lossy(&told.stderr);
+    assert!(told.status.success() && text.contains("http://127.0.0.1:"), "{text}");
+    let file: toml::Table = std::fs::read_to_string(out).unwrap().parse().unwrap();
+    let number = |key: &str| file[key].as_float().unwrap();
+    assert!((number("fx_px") / CAMERA.fx - 1.0).abs() < 0.02, "{file:?}");
+    assert!((number("cx_px") - CAMERA.cx).abs() < 6.0, "{file:?}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::cli::posewire;
 /// Longer than anything here takes on a busy machine.
 const SOON: Duration = Duration::from_secs(60);
 
-fn get(address: &str, path: &str) -> (u16, Vec<u8>) {
+pub fn get(address: &str, path: &str) -> (u16, Vec<u8>) {
     get_as(address, path, "localhost")
 }
 
@@ -133,7 +133,19 @@ fn a_recording_is_shown_with_the_poses_that_a_run_over_it_gives() {
         let later = viewing.get(&format!("/tracks/{run}?from=9"));
         assert_eq!(without_sending(&later), ran[9..]);
     }
-    for path in ["/tracks/2", "/frames/12", "/frames/-1", "/frames/..%2f..%2fetc%2fpasswd", "/live"] {
+    // Without poses in 3D nobody has a body.
+    assert_eq!(viewing.get("/bodies/0/11"), b"[]");
+    assert!(viewing.get("/body").len() > 100_000, "the mesh");
+    for path in [
+        "/bodies/0/12",
+        "/bodies/2/0",
+        "/bodies/-1/0",
+        "/tracks/2",
+        "/frames/12",
+        "/frames/-1",
+        "/frames/..%2f..%2fetc%2fpasswd",
+        "/live",
+    ] {
         assert!([400, 404].contains(&get(&viewing.address, path).0), "{path}");
     }
     assert_eq!(get_as(&viewing.address, "/recording", "evil.example").0, 403);

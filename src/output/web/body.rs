@@ -6,6 +6,9 @@
 
 use std::io::Write;
 
+use pose::JOINTS;
+use serde_json::Value;
+
 use people::asset::INFLUENCES;
 use people::mannequin::{Mannequin, Stand};
 use people::math::Mat3;
@@ -53,6 +56,32 @@ pub(super) fn write(bytes: &mut Vec<u8>, id: u32, stand: &Stand) {
     bytes.extend_from_slice(b"]]");
 }
 
+/// How the bodies of a JSON line of `full` stand, a list; persons without a pose in 3D have none.
+pub(super) fn of_line(mannequin: &Mannequin, line: &[u8]) -> Vec<u8> {
+    let line: Value = serde_json::from_slice(line).unwrap_or_default();
+    let mut bytes = vec![b'['];
+    for person in line["persons"].as_array().into_iter().flatten() {
+        let number = |value: &Value| value.as_f64().map(|v| v as f32).filter(|v| v.is_finite());
+        let seen: [Option<[f32; 2]>; JOINTS] = std::array::from_fn(|j| {
+            let joint = &person["keypoints"][j];
+            let is_there = joint[4].as_str().is_some_and(|state| state != "absent");
+            is_there.then(|| Some([number(&joint[0])?, number(&joint[1])?])).flatten()
+        });
+        let of = |j: usize, axis: usize| number(&person["keypoints3d"][j][axis]);
+        let is_whole = (0..3 * JOINTS).all(|k| of(k / 3, k % 3).is_some());
+        let joints_m = std::array::from_fn(|j| std::array::from_fn(|axis| of(j, axis).unwrap_or_default()));
+        let id = person["id"].as_u64().and_then(|id| u32::try_from(id).ok()).unwrap_or_default();
+        if let Some(stand) = is_whole.then(|| mannequin.stand(&joints_m, &seen)).flatten() {
+            if bytes.len() > 1 {
+                bytes.push(b',');
+            }
+            write(&mut bytes, id, &stand);
+        }
+    }
+    bytes.push(b']');
+    bytes
+}
+
 /// w, x, y, z of a rotation.
 fn quaternion(turn: Mat3) -> [f32; 4] {
     let [a, b, c] = turn.0;
@@ -87,6 +116,20 @@ mod tests {
             let turned = p + v.cross(p) * (2.0 * w) + v.cross(v.cross(p)) * 2.0;
             assert!((turned - turn * p).length() < 1e-4, "{axis:?}");
             assert!((w * w + v.dot(v) - 1.0).abs() < 1e-4);
+        }
+    }
+
+    #[test]
+    fn a_line_without_poses_in_3d_has_no_bodies() {
+        let mannequin = Mannequin::new();
+        for line in [
+            "",
+            "{}",
+            "{\"persons\":7}",
+            "{\"persons\":[{\"id\":1,\"keypoints\":[],\"keypoints3d\":null}]}",
+            "{\"persons\":[{\"id\":-1,\"keypoints\":[[1,2]],\"keypoints3d\":[[0,0]]}]}",
+        ] {
+            assert_eq!(of_line(&mannequin, line.as_bytes()), b"[]", "{line}");
         }
     }
 

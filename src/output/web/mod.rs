@@ -3,12 +3,13 @@
 //! Nothing listens unless `--web ADDR` asks for it. The page needs nothing from elsewhere. Its poses come over a WebSocket, one
 //! binary message a frame (`message.rs`), the next one only after the page has taken the last (`live.rs`); `/poses` gives the JSON
 //! lines of [`super::jsonl`] as server-sent events, for `curl`, and the WebSocket `/lines` each as a text message, for programs. With nobody watching nothing is made and nothing allocated.
-//! [`Viewer`] serves a recording the same way, behind the same door (`recording.rs`).
+//! [`Viewer`] serves a recording the same way, behind the same door (`recording.rs`), and [`CalibrationPage`] a calibration.
 //!
 //! `axum` answers, on one thread with a runtime of its own; hyper beneath it is driven by hand because the time of a request's
 //! head and the number of connections must be bounded (`door.rs`).
 
 mod body;
+mod calibration;
 mod door;
 mod guard;
 mod live;
@@ -31,6 +32,7 @@ use log::{info, warn};
 use pose::PoseFrame;
 use tokio::sync::watch;
 
+pub use self::calibration::{Calibrating, CalibrationPage};
 use self::guard::Guard;
 use self::message::Messages;
 pub use self::recording::{Reel, ReelError, Viewer};

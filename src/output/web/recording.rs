@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
 use axum::Router;
@@ -14,12 +14,13 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use people::mannequin::Mannequin;
 use serde_json::json;
 use tokio::sync::watch;
 
 use super::door::{self, guarded, page, typed};
 use super::guard::Guard;
-use super::{listen_on, parts};
+use super::{body, listen_on, parts};
 
 /// What one answer holds of times or lines at most: a page asks again for the rest.
 const MOST_AT_ONCE: usize = 4_000;
@@ -177,6 +178,14 @@ pub struct Viewer {
 struct Served {
     guard: Arc<Guard>,
     reel: Option<Reel>,
+    /// Made when somebody first looks at bodies.
+    mannequin: Arc<OnceLock<Mannequin>>,
+}
+
+impl Served {
+    fn mannequin(&self) -> &Mannequin {
+        self.mannequin.get_or_init(Mannequin::new)
+    }
 }
 
 impl Viewer {
@@ -190,7 +199,7 @@ impl Viewer {
         let guard = Arc::new(Guard::of(address.ip()).map_err(ReelError::Start)?);
         let link = guard.link(address);
         let is_over = watch::Sender::new(false);
-        let (paths, over) = (paths(Served { guard, reel }), is_over.subscribe());
+        let (paths, over) = (paths(Served { guard, reel, mannequin: Arc::default() }), is_over.subscribe());
         let thread = std::thread::Builder::new()
             .name("web".into())
             .spawn(move || door::run(listener, over, paths))
@@ -226,12 +235,14 @@ fn paths(served: Served) -> Router {
         .route("/", get(async |State(served): State<Served>| page(parts::VIEW_HTML, &served.guard)))
         .route("/page.css", get(async || typed("text/css; charset=utf-8", parts::STYLE)))
         .route("/view.js", get(script))
+        .route("/body", get(mesh))
+        .route("/bodies/{run}/{line}", get(bodies))
         .route("/recording", get(recording))
         .route("/times", get(times))
         .route("/frames/{index}", get(frame))
         .route("/tracks/{run}", get(track))
         .with_state(served);
-    guarded(paths, guard, "there are /, /recording, /times, /frames/N and /tracks/N\n")
+    guarded(paths, guard, "there are /, /recording, /times, /frames/N, /tracks/N and /bodies/N/LINE\n")
 }
 
 /// From which one on: `from=120`.
@@ -287,6 +298,26 @@ async fn track(State(served): State<Served>, Path(run): Path<usize>, RawQuery(qu
     let ends = run.lines.get(from.saturating_add(MOST_AT_ONCE)).copied().unwrap_or(run.text.bytes);
     match run.text.read(begins, ends) {
         Ok(text) => typed("application/x-ndjson", text),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+async fn mesh(State(served): State<Served>) -> Response {
+    typed("application/octet-stream", body::mesh(served.mannequin()))
+}
+
+/// How the bodies of one line of a run stand.
+async fn bodies(State(served): State<Served>, Path((run, line)): Path<(usize, usize)>) -> Response {
+    let Some(reel) = &served.reel else { return NONE.into_response() };
+    let text = {
+        let mut inner = reel.lock();
+        let Some(run) = inner.runs.get_mut(run) else { return NONE.into_response() };
+        let Some(&begins) = run.lines.get(line) else { return NONE.into_response() };
+        let ends = run.lines.get(line + 1).copied().unwrap_or(run.text.bytes);
+        run.text.read(begins, ends)
+    };
+    match text {
+        Ok(text) => typed("application/json", body::of_line(served.mannequin(), &text)),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }

@@ -2,7 +2,7 @@
 // The page: one WebSocket, the newest message, and what the person who looks wants to see of it.
 
 const canvas = $("view"), pen = canvas.getContext("2d"), trails = new Trails();
-const bodies = new Bodies(), STYLES = ["skeleton", "planar", "volumetric"];
+const bodies = new Bodies();
 /** What is shown; kept for the next visit. */
 const shown = Object.assign(
   { smoothed: true, picture: true, trails: false, sigma: false, ids: true, zones: true, mirror: false, style: STYLE },

@@ -7,6 +7,9 @@ class Track {
   static KEPT = 2000;
   #texts = []; #lines = new Map(); #byNumber = new Map();
 
+  /** By line: how its persons' bodies stand, as far as this page's server was asked. */
+  standing = new Map();
+
   constructor(name) { this.name = name; this.times = []; }
 
   get length() { return this.#texts.length; }
@@ -43,12 +46,18 @@ class Track {
   }
 
   /** The line of a frame: by its number, else by its time; null where there is none. */
-  lineOf({ number, us }, halfFrameUs) {
+  lineOf(frame, halfFrameUs) {
+    const i = this.indexOf(frame, halfFrameUs);
+    return i < 0 ? null : this.line(i);
+  }
+
+  /** Which line that is; -1 where there is none. */
+  indexOf({ number, us }, halfFrameUs) {
     const found = this.#byNumber.get(number);
-    if (found !== undefined) return this.line(found);
-    if (this.#byNumber.size || !this.length) return null;
+    if (found !== undefined) return found;
+    if (this.#byNumber.size || !this.length) return -1;
     const at = newestBefore(this.times, this.times[0] + us + halfFrameUs);
-    return at >= 0 && Math.abs(this.times[at] - this.times[0] - us) <= halfFrameUs ? this.line(at) : null;
+    return at >= 0 && Math.abs(this.times[at] - this.times[0] - us) <= halfFrameUs ? at : -1;
   }
 }
 
@@ -77,7 +86,7 @@ class ServedReel {
       for (const [number, us] of more) this.frames.push({ number, us });
     }
     for (const [k, { name, lines }] of said.tracks.entries()) {
-      const track = this.tracks[k] ??= new Track(name);
+      const track = this.tracks[k] ??= Object.assign(new Track(name), { isServed: true });
       while (track.length < lines) {
         const text = await (await fetch(`tracks/${k}?from=${track.length}`)).text();
         if (!text) break;
@@ -87,6 +96,16 @@ class ServedReel {
     this.isWhole = said.is_whole;
     this.expected = said.expected;
     return this.frames.length > before;
+  }
+
+  /** Asks how the bodies of a line stand. */
+  async stand(track, i) {
+    const k = this.tracks.indexOf(track);
+    // Files that were dropped onto the page are not the server's.
+    if (i < 0 || k < 0 || !track.isServed || track.standing.has(i)) return;
+    if (track.standing.size >= Track.KEPT) track.standing.clear();
+    const answer = await fetch(`bodies/${k}/${i}`).catch(() => null);
+    if (answer?.ok) track.standing.set(i, await answer.json());
   }
 
   async picture(i) {

@@ -1,6 +1,11 @@
 // The viewer: a recording, frame by frame, with the poses of one or two runs over it.
 
-const shown = Object.assign({ beside: true, picture: true, trails: false, sigma: false, ids: true }, stored("view"));
+const shown = Object.assign(
+  { beside: true, picture: true, trails: false, sigma: false, ids: true, style: STYLES[0] }, stored("view"));
+if (!STYLES.includes(shown.style)) shown.style = STYLES[0];
+const bodies = new Bodies();
+/** What was fetched or turned meanwhile waits to be drawn. */
+let isDirty = false;
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4], MOST_GIF_FRAMES = 240, MOST_GIF_PX = 640;
 const plot = new Plot($("plot"));
 /** The recording, and the frame that is shown with its picture. */
@@ -16,6 +21,7 @@ const CONTROLS = [
   ["ids", "i", "identities"],
 ];
 const ACTIONS = [
+  ["y", "body", () => setStyle(STYLES[(STYLES.indexOf(shown.style) + 1) % STYLES.length])],
   ["w", "whole plot", () => { plot.isWhole = !plot.isWhole; render(); }],
   ["j", "next joint", () => { joint = (joint + 1) % JOINTS.length; render(); }],
   ["[", "span from here", () => { span[0] = at; render(); }],
@@ -39,10 +45,27 @@ function toggle(key) {
   render();
 }
 
+/** How persons are drawn. */
+async function setStyle(style) {
+  shown.style = style;
+  bodies.orbit = null;
+  store("view", shown);
+  drawControls();
+  if (current) await stand(current.index);
+  render();
+}
+
+/** Whatever the drawing of a frame needs beside its picture. */
+async function stand(index) {
+  if (shown.style !== "volumetric" || !reel.stand) return;
+  const frame = reel.frames[index];
+  await Promise.all(reel.tracks.map(track => reel.stand(track, track.indexOf(frame, halfFrameUs()))));
+}
+
 function drawControls() {
   $("controls").replaceChildren(
     ...CONTROLS.map(([key, letter, name]) => control(name, letter, () => toggle(key), shown[key])),
-    ...ACTIONS.map(([letter, name, act]) => control(name, letter, act)),
+    ...ACTIONS.map(([letter, name, act]) => control(letter === "y" ? shown.style : name, letter, act)),
   );
 }
 
@@ -73,6 +96,7 @@ async function load() {
   try {
     while (reel && current?.index !== at) {
       const index = at, from = reel, picture = await pictureOf(index);
+      if (from === reel) await stand(index);
       if (from !== reel) continue;
       current = { index, picture };
       render();
@@ -111,6 +135,7 @@ function setSpeed(step) {
 
 function play() {
   requestAnimationFrame(play);
+  if (isDirty) render();
   if (!isPlaying) return;
   const us = playsFrom.us + speed * 1000 * (performance.now() - playsFrom.since);
   let next = at;
@@ -146,9 +171,13 @@ function paint(pen, size, picture, tracks, frame) {
   const unit = Math.max(...size) / 320;
   pen.fillStyle = "#000";
   pen.fillRect(0, 0, ...size);
-  if (picture && shown.picture) pen.drawImage(picture, 0, 0, ...size);
-  const [track, other] = tracks;
+  const [track, other] = tracks, isVolumetric = shown.style === "volumetric";
+  const stood = isVolumetric && track?.standing.get(track.indexOf(frame, halfFrameUs())) || [];
+  const isTurned = stood.length > 0 && bodies.orbit !== null;
+  if (picture && shown.picture && !isTurned) pen.drawImage(picture, 0, 0, ...size);
   if (!track) return;
+  if (stood.length) bodies.draw(pen, stood, ...size, pen.getTransform().a);
+  if (isTurned) return;
   if (shown.trails) {
     const trails = new Trails(), index = reel.frames.indexOf(frame);
     for (let i = Math.max(0, index - 90); i <= index; i++) {
@@ -156,9 +185,12 @@ function paint(pen, size, picture, tracks, frame) {
     }
     trails.draw(pen, unit, frame.us);
   }
-  for (const p of personsOf(track, frame)) {
+  const hasBody = id => bodies.ready() && stood.some(([of]) => of === id), persons = personsOf(track, frame);
+  // The farther behind the nearer.
+  const sorted = shown.style === "skeleton" ? persons : persons.toSorted((a, b) => a.box[3] - b.box[3]);
+  for (const p of sorted) {
     if (shown.sigma) drawSigma(pen, p, unit, colourOf(p.id));
-    drawPerson(pen, p, unit, colourOf(p.id));
+    if (!hasBody(p.id)) (shown.style === "skeleton" ? drawPerson : drawPlanar)(pen, p, unit, colourOf(p.id));
     if (shown.ids) drawLabel(pen, p, unit, colourOf(p.id), p.box[0]);
   }
   // The other run, one over the other: thin and white.
@@ -172,6 +204,7 @@ function panes() {
 }
 
 function render() {
+  isDirty = false;
   drawTransport();
   if (!reel || !current || current.index >= reel.frames.length) return;
   const frame = reel.frames[current.index], size = sizeOf(), wanted = panes();
@@ -307,7 +340,9 @@ async function gif(first, last, told = () => {}) {
   const scale = Math.min(1, MOST_GIF_PX / (sizeOf()[0] * panes().length));
   const pixels = [];
   for (const index of indices) {
-    const canvas = composed(index, await pictureOf(index), scale);
+    const picture = await pictureOf(index);
+    await stand(index);
+    const canvas = composed(index, picture, scale);
     pixels.push(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height));
     told(`pictures: ${pixels.length} of ${indices.length}`);
   }
@@ -390,6 +425,7 @@ addEventListener("drop", event => {
   event.preventDefault();
   openFiles([...event.dataTransfer.files]);
 });
+bodies.watch($("panes"), () => shown.style === "volumetric" && Boolean(reel?.stand));
 $("play").addEventListener("click", () => setPlaying(!isPlaying));
 $("slider").addEventListener("input", event => seek(Number(event.target.value)));
 // Keys belong to the page, not to the slider.
