@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             return Ok(());
         }
         reader.feed(&bytes[..n], |heard| {
-            if let Heard::Moment(moment) = heard
+            if let Heard::Moment(moment, _) = heard
                 && let Some(pose) = moment.poses().next()
             {
                 let wrist = pose.value[Joint::RightWrist];

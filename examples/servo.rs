@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             return Ok(());
         }
         reader.feed(&bytes[..n], |heard| {
-            if let Heard::Moment(moment) = heard
+            if let Heard::Moment(moment, _) = heard
                 && let Some(pose) = moment.poses().next()
             {
                 println!("{:.0} us", servo.update(&pose.value, moment.valid_at_us()));

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use pose_wire::{Command, DEFAULT_BAUD, Hello, MAX_PACKET, Moment, Packet, QUIET_US, encode};
+use pose_wire::{Command, DEFAULT_BAUD, Hello, MAX_PACKET, Moment, Notice, Packet, QUIET_US, encode};
 use posewire::output::display::{Canvas, FrameStamp, Seen, Status, Surface, Terminal, draw_poses};
 use posewire::output::jsonl::{Format, Head};
-use posewire::output::serial::{Heard, PortSpec, Reader, ReceivePort};
+use posewire::output::serial::{Heard, Places, PortSpec, Reader, ReceivePort};
 
 /// A moment that is not complete after this long lost its last packet.
 const QUIET: Duration = Duration::from_micros(QUIET_US);
@@ -23,7 +23,8 @@ const HINT_AFTER: Duration = Duration::from_millis(1500);
 #[command(after_help = "\
 Prints the same lines as run --jsonl, with what the wire keeps: places in steps of 1/8 pixel (more for pictures beyond
 4095 pixels), scores in 1/63, the person's in 1/255, sigma to 5 bits, 3D in mm. seq counts moments on the wire, frame is
-null, emitted_us is when the sender handed the pose to its serial driver. Counters go to stderr at the end.
+null, emitted_us is when the sender handed the pose to its serial driver. Where persons stand is in the lines if the sender
+sends it ([serial] with_place); what happens (with_events) goes to stderr, and counters at the end.
 
 Examples:
   posewire read /dev/ttyUSB0 | jq '.persons[0].keypoints[9]'
@@ -74,10 +75,14 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut hint_at = Some(Instant::now() + HINT_AFTER);
     while !is_over.load(Ordering::Relaxed) && left > 0 {
         let mut show = |heard| match heard {
-            Heard::Moment(_) if left == 0 => Ok(()),
-            Heard::Moment(moment) => {
+            Heard::Moment(..) if left == 0 => Ok(()),
+            Heard::Moment(moment, places) => {
                 left -= 1;
-                view.moment(&moment)
+                view.moment(&moment, &places)
+            }
+            Heard::Notice(notice) => {
+                log::info!("{}", told(&notice));
+                Ok(())
             }
             Heard::Hello(hello) => {
                 view.hello(&hello);
@@ -116,6 +121,18 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// What happened, for people: `enter, person 3, zone door; 2 there`.
+fn told(notice: &Notice) -> String {
+    let what = notice.code.name().unwrap_or("an event of a later version");
+    let who = if notice.track_id > 0 { format!(", person {}", notice.track_id) } else { String::new() };
+    let zone = match (notice.zone, notice.zone_name()) {
+        (0, _) => String::new(),
+        (number, "") => format!(", zone {number}"),
+        (_, name) => format!(", zone {name}"),
+    };
+    format!("{what}{who}{zone}; {} there", notice.persons)
+}
+
 /// Says what may be wrong with a line on which nothing was understood.
 fn hint(port: &PortSpec, received: usize, packets: u32) {
     let (path, baud) = (port.path.display(), port.baud);
@@ -140,9 +157,9 @@ enum View {
 }
 
 impl View {
-    fn moment(&mut self, moment: &Moment) -> io::Result<()> {
+    fn moment(&mut self, moment: &Moment, places: &Places) -> io::Result<()> {
         match self {
-            Self::Lines(lines) => lines.moment(moment),
+            Self::Lines(lines) => lines.moment(moment, places),
             Self::Live(live) => live.moment(moment),
         }
     }
@@ -173,7 +190,7 @@ struct Lines {
 }
 
 impl Lines {
-    fn moment(&mut self, moment: &Moment) -> io::Result<()> {
+    fn moment(&mut self, moment: &Moment, places: &Places) -> io::Result<()> {
         self.bytes.clear();
         if !std::mem::replace(&mut self.is_begun, true) {
             self.format.write_first_row(&mut self.bytes);
@@ -186,7 +203,7 @@ impl Lines {
             source: None,
             floor: None,
         };
-        self.format.write(&mut self.bytes, &head, moment.poses());
+        self.format.write(&mut self.bytes, &head, places.poses(moment));
         let mut out = io::stdout().lock();
         out.write_all(&self.bytes)?;
         out.flush()

@@ -185,7 +185,7 @@ pub(crate) fn json_lines(format: Format, bytes: &[u8]) -> Vec<String> {
     let (mut reader, mut lines) = (Reader::default(), Vec::new());
     format.write_first_row(&mut lines);
     let mut hear = |heard| {
-        if let Heard::Moment(m) = heard {
+        if let Heard::Moment(m, _) = heard {
             let (captured_at_us, emitted_at_us) = (m.captured_at_us, m.sent_at_us());
             let head = Head {
                 seq: m.seq.into(),

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use pose::{Pose, Stamped};
+use pose::{Place, Pose, Stamped};
 use pose_wire::{
-    Command as WireCommand, DEFAULT_BAUD, Emission, Hello, HelloFlags, MAX_PACKET, Moment, Packet,
-    PosePacket, Receipt, SourceState, Status, encode,
+    Command as WireCommand, DEFAULT_BAUD, Emission, Hello, HelloFlags, MAX_PACKET, Moment, Notice,
+    NoticeCode, Packet, PosePacket, Receipt, SourceState, Status, encode,
 };
+use posewire::output::events::Zones;
 use posewire::output::jsonl::{Format, Head};
 use posewire::output::serial::{Heard, PortSpec, Reader, Serial, SerialOptions};
 use posewire::output::{Host, PoseSink, Predict, SinkError, Vitals};
@@ -66,6 +67,9 @@ fn open(path: &std::path::Path) -> (Serial, Arc<FakeHost>) {
 #[derive(Default)]
 struct Everything {
     moments: Vec<Moment>,
+    /// Identity and place of each pose.
+    places: Vec<(u32, Option<Place>)>,
+    notices: Vec<Notice>,
     hellos: Vec<Hello>,
     statuses: Vec<Status>,
 }
@@ -75,9 +79,13 @@ impl Everything {
         reader
             .feed(bytes, |heard| {
                 match heard {
-                    Heard::Moment(m) => self.moments.push(m),
+                    Heard::Moment(m, places) => {
+                        self.places.extend(places.poses(&m).map(|p| (p.value.track_id, p.value.place)));
+                        self.moments.push(m);
+                    }
                     Heard::Hello(h) => self.hellos.push(h),
                     Heard::Status(s) => self.statuses.push(s),
+                    Heard::Notice(n) => self.notices.push(n),
                 }
                 Ok(())
             })
@@ -130,6 +138,38 @@ fn every_moment_arrives_as_the_wire_states_it() {
     assert_eq!((hello.width_px, hello.height_px, hello.model_hash), (640, 480, *b"modelsha"));
     assert!(hello.flags.has(HelloFlags::WITH_3D | HelloFlags::PREDICTED));
     assert_eq!((got.statuses[0].temperature_cc, got.statuses[0].source), (6125, SourceState::REPLAY));
+}
+
+#[test]
+fn places_arrive_with_their_poses_and_what_happens_beside_them() {
+    let pty = Pty::open();
+    let asked =
+        SerialOptions { with_place: true, events: Some(Zones::default()), ..options(&pty.path, 921_600) };
+    let mut serial = Serial::open(asked, Arc::new(FakeHost::default())).unwrap();
+    let (mut reader, mut got) = (Reader::default(), Everything::default());
+    let place = |id: u32, i: u64| Place {
+        at_m: [id as f32, 0.25, 3.0 + i as f32 / 8.0],
+        sigma_m: [0.5; 3],
+        distance_m: 3.5,
+        distance_sigma_m: 0.25,
+    };
+    for i in 0..80 {
+        let now_us = i as i64 * FRAME_US;
+        let mut frame = pose_frame(i, 3, now_us - 20_000);
+        // Nobody knows where the second one stands.
+        for person in frame.persons.iter_mut().flatten().filter(|p| p.track_id != 2) {
+            person.place = Some(place(person.track_id, i));
+        }
+        serial.send(&frame, now_us).unwrap();
+        got.hear(&mut reader, &pty.read_now());
+    }
+    got.hear(&mut reader, &pty.read());
+    assert_eq!(got.places.len(), 240);
+    for (k, (id, found)) in got.places.iter().enumerate() {
+        let wanted = (*id != 2).then(|| place(*id, k as u64 / 3));
+        assert_eq!(*found, wanted, "moment {}, person {id}", k / 3);
+    }
+    assert!(got.notices.iter().any(|n| n.code == NoticeCode::APPEAR && n.track_id == 1), "{:?}", got.notices);
 }
 
 #[test]

@@ -6,7 +6,7 @@ import struct
 import unittest
 from dataclasses import replace
 
-from posewire import Assembly, PosePacket
+from posewire import Assembly, Notice, PlacePacket, PosePacket
 from posewire.__main__ import hint
 from posewire.jsonl import _number
 from posewire.moments import MAX_PERSONS
@@ -36,6 +36,22 @@ class Assembling(unittest.TestCase):
         self.assertEqual([m.seq for m in moments], [n % 2**32 for n in range(2**32 - 500, 2**32 + 500)])
         self.assertTrue(all(m.is_whole for m in moments))
         self.assertEqual((assembly.counters.missed, assembly.counters.refused), (0, 0))
+
+    def test_places_and_what_happened_come_with_their_moment(self) -> None:
+        assembly = Assembly()
+        for number in range(100):
+            assembly.push_notice(Notice(number, 0, 1, 11, 2, 0, b"\0" * 12))
+        for track_id in (1, 2):
+            assembly.push_place(PlacePacket(7, 7000, track_id, 3000, 90, 0, 0, 3000 * track_id, 1, 1, 1))
+        # Of another moment, and of nobody who is there.
+        assembly.push_place(PlacePacket(6, 6000, 1, 1, 1, 1, 1, 1, 1, 1, 1))
+        moments = [m for index in (0, 1) for m in assembly.push(packet(7, index, 2))]
+        (moment,) = moments
+        self.assertEqual([pose.place and pose.place.at[2] for pose in moment.poses], [3.0, 6.0])
+        self.assertEqual([n.number for n in moment.notices], list(range(36, 100)))
+        self.assertEqual(moment.notices[0].event, "fall")
+        (following,) = assembly.push(packet(8, 0, 1))
+        self.assertEqual(([pose.place for pose in following.poses], following.notices), ([None], ()))
 
     def test_times_stop_at_the_ends_of_an_i64(self) -> None:
         (moment,) = Assembly().push(packet(0, 0, 1)._replace(captured_us=2**63 - 1))

@@ -99,7 +99,7 @@ fn listen(near_end: &SerialPort, heard: &HeardSoFar) {
         let Ok(n) = near_end.read(&mut bytes) else { continue };
         heard.bytes.fetch_add(n as u64, Ordering::AcqRel);
         let fed = reader.feed(&bytes[..n], |what| {
-            if let Heard::Moment(moment) = what {
+            if let Heard::Moment(moment, _) = what {
                 let latency_us = (Monotonic.now_us() - moment.captured_at_us).max(0);
                 heard.latency.record(latency_us as u64 * 1_000);
                 heard.moments.fetch_add(1, Ordering::AcqRel);

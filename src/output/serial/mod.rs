@@ -30,7 +30,7 @@ use notices::Notices;
 use pace::Pace;
 
 pub use ports::{PortInfo, PortSpec, list_ports};
-pub use reader::{Heard, ReadCounters, Reader};
+pub use reader::{Heard, Places, ReadCounters, Reader};
 pub use receive::ReceivePort;
 
 /// HELLO and STATUS each go out this often: a consumer that joins late waits a second at most.
@@ -390,11 +390,12 @@ impl PoseSink for Serial {
             if !self.pace.fit().stream.with_3d {
                 pose.value.joints_3d_m = None;
             }
-            self.put(&Packet::Pose(PosePacket::new(&pose, index as u8, at)));
+            // Before the pose, with the last of which a moment is whole.
             if let Some(place) = pose.value.place.filter(|_| self.options.with_place) {
                 let place = PlacePacket::new(&place, pose.value.track_id, seq, pose.captured_at_us);
                 self.put(&Packet::Place(place));
             }
+            self.put(&Packet::Pose(PosePacket::new(&pose, index as u8, at)));
         }
         for _ in 0..notices::A_BATCH {
             let Some(notice) = self.notices.as_mut().and_then(Notices::next) else { break };

@@ -2,18 +2,23 @@
 
 use std::io;
 
-use pose_wire::{Assembly, Counters, Decoder, Event, Hello, Moment, MomentCounters, Packet, Status};
+use pose::{MAX_PERSONS, Pose, Stamped};
+use pose_wire::{
+    Assembly, Counters, Decoder, Event, Hello, Moment, MomentCounters, Notice, Packet, PlacePacket, Status,
+};
 
 /// What a reader is told.
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::large_enum_variant)] // one at a time, on the stack
 pub enum Heard {
-    /// Poses, as soon as the last person's packet is there or the next moment begins.
-    Moment(Moment),
+    /// Poses, as soon as the last person's packet is there or the next moment begins; and where they stand.
+    Moment(Moment, Places),
     /// Who speaks.
     Hello(Hello),
     /// How the sender is.
     Status(Status),
+    /// Something happened.
+    Notice(Notice),
 }
 
 /// What was read so far.
@@ -30,6 +35,33 @@ pub struct ReadCounters {
 pub struct Reader {
     decoder: Decoder,
     assembly: Assembly,
+    places: Places,
+}
+
+/// Where persons stand by the newest PLACEs, each of which comes before its POSE; the oldest make room.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Places {
+    newest: [Option<PlacePacket>; MAX_PERSONS],
+    next: usize,
+}
+
+impl Places {
+    fn take(&mut self, place: PlacePacket) {
+        self.newest[self.next % MAX_PERSONS] = Some(place);
+        self.next = (self.next + 1) % MAX_PERSONS;
+    }
+
+    /// The poses of `moment` with their places.
+    pub fn poses<'a>(&'a self, moment: &'a Moment) -> impl Iterator<Item = Stamped<Pose>> + 'a {
+        moment.poses().map(move |mut pose| {
+            let is_its = |place: &&PlacePacket| {
+                (place.seq, place.track_id, place.captured_at_us)
+                    == (moment.seq, pose.value.track_id, moment.captured_at_us)
+            };
+            pose.value.place = self.newest.iter().flatten().find(is_its).map(PlacePacket::place);
+            pose
+        })
+    }
 }
 
 impl Reader {
@@ -47,9 +79,12 @@ impl Reader {
             match self.decoder.push(byte) {
                 Some(Event::Packet(Packet::Pose(packet))) => {
                     let mut heard = Ok(());
-                    self.assembly.push(&packet, |moment| tell(&mut heard, &mut hear, moment));
+                    let Self { assembly, places, .. } = self;
+                    assembly.push(&packet, |moment| tell(&mut heard, &mut hear, moment, places));
                     heard?;
                 }
+                Some(Event::Packet(Packet::Place(place))) => self.places.take(place),
+                Some(Event::Packet(Packet::Notice(notice))) => hear(Heard::Notice(notice))?,
                 Some(Event::Packet(Packet::Hello(hello))) => hear(Heard::Hello(hello))?,
                 Some(Event::Packet(Packet::Status(status))) => hear(Heard::Status(status))?,
                 Some(Event::Packet(_) | Event::Dropped(_)) | None => {}
@@ -64,15 +99,21 @@ impl Reader {
     /// As `hear`.
     pub fn flush(&mut self, mut hear: impl FnMut(Heard) -> io::Result<()>) -> io::Result<()> {
         let mut heard = Ok(());
-        self.assembly.flush(|moment| tell(&mut heard, &mut hear, moment));
+        let Self { assembly, places, .. } = self;
+        assembly.flush(|moment| tell(&mut heard, &mut hear, moment, places));
         heard
     }
 }
 
 /// Tells `hear` of a moment, unless it has failed before.
-fn tell(heard: &mut io::Result<()>, hear: &mut impl FnMut(Heard) -> io::Result<()>, moment: &Moment) {
+fn tell(
+    heard: &mut io::Result<()>,
+    hear: &mut impl FnMut(Heard) -> io::Result<()>,
+    moment: &Moment,
+    places: &Places,
+) {
     if heard.is_ok() {
-        *heard = hear(Heard::Moment(*moment));
+        *heard = hear(Heard::Moment(*moment, *places));
     }
 }
 
@@ -108,7 +149,7 @@ mod tests {
         let mut out = Vec::new();
         reader
             .feed(bytes, |heard| {
-                if let Heard::Moment(m) = heard {
+                if let Heard::Moment(m, _) = heard {
                     assert_eq!(
                         (m.sent_at_us(), m.valid_at_us()),
                         (m.captured_at_us + 400, m.captured_at_us + 450)

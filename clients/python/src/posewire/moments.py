@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from .wire import Pose, PosePacket
+from .wire import Notice, Place, PlacePacket, Pose, PosePacket
 
 #: Persons of a higher index are not kept.
 MAX_PERSONS = 8
+#: Of what happened while no moment came the newest are kept.
+MAX_NOTICES = 64
 #: Silence after which the rest of a moment is not coming: whoever reads calls `Assembly.flush` then.
 QUIET_S = 0.05
 #: A packet that is so many moments old, or older, is no straggler: its sender has started anew.
@@ -24,11 +26,16 @@ class Moment:
     horizon_us: int  #: what the poses describe: this long after the capture
     expected: int  #: how many persons it was sent with: more than `packets` where some were lost
     packets: tuple[PosePacket, ...]  #: by their index
+    places: dict[int, Place] = field(
+        default_factory=dict
+    )  #: where they stand, by `track_id`, if that is sent
+    notices: tuple[Notice, ...] = ()  #: what was said to have happened since the moment before
 
     @property
     def poses(self) -> list[Pose]:
         """The persons that arrived, in pixels and metres."""
-        return [pose for packet in self.packets if (pose := packet.pose()) is not None]
+        poses = [pose for packet in self.packets if (pose := packet.pose()) is not None]
+        return [replace(pose, place=self.places.get(pose.track_id)) for pose in poses]
 
     @property
     def sent_us(self) -> int:
@@ -67,6 +74,17 @@ class Assembly:
     _places: dict[int, PosePacket] = field(default_factory=dict)
     #: `seq` and capture of the moment that was begun last.
     _begun: tuple[int, int] | None = None
+    #: PLACEs that may belong to a moment to come, the newest last; and what happened since the last one.
+    _stands: list[PlacePacket] = field(default_factory=list)
+    _notices: list[Notice] = field(default_factory=list)
+
+    def push_place(self, packet: PlacePacket) -> None:
+        """Takes where somebody stands, which is said before their POSE."""
+        self._stands = [*self._stands[1 - MAX_PERSONS :], packet]
+
+    def push_notice(self, notice: Notice) -> None:
+        """Takes what happened; the next moment tells of it."""
+        self._notices = [*self._notices[1 - MAX_NOTICES :], notice]
 
     def push(self, packet: PosePacket) -> list[Moment]:
         """The moments that `packet` ends: none, one, or the one before and its own."""
@@ -90,7 +108,11 @@ class Assembly:
         if first is None or newest is None:
             return []
         packets = tuple(self._places[index] for index in sorted(self._places))
-        moment = Moment(first.seq, first.captured_us, newest.age_us, first.horizon_us, first.persons, packets)
+        key = (first.seq, first.captured_us)
+        places = {p.track_id: p.place() for p in self._stands if (p.seq, p.captured_us) == key}
+        said = (first.seq, first.captured_us, newest.age_us, first.horizon_us, first.persons, packets)
+        moment = Moment(*said, places, tuple(self._notices))
+        self._notices = []
         self.counters.given += 1
         self.counters.incomplete += not moment.is_whole
         self._first = self._newest = None

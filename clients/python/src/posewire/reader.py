@@ -16,7 +16,9 @@ from .wire import (
     Decoder,
     Fault,
     Hello,
+    Notice,
     Packet,
+    PlacePacket,
     Pose,
     PosePacket,
     Status,
@@ -78,7 +80,7 @@ class PoseReader:
                     yield pose
 
     def moments(self) -> Iterator[Moment]:
-        """All persons of one moment of sending together, nobody's too.
+        """All persons of one moment of sending together, nobody's too; with where they stand and what happened, where that is sent.
 
         A moment whose last packet was lost is given when the next one begins, when the line falls silent or when the port ends.
         """
@@ -90,6 +92,10 @@ class PoseReader:
                 for packet in packets:
                     if isinstance(packet, PosePacket):
                         yield from self._assembly.push(packet)
+                    elif isinstance(packet, PlacePacket):
+                        self._assembly.push_place(packet)
+                    elif isinstance(packet, Notice):
+                        self._assembly.push_notice(packet)
         except OSError:
             yield from self._assembly.flush()
             raise
