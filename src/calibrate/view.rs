@@ -20,16 +20,22 @@ pub struct View {
 }
 
 impl View {
-    /// How far the board has moved in the picture from one view to another, pixels: its middle, and the ends of its axes.
+    /// How far the board has moved in the picture from one view to another, on average, pixels: its corners where both show all of it, else
+    /// a rectangle of squares round the middle of what is seen.
     pub fn moved_px(&self, other: &Self) -> f64 {
-        let (here, there) = (self.frame(), other.frame());
         let distance = |a: [f64; 2], b: [f64; 2]| (a[0] - b[0]).hypot(a[1] - b[1]);
+        if self.is_whole && other.is_whole {
+            let pairs = self.corners.iter().zip(&other.corners);
+            let sum: f64 = pairs.map(|(a, b)| distance(a.seen_px, b.seen_px)).sum();
+            return sum / self.corners.len().max(1) as f64;
+        }
+        let (here, there) = (self.frame(), other.frame());
         here.iter().zip(&there).map(|(a, b)| distance(*a, *b)).sum::<f64>() / here.len() as f64
     }
 
-    /// The middle of what is seen, and the points two squares from there along and down the board, as the picture has them on average.
-    fn frame(&self) -> [[f64; 2]; 5] {
-        const SQUARES: f64 = 2.0;
+    /// The corners of a rectangle round the middle of what is seen, as the picture has it on average.
+    fn frame(&self) -> [[f64; 2]; 4] {
+        const SQUARES: [f64; 2] = [3.0, 2.0];
         let n = self.corners.len().max(1) as f64;
         let mean = |of: &dyn Fn(&Corner) -> f64| self.corners.iter().map(of).sum::<f64>() / n;
         let square = [0, 1].map(|k| mean(&|c| c.square[k]));
@@ -41,8 +47,9 @@ impl View {
         };
         let along = [step(0, 0), step(0, 1)];
         let down = [step(1, 0), step(1, 1)];
-        let at = |by: [f64; 2], sign: f64| [0, 1].map(|axis| middle[axis] + sign * SQUARES * by[axis]);
-        [middle, at(along, 1.0), at(along, -1.0), at(down, 1.0), at(down, -1.0)]
+        [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)].map(|(right, below)| {
+            [0, 1].map(|k| middle[k] + right * SQUARES[0] * along[k] + below * SQUARES[1] * down[k])
+        })
     }
 }
 
@@ -50,20 +57,22 @@ impl View {
 mod tests {
     use super::*;
 
-    fn view(columns: usize, rows: usize, place: impl Fn(f64, f64) -> [f64; 2]) -> View {
+    fn view(columns: usize, rows: usize, is_whole: bool, place: impl Fn(f64, f64) -> [f64; 2]) -> View {
         let squares = (0..rows * columns).map(|i| [(i % columns) as f64, (i / columns) as f64]);
         let corners = squares.map(|square| Corner { square, seen_px: place(square[0], square[1]) });
-        View { corners: corners.collect(), is_whole: true }
+        View { corners: corners.collect(), is_whole }
     }
 
     #[test]
     fn a_board_that_is_pushed_or_tilted_has_moved() {
-        let straight = view(9, 6, |x, y| [100.0 + 30.0 * x, 80.0 + 30.0 * y]);
-        assert_eq!(straight.moved_px(&straight), 0.0);
-        let pushed = view(9, 6, |x, y| [110.0 + 30.0 * x, 80.0 + 30.0 * y]);
-        assert!((straight.moved_px(&pushed) - 10.0).abs() < 1e-9);
-        // Round its own middle.
-        let narrow = view(9, 6, |x, y| [100.0 + 120.0 + 20.0 * (x - 4.0), 80.0 + 30.0 * y]);
-        assert!(straight.moved_px(&narrow) > 5.0);
+        for is_whole in [true, false] {
+            let straight = view(9, 6, is_whole, |x, y| [100.0 + 30.0 * x, 80.0 + 30.0 * y]);
+            assert_eq!(straight.moved_px(&straight), 0.0);
+            let pushed = view(9, 6, is_whole, |x, y| [110.0 + 30.0 * x, 80.0 + 30.0 * y]);
+            assert!((straight.moved_px(&pushed) - 10.0).abs() < 1e-9);
+            // Round its own middle.
+            let narrow = view(9, 6, is_whole, |x, y| [100.0 + 120.0 + 20.0 * (x - 4.0), 80.0 + 30.0 * y]);
+            assert!(straight.moved_px(&narrow) > 15.0);
+        }
     }
 }
