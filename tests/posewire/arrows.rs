@@ -39,15 +39,16 @@ const ROOMS: [(&str, &[&str]); 24] = [
 ];
 
 /// Each crate of the workspace and those of Posewire's own that it may depend on.
-const CRATES: [(&str, &[&str]); 9] = [
+const CRATES: [(&str, &[&str]); 10] = [
     ("pose", &[]),
     ("int8", &[]),
     ("latest", &[]),
     ("people", &["pose"]),
     ("pose-wire", &["pose"]),
     ("pose-draw", &["pose"]),
-    ("posewire", &["int8", "latest", "people", "pose", "pose-draw", "pose-wire"]),
-    ("posewire-hub", &["people", "pose", "pose-draw"]),
+    ("pose-mqtt", &[]),
+    ("posewire", &["int8", "latest", "people", "pose", "pose-draw", "pose-mqtt", "pose-wire"]),
+    ("posewire-hub", &["people", "pose", "pose-draw", "pose-mqtt"]),
     ("posewire-lab", &["pose", "posewire"]),
 ];
 

@@ -64,7 +64,7 @@ struct CameraEntry {
     listen: String,
 }
 
-fn read(path: &Path, hint: &'static str) -> Result<String, ConfigError> {
+pub(crate) fn read(path: &Path, hint: &'static str) -> Result<String, ConfigError> {
     let unreadable = |why: String| ConfigError::Unreadable { path: path.display().to_string(), why, hint };
     let size = fs::metadata(path).map_err(|e| unreadable(e.to_string()))?.len();
     if size > MOST_BYTES {
@@ -73,7 +73,7 @@ fn read(path: &Path, hint: &'static str) -> Result<String, ConfigError> {
     fs::read_to_string(path).map_err(|e| unreadable(e.to_string()))
 }
 
-fn wrong(path: &Path, why: impl Into<String>) -> ConfigError {
+pub(crate) fn wrong(path: &Path, why: impl Into<String>) -> ConfigError {
     ConfigError::Wrong { path: path.display().to_string(), why: why.into() }
 }
 
@@ -160,6 +160,21 @@ pub fn room(path: &Path, cameras: &[Camera]) -> Result<Room, ConfigError> {
     Ok(Room { places, offsets_us })
 }
 
+/// The room's file `text` with another place of one camera; `None` where it is no such file, or without that camera.
+pub fn placed_text(text: &str, name: &str, place: &Place) -> Option<String> {
+    let mut room: toml::Table = text.parse().ok()?;
+    let cameras = room.get_mut("camera")?.as_array_mut()?;
+    let camera = cameras.iter_mut().find(|c| c.get("name").and_then(|n| n.as_str()) == Some(name))?;
+    let (eye, q) = (centre(place), place.rotation);
+    let rounded = |v: f64, to: f64| toml::Value::Float((v * to).round() / to);
+    let entry = camera.as_table_mut()?;
+    entry.insert("at_m".into(), eye.iter().map(|v| rounded(*v, 1e4)).collect::<Vec<_>>().into());
+    let rotation = [q.w, q.i, q.j, q.k].map(|v| rounded(v, 1e7));
+    entry.insert("rotation".into(), rotation.to_vec().into());
+    let head: String = text.lines().take_while(|l| l.starts_with('#')).map(|l| format!("{l}\n")).collect();
+    Some(head + &room.to_string())
+}
+
 /// The room's file.
 pub fn room_text(found: &Calibration, names: &[&str]) -> String {
     let mut text = String::from(
@@ -217,6 +232,17 @@ mod tests {
             let (turned, moved) = crate::geometry::apart(a, b);
             assert!(turned < 1e-5 && moved < 1e-3, "{turned} {moved}");
         }
+        // Placed anew, it is read again, with everything else as it was.
+        let text = placed_text(&room_text(&found, &["door", "window"]), "window", &place(0.9)).unwrap();
+        assert!(text.starts_with("# Where the cameras stand"), "{text}");
+        fs::write(&file, text).unwrap();
+        let anew = super::room(&file, &cameras).unwrap();
+        assert_eq!(anew.offsets_us, [0, -1234]);
+        for (k, x) in [0.3, 0.9].into_iter().enumerate() {
+            let (turned, moved) = crate::geometry::apart(&anew.places[k], &place(x));
+            assert!(turned < 1e-5 && moved < 1e-3, "{turned} {moved}");
+        }
+        assert_eq!(placed_text("camera = 3", "window", &place(0.9)), None);
         fs::write(&file, room_text(&found, &["door", "cellar"])).unwrap();
         assert!(super::room(&file, &cameras).unwrap_err().to_string().contains("window"));
     }

@@ -91,26 +91,28 @@ pub struct Hub {
     /// The room.
     pub fusion: Fusion,
     seq: u64,
+    /// When it told last, and whether a camera said anything since.
     told_us: i64,
+    is_fresh: bool,
 }
 
 impl Hub {
     /// Cameras with these lenses at these places.
     pub fn new(lenses: Vec<Lens>, places: Vec<Place>, offsets_us: Vec<i64>) -> Self {
         let fusion = Fusion::new(places);
-        Self { ears: Ears::new(lenses, offsets_us), fusion, seq: 0, told_us: i64::MIN / 2 }
+        Self { ears: Ears::new(lenses, offsets_us), fusion, seq: 0, told_us: i64::MIN / 2, is_fresh: false }
     }
 
-    /// Takes in a datagram, and gives what it was read as.
+    /// Takes in a datagram, and gives how many persons it tells of.
     ///
     /// # Errors
     /// [`LineError`]: it is no line.
-    pub fn hear(&mut self, packet: &Packet) -> Result<Option<Look>, LineError> {
-        let look = self.ears.hear(packet)?;
-        if let Some(look) = &look {
-            self.fusion.look(look.clone());
-        }
-        Ok(look)
+    pub fn hear(&mut self, packet: &Packet) -> Result<usize, LineError> {
+        let Some(look) = self.ears.hear(packet)? else { return Ok(0) };
+        let persons = look.persons.len();
+        self.fusion.look(look);
+        self.is_fresh = true;
+        Ok(persons)
     }
 
     /// What the other hub of this room is told.
@@ -127,15 +129,46 @@ impl Hub {
         self.fusion.rename(&others, beat.next_id);
     }
 
-    /// The people now, where at least `gap_us` have gone by since they were last told.
-    pub fn tell(&mut self, gap_us: i64) -> Option<Moment> {
-        let at_us = self.fusion.newest_us();
-        if at_us < self.told_us + gap_us || at_us == self.told_us {
+    /// When a moment is due, if at least `gap_us` are to lie between two; `None` as long as nothing is new.
+    pub fn due_us(&self, gap_us: i64) -> Option<i64> {
+        self.is_fresh.then_some(self.told_us + gap_us)
+    }
+
+    /// The people at `now_us`, where a moment is due. Cameras that saw the same instant speak one after the other: each makes it better
+    /// known, so there may be several moments of one instant.
+    pub fn tell(&mut self, now_us: i64, gap_us: i64) -> Option<Moment> {
+        if self.due_us(gap_us).is_none_or(|due| now_us < due) {
             return None;
         }
-        self.told_us = at_us;
+        (self.told_us, self.is_fresh) = (now_us, false);
         self.seq += 1;
-        let moved = self.fusion.moved();
+        let (at_us, moved) = (self.fusion.newest_us(), self.fusion.moved());
         Some(Moment { seq: self.seq - 1, at_us, people: self.fusion.people(at_us), moved })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_waits_longer_than_the_gap() {
+        let lens =
+            Lens::read("width_px = 640\nheight_px = 480\nfx_px = 500\nfy_px = 500\ncx_px = 320\ncy_px = 240");
+        let mut hub = Hub::new(vec![lens.unwrap(); 2], vec![Place::identity(); 2], vec![0; 2]);
+        let line = |camera: usize, arrived_us: i64| {
+            // Both cameras see the same instants.
+            let captured_us = arrived_us / 100_000 * 100_000;
+            let text =
+                format!("{{\"captured_us\":{captured_us},\"emitted_us\":{arrived_us},\"persons\":[]}}");
+            Packet { camera, arrived_us, text }
+        };
+        assert_eq!(hub.due_us(8_000), None);
+        hub.hear(&line(0, 1_000_000)).unwrap();
+        assert_eq!(hub.tell(1_000_000, 8_000).map(|m| (m.seq, m.at_us)), Some((0, 1_000_000)));
+        assert_eq!(hub.tell(1_050_000, 8_000), None, "nothing is new");
+        hub.hear(&line(1, 1_002_000)).unwrap();
+        assert_eq!((hub.tell(1_002_000, 8_000), hub.due_us(8_000)), (None, Some(1_008_000)));
+        assert_eq!(hub.tell(1_008_000, 8_000).map(|m| (m.seq, m.at_us)), Some((1, 1_000_000)));
     }
 }

@@ -7,8 +7,10 @@
 //! | [`calibrate`] | where the cameras stand, from somebody who walks about |
 //! | [`fuse`] | who is who, and where in metres |
 //! | [`hub`], [`output`] | these together, and what comes out |
+//! | [`zones`], [`events`] | what happens, and where on the floor |
 //! | [`twin`] | a second hub of the same room, which takes over |
 //! | [`building`] | several rooms, each with a hub |
+//! | [`spread`] | how long things take |
 //! | [`simulate`] | virtual cameras and recorded motion with the detector's error, and what comes of them |
 //!
 //! Spaces: a camera's is x right, y down, z ahead. The room's is right-handed, metres, z up from the floor; its origin lies below the first
@@ -21,6 +23,7 @@ pub mod calibrate;
 pub mod camera;
 pub mod clock;
 pub mod config;
+pub mod events;
 pub mod exchange;
 pub mod fuse;
 pub mod geometry;
@@ -28,7 +31,9 @@ pub mod hub;
 pub mod line;
 pub mod output;
 pub mod simulate;
+pub mod spread;
 pub mod twin;
+pub mod zones;
 
 /// A ray, or a place in the picture.
 pub type V2 = nalgebra::Vector2<f64>;

@@ -85,7 +85,19 @@ struct Said {
 struct SaidPerson {
     id: u32,
     score: f64,
-    keypoints: Vec<(f64, f64, f64, f64, String)>,
+    keypoints: Vec<(f64, f64, f64, f64, State)>,
+}
+
+/// How a joint is known.
+#[derive(Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    Measured,
+    Predicted,
+    Absent,
+    /// A word of a later board.
+    #[serde(other)]
+    Other,
 }
 
 /// A joint with a lower score is as good as absent.
@@ -114,7 +126,7 @@ fn person(said: &SaidPerson, lens: &Lens) -> Result<Seen, LineError> {
             said.keypoints.len()
         )));
     }
-    let there = || said.keypoints.iter().filter(|k| k.4 != "absent" && k.2 >= MIN_SCORE);
+    let there = || said.keypoints.iter().filter(|k| k.4 != State::Absent && k.2 >= MIN_SCORE);
     let (mut low, mut high) = (V2::repeat(f64::MAX), V2::repeat(f64::MIN));
     for k in there() {
         (low, high) = (low.inf(&V2::new(k.0, k.1)), high.sup(&V2::new(k.0, k.1)));
@@ -127,12 +139,12 @@ fn person(said: &SaidPerson, lens: &Lens) -> Result<Seen, LineError> {
     }
     let joints = std::array::from_fn(|j| {
         let (x, y, score, sigma, state) = &said.keypoints[j];
-        if state == "absent" || *score < MIN_SCORE || !(x.is_finite() && y.is_finite()) {
+        if *state == State::Absent || *score < MIN_SCORE || !(x.is_finite() && y.is_finite()) {
             return None;
         }
         let sigma = if *sigma > 0.0 { *sigma } else { SIGMA_OF_EXTENT * extent };
         let sigma = sigma.max(LEAST_SIGMA_OF_EXTENT * extent);
-        let sigma = if state == "measured" { sigma } else { PREDICTED * sigma };
+        let sigma = if *state == State::Measured { sigma } else { PREDICTED * sigma };
         Some(Ray { at: lens.ray(V2::new(*x, *y)), sigma: sigma / lens.focal_px(), score: *score })
     });
     Ok(Seen { id: said.id, score: said.score, joints })

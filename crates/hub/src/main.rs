@@ -5,6 +5,8 @@ mod cli {
     pub mod bench;
     pub mod calibrate;
     pub mod merge;
+    pub mod mqtt;
+    pub mod outputs;
     pub mod record;
     pub mod run;
     pub mod simulate;
@@ -42,7 +44,7 @@ Without cameras:
 )]
 enum Command {
     Calibrate(cli::calibrate::Args),
-    Run(cli::run::Args),
+    Run(Box<cli::run::Args>),
     Record(cli::record::Args),
     Agent(cli::agent::Args),
     Merge(cli::merge::Args),

@@ -9,11 +9,8 @@
 //! | `homeassistant/…/config` | yes | what Home Assistant makes of these (`discovery.rs`) |
 //!
 //! Poses themselves are no matter for a broker. The sink looks at every frame and hands over what has changed; a thread of its own
-//! speaks with the broker (`client.rs`), so that one that is dead, slow or away holds nobody up.
+//! speaks with the broker (`crates/pose-mqtt`, which the hub's `--mqtt` has too), so that one that is dead, slow or away holds nobody up.
 
-mod broker;
-#[cfg(feature = "mqtt")]
-mod client;
 #[cfg(feature = "mqtt")]
 mod discovery;
 #[cfg(feature = "mqtt")]
@@ -21,6 +18,6 @@ mod sink;
 #[cfg(feature = "mqtt")]
 mod state;
 
-pub use broker::Broker;
+pub use pose_mqtt::Broker;
 #[cfg(feature = "mqtt")]
 pub use sink::{Mqtt, MqttOptions};

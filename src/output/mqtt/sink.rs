@@ -4,9 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pose::PoseFrame;
+use pose_mqtt::{Broker, Client, topic_part};
 
-use super::Broker;
-use super::client::Client;
 use super::discovery::configs;
 use super::state::{State, health};
 use crate::output::events::{Zones, write_event};
@@ -47,11 +46,12 @@ impl Mqtt {
     /// [`SinkError::Fatal`]: no thread can be started.
     pub fn open(options: MqttOptions) -> Result<Self, SinkError> {
         let MqttOptions { broker, name, discovery, zones, host } = options;
-        let own_name = topic_part(if name.is_empty() { machine_name() } else { name });
+        let own_name = topic_part(&name);
         let name = format!("mqtt {broker} as {own_name}");
         let configs = if discovery { configs(&own_name, &zones) } else { Vec::new() };
         let state = State::new(zones);
-        let client = Client::start(broker, &own_name, configs)?;
+        let client = Client::start(broker, &own_name, configs)
+            .map_err(|e| SinkError::Fatal(format!("--mqtt: no thread: {e}")))?;
         client.tell_state(state.said().to_string());
         Ok(Self { name, state, client, host, health_at_us: None, line: Vec::new() })
     }
@@ -101,32 +101,5 @@ impl PoseSink for Mqtt {
     fn finish(&mut self, within: Duration) -> Result<(), SinkError> {
         self.client.end(within);
         Ok(())
-    }
-}
-
-/// What topics may hold without meaning something else.
-fn topic_part(name: String) -> String {
-    let kept: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' }).collect();
-    if kept.is_empty() { "posewire".into() } else { kept }
-}
-
-/// Empty where nobody has named it.
-fn machine_name() -> String {
-    let files = ["/proc/sys/kernel/hostname", "/etc/hostname"];
-    let named = files.iter().find_map(|path| std::fs::read_to_string(path).ok());
-    let named = named.or_else(|| std::env::var("COMPUTERNAME").ok());
-    named.unwrap_or_default().trim().to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_means_nothing_to_a_topic() {
-        assert_eq!(topic_part("hall/+#$ é-1".into()), "hall______-1");
-        assert_eq!(topic_part(String::new()), "posewire");
-        assert!(!topic_part(machine_name()).is_empty());
     }
 }

@@ -2,6 +2,7 @@
 
 use anyhow::{Result, ensure};
 use posewire_hub::hub::{Hub, Packet};
+use posewire_hub::line;
 use posewire_hub::output::json_line;
 use posewire_hub::simulate::Scene;
 
@@ -40,14 +41,14 @@ pub fn run(args: &Args) -> Result<()> {
     let (mut seen, mut told) = (0usize, 0usize);
     for packet in &packets {
         let began = worked_us();
-        let look = hub.ears.hear(packet)?;
-        read_us += worked_us() - began;
-        if let Some(look) = look {
-            seen += look.persons.len();
-            hub.fusion.look(look);
-        }
+        // Apart, to know its share.
+        line::read(&packet.text, &scene.cameras[packet.camera].0)?;
+        let read = worked_us() - began;
+        let began = worked_us();
+        seen += hub.hear(packet)?;
         all_us.push(worked_us() - began);
-        if let Some(moment) = hub.tell(16_666) {
+        read_us += read;
+        if let Some(moment) = hub.tell(packet.arrived_us, 16_666) {
             let began = worked_us();
             told = json_line(&moment, 0, &[""; 256]).len().max(told);
             tell_us.push(worked_us() - began);

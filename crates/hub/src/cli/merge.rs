@@ -13,7 +13,7 @@ use posewire_hub::building::{Building, Lies, Said};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::run::datagrams;
+use super::outputs::datagrams;
 use super::sources::{now_us, stop_signal};
 
 /// Puts several hubs' rooms together to one building: whoever goes from one to the next keeps their identity

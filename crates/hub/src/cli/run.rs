@@ -1,22 +1,23 @@
 //! `posewire-hub run`: people in metres.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
-use std::path::PathBuf;
+use std::io::Write;
+use std::net::{SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use posewire_hub::Place;
-use posewire_hub::config::{Camera, cameras, room};
+use posewire_hub::config::{Camera, cameras, placed_text, room};
 use posewire_hub::geometry::centre;
-use posewire_hub::hub::{Hub, Moment};
-use posewire_hub::output::{Slots, json_line};
-use posewire_hub::twin::{Beat, Twin};
+use posewire_hub::hub::Hub;
+use posewire_hub::line::LineError;
+use posewire_hub::spread::Spread;
+use posewire_hub::twin::Twin;
 
+use super::mqtt::Health;
+use super::outputs::{self, Outputs, datagrams};
 use super::sources::{Heard, Next, Source, now_us, stop_signal};
-use super::web::Web;
 
 /// Tells where everybody is, in metres of the room
 #[derive(Debug, clap::Args)]
@@ -26,6 +27,12 @@ Examples:
   posewire-hub run cameras.toml --room room.toml --udp 192.168.1.20:9200 --osc 127.0.0.1:9000
   posewire-hub run cameras.toml --room room.toml --replay take.jsonl --jsonl people.jsonl
   posewire-hub run cameras.toml --web 127.0.0.1:8090               a view of the room, at http://127.0.0.1:8090/
+  posewire-hub run cameras.toml --mqtt mqtt://192.168.1.10 --mqtt-name hall --zones zones.toml --events -
+zones.toml, in metres of the room's floor:
+  [[zone]]
+  name = \"stage\"
+  at = \"feet\"                     # or hips, head, hands
+  polygon = [[-1.0, 2.0], [1.0, 2.0], [1.0, 4.0], [-1.0, 4.0]]
 Two hubs of one room, of which the second takes over; boards send to both (`posewire-hub agent`):
   posewire-hub run cameras.toml --twin hub-2.local:9190 --udp 192.168.1.20:9200
   posewire-hub run cameras.toml --twin hub-1.local:9190 --udp 192.168.1.20:9200 --standby")]
@@ -35,18 +42,8 @@ pub struct Args {
     /// The room's file, as `calibrate` writes it
     #[arg(long, value_name = "FILE", default_value = "room.toml")]
     room: PathBuf,
-    /// JSON lines to a file, or to standard output (`-`); taken where no output is named
-    #[arg(long, value_name = "PATH")]
-    jsonl: Option<PathBuf>,
-    /// JSON lines as datagrams
-    #[arg(long, value_name = "HOST:PORT")]
-    udp: Option<String>,
-    /// OSC, a bundle a moment
-    #[arg(long, value_name = "HOST:PORT")]
-    osc: Option<String>,
-    /// A view of the room for browsers, and the JSON lines as a WebSocket at /lines
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    web: Option<SocketAddr>,
+    #[command(flatten)]
+    outputs: outputs::Args,
     /// Where the other hub of this room hears this one
     #[arg(long, value_name = "HOST:PORT")]
     twin: Option<String>,
@@ -56,9 +53,12 @@ pub struct Args {
     /// Say nothing as long as the other hub tells; take over when it is silent for half a second
     #[arg(long, requires = "twin")]
     standby: bool,
-    /// Moments a second at most; one follows each picture of any camera
-    #[arg(long, value_name = "HZ", default_value_t = 60.0)]
+    /// Moments a second at most; one follows each picture of any camera, and no picture waits longer than that
+    #[arg(long, value_name = "HZ", default_value_t = 120.0)]
     rate: f64,
+    /// Leave the room's file as it is when a camera that was moved has been placed anew
+    #[arg(long)]
+    keep_room: bool,
     /// A take, as `record` writes it, in the place of the cameras
     #[arg(long, value_name = "FILE", conflicts_with = "twin")]
     replay: Option<PathBuf>,
@@ -66,14 +66,6 @@ pub struct Args {
 
 /// Without a word from a camera for so long, it is told.
 const SILENT_US: i64 = 3_000_000;
-
-/// Where moments go.
-struct Outputs {
-    lines: Option<Box<dyn Write>>,
-    udp: Option<(UdpSocket, SocketAddr)>,
-    osc: Option<(UdpSocket, SocketAddr, Slots)>,
-    web: Option<Web>,
-}
 
 /// The other hub of this room, and what it said last.
 struct Other {
@@ -83,27 +75,38 @@ struct Other {
     told: bool,
 }
 
+/// What is known of the cameras beside what they see.
+struct Cameras {
+    all: Vec<Camera>,
+    heard_us: Vec<i64>,
+    health: Health,
+    bad: Vec<u64>,
+}
+
 pub fn run(args: &Args) -> Result<()> {
-    let cameras = cameras(&args.cameras)?;
-    let room = room(&args.room, &cameras)?;
+    speak();
+    let all = cameras(&args.cameras)?;
+    let room = room(&args.room, &all)?;
     let stop = stop_signal()?;
     let listen = args.twin.as_ref().map(|_| args.twin_listen);
-    let mut source = Source::open(&cameras, args.replay.as_deref(), listen, &stop)?;
+    let mut source = Source::open(&all, args.replay.as_deref(), listen, &stop)?;
     let mut other = args.twin.as_deref().map(|name| Other::find(name, args.standby)).transpose()?;
-    let mut outputs = Outputs::open(args, &cameras_said(&cameras, &room.places))?;
-    let names: Vec<&str> = cameras.iter().map(|c| c.name.as_str()).collect();
-    let mut hub = Hub::new(cameras.iter().map(|c| c.lens.clone()).collect(), room.places, room.offsets_us);
+    let mut hub = Hub::new(all.iter().map(|c| c.lens.clone()).collect(), room.places, room.offsets_us);
+    let mut cameras = Cameras::new(all);
+    let names = cameras.names();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut outputs = Outputs::open(&args.outputs, &cameras_said(&cameras.all, hub.fusion.places()), &names)?;
     let gap_us = (1e6 / args.rate.clamp(0.1, 10_000.0)) as i64;
-    let mut heard_us = vec![now_us(); cameras.len()];
-    let mut silent = vec![false; cameras.len()];
-    let (mut moved, mut bad) = (Vec::new(), vec![0u64; cameras.len()]);
+    // From the arrival of the oldest line that waits for a moment to that moment's way out.
+    let (mut waits_since_us, mut added) = (None, Spread::default());
     if !source.is_take() {
-        eprintln!("posewire-hub run: {} cameras; Ctrl-C ends it", cameras.len());
+        eprintln!("posewire-hub run: {} cameras; Ctrl-C ends it", names.len());
     }
     while !stop.load(Ordering::Relaxed) {
-        let mut next = source.next(Duration::from_millis(100))?;
+        let wait_us = hub.due_us(gap_us).map_or(100_000, |due| (due - now_us()).clamp(0, 100_000));
+        let mut next = source.next(Duration::from_micros(wait_us as u64))?;
         // What has come meanwhile goes into the same moment; of a take each line is its own.
-        let sent_us = loop {
+        let take_us = loop {
             match next {
                 Next::End => return outputs.end(),
                 Next::Nothing => break None,
@@ -116,18 +119,19 @@ pub fn run(args: &Args) -> Result<()> {
                     }
                 }
                 Next::Heard(Heard::Line(packet)) => {
-                    heard_us[packet.camera] = now_us();
-                    let name = names[packet.camera];
-                    if std::mem::take(&mut silent[packet.camera]) {
-                        eprintln!("posewire-hub run: camera {name:?} is back");
-                    }
-                    if let Err(e) = hub.hear(&packet) {
-                        bad[packet.camera] += 1;
-                        // The 1st, 2nd, 4th, 8th …
-                        if bad[packet.camera].is_power_of_two() {
-                            eprintln!("posewire-hub run: camera {name:?}: {e}");
+                    if source.is_take() {
+                        // What was due before this line came.
+                        let due_us = hub.due_us(gap_us).filter(|due| *due < packet.arrived_us);
+                        let moment = due_us.and_then(|due| Some((hub.tell(due, gap_us)?, due)));
+                        if let Some((moment, due)) = moment
+                            && !outputs.send(&moment, due, &names)?
+                        {
+                            return Ok(());
                         }
                     }
+                    waits_since_us = waits_since_us.or(Some(packet.arrived_us));
+                    let heard = hub.hear(&packet);
+                    cameras.heard(packet.camera, heard.err());
                     if source.is_take() {
                         break Some(packet.arrived_us);
                     }
@@ -139,55 +143,129 @@ pub fn run(args: &Args) -> Result<()> {
             }
         };
         for camera in hub.fusion.placed_anew() {
-            let eye = centre(&hub.fusion.places()[camera]);
-            eprintln!(
-                "posewire-hub run: camera {:?} is placed anew, at {:.2}, {:.2}, {:.2} m. {} still has the old place: after a restart it is found again, or walk about for `calibrate`",
-                names[camera],
-                eye.x,
-                eye.y,
-                eye.z,
-                args.room.display()
-            );
-            outputs.place(cameras_said(&cameras, hub.fusion.places()));
+            cameras.placed(camera, &hub, args, source.is_take());
+            outputs.place(cameras_said(&cameras.all, hub.fusion.places()));
         }
         let tells = other.as_mut().is_none_or(|other| other.look(&hub, &outputs));
-        if let Some(moment) = hub.tell(gap_us).filter(|_| tells) {
-            for camera in moment.moved.iter().filter(|c| !moved.contains(*c)) {
-                eprintln!(
-                    "posewire-hub run: camera {:?} was moved: what it sees does not fit any more. It is placed anew as soon as somebody has walked before it for some seconds whom two others see, too",
-                    names[*camera],
-                );
-            }
-            moved.clone_from(&moment.moved);
-            if !outputs.send(&moment, sent_us.unwrap_or_else(now_us), &names)? {
+        if let Some(moment) = hub.tell(take_us.unwrap_or_else(now_us), gap_us) {
+            cameras.moved(&moment.moved);
+            if tells && !outputs.send(&moment, take_us.unwrap_or_else(now_us), &names)? {
                 return Ok(());
+            }
+            if let Some(since_us) = waits_since_us.take() {
+                added.add((now_us() - since_us).max(0) as u64);
             }
         }
         if !source.is_take() {
-            for (c, heard) in heard_us.iter().enumerate() {
-                if !silent[c] && now_us() - heard > SILENT_US {
-                    silent[c] = true;
-                    let (name, port) = (names[c], cameras[c].listen.port());
-                    eprintln!(
-                        "posewire-hub run: camera {name:?} is silent: does its board run `posewire run --udp THIS-MACHINE:{port}`?"
-                    );
-                }
-            }
+            cameras.look_for_silence();
+            outputs.look(&cameras.health, tells)?;
         }
+    }
+    if !source.is_take() {
+        eprintln!("posewire-hub run: {}", added.said("from a line's arrival to its moment on the way"));
     }
     outputs.end()
 }
 
-/// A socket to send from, and where to.
-pub fn datagrams(to: &str) -> Result<(UdpSocket, SocketAddr)> {
-    let address = to
-        .to_socket_addrs()
-        .with_context(|| format!("{to}: nobody knows that name; an address does, too"))?
-        .next()
-        .with_context(|| format!("{to}: no address"))?;
-    let socket = UdpSocket::bind(if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" })?;
-    socket.set_nonblocking(true)?;
-    Ok((socket, address))
+/// What libraries say goes where the hub's own words go.
+fn speak() {
+    let _ = env_logger::Builder::new()
+        .filter_level(log::LevelFilter::Info)
+        .format(|to, record| writeln!(to, "posewire-hub run: {}", record.args()))
+        .try_init();
+}
+
+impl Cameras {
+    fn new(all: Vec<Camera>) -> Self {
+        let n = all.len();
+        let health = Health { silent: vec![false; n], moved: vec![false; n] };
+        Self { all, heard_us: vec![now_us(); n], health, bad: vec![0; n] }
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.all.iter().map(|c| c.name.clone()).collect()
+    }
+
+    /// A line came, and what was wrong with it.
+    fn heard(&mut self, camera: usize, wrong: Option<LineError>) {
+        self.heard_us[camera] = now_us();
+        let name = &self.all[camera].name;
+        if std::mem::take(&mut self.health.silent[camera]) {
+            eprintln!("posewire-hub run: camera {name:?} is back");
+        }
+        if let Some(wrong) = wrong {
+            self.bad[camera] += 1;
+            // The 1st, 2nd, 4th, 8th …
+            if self.bad[camera].is_power_of_two() {
+                eprintln!("posewire-hub run: camera {name:?}: {wrong}");
+            }
+        }
+    }
+
+    fn look_for_silence(&mut self) {
+        for (c, camera) in self.all.iter().enumerate() {
+            if !self.health.silent[c] && now_us() - self.heard_us[c] > SILENT_US {
+                self.health.silent[c] = true;
+                let (name, port) = (&camera.name, camera.listen.port());
+                eprintln!(
+                    "posewire-hub run: camera {name:?} is silent: does its board run `posewire run --udp THIS-MACHINE:{port}`?"
+                );
+            }
+        }
+    }
+
+    fn moved(&mut self, moved: &[usize]) {
+        for (c, was) in self.health.moved.iter_mut().enumerate() {
+            let is = moved.contains(&c);
+            if is && !*was {
+                eprintln!(
+                    "posewire-hub run: camera {:?} was moved: what it sees does not fit any more. It is placed anew as soon as somebody has walked before it for some seconds whom two others see, too",
+                    self.all[c].name,
+                );
+            }
+            *was = is;
+        }
+    }
+
+    /// Says where a camera was placed anew, and writes it down, so that it is known after a restart.
+    fn placed(&self, camera: usize, hub: &Hub, args: &Args, is_take: bool) {
+        let (place, name) = (&hub.fusion.places()[camera], &self.all[camera].name);
+        let eye = centre(place);
+        let where_to =
+            format!("camera {name:?} is placed anew, at {:.2}, {:.2}, {:.2} m", eye.x, eye.y, eye.z);
+        let room = args.room.display();
+        if is_take || args.keep_room {
+            eprintln!("posewire-hub run: {where_to}. {room} keeps the old place");
+            return;
+        }
+        match write_down(&args.room, name, place) {
+            Ok(before) => eprintln!(
+                "posewire-hub run: {where_to}, and {room} says so now; what it said before is in {}. A new `calibrate` knows it better",
+                before.display()
+            ),
+            Err(e) => eprintln!(
+                "posewire-hub run: {where_to}. {room} still has the old place ({e:#}): after a restart it is found again, or walk about for `calibrate`"
+            ),
+        }
+    }
+}
+
+/// Writes a camera's place into the room's file; gives where the file as `calibrate` wrote it is kept.
+fn write_down(room: &Path, name: &str, place: &Place) -> Result<PathBuf> {
+    let text = std::fs::read_to_string(room)?;
+    let with = |tail: &str| {
+        let mut path = room.as_os_str().to_owned();
+        path.push(tail);
+        PathBuf::from(path)
+    };
+    let (before, fresh) = (with(".before"), with(".new"));
+    // The first one stays: it is the one that somebody walked for.
+    if !before.exists() {
+        std::fs::write(&before, &text)?;
+    }
+    std::fs::write(&fresh, placed_text(&text, name, place).context("it is no room's file any more")?)?;
+    std::fs::rename(&fresh, room)?;
+    Ok(before)
 }
 
 /// Where cameras stand, for the view: rows of the rotation are their right, down and ahead; `half` is the tangent of half the picture.
@@ -219,77 +297,9 @@ impl Other {
             eprintln!("posewire-hub run: this hub {what}");
         }
         if self.twin.beats(now) {
-            let numbers = outputs.osc.as_ref().map_or(&[][..], |osc| osc.2.ids());
             // A hub that is away hears the next one.
-            let _ = self.socket.send_to(hub.beat(numbers).text().as_bytes(), self.address);
+            let _ = self.socket.send_to(hub.beat(outputs.numbers()).text().as_bytes(), self.address);
         }
         tells
     }
-}
-
-impl Outputs {
-    fn open(args: &Args, cameras: &str) -> Result<Self> {
-        let none = args.jsonl.is_none() && args.udp.is_none() && args.osc.is_none() && args.web.is_none();
-        let lines: Option<Box<dyn Write>> = match &args.jsonl {
-            Some(path) if path.as_os_str() != "-" => {
-                let file =
-                    File::create(path).with_context(|| format!("{} cannot be written", path.display()))?;
-                Some(Box::new(BufWriter::new(file)))
-            }
-            None if !none => None,
-            _ => Some(Box::new(std::io::stdout())),
-        };
-        let udp = args.udp.as_deref().map(datagrams).transpose()?;
-        let osc = args.osc.as_deref().map(datagrams).transpose()?.map(|(s, a)| (s, a, Slots::default()));
-        let web = args.web.map(|address| Web::start(address, cameras.to_owned())).transpose()?;
-        Ok(Self { lines, udp, osc, web })
-    }
-
-    /// As the other hub tells it.
-    fn learn(&mut self, beat: &Beat) {
-        if let Some((_, _, slots)) = &mut self.osc {
-            slots.take_over(&beat.numbers);
-        }
-    }
-
-    fn place(&self, cameras: String) {
-        if let Some(web) = &self.web {
-            web.place(cameras);
-        }
-    }
-
-    /// False where the reader of a pipe is gone.
-    fn send(&mut self, moment: &Moment, sent_us: i64, names: &[&str]) -> Result<bool> {
-        let line = json_line(moment, sent_us, names);
-        if let Some(out) = &mut self.lines {
-            match out.write_all(line.as_bytes()) {
-                Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => return Ok(false),
-                done => done.context("the JSON lines: is the disk full?")?,
-            }
-        }
-        if let Some(web) = &self.web {
-            web.tell(&line);
-        }
-        // Whoever does not listen hears the next one.
-        if let Some((socket, to)) = &self.udp {
-            let _ = socket.send_to(line.as_bytes(), to);
-        }
-        if let Some((socket, to, slots)) = &mut self.osc {
-            let age_us = sent_us - moment.at_us;
-            let _ = socket.send_to(&slots.bundle(moment, since_1970_us() - age_us), *to);
-        }
-        Ok(true)
-    }
-
-    fn end(&mut self) -> Result<()> {
-        if let Some(out) = &mut self.lines {
-            out.flush().context("the JSON lines: is the disk full?")?;
-        }
-        Ok(())
-    }
-}
-
-fn since_1970_us() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |since| since.as_micros() as i64)
 }

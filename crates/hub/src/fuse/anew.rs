@@ -5,11 +5,13 @@
 
 use std::collections::HashMap;
 
+use pose::MIRROR;
+
 use super::body::{Body, TOLD_M};
 use super::watch::watched_by_others;
-use crate::geometry::{Mark, apart, centre, resect};
+use crate::geometry::{Eye, Mark, apart, centre, resect};
 use crate::line::Look;
-use crate::{Place, V3};
+use crate::{Place, V2, V3};
 
 /// From one look that is kept to the next: the error of what comes sooner is the same.
 const STEP_US: i64 = 100_000;
@@ -32,7 +34,8 @@ const MIN_SCORE: f64 = 0.4;
 /// What one camera's identity saw while a person of the room was somewhere.
 #[derive(Clone, Debug, Default)]
 struct Together {
-    marks: Vec<(i64, Mark)>,
+    /// When, what, and the ray to the same joint of the other side.
+    marks: Vec<(i64, Mark, Option<V2>)>,
     low: Option<V3>,
     high: Option<V3>,
 }
@@ -69,12 +72,13 @@ impl Anew {
                 let together = self.together.entry((seen.id, body.id)).or_default();
                 together.low = Some(together.low.map_or(middle, |l| l.inf(&middle)));
                 together.high = Some(together.high.map_or(middle, |h| h.sup(&middle)));
-                for (joint, ray) in body.joints.iter().zip(&seen.joints) {
-                    let (Some(joint), Some(ray)) = (joint, ray) else { continue };
+                for (j, joint) in body.joints.iter().enumerate() {
+                    let (Some(joint), Some(ray)) = (joint, seen.joints[j]) else { continue };
                     if joint.sigma() < 0.5 * TOLD_M && ray.score > MIN_SCORE {
                         let mark =
                             Mark { at: joint.after(seconds), ray: ray.at, sigma: ray.sigma.hypot(JOINT) };
-                        together.marks.push((look.at_us, mark));
+                        let other = seen.joints[MIRROR[j]].filter(|_| MIRROR[j] != j).map(|ray| ray.at);
+                        together.marks.push((look.at_us, mark, other));
                     }
                 }
                 let more = together.marks.len().saturating_sub(MOST_MARKS);
@@ -101,6 +105,8 @@ impl Anew {
         for (_, together) in pairs.into_iter().take(PAIRS) {
             let marks: Vec<Mark> = together.marks.iter().map(|m| m.1).collect();
             let Some(found) = resect(&marks, &mut rng) else { continue };
+            // Whoever turns their back has left and right exchanged: once it is known about where the camera is, that shows.
+            let Some(found) = resect(&sided(&together.marks, &found.place), &mut rng) else { continue };
             let eye = centre(&found.place);
             // A camera stands in a room, or on its wall.
             let stands = (-1.0..8.0).contains(&eye.z) && apart(&found.place, before).1 < 30.0;
@@ -110,4 +116,17 @@ impl Anew {
         }
         best.map(|b| b.1)
     }
+}
+
+/// What was seen, each joint by its own ray or its other side's, whichever a camera at `place` rather sees it by.
+fn sided(marks: &[(i64, Mark, Option<V2>)], place: &Place) -> Vec<Mark> {
+    let eye = Eye::of(place);
+    let one = |(_, mark, other): &(i64, Mark, Option<V2>)| {
+        let rather = eye.seen(mark.at).zip(*other).and_then(|(seen, other)| {
+            // Near the middle both are right.
+            ((other - seen).norm() < 0.5 * (mark.ray - seen).norm()).then_some(other)
+        });
+        Mark { ray: rather.unwrap_or(mark.ray), ..*mark }
+    };
+    marks.iter().map(one).collect()
 }

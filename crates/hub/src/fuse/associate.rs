@@ -3,10 +3,10 @@
 use pathfinding::kuhn_munkres::kuhn_munkres_min;
 use pathfinding::matrix::Matrix;
 
-use super::body::Body;
-use crate::geometry::seen_at;
+use super::body::{Body, Fit};
+use crate::V2;
+use crate::geometry::Eye;
 use crate::line::Look;
-use crate::{Place, V2};
 
 /// A worse fit is another person.
 const GATE: f64 = 7.0;
@@ -15,12 +15,13 @@ const SAME: f64 = 2.0;
 /// Bodies whose middles lie farther apart than this share of the seen one's extent are not compared.
 const NEAR: f64 = 0.7;
 
-/// For each seen person the body's number; `None` for somebody unknown.
-pub(super) fn associate(bodies: &[Body], camera: &Place, number: usize, look: &Look) -> Vec<Option<usize>> {
+/// For each seen person the body's number, and how it fits; `None` for somebody unknown.
+pub(super) fn associate(bodies: &[Body], eye: &Eye, number: usize, look: &Look) -> Vec<Option<(usize, Fit)>> {
     let middles: Vec<Option<V2>> =
-        bodies.iter().map(|b| seen_at(camera, b.middle((look.at_us - b.at_us) as f64 / 1e6)?)).collect();
+        bodies.iter().map(|b| eye.seen(b.middle((look.at_us - b.at_us) as f64 / 1e6)?)).collect();
     // Candidates: (seen, body, cost).
     let mut costs: Vec<(usize, usize, f64)> = Vec::new();
+    let mut fits: Vec<(usize, usize, Fit)> = Vec::new();
     for (s, seen) in look.persons.iter().enumerate() {
         let Some((middle, extent)) = frame(seen) else { continue };
         for (b, body) in bodies.iter().enumerate() {
@@ -28,14 +29,16 @@ pub(super) fn associate(bodies: &[Body], camera: &Place, number: usize, look: &L
             if !same && middles[b].is_none_or(|m| (m - middle).norm() > NEAR * extent) {
                 continue;
             }
-            let Some(misfit) = body.misfit(camera, seen, look.at_us) else { continue };
-            let cost = misfit - if same { SAME } else { 0.0 };
+            let Some(fit) = body.fit(eye, seen, look.at_us) else { continue };
+            let cost = fit.misfit - if same { SAME } else { 0.0 };
             if cost < GATE {
                 costs.push((s, b, cost));
+                fits.push((s, b, fit));
             }
         }
     }
     let mut whom = vec![None; look.persons.len()];
+    let fit_of = |s: usize, b: usize| fits.iter().find(|f| (f.0, f.1) == (s, b)).map(|f| (b, f.2));
     while let Some(&(s, b, _)) = costs.first() {
         // Everybody who competes with these, and their rivals.
         let (mut rows, mut columns) = (vec![s], vec![b]);
@@ -56,7 +59,7 @@ pub(super) fn associate(bodies: &[Body], camera: &Place, number: usize, look: &L
         let (group, rest): (Vec<_>, Vec<_>) = costs.iter().partition(|c| rows.contains(&c.0));
         costs = rest;
         if let [(s, b, _)] = group[..] {
-            whom[s] = Some(b);
+            whom[s] = fit_of(s, b);
             continue;
         }
         // A place of its own for each seen person who is nobody.
@@ -71,7 +74,7 @@ pub(super) fn associate(bodies: &[Body], camera: &Place, number: usize, look: &L
         let (_, assigned) = kuhn_munkres_min(&matrix);
         for (row, column) in assigned.into_iter().enumerate() {
             if column < columns.len() && matrix[(row, column)] < none {
-                whom[rows[row]] = Some(columns[column]);
+                whom[rows[row]] = fit_of(rows[row], columns[column]);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use pose::JOINTS;
+use pose::{JOINTS, MIRROR};
 
 use super::body::BONES;
 use super::joint::JointFilter;
@@ -75,10 +75,14 @@ impl Births {
                 if !may_meet(now, then) {
                     continue;
                 }
-                let Some((cost, joints)) = body(places, [(camera, now), (other, then)]) else { continue };
-                if best.as_ref().is_none_or(|b| cost < b.0) {
-                    let as_whom = then.seen.id;
-                    best = Some((cost, Newborn { joints, camera: other, as_whom }));
+                // Whoever turns their back to one of both has left and right exchanged there.
+                for exchanged in [false, true] {
+                    let pair = [(camera, now), (other, then)];
+                    let Some((cost, joints)) = body(places, pair, exchanged) else { continue };
+                    if best.as_ref().is_none_or(|b| cost < b.0) {
+                        let as_whom = then.seen.id;
+                        best = Some((cost, Newborn { joints, camera: other, as_whom }));
+                    }
                 }
             }
         }
@@ -110,18 +114,24 @@ fn may_meet(now: &Loose, then: &Loose) -> bool {
     before(s) && before(t) && (p - q).norm() < PASS_M && (ABOVE_M.0..ABOVE_M.1).contains(&p.z)
 }
 
-/// The body that both saw, at the first one's moment, and how badly rays meet.
-fn body(places: &[Place], pair: [(usize, &Loose); 2]) -> Option<(f64, [Option<JointFilter>; JOINTS])> {
+/// The body that both saw, at the first one's moment, and how badly rays meet; `exchanged`: if the second one took left for right.
+fn body(
+    places: &[Place],
+    pair: [(usize, &Loose); 2],
+    exchanged: bool,
+) -> Option<(f64, [Option<JointFilter>; JOINTS])> {
     let [(a, now), (b, then)] = pair;
     let later = (now.at_us - then.at_us) as f64 / 1e6;
     let mut joints = [None; JOINTS];
     let mut at = [None::<V3>; JOINTS];
     let (mut sum, mut count) = (0.0, 0);
     for j in 0..JOINTS {
-        let (Some(p), Some(q)) = (now.seen.joints[j], then.seen.joints[j]) else { continue };
+        // From the shoulders down: nobody takes an ear for the other.
+        let k = if exchanged && j > 4 { MIRROR[j] } else { j };
+        let (Some(p), Some(q)) = (now.seen.joints[j], then.seen.joints[k]) else { continue };
         let views = [
             View { camera: &places[a], ray: p.at, sigma: p.sigma },
-            View { camera: &places[b], ray: q.at + then.speed[j] * later, sigma: q.sigma },
+            View { camera: &places[b], ray: q.at + then.speed[k] * later, sigma: q.sigma },
         ];
         count += 1;
         let Some(spot) = triangulate(&views) else {

@@ -2,9 +2,10 @@
 
 use pose::{JOINTS, MIRROR};
 
-use super::joint::JointFilter;
+use super::joint::{Expected, JointFilter, coasted};
+use crate::V3;
+use crate::geometry::Eye;
 use crate::line::{Ray, Seen};
-use crate::{Place, V3};
 
 /// Bones whose length stays: arms, legs, shoulders, hips, flanks.
 pub(super) const BONES: [(usize, usize); 12] = [
@@ -34,6 +35,19 @@ const RESTLESS: [f64; JOINTS] =
 const STIFF: f64 = 0.25;
 /// A joint known worse than this, metres, is not told.
 pub(super) const TOLD_M: f64 = 0.20;
+/// Joints that say where the trunk is.
+const TRUNK: [usize; 4] = [5, 6, 11, 12];
+/// Limbs whose left and right a camera may take for each other.
+const GROUPS: [&[usize; 6]; 2] = [&ARMS, &LEGS];
+/// What it costs, in sigmas squared, to say that a camera takes left for right: whoever turns their back is taken for somebody who
+/// faces the camera, arms and legs alike; one of both alone is rarer.
+const TURNED: f64 = 20.0;
+const HALF: f64 = 30.0;
+/// Below that a joint fits so well that nobody asks whether it fits the other way round.
+const FITS: f64 = 2.0;
+/// Seconds in which a body's front is made up, and how sure that must be against its sides before these are exchanged.
+const FRONT_S: f64 = 0.2;
+const BACKWARD: f64 = -0.2;
 
 /// One person.
 #[derive(Clone, Debug)]
@@ -47,10 +61,69 @@ pub(super) struct Body {
     /// When each camera saw it last, and as whom.
     pub seen_us: Vec<i64>,
     pub seen_as: Vec<u32>,
-    /// How often sides are exchanged, of arms and legs: a share of the last second.
-    exchanged: [f64; 2],
+    /// How much face and knees look where the sides say that the front is: a mean over the last second, 1 for all, -1 for the other way.
+    front: f64,
+    /// The middle of the trunk and its speed.
+    middle: Option<(V3, V3)>,
     /// Since when it is where an older one is.
     pub doubled_since_us: Option<i64>,
+}
+
+/// How what a camera saw fits a body.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fit {
+    /// A joint: mean of squared distances in sigmas, half of what each may be at most; 1 is as expected.
+    pub misfit: f64,
+    /// Whether arms and legs fit better with left and right exchanged.
+    pub exchanged: [bool; 2],
+}
+
+/// Rays with arms and legs the other way round where `exchanged` says so.
+pub(super) fn sides(rays: &[Option<Ray>; JOINTS], exchanged: [bool; 2]) -> [Option<Ray>; JOINTS] {
+    let mut right = *rays;
+    for (limbs, _) in GROUPS.iter().zip(exchanged).filter(|g| g.1) {
+        limbs.iter().for_each(|&j| right[j] = rays[MIRROR[j]]);
+    }
+    right
+}
+
+/// Which limbs fit better the other way round; `offs` of these are then those.
+fn fits_exchanged(
+    expected: &[Option<Expected>; JOINTS],
+    offs: &mut [Option<f64>; JOINTS],
+    rays: &[Option<Ray>; JOINTS],
+) -> [bool; 2] {
+    let limbs = || GROUPS.iter().flat_map(|limbs| limbs.iter().copied());
+    let own: f64 = limbs().filter_map(|j| offs[j]).sum();
+    let known = limbs().filter(|&j| offs[j].is_some()).count();
+    if known < 3 || own < FITS * known as f64 {
+        return [false; 2];
+    }
+    // What arms and legs gain by it, where both ways are known.
+    let mut others = [None; JOINTS];
+    let mut gains = [0.0; 2];
+    for (limbs, gain) in GROUPS.iter().zip(&mut gains) {
+        for &j in *limbs {
+            others[j] =
+                expected[j].zip(rays[MIRROR[j]]).map(|(e, ray)| e.off(ray.at, ray.sigma).min(MOST_OFF));
+            *gain += offs[j].zip(others[j]).map_or(0.0, |(own, other)| own - other);
+        }
+    }
+    let worth = |turned: [bool; 2]| {
+        let gained: f64 = gains.iter().zip(turned).filter(|g| g.1).map(|g| g.0).sum();
+        let cost = match turned {
+            [false, false] => 0.0,
+            [true, true] => TURNED,
+            _ => HALF,
+        };
+        gained - cost
+    };
+    let all = [[false, false], [true, true], [true, false], [false, true]];
+    let best = all.into_iter().max_by(|a, b| worth(*a).total_cmp(&worth(*b))).unwrap_or_default();
+    for (limbs, _) in GROUPS.iter().zip(best).filter(|g| g.1) {
+        limbs.iter().for_each(|&j| offs[j] = others[j]);
+    }
+    best
 }
 
 /// What a ray is off by, in its own sigmas, at most: one wild joint must not speak for all.
@@ -58,7 +131,7 @@ const MOST_OFF: f64 = 36.0;
 
 impl Body {
     pub fn new(id: u32, at_us: i64, joints: [Option<JointFilter>; JOINTS], cameras: usize) -> Self {
-        Self {
+        let mut body = Self {
             id,
             at_us,
             born_us: at_us,
@@ -66,9 +139,12 @@ impl Body {
             bones: [0.0; BONES.len()],
             seen_us: vec![i64::MIN / 2; cameras],
             seen_as: vec![0; cameras],
-            exchanged: [0.0; 2],
+            front: 0.0,
+            middle: None,
             doubled_since_us: None,
-        }
+        };
+        body.find_middle();
+        body
     }
 
     /// How many cameras saw it within `us` before `at_us`.
@@ -83,9 +159,14 @@ impl Body {
 
     /// The middle of what is known of shoulders and hips.
     pub fn middle(&self, seconds: f64) -> Option<V3> {
-        let known = [5, 6, 11, 12].iter().filter_map(|&j| self.joints[j].as_ref());
-        let (sum, count) = known.fold((V3::zeros(), 0.0), |(s, n), k| (s + k.after(seconds), n + 1.0));
-        (count > 0.0).then(|| sum / count)
+        self.middle.map(|(at, speed)| at + speed * coasted(seconds))
+    }
+
+    fn find_middle(&mut self) {
+        let known = TRUNK.iter().filter_map(|&j| self.joints[j].as_ref());
+        let zero = (V3::zeros(), V3::zeros(), 0.0);
+        let (at, speed, n) = known.fold(zero, |(a, s, n), k| (a + k.at(), s + k.speed(), n + 1.0));
+        self.middle = (n > 0.0).then(|| (at / n, speed / n));
     }
 
     /// Brings it to `at_us`; a moment that is past leaves it as it is.
@@ -102,41 +183,33 @@ impl Body {
         }
     }
 
-    /// How badly what a camera saw at `at_us` fits, a joint: mean of squared distances in sigmas, half of what each may be at most;
-    /// 1 is as expected. `None` for too few joints in common.
-    pub fn misfit(&self, camera: &Place, seen: &Seen, at_us: i64) -> Option<f64> {
+    /// How what a camera saw at `at_us` fits; `None` for too few joints in common.
+    pub fn fit(&self, eye: &Eye, seen: &Seen, at_us: i64) -> Option<Fit> {
         let late = (self.at_us - at_us) as f64 / 1e6;
-        let (mut sum, mut count) = (0.0, 0.0);
-        for (joint, ray) in self.joints.iter().zip(&seen.joints) {
-            let (Some(joint), Some(ray)) = (joint, ray) else { continue };
-            if joint.sigma() < TOLD_M {
-                sum += joint.off(camera, ray.at, ray.sigma, late)?.min(MOST_OFF) / 2.0;
-                count += 1.0;
+        let mut expected: [Option<Expected>; JOINTS] = [None; JOINTS];
+        let mut offs = [None; JOINTS];
+        for (j, (joint, ray)) in self.joints.iter().zip(&seen.joints).enumerate() {
+            let Some(joint) = joint.as_ref().filter(|joint| joint.variance() < TOLD_M * TOLD_M) else {
+                continue;
+            };
+            // A pair may be seen the other way round: its rays are each other's.
+            if ray.is_none() && seen.joints[MIRROR[j]].is_none() {
+                continue;
             }
+            expected[j] = Some(joint.expected(eye, late)?);
+            offs[j] = ray.zip(expected[j]).map(|(ray, e)| e.off(ray.at, ray.sigma).min(MOST_OFF));
         }
-        (count >= 4.0).then(|| sum / count)
+        let exchanged = fits_exchanged(&expected, &mut offs, &seen.joints);
+        let (sum, count) = offs.iter().flatten().fold((0.0, 0.0), |(s, n), off| (s + off / 2.0, n + 1.0));
+        (count >= 4.0).then(|| Fit { misfit: sum / count, exchanged })
     }
 
     /// Takes in what a camera saw; left and right as they fit.
-    pub fn take(&mut self, camera: &Place, number: usize, seen: &Seen, at_us: i64) {
+    pub fn take(&mut self, eye: &Eye, number: usize, seen: &Seen, at_us: i64, exchanged: [bool; 2]) {
+        let seconds = ((at_us - self.last_us()) as f64 / 1e6).clamp(0.0, 0.2);
         self.go_on(at_us);
         let late = (self.at_us - at_us) as f64 / 1e6;
-        let mut rays = seen.joints;
-        for (group, limbs) in [ARMS, LEGS].iter().enumerate() {
-            let other_way = self.fits_exchanged(camera, &rays, limbs, late);
-            let share = &mut self.exchanged[group];
-            *share += 0.03 * (f64::from(u8::from(other_way)) - *share);
-            if other_way {
-                let before = rays;
-                limbs.iter().for_each(|&j| rays[j] = before[MIRROR[j]]);
-            }
-            // When all say so for long, it was the body that was wrong.
-            if *share > 0.6 {
-                *share = 0.0;
-                let before = self.joints;
-                limbs.iter().for_each(|&j| self.joints[j] = before[MIRROR[j]]);
-            }
-        }
+        let rays = sides(&seen.joints, exchanged);
         for j in 0..JOINTS {
             let Some(ray) = rays[j] else { continue };
             if self.joints[j].is_none() {
@@ -145,40 +218,51 @@ impl Body {
                 });
             }
             if let Some(joint) = &mut self.joints[j] {
-                joint.take(camera, ray.at, ray.sigma, late);
+                joint.take(eye, ray.at, ray.sigma, late);
             }
         }
         self.hold_bones();
+        self.look_to_the_front(seconds);
+        self.find_middle();
         self.seen_us[number] = self.seen_us[number].max(at_us);
         self.seen_as[number] = seen.id;
     }
 
-    fn fits_exchanged(
-        &self,
-        camera: &Place,
-        rays: &[Option<Ray>; JOINTS],
-        limbs: &[usize],
-        late: f64,
-    ) -> bool {
-        let (mut as_is, mut exchanged, mut count) = (0.0, 0.0, 0);
-        for &j in limbs {
-            let (Some(joint), Some(own), Some(other)) = (&self.joints[j], rays[j], rays[MIRROR[j]]) else {
-                continue;
-            };
-            let off = |r: Ray| joint.off(camera, r.at, r.sigma, late).map(|o| o.min(MOST_OFF));
-            let (Some(a), Some(b)) = (off(own), off(other)) else { continue };
-            (as_is, exchanged, count) = (as_is + a, exchanged + b, count + 1);
+    /// Left is left of where the face looks and knees bend. Cameras behind somebody take left for right, and when most of them do
+    /// the body has its sides from them: then all of its limbs are exchanged.
+    fn look_to_the_front(&mut self, seconds: f64) {
+        let place =
+            |j: usize| self.joints[j].as_ref().filter(|joint| joint.variance() < 0.01).map(JointFilter::at);
+        let middle = |a: usize, b: usize| Some(0.5 * (place(a)? + place(b)?));
+        let across = |left: usize, right: usize| Some(place(left)? - place(right)?);
+        let Some(left) = across(5, 6).or_else(|| across(11, 12)) else { return };
+        let front = left.cross(&V3::z());
+        if front.norm() < 0.1 {
+            return;
         }
-        count >= 3 && as_is > 4.0 * f64::from(count) && exchanged < 0.35 * as_is
+        let front = front.normalize();
+        // A nose lies a hand's length before the ears, a bent knee before the line from hip to ankle.
+        let face = place(0).zip(middle(3, 4)).map_or(0.0, |(nose, ears)| (nose - ears).dot(&front) / 0.1);
+        let knee = |hip: usize, knee: usize, ankle: usize| {
+            Some((place(knee)? - 0.5 * (place(hip)? + place(ankle)?)).dot(&front) / 0.1)
+        };
+        let knees: f64 = [knee(11, 13, 15), knee(12, 14, 16)].iter().flatten().sum();
+        let now = (face + 0.5 * knees).clamp(-1.0, 1.0);
+        self.front += (now - self.front) * (1.0 - (-seconds / FRONT_S).exp());
+        if self.front < BACKWARD {
+            let before = self.joints;
+            GROUPS.iter().flat_map(|limbs| limbs.iter()).for_each(|&j| self.joints[j] = before[MIRROR[j]]);
+            self.front = -self.front;
+        }
     }
 
     /// Learns how long bones are, and brings joints to where the bones have that length: the worse known one moves more.
     fn hold_bones(&mut self) {
         for (bone, length) in BONES.iter().zip(&mut self.bones) {
-            let (Some(a), Some(b)) = (self.joints[bone.0], self.joints[bone.1]) else { continue };
+            let (Some(a), Some(b)) = (&self.joints[bone.0], &self.joints[bone.1]) else { continue };
             let way = b.at() - a.at();
             let now = way.norm();
-            let (sa, sb) = (a.sigma().powi(2), b.sigma().powi(2));
+            let (sa, sb) = (a.variance(), b.variance());
             if !(0.05..0.9).contains(&now) {
                 continue;
             }
@@ -193,11 +277,10 @@ impl Body {
                 *length += (0.01 * (now - *length)).clamp(-0.0005, 0.0005);
             }
             let by = way * ((*length - now) / now * STIFF / (sa + sb));
-            if let [Some(a), Some(b)] = [bone.0, bone.1].map(|j| self.joints[j]) {
-                let (mut a, mut b) = (a, b);
-                a.shift(-by * sa);
-                b.shift(by * sb);
-                (self.joints[bone.0], self.joints[bone.1]) = (Some(a), Some(b));
+            for (j, by) in [(bone.0, -by * sa), (bone.1, by * sb)] {
+                if let Some(joint) = &mut self.joints[j] {
+                    joint.shift(by);
+                }
             }
         }
     }

@@ -18,12 +18,12 @@ mod tests;
 
 use pose::JOINTS;
 
-use crate::geometry::seen_at;
+use crate::geometry::Eye;
 use crate::line::{Look, Seen};
 use crate::{Place, V2, V3};
 use anew::Anew;
 use birth::{Births, Loose};
-use body::{Body, TOLD_M};
+use body::{Body, Fit, TOLD_M};
 use watch::{Watch, watched_by_others};
 
 /// Nobody saw them for so long: they are not told any more.
@@ -64,6 +64,7 @@ pub struct RoomPerson {
 #[derive(Clone, Debug)]
 pub struct Fusion {
     places: Vec<Place>,
+    eyes: Vec<Eye>,
     bodies: Vec<Body>,
     /// Who went: number, when, where.
     gone: Vec<(u32, i64, V3)>,
@@ -86,6 +87,7 @@ impl Fusion {
     pub fn new(places: Vec<Place>) -> Self {
         let n = places.len();
         Self {
+            eyes: places.iter().map(Eye::of).collect(),
             places,
             bodies: Vec::new(),
             gone: Vec::new(),
@@ -104,6 +106,7 @@ impl Fusion {
     /// Where a camera stands now.
     pub fn place(&mut self, camera: usize, place: Place) {
         self.places[camera] = place;
+        self.eyes[camera] = Eye::of(&place);
         self.watches[camera] = Watch::default();
         self.away[camera] = None;
     }
@@ -123,7 +126,8 @@ impl Fusion {
         let camera = look.camera;
         let place = self.places[camera];
         self.newest_us = self.newest_us.max(look.at_us);
-        let whom = associate::associate(&self.bodies, &place, camera, &look);
+        let eye = self.eyes[camera];
+        let whom = associate::associate(&self.bodies, &eye, camera, &look);
         self.watch(&look, &whom);
         if let Some(anew) = &mut self.away[camera] {
             if let Some(found) = anew.look(&self.bodies, &look, &place) {
@@ -138,7 +142,7 @@ impl Fusion {
         let mut loose = Vec::new();
         for (seen, whom) in look.persons.iter().zip(&whom) {
             match whom {
-                Some(b) => self.bodies[*b].take(&place, camera, seen, look.at_us),
+                Some((b, fit)) => self.bodies[*b].take(&eye, camera, seen, look.at_us, fit.exchanged),
                 None => {
                     let speed = self.speed(camera, seen, look.at_us);
                     loose.push(Loose::new(&place, look.at_us, seen.clone(), speed));
@@ -195,12 +199,12 @@ impl Fusion {
         })
     }
 
-    fn watch(&mut self, look: &Look, whom: &[Option<usize>]) {
+    fn watch(&mut self, look: &Look, whom: &[Option<(usize, Fit)>]) {
         let camera = look.camera;
-        let place = &self.places[camera];
+        let eye = &self.eyes[camera];
         for (seen, whom) in look.persons.iter().zip(whom) {
-            if let Some(b) = whom {
-                self.watches[camera].known(&self.bodies[*b], camera, place, seen, look.at_us);
+            if let Some((b, fit)) = whom {
+                self.watches[camera].known(&self.bodies[*b], camera, eye, seen, look.at_us, fit.exchanged);
             }
         }
         // Whoever is explained leaves nothing to wonder about.
@@ -208,10 +212,10 @@ impl Fusion {
             return;
         }
         let is_missed = |(b, body): (usize, &Body)| {
-            let ray = body.middle(0.0).and_then(|m| seen_at(place, m));
+            let ray = body.middle(0.0).and_then(|m| eye.seen(m));
             // The dear question last: in a hall most are elsewhere.
             ray.is_some_and(|r| r.abs().max() < 0.45)
-                && !whom.contains(&Some(b))
+                && !whom.iter().flatten().any(|w| w.0 == b)
                 && watched_by_others(body, camera, look.at_us)
         };
         if self.bodies.iter().enumerate().any(is_missed) {

@@ -1,9 +1,9 @@
 //! Whether a camera still stands where it stood: what it sees beside what the others make of it.
 
-use super::body::{Body, TOLD_M};
-use crate::geometry::seen_at;
+use super::body::{Body, TOLD_M, sides};
+use crate::V2;
+use crate::geometry::Eye;
 use crate::line::Seen;
-use crate::{Place, V2};
 
 /// Cameras that must agree without it.
 const OTHERS: usize = 2;
@@ -29,7 +29,15 @@ pub(super) struct Watch {
 
 impl Watch {
     /// A person whom others see was found in this camera's picture, before it was taken in.
-    pub fn known(&mut self, body: &Body, number: usize, camera: &Place, seen: &Seen, at_us: i64) {
+    pub fn known(
+        &mut self,
+        body: &Body,
+        number: usize,
+        eye: &Eye,
+        seen: &Seen,
+        at_us: i64,
+        exchanged: [bool; 2],
+    ) {
         if !watched_by_others(body, number, at_us) {
             return;
         }
@@ -37,10 +45,10 @@ impl Watch {
         let mut offs: Vec<V2> = body
             .joints
             .iter()
-            .zip(&seen.joints)
+            .zip(&sides(&seen.joints, exchanged))
             .filter_map(|(joint, ray)| Some((joint.as_ref()?, ray.as_ref()?)))
             .filter(|(joint, _)| joint.sigma() < TOLD_M)
-            .filter_map(|(joint, ray)| Some(ray.at - seen_at(camera, joint.after(seconds))?))
+            .filter_map(|(joint, ray)| Some(ray.at - eye.seen(joint.after(seconds))?))
             .collect();
         if offs.len() < 6 {
             return;

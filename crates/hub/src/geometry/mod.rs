@@ -6,8 +6,9 @@ mod triangulate;
 
 pub use essential::{Pair, Relative, relative};
 pub use resect::{Mark, Resected, resect};
-pub(crate) use triangulate::residual;
 pub use triangulate::{Spot, View, dlt, triangulate, weighted_dlt};
+
+use nalgebra::{Matrix2x3, Matrix3};
 
 use crate::{Place, V2, V3};
 
@@ -25,4 +26,35 @@ pub fn centre(camera: &Place) -> V3 {
 /// The angle between two cameras' directions, radians, and the distance of their centres.
 pub fn apart(a: &Place, b: &Place) -> (f64, f64) {
     ((a.rotation * b.rotation.inverse()).angle(), (centre(a) - centre(b)).norm())
+}
+
+/// A camera's place as many points want it.
+#[derive(Clone, Copy, Debug)]
+pub struct Eye {
+    turn: Matrix3<f64>,
+    shift: V3,
+}
+
+impl Eye {
+    /// Of a camera there.
+    pub fn of(place: &Place) -> Self {
+        Self { turn: *place.rotation.to_rotation_matrix().matrix(), shift: place.translation.vector }
+    }
+
+    /// The ray that it sees a point of the room by; `None` behind it.
+    pub fn seen(&self, point: V3) -> Option<V2> {
+        let p = self.turn * point + self.shift;
+        (p.z > 0.05).then(|| p.xy() / p.z)
+    }
+
+    /// The same, and how it changes with the point.
+    pub fn project(&self, point: V3) -> Option<(V2, Matrix2x3<f64>)> {
+        let p = self.turn * point + self.shift;
+        if p.z < 0.05 {
+            return None;
+        }
+        let seen = p.xy() / p.z;
+        let slope = Matrix2x3::new(1.0, 0.0, -seen.x, 0.0, 1.0, -seen.y) / p.z;
+        Some((seen, slope * self.turn))
+    }
 }

@@ -2,6 +2,7 @@
 
 use nalgebra::{Matrix2x3, Matrix3, Matrix4, RowVector4, SymmetricEigen};
 
+use super::Eye;
 use crate::{Place, V2, V3};
 
 /// One camera's ray to a point.
@@ -100,13 +101,8 @@ fn nearest_to(views: &[View<'_>]) -> Option<V3> {
 
 /// How far the ray of `point` lies from `ray`, and how that changes with the point; `None` behind the camera.
 pub(crate) fn residual(camera: &Place, point: V3, ray: V2) -> Option<(V2, Matrix2x3<f64>)> {
-    let p = camera * nalgebra::Point3::from(point);
-    if p.z < 0.05 {
-        return None;
-    }
-    let seen = p.coords.xy() / p.z;
-    let slope = Matrix2x3::new(1.0, 0.0, -seen.x, 0.0, 1.0, -seen.y) / p.z;
-    Some((seen - ray, slope * camera.rotation.to_rotation_matrix().matrix()))
+    let (seen, slope) = Eye::of(camera).project(point)?;
+    Some((seen - ray, slope))
 }
 
 #[cfg(test)]

@@ -18,6 +18,9 @@ const LEGS: [usize; 6] = [11, 12, 13, 14, 15, 16];
 const LIMBS: [&[usize]; 9] =
     [&[7, 9], &[8, 10], &[9], &[10], &[13, 15], &[14, 16], &LEGS, &ARMS, &[0, 1, 2, 3, 4]];
 
+/// From here on, as a share of the extent, the right shoulder lies right of the left one in the picture of somebody's back.
+const BEHIND: f64 = 0.06;
+
 /// How good the pictures are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
@@ -58,6 +61,7 @@ pub struct Shown {
 pub struct Detector {
     rng: fastrand::Rng,
     level: Level,
+    turned: f64,
     /// Errors of about three frames and about a second, in units of sigma; and how wild a joint is just now.
     short: [V2; JOINTS],
     long: [V2; JOINTS],
@@ -65,25 +69,29 @@ pub struct Detector {
     /// Until when, in seconds, and what: hidden limbs, exchanged sides, a joint elsewhere, nobody at all.
     hidden: Vec<(f64, &'static [usize], bool)>,
     exchanged: Option<(f64, bool, bool)>,
+    /// Taken for somebody who faces the camera, though it sees their back.
+    is_turned_round: bool,
     elsewhere: Option<(f64, usize, V2)>,
     gone_until: f64,
     last_s: f64,
 }
 
 impl Detector {
-    /// Of one person before one camera.
-    pub fn new(level: Level, seed: u64) -> Self {
+    /// Of one person before one camera; `turned`: the share of pictures of their back in which sides are exchanged.
+    pub fn new(level: Level, turned: f64, seed: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut start = || std::array::from_fn(|_| normal2(&mut rng));
         let (short, long) = (start(), start());
         Self {
             rng,
             level,
+            turned: turned.clamp(0.0, 0.95),
             short,
             long,
             wild: [0.0; JOINTS],
             hidden: Vec::new(),
             exchanged: None,
+            is_turned_round: false,
             elsewhere: None,
             gone_until: 0.0,
             last_s: 0.0,
@@ -110,7 +118,9 @@ impl Detector {
                 measured: true,
             }));
         }
-        self.go_on(t_s);
+        // The person's left in the left of the picture: their back.
+        let is_behind = places[6].x - places[5].x > BEHIND * extent;
+        self.go_on(t_s, is_behind);
         if t_s < self.gone_until {
             return None;
         }
@@ -137,7 +147,8 @@ impl Detector {
             }
             Shown { at, score, sigma: told, measured }
         });
-        if let Some((_, arms, legs)) = self.exchanged {
+        let turned = self.is_turned_round.then_some((0.0, true, true));
+        if let Some((_, arms, legs)) = self.exchanged.or(turned) {
             let before = shown;
             for (limb, now) in [(&ARMS, arms), (&LEGS, legs)] {
                 for &j in limb.iter().filter(|_| now) {
@@ -149,10 +160,10 @@ impl Detector {
     }
 
     /// Lets errors change and things happen until `t_s`.
-    fn go_on(&mut self, t_s: f64) {
+    fn go_on(&mut self, t_s: f64, is_behind: bool) {
         let frames = ((t_s - self.last_s) * 30.0).clamp(0.0, 300.0);
         self.last_s = t_s;
-        let rng = &mut self.rng;
+        let (rng, turned) = (&mut self.rng, self.turned);
         let (k3, k25) = ((-frames / 3.0).exp(), (-frames / 25.0).exp());
         for j in 0..JOINTS {
             self.short[j] = self.short[j] * k3 + normal2(rng) * (1.0 - k3 * k3).sqrt();
@@ -161,6 +172,10 @@ impl Detector {
             self.wild[j] = self.wild[j] * k6 + normal(rng) * (1.0 - k6 * k6).sqrt();
         }
         let mut happens = |a_frame: f64| rng.f64() < a_frame * frames;
+        if turned > 0.0 {
+            let (mistaken, noticed) = (happens(turned / (1.0 - turned) / 25.0), happens(1.0 / 25.0));
+            self.is_turned_round = is_behind && if self.is_turned_round { !noticed } else { mistaken };
+        }
         let (hide, exchange, away, gone) = (happens(0.02), happens(0.004), happens(0.03), happens(0.003));
         let lasts = |rng: &mut fastrand::Rng, frames: f64| t_s - frames / 30.0 * (1.0 - rng.f64()).ln();
         self.hidden.retain(|h| h.0 > t_s);
@@ -204,7 +219,7 @@ mod tests {
         let extent = 320.0;
         let (mut counts, mut all) = ([0.0; 3], 0.0);
         for seed in 0..40 {
-            let mut d = Detector::new(level, seed);
+            let mut d = Detector::new(level, 0.0, seed);
             for k in 0..900 {
                 let Some(shown) = d.see(f64::from(k) / 30.0, &places, V2::new(640.0, 480.0)) else {
                     continue;
@@ -235,8 +250,8 @@ mod tests {
     #[test]
     fn without_error_places_are_true() {
         let places: [V2; JOINTS] = std::array::from_fn(|j| V2::new(100.0, 20.0 * j as f64));
-        let shown = Detector::new(Level::Exact, 1).see(0.0, &places, V2::new(640.0, 480.0)).unwrap();
+        let shown = Detector::new(Level::Exact, 0.0, 1).see(0.0, &places, V2::new(640.0, 480.0)).unwrap();
         assert!(shown.iter().zip(&places).all(|(s, p)| s.at == *p));
-        assert!(Detector::new(Level::Exact, 1).see(0.0, &places, V2::new(50.0, 480.0)).is_none());
+        assert!(Detector::new(Level::Exact, 0.0, 1).see(0.0, &places, V2::new(50.0, 480.0)).is_none());
     }
 }

@@ -22,6 +22,8 @@ pub struct Setting {
     pub seconds: f64,
     /// The detector's error.
     pub level: Level,
+    /// The share of pictures of somebody's back in which left and right are exchanged, for about a second at a time.
+    pub turned: f64,
     /// Boards' clocks drift by up to 50 parts in a million, ways take long at times, frames are dropped.
     pub rough: bool,
     /// The share of stops at which somebody does something other than walk on.
@@ -33,7 +35,7 @@ pub struct Setting {
 impl Default for Setting {
     fn default() -> Self {
         let (level, rough) = (Level::Rendered, true);
-        Self { cameras: 4, persons: 1, seconds: 60.0, level, rough, lively: 0.3, seed: 1 }
+        Self { cameras: 4, persons: 1, seconds: 60.0, level, turned: 0.0, rough, lively: 0.3, seed: 1 }
     }
 }
 
@@ -107,7 +109,7 @@ impl Scene {
     /// A hall without error: rings of four cameras on a grid, and people all over it.
     pub fn hall(cameras: usize, persons: usize, seconds: f64) -> Self {
         let level = Level::Exact;
-        let setting = Setting { cameras, persons, seconds, level, rough: false, lively: 0.3, seed: 1 };
+        let setting = Setting { cameras, persons, seconds, level, rough: false, ..Setting::default() };
         let mut rng = fastrand::Rng::with_seed(1);
         let rings = cameras.div_ceil(4);
         let side = (rings as f64).sqrt().ceil() as usize;
@@ -138,11 +140,11 @@ impl Scene {
     }
 
     fn of_camera(&self, camera: usize) -> Vec<Packet> {
-        let Setting { seed, seconds, level, rough, .. } = self.setting;
+        let Setting { seed, seconds, level, turned, rough, .. } = self.setting;
         let mut rng = fastrand::Rng::with_seed(seed.wrapping_mul(1_000).wrapping_add(camera as u64));
         let (lens, place) = &self.cameras[camera];
         let mut detectors: Vec<Detector> =
-            self.walkers.iter().map(|_| Detector::new(level, rng.u64(..))).collect();
+            self.walkers.iter().map(|_| Detector::new(level, turned, rng.u64(..))).collect();
         // The board's identities: a new one for whoever was away for long.
         let mut ids: Vec<(u32, f64)> = vec![(0, -1e9); self.walkers.len()];
         let mut next_id = 1;

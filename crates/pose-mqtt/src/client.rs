@@ -11,8 +11,7 @@ use rumqttc::{AsyncClient, ConnectionError, Event, EventLoop, LastWill, Outgoing
 use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
-use super::Broker;
-use crate::output::SinkError;
+use crate::Broker;
 
 /// A broker that hears nothing for half as long again sends the last will.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -28,8 +27,8 @@ const MAX_REQUESTS: usize = 16;
 /// A configuration of Home Assistant has about 1 KB.
 const MAX_PACKET_BYTES: usize = 64 * 1024;
 
-/// What the sink holds of the thread.
-pub(super) struct Client {
+/// What is told, and the thread that tells it.
+pub struct Client {
     told: Told,
     events: mpsc::Sender<Vec<u8>>,
     connected: watch::Receiver<bool>,
@@ -45,9 +44,11 @@ struct Told {
 }
 
 impl Client {
+    /// Looks for the broker from now on, as long as it takes; `configs`: topics and what is kept there.
+    ///
     /// # Errors
     /// No thread can be started.
-    pub fn start(broker: Broker, name: &str, configs: Vec<(String, String)>) -> Result<Self, SinkError> {
+    pub fn start(broker: Broker, name: &str, configs: Vec<(String, String)>) -> std::io::Result<Self> {
         let told = Told::default();
         let (events, event) = mpsc::channel(MAX_EVENTS);
         let (connected, is_connected) = watch::channel(false);
@@ -74,25 +75,26 @@ impl Client {
                 Err(error) => log::error!("mqtt: cannot be spoken: {error}"),
             }
         };
-        let thread = std::thread::Builder::new()
-            .name("mqtt".into())
-            .spawn(run)
-            .map_err(|e| SinkError::Fatal(format!("--mqtt: no thread: {e}")))?;
+        let thread = std::thread::Builder::new().name("mqtt".into()).spawn(run)?;
         Ok(Self { told, events, connected: is_connected, is_over, thread: Some(thread) })
     }
 
+    /// Whether a broker hears.
     pub fn is_connected(&self) -> bool {
         *self.connected.borrow()
     }
 
+    /// Who is there; kept by the broker.
     pub fn tell_state(&self, said: String) {
         self.told.state.send_replace(said);
     }
 
+    /// How whoever speaks is; kept by the broker.
     pub fn tell_health(&self, said: String) {
         self.told.health.send_replace(said);
     }
 
+    /// What happened.
     pub fn tell_event(&self, line: Vec<u8>) {
         if self.is_connected() {
             // A slow broker loses events, nobody else anything.

@@ -1,0 +1,163 @@
+//! `--mqtt`: a broker is told who is in the room, in which zone, what happens, and how the hub's cameras are.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use pose_mqtt::{Broker, Client, Entities, topic_part};
+use posewire_hub::events::{Event, Happenings, KINDS};
+use serde_json::{Value, json};
+
+/// Without a moment for so long nobody knows who is there.
+const BLIND_AFTER_US: i64 = 5_000_000;
+/// From one word on the cameras to the next, unless they change.
+const HEALTH_EVERY_US: i64 = 30_000_000;
+/// A broker that does not answer is not waited for at the end.
+const GOODBYE: Duration = Duration::from_millis(500);
+
+/// How the hub's cameras are.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Health {
+    /// Of each camera whether it says nothing.
+    pub silent: Vec<bool>,
+    /// Of each camera whether it stands elsewhere than it stood.
+    pub moved: Vec<bool>,
+}
+
+/// Everything that is told to one broker.
+pub struct Mqtt {
+    broker: Broker,
+    name: String,
+    cameras: Vec<String>,
+    /// None while another hub of the room tells.
+    client: Option<Client>,
+    said: String,
+    health: Option<(Health, i64)>,
+    last_us: Option<i64>,
+    began_us: i64,
+}
+
+impl Mqtt {
+    /// Will look for the broker when something is to be told.
+    pub fn new(broker: Broker, name: &str, cameras: &[&str], now_us: i64) -> Self {
+        let cameras = cameras.iter().map(|c| (*c).to_owned()).collect();
+        let (name, said) = (topic_part(name), String::new());
+        Self { broker, name, cameras, client: None, said, health: None, last_us: None, began_us: now_us }
+    }
+
+    /// Of a moment: who is there by now, and what happened.
+    pub fn tell(&mut self, happenings: &Happenings, events: &[Event], now_us: i64) -> Result<()> {
+        self.last_us = Some(now_us);
+        let said = state(happenings, true).to_string();
+        self.say(happenings, said)?;
+        if let Some(client) = &self.client {
+            for event in events {
+                client.tell_event(event.line(happenings.zones(), now_us).into_bytes());
+            }
+        }
+        Ok(())
+    }
+
+    /// From time to time: how the cameras are, and that nobody knows who is there where no moment comes.
+    pub fn look(&mut self, happenings: &Happenings, health: &Health, now_us: i64) -> Result<()> {
+        if self.last_us.is_none_or(|last| now_us - last > BLIND_AFTER_US) {
+            self.say(happenings, state(happenings, false).to_string())?;
+        }
+        let is_known = |(known, at): &(Health, i64)| known == health && now_us - at < HEALTH_EVERY_US;
+        if !self.health.as_ref().is_some_and(is_known) {
+            self.health = Some((health.clone(), now_us));
+            if let Some(client) = &self.client {
+                client.tell_health(self.health_said(health, now_us).to_string());
+            }
+        }
+        Ok(())
+    }
+
+    /// Another hub of the room tells: this one is silent.
+    pub fn hush(&mut self) {
+        if let Some(mut client) = self.client.take() {
+            client.end(GOODBYE);
+            (self.said, self.health) = (String::new(), None);
+        }
+    }
+
+    fn say(&mut self, happenings: &Happenings, said: String) -> Result<()> {
+        if self.client.is_none() {
+            let configs = self.configs(happenings);
+            let client =
+                Client::start(self.broker.clone(), &self.name, configs).context("--mqtt: no thread")?;
+            self.client = Some(client);
+        }
+        if said != self.said
+            && let Some(client) = &self.client
+        {
+            client.tell_state(said.clone());
+            self.said = said;
+        }
+        Ok(())
+    }
+
+    fn configs(&self, happenings: &Happenings) -> Vec<(String, String)> {
+        let mut entities = Entities::of(&self.name);
+        entities.add_presence(happenings.zones().iter().map(|zone| &*zone.name), &KINDS);
+        let health = entities.topic("health");
+        for (i, camera) in self.cameras.iter().enumerate() {
+            // By number: a name may have anything in it.
+            entities.add(
+                "binary_sensor",
+                &format!("camera_{i}"),
+                json!({"name": format!("Camera {camera}"), "device_class": "connectivity", "entity_category": "diagnostic",
+                    "state_topic": health,
+                    "value_template": format!("{{{{ 'OFF' if value_json.cameras[{i}].silent else 'ON' }}}}")}),
+            );
+        }
+        entities.configs()
+    }
+
+    fn health_said(&self, health: &Health, now_us: i64) -> Value {
+        let camera = |(i, name): (usize, &String)| json!({"name": name, "silent": health.silent[i], "moved": health.moved[i]});
+        let cameras: Vec<Value> = self.cameras.iter().enumerate().map(camera).collect();
+        json!({"cameras": cameras, "uptime_s": (now_us - self.began_us) / 1_000_000})
+    }
+}
+
+impl Drop for Mqtt {
+    fn drop(&mut self) {
+        self.hush();
+    }
+}
+
+/// What the broker keeps; null where nobody knows.
+fn state(happenings: &Happenings, is_known: bool) -> Value {
+    let known = |value: Value| if is_known { value } else { Value::Null };
+    let count = happenings.count();
+    let zone =
+        |(z, name): (usize, &str)| json!({"name": name, "persons": known(happenings.inside(z).into())});
+    let zones: Vec<Value> = happenings.zones().iter().map(|z| &*z.name).enumerate().map(zone).collect();
+    json!({"presence": known((count > 0).into()), "persons": known(count.into()), "zones": zones})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use posewire_hub::zones::{At, Zone};
+
+    #[test]
+    fn a_room_that_nobody_sees_is_unknown_and_cameras_are_named() {
+        let zones = vec![Zone { name: "bed".into(), at: At::Hips, polygon: vec![[0.0; 2]; 3] }];
+        let happenings = Happenings::new(zones);
+        let unknown = json!({"presence": null, "persons": null, "zones": [{"name": "bed", "persons": null}]});
+        assert_eq!(state(&happenings, false), unknown);
+        assert_eq!(state(&happenings, true)["presence"], false);
+        let mqtt = Mqtt::new("mqtt://[::1]:9".parse().unwrap(), "hall", &["door", "window"], 0);
+        let health = Health { silent: vec![false, true], moved: vec![true, false] };
+        let said = mqtt.health_said(&health, 9_000_000);
+        assert_eq!(said["cameras"][1], json!({"name": "window", "silent": true, "moved": false}));
+        assert_eq!(said["uptime_s"], 9);
+        let topics: Vec<String> = mqtt.configs(&happenings).into_iter().map(|c| c.0).collect();
+        assert!(
+            topics.contains(&"homeassistant/binary_sensor/posewire_hall/camera_1/config".to_owned()),
+            "{topics:?}"
+        );
+        assert_eq!(topics.len(), 6);
+    }
+}

@@ -1,0 +1,55 @@
+#![forbid(unsafe_code)]
+//! A broker is told who is there, over MQTT: the tracker's and the hub's `--mqtt` say different things in the same way.
+//!
+//! | topic | kept by the broker | says |
+//! |---|---|---|
+//! | `posewire/NAME/availability` | yes | `online`; `offline` in the end, by the last will too |
+//! | `posewire/NAME/state` | yes | who is there, when that changes |
+//! | `posewire/NAME/health` | yes | how whoever speaks is |
+//! | `posewire/NAME/event` | no | what happened, one a message |
+//! | `homeassistant/…/config` | yes | what Home Assistant makes of these ([`Entities`]) |
+//!
+//! A thread of its own speaks with the broker, so that one that is dead, slow or away holds nobody up.
+
+mod broker;
+#[cfg(feature = "client")]
+mod client;
+#[cfg(feature = "client")]
+mod discovery;
+
+pub use broker::Broker;
+#[cfg(feature = "client")]
+pub use client::Client;
+#[cfg(feature = "client")]
+pub use discovery::Entities;
+
+/// What topics may hold without meaning something else; empty takes the machine's name.
+#[cfg(feature = "client")]
+pub fn topic_part(name: &str) -> String {
+    let of_machine = if name.is_empty() { machine_name() } else { String::new() };
+    let name = if name.is_empty() { &*of_machine } else { name };
+    let kept: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' }).collect();
+    if kept.is_empty() { "posewire".into() } else { kept }
+}
+
+/// Empty where nobody has named it.
+#[cfg(feature = "client")]
+fn machine_name() -> String {
+    let files = ["/proc/sys/kernel/hostname", "/etc/hostname"];
+    let named = files.iter().find_map(|path| std::fs::read_to_string(path).ok());
+    let named = named.or_else(|| std::env::var("COMPUTERNAME").ok());
+    named.unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(all(test, feature = "client"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_means_nothing_to_a_topic() {
+        assert_eq!(topic_part("hall/+#$ é-1"), "hall______-1");
+        let own = topic_part("");
+        assert!(!own.is_empty() && own == topic_part(&own), "{own}");
+    }
+}
