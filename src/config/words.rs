@@ -12,7 +12,6 @@ use crate::names::{name_of, one_of};
 use crate::output::Predict;
 use crate::output::display::{DisplayStyle, DisplayTarget};
 use crate::output::jsonl::Format;
-use crate::output::mqtt::Broker;
 use crate::output::osc::OscFormat;
 use crate::picture::PixelFormat;
 use crate::temporal::Smoother;
@@ -498,7 +497,6 @@ macro_rules! word_or_number {
 
 word_or_number!(
     Address,
-    Broker,
     Calibration,
     CameraFormat,
     DisplayKind,

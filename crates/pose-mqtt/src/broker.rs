@@ -3,11 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// Where MQTT without encryption is listened for.
 const PORT: u16 = 1883;
 
 /// Where a broker is and who one is to it; empty for none. What is shown of it hides the password.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Broker {
     /// As it was given; empty for none.
     text: String,
@@ -57,6 +60,20 @@ impl FromStr for Broker {
             (user.to_owned(), password.to_owned())
         });
         Ok(Self { text: text.into(), host: host.into(), port, login })
+    }
+}
+
+impl TryFrom<String> for Broker {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+/// As it is shown: without the password.
+impl From<Broker> for String {
+    fn from(broker: Broker) -> Self {
+        broker.to_string()
     }
 }
 
