@@ -63,6 +63,9 @@ pub struct Tracker {
     found: Vec<PersonBox>,
     /// By slot: what the model last said of each person.
     known: [Option<Forecast>; MAX_PERSONS],
+    /// What the network said of the last frame's crops; the first `count` count.
+    seen: [Keypoints; MAX_PERSONS],
+    count: usize,
     /// By slot: the person's own score when last seen.
     scores: [f32; MAX_PERSONS],
 }
@@ -126,6 +129,8 @@ impl Tracker {
             seq: 0,
             found: Vec::with_capacity(crate::keypoints::MAX_FOUND),
             known: [None; MAX_PERSONS],
+            seen: [Keypoints::default(); MAX_PERSONS],
+            count: 0,
             scores: [0.0; MAX_PERSONS],
         })
     }
@@ -139,6 +144,12 @@ impl Tracker {
     /// What runs the networks.
     pub fn card(&self) -> &EngineCard {
         &self.card
+    }
+
+    /// What the network said of each crop of the last frame, the same person or nobody included: for whoever measures what is made
+    /// of it. Sides are the picture's.
+    pub fn seen(&self) -> &[Keypoints] {
+        &self.seen[..self.count]
     }
 
     /// Forgets identities and memories.
@@ -208,6 +219,7 @@ impl Tracker {
             self.net.decode(&mut seen)?;
             ended(Stage::Decode);
         }
+        (self.seen, self.count) = (seen, count);
         Ok(self.identify(frame, [width, height], &seen[..count], &predicted, ended))
     }
 

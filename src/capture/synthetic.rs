@@ -9,7 +9,7 @@ use people::{
     render::{JointTruth, Truth},
     rng::Rng,
 };
-use pose::{JOINTS, Keypoint, Keypoints, MAX_PERSONS};
+use pose::{JOINTS, Keypoint, Keypoints};
 use turbojpeg::{Compressor, OutputBuf, Subsamp};
 
 use super::{CaptureError, SourceInfo, clip::Clip};
@@ -24,17 +24,19 @@ const JPEG_QUALITY: i32 = 90;
 /// Standard deviation of the sensor's noise, levels of 255: a webcam in a lit room.
 const NOISE: f32 = 2.5;
 
+/// Persons that are drawn at most: more than are followed, as in a crowd.
+pub const MOST_PERSONS: usize = 12;
+
 /// Frames of the built-in clip; endless unless [`frames`](Self::frames) says.
 pub struct Synthetic {
     film: Film,
-    persons: usize,
     size: (u32, u32),
     rgb: Vec<u8>,
     fps: f32,
     seed: u64,
     frames: Option<u64>,
     next: u64,
-    truth: [Keypoints; MAX_PERSONS],
+    truth: Vec<Keypoints>,
     pool: BufferPool,
     jpeg: Option<Compressor>,
     stream: Option<Stream>,
@@ -44,12 +46,12 @@ impl Synthetic {
     /// `persons` people at `fps` on pictures of `width`×`height`, RGB24.
     ///
     /// # Errors
-    /// [`CaptureError::Unusable`] for no or more than [`MAX_PERSONS`] persons, a size of less than 32 pixels or more
+    /// [`CaptureError::Unusable`] for no or more than [`MOST_PERSONS`] persons, a size of less than 32 pixels or more
     /// than [`MAX_PIXELS`](crate::picture::MAX_PIXELS), or a rate that is not between 1 and 240.
     pub fn new(persons: usize, width: u32, height: u32, fps: f32, seed: u64) -> Result<Self, CaptureError> {
         let refuse = |what: String| Err(CaptureError::Unusable(format!("synthetic clip: {what}")));
-        if !(1..=MAX_PERSONS).contains(&persons) {
-            return refuse(format!("{persons} persons asked for, 1 to {MAX_PERSONS} can be drawn"));
+        if !(1..=MOST_PERSONS).contains(&persons) {
+            return refuse(format!("{persons} persons asked for, 1 to {MOST_PERSONS} can be drawn"));
         }
         if width.min(height) < 32 || check_size(width as usize, height as usize).is_err() {
             return refuse(format!("{width}x{height} asked for, at least 32x32 and at most 8K can be drawn"));
@@ -59,14 +61,13 @@ impl Synthetic {
         }
         Ok(Self {
             film: Film::new(persons, width as usize, height as usize, seed),
-            persons,
             size: (width, height),
             rgb: Vec::new(),
             fps,
             seed,
             frames: None,
             next: 0,
-            truth: [Keypoints::default(); MAX_PERSONS],
+            truth: vec![Keypoints::default(); persons],
             pool: BufferPool::new(),
             jpeg: None,
             stream: None,
@@ -103,7 +104,7 @@ impl Synthetic {
     /// Where everybody was in the frame given last: one per person, always in the same order. A joint's score is 1 where
     /// it is seen, [`HIDDEN_SCORE`] behind something (or on the far side of its own body), 0 outside the picture.
     pub fn truth(&self) -> &[Keypoints] {
-        &self.truth[..self.persons]
+        &self.truth
     }
 
     /// The same joints in the camera's axes (right, down, ahead), metres; those outside the picture too.
@@ -278,7 +279,7 @@ mod tests {
         assert!(clip.next().is_ok() && clip.next().is_ok());
         assert!(matches!(clip.next(), Err(CaptureError::Ended)));
         for (persons, w, h, fps) in
-            [(0, 320, 240, 30.0), (9, 320, 240, 30.0), (1, 10_000, 10_000, 30.0), (1, 320, 240, 0.0)]
+            [(0, 320, 240, 30.0), (13, 320, 240, 30.0), (1, 10_000, 10_000, 30.0), (1, 320, 240, 0.0)]
         {
             assert!(matches!(Synthetic::new(persons, w, h, fps, 1), Err(CaptureError::Unusable(_))));
         }

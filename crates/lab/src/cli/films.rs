@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use posewire::config::BUILTIN;
+use posewire::config::{BUILTIN, MaxPersons};
 use posewire::progress::Progress;
 use posewire::temporal::Smoother;
 use posewire::track::IdentityRules;
@@ -41,6 +41,12 @@ pub struct Args {
     /// Share of rendered films that went through a film's compression: changes lag, detail pulses
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     compressed: f64,
+    /// Persons in a rendered film, 1 to 12; of several each film draws one [default: one to four, by the seed]
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    persons: Vec<usize>,
+    /// Persons followed at most, 1 to 8
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    max_persons: usize,
     /// Folder of labelled films
     #[arg(long, value_name = "FOLDER")]
     films: Option<PathBuf>,
@@ -56,12 +62,19 @@ pub struct Args {
     /// Rules of identity other than the program's, a row each: newcomer_score=0.5,sure_score=0.8
     #[arg(long, value_name = "NAME=VALUE,...")]
     rules: Vec<String>,
+    /// What the program is held to, met or missed: `none` against every other smoother, on --films, 12 rendered films of 6 s or
+    /// as many as --rendered says, and 20 s of three persons who cross
+    #[arg(long)]
+    goals: bool,
     /// File for all figures (JSON)
     #[arg(long)]
     json: Option<PathBuf>,
     /// File for what the network said of every true person beside what is true, a line each (JSON): of one setting alone
     #[arg(long, value_name = "FILE")]
     tracks: Option<PathBuf>,
+    /// File for boxes of every frame, true, detected and told of, a line each (JSON), for other trackers on the same detections
+    #[arg(long, value_name = "FILE")]
+    boxes: Option<PathBuf>,
 }
 
 /// One row of the table.
@@ -71,9 +84,20 @@ struct Setting {
     smoother: Smoother,
     weights: String,
     rules: String,
+    persons: MaxPersons,
 }
 
-pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+/// Persons, seconds and seed of the film that shows people who cross.
+const CROSSING: (usize, f32, u64) = (3, 20.0, 1);
+
+pub fn run(mut args: Args) -> anyhow::Result<ExitCode> {
+    if args.goals {
+        args.smoother.retain(|s| *s != Smoother::None);
+        args.smoother.insert(0, Smoother::None);
+        if args.rendered == 0 {
+            (args.rendered, args.seconds) = (12, 6.0);
+        }
+    }
     if args.rendered == 0 && args.films.is_none() {
         bail!("nothing to measure: --rendered 20, --films FOLDER, or both");
     }
@@ -86,10 +110,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if !(0.0..=1.0).contains(&args.compressed) {
         bail!("--compressed {}: 0 to 1 of the films can be", args.compressed);
     }
-    let settings = settings(&args);
-    if args.tracks.is_some() && settings.len() > 1 {
+    if args.goals && (args.model.len() > 1 || args.rules.len() > 1) {
+        bail!("--goals: one model and one set of rules, so that the first row has no smoother");
+    }
+    let settings = settings(&args)?;
+    if (args.tracks.is_some() || args.boxes.is_some()) && settings.len() > 1 {
         bail!(
-            "--tracks: one model, one smoother and one set of rules, not {}; errors: --smoother none",
+            "--tracks, --boxes: one model, one smoother and one set of rules, not {}; errors: --smoother none",
             settings.len()
         );
     }
@@ -100,10 +127,18 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
         None => None,
     };
+    let mut boxes = match &args.boxes {
+        Some(path) => {
+            let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+            Some(BufWriter::new(file))
+        }
+        None => None,
+    };
     let labels = args.films.as_deref().map(films::labelled).transpose()?.unwrap_or_default();
     let mut sets: Vec<(String, Vec<Row>)> = Vec::new();
     // Of each set what the first setting gave, for the others to be compared with.
     let mut firsts: Vec<Outcomes> = Vec::new();
+    let mut held: Vec<(String, String, Vec<films::Goal>)> = Vec::new();
     for setting in &settings {
         let name = setting.to_string();
         let mut tracker = setting.tracker()?;
@@ -123,11 +158,23 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
                     // A run that is stopped leaves whole films.
                     file.flush().context("cannot write the tracks")?;
                 }
+                if let Some(file) = &mut boxes {
+                    for boxes in outcome.boxes() {
+                        writeln!(file, "{}", serde_json::to_string(boxes)?)
+                            .context("cannot write the boxes")?;
+                    }
+                    file.flush().context("cannot write the boxes")?;
+                }
                 outcomes.push(outcome);
             }
             let outcomes = Outcomes::of(outcomes);
             match sets.iter().position(|(known, _)| *known == set) {
-                Some(at) => sets[at].1.push(Row::of(&name, &outcomes, Some(&firsts[at]), smooth_truth)),
+                Some(at) => {
+                    sets[at].1.push(Row::of(&name, &outcomes, Some(&firsts[at]), smooth_truth));
+                    if args.goals {
+                        held.push((set, name.clone(), films::goals(&outcomes, &firsts[at], smooth_truth)));
+                    }
+                }
                 None => {
                     sets.push((set, vec![Row::of(&name, &outcomes, None, smooth_truth)]));
                     firsts.push(outcomes);
@@ -138,10 +185,16 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         if args.rendered > 0 {
             let mut films = (args.seed..args.seed + args.rendered).map(|seed| {
                 let take =
-                    Take::drawn(seed, args.seconds, &args.fps, &args.size, &args.dropped, args.compressed);
+                    Take::drawn(seed, &args.persons, args.seconds, &args.fps, &args.size, &args.dropped, args.compressed);
                 Ok(Box::new(Rendered::new(take)?) as Box<dyn Film>)
             });
             measure("rendered".into(), &mut films)?;
+        }
+        if args.goals {
+            let (persons, seconds, seed) = CROSSING;
+            let take = Take { persons, ..Take::new(seed, (30.0 * seconds) as u64) };
+            let film = std::iter::once_with(|| Ok(Box::new(Rendered::new(take)?) as Box<dyn Film>));
+            measure("crossing".into(), &mut { film })?;
         }
         if let Some(folder) = &args.films {
             let name = folder.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
@@ -152,9 +205,15 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     for (name, rows) in &sets {
         println!("{}", films::table(name, rows));
     }
+    for (set, setting, goals) in &held {
+        println!("{}", films::goals_table(set, setting, goals));
+    }
     match &args.json {
         Some(path) => {
-            let text = serde_json::to_string_pretty(&sets)?;
+            let text = match args.goals {
+                true => serde_json::to_string_pretty(&serde_json::json!({"sets": sets, "goals": held}))?,
+                false => serde_json::to_string_pretty(&sets)?,
+            };
             std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
             eprintln!("all figures are in {}", path.display());
         }
@@ -164,7 +223,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Every combination; weights only where the smoother has some.
-fn settings(args: &Args) -> Vec<Setting> {
+fn settings(args: &Args) -> anyhow::Result<Vec<Setting>> {
+    let persons = MaxPersons::new(args.max_persons);
+    let persons = persons.with_context(|| format!("--max-persons {}: 1 to 8 can be followed", args.max_persons))?;
     let none = [String::new()];
     let every_rules = if args.rules.is_empty() { &none[..] } else { &args.rules[..] };
     let mut settings = Vec::new();
@@ -174,12 +235,12 @@ fn settings(args: &Args) -> Vec<Setting> {
             for weights in all {
                 for rules in every_rules {
                     let [model, weights, rules] = [model, weights, rules].map(String::clone);
-                    settings.push(Setting { model, smoother, weights, rules });
+                    settings.push(Setting { model, smoother, weights, rules, persons });
                 }
             }
         }
     }
-    settings
+    Ok(settings)
 }
 
 impl std::fmt::Display for Setting {
@@ -198,6 +259,7 @@ impl Setting {
         config.models.keypoints = self.model.as_str().into();
         config.models.temporal = self.weights.as_str().into();
         config.temporal.smoother = self.smoother;
+        config.persons.max = self.persons;
         if self.rules.is_empty() { Ok(Tracker::new(&config)?) } else { with_rules(&config, &self.rules) }
     }
 }
@@ -212,7 +274,8 @@ fn size(said: &str) -> Result<[u32; 2], String> {
 fn with_rules(config: &Config, said: &str) -> anyhow::Result<Tracker> {
     let networks = Networks::load(&config.models)?;
     let model = temporal_model(config, networks.error_model.as_deref())?;
-    let mut rules = IdentityRules::of(networks.keypoints.tells_presence());
+    let known = IdentityRules::of(networks.keypoints.tells_presence());
+    let mut rules = IdentityRules { max_persons: config.persons.max.get(), ..known };
     for word in said.split(',').filter(|word| !word.is_empty()) {
         let (name, value) =
             word.split_once('=').with_context(|| format!("--rules {word}: NAME=VALUE is wanted"))?;

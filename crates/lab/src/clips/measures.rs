@@ -224,8 +224,14 @@ impl Measures {
 
     /// Shift in time at which the answers fit the truth best, frames: least cost, then the parabola through its neighbours.
     pub fn lag(&self) -> f64 {
-        let costs: Vec<f64> =
-            (0..LAG.shifts.count()).map(|k| self.all(|s| s.shifted[k]).unwrap_or(f64::INFINITY)).collect();
+        Self::lag_of(&[self])
+    }
+
+    /// The same of all of them together; not finite where nothing moved long enough.
+    pub(crate) fn lag_of(all: &[&Self]) -> f64 {
+        let sums = || all.iter().flat_map(|of| &of.clips);
+        let cost = |k: usize| sums().map(|s| s.shifted[k]).fold(Mean::default(), Mean::with).get();
+        let costs: Vec<f64> = (0..LAG.shifts.count()).map(|k| cost(k).unwrap_or(f64::INFINITY)).collect();
         let least = (1..costs.len() - 1).min_by(|&a, &b| costs[a].total_cmp(&costs[b])).unwrap_or(1);
         let (a, b, c) = (costs[least - 1], costs[least], costs[least + 1]);
         let bend = a - 2.0 * b + c;
@@ -241,6 +247,12 @@ impl Measures {
     /// Acceleration error, parts of the extent.
     pub fn acceleration(&self) -> f64 {
         self.all(|s| s.acceleration).unwrap_or(f64::INFINITY)
+    }
+
+    /// Acceleration error of all of them together, parts of the extent.
+    pub(crate) fn acceleration_of(all: &[&Self]) -> Option<f64> {
+        let sums = all.iter().flat_map(|of| &of.clips);
+        sums.map(|s| s.acceleration).fold(Mean::default(), Mean::with).get()
     }
 
     fn interval(&self, factor: f64, pick: impl Fn(&Sums) -> Mean) -> Interval {

@@ -5,16 +5,19 @@
 //! [`crate::clips`] motion: acceleration against the truth and lag. All counts are kept film by film, so that intervals come
 //! from resampling films.
 
+mod boxes;
+mod goals;
 mod identity;
 mod pairing;
 mod score;
 mod source;
+mod steady;
 mod table;
 mod tracks;
 
 use std::path::PathBuf;
 
-use pose::{JOINTS, PoseFrame};
+use pose::{JOINTS, Keypoints, PoseFrame};
 use posewire::Tracker;
 use posewire::capture::CaptureError;
 use posewire::picture::Frame;
@@ -23,6 +26,8 @@ use posewire::tracker::TrackError;
 use crate::clips::{Clip, ClipSet, ClipsError};
 
 pub use self::{
+    boxes::{Boxes, Detection, Told, Truth},
+    goals::{Goal, goals, goals_table},
     source::{Labelled, Rendered, Take, labelled},
     table::{Differences, Row, table},
     tracks::Track,
@@ -139,6 +144,8 @@ pub trait Film {
 pub(crate) struct Moment {
     truth: Vec<TruePerson>,
     answer: PoseFrame,
+    /// Every pose of the network, the same person more than once included.
+    seen: Vec<Keypoints>,
 }
 
 /// What one film gave.
@@ -147,12 +154,18 @@ pub struct Outcome {
     identity: identity::Counts,
     motion: Vec<(Clip, Vec<pose::Forecast>)>,
     tracks: Vec<Track>,
+    boxes: Vec<Boxes>,
 }
 
 impl Outcome {
     /// What the network said of every true person.
     pub fn tracks(&self) -> &[Track] {
         &self.tracks
+    }
+
+    /// Boxes of every frame.
+    pub fn boxes(&self) -> &[Boxes] {
+        &self.boxes
     }
 }
 
@@ -174,7 +187,7 @@ pub fn run(film: &mut dyn Film, tracker: &mut Tracker) -> Result<Outcome, FilmsE
             frame: moments.len(),
             source,
         })?;
-        moments.push(Moment { truth, answer });
+        moments.push(Moment { truth, answer, seen: tracker.seen().to_vec() });
     }
     Ok(judge(film, &moments))
 }
@@ -186,6 +199,7 @@ fn judge(film: &dyn Film, moments: &[Moment]) -> Outcome {
         identity: identity::count(moments, &pairs, film.is_complete()),
         motion: motion(film, moments, &pairs),
         tracks: tracks::tracks(film, moments, &pairs),
+        boxes: boxes::boxes(film, moments),
     }
 }
 

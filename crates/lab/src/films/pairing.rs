@@ -43,7 +43,7 @@ pub(super) fn pair(moments: &[Moment]) -> Vec<Pairs> {
     // (person, identity) of the last frame.
     let mut before: Vec<(u32, u32)> = Vec::new();
     let mut all = Vec::with_capacity(moments.len());
-    for Moment { truth, answer } in moments {
+    for Moment { truth, answer, .. } in moments {
         let answers: Vec<&TrackedPerson> = answer.persons.iter().flatten().collect();
         let close: Vec<Vec<f64>> =
             truth.iter().map(|p| answers.iter().map(|a| closeness(p, a)).collect()).collect();

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use pose::{JOINTS, JointState, MIRROR, TrackedPerson};
 
-use super::{Moment, TruePerson, pairing::Pairs};
+use super::{Moment, TruePerson, pairing::Pairs, steady};
 use crate::statistics::Mean;
 
 /// A joint that is not answered is off by this part of the extent.
-const MISSED: f64 = 0.5;
+pub(super) const MISSED: f64 = 0.5;
 
 /// Whoever shows this many joints in their first frame is clear: nothing excuses that they are not answered in it. Sets that label no
 /// faces have twelve.
@@ -42,6 +42,11 @@ pub(super) struct Score {
     pub first: Mean,
     /// Frames that somebody clear waited for the first answer.
     pub wait: Mean,
+    /// Joints that something has hidden for ten frames at most, and what holding their last place would be off by.
+    pub hidden_error: Mean,
+    pub held_error: Mean,
+    /// Numbers kept over a second.
+    pub kept: Mean,
     /// Answers of fewer than [`FEW`] joints.
     pub few: usize,
 }
@@ -87,6 +92,8 @@ pub(super) fn count(moments: &[Moment], pairs: &[Pairs], is_complete: bool) -> S
         }
         score.doubles.add(doubles);
     }
+    (score.hidden_error, score.held_error) = steady::hidden(moments, pairs);
+    score.kept = steady::kept(moments, pairs);
     // Whoever was never answered waited until the end.
     for since in first_seen.into_values().flatten() {
         score.wait.add((moments.len() - since) as f64);
@@ -172,7 +179,7 @@ impl Score {
         self.few += other.few;
     }
 
-    fn means(&mut self) -> [&mut Mean; 11] {
+    fn means(&mut self) -> [&mut Mean; 14] {
         [
             &mut self.error,
             &mut self.pck_05,
@@ -185,6 +192,9 @@ impl Score {
             &mut self.doubles,
             &mut self.first,
             &mut self.wait,
+            &mut self.hidden_error,
+            &mut self.held_error,
+            &mut self.kept,
         ]
     }
 }

@@ -15,8 +15,10 @@ use super::{Film, FilmsError, TrueJoint, TruePerson};
 /// How a rendered film is taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Take {
-    /// Of everything that is drawn; a film of seed n has 1 + n mod 4 persons.
+    /// Of everything that is drawn.
     pub seed: u64,
+    /// People in the film.
+    pub persons: usize,
     /// Frames of the camera; those that are dropped count.
     pub frames: u64,
     /// Frames a second, 1 to 240.
@@ -30,15 +32,16 @@ pub struct Take {
 }
 
 impl Take {
-    /// 640 × 480 at 30 frames a second, none dropped.
+    /// 1 + seed mod 4 persons, 640 × 480 at 30 frames a second, none dropped.
     pub fn new(seed: u64, frames: u64) -> Self {
-        Self { seed, frames, fps: 30.0, size: [640, 480], dropped: 0.0, compressed: false }
+        Self { seed, persons: 1 + seed as usize % 4, frames, fps: 30.0, size: [640, 480], dropped: 0.0, compressed: false }
     }
 
-    /// `seconds` of the film `seed`, with rate, size and share of dropped frames drawn from those given, by the seed; a share
+    /// `seconds` of the film `seed`, with persons (1 + seed mod 4 where none are given), rate, size and share of dropped frames drawn from those given, by the seed; a share
     /// `compressed` of films are that.
     pub fn drawn(
         seed: u64,
+        persons: &[usize],
         seconds: f32,
         fps: &[f32],
         size: &[[u32; 2]],
@@ -51,7 +54,8 @@ impl Take {
         let size = random.choice(size).copied().unwrap_or(plain.size);
         let dropped = random.choice(dropped).copied().unwrap_or(plain.dropped);
         let compressed = random.f64() < compressed;
-        Self { seed, frames: (fps * seconds).round().max(1.0) as u64, fps, size, dropped, compressed }
+        let persons = random.choice(persons).copied().unwrap_or(plain.persons);
+        Self { seed, persons, frames: (fps * seconds).round().max(1.0) as u64, fps, size, dropped, compressed }
     }
 }
 
@@ -64,15 +68,14 @@ pub struct Rendered {
 }
 
 impl Rendered {
-    /// One to four persons, as MJPEG: the way of a camera's frames.
+    /// As MJPEG: the way of a camera's frames.
     ///
     /// # Errors
     /// [`FilmsError::Pictures`] for a rate or a size that cannot be drawn, or where the JPEG library cannot be set up.
     pub fn new(take: Take) -> Result<Self, FilmsError> {
-        let Take { seed, frames, fps, size: [width, height], dropped, compressed } = take;
-        let persons = 1 + seed as usize % 4;
+        let Take { seed, persons, frames, fps, size: [width, height], dropped, compressed } = take;
         let mut name = format!("rendered {seed}, {persons} persons");
-        if take != Take::new(seed, frames) {
+        if take != (Take { persons, ..Take::new(seed, frames) }) {
             let percent = 100.0 * dropped;
             name += &format!(", {width} × {height}, {fps} frames a second, {percent:.0} % dropped");
             name += if compressed { ", compressed" } else { "" };

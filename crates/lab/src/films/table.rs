@@ -46,6 +46,10 @@ pub struct Row {
     pub first: f64,
     /// Mean frames until then.
     pub wait: f64,
+    /// Joints in the first ten frames in which something hides them: error over that of holding their last place.
+    pub hidden_over_held: f64,
+    /// Persons told of by the same number a second later.
+    pub kept: Interval,
     /// Answers of fewer than four joints.
     pub few: usize,
     /// Changes of identity.
@@ -135,6 +139,8 @@ impl Row {
             doubles: mean(total.doubles),
             first: mean(total.first),
             wait: mean(total.wait),
+            hidden_over_held: mean(total.hidden_error) / mean(total.held_error),
+            kept: of(1.0, |s| s.kept),
             few: total.few,
             switches: counts.switches,
             mota: who(Counts::mota),
@@ -146,7 +152,7 @@ impl Row {
 }
 
 impl Outcomes {
-    fn score(&self, films: &[usize]) -> Score {
+    pub(super) fn score(&self, films: &[usize]) -> Score {
         let mut total = Score::default();
         films.iter().for_each(|&i| total.add(&self.films[i].score));
         total
@@ -216,12 +222,12 @@ pub fn table(name: &str, rows: &[Row]) -> String {
     }
     out.push_str(
         "\n| setting | persons missed % | first frame answered % | wait, frames | ghosts a frame | oldest ghost, frames | doubles a frame | \
-         under 4 joints | switches | MOTA | IDF1 | HOTA |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+         under 4 joints | switches | kept over 1 s | MOTA | IDF1 | HOTA |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for r in rows {
         let _ = writeln!(
             out,
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             r.setting,
             interval(&r.missed_persons, 100.0, 1),
             figure(100.0 * r.first, 0),
@@ -231,6 +237,7 @@ pub fn table(name: &str, rows: &[Row]) -> String {
             figure(r.doubles, 3),
             r.few,
             r.switches,
+            interval(&r.kept, 1.0, 3),
             interval(&r.mota, 1.0, 3),
             interval(&r.idf1, 1.0, 3),
             interval(&r.hota, 1.0, 3),

@@ -29,6 +29,7 @@ fn moment(t: usize, truth: Vec<TruePerson>, answers: &[TrackedPerson]) -> Moment
     Moment {
         truth,
         answer: PoseFrame { seq, frame, captured_at_us, width: 640, height: 480, persons, floor: None },
+        seen: Vec::new(),
     }
 }
 
@@ -261,8 +262,8 @@ fn films_of_other_rates_and_sizes_lose_frames_as_told() {
 fn a_film_draws_its_rate_size_and_losses_by_its_seed() {
     let (rates, sizes, dropped) = ([10.0, 30.0, 60.0], [[320, 240], [640, 480]], [0.0, 0.3]);
     let takes: Vec<Take> =
-        (0..40).map(|seed| Take::drawn(seed, 2.0, &rates, &sizes, &dropped, 0.5)).collect();
-    assert_eq!(takes[7], Take::drawn(7, 2.0, &rates, &sizes, &dropped, 0.5));
+        (0..40).map(|seed| Take::drawn(seed, &[], 2.0, &rates, &sizes, &dropped, 0.5)).collect();
+    assert_eq!(takes[7], Take::drawn(7, &[], 2.0, &rates, &sizes, &dropped, 0.5));
     for fps in rates {
         assert!(takes.iter().any(|t| t.fps == fps && t.frames == (2.0 * fps) as u64));
     }
@@ -270,7 +271,7 @@ fn a_film_draws_its_rate_size_and_losses_by_its_seed() {
     assert!(dropped.iter().all(|&d| takes.iter().any(|t| t.dropped == d)));
     let compressed = takes.iter().filter(|take| take.compressed).count();
     assert!((8..32).contains(&compressed), "{compressed} of 40");
-    assert_eq!(Take::drawn(3, 2.0, &[], &[], &[], 0.0), Take::new(3, 60));
+    assert_eq!(Take::drawn(3, &[], 2.0, &[], &[], &[], 0.0), Take::new(3, 60));
 }
 
 #[test]
@@ -354,4 +355,73 @@ fn labels_that_do_not_fit_are_refused_with_file_and_line() {
     std::fs::write(pictures.join("1.jpg"), &encoder.jpeg_of(&grey).expect("encodes")[..]).expect("room");
     refused("{\"film\": \"a\", \"complete\": true}\n", "0 lines of labels for 1 pictures");
     refused("{\"film\": \"a\", \"complete\": true}\n{\"captured_at_us\": 0}\n", "line 2: missing field");
+}
+
+#[test]
+fn hidden_joints_are_held_against_their_last_place() {
+    // Somebody walks 4 px a frame; from the fifth frame on a wrist is hidden, and the answer follows it half as fast.
+    let moments: Vec<Moment> = (0..20)
+        .map(|t| {
+            let x = 100.0 + 4.0 * t as f64;
+            let mut truth = person(1, x, 100.0);
+            let mut told = answer(7, x, 100.0);
+            let hidden = (t as f64 - 4.0).max(0.0);
+            if hidden > 0.0 {
+                truth.joints[9].as_mut().expect("known").is_hidden = true;
+                told.forecast.places_px[0][9][0] -= 2.0 * hidden as f32;
+            }
+            moment(t, vec![truth], &[told])
+        })
+        .collect();
+    let (score, _) = counted(&moments, true);
+    let (told, held) = (score.hidden_error, score.held_error);
+    assert_eq!((told.count, held.count), (10.0, 10.0), "ten frames are judged");
+    let ratio = told.get().unwrap() / held.get().unwrap();
+    assert!((ratio - 0.5).abs() < 1e-6, "{ratio}");
+}
+
+#[test]
+fn a_number_is_kept_where_it_is_the_same_a_second_later() {
+    let moments: Vec<Moment> = (0..60)
+        .map(|t| moment(t, vec![person(1, 100.0, 100.0)], &[answer(7 + u32::from(t >= 45), 100.0, 100.0)]))
+        .collect();
+    let (score, _) = counted(&moments, true);
+    // The first fifteen frames see the same number a second on, and the next fifteen another; the last thirty have no second left.
+    assert_eq!((score.kept.sum, score.kept.count), (15.0, 30.0));
+}
+
+#[test]
+fn goals_are_met_or_missed_by_the_figures_of_the_same_films() {
+    let film = |off: f64, shake: f64| {
+        let moments: Vec<Moment> = (0..40)
+            .map(|t| {
+                let (x, told) = (100.0 + t as f64, [shake, -shake][t % 2]);
+                moment(t, vec![person(1, x, 100.0)], &[answer(7, x + off + told, 100.0)])
+            })
+            .collect();
+        Outcomes::of(vec![judge(&Nothing, &moments)])
+    };
+    let met = |shipped: &Outcomes| {
+        let goals = goals(shipped, &film(3.0, 2.0), 0.0);
+        assert!(goals_table("films", "xl", &goals).contains("| Accel over raw's | ≤ 0.25 |"));
+        let of = |wish: &str| goals.iter().find(|g| g.wish.starts_with(wish)).expect("a goal").is_met();
+        [of("MPJPE"), of("Accel"), of("clear persons"), of("ten hidden")]
+    };
+    assert_eq!(met(&film(1.0, 0.2)), [Some(true), Some(true), Some(true), None]);
+    assert_eq!(met(&film(4.0, 1.0)), [Some(false), Some(false), Some(true), None]);
+}
+
+#[test]
+fn boxes_hold_who_is_there_what_was_seen_and_who_was_told_of() {
+    let mut one = moment(0, vec![person(1, 100.0, 100.0)], &[answer(7, 110.0, 100.0)]);
+    let mut seen = Keypoints { score: 0.7, ..Keypoints::default() };
+    for (k, [x, y]) in seen.joints.iter_mut().zip(places(120.0, 100.0)) {
+        (k.x_px, k.y_px, k.score) = (x as f32, y as f32, 0.9);
+    }
+    seen.joints[16].score = 0.1;
+    one.seen = vec![seen];
+    let boxes = judge(&Nothing, &[one]).boxes;
+    assert_eq!((boxes[0].truth[0].id, boxes[0].truth[0].r#box), (1, [100.0, 100.0, 20.0, 80.0]));
+    assert_eq!(boxes[0].detections, [Detection { r#box: [120.0, 100.0, 20.0, 70.0], score: 0.7 }]);
+    assert_eq!(boxes[0].answers, [Told { id: 7, r#box: [110.0, 100.0, 20.0, 80.0] }]);
 }

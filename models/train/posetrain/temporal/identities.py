@@ -1,0 +1,215 @@
+"""Who kept their number: MOTA, IDF1 and HOTA of the program beside ByteTrack and OC-SORT on the same detections.
+
+    posewire eval films --rendered 12 --persons 2,4,6,8,10 --max-persons 8 --smoother xl --boxes boxes.jsonl
+    python -m posetrain.temporal.identities --boxes boxes.jsonl
+
+The boxes are those round joints, and a box is somebody's from an overlap of a half on, as in MOTChallenge. Detections are all that the
+keypoint network saw in the program's own crops. The peers get them after suppression of overlaps, and each the thresholds that suit it
+best on these very films; the program has those that ship. Where somebody is hardly to be seen, an answer there counts for nothing,
+whoever gives it. Measured with the package `trackers`, MOTA and IDF1 with `motmetrics` once more: `pip install '.[tracking]'`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+RESAMPLES = 200
+HALF = 0.5  # overlap from which on a box is somebody's
+SAME = 0.7  # overlap of two detections of one person
+
+# A frame's numbers and boxes [n,4] left, top, right, bottom.
+Tracked = tuple[np.ndarray, np.ndarray]
+
+
+@dataclass
+class Frame:
+    at_s: float
+    truth: Tracked
+    counts: np.ndarray  # [n] of the truth: whether they could be asked for
+    detections: np.ndarray  # [n,4]
+    scores: np.ndarray  # [n]
+    answers: Tracked
+
+
+def corners(boxes: list[list[float]]) -> np.ndarray:
+    b = np.array(boxes, float).reshape(-1, 4)
+    return np.concatenate([b[:, :2], b[:, :2] + b[:, 2:]], axis=1)
+
+
+def overlap(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Intersection over union [n,m] of boxes [n,4] and [m,4]."""
+    low = np.maximum(a[:, None, :2], b[None, :, :2])
+    high = np.minimum(a[:, None, 2:], b[None, :, 2:])
+    both = np.prod(np.clip(high - low, 0, None), axis=2)
+    of_a, of_b = (np.prod(x[:, 2:] - x[:, :2], axis=1) for x in (a, b))
+    return np.asarray(both / np.maximum(of_a[:, None] + of_b[None] - both, 1e-9))
+
+
+def films(path: Path) -> dict[str, list[Frame]]:
+    found: dict[str, list[Frame]] = {}
+    for line in path.read_text().splitlines():
+        row: dict[str, Any] = json.loads(line)
+
+        def tracked(rows: list[dict[str, Any]]) -> Tracked:
+            return np.array([r["id"] for r in rows], int), corners([r["box"] for r in rows])
+
+        frame = Frame(
+            row["captured_at_us"] / 1e6,
+            tracked(row["truth"]),
+            np.array([t["counts"] for t in row["truth"]], bool),
+            corners([d["box"] for d in row["detections"]]),
+            np.array([d["score"] for d in row["detections"]], float),
+            tracked(row["answers"]),
+        )
+        found.setdefault(row["film"], []).append(frame)
+    if not found:
+        raise SystemExit(f"{path}: no boxes in it; `posewire eval films --boxes` writes them")
+    return found
+
+
+def suppressed(frame: Frame) -> tuple[np.ndarray, np.ndarray]:
+    """Each person's surest detection."""
+    kept: list[int] = []
+    for i in np.argsort(-frame.scores):
+        if not kept or overlap(frame.detections[i : i + 1], frame.detections[kept]).max() < SAME:
+            kept.append(int(i))
+    return frame.detections[kept], frame.scores[kept]
+
+
+def followed(tracker: Any, frames: list[Frame]) -> Iterator[Tracked]:
+    """What a tracker of `trackers` makes of a film's detections."""
+    supervision = importlib.import_module("supervision")
+    for frame in frames:
+        boxes, scores = suppressed(frame)
+        if len(boxes):
+            detections = supervision.Detections(xyxy=boxes, confidence=scores, class_id=np.zeros(len(boxes), int))
+        else:
+            detections = supervision.Detections.empty()
+        told = tracker.update(detections, timestamp=frame.at_s)
+        ids = told.tracker_id if told.tracker_id is not None else np.zeros(0, int)
+        known = ids >= 0
+        yield ids[known], told.xyxy[known]
+
+
+def judged(frames: list[Frame], answers: list[Tracked]) -> tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]]:
+    """Numbers of who counts, of the answers that count, and their overlaps, frame by frame."""
+    truths, told, overlaps = [], [], []
+    for frame, (ids, boxes) in zip(frames, answers, strict=True):
+        who, where = frame.truth
+        near = overlap(where, boxes)
+        # An answer that is nearest to somebody who need not be found is nobody's fault and nobody's merit.
+        nearest = near.argmax(axis=0) if len(who) else np.zeros(len(ids), int)
+        if len(who):
+            counts = ~((near.max(axis=0) >= HALF) & ~frame.counts[nearest])
+        else:
+            counts = np.ones(len(ids), bool)
+        truths.append(who[frame.counts])
+        told.append(ids[counts])
+        overlaps.append(near[frame.counts][:, counts])
+    return truths, told, overlaps
+
+
+Sums = tuple[dict[str, Any], dict[str, Any], dict[str, Any]]
+
+
+def measured(frames: list[Frame], answers: list[Tracked]) -> Sums:
+    of = importlib.import_module("trackers.eval")
+    rows = judged(frames, answers)
+    return of.compute_clear_metrics(*rows), of.compute_identity_metrics(*rows), of.compute_hota_metrics(*rows)
+
+
+def together(all_films: list[Sums]) -> dict[str, float]:
+    clear, identity, hota = (
+        importlib.import_module(f"trackers.eval.{part}") for part in ("clear", "identity", "hota")
+    )
+    a = clear.aggregate_clear_metrics([f[0] for f in all_films])
+    b = identity.aggregate_identity_metrics([f[1] for f in all_films])
+    c = hota.aggregate_hota_metrics([f[2] for f in all_films])
+    return {
+        **{name: float(a[name]) for name in ("MOTA", "IDSW")},
+        "IDF1": float(b["IDF1"]),
+        **{name: float(c[name]) for name in ("HOTA", "DetA", "AssA")},
+    }
+
+
+def checked(all_rows: list[tuple[list[Frame], list[Tracked]]]) -> tuple[float, float]:
+    """MOTA and IDF1 by `motmetrics`."""
+    motmetrics = importlib.import_module("motmetrics")
+    films = []
+    for frames, answers in all_rows:
+        film = motmetrics.MOTAccumulator(auto_id=True)
+        for truths, told, near in zip(*judged(frames, answers), strict=True):
+            film.update(truths, told, np.where(near >= HALF, 1 - near, np.nan))
+        films.append(film)
+    table = motmetrics.metrics.create().compute_many(films, metrics=["mota", "idf1"], generate_overall=True)
+    return float(table.loc["OVERALL", "mota"]), float(table.loc["OVERALL", "idf1"])
+
+
+def bytetrack(low: float) -> Any:
+    return importlib.import_module("trackers").ByteTrackTracker(
+        track_activation_threshold=low, high_conf_det_threshold=low, lost_track_buffer=90
+    )
+
+
+def ocsort(low: float) -> Any:
+    return importlib.import_module("trackers").OCSORTTracker(high_conf_det_threshold=low, lost_track_buffer=90)
+
+
+PEERS: dict[str, Callable[[float], Any]] = {"ByteTrack": bytetrack, "OC-SORT": ocsort}
+THRESHOLDS = (0.1, 0.25, 0.5, 0.7)
+
+
+def compare(boxes: Path) -> dict[str, dict[str, Any]]:
+    found = films(boxes)
+    rows: dict[str, list[list[Tracked]]] = {"Posewire": [[f.answers for f in film] for film in found.values()]}
+    for name, make in PEERS.items():
+        tried = []
+        for threshold in THRESHOLDS:
+            answers = [list(followed(make(threshold), film)) for film in found.values()]
+            sums = [measured(film, a) for film, a in zip(found.values(), answers, strict=True)]
+            tried.append((together(sums)["HOTA"], threshold, answers))
+        _, threshold, rows[f"{name}, score ≥ {threshold}"] = max(tried, key=lambda t: t[0])
+    random = np.random.default_rng(1)
+    drawn = [random.integers(0, len(found), len(found)) for _ in range(RESAMPLES)]
+    figures = {}
+    for name, answers in rows.items():
+        sums = [measured(film, a) for film, a in zip(found.values(), answers, strict=True)]
+        again = [together([sums[i] for i in draw])["HOTA"] for draw in drawn]
+        mota, idf1 = checked(list(zip(found.values(), answers, strict=True)))
+        low, high = np.quantile(again, [0.025, 0.975])
+        figures[name] = together(sums) | {
+            "HOTA_low": float(low),
+            "HOTA_high": float(high),
+            "MOTA_motmetrics": mota,
+            "IDF1_motmetrics": idf1,
+            "films": len(found),
+        }
+    return figures
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--boxes", type=Path, required=True, help="of `posewire eval films --boxes`")
+    parser.add_argument("--json", type=Path, help="file for the figures")
+    args = parser.parse_args()
+    figures = compare(args.boxes)
+    print("| tracker | HOTA | DetA | AssA | IDF1 | MOTA | switches | by motmetrics: IDF1, MOTA |\n|---|---|---|---|---|---|---|---|")
+    for name, f in figures.items():
+        print(
+            f"| {name} | {f['HOTA']:.3f} [{f['HOTA_low']:.3f}, {f['HOTA_high']:.3f}] | {f['DetA']:.3f} | {f['AssA']:.3f} "
+            f"| {f['IDF1']:.3f} | {f['MOTA']:.3f} | {f['IDSW']:.0f} | {f['IDF1_motmetrics']:.3f}, {f['MOTA_motmetrics']:.3f} |"
+        )
+    if args.json:
+        args.json.write_text(json.dumps(figures, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
