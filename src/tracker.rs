@@ -3,6 +3,7 @@
 //! Decode, find, crop, run, read the joints, say who is who, filter. Owned by one thread; reads no clock: whoever wants
 //! times is told when each stage ends.
 
+mod dressed;
 mod load;
 mod still;
 
@@ -19,7 +20,7 @@ use crate::metres::Metres;
 use crate::picture::{DecodeError, Decoder, Frame, Part, PixelFormat};
 use crate::telemetry::{EngineCard, Stage};
 use crate::temporal::{Observation, TemporalModel};
-use crate::track::{Identities, IdentityRules, Search, newcomers};
+use crate::track::{Clothes, Identities, IdentityRules, Search, grown, newcomers};
 
 /// Why a frame gave no poses.
 #[derive(Debug, thiserror::Error)]
@@ -197,18 +198,20 @@ impl Tracker {
             finder.run()?;
             ended(Stage::Network);
             finder.decode(&mut self.found)?;
-            count = newcomers(&self.found, &mut boxes[..self.max_persons], count);
+            grown(&self.found, &mut boxes[..count]);
+            let (_, unseen) = self.identities.followed();
+            count = newcomers(&self.found, &mut boxes[..self.max_persons], count, unseen);
             ended(Stage::Decode);
         }
 
         let mut seen = [Keypoints::default(); MAX_PERSONS];
+        let mut is_wild = false;
         match self.net.crop(&picture, &boxes[..count]) {
             Ok(()) => {}
             // A box gone wild belongs to a prediction gone wild; the next search finds the person again.
             Err(error @ KeypointError::Box { .. }) => {
                 warn!("{error}: all persons are looked for anew");
-                self.reset();
-                count = 0;
+                (is_wild, count) = (true, 0);
             }
             Err(KeypointError::Infer(error)) => return Err(error.into()),
         }
@@ -219,8 +222,15 @@ impl Tracker {
             self.net.decode(&mut seen)?;
             ended(Stage::Decode);
         }
+        let mut worn = [Clothes::UNKNOWN; MAX_PERSONS];
+        for (worn, seen) in worn.iter_mut().zip(&seen[..count]) {
+            *worn = dressed::clothes(&picture, seen);
+        }
+        if is_wild {
+            self.reset();
+        }
         (self.seen, self.count) = (seen, count);
-        Ok(self.identify(frame, [width, height], &seen[..count], &predicted, ended))
+        Ok(self.identify(frame, [width, height], &worn, &predicted, ended))
     }
 
     /// Who is expected where, and how sharp the picture has to be for them.
@@ -243,12 +253,13 @@ impl Tracker {
         &mut self,
         frame: &Frame,
         [width, height]: [usize; 2],
-        seen: &[Keypoints],
+        worn: &[Clothes; MAX_PERSONS],
         predicted: &[Option<Pose>; MAX_PERSONS],
         ended: &mut dyn FnMut(Stage),
     ) -> PoseFrame {
         let captured_at_us = frame.captured_at_us;
-        let assignments = self.identities.update(captured_at_us, seen, predicted);
+        let seen = &self.seen[..self.count];
+        let assignments = self.identities.update_dressed(captured_at_us, seen, worn, predicted);
         ended(Stage::Track);
 
         let nobody = Observation { slot: 0, captured_at_us, keypoints: None };

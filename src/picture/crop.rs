@@ -47,6 +47,27 @@ pub fn crop_resize_into(
     }
 }
 
+/// The colour at (x, y) in pixels of the source image, of the nearest pixel; `None` outside the picture, which is where no number
+/// lies too.
+pub fn colour_at(picture: &Picture<'_>, x_px: f32, y_px: f32) -> Option<[u8; 3]> {
+    fn nearest<T: Texels>(texels: &T, x: usize, y: usize) -> [u8; 3] {
+        T::rgb(texels.pair(x, x, y).0)
+    }
+    let [sx, sy] = picture.image_from_picture;
+    let (x, y) = (x_px / sx, y_px / sy);
+    if !(x >= 0.0 && y >= 0.0 && x < picture.width as f32 && y < picture.height as f32) {
+        return None;
+    }
+    let (x, y) = (x as usize, y as usize);
+    Some(match picture.format {
+        PixelFormat::Rgb24 => nearest(&Rgb24(picture), x, y),
+        PixelFormat::Grey => nearest(&Grey(picture), x, y),
+        PixelFormat::Yuyv => nearest(&Yuyv(picture), x, y),
+        PixelFormat::Nv12 => nearest(&Nv12(picture), x, y),
+        PixelFormat::Mjpeg => return None,
+    })
+}
+
 /// The whole of `picture`, `width` by `height`, as packed RGB rows in `rgb`, which grows once.
 pub fn whole_rgb_into(picture: &Picture<'_>, width: usize, height: usize, rgb: &mut Vec<u8>) {
     rgb.resize(3 * width * height, 0);

@@ -19,7 +19,7 @@ mod texel;
 mod turn;
 
 pub use affine::Affine;
-pub use crop::{PixelsMut, crop_resize_into, whole_rgb_into};
+pub use crop::{PixelsMut, colour_at, crop_resize_into, whole_rgb_into};
 pub use decode::{DecodeError, Decoder, MAX_PIXELS, Part, Picture, packed_stride, raw_len};
 pub(crate) use decode::{JpegHeader, check_size, jpeg_header};
 pub use encode::{EncodeError, JpegEncoder};

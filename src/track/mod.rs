@@ -1,12 +1,20 @@
 //! Who is who, from frame to frame.
 //!
-//! [`Identities`] gives identities: it holds each frame's poses against where the known persons were expected, decides who
-//! was seen, who is new and who is gone. [`Search`] says when the whole picture is worth looking at, and
-//! [`newcomers`] which of the boxes found there belong to nobody yet. Of a single picture, [`distinct_persons`] says who is in it.
+//! [`Identities`] gives identities: it holds each frame's poses against where the known persons were expected and what they wear
+//! ([`Clothes`]), decides who was seen, who is new and who is gone, by [`IdentityRules`]. [`Search`] says when the whole picture is
+//! worth looking at, and [`newcomers`] which of the boxes found there belong to nobody yet, [`grown`] which of them show more of
+//! somebody who is followed. Of a single picture, [`distinct_persons`] says who is in it.
 
 mod associate;
+mod clothes;
 mod identities;
+mod known;
+mod picture;
+mod rules;
 mod search;
 
-pub use identities::{Assignment, Identities, IdentityRules, distinct_persons};
-pub use search::{Search, newcomers};
+pub use clothes::{Clothes, Garment};
+pub use identities::{Assignment, Identities};
+pub use picture::distinct_persons;
+pub use rules::IdentityRules;
+pub use search::{Search, grown, newcomers};

@@ -10,6 +10,14 @@ const NEWCOMERS_EVERY_US: i64 = 500_000;
 /// which an identity is no longer reported.
 const LOST_EVERY_US: i64 = 100_000;
 
+/// With everybody in sight and as many followed as may be, how often the picture is searched all the same: somebody may have come out
+/// from behind something and show more than their crop does.
+const GROWN_EVERY_US: i64 = 1_000_000;
+
+/// A found box whose longer side is this much that of the joints' box it holds shows more of the person: heads and feet reach beyond
+/// the joints by a sixth.
+const MORE: f32 = 1.4;
+
 /// A found box that covers a tracked one by more than this share of the smaller of the two is the same person: the
 /// finder's box holds the whole body, the tracked one the joints that are in sight.
 const SAME_COVER: f32 = 0.6;
@@ -22,13 +30,13 @@ pub struct Search {
 
 impl Search {
     /// Whether this frame is to be searched: with nobody tracked every frame, with somebody out of sight every 100 ms,
-    /// else every 500 ms, and never while `followed` fills what can be followed.
+    /// else every 500 ms, or every second while `followed` fills what can be followed.
     ///
     /// `followed` counts the persons with a box in this frame, `unseen` those of them whom the last frame did not show.
     pub fn is_due(&self, captured_at_us: i64, followed: usize, unseen: usize, max_persons: usize) -> bool {
         let every_us = match (followed, unseen) {
             (0, _) => 0,
-            (n, 0) if n >= max_persons.min(MAX_PERSONS) => return false,
+            (n, 0) if n >= max_persons.min(MAX_PERSONS) => GROWN_EVERY_US,
             (_, 0) => NEWCOMERS_EVERY_US,
             _ => LOST_EVERY_US,
         };
@@ -43,19 +51,42 @@ impl Search {
 }
 
 /// Appends to `boxes` (of which the first `count` hold the persons followed) the found boxes that none of them covers,
-/// the surest first; gives the new count, at most the length of `boxes`.
-pub fn newcomers(found: &[PersonBox], boxes: &mut [BoxPx], count: usize) -> usize {
-    let mut n = count;
+/// the surest first; gives the new count, at most the length of `boxes`. Where that is full they take the places of the last
+/// `unseen` of the persons followed, from the end: whoever was not seen where they were expected may be there instead.
+pub fn newcomers(found: &[PersonBox], boxes: &mut [BoxPx], count: usize, unseen: usize) -> usize {
+    let (mut n, mut spare) = (count, count - unseen.min(count)..count);
     for person in found {
-        if n == boxes.len() {
-            break;
+        if boxes[..n].iter().any(|b| b.share_inside(&person.box_px) >= SAME_COVER) {
+            continue;
         }
-        if boxes[..n].iter().all(|b| b.share_inside(&person.box_px) < SAME_COVER) {
+        if n < boxes.len() {
             boxes[n] = person.box_px;
             n += 1;
+        } else if let Some(place) = spare.next_back() {
+            boxes[place] = person.box_px;
+        } else {
+            break;
         }
     }
     n
+}
+
+/// Puts into the place of each of `boxes`, those of the persons followed, a found box that holds it and is much larger, unless it
+/// holds another of them too: the crop of somebody who was half hidden shows no legs, and would for ever.
+pub fn grown(found: &[PersonBox], boxes: &mut [BoxPx]) {
+    for i in 0..boxes.len() {
+        let longer = |b: &BoxPx| b.w.max(b.h);
+        let is_more =
+            |whole: &BoxPx| longer(whole) > MORE * longer(&boxes[i]) && whole.area() > boxes[i].area();
+        let is_alone = |whole: &BoxPx| {
+            let holds = |b: &BoxPx| b.share_inside(whole) >= SAME_COVER;
+            holds(&boxes[i]) && boxes.iter().filter(|b| holds(b)).count() == 1
+        };
+        let whole = found.iter().map(|p| p.box_px).find(|whole| is_more(whole) && is_alone(whole));
+        if let Some(whole) = whole {
+            boxes[i] = whole;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -76,7 +107,10 @@ mod tests {
         assert_eq!(searched, [0, 528_000, 1_056_000]);
         assert!(is_due(1_320_000, 0, 0) && is_due(1_320_001, 0, 0), "nobody tracked: every frame");
         assert!(!is_due(1_410_000, 1, 1) && is_due(1_430_000, 1, 1), "lost: every 100 ms");
-        assert!(!is_due(9_000_000, 4, 0), "nobody more can be followed");
+        assert!(
+            !is_due(2_400_000, 4, 0) && is_due(2_430_000, 4, 0),
+            "nobody more can be followed: every second"
+        );
         assert!(is_due(0, 1, 0), "the clock went back");
     }
 
@@ -95,10 +129,38 @@ mod tests {
         let person = |x: f32, score: f32| PersonBox { box_px: BoxPx { x, y: 0.0, w: 40.0, h: 100.0 }, score };
         let mut boxes = [BoxPx::default(); MAX_PERSONS];
         boxes[0] = BoxPx { x: 5.0, y: 10.0, w: 30.0, h: 60.0 };
-        let n = newcomers(&[person(0.0, 0.9), person(200.0, 0.8), person(204.0, 0.7)], &mut boxes, 1);
+        let n = newcomers(&[person(0.0, 0.9), person(200.0, 0.8), person(204.0, 0.7)], &mut boxes, 1, 0);
         assert_eq!((n, boxes[1].x), (2, 200.0));
         let crowd: Vec<_> = (0..20).map(|i| person(500.0 + 50.0 * i as f32, 0.5)).collect();
-        assert_eq!(newcomers(&crowd, &mut boxes, 2), MAX_PERSONS);
-        assert_eq!(newcomers(&crowd, &mut boxes[..3], 2), 3, "no more than are to be followed");
+        assert_eq!(newcomers(&crowd, &mut boxes, 2, 0), MAX_PERSONS);
+        assert_eq!(newcomers(&crowd, &mut boxes[..3], 2, 0), 3, "no more than are to be followed");
+    }
+    #[test]
+    fn a_find_takes_the_crop_of_whoever_was_not_seen_where_there_is_no_other_room() {
+        let at = |x: f32| BoxPx { x, y: 0.0, w: 40.0, h: 100.0 };
+        let found = [300.0, 400.0, 500.0].map(|x| PersonBox { box_px: at(x), score: 0.5 });
+        let mut boxes = [at(0.0), at(100.0), at(200.0)];
+        assert_eq!(newcomers(&found, &mut boxes, 3, 2), 3);
+        assert_eq!(boxes.map(|b| b.x), [0.0, 400.0, 300.0], "those seen keep theirs");
+        let mut boxes = [at(0.0), at(300.0)];
+        assert_eq!(newcomers(&found[..1], &mut boxes, 2, 1), 2);
+        assert_eq!(boxes[1].x, 300.0, "found where they were expected");
+    }
+
+    #[test]
+    fn a_crop_grows_to_the_whole_of_the_one_person_whom_it_shows_in_part() {
+        let b = |x: f32, y: f32, w: f32, h: f32| BoxPx { x, y, w, h };
+        let whole = PersonBox { box_px: b(0.0, 0.0, 60.0, 160.0), score: 0.9 };
+        let mut boxes = [b(10.0, 10.0, 40.0, 70.0), b(200.0, 10.0, 40.0, 70.0)];
+        grown(&[whole], &mut boxes);
+        assert_eq!((boxes[0], boxes[1].x), (whole.box_px, 200.0));
+        // The box that the joints of somebody wholly in sight have is hardly smaller.
+        let mut boxes = [b(5.0, 12.0, 45.0, 138.0)];
+        grown(&[whole], &mut boxes);
+        assert_eq!(boxes[0].h, 138.0);
+        // Two people in one box: it is neither's.
+        let mut boxes = [b(0.0, 10.0, 25.0, 70.0), b(30.0, 10.0, 25.0, 70.0)];
+        grown(&[whole], &mut boxes);
+        assert_eq!(boxes.map(|b| b.h), [70.0, 70.0]);
     }
 }

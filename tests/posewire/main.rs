@@ -54,6 +54,7 @@ mod service;
 mod servo;
 mod shutdown;
 mod stills;
+mod strange;
 mod temporal;
 #[cfg(target_os = "linux")]
 mod terminal;

@@ -245,11 +245,14 @@ fn a_silent_person_is_listed_until_the_stated_silence_and_then_no_more() {
     follow(&mut tracker, 0, stay(0, 100.0, 30));
     let last_us = 29 * FRAME_US;
     let nobody = [None; MAX_PERSONS];
-    let listed = tracker.update(last_us + config.silence_us, &[], &nobody).to_vec();
-    assert!(
-        matches!(listed[..], [Assignment { track_id: 1, detection: None, is_reported: true, .. }]),
-        "{listed:?}"
-    );
+    for (unseen_us, told) in [(config.told_us, true), (config.told_us + 1, false), (config.silence_us, false)]
+    {
+        let listed = tracker.update(last_us + unseen_us, &[], &nobody).to_vec();
+        assert!(
+            matches!(listed[..], [Assignment { track_id: 1, detection: None, is_reported, .. }] if is_reported == told),
+            "{listed:?}"
+        );
+    }
     assert_eq!(tracker.followed(), (1, 1));
     assert!(tracker.update(last_us + config.silence_us + 1, &[], &nobody).is_empty());
 }

@@ -51,6 +51,8 @@ pub struct Told {
     pub id: u32,
     /// Round the joints told.
     pub r#box: [f32; 4],
+    /// Whether the network saw them in this frame.
+    pub seen: bool,
 }
 
 /// Every frame's boxes.
@@ -79,7 +81,7 @@ fn told(person: &pose::TrackedPerson) -> Option<Told> {
     let forecast = &person.forecast;
     let known = forecast.places_px[0].iter().zip(forecast.state);
     let places = known.filter(|(_, state)| *state != JointState::Absent).map(|(p, _)| *p);
-    Some(Told { id: person.track_id, r#box: round(places)? })
+    Some(Told { id: person.track_id, r#box: round(places)?, seen: person.seen.is_some() })
 }
 
 /// Tenths of a pixel.

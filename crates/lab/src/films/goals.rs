@@ -40,8 +40,7 @@ impl Goal {
 pub fn goals(shipped: &Outcomes, raw: &Outcomes, smooth_truth: f64) -> Vec<Goal> {
     assert_eq!(shipped.films.len(), raw.films.len(), "the same films");
     let films = shipped.films.len();
-    let mean =
-        |of: &Outcomes, films: &[usize], pick: fn(&Score) -> Mean| pick(&of.score(films)).get();
+    let mean = |of: &Outcomes, films: &[usize], pick: fn(&Score) -> Mean| pick(&of.score(films)).get();
     let figure = |factor: f64, pick: fn(&Score) -> Mean| {
         Interval::of(films, |drawn| Some(factor * mean(shipped, drawn, pick)?))
     };
@@ -50,8 +49,10 @@ pub fn goals(shipped: &Outcomes, raw: &Outcomes, smooth_truth: f64) -> Vec<Goal>
     };
     let over = |a: Option<f64>, b: Option<f64>| Some(a? / b?).filter(|ratio| ratio.is_finite());
     let [moved, moved_raw] = [shipped, raw].map(|of| Motion::of(&of.films, smooth_truth));
-    let most = |wish: &str, bar: f64, figure: Interval| Goal { wish: wish.into(), figure, bar, at_least: false };
-    let least = |wish: &str, bar: f64, figure: Interval| Goal { wish: wish.into(), figure, bar, at_least: true };
+    let most =
+        |wish: &str, bar: f64, figure: Interval| Goal { wish: wish.into(), figure, bar, at_least: false };
+    let least =
+        |wish: &str, bar: f64, figure: Interval| Goal { wish: wish.into(), figure, bar, at_least: true };
     vec![
         most("MPJPE less the raw answer's, % of the extent", 0.0, less_raw(100.0, |s| s.error)),
         least("PCK.1 less raw's", 0.01, less_raw(1.0, |s| s.pck_10)),

@@ -34,7 +34,15 @@ pub struct Take {
 impl Take {
     /// 1 + seed mod 4 persons, 640 × 480 at 30 frames a second, none dropped.
     pub fn new(seed: u64, frames: u64) -> Self {
-        Self { seed, persons: 1 + seed as usize % 4, frames, fps: 30.0, size: [640, 480], dropped: 0.0, compressed: false }
+        Self {
+            seed,
+            persons: 1 + seed as usize % 4,
+            frames,
+            fps: 30.0,
+            size: [640, 480],
+            dropped: 0.0,
+            compressed: false,
+        }
     }
 
     /// `seconds` of the film `seed`, with persons (1 + seed mod 4 where none are given), rate, size and share of dropped frames drawn from those given, by the seed; a share
@@ -55,7 +63,15 @@ impl Take {
         let dropped = random.choice(dropped).copied().unwrap_or(plain.dropped);
         let compressed = random.f64() < compressed;
         let persons = random.choice(persons).copied().unwrap_or(plain.persons);
-        Self { seed, persons, frames: (fps * seconds).round().max(1.0) as u64, fps, size, dropped, compressed }
+        Self {
+            seed,
+            persons,
+            frames: (fps * seconds).round().max(1.0) as u64,
+            fps,
+            size,
+            dropped,
+            compressed,
+        }
     }
 }
 

@@ -423,5 +423,5 @@ fn boxes_hold_who_is_there_what_was_seen_and_who_was_told_of() {
     let boxes = judge(&Nothing, &[one]).boxes;
     assert_eq!((boxes[0].truth[0].id, boxes[0].truth[0].r#box), (1, [100.0, 100.0, 20.0, 80.0]));
     assert_eq!(boxes[0].detections, [Detection { r#box: [120.0, 100.0, 20.0, 70.0], score: 0.7 }]);
-    assert_eq!(boxes[0].answers, [Told { id: 7, r#box: [110.0, 100.0, 20.0, 80.0] }]);
+    assert_eq!(boxes[0].answers, [Told { id: 7, r#box: [110.0, 100.0, 20.0, 80.0], seen: false }]);
 }

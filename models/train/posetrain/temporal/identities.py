@@ -6,7 +6,8 @@
 The boxes are those round joints, and a box is somebody's from an overlap of a half on, as in MOTChallenge. Detections are all that the
 keypoint network saw in the program's own crops. The peers get them after suppression of overlaps, and each the thresholds that suit it
 best on these very films; the program has those that ship. Where somebody is hardly to be seen, an answer there counts for nothing,
-whoever gives it. Measured with the package `trackers`, MOTA and IDF1 with `motmetrics` once more: `pip install '.[tracking]'`.
+whoever gives it. Measured with the package `trackers`, MOTA and IDF1 with `motmetrics` once more. *Seen only* leaves out whom the program
+predicts without having seen them, as the peers do: `pip install '.[tracking]'`.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class Frame:
     detections: np.ndarray  # [n,4]
     scores: np.ndarray  # [n]
     answers: Tracked
+    seen: np.ndarray  # [n] of the answers: whether the network saw them in this frame
 
 
 def corners(boxes: list[list[float]]) -> np.ndarray:
@@ -68,6 +70,7 @@ def films(path: Path) -> dict[str, list[Frame]]:
             corners([d["box"] for d in row["detections"]]),
             np.array([d["score"] for d in row["detections"]], float),
             tracked(row["answers"]),
+            np.array([a["seen"] for a in row["answers"]], bool),
         )
         found.setdefault(row["film"], []).append(frame)
     if not found:
@@ -90,7 +93,9 @@ def followed(tracker: Any, frames: list[Frame]) -> Iterator[Tracked]:
     for frame in frames:
         boxes, scores = suppressed(frame)
         if len(boxes):
-            detections = supervision.Detections(xyxy=boxes, confidence=scores, class_id=np.zeros(len(boxes), int))
+            detections = supervision.Detections(
+                xyxy=boxes, confidence=scores, class_id=np.zeros(len(boxes), int)
+            )
         else:
             detections = supervision.Detections.empty()
         told = tracker.update(detections, timestamp=frame.at_s)
@@ -99,18 +104,18 @@ def followed(tracker: Any, frames: list[Frame]) -> Iterator[Tracked]:
         yield ids[known], told.xyxy[known]
 
 
-def judged(frames: list[Frame], answers: list[Tracked]) -> tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]]:
+def judged(
+    frames: list[Frame], answers: list[Tracked]
+) -> tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]]:
     """Numbers of who counts, of the answers that count, and their overlaps, frame by frame."""
     truths, told, overlaps = [], [], []
     for frame, (ids, boxes) in zip(frames, answers, strict=True):
         who, where = frame.truth
         near = overlap(where, boxes)
         # An answer that is nearest to somebody who need not be found is nobody's fault and nobody's merit.
-        nearest = near.argmax(axis=0) if len(who) else np.zeros(len(ids), int)
+        counts = np.ones(len(ids), bool)
         if len(who):
-            counts = ~((near.max(axis=0) >= HALF) & ~frame.counts[nearest])
-        else:
-            counts = np.ones(len(ids), bool)
+            counts = (near.max(axis=0) < HALF) | frame.counts[near.argmax(axis=0)]
         truths.append(who[frame.counts])
         told.append(ids[counts])
         overlaps.append(near[frame.counts][:, counts])
@@ -160,7 +165,9 @@ def bytetrack(low: float) -> Any:
 
 
 def ocsort(low: float) -> Any:
-    return importlib.import_module("trackers").OCSORTTracker(high_conf_det_threshold=low, lost_track_buffer=90)
+    return importlib.import_module("trackers").OCSORTTracker(
+        high_conf_det_threshold=low, lost_track_buffer=90
+    )
 
 
 PEERS: dict[str, Callable[[float], Any]] = {"ByteTrack": bytetrack, "OC-SORT": ocsort}
@@ -169,7 +176,12 @@ THRESHOLDS = (0.1, 0.25, 0.5, 0.7)
 
 def compare(boxes: Path) -> dict[str, dict[str, Any]]:
     found = films(boxes)
-    rows: dict[str, list[list[Tracked]]] = {"Posewire": [[f.answers for f in film] for film in found.values()]}
+    rows: dict[str, list[list[Tracked]]] = {
+        "Posewire": [[f.answers for f in film] for film in found.values()],
+        "Posewire, seen only": [
+            [(f.answers[0][f.seen], f.answers[1][f.seen]) for f in film] for film in found.values()
+        ],
+    }
     for name, make in PEERS.items():
         tried = []
         for threshold in THRESHOLDS:
@@ -196,12 +208,16 @@ def compare(boxes: Path) -> dict[str, dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--boxes", type=Path, required=True, help="of `posewire eval films --boxes`")
     parser.add_argument("--json", type=Path, help="file for the figures")
     args = parser.parse_args()
     figures = compare(args.boxes)
-    print("| tracker | HOTA | DetA | AssA | IDF1 | MOTA | switches | by motmetrics: IDF1, MOTA |\n|---|---|---|---|---|---|---|---|")
+    print(
+        "| tracker | HOTA | DetA | AssA | IDF1 | MOTA | switches | by motmetrics: IDF1, MOTA |\n|---|---|---|---|---|---|---|---|"
+    )
     for name, f in figures.items():
         print(
             f"| {name} | {f['HOTA']:.3f} [{f['HOTA_low']:.3f}, {f['HOTA_high']:.3f}] | {f['DetA']:.3f} | {f['AssA']:.3f} "

@@ -1,0 +1,166 @@
+//! What somebody wears, as a few colours: a small histogram that tells one person from another where places cannot.
+
+/// Places of a histogram along each of its three axes: red against green, blue against yellow, brightness.
+const HUES: usize = 5;
+const LIGHTS: usize = 4;
+const BINS: usize = HUES * HUES * LIGHTS;
+
+/// Hues beyond this lie in the outermost places: clothes are duller than signal lights.
+const WIDEST_HUE: f32 = 0.3;
+
+/// Added to the brightness that hues are divided by: the hue of the dark is noise.
+const DARK: f32 = 48.0;
+
+/// Pixels of a garment that say anything.
+const MIN_PIXELS: f32 = 12.0;
+
+/// Garments that are looked at apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Garment {
+    /// Between shoulders and hips.
+    Top,
+    /// Between hips and knees.
+    Legs,
+}
+
+/// The colours of one person, each garment by itself. Empty until something was added.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Clothes {
+    top: [f32; BINS],
+    legs: [f32; BINS],
+    /// Pixels that were added, by garment; a mean of several frames counts as one of them.
+    pixels: [f32; 2],
+}
+
+impl Clothes {
+    /// Of nobody.
+    pub const UNKNOWN: Self = Self { top: [0.0; BINS], legs: [0.0; BINS], pixels: [0.0; 2] };
+
+    /// Adds a pixel, shared out among the places next to its colour: light that changes a little changes the histogram a little.
+    pub fn add(&mut self, garment: Garment, [r, g, b]: [u8; 3]) {
+        let [r, g, b] = [r, g, b].map(f32::from);
+        let all = r + g + b + DARK;
+        let along = |hue: f32| (0.5 + 0.5 * hue / WIDEST_HUE).clamp(0.0, 1.0) * (HUES - 1) as f32;
+        let (u, v) = (along((r - g) / all), along((b - 0.5 * (r + g)) / all));
+        // Equal steps of the root of brightness look about equally far apart.
+        let light = ((r + g + b) / (3.0 * 255.0)).sqrt() * (LIGHTS - 1) as f32;
+        let (histogram, pixels) = match garment {
+            Garment::Top => (&mut self.top, &mut self.pixels[0]),
+            Garment::Legs => (&mut self.legs, &mut self.pixels[1]),
+        };
+        for (u, a) in shares(u, HUES) {
+            for (v, b) in shares(v, HUES) {
+                for (light, c) in shares(light, LIGHTS) {
+                    histogram[(u * HUES + v) * LIGHTS + light] += a * b * c;
+                }
+            }
+        }
+        *pixels += 1.0;
+    }
+
+    /// Whether anything is known.
+    pub fn is_known(&self) -> bool {
+        self.pixels.iter().any(|&n| n >= MIN_PIXELS)
+    }
+
+    /// How alike the two are, 0..=1: the histograms' common part, of the garments that both know; `None` where there is none.
+    pub fn likeness(&self, other: &Self) -> Option<f32> {
+        let garments = [(&self.top, &other.top, 0), (&self.legs, &other.legs, 1)];
+        let (mut sum, mut n) = (0.0, 0.0);
+        for (a, b, k) in garments {
+            let (of_a, of_b) = (self.pixels[k], other.pixels[k]);
+            if of_a >= MIN_PIXELS && of_b >= MIN_PIXELS {
+                sum += a.iter().zip(b).map(|(a, b)| (a / of_a).min(b / of_b)).sum::<f32>();
+                n += 1.0;
+            }
+        }
+        (n > 0.0).then(|| sum / n)
+    }
+
+    /// Moves towards `seen` by `share` of the way, garment by garment; what was not known is taken over.
+    pub fn learn(&mut self, seen: &Self, share: f32) {
+        let garments = [(&mut self.top, &seen.top, 0), (&mut self.legs, &seen.legs, 1)];
+        for (known, new, k) in garments {
+            let (had, has) = (self.pixels[k], seen.pixels[k]);
+            if has < MIN_PIXELS {
+                continue;
+            }
+            if had < MIN_PIXELS {
+                (*known, self.pixels[k]) = (*new, has);
+                continue;
+            }
+            let scale = had / has;
+            known.iter_mut().zip(new).for_each(|(a, b)| *a += share * (b * scale - *a));
+        }
+    }
+}
+
+/// The two places next to `at`, and how much of it each has.
+fn shares(at: f32, places: usize) -> [(usize, f32); 2] {
+    let low = (at as usize).min(places - 2);
+    let high = at - low as f32;
+    [(low, 1.0 - high), (low + 1, high)]
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn worn(top: [u8; 3], legs: [u8; 3]) -> Clothes {
+        let mut clothes = Clothes::UNKNOWN;
+        for _ in 0..40 {
+            clothes.add(Garment::Top, top);
+            clothes.add(Garment::Legs, legs);
+        }
+        clothes
+    }
+
+    #[test]
+    fn the_same_clothes_in_a_little_less_light_are_alike_and_others_are_not() {
+        let (red, dim, blue) = (
+            worn([180, 40, 40], [40, 40, 60]),
+            worn([160, 36, 36], [36, 36, 54]),
+            worn([40, 60, 180], [200, 200, 190]),
+        );
+        assert!(red.likeness(&red).unwrap() > 0.999);
+        assert!(red.likeness(&dim).unwrap() > 0.8, "{:?}", red.likeness(&dim));
+        assert!(red.likeness(&blue).unwrap() < 0.2, "{:?}", red.likeness(&blue));
+    }
+
+    #[test]
+    fn nobody_is_like_nobody_and_a_garment_that_one_does_not_show_does_not_count() {
+        assert!(!Clothes::UNKNOWN.is_known());
+        assert_eq!(Clothes::UNKNOWN.likeness(&worn([9; 3], [9; 3])), None);
+        let mut half = Clothes::UNKNOWN;
+        (0..40).for_each(|_| half.add(Garment::Top, [180, 40, 40]));
+        assert!(half.likeness(&worn([180, 40, 40], [0, 255, 0])).unwrap() > 0.999);
+    }
+
+    #[test]
+    fn what_is_learned_goes_over_to_what_is_seen() {
+        let mut known = Clothes::UNKNOWN;
+        known.learn(&worn([180, 40, 40], [40; 3]), 0.1);
+        let other = worn([40, 60, 180], [40; 3]);
+        assert!(known.likeness(&other).unwrap() < 0.7);
+        (0..60).for_each(|_| known.learn(&other, 0.1));
+        assert!(known.likeness(&other).unwrap() > 0.98);
+        let before = known;
+        known.learn(&Clothes::UNKNOWN, 0.5);
+        assert_eq!(known, before, "nothing seen teaches nothing");
+    }
+
+    proptest! {
+        #[test]
+        fn any_colours_give_a_likeness_within_0_and_1(pixels in prop::collection::vec(any::<[u8; 3]>(), 12..60)) {
+            let (mut a, mut b) = (Clothes::UNKNOWN, Clothes::UNKNOWN);
+            for (i, p) in pixels.iter().enumerate() {
+                a.add(Garment::Top, *p);
+                b.add(Garment::Top, pixels[pixels.len() - 1 - i]);
+            }
+            let likeness = a.likeness(&b).unwrap();
+            prop_assert!((0.999..1.001).contains(&likeness), "the same in another order: {likeness}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Somebody who is known: where they are expected, and whether somebody who appears is them.
+
+use pose::{BoxPx, JointState, Pose};
+
+use super::IdentityRules;
+use super::associate::{MIN_SIMILARITY, Shape};
+use super::clothes::Clothes;
+
+/// Share of the newest frame in the mean of a person's clothes: folds and light even out within a second.
+const NEWEST_CLOTHES: f32 = 0.1;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Track {
+    /// 0 until confirmed.
+    pub id: u32,
+    pub born_us: i64,
+    pub seen_us: i64,
+    pub frames_seen: u32,
+    pub is_lost: bool,
+    /// Mean of the scores, the last frames' most.
+    pub score: f32,
+    /// As last seen.
+    pub shape: Shape,
+    /// Learned while nobody else was before them.
+    pub clothes: Clothes,
+}
+
+impl Track {
+    /// The pose expected now, or the last one seen where nothing is predicted.
+    pub fn expected(&self, predicted: Option<&Pose>) -> Shape {
+        let shape = predicted.and_then(|pose| {
+            Shape::new(pose.joints.map(|j| {
+                // A joint that nobody has seen for long has a place, but says nothing of where the person is.
+                let score = if j.state == JointState::Absent { 0.0 } else { j.score };
+                (j.x_px, j.y_px, score)
+            }))
+        });
+        shape.unwrap_or(self.shape)
+    }
+
+    /// The box to look at for somebody who is expected so at `at_us`, pixels of the source image: round the joints that are sure;
+    /// where they are few, what was last seen is taken in too; wider for somebody unseen for a while.
+    pub fn roi(&self, predicted: Option<&Pose>, at_us: i64) -> BoxPx {
+        /// With half of the joints in sight the body's extent is known.
+        const ENOUGH_JOINTS: usize = 8;
+        /// Growth of the box a second unseen, of its side: a walker covers about their own width.
+        const GROWTH_PER_S: f32 = 0.5;
+        let expected = self.expected(predicted);
+        let mut b = expected.bounds;
+        if expected.joints() < ENOUGH_JOINTS {
+            let last = self.shape.bounds;
+            b = BoxPx::from_corners(
+                b.x.min(last.x),
+                b.y.min(last.y),
+                (b.x + b.w).max(last.x + last.w),
+                (b.y + b.h).max(last.y + last.h),
+            );
+        }
+        let unseen_us = at_us.saturating_sub(self.seen_us).clamp(0, 1_000_000);
+        let grow = GROWTH_PER_S * unseen_us as f32 * 1e-6 * b.w.max(b.h);
+        // A pose of one joint has no extent; a crop needs some.
+        let (w, h) = ((b.w + grow).max(1.0), (b.h + grow).max(1.0));
+        let (cx, cy) = b.centre();
+        BoxPx { x: cx - 0.5 * w, y: cy - 0.5 * h, w, h }
+    }
+
+    /// How likely a pose that is dressed so is this person where they are expected, 0..=1. Clothes take away up to a `share` of it.
+    pub fn similarity(&self, predicted: Option<&Pose>, shape: &Shape, clothes: &Clothes, share: f32) -> f32 {
+        let places = self.expected(predicted).similarity(shape);
+        let likeness = self.clothes.likeness(clothes).unwrap_or(1.0);
+        places * (1.0 - share * (1.0 - likeness))
+    }
+
+    /// How well somebody who appears now fits this person who was out of sight, 0..=1: a like size, not farther away than they can
+    /// have walked, and like clothes where both show any. Whose clothes are very like may have been away for longer.
+    pub fn fits_again(&self, shape: &Shape, clothes: &Clothes, now_us: i64, rules: &IdentityRules) -> f32 {
+        /// One extent per second: a brisk walk seen from the side is about 0.9 body heights a second.
+        const EXTENTS_PER_S: f32 = 1.0;
+        /// Room for a turn of the body and for noise, in extents.
+        const SLACK_EXTENTS: f32 = 0.3;
+        /// Somebody half or twice as large is another person, or half of one.
+        const MAX_RATIO: f32 = 1.8;
+        let (old, new) = (self.shape.extent_px().max(1.0), shape.extent_px().max(1.0));
+        let ratio = (old / new).max(new / old);
+        let ((ax, ay), (bx, by)) = (self.shape.bounds.centre(), shape.bounds.centre());
+        let away = (ax - bx).hypot(ay - by) / old.max(new);
+        let unseen_us = now_us.saturating_sub(self.seen_us).max(0);
+        let reach = SLACK_EXTENTS + EXTENTS_PER_S * unseen_us as f32 * 1e-6;
+        let likeness = self.clothes.likeness(clothes);
+        let is_like = likeness.is_none_or(|likeness| likeness >= rules.unlike);
+        let is_soon =
+            unseen_us <= rules.memory_us || likeness.is_some_and(|likeness| likeness >= rules.alike);
+        if ratio > MAX_RATIO || away > reach || !is_like || !is_soon {
+            return 0.0;
+        }
+        // The nearest and likest of several wins; all that pass are above the threshold.
+        let fit = (1.0 - away / reach) / ratio * likeness.unwrap_or(1.0);
+        MIN_SIMILARITY + (1.0 - MIN_SIMILARITY) * fit
+    }
+
+    /// Takes in what the person wears; the first frames count most.
+    pub fn learn(&mut self, clothes: &Clothes) {
+        let share = NEWEST_CLOTHES.max(1.0 / (1.0 + self.frames_seen as f32));
+        self.clothes.learn(clothes, share);
+    }
+}
