@@ -386,8 +386,8 @@ fn a_number_is_kept_where_it_is_the_same_a_second_later() {
         .map(|t| moment(t, vec![person(1, 100.0, 100.0)], &[answer(7 + u32::from(t >= 45), 100.0, 100.0)]))
         .collect();
     let (score, _) = counted(&moments, true);
-    // The first fifteen frames see the same number a second on, and the next fifteen another; the last thirty have no second left.
-    assert_eq!((score.kept.sum, score.kept.count), (15.0, 30.0));
+    // Thirty-one frames of 33,333 us are a second: fourteen see the same number then, fifteen another, the rest have no second left.
+    assert_eq!((score.kept.sum, score.kept.count), (14.0, 29.0));
 }
 
 #[test]
