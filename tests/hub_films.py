@@ -350,6 +350,7 @@ def whole(folder: Path, short: bool) -> dict[str, Any]:
             calibrating = subprocess.Popen(
                 [HUB, "calibrate", "cameras.toml", *words],
                 cwd=folder,
+                stdout=subprocess.DEVNULL,
                 stderr=(folder / "calibrate.log").open("w"),
             )
             boards.feed([folder / f"walk-{k}.y4m" for k in range(1, CAMERAS + 1)], walk_s)
@@ -372,6 +373,10 @@ def whole(folder: Path, short: bool) -> dict[str, Any]:
             raise RuntimeError(f"posewire-hub run ended with {status}: {(folder / 'hub.log').read_text()}")
     finally:
         boards.end()
+    # What the hub itself says of lines that waited for their moment.
+    waited = re.search(r"p50 ([\d.]+) ms, p99 ([\d.]+) ms", (folder / "hub.log").read_text())
+    if waited:
+        result["arrival_to_sent_ms"] = [float(waited[1]), float(waited[2])]
     moments = ear.moments()
     truth = np.array([json.loads(line)["persons"] for line in (folder / f"{name}.jsonl").open()])
     room = between(true_places(folder, name), room_file(folder, "room.toml"))

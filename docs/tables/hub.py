@@ -27,6 +27,10 @@ def hub_films() -> str:
             "a board's line to OSC heard: p50, p99",
             f"{r['line_to_osc_ms'][0]:.1f}, {r['line_to_osc_ms'][1]:.1f} ms",
         ],
+        [
+            "of it in the hub, from arrival to sent: p50, p99",
+            f"{r['arrival_to_sent_ms'][0]:.1f}, {r['arrival_to_sent_ms'][1]:.1f} ms",
+        ],
         ["pictures a second and camera, of 25", f"{r['pictures_a_second_and_camera']:.1f}"],
         ["the hub's share of one core", f"{100 * r['hub_cpu_share']:.1f} %"],
     ]
