@@ -111,6 +111,54 @@ fn a_take_becomes_people_in_metres_and_so_does_the_network() {
 }
 
 #[test]
+fn what_happens_is_told_as_lines_and_to_a_broker() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    done(at, &["simulate", "--out", "demo", "--cameras", "3", "--seconds", "20"]);
+    let take = ["--replay", "demo/take.jsonl"];
+    done(at, &[&["calibrate", "demo/cameras.toml", "--out", "room.toml"][..], &take[..]].concat());
+    let zone = "[[zone]]\nname = 'all'\npolygon = [[-30, -30], [30, -30], [30, 30], [-30, 30]]\n";
+    fs::write(at.join("zones.toml"), zone).unwrap();
+    let run = ["run", "demo/cameras.toml", "--zones", "zones.toml"];
+    let text = done(at, &[&run[..], &["--events", "-"][..], &take[..]].concat());
+    let events: Vec<Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let first: Vec<&str> = events.iter().take(3).filter_map(|e| e["event"].as_str()).collect();
+    assert_eq!(first, ["appear", "enter", "count"]);
+    assert_eq!((events[1]["zone"].as_str(), events[2]["persons"].as_u64()), (Some("all"), Some(1)));
+    let out = hub(at, &[&run[..], &take[..]].concat());
+    assert!(!out.status.success() && String::from_utf8_lossy(&out.stderr).contains("--events"));
+
+    let [mosquitto, ear] = ["/usr/sbin/mosquitto", "/usr/bin/mosquitto_sub"];
+    if !Path::new(mosquitto).exists() || !Path::new(ear).exists() {
+        eprintln!(
+            "SKIPPED: the hub's MQTT: no mosquitto on this machine (sudo apt install mosquitto mosquitto-clients)"
+        );
+        return;
+    }
+    let [port] = free_ports();
+    let port = port.to_string();
+    let quiet =
+        |command: &mut Command| Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let _broker = quiet(Command::new(mosquitto).args(["-p", &port]));
+    let url = format!("mqtt://127.0.0.1:{port}");
+    let _hub = start(at, &[&run[..], &["--mqtt", &url, "--mqtt-name", "hall"][..]].concat());
+    // What the broker keeps, whenever one asks: the hub looks for it until it is there.
+    let topics =
+        ["-t", "posewire/hall/health", "-t", "homeassistant/binary_sensor/posewire_hall/camera_2/config"];
+    let mut heard = String::new();
+    for _ in 0..40 {
+        let words = [&["-p", &*port, "-W", "3", "-C", "2", "-v"][..], &topics[..]].concat();
+        let out = Command::new(ear).args(words).output().unwrap();
+        heard = String::from_utf8(out.stdout).unwrap();
+        if heard.lines().count() >= 2 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    assert!(heard.contains("\"name\":\"camera-3\"") && heard.contains("Camera camera-3"), "{heard}");
+}
+
+#[test]
 fn what_is_wrong_is_said_with_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
