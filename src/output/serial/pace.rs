@@ -98,15 +98,17 @@ impl Pace {
         let faster = FASTER_BAUDS.iter().find(|&&baud| {
             fits_baud(baud, self.wanted).is_ok_and(|fit| fit.downgrade == Downgrade::default())
         });
-        let cure = faster.map_or_else(
-            || "--max-persons would help".to_owned(),
-            |baud| format!("a faster line (@{baud}, at both ends) or --max-persons would help"),
-        );
+        let Stream { persons, rate_hz, with_3d, .. } = self.wanted;
+        let (people, fit) = if persons == 1 { ("person", "does not fit") } else { ("persons", "do not fit") };
+        let faster = faster.map(|baud| format!("a faster line (@{baud}, at both ends)"));
+        // Fewer than one is nobody.
+        let fewer = (persons > 1).then(|| "--max-persons".to_owned());
+        let cures: Vec<_> = faster.into_iter().chain(fewer).collect();
+        let cure =
+            if cures.is_empty() { String::new() } else { format!("; {} would help", cures.join(" or ")) };
         Some(format!(
-            "{} persons at {:.0} Hz{} do not fit {} baud: {given_up}; {cure}",
-            self.wanted.persons,
-            self.wanted.rate_hz,
-            if self.wanted.with_3d { " with 3D" } else { "" },
+            "{persons} {people} at {rate_hz:.0} Hz{} {fit} {} baud: {given_up}{cure}",
+            if with_3d { " with 3D" } else { "" },
             self.baud,
         ))
     }
@@ -117,4 +119,38 @@ const FASTER_BAUDS: [u32; 5] = [DEFAULT_BAUD, 230_400, 460_800, 921_600, 2_000_0
 
 fn interval_us(rate_hz: f32) -> i64 {
     (1e6 / rate_hz) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::Predict;
+
+    fn told(port: &str, max_persons: u8, rate_hz: f32) -> Option<String> {
+        let options = SerialOptions {
+            port: port.parse().expect("a port"),
+            predict: Predict::default(),
+            rate_hz: Some(rate_hz),
+            nominal_fps: 30.0,
+            max_persons,
+            with_3d: false,
+            with_place: false,
+            events: None,
+        };
+        Pace::new(&options).expect("carries something").told()
+    }
+
+    #[test]
+    fn what_is_given_up_is_said_with_what_would_help() {
+        let told = |port, persons, rate_hz| told(port, persons, rate_hz).unwrap_or_default();
+        assert_eq!(told("/dev/null@921600", 1, 30.0), "");
+        let four = told("/dev/null@115200", 4, 30.0);
+        assert!(four.starts_with("4 persons at 30 Hz do not fit 115200 baud: "), "{four}");
+        assert!(four.ends_with("(@230400, at both ends) or --max-persons would help"), "{four}");
+        let one = told("/dev/null@9600", 1, 30.0);
+        assert!(one.starts_with("1 person at 30 Hz does not fit 9600 baud: "), "{one}");
+        assert!(one.ends_with("a faster line (@115200, at both ends) would help"), "{one}");
+        let much = told("/dev/null@2000000", 1, 5000.0);
+        assert!(much.ends_with("Hz when all are there"), "{much}");
+    }
 }
