@@ -54,7 +54,10 @@ impl Desk {
     fn start(&self, arguments: &[&str]) -> Running {
         let mut command = Command::new(env!("CARGO_BIN_EXE_posewire"));
         command.args(["run", "--smoother", "none", "--display", "terminal"]).args(arguments);
-        command.env_remove("NO_COLOR").env("TERM", "xterm-256color");
+        for variable in ["NO_COLOR", "SSH_CONNECTION", "SSH_TTY"] {
+            command.env_remove(variable);
+        }
+        command.env("TERM", "xterm-256color");
         Running::start(command.stdin(self.file()).stdout(self.file()).stderr(self.file()))
     }
 
@@ -211,6 +214,32 @@ impl Desk {
         assert_eq!(said.matches(ENTERS).count(), said.matches(LEAVES).count());
         assert_eq!(self.stty(&["-g"]), before, "the keyboard is as it was");
         after.to_owned()
+    }
+}
+
+/// The question is the same for all; who does not answer, as in the other tests, has characters.
+#[test]
+fn a_terminal_that_says_so_gets_pictures_of_its_own() {
+    const ASKED: &str = "\u{1b}[c";
+    let kitty = "\u{1b}_Gi=4207;OK\u{1b}\\\u{1b}[6;16;8t\u{1b}[?62c";
+    let sixel = "\u{1b}[6;16;8t\u{1b}[?62;4;22c";
+    for (answer, picture) in [(kitty, "\u{1b}_Ga=T,"), (sixel, "\u{1b}P0;1;0q")] {
+        let mut desk = Desk::new(60, 20);
+        let before = desk.stty(&["-g"]);
+        let mut child = desk.start(&["--synthetic", "--model", "nano"]);
+        desk.wait_for("the question", |d| d.was_written(ASKED));
+        desk.type_in(answer);
+        desk.wait_for("a picture", |d| d.was_written(picture) && d.shows("fps"));
+        let written = desk.written.len();
+        // Cleared once for each of the two kinds, then drawn over.
+        desk.wait_for("another", |d| {
+            String::from_utf8_lossy(&d.written[written..]).matches(picture).count() >= 2
+        });
+        assert!(!String::from_utf8_lossy(&desk.written[written..]).contains("\u{1b}[2J"));
+        assert!(child.ended().is_none(), "an answer is no key");
+        desk.type_in("q");
+        assert_eq!(desk.see_it_end(&mut child).code(), Some(0));
+        desk.given_back(&before);
     }
 }
 

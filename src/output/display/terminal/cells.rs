@@ -114,8 +114,9 @@ fn one_cell(c: char) -> char {
     }
 }
 
-/// Appends what turns the screen, on which `shown` stands, into `wanted`. A screen of another size is written whole.
-pub(super) fn paint(wanted: &Grid, shown: &mut Grid, inks: Inks, bytes: &mut Vec<u8>) {
+/// Appends what turns the screen, on which `shown` stands, into `wanted`. A screen of another size is cleared and written whole: whether
+/// it was.
+pub(super) fn paint(wanted: &Grid, shown: &mut Grid, inks: Inks, bytes: &mut Vec<u8>) -> bool {
     let is_fresh = (shown.columns, shown.rows) != (wanted.columns, wanted.rows);
     if is_fresh {
         shown.reset(wanted.columns, wanted.rows);
@@ -153,6 +154,7 @@ pub(super) fn paint(wanted: &Grid, shown: &mut Grid, inks: Inks, bytes: &mut Vec
             cursor_at = Some(column + 1);
         }
     }
+    is_fresh
 }
 
 #[cfg(test)]

@@ -122,23 +122,13 @@ pub(super) fn has_keys() -> bool {
     false
 }
 
-/// Whether the user has asked for the end: `q`, Esc, or Ctrl-C where the terminal makes no signal of it.
-pub(super) fn is_end_asked() -> bool {
+/// The keys pressed since the last call, and what the terminal has answered; none where they are not read.
+pub(super) fn keys(room: &mut [u8]) -> &[u8] {
     #[cfg(unix)]
     if has_keys() {
-        let mut keys = [0; 64];
-        return keyboard::read(&mut keys).is_some_and(means_end);
+        return keyboard::read(room).unwrap_or_default();
     }
-    false
-}
-
-/// Whether these keys, pressed at once, mean the end. Arrows and the like begin as Esc does, and mean nothing.
-fn means_end(keys: &[u8]) -> bool {
-    match keys {
-        [0x1b] => true,
-        [0x1b, ..] => false,
-        keys => keys.iter().any(|key| matches!(key, b'q' | b'Q' | 0x03)),
-    }
+    &room[..0]
 }
 
 #[cfg(unix)]
@@ -176,20 +166,5 @@ mod keyboard {
     pub fn read(keys: &mut [u8]) -> Option<&[u8]> {
         let n = rustix::io::read(io::stdin(), &mut *keys).ok()?;
         (n > 0).then(|| &keys[..n])
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn q_and_escape_end_and_arrows_do_not() {
-        for keys in [&b"q"[..], b"Q", b"\x1b", b"\x03", b"xq"] {
-            assert!(means_end(keys), "{keys:?}");
-        }
-        for keys in [&b""[..], b"x", b"\x1b[A", b"\x1bOq"] {
-            assert!(!means_end(keys), "{keys:?}");
-        }
     }
 }
