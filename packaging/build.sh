@@ -31,8 +31,9 @@ if [ "$target" = armv7-unknown-linux-gnueabihf ]; then
   export CFLAGS_armv7_unknown_linux_gnueabihf=-mcpu=cortex_a7
 fi
 toolchain=$(packaging/toolchain.sh "$target")
-# shellcheck disable=SC2086 # nothing, or one argument
-cargo ${toolchain} zigbuild --profile "$profile" --target "$target.$glibc" --package posewire --bin posewire
+[ -z "$toolchain" ] || export RUSTUP_TOOLCHAIN=${toolchain#+}
+# Level 3 for the binary alone, which is little: it is what the linking optimiser goes by, see Cargo.toml.
+cargo-zigbuild rustc --profile "$profile" --target "$target.$glibc" --package posewire --bin posewire -- -C opt-level=3
 binary=$out/$target/$profile/posewire
 
 needed=$(objdump -T "$binary" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)

@@ -34,12 +34,14 @@ pub mod capture;
 pub mod config;
 pub mod metres;
 pub mod output;
-pub mod picture;
 pub mod pipeline;
 pub mod tracker;
 
 mod last_words;
-mod math;
+
+// Rooms that are crates, so that packages can be made small without them: what runs on every frame.
+use ::{maps, math};
+pub use ::picture;
 
 // The rooms behind it: for this package's own binary, tests and laboratory; they change without notice.
 #[doc(hidden)]
@@ -57,13 +59,13 @@ pub mod keypoints;
 #[doc(hidden)]
 pub mod models;
 #[doc(hidden)]
-pub mod names;
+pub use ::names;
 #[doc(hidden)]
 pub mod progress;
 #[doc(hidden)]
 pub mod telemetry;
 #[doc(hidden)]
-pub mod temporal;
+pub use ::temporal;
 #[doc(hidden)]
 pub mod track;
 

@@ -24,13 +24,21 @@ pub struct Model {
 struct Embedded {
     name: &'static str,
     manifest: &'static str,
+    /// Deflated.
     onnx: &'static [u8],
+}
+
+/// What the build has deflated of `models/FILE`.
+macro_rules! deflated {
+    ($file:expr) => {
+        include_bytes!(concat!(env!("OUT_DIR"), "/", $file, ".deflate"))
+    };
 }
 
 /// Embeds `models/FILE.toml` and `models/FILE.onnx`, or the network given, as `NAME`.
 macro_rules! embed {
     ($name:literal, $file:literal) => {
-        embed!($name, $file, include_bytes!(concat!("../models/", $file, ".onnx")))
+        embed!($name, $file, deflated!(concat!($file, ".onnx")))
     };
     ($name:literal, $file:literal, $onnx:expr) => {
         Embedded { name: $name, manifest: include_str!(concat!("../models/", $file, ".toml")), onnx: $onnx }
@@ -38,7 +46,7 @@ macro_rules! embed {
 }
 
 /// In the binary once: `base` is the same network, looking twice.
-static SMALL: &[u8] = include_bytes!("../models/keypoints-small.onnx");
+static SMALL: &[u8] = deflated!("keypoints-small.onnx");
 
 /// Keypoint networks, cheapest first.
 static KEYPOINTS: [Embedded; 3] = [
@@ -52,11 +60,18 @@ const DEFAULT: &str = "small";
 
 static FINDER: Embedded = embed!("person", "person");
 
-const TEMPORAL: &[u8] = include_bytes!("../models/temporal-xl.pwt");
+static TEMPORAL: &[u8] = deflated!("temporal-xl.pwt");
+
+/// What the build deflated.
+fn inflated(name: &str, bytes: &[u8]) -> Result<Vec<u8>, InferError> {
+    miniz_oxide::inflate::decompress_to_vec_with_limit(bytes, MAX_MODEL_BYTES as usize)
+        .map_err(|e| fault(Path::new(name), &format!("is damaged in this program ({e}): install it anew")))
+}
 
 impl Embedded {
     fn model(&self) -> Result<Model, InferError> {
-        Ok(Model { manifest: Manifest::parse(self.manifest, self.name)?, onnx: Cow::Borrowed(self.onnx) })
+        let manifest = Manifest::parse(self.manifest, self.name)?;
+        Ok(Model { manifest, onnx: inflated(self.name, self.onnx)?.into() })
     }
 }
 
@@ -123,7 +138,7 @@ pub fn embedded() -> impl Iterator<Item = Result<Model, InferError>> {
 /// [`InferError::Model`] naming the file.
 pub fn temporal(which: &str) -> Result<Cow<'static, [u8]>, InferError> {
     if which == BUILTIN {
-        return Ok(TEMPORAL.into());
+        return Ok(inflated("temporal-xl", TEMPORAL)?.into());
     }
     let path = Path::new(which);
     let manifest = TemporalManifest::parse(&read_manifest(path)?).map_err(|reason| fault(path, &reason))?;
@@ -234,17 +249,18 @@ mod tests {
     #[test]
     fn temporal_weights_are_read_by_their_manifest_and_held_against_its_sum() {
         let text = include_str!("../models/temporal-xl.toml");
-        infer::verify_sum("temporal-xl.pwt", &TemporalManifest::parse(text).unwrap().sha256, TEMPORAL)
+        let weights = temporal(BUILTIN).unwrap();
+        infer::verify_sum("temporal-xl.pwt", &TemporalManifest::parse(text).unwrap().sha256, &weights)
             .unwrap();
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let read = |name: &str| temporal(at(name).to_str().unwrap()).map(Cow::into_owned);
         std::fs::write(at("own.toml"), text).unwrap();
-        std::fs::write(at("temporal-xl.pwt"), TEMPORAL).unwrap();
-        assert_eq!(read("own.toml").unwrap(), TEMPORAL);
-        let weights = read("temporal-xl.pwt").unwrap_err().to_string();
-        assert!(weights.contains("name the .toml file"), "{weights}");
-        let mut other = TEMPORAL.to_vec();
+        std::fs::write(at("temporal-xl.pwt"), &weights).unwrap();
+        assert_eq!(read("own.toml").unwrap(), *weights);
+        let said = read("temporal-xl.pwt").unwrap_err().to_string();
+        assert!(said.contains("name the .toml file"), "{said}");
+        let mut other = weights.to_vec();
         other[4000] ^= 1;
         std::fs::write(at("temporal-xl.pwt"), other).unwrap();
         let damaged = read("own.toml").unwrap_err().to_string();

@@ -14,7 +14,6 @@ use crate::output::display::{DisplayStyle, DisplayTarget};
 use crate::output::jsonl::Format;
 use crate::output::osc::OscFormat;
 use crate::picture::PixelFormat;
-use crate::temporal::Smoother;
 
 /// Reads a flag's value, which may not be empty.
 pub(super) fn given<T: FromStr<Err: fmt::Display>>(text: &str) -> Result<T, String> {
@@ -516,5 +515,4 @@ word_or_number!(
     Rotation,
     Predict,
     Rate,
-    Smoother,
 );

@@ -209,6 +209,33 @@ impl<'a> Output<'a> {
         }
     }
 
+    /// All values as real numbers, dense, channels outermost, as ONNX orders them.
+    ///
+    /// # Panics
+    /// If `values` is shorter.
+    #[inline(never)] // into a caller that is built to be small
+    pub fn planes_into(&self, values: &mut [f32]) {
+        let Shape { h, w, .. } = self.shape;
+        let Some(quant) = self.quant else {
+            for (y, x) in (0..h).flat_map(|y| (0..w).map(move |x| (y, x))) {
+                let place = y * w + x;
+                self.real(y, x)
+                    .enumerate()
+                    .for_each(|(channel, value)| values[channel * h * w + place] = value);
+            }
+            return;
+        };
+        let real: [f32; 256] = std::array::from_fn(|q| quant.dequantise(q as u8));
+        for y in 0..h {
+            for x in 0..w {
+                let place = y * w + x;
+                for (channel, &q) in self.quantised(y, x).iter().enumerate() {
+                    values[channel * h * w + place] = real[usize::from(q)];
+                }
+            }
+        }
+    }
+
     /// All values as real numbers, dense, channels fastest. Allocates; for each frame use [`Output::for_each`].
     pub fn dequantised(&self) -> Vec<f32> {
         let mut values = vec![0.0; self.shape.len()];

@@ -11,7 +11,7 @@ mod window;
 use std::sync::Arc;
 use std::time::Instant;
 
-use int8::{Kernel, Program, Quant, Shape};
+use int8::{Kernel, Program, Quant};
 use tract_onnx::pb;
 
 pub(super) use qdq::Rest;
@@ -161,7 +161,7 @@ impl State for Int8State {
         int8::State::run_all(&mut self.states[..n]);
         for (state, results) in self.states.iter().zip(&mut self.results).take(n) {
             for (index, values) in results.iter_mut().enumerate() {
-                decode(&state.output(index), values);
+                state.output(index).planes_into(values);
             }
         }
         Ok(())
@@ -190,28 +190,4 @@ fn encode(rgb: &[u8], input: &Input, to: &mut int8::InputMut<'_>) {
             *code = input.codes[channel][usize::from(pixel[source(channel)])];
         }
     });
-}
-
-/// An output as real values with the channels outermost, as ONNX orders them.
-fn decode(output: &int8::Output<'_>, values: &mut [f32]) {
-    let Shape { h, w, .. } = output.shape;
-    let Some(quant) = output.quant else {
-        for (y, x) in (0..h).flat_map(|y| (0..w).map(move |x| (y, x))) {
-            let place = y * w + x;
-            output
-                .real(y, x)
-                .enumerate()
-                .for_each(|(channel, value)| values[channel * h * w + place] = value);
-        }
-        return;
-    };
-    let real: [f32; 256] = std::array::from_fn(|q| quant.dequantise(q as u8));
-    for y in 0..h {
-        for x in 0..w {
-            let place = y * w + x;
-            for (channel, &q) in output.quantised(y, x).iter().enumerate() {
-                values[channel * h * w + place] = real[usize::from(q)];
-            }
-        }
-    }
 }

@@ -2,9 +2,9 @@
 
 use pose::{JOINTS, Keypoint};
 
-use super::hits::Hits;
-use super::{Fits, peak};
+use super::Fits;
 use crate::infer::{Activation, Origin, Refine};
+use crate::maps::{Hits, peak};
 use crate::math::{exp_nonpositive, logistic};
 
 /// Keeps the log-odds within about ±9.2, so that a saturated map makes no score of exactly 0 or 1; the training's

@@ -1,7 +1,6 @@
 //! From a network's outputs to joints; one file a kind of output.
 
 mod heatmap;
-mod hits;
 mod movenet;
 mod simcc;
 mod yolo;
@@ -9,7 +8,6 @@ mod yolo;
 pub(super) use yolo::Rows;
 
 use heatmap::Heatmap;
-use hits::Hits;
 use movenet::Movenet;
 use pose::{JOINTS, Keypoint, Keypoints};
 use simcc::Simcc;
@@ -17,6 +15,7 @@ use yolo::Yolo;
 
 use super::flip::Averaged;
 use crate::infer::{Codec, InferError, Manifest, OutputInfo, Refine, ScoreFit, SigmaFit, State};
+use crate::maps::Hits;
 use crate::math::logistic;
 use crate::picture::Affine;
 
@@ -252,38 +251,9 @@ impl Fits {
     }
 }
 
-/// The first of the largest values; `None` in an empty slice or where the largest is not finite.
-fn peak(values: &[f32]) -> Option<(usize, f32)> {
-    // Eight running maxima: one alone is a chain of dependent compares.
-    let mut best = [f32::NEG_INFINITY; 8];
-    let chunks = values.chunks_exact(8);
-    let rest = chunks.remainder();
-    for chunk in chunks {
-        for (b, &v) in best.iter_mut().zip(chunk) {
-            *b = if v > *b { v } else { *b };
-        }
-    }
-    let top = best.iter().chain(rest).copied().fold(f32::NEG_INFINITY, f32::max);
-    if !top.is_finite() {
-        return None;
-    }
-    values.iter().position(|&v| v == top).map(|at| (at, top))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_first_of_equal_peaks_wins_and_no_number_is_no_peak() {
-        let mut values = vec![0.0; 100];
-        values[37] = 3.0;
-        values[99] = 3.0;
-        assert_eq!(peak(&values), Some((37, 3.0)));
-        assert_eq!(peak(&[f32::NAN; 9]), None);
-        assert_eq!(peak(&[]), None);
-        assert_eq!(peak(&[f32::INFINITY, 1.0]), None);
-    }
 
     #[test]
     fn half_a_person_scores_as_a_person() {

@@ -2,8 +2,9 @@
 
 use pose::{JOINTS, Keypoint};
 
-use super::{Fits, peak};
+use super::Fits;
 use crate::infer::Activation;
+use crate::maps::peak;
 use crate::math::{exp_nonpositive, logistic};
 
 #[derive(Debug)]

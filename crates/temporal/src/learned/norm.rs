@@ -1,7 +1,7 @@
 //! A layer norm over rows.
 
 use super::weights::Weights;
-use crate::temporal::TemporalError;
+use crate::TemporalError;
 
 pub(super) const NORM_EPSILON: f32 = 1e-5;
 

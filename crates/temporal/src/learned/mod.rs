@@ -23,7 +23,7 @@ use super::{
     MEASURED_SCORE, Observation, TemporalError, TemporalModel,
     timing::{Arrival, LastSeen},
 };
-use crate::math::exp_nonpositive;
+use math::exp_nonpositive;
 
 const DELTAS: usize = HORIZONS_US.len() * JOINTS * 2;
 const SIGMAS: usize = HORIZONS_US.len() * JOINTS;

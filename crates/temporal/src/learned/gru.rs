@@ -17,7 +17,9 @@ use super::{
     norm::{Norm, add},
     weights::Weights,
 };
-use crate::{math::logistic, temporal::TemporalError};
+use math::logistic;
+
+use crate::TemporalError;
 
 const INPUTS: usize = FEATURES + BANK;
 /// Of the stacked matrices: reset, update, new.
@@ -150,7 +152,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::temporal::learned::{norm::NORM_EPSILON, weights::Hyper, weights::testing};
+    use crate::learned::{norm::NORM_EPSILON, weights::Hyper, weights::testing};
 
     const SMALL: Hyper = Hyper { width: 10, layers: 2, heads: 1, feed_forward: 1, memory: 1 };
 

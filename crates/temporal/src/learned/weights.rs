@@ -10,7 +10,7 @@
 //! Beside the network's own tensors: `lead_frames` `[1]`, `sigma_scale` `[2]` for measured and predicted joints, and for each kind of
 //! detector that both were fitted for anew `error_model.NAME` `[3]`: its lead and its two scales.
 
-use crate::temporal::TemporalError;
+use crate::TemporalError;
 
 const MAGIC: &[u8; 4] = b"PWT1";
 const CRC32: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);

@@ -1,4 +1,5 @@
 //! The exponential and the logistic function of every decoder and model.
+#![forbid(unsafe_code)]
 
 /// e^x for x <= 0, within 2e-7 of exact relative to it; below -87, and for NaN, e^-87.
 ///
@@ -8,7 +9,7 @@
 /// 2^(n + f) with n whole and |f| <= 1/2: n goes into the exponent's bits, 2^f is a Taylor polynomial of degree 7
 /// (its first missing term is below 6e-9).
 #[inline(always)]
-pub(crate) fn exp_nonpositive(x: f32) -> f32 {
+pub fn exp_nonpositive(x: f32) -> f32 {
     // Adding and taking away 1.5·2²³ rounds to a whole number without a branch or a call.
     const ROUND: f32 = 12_582_912.0;
     let x = if x > -87.0 { x } else { -87.0 };
@@ -29,7 +30,7 @@ pub(crate) fn exp_nonpositive(x: f32) -> f32 {
 }
 
 /// 1 / (1 + e^-x): a logit as a probability.
-pub(crate) fn logistic(x: f32) -> f32 {
+pub fn logistic(x: f32) -> f32 {
     1.0 / (1.0 + (-x).exp())
 }
 

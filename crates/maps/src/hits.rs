@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use crate::math::exp_nonpositive;
+use math::exp_nonpositive;
 
 /// Sums that differ by less, relative to the largest, may differ by rounding alone: the first of them counts.
 const TIE: f32 = 1e-5;
@@ -20,7 +20,7 @@ const LANES: usize = 8;
 
 /// Adds up a map's probabilities; with room for one map, so that none is taken later.
 #[derive(Debug)]
-pub(super) struct Hits {
+pub struct Hits {
     rows: usize,
     columns: usize,
     /// Of each square, ascending: how many cells it reaches beyond its middle one.
@@ -41,10 +41,14 @@ pub(super) struct Hits {
 
 /// A cell, and the place near it in cells.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Place {
+pub struct Place {
+    /// Of the cell.
     pub row: usize,
+    /// Of the cell.
     pub column: usize,
+    /// Within half a cell of the cell's column.
     pub x: f32,
+    /// Within half a cell of the cell's row.
     pub y: f32,
 }
 
@@ -72,6 +76,7 @@ impl Hits {
     }
 
     /// The place on `map` (logits, row by row), whose largest value is `top` in cell `peak`.
+    #[inline(never)]
     pub fn find(&mut self, map: &[f32], peak: usize, top: f32) -> Place {
         self.weigh(map, top);
         // A square holds no more than the rows, or the columns, that it spans. Those where that cannot come to as much as the
@@ -89,6 +94,7 @@ impl Hits {
     }
 
     /// The part of the last map's probability that lies in the square of `window` cells round a cell.
+    #[inline(never)]
     pub fn mass(&self, row: usize, column: usize, window: usize) -> f32 {
         self.inside(row, column, window / 2) / self.total
     }

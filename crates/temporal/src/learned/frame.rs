@@ -6,7 +6,7 @@
 
 use pose::{JOINTS, Keypoints};
 
-use crate::temporal::seen;
+use crate::seen;
 
 /// Times inside the model are in frames of 30 Hz, microseconds each.
 pub(super) const NOMINAL_US: f32 = 1e6 / 30.0;

@@ -23,7 +23,7 @@ use std::{fmt, str::FromStr};
 
 use pose::{Forecast, Keypoint, Keypoints};
 
-use crate::names::one_of;
+use names::one_of;
 #[cfg(doc)]
 use pose::{JointState, MAX_PERSONS};
 
@@ -67,7 +67,8 @@ pub trait TemporalModel: Send {
 }
 
 /// The temporal models that can be chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum Smoother {
     /// Passes the observation on; a joint not seen stays where it was.
     None,
@@ -109,6 +110,19 @@ impl FromStr for Smoother {
     fn from_str(word: &str) -> Result<Self, TemporalError> {
         one_of("smoother", word, &Smoother::ALL.map(|s| (s.name(), s)))
             .map_err(TemporalError::UnknownSmoother)
+    }
+}
+
+impl TryFrom<String> for Smoother {
+    type Error = TemporalError;
+    fn try_from(word: String) -> Result<Self, TemporalError> {
+        word.parse()
+    }
+}
+
+impl From<Smoother> for String {
+    fn from(smoother: Smoother) -> Self {
+        smoother.name().into()
     }
 }
 

@@ -14,7 +14,7 @@ use super::{
     norm::{Norm, add},
     weights::{Hyper, Weights},
 };
-use crate::temporal::TemporalError;
+use crate::TemporalError;
 use pose::MAX_PERSONS;
 
 /// Where the linear feature of a time difference is 1, nominal frames.

@@ -2,7 +2,7 @@ use pose::Keypoint;
 use proptest::prelude::*;
 
 use super::*;
-use crate::temporal::{Smoother, build};
+use crate::{Smoother, build};
 
 const FRAME_US: i64 = 33_333;
 

@@ -169,7 +169,7 @@ mod tests {
     use turbojpeg::{Image, PixelFormat, Subsamp};
 
     use super::*;
-    use crate::picture::Part;
+    use crate::Part;
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]

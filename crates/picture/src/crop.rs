@@ -29,6 +29,7 @@ pub struct PixelsMut<'a> {
 ///
 /// # Panics
 /// Where `net.bytes` is shorter than its sizes say or `net.pixel_bytes` is neither 3 nor 4.
+#[inline(never)] // into what packages make small
 pub fn crop_resize_into(
     picture: &Picture<'_>,
     image_from_net: &Affine,
@@ -69,6 +70,7 @@ pub fn colour_at(picture: &Picture<'_>, x_px: f32, y_px: f32) -> Option<[u8; 3]>
 }
 
 /// The whole of `picture`, `width` by `height`, as packed RGB rows in `rgb`, which grows once.
+#[inline(never)] // as above
 pub fn whole_rgb_into(picture: &Picture<'_>, width: usize, height: usize, rgb: &mut Vec<u8>) {
     rgb.resize(3 * width * height, 0);
     let mut pixels = PixelsMut { bytes: rgb, width, height, row_bytes: 3 * width, pixel_bytes: 3 };
@@ -247,11 +249,11 @@ mod tests {
             w in 1usize..40, h in 1usize..30, pad in 0usize..5, seed: u64,
             angle in prop_oneof![Just(0.0f32), -3.2f32..3.2], zoom in 0.2f32..9.0, cx in -5f32..45.0, cy in -5f32..35.0, pixel_bytes in 3usize..5,
         ) {
-            let stride = crate::picture::packed_stride(format, w) + 2 * pad;
+            let stride = crate::packed_stride(format, w) + 2 * pad;
             // Smooth noise: neighbours differ, but not by so much that 1/256 of a pixel is worth two levels.
             let mut rng = fastrand::Rng::with_seed(seed);
             let mut level = 128i32;
-            let bytes: Vec<u8> = (0..crate::picture::raw_len(format, stride, h))
+            let bytes: Vec<u8> = (0..crate::raw_len(format, stride, h))
                 .map(|_| { level = (level + rng.i32(-40..=40)).clamp(0, 255); level as u8 })
                 .collect();
             let p = picture(format, w, h, stride, &bytes);

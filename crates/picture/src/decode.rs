@@ -195,8 +195,10 @@ struct Decoded {
 
 /// What a JPEG's frame header states.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct JpegHeader {
+pub struct JpegHeader {
+    /// Pixels.
     pub width: usize,
+    /// Pixels.
     pub height: usize,
     /// 1 grey, 3 colour, 4 CMYK.
     pub components: u8,
@@ -204,7 +206,10 @@ pub(crate) struct JpegHeader {
 
 /// Reads a JPEG's frame header, without a decoder and whatever state one would be in; the size is checked against
 /// [`MAX_PIXELS`].
-pub(crate) fn jpeg_header(bytes: &[u8]) -> Result<JpegHeader, DecodeError> {
+///
+/// # Errors
+/// [`DecodeError`] where there is none, or its picture is empty or too large.
+pub fn jpeg_header(bytes: &[u8]) -> Result<JpegHeader, DecodeError> {
     let header = jpeg_header_of_any_size(bytes)?;
     check_size(header.width, header.height)?;
     Ok(header)
@@ -233,7 +238,10 @@ pub(super) fn jpeg_header_of_any_size(bytes: &[u8]) -> Result<JpegHeader, Decode
 }
 
 /// Refuses what is empty or larger than [`MAX_PIXELS`].
-pub(crate) fn check_size(width: usize, height: usize) -> Result<(), DecodeError> {
+///
+/// # Errors
+/// [`DecodeError::Size`].
+pub fn check_size(width: usize, height: usize) -> Result<(), DecodeError> {
     match width.checked_mul(height) {
         Some(1..=MAX_PIXELS) => Ok(()),
         _ => Err(DecodeError::Size { width, height }),

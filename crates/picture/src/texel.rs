@@ -158,6 +158,6 @@ fn rgb_from_yuv(c: Lanes) -> [u8; 3] {
 }
 
 /// One pixel of BT.601 limited range, for sources that convert whole pictures.
-pub(crate) fn rgb_from_yuv_bytes(y: u8, u: u8, v: u8) -> [u8; 3] {
+pub fn rgb_from_yuv_bytes(y: u8, u: u8, v: u8) -> [u8; 3] {
     rgb_from_yuv(lanes([y, u, v]))
 }

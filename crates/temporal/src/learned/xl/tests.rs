@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::temporal::learned::{norm::NORM_EPSILON, weights::testing};
+use crate::learned::{norm::NORM_EPSILON, weights::testing};
 
 type Tensors = Vec<(String, Vec<usize>, Vec<f32>)>;
 

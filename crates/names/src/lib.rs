@@ -1,4 +1,5 @@
 //! Words that choose one of several: which one is meant, and which may have been.
+#![forbid(unsafe_code)]
 
 /// The value that `word` names among `all`.
 ///

@@ -4,7 +4,7 @@
 //! through a stage before the next begins: alone, a head would wait at the end of each for its last additions.
 
 use super::cpu::Cpu;
-use crate::math::exp_nonpositive;
+use math::exp_nonpositive;
 
 pub(super) const WAVES: usize = 16;
 
