@@ -118,6 +118,9 @@ class StateSpace(Row):
         self.gates = nn.ModuleList(nn.Linear(width, 2 * width) for _ in range(layers))
         self.head = Head(width)
 
+    def diagonals(self) -> list[Diagonal]:
+        return [system for system in self.systems if isinstance(system, Diagonal)]
+
     def sequence(
         self, x: Tensor, dt: Tensor, state: State = None, truth: Tensor | None = None
     ) -> tuple[Tensor, State]:
