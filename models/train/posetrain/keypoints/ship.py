@@ -1,7 +1,12 @@
 """A long run's weights as a network that ships: models/keypoints-NAME.onnx in int8 and its manifest, measured on whole val parts.
 
     python -m posetrain.keypoints.ship configs/steady/small-usable.toml --caches DIR --weights work/anneal/checkpoint.pt
+    python -m posetrain.keypoints.ship configs/steady/small.toml --caches DIR --weights work/small/checkpoint.pt \
+        --from ../keypoints-small.toml --mean-with work/adopted.npz --share 0.6 --mirrored base
 
+`--from`: the shipped network that training began with (`posetrain.keypoints.adopt`), whose sources are these weights' too; a mean of
+both sets of weights keeps more of what it knew (Wortsman et al. 2022). `--mirrored`: a second manifest for the same file, whose
+crops are looked at mirrored too.
 Ranges of int8 come from train persons, scores from the persons kept back, both of the configuration's own sources, so the file has
 the weights' licence class; val parts of other packs are only measured. `posetrain.finder.presence` then adds presence.
 """
@@ -9,11 +14,13 @@ the weights' licence class; val parts of other packs are only measured. `posetra
 from __future__ import annotations
 
 import argparse
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from posetrain.data import cache
 from posetrain.data.augment import plain_crop
@@ -72,8 +79,16 @@ def history(weights: Path) -> tuple[int, float]:
     return int(state["crops"]), float(state["spent"]) / 60
 
 
+def mean(trained: dict[str, Tensor], other: dict[str, Tensor], share: float) -> dict[str, Tensor]:
+    """`share` of the trained weights and the rest of the others; counters as trained."""
+    return {
+        name: share * value + (1 - share) * other[name] if value.dtype.is_floating_point else value
+        for name, value in trained.items()
+    }
+
+
 def measured(
-    config: SteadyConfig, caches: Path, networks: dict[str, Path], size: int, every: int
+    config: SteadyConfig, caches: Path, networks: dict[str, Path], size: int, every: int, mirrored: bool
 ) -> dict[str, dict[str, evaluate.Measured]]:
     """Precision -> pack -> what its val part gave, printed as it comes."""
     out: dict[str, dict[str, evaluate.Measured]] = {precision: {} for precision in networks}
@@ -82,9 +97,16 @@ def measured(
         records = cache.load(caches / name)
         for pack in np.unique(records.pack[records.split == cache.SPLITS.index("val")]):
             for precision, path in networks.items():
-                result = evaluate.measure(Own(path, config.codec(size)), records, KNOWN_PACKS[pack], every)
+                result = evaluate.measure(
+                    Own(path, config.codec(size), mirrored), records, KNOWN_PACKS[pack], every
+                )
                 out[precision][KNOWN_PACKS[pack]] = result
-                print(evaluate.table(precision, KNOWN_PACKS[pack], result), flush=True)
+                print(
+                    evaluate.table(
+                        f"{precision}, two looks" if mirrored else precision, KNOWN_PACKS[pack], result
+                    ),
+                    flush=True,
+                )
     return out
 
 
@@ -95,6 +117,12 @@ def main() -> None:
     parser.add_argument("config", type=Path)
     parser.add_argument("--caches", type=Path, required=True)
     parser.add_argument("--weights", type=Path, required=True, help="checkpoint.pt or compact checkpoint")
+    parser.add_argument(
+        "--from", dest="begun_with", type=Path, help="manifest of the network that training began with"
+    )
+    parser.add_argument("--mean-with", type=Path, help="checkpoint to average the weights with")
+    parser.add_argument("--share", type=float, default=0.5, help="of --weights in that mean")
+    parser.add_argument("--mirrored", help="name of a second manifest, with a look in the mirror")
     parser.add_argument("--work", type=Path, default=TRAIN / "work" / "ship", help="where the f32 file goes")
     parser.add_argument("--models", type=Path, default=REPOSITORY / "models")
     parser.add_argument("--quant", type=Path, default=REPOSITORY / "calib" / "quant")
@@ -103,37 +131,48 @@ def main() -> None:
     args = parser.parse_args()
     config = load_config(args.config)
     sources = {**checkpoints.sources(config, args.caches), **({"coco_nobody": 0} if config.empty else {})}
+    before = tomllib.loads(args.begun_with.read_text())["card"] if args.begun_with else {"data": []}
+    sources |= dict.fromkeys(before["data"], 0)
     letter = LETTER[licence_of(sources)]
     for folder in (args.work, args.models, args.quant):
         folder.mkdir(parents=True, exist_ok=True)
     net = KeypointNet(config.net)
-    net.load_state_dict(weights_of(args.weights))
+    weights = weights_of(args.weights)
+    if args.mean_with:
+        weights = mean(weights, weights_of(args.mean_with), args.share)
+    net.load_state_dict(weights)
     stem = f"keypoints-{config.name}"
     f32, int8 = args.work / f"{stem}-f32.onnx", args.models / f"{stem}.onnx"
     export_keypoints(net, args.size, args.size, f32)
     crops, names = range_crops(config, args.caches, args.size)
     quantise(f32, int8, crops, real_outputs=("heatmaps",))
     manifest.write_quantisation(args.quant / f"{stem}.toml", int8, names, ranges(int8))
-    fitted = fit_scores(Own(int8, config.codec(args.size)), to_fit(config, args.caches))
-    results = measured(config, args.caches, {"int8": int8, "f32": f32}, args.size, args.every)
-    ece = evaluate.calibration_error(list(results["int8"].values()), fitted)
-    print(f"ECE {ece:.4f}, class ({letter})")
     crops_seen, minutes = history(args.weights)
-    described = manifest.Description(
-        name=config.name,
-        input=args.size,
-        codec=config.codec(args.size),
-        flip_test=False,
-        data=tuple(sources),
-        licence=manifest.LICENCE if letter == "c" else manifest.USABLE_LICENCE,
-        teachers=TEACHERS[taught_by(config, args.caches)],
-        made_by=f"python -m posetrain.keypoints.ship configs/steady/{config.name}.toml",
-        macs=multiply_adds(net, args.size, args.size),
-        parameters=used_parameters(net),
-        pictures=crops_seen,
-        minutes=minutes,
-    )
-    manifest.write_keypoints(args.models / f"{stem}.toml", int8, described, fitted, results, ece)
+    minutes += before.get("train_minutes", 0.0)
+    for name, mirrored in ((config.name, False), *(((args.mirrored, True),) if args.mirrored else ())):
+        own = Own(int8, config.codec(args.size), mirrored)
+        fitted = fit_scores(own, to_fit(config, args.caches))
+        networks = {"int8": int8, "f32": f32}
+        results = measured(config, args.caches, networks, args.size, args.every, mirrored)
+        ece = evaluate.calibration_error(list(results["int8"].values()), fitted)
+        print(f"{name}: ECE {ece:.4f}, class ({letter})")
+        described = manifest.Description(
+            name=name,
+            input=args.size,
+            codec=config.codec(args.size),
+            flip_test=mirrored,
+            data=tuple(sources),
+            licence=manifest.LICENCE if letter == "c" else manifest.USABLE_LICENCE,
+            teachers=TEACHERS[taught_by(config, args.caches)],
+            made_by=f"python -m posetrain.keypoints.ship configs/steady/{config.name}.toml",
+            macs=multiply_adds(net, args.size, args.size) * (2 if mirrored else 1),
+            parameters=used_parameters(net),
+            pictures=crops_seen,
+            minutes=minutes,
+        )
+        manifest.write_keypoints(
+            args.models / f"keypoints-{name}.toml", int8, described, fitted, results, ece
+        )
 
 
 if __name__ == "__main__":
