@@ -156,8 +156,8 @@ options! {
         keypoints: String = BUILTIN.into() => model(value_name = "MODEL");
         /// Person finder; "none": one person who fills the picture needs no finding
         finder: String = BUILTIN.into();
-        /// Weights of the learned smoother
-        temporal: String = BUILTIN.into();
+        /// Weights of the learned smoother: "builtin", or the manifest of some (*.toml beside its *.pwt)
+        temporal: String = BUILTIN.into() => temporal(value_name = "FILE");
         /// What runs the networks: auto (int8 where the processor has kernels for it), int8, int8:KERNEL, f32 or tract
         engine: Engine = Engine::Auto => engine(value_name = "ENGINE");
     }
@@ -172,7 +172,7 @@ options! {
     }
     /// How poses are filtered
     temporal: Temporal {
-        /// Temporal model: xl (learned), one-euro, exponential, kalman or none
+        /// Temporal model: xl (learned), one-euro, exponential, kalman or none; gru and s4d (learned) need --temporal
         smoother: Smoother = Smoother::Xl => smoother(value_name = "NAME");
     }
     /// When poses are sent, and for which moment

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::config::{BUILTIN, Models, NONE};
 use crate::files::{self, MAX_MODEL_BYTES};
 use crate::infer::{self, InferError, Manifest};
+use crate::temporal::Smoother;
 
 /// A network and what its manifest says of it.
 #[derive(Clone, Debug)]
@@ -132,19 +133,31 @@ pub fn embedded() -> impl Iterator<Item = Result<Model, InferError>> {
     KEYPOINTS.iter().chain([&FINDER]).map(Embedded::model)
 }
 
-/// The weights of the learned smoother that `which` names: `builtin`, or a manifest's path.
+/// The weights that `smoother` needs and `which` names: `builtin`, or a manifest's path. `None` for a smoother without weights, and for
+/// one of which none are built in.
 ///
 /// # Errors
-/// [`InferError::Model`] naming the file.
-pub fn temporal(which: &str) -> Result<Cow<'static, [u8]>, InferError> {
+/// [`InferError::Model`] naming the file, also where it is of another network than the smoother's.
+pub fn temporal(which: &str, smoother: Smoother) -> Result<Option<Cow<'static, [u8]>>, InferError> {
+    let Some(network) = smoother.network() else { return Ok(None) };
     if which == BUILTIN {
-        return Ok(inflated("temporal-xl", TEMPORAL)?.into());
+        let weights = (smoother == Smoother::Xl).then(|| inflated("temporal-xl", TEMPORAL)).transpose()?;
+        return Ok(weights.map(Cow::from));
     }
     let path = Path::new(which);
     let manifest = TemporalManifest::parse(&read_manifest(path)?).map_err(|reason| fault(path, &reason))?;
+    let kind = manifest.network.kind.as_str();
+    if kind != network {
+        let fitting = Smoother::ALL.into_iter().find(|s| s.network() == Some(kind));
+        let advice = fitting.map(|s| format!("; --smoother {s} runs it")).unwrap_or_default();
+        return Err(fault(
+            path,
+            &format!("is of a {kind:?}, smoother '{smoother}' of a {network:?}{advice}"),
+        ));
+    }
     let weights = read_file(&path.with_file_name(&manifest.file))?;
     infer::verify_sum(&manifest.file, &manifest.sha256, &weights)?;
-    Ok(weights.into())
+    Ok(Some(weights.into()))
 }
 
 /// What a manifest says of a temporal model's weights.
@@ -194,10 +207,11 @@ impl TemporalManifest {
             toml::from_str(text).map_err(|e| format!("is not a valid manifest of temporal weights: {e}"))?;
         infer::check_file(&manifest.file, &manifest.sha256)?;
         let TemporalNetwork { kind, norm, horizons_us } = &manifest.network;
-        if (kind.as_str(), norm.as_str(), horizons_us.as_slice()) != ("transformer-xl", "pre", &HORIZONS_US) {
+        let kinds: Vec<_> = Smoother::ALL.into_iter().filter_map(Smoother::network).collect();
+        if !kinds.contains(&kind.as_str()) || norm != "pre" || horizons_us.as_slice() != HORIZONS_US {
             return Err(format!(
                 "is of a network that this version does not run: kind {kind:?}, norm {norm:?}, horizons_us \
-                 {horizons_us:?}; it runs \"transformer-xl\", \"pre\", {HORIZONS_US:?}"
+                 {horizons_us:?}; it runs {kinds:?}, \"pre\", {HORIZONS_US:?}"
             ));
         }
         Ok(manifest)
@@ -249,12 +263,14 @@ mod tests {
     #[test]
     fn temporal_weights_are_read_by_their_manifest_and_held_against_its_sum() {
         let text = include_str!("../models/temporal-xl.toml");
-        let weights = temporal(BUILTIN).unwrap();
+        let weights = temporal(BUILTIN, Smoother::Xl).unwrap().unwrap();
         infer::verify_sum("temporal-xl.pwt", &TemporalManifest::parse(text).unwrap().sha256, &weights)
             .unwrap();
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        let read = |name: &str| temporal(at(name).to_str().unwrap()).map(Cow::into_owned);
+        let read = |name: &str| {
+            temporal(at(name).to_str().unwrap(), Smoother::Xl).map(|weights| weights.unwrap().into_owned())
+        };
         std::fs::write(at("own.toml"), text).unwrap();
         std::fs::write(at("temporal-xl.pwt"), &weights).unwrap();
         assert_eq!(read("own.toml").unwrap(), *weights);
@@ -269,12 +285,21 @@ mod tests {
             ("\"temporal\"", "\"keypoints\"", "keypoints"),
             ("\"pre\"", "\"post\"", "\"post\""),
             ("150000", "200000", "200000"),
+            ("\"transformer-xl\"", "\"lstm\"", "does not run"),
+            ("\"transformer-xl\"", "\"gru\"", "--smoother gru runs it"),
             ("version", "versoin", "versoin"),
         ] {
             std::fs::write(at("own.toml"), text.replace(from, to)).unwrap();
             let error = read("own.toml").unwrap_err().to_string();
             assert!(error.contains("own.toml") && error.contains(says), "{to}: {error}");
         }
+    }
+
+    #[test]
+    fn a_smoother_asks_only_for_weights_of_its_own() {
+        assert!(temporal("there/is/no.toml", Smoother::Kalman).unwrap().is_none());
+        assert!(temporal(BUILTIN, Smoother::S4d).unwrap().is_none());
+        assert!(temporal("there/is/no.toml", Smoother::S4d).is_err());
     }
 
     #[test]

@@ -234,9 +234,9 @@ fn the_models(report: &mut Report<impl Write>) -> std::io::Result<()> {
         let loaded = loaded.map(|model| model.map(|(name, plan)| format!("{name} on {}", plan.engine())));
         network(report, role, loaded.map_err(|e| e.to_string()))?;
     }
-    let smoother = models::temporal(BUILTIN)
+    let smoother = models::temporal(BUILTIN, Smoother::Xl)
         .map_err(|e| e.to_string())
-        .and_then(|weights| temporal::build(Smoother::Xl, Some(&weights), None).map_err(|e| e.to_string()));
+        .and_then(|weights| temporal::build(Smoother::Xl, weights.as_deref(), None).map_err(|e| e.to_string()));
     network(report, "temporal", smoother.map(|model| Some(model.name().to_owned())))
 }
 

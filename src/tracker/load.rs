@@ -76,6 +76,7 @@ pub fn temporal_model(
     config: &Config,
     error_model: Option<&str>,
 ) -> Result<Box<dyn TemporalModel>, LoadError> {
-    let weights = models::temporal(&config.models.temporal)?;
-    Ok(temporal::build(config.temporal.smoother, Some(&weights), error_model)?)
+    let smoother = config.temporal.smoother;
+    let weights = models::temporal(&config.models.temporal, smoother)?;
+    Ok(temporal::build(smoother, weights.as_deref(), error_model)?)
 }

@@ -30,7 +30,7 @@ const ROOMS: [(&str, &[&str]); 25] = [
     ("output", &["clock", "coco", "files", "last_words", "names", "picture"]),
     // What is configured, and what joins the stages.
     ("config", &["files", "infer", "names", "output", "picture", "temporal"]),
-    ("models", &["config", "files", "infer"]),
+    ("models", &["config", "files", "infer", "temporal"]),
     (
         "tracker",
         &["config", "infer", "keypoints", "metres", "models", "picture", "telemetry", "temporal", "track"],

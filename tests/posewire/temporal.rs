@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use pose::{Forecast, HORIZONS_US, JOINTS, JointState, Keypoint, Keypoints};
-use posewire::temporal::{Gru, Observation, TemporalModel, Xl};
+use posewire::temporal::{Gru, Observation, S4d, TemporalModel, Xl};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -55,9 +55,17 @@ fn a_gated_recurrent_network_answers_as_pytorch_does() {
 }
 
 #[test]
+fn a_diagonal_state_space_answers_as_pytorch_does() {
+    let golden: Golden = serde_json::from_str(include_str!("../golden/temporal_s4d.json")).unwrap();
+    let weights = include_bytes!("../golden/temporal_s4d.pwt");
+    meets(&mut S4d::new(weights, golden.smoothness).unwrap(), &golden);
+}
+
+#[test]
 fn weights_of_one_network_are_refused_by_the_other() {
     let gru = include_bytes!("../golden/temporal_gru.pwt");
     assert!(Xl::new(gru, 0.0).err().unwrap().to_string().contains("expected"));
+    assert!(S4d::new(gru, 0.0).err().unwrap().to_string().contains("missing"));
     assert!(Gru::new(&weights(), 0.0).err().unwrap().to_string().contains("embed.weight"));
 }
 

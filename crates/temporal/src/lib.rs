@@ -27,7 +27,7 @@ use names::one_of;
 #[cfg(doc)]
 use pose::{JointState, MAX_PERSONS};
 
-pub use learned::{DEFAULT_SMOOTHNESS, Gru, Learned, Xl, led};
+pub use learned::{DEFAULT_SMOOTHNESS, Gru, Learned, S4d, Xl, led};
 pub use timing::MAX_GAP_US;
 
 /// A joint with a lower score counts as not seen: a network's answer for a joint it did not find is noise.
@@ -78,14 +78,25 @@ pub enum Smoother {
     Exponential,
     /// Constant-velocity Kalman filter.
     Kalman,
+    /// A gated recurrent network, learned; its weights are not built in.
+    Gru,
+    /// A diagonal state space (S4D), learned; its weights are not built in.
+    S4d,
     /// The learned causal Transformer-XL.
     Xl,
 }
 
 impl Smoother {
     /// Every choice, in the order in which help and tables list them.
-    pub const ALL: [Smoother; 5] =
-        [Smoother::None, Smoother::OneEuro, Smoother::Exponential, Smoother::Kalman, Smoother::Xl];
+    pub const ALL: [Smoother; 7] = [
+        Smoother::None,
+        Smoother::OneEuro,
+        Smoother::Exponential,
+        Smoother::Kalman,
+        Smoother::Gru,
+        Smoother::S4d,
+        Smoother::Xl,
+    ];
 
     /// The word on the command line.
     pub const fn name(self) -> &'static str {
@@ -94,7 +105,19 @@ impl Smoother {
             Smoother::OneEuro => "one-euro",
             Smoother::Exponential => "exponential",
             Smoother::Kalman => "kalman",
+            Smoother::Gru => "gru",
+            Smoother::S4d => "s4d",
             Smoother::Xl => "xl",
+        }
+    }
+
+    /// What the manifest of its weights calls the network; `None` where it has none. A network with weights also gives metres.
+    pub const fn network(self) -> Option<&'static str> {
+        match self {
+            Smoother::Gru => Some("gru"),
+            Smoother::S4d => Some("s4d"),
+            Smoother::Xl => Some("transformer-xl"),
+            Smoother::None | Smoother::OneEuro | Smoother::Exponential | Smoother::Kalman => None,
         }
     }
 }
@@ -134,9 +157,9 @@ pub enum TemporalError {
     UnknownSmoother(String),
     /// The learned model was chosen without its weights.
     #[error(
-        "smoother 'xl' needs its weights (models/temporal-xl.pwt); choose another smoother or name the file"
+        "smoother '{0}' needs its weights; choose another smoother or name their manifest with --temporal"
     )]
-    NoWeights,
+    NoWeights(Smoother),
     /// The weights file cannot be used.
     #[error("the temporal weights cannot be used: {what}; install models/temporal-xl.pwt of this version")]
     Weights {
@@ -147,8 +170,8 @@ pub enum TemporalError {
 
 /// Builds a model with [`MAX_PERSONS`] empty memories.
 ///
-/// `weights` is the content of a `.pwt` file, `error_model` what the keypoint network's manifest calls its errors; only
-/// [`Smoother::Xl`] reads them.
+/// `weights` is the content of a `.pwt` file, `error_model` what the keypoint network's manifest calls its errors; only learned
+/// smoothers read them.
 ///
 /// # Errors
 /// [`TemporalError`] where the weights are missing or do not fit.
@@ -163,11 +186,25 @@ pub fn build(
         Smoother::OneEuro => Box::new(Bank::new(kind.name(), OneEuro::TUNED)),
         Smoother::Exponential => Box::new(Bank::new(kind.name(), Exponential::TUNED)),
         Smoother::Kalman => Box::new(Bank::new(kind.name(), Kalman::TUNED)),
-        Smoother::Xl => {
-            let model = Xl::new(weights.ok_or(TemporalError::NoWeights)?, DEFAULT_SMOOTHNESS)?;
-            Box::new(model.observed_by(error_model.unwrap_or_default()))
-        }
+        Smoother::Gru => of_network::<learned::gru::Network>(kind, weights, error_model)?,
+        Smoother::S4d => of_network::<learned::state_space::Network>(kind, weights, error_model)?,
+        Smoother::Xl => of_network::<learned::xl::Network>(kind, weights, error_model)?,
     })
+}
+
+fn of_network<C>(
+    kind: Smoother,
+    weights: Option<&[u8]>,
+    error_model: Option<&str>,
+) -> Result<Box<dyn TemporalModel>, TemporalError>
+where
+    C: learned::Core + 'static,
+    C::Memory: 'static,
+    C::Scratch: 'static,
+{
+    let weights = weights.ok_or(TemporalError::NoWeights(kind))?;
+    let model = Learned::<C>::new(weights, DEFAULT_SMOOTHNESS)?;
+    Ok(Box::new(model.observed_by(error_model.unwrap_or_default())))
 }
 
 /// Whether a keypoint can be used at all.

@@ -11,7 +11,6 @@ use posewire::metres::Lens;
 use posewire::output::{Host, Source};
 use posewire::picture::Turn;
 use posewire::telemetry::Telemetry;
-use posewire::temporal::Smoother;
 
 use crate::cli::Usage;
 
@@ -45,7 +44,7 @@ impl Lenses {
         };
         let fov_deg = config.metres.fov.degrees();
         let is_asked_for = fov_deg.is_some() || matches!(calibration, Known::File(..));
-        if is_asked_for && config.temporal.smoother != Smoother::Xl {
+        if is_asked_for && config.temporal.smoother.network().is_none() {
             log::warn!(
                 "--smoother {} gives no 3D poses, which metres are made from: leave it out",
                 config.temporal.smoother

@@ -22,7 +22,6 @@ use posewire::output::web::{Web, WebOptions};
 use posewire::output::{Existing, Host, PoseSink, Predict, SinkError};
 use posewire::pipeline::faults::{Faults, FaultySink};
 use posewire::telemetry::Telemetry;
-use posewire::temporal::Smoother;
 
 use crate::cli::Usage;
 
@@ -37,7 +36,7 @@ pub fn open(
 ) -> anyhow::Result<Vec<Box<dyn PoseSink>>> {
     let predict = config.output.predict;
     let smoother = config.temporal.smoother;
-    if config.display.style == DisplayStyle::Volumetric && smoother != Smoother::Xl {
+    if config.display.style == DisplayStyle::Volumetric && smoother.network().is_none() {
         return Err(Usage(format!(
             "--display-style volumetric needs poses in 3D, which the smoother {smoother} does not give: leave --smoother out"
         ))
@@ -243,7 +242,7 @@ fn mcap(
 
 fn osc_options(config: &Config, predict: Predict) -> Result<OscOptions, Usage> {
     let (format, smoother) = (config.osc.format, config.temporal.smoother);
-    if format.needs_3d() && smoother != Smoother::Xl {
+    if format.needs_3d() && smoother.network().is_none() {
         return Err(Usage(format!(
             "--osc-format {format} needs metres, which the smoother {smoother} does not give: leave --smoother out"
         )));

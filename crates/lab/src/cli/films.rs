@@ -56,7 +56,7 @@ pub struct Args {
     /// Keypoint networks, a row each: names or .toml files
     #[arg(long, value_delimiter = ',', default_value = "small")]
     model: Vec<String>,
-    /// Weights of the smoother xl, a row each: builtin or a manifest (.toml)
+    /// Weights of the learned smoother, a row each: builtin or a manifest (.toml)
     #[arg(long, value_name = "FILE", value_delimiter = ',', default_value = "builtin")]
     temporal: Vec<String>,
     /// Rules of identity other than the program's, a row each: newcomer_score=0.5,sure_score=0.8
@@ -239,7 +239,7 @@ fn settings(args: &Args) -> anyhow::Result<Vec<Setting>> {
     let mut settings = Vec::new();
     for model in &args.model {
         for &smoother in &args.smoother {
-            let all = if smoother == Smoother::Xl { &args.temporal[..] } else { &args.temporal[..1] };
+            let all = if smoother.network().is_some() { &args.temporal[..] } else { &args.temporal[..1] };
             for weights in all {
                 for rules in every_rules {
                     let [model, weights, rules] = [model, weights, rules].map(String::clone);
@@ -254,7 +254,7 @@ fn settings(args: &Args) -> anyhow::Result<Vec<Setting>> {
 impl std::fmt::Display for Setting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}, {}", self.model, self.smoother)?;
-        if self.smoother == Smoother::Xl && self.weights != BUILTIN {
+        if self.smoother.network().is_some() && self.weights != BUILTIN {
             write!(f, " of {}", self.weights)?;
         }
         if self.rules.is_empty() { Ok(()) } else { write!(f, ", {}", self.rules) }

@@ -1,17 +1,20 @@
 //! Learned models: a causal network with one memory a person.
 //!
-//! An observation is put into the person's own frame ([`frame`]), goes through the network ([`Core`]: a Transformer-XL, [`xl`], or a
-//! gated recurrent network, [`gru`]), and the answer is led back to pixels here: an anchor, mixed by the network from the observation and its running means, plus a
+//! An observation is put into the person's own frame ([`frame`]), goes through the network ([`Core`]: a Transformer-XL, [`xl`], a
+//! gated recurrent network, [`gru`], or a diagonal state space, [`state_space`]), and the answer is led back to pixels here: an anchor, mixed by the network from the observation and its running means, plus a
 //! correction for each horizon; half the width of the 68 % interval; and the hip-centred pose in metres.
 
 mod attention;
+#[cfg(test)]
+mod company;
 mod cpu;
 mod frame;
-mod gru;
+pub(crate) mod gru;
 mod linear;
 mod norm;
+pub(crate) mod state_space;
 mod weights;
-mod xl;
+pub(crate) mod xl;
 
 use pose::{Forecast, HORIZONS_US, JOINTS, JointState, Keypoints, MAX_PERSONS};
 
@@ -128,8 +131,10 @@ pub trait Core: Send + Sized {
 
 /// The Transformer-XL.
 pub type Xl = Learned<xl::Network>;
-/// A gated recurrent network: a tenth of the memory. No weights of it are shipped.
+/// A gated recurrent network: a tenth of the memory.
 pub type Gru = Learned<gru::Network>;
+/// A diagonal state space: no products with what was, and no attention.
+pub type S4d = Learned<state_space::Network>;
 
 /// A learned network and [`MAX_PERSONS`] memories.
 pub struct Learned<C: Core> {
@@ -211,6 +216,13 @@ impl<C: Core> Learned<C> {
 impl Observed {
     fn new() -> Self {
         Self { features: vec![[0.0; FEATURES]; MAX_PERSONS], banks: vec![[0.0; BANK]; MAX_PERSONS] }
+    }
+
+    /// Row `i` in one piece: the features, then the observation and its running means.
+    fn join(&self, i: usize, row: &mut [f32; FEATURES + BANK]) {
+        let (features, bank) = row.split_at_mut(FEATURES);
+        features.copy_from_slice(&self.features[i]);
+        bank.copy_from_slice(&self.banks[i]);
     }
 }
 

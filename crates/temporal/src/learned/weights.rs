@@ -3,7 +3,7 @@
 //! | bytes | content |
 //! |---|---|
 //! | 4 | `PWT1` |
-//! | 6 x 4 | `u32`: width, layers, heads, feed-forward width, memory (observations), number of tensors; what a network has not is 1 |
+//! | 6 x 4 | `u32`: width, layers, heads, feed-forward width, memory (observations; of a state space, states a channel), number of tensors; what a network has not is 1 |
 //! | a tensor | `u8` length of its name, the name (ASCII), `u8` rank, rank x `u32` sizes, the values as `f32` row-major |
 //! | 4 | CRC-32 (ISO-HDLC) of all bytes before |
 //!
@@ -26,7 +26,7 @@ pub struct Hyper {
     pub heads: usize,
     /// Numbers between the two products of a feed-forward part.
     pub feed_forward: usize,
-    /// Observations looked back on.
+    /// Observations looked back on; of a state space, states a channel.
     pub memory: usize,
 }
 
