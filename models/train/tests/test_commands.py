@@ -88,7 +88,7 @@ class Commands(unittest.TestCase):
                 found.setdefault(module, []).append((path, rest))
         self.assertGreater(len(found), 15)
         self.assertIn(
-            REPOSITORY / "models/keypoints-small.toml", [p for p, _ in found["posetrain.keypoints.make"]]
+            REPOSITORY / "models/keypoints-small.toml", [p for p, _ in found["posetrain.keypoints.ship"]]
         )
         for module, places in sorted(found.items()):
             with self.subTest(module):

@@ -39,6 +39,7 @@ from posetrain.paths import REPOSITORY, TRAIN
 
 #: What a card says of those who taught a run's caches.
 TEACHERS = {
+    (): "none",
     ("movenet_thunder",): "MoveNet Thunder (Apache-2.0): where COCO labels nothing, and beside its labels",
     (
         "keypoints-small",
