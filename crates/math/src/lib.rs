@@ -44,7 +44,7 @@ pub fn sin_cos(x: f32) -> (f32, f32) {
     let rounded = x * std::f32::consts::FRAC_2_PI + ROUND;
     let whole = rounded - ROUND;
     // π / 2 in three parts, the first two of so few bits that their products are exact.
-    let r = ((x - whole * 1.570_312_5) - whole * 4.837_512_970e-4) - whole * 7.549_790_1e-8;
+    let r = ((x - whole * 1.570_312_5) - whole * 4.837_513e-4) - whole * 7.549_79e-8;
     let square = r * r;
     let sin = ((-1.951_529_6e-4 * square + 8.332_161e-3) * square - 1.666_665_5e-1) * square * r + r;
     let cos = ((2.443_315_7e-5 * square - 1.388_731_6e-3) * square + 4.166_664_6e-2) * square * square
