@@ -285,6 +285,13 @@ options! {
         /// The camera's pictures too
         pictures: bool = false, mcap_pixels();
     }
+    /// Poses live to Foxglove; needs a binary built with --features foxglove
+    foxglove: Foxglove {
+        /// Foxglove connects to this address: 127.0.0.1:8765
+        address: Address = Address::default() => foxglove(value_name = "ADDR");
+        /// The camera's pictures too: whoever may connect then sees what the camera sees
+        pictures: bool = false, foxglove_pixels();
+    }
     /// Faults on purpose, for tests
     faults: Faults {
         /// Faults for testing: camera.drop=0.1,infer.slow=0.02,serial.stall=0.01

@@ -108,7 +108,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let is_shown = is_drawn && config.display.pictures;
     let is_served = config.web.address.get().is_some() && config.web.pictures;
     let is_kept = !config.mcap.path.as_os_str().is_empty() && config.mcap.pictures;
-    let tap = (is_shown || is_served || is_kept).then(PictureTap::default);
+    let is_live = config.foxglove.address.get().is_some() && config.foxglove.pictures;
+    let tap = (is_shown || is_served || is_kept || is_live).then(PictureTap::default);
     let source_rate = SourceRate::default();
     let rate = source_rate.clone();
     let told = telemetry.clone();

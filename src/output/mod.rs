@@ -1,4 +1,4 @@
-//! Where poses go: serial wire, JSON lines, datagrams, OSC, MQTT, MCAP, displays, films, the web preview and the viewer.
+//! Where poses go: serial wire, JSON lines, datagrams, OSC, MQTT, MCAP, Foxglove, displays, films, the web preview and the viewer.
 //!
 //! Every consumer is a [`PoseSink`] with a thread of its own behind a newest-wins slot. A sink keeps nothing waiting:
 //! what it cannot deliver in time is gone, and the next call brings something newer.
@@ -6,6 +6,8 @@
 mod datagrams;
 pub mod display;
 pub mod events;
+#[cfg(feature = "foxglove")]
+pub mod foxglove;
 pub mod jsonl;
 mod lines;
 pub mod mcap;

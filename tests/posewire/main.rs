@@ -24,6 +24,8 @@ mod end_to_end;
 #[cfg(unix)]
 mod events;
 mod fakes;
+#[cfg(feature = "foxglove")]
+mod foxglove;
 mod frames;
 mod infer;
 #[cfg(unix)]

@@ -91,7 +91,12 @@ pub fn open(
         sinks.push(mqtt(broker, config, &zones, telemetry)?);
     }
     if !config.mcap.path.as_os_str().is_empty() {
-        sinks.push(mcap(config, tap.clone(), telemetry)?);
+        let options = told_options(config, tap.clone().filter(|_| config.mcap.pictures), telemetry);
+        sinks.push(Box::new(Mcap::create(&config.mcap.path, options)?));
+    }
+    if let Some(address) = config.foxglove.address.get() {
+        let options = told_options(config, tap.clone().filter(|_| config.foxglove.pictures), telemetry);
+        sinks.push(foxglove(address, options)?);
     }
     let mut paced: Vec<Box<dyn PoseSink>> = Vec::new();
     if !config.jsonl.path.as_os_str().is_empty() {
@@ -223,21 +228,28 @@ fn mqtt(_: &Broker, _: &Config, _: &Zones, _: &Arc<Telemetry>) -> anyhow::Result
     Err(Usage("this binary has no MQTT: build it with --features mqtt".into()).into())
 }
 
-/// The sink of `--mcap FILE`: each frame as it was, which its picture fits.
-fn mcap(
-    config: &Config,
-    tap: Option<PictureTap>,
-    telemetry: &Arc<Telemetry>,
-) -> anyhow::Result<Box<dyn PoseSink>> {
+/// What `--mcap` and `--foxglove` tell: each frame as it was, which its picture fits.
+fn told_options(config: &Config, pictures: Option<PictureTap>, telemetry: &Arc<Telemetry>) -> McapOptions {
     let host: Arc<dyn Host> = telemetry.clone();
     let predict = config.output.predict;
-    let options = McapOptions {
+    McapOptions {
         predict: if predict == Predict::Now { Predict::Capture } else { predict },
-        pictures: tap.filter(|_| config.mcap.pictures),
+        pictures,
         is_replayed: config.source.no_drop,
         host: Some(host),
-    };
-    Ok(Box::new(Mcap::create(&config.mcap.path, options)?))
+    }
+}
+
+/// The sink of `--foxglove ADDRESS`.
+#[cfg(feature = "foxglove")]
+fn foxglove(address: &str, options: McapOptions) -> anyhow::Result<Box<dyn PoseSink>> {
+    Ok(Box::new(posewire::output::foxglove::Foxglove::bind(address, options)?))
+}
+
+#[cfg(not(feature = "foxglove"))]
+fn foxglove(_: &str, _: McapOptions) -> anyhow::Result<Box<dyn PoseSink>> {
+    let said = "this binary has no live connection to Foxglove: build it with --features foxglove; --mcap FILE writes what Foxglove opens";
+    Err(Usage(said.into()).into())
 }
 
 fn osc_options(config: &Config, predict: Predict) -> Result<OscOptions, Usage> {

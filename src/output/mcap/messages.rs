@@ -25,7 +25,7 @@ const DELETE_ALL: u8 = 1;
 
 /// A time since 1970, or since a recording's beginning; none lies before that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Moment(u64);
+pub struct Moment(u64);
 
 impl Moment {
     pub fn of_us(us: i64) -> Self {

@@ -13,32 +13,30 @@
 mod file;
 mod messages;
 mod schemas;
+mod teller;
 
 use std::io::{self, BufWriter};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use pose::{Pose, PoseFrame};
-use serde_json::Value;
+use pose::PoseFrame;
 
 use self::file::{Channel, File};
-use self::messages::Moment;
 use super::display::PictureTap;
-use super::jsonl::{Format, Head};
 use super::{Host, PoseSink, Predict, SinkError};
 use crate::files::Replacement;
-use crate::picture::JpegEncoder;
 
-/// Of pictures that are no JPEG yet.
-const QUALITY: i32 = 90;
+#[cfg(feature = "foxglove")]
+pub(super) use self::messages::Moment;
+pub(super) use self::teller::{Teller, Topic};
 
-/// What a file is made of.
+/// What is told of, and how.
 #[derive(Clone, Default)]
 pub struct McapOptions {
     /// The moment that poses speak of.
     pub predict: Predict,
-    /// The camera's pictures go into the file too.
+    /// The camera's pictures too.
     pub pictures: Option<PictureTap>,
     /// Times are the recording's own, from 0, rather than the day's.
     pub is_replayed: bool,
@@ -49,22 +47,10 @@ pub struct McapOptions {
 /// The sink of `--mcap FILE`.
 pub struct Mcap {
     name: String,
-    options: McapOptions,
+    teller: Teller,
     file: Option<File<BufWriter<Replacement>>>,
-    channels: Channels,
-    encoder: Option<JpegEncoder>,
-    /// From the clock of frames to the day's, microseconds; known with the first frame.
-    day_us: Option<i64>,
-    line: Vec<u8>,
-    sequence: u32,
-}
-
-#[derive(Default)]
-struct Channels {
-    poses: Channel,
-    annotations: Channel,
-    scene: Channel,
-    camera: Channel,
+    /// In the order of [`Topic::ALL`]; a topic that is not wanted has the channel of none.
+    channels: [Channel; Topic::ALL.len()],
 }
 
 impl Mcap {
@@ -79,69 +65,24 @@ impl Mcap {
         let file = BufWriter::new(Replacement::create(path).map_err(|e| fatal(&e))?);
         let library = concat!("posewire ", env!("CARGO_PKG_VERSION"));
         let mut file = File::begin(file, library).map_err(|e| fatal(&e))?;
-        let mut channels = Channels::default();
-        let wanted = [
-            (&mut channels.poses, "/poses", "posewire.Poses", schemas::poses()),
-            (&mut channels.annotations, "/annotations", "foxglove.ImageAnnotations", schemas::annotations()),
-            (&mut channels.scene, "/scene", "foxglove.SceneUpdate", schemas::scene()),
-            (&mut channels.camera, "/camera", "foxglove.CompressedImage", schemas::image()),
-        ];
-        for (channel, topic, name, schema) in wanted {
-            if topic != "/camera" || options.pictures.is_some() {
-                *channel = file.add(topic, name, &schema.to_string()).map_err(|e| fatal(&e))?;
+        let mut channels = [Channel::default(); Topic::ALL.len()];
+        for topic in Topic::ALL {
+            if topic.is_wanted(&options) {
+                let schema = topic.json_schema().to_string();
+                channels[topic as usize] =
+                    file.add(topic.name(), topic.schema(), &schema).map_err(|e| fatal(&e))?;
             }
         }
-        Ok(Self {
-            name: format!("mcap {}", path.display()),
-            options,
-            file: Some(file),
-            channels,
-            encoder: None,
-            day_us: None,
-            line: Vec::new(),
-            sequence: 0,
-        })
-    }
-
-    /// When a frame's light fell, of the day or of the recording.
-    fn moment(&mut self, captured_at_us: i64, now_us: i64) -> Moment {
-        let is_replayed = self.options.is_replayed;
-        let day_us = *self.day_us.get_or_insert_with(|| {
-            let day = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            if is_replayed { 0 } else { day.as_micros() as i64 - now_us }
-        });
-        Moment::of_us(captured_at_us.saturating_add(day_us))
-    }
-
-    fn put(&mut self, channel: Channel, at: Moment, message: &[u8]) -> Result<(), SinkError> {
-        let Some(file) = &mut self.file else { return Ok(()) };
-        file.write(channel, self.sequence, at.ns(), message).map_err(|e| self.broken(&e))
-    }
-
-    fn put_json(&mut self, channel: Channel, at: Moment, message: &Value) -> Result<(), SinkError> {
-        self.put(channel, at, message.to_string().as_bytes())
+        let name = format!("mcap {}", path.display());
+        Ok(Self { name, teller: Teller::new(options), file: Some(file), channels })
     }
 
     /// Ends the file where it is: what is in it can be read.
-    fn broken(&mut self, error: &io::Error) -> SinkError {
+    fn broken(&mut self) {
         if let Some(file) = self.file.take() {
             let (mut file, _) = file.into_inner().into_parts();
             let _ = file.commit();
         }
-        SinkError::Fatal(format!(
-            "{}: {error}; what was written before can be read: make room and start again",
-            self.name
-        ))
-    }
-
-    /// The picture of frame `seq`, where it is still there.
-    fn picture(&mut self, seq: u64) -> Option<Arc<Vec<u8>>> {
-        let frame = self.options.pictures.as_ref()?.get(seq).filter(|frame| frame.seq == seq)?;
-        if self.encoder.is_none() {
-            self.encoder = JpegEncoder::new(QUALITY).ok();
-        }
-        // A damaged picture is counted elsewhere; its poses are kept.
-        self.encoder.as_mut()?.jpeg_of(&frame).ok()
     }
 }
 
@@ -151,32 +92,23 @@ impl PoseSink for Mcap {
     }
 
     fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
-        let at = self.moment(poses.captured_at_us, now_us);
-        self.sequence = poses.seq as u32;
-        if let Some(jpeg) = self.picture(poses.frame) {
-            self.put_json(self.channels.camera, at, &messages::image(at, &jpeg))?;
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let (name, channels, sequence) = (&self.name, self.channels, poses.seq as u32);
+        let told = self.teller.tell(poses, now_us, &mut |topic, at, message| {
+            file.write(channels[topic as usize], sequence, at.ns(), message).map_err(|e: io::Error| {
+                let advice = "what was written before can be read: make room and start again";
+                SinkError::Fatal(format!("{name}: {e}; {advice}"))
+            })
+        });
+        if told.is_err() {
+            self.broken();
         }
-        let mut line = std::mem::take(&mut self.line);
-        line.clear();
-        let predict = self.options.predict;
-        Format::Full.write(
-            &mut line,
-            &Head::of(poses, now_us, self.options.host.as_deref()),
-            predict.poses(poses, now_us),
-        );
-        // The line's end: a message has its own.
-        line.pop();
-        let written = self.put(self.channels.poses, at, &line);
-        self.line = line;
-        written?;
-        let persons: Vec<Pose> = predict.poses(poses, now_us).map(|pose| pose.value).collect();
-        self.put_json(self.channels.annotations, at, &messages::annotations(at, &persons))?;
-        self.put_json(self.channels.scene, at, &messages::scene(at, &persons))
+        told
     }
 
     fn finish(&mut self, _within: Duration) -> Result<(), SinkError> {
         let Some(mut file) = self.file.take() else { return Ok(()) };
-        if self.day_us.is_none() {
+        if !self.teller.has_begun() {
             // No frame came: nothing takes its place.
             return Ok(());
         }

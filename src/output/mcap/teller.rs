@@ -1,0 +1,127 @@
+//! What is told of a frame, on which topics: shared by files and by who looks on live.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use pose::{Pose, PoseFrame};
+use serde_json::Value;
+
+use super::McapOptions;
+use super::messages::{self, Moment};
+use super::schemas;
+use crate::output::SinkError;
+use crate::output::jsonl::{Format, Head};
+use crate::picture::JpegEncoder;
+
+/// Of pictures that are no JPEG yet.
+const QUALITY: i32 = 90;
+
+/// One of the topics of the table in [`super`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topic {
+    Poses,
+    Annotations,
+    Scene,
+    Camera,
+}
+
+impl Topic {
+    pub const ALL: [Self; 4] = [Self::Poses, Self::Annotations, Self::Scene, Self::Camera];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Poses => "/poses",
+            Self::Annotations => "/annotations",
+            Self::Scene => "/scene",
+            Self::Camera => "/camera",
+        }
+    }
+
+    pub const fn schema(self) -> &'static str {
+        match self {
+            Self::Poses => "posewire.Poses",
+            Self::Annotations => "foxglove.ImageAnnotations",
+            Self::Scene => "foxglove.SceneUpdate",
+            Self::Camera => "foxglove.CompressedImage",
+        }
+    }
+
+    /// Its JSON Schema.
+    pub fn json_schema(self) -> Value {
+        match self {
+            Self::Poses => schemas::poses(),
+            Self::Annotations => schemas::annotations(),
+            Self::Scene => schemas::scene(),
+            Self::Camera => schemas::image(),
+        }
+    }
+
+    /// Whether it is told of at all.
+    pub fn is_wanted(self, options: &McapOptions) -> bool {
+        self != Self::Camera || options.pictures.is_some()
+    }
+}
+
+/// Where a topic's messages go.
+pub type Put<'a> = &'a mut dyn FnMut(Topic, Moment, &[u8]) -> Result<(), SinkError>;
+
+/// Makes the messages of frames.
+pub struct Teller {
+    options: McapOptions,
+    encoder: Option<JpegEncoder>,
+    /// From the clock of frames to the day's, microseconds; known with the first frame.
+    day_us: Option<i64>,
+    line: Vec<u8>,
+}
+
+impl Teller {
+    pub fn new(options: McapOptions) -> Self {
+        Self { options, encoder: None, day_us: None, line: Vec::new() }
+    }
+
+    /// Whether a frame was told of.
+    pub fn has_begun(&self) -> bool {
+        self.day_us.is_some()
+    }
+
+    /// Hands `put` the messages of `poses`, the picture first.
+    ///
+    /// # Errors
+    /// `put`'s, at the first message that it refuses.
+    pub fn tell(&mut self, poses: &PoseFrame, now_us: i64, put: Put<'_>) -> Result<(), SinkError> {
+        let at = self.moment(poses.captured_at_us, now_us);
+        if let Some(jpeg) = self.picture(poses.frame) {
+            put(Topic::Camera, at, messages::image(at, &jpeg).to_string().as_bytes())?;
+        }
+        self.line.clear();
+        let predict = self.options.predict;
+        let head = Head::of(poses, now_us, self.options.host.as_deref());
+        Format::Full.write(&mut self.line, &head, predict.poses(poses, now_us));
+        // The line's end: a message has its own.
+        self.line.pop();
+        put(Topic::Poses, at, &self.line)?;
+        let persons: Vec<Pose> = predict.poses(poses, now_us).map(|pose| pose.value).collect();
+        put(Topic::Annotations, at, messages::annotations(at, &persons).to_string().as_bytes())?;
+        put(Topic::Scene, at, messages::scene(at, &persons).to_string().as_bytes())
+    }
+
+    /// When a frame's light fell, of the day or of the recording.
+    fn moment(&mut self, captured_at_us: i64, now_us: i64) -> Moment {
+        let is_replayed = self.options.is_replayed;
+        let day_us = *self.day_us.get_or_insert_with(|| {
+            let day = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            if is_replayed { 0 } else { day.as_micros() as i64 - now_us }
+        });
+        Moment::of_us(captured_at_us.saturating_add(day_us))
+    }
+
+    /// The picture of frame `seq`, where it is still there.
+    fn picture(&mut self, seq: u64) -> Option<Arc<Vec<u8>>> {
+        let frame = self.options.pictures.as_ref()?.get(seq).filter(|frame| frame.seq == seq)?;
+        if self.encoder.is_none() {
+            self.encoder = JpegEncoder::new(QUALITY).ok();
+        }
+        // A damaged picture is counted elsewhere; its poses are kept.
+        self.encoder.as_mut()?.jpeg_of(&frame).ok()
+    }
+}
