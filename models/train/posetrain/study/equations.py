@@ -1,4 +1,4 @@
-"""What each row of the study computes, configs/study/equations.toml, as a part of its page."""
+"""What each row of the study computes, configs/study/equations.toml, as a page beside that of its results."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def guarded(text: str) -> str:
     return re.sub(r"\$([^$`]+)\$", r"$`\1`$", text)
 
 
-def section() -> list[str]:
+def rows_page() -> str:
     """Markdown: a table a group."""
     said = read()
     titles: dict[str, dict[str, str]] = {}
     for entry in table().rows.values():
         titles.setdefault(entry.group, {})[entry.name] = entry.title
     titles["classic"] = TITLES
-    lines = ["## What each row computes", "", guarded(" ".join(said.notation.split()))]
+    lines = ["# What each row of the study computes", "", guarded(" ".join(said.notation.split()))]
     for group, rows in titles.items():
         lines += [
             "",
@@ -51,4 +51,4 @@ def section() -> list[str]:
         lines += [
             f"| {title} | $`{said.rows[name][0]}`$ | {said.rows[name][1]} |" for name, title in rows.items()
         ]
-    return lines
+    return "\n".join(lines) + "\n"

@@ -18,7 +18,7 @@ from scipy import stats
 
 from posetrain.paths import TRAIN
 from posetrain.study.classics import TITLES
-from posetrain.study.equations import section as equations
+from posetrain.study.equations import rows_page
 from posetrain.study.plots import Point, front_of, plot, ranking
 from posetrain.study.results import (
     WITHOUT_WEIGHTS,
@@ -211,6 +211,10 @@ def missing(results: Results) -> list[str]:
     return lines
 
 
+#: Beside the page of results.
+ROWS_PAGE = "study-rows.md"
+
+
 def how(results: Results) -> str:
     trained = [r for said in results.values() for r in said if r["budget"] != WITHOUT_WEIGHTS]
     if not trained:
@@ -235,7 +239,7 @@ def page(results: Results, folder: Path, images: Path, lag: float | None) -> str
         f"{how(results)}Figures are read at smoothness 0; ± is half a 95 % interval over seeds, where there are several. *Offline* rows "
         "see later frames and cannot run live. *Hidden / held*: error of joints hidden for ten frames, as a part of what holding their "
         "last place has. Accel at equal lag is read off each row's curve over smoothness; – stands where the curve does not reach that "
-        f"lag. Not measured yet: {NOT_MEASURED}.",
+        f"lag. What each row computes, and whose it is: [{ROWS_PAGE}]({ROWS_PAGE}). Not measured yet: {NOT_MEASURED}.",
         "",
         "## Whom none beats",
         "",
@@ -268,7 +272,6 @@ def page(results: Results, folder: Path, images: Path, lag: float | None) -> str
             made[what] = images / f"{name}.png"
     for what, path in made.items():
         lines += ["", f"![{what}]({os.path.relpath(path, folder)})", "", f"*{what}.*"]
-    lines += ["", *equations()]
     if still := missing(results):
         lines += ["", "## Without a result yet", "", *still]
     return "\n".join(lines) + "\n"
@@ -294,6 +297,7 @@ def main() -> None:
     results = read(args.results)
     args.out.parent.mkdir(parents=True, exist_ok=True)
     args.out.write_text(page(results, args.out.parent, args.images, args.lag))
+    args.out.with_name(ROWS_PAGE).write_text(rows_page())
     print(args.out)
 
 
