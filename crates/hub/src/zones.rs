@@ -9,6 +9,7 @@
 
 use std::path::Path;
 
+use pose::polygon;
 use serde::Deserialize;
 
 use crate::V3;
@@ -18,7 +19,7 @@ use crate::fuse::RoomPerson;
 /// More would be a drawing, not zones.
 const MAX_ZONES: usize = 32;
 /// Nobody's room reaches farther from its first camera, metres.
-const FAR_M: f64 = 1_000.0;
+const FAR_M: f32 = 1_000.0;
 
 /// What of a person has to be above the polygon.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -45,7 +46,7 @@ pub struct Zone {
     #[serde(default)]
     pub at: At,
     /// Corners, metres of the room.
-    pub polygon: Vec<[f64; 2]>,
+    pub polygon: Vec<[f32; 2]>,
 }
 
 #[derive(Deserialize)]
@@ -99,7 +100,7 @@ impl Zone {
             (Some(a), Some(b)) => Some(0.5 * (a + b)),
             (one, other) => one.or(other),
         };
-        let inside = |at: V3| self.contains([at.x, at.y]);
+        let inside = |at: V3| polygon::holds(&self.polygon, [at.x as f32, at.y as f32]);
         match self.at {
             At::Feet => middle(15, 16).map(inside),
             At::Hips => middle(11, 12).map(inside),
@@ -109,20 +110,6 @@ impl Zone {
                 hands => Some(hands.contains(&Some(true))),
             },
         }
-    }
-
-    /// An odd number of edges to its right (Shimrat 1962).
-    fn contains(&self, [x, y]: [f64; 2]) -> bool {
-        let mut is_inside = false;
-        let mut before = self.polygon[self.polygon.len() - 1];
-        for &corner in &self.polygon {
-            let ([x0, y0], [x1, y1]) = (before, corner);
-            if (y0 > y) != (y1 > y) && x < x0 + (x1 - x0) * (y - y0) / (y1 - y0) {
-                is_inside = !is_inside;
-            }
-            before = corner;
-        }
-        is_inside
     }
 }
 

@@ -15,6 +15,7 @@ pub mod gesture;
 mod joint;
 mod keypoint;
 mod oks;
+pub mod polygon;
 mod pose;
 
 pub use boxes::{BoxPx, PersonBox};

@@ -12,7 +12,7 @@
 use std::path::{Path, PathBuf};
 
 use pose::gesture::{middle_px, place_px};
-use pose::{Joint, Pose};
+use pose::{Joint, Pose, polygon};
 use serde::Deserialize;
 
 use crate::files;
@@ -132,7 +132,8 @@ impl Zones {
 impl Zone {
     /// Whether the person is inside; `None` where the joints that count are not known.
     pub fn holds(&self, pose: &Pose, size_px: [u32; 2]) -> Option<bool> {
-        let inside = |[x, y]: [f32; 2]| self.contains([x / size_px[0] as f32, y / size_px[1] as f32]);
+        let inside =
+            |[x, y]: [f32; 2]| polygon::holds(&self.polygon, [x / size_px[0] as f32, y / size_px[1] as f32]);
         let both = |a, b| middle_px(pose, a, b);
         match self.at {
             At::Feet => both(Joint::LeftAnkle, Joint::RightAnkle).map(inside),
@@ -149,20 +150,6 @@ impl Zone {
                 }
             }
         }
-    }
-
-    /// Whether a point, in shares of the picture, lies inside: an odd number of edges to its right (Shimrat 1962).
-    fn contains(&self, [x, y]: [f32; 2]) -> bool {
-        let mut is_inside = false;
-        let mut before = self.polygon[self.polygon.len() - 1];
-        for &corner in &self.polygon {
-            let ([x0, y0], [x1, y1]) = (before, corner);
-            if (y0 > y) != (y1 > y) && x < x0 + (x1 - x0) * (y - y0) / (y1 - y0) {
-                is_inside = !is_inside;
-            }
-            before = corner;
-        }
-        is_inside
     }
 }
 

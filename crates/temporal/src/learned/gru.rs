@@ -61,21 +61,17 @@ impl Core for Network {
 
     fn load(w: &Weights) -> Result<Self, TemporalError> {
         let d = w.hyper.width;
-        let linear = |weight: &str, bias: &str, inputs, outputs| -> Result<Linear, TemporalError> {
-            let (weight, bias) = (w.take(weight, &[outputs, inputs])?, w.take(bias, &[outputs])?);
-            Ok(Linear::new(&weight, &bias, inputs, outputs))
-        };
         let stacked = |of: &str, layer: usize| {
             let name = |what: &str| format!("cells.{what}_{of}_l{layer}");
-            linear(&name("weight"), &name("bias"), d, GATES * d)
+            Linear::load(w, [&name("weight"), &name("bias")], d, GATES * d)
         };
         let layer = |l| Ok(Layer { of_input: stacked("ih", l)?, of_state: stacked("hh", l)? });
         Ok(Self {
             width: d,
-            embed: linear("embed.weight", "embed.bias", INPUTS, d)?,
+            embed: Linear::load(w, ["embed.weight", "embed.bias"], INPUTS, d)?,
             layers: (0..w.hyper.layers).map(layer).collect::<Result<_, TemporalError>>()?,
             norm: Norm::load(w, "head.norm", d)?,
-            head: linear("head.out.weight", "head.out.bias", d, OUTPUTS)?,
+            head: Linear::load(w, ["head.out.weight", "head.out.bias"], d, OUTPUTS)?,
             cpu: Cpu::detect(),
         })
     }

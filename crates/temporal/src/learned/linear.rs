@@ -4,7 +4,8 @@
 //! is no sum across lanes, the compiler vectorises it for any register width, and the order of additions is the same for one
 //! vector as for many.
 
-use super::cpu::Cpu;
+use super::{cpu::Cpu, weights::Weights};
+use crate::TemporalError;
 
 /// Half the outputs of a tile, an AVX-512 register: the largest array of which the compiler makes registers without fail.
 const HALF: usize = 16;
@@ -24,6 +25,17 @@ pub(super) struct Linear {
 }
 
 impl Linear {
+    /// The tensors `weight` `[outputs, inputs]` and `bias` `[outputs]` of a file.
+    pub fn load(
+        w: &Weights,
+        [weight, bias]: [&str; 2],
+        inputs: usize,
+        outputs: usize,
+    ) -> Result<Self, TemporalError> {
+        let (weight, bias) = (w.take(weight, &[outputs, inputs])?, w.take(bias, &[outputs])?);
+        Ok(Self::new(&weight, &bias, inputs, outputs))
+    }
+
     /// From `weight` `[outputs, inputs]` row-major and `bias` `[outputs]` (empty for none).
     ///
     /// # Panics

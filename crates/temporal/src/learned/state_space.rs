@@ -127,10 +127,8 @@ impl Core for Network {
 
     fn load(w: &Weights) -> Result<Self, TemporalError> {
         let (d, states) = (w.hyper.width, w.hyper.memory);
-        let linear = |name: &str, inputs, outputs| -> Result<Linear, TemporalError> {
-            let weight = w.take(&format!("{name}.weight"), &[outputs, inputs])?;
-            let bias = w.take(&format!("{name}.bias"), &[outputs])?;
-            Ok(Linear::new(&weight, &bias, inputs, outputs))
+        let linear = |name: &str, inputs, outputs| {
+            Linear::load(w, [&format!("{name}.weight"), &format!("{name}.bias")], inputs, outputs)
         };
         let layer = |l: usize| {
             Ok(Layer {

@@ -96,10 +96,9 @@ impl Layer {
         let h = &w.hyper;
         let (d, f) = (h.width, h.feed_forward);
         let name = |part: &str| format!("layers.{index}.{part}");
-        let linear = |part: &str, inputs: usize, outputs: usize| -> Result<Linear, TemporalError> {
-            let weight = w.take(&name(&format!("{part}.weight")), &[outputs, inputs])?;
-            let bias = w.take(&name(&format!("{part}.bias")), &[outputs])?;
-            Ok(Linear::new(&weight, &bias, inputs, outputs))
+        let linear = |part: &str, inputs, outputs| {
+            let [weight, bias] = ["weight", "bias"].map(|what| name(&format!("{part}.{what}")));
+            Linear::load(w, [&weight, &bias], inputs, outputs)
         };
         let mut project = Vec::with_capacity(3 * d * d);
         for part in ["query", "key", "value"] {
@@ -212,10 +211,8 @@ impl Core for Network {
 
     fn load(w: &Weights) -> Result<Self, TemporalError> {
         let d = w.hyper.width;
-        let linear = |name: &str, inputs: usize, outputs: usize| -> Result<Linear, TemporalError> {
-            let weight = w.take(&format!("{name}.weight"), &[outputs, inputs])?;
-            let bias = w.take(&format!("{name}.bias"), &[outputs])?;
-            Ok(Linear::new(&weight, &bias, inputs, outputs))
+        let linear = |name: &str, inputs, outputs| {
+            Linear::load(w, [&format!("{name}.weight"), &format!("{name}.bias")], inputs, outputs)
         };
         Ok(Self {
             hyper: w.hyper,

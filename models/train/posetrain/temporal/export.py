@@ -2,7 +2,7 @@
 
     python -m posetrain.temporal.export --checkpoint last.pt --models DIR --data PACKS --errors ERRORS [--metrics metrics.toml]
 
-The file's format is described in `src/temporal/learned/weights.rs`. `metrics.toml` is what `posewire eval clips` wrote; its rows go
+The file's format is described in `crates/temporal/src/learned/weights.rs`. `metrics.toml` is what `posewire eval clips` wrote; its rows go
 into the card as they are.
 """
 

@@ -1,7 +1,7 @@
 """The person-centred frame in which the temporal model sees and answers.
 
-`src/temporal/frame.rs` is the same arithmetic for one person; `posetrain.temporal.golden` holds them together. Everything here is
-causal: row t depends on rows 0..=t. Lanes (persons) are the leading axis.
+`crates/temporal/src/learned/frame.rs` is the same arithmetic for one person; `posetrain.temporal.golden` holds them together.
+Everything here is causal: row t depends on rows 0..=t. Lanes (persons) are the leading axis.
 
 The frame follows the person slowly (time constants below), so that it adds little jitter of its own, and a joint that
 is not seen stays where it was *in the frame*, so that it neither pulls the centre nor loses the person's motion.

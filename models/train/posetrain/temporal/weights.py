@@ -1,6 +1,6 @@
 """The shipped weights' file, PWT1: what `export` writes, what the commands that measure read.
 
-`src/temporal/learned/weights.rs` describes it.
+`crates/temporal/src/learned/weights.rs` describes it.
 """
 
 from __future__ import annotations
