@@ -68,6 +68,8 @@ pub mod telemetry;
 pub use ::temporal;
 #[doc(hidden)]
 pub mod track;
+#[doc(hidden)]
+pub mod tty;
 
 pub use config::Config;
 pub use tracker::Tracker;

@@ -1,9 +1,11 @@
 //! How far a long command is: one line on standard error that is written anew, or a line every ten seconds where that is no terminal.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+use crate::tty;
 
 /// The eye sees that it goes on.
 const REDRAWN_EVERY: Duration = Duration::from_millis(250);
@@ -20,7 +22,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Takes the line away, for whatever else is to be written to the terminal.
 pub fn clear() {
     if std::mem::take(&mut *lock(&IS_SHOWN)) {
-        let _ = io::stderr().write_all(b"\r\x1b[2K");
+        let _ = tty::say(b"\r\x1b[2K");
     }
 }
 
@@ -90,9 +92,9 @@ fn tell(shared: &Shared, rewrites: bool) {
             let text: String = text.chars().take(columns.saturating_sub(1)).collect();
             let mut is_shown = lock(&IS_SHOWN);
             *is_shown = true;
-            let _ = write!(io::stderr(), "\r\x1b[2K{text}");
+            let _ = tty::say(format!("\r\x1b[2K{text}").as_bytes());
         } else {
-            let _ = writeln!(io::stderr(), "{text}");
+            let _ = tty::say(format!("{text}\n").as_bytes());
         }
         state = lock(&shared.state);
     }

@@ -16,7 +16,7 @@ use posewire::capture::replay::folder::is_picture;
 use posewire::config::ConfigError;
 use posewire::files::{self, Replacement};
 use posewire::output::display::{self, LogTarget};
-use posewire::progress;
+use posewire::{progress, tty};
 
 /// What the command line and the configuration get wrong ends with this code, as clap itself does it.
 pub const EXIT_USAGE: u8 = 2;
@@ -43,6 +43,9 @@ pub struct Cli {
     #[command(subcommand)]
     command: Command,
 }
+
+#[cfg(unix)]
+mod last_resort;
 
 /// Declares each sub-command's module, its variant and its dispatch. A module has `pub struct Args` (clap's, with the
 /// help as its doc comment) and `pub fn run(args: Args) -> anyhow::Result<ExitCode>`.
@@ -105,7 +108,8 @@ pub fn main() -> ExitCode {
         if is_broken_pipe(&error) {
             return ExitCode::SUCCESS;
         }
-        eprintln!("posewire: {error:#}");
+        // Standard error may be gone, or nobody reads it.
+        let _ = tty::say(format!("posewire: {error:#}\n").as_bytes());
         let is_usage = error.chain().any(|e| e.is::<Usage>() || e.is::<ConfigError>());
         ExitCode::from(if is_usage { EXIT_USAGE } else { 1 })
     })

@@ -5,13 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each room of `src/` and the rooms that it may name. Whoever adds an arrow here changes the design.
-const ROOMS: [(&str, &[&str]); 25] = [
+const ROOMS: [(&str, &[&str]); 26] = [
     // What every stage may see.
     ("clock", &[]),
     ("files", &[]),
     ("last_words", &[]),
-    ("progress", &[]),
+    ("progress", &["tty"]),
     ("telemetry", &[]),
+    ("tty", &[]),
     ("avi", &["files", "picture"]),
     ("coco", &["files"]),
     // Rooms that are crates, for what runs on every frame is optimised apart.
@@ -27,7 +28,7 @@ const ROOMS: [(&str, &[&str]); 25] = [
     ("track", &[]),
     ("calibrate", &["files", "names"]),
     ("metres", &["calibrate"]),
-    ("output", &["clock", "coco", "files", "last_words", "names", "picture"]),
+    ("output", &["clock", "coco", "files", "last_words", "names", "picture", "tty"]),
     // What is configured, and what joins the stages.
     ("config", &["files", "infer", "names", "output", "picture", "temporal"]),
     ("models", &["config", "files", "infer", "temporal"]),

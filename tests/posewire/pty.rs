@@ -1,8 +1,10 @@
 //! A serial cable without hardware: pseudo-terminals.
 
 use std::fs;
+use std::io::Write;
 use std::os::fd::AsRawFd;
-use std::path::PathBuf;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -24,6 +26,11 @@ impl Pty {
         hand.set_write_timeout(Duration::from_millis(200)).unwrap();
         let path = fs::read_link(format!("/proc/self/fd/{}", port.as_raw_fd())).unwrap();
         Self { hand, _port: port, path }
+    }
+
+    /// The terminal as a program gets it.
+    pub fn file(&self) -> fs::File {
+        fs::OpenOptions::new().read(true).write(true).open(&self.path).unwrap()
     }
 
     /// What has arrived by now.
@@ -49,6 +56,15 @@ impl Pty {
                 Err(_) => {}
             }
         }
+    }
+}
+
+/// Writes to a terminal or pipe what nobody reads, until it takes no more.
+pub fn fill(path: &Path) {
+    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let mut file = fs::OpenOptions::new().write(true).custom_flags(flags).open(path).unwrap();
+    for piece in [1024, 1] {
+        while file.write_all(&[b'.'; 1024][..piece]).is_ok() {}
     }
 }
 

@@ -262,6 +262,42 @@ mod binary {
         assert!(took < STOP_WITHIN + GRACE, "{took:?}");
     }
 
+    /// Lines of poses and the log both wait for a terminal that takes nothing; the file beside them is complete.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_terminal_that_stopped_reading_does_not_hold_it() {
+        let (pty, folder) = (crate::pty::Pty::open(), tempfile::tempdir().unwrap());
+        let film = folder.path().join("poses.mcap");
+        crate::pty::fill(&pty.path);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_posewire"));
+        command
+            .args(["run", "-vv", "--synthetic", "--smoother", "none", "--jsonl", "-", "--mcap"])
+            .arg(&film);
+        let child = Running::start(command.stdout(pty.file()).stderr(pty.file()));
+        sleep(Duration::from_secs(3));
+        let (took, code) = terminated(child);
+        assert_eq!(code, Some(0));
+        assert!(took < STOP_WITHIN + 2 * GRACE, "{took:?}");
+        let film = std::fs::read(film).unwrap();
+        assert!(film.len() > 1000 && film.ends_with(b"\x89MCAP0\r\n"), "{} bytes", film.len());
+    }
+
+    /// A pipe is waited for, as its reader wants every line; but not by somebody who asked for the end.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_pipe_that_nobody_reads_holds_it_for_two_seconds() {
+        use std::os::fd::AsRawFd;
+        let (_reader, writer) = std::io::pipe().unwrap();
+        crate::pty::fill(format!("/proc/self/fd/{}", writer.as_raw_fd()).as_ref());
+        let mut command = Command::new(env!("CARGO_BIN_EXE_posewire"));
+        command.args(["run", "--synthetic"]).stdout(Stdio::null()).stderr(writer);
+        let child = Running::start(&mut command);
+        sleep(Duration::from_secs(1));
+        let (took, code) = terminated(child);
+        assert_eq!(code, Some(1));
+        assert!(took > STOP_WITHIN && took < Duration::from_secs(3), "{took:?}");
+    }
+
     #[cfg(target_os = "linux")]
     #[test]
     fn a_reader_that_hears_nothing_ends_in_time() {

@@ -1,6 +1,5 @@
 //! The display in a terminal, as its user meets it: on a pseudo-terminal with a keyboard and a screen.
 
-use std::fs::{File, OpenOptions};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
@@ -46,11 +45,6 @@ impl Desk {
         (self.columns, self.rows, self.cells) = (columns, rows, vec![' '; columns * rows]);
     }
 
-    /// The terminal under another of its files, as a shell hands it on.
-    fn file(&self) -> File {
-        OpenOptions::new().read(true).write(true).open(&self.pty.path).unwrap()
-    }
-
     fn start(&self, arguments: &[&str]) -> Running {
         let mut command = Command::new(env!("CARGO_BIN_EXE_posewire"));
         command.args(["run", "--smoother", "none", "--display", "terminal"]).args(arguments);
@@ -58,7 +52,7 @@ impl Desk {
             command.env_remove(variable);
         }
         command.env("TERM", "xterm-256color");
-        Running::start(command.stdin(self.file()).stdout(self.file()).stderr(self.file()))
+        Running::start(command.stdin(self.pty.file()).stdout(self.pty.file()).stderr(self.pty.file()))
     }
 
     fn type_in(&self, keys: &str) {
@@ -243,6 +237,39 @@ fn a_terminal_that_says_so_gets_pictures_of_its_own() {
     }
 }
 
+/// Nobody reads (a window that hangs), or the user stops the output (Ctrl-S): poses go on, the picture is whole again as soon as
+/// somebody looks, and the end comes when it is asked for.
+#[test]
+fn a_terminal_that_stops_reading_holds_up_neither_poses_nor_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let poses = folder.path().join("poses");
+    let lines = || std::fs::read_to_string(&poses).unwrap_or_default().lines().count();
+    for stops in ["", "\u{13}"] {
+        let (mut desk, mut child, before) = Desk::with_picture(&["--jsonl", poses.to_str().unwrap()]);
+        let columns = desk.picture();
+        // Twice: what it is written while it reads nothing must not gather.
+        for _ in 0..2 {
+            desk.type_in(stops);
+            std::thread::sleep(Duration::from_secs(2));
+            let before = lines();
+            std::thread::sleep(Duration::from_secs(1));
+            assert!(lines() > before, "the other output stands still");
+            if !stops.is_empty() {
+                desk.type_in("\u{11}");
+            }
+            let written = desk.written.len();
+            desk.wait_for("it to go on", |d| d.written.len() > written + 200_000);
+            assert_eq!(desk.picture(), columns);
+        }
+        desk.type_in(stops);
+        std::thread::sleep(Duration::from_secs(2));
+        child.terminate();
+        let status = child.wait_within(Duration::from_secs(2));
+        assert_eq!(status.code(), Some(0));
+        desk.given_back(&before);
+    }
+}
+
 #[test]
 fn the_terminal_is_given_back_after_every_signal_that_ends_the_run() {
     // Ctrl-\ ends as the system ends it, with signal 3.
@@ -308,7 +335,7 @@ fn a_terminal_without_a_screen_gets_lines() {
     let mut desk = Desk::new(80, 24);
     let mut command = Command::new(env!("CARGO_BIN_EXE_posewire"));
     command.args(["run", "--synthetic", "--smoother", "none", "--display", "terminal"]).env("TERM", "dumb");
-    let mut child = Running::start(command.stdout(desk.file()).stderr(std::process::Stdio::null()));
+    let mut child = Running::start(command.stdout(desk.pty.file()).stderr(std::process::Stdio::null()));
     let began = Instant::now();
     // However many the network sees.
     while !desk.was_written(": #1") {

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::tty;
+
 /// A window shows fewer.
 const SHOWN: usize = 64;
 /// What is said at the end: `-vv` says a line a frame, and nobody reads more than the last of them.
@@ -108,13 +110,13 @@ impl Write for LogTarget {
         // The lock is free again before a slow terminal is written to.
         let is_kept = lines().take(bytes);
         if !is_kept {
-            io::stderr().write_all(bytes)?;
+            tty::say(bytes)?;
         }
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        io::stderr().flush()
+        Ok(())
     }
 }
 
@@ -131,12 +133,11 @@ pub(super) fn release() {
         (std::mem::take(&mut lines.kept), std::mem::take(&mut lines.left_out))
     };
     // Nobody may be there to read it.
-    let mut out = io::stderr().lock();
     if left_out > 0 {
-        let _ = writeln!(out, "({left_out} earlier lines of the log are left out)");
+        let _ = tty::say(format!("({left_out} earlier lines of the log are left out)\n").as_bytes());
     }
     for (_, line) in kept {
-        let _ = out.write_all(&line);
+        let _ = tty::say(&line);
     }
 }
 

@@ -9,7 +9,7 @@ mod log;
 mod panel;
 mod screen;
 
-use std::io::{self, IsTerminal, Stdout, Write};
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -61,7 +61,6 @@ enum Kind {
 /// `--display terminal`: each cell of the picture is an upper half block, its colours the two pixels, until the terminal says that it
 /// shows finer pictures. Cells that did not change are not written again.
 pub struct Terminal {
-    out: Stdout,
     kind: Kind,
     wanted: Grid,
     /// What stands on the screen now.
@@ -127,8 +126,7 @@ impl Terminal {
     /// # Errors
     /// [`SinkError::Fatal`] where it is none.
     pub fn open() -> Result<Self, SinkError> {
-        let out = io::stdout();
-        if !out.is_terminal() {
+        if !io::stdout().is_terminal() {
             return Err(SinkError::Fatal(
                 "standard output is not a terminal: leave out the redirection, or use --display png:PATH"
                     .into(),
@@ -144,7 +142,6 @@ impl Terminal {
             )?;
         }
         Ok(Self {
-            out,
             kind,
             wanted: Grid::default(),
             shown: Grid::default(),
@@ -230,7 +227,9 @@ impl Terminal {
 
     fn say(&mut self) -> io::Result<()> {
         panel::in_one_line(&self.status, &mut self.scratch);
-        writeln!(self.out, "{}", self.scratch)
+        self.scratch.push('\n');
+        // A line that finds no room is followed by a newer one.
+        screen::write(self.scratch.as_bytes()).map(drop)
     }
 
     fn draw(&mut self, inks: Inks) -> io::Result<()> {
@@ -240,10 +239,13 @@ impl Terminal {
                 self.shown.reset(0, 0);
                 if self.may_ask && self.stop.is_some() && screen::has_keys() {
                     self.may_ask = false;
-                    self.out.write_all(QUESTION)?;
+                    screen::write(QUESTION)?;
                 }
             }
             Took::Before => {}
+        }
+        if !screen::is_free()? {
+            return Ok(());
         }
         let (columns, rows) = size()?;
         let Layout { picture, panel, line, log } = self.layout(columns, rows);
@@ -284,8 +286,7 @@ impl Terminal {
             return Ok(());
         }
         self.bytes.extend_from_slice(END);
-        self.out.write_all(&self.bytes)?;
-        self.out.flush()
+        screen::write(&self.bytes).map(drop)
     }
 }
 

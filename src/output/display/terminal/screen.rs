@@ -1,17 +1,28 @@
 //! Takes the terminal's screen and keyboard, and gives them back as they were: at the end, for a while (Ctrl-Z), after a panic.
 
-use std::io::{self, Write};
+use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
-use crossterm::{cursor, execute, terminal};
+use crossterm::{cursor, queue, terminal};
 
 use super::log;
+use crate::tty::{Stream, Tty};
+
+/// How long a frame may take to be written; its rest is then written first the next time.
+const FRAME_WITHIN: Duration = Duration::from_millis(60);
+/// How long a frame is waited for that has to end before the screen is given back.
+const LAST_FRAME_WITHIN: Duration = Duration::from_millis(150);
+
+/// Ends whatever sequence was cut in two: CAN for control sequences, ST for strings.
+const CUT: &[u8] = b"\x18\x1b\\";
 
 /// A process has one terminal.
-static SCREEN: Mutex<Screen> = Mutex::new(Screen { taken: None, is_over: false });
+static SCREEN: Mutex<Screen> = Mutex::new(Screen { tty: None, taken: None, is_over: false });
 
 struct Screen {
+    /// Standard output, once something was written.
+    tty: Option<Tty>,
     taken: Option<Taken>,
     /// The program ends by a fault: what it says must stay to be read.
     is_over: bool,
@@ -44,8 +55,26 @@ pub(super) fn take() -> io::Result<Took> {
         #[cfg(unix)]
         keyboard: keyboard::take(),
     });
-    execute!(io::stdout(), terminal::EnterAlternateScreen, cursor::Hide)?;
+    let mut bytes = Vec::new();
+    queue!(bytes, terminal::EnterAlternateScreen, cursor::Hide)?;
+    screen.tty().write(&bytes, FRAME_WITHIN)?;
     Ok(Took::Now)
+}
+
+/// Whether what was written last is out: a terminal that does not read gets no more.
+///
+/// # Errors
+/// The terminal is gone.
+pub(super) fn is_free() -> io::Result<bool> {
+    screen().tty().is_free(FRAME_WITHIN)
+}
+
+/// Writes to standard output; `false` where it has not yet taken what came before.
+///
+/// # Errors
+/// The terminal is gone.
+pub(super) fn write(bytes: &[u8]) -> io::Result<bool> {
+    screen().tty().write(bytes, FRAME_WITHIN)
 }
 
 /// How [`take`] ended.
@@ -60,12 +89,22 @@ pub(super) enum Took {
 }
 
 impl Screen {
+    fn tty(&mut self) -> &mut Tty {
+        self.tty.get_or_insert_with(|| Tty::of(Stream::Out))
+    }
+
     fn give_back(&mut self) {
         let Some(taken) = self.taken.take() else { return };
-        // A terminal that is gone takes nothing back.
-        let mut out = io::stdout();
-        let _ = out.write_all(b"\x1b[?2026l\x1b[0m");
-        let _ = execute!(out, terminal::LeaveAlternateScreen, cursor::Show);
+        let (tty, mut bytes) = (self.tty(), Vec::new());
+        // One that does not read must not hold up the end; what it is told then, it finds when it reads again.
+        if tty.is_free(LAST_FRAME_WITHIN).is_ok_and(|is_free| !is_free) {
+            tty.discard();
+            bytes.extend_from_slice(CUT);
+        }
+        bytes.extend_from_slice(b"\x1b[?2026l\x1b[0m");
+        // Writing to a Vec cannot fail, and a terminal that is gone takes nothing back.
+        let _ = queue!(bytes, terminal::LeaveAlternateScreen, cursor::Show);
+        let _ = tty.write(&bytes, FRAME_WITHIN);
         #[cfg(unix)]
         taken.keyboard.iter().for_each(keyboard::give_back);
         #[cfg(not(unix))]
@@ -82,7 +121,7 @@ pub fn give_back() {
 /// Gives the terminal back before a panic's message is written, and keeps it from being taken again. Waits a moment at most: the
 /// thread that panics may be the one that writes to the screen.
 pub fn give_back_for_good() {
-    for _ in 0..50 {
+    for _ in 0..100 {
         let mut screen = match SCREEN.try_lock() {
             Ok(screen) => screen,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -136,7 +175,8 @@ mod keyboard {
     use std::io;
 
     use rustix::termios::{
-        LocalModes, OptionalActions, SpecialCodeIndex, Termios, isatty, tcgetattr, tcsetattr,
+        LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, isatty, tcflush, tcgetattr,
+        tcsetattr,
     };
 
     /// Keys come at once and are not written to the screen. `None` where standard input is another terminal or none.
@@ -159,7 +199,9 @@ mod keyboard {
 
     /// As it was; keys that nobody read are not the shell's.
     pub fn give_back(before: &Termios) {
-        let _ = tcsetattr(io::stdin(), OptionalActions::Flush, before);
+        // Not both at once, which would first wait for all that was written to be read.
+        let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
     }
 
     /// The keys pressed since the last call.
