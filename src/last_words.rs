@@ -36,10 +36,11 @@ impl LastWords {
         let words = Self::default();
         let kept = words.clone();
         let read = move || {
-            let mut piece = [0; 256];
+            // As much as a pipe holds: a child that talks without end costs little.
+            let mut piece = vec![0; 1 << 16];
             while let Ok(n @ 1..) = stderr.read(&mut piece) {
                 let words = &mut kept.lock().bytes;
-                words.extend(&piece[..n]);
+                words.extend(&piece[n.saturating_sub(KEPT_BYTES)..n]);
                 let surplus = words.len().saturating_sub(KEPT_BYTES);
                 words.drain(..surplus);
             }

@@ -33,6 +33,14 @@ impl Running {
         stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next()).unwrap()
     }
 
+    /// What it holds in memory.
+    #[cfg(target_os = "linux")]
+    pub fn resident_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
     /// A signal by its option of `kill`: `-HUP`.
     pub fn signal(&self, which: &str) {
         let told = Command::new("kill").args([which, &self.0.id().to_string()]).status().unwrap();

@@ -221,6 +221,49 @@ fn without_waiting_a_program_that_gives_nothing_is_an_error_with_its_own_words()
     }
 }
 
+/// Bytes that a process has written, whatever to.
+fn bytes_written(pid_file: &Path) -> u64 {
+    let pid = fs::read_to_string(pid_file).unwrap_or_default();
+    let io = fs::read_to_string(format!("/proc/{}/io", pid.trim())).unwrap_or_default();
+    io.lines().find_map(|line| line.strip_prefix("wchar: ")?.parse().ok()).unwrap_or_default()
+}
+
+#[test]
+fn a_program_that_complains_without_end_gives_pictures_all_the_same() {
+    const FLOOD_BYTES: u64 = 100_000_000;
+    let stand_in = StandIn::new(
+        "rpicam-vid",
+        "yes '[0:12:34.567] [1] WARN V4L2 v4l2_videodevice.cpp:2007 Dequeue timer expired' >&2 &\n\
+         echo $! > $PICTURES/flood\n\
+         while true; do cat $PICTURES/*.jpg; sleep 0.05; done",
+    );
+    let (log, lines) = (fs::File::create(stand_in.path("log")).unwrap(), stand_in.path("poses"));
+    let mut running =
+        Running::start(stand_in.run(&["--jsonl", lines.to_str().unwrap()]).stdout(Stdio::null()).stderr(log));
+    let began = Instant::now();
+    let wait_for = |count: usize, flood: u64| {
+        while stand_in.lines("poses") < count || bytes_written(&stand_in.path("flood")) < flood {
+            assert!(
+                began.elapsed() < Duration::from_secs(60),
+                "{} lines, {} bytes: {}",
+                stand_in.lines("poses"),
+                bytes_written(&stand_in.path("flood")),
+                fs::read_to_string(stand_in.path("log")).unwrap()
+            );
+            sleep(Duration::from_millis(20));
+        }
+    };
+    wait_for(10, 0);
+    let before_kib = running.resident_kib();
+    wait_for(30, FLOOD_BYTES);
+    let grown_kib = running.resident_kib().saturating_sub(before_kib);
+    running.terminate();
+    assert!(running.wait_within(Duration::from_secs(10)).success());
+    assert!(grown_kib < FLOOD_BYTES / 1024 / 4, "{grown_kib} KiB");
+    let said = fs::read_to_string(stand_in.path("log")).unwrap();
+    assert!(said.len() < 4000 && !said.contains("Dequeue"), "{said}");
+}
+
 #[test]
 fn a_program_that_never_gives_a_picture_is_tried_less_and_less_often_and_said_once() {
     let stand_in = StandIn::new(
