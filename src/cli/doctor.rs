@@ -82,6 +82,9 @@ fn video_nodes(
     if let Some(raw) = nodes.iter().find(|node| node.kind == NodeKind::Ribbon && !has_csi_camera) {
         camera(report, raw)?;
     }
+    if let Some(piped) = nodes.iter().find(|node| node.kind == NodeKind::Piped) {
+        camera(report, piped)?;
+    }
     match nodes.iter().filter(|node| node.kind != NodeKind::Camera).count() {
         0 => Ok(()),
         others => report
@@ -211,6 +214,7 @@ fn heat(report: &mut Report<impl Write>, temperature_c: Option<f32>, throttled: 
 
 /// What the int8 kernels can use, and whether an 8-bit dot product is among it.
 fn cpu_features() -> (Vec<&'static str>, bool) {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     macro_rules! detected {
         ($detect:ident, $($name:tt),*) => { [$(($name, std::arch::$detect!($name))),*] };
     }
@@ -318,6 +322,8 @@ mod tests {
             text.starts_with("note  /dev/video10 (x): what it is") && text.lines().count() == 2,
             "{text}"
         );
+        let (text, _) = told(|report| video_nodes(report, &[node(NodeKind::Piped)], true));
+        assert!(text.starts_with("note  /dev/video10 (x)") && text.lines().count() == 2, "{text}");
         assert_eq!(told(|report| video_nodes(report, &[], false)).0, "");
     }
 

@@ -44,7 +44,6 @@ pub struct Cli {
     command: Command,
 }
 
-#[cfg(unix)]
 mod last_resort;
 
 /// Declares each sub-command's module, its variant and its dispatch. A module has `pub struct Args` (clap's, with the

@@ -56,8 +56,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     for &signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM].iter().chain(live) {
         signal_hook::flag::register(signal, is_over.clone()).context("cannot watch for signals")?;
     }
-    #[cfg(unix)]
-    super::last_resort::arm().context("cannot watch for signals")?;
+    super::last_resort::arm(&is_over).context("cannot start a thread")?;
     let mut view = if args.live {
         View::Live(Live::open(&args.port, &is_over)?)
     } else {

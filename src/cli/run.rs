@@ -147,8 +147,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 /// A signal sets `stop`; the second one ends the process at once: the user has waited enough.
 fn listen(stop: &Arc<AtomicBool>, draws_on_terminal: bool) -> std::io::Result<()> {
-    #[cfg(unix)]
-    super::last_resort::arm()?;
+    super::last_resort::arm(stop)?;
     if !draws_on_terminal {
         for signal in [SIGINT, SIGTERM] {
             signal_hook::flag::register_conditional_shutdown(signal, 1, stop.clone())
