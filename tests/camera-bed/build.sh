@@ -2,13 +2,15 @@
 # Builds the bed once: a User-Mode Linux kernel with the USB camera driver, and a static busybox. About four CPU minutes and
 # 2 GB while it builds, 10 MB kept. Needs Debian or Raspberry Pi OS on x86-64 and:
 #   sudo apt install --no-install-recommends bc bison flex gcc make patch xz-utils
-# Usage: build.sh DIR      (DIR/linux, DIR/dummy_hcd.ko, DIR/busybox; does nothing where they are there)
+# Usage: build.sh DIR      (DIR/linux, DIR/dummy_hcd.ko, DIR/drivers, DIR/busybox; does nothing where they are there)
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 bed=$1
 mkdir -p "$bed"
 bed=$(cd "$bed" && pwd)
-[ -x "$bed/linux" ] && [ -f "$bed/dummy_hcd.ko" ] && [ -x "$bed/busybox" ] && exit 0
+# In the order in which they are loaded: what the test drivers stand on, then these.
+drivers="font cfbfillrect cfbcopyarea cfbimgblt v4l2-tpg v4l2-mem2mem videobuf2-dma-contig vivid vimc vim2m"
+[ -x "$bed/linux" ] && [ -f "$bed/dummy_hcd.ko" ] && [ -x "$bed/busybox" ] && [ -f "$bed/drivers/vim2m.ko" ] && exit 0
 
 skip() { echo "$*" >&2; exit 77; }
 [ "$(uname -m)" = x86_64 ] || skip "User-Mode Linux runs on x86-64 alone"
@@ -36,6 +38,10 @@ build -j"${JOBS:-$(nproc)}" linux modules || { tail -20 "$work/log" >&2; exit 1;
 strip -o "$bed/linux.new" kernel/linux
 cp kernel/drivers/usb/gadget/udc/dummy_hcd.ko "$bed/dummy_hcd.ko"
 strip --strip-debug "$bed/dummy_hcd.ko"
+mkdir -p "$bed/drivers"
+for driver in $drivers; do
+    strip --strip-debug -o "$bed/drivers/$driver.ko" "$(find kernel -name "$driver.ko")"
+done
 cp busybox-package/bin/busybox "$bed/busybox"
 mv "$bed/linux.new" "$bed/linux"
 cd "$bed"

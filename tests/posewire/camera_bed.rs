@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Those that show much in little time; `tests/camera-bed/run.py` runs all.
-const SCENARIOS: [&str; 4] = ["missing_at_start", "renumber", "truncated_mjpeg", "sigterm"];
+const SCENARIOS: [&str; 6] =
+    ["missing_at_start", "renumber", "truncated_mjpeg", "sigterm", "no_camera_before", "vivid"];
 
 fn bed() -> Option<PathBuf> {
     let place = std::env::var_os("POSEWIRE_CAMERA_BED").map(PathBuf::from);
@@ -17,6 +18,7 @@ fn a_camera_is_read_unplugged_and_found_again() {
         "linux",
         "busybox",
         "dummy_hcd.ko",
+        "drivers/vim2m.ko",
         "clip.mjpeg",
         "clip.yuyv",
         "clip.y4m",

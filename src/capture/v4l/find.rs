@@ -9,7 +9,7 @@ use v4l::framesize::FrameSizeEnum;
 use v4l::video::Capture;
 use v4l::{Device, Fraction};
 
-use super::judge::{Facts, Not, judge};
+use super::judge::{Facts, Not, PIPED, judge};
 use crate::capture::mode::{Mode, from_fourcc};
 
 /// Names that stay with a camera whatever port number it gets.
@@ -46,6 +46,8 @@ pub struct CameraListing {
 pub enum NodeKind {
     /// It is one, or what is wrong may pass (busy, not allowed).
     Camera,
+    /// Gives pictures only once the pipeline behind it is set up: never taken where nobody asked for a camera, and after all others.
+    Piped,
     /// The raw end of a camera on the board's ribbon cable: `--camera csi`.
     Ribbon,
     /// Neither: a codec, a picture processor, metadata.
@@ -100,9 +102,10 @@ pub fn list_cameras() -> Vec<CameraListing> {
             let is_forbidden = opened.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::PermissionDenied);
             let device = opened.map_err(|e| Trouble::of(&path, &e));
             match device.and_then(|d| probe(&d, &path)) {
-                Ok((name, modes)) => {
-                    let kind = NodeKind::Camera;
-                    CameraListing { path, by_id, name, modes, problem: None, kind, is_forbidden }
+                Ok(Probed { card: name, modes, is_piped }) => {
+                    let kind = if is_piped { NodeKind::Piped } else { NodeKind::Camera };
+                    let problem = is_piped.then(|| unset_pipeline(&path, &name));
+                    CameraListing { path, by_id, name, modes, problem, kind, is_forbidden }
                 }
                 Err(trouble) => {
                     let name = sysfs_name(&path);
@@ -138,11 +141,27 @@ fn sysfs_name(path: &Path) -> String {
     fs::read_to_string(format!("/sys/class/video4linux/{node}/name")).unwrap_or_default().trim().to_string()
 }
 
+/// What an open device says.
+pub(super) struct Probed {
+    /// What the driver calls it.
+    pub card: String,
+    pub modes: Vec<Mode>,
+    /// As of [`NodeKind::Piped`].
+    pub is_piped: bool,
+}
+
+fn unset_pipeline(path: &Path, card: &str) -> String {
+    format!(
+        "{} ({card}): gives pictures only once the board's camera pipeline behind it is set up (media-ctl)",
+        path.display()
+    )
+}
+
 /// Name and modes of an open device.
 ///
 /// # Errors
 /// Why it is no camera for us.
-pub(super) fn probe(device: &Device, path: &Path) -> Result<(String, Vec<Mode>), Trouble> {
+pub(super) fn probe(device: &Device, path: &Path) -> Result<Probed, Trouble> {
     let caps = device.query_caps().map_err(|e| Trouble::of(path, &e))?;
     // A node that gives no pictures has no such formats to list.
     let formats = device.enum_formats();
@@ -174,7 +193,8 @@ pub(super) fn probe(device: &Device, path: &Path) -> Result<(String, Vec<Mode>),
         let told = format!("{} ({}): lists no size of its pictures", path.display(), caps.card);
         return Err(Trouble::lasting(told));
     }
-    Ok((caps.card, modes))
+    let is_piped = PIPED.contains(&&*caps.driver);
+    Ok(Probed { card: caps.card, modes, is_piped })
 }
 
 fn sizes(size: &FrameSizeEnum) -> Vec<(u32, u32)> {
@@ -225,6 +245,12 @@ pub(super) fn explain(path: &Path, error: &io::Error) -> String {
         }
         Some(libc::EBUSY) => {
             format!("{path}: busy: another program uses it; `fuser -v {path}` says which")
+        }
+        // Nothing is joined to the node, or in formats that do not fit.
+        Some(libc::EPIPE | libc::ENOLINK) => {
+            format!(
+                "{path}: the board's camera pipeline behind it is not set up (media-ctl), so that it gives no pictures"
+            )
         }
         Some(libc::ENOTTY | libc::EINVAL) => {
             format!("{path}: not a camera (it does not answer V4L2); `posewire devices` lists the cameras")

@@ -62,6 +62,11 @@ const CODECS: [&str; 12] = [
 /// Receive what the sensor on a ribbon cable sends. They list every format that the hardware could carry; the sensor sends Bayer.
 const RECEIVERS: [&str; 5] = ["unicam", "bcm2835-unicam", "rp1-cfe", "tegra-video", "tegra-camrtc-ca"];
 
+/// The end of a pipeline of sensor, scaler and node that somebody has to join first (`media-ctl`): until then it gives nothing, whatever
+/// formats it lists. What the kernel calls so (`V4L2_CAP_IO_MC`) the crate does not hand on.
+pub(super) const PIPED: [&str; 9] =
+    ["vimc", "rkisp1", "rkcif", "imx-capture", "imx7-csi", "mxc-isi", "qcom-camss", "sun6i-csi", "omap3isp"];
+
 /// Judges a node.
 ///
 /// # Errors

@@ -47,8 +47,8 @@ pub struct V4lCamera {
     wanted: Wanted,
     /// Who it was when its first frame came, so that it is known again under another number.
     known: Option<Known>,
-    /// What was opened last gave no frame: of several cameras, others are tried first.
-    mute: Option<PathBuf>,
+    /// What gave no frame since the last one came, the latest last: of several cameras, others are tried first.
+    mute: Vec<PathBuf>,
     open: Option<Open>,
     /// What the log last said of the device and its mode.
     told: String,
@@ -86,7 +86,7 @@ impl V4lCamera {
         Self {
             wanted,
             known: None,
-            mute: None,
+            mute: Vec::new(),
             open: None,
             told: String::new(),
             pool: BufferPool::new(),
@@ -113,7 +113,8 @@ impl V4lCamera {
                 theirs.join("; ")
             )));
         };
-        let open = Open::start(&device, path.clone(), card, mode).inspect_err(|_| self.mute = Some(path))?;
+        let open =
+            Open::start(&device, path.clone(), card, mode).inspect_err(|_| put_last(&mut self.mute, path))?;
         let card = &open.card;
         let name = open.path.display();
         let found = format!("{name} ({card}): {}", open.mode);
@@ -137,8 +138,8 @@ impl V4lCamera {
     fn find(&self) -> Result<(Device, PathBuf, String, Vec<Mode>), Trouble> {
         let try_path = |path: &Path| {
             let device = Device::with_path(path).map_err(|e| Trouble::of(path, &e))?;
-            let (card, modes) = find::probe(&device, path)?;
-            Ok::<_, Trouble>((device, path.to_path_buf(), card, modes))
+            let find::Probed { card, modes, is_piped } = find::probe(&device, path)?;
+            Ok::<_, Trouble>(((device, path.to_path_buf(), card, modes), is_piped))
         };
         let auto = self.wanted.device == "auto";
         if let Some(known) = &self.known {
@@ -148,7 +149,7 @@ impl V4lCamera {
             // By its lasting name, else by the name it was asked for, else wherever the same camera is now.
             for path in lasting.chain(own).chain(find::nodes()) {
                 match try_path(&path) {
-                    Ok(found) if found.2 == known.card => return Ok(found),
+                    Ok((found, _)) if found.2 == known.card => return Ok(found),
                     Ok(_) => {}
                     Err(e) => why = why.or(Some(e)),
                 }
@@ -158,18 +159,23 @@ impl V4lCamera {
             }
         }
         if !auto {
-            return try_path(Path::new(&self.wanted.device));
+            return try_path(Path::new(&self.wanted.device)).map(|(found, _)| found);
         }
-        let mut problems = Vec::new();
-        let mut nodes = find::nodes();
-        nodes.sort_by_key(|path| self.mute.as_ref() == Some(path));
-        for path in nodes {
+        let (mut problems, mut piped) = (Vec::new(), None);
+        for path in mute_last(find::nodes(), &self.mute) {
             match try_path(&path) {
-                Ok(found) => return Ok(found),
+                // It may give nothing, whatever it lists: after all others.
+                Ok((found, true)) => piped = piped.or(Some(found)),
+                Ok((found, false)) if !self.mute.contains(&path) || piped.is_none() => return Ok(found),
+                // All plain ones were mute; that one was not, or longer ago.
+                Ok(_) => break,
                 // A board has nodes of codecs and of cameras' metadata by the dozen; they are not what is amiss.
                 Err(e) if e.may_pass => problems.push(e.why),
                 Err(_) => {}
             }
+        }
+        if let Some(found) = piped {
+            return Ok(found);
         }
         Err(Trouble::passing(match problems.len() {
             0 => "no camera found: plug one in, or give --replay FILE or --synthetic; `posewire devices` lists what there is".into(),
@@ -179,11 +185,26 @@ impl V4lCamera {
 
     fn lose(&mut self, reason: String) -> CaptureError {
         let open = self.open.take();
-        self.mute = open.as_ref().filter(|open| !open.started).map(|open| open.path.clone());
+        match &open {
+            Some(open) if !open.started => put_last(&mut self.mute, open.path.clone()),
+            Some(_) => self.mute.clear(),
+            None => {}
+        }
         let device = open.map_or_else(|| self.wanted.device.clone(), |open| open.path.display().to_string());
         self.open_at_us = Monotonic.now_us();
         CaptureError::Lost { device, reason }
     }
+}
+
+fn put_last(paths: &mut Vec<PathBuf>, path: PathBuf) {
+    paths.retain(|other| *other != path);
+    paths.push(path);
+}
+
+/// Those that were not mute first, then the one that was so the longest ago.
+fn mute_last(mut nodes: Vec<PathBuf>, mute: &[PathBuf]) -> Vec<PathBuf> {
+    nodes.sort_by_key(|path| mute.iter().position(|other| other == path).map_or(0, |at| at + 1));
+    nodes
 }
 
 impl Open {
@@ -390,7 +411,7 @@ impl FrameSource for V4lCamera {
         self.open = None;
         self.start().map_err(|Trouble { why, may_pass, .. }| {
             // A camera that has worked with this configuration will do so again; of several, another may.
-            if may_pass || self.known.is_some() || self.mute.is_some() {
+            if may_pass || self.known.is_some() || !self.mute.is_empty() {
                 CaptureError::Lost { device: self.wanted.device.clone(), reason: why }
             } else {
                 CaptureError::Unusable(why)
@@ -430,6 +451,19 @@ mod tests {
     }
 
     #[test]
+    fn of_many_nodes_that_give_nothing_each_has_its_turn() {
+        let nodes = || (0..4).map(|i| PathBuf::from(format!("/dev/video{i}"))).collect::<Vec<_>>();
+        let (mut mute, mut opened) = (Vec::new(), Vec::new());
+        for _ in 0..8 {
+            let first = mute_last(nodes(), &mute).remove(0);
+            opened.push(first.clone());
+            put_last(&mut mute, first);
+        }
+        assert_eq!(opened, [nodes(), nodes()].concat());
+        assert_eq!(mute, nodes());
+    }
+
+    #[test]
     fn a_frames_time_is_that_of_its_light_whichever_end_the_driver_stamps() {
         let at = |flags, stamp_us| captured_at_us(flags, stamp_us, 9_000_000, 33_333);
         let monotonic = Flags::TIMESTAMP_MONOTONIC;
@@ -448,5 +482,6 @@ mod tests {
         assert!(explain(libc::EBUSY).contains("another program uses it"));
         assert!(explain(libc::ENODEV).contains("plug it in"));
         assert!(explain(libc::ENOTTY).contains("not a camera"));
+        assert!(explain(libc::EPIPE).contains("media-ctl"));
     }
 }

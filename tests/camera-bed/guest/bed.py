@@ -6,6 +6,7 @@ import json
 import os
 import select
 import signal
+import statistics
 import subprocess
 import termios
 import time
@@ -20,6 +21,15 @@ BED = Path(os.environ.get("BED", "."))
 FPS = 30
 SIZE = "640x480"
 UVC = Path("/sys/module/uvcvideo/parameters")
+
+
+Result = dict[str, float | int | str]
+
+# A loss is to be known so soon, and poses back so soon after the camera is.
+LOST_S = 1.0
+BACK_S = 2.0
+# From the start to the first pose of a camera that is there: the sensor's start included.
+FIRST_S = 5.0
 
 
 def nodes() -> list[str]:
@@ -100,6 +110,20 @@ def wait_until(done: Callable[[], Any], within_s: float, otherwise: str) -> floa
             raise AssertionError(f"{otherwise}: {within_s} s waited")
         time.sleep(0.005)
     return time.monotonic() - start
+
+
+def at_most(what: str, value: float, limit: float) -> None:
+    assert value <= limit, f"{what}: {value:.3f}, at most {limit} allowed"
+
+
+def quantiles(name: str, values: list[float]) -> Result:
+    values = sorted(values)
+    p90 = values[min(len(values) - 1, int(0.9 * len(values)))]
+    return {
+        f"{name}_p50": round(statistics.median(values), 3),
+        f"{name}_p90": round(p90, 3),
+        f"{name}_max": round(values[-1], 3),
+    }
 
 
 class Tracker:

@@ -20,19 +20,26 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bed import BED, FPS, OUT, SIZE, TMP, UVC, Camera, Microcontroller, Tracker, nodes, wait_until
-
-Result = dict[str, float | int | str]
-
-# A loss is to be known so soon, and poses back so soon after the camera is.
-LOST_S = 1.0
-BACK_S = 2.0
-# From the start to the first pose of a camera that is there: the sensor's start included.
-FIRST_S = 5.0
-
-
-def at_most(what: str, value: float, limit: float) -> None:
-    assert value <= limit, f"{what}: {value:.3f}, at most {limit} allowed"
+from bed import (
+    BACK_S,
+    BED,
+    FIRST_S,
+    FPS,
+    LOST_S,
+    OUT,
+    SIZE,
+    TMP,
+    UVC,
+    Camera,
+    Microcontroller,
+    Result,
+    Tracker,
+    at_most,
+    nodes,
+    quantiles,
+    wait_until,
+)
+from drivers import no_camera, no_camera_before, set_up_pipeline, vivid
 
 
 def ids(frames: list[dict[str, Any]]) -> set[int]:
@@ -41,16 +48,6 @@ def ids(frames: list[dict[str, Any]]) -> set[int]:
 
 def ages_ms(frames: list[dict[str, Any]]) -> list[float]:
     return [(f["emitted_us"] - f["captured_us"]) / 1000 for f in frames]
-
-
-def quantiles(name: str, values: list[float]) -> Result:
-    values = sorted(values)
-    p90 = values[min(len(values) - 1, int(0.9 * len(values)))]
-    return {
-        f"{name}_p50": round(statistics.median(values), 3),
-        f"{name}_p90": round(p90, 3),
-        f"{name}_max": round(values[-1], 3),
-    }
 
 
 def streaming(*args: str, kinds: str = "mjpeg", fps: int = FPS) -> tuple[Camera, Tracker]:
@@ -563,7 +560,8 @@ def hours() -> Result:
 
 ALL: tuple[Callable[[], Result], ...] = (
     mjpeg, yuyv, slow_consumer, replug, renumber, replaced, missing_at_start, busy_at_start, stall, error_flag, error_dropped,
-    truncated_mjpeg, truncated_yuyv, dark, wrong_mode, serial_replug, serial_stuck, sigterm,
+    truncated_mjpeg, truncated_yuyv, dark, wrong_mode, no_camera, no_camera_before, set_up_pipeline, vivid, serial_replug,
+    serial_stuck, sigterm,
 )  # fmt: skip
 SCENARIOS = {f.__name__: f for f in ALL}
 # Not among those that run by themselves: it takes as long as all of them.
