@@ -27,6 +27,9 @@ pub struct Args {
     /// Of each run
     #[arg(long, default_value_t = 60.0)]
     seconds: f64,
+    /// Shares of pictures of somebody's back in which left and right are exchanged; both as networks have done it on rendered films
+    #[arg(long, value_delimiter = ',', default_value = "0,0.35")]
+    turned: Vec<f64>,
     /// The detector's error as in J-HMDB's small, blurred films
     #[arg(long)]
     blurred: bool,
@@ -37,19 +40,22 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<()> {
     ensure!(args.cameras.iter().all(|c| (2..=16).contains(c)), "--cameras: 2 to 16 each");
+    ensure!(args.turned.iter().all(|t| (0.0..=0.95).contains(t)), "--turned: shares from 0 to 0.95");
     ensure!(args.persons.iter().all(|p| (1..=10).contains(p)), "--persons: 1 to 10 each");
     let level = if args.blurred { Level::Blurred } else { Level::Rendered };
     let mut rows = Vec::new();
     if !args.json {
         println!(
-            "cameras persons seed | worst angle, distance | MPJPE, plain DLT, offline mm | told, switches, ghosts a moment"
+            "turned cameras persons seed | worst angle, distance | MPJPE, plain DLT, offline mm | told, switches, ghosts a moment"
         );
     }
-    for &cameras in &args.cameras {
+    let each =
+        args.turned.iter().flat_map(|&turned| args.cameras.iter().map(move |&cameras| (turned, cameras)));
+    for (turned, cameras) in each {
         for seed in 1..=args.seeds {
             let of = |persons| {
                 let (seconds, base) = (args.seconds, Setting::default());
-                Scene::new(Setting { cameras, persons, seconds, level, seed, ..base })
+                Scene::new(Setting { cameras, persons, seconds, level, turned, seed, ..base })
             };
             let walk = of(1);
             let known = Known { stature_m: Some(walk.walkers[0].stature_m), distance: None };
@@ -63,13 +69,13 @@ pub fn run(args: &Args) -> Result<()> {
                 let p95 = s.all_mm[(s.all_mm.len() - 1) * 95 / 100];
                 if args.json {
                     rows.push(json!({
-                        "cameras": cameras, "persons": persons, "seed": seed, "worst_degrees": degrees, "worst_distance": off,
+                        "turned": turned, "cameras": cameras, "persons": persons, "seed": seed, "worst_degrees": degrees, "worst_distance": off,
                         "mpjpe_mm": s.mpjpe_mm, "p95_mm": p95, "dlt_mm": s.dlt_mm, "offline_mm": s.offline_mm, "told": s.told, "switches": s.switches,
                         "ghosts": s.ghosts,
                     }));
                 } else {
                     println!(
-                        "{cameras:7} {persons:7} {seed:4} | {degrees:5.2}° {:5.2} % | {:5.1} {:5.1} {:5.1} | {:.3} {} {:.4}",
+                        "{turned:6.2} {cameras:7} {persons:7} {seed:4} | {degrees:5.2}° {:5.2} % | {:5.1} {:5.1} {:5.1} | {:.3} {} {:.4}",
                         100.0 * off,
                         s.mpjpe_mm,
                         s.dlt_mm,

@@ -202,11 +202,12 @@ impl Fusion {
     fn watch(&mut self, look: &Look, whom: &[Option<(usize, Fit)>]) {
         let camera = look.camera;
         let eye = &self.eyes[camera];
-        for (seen, whom) in look.persons.iter().zip(whom) {
-            if let Some((b, fit)) = whom {
-                self.watches[camera].known(&self.bodies[*b], camera, eye, seen, look.at_us, fit.exchanged);
-            }
-        }
+        let aside = |(seen, whom): (&Seen, &Option<(usize, Fit)>)| {
+            let (b, fit) = whom.as_ref()?;
+            watch::aside(&self.bodies[*b], camera, eye, seen, look.at_us, fit.exchanged)
+        };
+        let asides: Vec<V2> = look.persons.iter().zip(whom).filter_map(aside).collect();
+        self.watches[camera].known(&asides, look.at_us);
         // Whoever is explained leaves nothing to wonder about.
         if whom.iter().all(Option::is_some) {
             return;
