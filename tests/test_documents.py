@@ -257,7 +257,7 @@ class Documents(unittest.TestCase):
 
 # Flags of other programs that a page names alone.
 OTHERS: dict[str, tuple[str, ...]] = {
-    "hub.md": ("--keep-room", "--stature", "--distance"),
+    "hub.md": ("--keep-room", "--stature", "--distance", "--zenoh", "--zenoh-listen"),
     "python.md": ("--name", "--person", "--save"),
     "reliability.md": ("--show",),
     "sources.md": ("--metadata-format",),

@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 use std::fs;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use nalgebra::{Quaternion, UnitQuaternion};
@@ -10,6 +9,7 @@ use serde::Deserialize;
 
 use crate::calibrate::Calibration;
 use crate::camera::Lens;
+use crate::ear::Ear;
 use crate::geometry::centre;
 use crate::{Place, V3};
 
@@ -47,7 +47,7 @@ pub struct Camera {
     /// Its lens.
     pub lens: Lens,
     /// Where its lines come in.
-    pub listen: SocketAddr,
+    pub ear: Ear,
 }
 
 #[derive(Deserialize)]
@@ -92,18 +92,15 @@ pub fn cameras(path: &Path) -> Result<Vec<Camera>, ConfigError> {
         let lens = Lens::read(&text).map_err(|why| {
             wrong(&at, format!("{why}: `posewire calibrate --out FILE` writes such a file"))
         })?;
-        let listen: SocketAddr = entry.listen.parse().map_err(|_| {
-            wrong(
-                path,
-                format!("listen = {:?} is no ADDRESS:PORT; 0.0.0.0:9101 hears everybody", entry.listen),
-            )
-        })?;
-        if let Some(other) = cameras.iter().find(|c| c.name == entry.name || c.listen == listen) {
-            let why =
-                format!("{:?} and {:?} need a name and a port of their own each", other.name, entry.name);
+        let ear = Ear::read(&entry.listen).map_err(|why| wrong(path, format!("listen = {why}")))?;
+        if let Some(other) = cameras.iter().find(|c| c.name == entry.name || c.ear == ear) {
+            let why = format!(
+                "{:?} and {:?} need a name and a port, or a key, of their own each",
+                other.name, entry.name
+            );
             return Err(wrong(path, why));
         }
-        cameras.push(Camera { name: entry.name, lens, listen });
+        cameras.push(Camera { name: entry.name, lens, ear });
     }
     if cameras.is_empty() {
         return Err(wrong(path, "there is no [[camera]] in it"));
@@ -251,8 +248,10 @@ mod tests {
     fn what_is_wrong_is_said_with_what_to_do() {
         for (text, told) in [
             (TWO.replace("lens.toml", "none.toml"), "posewire calibrate --out"),
-            (TWO.replace("9102", "9101"), "a port of their own"),
+            (TWO.replace("9102", "9101"), "of their own each"),
             (TWO.replace("0.0.0.0:9101", "here"), "ADDRESS:PORT"),
+            (TWO.replace("0.0.0.0:9101", "zenoh:hall/*"), "zenoh:hall/door"),
+            (TWO.replace("0.0.0.0:910", "zenoh:hall/").replace("/2", "/1"), "of their own each"),
             (TWO.replace("listen", "listens"), "listens"),
             ("camera = []".to_owned(), "no [[camera]]"),
         ] {

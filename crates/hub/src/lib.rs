@@ -2,6 +2,7 @@
 //!
 //! | step | |
 //! |---|---|
+//! | [`ear`] | where a board's lines come in |
 //! | [`mod@line`] | a board's JSON line to rays: what each camera saw, and when by the board's clock |
 //! | [`clock`] | that clock beside the hub's: by exchanges ([`exchange`]), or by arrivals alone |
 //! | [`calibrate`] | where the cameras stand, from somebody who walks about |
@@ -23,6 +24,7 @@ pub mod calibrate;
 pub mod camera;
 pub mod clock;
 pub mod config;
+pub mod ear;
 pub mod events;
 pub mod exchange;
 pub mod fuse;

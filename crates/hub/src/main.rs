@@ -13,6 +13,7 @@ mod cli {
     pub mod sources;
     pub mod study;
     pub mod web;
+    pub mod zenoh;
 }
 
 use std::process::ExitCode;

@@ -13,6 +13,7 @@ use posewire_hub::hub::Ears;
 use posewire_hub::line::Look;
 
 use super::sources::{Heard, Next, Source, now_us, stop_signal};
+use super::zenoh;
 
 /// Finds where the cameras stand, from one person who walks about for a minute
 #[derive(Debug, clap::Args)]
@@ -41,6 +42,8 @@ pub struct Args {
     /// A take, as `record` writes it, in the place of the cameras
     #[arg(long, value_name = "FILE")]
     replay: Option<PathBuf>,
+    #[command(flatten)]
+    net: zenoh::Args,
 }
 
 pub fn run(args: &Args) -> Result<()> {
@@ -107,7 +110,7 @@ fn known(args: &Args, cameras: &[Camera]) -> Result<Known> {
 /// What the cameras see meanwhile.
 fn watched(args: &Args, cameras: &[Camera]) -> Result<Vec<Look>> {
     let stop = stop_signal()?;
-    let mut source = Source::open(cameras, args.replay.as_deref(), None, &stop)?;
+    let mut source = Source::open(cameras, args.replay.as_deref(), &args.net, None, &stop)?;
     let lenses: Vec<Lens> = cameras.iter().map(|c| c.lens.clone()).collect();
     let mut ears = Ears::new(lenses, vec![0; cameras.len()]);
     let (began, mut said) = (now_us(), 0);
@@ -148,8 +151,11 @@ fn watched(args: &Args, cameras: &[Camera]) -> Result<Vec<Look>> {
         bail!("{bad}");
     }
     if looks.is_empty() {
-        let first = &cameras[0];
-        bail!("nothing came: on each board, `posewire run --udp THIS-MACHINE:{}`", first.listen.port());
+        bail!(
+            "nothing came: does each board run what this wants, as camera {:?} {}?",
+            cameras[0].name,
+            cameras[0].ear.wants()
+        );
     }
     Ok(looks)
 }

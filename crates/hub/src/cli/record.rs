@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use posewire_hub::config::cameras;
 
 use super::sources::{Heard, Next, Source, Taken, now_us, stop_signal};
+use super::zenoh;
 
 /// Keeps what the cameras send as a take, for `calibrate --replay` and `run --replay`
 #[derive(Debug, clap::Args)]
@@ -25,12 +26,14 @@ pub struct Args {
     /// For how long; until Ctrl-C where not given
     #[arg(long)]
     seconds: Option<f64>,
+    #[command(flatten)]
+    net: zenoh::Args,
 }
 
 pub fn run(args: &Args) -> Result<()> {
     let cameras = cameras(&args.cameras)?;
     let stop = stop_signal()?;
-    let mut source = Source::open(&cameras, None, None, &stop)?;
+    let mut source = Source::open(&cameras, None, &args.net, None, &stop)?;
     let file =
         File::create(&args.out).with_context(|| format!("{} cannot be written", args.out.display()))?;
     let mut out = BufWriter::new(file);

@@ -18,6 +18,7 @@ use posewire_hub::twin::Twin;
 use super::mqtt::Health;
 use super::outputs::{self, Outputs, datagrams};
 use super::sources::{Heard, Next, Source, now_us, stop_signal};
+use super::zenoh;
 
 /// Tells where everybody is, in metres of the room
 #[derive(Debug, clap::Args)]
@@ -44,6 +45,8 @@ pub struct Args {
     room: PathBuf,
     #[command(flatten)]
     outputs: outputs::Args,
+    #[command(flatten)]
+    net: zenoh::Args,
     /// Where the other hub of this room hears this one
     #[arg(long, value_name = "HOST:PORT")]
     twin: Option<String>,
@@ -89,7 +92,7 @@ pub fn run(args: &Args) -> Result<()> {
     let room = room(&args.room, &all)?;
     let stop = stop_signal()?;
     let listen = args.twin.as_ref().map(|_| args.twin_listen);
-    let mut source = Source::open(&all, args.replay.as_deref(), listen, &stop)?;
+    let mut source = Source::open(&all, args.replay.as_deref(), &args.net, listen, &stop)?;
     let mut other = args.twin.as_deref().map(|name| Other::find(name, args.standby)).transpose()?;
     let mut hub = Hub::new(all.iter().map(|c| c.lens.clone()).collect(), room.places, room.offsets_us);
     let mut cameras = Cameras::new(all);
@@ -171,6 +174,7 @@ pub fn run(args: &Args) -> Result<()> {
 fn speak() {
     let _ = env_logger::Builder::new()
         .filter_level(log::LevelFilter::Info)
+        .filter_module("zenoh", log::LevelFilter::Warn)
         .format(|to, record| writeln!(to, "posewire-hub run: {}", record.args()))
         .try_init();
 }
@@ -206,10 +210,8 @@ impl Cameras {
         for (c, camera) in self.all.iter().enumerate() {
             if !self.health.silent[c] && now_us() - self.heard_us[c] > SILENT_US {
                 self.health.silent[c] = true;
-                let (name, port) = (&camera.name, camera.listen.port());
-                eprintln!(
-                    "posewire-hub run: camera {name:?} is silent: does its board run `posewire run --udp THIS-MACHINE:{port}`?"
-                );
+                let (name, wants) = (&camera.name, camera.ear.wants());
+                eprintln!("posewire-hub run: camera {name:?} is silent: does its board run {wants}?");
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Where lines come from: a socket for each camera, or a take that was recorded.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind};
+use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, UdpSocket};
 use std::path::Path;
 use std::sync::Arc;
@@ -12,10 +12,13 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use posewire_hub::clock::Exchange;
 use posewire_hub::config::Camera;
-use posewire_hub::exchange::Said;
+use posewire_hub::ear::Ear;
+use posewire_hub::exchange::{Answers, Said, Then};
 use posewire_hub::hub::Packet;
 use posewire_hub::twin::Beat;
 use serde::{Deserialize, Serialize};
+
+use super::zenoh;
 
 /// A thread looks so often whether it is to end.
 const LOOK: Duration = Duration::from_millis(200);
@@ -58,8 +61,8 @@ pub fn stop_signal() -> Result<Arc<AtomicBool>> {
 
 /// Everything that cameras send, or sent.
 pub enum Source {
-    /// Sockets, each with a thread.
-    Live(Receiver<Heard>),
+    /// Sockets, each with a thread, and what is published under keys as long as the session lasts.
+    Live { told: Receiver<Heard>, _session: Option<zenoh::Session> },
     /// A take, and its next line's number.
     Take { lines: std::io::Lines<BufReader<File>>, path: String, names: Vec<String>, number: usize },
 }
@@ -81,23 +84,40 @@ impl Source {
     pub fn open(
         cameras: &[Camera],
         replay: Option<&Path>,
+        net: &zenoh::Args,
         twin: Option<SocketAddr>,
         stop: &Arc<AtomicBool>,
     ) -> Result<Self> {
         let Some(path) = replay else {
             let (tell, told) = sync_channel(WAITING);
+            let mut session = None;
             for (number, camera) in cameras.iter().enumerate() {
-                let socket = UdpSocket::bind(camera.listen).with_context(|| {
-                    format!(
-                        "camera {:?}: {} cannot be listened at: another program has the port, or this machine has no such address",
-                        camera.name, camera.listen
-                    )
-                })?;
-                socket.set_read_timeout(Some(LOOK))?;
-                let (tell, stop) = (tell.clone(), stop.clone());
-                std::thread::Builder::new()
-                    .name(camera.name.chars().take(15).collect())
-                    .spawn(move || listen(number, &socket, &tell, &stop))?;
+                let what = || format!("camera {:?}: {}", camera.name, camera.ear);
+                let mut line = Lines { camera: number, answers: Answers::default(), tell: tell.clone() };
+                match &camera.ear {
+                    Ear::Port(at) => {
+                        let socket = UdpSocket::bind(at).with_context(|| {
+                            format!(
+                                "{} cannot be listened at: another program has the port, or this machine has no such address",
+                                what()
+                            )
+                        })?;
+                        socket.set_read_timeout(Some(LOOK))?;
+                        let stop = stop.clone();
+                        std::thread::Builder::new()
+                            .name(camera.name.chars().take(15).collect())
+                            .spawn(move || listen(&socket, line, &stop))?;
+                    }
+                    Ear::Key(key) => {
+                        let session = match &session {
+                            Some(session) => session,
+                            None => session.insert(net.open().with_context(what)?),
+                        };
+                        session
+                            .hear(key, move |text| line.hear(text, now_us()).map(|s| s.text()))
+                            .with_context(what)?;
+                    }
+                }
             }
             if let Some(at) = twin {
                 let socket = UdpSocket::bind(at)
@@ -108,7 +128,7 @@ impl Source {
                     .name("twin".into())
                     .spawn(move || listen_to_twin(&socket, &tell, &stop))?;
             }
-            return Ok(Source::Live(told));
+            return Ok(Source::Live { told, _session: session });
         };
         let file = File::open(path).with_context(|| {
             format!("{}: `posewire-hub record CAMERAS --out FILE` writes a take", path.display())
@@ -124,7 +144,7 @@ impl Source {
     /// The next thing heard; `None` where nothing came within `wait`. `Err`: the take is at its end, or wrong.
     pub fn next(&mut self, wait: Duration) -> Result<Next> {
         match self {
-            Source::Live(told) => match told.recv_timeout(wait) {
+            Source::Live { told, .. } => match told.recv_timeout(wait) {
                 Ok(heard) => Ok(Next::Heard(heard)),
                 Err(RecvTimeoutError::Timeout) => Ok(Next::Nothing),
                 Err(RecvTimeoutError::Disconnected) => Ok(Next::End),
@@ -170,38 +190,41 @@ fn listen_to_twin(socket: &UdpSocket, tell: &SyncSender<Heard>, stop: &AtomicBoo
     }
 }
 
-/// One camera's socket: stamps what comes, answers agents.
-fn listen(camera: usize, socket: &UdpSocket, tell: &SyncSender<Heard>, stop: &AtomicBool) {
-    let mut bytes = vec![0; DATAGRAM];
-    // What was answered last: an agent's word on it is believed once.
-    let mut answered: Option<(i64, i64, i64)> = None;
-    while !stop.load(Ordering::Relaxed) {
-        let (n, from) = match socket.recv_from(&mut bytes) {
-            Ok(heard) => heard,
-            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => continue,
-            // An answer that nobody took any more.
-            Err(_) => continue,
-        };
-        let arrived_us = now_us();
-        let Ok(text) = std::str::from_utf8(&bytes[..n]) else { continue };
+/// One camera's lines, from wherever they come.
+struct Lines {
+    camera: usize,
+    answers: Answers,
+    tell: SyncSender<Heard>,
+}
+
+impl Lines {
+    /// Passes on what came; gives what its agent is to be answered.
+    fn hear(&mut self, text: &str, arrived_us: i64) -> Option<Said> {
+        let camera = self.camera;
         let heard = match Said::read(text) {
-            Some(Said::Ask(asked)) => {
-                let now = now_us();
-                answered = Some((asked, arrived_us, now));
-                // An agent that is gone asks no more.
-                let _ = socket.send_to(Said::Answer(asked, arrived_us, now).text().as_bytes(), from);
-                continue;
-            }
-            Some(Said::Done(e)) => {
-                if answered.take() != Some((e.asked_us, e.heard_us, e.answered_us)) {
-                    continue;
-                }
-                Heard::Clocks(camera, e)
-            }
-            Some(Said::Answer(..)) => continue,
+            Some(said) => match self.answers.hear(said, arrived_us, now_us())? {
+                Then::Answer(answer) => return Some(answer),
+                Then::Compared(exchange) => Heard::Clocks(camera, exchange),
+            },
             None => Heard::Line(Packet { camera, arrived_us, text: text.to_owned() }),
         };
         // A hub that does not keep up gets the newest of what still fits.
-        let _ = tell.try_send(heard);
+        let _ = self.tell.try_send(heard);
+        None
+    }
+}
+
+/// One camera's socket: stamps what comes, answers agents.
+fn listen(socket: &UdpSocket, mut lines: Lines, stop: &AtomicBool) {
+    let mut bytes = vec![0; DATAGRAM];
+    while !stop.load(Ordering::Relaxed) {
+        // Nothing came, or an answer of before that nobody took any more.
+        let Ok((n, from)) = socket.recv_from(&mut bytes) else { continue };
+        let arrived_us = now_us();
+        let Ok(text) = std::str::from_utf8(&bytes[..n]) else { continue };
+        if let Some(answer) = lines.hear(text, arrived_us) {
+            // An agent that is gone asks no more.
+            let _ = socket.send_to(answer.text().as_bytes(), from);
+        }
     }
 }
