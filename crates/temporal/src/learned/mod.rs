@@ -46,8 +46,11 @@ const LOG_SIGMA_RANGE: (f32, f32) = (-7.0, 1.0);
 const SIGMA_OF_LAPLACE: f32 = 1.139;
 /// An observation that the answer leaves by more than this part of the scale was not believed: the joint is predicted.
 const BELIEVED: f32 = 0.1;
-/// A prediction less sure than this part of the scale is no prediction: the joint is absent.
+/// A prediction of a joint not seen in this frame, less sure than this part of the scale, is no prediction: the joint is absent.
 const LOST_SIGMA: f32 = 0.15;
+/// The same of a joint that is seen: a vague answer beside what the frame says is worth more than none. Its score, below 0.04 there, says
+/// how much.
+const VAGUE_SIGMA: f32 = 0.4;
 /// A person not seen for longer is absent as a whole, nominal frames (one second): longer than any occlusion learned.
 const LOST_FRAMES: f32 = 30.0;
 /// The score is the probability of lying within this part of the scale.
@@ -349,7 +352,7 @@ impl Person {
             f.score[j] = 1.0 - exp_nonpositive(-0.5 * (SCORE_WITHIN / sigma).powi(2));
             f.state[j] = if measured {
                 JointState::Measured
-            } else if sigma <= LOST_SIGMA && !lost {
+            } else if sigma <= (if frame.seen[j] { VAGUE_SIGMA } else { LOST_SIGMA }) && !lost {
                 JointState::Predicted
             } else {
                 JointState::Absent
