@@ -208,19 +208,23 @@ impl<K: Clock> ChildCamera<K> {
 }
 
 impl Running {
-    /// Asks it to end, then makes it.
+    /// Asks it to end, then makes it, and whatever it has started, where it is a script: a camera that an orphan holds cannot be opened
+    /// again.
     fn end(&mut self) {
-        if self.gone_within(Duration::ZERO).is_some() {
-            return;
-        }
+        let gone = self.gone_within(Duration::ZERO).is_some();
         #[cfg(unix)]
-        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-            let _ = self.gone_within(GOODBYE);
+        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+            if !gone {
+                let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
+                let _ = self.gone_within(GOODBYE);
+            }
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
-        // It may be gone already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if !gone {
+            // It may be by now.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
     }
 
     fn gone_within(&mut self, within: Duration) -> Option<std::process::ExitStatus> {

@@ -124,7 +124,14 @@ impl StandIn {
 
 fn is_alive(pid_file: &Path) -> bool {
     let pid = fs::read_to_string(pid_file).unwrap();
-    Path::new("/proc").join(pid.trim()).exists()
+    let stat = Path::new("/proc").join(pid.trim()).join("stat");
+    // Killed, and not yet buried by whoever inherited it, is dead.
+    let alive = || fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
+    let began = Instant::now();
+    while alive() && began.elapsed() < Duration::from_secs(1) {
+        sleep(Duration::from_millis(10));
+    }
+    alive()
 }
 
 #[test]
@@ -132,7 +139,7 @@ fn a_csi_camera_is_read_through_its_program_which_ends_with_us() {
     let stand_in = StandIn::new(
         "rpicam-vid",
         "echo $$ > $PICTURES/pid; echo \"$@\" > $PICTURES/arguments\n\
-         echo 'INFO starting' >&2; sleep 0.3\n\
+         sleep 1000 & echo $! > $PICTURES/started; echo 'INFO starting' >&2; sleep 0.3\n\
          while true; do cat $PICTURES/*.jpg; sleep 0.05; done",
     );
     let output = stand_in.run(&["--frames", "4"]).output().unwrap();
@@ -141,6 +148,7 @@ fn a_csi_camera_is_read_through_its_program_which_ends_with_us() {
     let lines = output.stdout.iter().filter(|&&b| b == b'\n').count();
     assert!((1..=4).contains(&lines), "{lines}");
     assert!(!is_alive(&stand_in.path("pid")), "it was left behind");
+    assert!(!is_alive(&stand_in.path("started")), "what it had started was left behind");
     let arguments = fs::read_to_string(stand_in.path("arguments")).unwrap();
     assert!(arguments.contains("--camera 0 --width 640 --height 480 --framerate 30"), "{arguments}");
 }

@@ -32,6 +32,8 @@ pub(super) enum Not {
     Output,
     /// The raw end of a camera on the board's ribbon cable.
     Raw,
+    /// A camera whose pictures lie in several buffers each.
+    Planes,
     /// Sends no pictures.
     Nothing,
     /// Cannot stream through memory maps.
@@ -84,6 +86,8 @@ pub(super) fn judge(facts: &Facts) -> Result<(), Not> {
             Not::Metadata
         } else if has(Flags::VIDEO_OUTPUT | Flags::VIDEO_OUTPUT_MPLANE) {
             Not::Output
+        } else if has(Flags::VIDEO_CAPTURE_MPLANE) {
+            Not::Planes
         } else {
             Not::Nothing
         });
@@ -122,6 +126,11 @@ impl Not {
             Self::Raw => format!(
                 "{node}: a camera on the board's ribbon cable, whose raw pictures only the board's own software can develop: \
                  use --camera csi"
+            ),
+            Self::Planes => format!(
+                "{node}: a camera that gives each picture in several buffers (multi-planar), which GStreamer reads: \
+                 gst-launch-1.0 -q v4l2src device={} ! videoconvert ! jpegenc ! fdsink fd=1 | posewire run --replay -",
+                path.display()
             ),
             Self::Nothing => {
                 format!("{node}: gives no pictures; `posewire devices` lists what every node is")
@@ -182,6 +191,12 @@ mod tests {
         ("tegra-video", 0x0420_0001, &[b"GB10", b"YUYV"], Err(Not::Raw)),
     ];
 
+    /// Of a board with a Rockchip, and the kernel's vivid.
+    const PLANES: [Node; 2] = [
+        ("rkisp_v6", 0x0420_1000, &[b"NV12"], Err(Not::Planes)),
+        ("vivid", 0x0521_1000, &[b"YUYV", b"NM12"], Err(Not::Planes)),
+    ];
+
     fn judged(&(driver, capabilities, formats, _): &Node) -> Result<(), Not> {
         let formats: Vec<[u8; 4]> = formats.iter().map(|f| **f).collect();
         judge(&Facts { driver, capabilities: Flags::from(capabilities), formats: &formats })
@@ -189,7 +204,7 @@ mod tests {
 
     #[test]
     fn on_every_board_only_what_gives_developed_pictures_is_a_camera() {
-        for node in USB.iter().chain(&PI_4).chain(&PI_5).chain(&JETSON) {
+        for node in USB.iter().chain(&PI_4).chain(&PI_5).chain(&JETSON).chain(&PLANES) {
             assert_eq!(judged(node), node.3, "{} {:#x}", node.0, node.1);
         }
     }

@@ -141,3 +141,17 @@ def vivid() -> Result:
     tracker.stop()
     at_most("seconds to poses", max(back), BACK_S)
     return {"nodes": len(made), "first_s": round(first, 3), **quantiles("back_s", back)}
+
+
+def multiplanar() -> Result:
+    """A camera whose pictures lie in several buffers, as some boards' have them: listed with what is to be done, never waited for."""
+    made = load("vivid", "multiplanar=2")
+    listed, judged = said("devices"), said("doctor")
+    told = [line for line in listed.splitlines() if "multi-planar" in line]
+    assert len(told) == 1 and "gst-launch-1.0" in told[0], listed
+    assert "no camera that gives pictures" in judged, judged
+    tracker = Tracker(camera=None)
+    tracker.wait_frames(30, FIRST_S)
+    assert {frame.get("source") for frame in tracker.frames} == {"built-in clip"}
+    tracker.stop()
+    return {"nodes": len(made)}

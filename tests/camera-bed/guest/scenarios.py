@@ -39,7 +39,8 @@ from bed import (
     quantiles,
     wait_until,
 )
-from drivers import no_camera, no_camera_before, set_up_pipeline, vivid
+from drivers import multiplanar, no_camera, no_camera_before, set_up_pipeline, vivid
+from libcamera import libcamera
 
 
 def ids(frames: list[dict[str, Any]]) -> set[int]:
@@ -560,8 +561,8 @@ def hours() -> Result:
 
 ALL: tuple[Callable[[], Result], ...] = (
     mjpeg, yuyv, slow_consumer, replug, renumber, replaced, missing_at_start, busy_at_start, stall, error_flag, error_dropped,
-    truncated_mjpeg, truncated_yuyv, dark, wrong_mode, no_camera, no_camera_before, set_up_pipeline, vivid, serial_replug,
-    serial_stuck, sigterm,
+    truncated_mjpeg, truncated_yuyv, dark, wrong_mode, no_camera, no_camera_before, set_up_pipeline, vivid,
+    multiplanar, libcamera, serial_replug, serial_stuck, sigterm,
 )  # fmt: skip
 SCENARIOS = {f.__name__: f for f in ALL}
 # Not among those that run by themselves: it takes as long as all of them.
