@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from posetrain.keypoints.adopt import dequantised, take_over
+from posetrain.keypoints.adopt import dequantised, exporter, take_over
 from posetrain.keypoints.graph import export_keypoints
 from posetrain.keypoints.net import KeypointNet, NetConfig
 from posetrain.keypoints.quantise import quantise
@@ -34,7 +34,7 @@ class Adopting(unittest.TestCase):
 
     def adopted(self, path: Path) -> KeypointNet:
         net = KeypointNet(TINY)
-        take_over(net, dequantised(path), self.images)
+        take_over(net, exporter(net), dequantised(path), self.images)
         return net
 
     def test_a_network_written_in_floats_answers_as_it_did_and_while_it_learns(self) -> None:
@@ -64,7 +64,8 @@ class Adopting(unittest.TestCase):
             path = Path(folder) / "net.onnx"
             export_keypoints(KeypointNet(NetConfig((8, 8, 8, 8, 8), (0, 0, 0, 0), (8, 8))), 64, 64, path)
             with self.assertRaisesRegex(ValueError, "no convolution"):
-                take_over(KeypointNet(TINY), dequantised(path), self.images)
+                other = KeypointNet(TINY)
+                take_over(other, exporter(other), dequantised(path), self.images)
 
 
 if __name__ == "__main__":

@@ -1,22 +1,97 @@
-"""The person finder's targets and decoder are each other's inverse."""
+"""The person finder: targets and decoder are each other's inverse, shapes agree, and what is learned from is what is true."""
 
 from __future__ import annotations
 
+import tempfile
 import unittest
+from functools import partial
+from pathlib import Path
 
 import numpy as np
+import torch
 
 from posetrain.data.boxes import iou
+from posetrain.data.scenes import Scene, settle
 from posetrain.finder import net as finder
+from posetrain.finder.evaluate import Finder, test
+from posetrain.finder.graph import export
+from posetrain.finder.make import BATCH, mean
+from posetrain.finder.sample import letterbox, sample
+from posetrain.keypoints.adopt import dequantised, take_over
+from posetrain.keypoints.train import to_input
+
+NOBODY = np.zeros((0, 4), np.float32)
 
 
-class Finder(unittest.TestCase):
+def scene(height: int, width: int, *boxes: list[int]) -> Scene:
+    pixels = np.random.default_rng(4).integers(0, 256, (height, width, 3), dtype=np.uint8)
+    return Scene(pixels, np.array(boxes, np.float32).reshape(-1, 4), NOBODY, "jhmdb")
+
+
+class Targets(unittest.TestCase):
     def test_targets_decode_to_the_boxes(self) -> None:
-        boxes = np.array([[10, 20, 60, 140], [90, 30, 130, 120]], np.float32)
-        heat, sides, _, _ = finder.targets(boxes, np.zeros((0, 4), np.float32), 160)
+        boxes = np.array([[10, 20, 60, 140], [190, 30, 230, 120]], np.float32)
+        heat, sides, _, _ = finder.targets(boxes, NOBODY)
+        self.assertEqual(heat.shape, (finder.HEIGHT // finder.STRIDE, finder.WIDTH // finder.STRIDE))
         logits = np.where(heat >= 1, 4.0, -9.0).astype(np.float32)
         found, _ = finder.decode(logits, sides, 0.5)
         self.assertGreater(float(iou(found, boxes).max(axis=0).min()), 0.99)
+
+    def test_a_picture_of_any_shape_is_fitted_whole(self) -> None:
+        for height, width in ((480, 640), (720, 1280), (1000, 500), (64, 64)):
+            net, s = letterbox(np.full((height, width, 3), 255, np.uint8))
+            self.assertEqual(net.shape, (finder.HEIGHT, finder.WIDTH, 3))
+            rows, columns = (int((net[:, :, 0].max(axis=a) > 127).sum()) for a in (1, 0))
+            self.assertAlmostEqual(rows, height * s, delta=1.01)
+            self.assertAlmostEqual(columns, width * s, delta=1.01)
+
+    def test_boxes_of_training_pictures_lie_in_them(self) -> None:
+        scenes = [scene(240, 320, [20, 30, 120, 220]), scene(300, 200, [50, 10, 150, 290], [0, 0, 60, 90])]
+        rng = np.random.default_rng(2)
+        for _ in range(60):
+            pixels, persons, doubtful = sample(scenes, np.array([0.5, 0.5]), rng)
+            self.assertEqual(pixels.shape, (finder.HEIGHT, finder.WIDTH, 3))
+            for x0, y0, x1, y1 in np.concatenate([persons.reshape(-1, 4), doubtful.reshape(-1, 4)]):
+                self.assertTrue(0 <= x0 < x1 <= finder.WIDTH and 0 <= y0 < y1 <= finder.HEIGHT)
+
+
+class Scenes(unittest.TestCase):
+    def test_what_is_doubtful_inside_a_person_is_a_part_of_that_one(self) -> None:
+        person = np.array([[10, 10, 60, 160]], np.float32)
+        doubtful = np.array([[15, 20, 50, 70], [50, 10, 110, 160]], np.float32)
+        persons, left = settle(person, doubtful)
+        np.testing.assert_array_equal(persons, person)
+        np.testing.assert_array_equal(left, doubtful[1:])
+
+
+class Weights(unittest.TestCase):
+    def test_an_exported_finder_is_taken_back_and_answers_as_it_did(self) -> None:
+        torch.manual_seed(3)
+        net, again = (finder.FinderNet((4, 4, 8, 8, 8)) for _ in range(2))
+        pictures = np.random.default_rng(3).integers(
+            0, 256, (4, finder.HEIGHT, finder.WIDTH, 3), dtype=np.uint8
+        )
+        images = to_input(torch.from_numpy(pictures))
+        with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
+            net.train()(images)
+            said = net.eval()(images)
+            path = Path(folder) / "finder.onnx"
+            export(net, path)
+            take_over(again, partial(export, again), dequantised(path), images)
+            for a, b in zip(again.eval()(images), said, strict=True):
+                torch.testing.assert_close(a, b, atol=1e-3, rtol=1e-3)
+            # A file says itself how large its pictures are.
+            result = test(Finder(path), [(scene(48, 64, [5, 5, 40, 40]), "one")])
+        self.assertEqual((len(result.met), result.pictures), (1, 1))
+
+    def test_the_mean_of_runs_counts_what_each_has_seen(self) -> None:
+        def run(value: float, steps: int) -> dict[str, object]:
+            weights = {"w": torch.full((2,), value), "n": torch.tensor(7)}
+            return {"ema": weights, "step": steps, "pictures": 1000 + steps * BATCH, "spent": 60.0 * steps}
+
+        of = mean([run(1.0, 10), run(3.0, 20)])
+        torch.testing.assert_close(of["ema"]["w"], torch.full((2,), 2.0))
+        self.assertEqual((of["pictures"], of["spent"]), (1000 + 30 * BATCH, 1800.0))
 
 
 if __name__ == "__main__":

@@ -59,6 +59,7 @@ FETCHED_PACKS = ("coco_fetched", "lsp", "parse", "buffy")
 RENDERED_PACKS = ("rendered", "rendered_over_coco")
 # Pictures of nobody: what a mistaken find shows.
 EMPTY_PACKS = ("coco_nobody",)
+EMPTY_JUDGED = 4  # every so many of them are judged on, not learned from
 # Made by `posetrain.keypoints.filmed`: frames of films that anybody may use, labelled by MoveNet Thunder.
 FILMED_PACKS = ("free_films",)
 # A cache names packs by their place in here, so new ones are added at the end.

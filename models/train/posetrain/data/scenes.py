@@ -17,8 +17,11 @@ import numpy as np
 
 from posetrain.data.boxes import iou
 from posetrain.data.packs import (
+    EMPTY_JUDGED,
+    EMPTY_PACKS,
     KNOWN_PACKS,
     PACKS,
+    RENDERED_PACKS,
     Floats,
     Person,
     Picture,
@@ -29,11 +32,13 @@ from posetrain.data.packs import (
 )
 from posetrain.inference import session
 
-# The network sees 160 px: finer pictures only cost memory.
-STORED_SIDE = 200
+# The finder sees 256 x 192, and parts of pictures enlarged: finer ones only cost memory.
+STORED_SIDE = 320
 # Pictures that are much alike are thinned: neighbouring frames, and the many sport pictures.
 EVERY = {"jhmdb": 4, "lspet": 5, "unlabelled/people": 2}
 SURE, DOUBTFUL = 0.6, 0.25
+# Of a doubtful box, inside a person's.
+PART = 0.8
 
 
 @dataclass(frozen=True)
@@ -99,20 +104,20 @@ def person_box(pack: str, person: Person) -> Floats:
 
 
 def scene(picture: Picture, teacher: FastestDet | None) -> Scene:
+    """Where the truth is whole the teacher adds nobody: in pictures of nobody its finds are the mistakes to learn from, in
+    rendered ones they may be the persons who are nearly hidden, so they are doubtful."""
     height, width = picture.pixels.shape[:2]
     limit = np.array([width, height, width, height], np.float32)
     persons = np.array(
         [np.clip(person_box(picture.pack, p), 0, limit) for p in picture.persons], np.float32
     ).reshape(-1, 4)
     doubtful = np.zeros((0, 4), np.float32)
-    if teacher is not None:
+    if teacher is not None and picture.pack not in EMPTY_PACKS:
         found, scores = teacher.find(picture.pixels, DOUBTFUL)
         found = np.clip(found, 0, limit)
         new = iou(found, persons).max(axis=1, initial=0) < 0.4 if len(persons) else np.ones(len(found), bool)
-        persons, doubtful = (
-            np.concatenate([persons, found[new & (scores >= SURE)]]),
-            found[new & (scores < SURE)],
-        )
+        sure = (scores >= SURE) & (picture.pack not in RENDERED_PACKS)
+        persons, doubtful = np.concatenate([persons, found[new & sure]]), found[new & ~sure]
     scale = min(1.0, STORED_SIDE / max(height, width))
     pixels = picture.pixels
     if scale < 1:
@@ -122,7 +127,13 @@ def scene(picture: Picture, teacher: FastestDet | None) -> Scene:
 
 
 def settle(persons: Floats, doubtful: Floats) -> tuple[Floats, Floats]:
-    """A box mostly inside an earlier one, or round it, may be the same one: doubtful. Labels come first."""
+    """A person's box mostly inside an earlier one, or round it, may be the same one: doubtful. Labels come first. What is
+    doubtful and inside a person is a part of that one: somebody's trunk is background to whoever looks for persons."""
+    if len(persons) and len(doubtful):
+        low = np.maximum(doubtful[:, None, :2], persons[None, :, :2])
+        high = np.minimum(doubtful[:, None, 2:], persons[None, :, 2:])
+        common = np.clip(high - low, 0, None).prod(axis=2).max(axis=1)
+        doubtful = doubtful[common < PART * (doubtful[:, 2:] - doubtful[:, :2]).prod(axis=1)]
     again = np.zeros(len(persons), bool)
     for i in range(1, len(persons)):
         low = np.maximum(persons[i, :2], persons[:i, :2])
@@ -141,7 +152,7 @@ def build(data: Path, out: Path, teacher: FastestDet, packs: Sequence[str] = PAC
         for pack in packs:
             pictures = (p for p in read_pack(data, pack, report) if p.split == "train")
             for k, picture in enumerate(pictures):
-                if k % EVERY.get(pack, 1):
+                if k % EVERY.get(pack, 1) or (pack in EMPTY_PACKS and k % EMPTY_JUDGED == 0):
                     continue
                 s = scene(picture, teacher)
                 handle.write(s.pixels.tobytes())

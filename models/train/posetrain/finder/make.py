@@ -1,7 +1,9 @@
-"""Trains, exports, quantises and measures the person finder: `python -m posetrain.finder.make --data DIR
---peers DIR`.
+"""Trains, exports, quantises and measures the person finder:
 
-Writes models/person.onnx, models/person.toml and calib/quant/person.toml. Resumable as posetrain.keypoints.train is.
+    python -m posetrain.finder.make --data PACKS --peers PEERS --scenes DIR [--scenes DIR ...] --begin work/person/adopted.pt
+
+`--scenes` are what `python -m posetrain.data.scenes` made; without any the packs' own are made here. Writes models/person.onnx,
+models/person.toml and calib/quant/person.toml. Resumable as posetrain.keypoints.train is.
 """
 
 from __future__ import annotations
@@ -10,51 +12,46 @@ import argparse
 import copy
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
-import numpy.typing as npt
-import onnx
 import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset
 
 from posetrain.data import scenes as stored
 from posetrain.data.augment import coloured
-from posetrain.data.boxes import iou
-from posetrain.data.packs import Floats, ReadReport, read_pack
 from posetrain.data.scenes import FastestDet, Scene
+from posetrain.finder.evaluate import THRESHOLDS, Finder, choose_threshold, test, val_scenes
+from posetrain.finder.graph import export
 from posetrain.finder.manifest import write_person
-from posetrain.finder.net import INPUT, STRIDE, FinderNet, decode, loss, targets
+from posetrain.finder.net import HEIGHT, WIDTH, FinderNet, loss, targets
 from posetrain.finder.sample import letterbox, sample
-from posetrain.inference import as_input, session
 from posetrain.keypoints.config import configured
-from posetrain.keypoints.graph import GraphWriter
 from posetrain.keypoints.manifest import write_quantisation
 from posetrain.keypoints.net import KeypointNet, multiply_adds
 from posetrain.keypoints.quantise import quantise, ranges
 from posetrain.keypoints.train import annealed, average, save, to_input
-from posetrain.metrics import bootstrap
 from posetrain.paths import REPOSITORY, TRAIN
 from posetrain.precision import reduced
 
 # What a camera sees: video and everyday photos before sport close-ups.
-SHARE = {"jhmdb": 2.0, "coco_more": 2.0, "lspet": 0.6}
+SHARE = {"jhmdb": 2.0, "coco_more": 2.0, "coco_fetched": 2.0, "coco_nobody": 2.0, "lspet": 0.6}
 BATCH = 32
 # Half of what a fresh network takes: the backbone is trained already.
 LEARNING_RATE = 1e-3
 EMA = 0.998
 # Part of samples' tiles that show no person at all.
 EMPTY = 0.12
-THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
 
 
 class SceneStream(IterableDataset[tuple[Tensor, ...]]):
-    """Endless batches: pictures, heat, sides, weight, known. Batch k depends on k alone."""
+    """Endless batches: pictures, heat, sides, weight, known. Batch k depends on `seed` and k alone."""
 
-    def __init__(self, scenes: list[Scene], first: int) -> None:
+    def __init__(self, scenes: list[Scene], first: int, seed: int) -> None:
+        self.seed = seed
         rng = np.random.default_rng(3)
         # Large and small ones: shelves and bags are what a young finder takes for people.
         sizes = ((0.3, 0.8), (0.2, 0.5))
@@ -73,23 +70,29 @@ class SceneStream(IterableDataset[tuple[Tensor, ...]]):
         worker = torch.utils.data.get_worker_info()
         k, step = (self.first + worker.id, worker.num_workers) if worker else (self.first, 1)
         while True:
-            rng = np.random.default_rng((5, k))
+            rng = np.random.default_rng((self.seed, k))
             images, rows = [], []
             for _ in range(BATCH):
                 pixels, persons, doubtful = sample(self.scenes, self.share, rng)
                 images.append(pixels)
-                rows.append(targets(persons, doubtful, INPUT))
+                rows.append(targets(persons, doubtful))
             fields = [torch.from_numpy(np.stack(f)) for f in zip(*rows, strict=True)]
             yield coloured(np.stack(images), rng), *fields
             k += step
 
 
 def train(
-    scenes: list[Scene], out: Path, minutes: float, workers: int, backbone: Path | None, begin: Path | None
+    scenes: list[Scene],
+    out: Path,
+    minutes: float,
+    workers: int,
+    backbone: Path | None,
+    begin: Path | None,
+    seed: int,
 ) -> FinderNet:
     """From a keypoint network's backbone, or from the finder in `begin`, whose pictures and seconds are counted too."""
     out.mkdir(parents=True, exist_ok=True)
-    torch.manual_seed(1)
+    torch.manual_seed(seed)
     torch.set_num_threads(1)
     model = FinderNet().to(memory_format=torch.channels_last)
     if backbone is not None:
@@ -113,7 +116,7 @@ def train(
         step, spent = state["step"], state["spent"]
     loader = iter(
         DataLoader(
-            SceneStream(scenes, step),
+            SceneStream(scenes, step, seed),
             batch_size=None,
             num_workers=workers,
             prefetch_factor=4 if workers else None,
@@ -161,108 +164,18 @@ def train(
     return ema
 
 
-def export(net: FinderNet, path: Path) -> None:
-    net.eval()
-    g = GraphWriter()
-    x8 = g.block(g.block("image", net.stem), net.stage8)
-    x16 = g.block(x8, net.stage16)
-    y16 = g.relu(g.add(x16, g.up(g.block(g.block(x16, net.stage32), net.top16))))
-    y8 = g.block(g.relu(g.add(x8, g.up(g.block(y16, net.top8)))), net.smooth)
-    g.convolution(y8, net.centre, output="centre")
-    g.convolution(y8, net.box, output="box")
-    cells = INPUT // STRIDE
-    onnx.save(g.model(INPUT, INPUT, {"centre": (1, cells, cells), "box": (4, cells, cells)}), path)
-
-
-@dataclass(frozen=True)
-class Test:
-    """Finds of every test picture at the lowest threshold: best score that meets each labelled person (0
-    if none), and the scores of finds that meet nobody; `group` names the picture or clip."""
-
-    met: npt.NDArray[np.float64]
-    false: npt.NDArray[np.float64]
-    groups: npt.NDArray[np.str_]
-    pictures: int
-
-    def recall(self, threshold: float) -> tuple[float, float, float]:
-        hit = (self.met >= threshold).astype(np.float64)
-        return float(hit.mean()), *bootstrap(hit, np.ones(len(hit)), self.groups)
-
-    def false_per_picture(self, threshold: float) -> float:
-        return float((self.false >= threshold).sum() / max(self.pictures, 1))
-
-
-class Finder:
-    def __init__(self, path: Path) -> None:
-        self.session = session(path)
-
-    def find(self, pixels: npt.NDArray[np.uint8], threshold: float) -> tuple[Floats, Floats]:
-        """Boxes in the picture's pixels and scores."""
-        crop, s = letterbox(pixels)
-        centre, box = self.session.run(["centre", "box"], {"image": as_input(crop)})
-        boxes, scores = decode(centre[0, 0], box[0], threshold)
-        return np.asarray((boxes + 0.5) / s - 0.5, np.float32), scores
-
-
-def test(finder: Finder, scenes: list[tuple[Scene, str]], single: bool = True) -> Test:
-    """`single`: pictures of one labelled person; finds that meet the teacher's other people are nobody's
-    fault."""
-    met, false, groups = [], [], []
-    for s, group in scenes:
-        boxes, scores = finder.find(s.pixels, THRESHOLDS[0])
-        overlap = (
-            iou(boxes, s.persons) if len(boxes) and len(s.persons) else np.zeros((len(boxes), len(s.persons)))
-        )
-        for person in range(len(s.persons)):
-            good = scores[overlap[:, person] >= 0.5]
-            met.append(float(good.max()) if len(good) else 0.0)
-            groups.append(group)
-        other = iou(boxes, s.doubtful).max(axis=1) if len(boxes) and len(s.doubtful) else np.zeros(len(boxes))
-        nobody = (overlap.max(axis=1, initial=0) < 0.3) & (other < 0.3)
-        false.extend(scores[nobody].tolist())
-    return Test(np.asarray(met), np.asarray(false), np.asarray(groups), len(scenes))
-
-
-def val_scenes(data: Path, teacher: FastestDet, every: int = 1) -> dict[str, list[tuple[Scene, str]]]:
-    """Pictures at stored size: J-HMDB frames, photos of one person, and parts of val pictures that show
-    nobody."""
-    report = ReadReport()
-    out: dict[str, list[tuple[Scene, str]]] = {"jhmdb": [], "single photos": [], "nobody": []}
-    rng = np.random.default_rng(9)
-    for pack in (
-        "jhmdb",
-        "coco_more",
-        "unlabelled/people",
-        "unlabelled/free_exercise",
-        "unlabelled/ccp",
-        "lspet",
-    ):
-        for k, picture in enumerate(p for p in read_pack(data, pack, report) if p.split == "val"):
-            if k % (3 * every if pack == "jhmdb" else every):
-                continue
-            seen, scores = teacher.find(picture.pixels, 0.15)
-            boxes = np.array([stored.person_box(pack, p) for p in picture.persons], np.float32).reshape(-1, 4)
-            s = Scene(picture.pixels, boxes, seen, pack)
-            group = picture.key.split("#")[0]
-            if pack == "jhmdb":
-                out["jhmdb"].append((s, group))
-            elif len(boxes) == 1 and int((scores >= 0.4).sum()) <= 1:
-                out["single photos"].append((s, group))
-            if (empty := stored.empty_part(s, rng)) is not None:
-                out["nobody"].append((empty, group))
-    return out
-
-
-def choose_threshold(finder: Finder, scenes: list[Scene]) -> float:
-    """Threshold of the best F2 on whole train pictures: a missed person costs more than a false one, which
-    the keypoint network's scores reject."""
-    result = test(finder, [(s, str(k)) for k, s in enumerate(scenes)])
-
-    def f2(threshold: float) -> float:
-        found, false = float((result.met >= threshold).sum()), float((result.false >= threshold).sum())
-        return 5 * found / max(5 * found + 4 * (len(result.met) - found) + false, 1)
-
-    return max(THRESHOLDS, key=f2)
+def mean(states: list[dict[str, Any]]) -> dict[str, Any]:
+    """Of the averaged weights of runs that began with the same ones; pictures and seconds are those of all (Wortsman 2022)."""
+    first, *others = states
+    weights = {
+        name: sum((s["ema"][name] for s in others), value) / len(states)
+        if value.dtype.is_floating_point
+        else value
+        for name, value in first["ema"].items()
+    }
+    seen = sum(s["step"] for s in others) * BATCH
+    spent = sum(s["spent"] for s in others)
+    return {**first, "ema": weights, "pictures": first["pictures"] + seen, "spent": first["spent"] + spent}
 
 
 def main() -> None:
@@ -279,21 +192,30 @@ def main() -> None:
         "--backbone", type=Path, help="weights of a trained keypoint network `small` to start from"
     )
     parser.add_argument(
-        "--begin", type=Path, help="final.pt of an earlier finder to go on from, of any input size"
+        "--begin",
+        type=Path,
+        help="weights of an earlier finder to go on from: final.pt, or what posetrain.finder.adopt wrote",
     )
+    parser.add_argument("--seed", type=int, default=5, help="which pictures, in which order")
+    parser.add_argument("--scenes", type=Path, action="append", help="may be given again")
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--checkpoint", type=Path, help="finish from these weights instead of training")
+    parser.add_argument(
+        "--checkpoint",
+        type=Path,
+        action="append",
+        help="finish from these weights instead of training; given again, from the mean of runs that began alike",
+    )
     parser.add_argument("--every", type=int, default=1, help="measure on every n-th val picture only")
     args = parser.parse_args()
     teacher = FastestDet(args.peers / "fastestdet.onnx")
-    store = args.work / "finder-cache"
-    if not (store / "pixels.bin").exists():
-        stored.build(args.data, store, teacher)
-    scenes = stored.load(store)
-    checkpoint = args.checkpoint or args.work / "person" / "final.pt"
-    if not checkpoint.exists():
-        train(scenes, args.work / "person", args.minutes, args.workers, args.backbone, args.begin)
-    state = torch.load(checkpoint, weights_only=True)
+    stores = args.scenes or [args.work / "finder-cache"]
+    if not args.scenes and not (stores[0] / "pixels.bin").exists():
+        stored.build(args.data, stores[0], teacher)
+    scenes = [s for store in stores for s in stored.load(store)]
+    checkpoints = args.checkpoint or [args.work / "person" / "final.pt"]
+    if not args.checkpoint and not checkpoints[0].exists():
+        train(scenes, args.work / "person", args.minutes, args.workers, args.backbone, args.begin, args.seed)
+    state = mean([torch.load(path, weights_only=True) for path in checkpoints])
     net = FinderNet()
     net.load_state_dict(state["ema"])
     f32, int8 = args.work / "person-f32.onnx", args.models / "person.onnx"
@@ -321,10 +243,11 @@ def main() -> None:
         int8,
         threshold,
         results,
-        multiply_adds(net, INPUT, INPUT),
+        multiply_adds(net, HEIGHT, WIDTH),
         sum(p.numel() for p in net.parameters()),
         int(state["pictures"]),
         (float(state["spent"]) + float(state.get("spent_before", 0.0))) / 60,
+        sorted({s.pack for s in scenes}),
     )
 
 

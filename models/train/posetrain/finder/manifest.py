@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from posetrain.data.packs import PACKS
-from posetrain.finder.net import INPUT, NMS_IOU, STRIDE
+from posetrain.finder.net import HEIGHT, NMS_IOU, STRIDE, WIDTH
 from posetrain.keypoints.manifest import LICENCE, sha256, strings
 
 if TYPE_CHECKING:
-    from posetrain.finder.make import Test
+    from posetrain.finder.evaluate import Test
 
 
 def write_person(
@@ -22,6 +21,7 @@ def write_person(
     parameters: int,
     pictures: int,
     minutes: float,
+    packs: list[str],
 ) -> None:
     lines = [
         'name = "person"',
@@ -35,8 +35,8 @@ def write_person(
         "# image = net * (1 / s) + (0.5 / s - 0.5), pixel centres at integers.",
         "[input]",
         'name = "image"',
-        f"width = {INPUT}",
-        f"height = {INPUT}",
+        f"width = {WIDTH}",
+        f"height = {HEIGHT}",
         'layout = "nchw"',
         'color = "rgb"',
         "# value of pixel 0 and of pixel 255",
@@ -59,10 +59,10 @@ def write_person(
         f"nms_iou = {NMS_IOU}",
         "",
         "[card]",
-        f"data = {strings(list(PACKS))}",
+        f"data = {strings(packs)}",
         f'licence = "{LICENCE}"',
         'teachers = "people without a label: FastestDet (BSD-3-Clause)"',
-        f'made_by = "python -m posetrain.finder.make --backbone FINAL_OF_SMALL --minutes {minutes:.0f}"',
+        f'made_by = "python -m posetrain.finder.make --scenes DIR --begin ADOPTED --minutes {minutes:.0f}"',
         f"train_pictures_seen = {pictures}",
         f"train_minutes = {minutes:.1f}",
         f"macs = {macs}",

@@ -2,7 +2,7 @@
 CenterNet, Zhou 2019).
 
 Conventions (mirrored by the runtime):
-- input: the whole picture scaled by s = min(width / w, height / h) into the top left corner, black elsewhere;
+- input: the whole picture scaled by s = min(WIDTH / w, HEIGHT / h) into the top left corner, black elsewhere;
   image = net * (1 / s) + (0.5 / s - 0.5), pixel centres at integers;
 - outputs at stride 8: `centre` [1, 1, R, C] logits and `box` [1, 4, R, C]; cell (i, j) is centred on net
   pixel (j + 0.5) * 8 - 0.5, (i + 0.5) * 8 - 0.5; box = distances from there to the left, top, right and
@@ -24,9 +24,9 @@ from posetrain.data.packs import Floats
 from posetrain.keypoints.net import ConvBn, KeypointNet, Residual
 
 STRIDE = 8
-# Whole pictures at 160 px, still less than half the keypoint network's multiply-adds: a person of a tenth of the picture's
-# height covers two cells, and boxes of small persons end where they do.
-INPUT = 160
+# Whole pictures in 4:3, as most cameras give them; a wider one leaves the bottom black, an upright one the right.
+# About the keypoint network's multiply-adds: a person of a twelfth of the picture's height covers two cells.
+WIDTH, HEIGHT = 256, 192
 NMS_IOU = 0.5
 # A cell learns the box where it lies this near the person's centre, on the scale of the Gaussian's height.
 BOX_CELLS = 0.4
@@ -86,28 +86,28 @@ def cell_centres(cells: int) -> Floats:
     return np.asarray((np.arange(cells) + 0.5) * STRIDE - 0.5, np.float32)
 
 
-def targets(boxes: Floats, ignore: Floats, size: int) -> tuple[Floats, Floats, Floats, Floats]:
+def targets(
+    boxes: Floats, ignore: Floats, width: int = WIDTH, height: int = HEIGHT
+) -> tuple[Floats, Floats, Floats, Floats]:
     """boxes, ignore [N, 4] x0 y0 x1 y1 in net pixels -> heat [R, C], side distances [4, R, C] in cells,
     weight of the box loss [R, C], and 0 in cells [R, C] of which nothing is known."""
-    cells = size // STRIDE
-    axis = cell_centres(cells)
-    heat = np.zeros((cells, cells), np.float32)
-    sides = np.ones((4, cells, cells), np.float32)
-    known = np.ones((cells, cells), np.float32)
+    xs, ys = cell_centres(width // STRIDE), cell_centres(height // STRIDE)
+    cells = (len(ys), len(xs))
+    heat = np.zeros(cells, np.float32)
+    sides = np.ones((4, *cells), np.float32)
+    known = np.ones(cells, np.float32)
     for x0, y0, x1, y1 in ignore:
-        inside = ((axis >= y0) & (axis <= y1))[:, None] & ((axis >= x0) & (axis <= x1))[None, :]
+        inside = ((ys >= y0) & (ys <= y1))[:, None] & ((xs >= x0) & (xs <= x1))[None, :]
         known[inside] = 0
     for x0, y0, x1, y1 in boxes:
         cx, cy = (x0 + x1) / 2, (y0 + y1) / 2
         sx, sy = max((x1 - x0) / 8, STRIDE / 2), max((y1 - y0) / 8, STRIDE / 2)
-        bump = np.exp(-((axis[None, :] - cx) ** 2) / (2 * sx**2) - ((axis[:, None] - cy) ** 2) / (2 * sy**2))
-        row, column = int(np.abs(axis - cy).argmin()), int(np.abs(axis - cx).argmin())
+        bump = np.exp(-((xs[None, :] - cx) ** 2) / (2 * sx**2) - ((ys[:, None] - cy) ** 2) / (2 * sy**2))
+        row, column = int(np.abs(ys - cy).argmin()), int(np.abs(xs - cx).argmin())
         bump[row, column] = 1.0
         better = bump > heat
         distances = np.stack(
-            np.broadcast_arrays(
-                axis[None, :] - x0, axis[:, None] - y0, x1 - axis[None, :], y1 - axis[:, None]
-            )
+            np.broadcast_arrays(xs[None, :] - x0, ys[:, None] - y0, x1 - xs[None, :], y1 - ys[:, None])
         )
         sides[:, better] = np.maximum(distances / STRIDE, 0.05)[:, better]
         heat = np.maximum(heat, bump)

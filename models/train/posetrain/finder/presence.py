@@ -31,8 +31,8 @@ from scipy.optimize import minimize
 
 from posetrain.data.augment import PAD, crop_matrix, warp
 from posetrain.data.boxes import iou
-from posetrain.data.packs import Floats, Picture, ReadReport, read_clips, read_stills
-from posetrain.finder.make import Finder
+from posetrain.data.packs import EMPTY_JUDGED, Floats, Picture, ReadReport, read_clips, read_stills
+from posetrain.finder.evaluate import Finder
 from posetrain.inference import as_input, session
 from posetrain.keypoints.manifest import numbers, sha256, strings
 from posetrain.metrics import bootstrap
@@ -179,7 +179,7 @@ def pictures(data: Path, more: Path, packs: list[str]) -> Iterator[tuple[Picture
         read = read_clips(root, report) if pack == "jhmdb" else read_stills(root, pack, report)
         for i, picture in enumerate(read):
             if i % EVERY.get(pack, 1) == 0:
-                judged = picture.split == "val" if pack != "coco_nobody" else i % 4 == 0
+                judged = picture.split == "val" if pack != "coco_nobody" else i % EMPTY_JUDGED == 0
                 yield picture, judged
         print(f"{pack} read", flush=True)
 

@@ -8,20 +8,31 @@ import numpy.typing as npt
 
 from posetrain.data.packs import Floats, Pixels
 from posetrain.data.scenes import Scene
-from posetrain.finder.net import INPUT
+from posetrain.finder.net import HEIGHT, WIDTH
+
+# 4:3 twice as often as 16:9, square and upright ones.
+SHAPES = (
+    (WIDTH, HEIGHT),
+    (WIDTH, HEIGHT),
+    (WIDTH, WIDTH * 9 // 16),
+    (HEIGHT, HEIGHT),
+    (HEIGHT * 3 // 4, HEIGHT),
+)
 
 
-def letterbox(pixels: Pixels, size: int = INPUT) -> tuple[Pixels, float]:
+def letterbox(pixels: Pixels, net_width: int = WIDTH, net_height: int = HEIGHT) -> tuple[Pixels, float]:
     """The device's input: the picture scaled into the top left corner; and the scale."""
     height, width = pixels.shape[:2]
-    s = min(size / width, size / height)
+    s = min(net_width / width, net_height / height)
     matrix = np.array([[s, 0, 0.5 * s - 0.5], [0, s, 0.5 * s - 0.5]], np.float32)
     # a picture more than twice too large is averaged down first: bilinear sampling alone would skip pixels
     if s < 0.5:
         twice = (round(width * s * 2), round(height * s * 2))
         pixels = np.asarray(cv2.resize(pixels, twice, interpolation=cv2.INTER_AREA), np.uint8)
         matrix = np.array([[0.5, 0, -0.25], [0, 0.5, -0.25]], np.float32)
-    return np.asarray(cv2.warpAffine(pixels, matrix, (size, size), flags=cv2.INTER_LINEAR), np.uint8), s
+    return np.asarray(
+        cv2.warpAffine(pixels, matrix, (net_width, net_height), flags=cv2.INTER_LINEAR), np.uint8
+    ), s
 
 
 def _place(
@@ -76,10 +87,10 @@ def _place(
 
 
 def sample(
-    scenes: list[Scene], share: npt.NDArray[np.float64], rng: np.random.Generator, size: int = INPUT
+    scenes: list[Scene], share: npt.NDArray[np.float64], rng: np.random.Generator
 ) -> tuple[Pixels, Floats, Floats]:
-    """One training picture [size, size, 3], persons and doubtful boxes in its pixels."""
-    canvas = np.zeros((size, size, 3), np.uint8)
+    """One training picture [HEIGHT, WIDTH, 3], persons and doubtful boxes in its pixels."""
+    canvas = np.zeros((HEIGHT, WIDTH, 3), np.uint8)
     persons: list[Floats] = []
     doubtful: list[Floats] = []
 
@@ -89,24 +100,21 @@ def sample(
     kind = rng.random()
     if kind < 0.35:
         s = pick()
-        shape = s.pixels.shape
-        h, w = (
-            (size, max(8, size * shape[1] // shape[0]))
-            if shape[0] >= shape[1]
-            else (max(8, size * shape[0] // shape[1]), size)
-        )
-        _place(canvas, (0, 0, min(w, size), min(h, size)), s, rng, True, persons, doubtful)
+        height, width = s.pixels.shape[:2]
+        fitted = min(WIDTH / width, HEIGHT / height)
+        w, h = max(8, int(fitted * width)), max(8, int(fitted * height))
+        _place(canvas, (0, 0, w, h), s, rng, True, persons, doubtful)
     elif kind < 0.65:
-        # the shapes that cameras give: 4:3, 16:9 and square, in the top left corner
-        h = int(size * (1.0, 0.75, 0.5625)[int(rng.integers(3))])
-        _place(canvas, (0, 0, size, h), pick(), rng, False, persons, doubtful)
+        # the shapes that cameras give, in the top left corner
+        w, h = SHAPES[int(rng.integers(len(SHAPES)))]
+        _place(canvas, (0, 0, w, h), pick(), rng, False, persons, doubtful)
     else:
-        cx, cy = (int(v) for v in rng.integers(size * 3 // 10, size * 7 // 10, 2))
+        cx, cy = (int(rng.integers(side * 3 // 10, side * 7 // 10)) for side in (WIDTH, HEIGHT))
         for x, y, w, h in (
             (0, 0, cx, cy),
-            (cx, 0, size - cx, cy),
-            (0, cy, cx, size - cy),
-            (cx, cy, size - cx, size - cy),
+            (cx, 0, WIDTH - cx, cy),
+            (0, cy, cx, HEIGHT - cy),
+            (cx, cy, WIDTH - cx, HEIGHT - cy),
         ):
             if rng.random() < 0.9:
                 _place(canvas, (x, y, w, h), pick(), rng, rng.random() < 0.3, persons, doubtful)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -55,14 +56,15 @@ def dequantised(path: Path) -> Folded:
     return out
 
 
-def places(net: KeypointNet) -> dict[str, nn.Conv2d]:
-    """Which convolution of `net` is written under which name: each is filled with a number of its own, written, and read back."""
+def places(net: nn.Module, export: Callable[[Path], None]) -> dict[str, nn.Conv2d]:
+    """Which convolution of `net` is written by `export` under which name: each is filled with a number of its own, written, and
+    read back."""
     convolutions = [m for m in net.modules() if isinstance(m, nn.Conv2d)]
     with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
         for number, convolution in enumerate(convolutions, 1):
             convolution.weight.fill_(number)
         path = Path(folder) / "numbered.onnx"
-        export_keypoints(net, 64, 64, path)
+        export(path)
         initialisers = onnx.load(path).graph.initializer
     # batch norms begin with variance 1 and an epsilon
     return {
@@ -72,14 +74,18 @@ def places(net: KeypointNet) -> dict[str, nn.Conv2d]:
     }
 
 
-def take_over(net: KeypointNet, folded: Folded, images: Tensor) -> None:
-    """Gives `net` the folded weights, and its batch norms what undoes their normalising on `images` [N, 3, H, W]."""
-    named = places(net)
+def exporter(net: KeypointNet) -> Callable[[Path], None]:
+    return lambda path: export_keypoints(net, 64, 64, path)
+
+
+def take_over(net: nn.Module, export: Callable[[Path], None], folded: Folded, images: Tensor) -> None:
+    """Gives `net`, which `export` writes, the folded weights, and its batch norms what undoes their normalising on `images`
+    [N, 3, H, W]."""
+    named = places(net, export)
     missing = set(named) - set(folded)
     if missing:
         raise ValueError(f"the file has no convolution {sorted(missing)[0]}")
     with torch.no_grad():
-        nn.init.normal_(net.auxiliary.weight, std=0.01)
         for name, convolution in named.items():
             weight, bias = folded[name]
             convolution.weight.copy_(weight)
@@ -120,7 +126,9 @@ def main() -> None:
     torch.manual_seed(config.seed)
     net = KeypointNet(config.net)
     crops, _ = range_crops(config, args.caches, int(said["input"]["width"]))
-    take_over(net, dequantised(args.manifest.with_name(said["file"])), to_input(torch.from_numpy(crops)))
+    images = to_input(torch.from_numpy(crops))
+    take_over(net, exporter(net), dequantised(args.manifest.with_name(said["file"])), images)
+    nn.init.normal_(net.auxiliary.weight, std=0.01)
     checkpoints.store(net.state_dict(), int(said["card"]["train_pictures_seen"]), args.out)
     print(args.out)
 

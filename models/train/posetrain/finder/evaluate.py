@@ -1,0 +1,121 @@
+"""How many persons a finder finds, and how many it makes up, on pictures that it has not learned from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from posetrain.data import scenes as stored
+from posetrain.data.boxes import iou
+from posetrain.data.packs import Floats, ReadReport, read_pack
+from posetrain.data.scenes import FastestDet, Scene
+from posetrain.finder.net import decode
+from posetrain.finder.sample import letterbox
+from posetrain.inference import as_input, session
+from posetrain.metrics import bootstrap
+
+THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
+# Smaller persons of COCO count neither as found nor as missed.
+LEAST_PX = 32
+
+
+@dataclass(frozen=True)
+class Test:
+    """Finds of every test picture at the lowest threshold: best score that meets each labelled person (0
+    if none), and the scores of finds that meet nobody; `group` names the picture or clip."""
+
+    met: npt.NDArray[np.float64]
+    false: npt.NDArray[np.float64]
+    groups: npt.NDArray[np.str_]
+    pictures: int
+
+    def recall(self, threshold: float) -> tuple[float, float, float]:
+        hit = (self.met >= threshold).astype(np.float64)
+        return float(hit.mean()), *bootstrap(hit, np.ones(len(hit)), self.groups)
+
+    def false_per_picture(self, threshold: float) -> float:
+        return float((self.false >= threshold).sum() / max(self.pictures, 1))
+
+
+class Finder:
+    """An exported finder, of any input size."""
+
+    def __init__(self, path: Path) -> None:
+        self.session = session(path)
+        _, _, self.net_height, self.net_width = self.session.get_inputs()[0].shape
+
+    def find(self, pixels: npt.NDArray[np.uint8], threshold: float) -> tuple[Floats, Floats]:
+        """Boxes in the picture's pixels and scores."""
+        crop, s = letterbox(pixels, self.net_width, self.net_height)
+        centre, box = self.session.run(["centre", "box"], {"image": as_input(crop)})
+        boxes, scores = decode(centre[0, 0], box[0], threshold)
+        return np.asarray((boxes + 0.5) / s - 0.5, np.float32), scores
+
+
+def test(finder: Finder, scenes: list[tuple[Scene, str]], single: bool = True) -> Test:
+    """`single`: pictures of one labelled person; finds that meet the teacher's other people are nobody's
+    fault."""
+    met, false, groups = [], [], []
+    for s, group in scenes:
+        boxes, scores = finder.find(s.pixels, THRESHOLDS[0])
+        overlap = (
+            iou(boxes, s.persons) if len(boxes) and len(s.persons) else np.zeros((len(boxes), len(s.persons)))
+        )
+        for person in range(len(s.persons)):
+            good = scores[overlap[:, person] >= 0.5]
+            met.append(float(good.max()) if len(good) else 0.0)
+            groups.append(group)
+        other = iou(boxes, s.doubtful).max(axis=1) if len(boxes) and len(s.doubtful) else np.zeros(len(boxes))
+        nobody = (overlap.max(axis=1, initial=0) < 0.3) & (other < 0.3)
+        false.extend(scores[nobody].tolist())
+    return Test(np.asarray(met), np.asarray(false), np.asarray(groups), len(scenes))
+
+
+def val_scenes(data: Path, teacher: FastestDet, every: int = 1) -> dict[str, list[tuple[Scene, str]]]:
+    """Pictures at stored size: J-HMDB frames, COCO's persons of at least `LEAST_PX`, photos of one person, and parts of val
+    pictures that show nobody."""
+    report = ReadReport()
+    out: dict[str, list[tuple[Scene, str]]] = {"jhmdb": [], "coco": [], "single photos": [], "nobody": []}
+    rng = np.random.default_rng(9)
+    for pack in (
+        "jhmdb",
+        "coco_more",
+        "unlabelled/people",
+        "unlabelled/free_exercise",
+        "unlabelled/ccp",
+        "lspet",
+    ):
+        for k, picture in enumerate(p for p in read_pack(data, pack, report) if p.split == "val"):
+            if k % (3 * every if pack == "jhmdb" else every):
+                continue
+            seen, scores = teacher.find(picture.pixels, 0.15)
+            boxes = np.array([stored.person_box(pack, p) for p in picture.persons], np.float32).reshape(-1, 4)
+            s = Scene(picture.pixels, boxes, seen, pack)
+            group = picture.key.split("#")[0]
+            if pack == "jhmdb":
+                out["jhmdb"].append((s, group))
+            else:
+                if pack == "coco_more":
+                    tall = (boxes[:, 2:] - boxes[:, :2]).max(axis=1) >= LEAST_PX
+                    small = np.concatenate([boxes[~tall], seen])
+                    out["coco"].append((Scene(picture.pixels, boxes[tall], small, pack), group))
+            if pack != "jhmdb" and len(boxes) == 1 and int((scores >= 0.4).sum()) <= 1:
+                out["single photos"].append((s, group))
+            if (empty := stored.empty_part(s, rng)) is not None:
+                out["nobody"].append((empty, group))
+    return out
+
+
+def choose_threshold(finder: Finder, scenes: list[Scene]) -> float:
+    """Threshold of the best F2 on whole train pictures: a missed person costs more than a false one, which
+    the keypoint network's scores reject."""
+    result = test(finder, [(s, str(k)) for k, s in enumerate(scenes)])
+
+    def f2(threshold: float) -> float:
+        found, false = float((result.met >= threshold).sum()), float((result.false >= threshold).sum())
+        return 5 * found / max(5 * found + 4 * (len(result.met) - found) + false, 1)
+
+    return max(THRESHOLDS, key=f2)
