@@ -41,6 +41,7 @@ def main() -> int:
     counts: Counter[str] = Counter()
     tags: list[float] = []
     of_frame_1: dict[str, Any] = {}
+    trackers: dict[str, list[list[float]]] = {}
     while True:
         packet = ear.recv(1 << 16)
         if not OscBundle.dgram_is_bundle(packet):
@@ -50,6 +51,7 @@ def main() -> int:
             assert message.address.startswith("/tracking/trackers/"), message.address
             assert [type(p) for p in message.params] == [float] * 3, message.params
             counts["trackers"] += 1
+            trackers.setdefault(message.address.split("/")[3], []).append(list(message.params))
             continue
         bundle = OscBundle(packet)
         if any(message.address.startswith("/VMC/") for message in bundle):
@@ -68,7 +70,8 @@ def main() -> int:
                 counts["joints"] += 1
             if is_first:
                 of_frame_1[message.address] = message.params
-    json.dump(counts | {"first_tag": tags[0], "of_frame_1": of_frame_1}, sys.stdout)
+    said = {"first_tag": tags[0] if tags else None, "of_frame_1": of_frame_1, "places": trackers}
+    json.dump(counts | said, sys.stdout)
     return 0
 
 

@@ -1,17 +1,22 @@
 """The other end of VMC and of `--udp` of one run, by python-osc alone: says both ports, takes what comes until `end`, hangs bone on
-bone as a receiver does, and says how far from the joints of the same frames they come to lie, in millimetres, as JSON."""
+bone as a receiver does, and says how far from the joints of the same frames they come to lie, in millimetres, as JSON.
+
+With a file as argument the lines are a hub's, which are in it by the time of `end`: joints in metres of the room."""
 
 from __future__ import annotations
 
 import json
+import math
 import socket
 import statistics
 import sys
-from typing import Any
+from pathlib import Path
 
 from pythonosc.osc_bundle import OscBundle
 
 V = tuple[float, float, float]
+#: Joints that are known, by COCO's numbers, in Unity's axes from wherever the hips are said to be.
+Joints = dict[int, V]
 Q = tuple[float, float, float, float]
 
 #: In Unity's skeleton, parents first.
@@ -47,15 +52,15 @@ def turned(q: Q, v: V) -> V:
     return times(times(q, (*v, 0.0)), (-x, -y, -z, w))[:3]
 
 
-def places(bones: dict[str, tuple[V, Q]]) -> dict[str, V]:
-    """Where each bone begins, from the hips."""
+def places(bones: dict[str, tuple[V, Q]], hips: V) -> dict[str, V]:
+    """Where each bone begins, the hips at `hips`."""
     found: dict[str, tuple[V, Q]] = {}
     for name, parent in PARENTS.items():
         if name not in bones:
             continue
         offset, turn = bones[name]
         if parent is None:
-            found[name] = ((0.0, 0.0, 0.0), turn)
+            found[name] = (hips, turn)
         elif parent in found:
             at, held = found[parent]
             x, y, z = turned(held, offset)
@@ -69,6 +74,26 @@ def heard(ear: socket.socket) -> list[bytes]:
     while (datagram := ear.recv(1 << 16)) != b"end":
         datagrams.append(datagram)
     return datagrams
+
+
+def before_camera(datagrams: list[bytes]) -> list[Joints]:
+    """The first person of each of the tracker's lines, from the middle of their hips: all three axes are the other way round."""
+    frames = [json.loads(datagram)["persons"] for datagram in datagrams]
+    return [
+        {j: (-x, -y, -z) for j, (x, y, z) in enumerate(persons[0]["keypoints3d"])}
+        for persons in frames
+        if persons
+    ]
+
+
+def in_room(lines: Path) -> list[Joints]:
+    """The only person of each of the hub's lines, from the room's origin: x right of the first camera, y ahead of it, z up."""
+    frames = [json.loads(line)["persons"] for line in lines.read_text().splitlines()]
+    return [
+        {j: (-joint[0], joint[2], -joint[1]) for j, joint in enumerate(persons[0]["joints"]) if joint}
+        for persons in frames
+        if persons
+    ]
 
 
 def main() -> int:
@@ -87,18 +112,16 @@ def main() -> int:
             elif message.address == "/VMC/Ext/Bone/Pos":
                 name, x, y, z, *q = message.params
                 moments[-1][name] = ((x, y, z), (q[0], q[1], q[2], q[3]))
-    frames: list[dict[str, Any]] = [json.loads(datagram) for datagram in heard(ears[1])]
+    is_room = len(sys.argv) > 1
     # Nobody is no avatar.
-    frames = [frame for frame in frames if frame["persons"]]
+    frames = in_room(Path(sys.argv[1])) if is_room else before_camera(heard(ears[1]))
     off_mm: list[float] = []
-    for bones, frame in zip(moments, frames, strict=True):
-        person = frame["persons"][0]
-        for name, (x, y, z) in places(bones).items():
+    for bones, joints in zip(moments, frames, strict=True):
+        hips = bones["Hips"][0] if is_room else (0.0, 0.0, 0.0)
+        for name, place in places(bones, hips).items():
             side, bone = ("Left", name[4:]) if name.startswith("Left") else ("Right", name[5:])
-            if bone in BEGINS:
-                joint = person["keypoints3d"][BEGINS[bone] + (side == "Right")]
-                # All three axes are the other way round.
-                off_mm.append(1000 * sum((a + b) ** 2 for a, b in zip((x, y, z), joint, strict=True)) ** 0.5)
+            if bone in BEGINS and (joint := joints.get(BEGINS[bone] + (side == "Right"))):
+                off_mm.append(1000 * math.dist(place, joint))
     off_mm.sort()
     told = {
         "frames": len(frames),

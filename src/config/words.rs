@@ -12,7 +12,6 @@ use crate::names::{name_of, one_of};
 use crate::output::Predict;
 use crate::output::display::{DisplayStyle, DisplayTarget};
 use crate::output::jsonl::Format;
-use crate::output::osc::OscFormat;
 use crate::picture::PixelFormat;
 
 /// Reads a flag's value, which may not be empty.
@@ -507,7 +506,6 @@ word_or_number!(
     Format,
     Frames,
     MaxPersons,
-    OscFormat,
     MinJoints,
     MinScore,
     Percent,

@@ -45,7 +45,7 @@ const ROOMS: [(&str, &[&str]); 26] = [
 const ROOM_CRATES: [&str; 5] = ["maps", "math", "names", "picture", "temporal"];
 
 /// Each crate of the workspace and those of Posewire's own that it may depend on.
-const CRATES: [(&str, &[&str]); 15] = [
+const CRATES: [(&str, &[&str]); 16] = [
     ("pose", &[]),
     ("int8", &[]),
     ("latest", &[]),
@@ -58,6 +58,7 @@ const CRATES: [(&str, &[&str]); 15] = [
     ("pose-wire", &["pose"]),
     ("pose-draw", &["pose"]),
     ("pose-mqtt", &[]),
+    ("pose-osc", &["names", "pose"]),
     (
         "posewire",
         &[
@@ -71,11 +72,12 @@ const CRATES: [(&str, &[&str]); 15] = [
             "pose",
             "pose-draw",
             "pose-mqtt",
+            "pose-osc",
             "pose-wire",
             "temporal",
         ],
     ),
-    ("posewire-hub", &["people", "pose", "pose-draw", "pose-mqtt"]),
+    ("posewire-hub", &["people", "pose", "pose-draw", "pose-mqtt", "pose-osc"]),
     ("posewire-lab", &["pose", "posewire"]),
 ];
 

@@ -7,7 +7,8 @@
 //! | [`clock`] | that clock beside the hub's: by exchanges ([`exchange`]), or by arrivals alone |
 //! | [`calibrate`] | where the cameras stand, from somebody who walks about |
 //! | [`fuse`] | who is who, and where in metres |
-//! | [`hub`], [`output`] | these together, and what comes out |
+//! | [`hub`], [`output`], [`osc`] | these together, and what comes out |
+//! | [`avatar`] | one person in Unity's space |
 //! | [`zones`], [`events`] | what happens, and where on the floor |
 //! | [`twin`] | a second hub of the same room, which takes over |
 //! | [`building`] | several rooms, each with a hub |
@@ -19,6 +20,7 @@
 //! line is read. Stages read no clock: time is an argument, microseconds of the hub's monotonic clock.
 #![forbid(unsafe_code)]
 
+pub mod avatar;
 pub mod building;
 pub mod calibrate;
 pub mod camera;
@@ -31,6 +33,7 @@ pub mod fuse;
 pub mod geometry;
 pub mod hub;
 pub mod line;
+pub mod osc;
 pub mod output;
 pub mod simulate;
 pub mod spread;

@@ -6,11 +6,10 @@
 //! no place, and they stay at the origin.
 
 use pose::{JOINTS, Joint, JointState, Place, Pose, PoseFrame};
+use pose_osc::avatar::{HIPS_M, Seen, Whose};
 
 /// An ankle's height above the floor of who stands, metres.
 const ANKLE_M: f32 = 0.09;
-/// The hips' height until an ankle is seen, metres.
-const HIPS_M: f32 = 0.95;
 /// No joint is farther from the middle of the hips, metres.
 const FARTHEST_M: f32 = 10.0;
 /// Distances tremble by centimetres from frame to frame: places across the floor are smoothed with this time constant.
@@ -19,41 +18,25 @@ const FLOOR_SMOOTHING_S: f32 = 0.2;
 /// The one person who is the avatar.
 #[derive(Debug)]
 pub(super) struct Avatar {
-    /// Whose identity; somebody else's once they are gone.
-    pub id: Option<u32>,
+    /// Somebody else's once they are gone.
+    pub whose: Whose,
     /// Of the hips, the last time that an ankle was known.
     hips_height_m: f32,
     floor: Floor,
 }
 
-/// How the avatar is at one moment.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
-    /// Whose they are.
-    pub id: u32,
-    /// From the middle of the hips in Unity's axes, metres; `None` where a joint is not known.
-    pub joints_m: [Option<[f32; 3]>; JOINTS],
-    /// Where the middle of the hips is, metres.
-    pub hips_m: [f32; 3],
-}
-
 impl Default for Avatar {
     fn default() -> Self {
-        Self { id: None, hips_height_m: HIPS_M, floor: Floor::default() }
+        Self { whose: Whose::default(), hips_height_m: HIPS_M, floor: Floor::default() }
     }
 }
 
 impl Avatar {
     /// The avatar at `valid_at_us`; `None` where nobody is there, or nobody knows their pose in 3D.
     pub fn look(&mut self, frame: &PoseFrame, valid_at_us: i64) -> Option<Seen> {
-        // The oldest identity comes first.
-        let same = frame.poses_at(valid_at_us).find(|pose| Some(pose.value.track_id) == self.id);
-        let Some(stamped) = same.or_else(|| frame.poses_at(valid_at_us).next()) else {
-            self.id = None;
-            return None;
-        };
+        let (id, is_new) = self.whose.choose(frame.persons.iter().flatten().map(|person| person.track_id))?;
+        let stamped = frame.poses_at(valid_at_us).find(|pose| pose.value.track_id == id)?;
         let pose = stamped.value;
-        let is_new = self.id.replace(pose.track_id) != Some(pose.track_id);
         let [x, z] = self.floor.follow(pose.place, stamped.captured_at_us, is_new);
         let places = pose.joints_3d_m?;
         let joints_m = std::array::from_fn(|j| known(&pose, &places, j).map(|place| place.map(|v| -v)));
@@ -70,27 +53,11 @@ impl Avatar {
     }
 }
 
-impl Seen {
-    /// Between two joints, both of which have to be known; from the middle of the hips.
-    pub fn middle(&self, [a, b]: [Joint; 2]) -> Option<[f32; 3]> {
-        Some(between(self.joints_m[a as usize]?, self.joints_m[b as usize]?, 0.5))
-    }
-
-    /// Where a place that is given from the middle of the hips is in the room.
-    pub fn in_room(&self, place: [f32; 3]) -> [f32; 3] {
-        std::array::from_fn(|i| self.hips_m[i] + place[i])
-    }
-}
-
 fn known(pose: &Pose, places: &[[f32; 3]; JOINTS], j: usize) -> Option<[f32; 3]> {
     // Whoever reaches farther is nobody; what is no number does not, either.
     let is_known =
         pose.joints[j].state != JointState::Absent && places[j].iter().all(|v| v.abs() < FARTHEST_M);
     is_known.then_some(places[j])
-}
-
-pub(super) fn between(a: [f32; 3], b: [f32; 3], share: f32) -> [f32; 3] {
-    std::array::from_fn(|i| a[i] + share * (b[i] - a[i]))
 }
 
 /// Where the avatar is across the floor.

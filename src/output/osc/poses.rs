@@ -10,22 +10,21 @@
 //!
 //! `u` and `v` are shares of the picture's width and height from its top left corner. An absent joint's numbers are zeros.
 
-use pose::{Joint, JointState, Pose, PoseFrame};
-
-use super::message::Argument::{Float, Int};
-use super::message::{add_message, begin_bundle};
-use super::slots::Slots;
+use pose::{Joint, JointState, MAX_PERSONS, Pose, PoseFrame};
+use pose_osc::Slots;
+use pose_osc::message::Argument::{Float, Int};
+use pose_osc::message::{add_message, begin_bundle};
 
 /// Writes the bundle of `frame` as it is at `valid_at_us`, which is `tag_us` microseconds after 1970.
 pub(super) fn write_bundle(
     to: &mut Vec<u8>,
-    slots: &mut Slots,
+    slots: &mut Slots<MAX_PERSONS>,
     frame: &PoseFrame,
     valid_at_us: i64,
     tag_us: i64,
     with_3d: bool,
 ) {
-    slots.update(frame);
+    slots.update(frame.persons.iter().flatten().map(|person| person.track_id));
     begin_bundle(to, tag_us);
     let persons = frame.persons.iter().flatten().count();
     let ahead_ms = valid_at_us.saturating_sub(frame.captured_at_us) as f32 / 1_000.0;

@@ -1,6 +1,8 @@
 //! What is sent, read back by the decoder of `rosc`.
 
 use pose::{Forecast, HORIZONS_US, JOINTS, Joint, JointState, MAX_PERSONS, Place, TrackedPerson};
+use pose_osc::vmc::Vmc;
+use pose_osc::{bones, message, vrchat};
 use rosc::{OscMessage, OscPacket, OscType};
 
 use super::*;
@@ -38,7 +40,7 @@ fn frame(ids: &[u32]) -> PoseFrame {
     PoseFrame { seq: 4, frame: 9, captured_at_us: 1_000_000, width: 400, height: 200, persons, floor: None }
 }
 
-fn bundle(slots: &mut Slots, frame: &PoseFrame, with_3d: bool) -> ((u32, u32), Vec<OscMessage>) {
+fn bundle(slots: &mut Slots<MAX_PERSONS>, frame: &PoseFrame, with_3d: bool) -> ((u32, u32), Vec<OscMessage>) {
     let mut bytes = Vec::new();
     // 1.5 s after 1970.
     poses::write_bundle(&mut bytes, slots, frame, 1_020_000, 1_500_000, with_3d);
@@ -124,7 +126,7 @@ fn trackers(avatar: &mut Avatar, frame: &PoseFrame) -> Vec<(String, [f32; 3])> {
         let OscPacket::Message(message) = packet else { panic!("{packet:?}") };
         let floats: Vec<f32> = message.args.iter().map(|arg| arg.clone().float().unwrap()).collect();
         told.push((message.addr, floats.try_into().unwrap()));
-        Ok(())
+        Ok::<(), SinkError>(())
     })
     .unwrap();
     told
@@ -152,9 +154,9 @@ fn vrchat_gets_an_avatar_that_stands_on_the_floor_and_faces_forwards() {
 fn vrchat_follows_one_person_until_they_go_and_is_told_what_is_known() {
     let mut avatar = Avatar::default();
     trackers(&mut avatar, &frame(&[3, 5]));
-    assert_eq!(avatar.id, Some(3));
+    assert_eq!(avatar.whose.id, Some(3));
     trackers(&mut avatar, &frame(&[1, 3]));
-    assert_eq!(avatar.id, Some(3));
+    assert_eq!(avatar.whose.id, Some(3));
     let mut without_legs = frame(&[1]);
     if let Some(person) = &mut without_legs.persons[0] {
         for joint in [Joint::LeftAnkle, Joint::RightAnkle, Joint::LeftKnee, Joint::LeftEar] {
@@ -162,7 +164,7 @@ fn vrchat_follows_one_person_until_they_go_and_is_told_what_is_known() {
         }
     }
     let told = trackers(&mut avatar, &without_legs);
-    assert_eq!(avatar.id, Some(1));
+    assert_eq!(avatar.whose.id, Some(1));
     near(&told, "1", [0.0, 0.89, 0.0]);
     let told: Vec<&str> = told.iter().map(|(address, _)| &address[19..]).collect();
     let place = |n: &str| format!("{n}/position");
@@ -172,7 +174,7 @@ fn vrchat_follows_one_person_until_they_go_and_is_told_what_is_known() {
     }
     assert!(trackers(&mut avatar, &without_legs).is_empty());
     assert!(trackers(&mut avatar, &frame(&[])).is_empty());
-    assert_eq!(avatar.id, None);
+    assert_eq!(avatar.whose.id, None);
 }
 
 #[test]
@@ -227,7 +229,7 @@ fn vmc_gets_every_bone_in_packets_of_ethernet() {
                 OscPacket::Message(message) => message,
                 OscPacket::Bundle(inner) => panic!("{inner:?}"),
             }));
-            Ok(())
+            Ok::<(), SinkError>(())
         })
         .unwrap();
     }

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use pose_mqtt::Broker;
+use pose_osc::OscFormat;
 use posewire_hub::events::Happenings;
 use posewire_hub::hub::Moment;
-use posewire_hub::output::{Slots, json_line};
+use posewire_hub::osc::Osc;
+use posewire_hub::output::json_line;
 use posewire_hub::twin::Beat;
 use posewire_hub::zones::zones;
 
@@ -26,9 +28,12 @@ pub struct Args {
     /// JSON lines as datagrams
     #[arg(long, value_name = "HOST:PORT")]
     udp: Option<String>,
-    /// OSC, a bundle a moment
+    /// OSC, as --osc-format says it
     #[arg(long, value_name = "HOST:PORT")]
     pub osc: Option<String>,
+    /// What OSC says: posewire (own addresses, a bundle a moment), or one person as vrchat (its trackers, in metres) or vmc (bones as rotations)
+    #[arg(long, value_name = "FORMAT", default_value_t, requires = "osc")]
+    osc_format: OscFormat,
     /// A view of the room for browsers, and the JSON lines as a WebSocket at /lines
     #[arg(long, value_name = "ADDRESS:PORT")]
     web: Option<SocketAddr>,
@@ -50,7 +55,7 @@ pub struct Args {
 pub struct Outputs {
     lines: Option<Box<dyn Write>>,
     udp: Option<(UdpSocket, SocketAddr)>,
-    osc: Option<(UdpSocket, SocketAddr, Slots)>,
+    osc: Option<(UdpSocket, SocketAddr, Osc)>,
     web: Option<Web>,
     events: Option<Box<dyn Write>>,
     mqtt: Option<Mqtt>,
@@ -109,7 +114,8 @@ impl Outputs {
             "--jsonl - and --events - cannot both have standard output: give one of them a file"
         );
         let udp = args.udp.as_deref().map(datagrams).transpose()?;
-        let osc = args.osc.as_deref().map(datagrams).transpose()?.map(|(s, a)| (s, a, Slots::default()));
+        let osc = args.osc.as_deref().map(datagrams).transpose()?;
+        let osc = osc.map(|(socket, to)| (socket, to, Osc::new(args.osc_format)));
         let web = args.web.map(|address| Web::start(address, cameras.to_owned())).transpose()?;
         let events = args.events.as_deref().map(target).transpose()?;
         let broker = args.mqtt.clone().filter(|broker| broker.get().is_some());
@@ -121,13 +127,13 @@ impl Outputs {
 
     /// Of OSC, who has which number.
     pub fn numbers(&self) -> &[u32] {
-        self.osc.as_ref().map_or(&[][..], |osc| osc.2.ids())
+        self.osc.as_ref().map_or(&[][..], |osc| osc.2.numbers())
     }
 
     /// As the other hub tells it.
     pub fn learn(&mut self, beat: &Beat) {
-        if let Some((_, _, slots)) = &mut self.osc {
-            slots.take_over(&beat.numbers);
+        if let Some((_, _, osc)) = &mut self.osc {
+            osc.take_over(&beat.numbers);
         }
     }
 
@@ -152,9 +158,9 @@ impl Outputs {
     /// False where the reader of a pipe is gone.
     pub fn send(&mut self, moment: &Moment, sent_us: i64, names: &[&str]) -> Result<bool> {
         // Whoever does not listen hears the next one. First what is made for those who wait for it.
-        if let Some((socket, to, slots)) = &mut self.osc {
+        if let Some((socket, to, osc)) = &mut self.osc {
             let age_us = sent_us - moment.at_us;
-            let _ = socket.send_to(&slots.bundle(moment, since_1970_us() - age_us), *to);
+            osc.tell(moment, since_1970_us() - age_us, |bytes| _ = socket.send_to(bytes, *to));
         }
         if self.udp.is_some() || self.lines.is_some() || self.web.is_some() {
             let line = json_line(moment, sent_us, names);

@@ -26,6 +26,7 @@ use super::zenoh;
 Examples:
   posewire-hub run cameras.toml --room room.toml --jsonl -
   posewire-hub run cameras.toml --room room.toml --udp 192.168.1.20:9200 --osc 127.0.0.1:9000
+  posewire-hub run cameras.toml --room room.toml --osc 127.0.0.1:39539 --osc-format vmc      one person as an avatar
   posewire-hub run cameras.toml --room room.toml --replay take.jsonl --jsonl people.jsonl
   posewire-hub run cameras.toml --web 127.0.0.1:8090               a view of the room, at http://127.0.0.1:8090/
   posewire-hub run cameras.toml --mqtt mqtt://192.168.1.10 --mqtt-name hall --zones zones.toml --events -

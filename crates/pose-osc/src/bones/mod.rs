@@ -16,13 +16,13 @@ use nalgebra::{Matrix3, Rotation3, Unit, UnitQuaternion, Vector3};
 use pose::{JOINTS, Joint};
 
 use Bone::*;
-pub(super) use body::Body;
+pub use body::Body;
 
 /// The bones, by the names of Unity's `HumanBodyBones`. A parent comes before its children.
 #[allow(missing_docs)] // the names say it
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Bone {
+pub enum Bone {
     Hips,
     Spine,
     Chest,
@@ -42,10 +42,11 @@ pub(super) enum Bone {
     RightFoot,
 }
 
-pub(super) const BONES: usize = 17;
+/// How many there are.
+pub const BONES: usize = 17;
 
 /// Unity's name of each bone, and the bone that holds it.
-pub(super) const NAMES: [(Bone, &str, Bone); BONES] = [
+pub const NAMES: [(Bone, &str, Bone); BONES] = [
     (Hips, "Hips", Hips),
     (Spine, "Spine", Hips),
     (Chest, "Chest", Spine),
@@ -92,8 +93,8 @@ const LIMBS: [(Bone, [Joint; 2], f32); 8] = [
 ];
 
 /// Of the line from the hips to the shoulders: where the spine and the chest begin.
-pub(super) const SPINE_AT: f32 = 0.12;
-pub(super) const CHEST_AT: f32 = 0.42;
+const SPINE_AT: f32 = 0.12;
+const CHEST_AT: f32 = 0.42;
 
 /// Shorter lines have no direction, metres.
 const SHORTEST_M: f32 = 1e-3;
@@ -102,9 +103,10 @@ type Turn = UnitQuaternion<f32>;
 type V = Vector3<f32>;
 
 /// How each bone is rotated in its parent; `None` where the pose does not say.
-pub(super) type Rotations = [Option<Turn>; BONES];
+pub type Rotations = [Option<Turn>; BONES];
 
 impl Bone {
+    /// What holds it; the hips hold themselves.
     pub fn parent(self) -> Bone {
         NAMES[self as usize].2
     }
@@ -122,7 +124,7 @@ impl Bone {
 }
 
 /// The rotations of the bones of somebody whose joints are at `joints_m`: Unity's axes, metres, from any origin.
-pub(super) fn solve(joints_m: &[Option<[f32; 3]>; JOINTS]) -> Rotations {
+pub fn solve(joints_m: &[Option<[f32; 3]>; JOINTS]) -> Rotations {
     let joints = Joints(joints_m);
     let mut solved = Solved { local: [None; BONES], world: [None; BONES] };
     joints.trunk(&mut solved);

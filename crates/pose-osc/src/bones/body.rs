@@ -3,8 +3,8 @@
 use nalgebra::Vector3;
 use pose::Joint;
 
-use super::super::avatar::Seen;
 use super::{Bone, CHEST_AT, SPINE_AT};
+use crate::avatar::Seen;
 
 /// Poses over which a length is a mean.
 const POSES: f32 = 60.0;
@@ -13,7 +13,7 @@ const HEAD_AT: f32 = 0.6;
 
 /// Lengths, metres; of an adult until a pose says more.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Body {
+pub struct Body {
     id: Option<u32>,
     trunk: Length,
     neck: Length,

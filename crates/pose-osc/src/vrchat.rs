@@ -4,8 +4,7 @@
 
 use pose::Joint;
 
-use super::super::SinkError;
-use super::avatar::{Seen, between};
+use crate::avatar::{Seen, between};
 
 /// How far down the trunk the chest is, from shoulders to hips.
 const CHEST: f32 = 0.3;
@@ -28,10 +27,7 @@ const HEAD: &str = "/tracking/trackers/head/position";
 ///
 /// # Errors
 /// What `send` says; the rest of the moment is left out then.
-pub(super) fn messages(
-    seen: &Seen,
-    mut send: impl FnMut(&str, [f32; 3]) -> Result<(), SinkError>,
-) -> Result<(), SinkError> {
+pub fn messages<E>(seen: &Seen, mut send: impl FnMut(&str, [f32; 3]) -> Result<(), E>) -> Result<(), E> {
     let hips = seen.middle([Joint::LeftHip, Joint::RightHip]);
     for (i, (address, joints)) in TRACKERS.iter().enumerate() {
         let mut place = seen.middle(*joints);

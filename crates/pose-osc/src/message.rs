@@ -8,19 +8,24 @@ use rosc::encoder::{Output, encode_string_into};
 /// Seconds from the beginning of NTP's time, 1900, to 1970.
 const NTP_TO_UNIX_S: i64 = 2_208_988_800;
 
+/// No message has more.
+const MOST_ARGUMENTS: usize = 16;
+
 /// An argument of a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Argument {
+pub enum Argument {
+    /// `i`
     Int(i32),
+    /// `f`; what is no number goes as 0.
     Float(f32),
-    /// Without zeros in it.
+    /// `s`, without zeros in it.
     Text(&'static str),
 }
 
 use Argument::{Float, Int, Text};
 
 /// Begins a bundle whose time tag is `tag_us` microseconds after 1970; messages follow.
-pub(super) fn begin_bundle(to: &mut Vec<u8>, tag_us: i64) {
+pub fn begin_bundle(to: &mut Vec<u8>, tag_us: i64) {
     to.extend_from_slice(b"#bundle\0");
     let seconds = tag_us.div_euclid(1_000_000).saturating_add(NTP_TO_UNIX_S);
     let fraction = (tag_us.rem_euclid(1_000_000) << 32) / 1_000_000;
@@ -30,12 +35,12 @@ pub(super) fn begin_bundle(to: &mut Vec<u8>, tag_us: i64) {
 }
 
 /// Begins a bundle that is to be taken at once, whatever the receiver's clock says; messages follow.
-pub(super) fn begin_bundle_of_now(to: &mut Vec<u8>) {
+pub fn begin_bundle_of_now(to: &mut Vec<u8>) {
     to.extend_from_slice(b"#bundle\0\0\0\0\0\0\0\0\x01");
 }
 
-/// Appends a message to a bundle.
-pub(super) fn add_message(to: &mut Vec<u8>, address: impl Display, arguments: &[Argument]) {
+/// Appends a message to a bundle; sixteen arguments at most.
+pub fn add_message(to: &mut Vec<u8>, address: impl Display, arguments: &[Argument]) {
     let Ok(length) = to.mark(4);
     let start = to.len();
     write_message(to, address, arguments);
@@ -44,7 +49,7 @@ pub(super) fn add_message(to: &mut Vec<u8>, address: impl Display, arguments: &[
 }
 
 /// Appends a message of floats as it stands alone in a datagram.
-pub(super) fn write_floats(to: &mut Vec<u8>, address: &str, values: &[f32; 3]) {
+pub fn write_floats(to: &mut Vec<u8>, address: &str, values: &[f32; 3]) {
     write_message(to, address, &values.map(Float));
 }
 
@@ -53,7 +58,7 @@ fn write_message(to: &mut Vec<u8>, address: impl Display, arguments: &[Argument]
     // Writing to a Vec cannot fail.
     let _ = write!(to, "{address}");
     pad(to, start);
-    let mut types = [b','; 16];
+    let mut types = [b','; 1 + MOST_ARGUMENTS];
     for (kind, argument) in types[1..].iter_mut().zip(arguments) {
         *kind = match argument {
             Int(_) => b'i',
@@ -61,7 +66,7 @@ fn write_message(to: &mut Vec<u8>, address: impl Display, arguments: &[Argument]
             Text(_) => b's',
         };
     }
-    debug_assert!(arguments.len() < types.len());
+    debug_assert!(arguments.len() <= MOST_ARGUMENTS);
     let types = std::str::from_utf8(&types[..=arguments.len()]).unwrap_or(",");
     let Ok(_) = encode_string_into(types, to);
     for argument in arguments {

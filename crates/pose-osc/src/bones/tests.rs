@@ -1,8 +1,8 @@
 use pose::{Joint, MIRROR};
 use proptest::prelude::*;
 
-use super::super::avatar::Seen;
 use super::*;
+use crate::avatar::Seen;
 
 /// Somebody who stands as Unity's T-pose does and looks along z, metres from the middle of the hips.
 fn t_pose() -> [Option<[f32; 3]>; JOINTS] {

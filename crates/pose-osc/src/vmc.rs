@@ -9,18 +9,17 @@
 //!
 //! Metres and quaternions of Unity's space. A bone that the pose does not say is not sent.
 
-use super::super::SinkError;
-use super::avatar::Seen;
-use super::bones::{self, Body, NAMES};
-use super::message::Argument::{Float, Int, Text};
-use super::message::{add_message, begin_bundle_of_now};
+use crate::avatar::Seen;
+use crate::bones::{self, Body, NAMES};
+use crate::message::Argument::{Float, Int, Text};
+use crate::message::{add_message, begin_bundle_of_now};
 
 /// A bundle is sent before it would be longer: one packet of Ethernet, as the protocol asks for.
 const FULL_BYTES: usize = 1_350;
 
 /// What lasts from one moment to the next.
 #[derive(Debug, Default)]
-pub(super) struct Vmc {
+pub struct Vmc {
     body: Body,
     began_us: Option<i64>,
 }
@@ -30,13 +29,13 @@ impl Vmc {
     ///
     /// # Errors
     /// What `send` says; the rest of the moment is left out then.
-    pub fn bundles(
+    pub fn bundles<E>(
         &mut self,
         packet: &mut Vec<u8>,
         seen: &Seen,
         valid_at_us: i64,
-        mut send: impl FnMut(&[u8]) -> Result<(), SinkError>,
-    ) -> Result<(), SinkError> {
+        mut send: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
         self.body.learn(seen);
         let began_us = *self.began_us.get_or_insert(valid_at_us);
         let time_s = valid_at_us.saturating_sub(began_us) as f32 * 1e-6;
