@@ -45,7 +45,7 @@ const ROOMS: [(&str, &[&str]); 26] = [
 const ROOM_CRATES: [&str; 5] = ["maps", "math", "names", "picture", "temporal"];
 
 /// Each crate of the workspace and those of Posewire's own that it may depend on.
-const CRATES: [(&str, &[&str]); 16] = [
+const CRATES: [(&str, &[&str]); 17] = [
     ("pose", &[]),
     ("int8", &[]),
     ("latest", &[]),
@@ -57,6 +57,7 @@ const CRATES: [(&str, &[&str]); 16] = [
     ("people", &["pose"]),
     ("pose-wire", &["pose"]),
     ("pose-draw", &["pose"]),
+    ("pose-events", &["pose"]),
     ("pose-mqtt", &[]),
     ("pose-osc", &["names", "pose"]),
     (
@@ -71,13 +72,14 @@ const CRATES: [(&str, &[&str]); 16] = [
             "picture",
             "pose",
             "pose-draw",
+            "pose-events",
             "pose-mqtt",
             "pose-osc",
             "pose-wire",
             "temporal",
         ],
     ),
-    ("posewire-hub", &["people", "pose", "pose-draw", "pose-mqtt", "pose-osc"]),
+    ("posewire-hub", &["people", "pose", "pose-draw", "pose-events", "pose-mqtt", "pose-osc"]),
     ("posewire-lab", &["pose", "posewire"]),
 ];
 

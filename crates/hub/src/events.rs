@@ -1,200 +1,52 @@
 //! What happens in the room: who comes and goes, how many are there, who is in which zone, who raises a hand, crosses their arms, falls.
 //!
-//! Gestures are those of one camera's picture (`pose::gesture`): of the room's metres a picture from before the person is made for them.
+//! What counts as an event is `crates/pose-events`, by which a board tells those of its picture too. Gestures are those of one camera's picture
+//! (`pose::gesture`): of the room's metres a picture from before the person is made for them.
 
-use std::fmt::Write;
-
-use pose::gesture::{Fall, Held, arms_crossed, hands_raised};
-use pose::{JOINTS, JointState, Pose, PoseJoint};
+use pose::{JOINTS, Joint, JointState, Pose, PoseJoint};
+use pose_events::{Event, Person, Watch, Zones};
 
 use crate::V3;
 use crate::fuse::RoomPerson;
 use crate::hub::Moment;
-use crate::zones::Zone;
 
-/// In a zone for so long, microseconds: who walks along its edge is not in it with every step. As the tracker's own.
-const ENTER_AFTER_US: i64 = 200_000;
-/// Out of it for so long.
-const EXIT_AFTER_US: i64 = 500_000;
-/// A gesture held for so long is meant, and over after so long.
-const GESTURE_AFTER_US: i64 = 300_000;
-const GESTURE_ENDS_US: i64 = 400_000;
-/// Another number of persons for so long is another number.
-const COUNT_AFTER_US: i64 = 300_000;
 /// Pixels a metre of the pictures for gestures.
 const PX_A_METRE: f64 = 200.0;
 
-/// What may happen: the tracker's own words.
-pub const KINDS: [&str; 13] = [
-    "appear",
-    "leave",
-    "enter",
-    "exit",
-    "left_hand_raised",
-    "left_hand_lowered",
-    "right_hand_raised",
-    "right_hand_lowered",
-    "arms_crossed",
-    "arms_uncrossed",
-    "fall",
-    "got_up",
-    "count",
-];
-/// Places in [`KINDS`].
-const APPEAR: usize = 0;
-const LEAVE: usize = 1;
-const ENTER: usize = 2;
-const EXIT: usize = 3;
-/// Of the first sign; two each, on and off.
-const SIGNS: usize = 4;
-const COUNT: usize = 12;
-
-/// Something that happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
-    kind: usize,
-    /// Whose doing it is; 0: nobody's alone.
-    pub id: u32,
-    /// The zone's place in the file.
-    pub zone: Option<usize>,
-    /// The moment in which it had held for long enough.
-    pub at_us: i64,
-    /// Persons in that moment.
-    pub persons: usize,
-}
-
-impl Event {
-    /// One of [`KINDS`].
-    pub fn kind(&self) -> &'static str {
-        KINDS[self.kind]
+impl Person for RoomPerson {
+    fn track_id(&self) -> u32 {
+        self.id
     }
 
-    /// `{"event":"enter","id":3,"zone":"stage","at_us":…,"sent_us":…,"persons":2}`
-    pub fn line(&self, zones: &[Zone], sent_us: i64) -> String {
-        let mut text = format!("{{\"event\":\"{}\"", self.kind());
-        // Writing to a String cannot fail.
-        if self.kind != COUNT {
-            let _ = write!(text, ",\"id\":{}", self.id);
-        }
-        if let Some(zone) = self.zone.and_then(|z| zones.get(z)) {
-            let _ = write!(text, ",\"zone\":{}", serde_json::to_string(&zone.name).unwrap_or_default());
-        }
-        let Event { at_us, persons, .. } = self;
-        let _ = write!(text, ",\"at_us\":{at_us},\"sent_us\":{sent_us},\"persons\":{persons}}}");
-        text
+    fn place(&self, joint: Joint) -> Option<[f32; 2]> {
+        self.joints[joint as usize].map(|known| [known.at.x as f32, known.at.y as f32])
+    }
+
+    fn pictures(&self) -> [Option<Pose>; 2] {
+        pictures(self)
     }
 }
 
-#[derive(Clone, Debug)]
-struct Watched {
-    id: u32,
-    zones: Vec<(Held, bool)>,
-    gestures: [Held; 3],
-    fall: Fall,
-    signs: [bool; 4],
+/// Takes the next moment, and says what happened.
+pub fn happened(watch: &mut Watch, moment: &Moment) -> Vec<Event> {
+    let mut events = Vec::new();
+    watch.update(moment.at_us, moment.people.iter(), |event| events.push(event));
+    events
 }
 
-/// Turns moments into events; time is the moments' own.
-#[derive(Clone, Debug)]
-pub struct Happenings {
-    zones: Vec<Zone>,
-    people: Vec<Watched>,
-    count: usize,
-    other: Option<(usize, i64)>,
-}
-
-impl Happenings {
-    /// Knows nobody.
-    pub fn new(zones: Vec<Zone>) -> Self {
-        Self { zones, people: Vec::new(), count: 0, other: None }
-    }
-
-    /// The zones that are watched.
-    pub fn zones(&self) -> &[Zone] {
-        &self.zones
-    }
-
-    /// Persons, when their number has held for long enough.
-    pub fn count(&self) -> usize {
-        self.count
-    }
-
-    /// Persons in a zone.
-    pub fn inside(&self, zone: usize) -> usize {
-        self.people.iter().filter(|known| known.zones[zone].1).count()
-    }
-
-    /// Takes the next moment, and says what happened.
-    pub fn update(&mut self, moment: &Moment) -> Vec<Event> {
-        let (at_us, persons) = (moment.at_us, moment.people.len());
-        let mut events = Vec::new();
-        let mut tell = |kind, id, zone| events.push(Event { kind, id, zone, at_us, persons });
-        self.people.retain(|known| {
-            let is_there = moment.people.iter().any(|p| p.id == known.id);
-            if !is_there {
-                let inside = known.zones.iter().enumerate().filter(|(_, z)| z.1);
-                inside.for_each(|(z, _)| tell(EXIT, known.id, Some(z)));
-                tell(LEAVE, known.id, None);
-            }
-            is_there
-        });
-        for person in &moment.people {
-            let place = self.people.iter().position(|known| known.id == person.id).unwrap_or_else(|| {
-                tell(APPEAR, person.id, None);
-                let gesture = Held::new(GESTURE_AFTER_US, GESTURE_ENDS_US);
-                self.people.push(Watched {
-                    id: person.id,
-                    zones: vec![(Held::new(ENTER_AFTER_US, EXIT_AFTER_US), false); self.zones.len()],
-                    gestures: [gesture; 3],
-                    fall: Fall::new(),
-                    signs: [false; 4],
-                });
-                self.people.len() - 1
-            });
-            let known = &mut self.people[place];
-            for (z, (zone, (held, told))) in self.zones.iter().zip(&mut known.zones).enumerate() {
-                let is_in = held.update(zone.holds(person), at_us);
-                if is_in != std::mem::replace(told, is_in) {
-                    tell(if is_in { ENTER } else { EXIT }, person.id, Some(z));
-                }
-            }
-            let (before, beside) = pictures(person);
-            let [left, right] = before.as_ref().map_or([None; 2], hands_raised);
-            let signs = [
-                known.gestures[0].update(left, at_us),
-                known.gestures[1].update(right, at_us),
-                known.gestures[2].update(before.as_ref().and_then(arms_crossed), at_us),
-                beside.is_some_and(|pose| known.fall.update(&pose, at_us)),
-            ];
-            for (s, (is_on, told)) in signs.into_iter().zip(&mut known.signs).enumerate() {
-                if is_on != std::mem::replace(told, is_on) {
-                    tell(SIGNS + 2 * s + usize::from(!is_on), person.id, None);
-                }
-            }
-        }
-        self.other = match self.other {
-            _ if persons == self.count => None,
-            Some((other, since_us)) if other == persons && at_us >= since_us => {
-                if at_us - since_us >= COUNT_AFTER_US {
-                    self.count = persons;
-                    tell(COUNT, 0, None);
-                    None
-                } else {
-                    self.other
-                }
-            }
-            _ => Some((persons, at_us)),
-        };
-        events
-    }
+/// The line of `event`: `{"event":"enter","id":3,"zone":"stage","at_us":…,"sent_us":…,"persons":2}`, with its end.
+pub fn line(event: &Event, zones: &Zones, sent_us: i64) -> Vec<u8> {
+    let mut line = Vec::new();
+    event.write_line(&mut line, zones, ["at_us", "sent_us"], sent_us);
+    line
 }
 
 /// The person as a camera before them would see them, and as one that sees their trunk lean from the side: upright pictures both.
-fn pictures(person: &RoomPerson) -> (Option<Pose>, Option<Pose>) {
+fn pictures(person: &RoomPerson) -> [Option<Pose>; 2] {
     let place = |j: usize| person.joints[j].map(|joint| joint.at);
     let middle = |a: usize, b: usize| Some(0.5 * (place(a)? + place(b)?));
     let flat = |v: V3| V3::new(v.x, v.y, 0.0);
-    let (Some(hips), Some(shoulders)) = (middle(11, 12), middle(5, 6)) else { return (None, None) };
+    let (Some(hips), Some(shoulders)) = (middle(11, 12), middle(5, 6)) else { return [None; 2] };
     // Seen from before, their left is the picture's right.
     let to_left = match (place(5), place(6)) {
         (Some(left), Some(right)) => flat(left - right),
@@ -218,14 +70,14 @@ fn pictures(person: &RoomPerson) -> (Option<Pose>, Option<Pose>) {
     let before = (to_left.norm() > 0.05).then(|| picture(to_left.normalize()));
     let lean = flat(shoulders - hips);
     let beside = picture(lean.try_normalize(1e-3).unwrap_or_else(V3::x));
-    (before, Some(beside))
+    [before, Some(beside)]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fuse::RoomJoint;
-    use crate::zones::At;
+    use pose_events::{At, Plane, Zone, Zones};
 
     /// Somebody who stands at `x`, `y` and looks along -y, so that their left is at larger x.
     fn somebody(id: u32, x: f64, y: f64, has_hand_up: bool, lies: bool) -> RoomPerson {
@@ -250,14 +102,14 @@ mod tests {
         RoomPerson { id, joints, cameras: 3 }
     }
 
-    fn stage() -> Vec<Zone> {
+    fn stage() -> Zones {
         let polygon = vec![[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]];
-        vec![Zone { name: "the \"stage\"".into(), at: At::Feet, polygon }]
+        Zones { zones: vec![Zone { name: "stage".into(), at: At::Feet, polygon }] }
     }
 
     #[test]
     fn somebody_comes_onto_the_stage_raises_a_hand_falls_and_goes() {
-        let mut happenings = Happenings::new(stage());
+        let mut watch = Watch::new(stage());
         let mut told = Vec::new();
         for at_ms in (0..12_000).step_by(20) {
             let people = match at_ms {
@@ -270,9 +122,10 @@ mod tests {
                 _ => vec![],
             };
             let moment = Moment { seq: 0, at_us: 1_000 * at_ms, people, moved: vec![] };
-            told.extend(happenings.update(&moment).iter().map(|e| (at_ms, e.id, e.kind())));
+            told.extend(happened(&mut watch, &moment).iter().map(|e| (at_ms, e.track_id, e.what.name())));
             if at_ms == 2_500 {
-                assert_eq!((happenings.count(), happenings.inside(0)), (1, 1));
+                let said = watch.said(true);
+                assert_eq!((&said["persons"], &said["zones"][0]["persons"]), (&1.into(), &1.into()));
             }
         }
         assert_eq!(
@@ -293,12 +146,35 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_json_whatever_a_zone_is_called() {
-        let event = Event { kind: ENTER, id: 3, zone: Some(0), at_us: 5, persons: 2 };
-        let read: serde_json::Value = serde_json::from_str(&event.line(&stage(), 9)).unwrap();
-        let expected = serde_json::json!({"event": "enter", "id": 3, "zone": "the \"stage\"", "at_us": 5, "sent_us": 9, "persons": 2});
-        assert_eq!(read, expected);
-        let count = Event { kind: COUNT, id: 0, zone: None, ..event };
-        assert_eq!(count.line(&[], 9), r#"{"event":"count","at_us":5,"sent_us":9,"persons":2}"#);
+    fn who_has_fallen_lies_there_while_their_shoulders_are_hidden() {
+        let mut watch = Watch::new(Zones::default());
+        let mut told = Vec::new();
+        for at_ms in (0..9_000).step_by(20) {
+            let mut person = somebody(7, 0.0, 0.0, false, (2_000..7_000).contains(&at_ms));
+            if (4_000..6_000).contains(&at_ms) {
+                person.joints[5..=6].fill(None);
+            }
+            let moment = Moment { seq: 0, at_us: 1_000 * at_ms, people: vec![person], moved: vec![] };
+            told.extend(happened(&mut watch, &moment).iter().map(|e| (at_ms, e.what.name())));
+        }
+        assert_eq!(told, [(0, "appear"), (300, "count"), (3_000, "fall"), (7_300, "got_up")]);
+    }
+
+    fn person(joints: &[(usize, f64, f64)]) -> RoomPerson {
+        let mut all = [None; pose::JOINTS];
+        for &(j, x, y) in joints {
+            all[j] = Some(RoomJoint { at: V3::new(x, y, 1.0), sigma: 0.02 });
+        }
+        RoomPerson { id: 1, joints: all, cameras: 2 }
+    }
+
+    #[test]
+    fn what_is_above_the_polygon_counts_and_nothing_else() {
+        let text = "[[zone]]\nname = 'stage'\npolygon = [[-1, 0], [1, 0], [0, 2]]\n[[zone]]\nname = 'table'\nat = 'hands'\npolygon = [[5, 0], [6, 0], [6, 1], [5, 1]]\n";
+        let zones = Zones::parse(text, Plane::Floor).unwrap().zones;
+        let somebody = person(&[(15, 0.4, 0.5), (16, -0.2, 0.5), (9, 5.5, 0.5), (10, 9.0, 9.0)]);
+        assert_eq!((zones[0].holds(&somebody), zones[1].holds(&somebody)), (Some(true), Some(true)));
+        let outside = person(&[(15, 0.9, 1.5)]);
+        assert_eq!((zones[0].holds(&outside), zones[1].holds(&outside)), (Some(false), None));
     }
 }

@@ -10,7 +10,7 @@ use posewire::config::{Config, ExistingLines, Jsonl, Rate};
 use posewire::output::display::{
     Display, DisplayStyle, DisplayTarget, Framebuffer, PictureTap, PngFiles, Surface, Terminal,
 };
-use posewire::output::events::{EventLines, Zones};
+use posewire::output::events::{EventLines, Zones, read_zones};
 use posewire::output::jsonl::JsonLines;
 use posewire::output::mcap::{Mcap, McapOptions};
 use posewire::output::mqtt::Broker;
@@ -45,7 +45,7 @@ pub fn open(
     let mut sinks: Vec<Box<dyn PoseSink>> = Vec::new();
     let zones = match config.events.zones.as_os_str().is_empty() {
         true => Zones::default(),
-        false => Zones::read(&config.events.zones).map_err(|e| Usage(e.to_string()))?,
+        false => read_zones(&config.events.zones).map_err(|e| Usage(e.to_string()))?,
     };
     if !config.serial.port.is_empty() {
         let options = serial_options(config, predict, &zones)?;

@@ -4,17 +4,18 @@
 //! {"event":"enter","id":3,"zone":"door","captured_us":1000,"emitted_us":9000,"persons":2}
 //! ```
 //!
-//! An event is told once, when it has held long enough not to be a flicker (`watch.rs` has the times). What is watched is a state, so a
-//! frame that is dropped delays an event and loses none.
+//! What counts as an event is `crates/pose-events`, by which the hub tells those of a room too; here are one camera's picture as it watches it
+//! (`picture.rs`), zones from a file, and the sink.
 
+mod picture;
 mod sink;
-mod watch;
 mod zones;
 
+pub use picture::watch_frame;
+#[cfg(feature = "mqtt")]
+pub use pose_events::KINDS;
+pub use pose_events::{At, Event, Watch, What, Zone, Zones};
 pub use sink::EventLines;
 #[cfg(feature = "mqtt")]
 pub(in crate::output) use sink::write_event;
-#[cfg(feature = "mqtt")]
-pub use watch::KINDS;
-pub use watch::{Event, Watch, What};
-pub use zones::{At, Zone, ZoneError, Zones};
+pub use zones::{ZoneError, read_zones};

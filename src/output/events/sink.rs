@@ -1,13 +1,12 @@
 //! The sink of `--events`.
 
-use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
 use pose::PoseFrame;
+use pose_events::{Event, Watch, Zones};
 
-use super::watch::{Event, Watch, What};
-use super::zones::Zones;
+use super::watch_frame;
 use crate::output::lines::{Lines, Shape};
 use crate::output::{Existing, PoseSink, SinkError};
 
@@ -38,20 +37,7 @@ impl EventLines {
 
 /// Writes the line of `event`.
 pub(in crate::output) fn write_event(line: &mut Vec<u8>, event: &Event, zones: &Zones, emitted_at_us: i64) {
-    // Writing to a Vec cannot fail.
-    let _ = write!(line, "{{\"event\":\"{}\"", event.what.name());
-    if event.what != What::Count {
-        let _ = write!(line, ",\"id\":{}", event.track_id);
-    }
-    if let What::Enter(place) | What::Exit(place) = event.what {
-        line.extend_from_slice(b",\"zone\":");
-        let _ = serde_json::to_writer(&mut *line, &zones.zones[place].name);
-    }
-    let Event { captured_at_us, persons, .. } = event;
-    let _ = writeln!(
-        line,
-        ",\"captured_us\":{captured_at_us},\"emitted_us\":{emitted_at_us},\"persons\":{persons}}}"
-    );
+    event.write_line(line, zones, ["captured_us", "emitted_us"], emitted_at_us);
 }
 
 impl PoseSink for EventLines {
@@ -63,7 +49,7 @@ impl PoseSink for EventLines {
         self.target.prepare(false)?;
         self.lines.clear();
         let mut events: Vec<Event> = Vec::new();
-        self.watch.update(poses, |event| events.push(event));
+        watch_frame(&mut self.watch, poses, |event| events.push(event));
         for event in &events {
             write_event(&mut self.lines, event, self.watch.zones(), now_us);
         }
@@ -73,35 +59,5 @@ impl PoseSink for EventLines {
     fn finish(&mut self, _within: Duration) -> Result<(), SinkError> {
         // Every line is already with the kernel.
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::zones::{At, Zone};
-    use super::*;
-
-    #[test]
-    fn a_line_is_json_whatever_a_zone_is_called() {
-        let name = "Tür \"A\"\\".to_owned();
-        let zones =
-            Zones { zones: vec![Zone { name: name.clone(), at: At::Feet, polygon: vec![[0.0; 2]; 3] }] };
-        let mut lines = Vec::new();
-        for (what, track_id) in [(What::Enter(0), 3), (What::Fall, 4), (What::Count, 0)] {
-            write_event(&mut lines, &Event { what, track_id, captured_at_us: 5, persons: 2 }, &zones, 9);
-        }
-        let lines: Vec<serde_json::Value> = String::from_utf8(lines)
-            .unwrap()
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect();
-        assert_eq!(
-            lines,
-            [
-                serde_json::json!({"event": "enter", "id": 3, "zone": name, "captured_us": 5, "emitted_us": 9, "persons": 2}),
-                serde_json::json!({"event": "fall", "id": 4, "captured_us": 5, "emitted_us": 9, "persons": 2}),
-                serde_json::json!({"event": "count", "captured_us": 5, "emitted_us": 9, "persons": 2}),
-            ]
-        );
     }
 }

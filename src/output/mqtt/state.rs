@@ -3,7 +3,7 @@
 use pose::PoseFrame;
 use serde_json::{Value, json};
 
-use super::super::events::{Event, Watch, What, Zones};
+use super::super::events::{Event, Watch, What, Zones, watch_frame};
 use crate::output::Vitals;
 
 /// Without a frame for so long nobody knows who is there.
@@ -12,32 +12,22 @@ const BLIND_AFTER_US: i64 = 5_000_000;
 /// What is known of the room.
 pub(super) struct State {
     watch: Watch,
-    persons: usize,
-    /// Persons in each zone.
-    in_zones: Vec<usize>,
     last_frame_us: Option<i64>,
     is_blind: bool,
 }
 
 impl State {
     pub fn new(zones: Zones) -> Self {
-        let in_zones = vec![0; zones.zones.len()];
-        Self { watch: Watch::new(zones), persons: 0, in_zones, last_frame_us: None, is_blind: true }
+        Self { watch: Watch::new(zones), last_frame_us: None, is_blind: true }
     }
 
     /// Takes the next frame; `tell` gets what happened. Whether [`Self::said`] says something else now.
     pub fn update(&mut self, frame: &PoseFrame, now_us: i64, mut tell: impl FnMut(&Event, &Zones)) -> bool {
         self.last_frame_us = Some(now_us);
         let mut events = Vec::new();
-        self.watch.update(frame, |event| events.push(event));
+        watch_frame(&mut self.watch, frame, |event| events.push(event));
         let mut is_other = std::mem::replace(&mut self.is_blind, false);
         for event in events {
-            match event.what {
-                What::Count => self.persons = event.persons,
-                What::Enter(zone) => self.in_zones[zone] += 1,
-                What::Exit(zone) => self.in_zones[zone] = self.in_zones[zone].saturating_sub(1),
-                _ => {}
-            }
             is_other |= matches!(event.what, What::Count | What::Enter(_) | What::Exit(_));
             tell(&event, self.watch.zones());
         }
@@ -53,11 +43,7 @@ impl State {
 
     /// What the broker keeps: null where no frame comes.
     pub fn said(&self) -> Value {
-        let known = |value: Value| if self.is_blind { Value::Null } else { value };
-        let zones = self.watch.zones().zones.iter().zip(&self.in_zones);
-        let zones: Vec<Value> =
-            zones.map(|(zone, n)| json!({"name": zone.name, "persons": known((*n).into())})).collect();
-        json!({"presence": known((self.persons > 0).into()), "persons": known(self.persons.into()), "zones": zones})
+        self.watch.said(!self.is_blind)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use pose::PoseFrame;
 use pose_wire::{Notice, NoticeCode};
 
-use super::super::events::{Event, Watch, What, Zones};
+use super::super::events::{Event, Watch, Zones, watch_frame};
 
 /// How many go with one moment: more would make its poses late.
 pub(super) const A_BATCH: usize = 4;
@@ -28,7 +28,7 @@ impl Notices {
     pub fn watch(&mut self, poses: &PoseFrame) {
         let Self { watch, waiting, number } = self;
         let first = waiting.len();
-        watch.update(poses, |event| {
+        watch_frame(watch, poses, |event| {
             if waiting.len() == KEPT {
                 waiting.pop_front();
             }
@@ -53,14 +53,11 @@ impl Notices {
 
 /// As the wire has it, but for the zone's name.
 fn notice(event: &Event, number: u32) -> Notice {
-    let zone = match event.what {
-        // There are 32 zones at most.
-        What::Enter(place) | What::Exit(place) => place as u8 + 1,
-        _ => 0,
-    };
+    // There are 32 zones at most.
+    let zone = event.what.zone().map_or(0, |place| place as u8 + 1);
     Notice {
         number,
-        captured_at_us: event.captured_at_us,
+        captured_at_us: event.at_us,
         track_id: event.track_id,
         code: NoticeCode::of_name(event.what.name()).unwrap_or_default(),
         persons: event.persons as u8,
@@ -71,6 +68,7 @@ fn notice(event: &Event, number: u32) -> Notice {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::events::What;
     use super::*;
     use pose::{Forecast, JOINTS, JointState, MAX_PERSONS, TrackedPerson};
 
@@ -109,7 +107,7 @@ mod tests {
     #[test]
     fn every_event_has_a_code() {
         for what in [What::Appear, What::Enter(3), What::Exit(0), What::Fall, What::GotUp, What::Count] {
-            let event = Event { what, track_id: 1, captured_at_us: 5, persons: 2 };
+            let event = Event { what, track_id: 1, at_us: 5, persons: 2 };
             assert_eq!(notice(&event, 0).code.name(), Some(what.name()));
         }
     }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use pose::PoseFrame;
 use serde_json::{Value, json};
 
-use super::super::events::{Event, Watch, What, Zones};
+use super::super::events::{Event, Watch, What, Zones, watch_frame};
 
 /// What fits beside a picture.
 const KEPT: usize = 12;
@@ -26,7 +26,7 @@ impl Told {
     pub fn update(&mut self, frame: &PoseFrame) {
         let Self { watch, newest, now_us } = self;
         *now_us = frame.captured_at_us;
-        watch.update(frame, |event| {
+        watch_frame(watch, frame, |event| {
             if newest.len() == KEPT {
                 newest.pop_front();
             }
@@ -37,12 +37,9 @@ impl Told {
     /// The newest first: the word, the person or null, the zone or null, seconds ago.
     pub fn events(&self) -> Value {
         let event = |e: &Event| {
-            let zone = match e.what {
-                What::Enter(place) | What::Exit(place) => Some(&*self.watch.zones().zones[place].name),
-                _ => None,
-            };
+            let zone = e.what.zone().map(|place| &*self.watch.zones().zones[place].name);
             let id = (e.what != What::Count).then_some(e.track_id);
-            let ago_s = self.now_us.saturating_sub(e.captured_at_us) / 1_000_000;
+            let ago_s = self.now_us.saturating_sub(e.at_us) / 1_000_000;
             match e.what {
                 What::Count => json!([format!("{} there", e.persons), id, zone, ago_s]),
                 _ => json!([e.what.name(), id, zone, ago_s]),

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use pose_events::{Event, KINDS, Watch};
 use pose_mqtt::{Broker, Client, Entities, topic_part};
-use posewire_hub::events::{Event, Happenings, KINDS};
+use posewire_hub::events::line;
 use serde_json::{Value, json};
 
 /// Without a moment for so long nobody knows who is there.
@@ -45,22 +46,25 @@ impl Mqtt {
     }
 
     /// Of a moment: who is there by now, and what happened.
-    pub fn tell(&mut self, happenings: &Happenings, events: &[Event], now_us: i64) -> Result<()> {
+    pub fn tell(&mut self, watch: &Watch, events: &[Event], now_us: i64) -> Result<()> {
         self.last_us = Some(now_us);
-        let said = state(happenings, true).to_string();
-        self.say(happenings, said)?;
+        let said = watch.said(true).to_string();
+        self.say(watch, said)?;
         if let Some(client) = &self.client {
             for event in events {
-                client.tell_event(event.line(happenings.zones(), now_us).into_bytes());
+                let mut line = line(event, watch.zones(), now_us);
+                // A message has its own end.
+                line.pop();
+                client.tell_event(line);
             }
         }
         Ok(())
     }
 
     /// From time to time: how the cameras are, and that nobody knows who is there where no moment comes.
-    pub fn look(&mut self, happenings: &Happenings, health: &Health, now_us: i64) -> Result<()> {
+    pub fn look(&mut self, watch: &Watch, health: &Health, now_us: i64) -> Result<()> {
         if self.last_us.is_none_or(|last| now_us - last > BLIND_AFTER_US) {
-            self.say(happenings, state(happenings, false).to_string())?;
+            self.say(watch, watch.said(false).to_string())?;
         }
         let is_known = |(known, at): &(Health, i64)| known == health && now_us - at < HEALTH_EVERY_US;
         if !self.health.as_ref().is_some_and(is_known) {
@@ -80,9 +84,9 @@ impl Mqtt {
         }
     }
 
-    fn say(&mut self, happenings: &Happenings, said: String) -> Result<()> {
+    fn say(&mut self, watch: &Watch, said: String) -> Result<()> {
         if self.client.is_none() {
-            let configs = self.configs(happenings);
+            let configs = self.configs(watch);
             let client =
                 Client::start(self.broker.clone(), &self.name, configs).context("--mqtt: no thread")?;
             self.client = Some(client);
@@ -96,9 +100,9 @@ impl Mqtt {
         Ok(())
     }
 
-    fn configs(&self, happenings: &Happenings) -> Vec<(String, String)> {
+    fn configs(&self, watch: &Watch) -> Vec<(String, String)> {
         let mut entities = Entities::of(&self.name);
-        entities.add_presence(happenings.zones().iter().map(|zone| &*zone.name), &KINDS);
+        entities.add_presence(watch.zones().zones.iter().map(|zone| &*zone.name), &KINDS);
         let health = entities.topic("health");
         for (i, camera) in self.cameras.iter().enumerate() {
             // By number: a name may have anything in it.
@@ -126,34 +130,24 @@ impl Drop for Mqtt {
     }
 }
 
-/// What the broker keeps; null where nobody knows.
-fn state(happenings: &Happenings, is_known: bool) -> Value {
-    let known = |value: Value| if is_known { value } else { Value::Null };
-    let count = happenings.count();
-    let zone =
-        |(z, name): (usize, &str)| json!({"name": name, "persons": known(happenings.inside(z).into())});
-    let zones: Vec<Value> = happenings.zones().iter().map(|z| &*z.name).enumerate().map(zone).collect();
-    json!({"presence": known((count > 0).into()), "persons": known(count.into()), "zones": zones})
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use posewire_hub::zones::{At, Zone};
+    use pose_events::{At, Zone, Zones};
 
     #[test]
     fn a_room_that_nobody_sees_is_unknown_and_cameras_are_named() {
         let zones = vec![Zone { name: "bed".into(), at: At::Hips, polygon: vec![[0.0; 2]; 3] }];
-        let happenings = Happenings::new(zones);
+        let watch = Watch::new(Zones { zones });
         let unknown = json!({"presence": null, "persons": null, "zones": [{"name": "bed", "persons": null}]});
-        assert_eq!(state(&happenings, false), unknown);
-        assert_eq!(state(&happenings, true)["presence"], false);
+        assert_eq!(watch.said(false), unknown);
+        assert_eq!(watch.said(true)["presence"], false);
         let mqtt = Mqtt::new("mqtt://[::1]:9".parse().unwrap(), "hall", &["door", "window"], 0);
         let health = Health { silent: vec![false, true], moved: vec![true, false] };
         let said = mqtt.health_said(&health, 9_000_000);
         assert_eq!(said["cameras"][1], json!({"name": "window", "silent": true, "moved": false}));
         assert_eq!(said["uptime_s"], 9);
-        let topics: Vec<String> = mqtt.configs(&happenings).into_iter().map(|c| c.0).collect();
+        let topics: Vec<String> = mqtt.configs(&watch).into_iter().map(|c| c.0).collect();
         assert!(
             topics.contains(&"homeassistant/binary_sensor/posewire_hall/camera_1/config".to_owned()),
             "{topics:?}"

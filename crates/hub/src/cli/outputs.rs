@@ -6,9 +6,10 @@ use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use pose_events::Watch;
 use pose_mqtt::Broker;
 use pose_osc::OscFormat;
-use posewire_hub::events::Happenings;
+use posewire_hub::events::{happened, line};
 use posewire_hub::hub::Moment;
 use posewire_hub::osc::Osc;
 use posewire_hub::output::json_line;
@@ -59,7 +60,7 @@ pub struct Outputs {
     web: Option<Web>,
     events: Option<Box<dyn Write>>,
     mqtt: Option<Mqtt>,
-    happenings: Option<Happenings>,
+    watch: Option<Watch>,
 }
 
 /// A socket to send from, and where to.
@@ -84,8 +85,8 @@ fn target(path: &Path) -> Result<Box<dyn Write>> {
 }
 
 /// False where the reader of a pipe is gone.
-fn write(out: &mut dyn Write, text: &str, what: &str) -> Result<bool> {
-    match out.write_all(text.as_bytes()) {
+fn write(out: &mut dyn Write, text: &[u8], what: &str) -> Result<bool> {
+    match out.write_all(text) {
         Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(false),
         done => done.map(|()| true).with_context(|| format!("{what}: is the disk full?")),
     }
@@ -121,8 +122,8 @@ impl Outputs {
         let broker = args.mqtt.clone().filter(|broker| broker.get().is_some());
         let mqtt = broker.map(|broker| Mqtt::new(broker, &args.mqtt_name, names, now_us()));
         let zones = args.zones.as_deref().map(zones).transpose()?.unwrap_or_default();
-        let happenings = watches.then(|| Happenings::new(zones));
-        Ok(Self { lines, udp, osc, web, events, mqtt, happenings })
+        let watch = watches.then(|| Watch::new(zones));
+        Ok(Self { lines, udp, osc, web, events, mqtt, watch })
     }
 
     /// Of OSC, who has which number.
@@ -146,9 +147,9 @@ impl Outputs {
 
     /// From time to time, whether a moment came or not; `tells`: no other hub of the room does.
     pub fn look(&mut self, health: &Health, tells: bool) -> Result<()> {
-        if let (Some(mqtt), Some(happenings)) = (&mut self.mqtt, &self.happenings) {
+        if let (Some(mqtt), Some(watch)) = (&mut self.mqtt, &self.watch) {
             match tells {
-                true => mqtt.look(happenings, health, now_us())?,
+                true => mqtt.look(watch, health, now_us())?,
                 false => mqtt.hush(),
             }
         }
@@ -163,27 +164,27 @@ impl Outputs {
             osc.tell(moment, since_1970_us() - age_us, |bytes| _ = socket.send_to(bytes, *to));
         }
         if self.udp.is_some() || self.lines.is_some() || self.web.is_some() {
-            let line = json_line(moment, sent_us, names);
+            let text = json_line(moment, sent_us, names);
             if let Some((socket, to)) = &self.udp {
-                let _ = socket.send_to(line.as_bytes(), to);
+                let _ = socket.send_to(text.as_bytes(), to);
             }
             if let Some(web) = &self.web {
-                web.tell(&line);
+                web.tell(&text);
             }
             if let Some(out) = &mut self.lines
-                && !write(out, &line, "the JSON lines")?
+                && !write(out, text.as_bytes(), "the JSON lines")?
             {
                 return Ok(false);
             }
         }
-        let Some(happenings) = &mut self.happenings else { return Ok(true) };
-        let events = happenings.update(moment);
+        let Some(watch) = &mut self.watch else { return Ok(true) };
+        let events = happened(watch, moment);
         if let Some(mqtt) = &mut self.mqtt {
-            mqtt.tell(happenings, &events, sent_us)?;
+            mqtt.tell(watch, &events, sent_us)?;
         }
         if let Some(out) = &mut self.events {
             for event in &events {
-                if !write(out, &(event.line(happenings.zones(), sent_us) + "\n"), "--events")? {
+                if !write(out, &line(event, watch.zones(), sent_us), "--events")? {
                     return Ok(false);
                 }
             }

@@ -1,0 +1,244 @@
+//! Watches who is there and what they do.
+
+use pose::gesture::{Fall, Held, arms_crossed, hands_raised};
+use pose::{Joint, Pose};
+use serde_json::{Value, json};
+
+use crate::{Event, What, Zones};
+
+/// In a zone for so long, microseconds: who walks along its edge is not in it with every step.
+const ENTER_AFTER_US: i64 = 200_000;
+/// Out of it for so long.
+const EXIT_AFTER_US: i64 = 500_000;
+/// A gesture held for so long is meant.
+const GESTURE_AFTER_US: i64 = 300_000;
+/// And over after so long.
+const GESTURE_ENDS_US: i64 = 400_000;
+/// Another number of persons for so long is another number.
+const COUNT_AFTER_US: i64 = 300_000;
+
+/// A person as they are watched at one moment.
+pub trait Person {
+    /// Who they are.
+    fn track_id(&self) -> u32;
+
+    /// Where a joint is in the plane that zones lie in; `None` where nobody knows well enough.
+    fn place(&self, joint: Joint) -> Option<[f32; 2]>;
+
+    /// Two upright pictures of them, of any size: from before, for gestures, and one in which a trunk that leans is seen to, for falls. `None`
+    /// where nobody can say how they would look.
+    fn pictures(&self) -> [Option<Pose>; 2];
+}
+
+/// The signs that a person gives, besides their zones.
+const SIGNS: [(What, What); 4] = [
+    (What::LeftHandRaised, What::LeftHandLowered),
+    (What::RightHandRaised, What::RightHandLowered),
+    (What::ArmsCrossed, What::ArmsUncrossed),
+    (What::Fall, What::GotUp),
+];
+
+/// What is known of one person.
+#[derive(Clone, Debug)]
+struct Watched {
+    track_id: u32,
+    hands: [Held; 2],
+    arms: Held,
+    fall: Fall,
+    /// What was told last of each of [`SIGNS`].
+    told: [bool; SIGNS.len()],
+    /// Of each zone, and what was told of it last.
+    zones: Vec<(Held, bool)>,
+}
+
+impl Watched {
+    fn new(track_id: u32, zones: usize) -> Self {
+        let gesture = Held::new(GESTURE_AFTER_US, GESTURE_ENDS_US);
+        Self {
+            track_id,
+            hands: [gesture; 2],
+            arms: gesture,
+            fall: Fall::new(),
+            told: [false; SIGNS.len()],
+            zones: vec![(Held::new(ENTER_AFTER_US, EXIT_AFTER_US), false); zones],
+        }
+    }
+
+    /// What began or ended with this moment.
+    fn update(&mut self, person: &impl Person, at_us: i64, zones: &Zones, mut tell: impl FnMut(What)) {
+        for (i, (zone, (held, told))) in zones.zones.iter().zip(&mut self.zones).enumerate() {
+            let is_in = held.update(zone.holds(person), at_us);
+            if is_in != std::mem::replace(told, is_in) {
+                tell(if is_in { What::Enter(i) } else { What::Exit(i) });
+            }
+        }
+        // Of whom nobody can say anything nothing begins and nothing ends: as of a pose without joints.
+        let [before, beside] = person.pictures().map(Option::unwrap_or_default);
+        let [left, right] = hands_raised(&before);
+        let signs = [
+            self.hands[0].update(left, at_us),
+            self.hands[1].update(right, at_us),
+            self.arms.update(arms_crossed(&before), at_us),
+            self.fall.update(&beside, at_us),
+        ];
+        for ((is_on, told), (begins, ends)) in signs.into_iter().zip(&mut self.told).zip(SIGNS) {
+            if is_on != std::mem::replace(told, is_on) {
+                tell(if is_on { begins } else { ends });
+            }
+        }
+    }
+}
+
+/// Turns moments into events. Time is the moments' own, so a replay tells the same events every time.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    zones: Zones,
+    people: Vec<Watched>,
+    /// The number told last, another one, and since when there are so many.
+    count: usize,
+    other: Option<(usize, i64)>,
+}
+
+impl Watch {
+    /// Knows nobody.
+    pub fn new(zones: Zones) -> Self {
+        Self { zones, people: Vec::with_capacity(pose::MAX_PERSONS), count: 0, other: None }
+    }
+
+    /// The zones that are watched.
+    pub fn zones(&self) -> &Zones {
+        &self.zones
+    }
+
+    /// Who is there, as a broker keeps it: made of events, so that a flicker is no change. Nulls where nothing is known.
+    pub fn said(&self, is_known: bool) -> Value {
+        let known = |value: Value| if is_known { value } else { Value::Null };
+        let zone = |(place, zone): (usize, &crate::Zone)| {
+            let inside = self.people.iter().filter(|known| known.zones[place].1).count();
+            json!({"name": zone.name, "persons": known(inside.into())})
+        };
+        let zones: Vec<Value> = self.zones.zones.iter().enumerate().map(zone).collect();
+        json!({"presence": known((self.count > 0).into()), "persons": known(self.count.into()), "zones": zones})
+    }
+
+    /// Takes the people of the next moment; `tell` gets what happened, in their order. Allocates where somebody is new.
+    pub fn update<'a, P: Person + 'a>(
+        &mut self,
+        at_us: i64,
+        people: impl Iterator<Item = &'a P> + Clone,
+        mut tell: impl FnMut(Event),
+    ) {
+        let persons = people.clone().count();
+        let mut happened = |track_id, what| tell(Event { what, track_id, at_us, persons });
+        self.people.retain(|known| {
+            let is_there = people.clone().any(|person| person.track_id() == known.track_id);
+            if !is_there {
+                let inside = known.zones.iter().enumerate().filter(|(_, (_, is_in))| *is_in);
+                inside.for_each(|(place, _)| happened(known.track_id, What::Exit(place)));
+                happened(known.track_id, What::Leave);
+            }
+            is_there
+        });
+        for person in people {
+            let track_id = person.track_id();
+            let known = self.people.iter().position(|known| known.track_id == track_id);
+            let place = known.unwrap_or_else(|| {
+                happened(track_id, What::Appear);
+                self.people.push(Watched::new(track_id, self.zones.zones.len()));
+                self.people.len() - 1
+            });
+            self.people[place].update(person, at_us, &self.zones, |what| happened(track_id, what));
+        }
+        self.other = match self.other {
+            _ if persons == self.count => None,
+            Some((other, since_us)) if other == persons && at_us >= since_us => {
+                if at_us - since_us >= COUNT_AFTER_US {
+                    self.count = persons;
+                    happened(0, What::Count);
+                    None
+                } else {
+                    self.other
+                }
+            }
+            _ => Some((persons, at_us)),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{At, Zone};
+    use pose::{JointState, PoseJoint};
+
+    /// Somebody whose every joint is at one place, and how their trunk lies: `None` where nobody can say.
+    struct Somebody {
+        at: [f32; 2],
+        lies: Option<bool>,
+    }
+
+    impl Person for Somebody {
+        fn track_id(&self) -> u32 {
+            7
+        }
+        fn place(&self, _: Joint) -> Option<[f32; 2]> {
+            Some(self.at)
+        }
+        fn pictures(&self) -> [Option<Pose>; 2] {
+            let pose = self.lies.map(|lies| {
+                let mut pose = Pose::default();
+                for (joint, up_px) in [
+                    (Joint::LeftHip, 0.0),
+                    (Joint::RightHip, 0.0),
+                    (Joint::LeftShoulder, 100.0),
+                    (Joint::RightShoulder, 100.0),
+                ] {
+                    let [x_px, y_px] = if lies { [up_px, 0.0] } else { [0.0, -up_px] };
+                    pose.joints[joint as usize] =
+                        PoseJoint { x_px, y_px, score: 0.9, sigma_px: 1.0, state: JointState::Measured };
+                }
+                pose
+            });
+            [pose; 2]
+        }
+    }
+
+    fn told(scene: impl Fn(i64) -> Option<Somebody>) -> Vec<(i64, &'static str)> {
+        let polygon = vec![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]];
+        let mut watch = Watch::new(Zones { zones: vec![Zone { name: "z".into(), at: At::Feet, polygon }] });
+        let mut all = Vec::new();
+        for at_ms in (0..10_000).step_by(20) {
+            let somebody = scene(at_ms);
+            watch.update(1_000 * at_ms, somebody.iter(), |event| all.push((at_ms, event.what.name())));
+            let said = watch.said(true);
+            assert_eq!(said["presence"], said["persons"] != 0);
+            assert_eq!(watch.said(false)["zones"][0]["persons"], Value::Null);
+        }
+        all
+    }
+
+    #[test]
+    fn flickers_tell_nothing() {
+        let scene = |at_ms: i64| {
+            let x = if at_ms / 100 % 2 == 0 { 0.5 } else { 2.0 };
+            Some(Somebody { at: [x, 0.5], lies: Some(at_ms / 100 % 3 == 0) })
+        };
+        assert_eq!(told(scene), [(0, "appear"), (300, "count")]);
+    }
+
+    #[test]
+    fn who_has_fallen_lies_there_as_long_as_nobody_can_say_otherwise() {
+        let scene = |at_ms: i64| {
+            let lies = match at_ms {
+                0..2_000 => Some(false),
+                2_000..5_000 => Some(true),
+                // A table hides them.
+                5_000..6_000 => None,
+                6_000..8_000 => Some(true),
+                _ => Some(false),
+            };
+            Some(Somebody { at: [2.0, 0.5], lies })
+        };
+        assert_eq!(told(scene), [(0, "appear"), (300, "count"), (3_000, "fall"), (8_300, "got_up")]);
+    }
+}

@@ -1,0 +1,213 @@
+//! Zones: polygons that people stand in, of a picture or of a room's floor.
+//!
+//! ```toml
+//! [[zone]]
+//! name = "door"
+//! at = "feet"                                   # or "hips", "head", "hands"
+//! polygon = [[0.1, 0.5], [0.4, 0.5], [0.4, 1.0], [0.1, 1.0]]
+//! ```
+
+use pose::{Joint, polygon};
+use serde::Deserialize;
+
+use crate::Person;
+
+/// More would be a drawing, not zones.
+const MAX_ZONES: usize = 32;
+/// Nobody's room reaches farther from its first camera, metres.
+const FAR_M: f32 = 1_000.0;
+
+/// What of a person has to be inside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum At {
+    /// Between the ankles: where they stand on the floor.
+    #[default]
+    Feet,
+    /// Between the hips.
+    Hips,
+    /// The nose, or between the ears.
+    Head,
+    /// Either wrist: a button in the air.
+    Hands,
+}
+
+impl At {
+    /// As the file has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Feet => "feet",
+            Self::Hips => "hips",
+            Self::Head => "head",
+            Self::Hands => "hands",
+        }
+    }
+}
+
+/// What corners are places of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plane {
+    /// Shares of a picture's width and height, so that they hold at every resolution.
+    Picture,
+    /// Metres of a room's floor.
+    Floor,
+}
+
+/// A polygon with a name.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Zone {
+    /// What events call it.
+    pub name: String,
+    /// What of a person has to be inside.
+    #[serde(default)]
+    pub at: At,
+    /// Corners, in the unit of their [`Plane`].
+    pub polygon: Vec<[f32; 2]>,
+}
+
+/// Every zone of a file.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Zones {
+    /// In the file's order.
+    #[serde(default, rename = "zone")]
+    pub zones: Vec<Zone>,
+}
+
+impl Zones {
+    /// Reads a file's text.
+    ///
+    /// # Errors
+    /// What is wrong, and of which zone.
+    pub fn parse(text: &str, plane: Plane) -> Result<Self, String> {
+        let zones: Self = toml::from_str(text).map_err(|e| e.to_string().trim().to_owned())?;
+        if zones.zones.is_empty() {
+            return Err("no [[zone]] in it".into());
+        }
+        if zones.zones.len() > MAX_ZONES {
+            return Err(format!("{} zones, {MAX_ZONES} at most", zones.zones.len()));
+        }
+        for (i, zone) in zones.zones.iter().enumerate() {
+            let name = &zone.name;
+            if name.is_empty() || name.chars().any(char::is_control) {
+                return Err(format!("zone {}: name {name:?} is no name", i + 1));
+            }
+            if zones.zones[..i].iter().any(|other| other.name == *name) {
+                return Err(format!("zone {name:?} is there twice"));
+            }
+            if zone.polygon.len() < 3 {
+                return Err(format!("zone {name:?}: {} corners, 3 are needed", zone.polygon.len()));
+            }
+            if let Some([x, y]) = zone.polygon.iter().find(|corner| !plane.has(**corner)) {
+                return Err(format!("zone {name:?}: corner [{x}, {y}]: {}", plane.wants()));
+            }
+        }
+        Ok(zones)
+    }
+}
+
+impl Plane {
+    fn has(self, corner: [f32; 2]) -> bool {
+        // NaN is in no range.
+        let range = match self {
+            Self::Picture => 0.0..=1.0,
+            Self::Floor => -FAR_M..=FAR_M,
+        };
+        corner.iter().all(|v| range.contains(v))
+    }
+
+    fn wants(self) -> &'static str {
+        match self {
+            Self::Picture => "shares of the picture lie in 0..=1",
+            Self::Floor => "corners are metres of the room, x and y",
+        }
+    }
+}
+
+impl Zone {
+    /// Whether the person is inside; `None` where the joints that count are not known.
+    pub fn holds(&self, person: &impl Person) -> Option<bool> {
+        let inside = |place| polygon::holds(&self.polygon, place);
+        // Where one is known alone, that one.
+        let middle = |a, b| match (person.place(a), person.place(b)) {
+            (Some([ax, ay]), Some([bx, by])) => Some([0.5 * (ax + bx), 0.5 * (ay + by)]),
+            (one, other) => one.or(other),
+        };
+        match self.at {
+            At::Feet => middle(Joint::LeftAnkle, Joint::RightAnkle).map(inside),
+            At::Hips => middle(Joint::LeftHip, Joint::RightHip).map(inside),
+            At::Head => {
+                person.place(Joint::Nose).or_else(|| middle(Joint::LeftEar, Joint::RightEar)).map(inside)
+            }
+            At::Hands => {
+                let hands =
+                    [Joint::LeftWrist, Joint::RightWrist].map(|wrist| person.place(wrist).map(inside));
+                match hands {
+                    [None, None] => None,
+                    hands => Some(hands.contains(&Some(true))),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pose::Pose;
+
+    /// Where the named joints are; of the others nobody knows.
+    struct Joints(&'static [(Joint, f32, f32)]);
+
+    impl Person for Joints {
+        fn track_id(&self) -> u32 {
+            1
+        }
+        fn place(&self, joint: Joint) -> Option<[f32; 2]> {
+            self.0.iter().find(|known| known.0 == joint).map(|known| [known.1, known.2])
+        }
+        fn pictures(&self) -> [Option<Pose>; 2] {
+            [None; 2]
+        }
+    }
+
+    #[test]
+    fn feet_are_between_the_ankles_and_either_hand_counts() {
+        let zone =
+            |at| Zone { name: "z".into(), at, polygon: vec![[0.4, 0.0], [0.6, 0.0], [0.6, 1.0], [0.4, 1.0]] };
+        let somebody = Joints(&[
+            (Joint::LeftAnkle, 0.2, 0.9),
+            (Joint::RightAnkle, 0.8, 0.9),
+            (Joint::LeftWrist, 0.5, 0.1),
+        ]);
+        assert_eq!(zone(At::Feet).holds(&somebody), Some(true));
+        assert_eq!(zone(At::Hands).holds(&somebody), Some(true));
+        assert_eq!(zone(At::Hips).holds(&somebody), None);
+        let away = Joints(&[(Joint::RightWrist, 0.9, 0.1), (Joint::RightEar, 0.5, 0.1)]);
+        assert_eq!(zone(At::Hands).holds(&away), Some(false));
+        assert_eq!(zone(At::Head).holds(&away), Some(true), "one ear alone");
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_file_is_named() {
+        let zone = |name: &str, polygon: &str| format!("[[zone]]\nname = \"{name}\"\npolygon = {polygon}\n");
+        let triangle = "[[0,0],[1,0],[1,1]]";
+        for (text, plane, told) in [
+            (String::new(), Plane::Picture, "no [[zone]]"),
+            (zone("a", "[[0,0],[1,1]]"), Plane::Floor, "3 are needed"),
+            (zone("a", "[[0,0],[1,0],[640,480]]"), Plane::Picture, "0..=1"),
+            (zone("a", "[[0,0],[1,0],[nan,1]]"), Plane::Picture, "0..=1"),
+            (zone("a", "[[0,0],[1,0],[1,2e9]]"), Plane::Floor, "metres"),
+            (zone("a", "[[0,0],[1,0],[nan,1]]"), Plane::Floor, "metres"),
+            (zone("", triangle), Plane::Picture, "no name"),
+            (zone("a", triangle) + "where = \"feet\"", Plane::Picture, "unknown field"),
+            (zone("a", triangle) + "at = \"tail\"", Plane::Picture, "tail"),
+            (zone("a", triangle).repeat(2), Plane::Floor, "twice"),
+        ] {
+            let error = Zones::parse(&text, plane).unwrap_err();
+            assert!(error.contains(told), "{text}: {error}");
+        }
+        assert!(Zones::parse(&zone("a", "[[-3,0],[640,480],[1,1]]"), Plane::Floor).is_ok());
+    }
+}
