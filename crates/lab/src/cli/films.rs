@@ -56,6 +56,9 @@ pub struct Args {
     /// Keypoint networks, a row each: names or .toml files
     #[arg(long, value_delimiter = ',', default_value = "small")]
     model: Vec<String>,
+    /// Person finders, a row each: builtin or a manifest (.toml)
+    #[arg(long, value_name = "FILE", value_delimiter = ',', default_value = "builtin")]
+    finder: Vec<String>,
     /// Weights of the learned smoother, a row each: builtin or a manifest (.toml)
     #[arg(long, value_name = "FILE", value_delimiter = ',', default_value = "builtin")]
     temporal: Vec<String>,
@@ -81,6 +84,7 @@ pub struct Args {
 #[derive(Clone)]
 struct Setting {
     model: String,
+    finder: String,
     smoother: Smoother,
     weights: String,
     rules: String,
@@ -110,8 +114,8 @@ pub fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     if !(0.0..=1.0).contains(&args.compressed) {
         bail!("--compressed {}: 0 to 1 of the films can be", args.compressed);
     }
-    if args.goals && (args.model.len() > 1 || args.rules.len() > 1) {
-        bail!("--goals: one model and one set of rules, so that the first row has no smoother");
+    if args.goals && (args.model.len() > 1 || args.finder.len() > 1 || args.rules.len() > 1) {
+        bail!("--goals: one model, one finder and one set of rules, so that the first row has no smoother");
     }
     let settings = settings(&args)?;
     if (args.tracks.is_some() || args.boxes.is_some()) && settings.len() > 1 {
@@ -237,13 +241,14 @@ fn settings(args: &Args) -> anyhow::Result<Vec<Setting>> {
     let none = [String::new()];
     let every_rules = if args.rules.is_empty() { &none[..] } else { &args.rules[..] };
     let mut settings = Vec::new();
-    for model in &args.model {
+    let networks = args.model.iter().flat_map(|model| args.finder.iter().map(move |finder| (model, finder)));
+    for (model, finder) in networks {
         for &smoother in &args.smoother {
             let all = if smoother.network().is_some() { &args.temporal[..] } else { &args.temporal[..1] };
             for weights in all {
                 for rules in every_rules {
-                    let [model, weights, rules] = [model, weights, rules].map(String::clone);
-                    settings.push(Setting { model, smoother, weights, rules, persons });
+                    let [model, finder, weights, rules] = [model, finder, weights, rules].map(String::clone);
+                    settings.push(Setting { model, finder, smoother, weights, rules, persons });
                 }
             }
         }
@@ -254,6 +259,9 @@ fn settings(args: &Args) -> anyhow::Result<Vec<Setting>> {
 impl std::fmt::Display for Setting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}, {}", self.model, self.smoother)?;
+        if self.finder != BUILTIN {
+            write!(f, ", persons by {}", self.finder)?;
+        }
         if self.smoother.network().is_some() && self.weights != BUILTIN {
             write!(f, " of {}", self.weights)?;
         }
@@ -265,6 +273,7 @@ impl Setting {
     fn tracker(&self) -> anyhow::Result<Tracker> {
         let mut config = Config::default();
         config.models.keypoints = self.model.as_str().into();
+        config.models.finder = self.finder.as_str().into();
         config.models.temporal = self.weights.as_str().into();
         config.temporal.smoother = self.smoother;
         config.persons.max = self.persons;
