@@ -102,22 +102,8 @@ fn floats(at: V3) -> [Argument; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fuse::{RoomJoint, RoomPerson};
+    use crate::output::tests::moment;
     use rosc::{OscMessage, OscPacket, OscTime, OscType};
-
-    fn moment(ids: &[u32]) -> Moment {
-        let people = ids
-            .iter()
-            .map(|&id| RoomPerson {
-                id,
-                cameras: 3,
-                joints: std::array::from_fn(|j| {
-                    (j != 4).then(|| RoomJoint { at: V3::new(1.0, -2.0, 0.1 * j as f64), sigma: 0.02 })
-                }),
-            })
-            .collect();
-        Moment { seq: 7, at_us: 1_000_000, people, moved: vec![1] }
-    }
 
     fn told(osc: &mut Osc, moment: &Moment) -> Vec<OscPacket> {
         let mut packets = Vec::new();

@@ -36,12 +36,13 @@ pub fn json_line(moment: &Moment, sent_us: i64, names: &[&str]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::V3;
     use crate::fuse::{RoomJoint, RoomPerson};
 
-    fn moment(ids: &[u32]) -> Moment {
+    /// People with these ids, all in one place, whose right ear nobody sees; the second camera was moved.
+    pub(crate) fn moment(ids: &[u32]) -> Moment {
         let people = ids
             .iter()
             .map(|&id| RoomPerson {

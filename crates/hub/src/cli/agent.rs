@@ -93,7 +93,7 @@ impl Hub {
             Some(key) => {
                 let session = match session {
                     Some(session) => session,
-                    None => session.insert(net.open()?),
+                    None => session.insert(net.open(zenoh::End::Board)?),
                 };
                 Way::Key(session.way(key)?)
             }

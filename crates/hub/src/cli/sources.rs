@@ -111,7 +111,7 @@ impl Source {
                     Ear::Key(key) => {
                         let session = match &session {
                             Some(session) => session,
-                            None => session.insert(net.open().with_context(what)?),
+                            None => session.insert(net.open(zenoh::End::Hub).with_context(what)?),
                         };
                         session
                             .hear(key, move |text| line.hear(text, now_us()).map(|s| s.text()))

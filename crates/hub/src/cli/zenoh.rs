@@ -1,5 +1,8 @@
 //! Zenoh beneath lines and clocks: an agent publishes a camera's lines and its words on clocks under the camera's key, hubs answer
 //! under `KEY/clock`. Boards and hubs of one network find each other; a router, or whoever else has an address, joins networks.
+//!
+//! Boards are Zenoh's peers, and hubs its routers: what is between them passes nothing from one peer to another (since Zenoh 1.9), but to a
+//! router. Hubs do not join each other, or a board that finds two of them would be heard twice.
 
 use anyhow::Result;
 
@@ -14,6 +17,16 @@ pub struct Args {
     zenoh_listen: Vec<String>,
 }
 
+/// Which end of a key a session is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "zenoh"), allow(dead_code))]
+pub enum End {
+    /// Who says what a camera sees.
+    Board,
+    /// Who hears it.
+    Hub,
+}
+
 #[cfg(feature = "zenoh")]
 pub use built_in::{Session, Way};
 #[cfg(not(feature = "zenoh"))]
@@ -21,8 +34,8 @@ pub use left_out::{Session, Way};
 
 impl Args {
     /// Opens a session.
-    pub fn open(&self) -> Result<Session> {
-        Session::open(self)
+    pub fn open(&self, end: End) -> Result<Session> {
+        Session::open(self, end)
     }
 }
 
@@ -36,7 +49,14 @@ mod built_in {
     use zenoh::qos::{CongestionControl, Priority};
     use zenoh::sample::Sample;
 
-    use super::Args;
+    use super::{Args, End};
+
+    /// Zenoh's words for how a hub is reached, unless told otherwise; a port that is free, as peers take.
+    const OF_HUBS: [(&str, &str); 3] = [
+        ("mode", "\"router\""),
+        ("listen/endpoints", "[\"tcp/[::]:0\"]"),
+        ("scouting/multicast/autoconnect", "[\"peer\"]"),
+    ];
 
     /// Answers that wait for the agent at most.
     const WAITING: usize = 16;
@@ -67,8 +87,11 @@ mod built_in {
     }
 
     impl Session {
-        pub fn open(args: &Args) -> Result<Self> {
+        pub fn open(args: &Args, end: End) -> Result<Self> {
             let mut config = zenoh::Config::default();
+            for (key, value) in OF_HUBS.iter().filter(|_| end == End::Hub) {
+                said(config.insert_json5(key, value), key)?;
+            }
             for (key, endpoints) in
                 [("connect/endpoints", &args.zenoh), ("listen/endpoints", &args.zenoh_listen)]
             {
@@ -135,7 +158,7 @@ mod built_in {
 mod left_out {
     use anyhow::{Result, bail};
 
-    use super::Args;
+    use super::{Args, End};
 
     /// There is none.
     pub enum Session {}
@@ -143,7 +166,7 @@ mod left_out {
     pub enum Way {}
 
     impl Session {
-        pub fn open(_: &Args) -> Result<Self> {
+        pub fn open(_: &Args, _: End) -> Result<Self> {
             bail!(
                 "this posewire-hub was built without Zenoh, which is two hundred crates more: `cargo build --release -p posewire-hub --features zenoh`"
             )

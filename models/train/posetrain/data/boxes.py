@@ -8,10 +8,19 @@ import numpy.typing as npt
 from posetrain.data.packs import Floats
 
 
-def iou(a: Floats, b: Floats) -> npt.NDArray[np.float64]:
-    """[N, 4] and [M, 4] to [N, M]."""
+def areas(boxes: Floats) -> npt.NDArray[np.float64]:
+    """[N, 4] to [N]."""
+    return np.asarray((boxes[:, 2:] - boxes[:, :2]).prod(axis=1), np.float64)
+
+
+def common(a: Floats, b: Floats) -> npt.NDArray[np.float64]:
+    """The area that each of [N, 4] shares with each of [M, 4]: [N, M]."""
     low = np.maximum(a[:, None, :2], b[None, :, :2])
     high = np.minimum(a[:, None, 2:], b[None, :, 2:])
-    common = np.clip(high - low, 0, None).prod(axis=2)
-    area_a, area_b = (a[:, 2:] - a[:, :2]).prod(axis=1), (b[:, 2:] - b[:, :2]).prod(axis=1)
-    return np.asarray(common / np.maximum(area_a[:, None] + area_b[None, :] - common, 1e-9), np.float64)
+    return np.asarray(np.clip(high - low, 0, None).prod(axis=2), np.float64)
+
+
+def iou(a: Floats, b: Floats) -> npt.NDArray[np.float64]:
+    """[N, 4] and [M, 4] to [N, M]."""
+    shared = common(a, b)
+    return shared / np.maximum(areas(a)[:, None] + areas(b)[None, :] - shared, 1e-9)

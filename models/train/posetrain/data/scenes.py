@@ -15,7 +15,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from posetrain.data.boxes import iou
+from posetrain.data.boxes import areas, common, iou
 from posetrain.data.packs import (
     EMPTY_JUDGED,
     EMPTY_PACKS,
@@ -130,17 +130,11 @@ def settle(persons: Floats, doubtful: Floats) -> tuple[Floats, Floats]:
     """A person's box mostly inside an earlier one, or round it, may be the same one: doubtful. Labels come first. What is
     doubtful and inside a person is a part of that one: somebody's trunk is background to whoever looks for persons."""
     if len(persons) and len(doubtful):
-        low = np.maximum(doubtful[:, None, :2], persons[None, :, :2])
-        high = np.minimum(doubtful[:, None, 2:], persons[None, :, 2:])
-        common = np.clip(high - low, 0, None).prod(axis=2).max(axis=1)
-        doubtful = doubtful[common < PART * (doubtful[:, 2:] - doubtful[:, :2]).prod(axis=1)]
+        doubtful = doubtful[common(doubtful, persons).max(axis=1) < PART * areas(doubtful)]
     again = np.zeros(len(persons), bool)
+    size, shared = areas(persons), common(persons, persons)
     for i in range(1, len(persons)):
-        low = np.maximum(persons[i, :2], persons[:i, :2])
-        high = np.minimum(persons[i, 2:], persons[:i, 2:])
-        common = np.clip(high - low, 0, None).prod(axis=1)
-        areas = (persons[: i + 1, 2:] - persons[: i + 1, :2]).prod(axis=1)
-        again[i] = bool((common > 0.7 * np.minimum(areas[i], areas[:i])).any())
+        again[i] = bool((shared[i, :i] > 0.7 * np.minimum(size[i], size[:i])).any())
     return persons[~again], np.concatenate([doubtful, persons[again]])
 
 

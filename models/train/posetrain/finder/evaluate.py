@@ -55,9 +55,8 @@ class Finder:
         return np.asarray((boxes + 0.5) / s - 0.5, np.float32), scores
 
 
-def test(finder: Finder, scenes: list[tuple[Scene, str]], single: bool = True) -> Test:
-    """`single`: pictures of one labelled person; finds that meet the teacher's other people are nobody's
-    fault."""
+def test(finder: Finder, scenes: list[tuple[Scene, str]]) -> Test:
+    """Finds that meet what the teacher saw are nobody's fault."""
     met, false, groups = [], [], []
     for s, group in scenes:
         boxes, scores = finder.find(s.pixels, THRESHOLDS[0])
@@ -97,11 +96,10 @@ def val_scenes(data: Path, teacher: FastestDet, every: int = 1) -> dict[str, lis
             group = picture.key.split("#")[0]
             if pack == "jhmdb":
                 out["jhmdb"].append((s, group))
-            else:
-                if pack == "coco_more":
-                    tall = (boxes[:, 2:] - boxes[:, :2]).max(axis=1) >= LEAST_PX
-                    small = np.concatenate([boxes[~tall], seen])
-                    out["coco"].append((Scene(picture.pixels, boxes[tall], small, pack), group))
+            if pack == "coco_more":
+                tall = (boxes[:, 2:] - boxes[:, :2]).max(axis=1) >= LEAST_PX
+                small = np.concatenate([boxes[~tall], seen])
+                out["coco"].append((Scene(picture.pixels, boxes[tall], small, pack), group))
             if pack != "jhmdb" and len(boxes) == 1 and int((scores >= 0.4).sum()) <= 1:
                 out["single photos"].append((s, group))
             if (empty := stored.empty_part(s, rng)) is not None:

@@ -62,7 +62,7 @@ def write_person(
         f"data = {strings(packs)}",
         f'licence = "{LICENCE}"',
         'teachers = "people without a label: FastestDet (BSD-3-Clause)"',
-        f'made_by = "python -m posetrain.finder.make --scenes DIR --begin ADOPTED --minutes {minutes:.0f}"',
+        'made_by = "python -m posetrain.finder.make, with the options in models/train/README.md"',
         f"train_pictures_seen = {pictures}",
         f"train_minutes = {minutes:.1f}",
         f"macs = {macs}",

@@ -30,7 +30,7 @@ from onnx import TensorProto, helper, numpy_helper
 from scipy.optimize import minimize
 
 from posetrain.data.augment import PAD, crop_matrix, warp
-from posetrain.data.boxes import iou
+from posetrain.data.boxes import areas, common, iou
 from posetrain.data.packs import EMPTY_JUDGED, Floats, Picture, ReadReport, read_clips, read_stills
 from posetrain.finder.evaluate import Finder
 from posetrain.inference import as_input, session
@@ -134,10 +134,8 @@ class Looker:
 
 def shares(box: Floats, others: Floats) -> tuple[Doubles, Doubles]:
     """What `box` and each of `others` [N, 4] have in common: as a share of `box`, and of the other."""
-    low, high = np.maximum(box[:2], others[:, :2]), np.minimum(box[2:], others[:, 2:])
-    common = np.clip(high - low, 0, None).prod(1)
-    own, theirs = (box[2:] - box[:2]).prod(), (others[:, 2:] - others[:, :2]).prod(1)
-    return common / own, common / np.maximum(theirs, 1e-6)
+    shared = common(box[None], others)[0]
+    return shared / areas(box[None]), shared / np.maximum(areas(others), 1e-6)
 
 
 def boxes(picture: Picture, finder: Finder, rng: np.random.Generator) -> Iterator[tuple[Floats, bool, float]]:
