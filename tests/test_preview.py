@@ -374,9 +374,10 @@ class Viewer(Page):
         return clip
 
     def drop(self, browser: Browser, *files: Path) -> None:
-        root = browser.call("DOM.getDocument")["root"]["nodeId"]
-        node = browser.call("DOM.querySelector", nodeId=root, selector="#open")["nodeId"]
-        browser.call("DOM.setFileInputFiles", nodeId=node, files=[str(file) for file in files])
+        # By the element itself: a node's number is void when the page has changed since it was asked for.
+        found = browser.call("Runtime.evaluate", expression="document.querySelector('#open')")
+        element = found["result"]["objectId"]
+        browser.call("DOM.setFileInputFiles", objectId=element, files=[str(file) for file in files])
 
     def test_a_recording_is_scrubbed_compared_and_exported(self) -> None:
         clip = self.record()
