@@ -28,7 +28,7 @@ Examples:
 enum Command {
     Images(cli::images::Args),
     Clips(cli::clips::Args),
-    Films(cli::films::Args),
+    Films(Box<cli::films::Args>),
     Metres(cli::metres::Args),
 }
 
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     let done = match Command::parse() {
         Command::Images(args) => cli::images::run(args),
         Command::Clips(args) => cli::clips::run(args),
-        Command::Films(args) => cli::films::run(args),
+        Command::Films(args) => cli::films::run(*args),
         Command::Metres(args) => cli::metres::run(args),
     };
     done.unwrap_or_else(|error| {
