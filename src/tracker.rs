@@ -20,7 +20,7 @@ use crate::metres::Metres;
 use crate::picture::{DecodeError, Decoder, Frame, Part, PixelFormat};
 use crate::telemetry::{EngineCard, Stage};
 use crate::temporal::{Observation, TemporalModel};
-use crate::track::{Clothes, Identities, IdentityRules, Search, grown, newcomers};
+use crate::track::{Clothes, Identities, IdentityRules, Search, found_first, grown, newcomers};
 
 /// Why a frame gave no poses.
 #[derive(Debug, thiserror::Error)]
@@ -77,6 +77,8 @@ struct Look {
     boxes: [BoxPx; MAX_PERSONS],
     count: usize,
     is_search: bool,
+    /// `boxes` say where persons were before a pause in the frames.
+    is_after_pause: bool,
     /// A JPEG may be decoded at one over this.
     reduction: u32,
 }
@@ -186,7 +188,8 @@ impl Tracker {
         let predicted: [Option<Pose>; MAX_PERSONS] =
             std::array::from_fn(|slot| self.known[slot].map(|f| f.at(0, self.scores[slot], at_us).value));
 
-        let Look { mut boxes, mut count, is_search, reduction } = self.look(frame, &predicted);
+        let Look { mut boxes, mut count, is_search, is_after_pause, reduction } =
+            self.look(frame, &predicted);
         // A search looks at everything, and whoever is found is cropped from the same picture.
         let part = if is_search { None } else { self.part(&boxes[..count], reduction) };
         let picture = self.decoder.decode_part(frame, reduction, part.as_ref())?;
@@ -198,9 +201,13 @@ impl Tracker {
             finder.run()?;
             ended(Stage::Network);
             finder.decode(&mut self.found)?;
-            grown(&self.found, &mut boxes[..count]);
-            let (_, unseen) = self.identities.followed();
-            count = newcomers(&self.found, &mut boxes[..self.max_persons], count, unseen);
+            let room = &mut boxes[..self.max_persons];
+            count = if is_after_pause {
+                found_first(&self.found, room, count)
+            } else {
+                grown(&self.found, &mut room[..count]);
+                newcomers(&self.found, room, count, self.identities.followed().1)
+            };
             ended(Stage::Decode);
         }
 
@@ -237,16 +244,20 @@ impl Tracker {
     fn look(&self, frame: &Frame, predicted: &[Option<Pose>; MAX_PERSONS]) -> Look {
         let at_us = frame.captured_at_us;
         let mut boxes = [BoxPx::default(); MAX_PERSONS];
-        let mut count = self.identities.rois(at_us, predicted, &mut boxes);
+        // After a pause they are looked for where they were, not where their motion would have brought them.
+        let is_after_pause = self.identities.is_after_pause(at_us);
+        let nowhere = [None; MAX_PERSONS];
+        let expected = if is_after_pause { &nowhere } else { predicted };
+        let mut count = self.identities.rois(at_us, expected, &mut boxes);
         let (followed, unseen) = self.identities.followed();
-        let is_search =
-            self.finder.is_some() && self.search.is_due(at_us, followed, unseen, self.max_persons);
+        let is_search = self.finder.is_some()
+            && (is_after_pause || self.search.is_due(at_us, followed, unseen, self.max_persons));
         if self.finder.is_none() && count == 0 {
             boxes[0] = BoxPx { x: 0.0, y: 0.0, w: frame.width as f32, h: frame.height as f32 };
             count = 1;
         }
         let reduction = self.reduction(frame, &boxes[..count], is_search);
-        Look { boxes, count, is_search, reduction }
+        Look { boxes, count, is_search, is_after_pause, reduction }
     }
 
     fn identify(

@@ -58,6 +58,11 @@ impl Identities {
         (followed().count(), followed().filter(|t| t.seen_us < self.last_us).count())
     }
 
+    /// Whether the last frame is so long ago that nobody can be expected where their motion then led.
+    pub fn is_after_pause(&self, at_us: i64) -> bool {
+        self.last_us != i64::MIN && at_us.saturating_sub(self.last_us) > self.config.silence_us
+    }
+
     /// Writes the box to look at for each person followed, in pixels of the source image; gives their count. Whom the last frame did
     /// not show come last.
     ///

@@ -78,8 +78,10 @@ impl Track {
         const EXTENTS_PER_S: f32 = 1.0;
         /// Room for a turn of the body and for noise, in extents.
         const SLACK_EXTENTS: f32 = 0.3;
-        /// Somebody half or twice as large is another person, or half of one.
+        /// Somebody half or twice as large is another person, or half of one; not in the same clothes: who bends down to the floor
+        /// has half of their extent, who sits in a picture's edge a third.
         const MAX_RATIO: f32 = 1.8;
+        const MAX_RATIO_ALIKE: f32 = 3.0;
         let (old, new) = (self.shape.extent_px().max(1.0), shape.extent_px().max(1.0));
         let ratio = (old / new).max(new / old);
         let ((ax, ay), (bx, by)) = (self.shape.bounds.centre(), shape.bounds.centre());
@@ -88,9 +90,10 @@ impl Track {
         let reach = SLACK_EXTENTS + EXTENTS_PER_S * unseen_us as f32 * 1e-6;
         let likeness = self.clothes.likeness(clothes);
         let is_like = likeness.is_none_or(|likeness| likeness >= rules.unlike);
-        let is_soon =
-            unseen_us <= rules.memory_us || likeness.is_some_and(|likeness| likeness >= rules.alike);
-        if ratio > MAX_RATIO || away > reach || !is_like || !is_soon {
+        let is_alike = likeness.is_some_and(|likeness| likeness >= rules.alike);
+        let is_soon = unseen_us <= rules.memory_us || is_alike;
+        let max_ratio = if is_alike { MAX_RATIO_ALIKE } else { MAX_RATIO };
+        if ratio > max_ratio || away > reach || !is_like || !is_soon {
             return 0.0;
         }
         // The nearest and likest of several wins; all that pass are above the threshold.
@@ -102,5 +105,46 @@ impl Track {
     pub fn learn(&mut self, clothes: &Clothes) {
         let share = NEWEST_CLOTHES.max(1.0 / (1.0 + self.frames_seen as f32));
         self.clothes.learn(clothes, share);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::track::Garment;
+
+    fn worn(top: [u8; 3]) -> Clothes {
+        let mut clothes = Clothes::UNKNOWN;
+        (0..40).for_each(|_| clothes.add(Garment::Top, top));
+        clothes
+    }
+
+    fn figure(height: f32) -> Shape {
+        let place = |j: usize| (100.0 + 20.0 * (j % 2) as f32, 300.0 - height * j as f32 / 16.0, 0.9);
+        Shape::new(std::array::from_fn(place)).expect("all joints count")
+    }
+
+    #[test]
+    fn whoever_bends_down_out_of_sight_is_known_by_their_clothes() {
+        let red = worn([180, 40, 40]);
+        let track = Track {
+            id: 1,
+            born_us: 0,
+            seen_us: 5_000_000,
+            frames_seen: 150,
+            is_lost: true,
+            score: 0.9,
+            shape: figure(240.0),
+            clothes: red,
+        };
+        let fits = |height: f32, clothes: &Clothes| {
+            track.fits_again(&figure(height), clothes, 6_000_000, &IdentityRules::default()) > 0.0
+        };
+        assert!(fits(110.0, &red) && !fits(70.0, &red), "half as high, but not less than a third");
+        assert!(
+            fits(200.0, &Clothes::UNKNOWN) && !fits(110.0, &Clothes::UNKNOWN),
+            "a child may be dressed alike"
+        );
+        assert!(!fits(200.0, &worn([40, 60, 180])));
     }
 }

@@ -15,7 +15,7 @@ pub struct IdentityRules {
     /// the truth until then, and hardly one beyond.
     pub told_us: i64,
     /// A person unseen for longer, or for longer than they had been known, is no longer looked for where they are expected, nor
-    /// reported. 600 ms: an occlusion by somebody who walks past.
+    /// reported. 600 ms: an occlusion by somebody who walks past. After as long without a frame nobody is expected anywhere.
     pub silence_us: i64,
     /// A person unseen for longer gets their identity back by their clothes alone; before that where pose and place fit. 3 s: a
     /// walk behind a pillar.

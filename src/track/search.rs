@@ -71,6 +71,24 @@ pub fn newcomers(found: &[PersonBox], boxes: &mut [BoxPx], count: usize, unseen:
     n
 }
 
+/// After a pause: puts the found boxes before the first `count` of `boxes`, which say where persons were before it, and leaves out
+/// those of them that a found box covers or that cover one; gives the new count, at most the length of `boxes`. Who was followed has
+/// walked on meanwhile, and a crop of where they stood would show half of them and a stranger.
+pub fn found_first(found: &[PersonBox], boxes: &mut [BoxPx], count: usize) -> usize {
+    let mut before = [BoxPx::default(); MAX_PERSONS];
+    let count = count.min(MAX_PERSONS);
+    before[..count].copy_from_slice(&boxes[..count]);
+    let mut n = newcomers(found, boxes, 0, 0);
+    for b in &before[..count] {
+        let is_same = |a: &BoxPx| a.share_inside(b).max(b.share_inside(a)) >= SAME_COVER;
+        if n < boxes.len() && !boxes[..n].iter().any(is_same) {
+            boxes[n] = *b;
+            n += 1;
+        }
+    }
+    n
+}
+
 /// Puts into the place of each of `boxes`, those of the persons followed, a found box that holds it and is much larger, unless it
 /// holds another of them too: the crop of somebody who was half hidden shows no legs, and would for ever.
 pub fn grown(found: &[PersonBox], boxes: &mut [BoxPx]) {
@@ -145,6 +163,19 @@ mod tests {
         let mut boxes = [at(0.0), at(300.0)];
         assert_eq!(newcomers(&found[..1], &mut boxes, 2, 1), 2);
         assert_eq!(boxes[1].x, 300.0, "found where they were expected");
+    }
+
+    #[test]
+    fn after_a_pause_the_found_come_first_and_whoever_was_not_found_is_looked_for_where_they_were() {
+        let at = |x: f32| BoxPx { x, y: 0.0, w: 40.0, h: 100.0 };
+        let found = [30.0, 300.0].map(|x| PersonBox { box_px: at(x), score: 0.5 });
+        // The first was near who is found at 30 (walked on), the second where 300 is (grown by the time away), the third nowhere.
+        let mut boxes = [at(0.0), BoxPx { x: 280.0, y: -20.0, w: 80.0, h: 140.0 }, at(600.0), at(900.0)];
+        assert_eq!(found_first(&found, &mut boxes, 3), 4);
+        assert_eq!(boxes.map(|b| b.x), [30.0, 300.0, 0.0, 600.0]);
+        let mut boxes = [at(300.0), at(600.0)];
+        assert_eq!(found_first(&found, &mut boxes, 2), 2, "no more than there is room for");
+        assert_eq!(boxes.map(|b| b.x), [30.0, 300.0]);
     }
 
     #[test]

@@ -56,6 +56,30 @@ fn its_people_are_found_and_followed_as_real_ones_are() {
     assert!(ghosts <= 5, "{ghosts} ghosts in {FRAMES} frames");
 }
 
+/// A camera that was pulled out for 1.4 seconds: both have walked on, and one has bent down to half of his height.
+#[test]
+fn a_pause_in_the_frames_costs_nobody_their_identity() {
+    const BEFORE: std::ops::Range<u64> = 93..128;
+    const AFTER: std::ops::Range<u64> = 170..176;
+    let clip = Synthetic::new(2, 640, 480, 30.0, 3).and_then(Synthetic::as_mjpeg).unwrap();
+    let mut source = EveryFrame(clip);
+    let mut tracker = Tracker::new(&Config::default()).unwrap();
+    let (mut before, mut after) = (BTreeSet::new(), BTreeSet::new());
+    for n in 0..AFTER.end {
+        let frame = source.next_frame(Duration::ZERO).unwrap().unwrap();
+        if BEFORE.contains(&n) || AFTER.contains(&n) {
+            let poses = tracker.track(&frame).unwrap();
+            let ids = poses.persons.iter().flatten().map(|p| p.track_id);
+            if n + 5 >= BEFORE.end && n < BEFORE.end {
+                before.extend(ids);
+            } else if n > AFTER.start {
+                after.extend(ids);
+            }
+        }
+    }
+    assert_eq!((before.len(), before), (2, after));
+}
+
 /// The renderer's share of a run's memory is the picture's: samples, light and room. Of the whole run, all that is not a file.
 #[test]
 #[cfg(target_os = "linux")]
