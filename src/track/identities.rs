@@ -125,14 +125,21 @@ impl Identities {
             let similarity = track.similarity(predicted, shape, &clothes[d], rules.clothes_share);
             if track.seen_us < last_us { HIDDEN_FACTOR * similarity } else { similarity }
         });
-        // Whoever is out of sight may appear beside where they are expected.
-        self.match_tracks(&mut seen, &mut detection_of, |track, _, d, shape| {
-            if track.id != 0 && (track.is_lost || track.seen_us < last_us) {
-                track.fits_again(shape, &clothes[d], captured_at_us, &rules)
-            } else {
-                0.0
-            }
-        });
+        // Whoever is out of sight may appear beside where they are expected; those who were followed until now before those who had
+        // gone before, whom the place says less of the longer they are away.
+        for was_followed in [true, false] {
+            self.match_tracks(&mut seen, &mut detection_of, |track, _, d, shape| {
+                let is_out_of_sight = track.id != 0 && (track.is_lost || track.seen_us < last_us);
+                // Nobody comes back less surely than somebody new comes.
+                let is_sure = !track.is_lost || detections[d].score >= rules.newcomer_score;
+                let is_turn = (last_us.saturating_sub(track.seen_us) <= rules.silence_us) == was_followed;
+                if is_out_of_sight && is_sure && is_turn {
+                    track.fits_again(shape, &clothes[d], captured_at_us, &rules)
+                } else {
+                    0.0
+                }
+            });
+        }
 
         for (track, detection) in self.tracks.iter_mut().zip(&detection_of) {
             let Some(t) = track else { continue };
