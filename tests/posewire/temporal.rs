@@ -199,7 +199,7 @@ fn all_joints_absent_and_no_person_are_the_same_to_the_model() {
 
 /// Hours of one stream: the cache's turned sines and the running means must not drift, and nothing of it may outlive a reset.
 ///
-/// A million steps take half a minute: `cargo run --release --example temporal_step -- --steps 1000000`.
+/// A million steps take half a minute: `cargo run --release -p temporal --example step -- --steps 1000000`.
 #[test]
 fn after_hours_the_answer_is_that_of_a_model_that_saw_the_last_minute() {
     let steps = if cfg!(debug_assertions) { 4_000 } else { 100_000 };

@@ -12,11 +12,13 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from posetrain.paths import TRAIN
+from posetrain.study import times
 from posetrain.study.classics import TITLES
 from posetrain.study.equations import rows_page
 from posetrain.study.plots import Point, front_of, plot, ranking
@@ -50,7 +52,7 @@ COLUMNS = {
     "limbs broken %": ("limbs_broken", ".2f"),
 }
 DECADES = (10, 100, 1_000, 10_000, 100_000)  # of numbers kept
-NOT_MEASURED = "the 3D pose; the time of a frame in Rust against memory"
+NOT_MEASURED = "the 3D pose"
 FIRST_STEPS = {
     "updates": "What the optimiser adds to the weights in the first steps",
     "gradients": "The gradients that it gets",
@@ -229,7 +231,9 @@ def how(results: Results) -> str:
     )
 
 
-def page(results: Results, folder: Path, images: Path, lag: float | None) -> str:
+def page(
+    results: Results, folder: Path, images: Path, lag: float | None, timed: dict[str, Any] | None
+) -> str:
     sets = list(dict.fromkeys(clips for said in results.values() for r in said for clips in r["curves"]))
     lags = {clips: equal_lag(on(results, clips), clips) if lag is None else lag for clips in sets}
     main = sets[0]
@@ -260,6 +264,8 @@ def page(results: Results, folder: Path, images: Path, lag: float | None) -> str
             heading = "classic filters" if budget == WITHOUT_WEIGHTS else f"budget {budget}"
             if rows:
                 lines += ["", f"## {clips}, {heading}", "", *rows_of(rows, clips, lags[clips])]
+    if timed:
+        lines += ["", "## Time of a frame on the device", "", *times.lines(timed)]
     lines += [
         "",
         "## Plots",
@@ -267,6 +273,8 @@ def page(results: Results, folder: Path, images: Path, lag: float | None) -> str
         f"Of {main}. The broken line joins the causal rows that none beats in both.",
     ]
     made = plots(on(results, main), main, lags[main], images)
+    if timed:
+        made["Time of a frame in Rust against memory"] = times.plot(timed, images / "times.png")
     for name, what in FIRST_STEPS.items():
         if (images / f"{name}.png").exists():
             made[what] = images / f"{name}.png"
@@ -293,10 +301,14 @@ def main() -> None:
         type=float,
         help="frames at which Accel is compared; if not given, where the most rows can be",
     )
+    p.add_argument(
+        "--times", type=Path, help="what Rust's steps take: temporal-step.json of the kept benchmarks"
+    )
     args = p.parse_args()
     results = read(args.results)
+    timed = times.read(args.times) if args.times else None
     args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text(page(results, args.out.parent, args.images, args.lag))
+    args.out.write_text(page(results, args.out.parent, args.images, args.lag, timed))
     args.out.with_name(ROWS_PAGE).write_text(rows_page())
     print(args.out)
 

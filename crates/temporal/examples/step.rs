@@ -1,30 +1,53 @@
 //! What a step of the temporal model costs, and what its cached memory saves.
 //!
-//! `cargo run --release --example temporal_step [-- --steps N]` prints processor time, so other work on the machine
-//! counts less than in wall time; ratios are taken from runs that alternate. With `--steps N` it runs one stream of N
-//! observations with gaps and drop-outs instead, prints how far it has drifted from a model that saw the last minutes alone,
-//! and fails where an answer is not finite, leaves the person, or drifts.
+//! `cargo run --release -p temporal --example step [-- --json FILE | --steps N]` prints processor time, so other work on the machine
+//! counts less than in wall time; ratios are taken from runs that alternate. `--json FILE` keeps the times too, for the study's page.
+//! With `--steps N` it runs one stream of N observations with gaps and drop-outs instead, prints how far it has drifted from a model
+//! that saw the last minutes alone, and fails where an answer is not finite, leaves the person, or drifts.
 
 use std::{fs, path::Path, process::ExitCode};
 
 use pose::{Forecast, HORIZONS_US, Keypoint, Keypoints};
-use posewire::temporal::{Observation, TemporalModel, Xl};
+use serde_json::{Value, json};
+use temporal::{Gru, Observation, S4d, TemporalModel, Xl};
 
 const FRAME_US: i64 = 33_333;
 /// Odd, and many: a round is a few milliseconds, and other work on the machine comes and goes.
 const ROUNDS: usize = 31;
 
 fn main() -> ExitCode {
-    let weights = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("models/temporal-xl.pwt"))
-        .expect("the repository holds models/temporal-xl.pwt");
-    let mut arguments = std::env::args().skip_while(|a| a != "--steps").skip(1);
-    if let Some(steps) = arguments.next() {
+    let weights = shipped("xl");
+    let given = |option: &str| std::env::args().skip_while(|a| a != option).nth(1);
+    if let Some(steps) = given("--steps") {
         let steps = steps.parse().expect("--steps takes a whole number");
         return stream(&weights, steps);
     }
     persons(&weights);
-    memories(&weights);
+    let mut rows = memories(&weights);
+    rows.extend(smoothers(&weights));
+    if let Some(file) = given("--json") {
+        let made_by = "cargo run --release -p temporal --example step -- --json FILE";
+        let lines: Vec<String> = rows.iter().map(Value::to_string).collect();
+        let (made_by, processor) = (json!(made_by), json!(processor()));
+        let kept = format!(
+            "{{\n\"made_by\": {made_by},\n\"processor\": {processor},\n\"rows\": [\n{}\n]\n}}\n",
+            lines.join(",\n")
+        );
+        fs::write(&file, kept).unwrap_or_else(|error| panic!("cannot write {file}: {error}"));
+    }
     ExitCode::SUCCESS
+}
+
+fn shipped(smoother: &str) -> Vec<u8> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../models/temporal-{smoother}.pwt"));
+    fs::read(&file).unwrap_or_else(|error| panic!("the repository holds {}: {error}", file.display()))
+}
+
+/// As the kernel names it.
+fn processor() -> String {
+    let known = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = known.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    name.map_or_else(|| "unknown".to_owned(), |(_, name)| name.to_owned())
 }
 
 /// A person who sways in front of the camera, `slot` of them side by side.
@@ -45,7 +68,7 @@ fn seen(slot: usize, captured_at_us: i64) -> Observation {
 }
 
 /// `frames` frames of `persons` persons from `at_us` on; processor microseconds of the steps alone.
-fn run(model: &mut Xl, persons: usize, frames: usize, at_us: &mut i64) -> f64 {
+fn run(model: &mut dyn TemporalModel, persons: usize, frames: usize, at_us: &mut i64) -> f64 {
     let mut forecasts = [Forecast::default(); pose::MAX_PERSONS];
     let seen: Vec<Observation> = (0..frames)
         .flat_map(|frame| {
@@ -100,7 +123,9 @@ fn persons(weights: &[u8]) {
     }
 }
 
-fn memories(weights: &[u8]) {
+/// The shipped network looking back on 16 to 512 observations: cached, and with its whole window run anew each frame.
+fn memories(weights: &[u8]) -> Vec<Value> {
+    let mut rows = Vec::new();
     println!("\n| memory | µs a step, cached | window run anew | ratio |\n|---|---|---|---|");
     for memory in [16, 32, 64, 128, 256, 512] {
         let weights = with_memory(weights, memory);
@@ -117,8 +142,34 @@ fn memories(weights: &[u8]) {
             };
             (0..frames).map(window).sum()
         });
-        println!("| {memory} | {:.1} | {:.0} | {:.0} |", median(cached), median(anew), ratio(&anew, &cached));
+        let (step_us, window_us, of) = (median(cached), median(anew), ratio(&anew, &cached));
+        println!("| {memory} | {step_us:.1} | {window_us:.0} | {of:.0} |");
+        rows.push(json!({ "row": "transformer-xl", "memory": memory, "step_us": rounded(step_us), "window_us": rounded(window_us) }));
     }
+    rows
+}
+
+/// What else the device can run in its place, by turns with it.
+fn smoothers(weights: &[u8]) -> Vec<Value> {
+    let mut models: [(&str, Box<dyn TemporalModel>); 3] = [
+        ("shipped", Box::new(Xl::new(weights, 0.0).expect("shipped weights"))),
+        ("gru", Box::new(Gru::new(&shipped("gru"), 0.0).expect("shipped weights"))),
+        ("s4d", Box::new(S4d::new(&shipped("s4d"), 0.0).expect("shipped weights"))),
+    ];
+    let mut at_us = 0;
+    let times: [_; 3] = alternate(100, |i, frames| run(models[i].1.as_mut(), 1, frames, &mut at_us));
+    println!("\n| smoother | µs a step | of the shipped |\n|---|---|---|");
+    let row = |(i, time): (usize, &[f64; ROUNDS])| {
+        let (name, step_us, of) = (models[i].0, median(*time), ratio(time, &times[0]));
+        println!("| {name} | {step_us:.1} | {of:.2} |");
+        json!({ "row": name, "step_us": rounded(step_us), "of_shipped": (100.0 * of).round() / 100.0 })
+    };
+    times.iter().enumerate().map(row).collect()
+}
+
+/// To a tenth.
+fn rounded(us: f64) -> f64 {
+    (10.0 * us).round() / 10.0
 }
 
 /// The same weights looking back on another number of observations: no tensor's shape depends on it.
