@@ -8,7 +8,7 @@ from .accuracy import accuracy, films, finder, held_out, lsp, networks, quantise
 from .code import crates, line, rooms
 from .form import ROOT
 from .hub import hub, hub_films
-from .motion import held_out_clips, smoother
+from .motion import goals, held_out_clips, smoother
 from .peers import peers
 from .reliability import camera_bed, endurance, hours
 from .speed import bench, boards, engines, instructions
@@ -30,6 +30,7 @@ TABLES: dict[str, Callable[[], str]] = {
             films,
             held_out_clips,
             smoother,
+            goals,
         ),
         *(engines, instructions, boards, bench, endurance, hours, camera_bed),
         *(hub, hub_films, rooms, crates, line),

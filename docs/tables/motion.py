@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .form import kept, markdown, share
 
 
@@ -49,3 +51,26 @@ def held_out_clips() -> str:
         for row in kept("held-out.json")["smoothed_on_given_crops"]
     ]
     return markdown(["crops given", "MPJPE %", "PCK.1", "Accel %", "lag, frames"], rows, right=4)
+
+
+def goals() -> str:
+    """What the program is held to, met or missed: `benches/results/goals.json`."""
+
+    def said(goal: dict[str, Any]) -> str:
+        value, bar = goal["figure"]["value"], goal["bar"]
+        if value is None:
+            return "–"
+        low, high = goal["figure"]["low"], goal["figure"]["high"]
+        digits = 1 if goal["wish"].endswith("%") or goal["wish"].endswith(", frames") else 3
+        interval = "" if low == high else f" ({low:.{digits}f} to {high:.{digits}f})"
+        is_met = value >= bar if goal["at_least"] else value <= bar
+        return f"{value:.{digits}f}{interval} " + ("met" if is_met else "**missed**")
+
+    sets = {"rendered": "rendered, 6", "crossing": "people who cross", "films": "J-HMDB val, 30"}
+    by_set = {name: goals for name, _, goals in kept("goals.json")["goals"]}
+    rows = []
+    for goal in by_set["rendered"]:
+        here = [next(g for g in by_set[name] if g["wish"] == goal["wish"]) for name in sets]
+        bar = f"{'≥' if goal['at_least'] else '≤'} {goal['bar']:.3g}"
+        rows.append([goal["wish"], bar, *map(said, here)])
+    return markdown(["goal", "bar", *sets.values()], rows)

@@ -115,6 +115,7 @@ impl Identities {
         let mut detection_of = [None; MAX_PERSONS];
 
         let apart = apart(&seen);
+        let is_after_pause = self.is_after_pause(captured_at_us);
         let last_us = std::mem::replace(&mut self.last_us, captured_at_us);
         let rules = self.config;
         self.match_tracks(&mut seen, &mut detection_of, |track, slot, d, shape| {
@@ -130,8 +131,8 @@ impl Identities {
         for was_followed in [true, false] {
             self.match_tracks(&mut seen, &mut detection_of, |track, _, d, shape| {
                 let is_out_of_sight = track.id != 0 && (track.is_lost || track.seen_us < last_us);
-                // Nobody comes back less surely than somebody new comes.
-                let is_sure = !track.is_lost || detections[d].score >= rules.newcomer_score;
+                // From behind something somebody comes bit by bit; after a pause a crop that shows half of somebody shows a stranger.
+                let is_sure = !is_after_pause || detections[d].score >= rules.newcomer_score;
                 let is_turn = (last_us.saturating_sub(track.seen_us) <= rules.silence_us) == was_followed;
                 if is_out_of_sight && is_sure && is_turn {
                     track.fits_again(shape, &clothes[d], captured_at_us, &rules)
