@@ -79,7 +79,7 @@ impl Track {
         /// Room for a turn of the body and for noise, in extents.
         const SLACK_EXTENTS: f32 = 0.3;
         /// Somebody half or twice as large is another person, or half of one; not in the same clothes: who bends down to the floor
-        /// has half of their extent, who sits in a picture's edge a third.
+        /// has half of their extent, who crouches away from the camera a third.
         const MAX_RATIO: f32 = 1.8;
         const MAX_RATIO_ALIKE: f32 = 3.0;
         let (old, new) = (self.shape.extent_px().max(1.0), shape.extent_px().max(1.0));
@@ -143,7 +143,7 @@ mod tests {
         assert!(fits(110.0, &red) && !fits(70.0, &red), "half as high, but not less than a third");
         assert!(
             fits(200.0, &Clothes::UNKNOWN) && !fits(110.0, &Clothes::UNKNOWN),
-            "a child may be dressed alike"
+            "of whom no clothes are known may be a child"
         );
         assert!(!fits(200.0, &worn([40, 60, 180])));
     }

@@ -239,6 +239,25 @@ fn whoever_comes_back_in_time_and_near_by_is_the_same_and_else_somebody_new() {
 }
 
 #[test]
+fn after_a_pause_whoever_was_there_until_then_comes_before_whoever_had_gone_long_before() {
+    const GONE: usize = 45;
+    const PAUSE: i64 = 25;
+    let mut tracker = Identities::new(IdentityRules::default());
+    // Both stand equally far from where somebody is after the pause; the first could have come from much farther by then.
+    let both = vec![vec![(0, walker(300.0, 200.0, 200.0, 0.0)), (1, walker(380.0, 200.0, 200.0, 0.0))]; 20];
+    let ids = follow(&mut tracker, 0, [both, stay(1, 380.0, GONE)].concat());
+    let (gone, there) = (ids[19][&0], ids.last().unwrap()[&1]);
+    let resumed_us = (ids.len() as i64 + PAUSE) * FRAME_US;
+    let after = follow(&mut tracker, resumed_us, stay(1, 340.0, 5));
+    assert_eq!((after.last().unwrap()[&1], gone != there), (there, true));
+    // Without anybody who was there until then it is the one who had gone.
+    let mut tracker = Identities::new(IdentityRules::default());
+    let ids = follow(&mut tracker, 0, [stay(0, 300.0, 20), vec![vec![]; GONE]].concat());
+    let after = follow(&mut tracker, resumed_us, stay(0, 340.0, 5));
+    assert_eq!(after.last().unwrap()[&0], ids[19][&0]);
+}
+
+#[test]
 fn a_silent_person_is_listed_until_the_stated_silence_and_then_no_more() {
     let config = IdentityRules::default();
     let mut tracker = Identities::new(config);
