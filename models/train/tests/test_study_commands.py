@@ -21,9 +21,10 @@ from posetrain.study.classics import TITLES
 from posetrain.study.plots import front
 from posetrain.study.results import Result, equal_lag
 from posetrain.study.row import Network
-from posetrain.study.run import Clips, Member, Training, draw, measured, train_together
+from posetrain.study.run import Clips, Member, Training, draw, measured, observed, train_together
 from posetrain.study.table import table
 from posetrain.temporal.clip_set import Clip, ClipSet
+from posetrain.temporal.clip_set import write as write_clips
 from posetrain.temporal.frames import frame
 from posetrain.temporal.motion import sample_times
 
@@ -96,12 +97,27 @@ class Run(unittest.TestCase):
         ]
         lanes.bank = None
         whole, hidden = swaying()
-        train_together(members, lanes, Clips([whole], (whole, hidden)))
+        train_together(members, lanes, Clips([whole], (whole, hidden)), None)
         for name, value in alone.mean.state_dict().items():
             torch.testing.assert_close(members[0].training.mean.state_dict()[name], value, msg=name)
         said = json.loads((self.folder / "gru.json").read_text())
         self.assertEqual((said["row"], said["steps"], said["error_banks"]), ("gru", 8, False))
         self.assertEqual(begun.step, 8)
+
+    def test_clips_that_hold_something_else_are_other_clips(self) -> None:
+        whole, unseen = swaying()
+        names = []
+        for i, clips in enumerate((whole, whole, unseen)):
+            write_clips(self.folder / f"{i}.json", clips)
+            names.append(observed(self.folder / f"{i}.json").name)
+        self.assertTrue(names[0] == names[1] != names[2] and names[0].startswith("swaying "), names)
+
+    def test_the_page_says_whose_errors_were_learned_from_where_they_are_of_several(self) -> None:
+        old = {"row": "gru", "seed": 1}
+        self.assertEqual(page.whose_errors([old, old | {"seed": 2}]), "")
+        self.assertIn(
+            "Rows and seeds of abc: gru 2;", page.whose_errors([old, old | {"seed": 2, "banks": "abc"}])
+        )
 
 
 def swaying() -> tuple[ClipSet, ClipSet]:

@@ -227,7 +227,22 @@ def how(results: Results) -> str:
     )
     return (
         f"{len({r['row'] for r in trained})} of {len(table().rows)} rows have results. Every row was trained for {some['steps']:,} "
-        f"steps on the same lanes with the same losses ({errors}). "
+        f"steps on the same lanes with the same losses ({errors}). {whose_errors(trained)}"
+    )
+
+
+def whose_errors(trained: list[dict[str, Any]]) -> str:
+    """Said where keypoint networks of different times observed what was learned from."""
+    by_banks: dict[str | None, set[str]] = {}
+    for r in trained:
+        by_banks.setdefault(r.get("banks"), set()).add(f"{r['row']} {r['seed']}")
+    if len(by_banks) < 2:
+        return ""
+    named = [f"of {banks}: {', '.join(sorted(seeds))}" for banks, seeds in by_banks.items() if banks]
+    return (
+        f"The measured errors are of {len(by_banks)} states of the keypoint network: on clips with drawn errors (*stated*) rows compare "
+        "but for that, and clips that a network observed have tables of their own, with the first digits of their content. Rows and "
+        f"seeds {'; '.join(named)}; the others of one before. "
     )
 
 

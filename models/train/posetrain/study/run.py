@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import argparse
 import copy
+import hashlib
 import json
 import time
 import tomllib
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,17 @@ class Clips:
     framings: Framings = field(default_factory=Framings)
 
 
+def digest(*paths: Path) -> str:
+    """Six digits of what the files hold."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()[:6]
+
+
+def observed(path: Path) -> ClipSet:
+    """Named by its content too: clips that another keypoint network observed are other clips, and have columns of their own."""
+    clips = read(path)
+    return replace(clips, name=f"{clips.name} {digest(path)}")
+
+
 def measured(network: Network, clips: Clips) -> dict[str, Any]:
     read, sets, hidden = reader(network.eval(), clips.framings), clips.sets, clips.hidden
     return {
@@ -156,7 +168,7 @@ class Member:
     seconds: float = 0.0  # of the processor, without drawing
     begun_at: int = 0
 
-    def said(self, clips: Clips, banks: bool) -> dict[str, Any]:
+    def said(self, clips: Clips, banks: str | None) -> dict[str, Any]:
         row, done = self.training.mean.row.eval(), self.training.step - self.begun_at
         facts = {
             "row": self.entry.name,
@@ -165,7 +177,8 @@ class Member:
             "budget": self.budget,
             "seed": self.training.seed,
             "steps": self.training.step,
-            "error_banks": banks,
+            "error_banks": banks is not None,
+            "banks": banks,
             "causal": row.causal,
             "parameters": parameters(row),
             "macs_per_frame": macs_per_frame(row),
@@ -174,7 +187,7 @@ class Member:
         return facts | measured(self.training.mean, clips)
 
 
-def train_together(members: list[Member], lanes: Lanes, clips: Clips) -> None:
+def train_together(members: list[Member], lanes: Lanes, clips: Clips, banks: str | None) -> None:
     """Rows of one seed, on lanes drawn once for all of them. Those that are behind catch up first."""
     for m in members:
         m.begun_at = m.training.step
@@ -193,7 +206,7 @@ def train_together(members: list[Member], lanes: Lanes, clips: Clips) -> None:
                 t.keep()
                 print(f"{t.last.parent.name}/{t.last.stem}: {t.step} of {t.steps} steps", flush=True)
             if t.over:
-                write(m.result, m.said(clips, lanes.bank is not None))
+                write(m.result, m.said(clips, banks))
                 waiting.remove(m)
 
 
@@ -229,8 +242,9 @@ def main() -> None:
     if args.errors and missing:
         raise SystemExit(f"{args.errors} lacks {', '.join(missing)}: posetrain.temporal.detect writes them")
     lanes = Lanes(config, args.data, args.errors or args.work)
+    banks = digest(*(args.errors / e for e in config["data"]["errors"])) if lanes.bank is not None else None
     whole, hidden = drawn(args.data, "val")
-    clips = Clips([whole, *(read(path) for path in args.clips)], (whole, hidden))
+    clips = Clips([whole, *(observed(path) for path in args.clips)], (whole, hidden))
     for name in (n for n in wanted if n in classics.TITLES):
         result = args.results / "classic" / f"{name}-none-1.json"
         if not result.exists():
@@ -255,7 +269,7 @@ def main() -> None:
                     last = args.work / str(steps) / f"{result.stem}.pt"
                     last.parent.mkdir(parents=True, exist_ok=True)
                     members.append(Member(entry, budget, Training(entry, budget, seed, here, last), result))
-                train_together(members, lanes, clips)
+                train_together(members, lanes, clips, banks)
 
 
 if __name__ == "__main__":
