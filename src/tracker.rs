@@ -246,8 +246,7 @@ impl Tracker {
         let mut boxes = [BoxPx::default(); MAX_PERSONS];
         // After a pause they are looked for where they were, not where their motion would have brought them.
         let is_after_pause = self.identities.is_after_pause(at_us);
-        let nowhere = [None; MAX_PERSONS];
-        let expected = if is_after_pause { &nowhere } else { predicted };
+        let expected = if is_after_pause { &[const { None }; MAX_PERSONS] } else { predicted };
         let mut count = self.identities.rois(at_us, expected, &mut boxes);
         let (followed, unseen) = self.identities.followed();
         let is_search = self.finder.is_some()

@@ -131,7 +131,7 @@ def whole() -> str:
 
 
 def films() -> str:
-    """The whole program on films, with and without presence: `benches/results/films.json`."""
+    """The whole program on films: `benches/results/films.json`."""
 
     def figure(of: dict[str, float], factor: float, digits: int) -> str:
         value, low, high = (f"{factor * of[k]:.{digits}f}" for k in ("value", "low", "high"))

@@ -3,7 +3,8 @@
 //! [`Identities`] gives identities: it holds each frame's poses against where the known persons were expected and what they wear
 //! ([`Clothes`]), decides who was seen, who is new and who is gone, by [`IdentityRules`]. [`Search`] says when the whole picture is
 //! worth looking at, and [`newcomers`] which of the boxes found there belong to nobody yet, [`grown`] which of them show more of
-//! somebody who is followed, [`found_first`] who is where after a pause in the frames. Of a single picture, [`distinct_persons`] says who is in it.
+//! somebody who is followed, [`found_first`] where to look after a pause in the frames. Of a single picture, [`distinct_persons`] says
+//! who is in it.
 
 mod associate;
 mod clothes;

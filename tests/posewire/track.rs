@@ -249,7 +249,8 @@ fn after_a_pause_whoever_was_there_until_then_comes_before_whoever_had_gone_long
     let (gone, there) = (ids[19][&0], ids.last().unwrap()[&1]);
     let resumed_us = (ids.len() as i64 + PAUSE) * FRAME_US;
     let after = follow(&mut tracker, resumed_us, stay(1, 340.0, 5));
-    assert_eq!((after.last().unwrap()[&1], gone != there), (there, true));
+    assert_ne!(gone, there);
+    assert_eq!(after.last().unwrap()[&1], there);
     // Without anybody who was there until then it is the one who had gone.
     let mut tracker = Identities::new(IdentityRules::default());
     let ids = follow(&mut tracker, 0, [stay(0, 300.0, 20), vec![vec![]; GONE]].concat());

@@ -23,10 +23,10 @@ pub struct PixelsMut<'a> {
 
 /// Fills `net` with the part of `picture` that `image_from_net` names (net pixels to pixels of the source image).
 ///
-/// Bilinear in 24.8 fixed point, at most three levels of 255 from exact arithmetic: a place is cut to 1/256 pixel on each axis,
-/// which is worth up to a level where neighbours differ by the whole range, and two blends are rounded. Where one net pixel spans 2 or 4 picture
-/// pixels, 2×2 or 4×4 samples are averaged, so that thin limbs neither flicker nor vanish. Net pixels whose centre lies
-/// outside the picture get `fill`. YUV is read as BT.601 limited range, which is what UVC cameras send.
+/// Bilinear in 24.8 fixed point, at most three levels of 255 from exact arithmetic: a place is cut to 1/256 pixel on each
+/// axis, which is worth up to a level where neighbours differ by the whole range, and two blends are rounded. Where one net
+/// pixel spans 2 or 4 picture pixels, 2×2 or 4×4 samples are averaged, so that thin limbs neither flicker nor vanish. Net
+/// pixels whose centre lies outside the picture get `fill`. YUV is read as BT.601 limited range, which is what UVC cameras send.
 ///
 /// # Panics
 /// Where `net.bytes` is shorter than its sizes say or `net.pixel_bytes` is neither 3 nor 4.

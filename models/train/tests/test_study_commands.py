@@ -101,7 +101,7 @@ class Run(unittest.TestCase):
         for name, value in alone.mean.state_dict().items():
             torch.testing.assert_close(members[0].training.mean.state_dict()[name], value, msg=name)
         said = json.loads((self.folder / "gru.json").read_text())
-        self.assertEqual((said["row"], said["steps"], said["error_banks"]), ("gru", 8, False))
+        self.assertEqual((said["row"], said["steps"], said["banks"]), ("gru", 8, None))
         self.assertEqual(begun.step, 8)
 
     def test_clips_that_hold_something_else_are_other_clips(self) -> None:
@@ -113,11 +113,12 @@ class Run(unittest.TestCase):
         self.assertTrue(names[0] == names[1] != names[2] and names[0].startswith("swaying "), names)
 
     def test_the_page_says_whose_errors_were_learned_from_where_they_are_of_several(self) -> None:
-        old = {"row": "gru", "seed": 1}
-        self.assertEqual(page.whose_errors([old, old | {"seed": 2}]), "")
-        self.assertIn(
-            "Rows and seeds of abc: gru 2;", page.whose_errors([old, old | {"seed": 2, "banks": "abc"}])
-        )
+        def banks(*of: str | None) -> dict[tuple[str, str], list[Any]]:
+            said = [{"row": "gru", "budget": "small", "seed": i, "banks": b} for i, b in enumerate(of)]
+            return {("gru", "small"): said}
+
+        self.assertEqual(page.whose_errors(banks("abc", "abc")), [])
+        self.assertIn("abc for gru 2; def for the rest", page.whose_errors(banks("def", "def", "abc"))[0])
 
 
 def swaying() -> tuple[ClipSet, ClipSet]:
@@ -159,7 +160,7 @@ class Page(unittest.TestCase):
         curve = [point | {"smoothness": s, "lag_frames": s - 0.5, "accel": accel - s} for s in (0.0, 1.0)]
         return {
             "row": row, "title": table().rows[row].title, "group": "recurrent", "budget": "small", "seed": seed, "steps": steps,
-            "error_banks": False, "causal": True, "parameters": 9, "macs_per_frame": 10, "seconds_a_step": 1.0,
+            "banks": None, "causal": True, "parameters": 9, "macs_per_frame": 10, "seconds_a_step": 1.0,
             "curves": {"clips": curve}, "hidden": 1.0, "hidden_held": 2.0,
         }  # fmt: skip
 

@@ -223,27 +223,31 @@ def how(results: Results) -> str:
         return "No row has been trained yet. "
     some, errors = (
         trained[0],
-        "with measured errors" if trained[0]["error_banks"] else "errors are the stated model alone",
+        "with measured errors" if trained[0]["banks"] else "errors are the stated model alone",
     )
     return (
         f"{len({r['row'] for r in trained})} of {len(table().rows)} rows have results. Every row was trained for {some['steps']:,} "
-        f"steps on the same lanes with the same losses ({errors}). {whose_errors(trained)}"
+        f"steps on the same lanes with the same losses ({errors}). "
     )
 
 
-def whose_errors(trained: list[dict[str, Any]]) -> str:
-    """Said where keypoint networks of different times observed what was learned from."""
-    by_banks: dict[str | None, set[str]] = {}
-    for r in trained:
-        by_banks.setdefault(r.get("banks"), set()).add(f"{r['row']} {r['seed']}")
+def whose_errors(results: Results) -> list[str]:
+    """A paragraph where keypoint networks of different times observed what was learned from."""
+    by_banks: dict[str | None, list[str]] = {}
+    for said in results.values():
+        for r in said:
+            if r["budget"] != WITHOUT_WEIGHTS:
+                by_banks.setdefault(r["banks"], []).append(f"{r['row']} {r['seed']}")
     if len(by_banks) < 2:
-        return ""
-    named = [f"of {banks}: {', '.join(sorted(seeds))}" for banks, seeds in by_banks.items() if banks]
-    return (
-        f"The measured errors are of {len(by_banks)} states of the keypoint network: on clips with drawn errors (*stated*) rows compare "
-        "but for that, and clips that a network observed have tables of their own, with the first digits of their content. Rows and "
-        f"seeds {'; '.join(named)}; the others of one before. "
-    )
+        return []
+    most = max(by_banks, key=lambda banks: len(by_banks[banks]))
+    others = [f"{banks} for {', '.join(seeds)}" for banks, seeds in by_banks.items() if banks != most]
+    return [
+        f"Rows and seeds learned from the errors of {len(by_banks)} states of the keypoint network: {'; '.join(others)}; {most} for the "
+        "rest. On *stated* clips they compare but for that; clips that a network observed have a table for each state, named by "
+        "the first digits of their content.",
+        "",
+    ]
 
 
 def page(
@@ -260,6 +264,7 @@ def page(
         "last place has. Accel at equal lag is read off each row's curve over smoothness; – stands where the curve does not reach that "
         f"lag. What each row computes, and whose it is: [{ROWS_PAGE}]({ROWS_PAGE}). Not measured yet: {NOT_MEASURED}.",
         "",
+        *whose_errors(results),
         "## Whom none beats",
         "",
         f"Causal rows of {main} that no other causal row beats in both, cost and figure in brackets:",

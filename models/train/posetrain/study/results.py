@@ -41,7 +41,7 @@ def read(folders: list[Path]) -> Results:
                 f"{path} is of {said['row']}, which the table of rows has not (any more): remove it"
             )
         if said["budget"] != WITHOUT_WEIGHTS:
-            kinds.setdefault((said["steps"], said["error_banks"]), path)
+            kinds.setdefault((said["steps"], said["banks"] is not None), path)
         found[said["row"], said["budget"]].append(said)
     if len(kinds) > 1:
         places = ", ".join(

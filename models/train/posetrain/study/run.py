@@ -124,7 +124,7 @@ def digest(*paths: Path) -> str:
 
 
 def observed(path: Path) -> ClipSet:
-    """Named by its content too: clips that another keypoint network observed are other clips, and have columns of their own."""
+    """Named by its content too: clips that another keypoint network observed are other clips, and have tables of their own."""
     clips = read(path)
     return replace(clips, name=f"{clips.name} {digest(path)}")
 
@@ -177,7 +177,6 @@ class Member:
             "budget": self.budget,
             "seed": self.training.seed,
             "steps": self.training.step,
-            "error_banks": banks is not None,
             "banks": banks,
             "causal": row.causal,
             "parameters": parameters(row),
