@@ -21,7 +21,7 @@ from posetrain.study.classics import TITLES
 from posetrain.study.plots import front
 from posetrain.study.results import Result, equal_lag
 from posetrain.study.row import Network
-from posetrain.study.run import Clips, Member, Training, draw, measured, observed, train_together
+from posetrain.study.run import Clips, Member, Training, draw, measured, observed, train_together, whose
 from posetrain.study.table import table
 from posetrain.temporal.clip_set import Clip, ClipSet
 from posetrain.temporal.clip_set import write as write_clips
@@ -104,13 +104,18 @@ class Run(unittest.TestCase):
         self.assertEqual((said["row"], said["steps"], said["banks"]), ("gru", 8, None))
         self.assertEqual(begun.step, 8)
 
-    def test_clips_that_hold_something_else_are_other_clips(self) -> None:
-        whole, unseen = swaying()
-        names = []
-        for i, clips in enumerate((whole, whole, unseen)):
-            write_clips(self.folder / f"{i}.json", clips)
-            names.append(observed(self.folder / f"{i}.json").name)
-        self.assertTrue(names[0] == names[1] != names[2] and names[0].startswith("swaying "), names)
+    def test_clips_and_errors_are_named_by_the_network_that_observed(self) -> None:
+        whole, _ = swaying()
+        path, bank = self.folder / "clips.json", self.folder / "bank.npz"
+        write_clips(path, replace(whole, network="abcdef"))
+        self.assertEqual(observed(path).name, "swaying abcdef")
+        np.savez(bank, network=np.array("abcdef"))
+        self.assertEqual(whose([bank, bank]), "abcdef abcdef")
+        write_clips(path, whole)
+        np.savez(bank, xy=np.zeros(1))
+        for of_nobody in (lambda: observed(path), lambda: whose([bank])):
+            with self.assertRaisesRegex(SystemExit, "does not say which network"):
+                of_nobody()
 
     def test_the_page_says_whose_errors_were_learned_from_where_they_are_of_several(self) -> None:
         def banks(*of: str | None) -> dict[tuple[str, str], list[Any]]:

@@ -245,7 +245,7 @@ def whose_errors(results: Results) -> list[str]:
     return [
         f"Rows and seeds learned from the errors of {len(by_banks)} states of the keypoint network: {'; '.join(others)}; {most} for the "
         "rest. On *stated* clips they compare but for that; clips that a network observed have a table for each state, named by "
-        "the first digits of their content.",
+        "six digits of it.",
         "",
     ]
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import hashlib
 import json
 import time
 import tomllib
@@ -118,15 +117,25 @@ class Clips:
     framings: Framings = field(default_factory=Framings)
 
 
-def digest(*paths: Path) -> str:
-    """Six digits of what the files hold."""
-    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()[:6]
+def whose(banks: list[Path]) -> str:
+    """Which networks made the errors, six digits each."""
+    made_by = [np.load(bank).get("network") for bank in banks]
+    for bank, network in zip(banks, made_by, strict=True):
+        if network is None:
+            raise SystemExit(
+                f"{bank} does not say which network it is of: posetrain.temporal.detect writes it anew"
+            )
+    return " ".join(str(network) for network in made_by)
 
 
 def observed(path: Path) -> ClipSet:
-    """Named by its content too: clips that another keypoint network observed are other clips, and have tables of their own."""
+    """Named by the network too: clips that another keypoint network observed are other clips, and have tables of their own."""
     clips = read(path)
-    return replace(clips, name=f"{clips.name} {digest(path)}")
+    if clips.network is None:
+        raise SystemExit(
+            f"{path} does not say which network observed: posetrain.temporal.clips writes it anew"
+        )
+    return replace(clips, name=f"{clips.name} {clips.network}")
 
 
 def measured(network: Network, clips: Clips) -> dict[str, Any]:
@@ -241,7 +250,7 @@ def main() -> None:
     if args.errors and missing:
         raise SystemExit(f"{args.errors} lacks {', '.join(missing)}: posetrain.temporal.detect writes them")
     lanes = Lanes(config, args.data, args.errors or args.work)
-    banks = digest(*(args.errors / e for e in config["data"]["errors"])) if lanes.bank is not None else None
+    banks = whose([args.errors / e for e in config["data"]["errors"]]) if lanes.bank is not None else None
     whole, hidden = drawn(args.data, "val")
     clips = Clips([whole, *(observed(path) for path in args.clips)], (whole, hidden))
     for name in (n for n in wanted if n in classics.TITLES):

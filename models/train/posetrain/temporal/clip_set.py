@@ -1,6 +1,6 @@
 """The file of a clip set: what a detector said and what is true. `posewire eval clips` reads it too.
 
-{"name", "error_model", "smooth_truth": frames, "clips": [{"name", "captured_at_us": [T], "extent_px": [T],
+{"name", "error_model", "network": six digits or null, "smooth_truth": frames, "clips": [{"name", "captured_at_us": [T], "extent_px": [T],
 "observed": [T][17][x, y, score], "truth": [T][17][x, y] (null: not known), "truth_3d_m": [T][17][xyz] or null}]}
 """
 
@@ -35,23 +35,30 @@ class Clip:
 
 @dataclass(frozen=True)
 class ClipSet:
-    """`smooth_truth`: frames of the Gaussian that labels made by hand are smoothed with before anything is compared with them."""
+    """`smooth_truth`: frames of the Gaussian that labels made by hand are smoothed with before anything is compared with them.
+    `network`: which state of the detector observed (`posetrain.temporal.detect.digest`), where one did."""
 
     name: str
     error_model: str
     smooth_truth: float
     clips: list[Clip]
+    network: str | None = None
 
 
 def write(path: Path, clips: ClipSet) -> None:
-    said = {"name": clips.name, "error_model": clips.error_model, "smooth_truth": clips.smooth_truth}
+    said = {
+        "name": clips.name,
+        "error_model": clips.error_model,
+        "network": clips.network,
+        "smooth_truth": clips.smooth_truth,
+    }
     path.write_text(json.dumps(said | {"clips": [_written(clip) for clip in clips.clips]}))
 
 
 def read(path: Path) -> ClipSet:
     said = json.loads(path.read_text())
     clips = [_read(clip) for clip in said["clips"]]
-    return ClipSet(said["name"], said["error_model"], said["smooth_truth"], clips)
+    return ClipSet(said["name"], said["error_model"], said["smooth_truth"], clips, said.get("network"))
 
 
 def _rows(v: np.ndarray) -> Any:

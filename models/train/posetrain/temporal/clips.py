@@ -24,9 +24,10 @@ HIDDEN_PASSES = 3  # of 24 lanes: each group is hidden a dozen times
 ERROR_MODELS = {"movenet": "movenet", "own": "keypoints"}  # configs/temporal/detectors.toml
 
 
-def save(out: Path, name: str, smooth_truth: float, clips: list[Clip]) -> None:
-    path, error_model = out / f"{name}.json", ERROR_MODELS[name.split("-")[1]]
-    write(path, ClipSet(name, error_model, smooth_truth, clips))
+def save(out: Path, work: Path, name: str, smooth_truth: float, clips: list[Clip]) -> None:
+    path, (_, detector, split, *_) = out / f"{name}.json", name.split("-")
+    network = str(np.load(measured(work, detector, split))["network"])
+    write(path, ClipSet(name, ERROR_MODELS[detector], smooth_truth, clips, network))
     print(path, len(clips), "clips", sum(len(c.times) for c in clips), "frames")
 
 
@@ -55,7 +56,7 @@ def jhmdb(work: Path, out: Path, detector: str, split: str) -> None:
                     truth_m=None,
                 )
             )
-    save(out, f"jhmdb-{detector}-{split}", 1.0, clips)
+    save(out, work, f"jhmdb-{detector}-{split}", 1.0, clips)
 
 
 def mocap(data: Path, work: Path, out: Path, detector: str, split: str, lanes: int, steps: int) -> None:
@@ -70,14 +71,26 @@ def mocap(data: Path, work: Path, out: Path, detector: str, split: str, lanes: i
         times = np.tile(np.arange(steps) * frames, (lanes, 1))
         truth = source.lanes(rng, times)
         xy, score = bank.lanes(rng, truth)
-        save(out, f"mocap-{detector}-{split}{name}", 0.0, lanes_as_clips(truth, xy, score))
+        save(out, work, f"mocap-{detector}-{split}{name}", 0.0, lanes_as_clips(truth, xy, score))
         if split == "tune" or name:
             continue
         for share in (10, 30, 50):
             keep = rng.random((lanes, steps)) >= share / 100
-            save(out, f"mocap-{detector}-{split}-drop{share}", 0.0, lanes_as_clips(truth, xy, score, keep))
+            save(
+                out,
+                work,
+                f"mocap-{detector}-{split}-drop{share}",
+                0.0,
+                lanes_as_clips(truth, xy, score, keep),
+            )
         for length in (5, 10, 20, 30):
-            save(out, f"mocap-{detector}-{split}-hidden{length}", 0.0, hidden_for(length, truth, xy, score))
+            save(
+                out,
+                work,
+                f"mocap-{detector}-{split}-hidden{length}",
+                0.0,
+                hidden_for(length, truth, xy, score),
+            )
 
 
 def hidden_for(length: int, truth: Truth, xy: np.ndarray, score: np.ndarray) -> list[Clip]:

@@ -4,7 +4,8 @@
 
 DIR/jhmdb-NAME-{train,val}.npz have one row a frame that is not a repeat:
   offset [C+1]; time [N] frames of the clip; xy [N,17,2] px and score [N,17] as detected; label [N,17,2] px, known [N,17];
-  smoothed [N,17,2] (labels, Gaussian of 1 frame); extent [N] px; error [N,17,2] (xy - smoothed) / extent; name [C]; tier [C].
+  smoothed [N,17,2] (labels, Gaussian of 1 frame); extent [N] px; error [N,17,2] (xy - smoothed) / extent; name [C]; tier [C];
+  network: six digits of the sha256 of the detector's file.
 
 Crops follow the detector as the tracker's do: the first from the labelled box (side 1.25 x its longer side), later ones from
 the last output, unless it lost the person. J-HMDB's films repeat frames: pictures that differ by less than a grey level are
@@ -15,6 +16,7 @@ which holds the jitter but not the bias.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -59,6 +61,11 @@ def own(model: Path) -> Detector:
         return xy, calibration.score(net.features)
 
     return detect
+
+
+def digest(network: Path) -> str:
+    """Six digits that tell one state of a network from another."""
+    return hashlib.sha256(network.read_bytes()).hexdigest()[:6]
 
 
 def fresh(pictures: list[Pixels]) -> np.ndarray:
@@ -130,8 +137,9 @@ def main() -> None:
     cv2.setNumThreads(1)
     args.work.mkdir(parents=True, exist_ok=True)  # now, not after minutes of work
     detector = own(args.model) if args.detector == "own" else movenet(args.model)
+    network = np.array(digest(args.model))
     for split in ("train", "val"):
-        out = run(detector, args.data, split)
+        out = run(detector, args.data, split) | {"network": network}
         np.savez_compressed(args.work / f"jhmdb-{args.detector}-{split}.npz", allow_pickle=False, **out)
         off = np.linalg.norm(out["error"], axis=-1)[out["known"]]
         print(
