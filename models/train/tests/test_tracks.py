@@ -115,9 +115,31 @@ class Tracks(unittest.TestCase):
         z = np.load(self.write(track("rendered 1, 1 persons", [True] * 12, rate=10.0)))
         np.testing.assert_allclose(z["time"], 3.0 * np.arange(12), atol=1e-3)
 
-    def test_hand_labels_and_broken_lines_are_refused(self) -> None:
-        with self.assertRaisesRegex(SystemExit, "labels by hand"):
-            self.write(track("a", [True] * 12) | {"smooth_truth": 1.0})
+    def test_films_labelled_by_hand_have_the_rows_of_a_detector(self) -> None:
+        by_hand = track("walk/a", [True] * 6 + [False] * 2 + [True] * 6) | {
+            "smooth_truth": 1.0,
+            "truth_3d_m": None,
+        }
+        for frame in by_hand["truth"]:
+            for face in frame[:5]:
+                face[2] = 0.0
+        z = np.load(self.write(by_hand))
+        self.assertFalse({"xyz", "labels_late"} & set(z))
+        self.assertEqual(z["name"].tolist(), ["walk/a"], "so the split by film is that of the other files")
+        off = np.linalg.norm(z["error"], axis=-1)
+        np.testing.assert_allclose(off[2:4, 5:16], OFF / 80, atol=0.02)
+        self.assertLess(
+            off[2:4, :5].max(), OFF / 80, "a face has no label: what it shakes, which is not at all"
+        )
+        self.assertTrue((off[6:8] == 0).all() and (z["score"][6:8] == 0).all())
+        Real([self.folder / "bank.npz"], 0.17, 0.1).lanes(np.random.default_rng(3), 2, 20)
+        with self.assertRaisesRegex(SystemExit, "temporal.clips"):
+            self.write(by_hand, "clips.json")
+        both = [track("rendered 1, 1 persons", [True] * 12), by_hand]
+        with self.assertRaisesRegex(SystemExit, "of their own"):
+            tracks.bank(both)
+
+    def test_broken_lines_are_refused(self) -> None:
         lines = self.folder / "cut.jsonl"
         lines.write_text('{"film": "a", "id')
         with self.assertRaisesRegex(SystemExit, "line 1"):

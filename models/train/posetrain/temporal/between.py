@@ -21,7 +21,7 @@ from posetrain.data.packs import MIRROR
 from posetrain.temporal.answers import answers, held, places_px
 from posetrain.temporal.export import between
 from posetrain.temporal.frames import MIN_SCORE
-from posetrain.temporal.model import Hyper, TemporalXl
+from posetrain.temporal.model import OUTPUTS, Hyper, TemporalXl
 from posetrain.temporal.noise import tuning
 from posetrain.temporal.train import read_start
 
@@ -115,7 +115,7 @@ def main() -> None:
     args = p.parse_args()
     torch.set_num_threads(1)
     old, new = read_start(args.old), read_start(args.new)
-    model = TemporalXl(Hyper()).eval()
+    model = TemporalXl(Hyper(exchange=len(new["head.bias"]) > OUTPUTS)).eval()
     digits = {"MPJPE": 2, "Accel": 2, "exchanged %": 1}
     for name in args.sets:
         clips = load(args.errors / name, args.all)

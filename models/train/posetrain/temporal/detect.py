@@ -74,6 +74,17 @@ def fresh(pictures: list[Pixels]) -> np.ndarray:
     return np.r_[True, np.abs(np.diff(grey, axis=0)).mean((1, 2)) > SAME_PICTURE]
 
 
+def off_labels(
+    xy: np.ndarray, score: np.ndarray, label: np.ndarray, known: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Labels made by hand, smoothed, and the detector's error against them, both [T,17,2] px. xy, label [T,17,2] px; score, known [T,17].
+    A face carries no label: its error is what it shakes about its own slow course."""
+    smoothed = np.stack([smooth(label[:, j], known[:, j], 1.0) for j in range(17)], 1)
+    course = np.stack([smooth(xy[:, j], score[:, j] > 0.1, 2.5) for j in range(17)], 1)
+    shaking = np.where((np.arange(17) < 5)[:, None], xy - course, 0.0)
+    return smoothed, np.where(known[..., None], xy - smoothed, shaking)
+
+
 def run(detector: Detector, data: Path, split: str) -> dict[str, np.ndarray]:
     rows: dict[str, list[np.ndarray]] = {
         k: [] for k in ("time", "xy", "score", "label", "known", "smoothed", "extent", "error")
@@ -103,11 +114,7 @@ def run(detector: Detector, data: Path, split: str) -> dict[str, np.ndarray]:
             else:
                 box = np.array(np.array([a["bbox"] for a in ann], np.float32)[new][t])
                 centre, side = box[:2] + box[2:] / 2, BOX * float(box[2:].max())
-        smoothed = np.stack([smooth(label[:, j, :2], known[:, j], 1.0) for j in range(17)], 1)
-        course = np.stack([smooth(xy[:, j], score[:, j] > 0.1, 2.5) for j in range(17)], 1)
-        error = np.where(
-            known[..., None], xy - smoothed, np.where(np.arange(17)[:, None] < 5, xy - course, 0.0)
-        )
+        smoothed, error = off_labels(xy, score, label[..., :2], known)
         values = (
             np.flatnonzero(new),
             xy,

@@ -119,10 +119,16 @@ parameters = {parameters}
 
 def between(old: dict[str, Tensor], new: dict[str, Tensor], share: float) -> dict[str, Tensor]:
     """Weights on the line from `old` to `new`, which was fitted from it: much of what is new is learned, little of what was known
-    is lost (WiSE-FT, Wortsman et al., 2022)."""
+    is lost (WiSE-FT, Wortsman et al., 2022). Outputs that the old one had not stand last, and began at zero."""
     if not 0 <= share <= 1:
         raise SystemExit(f"--share {share}: 0 is the old weights, 1 the new ones")
-    return {name: torch.lerp(old[name], value, share) for name, value in new.items()}
+
+    def began(name: str, value: Tensor) -> Tensor:
+        was = torch.zeros_like(value)
+        was[: len(old[name])] = old[name]
+        return was
+
+    return {name: torch.lerp(began(name, value), value, share) for name, value in new.items()}
 
 
 def main() -> None:

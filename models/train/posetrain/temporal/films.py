@@ -1,10 +1,11 @@
 """Writes J-HMDB's clips as films for `posewire eval films`: pictures and labels of the whole program's evaluation.
 
     python -m posetrain.temporal.films --data PACKS --out FILMS [--split val]
+    python -m posetrain.temporal.films --data PACKS --out FILMS --split train --tier 1    # whose labels are fit to learn from
 
-FILMS/NAME/00001.jpg ... and FILMS/NAME.jsonl: a head ({"film", "complete": false, "smooth_truth": 1}), then a line a picture
-({"captured_at_us", "persons": [{"id", "joints": 17 x [x, y, v]}]}). One person a clip is labelled, others may be about, so nothing
-here says what a ghost is. Repeated pictures are left out; times are those of 30 frames a second without them. Faces carry
+FILMS/NAME/00001.jpg ... and FILMS/NAME.jsonl: a head ({"film": as the pack names it, "complete": false, "smooth_truth": 1}), then a
+line a picture ({"captured_at_us", "persons": [{"id", "joints": 17 x [x, y, v]}]}). One person a clip is labelled, others may be about,
+so nothing here says what a ghost is. Repeated pictures are left out; times are those of 30 frames a second without them. Faces carry
 no label. The files hold pictures and labels: they stay outside the repository.
 """
 
@@ -25,11 +26,12 @@ MIN_FRAMES = 8
 QUALITY = 95  # of the pictures written: they were compressed once before
 
 
-def write(out: Path, name: str, pictures: list[Pixels], joints: np.ndarray) -> None:
+def write(out: Path, clip: str, pictures: list[Pixels], joints: np.ndarray) -> None:
     """`joints` [N,17,3]: x, y in pixels, COCO's visibility; joints that carry no label have 0 there."""
+    name = clip.replace("/", "-")
     folder = out / name
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps({"film": name, "complete": False, "smooth_truth": 1.0})]
+    lines = [json.dumps({"film": clip, "complete": False, "smooth_truth": 1.0})]
     for i, (picture, person) in enumerate(zip(pictures, joints, strict=True)):
         cv2.imwrite(str(folder / f"{i + 1:05}.jpg"), picture[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
         persons = [{"id": 1, "joints": np.round(person, 2).tolist()}] if person[:, 2].any() else []
@@ -42,17 +44,18 @@ def main() -> None:
     p.add_argument("--data", type=Path, required=True)
     p.add_argument("--out", type=Path, required=True)
     p.add_argument("--split", default="val")
+    p.add_argument("--tier", type=int, help="of the labels; all, if not given")
     args = p.parse_args()
     clips = frames = 0
     for clip, pictures, labels in films(args.data):
-        if clip["split"] != args.split:
+        if clip["split"] != args.split or args.tier not in (None, clip["tier"]):
             continue
         joints = np.array([a["keypoints"] for a in labels], np.float64).reshape(-1, 17, 3)
         joints[:, :5, 2] = 0
         keep = np.flatnonzero(fresh(pictures))
         if len(keep) < MIN_FRAMES:
             continue
-        write(args.out, clip["name"].replace("/", "-"), [pictures[i] for i in keep], joints[keep])
+        write(args.out, clip["name"], [pictures[i] for i in keep], joints[keep])
         clips, frames = clips + 1, frames + len(keep)
     print(f"{clips} films, {frames} frames in {args.out}")
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from posetrain.data.packs import JOINTS
+from posetrain.data.packs import JOINTS, MIRROR
 from posetrain.temporal.frames import FEATURES, MIX
 
 HORIZONS = 4
@@ -23,6 +23,7 @@ POSITION = 2 * WAVES + 1
 LINEAR_FRAMES = 32.0
 DELTA_SCALE = 0.1  # of the person's scale: keeps the first answers near the observation
 SIGMA_BIAS = -3.5  # log of the first sigma, of the person's scale
+EXCHANGED_BIAS = -4.0  # of an untrained head: where the other side's joint was seen counts for little
 LEAN = HORIZONS * (MIX - 1) * JOINTS
 OUTPUTS = HORIZONS * JOINTS * 2 + HORIZONS * JOINTS + MIX * JOINTS + JOINTS * 3 + 1 + LEAN
 
@@ -36,6 +37,11 @@ class Hyper:
     memory: int = 32
     norm: str = "pre"  # "pre" | "post" | "none" (T-Fixup: no norms, smaller first weights)
     carry: bool = True  # false: a transformer that forgets everything where a segment ends
+    exchange: bool = False  # the anchor may also be where the joint of the other side was seen
+
+    @property
+    def outputs(self) -> int:
+        return OUTPUTS + (JOINTS if self.exchange else 0)
 
 
 def wave_numbers() -> Tensor:
@@ -123,7 +129,7 @@ class TemporalXl(nn.Module):
         layers = [Layer(h) for _ in range(h.layers)]
         self.layers = nn.ModuleList(layers)
         self.norm = nn.LayerNorm(h.width) if h.norm == "pre" else nn.Identity()
-        self.head = nn.Linear(h.width, OUTPUTS)
+        self.head = nn.Linear(h.width, h.outputs)
         with torch.no_grad():
             self.head.weight.mul_(0.2)
             self.head.bias.zero_()
@@ -162,13 +168,17 @@ class TemporalXl(nn.Module):
 
 
 def read(y: Tensor, bank: Tensor) -> Answer:
-    """What the head's outputs y [B,T,OUTPUTS] say, bank [B,T,MIX,17,2]."""
+    """What the head's outputs y [B,T,Hyper.outputs] say, bank [B,T,MIX,17,2]."""
     b, n, _ = y.shape
-    delta, log_sigma, mix, unit, log_metres, lean = y.split(
-        [HORIZONS * JOINTS * 2, HORIZONS * JOINTS, MIX * JOINTS, JOINTS * 3, 1, LEAN], -1
+    delta, log_sigma, mix, unit, log_metres, lean, exchanged = y.split(
+        [HORIZONS * JOINTS * 2, HORIZONS * JOINTS, MIX * JOINTS, JOINTS * 3, 1, LEAN, y.shape[-1] - OUTPUTS],
+        -1,
     )
-    mix = mix.view(b, n, MIX, JOINTS, 1).softmax(2)
-    anchor = (mix * bank).sum(2)
+    mix, anchors = mix.view(b, n, MIX, JOINTS, 1), bank
+    if exchanged.shape[-1]:
+        mix = torch.cat([mix, exchanged.view(b, n, 1, JOINTS, 1) + EXCHANGED_BIAS], 2)
+        anchors = torch.cat([bank, bank[:, :, :1, MIRROR]], 2)
+    anchor = (mix.softmax(2) * anchors).sum(2)
     # Along the observation's distance from each running mean: exact where a joint moves steadily, for any speed.
     past = lean.view(b, n, HORIZONS, MIX - 1, JOINTS, 1) * (bank[:, :, :1] - bank[:, :, 1:])[:, :, None]
     place = anchor[:, :, None] + past.sum(3) + DELTA_SCALE * delta.view(b, n, HORIZONS, JOINTS, 2)

@@ -1,15 +1,20 @@
-"""Error tracks of films with exact truth: what the network said closed loop, from `posewire eval films --tracks`.
+"""Error tracks of films: what the network said closed loop, as on the board, from `posewire eval films --tracks`.
 
     posewire eval films --rendered 120 --seed 20000 --smoother none --tracks tracks.jsonl
     python -m posetrain.temporal.tracks --tracks tracks.jsonl --out ERRORS/rendered-small-train.npz
     python -m posetrain.temporal.tracks --tracks val.jsonl --out CLIPS/rendered-own-val.json
+
+    python -m posetrain.temporal.films --data PACKS --out FILMS --split train --tier 1
+    posewire eval films --films FILMS --smoother none --tracks real.jsonl
+    python -m posetrain.temporal.tracks --tracks real.jsonl --out ERRORS/jhmdb-small-train.npz
 
 A .json file is a set of clips for `posewire eval clips`, observed by a network of the project. Of an .npz file the rows are those
 of `posetrain.temporal.detect`, a clip being a stretch of one person in one film that begins with an answer and is nowhere
 without one for longer than a second: there the tracker gives a person up. Beside them:
   seen [N,17] nothing stands before the joint; xyz [N,17,3] metres, hip-centred, in the camera's axes; labels_late [] 0: exact.
 Where the network gave no answer score and error are 0. `known` is the whole body but for what lies outside the picture, faces
-included. Names are those of films, so that a split by film (`tuning`) holds.
+included. Names are those of films, so that a split by film (`tuning`) holds. Films with labels made by hand have neither the depth nor
+the exact truth: their rows are those of `detect` alone, `known` what is labelled.
 """
 
 from __future__ import annotations
@@ -24,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from posetrain.temporal import clip_set
+from posetrain.temporal.detect import off_labels
 from posetrain.temporal.frames import NOMINAL_US
 
 GIVEN_UP_FRAMES = 30.0  # nominal frames without an answer
@@ -52,8 +58,7 @@ def stretches(times: np.ndarray, answered: np.ndarray) -> list[slice]:
 
 def clips(track: dict[str, Any]) -> Iterator[dict[str, np.ndarray]]:
     """The rows of each stretch of one person."""
-    if track["smooth_truth"] != 0:
-        raise SystemExit(f"{track['film']}: labels by hand; this is for films whose truth is exact")
+    by_hand = track["smooth_truth"] != 0
     truth = np.array(track["truth"], np.float32)
     answered = np.array([o is not None for o in track["observed"]])
     nothing = np.zeros((17, 3)).tolist()
@@ -61,20 +66,24 @@ def clips(track: dict[str, Any]) -> Iterator[dict[str, np.ndarray]]:
     times = np.array(track["captured_at_us"]) / NOMINAL_US
     extent = np.array(track["extent_px"], np.float32)
     known = truth[..., 2] > 0
-    error = np.where(known & answered[:, None], 1.0, 0.0)[..., None] * (observed[..., :2] - truth[..., :2])
-    xyz = np.array(track["truth_3d_m"], np.float32)
+    xy, score, label = observed[..., :2], observed[..., 2], truth[..., :2]
+    smoothed, error = (
+        off_labels(xy, score, label, known) if by_hand else (label, np.where(known[..., None], xy - label, 0))
+    )
     rows = {
         "time": times - times[0],
-        "xy": observed[..., :2],
-        "score": observed[..., 2],
-        "label": truth[..., :2],
+        "xy": xy,
+        "score": score,
+        "label": label,
         "known": known,
         "seen": truth[..., 2] == 2,
-        "smoothed": truth[..., :2],
+        "smoothed": smoothed.astype(np.float32),
         "extent": extent,
-        "error": (error / extent[:, None, None]).astype(np.float32),
-        "xyz": xyz - xyz[:, [11, 12]].mean(1, keepdims=True),
+        "error": (error * answered[:, None, None] / extent[:, None, None]).astype(np.float32),
     }
+    if not by_hand:
+        xyz = np.array(track["truth_3d_m"], np.float32)
+        rows["xyz"] = xyz - xyz[:, [11, 12]].mean(1, keepdims=True)
     for part in stretches(times, answered):
         if part.stop - part.start >= SHORTEST:
             yield {name: value[part] for name, value in rows.items()}
@@ -82,18 +91,23 @@ def clips(track: dict[str, Any]) -> Iterator[dict[str, np.ndarray]]:
 
 def bank(tracks: Iterable[dict[str, Any]]) -> dict[str, np.ndarray]:
     """All clips as one file's arrays."""
+    kinds: set[bool] = set()
     all_rows: list[dict[str, np.ndarray]] = []
     names: list[str] = []
     for track in tracks:
+        kinds.add(track["smooth_truth"] != 0)
         for rows in clips(track):
             all_rows.append(rows)
             names.append(track["film"].split(",")[0].replace(" ", "-"))
     if not all_rows:
         raise SystemExit("nobody was followed in these films")
+    if len(kinds) > 1:
+        raise SystemExit("films with exact truth and films labelled by hand belong in files of their own")
     out = {k: np.concatenate([rows[k] for rows in all_rows]) for k in all_rows[0]}
     offset = np.cumsum([0, *(len(rows["time"]) for rows in all_rows)])
     tier = np.ones(len(names), int)
-    return out | {"offset": offset, "name": np.array(names), "tier": tier, "labels_late": np.array(0.0)}
+    out |= {"offset": offset, "name": np.array(names), "tier": tier}
+    return out if True in kinds else out | {"labels_late": np.array(0.0)}
 
 
 def as_clips(rows: dict[str, np.ndarray]) -> list[clip_set.Clip]:
@@ -122,13 +136,16 @@ def main() -> None:
     args = p.parse_args()
     out = bank(read(args.tracks))
     if args.out.suffix == ".json":
+        if "xyz" not in out:
+            raise SystemExit("clips of films labelled by hand are those of posetrain.temporal.clips")
         clip_set.write(args.out, clip_set.ClipSet(args.out.stem, "keypoints", 0.0, as_clips(out)))
     else:
         np.savez_compressed(args.out, allow_pickle=False, **out)
     off = np.linalg.norm(out["error"], axis=-1)
     for name, rows in (("seen", out["seen"]), ("hidden", out["known"] & ~out["seen"])):
         e = off[rows & (out["score"] > 0)]
-        print(f"{name}: {len(e)} joints, median {100 * np.median(e):.2f} %, PCK.1 {(e < 0.1).mean():.3f}")
+        if len(e):
+            print(f"{name}: {len(e)} joints, median {100 * np.median(e):.2f} %, PCK.1 {(e < 0.1).mean():.3f}")
     print(f"{len(out['name'])} clips of {len(set(out['name']))} films, {len(out['time'])} frames: {args.out}")
 
 

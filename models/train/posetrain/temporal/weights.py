@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from posetrain.temporal.model import Hyper, TemporalXl
+from posetrain.temporal.model import OUTPUTS, Hyper, TemporalXl
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,8 @@ def read_pwt(path: Path) -> Shipped:
         size = int(np.prod(shape))
         state[name] = torch.from_numpy(np.frombuffer(data, "<f4", size, at).reshape(shape).copy())
         at += 4 * size
-    model = TemporalXl(Hyper(width, layers, heads, feed, memory))
+    exchange = len(state["head.bias"]) > OUTPUTS
+    model = TemporalXl(Hyper(width, layers, heads, feed, memory, exchange=exchange))
     lead, widen = float(state.pop("lead_frames")), state.pop("sigma_scale").numpy()
     model.load_state_dict({k: v for k, v in state.items() if not k.startswith("error_model.")})
     return Shipped(model.eval(), lead, widen)
