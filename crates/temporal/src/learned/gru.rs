@@ -13,6 +13,7 @@ use super::{
     BANK, Core, OUTPUTS, Observed,
     cpu::Cpu,
     frame::FEATURES,
+    head,
     linear::Linear,
     norm::{Norm, add},
     weights::Weights,
@@ -71,7 +72,7 @@ impl Core for Network {
             embed: Linear::load(w, ["embed.weight", "embed.bias"], INPUTS, d)?,
             layers: (0..w.hyper.layers).map(layer).collect::<Result<_, TemporalError>>()?,
             norm: Norm::load(w, "head.norm", d)?,
-            head: Linear::load(w, ["head.out.weight", "head.out.bias"], d, OUTPUTS)?,
+            head: head(w, "head.out", d)?,
             cpu: Cpu::detect(),
         })
     }

@@ -16,10 +16,11 @@ pub(crate) mod state_space;
 mod weights;
 pub(crate) mod xl;
 
-use pose::{Forecast, HORIZONS_US, JOINTS, JointState, Keypoints, MAX_PERSONS};
+use pose::{Forecast, HORIZONS_US, JOINTS, JointState, Keypoints, MAX_PERSONS, MIRROR};
 
 use self::{
     frame::{FEATURES, MIX, NOMINAL_US, PersonFrame},
+    linear::Linear,
     weights::Weights,
 };
 use super::{
@@ -33,7 +34,10 @@ const SIGMAS: usize = HORIZONS_US.len() * JOINTS;
 const MIXES: usize = MIX * JOINTS;
 const LIFTS: usize = JOINTS * 3 + 1;
 const LEANS: usize = HORIZONS_US.len() * (MIX - 1) * JOINTS;
-const OUTPUTS: usize = DELTAS + SIGMAS + MIXES + LIFTS + LEANS;
+/// What a head without exchange says.
+const PLAIN: usize = DELTAS + SIGMAS + MIXES + LIFTS + LEANS;
+/// Beside it, for each joint, how much its anchor is where that of the other side was seen.
+const OUTPUTS: usize = PLAIN + JOINTS;
 /// Numbers of a person's observation and its running means, `[mean][joint][xy]`.
 const BANK: usize = MIX * JOINTS * 2;
 
@@ -41,6 +45,10 @@ const BANK: usize = MIX * JOINTS * 2;
 const DELTA_SCALE: f32 = 0.1;
 /// Added to the network's logarithm of sigma.
 const SIGMA_BIAS: f32 = -3.5;
+/// Added to the weight, before its softmax, of where the joint of the other side was seen.
+const EXCHANGED_BIAS: f32 = -4.0;
+/// The same weight in a file whose head has none.
+const NEVER_EXCHANGED: f32 = -1e3;
 const LOG_SIGMA_RANGE: (f32, f32) = (-7.0, 1.0);
 /// The network gives a Laplace distribution's parameter b; 68 % of it lie within 1.14 b.
 const SIGMA_OF_LAPLACE: f32 = 1.139;
@@ -216,6 +224,18 @@ impl<C: Core> Learned<C> {
     }
 }
 
+/// The head of a file, `[OUTPUTS, width]`; one without exchange is filled up so that nothing ever is.
+fn head(w: &Weights, name: &str, width: usize) -> Result<Linear, TemporalError> {
+    let [weight, bias] = ["weight", "bias"].map(|what| format!("{name}.{what}"));
+    if w.len(&bias) != Some(PLAIN) {
+        return Linear::load(w, [&weight, &bias], width, OUTPUTS);
+    }
+    let (mut weight, mut bias) = (w.take(&weight, &[PLAIN, width])?, w.take(&bias, &[PLAIN])?);
+    weight.resize(OUTPUTS * width, 0.0);
+    bias.resize(OUTPUTS, NEVER_EXCHANGED);
+    Ok(Linear::new(&weight, &bias, width, OUTPUTS))
+}
+
 impl Observed {
     fn new() -> Self {
         Self { features: vec![[0.0; FEATURES]; MAX_PERSONS], banks: vec![[0.0; BANK]; MAX_PERSONS] }
@@ -292,8 +312,9 @@ const NOTHING: Keypoints = Keypoints {
 
 impl Person {
     /// Reads the network's answer: `[horizon][joint][xy]` corrections, `[horizon][joint]` log sigma, `[mix][joint]` weights
-    /// before their softmax, `[joint][xyz]` in the unit cube and the logarithm of the cube's half side in metres, and
-    /// `[horizon][mean][joint]` how far to go on along the observation's distance from each running mean.
+    /// before their softmax, `[joint][xyz]` in the unit cube and the logarithm of the cube's half side in metres,
+    /// `[horizon][mean][joint]` how far to go on along the observation's distance from each running mean, and `[joint]` the weight,
+    /// beside the mix's, of where the joint of the other side was seen.
     fn answer(
         &mut self,
         output: &[f32; OUTPUTS],
@@ -305,7 +326,8 @@ impl Person {
         let (deltas, rest) = output.split_at(DELTAS);
         let (log_sigmas, rest) = rest.split_at(SIGMAS);
         let (mixes, rest) = rest.split_at(MIXES);
-        let (lift, leans) = rest.split_at(LIFTS);
+        let (lift, rest) = rest.split_at(LIFTS);
+        let (leans, exchanges) = rest.split_at(LEANS);
         let frame = &self.frame;
         let (scale_px, centre_px) = (frame.scale_px(), frame.centre_px);
         self.unseen_frames = if frame.seen.contains(&true) { 0.0 } else { self.unseen_frames + dt };
@@ -313,11 +335,13 @@ impl Person {
         let largest_sigma_px = scale_px * SIGMA_OF_LAPLACE * LOG_SIGMA_RANGE.1.exp();
         let f = &mut self.forecast;
         for j in 0..JOINTS {
-            let mut largest = mixes[j];
-            for b in 1..MIX {
+            let exchange = exchanges[j] + EXCHANGED_BIAS;
+            let mut largest = exchange;
+            for b in 0..MIX {
                 largest = largest.max(mixes[b * JOINTS + j]);
             }
-            let (mut anchor, mut sum) = ([0.0; 2], 0.0);
+            let mut sum = exp_nonpositive(exchange - largest);
+            let mut anchor = frame.bank[0][MIRROR[j]].map(|v| sum * v);
             for b in 0..MIX {
                 let share = exp_nonpositive(mixes[b * JOINTS + j] - largest);
                 sum += share;

@@ -16,6 +16,7 @@ use super::{
     BANK, Core, OUTPUTS, Observed,
     cpu::Cpu,
     frame::FEATURES,
+    head,
     linear::Linear,
     norm::{Norm, add},
     weights::Weights,
@@ -143,7 +144,7 @@ impl Core for Network {
             embed: linear("embed", INPUTS, d)?,
             layers: (0..w.hyper.layers).map(layer).collect::<Result<_, TemporalError>>()?,
             norm: Norm::load(w, "head.norm", d)?,
-            head: linear("head.out", d, OUTPUTS)?,
+            head: head(w, "head.out", d)?,
             cpu: Cpu::detect(),
         })
     }

@@ -70,6 +70,31 @@ fn a_detector_that_the_weights_know_has_its_own_lead_and_intervals() {
     assert!(known.iter().zip(&default).all(|(a, b)| (a / b - 1.0).abs() < 1e-4), "{known:?} {default:?}");
 }
 
+/// The answers of a head that knows no exchange, whatever stands where the exchange's would.
+#[test]
+fn a_file_without_exchange_answers_as_one_that_never_exchanges() {
+    let (_, mut tensors) = random_file(&SMALL, 11);
+    let run = |tensors: &[_]| {
+        let mut model = Xl::new(&super::weights::testing::write(&SMALL, tensors), 0.5).unwrap();
+        (0..9).map(|i| step(&mut model, at(0, i * FRAME_US, 5.0 * i as f32))).last().unwrap()
+    };
+    let exchanging = run(&tensors);
+    let [never, plain] = [true, false].map(|filled| {
+        for (name, shape, values) in tensors.iter_mut().filter(|(name, ..)| name.starts_with("head.")) {
+            let row = shape[1..].iter().product::<usize>();
+            values.truncate(PLAIN * row);
+            if filled {
+                let fill = if name == "head.bias" { NEVER_EXCHANGED } else { 0.0 };
+                values.resize(OUTPUTS * row, fill);
+            }
+            shape[0] = values.len() / row;
+        }
+        run(&tensors)
+    });
+    assert_eq!(plain, never);
+    assert_ne!(plain.places_px, exchanging.places_px);
+}
+
 #[test]
 fn an_error_model_of_another_shape_is_refused() {
     let (_, mut tensors) = random_file(&SMALL, 11);

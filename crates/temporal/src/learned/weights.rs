@@ -96,6 +96,11 @@ impl<'a> Weights<'a> {
         self.tensors.iter().filter_map(move |(name, ..)| name.strip_prefix(prefix))
     }
 
+    /// How many numbers a tensor of one dimension holds, where there is one of that name.
+    pub fn len(&self, name: &str) -> Option<usize> {
+        self.tensors.iter().find(|(n, ..)| *n == name).map(|(_, shape, _)| shape.iter().product())
+    }
+
     /// The values of one tensor, which must have this shape.
     pub fn take(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, TemporalError> {
         let (_, found, values) = self

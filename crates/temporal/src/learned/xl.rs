@@ -10,6 +10,7 @@ use super::{
     attention::{self, Attention, LANES, Lanes, Part, REGISTER, Room, WAVES, Wave},
     cpu::Cpu,
     frame::FEATURES,
+    head,
     linear::Linear,
     norm::{Norm, add},
     weights::{Hyper, Weights},
@@ -219,7 +220,7 @@ impl Core for Network {
             embed: linear("embed", FEATURES, d)?,
             layers: (0..w.hyper.layers).map(|i| Layer::load(w, i)).collect::<Result<_, _>>()?,
             norm: Norm::load(w, "norm", d)?,
-            head: linear("head", d, OUTPUTS)?,
+            head: head(w, "head", d)?,
             wave_numbers: std::array::from_fn(|k| {
                 let wavelength = 2.0 * 2f64.powf(7.0 * k as f64 / (WAVES - 1) as f64);
                 (std::f64::consts::TAU / wavelength) as f32
