@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from posetrain.data.packs import MIRROR
 from posetrain.temporal import clip_set, weights
 from posetrain.temporal.answers import held, places_px
 from posetrain.temporal.clip_set import Clip, ClipSet
-from posetrain.temporal.frames import frame
-from posetrain.temporal.model import Answer, Hyper, TemporalXl
-from posetrain.temporal.noise import Real, later
+from posetrain.temporal.frames import MIX, frame
+from posetrain.temporal.model import OUTPUTS, Answer, Hyper, TemporalXl, read
+from posetrain.temporal.noise import Real, begin_exchanged, later
 
 
 class Labels(unittest.TestCase):
@@ -59,6 +60,28 @@ class Labels(unittest.TestCase):
             self.assertAlmostEqual(float(np.median(inner)), lag, delta=0.03)
 
 
+class Sides(unittest.TestCase):
+    def test_a_lane_that_begins_exchanged_is_right_after_a_second(self) -> None:
+        rng = np.random.default_rng(2)
+        was, sure = rng.uniform(0, 99, (40, 50, 17, 2)).astype(np.float32), rng.random((40, 50, 17))
+        xy, score = was.copy(), sure.copy()
+        begin_exchanged(rng, 0.5, xy, score)
+        turned = (xy != was).any((2, 3))
+        self.assertTrue(8 < turned.any(1).sum() < 32, "half of the lanes")
+        self.assertFalse(turned[:, 30:].any())
+        self.assertTrue((np.diff(turned.astype(int), axis=1) <= 0).all(), "from the first frame on")
+        np.testing.assert_array_equal(xy[turned], was[turned][:, MIRROR])
+        self.assertTrue((score[turned] <= sure[turned][:, MIRROR]).all())
+
+    def test_a_head_may_anchor_a_joint_where_that_of_the_other_side_was_seen(self) -> None:
+        bank = torch.from_numpy(np.random.default_rng(3).random((1, 1, MIX, 17, 2), np.float32))
+        y = torch.zeros(1, 1, Hyper(exchange=True).outputs)
+        y[..., OUTPUTS + 9] = 50.0  # the left wrist is where the right one was seen
+        place, plain = read(y, bank).place[0, 0, 0], read(y[..., :OUTPUTS], bank).place[0, 0, 0]
+        torch.testing.assert_close(place[9], bank[0, 0, 0, MIRROR[9]])
+        self.assertLess(float((place - plain)[8].abs().max()), 0.01, "of itself it hardly counts")
+
+
 class Files(unittest.TestCase):
     def setUp(self) -> None:
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
@@ -87,7 +110,12 @@ class Files(unittest.TestCase):
             np.testing.assert_allclose(getattr(got, field), getattr(clip, field), err_msg=field)
 
     def test_weights_are_read_as_they_were_written(self) -> None:
-        hyper = Hyper(width=16, layers=1, heads=2, feed_forward=8, memory=4)
+        for exchange in (False, True):
+            self.weights_are_read(
+                Hyper(width=16, layers=1, heads=2, feed_forward=8, memory=4, exchange=exchange)
+            )
+
+    def weights_are_read(self, hyper: Hyper) -> None:
         model = TemporalXl(hyper)
         knobs = {"lead_frames": torch.tensor([0.3]), "sigma_scale": torch.tensor([1.1, 1.2])}
         of_detector = {"error_model.keypoints": torch.tensor([0.1, 1.0, 1.0])}

@@ -117,6 +117,15 @@ def hide(rng: np.random.Generator, truth: Truth, xy: np.ndarray, score: np.ndarr
             score[i][truth.xy[i, :, 0, :, 1] > rng.uniform(0.5 * (low + high), high)] = 0
 
 
+def begin_exchanged(rng: np.random.Generator, share: float, xy: np.ndarray, score: np.ndarray) -> None:
+    """That share of the lanes begins with left for right, for up to a second, less sure than after it; in place. A memory that begins
+    wrong has to believe what is seen later and stays."""
+    for i in np.flatnonzero(rng.random(len(xy)) < share):
+        n = int(rng.integers(1, 31))
+        xy[i, :n] = xy[i, :n][:, MIRROR]
+        score[i, :n] = score[i, :n][:, MIRROR] * rng.uniform(0.5, 1.0)
+
+
 def film_of(clip: str) -> str:
     """The film that a J-HMDB clip was cut from: its clips must not stand on both sides of a split."""
     return re.split(r"_(?:[a-z]+)_[ful]_(?:nm|cm)_", clip)[0]

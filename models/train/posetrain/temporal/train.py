@@ -19,7 +19,7 @@ from posetrain.paths import CONFIGS
 from posetrain.temporal.frames import frame
 from posetrain.temporal.model import Answer, Hyper
 from posetrain.temporal.motion import Mocap, Penn, Truth, join, sample_times
-from posetrain.temporal.noise import Bank, Real, hide, made_up, tuning
+from posetrain.temporal.noise import Bank, Real, begin_exchanged, hide, made_up, tuning
 from posetrain.temporal.peers import KINDS
 from posetrain.temporal.weights import read_pwt
 
@@ -79,6 +79,8 @@ class Lanes:
             truth = join([truth, seen])
             xy, score = np.concatenate([xy, xy_real]), np.concatenate([score, score_real])
         hide(rng, truth, xy, score)
+        if d.get("begin_exchanged"):
+            begin_exchanged(rng, d["begin_exchanged"], xy, score)
         smooth = np.maximum(rng.uniform(-0.5, 1, b), 0)  # a third of the lanes as shipped
         f = frame(truth.times, xy, score, smooth)
 
