@@ -20,7 +20,9 @@ use crate::metres::Metres;
 use crate::picture::{DecodeError, Decoder, Frame, Part, PixelFormat};
 use crate::telemetry::{EngineCard, Stage};
 use crate::temporal::{Observation, TemporalModel};
-use crate::track::{Clothes, Identities, IdentityRules, Search, found_first, grown, newcomers};
+use crate::track::{
+    Clothes, Identities, IdentityRules, Search, found_first, grown, is_at_edge_alone, newcomers,
+};
 
 /// Why a frame gave no poses.
 #[derive(Debug, thiserror::Error)]
@@ -194,6 +196,7 @@ impl Tracker {
         let part = if is_search { None } else { self.part(&boxes[..count], reduction) };
         let picture = self.decoder.decode_part(frame, reduction, part.as_ref())?;
         let [width, height] = picture.image_size;
+        let expected = if is_after_pause { 0 } else { count };
         if let Some(finder) = self.finder.as_mut().filter(|_| is_search) {
             self.search.done(at_us);
             finder.fit(&picture);
@@ -227,6 +230,11 @@ impl Tracker {
             self.net.run()?;
             ended(Stage::Network);
             self.net.decode(&mut seen)?;
+            // Whoever leaves is followed to the last; nobody begins, or is back, in a strip at the edge.
+            let found = &mut seen[expected.min(count)..count];
+            for seen in found.iter_mut().filter(|seen| is_at_edge_alone(seen, [width, height])) {
+                seen.score = 0.0;
+            }
             ended(Stage::Decode);
         }
         let mut worn = [Clothes::UNKNOWN; MAX_PERSONS];

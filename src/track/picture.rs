@@ -14,6 +14,18 @@ pub(super) fn somebody(detection: &Keypoints, min_score: f32) -> Option<Shape> {
     shape.filter(|shape| shape.extent_px() >= MIN_EXTENT_PX)
 }
 
+/// A pose that lies in so narrow a strip at the picture's edge, of the strip's length, may be no more than the edge itself: a crop that is
+/// black beyond it shows upright figures for ever. Of somebody who comes in no more is to be seen then than a side.
+const EDGE_SHARE: f32 = 0.2;
+
+/// Whether all that is seen of somebody lies in a strip at the edge of a picture of `[width, height]` pixels.
+pub fn is_at_edge_alone(detection: &Keypoints, [width, height]: [usize; 2]) -> bool {
+    let Some(b) = Shape::of(detection).map(|shape| shape.bounds) else { return false };
+    let across = (b.x + b.w).min(width as f32 - b.x);
+    let down = (b.y + b.h).min(height as f32 - b.y);
+    across < EDGE_SHARE * b.h || down < EDGE_SHARE * b.w
+}
+
 /// Takes out of `seen` who is there twice: of two alike the surer stays.
 pub(super) fn keep_the_surer(detections: &[Keypoints], seen: &mut [Option<Shape>]) {
     for i in 0..seen.len() {
@@ -36,4 +48,32 @@ pub fn distinct_persons(detections: &[Keypoints], min_score: f32) -> Vec<usize> 
     let mut persons: Vec<usize> = (0..seen.len()).filter(|&i| seen[i].is_some()).collect();
     persons.sort_by(|&a, &b| detections[b].score.total_cmp(&detections[a].score));
     persons
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pose::Keypoint;
+
+    /// A figure in the box `[x, y, width, height]`.
+    fn figure([x, y, w, h]: [f32; 4]) -> Keypoints {
+        let mut k = Keypoints { score: 0.9, ..Keypoints::default() };
+        for (j, joint) in k.joints.iter_mut().enumerate() {
+            let (x_px, y_px) = (x + w * (j % 2) as f32, y + h * j as f32 / 16.0);
+            *joint = Keypoint { x_px, y_px, score: 0.9, sigma_px: 0.0 };
+        }
+        k
+    }
+
+    #[test]
+    fn a_figure_that_is_the_pictures_edge_is_nobody_and_whoever_leaves_it_is_somebody() {
+        let is_edge = |at| is_at_edge_alone(&figure(at), [640, 480]);
+        for edge in [[622.0, 180.0, 12.0, 163.0], [1.0, 180.0, 12.0, 163.0], [200.0, 466.0, 160.0, 10.0]] {
+            assert!(is_edge(edge), "{edge:?}");
+        }
+        for body in [[600.0, 180.0, 38.0, 163.0], [620.0, 180.0, 18.0, 60.0], [300.0, 100.0, 12.0, 200.0]] {
+            assert!(!is_edge(body), "{body:?}");
+        }
+        assert!(!is_at_edge_alone(&Keypoints::default(), [640, 480]), "nothing lies nowhere");
+    }
 }

@@ -119,11 +119,16 @@ def hide(rng: np.random.Generator, truth: Truth, xy: np.ndarray, score: np.ndarr
 
 def begin_exchanged(rng: np.random.Generator, share: float, xy: np.ndarray, score: np.ndarray) -> None:
     """That share of the lanes begins with left for right, for up to a second, less sure than after it; in place. A memory that begins
-    wrong has to believe what is seen later and stays."""
+    wrong has to believe what is seen later and stays. From one to the other a network goes over by and by: its answer lies between two
+    hypotheses."""
     for i in np.flatnonzero(rng.random(len(xy)) < share):
-        n = int(rng.integers(1, 31))
-        xy[i, :n] = xy[i, :n][:, MIRROR]
-        score[i, :n] = score[i, :n][:, MIRROR] * rng.uniform(0.5, 1.0)
+        n, over = int(rng.integers(1, 24)), int(rng.integers(1, 8))
+        turned = np.clip((n - np.arange(n + over)) / over + 1, 0, 1).astype(np.float32)[: len(xy[i])]
+        n = len(turned)
+        other = xy[i, :n][:, MIRROR]
+        xy[i, :n] += turned[:, None, None] * (other - xy[i, :n])
+        less = 1 - turned[:, None] * rng.uniform(0, 0.5)
+        score[i, :n] = np.where(turned[:, None] > 0.5, score[i, :n][:, MIRROR], score[i, :n]) * less
 
 
 def film_of(clip: str) -> str:
