@@ -192,7 +192,8 @@ impl<C: Core> Learned<C> {
             persons: [Person::default(); MAX_PERSONS],
             memories: (0..MAX_PERSONS).map(|_| network.memory()).collect(),
             observed: Observed::new(),
-            outputs: vec![[0.0; OUTPUTS]; MAX_PERSONS],
+            // What a head without exchange does not write says that nothing is.
+            outputs: vec![[NEVER_EXCHANGED; OUTPUTS]; MAX_PERSONS],
             scratch: network.scratch(),
             network,
         })
@@ -224,16 +225,11 @@ impl<C: Core> Learned<C> {
     }
 }
 
-/// The head of a file, `[OUTPUTS, width]`; one without exchange is filled up so that nothing ever is.
+/// The head of a file, with or without exchange.
 fn head(w: &Weights, name: &str, width: usize) -> Result<Linear, TemporalError> {
     let [weight, bias] = ["weight", "bias"].map(|what| format!("{name}.{what}"));
-    if w.len(&bias) != Some(PLAIN) {
-        return Linear::load(w, [&weight, &bias], width, OUTPUTS);
-    }
-    let (mut weight, mut bias) = (w.take(&weight, &[PLAIN, width])?, w.take(&bias, &[PLAIN])?);
-    weight.resize(OUTPUTS * width, 0.0);
-    bias.resize(OUTPUTS, NEVER_EXCHANGED);
-    Ok(Linear::new(&weight, &bias, width, OUTPUTS))
+    let outputs = if w.len(&bias) == Some(PLAIN) { PLAIN } else { OUTPUTS };
+    Linear::load(w, [&weight, &bias], width, outputs)
 }
 
 impl Observed {
