@@ -20,6 +20,7 @@ from posetrain.study.table import table
 Result = dict[str, Any]
 Results = dict[tuple[str, str], list[Result]]
 WITHOUT_WEIGHTS = "none"  # the budget of classic filters
+FAR_OFF = 1.2
 LAGS = np.arange(-2, 4.01, 0.05)  # frames
 Measure = Callable[[Result], float]
 
@@ -87,6 +88,16 @@ def measures(clips: str, lag: float) -> dict[str, Measure]:
         f"Accel at lag {lag:+.2f}": lambda r: accel_at(r["curves"][clips], lag),
         "hidden / held": lambda r: r["hidden"] / r["hidden_held"],
     }
+
+
+def sound(results: Results, clips: str) -> Results:
+    """Without trained rows whose MPJPE is over FAR_OFF times the best causal one's: who answers little of what moves shakes little."""
+    error = {
+        key: float(np.mean([r["curves"][clips][0]["mpjpe"] for r in said])) for key, said in results.items()
+    }
+    causal = [e for key, e in error.items() if results[key][0]["causal"] and key[1] != WITHOUT_WEIGHTS]
+    most = FAR_OFF * min(causal, default=float("inf"))
+    return {key: said for key, said in results.items() if key[1] == WITHOUT_WEIGHTS or error[key] <= most}
 
 
 def points(results: Results, budget: str, x: Callable[[Result], float], y: Measure) -> list[Point]:
