@@ -19,7 +19,7 @@ from posetrain.paths import CONFIGS
 from posetrain.study import equations, page
 from posetrain.study.classics import TITLES
 from posetrain.study.plots import front
-from posetrain.study.results import Result, equal_lag
+from posetrain.study.results import Result, equal_lag, sound
 from posetrain.study.row import Network
 from posetrain.study.run import Clips, Member, Training, draw, measured, observed, train_together, whose
 from posetrain.study.table import table
@@ -116,6 +116,30 @@ class Run(unittest.TestCase):
         for of_nobody in (lambda: observed(path), lambda: whose([bank])):
             with self.assertRaisesRegex(SystemExit, "does not say which network"):
                 of_nobody()
+
+    def test_the_page_says_whether_what_ships_is_supported_and_leaves_out_who_hardly_answers(self) -> None:
+        def row(name: str, *mpjpe: float, hidden: float = 0.8) -> tuple[tuple[str, str], list[Any]]:
+            curve = [{"mpjpe": 0.0, "accel": 1.0, "lag_frames": 0.0}]
+            return (name, "small"), [
+                {"row": name, "budget": "small", "causal": True, "hidden": hidden + m / 1000, "hidden_held": 1.0,
+                 "curves": {"set": [{**curve[0], "mpjpe": m}]}}
+                for m in mpjpe
+            ]  # fmt: skip
+
+        xl, gru, still = (
+            row("transformer-xl", 2.50, 2.51),
+            row("gru", 2.60, 2.61),
+            row("elman-output-forced", 7.0, 7.1),
+        )
+        results = dict([xl, gru, still])
+        self.assertEqual(list(sound(results, "set")), [xl[0], gru[0]])
+        self.assertIn("best in MPJPE", page.shipped_stands(dict([xl, gru]), "set", 0.2))
+        ahead = row("gru", 2.30, 2.31, hidden=0.7)
+        said = page.shipped_stands(dict([xl, ahead]), "set", 0.2)
+        self.assertIn("behind gru in MPJPE, behind gru in hidden / held", said)
+        level = page.shipped_stands(dict([xl, row("gru", 2.3, 2.6)]), "set", 0.2)
+        self.assertIn("not told from the best in MPJPE", level)
+        self.assertEqual(page.shipped_stands(dict([row("transformer-xl", 2.5), gru]), "set", 0.2), "")
 
     def test_the_page_says_whose_errors_were_learned_from_where_they_are_of_several(self) -> None:
         def banks(*of: str | None) -> dict[tuple[str, str], list[Any]]:

@@ -204,6 +204,31 @@ def told_apart(results: Results, clips: str, lag: float) -> list[str]:
     return lines
 
 
+def shipped_stands(results: Results, clips: str, lag: float) -> str:
+    """Whether the study supports the smoother that ships: where its row stands at the first budget that has results."""
+    for budget in budgets(results)[:1]:
+        said = []
+        for name, of in measures(clips, lag).items():
+            values = {
+                row: [of(r) for r in rs]
+                for (row, b), rs in results.items()
+                if b == budget and rs[0]["causal"]
+            }
+            able = {row: v for row, v in values.items() if len(v) > 1 and not np.isnan(v).any()}
+            if len(able) < 2 or SHIPPED not in able:
+                continue
+            best = min(able, key=lambda row: np.mean(able[row]))
+            if best == SHIPPED:
+                said.append(f"best in {name}")
+            elif stats.ttest_ind(able[SHIPPED], able[best], equal_var=False).pvalue < 0.05:
+                said.append(f"behind {best} in {name}")
+            else:
+                said.append(f"not told from the best in {name}")
+        if said:
+            return f"What ships, {table().rows[SHIPPED].title}, is {', '.join(said)} among the rows with several seeds. "
+    return ""
+
+
 def missing(results: Results) -> list[str]:
     """By name, budget by budget."""
     wanted = {b: [(e.name, e.title) for e in table().rows.values() if b in e.sizes] for b in table().budgets}
@@ -217,6 +242,8 @@ def missing(results: Results) -> list[str]:
     return lines
 
 
+SHIPPED = "transformer-xl"
+FINDINGS = "lab/study.md#what-surprised-and-what-did-not-work-2026-11-25-every-row-one-seed"
 #: Beside the page of results.
 ROWS_PAGE = "study-rows.md"
 CLIPS_PAGE = "study-clips.md"
@@ -290,7 +317,10 @@ def page(
     lines = [
         "# Sequence models side by side on poses",
         "",
-        f"{how(results)}Figures are read at smoothness 0; ± is half a 95 % interval over seeds, where there are several. *Offline* rows "
+        f"{how(results)}{shipped_stands(sound(on(results, main), main), main, lags[main])}What surprised, and what did not work: "
+        f"[lab/study.md]({FINDINGS}).",
+        "",
+        "Figures are read at smoothness 0; ± is half a 95 % interval over seeds, where there are several. *Offline* rows "
         "see later frames and cannot run live. *Hidden / held*: error of joints hidden for ten frames, as a part of what holding their "
         "last place has. Accel at equal lag is read off each row's curve over smoothness; – stands where the curve does not reach that "
         f"lag. What each row computes, and whose it is: [{ROWS_PAGE}]({ROWS_PAGE}). Not measured yet: {NOT_MEASURED}.",
