@@ -187,11 +187,22 @@ def write_take(film: Film, path: Path, kind: str) -> None:
             out.write(json.dumps(taken) + "\n")
 
 
+def cameras_file(film: Film) -> Path:
+    """What the hub is told of the cameras, beside the films."""
+    text = "".join(
+        f'[[camera]]\nname = "camera-{k}"\ncalibration = "{film.name}-{k}.toml"\nlisten = "127.0.0.1:{9300 + k}"\n\n'
+        for k in range(1, CAMERAS + 1)
+    )
+    out = film.folder / "cameras.toml"
+    out.write_text(text)
+    return out
+
+
 def told(film: Film, take: Path, room: Path, more: list[str]) -> list[dict[str, Any]]:
     """What the hub makes of a take."""
     words = [
         "run",
-        str(film.folder / "cameras.toml"),
+        str(cameras_file(film)),
         "--room",
         str(room),
         "--replay",
@@ -406,11 +417,7 @@ def main() -> int:
     work.mkdir(exist_ok=True)
     walk = load(folder, folder / args.lines, "walk", 1, WALK_S)
     three = load(folder, folder / args.lines, "three", 3, THREE_S)
-    text = "".join(
-        f'[[camera]]\nname = "camera-{k}"\ncalibration = "three-{k}.toml"\nlisten = "127.0.0.1:{9300 + k}"\n\n'
-        for k in range(1, CAMERAS + 1)
-    )
-    (folder / "cameras.toml").write_text(text)
+    cameras = cameras_file(three)
     (work / "true.toml").write_text(true_room(folder, "three"))
     rooms = {"true": work / "true.toml"}
     for kind in ("measured", "exact"):
@@ -419,9 +426,7 @@ def main() -> int:
         stature = json.loads((folder / "walk.json").read_text())["statures_m"][0]
         out = work / f"found-{kind}.toml"
         words = ["--replay", str(take), "--stature", f"{stature:.3f}", "--out", str(out)]
-        subprocess.run(
-            [HUB, "calibrate", str(folder / "cameras.toml"), *words], check=True, capture_output=True
-        )
+        subprocess.run([HUB, "calibrate", str(cameras), *words], check=True, capture_output=True)
         degrees, share = worst(room_file(work, out.name), true_places(folder, "walk"))
         print(f"places found from {kind} joints: worst {degrees:.2f}°, {100 * share:.2f} %")
         if kind == "measured":
