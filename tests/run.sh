@@ -16,8 +16,8 @@ everything() {
   client_python=${POSEWIRE_CLIENT_PYTHON:-python3}
   PYTHONPATH=clients/python/src "$client_python" -m unittest discover -s clients/python/tests
   PYTHONPATH=clients/python/src:clients/ros2 "$client_python" -m unittest discover -s clients/ros2/tests
-  # 166 crates: only where it is asked for.
-  [ -z "${POSEWIRE_ROS2_NATIVE:-}" ] || clients/ros2/native/test.sh
+  # 166 and 484 crates: only where they are asked for.
+  [ -z "${POSEWIRE_ROS2_NATIVE:-}" ] || { clients/ros2/native/test.sh && clients/ros2/native-zenoh/test.sh; }
   firmware/test.sh
   python=${POSEWIRE_TRAIN_PYTHON:-python3}
   if "$python" -c 'import cv2, onnx, onnxruntime, scipy, torch' 2>/dev/null; then

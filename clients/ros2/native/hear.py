@@ -1,17 +1,8 @@
-"""Hears what `posewire-ros2` says through another DDS, Eclipse Cyclone (`pip install cyclonedds`): python3 hear.py PROGRAM.
+"""Hears what `posewire-ros2` says by another DDS, Eclipse Cyclone (`pip install cyclonedds`): PYTHONPATH=.. python3 hear.py PROGRAM."""
 
-Sends the frames of clients/python/examples/clip.jsonl as `posewire run --udp` would, until messages of both topics have come, and compares
-them with the line that they were made from.
-"""
-
-import json
-import math
 import socket
-import subprocess
 import sys
-import time
 from dataclasses import dataclass
-from pathlib import Path
 
 from cyclonedds.core import Policy, Qos
 from cyclonedds.domain import DomainParticipant
@@ -20,8 +11,7 @@ from cyclonedds.idl.types import float64, int32, sequence, uint32
 from cyclonedds.sub import DataReader
 from cyclonedds.topic import Topic
 
-CLIP = Path(__file__).resolve().parents[2] / "python/examples/clip.jsonl"
-SOON_S = 30.0
+from heard import check, free_port, say
 
 
 @dataclass
@@ -71,55 +61,20 @@ class String(IdlStruct, typename="std_msgs::msg::dds_::String_"):
 def main() -> int:
     participant = DomainParticipant()
     qos = Qos(Policy.Reliability.BestEffort, Policy.History.KeepLast(200))
-    joints = DataReader(participant, Topic(participant, "rt/posewire/joints", PoseArray), qos=qos)
-    lines = DataReader(participant, Topic(participant, "rt/posewire/lines", String), qos=qos)
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    sent = CLIP.read_text(encoding="utf-8").splitlines()
-    program = subprocess.Popen([sys.argv[1], str(port)])
-    heard: list[PoseArray] = []
-    told: list[String] = []
-    began = time.monotonic()
-    try:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mouth:
-            while time.monotonic() - began < SOON_S and (len(heard) < 20 or len(told) < 20):
-                for line in sent[:10]:
-                    mouth.sendto(line.encode(), ("127.0.0.1", port))
-                    time.sleep(0.02)
-                heard += joints.take(200)
-                told += lines.take(200)
-    finally:
-        program.terminate()
-        program.wait()
-    assert len(heard) >= 20 and len(told) >= 20, f"heard {len(heard)} arrays and {len(told)} lines"
-    assert all(line.data in sent[:10] for line in told), told[0]
-    places = [_places(line) for line in sent[:10]]
-    for message in heard:
-        assert message.header.frame_id == "camera_optical_frame", message.header
-        assert abs(message.header.stamp.sec - time.time()) < 2 * SOON_S, message.header
-        found = [(p.position.x, p.position.y, p.position.z) for p in message.poses]
-        assert any(_same(found, other) for other in places), found
-        assert all(p.orientation.w == 1.0 for p in message.poses)
-    print(f"Cyclone DDS heard {len(heard)} arrays of joints and {len(told)} lines, as they were sent")
+    of_joints = DataReader(participant, Topic(participant, "rt/posewire/joints", PoseArray), qos=qos)
+    of_lines = DataReader(participant, Topic(participant, "rt/posewire/lines", String), qos=qos)
+    joints: list[PoseArray] = []
+    lines: list[String] = []
+
+    def heard() -> tuple[list[PoseArray], list[String]]:
+        joints.extend(of_joints.take(200))
+        lines.extend(of_lines.take(200))
+        return joints, lines
+
+    port = free_port(socket.SOCK_DGRAM)
+    sent = say([sys.argv[1], str(port)], port, heard)
+    print("Cyclone DDS", check(sent, joints, lines))
     return 0
-
-
-def _places(line: str) -> list[tuple[float, float, float]]:
-    (person,) = json.loads(line)["persons"]
-    hips = person["place"]
-    return [
-        (math.nan,) * 3 if joint[4] == "absent" else tuple(hips[i] + place[i] for i in range(3))
-        for joint, place in zip(person["keypoints"], person["keypoints3d"], strict=True)
-    ]
-
-
-def _same(found: list[tuple[float, float, float]], wanted: list[tuple[float, float, float]]) -> bool:
-    return len(found) == len(wanted) and all(
-        math.isclose(a, b, abs_tol=1e-9) or (math.isnan(a) and math.isnan(b))
-        for one, other in zip(found, wanted, strict=True)
-        for a, b in zip(one, other, strict=True)
-    )
 
 
 if __name__ == "__main__":

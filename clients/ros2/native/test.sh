@@ -8,7 +8,7 @@ python=${POSEWIRE_CLIENT_PYTHON:-python3}
 cargo test -q
 cargo build -q
 if "$python" -c 'import cyclonedds' 2>/dev/null; then
-  timeout 120 "$python" hear.py "${CARGO_TARGET_DIR:-target}/debug/posewire-ros2"
+  PYTHONPATH=.. timeout 120 "$python" hear.py "${CARGO_TARGET_DIR:-target}/debug/posewire-ros2"
 else
   echo "SKIPPED: ROS 2 heard by Cyclone DDS: $python has no cyclonedds (pip install cyclonedds)"
 fi

@@ -18,6 +18,8 @@ use ros2_client::{Context, MessageTypeName, Name, NodeName, NodeOptions, Publish
 
 use messages::PoseArray;
 
+impl ros2_client::Message for PoseArray {}
+
 /// Where `posewire run --udp` sends to unless told otherwise in the documents.
 const PORT: u16 = 9100;
 /// No datagram is longer.

@@ -1,6 +1,5 @@
 //! ROS 2's messages, as their definitions have them, field by field.
 
-use ros2_client::Message;
 use serde::{Deserialize, Serialize};
 
 /// `builtin_interfaces/Time`
@@ -47,5 +46,3 @@ pub struct PoseArray {
     pub header: Header,
     pub poses: Vec<Pose>,
 }
-
-impl Message for PoseArray {}
