@@ -64,7 +64,8 @@ def goals() -> str:
         digits = 1 if goal["wish"].endswith("%") or goal["wish"].endswith(", frames") else 3
         interval = "" if low == high else f" ({low:.{digits}f} to {high:.{digits}f})"
         is_met = value >= bar if goal["at_least"] else value <= bar
-        return f"{value:.{digits}f}{interval} " + ("met" if is_met else "**missed**")
+        floor = f", floor {goal['floor']:.{digits}f}" if goal.get("floor") is not None and not is_met else ""
+        return f"{value:.{digits}f}{interval} " + ("met" if is_met else f"**missed**{floor}")
 
     sets = {"rendered": "rendered, 6", "crossing": "people who cross", "films": "J-HMDB val, 30"}
     by_set = {name: goals for name, _, goals in kept("goals.json")["goals"]}

@@ -42,9 +42,11 @@ pub(super) struct Score {
     pub first: Mean,
     /// Frames that somebody clear waited for the first answer.
     pub wait: Mean,
-    /// Joints that something has hidden for ten frames at most, and what holding their last place would be off by.
+    /// Joints that something has hidden for ten frames at most, what holding their last place would be off by, and what the answer was
+    /// off by while they were last seen.
     pub hidden_error: Mean,
     pub held_error: Mean,
+    pub before_error: Mean,
     /// Numbers kept over a second.
     pub kept: Mean,
     /// Answers of fewer than [`FEW`] joints.
@@ -92,7 +94,8 @@ pub(super) fn count(moments: &[Moment], pairs: &[Pairs], is_complete: bool) -> S
         }
         score.doubles.add(doubles);
     }
-    (score.hidden_error, score.held_error) = steady::hidden(moments, pairs);
+    let hidden = steady::hidden(moments, pairs);
+    (score.hidden_error, score.held_error, score.before_error) = (hidden.told, hidden.held, hidden.before);
     score.kept = steady::kept(moments, pairs);
     // Whoever was never answered waited until the end.
     for since in first_seen.into_values().flatten() {
@@ -179,7 +182,7 @@ impl Score {
         self.few += other.few;
     }
 
-    fn means(&mut self) -> [&mut Mean; 14] {
+    fn means(&mut self) -> [&mut Mean; 15] {
         [
             &mut self.error,
             &mut self.pck_05,
@@ -194,6 +197,7 @@ impl Score {
             &mut self.wait,
             &mut self.hidden_error,
             &mut self.held_error,
+            &mut self.before_error,
             &mut self.kept,
         ]
     }

@@ -13,12 +13,23 @@ const HIDDEN_FRAMES: usize = 10;
 /// Time after which a number is asked for again, microseconds.
 const LATER_US: i64 = 1_000_000;
 
-/// Joints in the first ten frames in which something hides them, after they were seen and told: the answer's error, and that of
-/// holding the place told last; parts of the extent, capped like every other.
-pub(super) fn hidden(moments: &[Moment], pairs: &[Pairs]) -> (Mean, Mean) {
-    let (mut told, mut held) = (Mean::default(), Mean::default());
-    // By person and joint: the place told while it was seen, and for how many frames it has been hidden.
-    let mut last: HashMap<(u32, usize), ([f64; 2], usize)> = HashMap::new();
+/// Errors of joints in the first ten frames in which something hides them, after they were seen and told; parts of the extent, capped
+/// like every other.
+#[derive(Default)]
+pub(super) struct Hidden {
+    /// The answer's.
+    pub told: Mean,
+    /// Of holding the place told last.
+    pub held: Mean,
+    /// The answer's in the last frame that showed the joint.
+    pub before: Mean,
+}
+
+/// Counts a film's hidden joints.
+pub(super) fn hidden(moments: &[Moment], pairs: &[Pairs]) -> Hidden {
+    let mut hidden = Hidden::default();
+    // By person and joint: the place told while it was seen, its error then, and for how many frames the joint has been hidden.
+    let mut last: HashMap<(u32, usize), ([f64; 2], f64, usize)> = HashMap::new();
     for (moment, pairs) in moments.iter().zip(pairs) {
         for (i, person) in moment.truth.iter().enumerate() {
             let answer = pairs.answer_of[i].and_then(|a| moment.answer.persons[a]);
@@ -27,22 +38,22 @@ pub(super) fn hidden(moments: &[Moment], pairs: &[Pairs]) -> (Mean, Mean) {
                     .filter(|a| a.forecast.state[j] != JointState::Absent)
                     .map(|a| a.forecast.places_px[0][j].map(f64::from));
                 let key = (person.id, j);
+                let off = |truth: [f64; 2], [x, y]: [f64; 2]| {
+                    ((x - truth[0]).hypot(y - truth[1]) / person.extent_px()).min(MISSED)
+                };
                 match (person.joints[j], last.get_mut(&key)) {
-                    (Some(truth), Some((kept, frames))) if truth.is_hidden => {
+                    (Some(truth), Some((kept, before, frames))) if truth.is_hidden => {
                         *frames += 1;
                         if *frames <= HIDDEN_FRAMES {
-                            let off = |[x, y]: [f64; 2]| {
-                                let px = (x - truth.at_px[0]).hypot(y - truth.at_px[1]);
-                                (px / person.extent_px()).min(MISSED)
-                            };
-                            told.add(place.map_or(MISSED, off));
-                            held.add(off(*kept));
+                            hidden.told.add(place.map_or(MISSED, |place| off(truth.at_px, place)));
+                            hidden.held.add(off(truth.at_px, *kept));
+                            hidden.before.add(*before);
                         }
                     }
                     // Never told before it was hidden: there is nothing to hold.
                     (Some(truth), None) if truth.is_hidden => {}
-                    (Some(_), _) => match place {
-                        Some(place) => _ = last.insert(key, (place, 0)),
+                    (Some(truth), _) => match place {
+                        Some(place) => _ = last.insert(key, (place, off(truth.at_px, place), 0)),
                         None => _ = last.remove(&key),
                     },
                     (None, _) => _ = last.remove(&key),
@@ -50,7 +61,7 @@ pub(super) fn hidden(moments: &[Moment], pairs: &[Pairs]) -> (Mean, Mean) {
             }
         }
     }
-    (told, held)
+    hidden
 }
 
 /// Persons told of and still to be seen a second later: whether they are told of by the same number then.

@@ -378,6 +378,11 @@ fn hidden_joints_are_held_against_their_last_place() {
     assert_eq!((told.count, held.count), (10.0, 10.0), "ten frames are judged");
     let ratio = told.get().unwrap() / held.get().unwrap();
     assert!((ratio - 0.5).abs() < 1e-6, "{ratio}");
+    assert_eq!(
+        (score.before_error.sum, score.before_error.count),
+        (0.0, 10.0),
+        "it was told exactly while it was seen"
+    );
 }
 
 #[test]
