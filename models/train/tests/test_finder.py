@@ -6,8 +6,10 @@ import tempfile
 import unittest
 from functools import partial
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from posetrain.data.boxes import iou
@@ -17,6 +19,7 @@ from posetrain.finder.evaluate import Finder, test
 from posetrain.finder.graph import export
 from posetrain.finder.make import BATCH, mean
 from posetrain.finder.sample import letterbox, sample
+from posetrain.finder.veto import Veto
 from posetrain.keypoints.adopt import dequantised, take_over
 from posetrain.keypoints.train import to_input
 
@@ -83,6 +86,25 @@ class Weights(unittest.TestCase):
             # A file says itself how large its pictures are.
             result = test(Finder(path), [(scene(48, 64, [5, 5, 40, 40]), "one")])
         self.assertEqual((len(result.met), result.pictures), (1, 1))
+
+    def test_what_the_keypoint_network_refuses_is_found_and_not_told(self) -> None:
+        class Two:
+            def find(self, pixels: object, threshold: float) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+                boxes = np.array([[5, 5, 40, 40], [50, 10, 63, 40]], np.float32)
+                return boxes, np.array([0.8, 0.6], np.float32)
+
+        class Refuses:
+            def lets_pass(self, pixels: object, boxes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+                return boxes[:, 0] > 20
+
+        seen = [(scene(48, 64, [5, 5, 40, 40]), "one")]
+        alone, asked = (
+            test(cast(Finder, Two()), seen, cast(Veto, v) if v else None) for v in (None, Refuses())
+        )
+        for of in (alone, asked):
+            self.assertEqual((of.recall(0.5)[0], of.false_per_picture(0.5)), (1.0, 1.0))
+        self.assertEqual((alone.recall(0.5, True)[0], alone.false_per_picture(0.5, True)), (1.0, 1.0))
+        self.assertEqual((asked.recall(0.5, True)[0], asked.false_per_picture(0.5, True)), (0.0, 1.0))
 
     def test_the_mean_of_runs_counts_what_each_has_seen(self) -> None:
         def run(value: float, steps: int) -> dict[str, object]:

@@ -14,6 +14,7 @@ from posetrain.data.packs import Floats, ReadReport, read_pack
 from posetrain.data.scenes import FastestDet, Scene
 from posetrain.finder.net import decode
 from posetrain.finder.sample import letterbox
+from posetrain.finder.veto import Veto
 from posetrain.inference import as_input, session
 from posetrain.metrics import bootstrap
 
@@ -25,19 +26,22 @@ LEAST_PX = 32
 @dataclass(frozen=True)
 class Test:
     """Finds of every test picture at the lowest threshold: best score that meets each labelled person (0
-    if none), and the scores of finds that meet nobody; `group` names the picture or clip."""
+    if none), and the scores of finds that meet nobody; `group` names the picture or clip. `told` and `false_told` are the same of those
+    that the keypoint network lets pass: all, where none was asked."""
 
     met: npt.NDArray[np.float64]
     false: npt.NDArray[np.float64]
+    told: npt.NDArray[np.float64]
+    false_told: npt.NDArray[np.float64]
     groups: npt.NDArray[np.str_]
     pictures: int
 
-    def recall(self, threshold: float) -> tuple[float, float, float]:
-        hit = (self.met >= threshold).astype(np.float64)
+    def recall(self, threshold: float, told: bool = False) -> tuple[float, float, float]:
+        hit = ((self.told if told else self.met) >= threshold).astype(np.float64)
         return float(hit.mean()), *bootstrap(hit, np.ones(len(hit)), self.groups)
 
-    def false_per_picture(self, threshold: float) -> float:
-        return float((self.false >= threshold).sum() / max(self.pictures, 1))
+    def false_per_picture(self, threshold: float, told: bool = False) -> float:
+        return float(((self.false_told if told else self.false) >= threshold).sum() / max(self.pictures, 1))
 
 
 class Finder:
@@ -55,22 +59,32 @@ class Finder:
         return np.asarray((boxes + 0.5) / s - 0.5, np.float32), scores
 
 
-def test(finder: Finder, scenes: list[tuple[Scene, str]]) -> Test:
+def test(finder: Finder, scenes: list[tuple[Scene, str]], veto: Veto | None = None) -> Test:
     """Finds that meet what the teacher saw are nobody's fault."""
-    met, false, groups = [], [], []
+    met, false, told, false_told, groups = [], [], [], [], []
     for s, group in scenes:
         boxes, scores = finder.find(s.pixels, THRESHOLDS[0])
+        passed = veto.lets_pass(s.pixels, boxes) if veto else np.ones(len(boxes), bool)
         overlap = (
             iou(boxes, s.persons) if len(boxes) and len(s.persons) else np.zeros((len(boxes), len(s.persons)))
         )
         for person in range(len(s.persons)):
-            good = scores[overlap[:, person] >= 0.5]
-            met.append(float(good.max()) if len(good) else 0.0)
+            good = overlap[:, person] >= 0.5
+            met.append(float(scores[good].max(initial=0)))
+            told.append(float(scores[good & passed].max(initial=0)))
             groups.append(group)
         other = iou(boxes, s.doubtful).max(axis=1) if len(boxes) and len(s.doubtful) else np.zeros(len(boxes))
         nobody = (overlap.max(axis=1, initial=0) < 0.3) & (other < 0.3)
         false.extend(scores[nobody].tolist())
-    return Test(np.asarray(met), np.asarray(false), np.asarray(groups), len(scenes))
+        false_told.extend(scores[nobody & passed].tolist())
+    return Test(
+        np.asarray(met),
+        np.asarray(false),
+        np.asarray(told),
+        np.asarray(false_told),
+        np.asarray(groups),
+        len(scenes),
+    )
 
 
 def val_scenes(data: Path, teacher: FastestDet, every: int = 1) -> dict[str, list[tuple[Scene, str]]]:
@@ -107,13 +121,12 @@ def val_scenes(data: Path, teacher: FastestDet, every: int = 1) -> dict[str, lis
     return out
 
 
-def choose_threshold(finder: Finder, scenes: list[Scene]) -> float:
-    """Threshold of the best F2 on whole train pictures: a missed person costs more than a false one, which
-    the keypoint network's scores reject."""
-    result = test(finder, [(s, str(k)) for k, s in enumerate(scenes)])
+def choose_threshold(finder: Finder, scenes: list[Scene], veto: Veto) -> float:
+    """Threshold of the best F2 on whole train pictures, after the keypoint network's word: a missed person costs more than a false one."""
+    result = test(finder, [(s, str(k)) for k, s in enumerate(scenes)], veto)
 
     def f2(threshold: float) -> float:
-        found, false = float((result.met >= threshold).sum()), float((result.false >= threshold).sum())
-        return 5 * found / max(5 * found + 4 * (len(result.met) - found) + false, 1)
+        found, false = float((result.told >= threshold).sum()), float((result.false_told >= threshold).sum())
+        return 5 * found / max(5 * found + 4 * (len(result.told) - found) + false, 1)
 
     return max(THRESHOLDS, key=f2)

@@ -29,6 +29,7 @@ from posetrain.finder.graph import export
 from posetrain.finder.manifest import write_person
 from posetrain.finder.net import HEIGHT, WIDTH, FinderNet, loss, targets
 from posetrain.finder.sample import letterbox, sample
+from posetrain.finder.veto import Veto
 from posetrain.keypoints.config import configured
 from posetrain.keypoints.manifest import write_quantisation
 from posetrain.keypoints.net import KeypointNet, multiply_adds
@@ -205,6 +206,12 @@ def main() -> None:
         action="append",
         help="finish from these weights instead of training; given again, from the mean of runs that began alike",
     )
+    parser.add_argument(
+        "--veto",
+        type=Path,
+        default=REPOSITORY / "models" / "keypoints-small.toml",
+        help="keypoint network that is asked about each find, as in the program",
+    )
     parser.add_argument("--every", type=int, default=1, help="measure on every n-th val picture only")
     args = parser.parse_args()
     teacher = FastestDet(args.peers / "fastestdet.onnx")
@@ -224,19 +231,22 @@ def main() -> None:
     quantise(f32, int8, np.stack([letterbox(scenes[i].pixels)[0] for i in chosen]))
     names = [f"{scenes[i].pack} train picture {i} of the finder's cache" for i in chosen]
     write_quantisation(args.quant / "person.toml", int8, names, ranges(int8))
-    threshold = choose_threshold(Finder(int8), scenes[:: max(1, len(scenes) // 400)])
+    veto = Veto(args.veto)
+    threshold = choose_threshold(Finder(int8), scenes[:: max(1, len(scenes) // 400)], veto)
     print(f"threshold {threshold}")
     val = val_scenes(args.data, teacher, args.every)
     results = {
-        name: {k: test(Finder(path), v) for k, v in val.items()}
+        name: {k: test(Finder(path), v, veto) for k, v in val.items()}
         for name, path in (("int8", int8), ("f32", f32))
     }
     for name, sets in results.items():
         for k, r in sets.items():
             line = f"{name} {k}: {r.pictures} pictures"
             for t in THRESHOLDS:
-                found = f"recall {r.recall(t)[0]:.3f}" if len(r.met) else ""
-                line += f" | {t}: {found} false {r.false_per_picture(t):.2f}"
+                found = f"recall {r.recall(t)[0]:.3f} ({r.recall(t, True)[0]:.3f})" if len(r.met) else ""
+                line += (
+                    f" | {t}: {found} false {r.false_per_picture(t):.2f} ({r.false_per_picture(t, True):.3f})"
+                )
             print(line, flush=True)
     write_person(
         args.models / "person.toml",

@@ -78,8 +78,10 @@ def write_person(
                 'split = "val"',
             ]
             lines.append(f"pictures = {result.pictures}")
-            if len(result.met):
-                value, low, high = result.recall(threshold)
-                lines.append(f"recall_iou_50 = [{value:.4f}, {low:.4f}, {high:.4f}]")
-            lines.append(f"false_per_picture = {result.false_per_picture(threshold):.4f}")
+            # What the keypoint network lets pass is told of.
+            for told, after in ((False, ""), (True, "_told")):
+                if len(result.met):
+                    value, low, high = result.recall(threshold, told)
+                    lines.append(f"recall_iou_50{after} = [{value:.4f}, {low:.4f}, {high:.4f}]")
+                lines.append(f"false_per_picture{after} = {result.false_per_picture(threshold, told):.4f}")
     path.write_text("\n".join(lines) + "\n")
