@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .accuracy import accuracy, films, finder, held_out, lsp, networks, quantised, whole
+from .accuracy import accuracy, films, finder, held_out, lsp, networks, presence, quantised, whole
 from .code import crates, line, rooms
 from .form import ROOT
 from .hub import hub, hub_films
@@ -25,6 +25,7 @@ TABLES: dict[str, Callable[[], str]] = {
             lsp,
             quantised,
             finder,
+            presence,
             held_out,
             whole,
             films,

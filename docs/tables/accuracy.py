@@ -8,6 +8,12 @@ NETWORKS = ("base", "small", "nano")
 # Beside the binary.
 USABLE = "small-usable"
 PACKS = {"lspet": "LSPET", "jhmdb": "J-HMDB", "coco_more": "COCO"}
+FINDER_SETS = {
+    **PACKS,
+    "coco": "COCO",
+    "single photos": "photos of one person",
+    "nobody": "parts that show nobody",
+}
 
 
 def networks() -> str:
@@ -99,9 +105,23 @@ def finder() -> str:
                     f"{m[f'false_per_picture{after}']:.2f}",
                 )
             ]
-            rows.append([PACKS.get(m["set"], m["set"]), str(m["pictures"]), *cells])
+            rows.append([FINDER_SETS[m["set"]], str(m["pictures"]), *cells])
     heads = ["found (IoU .5)", "false persons a picture", "told of", "false ones told of"]
     return markdown(["val of", "pictures", *heads], rows, right=5)
+
+
+def presence() -> str:
+    """Whether a network tells persons from the rest: the manifests' cards, at the least score with which somebody begins."""
+    rows = []
+    for name in ("small", "nano", USABLE):
+        said = manifest(f"keypoints-{name}")["card"]["presence"]
+        at = next(a for a in said["at"] if a["score"] == 0.25)
+        rows.append(
+            [f"`{name}`", f"{said['persons']}, {said['others']}", f"{said['auc']:.3f}", f"{said['ece']:.3f}"]
+            + [with_interval(at[k]) for k in ("refused", "passed")]
+        )
+    heads = ["persons, others", "area under the curve", "calibration error"]
+    return markdown(["network", *heads, "persons refused at .25", "others let through"], rows, right=5)
 
 
 def held_out() -> str:

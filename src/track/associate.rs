@@ -33,6 +33,12 @@ const DUPLICATE_OKS: f32 = 0.7;
 const INSIDE_SHARE: f32 = 0.7;
 const INSIDE_OKS: f32 = 0.6;
 
+/// A pose that lies mostly inside another of more than twice its area is a part of that person where so many of its joints are where the
+/// other's are: a crop of the legs alone has knees and feet right, and squeezes the rest in above them. A child before a grown-up has hardly any.
+const PART_AREA: f32 = 0.5;
+const PART_JOINTS: usize = 4;
+const PART_OKS: f32 = 0.6;
+
 /// Places and scores of a pose, wherever it comes from, with its box.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
@@ -94,6 +100,19 @@ impl Shape {
         self.oks(other, 1.0).is_some_and(|s| s > DUPLICATE_OKS)
             || (self.bounds.share_inside(&other.bounds) > INSIDE_SHARE
                 && self.oks(other, TOLERANCE).is_some_and(|s| s > INSIDE_OKS))
+    }
+
+    /// Whether this is what a crop of a part of `whole` shows.
+    pub fn is_part_of(&self, whole: &Self) -> bool {
+        let area_px2 = AREA_PER_EXTENT2 * whole.extent_px().powi(2);
+        let is_same = |j: usize| {
+            let counts = |k: usize| k == j && self.counts[j] && whole.counts[j];
+            oks(|j| self.places_px[j], |j| whole.places_px[j], counts, area_px2, TOLERANCE)
+                .is_some_and(|s| s > PART_OKS)
+        };
+        self.bounds.area() < PART_AREA * whole.bounds.area()
+            && self.bounds.share_inside(&whole.bounds) > INSIDE_SHARE
+            && (0..JOINTS).filter(|&j| is_same(j)).count() >= PART_JOINTS
     }
 }
 

@@ -214,6 +214,7 @@ def main() -> None:
     )
     parser.add_argument("--every", type=int, default=1, help="measure on every n-th val picture only")
     args = parser.parse_args()
+    args.work.mkdir(parents=True, exist_ok=True)
     teacher = FastestDet(args.peers / "fastestdet.onnx")
     stores = args.scenes or [args.work / "finder-cache"]
     if not args.scenes and not (stores[0] / "pixels.bin").exists():
@@ -232,7 +233,7 @@ def main() -> None:
     names = [f"{scenes[i].pack} train picture {i} of the finder's cache" for i in chosen]
     write_quantisation(args.quant / "person.toml", int8, names, ranges(int8))
     veto = Veto(args.veto)
-    threshold = choose_threshold(Finder(int8), scenes[:: max(1, len(scenes) // 400)], veto)
+    threshold = choose_threshold(Finder(int8), scenes[:: max(1, len(scenes) // 800)], veto)
     print(f"threshold {threshold}")
     val = val_scenes(args.data, teacher, args.every)
     results = {
