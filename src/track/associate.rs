@@ -107,7 +107,7 @@ impl Shape {
         let area_px2 = AREA_PER_EXTENT2 * whole.extent_px().powi(2);
         let is_same = |j: usize| {
             let counts = |k: usize| k == j && self.counts[j] && whole.counts[j];
-            oks(|j| self.places_px[j], |j| whole.places_px[j], counts, area_px2, TOLERANCE)
+            oks(|j| self.places_px[j], |j| whole.places_px[j], counts, area_px2, 1.0)
                 .is_some_and(|s| s > PART_OKS)
         };
         self.bounds.area() < PART_AREA * whole.bounds.area()
@@ -240,5 +240,28 @@ mod tests {
         assert!(whole.oks(&half, 1.0).unwrap() < DUPLICATE_OKS);
         assert!(whole.is_duplicate_of(&half) && half.is_duplicate_of(&whole));
         assert!(!whole.is_duplicate_of(&figure(90.0, JOINTS)));
+    }
+
+    #[test]
+    fn legs_are_a_part_of_whose_they_are_and_a_child_before_a_grown_up_is_not() {
+        let figure = |x: f32, y: f32, tall: f32| {
+            Shape::new(std::array::from_fn(|j| {
+                (x + 0.2 * tall * (j % 2) as f32, y + tall * j as f32 / 16.0, 0.9)
+            }))
+            .unwrap()
+        };
+        let whole = figure(100.0, 100.0, 240.0);
+        // A crop of the lower half: from the hips on as the whole's, the rest squeezed in above them.
+        let mut legs = whole;
+        for j in 0..11 {
+            legs.places_px[j].1 = 230.0 + 2.0 * j as f32;
+        }
+        legs.bounds = BoxPx::from_corners(100.0, 230.0, 148.0, 340.0);
+        assert!(legs.is_part_of(&whole) && !whole.is_part_of(&legs));
+        assert!(!legs.is_duplicate_of(&whole), "alike they are not");
+        let child = figure(104.0, 232.0, 104.0);
+        assert!(child.bounds.share_inside(&whole.bounds) > INSIDE_SHARE);
+        assert!(!child.is_part_of(&whole));
+        assert!(!figure(400.0, 100.0, 110.0).is_part_of(&whole));
     }
 }

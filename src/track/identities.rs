@@ -187,6 +187,10 @@ impl Identities {
             let Some(shape) = shape.filter(|_| detections[detection].score >= newcomer_score) else {
                 continue;
             };
+            // A crop of somebody's legs shows a person too: the one whose legs they are.
+            if detection_of.iter().flatten().any(|(_, whole)| shape.is_part_of(whole)) {
+                continue;
+            }
             let Some(slot) = self.free_slot().filter(|_| followed < self.config.max_persons) else { break };
             followed += 1;
             self.tracks[slot] = Some(Track {

@@ -30,20 +30,12 @@ pub fn is_at_edge_alone(detection: &Keypoints, [width, height]: [usize; 2]) -> b
 pub(super) fn keep_the_surer(detections: &[Keypoints], seen: &mut [Option<Shape>]) {
     for i in 0..seen.len() {
         for j in 0..i {
-            let (Some(a), Some(b)) = (&seen[i], &seen[j]) else { continue };
-            // The whole says more than a part, however sure that is.
-            let weaker = if a.is_part_of(b) {
-                i
-            } else if b.is_part_of(a) {
-                j
-            } else if !a.is_duplicate_of(b) {
-                continue;
-            } else if detections[i].score > detections[j].score {
-                j
-            } else {
-                i
-            };
-            seen[weaker] = None;
+            if let (Some(a), Some(b)) = (&seen[i], &seen[j])
+                && a.is_duplicate_of(b)
+            {
+                let weaker = if detections[i].score > detections[j].score { j } else { i };
+                seen[weaker] = None;
+            }
         }
     }
 }
