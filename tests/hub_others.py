@@ -129,7 +129,7 @@ def persons_joints(film: Film) -> Iterator[tuple[int, int, int]]:
 
 def openpose(film: Film) -> tuple[Any, Any]:
     """OpenPose 1.7's 3D module, which answers frame by frame and knows no filter, written anew from what its documentation and source
-    say: its licence lets nobody hand it on. Joints with scores above .35, 8 px and more from the picture's edge, in three of four
+    say: its licence is not for commercial use. Joints with scores above .35, 8 px and more from the picture's edge, in three of four
     cameras; direct linear transform; the camera without which rays meet much better is left out; Huber's loss of 2 px; what then lies
     far from its rays is not said."""
     from scipy.optimize import least_squares
