@@ -5,7 +5,7 @@
     anchors/bin/pip install --no-deps aniposelib Pose2Sim
     anchors/bin/pip install anytree c3d filterpy jax matplotlib numba numpy opencv-python-headless pandas python-osc rtoml scipy \
         statsmodels tabulate termcolor toml tqdm
-    anchors/bin/python tests/hub_anchors.py FOLDER --lines L [--easymocap CHECKOUT]     FOLDER and L as with `hub_causes.py`
+    PYTHONPATH=models/train anchors/bin/python tests/hub_anchors.py FOLDER --lines L [--easymocap CHECKOUT]    FOLDER, L: as `hub_causes.py`
 
 All get the same joints of the same pictures and the true places of the cameras, and are told who is who by the truth; the hub is not.
 anipose, Pose2Sim, FreeMoCap and EasyMocap see the whole take before they answer; OpenPose goes frame by frame, and the hub answers live.

@@ -16,23 +16,10 @@ import numpy as np
 from hub_causes import MIRROR, Film
 from hub_films import CAMERAS, FPS, SIZE
 
+from posetrain.data.packs import LIMBS
+
 #: Below that a joint counts as not seen; Pose2Sim's default, and the plain transform's.
 LEAST_SCORE = 0.3
-#: COCO's joints of arms, legs, shoulders, hips and flanks.
-BONES = [
-    (5, 7),
-    (7, 9),
-    (6, 8),
-    (8, 10),
-    (11, 13),
-    (13, 15),
-    (12, 14),
-    (14, 16),
-    (5, 6),
-    (11, 12),
-    (5, 11),
-    (6, 12),
-]
 
 
 def straight(film: Film) -> Any:
@@ -80,7 +67,7 @@ def anipose(film: Film) -> tuple[Any, Any]:
         scores = np.nan_to_num(np.moveaxis(seen[:, :, p, :, 2], 1, 0))
         found = group.triangulate(points.reshape(CAMERAS, -1, 2))
         plain[:, p] = np.asarray(found).reshape(frames, 17, 3)
-        whole[:, p] = group.optim_points(points, plain[:, p].copy(), constraints=BONES, scores=scores)
+        whole[:, p] = group.optim_points(points, plain[:, p].copy(), constraints=LIMBS, scores=scores)
     return plain, whole
 
 

@@ -5,32 +5,25 @@
 
 #[path = "../../native/src/convert.rs"]
 mod convert;
+#[path = "../../native/src/lines.rs"]
+mod lines;
 #[path = "../../native/src/messages.rs"]
 mod messages;
 
-use std::net::UdpSocket;
+use std::convert::Infallible;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
 use hiroz::{Builder, context::ZContextBuilder, qos::QosProfile, qos::QosReliability};
 use hiroz_msgs::{builtin_interfaces, geometry_msgs, std_msgs};
 
-/// Where `posewire run --udp` sends to unless told otherwise in the documents.
-const PORT: u16 = 9100;
 /// Where `rmw_zenohd`, ROS's router, listens.
 const ROUTER: &str = "tcp/localhost:7447";
-/// No datagram is longer.
-const LONGEST: usize = 65_535;
 
 #[derive(Debug, thiserror::Error)]
 enum Error {
-    #[error(
-        "{0}: no port; usage: posewire-ros2-zenoh [PORT [ROUTER]], PORT the one that `posewire run --udp 127.0.0.1:PORT` sends to, \
-         ROUTER as {ROUTER}"
-    )]
-    Usage(String),
-    #[error("UDP port {0}: {1}; is another program listening there?")]
-    Port(u16, std::io::Error),
+    #[error(transparent)]
+    Lines(#[from] lines::Error),
     #[error("ROS 2 over Zenoh: {0}")]
     Ros(String),
 }
@@ -38,18 +31,17 @@ enum Error {
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
     match run(words.next(), words.next()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(never) => match never {},
         Err(error) => {
             eprintln!("posewire-ros2-zenoh: {error}");
-            ExitCode::from(if matches!(error, Error::Usage(_)) { 2 } else { 1 })
+            ExitCode::from(if matches!(error, Error::Lines(lines::Error::Usage(_))) { 2 } else { 1 })
         }
     }
 }
 
-fn run(port: Option<String>, router: Option<String>) -> Result<(), Error> {
-    let port = port.map_or(Ok(PORT), |word| word.parse().map_err(|_| Error::Usage(word)))?;
+fn run(port: Option<String>, router: Option<String>) -> Result<Infallible, Error> {
+    let heard = lines::Lines::open(port)?;
     let router = router.unwrap_or_else(|| ROUTER.to_owned());
-    let ear = UdpSocket::bind(("127.0.0.1", port)).map_err(|e| Error::Port(port, e))?;
     let ros = |what: &dyn std::fmt::Display| Error::Ros(what.to_string());
     let context = ZContextBuilder::default()
         .with_router_endpoint(&router)
@@ -65,17 +57,14 @@ fn run(port: Option<String>, router: Option<String>) -> Result<(), Error> {
         .map_err(|e| ros(&e))?;
     let lines =
         node.create_pub::<std_msgs::String>("/posewire/lines").with_qos(qos).build().map_err(|e| ros(&e))?;
+    let port = heard.port;
     eprintln!("posewire-ros2-zenoh: port {port} to /posewire/lines and /posewire/joints by {router}");
-    let mut datagram = vec![0; LONGEST];
-    loop {
-        let count = ear.recv(&mut datagram).map_err(|e| Error::Port(port, e))?;
-        let Ok(line) = std::str::from_utf8(&datagram[..count]) else { continue };
-        // What is no line of ours is passed over: anybody may send datagrams.
-        let Ok(frame) = serde_json::from_str::<convert::Frame>(line) else { continue };
-        // A message that nobody hears is no error, and one that cannot be sent is followed by a newer one.
-        let _ = joints.publish(&pose_array(convert::joints(&frame, SystemTime::now())));
-        let _ = lines.publish(&std_msgs::String { data: line.trim_end().to_owned() });
-    }
+    // A message that nobody hears is no error, and one that cannot be sent is followed by a newer one.
+    let never = heard.each(|frame, line| {
+        let _ = joints.publish(&pose_array(convert::joints(frame, SystemTime::now())));
+        let _ = lines.publish(&std_msgs::String { data: line.to_owned() });
+    })?;
+    Ok(never)
 }
 
 /// The same message as this library's type.

@@ -8,9 +8,10 @@
 //! An example: the whole node is `clients/ros2` in Python.
 
 mod convert;
+mod lines;
 mod messages;
 
-use std::net::UdpSocket;
+use std::convert::Infallible;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
@@ -20,36 +21,26 @@ use messages::PoseArray;
 
 impl ros2_client::Message for PoseArray {}
 
-/// Where `posewire run --udp` sends to unless told otherwise in the documents.
-const PORT: u16 = 9100;
-/// No datagram is longer.
-const LONGEST: usize = 65_535;
-
 #[derive(Debug, thiserror::Error)]
 enum Error {
-    #[error(
-        "{0}: no port; usage: posewire-ros2 [PORT], the one that `posewire run --udp 127.0.0.1:PORT` sends to"
-    )]
-    Usage(String),
-    #[error("UDP port {0}: {1}; is another program listening there?")]
-    Port(u16, std::io::Error),
+    #[error(transparent)]
+    Lines(#[from] lines::Error),
     #[error("ROS 2: {0}")]
     Ros(String),
 }
 
 fn main() -> ExitCode {
     match run(std::env::args().nth(1)) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(never) => match never {},
         Err(error) => {
             eprintln!("posewire-ros2: {error}");
-            ExitCode::from(if matches!(error, Error::Usage(_)) { 2 } else { 1 })
+            ExitCode::from(if matches!(error, Error::Lines(lines::Error::Usage(_))) { 2 } else { 1 })
         }
     }
 }
 
-fn run(port: Option<String>) -> Result<(), Error> {
-    let port = port.map_or(Ok(PORT), |word| word.parse().map_err(|_| Error::Usage(word)))?;
-    let ear = UdpSocket::bind(("127.0.0.1", port)).map_err(|e| Error::Port(port, e))?;
+fn run(port: Option<String>) -> Result<Infallible, Error> {
+    let heard = lines::Lines::open(port)?;
     let ros = |what: &dyn std::fmt::Debug| Error::Ros(format!("{what:?}"));
     let context = Context::new().map_err(|e| ros(&e))?;
     let name = NodeName::new("/", "posewire").map_err(|e| ros(&e))?;
@@ -64,15 +55,11 @@ fn run(port: Option<String>) -> Result<(), Error> {
     let joints = topic("joints", "geometry_msgs", "PoseArray")?;
     let lines: Publisher<String> = node.create_publisher(&lines, None).map_err(|e| ros(&e))?;
     let joints: Publisher<PoseArray> = node.create_publisher(&joints, None).map_err(|e| ros(&e))?;
-    eprintln!("posewire-ros2: port {port} to /posewire/lines and /posewire/joints");
-    let mut datagram = vec![0; LONGEST];
-    loop {
-        let count = ear.recv(&mut datagram).map_err(|e| Error::Port(port, e))?;
-        let Ok(line) = std::str::from_utf8(&datagram[..count]) else { continue };
-        // What is no line of ours is passed over: anybody may send datagrams.
-        let Ok(frame) = serde_json::from_str::<convert::Frame>(line) else { continue };
-        // A message that nobody hears is no error, and one that cannot be sent is followed by a newer one.
-        let _ = joints.publish(convert::joints(&frame, SystemTime::now()));
-        let _ = lines.publish(line.trim_end().to_owned());
-    }
+    eprintln!("posewire-ros2: port {} to /posewire/lines and /posewire/joints", heard.port);
+    // A message that nobody hears is no error, and one that cannot be sent is followed by a newer one.
+    let never = heard.each(|frame, line| {
+        let _ = joints.publish(convert::joints(frame, SystemTime::now()));
+        let _ = lines.publish(line.to_owned());
+    })?;
+    Ok(never)
 }

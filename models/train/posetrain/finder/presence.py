@@ -29,7 +29,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from scipy.optimize import minimize
 
-from posetrain.data.augment import PAD, crop_matrix, warp
+from posetrain.data.augment import plain_crop
 from posetrain.data.boxes import areas, common, iou
 from posetrain.data.packs import EMPTY_JUDGED, Floats, Picture, ReadReport, read_clips, read_stills
 from posetrain.finder.evaluate import Finder
@@ -124,9 +124,7 @@ class Looker:
 
     def look(self, pixels: npt.NDArray[np.uint8], box: Floats) -> Doubles:
         """`box`: x0 y0 x1 y1 in pixels; the crop is that of the runtime."""
-        centre = ((float(box[0]) + float(box[2])) / 2, (float(box[1]) + float(box[3])) / 2)
-        side = PAD * float(max(box[2] - box[0], box[3] - box[1]))
-        crop = warp(pixels, crop_matrix(centre, side, self.net), self.net)
+        crop, _ = plain_crop(pixels, box, self.net)
         return np.asarray(
             self.session.run([self.name], {"image": as_input(crop)})[0][0].mean((1, 2)), np.float64
         )

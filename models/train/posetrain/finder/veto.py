@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from posetrain.data.augment import PAD, crop_matrix, warp
+from posetrain.data.augment import plain_crop
 from posetrain.data.packs import Floats
 from posetrain.inference import as_input, session
 
@@ -30,9 +30,6 @@ class Veto:
 
     def lets_pass(self, pixels: npt.NDArray[np.uint8], boxes: Floats) -> npt.NDArray[np.bool_]:
         """`boxes` [N, 4], x0 y0 x1 y1 in pixels, as the finder hands them over."""
-        said = []
-        for x0, y0, x1, y1 in boxes.astype(np.float64):
-            matrix = crop_matrix(((x0 + x1) / 2, (y0 + y1) / 2), PAD * max(x1 - x0, y1 - y0, 1.0), self.net)
-            cells = self.session.run([self.output], {"image": as_input(warp(pixels, matrix, self.net))})[0]
-            said.append(1 / (1 + np.exp(-float(cells.mean()))))
-        return np.asarray(said) >= LEAST
+        crops = (as_input(plain_crop(pixels, box, self.net)[0]) for box in boxes)
+        said = [float(self.session.run([self.output], {"image": crop})[0].mean()) for crop in crops]
+        return 1 / (1 + np.exp(-np.asarray(said))) >= LEAST
