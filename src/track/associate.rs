@@ -1,6 +1,6 @@
 //! Which pose is whose: similarity of an expected pose and a seen one, and the best assignment of all at once.
 
-use pose::{BoxPx, JOINTS, Keypoints, MAX_PERSONS, oks};
+use pose::{BoxPx, JOINTS, Keypoints, MAX_PERSONS, joint_similarity, oks};
 
 /// A joint below this is too unsure to say who somebody is.
 pub(super) const MIN_JOINT_SCORE: f32 = 0.2;
@@ -106,9 +106,8 @@ impl Shape {
     pub fn is_part_of(&self, whole: &Self) -> bool {
         let area_px2 = AREA_PER_EXTENT2 * whole.extent_px().powi(2);
         let is_same = |j: usize| {
-            let counts = |k: usize| k == j && self.counts[j] && whole.counts[j];
-            oks(|j| self.places_px[j], |j| whole.places_px[j], counts, area_px2, 1.0)
-                .is_some_and(|s| s > PART_OKS)
+            let (part, whole_px) = (self.places_px[j], whole.places_px[j]);
+            self.counts[j] && whole.counts[j] && joint_similarity(j, part, whole_px, area_px2, 1.0) > PART_OKS
         };
         self.bounds.area() < PART_AREA * whole.bounds.area()
             && self.bounds.share_inside(&whole.bounds) > INSIDE_SHARE

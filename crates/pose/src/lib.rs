@@ -23,7 +23,7 @@ pub use forecast::{Forecast, HORIZONS_US};
 pub use frame::{Floor, PoseFrame, TrackedPerson};
 pub use joint::{BONES, JOINTS, Joint, MIRROR};
 pub use keypoint::{Keypoint, Keypoints};
-pub use oks::oks;
+pub use oks::{joint_similarity, oks};
 pub use pose::{JointState, Place, Pose, PoseJoint, Stamped, UNSURE_SCORE};
 
 /// Persons that every fixed-size container of Posewire holds.

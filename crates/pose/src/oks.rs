@@ -19,13 +19,23 @@ pub fn oks(
     }
     let (mut sum, mut n) = (0.0, 0);
     for joint in (0..JOINTS).filter(|&j| counts(j)) {
-        let ((ax, ay), (bx, by)) = (a(joint), b(joint));
-        let spread = 2.0 * Joint::ALL[joint].oks_sigma() * tolerance;
-        let (dx, dy) = (ax - bx, ay - by);
-        sum += libm::expf(-(dx * dx + dy * dy) / (2.0 * area_px2 * spread * spread));
+        sum += joint_similarity(joint, a(joint), b(joint), area_px2, tolerance);
         n += 1;
     }
     (n > 0).then(|| sum / n as f32)
+}
+
+/// One joint's part of [`oks`], 0..=1: `exp(-d² / (2 · area · (2·sigma·tolerance)²))`, for an area above 0.
+pub fn joint_similarity(
+    joint: usize,
+    (ax, ay): (f32, f32),
+    (bx, by): (f32, f32),
+    area_px2: f32,
+    tolerance: f32,
+) -> f32 {
+    let spread = 2.0 * Joint::ALL[joint].oks_sigma() * tolerance;
+    let (dx, dy) = (ax - bx, ay - by);
+    libm::expf(-(dx * dx + dy * dy) / (2.0 * area_px2 * spread * spread))
 }
 
 #[cfg(test)]
