@@ -154,10 +154,12 @@ def pareto(results: Results, clips: str, lag: float, out: Path) -> dict[str, Pat
         ("hidden-memory", "Error of hidden joints against memory", (memory, hidden),
          ("numbers kept of a person", "hidden / held"), DECADES),
     ):  # fmt: skip
-        panel = {"budget " + " and ".join(here): [p for b in here for p in points(results, b, *of)]}
-        made[f"{what}; the main rows and those that none beats are named"] = plot(
-            panel, groups, axes, out / f"{name}.png", table().main, ticks
-        )
+        panel = {
+            "budget " + " and ".join(here): [p for b in here for p in points(results, b, *of, least_seeds=3)]
+        }
+        made[
+            f"{what}; the main rows and those that none beats are named, intervals are those of three seeds and more"
+        ] = plot(panel, groups, axes, out / f"{name}.png", table().main, ticks)
     return made
 
 

@@ -100,12 +100,15 @@ def sound(results: Results, clips: str) -> Results:
     return {key: said for key, said in results.items() if key[1] == WITHOUT_WEIGHTS or error[key] <= most}
 
 
-def points(results: Results, budget: str, x: Callable[[Result], float], y: Measure) -> list[Point]:
-    """Of the rows of that budget."""
+def points(
+    results: Results, budget: str, x: Callable[[Result], float], y: Measure, least_seeds: int = 2
+) -> list[Point]:
+    """Of the rows of that budget; with an interval those of so many seeds."""
     out = []
     for (row, of), said in results.items():
         if of == budget:
             mean, half = interval([y(r) for r in said])
+            half = half if len(said) >= least_seeds else float("nan")
             out.append(Point(row, said[0]["group"], said[0]["causal"], x(said[0]), mean, half))
     return out
 
