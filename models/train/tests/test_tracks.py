@@ -223,6 +223,9 @@ class Tracks(unittest.TestCase):
         self.assertIn("(penn_action, jhmdb, rendered_tracks)", licence(mixed))
         self.assertEqual(sources({"penn_share": 0.0, "errors": []}), ["cmu_mocap"])
         self.assertIn("any use", licence(["cmu_mocap"]))
+        usable = sources({"penn_share": 0.0, "errors": [], "exact": ["rendered-small-usable-train.npz"]})
+        self.assertEqual(usable, ["cmu_mocap", "rendered_tracks_usable"])
+        self.assertTrue(licence(usable).startswith("Weights: MIT or Apache-2.0"))
 
     def test_a_run_begins_from_shipped_weights_as_from_a_checkpoint(self) -> None:
         hyper = Hyper(width=16, layers=1, heads=2, feed_forward=8, memory=4)

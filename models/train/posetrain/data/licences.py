@@ -65,6 +65,10 @@ SOURCES: dict[str, Source] = {
         Licence.FREE, "what `keypoints-small` said of rendered films, beside exact truth", "temporal model",
         ("rendered", "keypoints-small"),
     ),
+    "rendered_tracks_usable": Source(
+        Licence.FREE, "what `keypoints-small-usable` said of rendered films, beside exact truth", "temporal model",
+        ("rendered", "keypoints-small-usable"),
+    ),
     "rendered_over_coco": Source(
         Licence.COCO, "rendered people before or clothed in parts of COCO pictures", "keypoints, finder",
         ("rendered", "coco_more"),
@@ -77,9 +81,11 @@ SOURCES: dict[str, Source] = {
     "synthetic": Source(Licence.FREE, "figures drawn by this package", "tests, smoke runs"),
     "coco_subset": Source(Licence.COCO, "annotations CC BY 4.0; pictures Flickr, a licence each", "keypoints, finder"),
     "coco_more": Source(Licence.COCO, "annotations CC BY 4.0; pictures Flickr, a licence each", "keypoints, finder"),
-    "coco_fetched": Source(Licence.COCO, "annotations CC BY 4.0; pictures Flickr, a licence each", "keypoints"),
+    "coco_fetched": Source(
+        Licence.COCO, "annotations CC BY 4.0; pictures Flickr, a licence each", "keypoints, finder"
+    ),
     "coco_nobody": Source(
-        Licence.COCO, "annotations CC BY 4.0; pictures Flickr, a licence each", "keypoints: crops of nobody"
+        Licence.COCO, "annotations CC BY 4.0; pictures Flickr, a licence each", "keypoints and finder: nobody"
     ),
     "free_films": Source(
         Licence.FREE, "films and photos that those who made them publish under MIT, BSD-3-Clause or CC BY 4.0 (credit below)",
@@ -89,6 +95,13 @@ SOURCES: dict[str, Source] = {
         name: Source(Licence.RESEARCH, "weights of this project, 2026-11", "teacher", TODAY)
         for name in ("keypoints-nano", "keypoints-small", "keypoints-base")
     },
+    "keypoints-small-usable": Source(
+        Licence.FREE, "weights of this project, 2026-11", "where the usable finder began",
+        ("rendered", "coco_more", "coco_subset", "coco_fetched", "coco_nobody", "movenet_thunder"),
+    ),
+    "fastestdet": Source(
+        Licence.COCO, "BSD-3-Clause; trained on COCO by its author", "teacher: people without a label, for the finder"
+    ),
     "movenet_thunder": Source(
         Licence.COCO, "Apache-2.0; trained by Google on COCO and an own set of its", "teacher: maps for stored crops"
     ),

@@ -1,9 +1,12 @@
-"""Trains, exports, quantises and measures the person finder:
+r"""Trains, exports, quantises and measures the person finder:
 
     python -m posetrain.finder.make --data PACKS --peers PEERS --scenes DIR [--scenes DIR ...] --begin work/person/adopted.pt
 
-`--scenes` are what `python -m posetrain.data.scenes` made; without any the packs' own are made here. Writes models/person.onnx,
-models/person.toml and calib/quant/person.toml. Resumable as posetrain.keypoints.train is.
+    python -m posetrain.finder.make ... --name person-usable --licence b --backbone checkpoints/small-usable.npz \
+        --veto ../keypoints-small-usable.toml
+
+`--scenes` are what `python -m posetrain.data.scenes` made; without any the packs' own are made here. Scenes of a worse class than
+`--licence` are left out. Writes models/NAME.onnx, models/NAME.toml and calib/quant/NAME.toml. Resumable as posetrain.keypoints.train is.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from torch.utils.data import DataLoader, IterableDataset
 
 from posetrain.data import scenes as stored
 from posetrain.data.augment import coloured
+from posetrain.data.licences import LETTER, Licence, licence_of, of_letter, require
 from posetrain.data.scenes import FastestDet, Scene
 from posetrain.finder.evaluate import THRESHOLDS, Finder, choose_threshold, test, val_scenes
 from posetrain.finder.graph import export
@@ -30,6 +34,7 @@ from posetrain.finder.manifest import write_person
 from posetrain.finder.net import HEIGHT, WIDTH, FinderNet, loss, targets
 from posetrain.finder.sample import letterbox, sample
 from posetrain.finder.veto import Veto
+from posetrain.keypoints import checkpoints
 from posetrain.keypoints.config import configured
 from posetrain.keypoints.manifest import write_quantisation
 from posetrain.keypoints.net import KeypointNet, multiply_adds
@@ -99,7 +104,9 @@ def train(
     if backbone is not None:
         config = configured("small")
         keypoints = KeypointNet(config.net)
-        keypoints.load_state_dict(torch.load(backbone, weights_only=True)["ema"])
+        compact = backbone.suffix == ".npz"
+        weights = checkpoints.load(backbone)[0] if compact else torch.load(backbone, weights_only=True)["ema"]
+        keypoints.load_state_dict(weights)
         model.start_from(keypoints)
     before = {"pictures": 0, "spent": 0.0}
     if begin is not None:
@@ -188,9 +195,18 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=TRAIN / "work")
     parser.add_argument("--models", type=Path, default=REPOSITORY / "models")
     parser.add_argument("--quant", type=Path, default=REPOSITORY / "calib" / "quant")
+    parser.add_argument("--name", default="person", help="of the network and its files")
+    parser.add_argument(
+        "--licence",
+        default="c",
+        choices=sorted(LETTER.values()),
+        help="the worst class that the weights may have (docs/data-licences.md)",
+    )
     parser.add_argument("--minutes", type=float, default=20.0)
     parser.add_argument(
-        "--backbone", type=Path, help="weights of a trained keypoint network `small` to start from"
+        "--backbone",
+        type=Path,
+        help="weights of a trained keypoint network `small` to start from: a checkpoint, or NAME.npz of keypoints-NAME",
     )
     parser.add_argument(
         "--begin",
@@ -214,24 +230,29 @@ def main() -> None:
     )
     parser.add_argument("--every", type=int, default=1, help="measure on every n-th val picture only")
     args = parser.parse_args()
+    allowed = of_letter(args.licence)
+    if allowed < Licence.RESEARCH:
+        if args.begin:
+            parser.error("--begin says nothing of what its weights learned from: --licence c, or --backbone")
+        require(["fastestdet", *([f"keypoints-{args.backbone.stem}"] if args.backbone else [])], allowed)
     args.work.mkdir(parents=True, exist_ok=True)
     teacher = FastestDet(args.peers / "fastestdet.onnx")
     stores = args.scenes or [args.work / "finder-cache"]
     if not args.scenes and not (stores[0] / "pixels.bin").exists():
         stored.build(args.data, stores[0], teacher)
-    scenes = [s for store in stores for s in stored.load(store)]
-    checkpoints = args.checkpoint or [args.work / "person" / "final.pt"]
-    if not args.checkpoint and not checkpoints[0].exists():
-        train(scenes, args.work / "person", args.minutes, args.workers, args.backbone, args.begin, args.seed)
-    state = mean([torch.load(path, weights_only=True) for path in checkpoints])
+    scenes = [s for store in stores for s in stored.load(store) if licence_of([s.pack]) <= allowed]
+    kept = args.checkpoint or [args.work / args.name / "final.pt"]
+    if not args.checkpoint and not kept[0].exists():
+        train(scenes, args.work / args.name, args.minutes, args.workers, args.backbone, args.begin, args.seed)
+    state = mean([torch.load(path, weights_only=True) for path in kept])
     net = FinderNet()
     net.load_state_dict(state["ema"])
-    f32, int8 = args.work / "person-f32.onnx", args.models / "person.onnx"
+    f32, int8 = args.work / f"{args.name}-f32.onnx", args.models / f"{args.name}.onnx"
     export(net, f32)
     chosen = np.random.default_rng(7).choice(len(scenes), 256, replace=False)
     quantise(f32, int8, np.stack([letterbox(scenes[i].pixels)[0] for i in chosen]))
     names = [f"{scenes[i].pack} train picture {i} of the finder's cache" for i in chosen]
-    write_quantisation(args.quant / "person.toml", int8, names, ranges(int8))
+    write_quantisation(args.quant / f"{args.name}.toml", int8, names, ranges(int8))
     veto = Veto(args.veto)
     threshold = choose_threshold(Finder(int8), scenes[:: max(1, len(scenes) // 800)], veto)
     print(f"threshold {threshold}")
@@ -250,7 +271,9 @@ def main() -> None:
                 )
             print(line, flush=True)
     write_person(
-        args.models / "person.toml",
+        args.models / f"{args.name}.toml",
+        args.name,
+        allowed,
         int8,
         threshold,
         results,

@@ -5,15 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from posetrain.data.licences import Licence
 from posetrain.finder.net import HEIGHT, NMS_IOU, STRIDE, WIDTH
 from posetrain.keypoints.manifest import LICENCE, sha256, strings
 
 if TYPE_CHECKING:
     from posetrain.finder.evaluate import Test
 
+USABLE = (
+    "Weights: MIT or Apache-2.0, as the code. Learned from COCO's pictures (Flickr, a licence each) and annotations "
+    "(CC BY 4.0, COCO Consortium) as everybody's COCO-trained weights are, and from rendered people (CC0 bodies and clothes, "
+    "CMU motion); no pixel or label is in the file."
+)
+
 
 def write_person(
     path: Path,
+    name: str,
+    licence: Licence,
     model: Path,
     threshold: float,
     results: dict[str, dict[str, Test]],
@@ -24,7 +33,7 @@ def write_person(
     packs: list[str],
 ) -> None:
     lines = [
-        'name = "person"',
+        f'name = "{name}"',
         'task = "person"',
         f'file = "{model.name}"',
         f'sha256 = "{sha256(model)}"',
@@ -60,7 +69,7 @@ def write_person(
         "",
         "[card]",
         f"data = {strings(packs)}",
-        f'licence = "{LICENCE}"',
+        f'licence = "{LICENCE if licence == Licence.RESEARCH else USABLE}"',
         'teachers = "people without a label: FastestDet (BSD-3-Clause)"',
         'made_by = "python -m posetrain.finder.make, with the options in models/train/README.md"',
         f"train_pictures_seen = {pictures}",

@@ -1,6 +1,7 @@
 """Writes the shipped weights and their manifest.
 
     python -m posetrain.temporal.export --checkpoint last.pt --models DIR --data PACKS --errors ERRORS [--metrics metrics.toml]
+    python -m posetrain.temporal.export ... --name temporal-xl-usable --detectors configs/temporal/detectors-usable.toml
 
 The file's format is described in `crates/temporal/src/learned/weights.rs`. `metrics.toml` is what `posewire eval clips` wrote; its rows go
 into the card as they are.
@@ -34,18 +35,25 @@ CREDIT = (
 
 def sources(data: dict[str, Any]) -> list[str]:
     """What a run with this `[data]` learns from, by the names of posetrain.data.licences."""
+    tracks = {name.removeprefix("rendered-").removesuffix("-train.npz") for name in data.get("exact", [])}
     used = {
         "penn_action": data["penn_share"] > 0,
         "jhmdb": data["errors"],
-        "rendered_tracks": data.get("exact"),
+        "rendered_tracks_usable": "small-usable" in tracks,
+        "rendered_tracks": tracks - {"small-usable"},
     }
     return ["cmu_mocap", *(name for name, is_used in used.items() if is_used)]
 
 
 def licence(names: list[str]) -> str:
+    if licence_of(names) == Licence.FREE:
+        return "Weights: for any use."
     research = [name for name in names if licence_of([name]) == Licence.RESEARCH]
     if not research:
-        return "Weights: for any use."
+        return (
+            "Weights: MIT or Apache-2.0, as the code. Learned from motion and rendered films that anybody may use, as networks saw "
+            "them whose weights anybody may use; no pixel or label is in the file."
+        )
     said = ", ".join(research)
     return (
         f"Weights: for research and evaluation. Trained partly on what is for research only ({said}); "
@@ -54,6 +62,7 @@ def licence(names: list[str]) -> str:
 
 
 def manifest(
+    name: str,
     hyper: Hyper,
     digest: str,
     config: dict[str, Any],
@@ -78,9 +87,9 @@ def manifest(
     banks = [p.removeprefix("jhmdb-").removesuffix("-train.npz") for p in [*d["errors"], *d.get("exact", [])]]
     learned = sources(d)
     return (
-        f"""name = "temporal-xl"
+        f"""name = "{name}"
 task = "temporal"
-file = "temporal-xl.pwt"
+file = "{name}.pwt"
 sha256 = "{digest}"
 version = {VERSION}
 skeleton = "coco17"
@@ -135,6 +144,13 @@ def main() -> None:
     p = argparse.ArgumentParser()
     p.add_argument("--checkpoint", type=Path, required=True)
     p.add_argument("--models", type=Path, required=True)
+    p.add_argument("--name", default="temporal-xl", help="of the weights and their files")
+    p.add_argument(
+        "--detectors",
+        type=Path,
+        default=CONFIGS / "temporal" / "detectors.toml",
+        help="kinds of detectors that are fitted apart",
+    )
     p.add_argument(
         "--lead",
         type=float,
@@ -173,7 +189,7 @@ def main() -> None:
     widen = sigma_scale(model.eval(), args.data, banks, tuning, args.smoothness, args.lead, films_alike=False)
     knobs = {"lead_frames": torch.tensor([args.lead]), "sigma_scale": torch.tensor(widen)}
     films = {"tuning": tuning, "kept back": kept_back(args.data)}
-    for name, kind in tomllib.loads((CONFIGS / "temporal" / "detectors.toml").read_text()).items():
+    for name, kind in tomllib.loads(args.detectors.read_text()).items():
         bank, lead = [args.errors / kind["bank"]], kind["lead"]
         alike = kind["films"] == "kept back"
         exact = args.errors / kind["exact"] if "exact" in kind else None
@@ -183,10 +199,11 @@ def main() -> None:
     # Before anything is written: it may lie where the new weights go.
     began = (hashlib.sha256(args.beside.read_bytes()).hexdigest(), args.share) if args.beside else None
     data = pwt(hyper, model.state_dict() | knobs)
-    (args.models / "temporal-xl.pwt").write_bytes(data)
+    (args.models / f"{args.name}.pwt").write_bytes(data)
     metrics = args.metrics.read_text() if args.metrics else ""
     parameters = sum(v.numel() for v in model.parameters())
     text = manifest(
+        args.name,
         hyper,
         hashlib.sha256(data).hexdigest(),
         z["config"],
@@ -197,7 +214,7 @@ def main() -> None:
         began,
         metrics,
     )
-    (args.models / "temporal-xl.toml").write_text(text)
+    (args.models / f"{args.name}.toml").write_text(text)
 
 
 if __name__ == "__main__":
