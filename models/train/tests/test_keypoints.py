@@ -15,8 +15,8 @@ import torch
 from posetrain.data import packs, synthetic
 from posetrain.data.augment import plain_crop
 from posetrain.inference import as_input, session
-from posetrain.keypoints import make, peers, quantise, sides, train
-from posetrain.keypoints.calibrate import expected_calibration_error, fit
+from posetrain.keypoints import make, peers, quantise, scores, sides, train
+from posetrain.keypoints.calibrate import Calibration, expected_calibration_error, fit
 from posetrain.keypoints.codec import HeatmapCodec
 from posetrain.keypoints.config import Run, configured
 from posetrain.keypoints.net import KeypointNet, NetConfig
@@ -188,12 +188,32 @@ class Films(unittest.TestCase):
         keys = np.array(
             [f"jump/{film}_{clip}.avi:{k:04d}" for film in ("a", "b") for clip in (0, 1) for k in range(30)]
         )
-        chosen = keys[make.thinned(keys)]
+        chosen = keys[make.thinned(keys, 8)]
         for film in ("a", "b"):
             frames = [str(k) for k in chosen if f"/{film}_" in str(k)]
-            self.assertEqual(len(frames), make.FRAMES_A_FILM)
+            self.assertEqual(len(frames), 8)
             self.assertEqual({k.split("_")[1][0] for k in frames}, {"0", "1"})
-        self.assertEqual(len(make.thinned(keys[:3])), 3)
+        self.assertEqual(len(make.thinned(keys[:3], 8)), 3)
+        self.assertEqual(keys[make.thinned(keys, 1)].tolist(), ["jump/a_1.avi:0000", "jump/b_1.avi:0000"])
+
+
+class Refitted(unittest.TestCase):
+    def test_a_manifest_takes_new_numbers_and_keeps_all_else(self) -> None:
+        for name in ("small", "nano", "base", "small-usable"):
+            text = (REPOSITORY / f"models/keypoints-{name}.toml").read_text()
+            with self.subTest(name):
+                said = tomllib.loads(text)
+                new = tomllib.loads(
+                    scores.rewritten(text, Calibration(*(np.full(17, k / 4) for k in range(4))), 0.5)
+                )
+                for k, (part, key) in enumerate(
+                    (("score", "a"), ("score", "b"), ("sigma", "c"), ("sigma", "d"))
+                ):
+                    self.assertEqual(new["codec"][part].pop(key), [k / 4] * 17)
+                    said["codec"][part].pop(key)
+                self.assertEqual(new["card"].pop("ece"), 0.5)
+                said["card"].pop("ece")
+                self.assertEqual(new, said)
 
 
 class Weights(unittest.TestCase):

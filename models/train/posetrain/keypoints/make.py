@@ -32,8 +32,8 @@ from posetrain.paths import REPOSITORY, TRAIN
 
 # Enough for the ranges to settle; more only costs time.
 CALIBRATION_CROPS = 256
-# Scores are fitted on photos too, and nobody's error in a film is worth many photos.
-FRAMES_A_FILM = 8
+# A film is one person before one wall: its frames err alike, so it counts as much as a photo.
+FRAMES_A_FILM = 1
 # What a tracker's crop does between frames, without what only training needs.
 TRACKER = AugmentConfig(
     scale=0.12, shift=0.06, rotate_chance=0.0, half_body_chance=0.0, damage_chance=0.0, cutout_chance=0.0
@@ -50,14 +50,15 @@ def calibration_crops(
     return np.stack([plain_crop(records.picture(i), records.box[i], net)[0] for i in ids]), names
 
 
-def thinned(keys: npt.NDArray[np.str_]) -> npt.NDArray[np.int64]:
-    """Which of J-HMDB's frames to take: at most `FRAMES_A_FILM` from each film, evenly spread. Frames of one film, whose clips
+def thinned(keys: npt.NDArray[np.str_], frames_a_film: int = FRAMES_A_FILM) -> npt.NDArray[np.int64]:
+    """Which of J-HMDB's frames to take: at most so many from each film, evenly spread. Frames of one film, whose clips
     differ in the number at the end of their name alone, are nearly the same picture."""
     films = np.array([re.sub(r"_\d+\.avi.*", "", key) for key in keys])
     parts = [np.zeros(0, np.int64)]
     for film in np.unique(films):
         frames = np.flatnonzero(films == film)
-        parts.append(frames[np.unique(np.linspace(0, len(frames) - 1, FRAMES_A_FILM).astype(int))])
+        middles = np.linspace(0, len(frames), 2 * frames_a_film + 1)[1::2]
+        parts.append(frames[np.unique(middles.astype(int))])
     return np.concatenate(parts)
 
 
