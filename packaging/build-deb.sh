@@ -5,7 +5,7 @@
 #   packaging/build-deb.sh [amd64|arm64|armhf ...]      default: all three
 #
 # BINARY=FILE packs a binary that is there, for tests of the package; it may ask for a newer system than Debian 11.
-# PROFILE and what is needed: see build.sh. For another architecture also its strip (binutils-aarch64-linux-gnu,
+# PROFILE, FEATURES and what is needed: see build.sh. For another architecture also its strip (binutils-aarch64-linux-gnu,
 # binutils-arm-linux-gnueabihf) and qemu-user-static with its libraries (libc6-arm64-cross, libc6-armhf-cross): the binary writes its own man pages and completions, which shows at once that it starts.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -4,6 +4,7 @@
 #   packaging/build.sh [TARGET]        default: this machine's; or aarch64-unknown-linux-gnu,
 #                                      armv7-unknown-linux-gnueabihf. Prints the binary's path last.
 #
+# FEATURES=usable builds one whose networks and weights anybody may use and hand on (docs/accuracy.md).
 # PROFILE=release builds in minutes; the default, dist, is smaller and takes much longer.
 # Needs cargo-zigbuild, or Python with venv to install it (and zig) under ~/.cache/posewire; clang and cmake as every build;
 # for the ARMs also libc6-dev-arm64-cross or libc6-dev-armhf-cross, whose headers v4l is generated from.
@@ -33,7 +34,8 @@ fi
 toolchain=$(packaging/toolchain.sh "$target")
 [ -z "$toolchain" ] || export RUSTUP_TOOLCHAIN=${toolchain#+}
 # Level 3 for the binary alone, which is little: it is what the linking optimiser goes by, see Cargo.toml.
-cargo-zigbuild rustc --profile "$profile" --target "$target.$glibc" --package posewire --bin posewire -- -C opt-level=3
+cargo-zigbuild rustc --profile "$profile" --target "$target.$glibc" --package posewire --bin posewire \
+  ${FEATURES:+--features "$FEATURES"} -- -C opt-level=3
 binary=$out/$target/$profile/posewire
 
 needed=$(objdump -T "$binary" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)

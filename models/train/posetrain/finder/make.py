@@ -108,7 +108,9 @@ def train(
         weights = checkpoints.load(backbone)[0] if compact else torch.load(backbone, weights_only=True)["ema"]
         keypoints.load_state_dict(weights)
         model.start_from(keypoints)
-    before = {"pictures": 0, "spent": 0.0}
+    before: dict[str, Any] = {"pictures": 0, "spent": 0.0}
+    if backbone is not None and backbone.suffix == ".npz":
+        before["began_as"] = f"keypoints-{backbone.stem}"
     if begin is not None:
         before = torch.load(begin, weights_only=True)
         model.load_state_dict(before["ema"])
@@ -165,6 +167,7 @@ def train(
                     "spent": spent,
                     "pictures": step * BATCH + before["pictures"],
                     "spent_before": before["spent"],
+                    "began_as": before.get("began_as", ""),
                 },
             )
             logged, losses = spent, []
@@ -281,7 +284,7 @@ def main() -> None:
         sum(p.numel() for p in net.parameters()),
         int(state["pictures"]),
         (float(state["spent"]) + float(state.get("spent_before", 0.0))) / 60,
-        sorted({s.pack for s in scenes}),
+        sorted({s.pack for s in scenes} | ({state["began_as"]} if state.get("began_as") else set())),
     )
 
 

@@ -7,16 +7,10 @@ from typing import TYPE_CHECKING
 
 from posetrain.data.licences import Licence
 from posetrain.finder.net import HEIGHT, NMS_IOU, STRIDE, WIDTH
-from posetrain.keypoints.manifest import LICENCE, sha256, strings
+from posetrain.keypoints.manifest import LICENCE, USABLE_LICENCE, sha256, strings
 
 if TYPE_CHECKING:
     from posetrain.finder.evaluate import Test
-
-USABLE = (
-    "Weights: MIT or Apache-2.0, as the code. Learned from COCO's pictures (Flickr, a licence each) and annotations "
-    "(CC BY 4.0, COCO Consortium) as everybody's COCO-trained weights are, and from rendered people (CC0 bodies and clothes, "
-    "CMU motion); no pixel or label is in the file."
-)
 
 
 def write_person(
@@ -69,7 +63,7 @@ def write_person(
         "",
         "[card]",
         f"data = {strings(packs)}",
-        f'licence = "{LICENCE if licence == Licence.RESEARCH else USABLE}"',
+        f'licence = "{LICENCE if licence == Licence.RESEARCH else USABLE_LICENCE}"',
         'teachers = "people without a label: FastestDet (BSD-3-Clause)"',
         'made_by = "python -m posetrain.finder.make, with the options in models/train/README.md"',
         f"train_pictures_seen = {pictures}",
