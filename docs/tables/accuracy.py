@@ -93,21 +93,22 @@ def quantised() -> str:
 
 
 def finder() -> str:
-    """The person finder on val: its manifest's card."""
+    """The person finders on val: their manifests' cards."""
     rows = []
-    for m in manifest("person")["card"]["metrics"]:
-        if m["precision"] == "int8":
-            cells = [
-                cell
-                for after in ("", "_told")
-                for cell in (
-                    with_interval(m[f"recall_iou_50{after}"]) if f"recall_iou_50{after}" in m else "",
-                    f"{m[f'false_per_picture{after}']:.2f}",
-                )
-            ]
-            rows.append([FINDER_SETS[m["set"]], str(m["pictures"]), *cells])
+    for name in ("person", "person-usable"):
+        for m in manifest(name)["card"]["metrics"]:
+            if m["precision"] == "int8":
+                cells = [
+                    cell
+                    for after in ("", "_told")
+                    for cell in (
+                        with_interval(m[f"recall_iou_50{after}"]) if f"recall_iou_50{after}" in m else "",
+                        f"{m[f'false_per_picture{after}']:.2f}",
+                    )
+                ]
+                rows.append([f"`{name}`", FINDER_SETS[m["set"]], str(m["pictures"]), *cells])
     heads = ["found (IoU .5)", "false persons a picture", "told of", "false ones told of"]
-    return markdown(["val of", "pictures", *heads], rows, right=5)
+    return markdown(["finder", "val of", "pictures", *heads], rows, right=5)
 
 
 def presence() -> str:

@@ -9,8 +9,10 @@ within t of the extent. Intervals: pictures (clips for J-HMDB) drawn with replac
 from __future__ import annotations
 
 import argparse
+import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +21,7 @@ from posetrain.data import cache
 from posetrain.data.augment import PAD, crop_matrix
 from posetrain.data.packs import BODY
 from posetrain.keypoints.calibrate import WITHIN, Calibration, expected_calibration_error
-from posetrain.keypoints.peers import Estimator, MoveNet, Own, Ultralight
+from posetrain.keypoints.peers import Estimator, Own, peers
 from posetrain.metrics import bootstrap, distances
 
 VAL_PACKS = ("lspet", "jhmdb", "coco_more")
@@ -78,6 +80,14 @@ def table(name: str, pack: str, measured: Measured) -> str:
     return f"| {name} | {pack} | {len(measured.error)} | " + " | ".join(cells) + " |"
 
 
+def figures(name: str, pack: str, measured: Measured) -> dict[str, Any]:
+    """As `table`, to be kept: a value and its 95 % interval each."""
+    return {"system": name, "pack": pack, "persons": len(measured.error)} | {
+        f"pck_{threshold:g}".replace("pck_0.", "pck_"): [round(v, 3) for v in measured.pck(threshold)]
+        for threshold in THRESHOLDS
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -88,16 +98,31 @@ def main() -> None:
     )
     parser.add_argument("--peers", type=Path, help="folder with the peers' networks")
     parser.add_argument("--every", type=int, default=1, help="take every n-th crop")
+    parser.add_argument("--json", type=Path, help="file for the peers' figures")
     args = parser.parse_args()
     records = cache.load(args.cache)
     systems: dict[str, Estimator] = {path.stem: Own.of_manifest(path) for path in args.model}
     if args.peers:
-        systems["MoveNet Lightning int8"] = MoveNet(args.peers / "movenet_lightning_int8.tflite")
-        systems["Ultralight-SimplePose f32"] = Ultralight(args.peers / "ultralight_simplepose.onnx")
+        systems |= peers(args.peers)
+    rows = []
     print("| system | val of | persons | PCK.05 | PCK.1 | PCK.2 |\n|---|---|---|---|---|---|")
     for pack in VAL_PACKS:
         for name, system in systems.items():
-            print(table(name, pack, measure(system, records, pack, args.every)), flush=True)
+            measured = measure(system, records, pack, args.every)
+            print(table(name, pack, measured), flush=True)
+            if not isinstance(system, Own):
+                rows.append(figures(name, pack, measured))
+    if args.json:
+        said = {
+            "command": "python -m posetrain.keypoints.evaluate --cache work/cache --model ../keypoints-small.toml --peers PEERS "
+            "--json ../../benches/results/keypoints-peers.json",
+            "protocol": "val of the packs; the crop's side is 1.25 x the joints' extent; twelve body joints; 95 % intervals by the "
+            "bootstrap over pictures, over clips for jhmdb",
+        }
+        head = "".join(f"{json.dumps(k)}: {json.dumps(v)},\n" for k, v in said.items())
+        args.json.write_text(
+            "{\n" + head + '"rows": [\n ' + ",\n ".join(json.dumps(row) for row in rows) + "\n]}\n"
+        )
 
 
 if __name__ == "__main__":

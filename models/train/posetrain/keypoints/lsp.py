@@ -26,7 +26,7 @@ from scipy.io import loadmat
 
 from posetrain.data.gather import LSP_ORDER, LSP_TRAIN, Git, fourteen
 from posetrain.data.packs import BODY, JOINTS, MIRROR, Floats, decode, joints_box
-from posetrain.keypoints.peers import Estimator, MoveNet, Own, Ultralight
+from posetrain.keypoints.peers import Estimator, Own, peers
 from posetrain.metrics import bootstrap
 
 LSP_LAST = 2000
@@ -121,8 +121,7 @@ def main() -> None:
         f"Posewire `{path.stem.removeprefix('keypoints-')}`": Own.of_manifest(path) for path in args.model
     }
     if args.peers:
-        systems["MoveNet Lightning int8"] = MoveNet(args.peers / "movenet_lightning_int8.tflite")
-        systems["Ultralight-SimplePose f32"] = Ultralight(args.peers / "ultralight_simplepose.onnx")
+        systems |= peers(args.peers)
     rows = []
     if args.published:
         there = Git(args.published).read("results/LSP/pred_keypoints_lsp_pc.mat")

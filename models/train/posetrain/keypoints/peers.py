@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any, Protocol
@@ -76,6 +77,21 @@ class MoveNet:
         return np.asarray(yx[:, ::-1] * side + np.asarray(centre) - side / 2, np.float32)
 
 
+class MoveNetFloat:
+    """MoveNet in f32, Lightning or Thunder (Apache-2.0), as ONNX: int32 pixels in, y, x and score of 17 joints out. docs/accuracy.md says
+    where from."""
+
+    def __init__(self, path: Path) -> None:
+        self.session = session(path)
+        self.input = self.session.get_inputs()[0]
+
+    def joints(self, pixels: Pixels, centre: tuple[float, float], side: float) -> Floats:
+        size = int(self.input.shape[1])
+        crop = warp(pixels, crop_matrix(centre, side, size), size)
+        said = self.session.run(None, {self.input.name: crop[None].astype(np.int32)})[0]
+        return np.asarray(said[0, 0, :, 1::-1] * side + np.asarray(centre) - side / 2, np.float32)
+
+
 class Ultralight:
     """Ultralight-SimplePose, f32, 192x256; fed the 3:4 region that holds the same square."""
 
@@ -104,3 +120,18 @@ class Ultralight:
                 y += 0.25 * float(np.sign(heatmap[row + 1, column] - heatmap[row - 1, column]))
             out[j] = ((x + 0.5) * 4 - 0.5, (y + 0.5) * 4 - 0.5)
         return np.asarray((out - (95.5, 127.5)) * scale + np.asarray(centre), np.float32)
+
+
+def peers(folder: Path) -> dict[str, Estimator]:
+    """Other people's networks by name. MoveNet's floats, which have to be converted first, are left out aloud where they are missing."""
+    systems: dict[str, Estimator] = {
+        "MoveNet Lightning int8": MoveNet(folder / "movenet_lightning_int8.tflite")
+    }
+    for name in ("Lightning", "Thunder"):
+        file = folder / f"movenet_{name.lower()}.onnx"
+        if file.exists():
+            systems[f"MoveNet {name} f32"] = MoveNetFloat(file)
+        else:
+            print(f"left out: {file} is missing", file=sys.stderr)
+    systems["Ultralight-SimplePose f32"] = Ultralight(folder / "ultralight_simplepose.onnx")
+    return systems
