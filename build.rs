@@ -3,7 +3,12 @@
 use std::path::Path;
 use std::{env, fs, io};
 
-const MODELS: [&str; 4] = ["keypoints-nano.onnx", "keypoints-small.onnx", "person.onnx", "temporal-xl.pwt"];
+/// By whether the feature `usable` asks for those alone that anybody may use. `src/models.rs` names them too.
+const MODELS: &[&str] = if cfg!(feature = "usable") {
+    &["keypoints-small-usable.onnx", "person-usable.onnx"]
+} else {
+    &["keypoints-nano.onnx", "keypoints-small.onnx", "person.onnx", "temporal-xl.pwt"]
+};
 
 fn main() -> io::Result<()> {
     let folder = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo names no folder for it"))?;

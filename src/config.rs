@@ -173,7 +173,7 @@ options! {
     /// How poses are filtered
     temporal: Temporal {
         /// Temporal model: xl (learned), one-euro, exponential, kalman or none; gru and s4d (learned) need --temporal
-        smoother: Smoother = Smoother::Xl => smoother(value_name = "NAME");
+        smoother: Smoother = crate::models::SMOOTHER => smoother(value_name = "NAME");
     }
     /// When poses are sent, and for which moment
     output: Output {

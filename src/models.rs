@@ -46,22 +46,51 @@ macro_rules! embed {
     };
 }
 
-/// In the binary once: `base` is the same network, looking twice.
-static SMALL: &[u8] = deflated!("keypoints-small.onnx");
+#[cfg(not(feature = "usable"))]
+mod built_in {
+    use super::*;
 
-/// Keypoint networks, cheapest first.
-static KEYPOINTS: [Embedded; 3] = [
-    embed!("nano", "keypoints-nano"),
-    embed!("small", "keypoints-small", SMALL),
-    embed!("base", "keypoints-base", SMALL),
-];
+    /// In the binary once: `base` is the same network, looking twice.
+    static SMALL: &[u8] = deflated!("keypoints-small.onnx");
 
-/// The one of [`KEYPOINTS`] that runs unless another is asked for: one look leaves a slow board time for the rest.
-const DEFAULT: &str = "small";
+    /// Keypoint networks, cheapest first.
+    pub(super) static KEYPOINTS: [Embedded; 3] = [
+        embed!("nano", "keypoints-nano"),
+        embed!("small", "keypoints-small", SMALL),
+        embed!("base", "keypoints-base", SMALL),
+    ];
 
-static FINDER: Embedded = embed!("person", "person");
+    /// The one of [`KEYPOINTS`] that runs unless another is asked for: one look leaves a slow board time for the rest.
+    pub(super) const DEFAULT: &str = "small";
 
-static TEMPORAL: &[u8] = deflated!("temporal-xl.pwt");
+    pub(super) static FINDER: Embedded = embed!("person", "person");
+
+    pub(super) static TEMPORAL: Option<&[u8]> = Some(deflated!("temporal-xl.pwt"));
+
+    pub(super) const SMOOTHER: Smoother = Smoother::Xl;
+}
+
+/// Those that learned from nothing that is for research alone (docs/data-licences.md).
+#[cfg(feature = "usable")]
+mod built_in {
+    use super::*;
+
+    pub(super) static KEYPOINTS: [Embedded; 1] = [embed!("small-usable", "keypoints-small-usable")];
+
+    pub(super) const DEFAULT: &str = "small-usable";
+
+    pub(super) static FINDER: Embedded = embed!("person-usable", "person-usable");
+
+    /// What has learned from rendered people alone is worse than no weights on filmed ones (docs/lab/temporal-training.md).
+    pub(super) static TEMPORAL: Option<&[u8]> = None;
+
+    pub(super) const SMOOTHER: Smoother = Smoother::OneEuro;
+}
+
+use built_in::{DEFAULT, FINDER, KEYPOINTS, TEMPORAL};
+
+/// The smoother that runs unless another is asked for: the best of those that need nothing that this binary has not.
+pub const SMOOTHER: Smoother = built_in::SMOOTHER;
 
 /// What the build deflated.
 fn inflated(name: &str, bytes: &[u8]) -> Result<Vec<u8>, InferError> {
@@ -141,8 +170,8 @@ pub fn embedded() -> impl Iterator<Item = Result<Model, InferError>> {
 pub fn temporal(which: &str, smoother: Smoother) -> Result<Option<Cow<'static, [u8]>>, InferError> {
     let Some(network) = smoother.network() else { return Ok(None) };
     if which == BUILTIN {
-        let weights = (smoother == Smoother::Xl).then(|| inflated("temporal-xl", TEMPORAL)).transpose()?;
-        return Ok(weights.map(Cow::from));
+        let weights = TEMPORAL.filter(|_| smoother == Smoother::Xl);
+        return Ok(weights.map(|bytes| inflated("temporal-xl", bytes)).transpose()?.map(Cow::from));
     }
     let path = Path::new(which);
     let manifest = TemporalManifest::parse(&read_manifest(path)?).map_err(|reason| fault(path, &reason))?;
@@ -263,24 +292,27 @@ mod tests {
     #[test]
     fn temporal_weights_are_read_by_their_manifest_and_held_against_its_sum() {
         let text = include_str!("../models/temporal-xl.toml");
-        let weights = temporal(BUILTIN, Smoother::Xl).unwrap().unwrap();
-        infer::verify_sum("temporal-xl.pwt", &TemporalManifest::parse(text).unwrap().sha256, &weights)
-            .unwrap();
+        let manifest = TemporalManifest::parse(text).unwrap();
+        let weights = include_bytes!("../models/temporal-xl.pwt").as_slice();
+        if let Some(built_in) = temporal(BUILTIN, Smoother::Xl).unwrap() {
+            assert_eq!(built_in, weights);
+        }
+        infer::verify_sum(&manifest.file, &manifest.sha256, weights).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let read = |name: &str| {
             temporal(at(name).to_str().unwrap(), Smoother::Xl).map(|weights| weights.unwrap().into_owned())
         };
         std::fs::write(at("own.toml"), text).unwrap();
-        std::fs::write(at("temporal-xl.pwt"), &weights).unwrap();
+        std::fs::write(at(&manifest.file), weights).unwrap();
         assert_eq!(read("own.toml").unwrap(), *weights);
-        let said = read("temporal-xl.pwt").unwrap_err().to_string();
+        let said = read(&manifest.file).unwrap_err().to_string();
         assert!(said.contains("name the .toml file"), "{said}");
         let mut other = weights.to_vec();
         other[4000] ^= 1;
-        std::fs::write(at("temporal-xl.pwt"), other).unwrap();
+        std::fs::write(at(&manifest.file), other).unwrap();
         let damaged = read("own.toml").unwrap_err().to_string();
-        assert!(damaged.contains("temporal-xl.pwt") && damaged.contains("sha256"), "{damaged}");
+        assert!(damaged.contains(&manifest.file) && damaged.contains("sha256"), "{damaged}");
         for (from, to, says) in [
             ("\"temporal\"", "\"keypoints\"", "keypoints"),
             ("\"pre\"", "\"post\"", "\"post\""),

@@ -119,7 +119,7 @@ fn smoothers(args: &Args) -> Result<Vec<Smoother>, Usage> {
         return Err(Usage(format!("{option}: {MOST_TRACKS} at most fit side by side")));
     }
     Ok(match (smoothers, lines) {
-        (0, 0) => vec![Smoother::Xl, Smoother::None],
+        (0, 0) => vec![models::SMOOTHER, Smoother::None],
         _ => args.smoother.clone(),
     })
 }

@@ -35,12 +35,12 @@ CREDIT = (
 
 def sources(data: dict[str, Any]) -> list[str]:
     """What a run with this `[data]` learns from, by the names of posetrain.data.licences."""
-    tracks = {name.removeprefix("rendered-").removesuffix("-train.npz") for name in data.get("exact", [])}
+    tracks = [name.startswith("rendered-small-usable") for name in data.get("exact", [])]
     used = {
         "penn_action": data["penn_share"] > 0,
         "jhmdb": data["errors"],
-        "rendered_tracks_usable": "small-usable" in tracks,
-        "rendered_tracks": tracks - {"small-usable"},
+        "rendered_tracks_usable": any(tracks),
+        "rendered_tracks": not all(tracks),
     }
     return ["cmu_mocap", *(name for name, is_used in used.items() if is_used)]
 
