@@ -184,4 +184,4 @@ def films() -> str:
                 ]
             )
     heads = ["MPJPE %", "PCK.05", "PCK.1", "persons missed %", "first frame answered %", "ghosts a frame"]
-    return markdown(["films", "`small`", *heads, "oldest ghost, frames", "HOTA"], rows, right=8)
+    return markdown(["films", "program", *heads, "oldest ghost, frames", "HOTA"], rows, right=8)
