@@ -28,6 +28,9 @@ pub use words::{
 /// The word for a model that is part of the binary.
 pub const BUILTIN: &str = "builtin";
 
+/// The smoother that runs unless another is asked for: the best of those whose weights are in the binary, or that need none.
+pub const SMOOTHER: Smoother = if cfg!(feature = "usable") { Smoother::OneEuro } else { Smoother::Xl };
+
 /// The word for a finder that is left out.
 pub const NONE: &str = "none";
 
@@ -173,7 +176,7 @@ options! {
     /// How poses are filtered
     temporal: Temporal {
         /// Temporal model: xl (learned), one-euro, exponential, kalman or none; gru and s4d (learned) need --temporal
-        smoother: Smoother = crate::models::SMOOTHER => smoother(value_name = "NAME");
+        smoother: Smoother = SMOOTHER => smoother(value_name = "NAME");
     }
     /// When poses are sent, and for which moment
     output: Output {

@@ -66,8 +66,6 @@ mod built_in {
     pub(super) static FINDER: Embedded = embed!("person", "person");
 
     pub(super) static TEMPORAL: Option<&[u8]> = Some(deflated!("temporal-xl.pwt"));
-
-    pub(super) const SMOOTHER: Smoother = Smoother::Xl;
 }
 
 /// Those that learned from nothing that is for research alone (docs/data-licences.md).
@@ -83,14 +81,9 @@ mod built_in {
 
     /// What has learned from rendered people alone is worse than no weights on filmed ones (docs/lab/temporal-training.md).
     pub(super) static TEMPORAL: Option<&[u8]> = None;
-
-    pub(super) const SMOOTHER: Smoother = Smoother::OneEuro;
 }
 
 use built_in::{DEFAULT, FINDER, KEYPOINTS, TEMPORAL};
-
-/// The smoother that runs unless another is asked for: the best of those that need nothing that this binary has not.
-pub const SMOOTHER: Smoother = built_in::SMOOTHER;
 
 /// What the build deflated.
 fn inflated(name: &str, bytes: &[u8]) -> Result<Vec<u8>, InferError> {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 #[cfg(all(feature = "v4l", target_os = "linux"))]
 use posewire::capture::v4l::{CameraListing, NodeKind};
-use posewire::config::BUILTIN;
+use posewire::config::{BUILTIN, SMOOTHER};
 use posewire::output::serial::{PortInfo, list_ports};
 use posewire::telemetry::board;
 use posewire::temporal;
@@ -238,8 +238,8 @@ fn the_models(report: &mut Report<impl Write>) -> std::io::Result<()> {
         let loaded = loaded.map(|model| model.map(|(name, plan)| format!("{name} on {}", plan.engine())));
         network(report, role, loaded.map_err(|e| e.to_string()))?;
     }
-    let smoother = models::temporal(BUILTIN, models::SMOOTHER).map_err(|e| e.to_string()).and_then(|weights| {
-        temporal::build(models::SMOOTHER, weights.as_deref(), None).map_err(|e| e.to_string())
+    let smoother = models::temporal(BUILTIN, SMOOTHER).map_err(|e| e.to_string()).and_then(|weights| {
+        temporal::build(SMOOTHER, weights.as_deref(), None).map_err(|e| e.to_string())
     });
     network(report, "temporal", smoother.map(|model| Some(model.name().to_owned())))
 }

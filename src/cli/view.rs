@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use posewire::capture::{self, CaptureError, FrameSource, SourceConfig};
-use posewire::config::{Config, MaxPersons};
+use posewire::config::{Config, MaxPersons, SMOOTHER};
 use posewire::output::Predict;
 use posewire::output::jsonl::{Format, Head};
 use posewire::output::web::{Reel, Viewer};
@@ -119,7 +119,7 @@ fn smoothers(args: &Args) -> Result<Vec<Smoother>, Usage> {
         return Err(Usage(format!("{option}: {MOST_TRACKS} at most fit side by side")));
     }
     Ok(match (smoothers, lines) {
-        (0, 0) => vec![models::SMOOTHER, Smoother::None],
+        (0, 0) => vec![SMOOTHER, Smoother::None],
         _ => args.smoother.clone(),
     })
 }
