@@ -44,6 +44,8 @@ build() {
   "$strip" --strip-all "$root/usr/bin/posewire"
   put 644 packaging/99-posewire.rules usr/lib/udev/rules.d/99-posewire.rules
   put 644 posewire.example.toml etc/posewire.toml
+  # The example names the default smoother, and without its weights in the binary that is another one (src/config.rs).
+  case ${FEATURES:-} in *usable*) sed -i 's/^smoother = "xl" /smoother = "one-euro" /' "$root/etc/posewire.toml" ;; esac
   put 644 LICENSE-MIT usr/share/doc/posewire/copyright
   # The service file names where `cargo install` and the README put the binary; the package's own place is /usr/bin.
   mkdir -p "$root/usr/lib/systemd/system"
