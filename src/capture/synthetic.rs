@@ -6,6 +6,7 @@ use std::sync::Arc;
 use people::{
     damage::{Stream, add_noise},
     film::Film,
+    motion::Motion,
     render::{JointTruth, Truth},
     rng::Rng,
 };
@@ -72,6 +73,13 @@ impl Synthetic {
             jpeg: None,
             stream: None,
         })
+    }
+
+    /// Of people who do what is in `motion`, from nearer and farther: what [`Film::lively`] shows. Before any frame was given.
+    pub fn lively(mut self, motion: &Arc<Motion>) -> Self {
+        let (width, height) = (self.size.0 as usize, self.size.1 as usize);
+        self.film = Film::lively(self.truth.len(), width, height, self.seed, motion);
+        self
     }
 
     /// Ends after `frames`.

@@ -1,9 +1,10 @@
 """Packs the bank of shapes and CMU motion into the one file that the crate embeds. numpy alone; same input, same bytes.
 
 python build.py --mocap PACKS/cmu_mocap --bank bank.npz --out people.bin
-python build.py --mocap PACKS/cmu_mocap --all-motion motion.bin
+python build.py --mocap PACKS/cmu_mocap --all-motion motion.bin [--hz 30]
 
-`--all-motion` writes every training sequence at 15 Hz, for `people dataset --motion`; it needs no bank.
+`--all-motion` writes every training sequence, for `people dataset --motion` and `posewire-lab films --motion`; it needs no bank. At 15 Hz, enough
+for poses; films of people who hurry want 30.
 """
 
 from __future__ import annotations
@@ -250,6 +251,7 @@ def main() -> None:
     parser.add_argument("--bank", type=Path)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--all-motion", type=Path)
+    parser.add_argument("--hz", type=int, default=15, choices=[15, 20, 30, 60], help="of --all-motion")
     args = parser.parse_args()
     if (args.bank is None) != (args.out is None) or not (args.out or args.all_motion):
         parser.error("name --bank with --out, or --all-motion, or all three")
@@ -262,10 +264,13 @@ def main() -> None:
         parts["stills"] = Motion.packed([("stills", stills(motion))])
         write(args.out, parts)
     if args.all_motion:
+        every = 60 // args.hz
         train = [
-            (s["id"], motion.joints(k)[::4]) for k, s in enumerate(motion.index) if s["split"] == "train"
+            (s["id"], motion.joints(k)[::every]) for k, s in enumerate(motion.index) if s["split"] == "train"
         ]
-        write(args.all_motion, {"clips": Motion.packed(train)})
+        # A file without a rate is one of 15 Hz.
+        rate = {} if args.hz == 15 else {"hz": bytes([args.hz])}
+        write(args.all_motion, rate | {"clips": Motion.packed(train)})
 
 
 if __name__ == "__main__":

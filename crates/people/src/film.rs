@@ -3,6 +3,8 @@
 
 mod actor;
 
+use std::sync::Arc;
+
 use crate::{
     asset::Asset,
     backdrop::{Backdrop, Place},
@@ -10,6 +12,7 @@ use crate::{
     camera::Camera,
     light::{Light, Tone},
     math::{TAU, Vec3, cos, sin, vec3},
+    motion::Motion,
     person::{Figure, Person},
     posing::{Ground, Habit, follow},
     render::{Renderer, Truth},
@@ -50,13 +53,32 @@ impl Film {
         let focal_px = 0.86 * (width as f32).max(1.25 * height as f32);
         let eye = vec3(0.0, rng.between(1.2, 1.5), 3.1);
         let camera = Camera::looking(eye, vec3(0.0, 0.93, 0.0), 0.0, focal_px, [width, height]);
+        Self::across(camera, persons, None, seed, rng)
+    }
+
+    /// The same, of people who do whatever is recorded in `motion`, seen from nearer or farther, higher or lower: what the built-in clip
+    /// lacks, for training.
+    pub fn lively(persons: usize, width: usize, height: usize, seed: u64, motion: &Arc<Motion>) -> Self {
+        let mut rng = Rng::new(seed, 0);
+        let focal_px = rng.between(0.86, 1.4) * (width as f32).max(1.25 * height as f32);
+        let eye = vec3(rng.between(-0.5, 0.5), rng.between(0.6, 2.2), rng.between(1.9, 4.4));
+        let target = vec3(rng.between(-0.2, 0.2), rng.between(0.75, 1.2), 0.0);
+        let camera = Camera::looking(eye, target, rng.between(-0.06, 0.06), focal_px, [width, height]);
+        Self::across(camera, persons, Some(motion), seed, rng)
+    }
+
+    /// A lane for everybody, one behind the other.
+    fn across(camera: Camera, persons: usize, lively: Option<&Arc<Motion>>, seed: u64, mut rng: Rng) -> Self {
         let lanes = persons.max(3) as f32;
         let deep = 2.4f32.max(0.45 * lanes);
         let mut place = Place::room(&mut rng, 2.9, deep + 0.7);
         // Something to walk behind, before everybody.
         let side = if rng.chance(0.5) { 1.0 } else { -1.0 };
         let near = vec3(side * rng.between(0.75, 0.95), 0.0, 0.85);
-        place.add(Place::furniture(near, vec3(0.36, rng.between(0.55, 0.75), 0.2), 0.0, &mut rng));
+        let piece = Place::furniture(near, vec3(0.36, rng.between(0.55, 0.75), 0.2), 0.0, &mut rng);
+        if camera.eye.z > 2.8 {
+            place.add(piece);
+        }
         let mut light = place.light(&mut rng);
         light.key = light.key * (0.75 / light.key.y).clamp(0.6, 2.0);
         if light.towards.z < 0.0 {
@@ -65,10 +87,11 @@ impl Film {
         let stage = |k: usize, rng: &mut Rng| {
             let lane_m = 0.35 - deep * k as f32 / lanes - 0.15 * rng.unit();
             // What the camera sees of the lane, a little less than all.
-            let reach = (eye.z - lane_m) * 0.5 * width as f32 / focal_px - 0.45;
+            let reach = (camera.eye.z - lane_m) * 0.5 * camera.size[0] as f32 / camera.focal_px - 0.45;
             Stage::Lane { lane_m, reach_m: reach.clamp(0.3, 2.4) }
         };
-        Self::before(camera, light, &place, cast(persons, seed, stage))
+        let cast = cast(persons, seed, lively, stage);
+        Self::before(camera, light, &place, cast)
     }
 
     /// The same persons doing the same in the same room, each film from another of `cameras` places round it: what several boards of one
@@ -99,7 +122,7 @@ impl Film {
             Stage::Spot { middle, reach_m: if company { 0.65 } else { 1.6 } }
         };
         eyes.into_iter()
-            .map(|camera| Self::before(camera, light, &place, cast(persons, seed, stage)))
+            .map(|camera| Self::before(camera, light, &place, cast(persons, seed, None, stage)))
             .collect()
     }
 
@@ -172,8 +195,13 @@ impl Film {
     }
 }
 
-/// Bodies, clothes and doings by chance; `stage`: where each may walk.
-fn cast(persons: usize, seed: u64, stage: impl Fn(usize, &mut Rng) -> Stage) -> Vec<Cast> {
+/// Bodies, clothes and doings by chance; `stage`: where each may walk, `lively`: what each may do beside.
+fn cast(
+    persons: usize,
+    seed: u64,
+    lively: Option<&Arc<Motion>>,
+    stage: impl Fn(usize, &mut Rng) -> Stage,
+) -> Vec<Cast> {
     let (asset, template) = (Asset::embedded(), Template::embedded());
     (0..persons)
         .map(|k| {
@@ -188,7 +216,7 @@ fn cast(persons: usize, seed: u64, stage: impl Fn(usize, &mut Rng) -> Stage) -> 
             let stage = stage(k, &mut own);
             Cast {
                 person: Person::new(asset, template, body, &outfit),
-                actor: Actor::new(asset, stage, k, own.clone()),
+                actor: Actor::new(asset, lively.cloned(), stage, k, own.clone()),
                 habit: Habit { head: Vec3::ZERO, chest: Vec3::ZERO, ..Habit::draw(&mut own, 0.5) },
             }
         })

@@ -64,7 +64,13 @@ impl Motion {
     /// # Errors
     /// [`AssetError`] where it is not one.
     pub fn read_file(bytes: &[u8]) -> Result<Self, AssetError> {
-        Self::read(Parts::read(bytes)?.get("clips")?, 15.0)
+        let parts = Parts::read(bytes)?;
+        let hz = match parts.get("hz") {
+            Ok(&[hz]) if hz > 0 => f32::from(hz),
+            Ok(_) => return Err(AssetError::Part("hz")),
+            Err(_) => 15.0,
+        };
+        Self::read(parts.get("clips")?, hz)
     }
 
     pub(crate) fn read(data: &[u8], hz: f32) -> Result<Self, AssetError> {
@@ -101,16 +107,27 @@ impl Motion {
 
     /// The sequence of that name.
     pub fn clip(&self, name: &str) -> Option<&Clip> {
-        self.clips.iter().find(|c| c.name == name)
+        self.index(name).map(|k| &self.clips[k])
+    }
+
+    /// Where in `clips` the sequence of that name is.
+    pub fn index(&self, name: &str) -> Option<usize> {
+        self.clips.iter().position(|c| c.name == name)
     }
 
     /// Any pose of any sequence, the pelvis over the origin, heading along +z.
     pub fn any(&self, rng: &mut Rng) -> Places {
+        let (clip, frame) = self.frame(rng);
+        ahead(&self.clips[clip].frames[frame])
+    }
+
+    /// Any frame, each as likely: its clip and which of the clip's it is.
+    pub fn frame(&self, rng: &mut Rng) -> (usize, usize) {
         let total: usize = self.clips.iter().map(|c| c.frames.len()).sum();
         let mut k = rng.below(total);
-        for clip in &self.clips {
+        for (at, clip) in self.clips.iter().enumerate() {
             if k < clip.frames.len() {
-                return ahead(&clip.frames[k]);
+                return (at, k);
             }
             k -= clip.frames.len();
         }

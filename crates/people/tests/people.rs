@@ -1,6 +1,6 @@
 //! What pictures and films of people must hold.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, sync::Arc};
 
 use people::{
     asset::Asset,
@@ -8,7 +8,7 @@ use people::{
     dataset::{self, DatasetError, Order, Photos},
     film::Film,
     math::{Vec3, vec3},
-    motion::{PoseChoice, draw},
+    motion::{Motion, PoseChoice, draw},
     posing::{Ground, Habit, bend, follow},
     rng::Rng,
     shot::{Material, Photo, Studio, Wanted},
@@ -247,6 +247,39 @@ fn people_in_a_film_stand_on_the_ground_walk_and_do_not_jump() {
         before = Some(now);
     }
     assert!(far.iter().all(|&f| f > 1.0), "hips went {far:?} m in 15 s");
+}
+
+#[test]
+fn lively_people_do_what_is_recorded_stay_in_view_and_do_not_jump() {
+    let embedded = &Asset::embedded().clips;
+    let motion = Arc::new(Motion { hz: embedded.hz, clips: embedded.clips.clone() });
+    let (mut rgb, mut plain) = (Vec::new(), Vec::new());
+    let (mut seen, mut asked) = (0, 0);
+    for seed in 0..4 {
+        let mut film = Film::lively(2, 160, 120, seed, &motion);
+        let mut before: Option<Vec<[Vec3; 17]>> = None;
+        for frame in 0..240 {
+            film.draw(frame as f32 / 30.0, &mut rgb);
+            let now: Vec<[Vec3; 17]> = film.world_m().copied().collect();
+            for (i, (a, b)) in before.iter().flatten().zip(&now).enumerate() {
+                for j in 0..17 {
+                    let step = (a[j] - b[j]).length();
+                    assert!(
+                        step < 0.6,
+                        "seed {seed}, frame {frame}, person {i}: joint {j} moved {step} m in 1/30 s"
+                    );
+                }
+            }
+            for truth in film.truth() {
+                seen += usize::from(truth.joints.iter().any(|j| j.is_inside));
+                asked += 1;
+            }
+            before = Some(now);
+        }
+        Film::new(2, 160, 120, seed).draw(8.0, &mut plain);
+        assert!(rgb != plain, "seed {seed}: not the built-in film");
+    }
+    assert!(seen * 10 > asked * 8, "in {seen} of {asked} a joint is in the picture");
 }
 
 fn order(count: u64, seed: u64) -> Order {

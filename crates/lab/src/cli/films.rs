@@ -4,8 +4,10 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use people::motion::Motion;
 use posewire::config::{BUILTIN, MaxPersons};
 use posewire::progress::Progress;
 use posewire::temporal::Smoother;
@@ -41,6 +43,9 @@ pub struct Args {
     /// Share of rendered films that went through a film's compression: changes lag, detail pulses
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     compressed: f64,
+    /// Packed motion (crates/people/assets/build.py --all-motion FILE --hz 30) that people in rendered films do, seen from nearer and farther; not with --goals
+    #[arg(long, value_name = "FILE", conflicts_with = "goals")]
+    motion: Option<PathBuf>,
     /// Persons in a rendered film, 1 to 12; of several each film draws one [default: one to four, by the seed]
     #[arg(long, value_name = "N", value_delimiter = ',')]
     persons: Vec<usize>,
@@ -117,6 +122,14 @@ pub fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     if args.goals && (args.model.len() > 1 || args.finder.len() > 1 || args.rules.len() > 1) {
         bail!("--goals: one model, one finder and one set of rules, so that the first row has no smoother");
     }
+    let motion = match &args.motion {
+        Some(path) => {
+            let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
+            let motion = Motion::read_file(&bytes).with_context(|| path.display().to_string())?;
+            Some(Arc::new(motion))
+        }
+        None => None,
+    };
     let settings = settings(&args)?;
     if (args.tracks.is_some() || args.boxes.is_some()) && settings.len() > 1 {
         bail!(
@@ -197,7 +210,7 @@ pub fn run(mut args: Args) -> anyhow::Result<ExitCode> {
                     &args.dropped,
                     args.compressed,
                 );
-                Ok(Box::new(Rendered::new(take)?) as Box<dyn Film>)
+                Ok(Box::new(Rendered::of(take, motion.as_ref())?) as Box<dyn Film>)
             });
             measure("rendered".into(), &mut films)?;
         }

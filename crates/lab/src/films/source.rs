@@ -1,7 +1,9 @@
 //! Films: rendered people with exact truth, and folders of labelled pictures.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use people::motion::Motion;
 use pose::JOINTS;
 use posewire::capture::clip::Clip;
 use posewire::capture::replay;
@@ -89,6 +91,14 @@ impl Rendered {
     /// # Errors
     /// [`FilmsError::Pictures`] for a rate or a size that cannot be drawn, or where the JPEG library cannot be set up.
     pub fn new(take: Take) -> Result<Self, FilmsError> {
+        Self::of(take, None)
+    }
+
+    /// The same; `lively`: people who do what is recorded there.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn of(take: Take, lively: Option<&Arc<Motion>>) -> Result<Self, FilmsError> {
         let Take { seed, persons, frames, fps, size: [width, height], dropped, compressed } = take;
         let mut name = format!("rendered {seed}, {persons} persons");
         if take != (Take { persons, ..Take::new(seed, frames) }) {
@@ -96,7 +106,12 @@ impl Rendered {
             name += &format!(", {width} × {height}, {fps} frames a second, {percent:.0} % dropped");
             name += if compressed { ", compressed" } else { "" };
         }
+        name += if lively.is_some() { ", lively" } else { "" };
         let clip = Synthetic::new(persons, width, height, fps, seed).and_then(Synthetic::as_mjpeg);
+        let clip = clip.map(|clip| match lively {
+            Some(motion) => clip.lively(motion),
+            None => clip,
+        });
         let clip = clip.map(|clip| if compressed { clip.compressed() } else { clip });
         match clip {
             Ok(clip) => Ok(Self {

@@ -1,10 +1,12 @@
 //! What one person does: walks to a place, turns, stands or does something recorded, and so on without end.
 
+use std::sync::Arc;
+
 use crate::{
     asset::Asset,
     body::{Body, Bones},
     math::{PI, Vec3, atan2, cos, sin, smooth, vec3, yaw},
-    motion::{Clip, Places, ahead, blend, heading, joint::PELVIS, standing},
+    motion::{Clip, Motion, Places, ahead, blend, heading, joint::PELVIS, mirrored, standing},
     posing::leg_scale,
     rng::Rng,
 };
@@ -29,12 +31,31 @@ const ACTS: [(&str, f32, f32); 7] = [
 /// Seconds in which one thing turns into the next.
 const BLEND_S: f32 = 0.45;
 
+/// Somebody lively does one thing more instead of walking on, with this chance.
+const LIVELY_AGAIN: f32 = 0.6;
+
+/// Seconds that something out of a motion file lasts.
+const LIVELY_S: [f32; 2] = [1.5, 5.0];
+
+/// How fast it is done, times as recorded.
+const LIVELY_RATE: [f32; 2] = [0.7, 1.4];
+
+/// Something recorded, from some second of a clip on.
+#[derive(Debug, Clone)]
+struct Act {
+    clip: usize,
+    from_s: f32,
+    /// Times as fast as recorded.
+    rate: f32,
+    mirrored: bool,
+}
+
 #[derive(Debug, Clone)]
 enum Deed {
     Walk { to: Vec3 },
     Turn { to: f32 },
     Stand,
-    Act { act: usize },
+    Act(Act),
 }
 
 #[derive(Debug, Clone)]
@@ -69,6 +90,8 @@ pub enum Stage {
 #[derive(Debug)]
 pub struct Actor {
     asset: &'static Asset,
+    /// What somebody lively does: anything in here.
+    lively: Option<Arc<Motion>>,
     rng: Rng,
     stage: Stage,
     gait: Gait,
@@ -115,8 +138,14 @@ impl Gait {
 }
 
 impl Actor {
-    /// Somebody on `stage`, as the `index`th there.
-    pub fn new(asset: &'static Asset, stage: Stage, index: usize, mut rng: Rng) -> Self {
+    /// Somebody on `stage`, as the `index`th there; `lively`: does whatever is recorded in there, one thing after another, and walks less.
+    pub fn new(
+        asset: &'static Asset,
+        lively: Option<Arc<Motion>>,
+        stage: Stage,
+        index: usize,
+        mut rng: Rng,
+    ) -> Self {
         let (name, from_s) = WALKS[rng.below(WALKS.len())];
         let at = match stage {
             Stage::Lane { lane_m, reach_m } => {
@@ -125,8 +154,10 @@ impl Actor {
             }
             Stage::Spot { middle, reach_m } => within(middle, reach_m, &mut rng),
         };
-        let first = Step { deed: Deed::Stand, start_s: -10.0, length_s: 9.0 + rng.unit(), at, heading: 0.0 };
-        Self { asset, rng, stage, gait: Gait::new(asset, name, from_s), steps: vec![first], pace: 0.0 }
+        let heading = if lively.is_some() { rng.between(-PI, PI) } else { 0.0 };
+        let first = Step { deed: Deed::Stand, start_s: -10.0, length_s: 9.0 + rng.unit(), at, heading };
+        let gait = Gait::new(asset, name, from_s);
+        Self { asset, lively, rng, stage, gait, steps: vec![first], pace: 0.0 }
     }
 
     /// Where every joint is at `t_s`. Horizontally in metres of the world over the body's leg scale, as
@@ -162,6 +193,10 @@ impl Actor {
     /// Mostly there and back across the lane.
     fn across(&mut self, last: &Deed, at: Vec3, lane_m: f32, reach_m: f32) -> (Deed, f32) {
         let acts = self.about_to_act();
+        let lively = self.lively.is_some();
+        if lively && matches!(last, Deed::Act(_) | Deed::Stand) && self.rng.chance(LIVELY_AGAIN) {
+            return self.stop();
+        }
         let rng = &mut self.rng;
         match last {
             Deed::Turn { .. } if !acts => {
@@ -173,10 +208,14 @@ impl Actor {
             Deed::Turn { .. } => self.stop(),
             Deed::Walk { .. } => {
                 // Stops, and turns to the camera or away from it.
-                let to = if rng.chance(0.75) { 0.3 * rng.normal() } else { PI + 0.3 * rng.normal() };
+                let to = match lively {
+                    true => rng.between(-PI, PI),
+                    false if rng.chance(0.75) => 0.3 * rng.normal(),
+                    false => PI + 0.3 * rng.normal(),
+                };
                 (Deed::Turn { to }, 1.1)
             }
-            Deed::Act { .. } | Deed::Stand => {
+            Deed::Act(_) | Deed::Stand => {
                 let side = if at.x > 0.0 { -1.0 } else { 1.0 };
                 (Deed::Turn { to: side * PI / 2.0 }, 0.9)
             }
@@ -210,11 +249,15 @@ impl Actor {
     }
 
     fn stop(&mut self) -> (Deed, f32) {
+        if let Some(motion) = &self.lively {
+            return anything(motion, &mut self.rng);
+        }
         if self.rng.chance(0.25) {
             (Deed::Stand, self.rng.between(0.8, 2.0))
         } else {
-            let k = self.rng.below(ACTS.len());
-            (Deed::Act { act: k }, ACTS[k].2)
+            let (name, from_s, length_s) = ACTS[self.rng.below(ACTS.len())];
+            let clip = self.asset.clips.index(name).expect("an embedded clip");
+            (Deed::Act(Act { clip, from_s, rate: 1.0, mirrored: false }), length_s)
         }
     }
 
@@ -249,11 +292,14 @@ impl Actor {
                 let p = blend(&rest, &marching, effort * inside);
                 (p, step.at, step.heading + by * smooth(0.05, length - 0.05, t))
             }
-            Deed::Act { act } => {
-                let (name, from_s, _) = ACTS[*act];
-                let clip = self.asset.clips.clip(name).expect("an embedded clip");
-                let first = clip.at(from_s, hz);
-                let p = clip.at(from_s + t, hz);
+            Deed::Act(act) => {
+                let motion = self.lively.as_deref().unwrap_or(&self.asset.clips);
+                let clip = &motion.clips[act.clip];
+                let at = |t: f32| {
+                    let p = clip.at(act.from_s + act.rate * t, motion.hz);
+                    if act.mirrored { mirrored(&p) } else { p }
+                };
+                let (first, p) = (at(0.0), at(t));
                 let back = yaw(-heading(&first));
                 let moved = (back * (p[PELVIS] - first[PELVIS])).flat() * self.pace.max(0.5);
                 let turned = shortest(heading(&first), heading(&p));
@@ -262,6 +308,11 @@ impl Actor {
                 let shift = yaw(step.heading) * moved;
                 // A person keeps to its lane, or to its spot.
                 let kept = match self.stage {
+                    Stage::Lane { reach_m, .. } if self.lively.is_some() => {
+                        // Half out of the picture at most: who danced out of it would be gone for good.
+                        let x = (step.at.x + shift.x).clamp(-1.3 * reach_m, 1.3 * reach_m);
+                        vec3(x - step.at.x, 0.0, shift.z.clamp(-0.35, 0.35))
+                    }
                     Stage::Lane { .. } => vec3(shift.x, 0.0, shift.z.clamp(-0.35, 0.35)),
                     Stage::Spot { middle, reach_m } => {
                         let to = step.at + shift - middle;
@@ -272,6 +323,16 @@ impl Actor {
             }
         }
     }
+}
+
+/// Any part of any clip, longer ones oftener, either way round.
+fn anything(motion: &Motion, rng: &mut Rng) -> (Deed, f32) {
+    let (clip, frame) = motion.frame(rng);
+    let rate = rng.between(LIVELY_RATE[0], LIVELY_RATE[1]);
+    let whole_s = motion.clips[clip].length_s(motion.hz) / rate;
+    let length_s = rng.between(LIVELY_S[0], LIVELY_S[1]).min(whole_s).max(2.5 * BLEND_S);
+    let from_s = (frame as f32 / motion.hz).min((whole_s - length_s).max(0.0) * rate);
+    (Deed::Act(Act { clip, from_s, rate, mirrored: rng.chance(0.5) }), length_s)
 }
 
 /// Somewhere within `reach_m` of `middle`, each place as likely.

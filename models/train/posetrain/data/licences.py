@@ -122,6 +122,9 @@ SOURCES: dict[str, Source] = {
     "unlabelled/people": Source(
         Licence.RESEARCH, "Stanford 40 Actions, published for research; photos of web searches", "keypoints, finder"
     ),
+    "stanford40_more": Source(
+        Licence.RESEARCH, "the rest of Stanford 40 Actions", "keypoints", ("movenet_thunder",)
+    ),
 }  # fmt: skip
 
 

@@ -62,8 +62,10 @@ EMPTY_PACKS = ("coco_nobody",)
 EMPTY_JUDGED = 4  # every so many of them are judged on, not learned from
 # Made by `posetrain.keypoints.filmed`: frames of films that anybody may use, labelled by MoveNet Thunder.
 FILMED_PACKS = ("free_films",)
+# Made by `posetrain.keypoints.actions`: photos for research, labelled by MoveNet Thunder.
+ACTION_PACKS = ("stanford40_more",)
 # A cache names packs by their place in here, so new ones are added at the end.
-KNOWN_PACKS = (*PACKS, *FETCHED_PACKS, *RENDERED_PACKS, *EMPTY_PACKS, *FILMED_PACKS)
+KNOWN_PACKS = (*PACKS, *FETCHED_PACKS, *RENDERED_PACKS, *EMPTY_PACKS, *FILMED_PACKS, *ACTION_PACKS)
 PSEUDO = frozenset(p for p in PACKS if p.startswith("unlabelled/"))
 
 # Of a rendered person at least this part is seen, or nothing in the picture says whom the crop is about.

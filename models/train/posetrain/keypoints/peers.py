@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -122,16 +123,48 @@ class Ultralight:
         return np.asarray((out - (95.5, 127.5)) * scale + np.asarray(centre), np.float32)
 
 
+class YoloPose:
+    """YOLOv8n-pose (AGPL-3.0: measured, nothing else) as Ultralytics exports it in int8, by LiteRT. A network for whole pictures: told
+    nothing of the box, it answers for whoever it is surest of among those on whom the crop's middle lies."""
+
+    def __init__(self, path: Path) -> None:
+        from ai_edge_litert.interpreter import Interpreter
+
+        self.interpreter: Any = Interpreter(str(path), num_threads=1)
+        self.interpreter.allocate_tensors()
+        said = self.interpreter.get_input_details()[0]
+        self.input, self.size = said["index"], int(said["shape"][1])
+        self.output = self.interpreter.get_output_details()[0]["index"]
+
+    def look(self, crop: Pixels) -> Floats:
+        """[size, size, 3] -> candidates [N, 56]: middle and size of the box in parts of the crop, score, then x and y in the crop's
+        pixels and score of each of 17 joints."""
+        self.interpreter.set_tensor(self.input, crop[None].astype(np.float32) / 255)
+        self.interpreter.invoke()
+        return np.asarray(self.interpreter.get_tensor(self.output)[0].T, np.float32)
+
+    def joints(self, pixels: Pixels, centre: tuple[float, float], side: float) -> Floats:
+        said = self.look(warp(pixels, crop_matrix(centre, side, self.size), self.size))
+        meant = (np.abs(said[:, :2] - 0.5) < said[:, 2:4] / 2).all(axis=1)
+        best = said[np.argmax(np.where(meant, said[:, 4], said[:, 4] - 1))]
+        xy = best[5:].reshape(17, 3)[:, :2] * (side / self.size)
+        return np.asarray(xy + np.asarray(centre) - side / 2, np.float32)
+
+
 def peers(folder: Path) -> dict[str, Estimator]:
-    """Other people's networks by name. MoveNet's floats, which have to be converted first, are left out aloud where they are missing."""
+    """Other people's networks by name. Of MoveNet's floats and YOLOv8n-pose, which lie further off, a missing one is left out aloud."""
     systems: dict[str, Estimator] = {
         "MoveNet Lightning int8": MoveNet(folder / "movenet_lightning_int8.tflite")
     }
-    for name in ("Lightning", "Thunder"):
-        file = folder / f"movenet_{name.lower()}.onnx"
-        if file.exists():
-            systems[f"MoveNet {name} f32"] = MoveNetFloat(file)
+    further: dict[str, tuple[str, Callable[[Path], Estimator]]] = {
+        "MoveNet Lightning f32": ("movenet_lightning.onnx", MoveNetFloat),
+        "MoveNet Thunder f32": ("movenet_thunder.onnx", MoveNetFloat),
+        "YOLOv8n-pose int8": ("yolov8n-pose_int8.tflite", YoloPose),
+    }
+    for name, (file, system) in further.items():
+        if (folder / file).exists():
+            systems[name] = system(folder / file)
         else:
-            print(f"left out: {file} is missing", file=sys.stderr)
+            print(f"left out: {folder / file} is missing", file=sys.stderr)
     systems["Ultralight-SimplePose f32"] = Ultralight(folder / "ultralight_simplepose.onnx")
     return systems
