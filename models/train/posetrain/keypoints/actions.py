@@ -1,4 +1,4 @@
-"""Pack `stanford40_more`: photos of Stanford 40 Actions (Yao et al., ICCV 2011) that `unlabelled/people` lacks, labelled by MoveNet Thunder.
+"""Pack `stanford40_more`: Stanford 40 Actions (Yao et al., ICCV 2011) that `unlabelled/people` lacks, labelled by MoveNet Thunder.
 
     python -m posetrain.keypoints.actions --git GIT --known PACKS --thunder movenet_thunder_maps.onnx --out OUT
 
