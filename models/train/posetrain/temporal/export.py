@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,23 @@ def licence(names: list[str]) -> str:
     )
 
 
+@dataclass(frozen=True)
+class Began:
+    """Weights that a run began from, where what is shipped lies between the two."""
+
+    sha256: str
+    # of the run
+    share: float
+    # What they had learned from, as their card says; nothing where they have none.
+    learned: list[str]
+
+    @classmethod
+    def of(cls, weights: Path, share: float) -> Began:
+        card = weights.with_suffix(".toml")
+        learned = tomllib.loads(card.read_text())["card"]["data"] if card.exists() else []
+        return cls(hashlib.sha256(weights.read_bytes()).hexdigest(), share, learned)
+
+
 def manifest(
     name: str,
     hyper: Hyper,
@@ -70,13 +88,12 @@ def manifest(
     base_steps: int,
     parameters: int,
     knobs: dict[str, Tensor],
-    began: tuple[str, float] | None,
+    began: Began | None,
     metrics: str,
 ) -> str:
-    """`began`: sum of the file that the run began from, and the run's share of what is shipped, where that lies between the two."""
     mixed = (
         "# the run began from the file with this sum; these weights lie between the two, this far from it\n"
-        f'began_from = "{began[0]}"\nshare = {began[1]:g}\n'
+        f'began_from = "{began.sha256}"\nshare = {began.share:g}\n'
         if began
         else ""
     )
@@ -85,7 +102,8 @@ def manifest(
     )
     d = config["data"]
     banks = [p.removeprefix("jhmdb-").removesuffix("-train.npz") for p in [*d["errors"], *d.get("exact", [])]]
-    learned = sources(d)
+    learned = [*(began.learned if began else []), *sources(d)]
+    learned = list(dict.fromkeys(learned))
     return (
         f"""name = "{name}"
 task = "temporal"
@@ -197,7 +215,7 @@ def main() -> None:
         widen = sigma_scale(model, args.data, bank, chosen, args.smoothness, lead, alike, exact)
         knobs[f"error_model.{name}"] = torch.tensor([lead, *widen])
     # Before anything is written: it may lie where the new weights go.
-    began = (hashlib.sha256(args.beside.read_bytes()).hexdigest(), args.share) if args.beside else None
+    began = Began.of(args.beside, args.share) if args.beside else None
     data = pwt(hyper, model.state_dict() | knobs)
     (args.models / f"{args.name}.pwt").write_bytes(data)
     metrics = args.metrics.read_text() if args.metrics else ""
