@@ -8,7 +8,7 @@ from .accuracy import accuracy, films, finder, held_out, lsp, networks, presence
 from .code import crates, line, rooms
 from .form import ROOT
 from .hub import hub, hub_films
-from .motion import goals, held_out_clips, smoother
+from .motion import goals, held_out_clips, identities, smoother
 from .peers import peers
 from .reliability import camera_bed, endurance, hours
 from .speed import bench, boards, engines, instructions
@@ -32,6 +32,7 @@ TABLES: dict[str, Callable[[], str]] = {
             held_out_clips,
             smoother,
             goals,
+            identities,
         ),
         *(engines, instructions, boards, bench, endurance, hours, camera_bed),
         *(hub, hub_films, rooms, crates, line),

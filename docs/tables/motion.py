@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .form import kept, markdown, share
+from .form import kept, markdown, share, with_interval
 
 
 def smoother() -> str:
@@ -53,6 +53,20 @@ def held_out_clips() -> str:
     return markdown(["crops given", "MPJPE %", "PCK.1", "Accel %", "lag, frames"], rows, right=4)
 
 
+def identities() -> str:
+    """Who is who in crowds, beside other trackers: `benches/results/identities.json`."""
+    rows = [
+        [
+            name,
+            with_interval([r["HOTA"], r["HOTA_low"], r["HOTA_high"]]),
+            *(share(r[measure]) for measure in ("DetA", "AssA", "IDF1", "MOTA")),
+            f"{r['IDSW']:.0f}",
+        ]
+        for name, r in kept("identities.json")["figures"].items()
+    ]
+    return markdown(["tracker", "HOTA", "DetA", "AssA", "IDF1", "MOTA", "switches"], rows, right=6)
+
+
 def goals() -> str:
     """What the program is held to, met or missed: `benches/results/goals.json`."""
 
@@ -67,7 +81,7 @@ def goals() -> str:
         floor = f", floor {goal['floor']:.{digits}f}" if goal.get("floor") is not None and not is_met else ""
         return f"{value:.{digits}f}{interval} " + ("met" if is_met else f"**missed**{floor}")
 
-    sets = {"rendered": "rendered, 12", "crossing": "people who cross", "films": "J-HMDB val, 30"}
+    sets = {"rendered": "rendered, 12", "crossing": "people who cross", "jhmdb-val": "J-HMDB val, 30"}
     by_set = {name: goals for name, _, goals in kept("goals.json")["goals"]}
     rows = []
     for goal in by_set["rendered"]:

@@ -63,8 +63,8 @@ def licence(names: list[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Began:
-    """Weights that a run began from, where what is shipped lies between the two."""
+class Beside:
+    """Weights that the run began from, or began where it began: what is shipped lies between them and its end."""
 
     sha256: str
     # of the run
@@ -73,7 +73,7 @@ class Began:
     learned: list[str]
 
     @classmethod
-    def of(cls, weights: Path, share: float) -> Began:
+    def of(cls, weights: Path, share: float) -> Beside:
         card = weights.with_suffix(".toml")
         learned = tomllib.loads(card.read_text())["card"]["data"] if card.exists() else []
         return cls(hashlib.sha256(weights.read_bytes()).hexdigest(), share, learned)
@@ -88,13 +88,13 @@ def manifest(
     base_steps: int,
     parameters: int,
     knobs: dict[str, Tensor],
-    began: Began | None,
+    beside: Beside | None,
     metrics: str,
 ) -> str:
     mixed = (
-        "# the run began from the file with this sum; these weights lie between the two, this far from it\n"
-        f'began_from = "{began.sha256}"\nshare = {began.share:g}\n'
-        if began
+        "# these weights lie between the file with this sum and the end of the run, this far from the file\n"
+        f'beside = "{beside.sha256}"\nshare = {beside.share:g}\n'
+        if beside
         else ""
     )
     fitted = "\n".join(
@@ -102,7 +102,7 @@ def manifest(
     )
     d = config["data"]
     banks = [p.removeprefix("jhmdb-").removesuffix("-train.npz") for p in [*d["errors"], *d.get("exact", [])]]
-    learned = [*(began.learned if began else []), *sources(d)]
+    learned = [*(beside.learned if beside else []), *sources(d)]
     learned = list(dict.fromkeys(learned))
     return (
         f"""name = "{name}"
@@ -187,7 +187,7 @@ def main() -> None:
     p.add_argument(
         "--beside",
         type=Path,
-        help="weights (.pt or .pwt) that the checkpoint's run began from: what is shipped lies between the two",
+        help="weights (.pt or .pwt) that the run began from, or that began where it began: what is shipped lies between the two",
     )
     p.add_argument("--share", type=float, default=0.5, help="of the checkpoint, where --beside is given")
     p.add_argument("--metrics", type=Path)
@@ -215,7 +215,7 @@ def main() -> None:
         widen = sigma_scale(model, args.data, bank, chosen, args.smoothness, lead, alike, exact)
         knobs[f"error_model.{name}"] = torch.tensor([lead, *widen])
     # Before anything is written: it may lie where the new weights go.
-    began = Began.of(args.beside, args.share) if args.beside else None
+    beside = Beside.of(args.beside, args.share) if args.beside else None
     data = pwt(hyper, model.state_dict() | knobs)
     (args.models / f"{args.name}.pwt").write_bytes(data)
     metrics = args.metrics.read_text() if args.metrics else ""
@@ -229,7 +229,7 @@ def main() -> None:
         args.base_steps,
         parameters,
         knobs,
-        began,
+        beside,
         metrics,
     )
     (args.models / f"{args.name}.toml").write_text(text)
