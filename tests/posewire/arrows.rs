@@ -80,7 +80,7 @@ const CRATES: [(&str, &[&str]); 17] = [
         ],
     ),
     ("posewire-hub", &["people", "pose", "pose-draw", "pose-events", "pose-mqtt", "pose-osc"]),
-    ("posewire-lab", &["pose", "posewire"]),
+    ("posewire-lab", &["people", "pose", "posewire"]),
 ];
 
 /// Neither clock, file nor environment: time is an argument.

@@ -143,13 +143,18 @@ fn a_hidden_hand_is_predicted_near_its_course_and_called_so() {
 fn the_forecast_of_a_steady_walk_goes_ahead_of_it() {
     let mut model = Xl::new(&weights(), 0.0).unwrap();
     let mut forecast = [Forecast::default()];
-    for frame in 0..60 {
+    let mut ahead = Vec::new();
+    for frame in 0..92 {
         model.step(&[observation(0, frame * 33_333, &walker(frame as f32))], &mut forecast);
+        let hip_x = |h: usize| forecast[0].places_px[h][11][0];
+        // A whole swing of the limbs.
+        if frame >= 60 {
+            ahead.push(hip_x(2) - hip_x(0));
+        }
     }
-    let hip_x = |h: usize| forecast[0].places_px[h][11][0];
     // 2 px a frame: 6 px in 100 ms.
-    let ahead = hip_x(2) - hip_x(0);
-    assert!((2.0..10.0).contains(&ahead), "{ahead} px at {} us", HORIZONS_US[2]);
+    let mean = ahead.iter().sum::<f32>() / ahead.len() as f32;
+    assert!((2.0..10.0).contains(&mean), "{mean} px at {} us; {ahead:?}", HORIZONS_US[2]);
 }
 
 #[test]
