@@ -76,6 +76,7 @@ impl Film {
         let side = if rng.chance(0.5) { 1.0 } else { -1.0 };
         let near = vec3(side * rng.between(0.75, 0.95), 0.0, 0.85);
         let piece = Place::furniture(near, vec3(0.36, rng.between(0.55, 0.75), 0.2), 0.0, &mut rng);
+        // Before a camera that stands near it would be all there is to see.
         if camera.eye.z > 2.8 {
             place.add(piece);
         }

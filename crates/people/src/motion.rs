@@ -83,7 +83,13 @@ impl Motion {
         let head = data.get(8..8 + head_len).ok_or_else(wrong)?;
         let names: Vec<(String, usize)> = serde_json::from_slice(head).map_err(|_| wrong())?;
         let steps = deltas(&data[8 + head_len..], 3 * POSE_JOINTS);
-        if steps.len() != count * 3 * POSE_JOINTS || names.iter().map(|n| n.1).sum::<usize>() != count {
+        // Who asks a clip for a pose gets one: none may be empty.
+        let whole = names.iter().map(|n| n.1).sum::<usize>();
+        if steps.len() != count * 3 * POSE_JOINTS
+            || whole != count
+            || names.iter().any(|n| n.1 == 0)
+            || count == 0
+        {
             return Err(wrong());
         }
         let mut frames = steps.chunks_exact(3 * POSE_JOINTS).map(|row| {
