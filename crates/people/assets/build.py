@@ -3,8 +3,8 @@
 python build.py --mocap PACKS/cmu_mocap --bank bank.npz --out people.bin
 python build.py --mocap PACKS/cmu_mocap --all-motion motion.bin [--hz 30]
 
-`--all-motion` writes every training sequence, for `people dataset --motion` and `posewire-lab films --motion`; it needs no bank. At 15 Hz, enough
-for poses; films of people who hurry want 30.
+`--all-motion` writes every training sequence, for `people dataset --motion` and `posewire eval films --motion`; it needs no bank.
+15 Hz are enough for poses; films of people who hurry want 30.
 """
 
 from __future__ import annotations
