@@ -56,14 +56,20 @@ class Own:
         return np.asarray(self.session.run(None, {"image": as_input(crop)})[0][0], np.float32)
 
 
+def lite(path: Path) -> Any:
+    """LiteRT's interpreter of a .tflite file, ready to run on one thread."""
+    from ai_edge_litert.interpreter import Interpreter
+
+    interpreter = Interpreter(str(path), num_threads=1)
+    interpreter.allocate_tensors()
+    return interpreter
+
+
 class MoveNet:
     """MoveNet Lightning (Apache-2.0), int8, by LiteRT."""
 
     def __init__(self, path: Path) -> None:
-        from ai_edge_litert.interpreter import Interpreter
-
-        self.interpreter: Any = Interpreter(str(path), num_threads=1)
-        self.interpreter.allocate_tensors()
+        self.interpreter = lite(path)
         self.input = self.interpreter.get_input_details()[0]["index"]
         self.output = self.interpreter.get_output_details()[0]["index"]
 
@@ -128,10 +134,7 @@ class YoloPose:
     nothing of the box, it answers for whoever it is surest of among those on whom the crop's middle lies."""
 
     def __init__(self, path: Path) -> None:
-        from ai_edge_litert.interpreter import Interpreter
-
-        self.interpreter: Any = Interpreter(str(path), num_threads=1)
-        self.interpreter.allocate_tensors()
+        self.interpreter = lite(path)
         said = self.interpreter.get_input_details()[0]
         self.input, self.size = said["index"], int(said["shape"][1])
         self.output = self.interpreter.get_output_details()[0]["index"]
