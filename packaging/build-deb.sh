@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds posewire_VERSION_ARCH.deb into target/deb for Debian 11 and later: the binary with its models, the service, the
-# udev rule, completions, man pages and an example configuration.
+# Builds posewire_VERSION_ARCH.deb into target/deb for Debian 11 and later: the binary with its models, the network `large` beside
+# it, the service, the udev rule, completions, man pages and an example configuration.
 #
 #   packaging/build-deb.sh [amd64|arm64|armhf ...]      default: all three
 #
@@ -44,8 +44,11 @@ build() {
   "$strip" --strip-all "$root/usr/bin/posewire"
   put 644 packaging/99-posewire.rules usr/lib/udev/rules.d/99-posewire.rules
   put 644 posewire.example.toml etc/posewire.toml
-  # The example names the default smoother, and without its weights in the binary that is another one (src/config.rs).
-  case ${FEATURES:-} in *usable*) sed -i 's/^smoother = "xl" /smoother = "one-euro" /' "$root/etc/posewire.toml" ;; esac
+  case ${FEATURES:-} in
+    # The example names the default smoother, and without its weights in the binary that is another one (src/config.rs).
+    *usable*) sed -i 's/^smoother = "xl" /smoother = "one-euro" /' "$root/etc/posewire.toml" ;;
+    *) for kind in toml onnx; do put 644 "models/keypoints-large.$kind" "usr/share/posewire/models/keypoints-large.$kind"; done ;;
+  esac
   put 644 LICENSE-MIT usr/share/doc/posewire/copyright
   # The service file names where `cargo install` and the README put the binary; the package's own place is /usr/bin.
   mkdir -p "$root/usr/lib/systemd/system"

@@ -68,6 +68,7 @@ case $file in
     cd "$work/posewire-$version-$arch"
     $as_root install -D -m 755 posewire /usr/local/bin/posewire
     $as_root install -D -m 644 man1/* -t /usr/local/share/man/man1
+    if [ -d models ]; then $as_root install -D -m 644 models/* -t /usr/local/share/posewire/models; fi
     [ -e /etc/posewire.toml ] || $as_root install -m 644 posewire.example.toml /etc/posewire.toml
     if [ -d /etc/udev/rules.d ]; then $as_root install -m 644 99-posewire.rules /etc/udev/rules.d/; fi
     if [ -d /etc/systemd/system ]; then $as_root install -m 644 posewire.service /etc/systemd/system/; fi ;;

@@ -28,6 +28,7 @@ tarball() {
     "$root/deb/usr/lib/udev/rules.d/99-posewire.rules" "$root/$name/"
   mv "$root/deb/usr/share/man/man1" "$root/$name/man1"
   mv "$root/deb/etc/posewire.toml" "$root/$name/posewire.example.toml"
+  [ ! -d "$root/deb/usr/share/posewire/models" ] || mv "$root/deb/usr/share/posewire/models" "$root/$name/models"
   sed -i 's|/usr/bin/posewire|/usr/local/bin/posewire|' "$root/$name/posewire.service"
   cp LICENSE-MIT LICENSE-APACHE "$root/$name/"
   tar -C "$root" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -cf - "$name" | gzip -9n > "$out/$name.tar.gz"

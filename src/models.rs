@@ -1,7 +1,7 @@
-//! The models: those that are part of the binary, and those on disk that a configuration names.
+//! The models: those that are part of the binary, those that lie beside it, and those on disk that a configuration names.
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pose::HORIZONS_US;
 use serde::Deserialize;
@@ -98,7 +98,7 @@ impl Embedded {
     }
 }
 
-/// The keypoint network that `which` names: `builtin`, a name of [`embedded`], or a manifest's path.
+/// The keypoint network that `which` names: `builtin`, a name of [`embedded`] or of [`beside`], or a manifest's path.
 ///
 /// # Errors
 /// [`InferError::Model`] naming the file, or the networks to choose from.
@@ -107,11 +107,40 @@ pub fn keypoints(which: &str) -> Result<Model, InferError> {
     if let Some(model) = KEYPOINTS.iter().find(|model| model.name == name) {
         return model.model();
     }
-    let path = Path::new(which);
-    if path.extension().is_none() && !path.exists() {
-        return Err(no_network(path));
+    read(&on_disk(which)?)
+}
+
+/// The manifest that `which` is the path of, or the name of a network [`beside`] the binary.
+fn on_disk(which: &str) -> Result<PathBuf, InferError> {
+    let path = PathBuf::from(which);
+    if path.extension().is_some() || path.exists() {
+        return Ok(path);
     }
-    read(path)
+    beside().find(|(name, _)| name == which).map(|(_, manifest)| manifest).ok_or_else(|| no_network(&path))
+}
+
+/// Keypoint networks that are not part of the binary, by name, and their manifests: a package's (`../share/posewire/models` from the
+/// binary), then a checkout's (`models`).
+pub fn beside() -> impl Iterator<Item = (String, PathBuf)> {
+    let installed = std::env::current_exe()
+        .ok()
+        .and_then(|binary| Some(binary.canonicalize().ok()?.parent()?.parent()?.join("share/posewire/models")));
+    let mut found: Vec<(String, PathBuf)> = Vec::new();
+    for folder in installed.into_iter().chain([PathBuf::from("models")]) {
+        let mut here: Vec<PathBuf> =
+            std::fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path()).collect();
+        here.sort();
+        for manifest in here {
+            let name = manifest.file_name().and_then(|file| file.to_str()).and_then(|file| {
+                file.strip_prefix("keypoints-").and_then(|rest| rest.strip_suffix(".toml")).map(str::to_owned)
+            });
+            let Some(name) = name else { continue };
+            if KEYPOINTS.iter().all(|model| model.name != name) && found.iter().all(|(other, _)| *other != name) {
+                found.push((name, manifest));
+            }
+        }
+    }
+    found.into_iter()
 }
 
 /// Whether `config` names networks and weights that there are; whether they can be used shows when they are read.
@@ -121,8 +150,11 @@ pub fn keypoints(which: &str) -> Result<Model, InferError> {
 pub fn check_names(config: &Models) -> Result<(), InferError> {
     let Models { keypoints, finder, temporal, .. } = config;
     let is_embedded = |name: &str| name == BUILTIN || KEYPOINTS.iter().any(|model| model.name == name);
-    if !is_embedded(keypoints) && !Path::new(keypoints).exists() {
-        return Err(no_network(Path::new(keypoints)));
+    if !is_embedded(keypoints) {
+        let manifest = on_disk(keypoints)?;
+        if !manifest.exists() {
+            return Err(no_network(&manifest));
+        }
     }
     for file in [finder, temporal] {
         if file != BUILTIN && !(file == NONE && file == finder) && !Path::new(file).exists() {
@@ -133,7 +165,8 @@ pub fn check_names(config: &Models) -> Result<(), InferError> {
 }
 
 fn no_network(path: &Path) -> InferError {
-    let names: Vec<_> = KEYPOINTS.iter().map(|model| model.name).collect();
+    let embedded = KEYPOINTS.iter().map(|model| model.name.to_owned());
+    let names: Vec<_> = embedded.chain(beside().map(|(name, _)| name)).collect();
     fault(path, &format!("is no keypoint network: there are {}, or name a .toml file", names.join(", ")))
 }
 
@@ -325,6 +358,17 @@ mod tests {
         assert!(temporal("there/is/no.toml", Smoother::Kalman).unwrap().is_none());
         assert!(temporal(BUILTIN, Smoother::S4d).unwrap().is_none());
         assert!(temporal("there/is/no.toml", Smoother::S4d).is_err());
+    }
+
+    #[test]
+    fn a_network_beside_the_binary_answers_to_its_name() {
+        for (name, manifest) in beside() {
+            assert_eq!(keypoints(&name).unwrap().manifest.name, name);
+            assert_eq!(read(&manifest).unwrap().manifest.name, name);
+            assert!(KEYPOINTS.iter().all(|model| model.name != name), "{name} is in the binary");
+        }
+        // Tests run in the checkout.
+        assert!(beside().any(|(name, _)| name == "large"));
     }
 
     #[test]

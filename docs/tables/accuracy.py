@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from .form import ROOT, kept, manifest, markdown, share, with_interval
 
-NETWORKS = ("base", "small", "nano")
-# Beside the binary.
+NETWORKS = ("large", "base", "small", "nano")
 USABLE = "small-usable"
 PACKS = {"lspet": "LSPET", "jhmdb": "J-HMDB", "coco_more": "COCO"}
 FINDER_SETS = {
@@ -17,7 +16,7 @@ FINDER_SETS = {
 
 
 def networks() -> str:
-    """The networks in the binary: the manifests."""
+    """The networks of an ordinary installation: the manifests."""
     rows = []
     for name in NETWORKS:
         of = manifest(f"keypoints-{name}")
@@ -114,7 +113,7 @@ def finder() -> str:
 def presence() -> str:
     """Whether a network tells persons from the rest: the manifests' cards, at the least score with which somebody begins."""
     rows = []
-    for name in ("small", "nano", USABLE):
+    for name in ("large", "small", "nano", USABLE):
         said = manifest(f"keypoints-{name}")["card"]["presence"]
         at = next(a for a in said["at"] if a["score"] == 0.25)
         rows.append(

@@ -10,16 +10,16 @@ use posewire::models::{self, Model};
 
 use super::Usage;
 
-/// List the networks in this binary, show their cards, check a manifest
+/// List the networks in this binary and beside it, show their cards, check a manifest
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  posewire models                    the networks in this binary
+  posewire models                    the networks in this binary and beside it
   posewire models person             one of them, with its card
   posewire models my/rtmpose.toml    checks a manifest and the network beside it
   posewire models person --explain   its layers: operator, kernel, time")]
 pub struct Args {
-    /// A network in this binary, or the path of a manifest
+    /// A network in this binary or beside it, or the path of a manifest
     #[arg(value_name = "NAME|MANIFEST")]
     which: Option<String>,
     /// Runs the network on a blank picture and shows its layers
@@ -40,6 +40,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             let model = model?;
             let plan = infer::load_with(&model.manifest, &model.onnx, args.engine)?;
             line(&mut out, &model, &*plan)?;
+        }
+        for (_, manifest) in models::beside() {
+            let model = models::read(&manifest)?;
+            let plan = infer::load_with(&model.manifest, &model.onnx, args.engine)?;
+            line(&mut out, &model, &*plan)?;
+            writeln!(out, "  {}", manifest.display())?;
         }
         return Ok(ExitCode::SUCCESS);
     };
@@ -70,9 +76,14 @@ fn find(which: &str) -> anyhow::Result<Model> {
     if which.ends_with(".toml") || Path::new(which).exists() {
         return Ok(models::read(Path::new(which))?);
     }
+    for (name, manifest) in models::beside() {
+        if name == which {
+            return Ok(models::read(&manifest)?);
+        }
+        names.push(name);
+    }
     let names = names.join(", ");
-    Err(Usage(format!("no network {which:?}: this binary has {names}; a file is named with its .toml"))
-        .into())
+    Err(Usage(format!("no network {which:?}: there are {names}; a file is named with its .toml")).into())
 }
 
 fn line(out: &mut impl Write, model: &Model, plan: &dyn Plan) -> anyhow::Result<()> {

@@ -178,9 +178,9 @@ class Shipped(unittest.TestCase):
     def test_the_flip_test_is_taken_from_the_manifest(self) -> None:
         looks_twice = {
             name: peers.Own.of_manifest(REPOSITORY / f"models/keypoints-{name}.toml").flip_test
-            for name in ("base", "small", "nano")
+            for name in ("large", "base", "small", "nano")
         }
-        self.assertEqual(looks_twice, {"base": True, "small": False, "nano": False})
+        self.assertEqual(looks_twice, {"large": True, "base": True, "small": False, "nano": False})
 
 
 class Films(unittest.TestCase):
@@ -199,7 +199,7 @@ class Films(unittest.TestCase):
 
 class Refitted(unittest.TestCase):
     def test_a_manifest_takes_new_numbers_and_keeps_all_else(self) -> None:
-        for name in ("small", "nano", "base", "small-usable"):
+        for name in ("small", "nano", "base", "large", "small-usable"):
             text = (REPOSITORY / f"models/keypoints-{name}.toml").read_text()
             with self.subTest(name):
                 said = tomllib.loads(text)

@@ -297,6 +297,12 @@ class LongRun(unittest.TestCase):
         self.assertEqual({m["precision"] for m in card["metrics"]}, {"int8", "f32"})
         records = cache.load(self.folder / "few")
         self.assertEqual(card["metrics"][0]["persons"], len(records.where("val", ("coco_more",))))
+        self.assertNotIn("flip_test", manifest["codec"])
+        twice = [f"--models={self.folder / 'twice'}", "--mirrored", "tiny"]
+        with mock.patch("sys.argv", words + places + twice), contextlib.redirect_stdout(io.StringIO()):
+            ship.main()
+        (written,) = (self.folder / "twice").glob("*.toml")
+        self.assertTrue(tomllib.loads(written.read_text())["codec"]["flip_test"])
 
     def test_committed_configurations_load(self) -> None:
         for path in (CONFIGS / "steady").glob("*.toml"):

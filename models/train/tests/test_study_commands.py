@@ -236,6 +236,21 @@ class Page(unittest.TestCase):
         self.assertIn("not told from it: lstm; 1 with one seed say nothing.", line.replace("gru", "lstm"))
         self.assertNotIn("elman", line)
 
+    def test_what_a_larger_budget_brings_is_each_row_against_itself(self) -> None:
+        small = [self.result(row, 1, 3.0) for row in ("gru", "lstm", "s4d")]
+        large = [
+            self.result(row, 11, 3.0) | {"budget": "large", "hidden": hidden}
+            for row, hidden in (("gru", 0.8), ("lstm", 0.6))
+        ]
+        said = self.make([*small, *large]).split("## Is budget large worth it?")[1].split("\n## ")[0]
+        # Student's t of one degree of freedom: 12.706 * 0.1414 / sqrt(2).
+        self.assertIn("2 causal rows at both budgets", said)
+        self.assertIn("hidden / held 0.700 ± 1.271 of the small budget's", said)
+        self.assertIn("MPJPE 1.000 ± 0.000 of", said)
+        self.assertRegex(said, r"\| GRU \| 1, 1 \| 7.00 \| 7.00 \| .* \| 0.50 \| 0.40 \|")
+        self.assertNotIn("state space", said, "it has one budget alone")
+        self.assertNotIn("worth it", self.make(small))
+
     def test_an_offline_row_is_marked_and_beats_nobody(self) -> None:
         offline = self.result("bidirectional-lstm", 1, 1.0) | {"causal": False}
         said = self.make([self.result("gru", 1, 3.0), offline])

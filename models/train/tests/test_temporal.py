@@ -10,8 +10,9 @@ import numpy as np
 import torch
 
 from posetrain.data.packs import MIRROR
+from posetrain.paths import REPOSITORY
 from posetrain.temporal import clip_set, weights
-from posetrain.temporal.answers import held, places_px
+from posetrain.temporal.answers import SHIPPED_SMOOTHNESS, held, places_px
 from posetrain.temporal.clip_set import Clip, ClipSet
 from posetrain.temporal.frames import MIX, frame
 from posetrain.temporal.model import OUTPUTS, Answer, Hyper, TemporalXl, read
@@ -132,6 +133,10 @@ class Files(unittest.TestCase):
 
 
 class Answers(unittest.TestCase):
+    def test_the_smoothness_that_ships_is_the_runtimes(self) -> None:
+        said = (REPOSITORY / "crates/temporal/src/learned/mod.rs").read_text()
+        self.assertIn(f"DEFAULT_SMOOTHNESS: f32 = {SHIPPED_SMOOTHNESS};", said)
+
     def test_a_joint_that_is_not_seen_is_held_where_it_was(self) -> None:
         xy = np.arange(4, dtype=np.float32)[:, None, None] * np.ones((4, 17, 2), np.float32)
         seen = np.ones((4, 17), bool)

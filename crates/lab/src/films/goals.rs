@@ -23,7 +23,7 @@ pub struct Goal {
     pub bar: f64,
     /// The figure is to be at least the bar, else at most.
     pub at_least: bool,
-    /// What the figure would be if what is not to be seen were told as well as what was.
+    /// What the figure would be if everything were told as well as what has been seen until then allows.
     pub floor: Option<f64>,
 }
 
@@ -87,13 +87,17 @@ pub fn goals(shipped: &Outcomes, raw: &Outcomes, smooth_truth: f64) -> Vec<Goal>
                 Interval::of(films, |drawn| hidden_over_held(drawn, |s| s.hidden_error)),
             )
         },
-        most(
-            "exchanged sides over raw's",
-            1.0 / 3.0,
-            Interval::of(films, |drawn| {
-                over(mean(shipped, drawn, |s| s.exchanged), mean(raw, drawn, |s| s.exchanged))
-            }),
-        ),
+        Goal {
+            // Which side is which is known from what was seen alone.
+            floor: over(mean(raw, &all, |s| s.exchanged_by_most), mean(raw, &all, |s| s.exchanged)),
+            ..most(
+                "exchanged sides over raw's",
+                1.0 / 3.0,
+                Interval::of(films, |drawn| {
+                    over(mean(shipped, drawn, |s| s.exchanged), mean(raw, drawn, |s| s.exchanged))
+                }),
+            )
+        },
         most("persons missed, %", 2.0, figure(100.0, |s| s.missed_persons)),
         most("ghosts a frame", 0.02, figure(1.0, |s| s.ghosts)),
         most(

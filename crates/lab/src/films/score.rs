@@ -32,6 +32,8 @@ pub(super) struct Score {
     pub missed_persons: Mean,
     /// Persons answered who would be answered better with left and right exchanged.
     pub exchanged: Mean,
+    /// The same of somebody who is told as most of their answers until then were: of a memory that errs in nothing else.
+    pub exchanged_by_most: Mean,
     /// Answers a frame that fit nobody; none are counted where not everybody is labelled.
     pub ghosts: Mean,
     /// Frames that the oldest ghost lived.
@@ -58,6 +60,7 @@ pub(super) fn count(moments: &[Moment], pairs: &[Pairs], is_complete: bool) -> S
     let mut score = Score::default();
     let mut ghost_frames: BTreeMap<u32, usize> = BTreeMap::new();
     let mut first_seen: BTreeMap<u32, Option<usize>> = BTreeMap::new();
+    let mut sides: BTreeMap<u32, Mean> = BTreeMap::new();
     for (t, (moment, pairs)) in moments.iter().zip(pairs).enumerate() {
         let answers: Vec<&TrackedPerson> = moment.answer.persons.iter().flatten().collect();
         score.few += answers.iter().filter(|a| a.forecast.known_joints() < FEW).count();
@@ -69,7 +72,11 @@ pub(super) fn count(moments: &[Moment], pairs: &[Pairs], is_complete: bool) -> S
             score.missed_persons.hit(answer.is_none());
             places(&mut score, person, answer);
             if let Some(answer) = answer {
-                score.exchanged.hit(is_better_exchanged(person, answer));
+                let is_exchanged = is_better_exchanged(person, answer);
+                score.exchanged.hit(is_exchanged);
+                let until_now = sides.entry(person.id).or_default();
+                until_now.hit(is_exchanged);
+                score.exchanged_by_most.hit(until_now.get() > Some(0.5));
             }
             first_frame(&mut score, &mut first_seen, person, answer.is_some(), t);
         }
@@ -182,7 +189,7 @@ impl Score {
         self.few += other.few;
     }
 
-    fn means(&mut self) -> [&mut Mean; 15] {
+    fn means(&mut self) -> [&mut Mean; 16] {
         [
             &mut self.error,
             &mut self.pck_05,
@@ -191,6 +198,7 @@ impl Score {
             &mut self.missed_joints,
             &mut self.missed_persons,
             &mut self.exchanged,
+            &mut self.exchanged_by_most,
             &mut self.ghosts,
             &mut self.doubles,
             &mut self.first,

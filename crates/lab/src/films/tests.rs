@@ -165,6 +165,21 @@ fn exchanged_sides_and_absent_joints_are_seen() {
     );
 }
 
+#[test]
+fn whoever_is_told_as_most_answers_were_keeps_the_side_that_was_told_first() {
+    let told = |t: usize, is_turned: bool| {
+        let mut answer = answer(1, 100.0, 100.0);
+        if is_turned {
+            answer.forecast = answer.forecast.with_sides_exchanged();
+        }
+        moment(t, vec![person(1, 100.0, 100.0)], &[answer])
+    };
+    let moments: Vec<Moment> =
+        [false, true, false, true, true].into_iter().enumerate().map(|(t, turned)| told(t, turned)).collect();
+    let (score, _) = counted(&moments, true);
+    assert_eq!((score.exchanged.sum, score.exchanged_by_most.sum), (3.0, 1.0));
+}
+
 /// One film is hard and one is easy; what a setting gains on both is certain all the same.
 #[test]
 fn differences_are_those_of_the_same_films() {

@@ -3,10 +3,12 @@
     python -m posetrain.keypoints.ship configs/steady/small-usable.toml --caches DIR --weights work/anneal/checkpoint.pt
     python -m posetrain.keypoints.ship configs/steady/small.toml --caches DIR --weights work/small/checkpoint.pt \
         --from ../keypoints-small.toml --mean-with work/adopted.npz --share 0.6 --mirrored base
+    python -m posetrain.keypoints.ship configs/steady/large.toml --caches DIR --weights work/large/checkpoint.pt \
+        --from ../keypoints-small.toml --size 224 --mirrored large
 
 `--from`: the shipped network that training began with (`posetrain.keypoints.adopt`), whose sources are these weights' too; a mean of
 both sets of weights keeps more of what it knew (Wortsman et al. 2022). `--mirrored`: a second manifest for the same file, whose
-crops are looked at mirrored too.
+crops are looked at mirrored too; with the configuration's own name there is no other.
 Ranges of int8 come from train persons, scores from the persons kept back, both of the configuration's own sources, so the file has
 the weights' licence class; val parts of other packs are only measured. `posetrain.finder.presence` then adds presence.
 """
@@ -150,7 +152,8 @@ def main() -> None:
     manifest.write_quantisation(args.quant / f"{stem}.toml", int8, names, ranges(int8))
     crops_seen, minutes = history(args.weights)
     minutes += before.get("train_minutes", 0.0)
-    for name, mirrored in ((config.name, False), *(((args.mirrored, True),) if args.mirrored else ())):
+    manifests = {config.name: False} | ({args.mirrored: True} if args.mirrored else {})
+    for name, mirrored in manifests.items():
         own = Own(int8, config.codec(args.size), mirrored)
         fitted = fit_scores(own, to_fit(config, args.caches))
         networks = {"int8": int8, "f32": f32}

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import stats
 
 from posetrain.paths import TRAIN
-from posetrain.study import times
+from posetrain.study import sizes, times
 from posetrain.study.classics import TITLES
 from posetrain.study.equations import rows_page
 from posetrain.study.plots import Point, front_of, plot, ranking
@@ -341,6 +341,8 @@ def page(
         "",
         *(told_apart(sound(on(results, main), main), main, lags[main]) or ["- No row has been trained yet."]),
     ]
+    if bought := sizes.lines(sound(on(results, main), main), main, lags[main]):
+        lines += ["", *bought]
     lines += tables(results, main, lags[main])
     if sets[1:]:
         lines += ["", f"The same on clips that a keypoint network observed: [{CLIPS_PAGE}]({CLIPS_PAGE})."]

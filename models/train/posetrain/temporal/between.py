@@ -4,8 +4,8 @@
 
 One row for each set and share: 0 is the old weights, 1 the new ones, `raw` what the detector said with joints that it did not see held.
 Of the files of `posetrain.temporal.detect` and `.tracks` those clips count that training leaves out (`noise.tuning`); `--all` takes all,
-for val files. Places are those for the capture as shipped: smoothness 0.1, the lead given. Distances in % of the extent; hidden joints
-and exchanged sides are known of exact truth alone, or of what labels say.
+for val files. Places are those for the capture, at the smoothness that ships and the lead given. Distances in % of the extent; hidden
+joints and exchanged sides are known of exact truth alone, or of what labels say.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from posetrain.data.packs import MIRROR
-from posetrain.temporal.answers import answers, held, places_px
+from posetrain.temporal.answers import SHIPPED_SMOOTHNESS, answers, held, places_px
 from posetrain.temporal.export import between
 from posetrain.temporal.frames import MIN_SCORE
 from posetrain.temporal.model import OUTPUTS, Hyper, TemporalXl
@@ -110,7 +110,7 @@ def main() -> None:
     p.add_argument(
         "--all", action="store_true", help="every clip of the files, not those left out of training alone"
     )
-    p.add_argument("--smoothness", type=float, default=0.1)
+    p.add_argument("--smoothness", type=float, default=SHIPPED_SMOOTHNESS)
     p.add_argument("--lead", type=float, default=0.1)
     args = p.parse_args()
     torch.set_num_threads(1)

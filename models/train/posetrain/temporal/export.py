@@ -21,6 +21,7 @@ from torch import Tensor
 
 from posetrain.data.licences import Licence, licence_of
 from posetrain.paths import CONFIGS
+from posetrain.temporal.answers import SHIPPED_SMOOTHNESS
 from posetrain.temporal.calibrate import kept_back, sigma_scale
 from posetrain.temporal.model import Hyper, TemporalXl
 from posetrain.temporal.noise import tuning
@@ -175,7 +176,12 @@ def main() -> None:
         default=0.3,
         help="frames by which forecasts are read ahead, chosen on train clips",
     )
-    p.add_argument("--smoothness", type=float, default=0.1, help="at which sigma is fitted: the shipped one")
+    p.add_argument(
+        "--smoothness",
+        type=float,
+        default=SHIPPED_SMOOTHNESS,
+        help="at which sigma is fitted: the shipped one",
+    )
     p.add_argument("--data", type=Path, required=True)
     p.add_argument("--errors", type=Path, required=True, help="where posetrain.temporal.detect wrote")
     p.add_argument(

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from posetrain.temporal.answers import answers, held, places_px
+from posetrain.temporal.answers import SHIPPED_SMOOTHNESS, answers, held, places_px
 from posetrain.temporal.clip_set import Clip, read
 from posetrain.temporal.frames import MIN_SCORE
 from posetrain.temporal.weights import read_pwt
@@ -26,7 +26,7 @@ def main() -> None:
     p.add_argument("--models", type=Path, required=True)
     p.add_argument("--clips", type=Path, required=True)
     p.add_argument("--hidden", type=Path, required=True)
-    p.add_argument("--smoothness", type=float, default=0.1, help="as shipped")
+    p.add_argument("--smoothness", type=float, default=SHIPPED_SMOOTHNESS, help="as shipped")
     args = p.parse_args()
     torch.set_num_threads(1)
     shipped = read_pwt(args.models / "temporal-xl.pwt")

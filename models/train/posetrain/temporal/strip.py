@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from posetrain.data.packs import LIMBS
-from posetrain.temporal.answers import answers, places_px
+from posetrain.temporal.answers import SHIPPED_SMOOTHNESS, answers, places_px
 from posetrain.temporal.clip_set import read
 from posetrain.temporal.frames import MIN_SCORE
 from posetrain.temporal.weights import read_pwt
@@ -31,7 +31,7 @@ def main() -> None:
     p.add_argument("--first", type=int, default=40)
     p.add_argument("--step", type=int, default=2)
     p.add_argument("--pictures", type=int, default=12)
-    p.add_argument("--smoothness", type=float, default=0.1)
+    p.add_argument("--smoothness", type=float, default=SHIPPED_SMOOTHNESS)
     p.add_argument("--out", type=Path, required=True)
     args = p.parse_args()
     clip = read(args.clips).clips[args.clip]
