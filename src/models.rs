@@ -122,9 +122,9 @@ fn on_disk(which: &str) -> Result<PathBuf, InferError> {
 /// Keypoint networks that are not part of the binary, by name, and their manifests: a package's (`../share/posewire/models` from the
 /// binary), then a checkout's (`models`).
 pub fn beside() -> impl Iterator<Item = (String, PathBuf)> {
-    let installed = std::env::current_exe()
-        .ok()
-        .and_then(|binary| Some(binary.canonicalize().ok()?.parent()?.parent()?.join("share/posewire/models")));
+    let installed = std::env::current_exe().ok().and_then(|binary| {
+        Some(binary.canonicalize().ok()?.parent()?.parent()?.join("share/posewire/models"))
+    });
     let mut found: Vec<(String, PathBuf)> = Vec::new();
     for folder in installed.into_iter().chain([PathBuf::from("models")]) {
         let mut here: Vec<PathBuf> =
@@ -135,7 +135,9 @@ pub fn beside() -> impl Iterator<Item = (String, PathBuf)> {
                 file.strip_prefix("keypoints-").and_then(|rest| rest.strip_suffix(".toml")).map(str::to_owned)
             });
             let Some(name) = name else { continue };
-            if KEYPOINTS.iter().all(|model| model.name != name) && found.iter().all(|(other, _)| *other != name) {
+            if KEYPOINTS.iter().all(|model| model.name != name)
+                && found.iter().all(|(other, _)| *other != name)
+            {
                 found.push((name, manifest));
             }
         }

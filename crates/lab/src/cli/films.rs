@@ -14,7 +14,7 @@ use posewire::temporal::Smoother;
 use posewire::track::IdentityRules;
 use posewire::tracker::{Networks, temporal_model};
 use posewire::{Config, Tracker};
-use posewire_lab::films::{self, Film, Labelled, Outcomes, Rendered, Row, Take};
+use posewire_lab::films::{self, Answers, Film, Labelled, Outcomes, Rendered, Row, Take};
 
 /// Accuracy, ghosts, identities and motion of the whole program on films
 ///
@@ -55,6 +55,10 @@ pub struct Args {
     /// Folder of labelled films
     #[arg(long, value_name = "FOLDER")]
     films: Option<PathBuf>,
+    /// What another program answered to these films, a line a frame (JSON; benches/mediapipe_films.py writes MediaPipe's): a row
+    /// each, judged as this one's
+    #[arg(long, value_name = "NAME=FILE", requires = "films", conflicts_with = "goals", value_parser = named)]
+    answers: Vec<(String, PathBuf)>,
     /// Smoothers, a row each
     #[arg(long, value_delimiter = ',', default_value = "none,xl")]
     smoother: Vec<Smoother>,
@@ -226,6 +230,18 @@ pub fn run(mut args: Args) -> anyhow::Result<ExitCode> {
             measure(name, &mut films)?;
         }
     }
+    for (name, path) in &args.answers {
+        let answers = Answers::read(path)?;
+        // Labelled films were measured last.
+        let ((_, rows), first) = sets.last_mut().zip(firsts.last()).context("--answers: no films")?;
+        let (mut outcomes, mut smooth_truth) = (Vec::new(), 0.0);
+        for labels in &labels {
+            let mut film = Labelled::open(labels)?;
+            smooth_truth = film.smooth_truth();
+            outcomes.push(answers.judge(&mut film)?);
+        }
+        rows.push(Row::of(name, &Outcomes::of(outcomes), Some(first), smooth_truth));
+    }
     for (name, rows) in &sets {
         println!("{}", films::table(name, rows));
     }
@@ -298,6 +314,14 @@ impl Setting {
 fn size(said: &str) -> Result<[u32; 2], String> {
     let sides = said.split_once('x').and_then(|(w, h)| Some([w.parse().ok()?, h.parse().ok()?]));
     sides.ok_or_else(|| format!("'{said}' is no WIDTHxHEIGHT, such as 320x240"))
+}
+
+/// NAME=FILE.
+fn named(said: &str) -> Result<(String, PathBuf), String> {
+    let parts = said.split_once('=').filter(|(name, file)| !name.is_empty() && !file.is_empty());
+    let (name, file) =
+        parts.ok_or_else(|| format!("'{said}' is no NAME=FILE, such as other=answers.jsonl"))?;
+    Ok((name.to_owned(), file.into()))
 }
 
 /// A tracker of `config` with some of its rules of identity as `said`: NAME=VALUE, separated by commas.

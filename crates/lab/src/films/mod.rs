@@ -8,6 +8,7 @@
 mod boxes;
 mod goals;
 mod identity;
+mod others;
 mod pairing;
 mod score;
 mod source;
@@ -28,6 +29,7 @@ use crate::clips::{Clip, ClipSet, ClipsError};
 pub use self::{
     boxes::{Boxes, Detection, Told, Truth},
     goals::{Goal, goals, goals_table},
+    others::Answers,
     source::{Labelled, Rendered, Take, labelled},
     table::{Differences, Row, table},
     tracks::Track,
@@ -47,6 +49,19 @@ pub enum FilmsError {
     /// The labels are not what they should be.
     #[error("{} line {line}: {what}; `python -m posetrain.temporal.films` in models/train writes them", path.display())]
     Labels {
+        /// Which file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// What is wrong.
+        what: String,
+    },
+    /// Another program's answers are not what they should be.
+    #[error(
+        "{} line {line}: {what}; a line a frame: {{\"film\": NAME, \"persons\": [{{\"id\": 1, \"joints\": [[x, y, score], …]}}]}}",
+        path.display()
+    )]
+    Answers {
         /// Which file.
         path: PathBuf,
         /// From 1.
