@@ -67,9 +67,9 @@ const SCORE_WITHIN: f32 = 0.1;
 const HORIZON_FRAMES: f32 = 1.5;
 /// What the names of tensors for one kind of detector begin with.
 const ERROR_MODEL: &str = "error_model.";
-/// Place on the lag-versus-jitter curve, 0..=1: with the lead for Posewire's own networks what shakes least on the tuning films within
-/// 0.2 frame of added lag (`posewire eval clips --lag 0.2`); through the whole program it places more than 0.1 does.
-pub const DEFAULT_SMOOTHNESS: f32 = 0.3;
+/// Place on the lag-versus-jitter curve, 0..=1: with the shipped lead what shakes least on the tuning films within 0.2 frame of
+/// added lag (`posewire eval clips --lag 0.2`).
+pub const DEFAULT_SMOOTHNESS: f32 = 0.1;
 
 /// What the network's sigma is multiplied by, fitted on clips that training left out.
 #[derive(Clone, Copy)]

@@ -12,7 +12,7 @@ from posetrain.temporal.peers import Causal
 # As in crates/temporal: the score, and the distance in parts of the person's scale, that make an answer `measured`.
 MEASURED_SCORE, BELIEVED = 0.2, 0.1
 HORIZON_FRAMES = 1.5  # between two horizons
-SHIPPED_SMOOTHNESS = 0.3  # what the runtime asks for unless told otherwise
+SHIPPED_SMOOTHNESS = 0.1  # what the runtime asks for unless told otherwise
 SIGMA_OF_SPREAD = 1.139  # 68 % of a Laplace distribution lie within so many of its scales
 
 
