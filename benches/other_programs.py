@@ -24,9 +24,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-SHARED = Path(
-    os.environ.get("POSEWIRE_SHARED", Path(__file__).resolve().parents[2] / "shared")
-)
+SHARED = Path(os.environ.get("POSEWIRE_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 Picture = npt.NDArray[np.uint8]
 #: x and y in pixels of the picture, and a score, of COCO's 17 joints; None where nobody is found.
 Joints = npt.NDArray[np.float64] | None
@@ -97,14 +95,10 @@ def movenet(network: Path) -> Callable[[], Follow]:
             left, top, side = next_crop(last, width, height)
             scale = size / side
             moved = np.array([[scale, 0, -left * scale], [0, scale, -top * scale]])
-            crop: Any = cv2.warpAffine(
-                picture, moved, (size, size), flags=cv2.INTER_LINEAR
-            )
+            crop: Any = cv2.warpAffine(picture, moved, (size, size), flags=cv2.INTER_LINEAR)
             interpreter.set_tensor(put["index"], crop[None].astype(put["dtype"]))
             interpreter.invoke()
-            y, x, score = (
-                interpreter.get_tensor(got["index"]).reshape(17, 3).T.astype(np.float64)
-            )
+            y, x, score = interpreter.get_tensor(got["index"]).reshape(17, 3).T.astype(np.float64)
             last = np.stack([left + x * side, top + y * side, score], 1)
             return last
 
@@ -113,18 +107,22 @@ def movenet(network: Path) -> Callable[[], Follow]:
     return film
 
 
+def read(path: Path) -> Picture:
+    """Red, green, blue."""
+    picture = cv2.imread(str(path))
+    if picture is None:
+        raise SystemExit(f"{path} is no picture")
+    return np.asarray(cv2.cvtColor(picture, cv2.COLOR_BGR2RGB), np.uint8)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("program", choices=("mediapipe", "movenet"))
-    parser.add_argument(
-        "--films", type=Path, required=True, help="folder of NAME.jsonl beside NAME/"
-    )
+    parser.add_argument("--films", type=Path, required=True, help="folder of NAME.jsonl beside NAME/")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument(
-        "--no-smoothing", action="store_true", help="MediaPipe without its filter"
-    )
+    parser.add_argument("--no-smoothing", action="store_true", help="MediaPipe without its filter")
     parser.add_argument(
         "--movenet",
         type=Path,
@@ -134,21 +132,15 @@ def main() -> None:
     films = sorted(args.films.glob("*.jsonl"))
     if not films:
         raise SystemExit(f"{args.films} holds no film: NAME.jsonl beside NAME/")
-    begin = (
-        mediapipe(not args.no_smoothing)
-        if args.program == "mediapipe"
-        else movenet(args.movenet)
-    )
+    begin = mediapipe(not args.no_smoothing) if args.program == "mediapipe" else movenet(args.movenet)
     with args.out.open("w") as out:
         for done, labels in enumerate(films, 1):
             name, follow = (
                 json.loads(labels.read_text().splitlines()[0])["film"],
                 begin(),
             )
-            for path in sorted(
-                p for p in labels.with_suffix("").iterdir() if p.is_file()
-            ):
-                joints = follow(cv2.cvtColor(cv2.imread(str(path)), cv2.COLOR_BGR2RGB))
+            for path in sorted(p for p in labels.with_suffix("").iterdir() if p.is_file()):
+                joints = follow(read(path))
                 persons = []
                 if joints is not None:
                     # A score of nothing would say that there is no joint.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .accuracy import accuracy, films, finder, held_out, lsp, networks, presence, quantised, whole
+from .accuracy import accuracy, films, finder, held_out, lsp, networks, presence, quantised
 from .code import crates, line, rooms
 from .form import ROOT
 from .hub import hub, hub_films
 from .motion import goals, held_out_clips, identities, smoother
 from .peers import peers
 from .reliability import camera_bed, endurance, hours
-from .speed import bench, boards, engines, instructions
+from .speed import bench, boards, engines, instructions, looks
 
 __all__ = ["ROOT", "TABLES"]
 
@@ -27,14 +27,13 @@ TABLES: dict[str, Callable[[], str]] = {
             finder,
             presence,
             held_out,
-            whole,
             films,
             held_out_clips,
             smoother,
             goals,
             identities,
         ),
-        *(engines, instructions, boards, bench, endurance, hours, camera_bed),
+        *(engines, looks, instructions, boards, bench, endurance, hours, camera_bed),
         *(hub, hub_films, rooms, crates, line),
     )
 }

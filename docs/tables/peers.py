@@ -2,75 +2,60 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .form import kept, markdown, share
+
+RESEARCH = "MIT or Apache-2.0; weights for research"
 
 
 def peers() -> str:
-    """The read-me's comparison: `benches/results/held-out.json`, `xeon-avx512.json` and the licences."""
-    held = kept("held-out.json")
-    crops = {(row["system"], row["scale"]): row for row in held["crops"]}
-    programs = {row["system"]: row for row in held["whole"]}
-    times = {row["system"]: row for row in held["time"]}
-    small_time = next(
-        r["median_ratio"] for r in kept("xeon-avx512.json")["rows"] if "keypoints-small: int8" in r["name"]
-    )
+    """The read-me's comparison: `lsp.json`, `films.json`, the measured times and the licences."""
+    photos = {(row["system"], row["crop"]): row["torso_02"][0] for row in kept("lsp.json")["rows"]}
+    films: dict[str, dict[str, Any]] = {
+        row["setting"]: row
+        for name, rows in kept("films.json")["sets"]
+        if name == "jhmdb-val"
+        for row in rows
+    }
+    held = {row["system"]: row for row in kept("held-out.json")["time"]}
+    timed = {row["name"]: row["median_ratio"] for row in kept("epyc-avx512.json")["rows"]}
 
-    def at(system: str, pack: str) -> str:
-        scales = [share(crops.get((system, scale), {}).get(pack)) or "–" for scale in ("tight", "loose")]
-        return "–" if scales == ["–", "–"] else " / ".join(scales)
+    def time(network: str) -> str:
+        return f"{next(ratio for name, ratio in timed.items() if f'keypoints-{network}: int8' in name):.2f}"
 
-    def motion(system: str) -> str:
-        row = programs.get(system, {})
-        return f"{row['acceleration']:.1f} % at {row['lag'] - row['raw_lag']:+.2f}" if "lag" in row else "–"
+    def on_photos(system: str) -> str:
+        return " / ".join(share(photos[system, crop]) for crop in ("tight", "loose"))
 
-    def whole_program(system: str) -> str:
-        return share(programs.get(system, {}).get("jhmdb")) or "–"
+    def on_films(program: str) -> list[str]:
+        row = films[program]
+        return [
+            f"{share(row['pck_10']['value'])} / {share(row['pck_05']['value'])}",
+            f"{100 * row['missed_persons']['value']:.1f}",
+            f"{row['acceleration']['value']:.1f}",
+        ]
 
-    unfiltered = next(r for r in held["smoothed_on_given_crops"] if "no filter" in r["system"])[
-        "acceleration"
-    ]
-    rtm = times["a network of RTMPose-t's shape"]
-    research = "MIT or Apache-2.0; weights for research"
-    rows = []
-    for name, title, time, moves, licence in (
-        (
-            "Posewire `small`",
-            "**Posewire** `small`",
-            f"{small_time:.2f}",
-            motion("Posewire `small`"),
-            research,
-        ),
-        ("Posewire `base`", "**Posewire** `base`", f"{times['Posewire `base`']['ratio']:.2f}", "–", research),
-        (
-            "MoveNet Lightning int8",
-            "MoveNet Lightning int8",
-            "1",
-            f"{unfiltered:.1f} %, no filter",
-            "Apache-2.0",
-        ),
-        (
-            "MediaPipe Pose full",
-            "MediaPipe Pose full",
-            f"{times['MediaPipe Pose full']['tracking']:.1f}",
-            motion("MediaPipe Pose full"),
-            "Apache-2.0",
-        ),
-        (
+    def own(name: str, program: str) -> list[str]:
+        photos_of, films_of = on_photos(f"Posewire `{name}`"), on_films(program)
+        return [f"**Posewire** `{name}`", photos_of, *films_of, time(name), RESEARCH]
+
+    rtm = held["a network of RTMPose-t's shape"]
+    lightning, full = "MoveNet Lightning int8", "MediaPipe Pose full"
+    rows = [
+        own("small", "as shipped"),
+        own("base", "`base`"),
+        own("large", "`large`"),
+        [lightning, on_photos(lightning), *on_films(lightning), "1", "Apache-2.0"],
+        [full, "–", *on_films(full), f"{held[full]['tracking']:.1f}, on a Xeon", "Apache-2.0"],
+        [
             "RTMPose-t",
-            "RTMPose-t",
-            f"{rtm['int8']:.1f}–{rtm['f32']:.1f} ⁴",
-            "–, no filter",
+            "–",
+            "–",
+            "–",
+            "–",
+            f"{rtm['int8']:.1f}–{rtm['f32']:.1f}, on a Xeon ⁴",
             "Apache-2.0; weights disputed",
-        ),
-    ):
-        rows.append([title, at(name, "lspet"), at(name, "coco"), whole_program(name), time, moves, licence])
-    heads = [
-        "",
-        "photos, LSPET ¹",
-        "photos, COCO ¹",
-        "video, alone ¹",
-        "time ²",
-        "shaking, added lag ³",
-        "licence",
+        ],
     ]
+    heads = ["", "photos of sport ¹", "films, alone ²", "persons missed %", "shaking %", "time ³", "licence"]
     return markdown(heads, rows)

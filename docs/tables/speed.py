@@ -47,6 +47,14 @@ def engines() -> str:
     return markdown(["network and engine", "least", "median"], rows, right=2)
 
 
+def looks() -> str:
+    """What a look of each network takes: `benches/results/epyc-avx512.json`."""
+    names = ("nano", "small", "base", "large")
+    wanted = {f"posewire keypoints-{name}: int8": f"`{name}`" for name in names}
+    rows = engine_rows("epyc-avx512.json", wanted | {"posewire person: int8": "finder"})
+    return markdown(["network", "least", "median"], rows, right=2)
+
+
 def instructions() -> str:
     """Instructions of one inference on Arm cores: `benches/results/aarch64-instructions.json`."""
     kinds = ("multiply", "fold", "dot", "other vector", "load", "store", "other")
