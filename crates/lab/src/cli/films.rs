@@ -55,8 +55,8 @@ pub struct Args {
     /// Folder of labelled films
     #[arg(long, value_name = "FOLDER")]
     films: Option<PathBuf>,
-    /// What another program answered to these films, a line a frame (JSON; benches/mediapipe_films.py writes MediaPipe's): a row
-    /// each, judged as this one's
+    /// What another program answered to these films, a line a frame (JSON; benches/other_programs.py writes MediaPipe's and MoveNet's): a
+    /// row each, judged as this one's
     #[arg(long, value_name = "NAME=FILE", requires = "films", conflicts_with = "goals", value_parser = named)]
     answers: Vec<(String, PathBuf)>,
     /// Smoothers, a row each

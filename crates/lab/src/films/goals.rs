@@ -88,7 +88,7 @@ pub fn goals(shipped: &Outcomes, raw: &Outcomes, smooth_truth: f64) -> Vec<Goal>
             )
         },
         Goal {
-            // Which side is which is known from what was seen alone.
+            // Nobody can be expected to know a side better than most of what was seen of it.
             floor: over(mean(raw, &all, |s| s.exchanged_by_most), mean(raw, &all, |s| s.exchanged)),
             ..most(
                 "exchanged sides over raw's",
