@@ -141,25 +141,22 @@ def plots(results: Results, clips: str, lag: float, out: Path) -> dict[str, Path
 
 
 def pareto(results: Results, clips: str, lag: float, out: Path) -> dict[str, Path]:
-    """Of trained rows: what each is worth against what it costs, both budgets in one panel."""
+    """Of trained rows: what each is worth against what it costs, a panel a budget."""
     groups = list(dict.fromkeys(said[0]["group"] for said in results.values()))
     accel, hidden = (of for name, of in measures(clips, lag).items() if name != "MPJPE")
     here = budgets(results)
-    counts = [table().budgets[b] for b in here] if len(here) > 1 else None
     adds = "multiply-adds a frame"
     made = {}
     for name, what, of, axes, ticks in (
-        ("accel-cost", f"Accel at lag {lag:+.2f} against {adds}", (multiply_adds, accel), (adds, "Accel, %"), counts),
-        ("hidden-cost", f"Error of hidden joints against {adds}", (multiply_adds, hidden), (adds, "hidden / held"), counts),
+        ("accel-cost", f"Accel at lag {lag:+.2f} against {adds}", (multiply_adds, accel), (adds, "Accel, %"), None),
+        ("hidden-cost", f"Error of hidden joints against {adds}", (multiply_adds, hidden), (adds, "hidden / held"), None),
         ("hidden-memory", "Error of hidden joints against memory", (memory, hidden),
          ("numbers kept of a person", "hidden / held"), DECADES),
     ):  # fmt: skip
-        panel = {
-            "budget " + " and ".join(here): [p for b in here for p in points(results, b, *of, least_seeds=3)]
-        }
+        panels = {f"budget {b}": points(results, b, *of, least_seeds=3) for b in here}
         made[
             f"{what}; the main rows and those that none beats are named, intervals are those of three seeds and more"
-        ] = plot(panel, groups, axes, out / f"{name}.png", table().main, ticks)
+        ] = plot(panels, groups, axes, out / f"{name}.png", table().main, ticks)
     return made
 
 
