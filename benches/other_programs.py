@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,8 +22,8 @@ from typing import Any
 import cv2
 import numpy as np
 import numpy.typing as npt
+from peers import MOVENET
 
-SHARED = Path(os.environ.get("POSEWIRE_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 Picture = npt.NDArray[np.uint8]
 #: x and y in pixels of the picture, and a score, of COCO's 17 joints; None where nobody is found.
 Joints = npt.NDArray[np.float64] | None
@@ -78,10 +77,10 @@ def next_crop(joints: Joints, width: int, height: int) -> tuple[float, float, fl
     return (centre[0] - half, centre[1] - half, 2 * half)
 
 
-def movenet(network: Path) -> Callable[[], Follow]:
+def movenet() -> Callable[[], Follow]:
     from ai_edge_litert.interpreter import Interpreter
 
-    interpreter = Interpreter(str(network), num_threads=1)
+    interpreter = Interpreter(str(MOVENET), num_threads=1)
     interpreter.allocate_tensors()
     put, got = interpreter.get_input_details()[0], interpreter.get_output_details()[0]
     size = int(put["shape"][1])
@@ -123,16 +122,11 @@ def main() -> None:
     parser.add_argument("--films", type=Path, required=True, help="folder of NAME.jsonl beside NAME/")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--no-smoothing", action="store_true", help="MediaPipe without its filter")
-    parser.add_argument(
-        "--movenet",
-        type=Path,
-        default=SHARED / "peers" / "movenet_lightning_int8.tflite",
-    )
     args = parser.parse_args()
     films = sorted(args.films.glob("*.jsonl"))
     if not films:
         raise SystemExit(f"{args.films} holds no film: NAME.jsonl beside NAME/")
-    begin = mediapipe(not args.no_smoothing) if args.program == "mediapipe" else movenet(args.movenet)
+    begin = mediapipe(not args.no_smoothing) if args.program == "mediapipe" else movenet()
     with args.out.open("w") as out:
         for done, labels in enumerate(films, 1):
             name, follow = (

@@ -1,6 +1,7 @@
 //! The models: those that are part of the binary, those that lie beside it, and those on disk that a configuration names.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use pose::HORIZONS_US;
@@ -116,33 +117,28 @@ fn on_disk(which: &str) -> Result<PathBuf, InferError> {
     if path.extension().is_some() || path.exists() {
         return Ok(path);
     }
-    beside().find(|(name, _)| name == which).map(|(_, manifest)| manifest).ok_or_else(|| no_network(&path))
+    beside().remove(which).ok_or_else(|| no_network(&path))
 }
 
 /// Keypoint networks that are not part of the binary, by name, and their manifests: a package's (`../share/posewire/models` from the
 /// binary), then a checkout's (`models`).
-pub fn beside() -> impl Iterator<Item = (String, PathBuf)> {
-    let installed = std::env::current_exe().ok().and_then(|binary| {
-        Some(binary.canonicalize().ok()?.parent()?.parent()?.join("share/posewire/models"))
-    });
-    let mut found: Vec<(String, PathBuf)> = Vec::new();
-    for folder in installed.into_iter().chain([PathBuf::from("models")]) {
-        let mut here: Vec<PathBuf> =
-            std::fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path()).collect();
-        here.sort();
-        for manifest in here {
-            let name = manifest.file_name().and_then(|file| file.to_str()).and_then(|file| {
-                file.strip_prefix("keypoints-").and_then(|rest| rest.strip_suffix(".toml")).map(str::to_owned)
-            });
-            let Some(name) = name else { continue };
-            if KEYPOINTS.iter().all(|model| model.name != name)
-                && found.iter().all(|(other, _)| *other != name)
-            {
-                found.push((name, manifest));
-            }
+pub fn beside() -> BTreeMap<String, PathBuf> {
+    let installed = std::env::current_exe().and_then(|binary| binary.canonicalize()).ok();
+    let installed = installed.and_then(|b| Some(b.ancestors().nth(2)?.join("share/posewire/models")));
+    let folders = installed.into_iter().chain([PathBuf::from("models")]);
+    let mut found = BTreeMap::new();
+    for manifest in folders.filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten() {
+        let file = manifest.file_name();
+        let name = file.to_str().and_then(|f| f.strip_prefix("keypoints-")?.strip_suffix(".toml"));
+        if let Some(name) = name.filter(|name| !is_embedded(name)) {
+            found.entry(name.to_owned()).or_insert_with(|| manifest.path());
         }
     }
-    found.into_iter()
+    found
+}
+
+fn is_embedded(name: &str) -> bool {
+    KEYPOINTS.iter().any(|model| model.name == name)
 }
 
 /// Whether `config` names networks and weights that there are; whether they can be used shows when they are read.
@@ -151,8 +147,7 @@ pub fn beside() -> impl Iterator<Item = (String, PathBuf)> {
 /// [`InferError::Model`] naming the file, or the networks to choose from.
 pub fn check_names(config: &Models) -> Result<(), InferError> {
     let Models { keypoints, finder, temporal, .. } = config;
-    let is_embedded = |name: &str| name == BUILTIN || KEYPOINTS.iter().any(|model| model.name == name);
-    if !is_embedded(keypoints) {
+    if keypoints != BUILTIN && !is_embedded(keypoints) {
         let manifest = on_disk(keypoints)?;
         if !manifest.exists() {
             return Err(no_network(&manifest));
@@ -168,7 +163,7 @@ pub fn check_names(config: &Models) -> Result<(), InferError> {
 
 fn no_network(path: &Path) -> InferError {
     let embedded = KEYPOINTS.iter().map(|model| model.name.to_owned());
-    let names: Vec<_> = embedded.chain(beside().map(|(name, _)| name)).collect();
+    let names: Vec<_> = embedded.chain(beside().into_keys()).collect();
     fault(path, &format!("is no keypoint network: there are {}, or name a .toml file", names.join(", ")))
 }
 
@@ -367,10 +362,10 @@ mod tests {
         for (name, manifest) in beside() {
             assert_eq!(keypoints(&name).unwrap().manifest.name, name);
             assert_eq!(read(&manifest).unwrap().manifest.name, name);
-            assert!(KEYPOINTS.iter().all(|model| model.name != name), "{name} is in the binary");
+            assert!(!is_embedded(&name), "{name} is in the binary");
         }
         // Tests run in the checkout.
-        assert!(beside().any(|(name, _)| name == "large"));
+        assert!(beside().contains_key("large"));
     }
 
     #[test]

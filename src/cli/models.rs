@@ -41,7 +41,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             let plan = infer::load_with(&model.manifest, &model.onnx, args.engine)?;
             line(&mut out, &model, &*plan)?;
         }
-        for (_, manifest) in models::beside() {
+        for manifest in models::beside().into_values() {
             let model = models::read(&manifest)?;
             let plan = infer::load_with(&model.manifest, &model.onnx, args.engine)?;
             line(&mut out, &model, &*plan)?;
@@ -76,12 +76,11 @@ fn find(which: &str) -> anyhow::Result<Model> {
     if which.ends_with(".toml") || Path::new(which).exists() {
         return Ok(models::read(Path::new(which))?);
     }
-    for (name, manifest) in models::beside() {
-        if name == which {
-            return Ok(models::read(&manifest)?);
-        }
-        names.push(name);
+    let beside = models::beside();
+    if let Some(manifest) = beside.get(which) {
+        return Ok(models::read(manifest)?);
     }
+    names.extend(beside.into_keys());
     let names = names.join(", ");
     Err(Usage(format!("no network {which:?}: there are {names}; a file is named with its .toml")).into())
 }

@@ -105,52 +105,11 @@ impl Person {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use posewire::picture::{Frame, PixelFormat};
-
     use super::*;
-    use crate::films::{TrueJoint, TruePerson};
-
-    /// One person who stands still for some frames.
-    struct Still(usize);
-
-    const AT: [f64; 2] = [30.0, 40.0];
-
-    fn place(j: usize) -> [f64; 2] {
-        [AT[0] + 10.0 * (j % 2) as f64, AT[1] + 5.0 * j as f64]
-    }
-
-    impl Film for Still {
-        fn name(&self) -> &str {
-            "still"
-        }
-        fn is_complete(&self) -> bool {
-            true
-        }
-        fn smooth_truth(&self) -> f64 {
-            0.0
-        }
-        fn next(&mut self) -> Result<Option<(Frame, Vec<TruePerson>)>, FilmsError> {
-            let Some(left) = self.0.checked_sub(1) else { return Ok(None) };
-            let at = 33_333 * (9 - self.0 as i64);
-            self.0 = left;
-            let joints = std::array::from_fn(|j| Some(TrueJoint { at_px: place(j), is_hidden: false }));
-            let frame = Frame {
-                bytes: Arc::new(vec![0; 200 * 200]),
-                format: PixelFormat::Grey,
-                width: 200,
-                height: 200,
-                stride: 200,
-                seq: 0,
-                captured_at_us: at,
-            };
-            Ok(Some((frame, vec![TruePerson { id: 1, joints, joints_m: None }])))
-        }
-    }
+    use crate::films::tests::{Still, places};
 
     fn line(film: &str, shift: f64) -> String {
-        let joints: Vec<_> = (0..JOINTS).map(|j| (place(j)[0] + shift, place(j)[1], 0.9)).collect();
+        let joints: Vec<_> = places(100.0 + shift, 100.0).into_iter().map(|[x, y]| [x, y, 0.9]).collect();
         format!("{}\n", serde_json::json!({"film": film, "persons": [{"id": 3, "joints": joints}]}))
     }
 

@@ -1,10 +1,13 @@
+use std::sync::Arc;
+
 use pose::{Forecast, JOINTS, JointState, MAX_PERSONS, PoseFrame, TrackedPerson};
+use posewire::picture::{Frame, PixelFormat};
 
 use super::*;
 use crate::films::pairing::pair;
 
 /// Seventeen joints on a grid, the left ones left of the right ones.
-fn places(x: f64, y: f64) -> [[f64; 2]; JOINTS] {
+pub(super) fn places(x: f64, y: f64) -> [[f64; 2]; JOINTS] {
     std::array::from_fn(|j| [x + 20.0 * (j % 2) as f64, y + 10.0 * (j / 2) as f64])
 }
 
@@ -33,11 +36,12 @@ fn moment(t: usize, truth: Vec<TruePerson>, answers: &[TrackedPerson]) -> Moment
     }
 }
 
-/// A film whose moments are made up beside it.
-struct Nothing;
-impl Film for Nothing {
+/// A film of so many frames in which a person stands still.
+pub(super) struct Still(pub usize);
+
+impl Film for Still {
     fn name(&self) -> &str {
-        "nothing"
+        "still"
     }
     fn is_complete(&self) -> bool {
         true
@@ -45,9 +49,17 @@ impl Film for Nothing {
     fn smooth_truth(&self) -> f64 {
         0.0
     }
-    fn next(&mut self) -> Result<Option<(posewire::picture::Frame, Vec<TruePerson>)>, FilmsError> {
-        Ok(None)
+    fn next(&mut self) -> Result<Option<(Frame, Vec<TruePerson>)>, FilmsError> {
+        let Some(left) = self.0.checked_sub(1) else { return Ok(None) };
+        self.0 = left;
+        Ok(Some((grey(), vec![person(1, 100.0, 100.0)])))
     }
+}
+
+fn grey() -> Frame {
+    let bytes = Arc::new(vec![128; 64 * 64]);
+    let format = PixelFormat::Grey;
+    Frame { bytes, format, width: 64, height: 64, stride: 64, seq: 0, captured_at_us: 0 }
 }
 
 fn counted(moments: &[Moment], is_complete: bool) -> (score::Score, identity::Counts) {
@@ -189,7 +201,7 @@ fn differences_are_those_of_the_same_films() {
             let moments: Vec<Moment> = (0..10)
                 .map(|t| moment(t, vec![person(1, 100.0, 100.0)], &[answer(1, 100.0 + px, 100.0)]))
                 .collect();
-            judge(&Nothing, &moments)
+            judge(&Still(0), &moments)
         });
         Outcomes::of(film.into())
     };
@@ -212,7 +224,7 @@ fn a_break_in_the_answers_breaks_the_motion() {
             moment(t, vec![person(1, 100.0, 100.0)], &answers)
         })
         .collect();
-    let outcome = judge(&Nothing, &moments);
+    let outcome = judge(&Still(0), &moments);
     let lengths: Vec<usize> = outcome.motion.iter().map(|(clip, _)| clip.captured_at_us.len()).collect();
     assert_eq!(lengths, [9, 10]);
 }
@@ -239,9 +251,9 @@ fn tracks_hold_what_was_seen_of_whom_and_nothing_where_they_were_missed() {
             moment(t, vec![first, person(2, 400.0, 100.0)], &answers)
         })
         .collect();
-    let outcome = judge(&Nothing, &moments);
+    let outcome = judge(&Still(0), &moments);
     let [one, two] = outcome.tracks() else { panic!("{} tracks of two persons", outcome.tracks().len()) };
-    assert_eq!((one.id, two.id, one.film.as_str()), (1, 2, "nothing"));
+    assert_eq!((one.id, two.id, one.film.as_str()), (1, 2, "still"));
     assert_eq!(one.captured_at_us, [0, 33_333, 66_666, 99_999]);
     assert_eq!(one.track_id, [Some(7), Some(7), None, Some(7)]);
     assert_eq!(two.track_id, [Some(8); 4]);
@@ -358,16 +370,7 @@ fn labels_that_do_not_fit_are_refused_with_file_and_line() {
     refused("{\"film\": 3}", "line 1: invalid type");
     refused("{\"film\": \"a\", \"complete\": true}\n", "no pictures");
     let mut encoder = posewire::picture::JpegEncoder::new(80).expect("sets up");
-    let grey = posewire::picture::Frame {
-        bytes: std::sync::Arc::new(vec![128; 64 * 64]),
-        format: posewire::picture::PixelFormat::Grey,
-        width: 64,
-        height: 64,
-        stride: 64,
-        seq: 0,
-        captured_at_us: 0,
-    };
-    std::fs::write(pictures.join("1.jpg"), &encoder.jpeg_of(&grey).expect("encodes")[..]).expect("room");
+    std::fs::write(pictures.join("1.jpg"), &encoder.jpeg_of(&grey()).expect("encodes")[..]).expect("room");
     refused("{\"film\": \"a\", \"complete\": true}\n", "0 lines of labels for 1 pictures");
     refused("{\"film\": \"a\", \"complete\": true}\n{\"captured_at_us\": 0}\n", "line 2: missing field");
 }
@@ -419,7 +422,7 @@ fn goals_are_met_or_missed_by_the_figures_of_the_same_films() {
                 moment(t, vec![person(1, x, 100.0)], &[answer(7, x + off + told, 100.0)])
             })
             .collect();
-        Outcomes::of(vec![judge(&Nothing, &moments)])
+        Outcomes::of(vec![judge(&Still(0), &moments)])
     };
     let met = |shipped: &Outcomes| {
         let goals = goals(shipped, &film(3.0, 2.0), 0.0);
@@ -440,7 +443,7 @@ fn boxes_hold_who_is_there_what_was_seen_and_who_was_told_of() {
     }
     seen.joints[16].score = 0.1;
     one.seen = vec![seen];
-    let boxes = judge(&Nothing, &[one]).boxes;
+    let boxes = judge(&Still(0), &[one]).boxes;
     assert_eq!((boxes[0].truth[0].id, boxes[0].truth[0].r#box), (1, [100.0, 100.0, 20.0, 80.0]));
     assert_eq!(boxes[0].detections, [Detection { r#box: [120.0, 100.0, 20.0, 70.0], score: 0.7 }]);
     assert_eq!(boxes[0].answers, [Told { id: 7, r#box: [110.0, 100.0, 20.0, 80.0], seen: false }]);
