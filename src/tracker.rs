@@ -197,6 +197,8 @@ impl Tracker {
         let picture = self.decoder.decode_part(frame, reduction, part.as_ref())?;
         let [width, height] = picture.image_size;
         let expected = if is_after_pause { 0 } else { count };
+        // The first `expected` of `boxes`, before finds take the places of some.
+        let mut followed = [BoxPx::default(); MAX_PERSONS];
         if let Some(finder) = self.finder.as_mut().filter(|_| is_search) {
             self.search.done(at_us);
             finder.fit(&picture);
@@ -205,13 +207,20 @@ impl Tracker {
             ended(Stage::Network);
             finder.decode(&mut self.found)?;
             let room = &mut boxes[..self.max_persons];
+            // Surest first.
+            let sure = self.found.partition_point(|person| finder.is_sure(person));
+            if !is_after_pause {
+                grown(&self.found[..sure], &mut room[..count]);
+            }
+            followed[..expected].copy_from_slice(&room[..expected]);
             count = if is_after_pause {
                 found_first(&self.found, room, count)
             } else {
-                grown(&self.found, &mut room[..count]);
                 newcomers(&self.found, room, count, self.identities.followed().1)
             };
             ended(Stage::Decode);
+        } else {
+            self.found.clear();
         }
 
         let mut seen = [Keypoints::default(); MAX_PERSONS];
@@ -230,6 +239,15 @@ impl Tracker {
             self.net.run()?;
             ended(Stage::Network);
             self.net.decode(&mut seen)?;
+            // Of whoever was found just now both networks have a word.
+            if let Some(finder) = &self.finder {
+                for (i, seen) in seen[..count].iter_mut().enumerate() {
+                    let is_new = i >= expected || boxes[i] != followed[i];
+                    if let Some(found) = self.found.iter().find(|p| is_new && p.box_px == boxes[i]) {
+                        seen.score = finder.both(found.score, seen.score);
+                    }
+                }
+            }
             // Whoever leaves is followed to the last; nobody begins, or is back, in a strip at the edge.
             let found = &mut seen[expected.min(count)..count];
             for seen in found.iter_mut().filter(|seen| is_at_edge_alone(seen, [width, height])) {

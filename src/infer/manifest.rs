@@ -34,6 +34,9 @@ pub struct Manifest {
     pub roi: RoiSpec,
     /// How outputs become joints or boxes.
     pub codec: Codec,
+    /// How finds count where the keypoint network has a word too; only for person networks.
+    #[serde(default)]
+    pub with_presence: Option<WithPresence>,
     /// Which of the error models that the temporal weights know describes this network's answers; without one, or with one
     /// that they do not know, their default.
     #[serde(default)]
@@ -41,6 +44,27 @@ pub struct Manifest {
     /// Provenance, licence, metrics: free text and figures for people.
     #[serde(default)]
     pub card: toml::Table,
+}
+
+/// How finds count beside a keypoint network that says of its crop whether it shows a person. Their odds are multiplied, as those of two
+/// witnesses are: so a sure find needs little presence, and a doubtful one much.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WithPresence {
+    /// Instead of the codec's: weaker finds are worth a look at their crop.
+    pub threshold: f32,
+    /// The power of the finder's odds.
+    pub weight: f32,
+}
+
+impl WithPresence {
+    /// Probability, 0..=1, that somebody is there whom the finder gave the score `found` and the keypoint network `presence`.
+    pub fn both(self, found: f32, presence: f32) -> f32 {
+        let yes = presence * found.powf(self.weight);
+        let no = (1.0 - presence) * (1.0 - found).powf(self.weight);
+        // Where one is certain of the one and the other of the other, the keypoint network has looked closer.
+        if yes + no > 0.0 { yes / (yes + no) } else { presence }
+    }
 }
 
 /// What a network is for.
@@ -424,6 +448,13 @@ impl Manifest {
                 probability("codec.nms_iou", *nms_iou)?;
             }
         }
+        if let Some(WithPresence { threshold, weight }) = self.with_presence {
+            if self.task != Task::Person {
+                return Err("with_presence is for task = \"person\"".into());
+            }
+            probability("with_presence.threshold", threshold)?;
+            positive("with_presence.weight", weight)?;
+        }
         let fits_task = match self.codec {
             Codec::Heatmap { .. } | Codec::Simcc { .. } | Codec::Movenet { .. } => {
                 self.task == Task::Keypoints
@@ -516,6 +547,23 @@ mod tests {
     }
 
     #[test]
+    fn two_networks_are_believed_as_two_witnesses_are() {
+        let rule = WithPresence { threshold: 0.25, weight: 3.0 };
+        let same = |found, presence, both: f32| {
+            let said = rule.both(found, presence);
+            assert!((said - both).abs() < 1e-6, "{found}, {presence}: {said}");
+        };
+        same(0.5, 0.3, 0.3);
+        // Odds of 8 are 2 to the power of 3.
+        same(2.0 / 3.0, 0.5, 8.0 / 9.0);
+        same(1.0 / 3.0, 0.5, 1.0 / 9.0);
+        same(1.0, 0.2, 1.0);
+        same(0.0, 0.9, 0.0);
+        same(1.0, 0.0, 0.0);
+        same(0.0, 1.0, 1.0);
+    }
+
+    #[test]
     fn what_is_wrong_is_named() {
         let (ones, nan) = (format!("{:?}", [1.0; 17]), format!("[nan{}]", ", 1.0".repeat(16)));
         for (from, to, says) in [
@@ -536,6 +584,11 @@ mod tests {
             ("width = 64", "width = 64\nstd = [1.0, 1.0, 1e-40]", "beyond f32"),
             ("width = 64", "width = 64\nstd = [1.0, inf, 1.0]", "input.std is inf"),
             ("[codec]", "[roi]\npad = nan\n[codec]", "roi.pad is NaN"),
+            (
+                "[codec]",
+                "[with_presence]\nthreshold = 0.2\nweight = 3.0\n[codec]",
+                "with_presence is for task",
+            ),
             ("stride = 4", "stride = nan", "codec.stride is NaN"),
             (
                 "stride = 4",

@@ -17,7 +17,7 @@ use crate::picture::PixelsMut;
 pub use choice::{Engine, fastest, load_with, reason};
 pub use manifest::{
     Activation, Codec, Color, InputSpec, Layout, Letterbox, Manifest, Origin, Refine, RoiSpec, ScoreFit,
-    SigmaFit, Task,
+    SigmaFit, Task, WithPresence,
 };
 pub(crate) use manifest::{check_file, verify_sum};
 

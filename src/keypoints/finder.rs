@@ -6,7 +6,7 @@ use pose::{BoxPx, PersonBox};
 
 use super::decode::{Rows, shape_of};
 use super::{KeypointError, image_from_net_whole};
-use crate::infer::{Codec, InferError, Letterbox, Manifest, OutputInfo, Plan, State, Task};
+use crate::infer::{Codec, InferError, Letterbox, Manifest, OutputInfo, Plan, State, Task, WithPresence};
 use crate::math::logistic;
 use crate::picture::{Affine, Picture, crop_resize_into};
 
@@ -23,7 +23,9 @@ pub struct PersonFinder {
     head: Head,
     letterbox: Letterbox,
     fill: u8,
+    /// Of finds that count by themselves.
     threshold: f32,
+    with_presence: Option<WithPresence>,
     nms_iou: f32,
     net_size: [usize; 2],
     image_from_net: Affine,
@@ -64,11 +66,29 @@ impl PersonFinder {
             letterbox: manifest.input.letterbox,
             fill: manifest.input.fill,
             threshold,
+            with_presence: manifest.with_presence,
             nms_iou,
             net_size: [manifest.input.width, manifest.input.height],
             image_from_net: Affine::IDENTITY,
             candidates: Vec::with_capacity(MAX_CANDIDATES),
         })
+    }
+
+    /// For use beside a keypoint network that has no word on whether its crop shows a person: finds count by themselves.
+    #[must_use]
+    pub fn alone(self) -> Self {
+        Self { with_presence: None, ..self }
+    }
+
+    /// Probability, 0..=1, that somebody is there whom the finder gave `found` and the keypoint network `presence`; the network's
+    /// word alone where the manifest has no rule.
+    pub fn both(&self, found: f32, presence: f32) -> f32 {
+        self.with_presence.map_or(presence, |rule| rule.both(found, presence))
+    }
+
+    /// Whether the finder alone is sure enough of it.
+    pub fn is_sure(&self, found: &PersonBox) -> bool {
+        found.score >= self.threshold
     }
 
     /// Image pixels that one net pixel spans: what a decoder of large pictures may leave out.
@@ -98,7 +118,8 @@ impl PersonFinder {
     pub fn decode(&mut self, found: &mut Vec<PersonBox>) -> Result<(), InferError> {
         found.clear();
         self.candidates.clear();
-        self.head.read(&*self.state, self.net_size, self.threshold, &mut self.candidates)?;
+        let threshold = self.with_presence.map_or(self.threshold, |rule| rule.threshold);
+        self.head.read(&*self.state, self.net_size, threshold, &mut self.candidates)?;
         self.candidates.sort_unstable_by(|a, b| b.score.total_cmp(&a.score));
         for candidate in &self.candidates {
             if found.len() == MAX_FOUND {

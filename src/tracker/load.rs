@@ -56,9 +56,10 @@ impl Networks {
             }
             Ok(PersonFinder::new(&finder.manifest, &found_by)?)
         });
-        let finder = finder.transpose()?;
+        let (keypoints, finder) = (KeypointNet::new(&model.manifest, &plan)?, finder.transpose()?);
+        let finder = finder.map(|finder| if keypoints.tells_presence() { finder } else { finder.alone() });
         Ok(Self {
-            keypoints: KeypointNet::new(&model.manifest, &plan)?,
+            keypoints,
             finder,
             error_model: model.manifest.error_model,
             name: model.manifest.name,

@@ -72,6 +72,9 @@ impl Stills {
                 *b = k.bounds(MEASURED_SCORE).filter(|b| b.w > 0.0 && b.h > 0.0).unwrap_or(*b);
             }
             self.net.estimate(picture, &boxes, &mut seen).map_err(network)?;
+            for (found, seen) in group.iter().zip(&mut seen) {
+                seen.score = self.finder.as_ref().map_or(seen.score, |f| f.both(found.score, seen.score));
+            }
             looks.extend(group.iter().copied().zip(seen));
         }
         Ok(looks)
@@ -133,6 +136,7 @@ mod tests {
     use crate::capture::clip::EveryFrame;
     use crate::capture::synthetic::Synthetic;
     use crate::config::Config;
+    use crate::infer::WithPresence;
     use crate::picture::Decoder;
 
     /// In the first picture, without any before it, and alike however often it is looked at.
@@ -167,5 +171,42 @@ mod tests {
         assert_eq!(stills.poses(&nobody).expect("runs"), []);
         let one = Picture { width: 1, height: 1, image_size: [1, 1], ..nobody };
         assert_eq!(stills.poses(&one).expect("runs"), []);
+    }
+
+    /// What the network says of a find is weighed against how sure the finder was, if the finder's manifest has a rule for it.
+    #[test]
+    fn of_whoever_is_found_both_networks_have_a_word() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = include_str!("../../models/person.toml");
+        let manifest: toml::Table = toml::from_str(text).expect("valid");
+        std::fs::write(folder.path().join("person.onnx"), include_bytes!("../../models/person.onnx"))
+            .expect("writes");
+        let clip = Synthetic::new(2, 640, 480, 30.0, 3).and_then(Synthetic::as_mjpeg).expect("valid");
+        let frame =
+            EveryFrame(clip).next_frame(std::time::Duration::ZERO).expect("a frame").expect("no wait");
+        let mut decoder = Decoder::new().expect("sets up");
+        let mut looks = |rule: Option<WithPresence>| {
+            let mut manifest = manifest.clone();
+            manifest.remove("with_presence");
+            if let Some(WithPresence { threshold, weight }) = rule {
+                let rule = toml::toml! { threshold = threshold weight = weight };
+                manifest.insert("with_presence".into(), rule.into());
+            }
+            let path = folder.path().join("person.toml");
+            std::fs::write(&path, manifest.to_string()).expect("writes");
+            let finder = path.display().to_string();
+            let mut stills = Stills::new(&Models { finder, ..Config::default().models }).expect("loads");
+            stills.looks(&decoder.decode(&frame, 1).expect("decodes")).expect("runs")
+        };
+        let alone = looks(None);
+        assert_eq!(alone.len(), 2, "two people are in the picture");
+        let rule = WithPresence { threshold: 0.35, weight: 2.0 };
+        for ((found, seen), (same, both)) in alone.iter().zip(looks(Some(rule))) {
+            assert_eq!(*found, same);
+            assert_eq!(both.score, rule.both(found.score, seen.score));
+            assert_ne!(both.score, seen.score);
+        }
+        let more = looks(Some(WithPresence { threshold: 0.001, ..rule }));
+        assert!(more.len() > 2, "weaker finds are looked at too");
     }
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import tomllib
 import unittest
 from functools import partial
 from pathlib import Path
@@ -14,14 +15,15 @@ import torch
 
 from posetrain.data.boxes import iou
 from posetrain.data.scenes import Scene, settle
+from posetrain.finder import manifest
 from posetrain.finder import net as finder
-from posetrain.finder.evaluate import Finder, test
+from posetrain.finder.evaluate import Finder, Rule, Test, choose_threshold, test
 from posetrain.finder.graph import export
 from posetrain.finder.make import BATCH, mean
 from posetrain.finder.sample import letterbox, sample
-from posetrain.finder.veto import Veto
 from posetrain.keypoints.adopt import dequantised, take_over
 from posetrain.keypoints.train import to_input
+from posetrain.paths import REPOSITORY
 
 NOBODY = np.zeros((0, 4), np.float32)
 
@@ -85,26 +87,52 @@ class Weights(unittest.TestCase):
                 torch.testing.assert_close(a, b, atol=1e-3, rtol=1e-3)
             # A file says itself how large its pictures are.
             result = test(Finder(path), [(scene(48, 64, [5, 5, 40, 40]), "one")])
-        self.assertEqual((len(result.met), result.pictures), (1, 1))
+        self.assertEqual((len(result.groups), result.pictures), (1, 1))
 
-    def test_what_the_keypoint_network_refuses_is_found_and_not_told(self) -> None:
-        class Two:
-            def find(self, pixels: object, threshold: float) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-                boxes = np.array([[5, 5, 40, 40], [50, 10, 63, 40]], np.float32)
-                return boxes, np.array([0.8, 0.6], np.float32)
+    def test_both_networks_together_tell_of_a_doubtful_find_that_shows_somebody_and_of_a_sure_one_that_may(
+        self,
+    ) -> None:
+        def tested(score: float, presence: float) -> Test:
+            class One:
+                def find(self, pixels: object, threshold: float) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+                    boxes = np.array([[5, 5, 40, 40], [50, 10, 63, 40]], np.float32)
+                    return boxes, np.array([score, score], np.float32)
 
-        class Refuses:
-            def lets_pass(self, pixels: object, boxes: npt.NDArray[Any]) -> npt.NDArray[Any]:
-                return boxes[:, 0] > 20
+            seen = [(scene(48, 64, [5, 5, 40, 40]), "one")]
+            return test(cast(Finder, One()), seen, lambda _, boxes: np.full(len(boxes), presence))
 
-        seen = [(scene(48, 64, [5, 5, 40, 40]), "one")]
-        alone, asked = (
-            test(cast(Finder, Two()), seen, cast(Veto, v) if v else None) for v in (None, Refuses())
-        )
-        for of in (alone, asked):
-            self.assertEqual((of.recall(0.5)[0], of.false_per_picture(0.5)), (1.0, 1.0))
-        self.assertEqual((alone.recall(0.5, True)[0], alone.false_per_picture(0.5, True)), (1.0, 1.0))
-        self.assertEqual((asked.recall(0.5, True)[0], asked.false_per_picture(0.5, True)), (0.0, 1.0))
+        rule = Rule(0.25, 3.0)
+        for score, presence, is_told in (
+            (0.3, 0.9, True),
+            (0.3, 0.5, False),
+            (0.2, 0.999, False),
+            (0.8, 0.1, True),
+            (0.5, 0.3, True),
+            (0.5, 0.2, False),
+        ):
+            result, told = tested(score, presence), float(is_told)
+            counts = result.together(rule)
+            self.assertEqual(
+                (result.recall(counts)[0], result.false_per_picture(counts)), (told, told), (score, presence)
+            )
+        alone = tested(0.3, 1.0)
+        self.assertEqual([alone.recall(alone.alone(t))[0] for t in (0.25, 0.35)], [1.0, 0.0])
+        self.assertEqual(choose_threshold(alone), 0.1)
+
+    def test_a_rule_measured_anew_stands_in_the_manifest_and_the_rest_stays(self) -> None:
+        result = Test(np.array([0.9]), np.array([0.9]), np.array([0]), np.array(["one"]), 1)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "person.toml"
+            path.write_text((REPOSITORY / "models" / "person.toml").read_text())
+            before = tomllib.loads(path.read_text())
+            manifest.rewrite(path, Rule(0.3, 2.0), {"coco": result})
+            after = tomllib.loads(path.read_text())
+        self.assertEqual(after["with_presence"], {"threshold": 0.3, "weight": 2.0})
+        self.assertEqual([m["recall_iou_50_told"][0] for m in after["card"]["metrics"]], [1.0])
+        for said in (before, after):
+            said["card"].pop("metrics")
+            said.pop("with_presence")
+        self.assertEqual(after, before)
 
     def test_the_mean_of_runs_counts_what_each_has_seen(self) -> None:
         def run(value: float, steps: int) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,34 +15,57 @@ from posetrain.data.packs import Floats, ReadReport, read_pack
 from posetrain.data.scenes import FastestDet, Scene
 from posetrain.finder.net import decode
 from posetrain.finder.sample import letterbox
-from posetrain.finder.veto import Veto
 from posetrain.inference import as_input, session
 from posetrain.metrics import bootstrap
 
 THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
+# Nobody begins with a lower probability: `newcomer_score` of the program's rules.
+BEGINS = 0.25
+NOBODY, ANOTHER = -1, -2
 # Smaller persons of COCO count neither as found nor as missed.
 LEAST_PX = 32
 
 
 @dataclass(frozen=True)
-class Test:
-    """Finds of every test picture at the lowest threshold: best score that meets each labelled person (0
-    if none), and the scores of finds that meet nobody; `group` names the picture or clip. `told` and `false_told` are the same of those
-    that the keypoint network lets pass: all, where none was asked."""
+class Rule:
+    """How the program counts a find beside the keypoint network's word (`with_presence` of a finder's manifest)."""
 
-    met: npt.NDArray[np.float64]
-    false: npt.NDArray[np.float64]
-    told: npt.NDArray[np.float64]
-    false_told: npt.NDArray[np.float64]
+    threshold: float
+    weight: float
+
+
+@dataclass(frozen=True)
+class Test:
+    """Finds of every test picture from the lowest threshold on: their scores, what the keypoint network says of their crops (1 where
+    none was asked), and whom of the labelled persons each meets (`NOBODY`, or `ANOTHER`: somebody whom no label is about). `groups` names
+    each labelled person's picture or clip."""
+
+    score: npt.NDArray[np.float64]
+    presence: npt.NDArray[np.float64]
+    person: npt.NDArray[np.int64]
     groups: npt.NDArray[np.str_]
     pictures: int
 
-    def recall(self, threshold: float, told: bool = False) -> tuple[float, float, float]:
-        hit = ((self.told if told else self.met) >= threshold).astype(np.float64)
+    def alone(self, threshold: float) -> npt.NDArray[np.bool_]:
+        """Which finds count by themselves."""
+        return self.score >= threshold
+
+    def together(self, rule: Rule) -> npt.NDArray[np.bool_]:
+        """Which finds the program tells of, that asks both networks."""
+        yes = self.presence * self.score**rule.weight
+        no = (1 - self.presence) * (1 - self.score) ** rule.weight
+        return (self.score >= rule.threshold) & (yes >= BEGINS / (1 - BEGINS) * no)
+
+    def recall(self, counts: npt.NDArray[np.bool_]) -> tuple[float, float, float]:
+        hit = np.isin(np.arange(len(self.groups)), self.person[counts]).astype(np.float64)
         return float(hit.mean()), *bootstrap(hit, np.ones(len(hit)), self.groups)
 
-    def false_per_picture(self, threshold: float, told: bool = False) -> float:
-        return float(((self.false_told if told else self.false) >= threshold).sum() / max(self.pictures, 1))
+    def false_per_picture(self, counts: npt.NDArray[np.bool_]) -> float:
+        return float((counts & (self.person == NOBODY)).sum() / max(self.pictures, 1))
+
+    def f1(self, counts: npt.NDArray[np.bool_]) -> float:
+        found = len(np.unique(self.person[counts & (self.person >= 0)]))
+        return 2 * found / max(found + len(self.groups) + int((counts & (self.person == NOBODY)).sum()), 1)
 
 
 class Finder:
@@ -59,31 +83,34 @@ class Finder:
         return np.asarray((boxes + 0.5) / s - 0.5, np.float32), scores
 
 
-def test(finder: Finder, scenes: list[tuple[Scene, str]], veto: Veto | None = None) -> Test:
+def test(
+    finder: Finder,
+    scenes: list[tuple[Scene, str]],
+    presence: Callable[[npt.NDArray[np.uint8], Floats], npt.NDArray[np.float64]] | None = None,
+) -> Test:
     """Finds that meet what the teacher saw are nobody's fault."""
-    met, false, told, false_told, groups = [], [], [], [], []
+    score: list[float] = []
+    present: list[float] = []
+    person: list[int] = []
+    groups: list[str] = []
     for s, group in scenes:
         boxes, scores = finder.find(s.pixels, THRESHOLDS[0])
-        passed = veto.lets_pass(s.pixels, boxes) if veto else np.ones(len(boxes), bool)
         overlap = (
             iou(boxes, s.persons) if len(boxes) and len(s.persons) else np.zeros((len(boxes), len(s.persons)))
         )
-        for person in range(len(s.persons)):
-            good = overlap[:, person] >= 0.5
-            met.append(float(scores[good].max(initial=0)))
-            told.append(float(scores[good & passed].max(initial=0)))
-            groups.append(group)
+        most = overlap.max(axis=1, initial=0)
         other = iou(boxes, s.doubtful).max(axis=1) if len(boxes) and len(s.doubtful) else np.zeros(len(boxes))
-        nobody = (overlap.max(axis=1, initial=0) < 0.3) & (other < 0.3)
-        false.extend(scores[nobody].tolist())
-        false_told.extend(scores[nobody & passed].tolist())
+        for k in range(len(boxes)):
+            is_nobody = most[k] < 0.3 and other[k] < 0.3
+            met = (
+                len(groups) + int(overlap[k].argmax()) if most[k] >= 0.5 else NOBODY if is_nobody else ANOTHER
+            )
+            person.append(met)
+        score.extend(scores.tolist())
+        present.extend(presence(s.pixels, boxes).tolist() if presence else [1.0] * len(boxes))
+        groups.extend([group] * len(s.persons))
     return Test(
-        np.asarray(met),
-        np.asarray(false),
-        np.asarray(told),
-        np.asarray(false_told),
-        np.asarray(groups),
-        len(scenes),
+        np.asarray(score), np.asarray(present), np.asarray(person, np.int64), np.asarray(groups), len(scenes)
     )
 
 
@@ -121,15 +148,6 @@ def val_scenes(data: Path, teacher: FastestDet, every: int = 1) -> dict[str, lis
     return out
 
 
-def choose_threshold(finder: Finder, scenes: list[Scene], veto: Veto) -> float:
-    """Threshold of the best F1 on train pictures and on parts of them that show nobody, after the keypoint network's word: whom that lets
-    pass is told of, so a false person costs as much as a missed one."""
-    rng = np.random.default_rng(8)
-    nobody = [part for s in scenes if (part := stored.empty_part(s, rng)) is not None]
-    result = test(finder, [(s, str(k)) for k, s in enumerate([*scenes, *nobody])], veto)
-
-    def f1(threshold: float) -> float:
-        found, false = float((result.told >= threshold).sum()), float((result.false_told >= threshold).sum())
-        return 2 * found / max(found + len(result.told) + false, 1)
-
-    return max(THRESHOLDS, key=f1)
+def choose_threshold(result: Test) -> float:
+    """Of the best F1, for a finder that counts alone."""
+    return max(THRESHOLDS, key=lambda t: result.f1(result.alone(t)))

@@ -3,7 +3,7 @@ r"""Trains, exports, quantises and measures the person finder:
     python -m posetrain.finder.make --data PACKS --peers PEERS --scenes DIR [--scenes DIR ...] --begin work/person/adopted.pt
 
     python -m posetrain.finder.make ... --name person-usable --licence b --backbone checkpoints/small-usable.npz \
-        --veto ../keypoints-small-usable.toml
+        --keypoints ../keypoints-small-usable.toml
 
 `--scenes` are what `python -m posetrain.data.scenes` made; without any the packs' own are made here. Scenes of a worse class than
 `--licence` are left out. Writes models/NAME.onnx, models/NAME.toml and calib/quant/NAME.toml. Resumable as posetrain.keypoints.train is.
@@ -28,12 +28,12 @@ from posetrain.data import scenes as stored
 from posetrain.data.augment import coloured
 from posetrain.data.licences import LETTER, Licence, licence_of, of_letter, require
 from posetrain.data.scenes import FastestDet, Scene
-from posetrain.finder.evaluate import THRESHOLDS, Finder, choose_threshold, test, val_scenes
+from posetrain.finder import together
+from posetrain.finder.evaluate import THRESHOLDS, Finder, choose_threshold, val_scenes
 from posetrain.finder.graph import export
-from posetrain.finder.manifest import write_person
+from posetrain.finder.manifest import figures, write_person
 from posetrain.finder.net import HEIGHT, WIDTH, FinderNet, loss, targets
 from posetrain.finder.sample import letterbox, sample
-from posetrain.finder.veto import Veto
 from posetrain.keypoints import checkpoints
 from posetrain.keypoints.config import configured
 from posetrain.keypoints.manifest import write_quantisation
@@ -226,10 +226,10 @@ def main() -> None:
         help="finish from these weights instead of training; given again, from the mean of runs that began alike",
     )
     parser.add_argument(
-        "--veto",
+        "--keypoints",
         type=Path,
         default=REPOSITORY / "models" / "keypoints-small.toml",
-        help="keypoint network that is asked about each find, as in the program",
+        help="network that is asked about each find, as in the program",
     )
     parser.add_argument("--every", type=int, default=1, help="measure on every n-th val picture only")
     args = parser.parse_args()
@@ -256,22 +256,21 @@ def main() -> None:
     quantise(f32, int8, np.stack([letterbox(scenes[i].pixels)[0] for i in chosen]))
     names = [f"{scenes[i].pack} train picture {i} of the finder's cache" for i in chosen]
     write_quantisation(args.quant / f"{args.name}.toml", int8, names, ranges(int8))
-    veto = Veto(args.veto)
-    threshold = choose_threshold(Finder(int8), scenes[:: max(1, len(scenes) // 800)], veto)
-    print(f"threshold {threshold}")
+    witness = together.Witness(args.keypoints)
+    chosen_by = together.on_train(Finder(int8), scenes, witness)
+    threshold, rule = choose_threshold(chosen_by), together.choose(chosen_by)
+    print(f"threshold {threshold} alone, {rule}")
     val = val_scenes(args.data, teacher, args.every)
     results = {
-        name: {k: test(Finder(path), v, veto) for k, v in val.items()}
+        name: {k: together.tested(Finder(path), v, witness) for k, v in val.items()}
         for name, path in (("int8", int8), ("f32", f32))
     }
     for name, sets in results.items():
         for k, r in sets.items():
-            line = f"{name} {k}: {r.pictures} pictures"
+            line = f"{name} {k}: {r.pictures} pictures | together: {', '.join(figures(r, threshold, rule))}"
             for t in THRESHOLDS:
-                found = f"recall {r.recall(t)[0]:.3f} ({r.recall(t, True)[0]:.3f})" if len(r.met) else ""
-                line += (
-                    f" | {t}: {found} false {r.false_per_picture(t):.2f} ({r.false_per_picture(t, True):.3f})"
-                )
+                found = f"recall {r.recall(r.alone(t))[0]:.3f}" if len(r.groups) else ""
+                line += f" | {t}: {found} false {r.false_per_picture(r.alone(t)):.2f}"
             print(line, flush=True)
     write_person(
         args.models / f"{args.name}.toml",
@@ -279,6 +278,7 @@ def main() -> None:
         allowed,
         int8,
         threshold,
+        rule,
         results,
         multiply_adds(net, HEIGHT, WIDTH),
         sum(p.numel() for p in net.parameters()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,11 @@ from posetrain.finder.net import HEIGHT, NMS_IOU, STRIDE, WIDTH
 from posetrain.keypoints.manifest import LICENCE, USABLE_LICENCE, sha256, strings
 
 if TYPE_CHECKING:
-    from posetrain.finder.evaluate import Test
+    from posetrain.finder.evaluate import Rule, Test
+
+WITH_PRESENCE = "[with_presence]"
+#: What a card begins its figures with.
+METRICS = "[[card.metrics]]"
 
 
 def write_person(
@@ -19,6 +24,7 @@ def write_person(
     licence: Licence,
     model: Path,
     threshold: float,
+    rule: Rule,
     results: dict[str, dict[str, Test]],
     macs: int,
     parameters: int,
@@ -61,6 +67,8 @@ def write_person(
         f"threshold = {threshold}",
         f"nms_iou = {NMS_IOU}",
         "",
+        *with_presence(rule),
+        "",
         "[card]",
         f"data = {strings(packs)}",
         f'licence = "{LICENCE if licence == Licence.RESEARCH else USABLE_LICENCE}"',
@@ -72,19 +80,46 @@ def write_person(
         f"parameters = {parameters}",
     ]
     for precision, sets in results.items():
-        for name, result in sets.items():
-            lines += [
-                "",
-                "[[card.metrics]]",
-                f'precision = "{precision}"',
-                f'set = "{name}"',
-                'split = "val"',
-            ]
-            lines.append(f"pictures = {result.pictures}")
-            # What the keypoint network lets pass is told of.
-            for told, after in ((False, ""), (True, "_told")):
-                if len(result.met):
-                    value, low, high = result.recall(threshold, told)
-                    lines.append(f"recall_iou_50{after} = [{value:.4f}, {low:.4f}, {high:.4f}]")
-                lines.append(f"false_per_picture{after} = {result.false_per_picture(threshold, told):.4f}")
+        lines += metrics(precision, sets, threshold, rule)
     path.write_text("\n".join(lines) + "\n")
+
+
+def with_presence(rule: Rule) -> list[str]:
+    return [
+        "# Beside a keypoint network that says whether its crop shows a person: finds from this threshold on are looked at, and",
+        "# the odds of both networks are multiplied, the finder's to the power of `weight`.",
+        WITH_PRESENCE,
+        f"threshold = {rule.threshold}",
+        f"weight = {rule.weight}",
+    ]
+
+
+def figures(result: Test, threshold: float, rule: Rule) -> list[str]:
+    """Whom the finder finds alone, and whom both networks together tell of."""
+    lines = []
+    for counts, after in ((result.alone(threshold), ""), (result.together(rule), "_told")):
+        if len(result.groups):
+            value, low, high = result.recall(counts)
+            lines.append(f"recall_iou_50{after} = [{value:.4f}, {low:.4f}, {high:.4f}]")
+        lines.append(f"false_per_picture{after} = {result.false_per_picture(counts):.4f}")
+    return lines
+
+
+def metrics(precision: str, sets: dict[str, Test], threshold: float, rule: Rule) -> list[str]:
+    lines = []
+    for name, result in sets.items():
+        lines += ["", METRICS, f'precision = "{precision}"', f'set = "{name}"', 'split = "val"']
+        lines += [f"pictures = {result.pictures}", *figures(result, threshold, rule)]
+    return lines
+
+
+def rewrite(path: Path, rule: Rule, results: dict[str, Test]) -> None:
+    """Puts another rule, and the int8 file's figures measured anew, into a finder's manifest; those of f32 go."""
+    text = path.read_text()
+    threshold = tomllib.loads(text)["codec"]["threshold"]
+    head, card = text.split("[card]\n", 1)
+    # The rule stands last before the card, with its comment.
+    head = head.split("# Beside a keypoint network", 1)[0]
+    card = card.split(f"\n{METRICS}", 1)[0].rstrip("\n")
+    lines = [*with_presence(rule), "", "[card]", card, *metrics("int8", results, threshold, rule)]
+    path.write_text(head + "\n".join(lines) + "\n")
