@@ -47,7 +47,7 @@ build() {
   case ${FEATURES:-} in
     # The example names the default smoother, and without its weights in the binary that is another one (src/config.rs).
     *usable*) sed -i 's/^smoother = "xl" /smoother = "one-euro" /' "$root/etc/posewire.toml" ;;
-    *) for kind in toml onnx; do put 644 "models/keypoints-large.$kind" "usr/share/posewire/models/keypoints-large.$kind"; done ;;
+    *) for file in keypoints-large.onnx keypoints-large.toml keypoints-base.toml; do put 644 "models/$file" "usr/share/posewire/models/$file"; done ;;
   esac
   put 644 LICENSE-MIT usr/share/doc/posewire/copyright
   # The service file names where `cargo install` and the README put the binary; the package's own place is /usr/bin.

@@ -109,8 +109,10 @@ lines=$(inside posewire run --config /etc/posewire.toml --engine int8 --syntheti
 [ "$lines" -ge 20 ] || fail "only $lines of 30 frames show somebody"
 say "runs: somebody in $lines of 30 frames of the built-in clip"
 if [ -d "$root/usr/share/posewire/models" ]; then
-  inside posewire models large >/dev/null || fail "the network beside the binary is not found or not whole"
-  say "the network beside the binary answers to its name"
+  for name in base large; do
+    inside posewire models $name >/dev/null || fail "the network $name beside the binary is not found or not whole"
+  done
+  say "the networks beside the binary answer to their names"
 fi
 if command -v systemd-analyze >/dev/null; then
   # Beside this system's units: a minimal root has no targets. Only what is said of this unit counts.

@@ -37,13 +37,14 @@ macro_rules! deflated {
     };
 }
 
-/// Embeds `models/FILE.toml` and `models/FILE.onnx`, or the network given, as `NAME`.
+/// Embeds `models/FILE.toml` and `models/FILE.onnx` as `NAME`.
 macro_rules! embed {
     ($name:literal, $file:literal) => {
-        embed!($name, $file, deflated!(concat!($file, ".onnx")))
-    };
-    ($name:literal, $file:literal, $onnx:expr) => {
-        Embedded { name: $name, manifest: include_str!(concat!("../models/", $file, ".toml")), onnx: $onnx }
+        Embedded {
+            name: $name,
+            manifest: include_str!(concat!("../models/", $file, ".toml")),
+            onnx: deflated!(concat!($file, ".onnx")),
+        }
     };
 }
 
@@ -51,15 +52,9 @@ macro_rules! embed {
 mod built_in {
     use super::*;
 
-    /// In the binary once: `base` is the same network, looking twice.
-    static SMALL: &[u8] = deflated!("keypoints-small.onnx");
-
     /// Keypoint networks, cheapest first.
-    pub(super) static KEYPOINTS: [Embedded; 3] = [
-        embed!("nano", "keypoints-nano"),
-        embed!("small", "keypoints-small", SMALL),
-        embed!("base", "keypoints-base", SMALL),
-    ];
+    pub(super) static KEYPOINTS: [Embedded; 2] =
+        [embed!("nano", "keypoints-nano"), embed!("small", "keypoints-small")];
 
     /// The one of [`KEYPOINTS`] that runs unless another is asked for: one look leaves a slow board time for the rest.
     pub(super) const DEFAULT: &str = "small";
@@ -123,11 +118,8 @@ fn on_disk(which: &str) -> Result<PathBuf, InferError> {
 /// Keypoint networks that are not part of the binary, by name, and their manifests: a package's (`../share/posewire/models` from the
 /// binary), then a checkout's (`models`).
 pub fn beside() -> BTreeMap<String, PathBuf> {
-    let installed = std::env::current_exe().and_then(|binary| binary.canonicalize()).ok();
-    let installed = installed.and_then(|b| Some(b.ancestors().nth(2)?.join("share/posewire/models")));
-    let folders = installed.into_iter().chain([PathBuf::from("models")]);
     let mut found = BTreeMap::new();
-    for manifest in folders.filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten() {
+    for manifest in folders_beside().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten() {
         let file = manifest.file_name();
         let name = file.to_str().and_then(|f| f.strip_prefix("keypoints-")?.strip_suffix(".toml"));
         if let Some(name) = name.filter(|name| !is_embedded(name)) {
@@ -135,6 +127,12 @@ pub fn beside() -> BTreeMap<String, PathBuf> {
         }
     }
     found
+}
+
+fn folders_beside() -> impl Iterator<Item = PathBuf> {
+    let installed = std::env::current_exe().and_then(|binary| binary.canonicalize()).ok();
+    let installed = installed.and_then(|b| Some(b.ancestors().nth(2)?.join("share/posewire/models")));
+    installed.into_iter().chain([PathBuf::from("models")])
 }
 
 fn is_embedded(name: &str) -> bool {
@@ -164,7 +162,14 @@ pub fn check_names(config: &Models) -> Result<(), InferError> {
 fn no_network(path: &Path) -> InferError {
     let embedded = KEYPOINTS.iter().map(|model| model.name.to_owned());
     let names: Vec<_> = embedded.chain(beside().into_keys()).collect();
-    fault(path, &format!("is no keypoint network: there are {}, or name a .toml file", names.join(", ")))
+    let folders: Vec<_> = folders_beside().map(|folder| folder.display().to_string()).collect();
+    let (names, folders) = (names.join(", "), folders.join(" and "));
+    fault(
+        path,
+        &format!(
+            "is no keypoint network: there are {names} (looked for others in {folders}), or name a .toml file"
+        ),
+    )
 }
 
 /// The person finder that `which` names; `None` for `none`: then the first person has to fill a good part of the picture
@@ -365,7 +370,7 @@ mod tests {
             assert!(!is_embedded(&name), "{name} is in the binary");
         }
         // Tests run in the checkout.
-        assert!(beside().contains_key("large"));
+        assert!(["base", "large"].iter().all(|name| beside().contains_key(*name)));
     }
 
     #[test]

@@ -18,11 +18,11 @@ from posetrain.paths import CONFIGS, EXPERIMENTS
 @dataclass(frozen=True)
 class TrainConfig:
     """`stages` = (part of the budget at which it starts, crop size): small crops see twice as many persons
-    an hour. `start` names the configuration whose trained weights this one begins with; `weights` one whose
-    network this one uses as it is, untrained. `mean_with_start`: the finished weights are the mean of the trained ones and of
-    those begun with, two ends of an anneal (after Izmailov et al. 2018). `empty_chance` is the share of crops that show nobody: all
+    an hour. `start` names the configuration whose trained weights this one begins with. `mean_with_start`: the finished
+    weights are the mean of the trained ones and of those begun with, two ends of an anneal (after Izmailov et al. 2018).
+    `empty_chance` is the share of crops that show nobody: all
     maps are pulled flat there, so that a mistaken find scores low.
-    `flip_test`: in use every crop is looked at twice, the second time mirrored. `back_repeat`: how much more often persons
+    `back_repeat`: how much more often persons
     seen from behind are drawn; `repair_sides`: packs whose labels the starting weights may overrule about a person's
     left and right (`posetrain.keypoints.sides`). `licence`: the worst class that the weights may have
     (`posetrain.data.licences`). `mirror_teacher`: the share of the loss that asks for what the averaged weights see in
@@ -32,7 +32,6 @@ class TrainConfig:
     name: str = "small"
     seed: int = 1
     start: str = ""
-    weights: str = ""
     mean_with_start: bool = False
     input: int = 192
     budget_minutes: float = 80.0
@@ -47,7 +46,6 @@ class TrainConfig:
     outside_weight: float = 0.1
     empty_chance: float = 0.0
     empty_weight: float = 0.3
-    flip_test: bool = False
     stages: tuple[tuple[float, int], ...] = ((0.0, 128), (0.45, 160), (0.7, 192))
     packs: tuple[str, ...] = PACKS
     licence: str = "c"

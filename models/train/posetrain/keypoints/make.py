@@ -92,8 +92,6 @@ def fit_scores(system: Own, persons: Iterable[tuple[Pixels, Floats]]) -> calibra
 
 def seen(checkpoint: Path, config: TrainConfig, work: Path) -> tuple[int, float]:
     """Pictures and seconds that went into these weights, those that they start from included."""
-    if config.weights:
-        return seen(checkpoint, configured(config.weights), work)
     state = torch.load(checkpoint, weights_only=True)
     pictures, seconds = int(state["pictures"]), float(state["spent"])
     if config.start:
@@ -105,8 +103,6 @@ def seen(checkpoint: Path, config: TrainConfig, work: Path) -> tuple[int, float]
 
 def finished(checkpoint: Path, config: TrainConfig, work: Path) -> dict[str, Tensor]:
     """The weights that a run ends with, batch norms' running means included."""
-    if config.weights:
-        return finished(checkpoint, configured(config.weights), work)
     weights: dict[str, Tensor] = torch.load(checkpoint, weights_only=True)["ema"]
     if not config.mean_with_start:
         return weights
@@ -129,23 +125,20 @@ def finish(
     """From averaged weights to the committed files."""
     net = KeypointNet(config.net)
     net.load_state_dict(finished(checkpoint, config, work))
-    stem = f"keypoints-{config.weights or config.name}"
+    stem = f"keypoints-{config.name}"
     f32, int8 = work / f"{stem}-f32.onnx", models / f"{stem}.onnx"
-    if not (config.weights and f32.exists() and int8.exists()):
-        export_keypoints(net, config.input, config.input, f32)
-        crops, names = calibration_crops(records, config.packs, config.input)
-        # Eight bits of logits are too coarse to place a joint between two cells.
-        quantise(f32, int8, crops, real_outputs=("heatmaps",))
-        manifest.write_quantisation(quant / f"{stem}.toml", int8, names, ranges(int8))
-    system = Own(int8, config.codec, config.flip_test)
+    export_keypoints(net, config.input, config.input, f32)
+    crops, names = calibration_crops(records, config.packs, config.input)
+    # Eight bits of logits are too coarse to place a joint between two cells.
+    quantise(f32, int8, crops, real_outputs=("heatmaps",))
+    manifest.write_quantisation(quant / f"{stem}.toml", int8, names, ranges(int8))
+    system = Own(int8, config.codec)
     fitted = fit_scores(system, kept_back(records, config.packs))
     packs = [p for p in config.packs if len(records.where("val", (p,)))]
     results: dict[str, dict[str, evaluate.Measured]] = {"int8": {}, "f32": {}}
     for name, path in (("int8", int8), ("f32", f32)):
         for pack in packs:
-            results[name][pack] = evaluate.measure(
-                Own(path, config.codec, config.flip_test), records, pack, every
-            )
+            results[name][pack] = evaluate.measure(Own(path, config.codec), records, pack, every)
             print(evaluate.table(name, pack, results[name][pack]), flush=True)
     compared = [results["int8"][p] for p in packs if p in evaluate.VAL_PACKS] or list(
         results["int8"].values()
@@ -157,12 +150,12 @@ def finish(
         name=config.name,
         input=config.input,
         codec=config.codec,
-        flip_test=config.flip_test,
+        flip_test=False,
         data=config.packs,
         licence=manifest.LICENCE,
         teachers=manifest.TEACHERS,
         made_by=f"python -m posetrain.keypoints.make {config.name}",
-        macs=multiply_adds(net, config.input, config.input) * (2 if config.flip_test else 1),
+        macs=multiply_adds(net, config.input, config.input),
         parameters=used_parameters(net),
         pictures=pictures,
         minutes=seconds / 60,
@@ -180,8 +173,6 @@ def trained(
     scenes: Path | None = None,
 ) -> Path:
     """The weights of this configuration, trained where they are not there yet; first those that it starts from."""
-    if config.weights:
-        return trained(configured(config.weights), data, work, replicas, workers, minutes, scenes)
     out = work / f"keypoints-{config.name}"
     final = out / "final.pt"
     if not final.exists():
@@ -221,8 +212,7 @@ def main() -> None:
                 parser.error("--data is needed to build the cache")
             cache.build(args.data, data)
     scenes = None
-    trains = configured(config.weights) if config.weights else config
-    if trains.empty_chance and args.checkpoint is None:
+    if config.empty_chance and args.checkpoint is None:
         scenes = args.work / "finder-cache"
         if not (scenes / "pixels.bin").exists():
             if args.data is None or args.peers is None:

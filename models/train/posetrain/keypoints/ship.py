@@ -2,13 +2,13 @@
 
     python -m posetrain.keypoints.ship configs/steady/small-usable.toml --caches DIR --weights work/anneal/checkpoint.pt
     python -m posetrain.keypoints.ship configs/steady/small.toml --caches DIR --weights work/small/checkpoint.pt \
-        --from ../keypoints-small.toml --mean-with work/adopted.npz --share 0.6 --mirrored base
+        --from ../keypoints-small.toml --mean-with work/adopted.npz --share 0.6
     python -m posetrain.keypoints.ship configs/steady/large.toml --caches DIR --weights work/large/checkpoint.pt \
-        --from ../keypoints-small.toml --size 224 --mirrored large
+        --from ../keypoints-small.toml --size 224 --looks large=2 base=1
 
 `--from`: the shipped network that training began with (`posetrain.keypoints.adopt`), whose sources are these weights' too; a mean of
-both sets of weights keeps more of what it knew (Wortsman et al. 2022). `--mirrored`: a second manifest for the same file, whose
-crops are looked at mirrored too; with the configuration's own name there is no other.
+both sets of weights keeps more of what it knew (Wortsman et al. 2022). `--looks`: the manifests to
+write for the file, and how often each looks at a crop: the second time at its mirror image.
 Ranges of int8 come from train persons, scores from the persons kept back, both of the configuration's own sources, so the file has
 the weights' licence class; val parts of other packs are only measured. `posetrain.finder.presence` then adds presence.
 """
@@ -113,6 +113,14 @@ def measured(
     return out
 
 
+def looks(text: str) -> tuple[str, bool]:
+    """A manifest's name, and whether it looks twice: of `base=2`."""
+    name, _, times = text.partition("=")
+    if not name or times not in ("1", "2"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=1 or NAME=2")
+    return name, times == "2"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -125,7 +133,13 @@ def main() -> None:
     )
     parser.add_argument("--mean-with", type=Path, help="checkpoint to average the weights with")
     parser.add_argument("--share", type=float, default=0.5, help="of --weights in that mean")
-    parser.add_argument("--mirrored", help="name of a second manifest, with a look in the mirror")
+    parser.add_argument(
+        "--looks",
+        nargs="+",
+        type=looks,
+        metavar="NAME=1|2",
+        help="manifests to write and their looks at a crop; one look under the configuration's name, if not given",
+    )
     parser.add_argument("--work", type=Path, default=TRAIN / "work" / "ship", help="where the f32 file goes")
     parser.add_argument("--models", type=Path, default=REPOSITORY / "models")
     parser.add_argument("--quant", type=Path, default=REPOSITORY / "calib" / "quant")
@@ -152,8 +166,7 @@ def main() -> None:
     manifest.write_quantisation(args.quant / f"{stem}.toml", int8, names, ranges(int8))
     crops_seen, minutes = history(args.weights)
     minutes += before.get("train_minutes", 0.0)
-    manifests = {config.name: False} | ({args.mirrored: True} if args.mirrored else {})
-    for name, mirrored in manifests.items():
+    for name, mirrored in args.looks or [(config.name, False)]:
         own = Own(int8, config.codec(args.size), mirrored)
         fitted = fit_scores(own, to_fit(config, args.caches))
         networks = {"int8": int8, "f32": f32}
