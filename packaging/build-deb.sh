@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds posewire_VERSION_ARCH.deb into target/deb for Debian 11 and later: the binary with its models, the network `large` beside
+# Builds posewire_VERSION_ARCH.deb into target/deb for Debian 11 and later: the binary with its models, `base` and `large` beside
 # it, the service, the udev rule, completions, man pages and an example configuration.
 #
 #   packaging/build-deb.sh [amd64|arm64|armhf ...]      default: all three

@@ -47,21 +47,23 @@ pub struct Manifest {
 }
 
 /// How finds count beside a keypoint network that says of its crop whether it shows a person. Their odds are multiplied, as those of two
-/// witnesses are: so a sure find needs little presence, and a doubtful one much.
+/// witnesses are: a find above `neutral` speaks for somebody and needs little presence, one below against, and needs much.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WithPresence {
     /// Instead of the codec's: weaker finds are worth a look at their crop.
     pub threshold: f32,
-    /// The power of the finder's odds.
+    /// The find's score that says nothing either way.
+    pub neutral: f32,
+    /// The power of the finder's odds against that.
     pub weight: f32,
 }
 
 impl WithPresence {
     /// Probability, 0..=1, that somebody is there whom the finder gave the score `found` and the keypoint network `presence`.
     pub fn both(self, found: f32, presence: f32) -> f32 {
-        let yes = presence * found.powf(self.weight);
-        let no = (1.0 - presence) * (1.0 - found).powf(self.weight);
+        let yes = presence * (found * (1.0 - self.neutral)).powf(self.weight);
+        let no = (1.0 - presence) * ((1.0 - found) * self.neutral).powf(self.weight);
         // Where one is certain of the one and the other of the other, the keypoint network has looked closer.
         if yes + no > 0.0 { yes / (yes + no) } else { presence }
     }
@@ -448,11 +450,12 @@ impl Manifest {
                 probability("codec.nms_iou", *nms_iou)?;
             }
         }
-        if let Some(WithPresence { threshold, weight }) = self.with_presence {
+        if let Some(WithPresence { threshold, neutral, weight }) = self.with_presence {
             if self.task != Task::Person {
                 return Err("with_presence is for task = \"person\"".into());
             }
             probability("with_presence.threshold", threshold)?;
+            probability("with_presence.neutral", neutral)?;
             positive("with_presence.weight", weight)?;
         }
         let fits_task = match self.codec {
@@ -548,9 +551,14 @@ mod tests {
 
     #[test]
     fn two_networks_are_believed_as_two_witnesses_are() {
-        let rule = WithPresence { threshold: 0.25, weight: 3.0 };
+        let even = WithPresence { threshold: 0.25, neutral: 0.5, weight: 3.0 };
+        let rule = WithPresence { neutral: 0.2, ..even };
+        assert!((rule.both(0.2, 0.3) - 0.3).abs() < 1e-6, "says nothing either way");
+        // Odds of 2 to 3 are eight thirds of those of 1 to 4.
+        let eight_thirds = (8.0_f32 / 3.0).powi(3);
+        assert!((rule.both(0.4, 0.5) - eight_thirds / (1.0 + eight_thirds)).abs() < 1e-6);
         let same = |found, presence, both: f32| {
-            let said = rule.both(found, presence);
+            let said = even.both(found, presence);
             assert!((said - both).abs() < 1e-6, "{found}, {presence}: {said}");
         };
         same(0.5, 0.3, 0.3);
@@ -586,7 +594,7 @@ mod tests {
             ("[codec]", "[roi]\npad = nan\n[codec]", "roi.pad is NaN"),
             (
                 "[codec]",
-                "[with_presence]\nthreshold = 0.2\nweight = 3.0\n[codec]",
+                "[with_presence]\nthreshold = 0.2\nneutral = 0.5\nweight = 3.0\n[codec]",
                 "with_presence is for task",
             ),
             ("stride = 4", "stride = nan", "codec.stride is NaN"),

@@ -188,8 +188,8 @@ mod tests {
         let mut looks = |rule: Option<WithPresence>| {
             let mut manifest = manifest.clone();
             manifest.remove("with_presence");
-            if let Some(WithPresence { threshold, weight }) = rule {
-                let rule = toml::toml! { threshold = threshold weight = weight };
+            if let Some(WithPresence { threshold, neutral, weight }) = rule {
+                let rule = toml::toml! { threshold = threshold neutral = neutral weight = weight };
                 manifest.insert("with_presence".into(), rule.into());
             }
             let path = folder.path().join("person.toml");
@@ -200,7 +200,7 @@ mod tests {
         };
         let alone = looks(None);
         assert_eq!(alone.len(), 2, "two people are in the picture");
-        let rule = WithPresence { threshold: 0.35, weight: 2.0 };
+        let rule = WithPresence { threshold: 0.35, neutral: 0.4, weight: 2.0 };
         for ((found, seen), (same, both)) in alone.iter().zip(looks(Some(rule))) {
             assert_eq!(*found, same);
             assert_eq!(both.score, rule.both(found.score, seen.score));

@@ -101,7 +101,7 @@ class Weights(unittest.TestCase):
             seen = [(scene(48, 64, [5, 5, 40, 40]), "one")]
             return test(cast(Finder, One()), seen, lambda _, boxes: np.full(len(boxes), presence))
 
-        rule = Rule(0.25, 3.0)
+        rule = Rule(0.25, 0.5, 3.0)
         for score, presence, is_told in (
             (0.3, 0.9, True),
             (0.3, 0.5, False),
@@ -125,9 +125,9 @@ class Weights(unittest.TestCase):
             path = Path(folder) / "person.toml"
             path.write_text((REPOSITORY / "models" / "person.toml").read_text())
             before = tomllib.loads(path.read_text())
-            manifest.rewrite(path, Rule(0.3, 2.0), {"coco": result})
+            manifest.rewrite(path, Rule(0.3, 0.45, 2.0), {"coco": result})
             after = tomllib.loads(path.read_text())
-        self.assertEqual(after["with_presence"], {"threshold": 0.3, "weight": 2.0})
+        self.assertEqual(after["with_presence"], {"threshold": 0.3, "neutral": 0.45, "weight": 2.0})
         self.assertEqual([m["recall_iou_50_told"][0] for m in after["card"]["metrics"]], [1.0])
         for said in (before, after):
             said["card"].pop("metrics")

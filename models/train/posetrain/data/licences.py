@@ -69,6 +69,10 @@ SOURCES: dict[str, Source] = {
         Licence.FREE, "what `keypoints-small-usable` said of rendered films, beside exact truth", "temporal model",
         ("rendered", "keypoints-small-usable"),
     ),
+    "still_tracks_usable": Source(
+        Licence.COCO, "what `keypoints-small-usable` said of windows that move over COCO pictures, beside their labels", "temporal model",
+        ("coco_more", "keypoints-small-usable"),
+    ),
     "rendered_over_coco": Source(
         Licence.COCO, "rendered people before or clothed in parts of COCO pictures", "keypoints, finder",
         ("rendered", "coco_more"),

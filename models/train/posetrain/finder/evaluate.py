@@ -31,6 +31,7 @@ class Rule:
     """How the program counts a find beside the keypoint network's word (`with_presence` of a finder's manifest)."""
 
     threshold: float
+    neutral: float
     weight: float
 
 
@@ -52,8 +53,8 @@ class Test:
 
     def together(self, rule: Rule) -> npt.NDArray[np.bool_]:
         """Which finds the program tells of, that asks both networks."""
-        yes = self.presence * self.score**rule.weight
-        no = (1 - self.presence) * (1 - self.score) ** rule.weight
+        yes = self.presence * (self.score * (1 - rule.neutral)) ** rule.weight
+        no = (1 - self.presence) * ((1 - self.score) * rule.neutral) ** rule.weight
         return (self.score >= rule.threshold) & (yes >= BEGINS / (1 - BEGINS) * no)
 
     def recall(self, counts: npt.NDArray[np.bool_]) -> tuple[float, float, float]:

@@ -87,9 +87,10 @@ def write_person(
 def with_presence(rule: Rule) -> list[str]:
     return [
         "# Beside a keypoint network that says whether its crop shows a person: finds from this threshold on are looked at, and",
-        "# the odds of both networks are multiplied, the finder's to the power of `weight`.",
+        "# the odds of both networks are multiplied, the finder's against those of `neutral` to the power of `weight`.",
         WITH_PRESENCE,
         f"threshold = {rule.threshold}",
+        f"neutral = {rule.neutral}",
         f"weight = {rule.weight}",
     ]
 

@@ -38,9 +38,11 @@ CREDIT = (
 def sources(data: dict[str, Any]) -> list[str]:
     """What a run with this `[data]` learns from, by the names of posetrain.data.licences."""
     tracks = [name.startswith("rendered-small-usable") for name in data.get("exact", [])]
+    stills = [name.startswith("stills-small-usable") for name in data["errors"]]
     used = {
         "penn_action": data["penn_share"] > 0,
-        "jhmdb": data["errors"],
+        "jhmdb": not all(stills),
+        "still_tracks_usable": any(stills),
         "rendered_tracks_usable": any(tracks),
         "rendered_tracks": not all(tracks),
     }
@@ -53,7 +55,7 @@ def licence(names: list[str]) -> str:
     research = [name for name in names if licence_of([name]) == Licence.RESEARCH]
     if not research:
         return (
-            "Weights: MIT or Apache-2.0, as the code. Learned from motion and rendered films that anybody may use, as networks saw "
+            "Weights: MIT or Apache-2.0, as the code. Learned from motion, rendered films and stills that anybody may use, as networks saw "
             "them whose weights anybody may use; no pixel or label is in the file."
         )
     said = ", ".join(research)
