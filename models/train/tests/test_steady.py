@@ -298,11 +298,19 @@ class LongRun(unittest.TestCase):
         records = cache.load(self.folder / "few")
         self.assertEqual(card["metrics"][0]["persons"], len(records.where("val", ("coco_more",))))
         self.assertNotIn("flip_test", manifest["codec"])
-        twice = [f"--models={self.folder / 'twice'}", "--mirrored", "tiny"]
+        twice = [f"--models={self.folder / 'twice'}", "--looks", "tiny=2", "tiny-once=1"]
         with mock.patch("sys.argv", words + places + twice), contextlib.redirect_stdout(io.StringIO()):
             ship.main()
-        (written,) = (self.folder / "twice").glob("*.toml")
-        self.assertTrue(tomllib.loads(written.read_text())["codec"]["flip_test"])
+        looks_twice = {}
+        for written in (self.folder / "twice").glob("*.toml"):
+            said = tomllib.loads(written.read_text())
+            self.assertEqual(said["file"], "keypoints-tiny.onnx", "one file for both")
+            looks_twice[said["name"]] = said["codec"].get("flip_test", False)
+        self.assertEqual(looks_twice, {"tiny": True, "tiny-once": False})
+        wrong = mock.patch("sys.argv", [*words, "--looks", "tiny=3"])
+        with wrong, contextlib.redirect_stderr(io.StringIO()) as told, self.assertRaises(SystemExit):
+            ship.main()
+        self.assertIn("'tiny=3' is not NAME=1 or NAME=2", told.getvalue())
 
     def test_committed_configurations_load(self) -> None:
         for path in (CONFIGS / "steady").glob("*.toml"):

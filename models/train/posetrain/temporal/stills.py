@@ -72,7 +72,8 @@ def damage(rng: np.random.Generator, pictures: list[Pixels]) -> list[Pixels]:
         if noise:
             p = p + rng.normal(0, noise, p.shape).astype(np.float32)
         coded = cv2.imencode(".jpg", p.clip(0, 255).astype(np.uint8), [cv2.IMWRITE_JPEG_QUALITY, quality])[1]
-        out.append(np.asarray(cv2.resize(cv2.imdecode(coded, cv2.IMREAD_COLOR), (width, height)), np.uint8))
+        decoded = np.asarray(cv2.imdecode(coded, cv2.IMREAD_COLOR), np.uint8)
+        out.append(np.asarray(cv2.resize(decoded, (width, height)), np.uint8))
     return out
 
 
