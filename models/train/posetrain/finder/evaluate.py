@@ -52,7 +52,7 @@ class Test:
         return self.score >= threshold
 
     def together(self, rule: Rule) -> npt.NDArray[np.bool_]:
-        """Which finds the program tells of, that asks both networks."""
+        """Which finds begin somebody in the program, which asks both networks (`WithPresence::both` in src/infer/manifest.rs)."""
         yes = self.presence * (self.score * (1 - rule.neutral)) ** rule.weight
         no = (1 - self.presence) * ((1 - self.score) * rule.neutral) ** rule.weight
         return (self.score >= rule.threshold) & (yes >= BEGINS / (1 - BEGINS) * no)

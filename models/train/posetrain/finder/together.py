@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from posetrain.data import scenes as stored
 from posetrain.data.augment import plain_crop
-from posetrain.data.licences import licence_of, of_letter
+from posetrain.data.licences import LETTER, licence_of, of_letter
 from posetrain.data.packs import Floats
 from posetrain.data.scenes import FastestDet, Scene
 from posetrain.finder import manifest
@@ -83,7 +83,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder with the packs")
     parser.add_argument("--peers", type=Path, required=True, help="folder with fastestdet.onnx, the teacher")
     parser.add_argument("--scenes", type=Path, action="append", required=True, help="may be given again")
-    parser.add_argument("--licence", default="c", help="the worst class of scenes to choose by")
+    parser.add_argument(
+        "--licence",
+        default="c",
+        choices=sorted(LETTER.values()),
+        help="the worst class of scenes to choose by",
+    )
     parser.add_argument(
         "--rule",
         type=given,
