@@ -46,7 +46,9 @@ build() {
   put 644 posewire.example.toml etc/posewire.toml
   case ${FEATURES:-} in
     # The example names the default smoother, and without its weights in the binary that is another one (src/config.rs).
-    *usable*) sed -i 's/^smoother = "xl" /smoother = "one-euro" /' "$root/etc/posewire.toml" ;;
+    *usable*)
+      sed -i 's/^smoother = "xl" /smoother = "one-euro" /' "$root/etc/posewire.toml"
+      for file in keypoints-base-usable.onnx keypoints-base-usable.toml; do put 644 "models/$file" "usr/share/posewire/models/$file"; done ;;
     *) for file in keypoints-large.onnx keypoints-large.toml keypoints-base.toml; do put 644 "models/$file" "usr/share/posewire/models/$file"; done ;;
   esac
   put 644 LICENSE-MIT usr/share/doc/posewire/copyright

@@ -109,8 +109,9 @@ lines=$(inside posewire run --config /etc/posewire.toml --engine int8 --syntheti
 [ "$lines" -ge 20 ] || fail "only $lines of 30 frames show somebody"
 say "runs: somebody in $lines of 30 frames of the built-in clip"
 if [ -d "$root/usr/share/posewire/models" ]; then
-  for name in base large; do
-    inside posewire models $name >/dev/null || fail "the network $name beside the binary is not found or not whole"
+  for file in "$root"/usr/share/posewire/models/keypoints-*.toml; do
+    name=$(basename "$file" .toml)
+    inside posewire models "${name#keypoints-}" >/dev/null || fail "the network $name beside the binary is not found or not whole"
   done
   say "the networks beside the binary answer to their names"
 fi

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .form import ROOT, kept, manifest, markdown, share, with_interval
 
 NETWORKS = ("large", "base", "small", "nano")
-USABLE = "small-usable"
+USABLE = ("base-usable", "small-usable")
 PACKS = {"lspet": "LSPET", "jhmdb": "J-HMDB", "coco_more": "COCO"}
 FINDER_SETS = {
     **PACKS,
@@ -41,7 +41,7 @@ def accuracy() -> str:
     for pack, title in PACKS.items():
         own = [
             (f"**`{name}`**", metric)
-            for name in (*NETWORKS, USABLE)
+            for name in (*NETWORKS, *USABLE)
             for metric in manifest(f"keypoints-{name}")["card"]["metrics"]
             if metric["pack"] == pack and metric["precision"] == "int8"
         ]
@@ -77,7 +77,7 @@ def lsp() -> str:
 def quantised() -> str:
     """What int8 costs against f32: the manifests' cards."""
     rows = []
-    for name in (*NETWORKS, USABLE):
+    for name in (*NETWORKS, *USABLE):
         cells = []
         for pack in PACKS:
             of = {
@@ -113,7 +113,7 @@ def finder() -> str:
 def presence() -> str:
     """Whether a network tells persons from the rest: the manifests' cards, at the least score with which somebody begins."""
     rows = []
-    for name in ("large", "small", "nano", USABLE):
+    for name in ("large", "small", "nano", *USABLE):
         said = manifest(f"keypoints-{name}")["card"]["presence"]
         at = next(a for a in said["at"] if a["score"] == 0.25)
         rows.append(

@@ -199,7 +199,7 @@ class Films(unittest.TestCase):
 
 class Refitted(unittest.TestCase):
     def test_a_manifest_takes_new_numbers_and_keeps_all_else(self) -> None:
-        for name in ("small", "nano", "base", "large", "small-usable"):
+        for name in ("small", "nano", "base", "large", "small-usable", "base-usable"):
             text = (REPOSITORY / f"models/keypoints-{name}.toml").read_text()
             with self.subTest(name):
                 said = tomllib.loads(text)
