@@ -165,7 +165,8 @@ fn the_networks_in_the_binary_are_listed_with_their_cards() {
     let done = posewire(&["models", "no-such-network"]);
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(
-        done.status.code() == Some(2) && said.contains("there are nano, small, person, base, base-usable, large"),
+        done.status.code() == Some(2)
+            && said.contains("there are nano, small, person, base, base-usable, large"),
         "{said}"
     );
 }
