@@ -7,6 +7,7 @@
 mod choice;
 mod joined;
 mod manifest;
+mod presence;
 mod quantised;
 mod tract;
 
@@ -17,9 +18,10 @@ use crate::picture::PixelsMut;
 pub use choice::{Engine, fastest, load_with, reason};
 pub use manifest::{
     Activation, Codec, Color, InputSpec, Layout, Letterbox, Manifest, Origin, Refine, RoiSpec, ScoreFit,
-    SigmaFit, Task, WithPresence,
+    SigmaFit, Task,
 };
 pub(crate) use manifest::{check_file, verify_sum};
+pub use presence::WithPresence;
 
 /// Why a network cannot be loaded or run.
 #[derive(Debug, thiserror::Error)]

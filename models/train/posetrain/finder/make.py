@@ -29,7 +29,7 @@ from posetrain.data.augment import coloured
 from posetrain.data.licences import LETTER, Licence, licence_of, of_letter, require
 from posetrain.data.scenes import FastestDet, Scene
 from posetrain.finder import together
-from posetrain.finder.evaluate import THRESHOLDS, Finder, choose_threshold, val_scenes
+from posetrain.finder.evaluate import THRESHOLDS, Finder, choose_threshold, test, val_scenes
 from posetrain.finder.graph import export
 from posetrain.finder.manifest import figures, write_person
 from posetrain.finder.net import HEIGHT, WIDTH, FinderNet, loss, targets
@@ -262,7 +262,7 @@ def main() -> None:
     print(f"threshold {threshold} alone, {rule}")
     val = val_scenes(args.data, teacher, args.every)
     results = {
-        name: {k: together.tested(Finder(path), v, witness) for k, v in val.items()}
+        name: {k: test(Finder(path), v, witness.presence) for k, v in val.items()}
         for name, path in (("int8", int8), ("f32", f32))
     }
     for name, sets in results.items():

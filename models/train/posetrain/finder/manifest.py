@@ -13,8 +13,8 @@ from posetrain.keypoints.manifest import LICENCE, USABLE_LICENCE, sha256, string
 if TYPE_CHECKING:
     from posetrain.finder.evaluate import Rule, Test
 
-WITH_PRESENCE = "[with_presence]"
-#: What a card begins its figures with.
+#: Begins what a manifest says of the rule, and what its card says of a set.
+RULE = "# Beside a keypoint network that says whether its crop shows a person: finds from this threshold on are looked at, and"
 METRICS = "[[card.metrics]]"
 
 
@@ -86,9 +86,9 @@ def write_person(
 
 def with_presence(rule: Rule) -> list[str]:
     return [
-        "# Beside a keypoint network that says whether its crop shows a person: finds from this threshold on are looked at, and",
+        RULE,
         "# the odds of both networks are multiplied, the finder's against those of `neutral` to the power of `weight`.",
-        WITH_PRESENCE,
+        "[with_presence]",
         f"threshold = {rule.threshold}",
         f"neutral = {rule.neutral}",
         f"weight = {rule.weight}",
@@ -120,7 +120,7 @@ def rewrite(path: Path, rule: Rule, results: dict[str, Test]) -> None:
     threshold = tomllib.loads(text)["codec"]["threshold"]
     head, card = text.split("[card]\n", 1)
     # The rule stands last before the card, with its comment.
-    head = head.split("# Beside a keypoint network", 1)[0]
+    head = head.split(RULE, 1)[0]
     card = card.split(f"\n{METRICS}", 1)[0].rstrip("\n")
     lines = [*with_presence(rule), "", "[card]", card, *metrics("int8", results, threshold, rule)]
     path.write_text(head + "\n".join(lines) + "\n")

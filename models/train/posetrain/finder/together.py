@@ -52,16 +52,12 @@ class Witness:
         return np.asarray(1 / (1 + np.exp(-np.asarray(said))))
 
 
-def tested(finder: Finder, scenes: list[tuple[Scene, str]], witness: Witness) -> Test:
-    return test(finder, scenes, witness.presence)
-
-
 def on_train(finder: Finder, scenes: list[Scene], witness: Witness) -> Test:
     """On some 800 train pictures, and on the parts of them that show nobody."""
     rng = np.random.default_rng(8)
     some = scenes[:: max(1, len(scenes) // 800)]
     nobody = [part for s in some if (part := stored.empty_part(s, rng)) is not None]
-    return tested(finder, [(s, str(k)) for k, s in enumerate([*some, *nobody])], witness)
+    return test(finder, [(s, str(k)) for k, s in enumerate([*some, *nobody])], witness.presence)
 
 
 def choose(result: Test) -> Rule:
@@ -106,7 +102,7 @@ def main() -> None:
         for tried in RULES:
             print(f"{tried}: F1 {chosen_by.f1(chosen_by.together(tried)):.4f}")
     val = val_scenes(args.data, FastestDet(args.peers / "fastestdet.onnx"))
-    results = {name: tested(finder, v, witness) for name, v in val.items()}
+    results = {name: test(finder, v, witness.presence) for name, v in val.items()}
     manifest.rewrite(args.finder, rule, results)
     print(rule)
     for name, result in results.items():
