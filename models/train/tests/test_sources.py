@@ -151,7 +151,8 @@ class Gathered(unittest.TestCase):
     def test_of_a_picture_that_was_cut_to_its_middle_what_is_left_keeps_its_joints(self) -> None:
         joints = [(5.0 + 57 * k, 11.0 + 37 * k, 2) for k in range(12)]
         text = label(joints, 427, 640).decode()
-        found = gather.from_copy(np.zeros((427, 571, 3), np.uint8), text, cut=True)
+        middles = next(iter(gather.CUT_TO_THE_MIDDLE))
+        found = gather.from_copy(np.zeros((427, 571, 3), np.uint8), text, middles)
         assert found is not None
         data, size, [(left, _)] = found
         self.assertEqual(size, (427, 571))
@@ -159,7 +160,20 @@ class Gathered(unittest.TestCase):
         np.testing.assert_allclose(left[1:10, 0], [x - shift for x, _, _ in joints[1:10]], atol=0.01)
         self.assertEqual(list(left[[0, 11], 2]), [0, 0], "cut off on the left and on the right")
         self.assertEqual(packs.decode(data).shape[:2], size)  # type: ignore[union-attr]
-        self.assertIsNone(gather.from_copy(np.zeros((427, 571, 3), np.uint8), text, cut=False))
+        self.assertIsNone(gather.from_copy(np.zeros((427, 571, 3), np.uint8), text))
+
+    def test_a_copy_that_is_known_to_be_stretched_is_stretched_back(self) -> None:
+        joints = [(12.0 + 31 * k, 7.0 + 41 * k % 397, 2) for k in range(12)]
+        labels = repository(
+            self.folder / "labels", {"labels/train2017/000000000007.txt": label(joints, 423, 640)}
+        )
+        stretched = next(iter(gather.STRETCHED))
+        copies = {f"test/images/000000000007_jpg.rf.{'0f' * 16}.jpg": jpeg(416, 416)}
+        pictures = repository(self.folder / stretched, copies)
+        [entry] = gather.coco(labels, [pictures], set(), Counter())
+        self.assertEqual((entry.name, entry.size), ("000000000007.jpg", (423, 640)))
+        np.testing.assert_allclose(entry.persons[0][0][:12], joints, atol=0.01)
+        self.assertEqual(packs.decode(entry.data).shape, (423, 640, 3))  # type: ignore[union-attr]
 
     def test_an_earlier_commit_is_read_by_its_name(self) -> None:
         first = repository(self.folder / "o+n", {"a.txt": b"1"})

@@ -2,7 +2,7 @@
 
     python -m posetrain.data.gather coco_fetched --labels GIT --git GIT [--git GIT ...] --known PACKS --out OUT
     python -m posetrain.data.gather coco_nobody --git GIT [--git GIT ...] --out OUT
-    python -m posetrain.data.gather lsp|parse|buffy --git GIT --out OUT
+    python -m posetrain.data.gather lsp|parse|buffy|person_boxes --git GIT --out OUT
 
 GIT is a repository's git directory, which is read without a work tree; GIT@COMMIT reads an earlier commit of it. Nothing that
 a benchmark holds back is written: COCO train2017 alone, the first 1,000 of the original LSP alone.
@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.io import loadmat
 
-from posetrain.data.packs import EMPTY_PACKS, FETCHED_PACKS, JOINTS, decode
+from posetrain.data.packs import BOX_PACKS, EMPTY_PACKS, FETCHED_PACKS, JOINTS, decode
 
 # COCO index of each column of a set's own order.
 LSP_ORDER = (16, 14, 12, 11, 13, 15, 10, 8, 6, 5, 7, 9)
@@ -36,7 +36,9 @@ LSP_TRAIN = 1000
 SIDES_OF_PICTURE = ("parse", "buffy")
 # COCO's number of the category.
 PERSON = 1
-COCO_NAME = re.compile(r"(?:^|/)(?:COCO_(?:train|val)2014_)?(\d{12})(?:_MEG_size)?\.jpg$")
+COCO_NAME = re.compile(
+    r"(?:^|/)(?:COCO_(?:train|val)2014_)?(\d{12})(?:_MEG_size|_jpg\.rf\.[0-9a-f]{32})?\.jpg$"
+)
 # A joint of COCO lies on whole pixels of the true picture; a copy of another size or aspect gives itself away.
 WHOLE_PX = 0.06
 MOST_WHOLE = 0.9
@@ -47,6 +49,8 @@ TELLING_JOINTS = 6
 SAME_ASPECT = 0.01
 # Looked at: all pictures of these repositories are cut to one aspect, the middle kept.
 CUT_TO_THE_MIDDLE = frozenset({"s-ccs+2024FreeViewingMSCOCO"})
+# Its read-me says so: all pictures are stretched to a square.
+STRETCHED = frozenset({"brianhuster+human-dataset"})
 COPY_QUALITY = 92
 
 
@@ -144,19 +148,21 @@ def coco_size(text: str) -> tuple[int, int] | None:
 
 
 def from_copy(
-    pixels: npt.NDArray[np.uint8], text: str, cut: bool
+    pixels: npt.NDArray[np.uint8], text: str, repository: str = ""
 ) -> (
     tuple[bytes, tuple[int, int], list[tuple[npt.NDArray[np.float64], tuple[float, float, float, float]]]]
     | None
 ):
-    """The picture and its persons in pixels of COCO's size, out of a copy of another size. `cut`: copies are the middle of the
-    picture; what was cut off is not labelled. None where the size cannot be told, or an uncut copy has another aspect."""
+    """The picture and its persons in pixels of COCO's size, out of a copy of another size in `repository`: stretched back, or the
+    middle alone, where copies are known to be so. None where the size cannot be told, or another copy has another aspect."""
     size = coco_size(text)
     if size is None:
         return None
     true, copy = np.array(size[::-1]), np.array(pixels.shape[1::-1])
+    if repository in STRETCHED:
+        copy = true
     scale = float((copy / true).max())
-    if not cut and (np.abs(copy / true / scale - 1) > SAME_ASPECT).any():
+    if repository not in CUT_TO_THE_MIDDLE and (np.abs(copy / true / scale - 1) > SAME_ASPECT).any():
         return None
     width, height = (int(v) for v in np.rint(copy / scale))
     persons = []
@@ -209,7 +215,7 @@ def coco(labels: Git, repositories: list[Git], known: set[int], counts: Counter[
                 counts["nobody with joints"] += 1
                 continue
             if np.mean([whole_pixels(j) for j, _ in persons]) < MOST_WHOLE:
-                copy = from_copy(pixels, text, git.folder.parent.name in CUT_TO_THE_MIDDLE)
+                copy = from_copy(pixels, text, git.folder.parent.name)
                 if copy is None or not copy[2]:
                     counts["not of COCO's size or aspect"] += 1
                     continue
@@ -236,6 +242,26 @@ def nobody(repositories: list[Git], counts: Counter[str]) -> Iterator[Entry]:
                     continue
                 done.add(number)
                 yield Entry(f"{number:012d}.jpg", data, pixels.shape[:2], [], git.source)
+
+
+def person_boxes(git: Git, counts: Counter[str]) -> Iterator[Entry]:
+    """Pictures with a box round every person, beside them as text of the YOLO kind; no joints. Pictures that are COCO's are left out:
+    `coco_fetched` has those of train2017, and the others nobody may learn from."""
+    nowhere = np.zeros((JOINTS, 3))
+    for path in sorted(p for p in git.blobs if p.endswith(".jpg") and "/images/" in p):
+        beside = path.replace("/images/", "/labels/").removesuffix(".jpg") + ".txt"
+        if COCO_NAME.search(path) or beside not in git.blobs:
+            counts["COCO's own, or without boxes"] += 1
+            continue
+        pixels = decode(data := git.read(path))
+        if pixels is None:
+            counts["corrupt picture"] += 1
+            continue
+        height, width = pixels.shape[:2]
+        rows = [[float(v) for v in line.split()[1:]] for line in git.read(beside).decode().splitlines()]
+        boxes = np.array([r for r in rows if len(r) == 4]).reshape(-1, 4) * (width, height, width, height)
+        persons = [(nowhere, (x - w / 2, y - h / 2, w, h)) for x, y, w, h in boxes.tolist()]
+        yield Entry(Path(path).name, data, (height, width), persons, git.source)
 
 
 def fourteen(
@@ -349,7 +375,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("pack", choices=(*FETCHED_PACKS, *EMPTY_PACKS))
+    parser.add_argument("pack", choices=(*FETCHED_PACKS, *EMPTY_PACKS, *BOX_PACKS))
     parser.add_argument(
         "--git", action="append", required=True, help="git directory, or GIT@COMMIT; may be given again"
     )
@@ -366,7 +392,8 @@ def main() -> None:
     elif args.pack == "coco_nobody":
         entries = nobody(gits, counts)
     else:
-        entries = {"lsp": lsp, "parse": parse, "buffy": buffy}[args.pack](gits[0], counts)
+        readers = {"lsp": lsp, "parse": parse, "buffy": buffy, "person_boxes": person_boxes}
+        entries = readers[args.pack](gits[0], counts)
     write(entries, args.out / args.pack, args.pack, counts)
     for what, count in sorted(counts.items()):
         print(f"{count:7d} {what}")

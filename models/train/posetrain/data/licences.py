@@ -99,6 +99,10 @@ SOURCES: dict[str, Source] = {
         name: Source(Licence.RESEARCH, "weights of this project, 2026-11", "teacher", TODAY)
         for name in ("keypoints-nano", "keypoints-small", "keypoints-base")
     },
+    "keypoints-large": Source(
+        Licence.RESEARCH, "weights of this project, 2026-11", "teacher",
+        (*TODAY, "rendered", "coco_nobody", "stanford40_more", "movenet_thunder", "keypoints-small"),
+    ),
     "keypoints-small-usable": Source(
         Licence.FREE, "weights of this project, 2026-11", "where the usable finder began",
         ("rendered", "coco_more", "coco_subset", "coco_fetched", "coco_nobody", "movenet_thunder"),
@@ -125,6 +129,13 @@ SOURCES: dict[str, Source] = {
     "unlabelled/ccp": Source(Licence.RESEARCH, "photos of fashion sites; unclear", "keypoints, finder"),
     "unlabelled/people": Source(
         Licence.RESEARCH, "Stanford 40 Actions, published for research; photos of web searches", "keypoints, finder"
+    ),
+    "found_people": Source(
+        Licence.RESEARCH, "photos and films of sport, gyms, hospitals, streets that public repositories hold; terms not stated",
+        "keypoints, finder", ("movenet_thunder", "keypoints-large"),
+    ),
+    "person_boxes": Source(
+        Licence.RESEARCH, "streets, crowds and portraits, put together under CC BY 4.0; whose the photos are is not stated", "finder"
     ),
     "stanford40_more": Source(
         Licence.RESEARCH, "the rest of Stanford 40 Actions", "keypoints", ("movenet_thunder",)

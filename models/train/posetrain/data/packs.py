@@ -64,8 +64,21 @@ EMPTY_JUDGED = 4  # every so many of them are judged on, not learned from
 FILMED_PACKS = ("free_films",)
 # Made by `posetrain.keypoints.actions`: photos for research, labelled by MoveNet Thunder.
 ACTION_PACKS = ("stanford40_more",)
+# Made by `posetrain.keypoints.found`: photos and films whose terms nobody states.
+FOUND_PACKS = ("found_people",)
+# Pictures with boxes round persons and without joints: for the finder alone.
+BOX_PACKS = ("person_boxes",)
 # A cache names packs by their place in here, so new ones are added at the end.
-KNOWN_PACKS = (*PACKS, *FETCHED_PACKS, *RENDERED_PACKS, *EMPTY_PACKS, *FILMED_PACKS, *ACTION_PACKS)
+KNOWN_PACKS = (
+    *PACKS,
+    *FETCHED_PACKS,
+    *RENDERED_PACKS,
+    *EMPTY_PACKS,
+    *FILMED_PACKS,
+    *ACTION_PACKS,
+    *FOUND_PACKS,
+    *BOX_PACKS,
+)
 PSEUDO = frozenset(p for p in PACKS if p.startswith("unlabelled/"))
 
 # Of a rendered person at least this part is seen, or nothing in the picture says whom the crop is about.

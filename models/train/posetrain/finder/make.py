@@ -44,7 +44,15 @@ from posetrain.paths import REPOSITORY, TRAIN
 from posetrain.precision import reduced
 
 # What a camera sees: video and everyday photos before sport close-ups.
-SHARE = {"jhmdb": 2.0, "coco_more": 2.0, "coco_fetched": 2.0, "coco_nobody": 2.0, "lspet": 0.6}
+SHARE = {
+    "jhmdb": 2.0,
+    "coco_more": 2.0,
+    "coco_fetched": 2.0,
+    "coco_nobody": 2.0,
+    "lspet": 0.6,
+    "person_boxes": 0.5,
+    "found_people": 0.5,
+}
 BATCH = 32
 # Half of what a fresh network takes: the backbone is trained already.
 LEARNING_RATE = 1e-3

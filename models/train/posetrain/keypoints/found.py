@@ -1,0 +1,275 @@
+"""Pack `found_people`: persons in photos and films of public repositories that say nothing of their terms, found by the finder and
+followed by an own network. Class (c).
+
+    python -m posetrain.keypoints.found --git GIT [--git GIT ...] --finder ../person.onnx --own ../keypoints-base.toml \
+        --val CACHES/research --val CACHES/coco --val CACHES/unlabelled --lsp GIT --out OUT
+
+GIT is the git directory of one of the repositories of `WHERE`, in a folder of the repository's name (OWNER+NAME/repo); all that its
+history holds is read. The labels only say where somebody is: `keypoints.teach` and `keypoints.relabel` label anew, and a network is
+never measured on either. Who looks like a person that the project is judged by (`--val`, `--lsp`) is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from posetrain.data import cache
+from posetrain.data.augment import PAD, crop_matrix, warp
+from posetrain.data.boxes import iou
+from posetrain.data.gather import Entry, Git, box_of, scaled, write
+from posetrain.data.packs import BODY, JOINTS, Floats, Pixels, decode, joints_box
+from posetrain.finder.evaluate import Finder
+from posetrain.keypoints.filmed import at_most, changed, frames
+from posetrain.keypoints.lsp import people as lsp_people
+from posetrain.keypoints.peers import Own
+
+PACK = "found_people"
+# A find so sure is followed; of a picture the MOST largest persons are written.
+SURE_FIND, MOST = 0.4, 3
+LEAST_PX, LEAST_JOINTS = 60.0, 6
+# A joint of whom the network is so sure counts; the mean over the body's joints is at least KNOWN.
+SURE, KNOWN = 0.5, 0.55
+ROUNDS, SAME_PERSON = 2, 0.6
+# Frames that are looked at of one film.
+OF_A_FILM = 8
+# Persons' crops in grey cells that agree so well may be one picture: nine in ten copies do whose box is 3 % off, one stranger in 100.
+SIGNATURE_PX, SAME_PICTURE = 20, 0.82
+
+
+@dataclass(frozen=True)
+class Held:
+    """Of one repository: what of it is read, and every how many files one is."""
+
+    what: str
+    every: int = 1
+
+
+SPORTS = (
+    "badminton|football|baseball|gymnastics|tennis|ice_hockey|cricket|volleyball|table_tennis|boxing|swimming|wwe|fencing|wrestling|"
+    "weight_lifting|hockey|basketball|kabaddi"
+)
+WHERE = {
+    "jurjsorinliviu+Sports-Type-Classifier": Held(rf"^data/({SPORTS})/[^/]+\.(jpg|png)$"),
+    "suyashmittal+yoga-pose": Held(r"^dataset[12]/.*\.jpe?g$"),
+    "saahil1801+Yoga-Pose-Estimation-using-Transfer-Learning": Held(r"^YogaPoses/.*\.jpg$"),
+    "FilippMolnar+PoseRecognition": Held(r"^data/.*\.(jpe?g|png)$"),
+    "gtmray+cricket-shots": Held(r"_main\.jpg$"),
+    "linh-nguyenngo+image-dance-classification": Held(r"^asean_dances/.*\.(jpg|JPG)$"),
+    "quantumnaan+sic_translator": Held(r"^data/Images/.*\.jpg$"),
+    "Wangmmstar+hospital-activity-dataset": Held(r"^images/.*\.jpg$", every=2),
+    "bearpaw+clothing-co-parsing": Held(r"^photos/.*\.jpg$", every=2),
+    "yuhonas+free-exercise-db": Held(r"^exercises/.*\.jpg$"),
+    "LightningDrop+SkateboardML": Held(r"^Tricks/.*\.(mov|MOV)$"),
+    "jennycs0830+basketball_action_dataset": Held(r"^dataset/.*\.mp4$"),
+    "riyer8+cs231n-pushfit": Held(r"^datasets/videos/.*\.mp4$", every=2),
+    "DarshilPungalia+Major-Project": Held(r"^dataset/.*\.mp4$"),
+    "autsadayut1996+WE674-Project-66130377": Held(r"^videos/.*\.mp4$"),
+    "seymanurakti+fight-detection-surv-dataset": Held(r"^(fight|noFight)/.*\.mp4$"),
+}  # fmt: skip
+
+
+class Everything(Git):
+    """All that a repository's history holds, the newest of each path."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        for commit in self._run("rev-list", "--all").decode().split():
+            listing = self._run("ls-tree", "-r", "-z", commit).decode(errors="replace")
+            for meta, _, path in (r.partition("\t") for r in listing.split("\0") if r):
+                self.blobs.setdefault(path, meta.split()[2])
+
+
+@dataclass(frozen=True)
+class Found:
+    joints: Floats  # [17, 3] x, y in the picture and the network's probability that each is near
+
+    @property
+    def box(self) -> Floats:
+        """x0 y0 x1 y1 of the joints of which the network is sure."""
+        marked = self.joints.copy()
+        marked[:, 2] = self.joints[:, 2] >= SURE
+        return np.array(joints_box(marked), np.float32)
+
+
+def settled(own: Own, pixels: Pixels, box: Floats) -> Found | None:
+    """The person in `box` (x0 y0 x1 y1), looked at again round where the joints were seen. None for nobody to be sure of."""
+    for _ in range(ROUNDS):
+        centre = (float(box[0] + box[2]) / 2, float(box[1] + box[3]) / 2)
+        xy = own.joints(pixels, centre, PAD * float(max(box[2] - box[0], box[3] - box[1], 8.0)))
+        found = Found(np.concatenate([xy, 1 / (1 + np.exp(-own.features[:, None]))], axis=1))
+        if int((found.joints[BODY, 2] >= SURE).sum()) < LEAST_JOINTS:
+            return None
+        box = found.box
+    return found if found.joints[BODY, 2].mean() >= KNOWN and max(box[2:] - box[:2]) >= LEAST_PX else None
+
+
+def labels(found: Found, shape: tuple[int, ...]) -> Floats:
+    inside = ((found.joints[:, :2] >= 0) & (found.joints[:, :2] <= np.array(shape[1::-1]) - 1)).all(axis=1)
+    kept = inside & (found.joints[:, 2] >= SURE)
+    places = np.concatenate([found.joints[:, :2], np.full((JOINTS, 1), 2)], axis=1)
+    return np.asarray(np.where(kept[:, None], places, 0), np.float32)
+
+
+def signature(pixels: Pixels, box: Floats) -> Floats:
+    """The person's surroundings as SIGNATURE_PX^2 grey cells of mean 0 and length 1."""
+    centre, side = (box[:2] + box[2:]) / 2, PAD * float(max(box[2:] - box[:2]))
+    crop = warp(
+        pixels, crop_matrix((float(centre[0]), float(centre[1])), side, 4 * SIGNATURE_PX), 4 * SIGNATURE_PX
+    )
+    grey = cv2.cvtColor(crop, cv2.COLOR_RGB2GRAY)
+    cells = (
+        cv2.resize(grey, (SIGNATURE_PX, SIGNATURE_PX), interpolation=cv2.INTER_AREA)
+        .astype(np.float32)
+        .ravel()
+    )
+    cells -= cells.mean()
+    return np.asarray(cells / max(float(np.linalg.norm(cells)), 1e-6), np.float32)
+
+
+def judged_by(caches: list[Path], lsp: Git | None) -> Floats:
+    """Signatures [N, cells] of the persons that nothing may be learned from."""
+    out = []
+    for folder in caches:
+        records = cache.load(folder)
+        out += [
+            signature(records.picture(i), records.box[i])
+            for i in range(len(records))
+            if records.split[i] == cache.SPLITS.index("val")
+        ]
+    if lsp is not None:
+        out += [signature(p.pixels, np.array(joints_box(p.joints))) for p in lsp_people(lsp, Counter())]
+    return np.stack(out) if out else np.zeros((0, SIGNATURE_PX**2), np.float32)
+
+
+class Gatherer:
+    """Persons of pictures, nobody twice."""
+
+    def __init__(self, finder: Finder, own: Own, judged: Floats) -> None:
+        self.finder, self.own, self.judged = finder, own, judged
+        self.done: set[str] = set()
+        self.counts: Counter[str] = Counter()
+
+    def persons(self, pixels: Pixels) -> list[Floats]:
+        """Joints [17, 3] of the MOST largest persons."""
+        boxes, scores = self.finder.find(pixels, SURE_FIND)
+        sizes = (
+            np.maximum(boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]) if len(boxes) else np.zeros(0)
+        )
+        out, taken = list[Floats](), list[Floats]()
+        for i in np.argsort(-sizes * (scores if len(scores) else 1))[: 2 * MOST]:
+            if len(out) == MOST or sizes[i] < LEAST_PX:
+                break
+            found = settled(self.own, pixels, boxes[i])
+            if found is None:
+                self.counts["find of whom the network is not sure"] += 1
+            elif taken and iou(found.box[None], np.stack(taken)).max() > SAME_PERSON:
+                self.counts["person found twice"] += 1
+            elif (
+                len(self.judged) and float((self.judged @ signature(pixels, found.box)).max()) > SAME_PICTURE
+            ):
+                self.counts["person like one that the project is judged by"] += 1
+            else:
+                taken.append(found.box)
+                out.append(labels(found, pixels.shape))
+        return out
+
+    def entry(self, pixels: Pixels, name: str, source: str, persons: list[Floats]) -> Entry:
+        size = (pixels.shape[0], pixels.shape[1])
+        exact = [p.astype(np.float64) for p in persons]
+        return Entry(name, scaled(pixels, size), size, [(p, box_of(p)) for p in exact], source)
+
+    def photo(self, data: bytes, name: str, source: str) -> Iterator[Entry]:
+        pixels = decode(data)
+        if pixels is None:
+            self.counts["file that is no picture"] += 1
+            return
+        pixels = at_most(pixels)
+        if persons := self.persons(pixels):
+            yield self.entry(pixels, f"{name}.jpg", source, persons)
+        else:
+            self.counts["photo of nobody to be sure of"] += 1
+
+    def film(self, data: bytes, suffix: str, name: str, source: str) -> Iterator[Entry]:
+        before: Floats | None = None
+        seen = list(frames(data, suffix))
+        for k in (
+            np.unique(np.linspace(0, max(len(seen) - 1, 0), OF_A_FILM).round().astype(int)) if seen else ()
+        ):
+            pixels = at_most(seen[k])
+            persons = self.persons(pixels)
+            if not persons or not changed(persons[0], before):
+                self.counts["frame like the one before, or of nobody"] += 1
+                continue
+            before = persons[0]
+            yield self.entry(pixels, f"{name}-{k:03d}.jpg", source, persons)
+
+    def of(self, git: Git, held: Held) -> Iterator[Entry]:
+        short = re.sub(r"[^a-z0-9]+", "-", git.folder.parent.name.lower())[:24]
+        for path in sorted(p for p in git.blobs if re.search(held.what, p))[:: held.every]:
+            blob = git.blobs[path]
+            if blob in self.done or not (data := git.held(path)):
+                self.counts["the same file again, or one that the copy lacks"] += 1
+                continue
+            self.done.add(blob)
+            name = f"{short}-{hashlib.sha1(path.encode()).hexdigest()[:12]}"
+            suffix = Path(path).suffix
+            photo = suffix.lower() in (".jpg", ".jpeg", ".png")
+            yield from (
+                self.photo(data, name, git.source) if photo else self.film(data, suffix, name, git.source)
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--git", type=Path, action="append", required=True, help="git directory; may be given again"
+    )
+    parser.add_argument("--finder", type=Path, required=True, help="ONNX file of a finder")
+    parser.add_argument("--own", type=Path, required=True, help="manifest of an own keypoint network")
+    parser.add_argument(
+        "--val", type=Path, action="append", default=[], help="cache whose val part is not to be met again"
+    )
+    parser.add_argument(
+        "--lsp",
+        help="git directory of the original Leeds Sports Pose, whose test part is not to be met again",
+    )
+    parser.add_argument("--out", type=Path, required=True, help="folder for packs")
+    args = parser.parse_args()
+    cv2.setNumThreads(1)
+    gatherer = Gatherer(
+        Finder(args.finder),
+        Own.of_manifest(args.own),
+        judged_by(args.val, Git.named(args.lsp) if args.lsp else None),
+    )
+    print(f"{len(gatherer.judged)} persons are not to be met again", flush=True)
+
+    def entries() -> Iterator[Entry]:
+        for folder in args.git:
+            git = Everything(folder)
+            repository = folder.parent.name
+            if repository not in WHERE:
+                parser.error(f"{repository}: not in WHERE; look at its pictures and add it there")
+            written = 0
+            for made in gatherer.of(git, WHERE[repository]):
+                written += len(made.persons)
+                yield made
+            print(f"{written:7d} persons of {repository}", flush=True)
+
+    write(entries(), args.out / PACK, PACK, gatherer.counts)
+    for what, count in sorted(gatherer.counts.items()):
+        print(f"{count:7d} {what}")
+
+
+if __name__ == "__main__":
+    main()
