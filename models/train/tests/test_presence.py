@@ -37,6 +37,9 @@ class Presence(unittest.TestCase):
 
         weight = np.asarray(np.random.default_rng(2).normal(size=features.shape[1]), np.float64)
         again = presence.with_unit(presence.without(onnx.load(NETWORK)), weight, 0.5)
+        kept, bias = presence.unit_of(again)
+        self.assertLess(float(np.abs(kept - weight).max()), 0.51 * float(np.abs(weight).max()) / 127)
+        self.assertAlmostEqual(bias, 0.5, delta=0.001)
         maps, said = self.run_once(again, ["heatmaps", presence.OUTPUT])
         np.testing.assert_array_equal(maps, shipped)
         exact = features[0].mean((1, 2)) @ weight + 0.5

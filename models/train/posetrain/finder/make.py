@@ -174,7 +174,7 @@ def train(
                     "step": step,
                     "spent": spent,
                     "pictures": step * BATCH + before["pictures"],
-                    "spent_before": before["spent"],
+                    "spent_before": before["spent"] + before.get("spent_before", 0.0),
                     "began_as": before.get("began_as", ""),
                 },
             )

@@ -5,7 +5,8 @@
 A softmax over a joint's map always has a peak somewhere, so golf bags and plants get joints with good scores. What the network
 has seen stands in its deepest features: their mean over the crop, through one logistic unit, tells persons from the rest. The
 unit is a convolution of one channel, 1 x 1, in the int8 graph, so it costs a few thousand multiply-adds; joints stay as they
-were to the last bit. Running it again replaces what an earlier run added.
+were to the last bit. Running it again replaces what an earlier run added; `--judge` leaves that and only writes into the card how
+right it is about what the finder hands over now.
 
 Learned from: what the finder finds and random boxes in pictures of classes (a) and (b) (docs/data-licences.md): COCO's persons
 and backgrounds, COCO's pictures of nobody, rendered people. `--research` adds the persons of LSPET and J-HMDB, class (c), for
@@ -134,6 +135,18 @@ def shares(box: Floats, others: Floats) -> tuple[Doubles, Doubles]:
     """What `box` and each of `others` [N, 4] have in common: as a share of `box`, and of the other."""
     shared = common(box[None], others)[0]
     return shared / areas(box[None]), shared / np.maximum(areas(others), 1e-6)
+
+
+def unit_of(model: onnx.ModelProto) -> tuple[Doubles, float]:
+    """Weights [C] and bias of the output that is there. Raises KeyError for a network without."""
+    kept = {w.name: numpy_helper.to_array(w) for w in model.graph.initializer}
+
+    def real(kind: str) -> Doubles:
+        return np.asarray(
+            kept[f"{OUTPUT}.{kind}"] * kept[f"{OUTPUT}.{kind}_scale"].astype(np.float64)
+        ).ravel()
+
+    return real("weight"), float(real("bias")[0])
 
 
 def boxes(picture: Picture, finder: Finder, rng: np.random.Generator) -> Iterator[tuple[Floats, bool, float]]:
@@ -271,6 +284,9 @@ def main() -> None:
     p.add_argument("--more", type=Path, required=True, help="folder of fetched and rendered packs")
     p.add_argument("--research", action="store_true", help="learn from LSPET and J-HMDB too: class (c)")
     p.add_argument("--quant", type=Path, help="the quantisation's note, whose sum is brought up to date")
+    p.add_argument(
+        "--judge", action="store_true", help="judge what the network says already; its weights stay"
+    )
     p.add_argument("--keep", type=Path, help="features are kept here, and read again from here")
     args = p.parse_args()
     cv2.setNumThreads(1)
@@ -287,12 +303,16 @@ def main() -> None:
         crops = gather(looker, Finder(args.finder), args.data, args.more, packs)
         if args.keep:
             np.savez(args.keep, **vars(crops))
-    learned = ~crops.judged
-    weight, bias = calibrated(crops, threshold, *fit(crops.features[learned], crops.person[learned]))
+    if args.judge:
+        weight, bias = unit_of(onnx.load(file))
+    else:
+        learned = ~crops.judged
+        weight, bias = calibrated(crops, threshold, *fit(crops.features[learned], crops.person[learned]))
     card = judge(crops, crops.features @ weight + bias, threshold, packs)
     print("\n".join(card))
     old = sha256(file)
-    onnx.save(with_unit(without(onnx.load(file)), weight, bias), file)
+    if not args.judge:
+        onnx.save(with_unit(without(onnx.load(file)), weight, bias), file)
     # Two manifests may read one file: `base` is `small` looked through twice.
     for manifest in file.parent.glob("*.toml"):
         if tomllib.loads(manifest.read_text()).get("file") == file.name:

@@ -40,14 +40,11 @@ from posetrain.keypoints.steady_config import SteadyConfig, load_config
 from posetrain.paths import REPOSITORY, TRAIN
 
 #: What a card says of those who taught a run's caches.
+# Whose maps taught, and where: one part of the card's sentence each, in this order.
 TEACHERS = {
-    (): "none",
-    ("movenet_thunder",): "MoveNet Thunder (Apache-2.0): where COCO labels nothing, and beside its labels",
-    (
-        "keypoints-small",
-        "movenet_thunder",
-    ): "MoveNet Thunder (Apache-2.0): where COCO labels nothing, and beside its labels; "
-    "for research packs its maps averaged with those of this project's `small` as it was before",
+    "movenet_thunder": "MoveNet Thunder (Apache-2.0): where COCO labels nothing, and beside its labels",
+    "keypoints-small": "for research packs its maps averaged with those of this project's `small` as it was before",
+    "keypoints-large": "for found people with those of `large` as it was before",
 }
 
 
@@ -70,8 +67,11 @@ def to_fit(config: SteadyConfig, caches: Path) -> Iterator[tuple[Pixels, Floats]
         yield from kept_back(cache.load(caches / source.cache), KNOWN_PACKS)
 
 
-def taught_by(config: SteadyConfig, caches: Path) -> tuple[str, ...]:
-    return tuple(sorted({name for source in config.sources for name in teachers_of(source, caches)}))
+def taught_by(config: SteadyConfig, caches: Path) -> str:
+    """The card's sentence about teachers. Raises ValueError for one of whom there is nothing to say yet."""
+    names = {name for source in config.sources for name in teachers_of(source, caches)}
+    said = [TEACHERS[name] for name in sorted(names, key=list(TEACHERS).index)]
+    return "; ".join(said) or "none"
 
 
 def history(weights: Path) -> tuple[int, float]:
@@ -180,7 +180,7 @@ def main() -> None:
             flip_test=mirrored,
             data=tuple(sources),
             licence=manifest.LICENCE if letter == "c" else manifest.USABLE_LICENCE,
-            teachers=TEACHERS[taught_by(config, args.caches)],
+            teachers=taught_by(config, args.caches),
             made_by=f"python -m posetrain.keypoints.ship configs/steady/{config.name}.toml",
             macs=multiply_adds(net, args.size, args.size) * (2 if mirrored else 1),
             parameters=used_parameters(net),
