@@ -11,7 +11,7 @@ import numpy as np
 
 from posetrain.data import gather, packs
 from posetrain.data.licences import Licence, licence_of
-from posetrain.keypoints import found
+from posetrain.finder import found
 from tests.test_filmed import COLOURS, PLACES, figure
 from tests.test_sources import repository
 

@@ -64,7 +64,7 @@ EMPTY_JUDGED = 4  # every so many of them are judged on, not learned from
 FILMED_PACKS = ("free_films",)
 # Made by `posetrain.keypoints.actions`: photos for research, labelled by MoveNet Thunder.
 ACTION_PACKS = ("stanford40_more",)
-# Made by `posetrain.keypoints.found`: photos and films whose terms nobody states.
+# Made by `posetrain.finder.found`: photos and films whose terms nobody states.
 FOUND_PACKS = ("found_people",)
 # Pictures with boxes round persons and without joints: for the finder alone.
 BOX_PACKS = ("person_boxes",)

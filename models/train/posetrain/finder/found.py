@@ -1,7 +1,7 @@
 """Pack `found_people`: persons in photos and films of public repositories that say nothing of their terms, found by the finder and
 followed by an own network. Class (c).
 
-    python -m posetrain.keypoints.found --git GIT [--git GIT ...] --finder ../person.onnx --own ../keypoints-base.toml \
+    python -m posetrain.finder.found --git GIT [--git GIT ...] --finder ../person.onnx --own ../keypoints-base.toml \
         --val CACHES/research --val CACHES/coco --val CACHES/unlabelled --lsp GIT --out OUT
 
 GIT is the git directory of one of the repositories of `WHERE`, in a folder of the repository's name (OWNER+NAME/repo); all that its
