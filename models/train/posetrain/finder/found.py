@@ -36,7 +36,7 @@ PACK = "found_people"
 # A find so sure is followed; of a picture the MOST largest persons are written.
 SURE_FIND, MOST = 0.4, 3
 LEAST_PX, LEAST_JOINTS = 60.0, 6
-# A joint of whom the network is so sure counts; the mean over the body's joints is at least KNOWN.
+# A joint of which the network is so sure counts; the mean over the body's joints is at least KNOWN.
 SURE, KNOWN = 0.5, 0.55
 ROUNDS, SAME_PERSON = 2, 0.6
 # Frames that are looked at of one film.
@@ -161,26 +161,26 @@ class Gatherer:
     def persons(self, pixels: Pixels) -> list[Floats]:
         """Joints [17, 3] of the MOST largest persons."""
         boxes, scores = self.finder.find(pixels, SURE_FIND)
-        sizes = (
-            np.maximum(boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]) if len(boxes) else np.zeros(0)
-        )
+        sizes = (boxes[:, 2:] - boxes[:, :2]).max(axis=1)
+        large = [i for i in np.argsort(-sizes * scores) if sizes[i] >= LEAST_PX]
         out, taken = list[Floats](), list[Floats]()
-        for i in np.argsort(-sizes * (scores if len(scores) else 1))[: 2 * MOST]:
-            if len(out) == MOST or sizes[i] < LEAST_PX:
+        for i in large[: 2 * MOST]:
+            if len(out) == MOST:
                 break
             found = settled(self.own, pixels, boxes[i])
-            if found is None:
+            if found is None or (seen := labels(found, pixels.shape))[:, 2].astype(bool).sum() < LEAST_JOINTS:
                 self.counts["find of whom the network is not sure"] += 1
             elif taken and iou(found.box[None], np.stack(taken)).max() > SAME_PERSON:
                 self.counts["person found twice"] += 1
-            elif (
-                len(self.judged) and float((self.judged @ signature(pixels, found.box)).max()) > SAME_PICTURE
-            ):
+            elif self.is_judged_by(signature(pixels, found.box)):
                 self.counts["person like one that the project is judged by"] += 1
             else:
                 taken.append(found.box)
-                out.append(labels(found, pixels.shape))
+                out.append(seen)
         return out
+
+    def is_judged_by(self, person: Floats) -> bool:
+        return len(self.judged) > 0 and float((self.judged @ person).max()) > SAME_PICTURE
 
     def entry(self, pixels: Pixels, name: str, source: str, persons: list[Floats]) -> Entry:
         size = (pixels.shape[0], pixels.shape[1])
@@ -201,8 +201,8 @@ class Gatherer:
     def film(self, data: bytes, suffix: str, name: str, source: str) -> Iterator[Entry]:
         before: Floats | None = None
         seen = list(frames(data, suffix))
-        for k in (
-            np.unique(np.linspace(0, max(len(seen) - 1, 0), OF_A_FILM).round().astype(int)) if seen else ()
+        for k in sorted(
+            {round(at) for at in np.linspace(0, len(seen) - 1, OF_A_FILM)} & set(range(len(seen)))
         ):
             pixels = at_most(seen[k])
             persons = self.persons(pixels)
