@@ -175,6 +175,24 @@ class Gathered(unittest.TestCase):
         np.testing.assert_allclose(entry.persons[0][0][:12], joints, atol=0.01)
         self.assertEqual(packs.decode(entry.data).shape, (423, 640, 3))  # type: ignore[union-attr]
 
+    def test_boxes_round_persons_become_a_pack_without_joints_and_without_coco(self) -> None:
+        coco = f"train/images/000000000007_jpg.rf.{'0f' * 16}.jpg"
+        files = {
+            "train/images/street.jpg": jpeg(50, 100),
+            "train/labels/street.txt": b"0 0.5 0.5 0.2 0.4\n0 0.1 0.2 0.3 0.4 0.5 0.6\n",
+            "train/images/alone.jpg": jpeg(50, 100),
+            coco: jpeg(50, 100),
+            coco.replace("images", "labels").replace(".jpg", ".txt"): b"0 0.5 0.5 0.2 0.4\n",
+        }
+        counts: Counter[str] = Counter()
+        entries = gather.person_boxes(repository(self.folder / "o+n", files), counts)
+        gather.write(entries, self.folder / "person_boxes", "person_boxes", counts)
+        [picture] = self.read("person_boxes")
+        self.assertEqual((picture.key, len(picture.persons)), ("street.jpg", 1), "an outline is no box")
+        np.testing.assert_allclose(picture.persons[0].bbox, (40, 15, 20, 20))
+        self.assertEqual(float(picture.persons[0].joints.sum()), 0.0)
+        self.assertEqual(counts["COCO's own, or without boxes"], 2)
+
     def test_an_earlier_commit_is_read_by_its_name(self) -> None:
         first = repository(self.folder / "o+n", {"a.txt": b"1"})
         (self.folder / "o+n" / "a.txt").unlink()

@@ -132,7 +132,7 @@ SOURCES: dict[str, Source] = {
     ),
     "found_people": Source(
         Licence.RESEARCH, "photos and films of sport, gyms, hospitals, streets that public repositories hold; terms not stated",
-        "keypoints, finder", ("movenet_thunder", "keypoints-large"),
+        "keypoints", ("movenet_thunder", "keypoints-large"),
     ),
     "person_boxes": Source(
         Licence.RESEARCH, "streets, crowds and portraits, put together under CC BY 4.0; whose the photos are is not stated", "finder"
