@@ -2,7 +2,7 @@
 followed by an own network. Class (c).
 
     python -m posetrain.finder.found --git GIT [--git GIT ...] --finder ../person.onnx --own ../keypoints-base.toml \
-        --val CACHES/research --val CACHES/coco --val CACHES/unlabelled --lsp GIT --out OUT
+        --val CACHES/coco --val CACHES/lspet --val CACHES/jhmdb --val CACHES/unlabelled --lsp GIT --out OUT
 
 GIT is the git directory of one of the repositories of `WHERE`, in a folder of the repository's name (OWNER+NAME/repo); all that its
 history holds is read. The labels only say where somebody is: `keypoints.teach` and `keypoints.relabel` label anew, and a network is
@@ -26,11 +26,12 @@ from posetrain.data import cache
 from posetrain.data.augment import PAD, crop_matrix, warp
 from posetrain.data.boxes import iou
 from posetrain.data.gather import Entry, Git, box_of, scaled, write
-from posetrain.data.packs import BODY, JOINTS, Floats, Pixels, decode, joints_box
+from posetrain.data.packs import BODY, Floats, Pixels, decode, joints_box
 from posetrain.finder.evaluate import Finder
 from posetrain.keypoints.filmed import at_most, changed, frames
 from posetrain.keypoints.lsp import people as lsp_people
 from posetrain.keypoints.peers import Own
+from posetrain.keypoints.relabel import labels
 
 PACK = "found_people"
 # A find so sure is followed; of a picture the MOST largest persons are written.
@@ -41,7 +42,8 @@ SURE, KNOWN = 0.5, 0.55
 ROUNDS, SAME_PERSON = 2, 0.6
 # Frames that are looked at of one film.
 OF_A_FILM = 8
-# Persons' crops in grey cells that agree so well may be one picture: nine in ten copies do whose box is 3 % off, one stranger in 100.
+# Persons' crops in grey cells whose correlation is higher may be one picture. By a script that was not kept nine in ten copies are whose
+# box is 3 % off, and one stranger in a hundred.
 SIGNATURE_PX, SAME_PICTURE = 20, 0.82
 
 
@@ -88,35 +90,19 @@ class Everything(Git):
                 self.blobs.setdefault(path, meta.split()[2])
 
 
-@dataclass(frozen=True)
-class Found:
-    joints: Floats  # [17, 3] x, y in the picture and the network's probability that each is near
-
-    @property
-    def box(self) -> Floats:
-        """x0 y0 x1 y1 of the joints of which the network is sure."""
-        marked = self.joints.copy()
-        marked[:, 2] = self.joints[:, 2] >= SURE
-        return np.array(joints_box(marked), np.float32)
-
-
-def settled(own: Own, pixels: Pixels, box: Floats) -> Found | None:
-    """The person in `box` (x0 y0 x1 y1), looked at again round where the joints were seen. None for nobody to be sure of."""
+def settled(own: Own, pixels: Pixels, box: Floats) -> Floats | None:
+    """Labelled joints [17, 3] of the person in `box` (x0 y0 x1 y1), looked at again round where they were seen. None for nobody to be
+    sure of."""
     for _ in range(ROUNDS):
         centre = (float(box[0] + box[2]) / 2, float(box[1] + box[3]) / 2)
         xy = own.joints(pixels, centre, PAD * float(max(box[2] - box[0], box[3] - box[1], 8.0)))
-        found = Found(np.concatenate([xy, 1 / (1 + np.exp(-own.features[:, None]))], axis=1))
-        if int((found.joints[BODY, 2] >= SURE).sum()) < LEAST_JOINTS:
+        seen = np.concatenate([xy, 1 / (1 + np.exp(-own.features[:, None]))], axis=1)
+        joints = labels(seen, np.array(pixels.shape[:2], np.int32), SURE)
+        if int((joints[BODY, 2] > 0).sum()) < LEAST_JOINTS:
             return None
-        box = found.box
-    return found if found.joints[BODY, 2].mean() >= KNOWN and max(box[2:] - box[:2]) >= LEAST_PX else None
-
-
-def labels(found: Found, shape: tuple[int, ...]) -> Floats:
-    inside = ((found.joints[:, :2] >= 0) & (found.joints[:, :2] <= np.array(shape[1::-1]) - 1)).all(axis=1)
-    kept = inside & (found.joints[:, 2] >= SURE)
-    places = np.concatenate([found.joints[:, :2], np.full((JOINTS, 1), 2)], axis=1)
-    return np.asarray(np.where(kept[:, None], places, 0), np.float32)
+        box = np.array(joints_box(joints), np.float32)
+    is_sure = seen[BODY, 2].mean() >= KNOWN and max(box[2:] - box[:2]) >= LEAST_PX
+    return joints if is_sure else None
 
 
 def signature(pixels: Pixels, box: Floats) -> Floats:
@@ -125,17 +111,13 @@ def signature(pixels: Pixels, box: Floats) -> Floats:
     crop = warp(
         pixels, crop_matrix((float(centre[0]), float(centre[1])), side, 4 * SIGNATURE_PX), 4 * SIGNATURE_PX
     )
-    grey = cv2.cvtColor(crop, cv2.COLOR_RGB2GRAY)
-    cells = (
-        cv2.resize(grey, (SIGNATURE_PX, SIGNATURE_PX), interpolation=cv2.INTER_AREA)
-        .astype(np.float32)
-        .ravel()
-    )
-    cells -= cells.mean()
+    grey = cv2.cvtColor(crop, cv2.COLOR_RGB2GRAY).astype(np.float32)
+    cells = cv2.resize(grey, (SIGNATURE_PX, SIGNATURE_PX), interpolation=cv2.INTER_AREA).ravel()
+    cells = cells - cells.mean()
     return np.asarray(cells / max(float(np.linalg.norm(cells)), 1e-6), np.float32)
 
 
-def judged_by(caches: list[Path], lsp: Git | None) -> Floats:
+def judged_by(caches: list[Path], lsp: Git) -> Floats:
     """Signatures [N, cells] of the persons that nothing may be learned from."""
     out = []
     for folder in caches:
@@ -145,9 +127,8 @@ def judged_by(caches: list[Path], lsp: Git | None) -> Floats:
             for i in range(len(records))
             if records.split[i] == cache.SPLITS.index("val")
         ]
-    if lsp is not None:
-        out += [signature(p.pixels, np.array(joints_box(p.joints))) for p in lsp_people(lsp, Counter())]
-    return np.stack(out) if out else np.zeros((0, SIGNATURE_PX**2), np.float32)
+    out += [signature(p.pixels, np.array(joints_box(p.joints))) for p in lsp_people(lsp, Counter())]
+    return np.stack(out)
 
 
 class Gatherer:
@@ -167,16 +148,18 @@ class Gatherer:
         for i in large[: 2 * MOST]:
             if len(out) == MOST:
                 break
-            found = settled(self.own, pixels, boxes[i])
-            if found is None or (seen := labels(found, pixels.shape))[:, 2].astype(bool).sum() < LEAST_JOINTS:
+            joints = settled(self.own, pixels, boxes[i])
+            if joints is None:
                 self.counts["find of whom the network is not sure"] += 1
-            elif taken and iou(found.box[None], np.stack(taken)).max() > SAME_PERSON:
+                continue
+            box = np.array(joints_box(joints), np.float32)
+            if taken and iou(box[None], np.stack(taken)).max() > SAME_PERSON:
                 self.counts["person found twice"] += 1
-            elif self.is_judged_by(signature(pixels, found.box)):
+            elif self.is_judged_by(signature(pixels, box)):
                 self.counts["person like one that the project is judged by"] += 1
             else:
-                taken.append(found.box)
-                out.append(seen)
+                taken.append(box)
+                out.append(joints)
         return out
 
     def is_judged_by(self, person: Floats) -> bool:
@@ -201,9 +184,7 @@ class Gatherer:
     def film(self, data: bytes, suffix: str, name: str, source: str) -> Iterator[Entry]:
         before: Floats | None = None
         seen = list(frames(data, suffix))
-        for k in sorted(
-            {round(at) for at in np.linspace(0, len(seen) - 1, OF_A_FILM)} & set(range(len(seen)))
-        ):
+        for k in np.unique(np.linspace(0, len(seen) - 1, OF_A_FILM).round().astype(int)) if seen else []:
             pixels = at_most(seen[k])
             persons = self.persons(pixels)
             if not persons or not changed(persons[0], before):
@@ -238,10 +219,11 @@ def main() -> None:
     parser.add_argument("--finder", type=Path, required=True, help="ONNX file of a finder")
     parser.add_argument("--own", type=Path, required=True, help="manifest of an own keypoint network")
     parser.add_argument(
-        "--val", type=Path, action="append", default=[], help="cache whose val part is not to be met again"
+        "--val", type=Path, action="append", required=True, help="cache whose val part is not to be met again"
     )
     parser.add_argument(
         "--lsp",
+        required=True,
         help="git directory of the original Leeds Sports Pose, whose test part is not to be met again",
     )
     parser.add_argument("--out", type=Path, required=True, help="folder for packs")
@@ -250,7 +232,7 @@ def main() -> None:
     gatherer = Gatherer(
         Finder(args.finder),
         Own.of_manifest(args.own),
-        judged_by(args.val, Git.named(args.lsp) if args.lsp else None),
+        judged_by(args.val, Git.named(args.lsp)),
     )
     print(f"{len(gatherer.judged)} persons are not to be met again", flush=True)
 

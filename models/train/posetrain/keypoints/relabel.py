@@ -37,10 +37,10 @@ def seen_by_teacher(maps: npt.NDArray[np.uint8], box: Floats) -> Floats:
     return np.concatenate([places, torch.sigmoid(feature[0]).numpy()[:, None]], axis=1).astype(np.float32)
 
 
-def labels(found: Floats, shape: npt.NDArray[np.int32]) -> Floats:
-    """Joints [17, 3] with v = 2 where the teacher is sure and the place lies in the picture."""
+def labels(found: Floats, shape: npt.NDArray[np.int32], sure: float = SURE) -> Floats:
+    """Joints [17, 3] with v = 2 where whoever saw them is `sure` and the place lies in the picture."""
     inside = ((found[:, :2] >= 0) & (found[:, :2] <= shape[::-1] - 1)).all(axis=1)
-    kept = inside & (found[:, 2] >= SURE)
+    kept = inside & (found[:, 2] >= sure)
     return np.where(kept[:, None], np.concatenate([found[:, :2], np.full((JOINTS, 1), 2)], axis=1), 0).astype(
         np.float32
     )
