@@ -186,9 +186,9 @@ class Relabelling(unittest.TestCase):
             (folder / "few" / "teachers.json").write_text('["movenet_thunder", "keypoints-small"]')
             taught_by = (Source("few", 1.0, taught=0.5),)
             with self.assertRaisesRegex(LicenceError, "keypoints-small"):
-                Mixture(config(sources=taught_by), folder, 0, None)
+                Mixture(config(sources=taught_by), folder, 0)
             (folder / "few" / "teachers.json").write_text('["movenet_thunder"]')
-            Mixture(config(sources=taught_by), folder, 0, None)
+            Mixture(config(sources=taught_by), folder, 0)
 
 
 class LongRun(unittest.TestCase):
@@ -198,14 +198,22 @@ class LongRun(unittest.TestCase):
     def test_a_cache_of_a_worse_class_is_refused(self) -> None:
         caches(self.folder, "pelota")
         with self.assertRaisesRegex(LicenceError, "pelota"):
-            Mixture(config(), self.folder, 0, None)
-        Mixture(config("c"), self.folder, 0, None)
+            Mixture(config(), self.folder, 0)
+        Mixture(config("c"), self.folder, 0)
 
     def test_a_batch_depends_on_its_number_alone(self) -> None:
         caches(self.folder)
-        first, again = (Mixture(config(), self.folder, n, None).batch(3, 32) for n in (0, 2))
+        first, again = (Mixture(config(), self.folder, n).batch(3, 32) for n in (0, 2))
         self.assertTrue(torch.equal(first.images, again.images))
         self.assertTrue(torch.equal(first.xy, again.xy))
+
+    def test_batches_take_turns_at_the_sizes_of_their_stage(self) -> None:
+        several = config(sizes=((0, 32), (4, 64, 32, 96)))
+        self.assertEqual([several.size(crops) for crops in range(0, 14, 2)], [32, 32, 96, 64, 32, 96, 64])
+        self.assertEqual((several.largest(2), several.largest(4)), (32, 96))
+        caches(self.folder)
+        drawn = iter(Mixture(several, self.folder, 2))
+        self.assertEqual([next(drawn).images.shape[1] for _ in range(3)], [96, 64, 32])
 
     def test_in_crops_of_nobody_every_joint_is_absent(self) -> None:
         caches(self.folder)
@@ -216,7 +224,7 @@ class LongRun(unittest.TestCase):
 
         gather.write(entries(), self.folder / "packs" / "coco_nobody", "coco_nobody", Counter())
         cache.build(self.folder / "packs", self.folder / "none", ("coco_nobody",))
-        batch = Mixture(config(empty="none", empty_chance=1.0), self.folder, 0, None).batch(0, 32)
+        batch = Mixture(config(empty="none", empty_chance=1.0), self.folder, 0).batch(0, 32)
         self.assertEqual(float(batch.weight.sum()), 0.0)
         self.assertAlmostEqual(float(batch.outside.min()), 0.2, places=5)
 

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import cv2
 import numpy as np
@@ -54,12 +53,12 @@ def enough_joints(records: cache.Records) -> npt.NDArray[np.bool_]:
 
 
 class Mixture(IterableDataset[TaughtBatch]):
-    """Endless; batch k depends on (seed, k) and the crop size alone. `size` is shared with the trainer, which changes it.
+    """Endless; batch k depends on (seed, k) and the configuration alone.
 
     Raises `LicenceError` where a cache holds a pack of a worse class than the configuration allows."""
 
-    def __init__(self, config: SteadyConfig, caches: Path, first: int, size: Any) -> None:
-        self.config, self.first, self.size = config, first, size
+    def __init__(self, config: SteadyConfig, caches: Path, first: int) -> None:
+        self.config, self.first = config, first
         self.records = [cache.load(caches / s.cache) for s in config.sources]
         allowed = of_letter(config.licence)
         self.empty = cache.load(caches / config.empty) if config.empty else None
@@ -124,5 +123,5 @@ class Mixture(IterableDataset[TaughtBatch]):
         worker = get_worker_info()
         k, step = (self.first + worker.id, worker.num_workers) if worker else (self.first, 1)
         while True:
-            yield self.batch(k, int(self.size.value))
+            yield self.batch(k, self.config.size(k * self.config.batch))
             k += step

@@ -4,11 +4,11 @@
     python -m posetrain.keypoints.ship configs/steady/small.toml --caches DIR --weights work/small/checkpoint.pt \
         --from ../keypoints-small.toml --mean-with work/adopted.npz --share 0.6
     python -m posetrain.keypoints.ship configs/steady/large.toml --caches DIR --weights work/large/checkpoint.pt \
-        --from ../keypoints-small.toml --size 224 --looks large=2 base=1
+        --from ../keypoints-small.toml --size 224 --looks base=1
 
 `--from`: the shipped network that training began with (`posetrain.keypoints.adopt`), whose sources are these weights' too; a mean of
 both sets of weights keeps more of what it knew (Wortsman et al. 2022). `--looks`: the manifests to
-write for the file, and how often each looks at a crop: the second time at its mirror image.
+write for the file, which is called after the first, and how often each looks at a crop: the second time at its mirror image.
 Ranges of int8 come from train persons, scores from the persons kept back, both of the configuration's own sources, so the file has
 the weights' licence class; val parts of other packs are only measured. `posetrain.finder.presence` then adds presence.
 """
@@ -153,12 +153,13 @@ def main() -> None:
     letter = LETTER[licence_of(sources)]
     for folder in (args.work, args.models, args.quant):
         folder.mkdir(parents=True, exist_ok=True)
+    manifests = args.looks or [(config.name, False)]
     net = KeypointNet(config.net)
     weights = weights_of(args.weights)
     if args.mean_with:
         weights = mean(weights, weights_of(args.mean_with), args.share)
     net.load_state_dict(weights)
-    stem = f"keypoints-{config.name}"
+    stem = f"keypoints-{manifests[0][0]}"
     f32, int8 = args.work / f"{stem}-f32.onnx", args.models / f"{stem}.onnx"
     export_keypoints(net, args.size, args.size, f32)
     crops, names = range_crops(config, args.caches, args.size)
@@ -166,7 +167,7 @@ def main() -> None:
     manifest.write_quantisation(args.quant / f"{stem}.toml", int8, names, ranges(int8))
     crops_seen, minutes = history(args.weights)
     minutes += before.get("train_minutes", 0.0)
-    for name, mirrored in args.looks or [(config.name, False)]:
+    for name, mirrored in manifests:
         own = Own(int8, config.codec(args.size), mirrored)
         fitted = fit_scores(own, to_fit(config, args.caches))
         networks = {"int8": int8, "f32": f32}

@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch.multiprocessing as mp
 from torch import Tensor
 from torch.utils.data import DataLoader
 
@@ -152,8 +151,7 @@ def train(
         print(f"went on from {path}: {at.crops} crops, {at.spent / 60:.1f} minutes", flush=True)
     if anneal and at.anneal_from < 0:
         at.anneal_from = at.crops
-    size = mp.Value("i", config.size(at.crops))
-    stream = Mixture(config, caches, at.crops // config.batch, size)
+    stream = Mixture(config, caches, at.crops // config.batch)
     loader: Iterator[TaughtBatch] = iter(
         DataLoader(stream, batch_size=None, num_workers=workers, prefetch_factor=4 if workers else None)
     )
@@ -169,7 +167,6 @@ def train(
                 rate *= max(0.0, 1 - (at.crops - at.anneal_from) / anneal)
             for group in optimiser.param_groups:
                 group["lr"] = rate
-            size.value = config.size(at.crops)
             batch = next(loader)
             model.train()
             loss = losses(config, model, batch, batch.images.shape[1])
@@ -188,15 +185,16 @@ def train(
             if now - said > SAY_EVERY_S or done:
                 speed = len(seen) * config.batch / max(now - said, 1e-9)
                 print(
-                    f"{at.spent / 60:6.1f} min {at.crops:8d} crops  size {size.value}  lr {rate:.2e}  "
+                    f"{at.spent / 60:6.1f} min {at.crops:8d} crops  size {batch.images.shape[1]}  lr {rate:.2e}  "
                     f"loss {np.mean(seen):.4f}  {speed:.0f} crops/s",
                     flush=True,
                 )
                 said, seen = now, []
             if at.crops // config.validate_every > looked or done:
                 looked = at.crops // config.validate_every
-                row = {"minutes": round(at.spent / 60, 2), "crops": at.crops, "size": size.value}
-                row |= validate(ema, config, caches, size.value)
+                size = config.largest(at.crops)
+                row = {"minutes": round(at.spent / 60, 2), "crops": at.crops, "size": size}
+                row |= validate(ema, config, caches, size)
                 log.write(json.dumps(row) + "\n")
                 log.flush()
                 print(row, flush=True)

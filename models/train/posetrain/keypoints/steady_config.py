@@ -27,10 +27,11 @@ class Source:
 
 @dataclass(frozen=True)
 class SteadyConfig:
-    """`sizes` = (crops seen from which on, crop size in pixels). `sigma_px_at_160`: the Gaussian round a label on a crop of
-    160 px; on smaller ones it is smaller, the same part of the person. `val`: caches of which the val parts are looked at.
-    `empty`: a cache of pictures of nobody, which `empty_chance` of the crops are parts of; all their joints are absent, by
-    `empty_weight` in the loss. `licence`: the worst class that the weights may have (`posetrain.data.licences`)."""
+    """`sizes` = (crops seen from which on, crop size in pixels, ...); batches take turns at several sizes. `sigma_px_at_160`: the
+    Gaussian round a label on a crop of 160 px; on smaller ones it is smaller, the same part of the person. `val`: caches of which
+    the val parts are looked at. `empty`: a cache of pictures of nobody, which `empty_chance` of the crops are parts of; all their
+    joints are absent, by `empty_weight` in the loss. `licence`: the worst class that the weights may have
+    (`posetrain.data.licences`)."""
 
     name: str
     licence: str
@@ -48,13 +49,22 @@ class SteadyConfig:
     auxiliary: float = 0.3
     outside_weight: float = 0.1
     sigma_px_at_160: float = 6.0
-    sizes: tuple[tuple[int, int], ...] = ((0, 96),)
+    sizes: tuple[tuple[int, ...], ...] = ((0, 96),)
     validate_every: int = 25_000
     net: NetConfig = field(default_factory=NetConfig)
     augment: AugmentConfig = field(default_factory=AugmentConfig)
 
     def size(self, crops: int) -> int:
-        return [size for start, size in self.sizes if crops >= start][-1]
+        """Of the batch that begins when so many crops have been seen, pixels."""
+        turns = self._turns(crops)
+        return turns[crops // self.batch % len(turns)]
+
+    def largest(self, crops: int) -> int:
+        """The size at which the network is looked at, pixels."""
+        return max(self._turns(crops))
+
+    def _turns(self, crops: int) -> tuple[int, ...]:
+        return [tuple(turns) for start, *turns in self.sizes if crops >= start][-1]
 
     def codec(self, size: int) -> HeatmapCodec:
         stride = HeatmapCodec().stride
