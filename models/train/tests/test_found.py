@@ -12,6 +12,7 @@ import numpy as np
 from posetrain.data import gather, packs
 from posetrain.data.licences import Licence, licence_of
 from posetrain.finder import found
+from posetrain.keypoints import likeness
 from tests.test_filmed import COLOURS, PLACES, figure
 from tests.test_sources import repository
 
@@ -49,8 +50,9 @@ def png(pixels: packs.Pixels) -> bytes:
 
 
 def gatherer(*boxes: packs.Floats, judged: packs.Floats | None = None) -> found.Gatherer:
-    nobody = np.zeros((0, found.SIGNATURE_PX**2), np.float32)
-    return found.Gatherer(Boxes(*boxes), Colours(), nobody if judged is None else judged)  # type: ignore[arg-type]
+    nobody = np.zeros((0, likeness.SIGNATURE_PX**2), np.float32)
+    known = likeness.Judged(nobody if judged is None else judged)
+    return found.Gatherer(Boxes(*boxes), Colours(), known)  # type: ignore[arg-type]
 
 
 class Found(unittest.TestCase):
@@ -82,7 +84,7 @@ class Found(unittest.TestCase):
         scene, other = shown(), shown()
         small = cv2.resize(scene, (150, 180), interpolation=cv2.INTER_AREA)[:, :-10].astype(np.uint8)
         moved = (BOX + 0.5) * 0.75 - 0.5
-        judged = found.signature(np.ascontiguousarray(small), moved)[None]
+        judged = likeness.signature(np.ascontiguousarray(small), moved)[None]
         same = gatherer(BOX, judged=judged)
         self.assertEqual(same.persons(scene), [])
         self.assertEqual(same.counts["person like one that the project is judged by"], 1)
@@ -98,10 +100,10 @@ class Found(unittest.TestCase):
         first = repository(self.folder / name, {"a.png": png(figure()), "b.avi": film.read_bytes()})
         (self.folder / name / "a.png").unlink()
         repository(self.folder / name, {"c.png": png(figure(40)), "d.png": b"no picture"})
-        git = found.Everything(first.folder)
+        git = gather.Everything(first.folder)
         wide = np.array([0, 0, 199, 239], np.float32)
         made = gatherer(wide)
-        entries = list(made.of(git, found.Held(r"\.(png|avi)$")))
+        entries = list(made.of(git, gather.Held(r"\.(png|avi)$")))
         films = [e for e in entries if e.name.count("-") > 2]
         self.assertEqual((len(entries) - len(films), len(films)), (2, 2), [e.name for e in entries])
         self.assertEqual(made.counts["file that is no picture"], 1)

@@ -101,6 +101,25 @@ class Git:
             return b""
 
 
+class Everything(Git):
+    """All that a repository's history holds, the newest of each path."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        for commit in self._run("rev-list", "--all").decode().split():
+            listing = self._run("ls-tree", "-r", "-z", commit).decode(errors="replace")
+            for meta, _, path in (r.partition("\t") for r in listing.split("\0") if r):
+                self.blobs.setdefault(path, meta.split()[2])
+
+
+@dataclass(frozen=True)
+class Held:
+    """Of one repository: what of it is read, and every how many files one is."""
+
+    what: str
+    every: int = 1
+
+
 def box_of(joints: npt.NDArray[np.float64], widen: float = 0.1) -> tuple[float, float, float, float]:
     """x, y, w, h of the labelled joints, a tenth wider: what sets without boxes get."""
     seen = joints[joints[:, 2] > 0, :2]

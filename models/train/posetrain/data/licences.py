@@ -130,6 +130,12 @@ SOURCES: dict[str, Source] = {
     "unlabelled/people": Source(
         Licence.RESEARCH, "Stanford 40 Actions, published for research; photos of web searches", "keypoints, finder"
     ),
+    "acted_tracks": Source(
+        Licence.RESEARCH,
+        "what keypoint networks said of films of yoga, exercise and streets that public repositories hold, beside a teacher's labels; "
+        "terms not stated",
+        "temporal model", ("movenet_thunder", "keypoints-large", "keypoints-small"),
+    ),
     "found_people": Source(
         Licence.RESEARCH, "photos and films of sport, gyms, hospitals, streets that public repositories hold; terms not stated",
         "keypoints", ("movenet_thunder", "keypoints-large"),

@@ -16,20 +16,18 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import cv2
 import numpy as np
 
-from posetrain.data import cache
-from posetrain.data.augment import PAD, crop_matrix, warp
+from posetrain.data.augment import PAD
 from posetrain.data.boxes import iou
-from posetrain.data.gather import Entry, Git, box_of, scaled, write
+from posetrain.data.gather import Entry, Everything, Git, Held, box_of, scaled, write
 from posetrain.data.packs import BODY, Floats, Pixels, decode, joints_box
 from posetrain.finder.evaluate import Finder
 from posetrain.keypoints.filmed import at_most, changed, frames
-from posetrain.keypoints.lsp import people as lsp_people
+from posetrain.keypoints.likeness import Judged
 from posetrain.keypoints.peers import Own
 from posetrain.keypoints.relabel import labels
 
@@ -42,17 +40,6 @@ SURE, KNOWN = 0.5, 0.55
 ROUNDS, SAME_PERSON = 2, 0.6
 # Frames that are looked at of one film.
 OF_A_FILM = 8
-# Persons' crops in grey cells whose correlation is higher may be one picture. By a script that was not kept nine in ten copies are whose
-# box is 3 % off, and one stranger in a hundred.
-SIGNATURE_PX, SAME_PICTURE = 20, 0.82
-
-
-@dataclass(frozen=True)
-class Held:
-    """Of one repository: what of it is read, and every how many files one is."""
-
-    what: str
-    every: int = 1
 
 
 SPORTS = (
@@ -79,17 +66,6 @@ WHERE = {
 }  # fmt: skip
 
 
-class Everything(Git):
-    """All that a repository's history holds, the newest of each path."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        for commit in self._run("rev-list", "--all").decode().split():
-            listing = self._run("ls-tree", "-r", "-z", commit).decode(errors="replace")
-            for meta, _, path in (r.partition("\t") for r in listing.split("\0") if r):
-                self.blobs.setdefault(path, meta.split()[2])
-
-
 def settled(own: Own, pixels: Pixels, box: Floats) -> Floats | None:
     """Labelled joints [17, 3] of the person in `box` (x0 y0 x1 y1), looked at again round where they were seen. None for nobody to be
     sure of."""
@@ -105,36 +81,10 @@ def settled(own: Own, pixels: Pixels, box: Floats) -> Floats | None:
     return joints if is_sure else None
 
 
-def signature(pixels: Pixels, box: Floats) -> Floats:
-    """The person's surroundings as SIGNATURE_PX^2 grey cells of mean 0 and length 1."""
-    centre, side = (box[:2] + box[2:]) / 2, PAD * float(max(box[2:] - box[:2]))
-    crop = warp(
-        pixels, crop_matrix((float(centre[0]), float(centre[1])), side, 4 * SIGNATURE_PX), 4 * SIGNATURE_PX
-    )
-    grey = cv2.cvtColor(crop, cv2.COLOR_RGB2GRAY).astype(np.float32)
-    cells = cv2.resize(grey, (SIGNATURE_PX, SIGNATURE_PX), interpolation=cv2.INTER_AREA).ravel()
-    cells = cells - cells.mean()
-    return np.asarray(cells / max(float(np.linalg.norm(cells)), 1e-6), np.float32)
-
-
-def judged_by(caches: list[Path], lsp: Git) -> Floats:
-    """Signatures [N, cells] of the persons that nothing may be learned from."""
-    out = []
-    for folder in caches:
-        records = cache.load(folder)
-        out += [
-            signature(records.picture(i), records.box[i])
-            for i in range(len(records))
-            if records.split[i] == cache.SPLITS.index("val")
-        ]
-    out += [signature(p.pixels, np.array(joints_box(p.joints))) for p in lsp_people(lsp, Counter())]
-    return np.stack(out)
-
-
 class Gatherer:
     """Persons of pictures, nobody twice."""
 
-    def __init__(self, finder: Finder, own: Own, judged: Floats) -> None:
+    def __init__(self, finder: Finder, own: Own, judged: Judged) -> None:
         self.finder, self.own, self.judged = finder, own, judged
         self.done: set[str] = set()
         self.counts: Counter[str] = Counter()
@@ -155,15 +105,12 @@ class Gatherer:
             box = np.array(joints_box(joints), np.float32)
             if taken and iou(box[None], np.stack(taken)).max() > SAME_PERSON:
                 self.counts["person found twice"] += 1
-            elif self.is_judged_by(signature(pixels, box)):
+            elif self.judged.has(pixels, box):
                 self.counts["person like one that the project is judged by"] += 1
             else:
                 taken.append(box)
                 out.append(joints)
         return out
-
-    def is_judged_by(self, person: Floats) -> bool:
-        return len(self.judged) > 0 and float((self.judged @ person).max()) > SAME_PICTURE
 
     def entry(self, pixels: Pixels, name: str, source: str, persons: list[Floats]) -> Entry:
         size = (pixels.shape[0], pixels.shape[1])
@@ -232,7 +179,7 @@ def main() -> None:
     gatherer = Gatherer(
         Finder(args.finder),
         Own.of_manifest(args.own),
-        judged_by(args.val, Git.named(args.lsp)),
+        Judged.of(args.val, Git.named(args.lsp)),
     )
     print(f"{len(gatherer.judged)} persons are not to be met again", flush=True)
 

@@ -66,9 +66,9 @@ class Thunder:
 
 
 class WithOwn:
-    """Thunder and an own network (`name`: its manifest's, looked up in the licence table), averaged."""
+    """Thunder, once or with its mirror image, and an own network (`name`: its manifest's, looked up in the licence table), averaged."""
 
-    def __init__(self, thunder: Thunder, own: Own, name: str) -> None:
+    def __init__(self, thunder: Teacher, own: Own, name: str) -> None:
         self.thunder, self.own = thunder, own
         self.names: tuple[str, ...] = (*thunder.names, name)
 

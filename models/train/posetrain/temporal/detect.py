@@ -68,10 +68,10 @@ def digest(network: Path) -> str:
     return hashlib.sha256(network.read_bytes()).hexdigest()[:6]
 
 
-def fresh(pictures: list[Pixels]) -> np.ndarray:
-    """[N] whether a picture is more than the one before it again."""
+def fresh(pictures: list[Pixels], same: float = SAME_PICTURE) -> np.ndarray:
+    """[N] whether a picture is more than the one before it again: differs by more than `same` grey levels on average."""
     grey = np.stack([cv2.cvtColor(p, cv2.COLOR_RGB2GRAY) for p in pictures]).astype(np.float32)
-    return np.r_[True, np.abs(np.diff(grey, axis=0)).mean((1, 2)) > SAME_PICTURE]
+    return np.r_[True, np.abs(np.diff(grey, axis=0)).mean((1, 2)) > same]
 
 
 def off_labels(

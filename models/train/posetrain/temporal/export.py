@@ -37,7 +37,9 @@ CREDIT = (
 
 def sources(data: dict[str, Any]) -> list[str]:
     """What a run with this `[data]` learns from, by the names of posetrain.data.licences."""
-    tracks = [name.startswith("rendered-small-usable") for name in data.get("exact", [])]
+    exact = data.get("exact", [])
+    acted = [name for name in exact if name.startswith("actors-")]
+    tracks = [name.startswith("rendered-small-usable") for name in exact if name not in acted]
     stills = [name.startswith("stills-small-usable") for name in data["errors"]]
     used = {
         "penn_action": data["penn_share"] > 0,
@@ -45,6 +47,7 @@ def sources(data: dict[str, Any]) -> list[str]:
         "still_tracks_usable": any(stills),
         "rendered_tracks_usable": any(tracks),
         "rendered_tracks": not all(tracks),
+        "acted_tracks": bool(acted),
     }
     return ["cmu_mocap", *(name for name, is_used in used.items() if is_used)]
 

@@ -26,8 +26,12 @@ MIN_FRAMES = 8
 QUALITY = 95  # of the pictures written: they were compressed once before
 
 
-def write(out: Path, clip: str, pictures: list[Pixels], joints: np.ndarray) -> None:
-    """`joints` [N,17,3]: x, y in pixels, COCO's visibility; joints that carry no label have 0 there."""
+def write(
+    out: Path, clip: str, pictures: list[Pixels], joints: np.ndarray, times: np.ndarray | None = None
+) -> None:
+    """`joints` [N,17,3]: x, y in pixels, COCO's visibility; joints that carry no label have 0 there. `times` [N], seconds: those of FPS,
+    if not given."""
+    times = np.arange(len(pictures)) / FPS if times is None else times
     name = clip.replace("/", "-")
     folder = out / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -35,7 +39,7 @@ def write(out: Path, clip: str, pictures: list[Pixels], joints: np.ndarray) -> N
     for i, (picture, person) in enumerate(zip(pictures, joints, strict=True)):
         cv2.imwrite(str(folder / f"{i + 1:05}.jpg"), picture[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
         persons = [{"id": 1, "joints": np.round(person, 2).tolist()}] if person[:, 2].any() else []
-        lines.append(json.dumps({"captured_at_us": round(i * 1e6 / FPS), "persons": persons}))
+        lines.append(json.dumps({"captured_at_us": round(times[i] * 1e6), "persons": persons}))
     (out / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
 
 

@@ -1,0 +1,235 @@
+"""Writes films of people who move, out of public repositories, for `posewire eval films`: labels of networks that see what comes after.
+
+    python -m posetrain.temporal.actors --git GIT [--git GIT ...] --thunder movenet_thunder_maps.onnx --own ../keypoints-large.toml \
+        --val CACHES/jhmdb --lsp GIT --out FILMS
+
+What J-HMDB's few clips and rendered people lack is many people who do things. The person of whom Thunder is surest is followed, by
+Thunder's maps and an own network's with both looks, averaged. Then each frame's sides are those that go on most smoothly (Viterbi
+1967), and places are a median and a Gaussian over the frames before and after: what a causal filter of a smaller network's answers is
+to come close to. The form is that of `posetrain.temporal.films`. Of no repository in `FILMS` the terms are stated: class (c). A
+program is never measured on such labels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from posetrain.data.gather import Everything, Git, Held
+from posetrain.data.packs import BODY, FACE, MIRROR, Floats, Pixels
+from posetrain.keypoints import filmed
+from posetrain.keypoints.likeness import Judged
+from posetrain.keypoints.peers import Own
+from posetrain.keypoints.relabel import seen_by_teacher
+from posetrain.keypoints.teach import Teacher, Thunder, WithOwn, stored
+from posetrain.temporal.detect import fresh
+from posetrain.temporal.films import write
+from posetrain.temporal.motion import smooth
+
+FILMS = {
+    "LightningDrop+SkateboardML": Held(r"\.(mov|MOV)$", every=2),
+    "dimashiiii+action_recognition": Held(r"^dataset/.*\.mp4$", every=2),
+    "seymanurakti+fight-detection-surv-dataset": Held(r"^(fight|noFight)/.*\.mp4$", every=2),
+    "DarshilPungalia+Major-Project": Held(r"^dataset/.*\.mp4$", every=3),
+    "riyer8+cs231n-pushfit": Held(r"^datasets/videos/.*\.mp4$", every=4),
+    "autsadayut1996+WE674-Project-66130377": Held(r"^videos/.*\.mp4$", every=2),
+}
+# A camera's size; a crop on 160 px needs no more.
+LONGER_PX = 480
+# Of each film so many frames at most, from a tenth of it on, are looked at; fewer than SHORTEST in a row are nothing.
+LONGEST, SHORTEST = 40, 14
+FASTEST_FPS = 35.0
+# Mean probability of the body's joints from which on somebody is followed, and below which they are lost; of a joint's label; of what
+# the next crop is laid round.
+FOUND, FOLLOWED, SURE, CROPPED = 0.7, 0.5, 0.5, 0.3
+LEAST_PX, LEAST_JOINTS = 60.0, 8
+# Grey levels from one frame to the next, on average: up to AGAIN it is the same picture, from CUT on another scene.
+AGAIN, CUT = 0.1, 45.0
+# What it costs to take a frame's sides for exchanged, in parts of the extent that each joint moves; of both ways a person may face the
+# network says the right one more often than not.
+EXCHANGED = 0.05
+MEDIAN_FRAMES, GAUSSIAN_FRAMES = 5, 1.5
+
+
+@dataclass(frozen=True)
+class Followed:
+    """pictures [T]; joints [T, 17, 3] = x, y and the probability near."""
+
+    pictures: list[Pixels]
+    joints: Floats
+
+
+def sides(xy: Floats, extent: float) -> np.ndarray:
+    """[T] whether left and right of a frame are exchanged, as the whole moves least. xy [T, 17, 2]."""
+    ways = np.stack([xy, xy[:, MIRROR]], axis=1)
+    steps = (
+        np.linalg.norm(ways[1:, None] - ways[:-1, :, None], axis=-1).mean(axis=-1) / extent
+    )  # [T-1, from, to]
+    own_cost = np.array([0.0, EXCHANGED])
+    cost, came = own_cost.copy(), []
+    for step in steps:
+        through = cost[:, None] + step
+        came.append(through.argmin(axis=0))
+        cost = through.min(axis=0) + own_cost
+    way = [int(cost.argmin())]
+    for back in reversed(came):
+        way.append(int(back[way[-1]]))
+    return np.array(way[::-1], bool)
+
+
+def median(xy: Floats, known: np.ndarray) -> Floats:
+    """Over MEDIAN_FRAMES frames of those that are `known`; xy [T, 17, 2], known [T, 17]."""
+    half = MEDIAN_FRAMES // 2
+    some = np.where(known[..., None], xy, np.nan)
+    padded = np.pad(some, ((half, half), (0, 0), (0, 0)), constant_values=np.nan)
+    windows = np.stack([padded[k : k + len(xy)] for k in range(MEDIAN_FRAMES)])
+    windows[half] = np.where(known[..., None], windows[half], xy)  # a window is never empty
+    return np.asarray(np.nanmedian(windows, axis=0), np.float32)
+
+
+def truth(joints: Floats, shape: tuple[int, ...]) -> Floats:
+    """Labels [T, 17, 3] of what was seen, joints [T, 17, 3] = x, y, probability, in pictures of `shape`."""
+    sure = joints[:, :, 2] >= CROPPED
+    seen = joints[:, :, :2][sure]
+    extent = max(float(np.ptp(seen, axis=0).max()), 1.0)
+    exchanged = sides(joints[:, :, :2], extent)
+    joints = np.where(exchanged[:, None, None], joints[:, MIRROR], joints)
+    xy, known = joints[:, :, :2], joints[:, :, 2] >= SURE
+    for t in range(len(joints)):
+        if filmed.from_behind(np.concatenate([xy[t], known[t, :, None]], axis=1)):
+            known[t, FACE] = False  # Thunder sees faces on the backs of heads
+    xy = median(xy, known)
+    xy = np.stack([smooth(xy[:, j], known[:, j], GAUSSIAN_FRAMES) for j in range(17)], axis=1)
+    inside = ((xy >= 0) & (xy <= np.array(shape[1::-1]) - 1)).all(axis=-1)
+    return np.concatenate([xy, 2.0 * (known & inside)[..., None]], axis=-1).astype(np.float32)
+
+
+def shown(film: bytes, suffix: str) -> tuple[list[Pixels], Floats]:
+    """RGB frames from a tenth of the film on, none twice, of one scene, and their times [T] in seconds."""
+    out, times = list[Pixels](), list[float]()
+    with tempfile.NamedTemporaryFile(suffix=suffix) as handle:  # OpenCV opens films by path only
+        handle.write(film)
+        handle.flush()
+        video = cv2.VideoCapture(handle.name)
+        fps, count = video.get(cv2.CAP_PROP_FPS) or 30.0, int(video.get(cv2.CAP_PROP_FRAME_COUNT))
+        every = 2 if fps > FASTEST_FPS else 1
+        first = max(0, min(count // 10, count - LONGEST * every))
+        for index in range(first + LONGEST * every):
+            if not video.grab():
+                break
+            if index >= first and (index - first) % every == 0 and (read := video.retrieve())[0]:
+                height, width = read[1].shape[:2]
+                scale = min(1.0, LONGER_PX / max(height, width))
+                size = (round(width * scale), round(height * scale))
+                small = cv2.resize(read[1], size, interpolation=cv2.INTER_AREA)
+                out.append(np.ascontiguousarray(small[:, :, ::-1]))
+                times.append((index - first) / fps)
+    if len(out) < SHORTEST:
+        return [], np.zeros(0, np.float32)
+    kept = np.flatnonzero(fresh(out, AGAIN))
+    jumps = (float(cv2.absdiff(out[a], out[b]).mean()) for a, b in pairwise(kept))
+    cut = next((k + 1 for k, jump in enumerate(jumps) if jump > CUT), len(kept))
+    return [out[i] for i in kept[:cut]], np.array(times, np.float32)[kept[:cut]]
+
+
+def followed(finder: Teacher, teacher: Teacher, film: list[Pixels]) -> Followed | None:
+    """The person of whom `finder` is surest in the first frame, as long as the teacher knows where they are."""
+    first = filmed.person(finder, film[0])
+    if first.sure < FOUND:
+        return None
+    box, seen = first.box, list[Floats]()
+    for pixels in film:
+        found = filmed.Found(seen_by_teacher(stored(teacher.maps(pixels, box)), box))
+        places = found.joints[found.joints[:, 2] >= CROPPED, :2]
+        large = len(places) >= LEAST_JOINTS and float(np.ptp(places, axis=0).max()) >= LEAST_PX
+        if found.sure < FOLLOWED or not large:
+            break
+        box = found.box
+        seen.append(found.joints)
+    return Followed(film[: len(seen)], np.stack(seen)) if len(seen) >= SHORTEST else None
+
+
+def films(
+    git: Git, finder: Teacher, teacher: Teacher, judged: Judged, done: set[str], counts: Counter[str]
+) -> Iterator[tuple[str, Followed, Floats, Floats]]:
+    """Name, frames, labels and times; of files that are not `done` yet, by their sums."""
+    short = re.sub(r"[^a-z0-9]+", "-", git.folder.parent.name.lower())[:24]
+    held = FILMS[git.folder.parent.name]
+    for path in sorted(p for p in git.blobs if re.search(held.what, p))[:: held.every]:
+        data = git.held(path)
+        digest = hashlib.sha1(data).hexdigest()[:12]
+        if data and digest in done:
+            counts["the same file again"] += 1
+            continue
+        done.add(digest)
+        frames, times = shown(data, Path(path).suffix) if data else ([], np.zeros(0, np.float32))
+        if len(frames) < SHORTEST:
+            counts["too short, or not held"] += 1
+            continue
+        person = followed(finder, teacher, frames)
+        if person is None:
+            counts["of nobody to be sure of"] += 1
+            continue
+        joints = truth(person.joints, frames[0].shape)
+        known = joints[0, joints[0, :, 2] > 0, :2]
+        if len(known) < LEAST_JOINTS or int((joints[0, BODY, 2] > 0).sum()) < LEAST_JOINTS // 2:
+            counts["of nobody to be sure of"] += 1
+        elif judged.has(frames[0], np.concatenate([known.min(axis=0), known.max(axis=0)])):
+            counts["of somebody like one that the project is judged by"] += 1
+        else:
+            counts["written"] += 1
+            yield (
+                f"{short}-{hashlib.sha1(path.encode()).hexdigest()[:12]}",
+                person,
+                joints,
+                times[: len(joints)],
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--git", type=Path, action="append", required=True, help="git directory; may be given again"
+    )
+    parser.add_argument("--thunder", type=Path, required=True, help="MoveNet Thunder with its inner maps")
+    parser.add_argument("--own", type=Path, required=True, help="manifest of an own keypoint network")
+    parser.add_argument(
+        "--val", type=Path, action="append", required=True, help="cache whose val part is not to be met again"
+    )
+    parser.add_argument(
+        "--lsp",
+        required=True,
+        help="git directory of the original Leeds Sports Pose, whose test part is not either",
+    )
+    parser.add_argument("--out", type=Path, required=True, help="folder for films")
+    args = parser.parse_args()
+    cv2.setNumThreads(1)
+    unknown = [folder.parent.name for folder in args.git if folder.parent.name not in FILMS]
+    if unknown:
+        parser.error(f"{', '.join(unknown)}: not in FILMS; look at its films and add it there")
+    finder = filmed.Quick(Thunder(args.thunder))
+    teacher = WithOwn(finder, Own.of_manifest(args.own), args.own.stem)
+    judged, done, counts, frames = Judged.of(args.val, Git.named(args.lsp)), set[str](), Counter[str](), 0
+    for folder in args.git:
+        for name, person, joints, times in films(Everything(folder), finder, teacher, judged, done, counts):
+            write(args.out, name, person.pictures, joints, times)
+            frames += len(joints)
+        print(f"{counts['written']} films, {frames} frames after {folder.parent.name}", flush=True)
+    for what, count in sorted(counts.items()):
+        print(f"{count:7d} {what}")
+
+
+if __name__ == "__main__":
+    main()
