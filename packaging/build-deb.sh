@@ -49,7 +49,7 @@ build() {
     *usable*)
       sed -i 's/^smoother = "xl" /smoother = "one-euro" /' "$root/etc/posewire.toml"
       for file in keypoints-base-usable.onnx keypoints-base-usable.toml; do put 644 "models/$file" "usr/share/posewire/models/$file"; done ;;
-    *) for file in keypoints-large.onnx keypoints-large.toml keypoints-base.toml; do put 644 "models/$file" "usr/share/posewire/models/$file"; done ;;
+    *) for file in keypoints-{base,large}.{onnx,toml}; do put 644 "models/$file" "usr/share/posewire/models/$file"; done ;;
   esac
   put 644 LICENSE-MIT usr/share/doc/posewire/copyright
   # The service file names where `cargo install` and the README put the binary; the package's own place is /usr/bin.

@@ -72,12 +72,22 @@ class Written(unittest.TestCase):
 
     def test_frames_again_are_left_out_with_their_times_and_a_cut_ends_the_film(self) -> None:
         moving = [figure(2.0 * k) for k in range(20)]
-        shown, times = actors.shown(self.film([*moving[:10], moving[9], moving[9], *moving[10:]]), ".avi")
+        ((shown, times),) = actors.shown(
+            self.film([*moving[:10], moving[9], moving[9], *moving[10:]]), ".avi"
+        )
         self.assertEqual(len(shown), 20)
         np.testing.assert_allclose(np.diff(times)[[8, 9, 10]], [0.04, 0.12, 0.04], atol=1e-3)
         white = [np.full_like(moving[0], 255 - k) for k in range(10)]
-        self.assertEqual(len(actors.shown(self.film([*moving, *white]), ".avi")[0]), 20)
-        self.assertEqual(actors.shown(self.film(moving[:5]), ".avi")[0], [])
+        ((shown, _),) = actors.shown(self.film([*moving, *white]), ".avi")
+        self.assertEqual(len(shown), 20)
+        self.assertEqual(list(actors.shown(self.film(moving[:5]), ".avi")), [])
+
+    def test_a_long_film_is_cut_into_stretches(self) -> None:
+        film = self.film([figure(0.5 * k) for k in range(3 * actors.LONGEST)])
+        parts = list(actors.shown(film, ".avi", stretches=2))
+        self.assertEqual([len(frames) for frames, _ in parts], [actors.LONGEST] * 2)
+        self.assertEqual([float(times[0]) for _, times in parts], [0.0, 0.0])
+        self.assertEqual(len(list(actors.shown(film, ".avi"))), 1)
 
     def test_films_of_a_repository_are_followed_and_written(self) -> None:
         name = "somebody+films"

@@ -226,9 +226,11 @@ class Tracks(unittest.TestCase):
         usable = sources({"penn_share": 0.0, "errors": [], "exact": ["rendered-small-usable-train.npz"]})
         self.assertEqual(usable, ["cmu_mocap", "rendered_tracks_usable"])
         self.assertTrue(licence(usable).startswith("Weights: MIT or Apache-2.0"))
-        acted = sources({"penn_share": 0.0, "errors": [], "exact": ["actors-small-train.npz"]})
+        acted = sources({"penn_share": 0.0, "errors": [], "acted": ["actors-small-train.npz"]})
         self.assertEqual(acted, ["cmu_mocap", "acted_tracks"])
         self.assertIn("(acted_tracks)", licence(acted))
+        free = sources({"penn_share": 0.0, "errors": [], "acted": ["free-actors-small-usable-train.npz"]})
+        self.assertEqual(free, ["cmu_mocap", "acted_tracks_usable"])
 
     def test_a_run_begins_from_shipped_weights_as_from_a_checkpoint(self) -> None:
         hyper = Hyper(width=16, layers=1, heads=2, feed_forward=8, memory=4)

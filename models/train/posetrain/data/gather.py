@@ -114,10 +114,11 @@ class Everything(Git):
 
 @dataclass(frozen=True)
 class Held:
-    """Of one repository: what of it is read, and every how many files one is."""
+    """Of one repository: what of it is read, every how many files one is, and how many stretches of a film at most."""
 
     what: str
     every: int = 1
+    stretches: int = 1
 
 
 def box_of(joints: npt.NDArray[np.float64], widen: float = 0.1) -> tuple[float, float, float, float]:

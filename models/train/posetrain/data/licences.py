@@ -73,6 +73,10 @@ SOURCES: dict[str, Source] = {
         Licence.COCO, "what `keypoints-small-usable` said of windows that move over COCO pictures, beside their labels", "temporal model",
         ("coco_more", "keypoints-small-usable"),
     ),
+    "acted_tracks_usable": Source(
+        Licence.FREE, "what `keypoints-small-usable` said of films of `free_films`, beside a teacher's labels", "temporal model",
+        ("free_films", "movenet_thunder", "keypoints-small-usable"),
+    ),
     "rendered_over_coco": Source(
         Licence.COCO, "rendered people before or clothed in parts of COCO pictures", "keypoints, finder",
         ("rendered", "coco_more"),

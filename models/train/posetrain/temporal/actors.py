@@ -6,8 +6,8 @@
 What J-HMDB's few clips and rendered people lack is many people who do things. The person of whom Thunder is surest is followed, by
 Thunder's maps and an own network's with both looks, averaged. Then each frame's sides are those that go on most smoothly (Viterbi
 1967), and places are a median and a Gaussian over the frames before and after: what a causal filter of a smaller network's answers is
-to come close to. The form is that of `posetrain.temporal.films`. Of no repository in `FILMS` the terms are stated: class (c). A
-program is never measured on such labels.
+to come close to. The form is that of `posetrain.temporal.films`. Most repositories in `FILMS` say nothing of their terms: class (c). A
+program is never measured on such labels. Films that are in FILMS already are left alone, so a run that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import cv2
 import numpy as np
 
 from posetrain.data.gather import Everything, Git, Held
-from posetrain.data.packs import BODY, FACE, MIRROR, Floats, Pixels
+from posetrain.data.packs import BODY, FACE, JOINTS, MIRROR, Floats, Pixels
 from posetrain.keypoints import filmed
 from posetrain.keypoints.likeness import Judged
 from posetrain.keypoints.peers import Own
@@ -37,12 +37,17 @@ from posetrain.temporal.films import write
 from posetrain.temporal.motion import smooth
 
 FILMS = {
-    "LightningDrop+SkateboardML": Held(r"\.(mov|MOV)$", every=2),
-    "dimashiiii+action_recognition": Held(r"^dataset/.*\.mp4$", every=2),
-    "seymanurakti+fight-detection-surv-dataset": Held(r"^(fight|noFight)/.*\.mp4$", every=2),
-    "DarshilPungalia+Major-Project": Held(r"^dataset/.*\.mp4$", every=3),
-    "riyer8+cs231n-pushfit": Held(r"^datasets/videos/.*\.mp4$", every=4),
-    "autsadayut1996+WE674-Project-66130377": Held(r"^videos/.*\.mp4$", every=2),
+    "LightningDrop+SkateboardML": Held(r"\.(mov|MOV)$"),
+    "dimashiiii+action_recognition": Held(r"^dataset/.*\.mp4$"),
+    "seymanurakti+fight-detection-surv-dataset": Held(r"^(fight|noFight)/.*\.mp4$"),
+    "DarshilPungalia+Major-Project": Held(r"^dataset/.*\.mp4$"),
+    "riyer8+cs231n-pushfit": Held(r"^datasets/videos/.*\.mp4$", every=2),
+    "autsadayut1996+WE674-Project-66130377": Held(r"^videos/.*\.mp4$"),
+    # Whose makers let anybody use them (`keypoints.filmed`).
+    "ekramalam+GMDCSA24-A-Dataset-for-Human-Fall-Detection-in-Videos": Held(r"\.mp4$", stretches=4),
+    "intel-iot-devkit+sample-videos": Held(r"^asl_gestures/.*\.mkv$", stretches=2),
+    "perfanalytics+pose2sim": Held(r"^Pose2Sim/Demo_Batch/.*\.mp4$", stretches=2),
+    "davidpagnon+Sports2D": Held(r"^Sports2D/Demo/demo\.mp4$", stretches=6),
 }
 # A camera's size; a crop on 160 px needs no more.
 LONGER_PX = 480
@@ -52,7 +57,7 @@ FASTEST_FPS = 35.0
 # Mean probability of the body's joints from which on somebody is followed, and below which they are lost; of a joint's label; of what
 # the next crop is laid round.
 FOUND, FOLLOWED, SURE, CROPPED = 0.7, 0.5, 0.5, 0.3
-LEAST_PX, LEAST_JOINTS = 60.0, 8
+LEAST_PX, LEAST_JOINTS, LEAST_BODY = 60.0, 8, 4
 # Grey levels from one frame to the next, on average: up to AGAIN it is the same picture, from CUT on another scene.
 AGAIN, CUT = 0.1, 45.0
 # What it costs to take a frame's sides for exchanged, in parts of the extent that each joint moves; of both ways a person may face the
@@ -114,8 +119,8 @@ def truth(joints: Floats, shape: tuple[int, ...]) -> Floats:
     return np.concatenate([xy, 2.0 * (known & inside)[..., None]], axis=-1).astype(np.float32)
 
 
-def shown(film: bytes, suffix: str) -> tuple[list[Pixels], Floats]:
-    """RGB frames from a tenth of the film on, none twice, of one scene, and their times [T] in seconds."""
+def reading(film: bytes, suffix: str, most: int) -> tuple[list[Pixels], list[float]]:
+    """`most` RGB frames from a tenth of the film on, and their times in seconds."""
     out, times = list[Pixels](), list[float]()
     with tempfile.NamedTemporaryFile(suffix=suffix) as handle:  # OpenCV opens films by path only
         handle.write(film)
@@ -123,8 +128,8 @@ def shown(film: bytes, suffix: str) -> tuple[list[Pixels], Floats]:
         video = cv2.VideoCapture(handle.name)
         fps, count = video.get(cv2.CAP_PROP_FPS) or 30.0, int(video.get(cv2.CAP_PROP_FRAME_COUNT))
         every = 2 if fps > FASTEST_FPS else 1
-        first = max(0, min(count // 10, count - LONGEST * every))
-        for index in range(first + LONGEST * every):
+        first = max(0, min(count // 10, count - most * every))
+        for index in range(first + most * every):
             if not video.grab():
                 break
             if index >= first and (index - first) % every == 0 and (read := video.retrieve())[0]:
@@ -134,12 +139,19 @@ def shown(film: bytes, suffix: str) -> tuple[list[Pixels], Floats]:
                 small = cv2.resize(read[1], size, interpolation=cv2.INTER_AREA)
                 out.append(np.ascontiguousarray(small[:, :, ::-1]))
                 times.append((index - first) / fps)
-    if len(out) < SHORTEST:
-        return [], np.zeros(0, np.float32)
-    kept = np.flatnonzero(fresh(out, AGAIN))
-    jumps = (float(cv2.absdiff(out[a], out[b]).mean()) for a, b in pairwise(kept))
-    cut = next((k + 1 for k, jump in enumerate(jumps) if jump > CUT), len(kept))
-    return [out[i] for i in kept[:cut]], np.array(times, np.float32)[kept[:cut]]
+    return out, times
+
+
+def shown(film: bytes, suffix: str, stretches: int = 1) -> Iterator[tuple[list[Pixels], Floats]]:
+    """Stretches of LONGEST frames, none twice, of one scene each, and their times [T] in seconds."""
+    frames, times = reading(film, suffix, LONGEST * stretches)
+    for at in range(0, len(frames) - SHORTEST + 1, LONGEST):
+        part, when = frames[at : at + LONGEST], np.array(times[at : at + LONGEST], np.float32)
+        kept = np.flatnonzero(fresh(part, AGAIN))
+        jumps = (float(cv2.absdiff(part[a], part[b]).mean()) for a, b in pairwise(kept))
+        cut = next((k + 1 for k, jump in enumerate(jumps) if jump > CUT), len(kept))
+        if cut >= SHORTEST:
+            yield [part[i] for i in kept[:cut]], when[kept[:cut]] - when[0]
 
 
 def followed(finder: Teacher, teacher: Teacher, film: list[Pixels]) -> Followed | None:
@@ -172,28 +184,24 @@ def films(
             counts["the same file again"] += 1
             continue
         done.add(digest)
-        frames, times = shown(data, Path(path).suffix) if data else ([], np.zeros(0, np.float32))
-        if len(frames) < SHORTEST:
+        found = list(shown(data, Path(path).suffix, held.stretches)) if data else []
+        if not found:
             counts["too short, or not held"] += 1
-            continue
-        person = followed(finder, teacher, frames)
-        if person is None:
-            counts["of nobody to be sure of"] += 1
-            continue
-        joints = truth(person.joints, frames[0].shape)
-        known = joints[0, joints[0, :, 2] > 0, :2]
-        if len(known) < LEAST_JOINTS or int((joints[0, BODY, 2] > 0).sum()) < LEAST_JOINTS // 2:
-            counts["of nobody to be sure of"] += 1
-        elif judged.has(frames[0], np.concatenate([known.min(axis=0), known.max(axis=0)])):
-            counts["of somebody like one that the project is judged by"] += 1
-        else:
-            counts["written"] += 1
-            yield (
-                f"{short}-{hashlib.sha1(path.encode()).hexdigest()[:12]}",
-                person,
-                joints,
-                times[: len(joints)],
-            )
+        for k, (frames, times) in enumerate(found):
+            person = followed(finder, teacher, frames)
+            joints = truth(person.joints, frames[0].shape) if person else np.zeros((1, JOINTS, 3), np.float32)
+            known = joints[0, joints[0, :, 2] > 0, :2]
+            if (
+                person is None
+                or len(known) < LEAST_JOINTS
+                or int((joints[0, BODY, 2] > 0).sum()) < LEAST_BODY
+            ):
+                counts["of nobody to be sure of"] += 1
+            elif judged.has(frames[0], np.concatenate([known.min(axis=0), known.max(axis=0)])):
+                counts["of somebody like one that the project is judged by"] += 1
+            else:
+                counts["written"] += 1
+                yield f"{short}-{digest}{f'-{k}' if k else ''}", person, joints, times[: len(joints)]
 
 
 def main() -> None:
@@ -221,7 +229,8 @@ def main() -> None:
         parser.error(f"{', '.join(unknown)}: not in FILMS; look at its films and add it there")
     finder = filmed.Quick(Thunder(args.thunder))
     teacher = WithOwn(finder, Own.of_manifest(args.own), args.own.stem)
-    judged, done, counts, frames = Judged.of(args.val, Git.named(args.lsp)), set[str](), Counter[str](), 0
+    judged, counts, frames = Judged.of(args.val, Git.named(args.lsp)), Counter[str](), 0
+    done = set(re.findall(r"-([0-9a-f]{12})\b", " ".join(path.stem for path in args.out.glob("*.jsonl"))))
     for folder in args.git:
         for name, person, joints, times in films(Everything(folder), finder, teacher, judged, done, counts):
             write(args.out, name, person.pictures, joints, times)

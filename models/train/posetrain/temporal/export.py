@@ -37,17 +37,17 @@ CREDIT = (
 
 def sources(data: dict[str, Any]) -> list[str]:
     """What a run with this `[data]` learns from, by the names of posetrain.data.licences."""
-    exact = data.get("exact", [])
-    acted = [name for name in exact if name.startswith("actors-")]
-    tracks = [name.startswith("rendered-small-usable") for name in exact if name not in acted]
+    tracks = [name.startswith("rendered-small-usable") for name in data.get("exact", [])]
     stills = [name.startswith("stills-small-usable") for name in data["errors"]]
+    acted = [name.startswith("free-actors-small-usable") for name in data.get("acted", [])]
     used = {
         "penn_action": data["penn_share"] > 0,
         "jhmdb": not all(stills),
         "still_tracks_usable": any(stills),
         "rendered_tracks_usable": any(tracks),
         "rendered_tracks": not all(tracks),
-        "acted_tracks": bool(acted),
+        "acted_tracks_usable": any(acted),
+        "acted_tracks": not all(acted),
     }
     return ["cmu_mocap", *(name for name, is_used in used.items() if is_used)]
 
@@ -107,7 +107,8 @@ def manifest(
         f"{name.replace('.', '_')} = {[round(float(v), 3) for v in value]}" for name, value in knobs.items()
     )
     d = config["data"]
-    banks = [p.removeprefix("jhmdb-").removesuffix("-train.npz") for p in [*d["errors"], *d.get("exact", [])]]
+    files = [*d["errors"], *d.get("exact", []), *d.get("acted", [])]
+    banks = [p.removeprefix("jhmdb-").removesuffix("-train.npz") for p in files]
     learned = [*(beside.learned if beside else []), *sources(d)]
     learned = list(dict.fromkeys(learned))
     return (

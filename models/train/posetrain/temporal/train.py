@@ -45,10 +45,12 @@ class Lanes:
         self.penn = Penn(data) if config["data"]["penn_share"] else None
         d = config["data"]
         banks = [work / p for p in d["errors"] if (work / p).exists()]
-        exact = [work / p for p in d.get("exact", [])]
-        self.bank = Bank([*banks, *exact], lambda clip: not tuning(clip)) if banks or exact else None
+        exact, acted = ([work / p for p in d.get(kind, [])] for kind in ("exact", "acted"))
+        measured = [*banks, *exact, *acted]
+        self.bank = Bank(measured, lambda clip: not tuning(clip)) if measured else None
         self.real = Real(banks, d["labels_late"], d["real_lag"]) if banks else None
         self.exact = Real(exact, 0.0, 0.0, forward=True) if exact else None
+        self.acted = Real(acted, 0.0, 0.0) if acted else None
 
     def draw(self, rng: np.random.Generator) -> tuple[Truth, dict[str, Tensor]]:
         d = self.config["data"]
@@ -56,7 +58,8 @@ class Lanes:
         n_real = round(d["real_share"] * b) if self.real else 0
         n_penn = round(d["penn_share"] * b) if self.penn else 0
         n_exact = round(d["exact_share"] * b) if self.exact else 0
-        times = sample_times(rng, b - n_real - n_exact, t)
+        n_acted = round(d["acted_share"] * b) if self.acted else 0
+        times = sample_times(rng, b - n_real - n_exact - n_acted, t)
         truth = self.mocap.lanes(rng, times[n_penn:])
         if self.penn and n_penn:
             truth = join([self.penn.lanes(rng, times[:n_penn]), truth])
@@ -66,10 +69,11 @@ class Lanes:
             use = rng.random(len(xy)) < d["bank_share"]
             xy[use], score[use] = xy_bank[use], score_bank[use]
         score[:n_penn][~truth.valid[:n_penn, :, 0]] = 0  # hidden there: nothing says where
-        if self.exact and n_exact:
-            drawn, xy_exact, score_exact = self.exact.lanes(rng, n_exact, t)
-            truth = join([truth, drawn])
-            xy, score = np.concatenate([xy, xy_exact]), np.concatenate([score, score_exact])
+        for followed, lanes in ((self.exact, n_exact), (self.acted, n_acted)):
+            if followed and lanes:
+                drawn, xy_drawn, score_drawn = followed.lanes(rng, lanes, t)
+                truth = join([truth, drawn])
+                xy, score = np.concatenate([xy, xy_drawn]), np.concatenate([score, score_drawn])
         if self.real and n_real:
             seen, xy_real, score_real = self.real.lanes(rng, n_real, t)
             xy_bank, score_bank = self.bank.lanes(rng, seen)  # type: ignore[union-attr]
