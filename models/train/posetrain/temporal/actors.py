@@ -57,6 +57,7 @@ FASTEST_FPS = 35.0
 # Mean probability of the body's joints from which on somebody is followed, and below which they are lost; of a joint's label; of what
 # the next crop is laid round.
 FOUND, FOLLOWED, SURE, CROPPED = 0.7, 0.5, 0.5, 0.3
+# Somebody smaller, or of whom fewer joints are seen (of the body's: fewer in the first frame), is not followed.
 LEAST_PX, LEAST_JOINTS, LEAST_BODY = 60.0, 8, 4
 # Grey levels from one frame to the next, on average: up to AGAIN it is the same picture, from CUT on another scene.
 AGAIN, CUT = 0.1, 45.0
