@@ -153,9 +153,10 @@ def changed(joints: Floats, before: Floats | None) -> bool:
     return bool(pose >= OTHER_POSE or place >= OTHER_PLACE)
 
 
-def at_most(pixels: Pixels) -> Pixels:
+def at_most(pixels: Pixels, longer: int = LONGER_PX) -> Pixels:
+    """The picture, made smaller where its longer side has more than so many pixels."""
     height, width = pixels.shape[:2]
-    scale = min(1.0, LONGER_PX / max(height, width))
+    scale = min(1.0, longer / max(height, width))
     size = (round(width * scale), round(height * scale))
     return np.asarray(
         cv2.resize(pixels, size, interpolation=cv2.INTER_AREA) if scale < 1 else pixels, np.uint8

@@ -134,10 +134,7 @@ def reading(film: bytes, suffix: str, most: int) -> tuple[list[Pixels], list[flo
             if not video.grab():
                 break
             if index >= first and (index - first) % every == 0 and (read := video.retrieve())[0]:
-                height, width = read[1].shape[:2]
-                scale = min(1.0, LONGER_PX / max(height, width))
-                size = (round(width * scale), round(height * scale))
-                small = cv2.resize(read[1], size, interpolation=cv2.INTER_AREA)
+                small = filmed.at_most(np.asarray(read[1], np.uint8), LONGER_PX)
                 out.append(np.ascontiguousarray(small[:, :, ::-1]))
                 times.append((index - first) / fps)
     return out, times
