@@ -75,7 +75,7 @@ SOURCES: dict[str, Source] = {
     ),
     "acted_tracks_usable": Source(
         Licence.FREE, "what `keypoints-small-usable` said of films of `free_films`, beside a teacher's labels", "temporal model",
-        ("free_films", "movenet_thunder", "keypoints-small-usable"),
+        ("free_films", "movenet_thunder", "keypoints-base-usable", "keypoints-small-usable"),
     ),
     "rendered_over_coco": Source(
         Licence.COCO, "rendered people before or clothed in parts of COCO pictures", "keypoints, finder",
@@ -109,6 +109,10 @@ SOURCES: dict[str, Source] = {
     ),
     "keypoints-small-usable": Source(
         Licence.FREE, "weights of this project, 2026-11", "where the usable finder began",
+        ("rendered", "coco_more", "coco_subset", "coco_fetched", "coco_nobody", "movenet_thunder"),
+    ),
+    "keypoints-base-usable": Source(
+        Licence.FREE, "weights of this project, 2026-11", "teacher",
         ("rendered", "coco_more", "coco_subset", "coco_fetched", "coco_nobody", "movenet_thunder"),
     ),
     "fastestdet": Source(

@@ -26,6 +26,7 @@ from posetrain.data.boxes import iou
 from posetrain.data.gather import Entry, Everything, Git, Held, box_of, scaled, write
 from posetrain.data.packs import BODY, Floats, Pixels, decode, joints_box
 from posetrain.finder.evaluate import Finder
+from posetrain.keypoints import likeness
 from posetrain.keypoints.filmed import at_most, changed, frames
 from posetrain.keypoints.likeness import Judged
 from posetrain.keypoints.peers import Own
@@ -165,21 +166,14 @@ def main() -> None:
     )
     parser.add_argument("--finder", type=Path, required=True, help="ONNX file of a finder")
     parser.add_argument("--own", type=Path, required=True, help="manifest of an own keypoint network")
-    parser.add_argument(
-        "--val", type=Path, action="append", required=True, help="cache whose val part is not to be met again"
-    )
-    parser.add_argument(
-        "--lsp",
-        required=True,
-        help="git directory of the original Leeds Sports Pose, whose test part is not to be met again",
-    )
+    likeness.add_arguments(parser)
     parser.add_argument("--out", type=Path, required=True, help="folder for packs")
     args = parser.parse_args()
     cv2.setNumThreads(1)
     gatherer = Gatherer(
         Finder(args.finder),
         Own.of_manifest(args.own),
-        Judged.of(args.val, Git.named(args.lsp)),
+        Judged.told(args),
     )
     print(f"{len(gatherer.judged)} persons are not to be met again", flush=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,18 @@ def signature(pixels: Pixels, box: Floats) -> Floats:
     return np.asarray(cells / max(float(np.linalg.norm(cells)), 1e-6), np.float32)
 
 
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """`--val` and `--lsp`, which `Judged.told` reads."""
+    parser.add_argument(
+        "--val", type=Path, action="append", required=True, help="cache whose val part is not to be met again"
+    )
+    parser.add_argument(
+        "--lsp",
+        required=True,
+        help="git directory of the original Leeds Sports Pose, whose test part is not to be met again",
+    )
+
+
 @dataclass(frozen=True)
 class Judged:
     """Signatures [N, cells] of the persons that nothing may be learned from."""
@@ -51,6 +64,10 @@ class Judged:
             ]
         out += [signature(p.pixels, np.array(joints_box(p.joints))) for p in lsp.people(leeds, Counter())]
         return cls(np.stack(out))
+
+    @classmethod
+    def told(cls, args: argparse.Namespace) -> Judged:
+        return cls.of(args.val, Git.named(args.lsp))
 
     def __len__(self) -> int:
         return len(self.signatures)

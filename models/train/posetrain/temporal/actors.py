@@ -6,8 +6,9 @@
 What J-HMDB's few clips and rendered people lack is many people who do things. The person of whom Thunder is surest is followed, by
 Thunder's maps and an own network's with both looks, averaged. Then each frame's sides are those that go on most smoothly (Viterbi
 1967), and places are a median and a Gaussian over the frames before and after: what a causal filter of a smaller network's answers is
-to come close to. The form is that of `posetrain.temporal.films`. Most repositories in `FILMS` say nothing of their terms: class (c). A
-program is never measured on such labels. Films that are in FILMS already are left alone, so a run that was stopped goes on.
+to come close to. The form is that of `posetrain.temporal.films`. Most repositories in `FILMS` say nothing of their terms: class (c).
+Such labels may choose among weights; they are no test of a program. Films that are in FILMS already are left alone, so a run that was
+stopped goes on.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import numpy as np
 
 from posetrain.data.gather import Everything, Git, Held
 from posetrain.data.packs import BODY, FACE, JOINTS, MIRROR, Floats, Pixels
-from posetrain.keypoints import filmed
+from posetrain.keypoints import filmed, likeness
 from posetrain.keypoints.likeness import Judged
 from posetrain.keypoints.peers import Own
 from posetrain.keypoints.relabel import seen_by_teacher
@@ -211,14 +212,7 @@ def main() -> None:
     )
     parser.add_argument("--thunder", type=Path, required=True, help="MoveNet Thunder with its inner maps")
     parser.add_argument("--own", type=Path, required=True, help="manifest of an own keypoint network")
-    parser.add_argument(
-        "--val", type=Path, action="append", required=True, help="cache whose val part is not to be met again"
-    )
-    parser.add_argument(
-        "--lsp",
-        required=True,
-        help="git directory of the original Leeds Sports Pose, whose test part is not either",
-    )
+    likeness.add_arguments(parser)
     parser.add_argument("--out", type=Path, required=True, help="folder for films")
     args = parser.parse_args()
     cv2.setNumThreads(1)
@@ -227,7 +221,7 @@ def main() -> None:
         parser.error(f"{', '.join(unknown)}: not in FILMS; look at its films and add it there")
     finder = filmed.Quick(Thunder(args.thunder))
     teacher = WithOwn(finder, Own.of_manifest(args.own), args.own.stem)
-    judged, counts, frames = Judged.of(args.val, Git.named(args.lsp)), Counter[str](), 0
+    judged, counts, frames = Judged.told(args), Counter[str](), 0
     done = set(re.findall(r"-([0-9a-f]{12})\b", " ".join(path.stem for path in args.out.glob("*.jsonl"))))
     for folder in args.git:
         for name, person, joints, times in films(Everything(folder), finder, teacher, judged, done, counts):
