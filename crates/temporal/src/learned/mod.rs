@@ -2,7 +2,7 @@
 //!
 //! An observation is put into the person's own frame ([`frame`]), goes through the network ([`Core`]: a Transformer-XL, [`xl`], a
 //! gated recurrent network, [`gru`], or a diagonal state space, [`state_space`]), and the answer is led back to pixels here: an anchor, mixed by the network from the observation and its running means, plus a
-//! correction for each horizon; half the width of the 68 % interval; and the hip-centred pose in metres.
+//! correction for each horizon, that goes on in part as the answer before foretold ([`inertia`]); half the width of the 68 % interval; and the hip-centred pose in metres.
 
 mod attention;
 #[cfg(test)]
@@ -10,6 +10,7 @@ mod company;
 mod cpu;
 mod frame;
 pub(crate) mod gru;
+mod inertia;
 mod linear;
 mod norm;
 pub(crate) mod state_space;
@@ -20,6 +21,7 @@ use pose::{Forecast, HORIZONS_US, JOINTS, JointState, Keypoints, MAX_PERSONS, MI
 
 use self::{
     frame::{FEATURES, MIX, NOMINAL_US, PersonFrame},
+    inertia::Inertia,
     linear::Linear,
     weights::Weights,
 };
@@ -37,7 +39,9 @@ const LEANS: usize = HORIZONS_US.len() * (MIX - 1) * JOINTS;
 /// What a head without exchange says.
 const PLAIN: usize = DELTAS + SIGMAS + MIXES + LIFTS + LEANS;
 /// Beside it, for each joint, how much its anchor is where that of the other side was seen.
-const OUTPUTS: usize = PLAIN + JOINTS;
+const EXCHANGING: usize = PLAIN + JOINTS;
+/// Beside that, for each joint, how much it goes on as the answer before foretold.
+const OUTPUTS: usize = EXCHANGING + JOINTS;
 /// Numbers of a person's observation and its running means, `[mean][joint][xy]`.
 const BANK: usize = MIX * JOINTS * 2;
 
@@ -47,8 +51,8 @@ const DELTA_SCALE: f32 = 0.1;
 const SIGMA_BIAS: f32 = -3.5;
 /// Added to the weight, before its softmax, of where the joint of the other side was seen.
 const EXCHANGED_BIAS: f32 = -4.0;
-/// The same weight in a file whose head has none.
-const NEVER_EXCHANGED: f32 = -1e3;
+/// The same weight, and the log-odds of inertia, in a file whose head has none.
+const NEVER: f32 = -1e3;
 const LOG_SIGMA_RANGE: (f32, f32) = (-7.0, 1.0);
 /// The network gives a Laplace distribution's parameter b; 68 % of it lie within 1.14 b.
 const SIGMA_OF_LAPLACE: f32 = 1.139;
@@ -96,6 +100,7 @@ struct Person {
     last_seen: LastSeen,
     frame: PersonFrame,
     unseen_frames: f32,
+    inertia: Inertia,
     forecast: Forecast,
 }
 
@@ -192,8 +197,8 @@ impl<C: Core> Learned<C> {
             persons: [Person::default(); MAX_PERSONS],
             memories: (0..MAX_PERSONS).map(|_| network.memory()).collect(),
             observed: Observed::new(),
-            // What a head without exchange does not write says that nothing is.
-            outputs: vec![[NEVER_EXCHANGED; OUTPUTS]; MAX_PERSONS],
+            // What a smaller head does not write says that nothing is.
+            outputs: vec![[NEVER; OUTPUTS]; MAX_PERSONS],
             scratch: network.scratch(),
             network,
         })
@@ -225,10 +230,11 @@ impl<C: Core> Learned<C> {
     }
 }
 
-/// The head of a file, with or without exchange.
+/// The head of a file, with or without exchange and inertia.
 fn head(w: &Weights, name: &str, width: usize) -> Result<Linear, TemporalError> {
     let [weight, bias] = ["weight", "bias"].map(|what| format!("{name}.{what}"));
-    let outputs = if w.len(&bias) == Some(PLAIN) { PLAIN } else { OUTPUTS };
+    let smaller = [PLAIN, EXCHANGING].into_iter().find(|&outputs| w.len(&bias) == Some(outputs));
+    let outputs = smaller.unwrap_or(OUTPUTS);
     Linear::load(w, [&weight, &bias], width, outputs)
 }
 
@@ -309,8 +315,8 @@ const NOTHING: Keypoints = Keypoints {
 impl Person {
     /// Reads the network's answer: `[horizon][joint][xy]` corrections, `[horizon][joint]` log sigma, `[mix][joint]` weights
     /// before their softmax, `[joint][xyz]` in the unit cube and the logarithm of the cube's half side in metres,
-    /// `[horizon][mean][joint]` how far to go on along the observation's distance from each running mean, and `[joint]` the weight,
-    /// beside the mix's, of where the joint of the other side was seen.
+    /// `[horizon][mean][joint]` how far to go on along the observation's distance from each running mean, `[joint]` the weight, beside the
+    /// mix's, of where the joint of the other side was seen, and `[joint]` the log-odds of going on as foretold ([`Inertia`]).
     fn answer(
         &mut self,
         output: &[f32; OUTPUTS],
@@ -323,7 +329,8 @@ impl Person {
         let (log_sigmas, rest) = rest.split_at(SIGMAS);
         let (mixes, rest) = rest.split_at(MIXES);
         let (lift, rest) = rest.split_at(LIFTS);
-        let (leans, exchanges) = rest.split_at(LEANS);
+        let (leans, rest) = rest.split_at(LEANS);
+        let (exchanges, inertia) = rest.split_at(JOINTS);
         let frame = &self.frame;
         let (scale_px, centre_px) = (frame.scale_px(), frame.centre_px);
         self.unseen_frames = if frame.seen.contains(&true) { 0.0 } else { self.unseen_frames + dt };
@@ -357,6 +364,7 @@ impl Person {
                 }
             }
             lead(&mut f.places_px, j, lead_frames / HORIZON_FRAMES);
+            self.inertia.go_on(&mut f.places_px, j, inertia[j], dt, scale_px);
             let k = &keypoints.joints[j];
             // Compared as squares: a root is not needed. What is not a number is not near.
             let off_px = [k.x_px - f.places_px[0][j][0], k.y_px - f.places_px[0][j][1]];
@@ -381,6 +389,7 @@ impl Person {
                 f.score[j] = 0.0;
             }
         }
+        self.inertia.is_moving = true;
         let (unit, log_metres) = lift.split_at(JOINTS * 3);
         let half_side_m = log_metres[0].clamp(-3.0, 2.0).exp();
         let lifted = std::array::from_fn(|j| std::array::from_fn(|i| unit[3 * j + i] * half_side_m));

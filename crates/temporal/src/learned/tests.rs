@@ -70,29 +70,29 @@ fn a_detector_that_the_weights_know_has_its_own_lead_and_intervals() {
     assert!(known.iter().zip(&default).all(|(a, b)| (a / b - 1.0).abs() < 1e-4), "{known:?} {default:?}");
 }
 
-/// The answers of a head that knows no exchange, whatever stands where the exchange's would.
+/// A smaller head answers as one that says of what it does not know that it never is.
 #[test]
-fn a_file_without_exchange_answers_as_one_that_never_exchanges() {
-    let (_, mut tensors) = random_file(&SMALL, 11);
-    let run = |tensors: &[_]| {
-        let mut model = Xl::new(&super::weights::testing::write(&SMALL, tensors), 0.5).unwrap();
-        (0..9).map(|i| step(&mut model, at(0, i * FRAME_US, 5.0 * i as f32))).last().unwrap()
-    };
-    let exchanging = run(&tensors);
-    let [never, plain] = [true, false].map(|filled| {
+fn a_file_without_exchange_or_inertia_answers_as_one_that_never_does_either() {
+    let (_, tensors) = random_file(&SMALL, 11);
+    let run = |keep: usize, filled: bool| {
+        let mut tensors = tensors.clone();
         for (name, shape, values) in tensors.iter_mut().filter(|(name, ..)| name.starts_with("head.")) {
             let row = shape[1..].iter().product::<usize>();
-            values.truncate(PLAIN * row);
+            values.truncate(keep * row);
             if filled {
-                let fill = if name == "head.bias" { NEVER_EXCHANGED } else { 0.0 };
+                let fill = if name == "head.bias" { NEVER } else { 0.0 };
                 values.resize(OUTPUTS * row, fill);
             }
             shape[0] = values.len() / row;
         }
-        run(&tensors)
-    });
-    assert_eq!(plain, never);
-    assert_ne!(plain.places_px, exchanging.places_px);
+        let mut model = Xl::new(&super::weights::testing::write(&SMALL, &tensors), 0.5).unwrap();
+        (0..9).map(|i| step(&mut model, at(0, i * FRAME_US, 5.0 * i as f32))).last().unwrap()
+    };
+    for keep in [PLAIN, EXCHANGING] {
+        assert_eq!(run(keep, false), run(keep, true));
+    }
+    assert_ne!(run(PLAIN, false).places_px, run(EXCHANGING, false).places_px);
+    assert_ne!(run(EXCHANGING, false).places_px, run(OUTPUTS, false).places_px);
 }
 
 #[test]

@@ -44,6 +44,18 @@ FILMS = {
     "DarshilPungalia+Major-Project": Held(r"^dataset/.*\.mp4$"),
     "riyer8+cs231n-pushfit": Held(r"^datasets/videos/.*\.mp4$", every=2),
     "autsadayut1996+WE674-Project-66130377": Held(r"^videos/.*\.mp4$"),
+    "Alex1661xd+movement-analysis-system-AI": Held(
+        r"^APO3_EntregaFinal/Entrega2/videos/.*\.mp4$", stretches=2
+    ),
+    "JuanEstebanEraso+ProyectoFinalIA": Held(r"^Entrega1/videos/.*\.mp4$", stretches=4),
+    "Santyet+AI-Movement-Classifier": Held(r"\.(mp4|MOV)$"),
+    "Juandap19+Proyecto-IA": Held(r"^Entrega[12]/Videos/.*\.mp4$", stretches=2),
+    "Herre1+ProyectoIA-202402": Held(r"^Entrega-1/Videos/.*\.(mp4|MOV)$"),
+    "guilleccc+express-workout-rn": Held(r"^video/.*\.mp4$", stretches=2),
+    # People of none of the others: kept from every run, to see how the smoother does on strangers.
+    "iecgerman+bachata": Held(r"^videos/.*\.mp4$", stretches=2),
+    "ItsJuanda17+Proyecto-Final-APOIII": Held(r"^Entrega 2/data/videos/.*\.mp4$"),
+    "Debopom+Illegal-Bowling-Action-Detection": Held(r"^Dataset/.*\.mp4$"),
     # Whose makers let anybody use them (`keypoints.filmed`).
     "ekramalam+GMDCSA24-A-Dataset-for-Human-Fall-Detection-in-Videos": Held(r"\.mp4$", stretches=4),
     "intel-iot-devkit+sample-videos": Held(r"^asl_gestures/.*\.mkv$", stretches=2),

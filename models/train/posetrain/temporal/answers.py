@@ -6,12 +6,12 @@ import numpy as np
 import torch
 
 from posetrain.temporal.frames import Framed, frame
+from posetrain.temporal.inertia import HORIZON_FRAMES, go_on
 from posetrain.temporal.model import Answer
 from posetrain.temporal.peers import Causal
 
 # As in crates/temporal: the score, and the distance in parts of the person's scale, that make an answer `measured`.
 MEASURED_SCORE, BELIEVED = 0.2, 0.1
-HORIZON_FRAMES = 1.5  # between two horizons
 SHIPPED_SMOOTHNESS = 0.1  # what the runtime asks for unless told otherwise
 SIGMA_OF_SPREAD = 1.139  # 68 % of a Laplace distribution lie within so many of its scales
 
@@ -32,10 +32,14 @@ def answers(
 
 
 def places_px(f: Framed, a: Answer, lead: float = 0.0) -> np.ndarray:
-    """[B,T,4,17,2]: each horizon's places, read `lead` frames ahead."""
+    """[B,T,4,17,2]: each horizon's places, read `lead` frames ahead, going on from the frame before where the network has inertia."""
     place: np.ndarray = a.place.numpy() * f.scale_px[:, :, None, None, None] + f.centre_px[:, :, None, None]
     further = np.concatenate([np.diff(place, axis=2), place[:, :, 3:] - place[:, :, 2:3]], 2)
-    return place + lead / HORIZON_FRAMES * further
+    place = place + lead / HORIZON_FRAMES * further
+    if a.inertia is None:
+        return place
+    scale_px, times = torch.from_numpy(f.scale_px), torch.from_numpy(f.times)
+    return go_on(torch.from_numpy(place), a.inertia, scale_px, times, None)[0].numpy()
 
 
 def sigma_px(f: Framed, a: Answer) -> np.ndarray:

@@ -38,10 +38,11 @@ class Hyper:
     norm: str = "pre"  # "pre" | "post" | "none" (T-Fixup: no norms, smaller first weights)
     carry: bool = True  # false: a transformer that forgets everything where a segment ends
     exchange: bool = False  # the anchor may also be where the joint of the other side was seen
+    inertia: bool = False  # an answer goes on, in part, as the one before foretold (`posetrain.temporal.inertia`); with exchange alone
 
     @property
     def outputs(self) -> int:
-        return OUTPUTS + (JOINTS if self.exchange else 0)
+        return OUTPUTS + JOINTS * (self.exchange + self.inertia)
 
 
 def wave_numbers() -> Tensor:
@@ -113,12 +114,14 @@ class Memory:
 
 @dataclass
 class Answer:
-    """In the person's frame. place [B,T,4,17,2], log_sigma [B,T,4,17], unit [B,T,17,3], log_metres [B,T]."""
+    """In the person's frame. place [B,T,4,17,2], log_sigma [B,T,4,17], unit [B,T,17,3], log_metres [B,T]; inertia [B,T,17], log-odds,
+    where the network has any."""
 
     place: Tensor
     log_sigma: Tensor
     unit: Tensor
     log_metres: Tensor
+    inertia: Tensor | None = None
 
 
 class TemporalXl(nn.Module):
@@ -170,10 +173,11 @@ class TemporalXl(nn.Module):
 def read(y: Tensor, bank: Tensor) -> Answer:
     """What the head's outputs y [B,T,Hyper.outputs] say, bank [B,T,MIX,17,2]."""
     b, n, _ = y.shape
-    delta, log_sigma, mix, unit, log_metres, lean, exchanged = y.split(
+    delta, log_sigma, mix, unit, log_metres, lean, more = y.split(
         [HORIZONS * JOINTS * 2, HORIZONS * JOINTS, MIX * JOINTS, JOINTS * 3, 1, LEAN, y.shape[-1] - OUTPUTS],
         -1,
     )
+    exchanged, inertia = more[..., :JOINTS], more[..., JOINTS:]
     mix, anchors = mix.view(b, n, MIX, JOINTS, 1), bank
     if exchanged.shape[-1]:
         mix = torch.cat([mix, exchanged.view(b, n, 1, JOINTS, 1) + EXCHANGED_BIAS], 2)
@@ -183,4 +187,10 @@ def read(y: Tensor, bank: Tensor) -> Answer:
     past = lean.view(b, n, HORIZONS, MIX - 1, JOINTS, 1) * (bank[:, :, :1] - bank[:, :, 1:])[:, :, None]
     place = anchor[:, :, None] + past.sum(3) + DELTA_SCALE * delta.view(b, n, HORIZONS, JOINTS, 2)
     log_sigma = (log_sigma.view(b, n, HORIZONS, JOINTS) + SIGMA_BIAS).clamp(-7.0, 1.0)
-    return Answer(place, log_sigma, unit.view(b, n, JOINTS, 3), log_metres[..., 0])
+    return Answer(
+        place,
+        log_sigma,
+        unit.view(b, n, JOINTS, 3),
+        log_metres[..., 0],
+        inertia if inertia.shape[-1] else None,
+    )

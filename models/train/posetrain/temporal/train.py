@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from posetrain.data.packs import LIMBS
 from posetrain.paths import CONFIGS
 from posetrain.temporal.frames import frame
+from posetrain.temporal.inertia import Before, with_inertia
 from posetrain.temporal.model import Answer, Hyper
 from posetrain.temporal.motion import Mocap, Penn, Truth, join, sample_times
 from posetrain.temporal.noise import Bank, Real, begin_exchanged, hide, made_up, tuning
@@ -52,6 +53,16 @@ class Lanes:
         self.exact = Real(exact, 0.0, 0.0, forward=True) if exact else None
         self.acted = Real(acted, 0.0, 0.0) if acted else None
 
+    def replay(
+        self, rng: np.random.Generator, share: float, truth: Truth, xy: np.ndarray, score: np.ndarray
+    ) -> None:
+        """Gives a share of the lanes the errors of other clips, so that none is known by heart; in place."""
+        assert self.bank is not None
+        xy_bank, score_bank = self.bank.lanes(rng, truth)
+        score_bank[~truth.valid[:, :, 0]] = 0  # hidden there: nothing says where
+        use = rng.random(len(xy)) < share
+        xy[use], score[use] = xy_bank[use], score_bank[use]
+
     def draw(self, rng: np.random.Generator) -> tuple[Truth, dict[str, Tensor]]:
         d = self.config["data"]
         b, t = d["lanes"], d["segment"] * d["segments"]
@@ -69,17 +80,19 @@ class Lanes:
             use = rng.random(len(xy)) < d["bank_share"]
             xy[use], score[use] = xy_bank[use], score_bank[use]
         score[:n_penn][~truth.valid[:n_penn, :, 0]] = 0  # hidden there: nothing says where
-        for followed, lanes in ((self.exact, n_exact), (self.acted, n_acted)):
+        for followed, lanes, replayed in (
+            (self.exact, n_exact, 0.0),
+            (self.acted, n_acted, d.get("acted_replayed", 0.0)),
+        ):
             if followed and lanes:
                 drawn, xy_drawn, score_drawn = followed.lanes(rng, lanes, t)
+                if replayed:
+                    self.replay(rng, replayed, drawn, xy_drawn, score_drawn)
                 truth = join([truth, drawn])
                 xy, score = np.concatenate([xy, xy_drawn]), np.concatenate([score, score_drawn])
         if self.real and n_real:
             seen, xy_real, score_real = self.real.lanes(rng, n_real, t)
-            xy_bank, score_bank = self.bank.lanes(rng, seen)  # type: ignore[union-attr]
-            score_bank[~seen.valid[:, :, 0]] = 0  # hidden there: nothing says where
-            use = rng.random(n_real) < d["real_replayed"]
-            xy_real[use], score_real[use] = xy_bank[use], score_bank[use]
+            self.replay(rng, d["real_replayed"], seen, xy_real, score_real)
             truth = join([truth, seen])
             xy, score = np.concatenate([xy, xy_real]), np.concatenate([score, score_real])
         hide(rng, truth, xy, score)
@@ -283,12 +296,14 @@ def main() -> None:
     while step < steps and time.time() - began < 60 * args.minutes:
         _, x = lanes.draw(rng)
         memory = model.empty(d["lanes"])
+        before: Before | None = None
         for s in range(d["segments"]):
             done = min(max(step / steps, (time.time() - began) / (60 * args.minutes)), 1.0)
             for g in optimiser.param_groups:
                 g["lr"] = learning_rate(t, step, done)
             part = segment(x, s, d["segment"])
             answer, memory = model(part["features"], part["bank"], part["times"], memory)
+            answer, before = with_inertia(answer, part["centre"], part["scale"], part["times"], before)
             total, parts = loss(config, answer, part)
             optimiser.zero_grad(set_to_none=True)
             total.backward()

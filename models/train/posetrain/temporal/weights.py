@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from posetrain.data.packs import JOINTS
 from posetrain.temporal.model import OUTPUTS, Hyper, TemporalXl
 
 
@@ -51,8 +52,8 @@ def read_pwt(path: Path) -> Shipped:
         size = int(np.prod(shape))
         state[name] = torch.from_numpy(np.frombuffer(data, "<f4", size, at).reshape(shape).copy())
         at += 4 * size
-    exchange = len(state["head.bias"]) > OUTPUTS
-    model = TemporalXl(Hyper(width, layers, heads, feed, memory, exchange=exchange))
+    more = len(state["head.bias"]) - OUTPUTS
+    model = TemporalXl(Hyper(width, layers, heads, feed, memory, exchange=more > 0, inertia=more > JOINTS))
     lead, widen = float(state.pop("lead_frames")), state.pop("sigma_scale").numpy()
     model.load_state_dict({k: v for k, v in state.items() if not k.startswith("error_model.")})
     return Shipped(model.eval(), lead, widen)
