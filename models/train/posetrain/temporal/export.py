@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from posetrain.data.licences import Licence, licence_of
+from posetrain.data.packs import JOINTS
 from posetrain.paths import CONFIGS
 from posetrain.temporal.answers import SHIPPED_SMOOTHNESS
 from posetrain.temporal.calibrate import kept_back, sigma_scale
@@ -95,6 +96,7 @@ def manifest(
     parameters: int,
     knobs: dict[str, Tensor],
     beside: Beside | None,
+    inertia: float,
     metrics: str,
 ) -> str:
     mixed = (
@@ -103,6 +105,8 @@ def manifest(
         if beside
         else ""
     )
+    if inertia:
+        mixed += f"# added to the log-odds of inertia that the run ended with\ninertia = {inertia:g}\n"
     fitted = "\n".join(
         f"{name.replace('.', '_')} = {[round(float(v), 3) for v in value]}" for name, value in knobs.items()
     )
@@ -202,6 +206,12 @@ def main() -> None:
         help="weights (.pt or .pwt) that the run began from, or that began where it began: what is shipped lies between the two",
     )
     p.add_argument("--share", type=float, default=0.5, help="of the checkpoint, where --beside is given")
+    p.add_argument(
+        "--inertia",
+        type=float,
+        default=0.0,
+        help="added to the log-odds of inertia: steadier and a little later above 0, chosen on films left out",
+    )
     p.add_argument("--metrics", type=Path)
     args = p.parse_args()
     z = torch.load(args.checkpoint, weights_only=False)
@@ -214,6 +224,11 @@ def main() -> None:
     model.load_state_dict(
         between(read_start(args.beside), z["mean"], args.share) if args.beside else z["mean"]
     )
+    if args.inertia:
+        if not hyper.inertia:
+            raise SystemExit("--inertia: these weights have none")
+        with torch.no_grad():
+            model.head.bias[-JOINTS:] += args.inertia
     d = z["config"]["data"]
     banks = [args.errors / p for p in d["errors"] or d["exact"]]
     widen = sigma_scale(model.eval(), args.data, banks, tuning, args.smoothness, args.lead, films_alike=False)
@@ -242,6 +257,7 @@ def main() -> None:
         parameters,
         knobs,
         beside,
+        args.inertia,
         metrics,
     )
     (args.models / f"{args.name}.toml").write_text(text)

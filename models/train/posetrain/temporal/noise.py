@@ -156,11 +156,14 @@ class Real:
     answer `lag` frames behind the film is what is asked for: closer to the labels, which is where it will be measured.
 
     Of exact truth (`posetrain.temporal.tracks`) neither holds, and clips are long: `forward` lanes begin where they do not have
-    to turn round, longer clips are drawn more often, and some lose every second frame or two of three.
+    to turn round, longer clips are drawn more often, and some lose every second frame or two of three. That share of the lanes which is
+    `hurried` goes two or three times as fast as the film: most people who are filmed move slowly.
     """
 
-    def __init__(self, paths: list[Path], late: float, lag: float, forward: bool = False) -> None:
-        self.lag, self.forward = lag, forward
+    def __init__(
+        self, paths: list[Path], late: float, lag: float, forward: bool = False, hurried: float = 0.0
+    ) -> None:
+        self.lag, self.forward, self.hurried = lag, forward, hurried
         self.clips: list[dict[str, np.ndarray]] = []
         for p in paths:
             z = dict(np.load(p))
@@ -173,7 +176,9 @@ class Real:
         frames = np.array([len(c["time"]) if forward else 1 for c in self.clips], float)
         self.weight = frames / max(frames.sum(), 1)
 
-    def walk(self, rng: np.random.Generator, frames: int, steps: int) -> tuple[np.ndarray, np.ndarray]:
+    def walk(
+        self, rng: np.random.Generator, frames: int, steps: int, faster: int = 1
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Which frames of a clip a lane passes through [steps], forth and back, and how often it has turned round [steps]."""
         if self.forward:
             every = int(rng.choice([1, 1, 1, 2, 3]))
@@ -181,7 +186,7 @@ class Real:
             n = (frames - 1) // every
             k = np.arange(steps) + rng.integers(0, max(n + 1 - steps, 0) + 1)
         else:
-            every, n = 1, frames - 1
+            every, n = faster, (frames - 1) // faster
             k = np.arange(steps) + rng.integers(0, 2 * n)
         return every * np.abs(np.mod(k + n, 2 * n) - n), k // n
 
@@ -192,8 +197,9 @@ class Real:
         xyz, lifted = np.zeros((lanes, steps, 17, 3), np.float32), np.zeros(lanes, bool)
         for i in range(lanes):
             c = self.clips[rng.choice(len(self.clips), p=self.weight)]
-            k, leg = self.walk(rng, len(c["time"]), steps)
-            gap = np.abs(np.diff(c["time"][k], prepend=c["time"][k[0]])) * rng.uniform(0.8, 1.25)
+            faster = int(rng.integers(2, 4)) if self.hurried and rng.random() < self.hurried else 1
+            k, leg = self.walk(rng, len(c["time"]), steps, faster)
+            gap = np.abs(np.diff(c["time"][k], prepend=c["time"][k[0]])) * rng.uniform(0.8, 1.25) / faster
             times[i] = np.cumsum(gap)
             for h, ahead in enumerate(AHEAD_FRAMES):
                 at = np.interp(times[i] + ahead - self.lag, times[i], np.arange(steps))

@@ -51,7 +51,7 @@ class Lanes:
         self.bank = Bank(measured, lambda clip: not tuning(clip)) if measured else None
         self.real = Real(banks, d["labels_late"], d["real_lag"]) if banks else None
         self.exact = Real(exact, 0.0, 0.0, forward=True) if exact else None
-        self.acted = Real(acted, 0.0, 0.0) if acted else None
+        self.acted = Real(acted, 0.0, 0.0, hurried=d.get("acted_hurried", 0.0)) if acted else None
 
     def replay(
         self, rng: np.random.Generator, share: float, truth: Truth, xy: np.ndarray, score: np.ndarray
