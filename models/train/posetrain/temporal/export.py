@@ -183,7 +183,7 @@ def main() -> None:
     p.add_argument(
         "--lead",
         type=float,
-        default=0.3,
+        default=0.5,
         help="frames by which forecasts are read ahead, chosen on train clips",
     )
     p.add_argument(
