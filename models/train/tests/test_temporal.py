@@ -60,6 +60,34 @@ class Labels(unittest.TestCase):
             inner = behind[2:-2]
             self.assertAlmostEqual(float(np.median(inner)), lag, delta=0.03)
 
+    def test_a_hurried_lane_goes_two_or_three_frames_of_the_film_at_a_time(self) -> None:
+        tmp_path = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        frames, speed = 61, 3.0
+        at = np.arange(frames, dtype=np.float32)
+        xy = np.ones((frames, 17, 2), np.float32) * speed * at[:, None, None]
+        np.savez(
+            tmp_path / "z.npz",
+            offset=[0, frames],
+            tier=[1],
+            name=["film_run_f_nm_x"],
+            time=at,
+            xy=xy,
+            score=np.ones((frames, 17)),
+            smoothed=xy,
+            known=np.ones((frames, 17), bool),
+            extent=np.full(frames, 80.0),
+        )
+        steps = {}
+        for hurried in (0.0, 1.0):
+            truth, seen, _ = Real([tmp_path / "z.npz"], 0.0, 0.0, hurried=hurried).lanes(
+                np.random.default_rng(2), 8, 20
+            )
+            moved = np.linalg.norm(np.diff(seen[:, :, 0], axis=1), axis=-1) / (speed * np.sqrt(2))
+            steps[hurried] = {int(v) for v in np.rint(np.median(moved, axis=1))}
+            gaps = np.diff(truth.times, axis=1)
+            self.assertTrue((gaps > 0.79).all() and (gaps < 1.26).all(), "the camera is as fast as it was")
+        self.assertEqual(steps, {0.0: {1}, 1.0: {2, 3}})
+
 
 class Sides(unittest.TestCase):
     def test_a_lane_that_begins_exchanged_is_right_after_a_second(self) -> None:

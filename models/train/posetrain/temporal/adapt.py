@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from posetrain.temporal.inertia import with_inertia
 from posetrain.temporal.model import Hyper, TemporalXl, read
 from posetrain.temporal.train import Lanes, begin, loss, read_start, save
 
@@ -79,7 +80,9 @@ def main() -> None:
         rate = min(1.0, (step + 1) / t["warm_up"]) * (1 - step / t["steps"]) + 0.003
         for g in optimiser.param_groups:
             g["lr"] = t["rate"] * rate
-        total, parts = loss(config, read(model.head(part["seen"]), part["bank"]), part)
+        answer = read(model.head(part["seen"]), part["bank"])
+        answer, _ = with_inertia(answer, part["centre"], part["scale"], part["times"], None)
+        total, parts = loss(config, answer, part)
         optimiser.zero_grad(set_to_none=True)
         total.backward()
         torch.nn.utils.clip_grad_norm_(weights, 1.0)

@@ -40,6 +40,10 @@ class Hyper:
     exchange: bool = False  # the anchor may also be where the joint of the other side was seen
     inertia: bool = False  # an answer goes on, in part, as the one before foretold (`posetrain.temporal.inertia`); with exchange alone
 
+    def __post_init__(self) -> None:
+        if self.inertia and not self.exchange:
+            raise ValueError("inertia = true: only beside exchange = true, whose outputs come before its own")
+
     @property
     def outputs(self) -> int:
         return OUTPUTS + JOINTS * (self.exchange + self.inertia)
