@@ -20,6 +20,24 @@ from posetrain.temporal.noise import Real, begin_exchanged, later
 
 
 class Labels(unittest.TestCase):
+    def bank(self, xy: np.ndarray, smoothed: np.ndarray) -> Path:
+        """A bank of one film, a frame each nominal frame, seen at xy [T,17,2] where the labels say `smoothed`."""
+        path = Path(self.enterContext(tempfile.TemporaryDirectory())) / "z.npz"
+        frames = len(xy)
+        np.savez(
+            path,
+            offset=[0, frames],
+            tier=[1],
+            name=["film_run_f_nm_x"],
+            time=np.arange(frames, dtype=np.float32),
+            xy=xy,
+            score=np.ones((frames, 17)),
+            smoothed=smoothed,
+            known=np.ones((frames, 17), bool),
+            extent=np.full(frames, 80.0),
+        )
+        return path
+
     def test_later_moves_along_a_steady_motion_and_stays_at_its_end(self) -> None:
         xy = np.arange(6, dtype=np.float32)[:, None, None] * np.ones((6, 17, 2), np.float32)
         self.assertTrue(np.allclose(later(xy, 0.25)[:5, 3, 1], np.arange(5) + 0.25))
@@ -27,25 +45,12 @@ class Labels(unittest.TestCase):
 
     def test_a_detector_without_error_is_behind_nothing_either_way(self) -> None:
         """A detector that is exact, labels 0.2 frame late: the truth that lanes are given lies `lag` behind what was seen."""
-        tmp_path = Path(self.enterContext(tempfile.TemporaryDirectory()))
         frames, speed, late, lag = 40, 3.0, 0.2, 0.1
         at = np.arange(frames, dtype=np.float32)
         joints = np.random.default_rng(0).uniform(0, 80, (17, 2)).astype(np.float32)
         xy = joints + speed * at[:, None, None]
-        known = np.ones((frames, 17), bool)
-        np.savez(
-            tmp_path / "z.npz",
-            offset=[0, frames],
-            tier=[1],
-            name=["film_run_f_nm_x"],
-            time=at,
-            xy=xy,
-            score=np.ones((frames, 17)),
-            smoothed=xy - late * speed,
-            known=known,
-            extent=np.full(frames, 80.0),
-        )
-        real = Real([tmp_path / "z.npz"], late, lag)
+        path = self.bank(xy, xy - late * speed)
+        real = Real([path], late, lag)
         self.assertTrue(real.clips, "the film of this name is one that training learns from")
         truth, seen, _ = real.lanes(np.random.default_rng(1), 4, 60)
         for lane in range(4):
@@ -61,27 +66,13 @@ class Labels(unittest.TestCase):
             self.assertAlmostEqual(float(np.median(inner)), lag, delta=0.03)
 
     def test_a_hurried_lane_goes_two_or_three_frames_of_the_film_at_a_time(self) -> None:
-        tmp_path = Path(self.enterContext(tempfile.TemporaryDirectory()))
         frames, speed = 61, 3.0
         at = np.arange(frames, dtype=np.float32)
         xy = np.ones((frames, 17, 2), np.float32) * speed * at[:, None, None]
-        np.savez(
-            tmp_path / "z.npz",
-            offset=[0, frames],
-            tier=[1],
-            name=["film_run_f_nm_x"],
-            time=at,
-            xy=xy,
-            score=np.ones((frames, 17)),
-            smoothed=xy,
-            known=np.ones((frames, 17), bool),
-            extent=np.full(frames, 80.0),
-        )
+        path = self.bank(xy, xy)
         steps = {}
         for hurried in (0.0, 1.0):
-            truth, seen, _ = Real([tmp_path / "z.npz"], 0.0, 0.0, hurried=hurried).lanes(
-                np.random.default_rng(2), 8, 20
-            )
+            truth, seen, _ = Real([path], 0.0, 0.0, hurried=hurried).lanes(np.random.default_rng(2), 8, 20)
             moved = np.linalg.norm(np.diff(seen[:, :, 0], axis=1), axis=-1) / (speed * np.sqrt(2))
             steps[hurried] = {int(v) for v in np.rint(np.median(moved, axis=1))}
             gaps = np.diff(truth.times, axis=1)
