@@ -148,6 +148,11 @@ SOURCES: dict[str, Source] = {
         Licence.RESEARCH, "photos and films of sport, gyms, hospitals, streets that public repositories hold; terms not stated",
         "keypoints", ("movenet_thunder", "keypoints-large"),
     ),
+    "acted_films": Source(
+        Licence.RESEARCH,
+        "frames of films of yoga, exercise, fights, streets that public repositories hold, labelled over the whole film; terms not stated",
+        "keypoints", ("movenet_thunder", "keypoints-large"),
+    ),
     "person_boxes": Source(
         Licence.RESEARCH, "streets, crowds and portraits, put together under CC BY 4.0; whose the photos are is not stated", "finder"
     ),

@@ -68,6 +68,8 @@ ACTION_PACKS = ("stanford40_more",)
 FOUND_PACKS = ("found_people",)
 # Pictures with boxes round persons and without joints: for the finder alone.
 BOX_PACKS = ("person_boxes",)
+# Made by `posetrain.temporal.acted`: frames of films whose terms nobody states, labelled over the whole film.
+ACTED_PACKS = ("acted_films",)
 # A cache names packs by their place in here, so new ones are added at the end.
 KNOWN_PACKS = (
     *PACKS,
@@ -78,6 +80,7 @@ KNOWN_PACKS = (
     *ACTION_PACKS,
     *FOUND_PACKS,
     *BOX_PACKS,
+    *ACTED_PACKS,
 )
 PSEUDO = frozenset(p for p in PACKS if p.startswith("unlabelled/"))
 
