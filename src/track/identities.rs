@@ -6,6 +6,7 @@ use super::IdentityRules;
 use super::associate::{Shape, Similarities, assign};
 use super::clothes::Clothes;
 use super::known::Track;
+use super::overlap::{DetectionOf, is_there_already, is_within_another, leave_to_whom_they_show};
 use super::picture::{keep_the_surer, somebody};
 
 /// Share of the newest frame in the mean of a person's score: it forgets within some four frames.
@@ -112,7 +113,7 @@ impl Identities {
     ) -> &[Assignment] {
         self.age(captured_at_us);
         let mut seen: [Option<Shape>; MAX_PERSONS] = self.persons_seen(detections);
-        let mut detection_of = [None; MAX_PERSONS];
+        let mut detection_of: DetectionOf = [None; MAX_PERSONS];
 
         let apart = apart(&seen);
         let is_after_pause = self.is_after_pause(captured_at_us);
@@ -142,6 +143,7 @@ impl Identities {
             });
         }
 
+        leave_to_whom_they_show(&self.tracks, clothes, &mut detection_of);
         for (track, detection) in self.tracks.iter_mut().zip(&detection_of) {
             let Some(t) = track else { continue };
             match detection {
@@ -151,10 +153,16 @@ impl Identities {
                 None => {}
             }
         }
-        let (newcomer_score, kept_score) = (self.config.newcomer_score, self.config.kept_score);
-        for (track, detection) in self.tracks.iter_mut().zip(&mut detection_of) {
+        let seen_of = detection_of;
+        for (slot, (track, detection)) in self.tracks.iter_mut().zip(&mut detection_of).enumerate() {
             let Some(t) = track else { continue };
-            let least = if t.id == 0 || t.is_lost { newcomer_score } else { kept_score };
+            let is_within =
+                detection.is_some_and(|(_, shape)| is_within_another(&shape, Some(slot), &seen_of));
+            let least = match t.id == 0 || t.is_lost {
+                true => rules.newcomer_score,
+                false if is_within => rules.kept_score.max(0.5 * rules.within_score),
+                false => rules.kept_score,
+            };
             if t.score < least {
                 (t.is_lost, *detection) = (true, None);
             }
@@ -170,7 +178,7 @@ impl Identities {
         for (track, detection) in self.tracks.iter_mut().zip(&mut detection_of) {
             let (Some(t), Some((d, shape))) = (track, *detection) else { continue };
             if t.is_lost {
-                if followed == self.config.max_persons {
+                if followed == rules.max_persons {
                     *detection = None;
                     continue;
                 }
@@ -184,21 +192,25 @@ impl Identities {
         }
         let mut is_new = [false; MAX_PERSONS];
         for (detection, shape) in seen.iter().enumerate() {
-            let Some(shape) = shape.filter(|_| detections[detection].score >= newcomer_score) else {
+            let Some(shape) = shape.filter(|_| detections[detection].score >= rules.newcomer_score) else {
                 continue;
             };
             // A crop of somebody's legs shows a person too: the one whose legs they are.
-            if detection_of.iter().flatten().any(|(_, whole)| shape.is_part_of(whole)) {
+            if detection_of.iter().flatten().any(|(_, whole)| shape.is_part_of(whole))
+                || is_there_already(&shape, &clothes[detection], &self.tracks, &detection_of, &rules)
+            {
                 continue;
             }
-            let Some(slot) = self.free_slot().filter(|_| followed < self.config.max_persons) else { break };
+            let Some(slot) = self.free_slot().filter(|_| followed < rules.max_persons) else { break };
             followed += 1;
+            let began_within = is_within_another(&shape, None, &detection_of);
             self.tracks[slot] = Some(Track {
                 id: 0,
                 born_us: captured_at_us,
                 seen_us: captured_at_us,
                 frames_seen: 1,
                 is_lost: false,
+                began_within,
                 score: detections[detection].score,
                 shape,
                 clothes: if apart[detection] { clothes[detection] } else { Clothes::UNKNOWN },
@@ -252,7 +264,7 @@ impl Identities {
     fn match_tracks(
         &self,
         seen: &mut [Option<Shape>; MAX_PERSONS],
-        detection_of: &mut [Option<(usize, Shape)>; MAX_PERSONS],
+        detection_of: &mut DetectionOf,
         similarity: impl Fn(&Track, usize, usize, &Shape) -> f32,
     ) {
         let mut similarities: Similarities = [[0.0; MAX_PERSONS]; MAX_PERSONS];
@@ -288,8 +300,11 @@ impl Identities {
         let mut reported = self.tracks.iter().flatten().filter(|t| t.id != 0 && !t.is_lost).count();
         while reported < self.config.max_persons {
             let ready = self.tracks.iter_mut().flatten().filter(|t| t.id == 0);
-            let (frames, sure) = (self.config.confirm_frames, self.config.sure_score);
-            let ready = ready.filter(|t| t.frames_seen >= frames || t.score >= sure);
+            let rules = &self.config;
+            let ready = ready.filter(|t| match t.began_within {
+                true => t.frames_seen >= rules.within_frames && t.score >= rules.within_score,
+                false => t.frames_seen >= rules.confirm_frames || t.score >= rules.sure_score,
+            });
             let Some(track) = ready.min_by_key(|t| t.born_us) else { break };
             track.id = self.next_id;
             self.next_id += 1;
@@ -297,21 +312,18 @@ impl Identities {
         }
     }
 
-    fn list(
-        &mut self,
-        detection_of: &[Option<(usize, Shape)>; MAX_PERSONS],
-        is_new: &[bool; MAX_PERSONS],
-    ) -> &[Assignment] {
+    fn list(&mut self, detection_of: &DetectionOf, is_new: &[bool; MAX_PERSONS]) -> &[Assignment] {
         let mut n = 0;
         for (slot, track) in self.tracks.iter().enumerate() {
             let Some(track) = track.as_ref().filter(|t| !t.is_lost) else { continue };
+            let is_told_unseen = track.score >= self.config.unseen_score
+                && self.last_us.saturating_sub(track.seen_us) <= self.config.told_us;
             self.assignments[n] = Assignment {
                 slot,
                 track_id: track.id,
                 detection: detection_of[slot].map(|(d, _)| d),
                 is_new: is_new[slot],
-                is_reported: track.id != 0
-                    && self.last_us.saturating_sub(track.seen_us) <= self.config.told_us,
+                is_reported: track.id != 0 && (detection_of[slot].is_some() || is_told_unseen),
             };
             n += 1;
         }

@@ -17,6 +17,8 @@ pub(super) struct Track {
     pub seen_us: i64,
     pub frames_seen: u32,
     pub is_lost: bool,
+    /// When first seen they lay within somebody much larger.
+    pub began_within: bool,
     /// Mean of the scores, the last frames' most.
     pub score: f32,
     /// As last seen.
@@ -133,6 +135,7 @@ mod tests {
             seen_us: 5_000_000,
             frames_seen: 150,
             is_lost: true,
+            began_within: false,
             score: 0.9,
             shape: figure(240.0),
             clothes: red,

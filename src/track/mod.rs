@@ -10,6 +10,7 @@ mod associate;
 mod clothes;
 mod identities;
 mod known;
+mod overlap;
 mod picture;
 mod rules;
 mod search;

@@ -37,6 +37,13 @@ pub struct IdentityRules {
     pub sure_score: f32,
     /// Whoever's score falls below it, in the mean of the last frames, was never somebody, or is no longer: a ghost ends.
     pub kept_score: f32,
+    /// Whoever lies within somebody much larger begins with this score at least, in the mean of [`within_frames`](Self::within_frames)
+    /// frames, and ends below half of it: most are a leg of the other.
+    pub within_score: f32,
+    /// As [`confirm_frames`](Self::confirm_frames), of whoever lies within somebody much larger.
+    pub within_frames: u32,
+    /// Whoever's score, in the mean of the last frames, is lower is not told of while unseen: they may never have been there.
+    pub unseen_score: f32,
 }
 
 impl Default for IdentityRules {
@@ -56,6 +63,9 @@ impl Default for IdentityRules {
             newcomer_score: 0.25,
             sure_score: f32::INFINITY,
             kept_score: 0.0,
+            within_score: 0.0,
+            within_frames: 3,
+            unseen_score: 0.0,
         }
     }
 }
@@ -67,7 +77,15 @@ impl IdentityRules {
         if !tells_presence {
             return Self::default();
         }
-        Self { min_score: 0.03, newcomer_score: 0.25, sure_score: 0.5, kept_score: 0.08, ..Self::default() }
+        Self {
+            min_score: 0.03,
+            newcomer_score: 0.25,
+            sure_score: 0.5,
+            kept_score: 0.08,
+            within_score: 0.5,
+            unseen_score: 0.25,
+            ..Self::default()
+        }
     }
 
     /// The same where somebody begins with `score` and ends below half of it.
@@ -78,6 +96,8 @@ impl IdentityRules {
             newcomer_score: score,
             sure_score: self.sure_score.max(score),
             kept_score: 0.5 * score,
+            within_score: self.within_score.max(score),
+            unseen_score: self.unseen_score.min(score),
             ..self
         }
     }

@@ -2,17 +2,21 @@
 
 use pose::{BoxPx, MAX_PERSONS, PersonBox};
 
-/// With everybody in sight, how often newcomers are looked for: half a second is hardly noticed, and at 30 frames a
+/// With the one person followed in sight, how often newcomers are looked for: half a second is hardly noticed, and at 30 frames a
 /// second the finder then costs one run in fifteen frames.
 const NEWCOMERS_EVERY_US: i64 = 500_000;
+
+/// With several followed and all of them in sight: people who stand before each other hide and show others all the time, and a search
+/// costs little beside their crops.
+const AMONG_PEOPLE_EVERY_US: i64 = 200_000;
 
 /// With somebody out of sight, how often they are looked for: three frames of a camera, and a sixth of the silence after
 /// which an identity is no longer reported.
 const LOST_EVERY_US: i64 = 100_000;
 
-/// With everybody in sight and as many followed as may be, how often the picture is searched all the same: somebody may have come out
-/// from behind something and show more than their crop does.
-const GROWN_EVERY_US: i64 = 1_000_000;
+/// With everybody in sight and as many followed as may be, so many times as seldom: nobody more can be followed, but somebody may have
+/// come out from behind something and show more than their crop does.
+const FULL_FACTOR: i64 = 2;
 
 /// A found box whose longer side is this much that of the joints' box it holds shows more of the person: heads and feet reach beyond
 /// the joints by a sixth.
@@ -30,16 +34,18 @@ pub struct Search {
 
 impl Search {
     /// Whether this frame is to be searched: with nobody tracked every frame, with somebody out of sight every 100 ms,
-    /// else every 500 ms, or every second while `followed` fills what can be followed.
+    /// else every 500 ms, or every 200 ms where several are followed; half as often while `followed` fills what can be followed.
     ///
     /// `followed` counts the persons with a box in this frame, `unseen` those of them whom the last frame did not show.
     pub fn is_due(&self, captured_at_us: i64, followed: usize, unseen: usize, max_persons: usize) -> bool {
         let every_us = match (followed, unseen) {
             (0, _) => 0,
-            (n, 0) if n >= max_persons.min(MAX_PERSONS) => GROWN_EVERY_US,
-            (_, 0) => NEWCOMERS_EVERY_US,
+            (1, 0) => NEWCOMERS_EVERY_US,
+            (_, 0) => AMONG_PEOPLE_EVERY_US,
             _ => LOST_EVERY_US,
         };
+        let is_full = unseen == 0 && followed >= max_persons.min(MAX_PERSONS);
+        let every_us = if is_full { FULL_FACTOR * every_us } else { every_us };
         // A clock that went back (another source) starts anew.
         self.last_us.is_none_or(|last| captured_at_us - last >= every_us || captured_at_us < last)
     }
@@ -125,9 +131,10 @@ mod tests {
         assert_eq!(searched, [0, 528_000, 1_056_000]);
         assert!(is_due(1_320_000, 0, 0) && is_due(1_320_001, 0, 0), "nobody tracked: every frame");
         assert!(!is_due(1_410_000, 1, 1) && is_due(1_430_000, 1, 1), "lost: every 100 ms");
+        assert!(!is_due(1_620_000, 3, 0) && is_due(1_630_000, 3, 0), "among people: every 200 ms");
         assert!(
-            !is_due(2_400_000, 4, 0) && is_due(2_430_000, 4, 0),
-            "nobody more can be followed: every second"
+            !is_due(2_000_000, 4, 0) && is_due(2_030_000, 4, 0),
+            "nobody more can be followed: half as often"
         );
         assert!(is_due(0, 1, 0), "the clock went back");
     }

@@ -211,6 +211,39 @@ fn a_ghost_ends_and_a_person_half_hidden_stays() {
 }
 
 #[test]
+fn whoever_lies_within_somebody_much_larger_begins_when_three_frames_are_sure_and_ends_before_a_ghost() {
+    let told = |scores: &[f32]| {
+        let mut tracker = Identities::new(IdentityRules::of(true));
+        let large = walker(100.0, 200.0, 200.0, 0.0);
+        let frames = scores.iter().map(|&score| {
+            let small = Keypoints { score, ..walker(100.0, 230.0, 90.0, 0.0) };
+            vec![(0, large), (1, small)]
+        });
+        let ids = follow(&mut tracker, 0, frames.collect::<Vec<_>>());
+        assert!(ids.iter().all(|frame| frame.contains_key(&0)), "the large one is there all along");
+        ids.iter().map(|frame| frame.contains_key(&1)).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&[0.9; 5]), [false, false, true, true, true]);
+    assert_eq!(told(&[0.4; 6]), [false; 6], "elsewhere two such frames are somebody");
+    let fading = told(&[vec![0.9; 5], vec![0.12; 20]].concat());
+    assert!(fading[2] && !fading[24], "elsewhere such scores are somebody half hidden: {fading:?}");
+}
+
+#[test]
+fn whoever_the_network_was_unsure_of_is_not_told_of_while_unseen() {
+    for (score, told) in [(0.9, true), (0.15, false)] {
+        let mut tracker = Identities::new(IdentityRules::of(true));
+        let ids = follow(&mut tracker, 0, scored(&[vec![0.6; 10], vec![score; 20]].concat()));
+        assert_eq!(ids[29].len(), 1, "seen, they are told of");
+        let listed = tracker.update(30 * FRAME_US, &[], &[None; MAX_PERSONS]).to_vec();
+        assert!(
+            matches!(listed[..], [Assignment { detection: None, is_reported, .. }] if is_reported == told),
+            "{score}: {listed:?}"
+        );
+    }
+}
+
+#[test]
 fn a_least_score_of_ones_own_moves_beginning_and_end() {
     let rules = IdentityRules::of(true).from_score(0.9);
     assert_eq!((rules.newcomer_score, rules.kept_score), (0.9, 0.45));
