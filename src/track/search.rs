@@ -6,16 +6,16 @@ use pose::{BoxPx, MAX_PERSONS, PersonBox};
 /// second the finder then costs one run in fifteen frames.
 const NEWCOMERS_EVERY_US: i64 = 500_000;
 
-/// With several followed and all of them in sight: people who stand before each other hide and show others all the time, and a search
-/// costs little beside their crops.
+/// With several followed and all of them in sight: people who stand before each other hide and show others all the time. The
+/// whole program takes 6 to 7 % more processor time for it than with half a second (docs/lab/identities.md).
 const AMONG_PEOPLE_EVERY_US: i64 = 200_000;
 
 /// With somebody out of sight, how often they are looked for: three frames of a camera, and a sixth of the silence after
 /// which an identity is no longer reported.
 const LOST_EVERY_US: i64 = 100_000;
 
-/// With everybody in sight and as many followed as may be, so many times as seldom: nobody more can be followed, but somebody may have
-/// come out from behind something and show more than their crop does.
+/// With everybody in sight and no room to follow more, so many times as long between two searches: somebody may still have come out from
+/// behind something and show more than their crop does.
 const FULL_FACTOR: i64 = 2;
 
 /// A found box whose longer side is this much that of the joints' box it holds shows more of the person: heads and feet reach beyond
@@ -34,7 +34,7 @@ pub struct Search {
 
 impl Search {
     /// Whether this frame is to be searched: with nobody tracked every frame, with somebody out of sight every 100 ms,
-    /// else every 500 ms, or every 200 ms where several are followed; half as often while `followed` fills what can be followed.
+    /// else every 500 ms, or every 200 ms where several are followed; half as often where `followed` leaves no room for more.
     ///
     /// `followed` counts the persons with a box in this frame, `unseen` those of them whom the last frame did not show.
     pub fn is_due(&self, captured_at_us: i64, followed: usize, unseen: usize, max_persons: usize) -> bool {

@@ -211,7 +211,7 @@ fn a_ghost_ends_and_a_person_half_hidden_stays() {
 }
 
 #[test]
-fn whoever_lies_within_somebody_much_larger_begins_when_three_frames_are_sure_and_ends_before_a_ghost() {
+fn whoever_lies_within_somebody_much_larger_begins_after_three_sure_frames_and_ends_once_they_fade() {
     let told = |scores: &[f32]| {
         let mut tracker = Identities::new(IdentityRules::of(true));
         let large = walker(100.0, 200.0, 200.0, 0.0);

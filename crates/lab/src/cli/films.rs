@@ -339,6 +339,8 @@ fn with_rules(config: &Config, said: &str) -> anyhow::Result<Tracker> {
             "newcomer_score" => &mut rules.newcomer_score,
             "sure_score" => &mut rules.sure_score,
             "kept_score" => &mut rules.kept_score,
+            "within_score" => &mut rules.within_score,
+            "unseen_score" => &mut rules.unseen_score,
             "told_ms" => {
                 rules.told_us = (1000.0 * value) as i64;
                 continue;
@@ -347,7 +349,8 @@ fn with_rules(config: &Config, said: &str) -> anyhow::Result<Tracker> {
             "unlike" => &mut rules.unlike,
             "alike" => &mut rules.alike,
             _ => bail!(
-                "--rules {word}: there are min_score, newcomer_score, sure_score, kept_score, told_ms, clothes_share, unlike and alike"
+                "--rules {word}: there are min_score, newcomer_score, sure_score, kept_score, within_score, unseen_score, told_ms, clothes_share, \
+                 unlike and alike"
             ),
         };
         *rule = value;

@@ -44,7 +44,7 @@ from posetrain.paths import REPOSITORY, TRAIN
 TEACHERS = {
     "movenet_thunder": "MoveNet Thunder (Apache-2.0): where COCO labels nothing, and beside its labels",
     "keypoints-small": "for research packs its maps averaged with those of this project's `small` as it was before",
-    "keypoints-large": "for found people with those of `large` as it was before",
+    "keypoints-large": "for people without a label of their own with those of `large` as it was before",
 }
 
 

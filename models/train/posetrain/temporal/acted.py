@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from posetrain.data.gather import Entry, box_of, write
-from posetrain.data.packs import BODY, Floats, decode
+from posetrain.data.packs import BODY, JOINTS, Floats, decode
 from posetrain.keypoints.filmed import changed
 
 PACK = "acted_films"
@@ -34,22 +34,23 @@ def taken(film: Path, counts: Counter[str]) -> Iterator[Entry]:
     source = f"film {re.sub(r'-[0-9a-f]{12}.*', '', film.stem)}, labelled by movenet_thunder, keypoints-large over its frames"
     for number, line in enumerate(film.read_text().splitlines()[1:], 1):
         persons = json.loads(line)["persons"]
-        joints = np.array(persons[0]["joints"] if persons else np.zeros((17, 3)), np.float64)
+        joints = np.array(persons[0]["joints"] if persons else np.zeros((JOINTS, 3)), np.float64)
         if int((joints[BODY, 2] > 0).sum()) < LEAST_BODY:
             counts["frame of which too little is known"] += 1
-        elif not changed(joints.astype(np.float32), before):
+            continue
+        seen = joints.astype(np.float32)
+        if not changed(seen, before):
             counts["frame like the one before"] += 1
-        else:
-            before = joints.astype(np.float32)
-            path = film.with_suffix("") / f"{number:05}.jpg"
-            data = path.read_bytes() if path.exists() else b""
-            picture = decode(data)
-            if picture is None:
-                counts["picture that cannot be read"] += 1
-                continue
-            height, width = picture.shape[:2]
-            name = f"{film.stem}-{number:05}.jpg"
-            yield Entry(name, data, (height, width), [(joints, box_of(joints))], source)
+            continue
+        path = film.with_suffix("") / f"{number:05}.jpg"
+        data = path.read_bytes() if path.exists() else b""
+        picture = decode(data)
+        if picture is None:
+            counts["picture that cannot be read"] += 1
+            continue
+        before = seen
+        height, width = picture.shape[:2]
+        yield Entry(f"{film.stem}-{number:05}.jpg", data, (height, width), [(joints, box_of(joints))], source)
 
 
 def main() -> None:
