@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import io
 import json
+import sys
 import tempfile
 import tomllib
 import unittest
@@ -272,6 +273,13 @@ class LongRun(unittest.TestCase):
         steady.train(config(), self.folder, self.folder / "on", minutes=0.0, begin=compact, workers=0)
         state = torch.load(self.folder / "on" / "checkpoint.pt", weights_only=True)
         self.assertEqual(state["crops"], 4)
+        halves = checkpoints.mean({"a": torch.ones(2), "n": torch.tensor(7)}, {"a": torch.zeros(2)}, 0.25)
+        self.assertEqual((halves["a"].tolist(), int(halves["n"])), ([0.25, 0.25], 7))
+        mean = self.folder / "mean.npz"
+        words = ["checkpoints", str(out / "checkpoint.pt"), str(mean), "--mean-with", str(compact)]
+        with mock.patch.object(sys, "argv", words):
+            checkpoints.main()
+        self.assertEqual(checkpoints.load(mean)[1], 2)
 
     def test_what_ships_names_what_it_learned_from_and_was_measured(self) -> None:
         caches(self.folder, "coco_more", persons=80)

@@ -1,8 +1,10 @@
 """A run's averaged weights in few bytes, to be committed: what a long run goes on from on another machine.
 
     python -m posetrain.keypoints.checkpoints work/small-usable/checkpoint.pt checkpoints/small-usable.npz --config CONFIG --caches DIR
+    python -m posetrain.keypoints.checkpoints checkpoints/small-films.npz work/mean-small.npz --mean-with work/adopted-small.npz
 
 Halves (float16) of the averaged weights and statistics; a card beside it says what they learned from and how good they are.
+`--mean-with`: half of each of two, for the next run to begin with; without a card.
 """
 
 from __future__ import annotations
@@ -45,6 +47,27 @@ def load(path: Path) -> tuple[dict[str, Tensor], int]:
             value.astype(np.float32) if value.dtype == np.float16 else value.copy()
         )
     return weights, int(weights.pop("crops"))
+
+
+def weights_of(path: Path) -> dict[str, Tensor]:
+    """Averaged weights of a run's checkpoint.pt or final.pt, or of a compact checkpoint."""
+    if path.suffix == ".npz":
+        return load(path)[0]
+    weights: dict[str, Tensor] = torch.load(path, weights_only=True)["ema"]
+    return weights
+
+
+def crops_of(path: Path) -> int:
+    """Crops that the weights have seen."""
+    return load(path)[1] if path.suffix == ".npz" else int(torch.load(path, weights_only=True)["crops"])
+
+
+def mean(trained: dict[str, Tensor], other: dict[str, Tensor], share: float) -> dict[str, Tensor]:
+    """`share` of the trained weights and the rest of the others; counters as trained."""
+    return {
+        name: share * value + (1 - share) * other[name] if value.dtype.is_floating_point else value
+        for name, value in trained.items()
+    }
 
 
 def sources(config: SteadyConfig, caches: Path) -> dict[str, int]:
@@ -93,9 +116,16 @@ def main() -> None:
     )
     parser.add_argument("checkpoint", type=Path, help="checkpoint.pt of posetrain.keypoints.steady")
     parser.add_argument("out", type=Path)
-    parser.add_argument("--config", type=Path, required=True)
-    parser.add_argument("--caches", type=Path, required=True)
+    parser.add_argument("--config", type=Path, help="of the run, for the card")
+    parser.add_argument("--caches", type=Path, help="that it learned from, for the card")
+    parser.add_argument("--mean-with", type=Path, help="checkpoint to average the weights with")
     args = parser.parse_args()
+    if args.mean_with:
+        halves = mean(weights_of(args.checkpoint), weights_of(args.mean_with), 0.5)
+        store(halves, crops_of(args.checkpoint), args.out)
+        return
+    if args.config is None or args.caches is None:
+        parser.error("a card needs --config and --caches")
     config = load_config(args.config)
     state = torch.load(args.checkpoint, weights_only=True)
     store(state["ema"], state["crops"], args.out)

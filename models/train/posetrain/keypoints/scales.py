@@ -24,13 +24,6 @@ from posetrain.keypoints.steady_config import load_config
 SCALES = (1.0, 1.25, 1.5, 1.75)
 
 
-def weights_of(path: Path) -> dict[str, torch.Tensor]:
-    if path.suffix == ".npz":
-        return checkpoints.load(path)[0]
-    weights: dict[str, torch.Tensor] = torch.load(path, weights_only=True)["ema"]
-    return weights
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -42,7 +35,7 @@ def main() -> None:
     args = parser.parse_args()
     config = load_config(args.config)
     model = KeypointNet(config.net).to(memory_format=torch.channels_last)
-    model.load_state_dict(weights_of(args.weights))
+    model.load_state_dict(checkpoints.weights_of(args.weights))
     torch.set_num_threads(1)
     print("| val of | persons | " + " | ".join(f"× {s}" for s in SCALES) + " | mean / best |")
     print("|---" * (len(SCALES) + 3) + "|")

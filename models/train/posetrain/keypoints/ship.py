@@ -22,7 +22,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from posetrain.data import cache
 from posetrain.data.augment import plain_crop
@@ -35,7 +34,6 @@ from posetrain.keypoints.mixture import teachers_of
 from posetrain.keypoints.net import KeypointNet, multiply_adds, used_parameters
 from posetrain.keypoints.peers import Own
 from posetrain.keypoints.quantise import quantise, ranges
-from posetrain.keypoints.scales import weights_of
 from posetrain.keypoints.steady_config import SteadyConfig, load_config
 from posetrain.paths import REPOSITORY, TRAIN
 
@@ -44,7 +42,7 @@ from posetrain.paths import REPOSITORY, TRAIN
 TEACHERS = {
     "movenet_thunder": "MoveNet Thunder (Apache-2.0): where COCO labels nothing, and beside its labels",
     "keypoints-small": "for research packs its maps averaged with those of this project's `small` as it was before",
-    "keypoints-large": "for people without a label of their own with those of `large` as it was before",
+    "keypoints-large": "for LSPET and for people without a label of their own with those of `large` as it was before",
 }
 
 
@@ -76,18 +74,10 @@ def taught_by(config: SteadyConfig, caches: Path) -> str:
 
 def history(weights: Path) -> tuple[int, float]:
     """Crops that the weights have seen, and the minutes of this run that are known."""
+    crops = checkpoints.crops_of(weights)
     if weights.suffix == ".npz":
-        return checkpoints.load(weights)[1], 0.0
-    state = torch.load(weights, weights_only=True)
-    return int(state["crops"]), float(state["spent"]) / 60
-
-
-def mean(trained: dict[str, Tensor], other: dict[str, Tensor], share: float) -> dict[str, Tensor]:
-    """`share` of the trained weights and the rest of the others; counters as trained."""
-    return {
-        name: share * value + (1 - share) * other[name] if value.dtype.is_floating_point else value
-        for name, value in trained.items()
-    }
+        return crops, 0.0
+    return crops, float(torch.load(weights, weights_only=True)["spent"]) / 60
 
 
 def measured(
@@ -155,9 +145,9 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
     manifests = args.looks or [(config.name, False)]
     net = KeypointNet(config.net)
-    weights = weights_of(args.weights)
+    weights = checkpoints.weights_of(args.weights)
     if args.mean_with:
-        weights = mean(weights, weights_of(args.mean_with), args.share)
+        weights = checkpoints.mean(weights, checkpoints.weights_of(args.mean_with), args.share)
     net.load_state_dict(weights)
     stem = f"keypoints-{manifests[0][0]}"
     f32, int8 = args.work / f"{stem}-f32.onnx", args.models / f"{stem}.onnx"
