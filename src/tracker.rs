@@ -274,9 +274,9 @@ impl Tracker {
         let is_after_pause = self.identities.is_after_pause(at_us);
         let expected = if is_after_pause { &[const { None }; MAX_PERSONS] } else { predicted };
         let mut count = self.identities.rois(at_us, expected, &mut boxes);
-        let (followed, unseen) = self.identities.followed();
-        let is_search = self.finder.is_some()
-            && (is_after_pause || self.search.is_due(at_us, followed, unseen, self.max_persons));
+        let around = self.identities.around(at_us);
+        let is_search =
+            self.finder.is_some() && (is_after_pause || self.search.is_due(at_us, around, self.max_persons));
         if self.finder.is_none() && count == 0 {
             boxes[0] = BoxPx { x: 0.0, y: 0.0, w: frame.width as f32, h: frame.height as f32 };
             count = 1;

@@ -8,6 +8,7 @@ use super::clothes::Clothes;
 use super::known::Track;
 use super::overlap::{DetectionOf, is_there_already, is_within_another, leave_to_whom_they_show};
 use super::picture::{keep_the_surer, somebody};
+use super::search::Around;
 
 /// Share of the newest frame in the mean of a person's score: it forgets within some four frames.
 const NEWEST_SHARE: f32 = 0.3;
@@ -57,6 +58,13 @@ impl Identities {
     pub fn followed(&self) -> (usize, usize) {
         let followed = || self.tracks.iter().flatten().filter(|t| !t.is_lost);
         (followed().count(), followed().filter(|t| t.seen_us < self.last_us).count())
+    }
+
+    /// As [`followed`](Self::followed), and how many were so at most [`memory_us`](IdentityRules::memory_us) before `at_us`.
+    pub fn around(&self, at_us: i64) -> Around {
+        let (followed, unseen) = self.followed();
+        let is_away = |t: &&Track| t.is_lost && at_us.saturating_sub(t.seen_us) <= self.config.memory_us;
+        Around { followed, unseen, away: self.tracks.iter().flatten().filter(is_away).count() }
     }
 
     /// Whether the last frame is so long ago that nobody can be expected where their motion then led.

@@ -19,4 +19,4 @@ pub use clothes::{Clothes, Garment};
 pub use identities::{Assignment, Identities};
 pub use picture::{distinct_persons, is_at_edge_alone};
 pub use rules::IdentityRules;
-pub use search::{Search, found_first, grown, newcomers};
+pub use search::{Around, Search, found_first, grown, newcomers};

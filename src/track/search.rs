@@ -6,7 +6,7 @@ use pose::{BoxPx, MAX_PERSONS, PersonBox};
 /// second the finder then costs one run in fifteen frames.
 const NEWCOMERS_EVERY_US: i64 = 500_000;
 
-/// With several followed and all of them in sight: people who stand before each other hide and show others all the time. The
+/// Among several, all those followed in sight: people who stand before each other hide and show others all the time. The
 /// whole program takes 6 to 7 % more processor time for it than with half a second (docs/lab/identities.md).
 const AMONG_PEOPLE_EVERY_US: i64 = 200_000;
 
@@ -26,6 +26,17 @@ const MORE: f32 = 1.4;
 /// finder's box holds the whole body, the tracked one the joints that are in sight.
 const SAME_COVER: f32 = 0.6;
 
+/// How many people there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Around {
+    /// Persons with a box in this frame.
+    pub followed: usize,
+    /// Those of them whom the last frame did not show.
+    pub unseen: usize,
+    /// Persons who are no longer followed, but were a moment ago: they may be hidden by who is.
+    pub away: usize,
+}
+
 /// The rhythm of searches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Search {
@@ -34,15 +45,14 @@ pub struct Search {
 
 impl Search {
     /// Whether this frame is to be searched: with nobody tracked every frame, with somebody out of sight every 100 ms,
-    /// else every 500 ms, or every 200 ms where several are followed; half as often where `followed` leaves no room for more.
-    ///
-    /// `followed` counts the persons with a box in this frame, `unseen` those of them whom the last frame did not show.
-    pub fn is_due(&self, captured_at_us: i64, followed: usize, unseen: usize, max_persons: usize) -> bool {
+    /// else every 500 ms, or every 200 ms among several; half as often where those followed leave no room for more.
+    pub fn is_due(&self, captured_at_us: i64, around: Around, max_persons: usize) -> bool {
+        let Around { followed, unseen, away } = around;
         let every_us = match (followed, unseen) {
             (0, _) => 0,
-            (1, 0) => NEWCOMERS_EVERY_US,
-            (_, 0) => AMONG_PEOPLE_EVERY_US,
-            _ => LOST_EVERY_US,
+            (_, 1..) => LOST_EVERY_US,
+            (1, 0) if away == 0 => NEWCOMERS_EVERY_US,
+            _ => AMONG_PEOPLE_EVERY_US,
         };
         let is_full = unseen == 0 && followed >= max_persons.min(MAX_PERSONS);
         let every_us = if is_full { FULL_FACTOR * every_us } else { every_us };
@@ -121,7 +131,7 @@ mod tests {
     fn the_rhythm_is_the_one_stated() {
         let mut search = Search::default();
         let mut is_due = |at_us: i64, followed: usize, unseen: usize| {
-            let due = search.is_due(at_us, followed, unseen, 4);
+            let due = search.is_due(at_us, Around { followed, unseen, away: 0 }, 4);
             if due {
                 search.done(at_us);
             }
@@ -142,11 +152,20 @@ mod tests {
     #[test]
     fn a_search_that_was_not_done_is_still_due() {
         let mut search = Search::default();
+        let one = Around { followed: 1, ..Around::default() };
         search.done(0);
-        assert!(search.is_due(600_000, 1, 0, 4));
-        assert!(search.is_due(633_000, 1, 0, 4), "the frame before was damaged");
+        assert!(search.is_due(600_000, one, 4));
+        assert!(search.is_due(633_000, one, 4), "the frame before was damaged");
         search.done(633_000);
-        assert!(!search.is_due(666_000, 1, 0, 4));
+        assert!(!search.is_due(666_000, one, 4));
+    }
+
+    #[test]
+    fn whoever_was_there_a_moment_ago_is_looked_for_behind_who_is() {
+        let mut search = Search::default();
+        search.done(0);
+        let alone = Around { followed: 1, ..Around::default() };
+        assert!(!search.is_due(200_000, alone, 4) && search.is_due(200_000, Around { away: 1, ..alone }, 4));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 """Gives a finished int8 keypoint network one more output: whether its crop shows a person at all.
 
-    python -m posetrain.finder.presence ../keypoints-small.toml --finder ../person.onnx --data PACKS --more MORE
+    python -m posetrain.finder.presence ../keypoints-small.toml --finder ../person.onnx --data PACKS --peers PEERS --more MORE
 
 A softmax over a joint's map always has a peak somewhere, so golf bags and plants get joints with good scores. What the network
 has seen stands in its deepest features: their mean over the crop, through one logistic unit, tells persons from the rest. The
@@ -10,7 +10,8 @@ right it is about what the finder hands over now.
 
 Learned from: what the finder finds and random boxes in pictures of classes (a) and (b) (docs/data-licences.md): COCO's persons
 and backgrounds, COCO's pictures of nobody, rendered people. `--research` adds the persons of LSPET and J-HMDB, class (c), for
-networks that have learned from them anyway; these packs leave people unlabelled, so nothing in them is background. What is
+networks that have learned from them anyway; these packs leave people unlabelled, so nothing in them is background. COCO leaves
+people of a crowd unlabelled too: where FastestDet sees anybody nothing is background either. What is
 judged on is never learned from: the packs' val parts, every twelfth picture of coco_more and every fourth of coco_nobody.
 """
 
@@ -32,7 +33,17 @@ from scipy.optimize import minimize
 
 from posetrain.data.augment import plain_crop
 from posetrain.data.boxes import areas, common, iou
-from posetrain.data.packs import EMPTY_JUDGED, Floats, Picture, ReadReport, read_clips, read_stills
+from posetrain.data.packs import (
+    EMPTY_JUDGED,
+    EMPTY_PACKS,
+    RENDERED_PACKS,
+    Floats,
+    Picture,
+    ReadReport,
+    read_clips,
+    read_stills,
+)
+from posetrain.data.scenes import DOUBTFUL, FastestDet
 from posetrain.finder.evaluate import Finder
 from posetrain.inference import as_input, session
 from posetrain.keypoints.manifest import numbers, sha256, strings
@@ -149,14 +160,19 @@ def unit_of(model: onnx.ModelProto) -> tuple[Doubles, float]:
     return real("weight"), float(real("bias")[0])
 
 
-def boxes(picture: Picture, finder: Finder, rng: np.random.Generator) -> Iterator[tuple[Floats, bool, float]]:
+def boxes(
+    picture: Picture, finder: Finder, teacher: FastestDet, rng: np.random.Generator
+) -> Iterator[tuple[Floats, bool, float]]:
     """Boxes to learn from, whether they show a person, and the finder's score."""
     height, width = picture.pixels.shape[:2]
     persons = np.array([(x, y, x + w, y + h) for x, y, w, h in (p.bbox for p in picture.persons)], np.float32)
     persons = persons.reshape(-1, 4)
+    anybody = persons
+    if picture.pack not in (*EMPTY_PACKS, *RENDERED_PACKS):
+        anybody = np.concatenate([persons, teacher.find(picture.pixels, DOUBTFUL)[0]])
     found, scores = finder.find(picture.pixels, THRESHOLD)
     for box, score in zip(found[:8], scores[:8], strict=True):
-        inside, _ = shares(box, persons)
+        inside, _ = shares(box, anybody)
         if (iou(box[None], persons) >= SAME).any():
             yield box, True, float(score)
         elif picture.pack in PUBLIC and (inside < APART).all():
@@ -173,7 +189,7 @@ def boxes(picture: Picture, finder: Finder, rng: np.random.Generator) -> Iterato
         )
         middle = rng.uniform(0, 1, 2) * (width, height)
         box = np.concatenate([middle - half, middle + half]).astype(np.float32)
-        inside, covered = shares(box, persons)
+        inside, covered = shares(box, anybody)
         if (inside < APART).all() and (covered < 0.2).all():
             yield box, False, -1.0
 
@@ -193,11 +209,13 @@ def pictures(data: Path, more: Path, packs: list[str]) -> Iterator[tuple[Picture
         print(f"{pack} read", flush=True)
 
 
-def gather(looker: Looker, finder: Finder, data: Path, more: Path, packs: list[str]) -> Crops:
+def gather(
+    looker: Looker, finder: Finder, teacher: FastestDet, data: Path, more: Path, packs: list[str]
+) -> Crops:
     rng = np.random.default_rng(11)
     rows: list[tuple[Doubles, bool, float, bool, str]] = []
     for picture, judged in pictures(data, more, packs):
-        for box, person, score in boxes(picture, finder, rng):
+        for box, person, score in boxes(picture, finder, teacher, rng):
             if float((box[2:] - box[:2]).max()) >= MIN_SIDE:
                 key = f"{picture.pack}/{picture.key}"
                 rows.append((looker.look(picture.pixels, box), person, score, judged, key))
@@ -238,7 +256,7 @@ def area(person: npt.NDArray[np.bool_], logit: Doubles) -> float:
 
 
 def judge(crops: Crops, logit: Doubles, threshold: float, packs: list[str]) -> list[str]:
-    """The card's lines: on pictures kept back, what the finder hands over at its own threshold."""
+    """The card's lines: on pictures kept back, what the finder hands over to be looked at."""
     at = crops.judged & (crops.found >= threshold)
     person, said, picture = crops.person[at], 1 / (1 + np.exp(-logit[at])), crops.picture[at]
     bins = np.clip((said * 10).astype(int), 0, 9)
@@ -281,6 +299,9 @@ def main() -> None:
     p.add_argument("manifest", type=Path)
     p.add_argument("--finder", type=Path, required=True, help="person.onnx; its manifest lies beside it")
     p.add_argument("--data", type=Path, required=True)
+    p.add_argument(
+        "--peers", type=Path, required=True, help="folder of fastestdet.onnx: who is there unlabelled"
+    )
     p.add_argument("--more", type=Path, required=True, help="folder of fetched and rendered packs")
     p.add_argument("--research", action="store_true", help="learn from LSPET and J-HMDB too: class (c)")
     p.add_argument("--quant", type=Path, help="the quantisation's note, whose sum is brought up to date")
@@ -292,7 +313,10 @@ def main() -> None:
     cv2.setNumThreads(1)
     packs = [*PUBLIC, *(RESEARCH if args.research else ())]
     file = args.manifest.with_name(tomllib.loads(args.manifest.read_text())["file"])
-    threshold = tomllib.loads(args.finder.with_suffix(".toml").read_text())["codec"]["threshold"]
+    # In the program weak finds are handed over too: whether they are anybody both networks say.
+    threshold = float(
+        tomllib.loads(args.finder.with_suffix(".toml").read_text())["with_presence"]["threshold"]
+    )
     if args.keep and args.keep.exists():
         with np.load(args.keep) as z:
             crops = Crops(*(z[k] for k in ("features", "person", "found", "judged", "picture")))
@@ -300,7 +324,8 @@ def main() -> None:
         scratch = file.with_suffix(".features.onnx")
         looker = Looker(without(onnx.load(file)), scratch)
         scratch.unlink()
-        crops = gather(looker, Finder(args.finder), args.data, args.more, packs)
+        teacher = FastestDet(args.peers / "fastestdet.onnx")
+        crops = gather(looker, Finder(args.finder), teacher, args.data, args.more, packs)
         if args.keep:
             np.savez(args.keep, **vars(crops))
     if args.judge:
