@@ -113,7 +113,7 @@ def finder() -> str:
 def presence() -> str:
     """Whether a network tells persons from the rest: the manifests' cards, at the least score with which somebody begins."""
     rows = []
-    for name in ("large", "small", "nano", *USABLE):
+    for name in ("large", "base", "small", "nano", *USABLE):
         said = manifest(f"keypoints-{name}")["card"]["presence"]
         at = next(a for a in said["at"] if a["score"] == 0.25)
         rows.append(

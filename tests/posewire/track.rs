@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pose::{JointState, Keypoint, Keypoints, MAX_PERSONS, Pose, PoseJoint};
-use posewire::track::{Assignment, Identities, IdentityRules};
+use posewire::track::{Around, Assignment, Identities, IdentityRules};
 use proptest::prelude::*;
 
 const FRAME_US: i64 = 33_333;
@@ -307,7 +307,11 @@ fn a_silent_person_is_listed_until_the_stated_silence_and_then_no_more() {
         );
     }
     assert_eq!(tracker.followed(), (1, 1));
-    assert!(tracker.update(last_us + config.silence_us + 1, &[], &nobody).is_empty());
+    let gone_us = last_us + config.silence_us + 1;
+    assert_eq!(tracker.around(gone_us).away, 0, "still followed");
+    assert!(tracker.update(gone_us, &[], &nobody).is_empty());
+    assert_eq!(tracker.around(gone_us), Around { followed: 0, unseen: 0, away: 1 });
+    assert_eq!(tracker.around(last_us + config.memory_us + 1).away, 0, "long gone");
 }
 
 #[test]

@@ -5,11 +5,15 @@ from __future__ import annotations
 import tempfile
 import unittest
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import onnx
 
+from posetrain.data.packs import Picture
+from posetrain.data.scenes import FastestDet
 from posetrain.finder import presence
+from posetrain.finder.evaluate import Finder
 from posetrain.inference import session
 from posetrain.paths import REPOSITORY
 
@@ -66,6 +70,28 @@ class Presence(unittest.TestCase):
         inside, covered = presence.shares(box, np.array([[5, 0, 10, 10], [20, 20, 30, 30]], np.float32))
         np.testing.assert_allclose(inside, [0.5, 0])
         np.testing.assert_allclose(covered, [1, 0])
+
+    def test_where_the_teacher_sees_anybody_nothing_is_background(self) -> None:
+        class One:
+            """Finds one box, whatever it is shown; it stands in for the finder and for the teacher."""
+
+            def __init__(self, *box: float) -> None:
+                self.box = np.array([box], np.float32)
+
+            def find(self, _: object, __: float) -> tuple[np.ndarray, np.ndarray]:
+                return self.box, np.array([0.5], np.float32)
+
+        def found(pack: str, teacher: One) -> list[bool]:
+            picture = Picture(pack, "train", "a", np.zeros((200, 200, 3), np.uint8), [])
+            rng = np.random.default_rng(3)
+            finder = cast(Finder, One(20, 20, 60, 120))
+            made = presence.boxes(picture, finder, cast(FastestDet, teacher), rng)
+            return [person for _, person, score in made if score >= 0]
+
+        same, elsewhere = One(22, 18, 62, 118), One(140, 20, 180, 120)
+        self.assertEqual(found("coco_more", same), [])
+        self.assertEqual(found("coco_more", elsewhere), [False])
+        self.assertEqual(found("coco_nobody", same), [False], "somebody looked: nobody is there")
 
 
 if __name__ == "__main__":
