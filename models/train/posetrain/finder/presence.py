@@ -314,9 +314,8 @@ def main() -> None:
     packs = [*PUBLIC, *(RESEARCH if args.research else ())]
     file = args.manifest.with_name(tomllib.loads(args.manifest.read_text())["file"])
     # In the program weak finds are handed over too: whether they are anybody both networks say.
-    threshold = float(
-        tomllib.loads(args.finder.with_suffix(".toml").read_text())["with_presence"]["threshold"]
-    )
+    said = tomllib.loads(args.finder.with_suffix(".toml").read_text())
+    threshold = float(said.get("with_presence", said["codec"])["threshold"])
     if args.keep and args.keep.exists():
         with np.load(args.keep) as z:
             crops = Crops(*(z[k] for k in ("features", "person", "found", "judged", "picture")))
