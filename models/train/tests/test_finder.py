@@ -128,7 +128,12 @@ class Weights(unittest.TestCase):
             manifest.rewrite(path, Rule(0.3, 0.45, 2.0), {"coco": result})
             after = tomllib.loads(path.read_text())
         self.assertEqual(after["with_presence"], {"threshold": 0.3, "neutral": 0.45, "weight": 2.0})
-        self.assertEqual([m["recall_iou_50_told"][0] for m in after["card"]["metrics"]], [1.0])
+        measured, of_f32 = (
+            [m for m in after["card"]["metrics"] if m["precision"] == p] for p in ("int8", "f32")
+        )
+        self.assertEqual([m["recall_iou_50_told"][0] for m in measured], [1.0])
+        self.assertEqual(of_f32, [m for m in before["card"]["metrics"] if m["precision"] == "f32"])
+        self.assertTrue(of_f32 and not any("told" in key for m in of_f32 for key in m))
         for said in (before, after):
             said["card"].pop("metrics")
             said.pop("with_presence")

@@ -115,12 +115,22 @@ def metrics(precision: str, sets: dict[str, Test], threshold: float, rule: Rule)
 
 
 def rewrite(path: Path, rule: Rule, results: dict[str, Test]) -> None:
-    """Puts another rule, and the int8 file's figures measured anew, into a finder's manifest; those of f32 go."""
+    """Puts another rule, and the int8 file's figures measured anew, into a finder's manifest. Those of f32 stay as far
+    as they are the finder's alone: what is told of hangs on the rule."""
     text = path.read_text()
     threshold = tomllib.loads(text)["codec"]["threshold"]
     head, card = text.split("[card]\n", 1)
     # The rule stands last before the card, with its comment.
     head = head.split(RULE, 1)[0]
-    card = card.split(f"\n{METRICS}", 1)[0].rstrip("\n")
-    lines = [*with_presence(rule), "", "[card]", card, *metrics("int8", results, threshold, rule)]
+    card, *measured = card.split(f"\n{METRICS}\n")
+    lines = [
+        *with_presence(rule),
+        "",
+        "[card]",
+        card.rstrip("\n"),
+        *metrics("int8", results, threshold, rule),
+    ]
+    for block in measured:
+        if block.startswith('precision = "f32"'):
+            lines += ["", METRICS, *(line for line in block.split("\n") if line and "_told" not in line)]
     path.write_text(head + "\n".join(lines) + "\n")

@@ -57,9 +57,12 @@ def weights_of(path: Path) -> dict[str, Tensor]:
     return weights
 
 
-def crops_of(path: Path) -> int:
-    """Crops that the weights have seen."""
-    return load(path)[1] if path.suffix == ".npz" else int(torch.load(path, weights_only=True)["crops"])
+def history(path: Path) -> tuple[int, float]:
+    """Crops that the weights have seen, and the minutes of this run that are known."""
+    if path.suffix == ".npz":
+        return load(path)[1], 0.0
+    state = torch.load(path, weights_only=True)
+    return int(state["crops"]), float(state["spent"]) / 60
 
 
 def mean(trained: dict[str, Tensor], other: dict[str, Tensor], share: float) -> dict[str, Tensor]:
@@ -122,7 +125,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.mean_with:
         halves = mean(weights_of(args.checkpoint), weights_of(args.mean_with), 0.5)
-        store(halves, crops_of(args.checkpoint), args.out)
+        store(halves, history(args.checkpoint)[0], args.out)
         return
     if args.config is None or args.caches is None:
         parser.error("a card needs --config and --caches")

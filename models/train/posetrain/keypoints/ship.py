@@ -21,7 +21,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from posetrain.data import cache
 from posetrain.data.augment import plain_crop
@@ -70,14 +69,6 @@ def taught_by(config: SteadyConfig, caches: Path) -> str:
     names = {name for source in config.sources for name in teachers_of(source, caches)}
     said = [TEACHERS[name] for name in sorted(names, key=list(TEACHERS).index)]
     return "; ".join(said) or "none"
-
-
-def history(weights: Path) -> tuple[int, float]:
-    """Crops that the weights have seen, and the minutes of this run that are known."""
-    crops = checkpoints.crops_of(weights)
-    if weights.suffix == ".npz":
-        return crops, 0.0
-    return crops, float(torch.load(weights, weights_only=True)["spent"]) / 60
 
 
 def measured(
@@ -155,7 +146,7 @@ def main() -> None:
     crops, names = range_crops(config, args.caches, args.size)
     quantise(f32, int8, crops, real_outputs=("heatmaps",))
     manifest.write_quantisation(args.quant / f"{stem}.toml", int8, names, ranges(int8))
-    crops_seen, minutes = history(args.weights)
+    crops_seen, minutes = checkpoints.history(args.weights)
     minutes += before.get("train_minutes", 0.0)
     for name, mirrored in manifests:
         own = Own(int8, config.codec(args.size), mirrored)
