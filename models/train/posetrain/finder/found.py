@@ -57,6 +57,8 @@ WHERE = {
     "quantumnaan+sic_translator": Held(r"^data/Images/.*\.jpg$"),
     "Wangmmstar+hospital-activity-dataset": Held(r"^images/.*\.jpg$", every=2),
     "bearpaw+clothing-co-parsing": Held(r"^photos/.*\.jpg$", every=2),
+    # Stanford 40 Actions (Yao et al., ICCV 2011), published for research
+    "Mehranai+stanford40_pose": Held(r"^JPEGImages/.*\.jpg$"),
     "yuhonas+free-exercise-db": Held(r"^exercises/.*\.jpg$"),
     "LightningDrop+SkateboardML": Held(r"^Tricks/.*\.(mov|MOV)$"),
     "jennycs0830+basketball_action_dataset": Held(r"^dataset/.*\.mp4$"),

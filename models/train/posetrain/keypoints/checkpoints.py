@@ -83,7 +83,7 @@ def sources(config: SteadyConfig, caches: Path) -> dict[str, int]:
             *np.unique(records.pack[records.split == train], return_counts=True), strict=True
         ):
             out[KNOWN_PACKS[pack]] = out.get(KNOWN_PACKS[pack], 0) + int(count)
-        out |= dict.fromkeys(teachers_of(source, caches), 0)
+        out |= dict.fromkeys(teachers_of(config, source, caches), 0)
     return out
 
 

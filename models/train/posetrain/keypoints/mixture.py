@@ -36,8 +36,10 @@ class TaughtBatch:
     taught_weight: Tensor | None = None
 
 
-def teachers_of(source: Source, caches: Path) -> list[str]:
-    """Who made the maps that a source is taught by: weights learn from what its teachers saw."""
+def teachers_of(config: SteadyConfig, source: Source, caches: Path) -> list[str]:
+    """Who made the maps that a source is taught by, or is asked about each crop: weights learn from what its teachers saw."""
+    if config.teacher:
+        return [config.teacher] if source.taught else []
     path = caches / source.cache / "teachers.json"
     names: list[str] = json.loads(path.read_text()) if source.taught else []
     return names
@@ -65,7 +67,7 @@ class Mixture(IterableDataset[TaughtBatch]):
         for records in (*self.records, *([self.empty] if self.empty else [])):
             require((KNOWN_PACKS[p] for p in np.unique(records.pack)), allowed)
         for source in config.sources:
-            require(teachers_of(source, caches), allowed)
+            require(teachers_of(config, source, caches), allowed)
         train = cache.SPLITS.index("train")
         # a relabelled cache has persons of whom the teacher was sure of next to nothing
         self.ids = [

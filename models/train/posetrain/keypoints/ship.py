@@ -66,7 +66,9 @@ def to_fit(config: SteadyConfig, caches: Path) -> Iterator[tuple[Pixels, Floats]
 
 def taught_by(config: SteadyConfig, caches: Path) -> str:
     """The card's sentence about teachers. Raises ValueError for one of whom there is nothing to say yet."""
-    names = {name for source in config.sources for name in teachers_of(source, caches)}
+    if config.teacher:
+        return f"{config.teacher} as it was before, asked about every crop"
+    names = {name for source in config.sources for name in teachers_of(config, source, caches)}
     said = [TEACHERS[name] for name in sorted(names, key=list(TEACHERS).index)]
     return "; ".join(said) or "none"
 
@@ -163,7 +165,7 @@ def main() -> None:
             data=tuple(sources),
             licence=manifest.LICENCE if letter == "c" else manifest.USABLE_LICENCE,
             teachers=taught_by(config, args.caches),
-            made_by=f"python -m posetrain.keypoints.ship configs/steady/{config.name}.toml",
+            made_by=f"python -m posetrain.keypoints.ship configs/{args.config.parent.name}/{args.config.name}",
             macs=multiply_adds(net, args.size, args.size) * (2 if mirrored else 1),
             parameters=used_parameters(net),
             pictures=crops_seen,

@@ -1,0 +1,247 @@
+"""Training on a GPU, on the processor: pieces, views and damage as `posetrain.data` makes them, and a whole short run."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import tempfile
+import unittest
+from pathlib import Path
+
+import cv2
+import numpy as np
+import torch
+
+from posetrain.data.augment import AugmentConfig, crop_matrix
+from posetrain.data.packs import MIRROR
+from posetrain.gpu import damage, pieces
+from posetrain.gpu.distil import TEACHER, Arrivals, believed, mirrored_too, rate, run
+from posetrain.gpu.pieces import Piece, encoded
+from posetrain.gpu.store import Store
+from posetrain.gpu.views import Aim, Ends, Views, aimed, ends, sampled, viewed
+from posetrain.keypoints import checkpoints
+from posetrain.keypoints.net import KeypointNet, NetConfig
+from posetrain.keypoints.steady_config import Source, SteadyConfig
+
+CPU = torch.device("cpu")
+
+
+def picture(seed: int, rows: int = 120, columns: int = 90) -> np.ndarray:
+    rough = np.random.default_rng(seed).integers(0, 256, (8, 6, 3), np.uint8)
+    return np.asarray(cv2.resize(rough, (columns, rows), interpolation=cv2.INTER_CUBIC), np.uint8)
+
+
+def person(seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    joints = np.ones((17, 3), np.float32)
+    joints[:, :2] = rng.uniform((15, 20), (75, 100), (17, 2))
+    joints[3] = 0
+    return joints
+
+
+def piece(count: int, names: tuple[str, ...], val: int = 0) -> Piece:
+    made = [encoded(picture(i), person(i), np.array([15, 20, 75, 100], np.float32)) for i in range(count)]
+    return Piece(
+        np.concatenate([d for d, _ in made]),
+        np.cumsum([len(d) for d, _ in made]),
+        np.stack([j for _, j in made]),
+        np.arange(count, dtype=np.int16) % len(names),
+        np.arange(count) < val,
+        np.array(names),
+    )
+
+
+def store_of(count: int = 6, val: int = 0) -> Store:
+    store = Store(CPU, 120 * 90 * count)
+    store.add(piece(count, ("one", "two"), val))
+    return store
+
+
+class Pieces(unittest.TestCase):
+    def test_joints_survive_and_pictures_nearly(self) -> None:
+        pictures, joints = piece(3, ("one",)).decoded(2)
+        np.testing.assert_allclose(joints, [person(i) for i in range(3)], atol=0.5 / pieces.PARTS)
+        self.assertLess(np.abs(pictures[1].astype(int) - picture(1)).mean(), 4)
+
+    def test_a_large_person_is_stored_smaller_with_joints_where_they_were(self) -> None:
+        large = np.asarray(cv2.resize(picture(0), (360, 480)), np.uint8)
+        joints = person(0)
+        joints[:, :2] = np.where(joints[:, 2:] > 0, joints[:, :2] * 4, 0)
+        file, places = encoded(large, joints, np.array([60, 80, 300, 400], np.float32))
+        seen = np.asarray(cv2.imdecode(file, cv2.IMREAD_COLOR))
+        self.assertEqual(seen.shape, (240, 180, 3))
+        np.testing.assert_allclose((places[0, :2] / pieces.PARTS + 0.5) * 2 - 0.5, joints[0, :2], atol=0.1)
+
+    def test_val_is_never_learned_from(self) -> None:
+        store = store_of(6, val=2)
+        self.assertEqual((len(store), sum(len(v) for v in store.val.values())), (4, 2))
+        self.assertEqual(sorted(torch.cat(list(store.ids.values())).tolist()), [0, 1, 2, 3])
+
+    def test_a_piece_that_does_not_fit_is_refused(self) -> None:
+        with self.assertRaises(MemoryError):
+            Store(CPU, 100).add(piece(2, ("one",)))
+
+
+class Geometry(unittest.TestCase):
+    def test_crops_lie_where_the_processor_lays_them(self) -> None:
+        aim = Aim(
+            torch.tensor([[40.0, 55.0], [30.0, 70.0]]), torch.tensor([80.0, 50.0]), torch.tensor([0.3, -0.8]),
+            torch.tensor([False, True]),
+        )  # fmt: skip
+        for i, matrix in enumerate(aim.image_from_net(64)):
+            theirs = crop_matrix(
+                (float(aim.centre[i, 0]), float(aim.centre[i, 1])), float(aim.side[i]), 64, float(aim.angle[i]),
+                bool(aim.flip[i]),
+            )  # fmt: skip
+            both = np.vstack([matrix.numpy(), [0, 0, 1]]) @ np.vstack([theirs, [0, 0, 1]])
+            np.testing.assert_allclose(both, np.eye(3), atol=1e-4)
+
+    def test_pixels_are_those_of_a_warp(self) -> None:
+        store = store_of()
+        pictures, _ = piece(6, ("one", "two")).decoded(1)
+        aim = Aim(
+            torch.tensor([[40.0, 55.0]]), torch.tensor([130.0]), torch.tensor([0.4]), torch.tensor([True])
+        )
+        mine = sampled(store.pixels, store.offset[4:5], store.shape[4:5], aim.image_from_net(64), 64)
+        theirs = cv2.warpAffine(pictures[4], crop_matrix((40, 55), 130, 64, 0.4, True), (64, 64))
+        difference = np.abs(mine[0].permute(1, 2, 0).numpy() - theirs)
+        self.assertLess(difference.mean(), 1.0)
+
+    def test_joints_move_and_change_sides_with_their_picture(self) -> None:
+        store = store_of()
+        ids = torch.arange(6)
+        torch.manual_seed(3)
+        views = viewed(store, ids, aimed(store.joints, AugmentConfig()), 64)
+        self.assertEqual(set(views.aim.flip.tolist()), {True, False})
+        matrix = views.aim.image_from_net(64)
+        for i in range(6):
+            order = MIRROR if views.aim.flip[i] else np.arange(17)
+            back = views.xy[i] @ matrix[i, :, :2].T + matrix[i, :, 2]
+            np.testing.assert_allclose(back, store.joints[i, order, :2], atol=1e-3)
+            labelled = store.joints[i, order, 2] > 0
+            self.assertTrue(((views.inside[i] | views.outside[i]) == labelled).all())
+
+    def test_a_strip_that_is_missing_is_black_and_its_joints_are_outside(self) -> None:
+        torch.manual_seed(0)
+        some = ends(400, torch.zeros(1))
+        share = float((some.mask(64).float().mean(dim=(1, 2, 3)) < 1).float().mean())
+        self.assertAlmostEqual(share, 0.12, delta=0.06)
+
+
+class Damage(unittest.TestCase):
+    def test_every_kind_changes_a_picture_and_keeps_it_one(self) -> None:
+        torch.manual_seed(1)
+        images = (
+            torch.from_numpy(np.stack([cv2.resize(picture(i), (64, 64)) for i in range(4)]))
+            .permute(0, 3, 1, 2)
+            .float()
+        )
+        for kind in (
+            damage.soft,
+            damage.moved,
+            damage.compressed,
+            damage.coarse,
+            damage.noisy,
+            damage.coloured,
+        ):
+            out = kind(images)
+            self.assertEqual(out.shape, images.shape)
+            self.assertTrue(float(out.min()) >= -1 and float(out.max()) <= 256, kind.__name__)
+            self.assertGreater(float((out - images).abs().mean()), 0.1, kind.__name__)
+        self.assertGreater(float((damage.cut_out(images, 1.0) - images).abs().mean()), 0.1)
+        self.assertTrue(torch.equal(damage.cut_out(images, 0.0), images))
+
+    def test_compression_errs_as_much_as_a_jpeg_file(self) -> None:
+        torch.manual_seed(2)
+        pixels = cv2.resize(picture(2), (64, 64))
+        images = torch.from_numpy(pixels).permute(2, 0, 1)[None].float().expand(40, -1, -1, -1)
+        mine = float((damage.compressed(images) - images).abs().mean())
+        errors = []
+        for quality in range(15, 60, 5):
+            data = cv2.imencode(".jpg", pixels, [cv2.IMWRITE_JPEG_QUALITY, quality])[1]
+            errors.append(np.abs(np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR), int) - pixels).mean())
+        self.assertTrue(0.4 * np.mean(errors) < mine < 1.5 * np.mean(errors), (mine, np.mean(errors)))
+
+
+class Teaching(unittest.TestCase):
+    def views(self, xy: torch.Tensor, labelled: torch.Tensor) -> Views:
+        one = torch.zeros(1)
+        whole = Ends(torch.zeros(1, 2), torch.ones(1, 2))
+        aim = Aim(torch.zeros(1, 2), one + 64, one, one > 0)
+        return Views(aim, whole, torch.zeros(1, 3, 64, 64), xy, labelled, ~labelled & False)
+
+    def test_a_teacher_is_believed_near_labels_and_where_it_is_sure(self) -> None:
+        xy = torch.full((1, 17, 2), 31.5)
+        labelled = torch.zeros(1, 17, dtype=torch.bool)
+        labelled[0, 5:8] = True
+        maps = torch.full((1, 17, 16, 16), -12.0)
+        maps[0, 5, 8, 8] = 4  # on the label
+        maps[0, 6, 2, 2] = 4  # far off
+        maps[0, 9, 3, 12] = 4  # not labelled, sure
+        maps[0, 10] = 0  # not labelled, no idea
+        for alone in (False, True):
+            target, belief = believed(
+                maps, self.views(xy, labelled), torch.tensor([12.0]), 16, 4, torch.tensor([alone])
+            )
+            self.assertEqual(int(target[0, 9].argmax()), 3 * 16 + 12)
+            self.assertGreater(float(belief[0, 9]), 0.9 if alone else 0.45)
+            self.assertEqual(float(belief[0, 10]), 0)
+            self.assertGreater(float(belief[0, 5]), 0.8)
+            self.assertEqual(float(belief[0, 6]) > 0.5, alone)
+            np.testing.assert_allclose(target[0, 5].sum(), 1, atol=1e-4)
+
+    def test_a_larger_teacher_means_the_same_place(self) -> None:
+        maps = torch.full((1, 17, 64, 64), -12.0)
+        maps[:, :, 24, 40] = 5
+        unlabelled = torch.zeros(1, 17, dtype=torch.bool)
+        target, _ = believed(
+            maps,
+            self.views(torch.zeros(1, 17, 2), unlabelled),
+            torch.tensor([30.0]),
+            40,
+            4,
+            torch.tensor([True]),
+        )
+        rows, columns = target[0, 6].sum(1), target[0, 6].sum(0)
+        at = torch.arange(40.0) + 0.5
+        self.assertAlmostEqual(float((rows * at).sum() / rows.sum()), 24.5 * 40 / 64, delta=0.1)
+        self.assertAlmostEqual(float((columns * at).sum() / columns.sum()), 40.5 * 40 / 64, delta=0.1)
+
+    def test_a_mirrored_look_agrees_with_itself(self) -> None:
+        torch.manual_seed(0)
+        model = KeypointNet(NetConfig((8, 8, 8, 8, 8), (0, 0, 0, 0), (8, 8))).eval()
+        look = mirrored_too(model)
+        images = torch.rand(2, 3, 32, 32)
+        there, back = look(images), look(images.flip(3))
+        np.testing.assert_allclose(there.detach(), back[:, MIRROR].flip(3).detach(), atol=1e-4)
+
+
+class Run(unittest.TestCase):
+    def test_the_rate_rises_stays_and_falls_to_nothing(self) -> None:
+        self.assertEqual([rate(0.0), rate(0.2), round(rate(1.0), 9)], [0.0, 1.0, 0.0])
+        self.assertLess(rate(0.9), rate(0.6))
+
+    def test_a_whole_run_learns_and_is_kept(self) -> None:
+        torch.manual_seed(0)
+        config = SteadyConfig(
+            "tiny", "c", (Source("one", 0.5, taught=0.4), Source("two", 0.5, taught=1.0)), batch=8, sizes=((0, 32),),
+            learning_rate=3e-3, net=TEACHER,
+        )  # fmt: skip
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            np.savez(folder / "piece-00.npz", **vars(piece(8, ("one", "two"), val=2)))
+            weights = KeypointNet(config.net).state_dict()
+            checkpoints.store(weights, 100, folder / "begin.npz")
+            arrivals = Arrivals(folder, Store(CPU, 120 * 90 * 8))
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said):
+                (folder / "piece-00.npz.ready").touch()
+                run(config, arrivals, folder / "begin.npz", folder / "begin.npz", 32, 2.0, folder / "end.npz")
+            after, crops = checkpoints.load(folder / "end.npz")
+        self.assertGreater(crops, 100)
+        self.assertIn("one ", said.getvalue().splitlines()[-1])
+        self.assertFalse(torch.equal(after["heatmaps.weight"], weights["heatmaps.weight"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
