@@ -16,6 +16,7 @@ MAY_USE = {
     "keypoints": SHARED | {"data"},
     "finder": SHARED | {"data", "keypoints"},
     "temporal": SHARED | {"data", "keypoints"},
+    "gpu": SHARED | {"data", "keypoints"},
     "study": SHARED | {"data", "temporal"},
 }
 
