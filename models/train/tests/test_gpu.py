@@ -77,6 +77,13 @@ class Pieces(unittest.TestCase):
         self.assertEqual((len(store), sum(len(v) for v in store.val.values())), (4, 2))
         self.assertEqual(sorted(torch.cat(list(store.ids.values())).tolist()), [0, 1, 2, 3])
 
+    def test_of_whom_nothing_is_labelled_is_not_learned_from(self) -> None:
+        some = piece(3, ("one", "nobody"))
+        some.joints[:2] = 0  # of either
+        store = Store(CPU, 120 * 90 * 3, "nobody")
+        store.add(some)
+        self.assertEqual({name: ids.tolist() for name, ids in store.ids.items()}, {"one": [2], "nobody": [1]})
+
     def test_a_piece_that_does_not_fit_is_refused(self) -> None:
         with self.assertRaises(MemoryError):
             Store(CPU, 100).add(piece(2, ("one",)))

@@ -402,9 +402,11 @@ def main() -> None:
     args = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.backends.cudnn.benchmark = True
-    arrivals = Arrivals(args.pieces, Store(device, ROOM_CUDA if device.type == "cuda" else ROOM_CPU))
+    config = load_config(args.config)
+    room = ROOM_CUDA if device.type == "cuda" else ROOM_CPU
+    arrivals = Arrivals(args.pieces, Store(device, room, config.empty))
     run(
-        load_config(args.config),
+        config,
         arrivals,
         args.begin,
         args.teacher,

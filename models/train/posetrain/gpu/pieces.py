@@ -81,11 +81,12 @@ def encoded(
     return np.asarray(data, np.uint8).ravel(), moved.round().clip(limit.min, limit.max).astype(np.int16)
 
 
-def chosen(records: cache.Records, is_judged: bool) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+def chosen(
+    records: cache.Records, is_judged: bool, is_nobody: bool
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """Rows that travel, and which of them are val's."""
     learned = records.split == cache.SPLITS.index("train")
-    some = (records.joints[:, :, 2] > 0).any(axis=1)
-    train = np.flatnonzero(learned & (enough_joints(records) | ~some))
+    train = np.flatnonzero(learned & (enough_joints(records) | is_nobody))
     val = np.flatnonzero(records.split == cache.SPLITS.index("val")) if is_judged else np.zeros(0, np.int64)
     val = val[:: max(1, len(val) // LOOKED_AT)]
     return np.concatenate([train, val]), np.repeat([False, True], [len(train), len(val)])
@@ -99,7 +100,7 @@ def pack(config: SteadyConfig, caches: Path, out: Path, limit: int, only: tuple[
     rows = [
         (s, int(i), bool(v))
         for s, held in records.items()
-        for i, v in zip(*chosen(held, names[s] in config.val), strict=True)
+        for i, v in zip(*chosen(held, names[s] in config.val, names[s] == config.empty), strict=True)
     ]
     np.random.default_rng(config.seed).shuffle(rows)
     # val first: every look at it is then the same

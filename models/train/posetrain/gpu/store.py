@@ -16,10 +16,12 @@ from posetrain.gpu.pieces import Piece
 @dataclass
 class Store:
     """`pixels` [P, 3] uint8, of which the first `used` count; of person i: `offset` [N] (first of its pixels), `shape` [N, 2] (rows,
-    columns) and `joints` [N, 17, 3] in its pixels. `ids` = persons of each source, never those of val."""
+    columns) and `joints` [N, 17, 3] in its pixels. `ids` = persons of each source, never those of val, and pictures of the source
+    `nobody`."""
 
     device: torch.device
     room: int
+    nobody: str = ""
     pixels: Tensor = field(init=False)
     used: int = 0
     offset: Tensor = field(init=False)
@@ -56,7 +58,10 @@ class Store:
         self.shape = torch.cat([self.shape, torch.from_numpy(shapes).to(self.device)])
         self.joints = torch.cat([self.joints, torch.from_numpy(joints[learned]).to(self.device)])
         self.used += len(flat)
+        # a relabelled cache has persons of whom nothing is labelled: there is no box to crop
+        usable = (joints[learned, :, 2] > 0).any(axis=1)
         for s in np.unique(piece.source[learned]):
-            new = torch.from_numpy(first + np.flatnonzero(piece.source[learned] == s)).to(self.device)
             name = str(piece.names[s])
+            taken = (piece.source[learned] == s) & (usable | (name == self.nobody))
+            new = torch.from_numpy(first + np.flatnonzero(taken)).to(self.device)
             self.ids[name] = torch.cat([self.ids[name], new]) if name in self.ids else new
