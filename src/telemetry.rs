@@ -162,7 +162,7 @@ impl std::fmt::Display for Health {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let source = match (self.source_up, self.source_kind) {
             (false, _) => ", source lost",
-            (true, SourceKind::BuiltIn) => ", built-in clip: nobody is there",
+            (true, SourceKind::BuiltIn) => ", built-in clip, not a camera",
             (true, _) => "",
         };
         write!(f, "{:.1} fps, age {:.0} ms{source}", self.fps, self.age_us as f32 / 1e3)?;

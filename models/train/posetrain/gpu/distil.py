@@ -243,7 +243,7 @@ class Arrivals:
         return path, piece, *piece.decoded(os.cpu_count() or 1)
 
     def take(self, wait: bool = False) -> None:
-        for ready in sorted(set(self.folder.glob("*.ready")) - self.known):
+        for ready in sorted(set(self.folder.glob(f"*{pieces.READY}")) - self.known):
             self.known.add(ready)
             self.decoding.append(self.pool.submit(self._decoded, ready.with_suffix("")))
         while self.decoding and (wait or self.decoding[0].done()):

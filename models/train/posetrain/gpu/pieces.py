@@ -27,6 +27,8 @@ QUALITY = 76
 EXTENT_PX, PARTS = 160.0, 32
 LOOKED_AT = 250
 WORKERS = 2
+# What lies beside a piece that is whole.
+READY = ".ready"
 MEBIBYTE = 1 << 20
 
 
@@ -118,8 +120,9 @@ def pack(config: SteadyConfig, caches: Path, out: Path, limit: int, only: tuple[
     while done < len(rows):
         count = max(1, int(np.searchsorted(np.cumsum(sizes[done:]), limit)))
         part, taken = files[done : done + count], rows[done : done + count]
+        path = out / f"piece-{number:02}.npz"
         np.savez(
-            out / f"piece-{number:02}.npz",
+            path,
             data=np.concatenate([data for data, _ in part]),
             ends=np.cumsum([len(data) for data, _ in part]),
             joints=np.stack([places for _, places in part]).reshape(-1, JOINTS, 3),
@@ -127,6 +130,7 @@ def pack(config: SteadyConfig, caches: Path, out: Path, limit: int, only: tuple[
             val=np.array([v for _, _, v in taken]),
             names=np.array(names),
         )
+        path.with_name(path.name + READY).touch()
         done += count
         print(f"piece {number}: {len(part)} persons, {done} of {len(rows)}", flush=True)
         number += 1

@@ -94,7 +94,7 @@ function setStatus(text) {
   notice(
     status.engine === "" ? "loading the networks…"
       : status.source.startsWith("camera lost") ? "the camera is gone and looked for"
-      : status.source === "built-in clip" ? "built-in clip: nobody is there" : "",
+      : status.source === "built-in clip" ? "built-in clip, not a camera" : "",
     status.source === "built-in clip" && status.engine !== "",
   );
   const rate = messages / (performance.now() - since) * 1000;
