@@ -6,6 +6,7 @@ import contextlib
 import io
 import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -13,9 +14,11 @@ import numpy as np
 import torch
 
 from posetrain.data.augment import AugmentConfig, crop_matrix
-from posetrain.data.packs import MIRROR
+from posetrain.data.licences import LicenceError
+from posetrain.data.packs import KNOWN_PACKS, MIRROR
 from posetrain.gpu import damage, pieces
-from posetrain.gpu.distil import TEACHER, Arrivals, believed, mirrored_too, rate, run
+from posetrain.gpu.batches import believed
+from posetrain.gpu.distil import TEACHER, Arrivals, mirrored_too, rate, run
 from posetrain.gpu.pieces import Piece, encoded
 from posetrain.gpu.store import Store
 from posetrain.gpu.views import Aim, Ends, Views, aimed, ends, sampled, viewed
@@ -71,6 +74,34 @@ class Pieces(unittest.TestCase):
         seen = np.asarray(cv2.imdecode(file, cv2.IMREAD_COLOR))
         self.assertEqual(seen.shape, (240, 180, 3))
         np.testing.assert_allclose((places[0, :2] / pieces.PARTS + 0.5) * 2 - 0.5, joints[0, :2], atol=0.1)
+
+    def test_caches_are_packed_with_val_first_and_by_their_licence(self) -> None:
+        count = 5
+        joints = np.stack([person(i) for i in range(count)])
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            (folder / "one").mkdir()
+            np.concatenate([picture(i).ravel() for i in range(count)]).tofile(folder / "one" / "pixels.bin")
+            np.savez(
+                folder / "one" / "index.npz",
+                offset=np.arange(count) * 120 * 90 * 3,
+                shape=np.tile(np.array([120, 90], np.int32), (count, 1)),
+                joints=joints,
+                box=np.tile(np.array([15, 20, 75, 100], np.float32), (count, 1)),
+                pack=np.full(count, KNOWN_PACKS.index("lspet"), np.int8),
+                split=np.array([0, 0, 2, 0, 1], np.int8),
+                tier=np.ones(count, np.int8),
+                key=np.array([str(i) for i in range(count)]),
+            )
+            config = SteadyConfig("tiny", "c", (Source("one", 1.0),), val=("one",))
+            with contextlib.redirect_stdout(io.StringIO()):
+                pieces.pack(config, folder, folder / "out", 1500)
+            made = [pieces.load(p.with_suffix("")) for p in sorted((folder / "out").glob(f"*{pieces.READY}"))]
+            self.assertGreater(len(made), 1)
+            self.assertEqual(np.concatenate([m.val for m in made]).tolist(), [True, False, False, False])
+            np.testing.assert_allclose(made[0].decoded(1)[1][0], joints[2], atol=0.5 / pieces.PARTS)
+            with self.assertRaises(LicenceError):
+                pieces.pack(replace(config, licence="b"), folder, folder / "other", 6000)
 
     def test_val_is_never_learned_from(self) -> None:
         store = store_of(6, val=2)
@@ -248,6 +279,23 @@ class Run(unittest.TestCase):
         self.assertGreater(crops, 100)
         self.assertIn("one ", said.getvalue().splitlines()[-1])
         self.assertFalse(torch.equal(after["heatmaps.weight"], weights["heatmaps.weight"]))
+
+    def test_without_a_piece_it_says_what_to_do(self) -> None:
+        config = SteadyConfig("tiny", "c", (Source("one", 1.0),))
+        with (
+            tempfile.TemporaryDirectory() as name,
+            self.assertRaisesRegex(FileNotFoundError, "posetrain.gpu.pieces"),
+        ):
+            nowhere = Path(name) / "begin.npz"
+            run(
+                config,
+                Arrivals(Path(name), Store(CPU, 100)),
+                nowhere,
+                nowhere,
+                32,
+                1.0,
+                Path(name) / "end.npz",
+            )
 
 
 if __name__ == "__main__":

@@ -145,7 +145,8 @@ SOURCES: dict[str, Source] = {
         "temporal model", ("movenet_thunder", "keypoints-large", "keypoints-small"),
     ),
     "found_people": Source(
-        Licence.RESEARCH, "photos and films of sport, gyms, hospitals, streets that public repositories hold, terms not stated; Stanford 40 Actions",
+        Licence.RESEARCH,
+        "photos and films of sport, gyms, hospitals, streets that public repositories hold, terms not stated; Stanford 40 Actions",
         "keypoints", ("movenet_thunder", "keypoints-large"),
     ),
     "acted_films": Source(

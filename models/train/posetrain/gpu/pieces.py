@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from posetrain.data import cache
-from posetrain.data.packs import JOINTS, Floats, Pixels
+from posetrain.data.licences import of_letter, require
+from posetrain.data.packs import JOINTS, KNOWN_PACKS, Floats, Pixels
 from posetrain.keypoints.mixture import enough_joints
 from posetrain.keypoints.steady_config import SteadyConfig, load_config
 
@@ -95,10 +96,15 @@ def chosen(
 
 
 def pack(config: SteadyConfig, caches: Path, out: Path, limit: int, only: tuple[str, ...] = ()) -> None:
-    """Writes OUT/piece-00.npz and so on, none larger than `limit` bytes: of all caches, or of `only` these."""
+    """Writes OUT/piece-00.npz and so on, none larger than `limit` bytes: of all caches, or of `only` these. Raises `LicenceError` where
+    one holds a pack of a worse class than the configuration allows, or its teacher has learned from such."""
     out.mkdir(parents=True, exist_ok=True)
     names = names_of(config)
     records = {s: cache.load(caches / name) for s, name in enumerate(names) if not only or name in only}
+    allowed = of_letter(config.licence)
+    for held in records.values():
+        require((KNOWN_PACKS[p] for p in np.unique(held.pack)), allowed)
+    require([config.teacher] if config.teacher else [], allowed)
     rows = [
         (s, int(i), bool(v))
         for s, held in records.items()

@@ -1,0 +1,148 @@
+"""What a step learns from: augmented crops out of the store, their labels, and what a teacher says of the same crops unspoiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from posetrain.data.packs import BODY, JOINTS
+from posetrain.gpu.compiled import half_precision, quicker
+from posetrain.gpu.damage import spoiled
+from posetrain.gpu.store import Store
+from posetrain.gpu.views import Sampler, Views, aimed, of_nobody, sampled, viewed
+from posetrain.keypoints.codec import HeatmapCodec
+from posetrain.keypoints.steady_config import SteadyConfig
+from posetrain.keypoints.taught import HALF, NEAR_LABEL, SURE, TENTH
+from posetrain.keypoints.train import JOINT_WEIGHT
+
+
+@dataclass
+class Batch:
+    """What a step learns from: `images` [B, 3, net, net] in 0..1, labels as `posetrain.keypoints.mixture.TaughtBatch` has them."""
+
+    images: Tensor
+    xy: Tensor
+    weight: Tensor
+    outside: Tensor
+    target: Tensor
+    target_weight: Tensor
+
+
+def believed(
+    maps: Tensor, views: Views, extent: Tensor, cells: int, stride: float, alone: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Of a teacher's logits over the crops: probabilities [B, 17, cells, cells] to aim at, and how much to believe each joint's,
+    0..1. `extent` [B] is the person's, in cells; `alone` [B]: labels do not count."""
+    p = maps.float().flatten(2).softmax(2).view_as(maps)
+    if p.shape[2] != cells:
+        p = functional.interpolate(p, size=cells, mode="bilinear", antialias=True, align_corners=False)
+        p = p / p.sum(dim=(2, 3), keepdim=True).clamp(min=1e-6)
+    p = p * views.ends.mask(cells)
+    grid = torch.arange(cells, device=p.device, dtype=torch.float32)
+    label = (views.xy + 0.5) / stride - 0.5
+    counts = views.inside & ~alone[:, None]
+    spread = (2 * (NEAR_LABEL * extent) ** 2).clamp(min=0.5)[:, None, None]
+    across = torch.exp(-((grid - label[..., :1]) ** 2) / spread)
+    down = torch.exp(-((grid - label[..., 1:]) ** 2) / spread)
+    near = down[..., :, None] * across[..., None, :]
+    p = torch.where(counts[..., None, None], p * near, p)
+    mass = p.sum(dim=(2, 3))
+    peak = p.flatten(2).argmax(2)
+    row, column = peak // cells, peak % cells
+    reach = (TENTH * extent)[:, None, None]
+    rows = ((grid - row[..., None]).abs() <= reach).float()
+    columns = ((grid - column[..., None]).abs() <= reach).float()
+    sure = torch.einsum("bjh,bjhw,bjw->bj", rows, p, columns)
+    # a pose of the teacher's alone is believed as a labelled one, where it is sure
+    belief = torch.where(alone[:, None], 1.0, HALF) * torch.where(sure >= SURE, sure, 0.0)
+    belief = torch.where(counts, (1.5 * mass).clamp(max=1.0), belief)
+    body = torch.zeros(JOINTS, dtype=torch.bool, device=p.device)
+    body[BODY] = True
+    wanted = body | views.inside
+    belief = torch.where(wanted & ~views.outside & (mass >= 0.05), belief, 0.0)
+    return p / mass.clamp(min=1e-6)[..., None, None], belief
+
+
+class Stream:
+    """Batches out of the store, as a configuration's shares say of the sources that have arrived."""
+
+    def __init__(
+        self, config: SteadyConfig, store: Store, teacher: Callable[[Tensor], Tensor], teacher_net: int
+    ) -> None:
+        self.config, self.store, self.teacher, self.teacher_net = config, store, teacher, teacher_net
+        self.joint_weight = torch.from_numpy(JOINT_WEIGHT).to(store.device)
+        self.sample: Sampler = sampled
+
+    def tune(self) -> None:
+        """Chooses the quickest way to draw crops."""
+        store, count = self.store, self.config.batch - round(self.config.batch * self.config.empty_chance)
+        ids = self._persons(count)[0]
+        matrix = aimed(store.joints[ids], self.config.augment).image_from_net(self.teacher_net)
+
+        def work(sample: Sampler) -> None:
+            sample(store.pixels, store.offset[ids], store.shape[ids], matrix, self.teacher_net)
+
+        self.sample = quicker("drawing crops", sampled, work)
+
+    def _persons(self, count: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Ids, and of each the source's `taught` and `weight`."""
+        sources = [s for s in self.config.sources if s.cache in self.store.ids]
+        share = torch.tensor([s.share for s in sources], device=self.store.device)
+        which = torch.multinomial(share / share.sum(), count, replacement=True)
+        draw, ids = torch.rand(count, device=self.store.device), torch.zeros_like(which)
+        for k, source in enumerate(sources):
+            held = self.store.ids[source.cache]
+            ids = torch.where(which == k, held[(draw * len(held)).long().clamp(max=len(held) - 1)], ids)
+        told = torch.tensor([(s.taught, s.weight) for s in sources], device=self.store.device)[which]
+        return ids, told[:, 0], told[:, 1]
+
+    @torch.no_grad()
+    def batch(self, size: int, net: int) -> Batch:
+        config, store = self.config, self.store
+        nobody = store.ids.get(config.empty)
+        empty = round(size * config.empty_chance) if nobody is not None else 0
+        ids, taught, source_weight = self._persons(size - empty)
+        aim = aimed(store.joints[ids], config.augment)
+        views = viewed(store, ids, aim, net, self.sample)
+        images = spoiled(views.images, config.augment, views.ends.mask(net))
+        stride = HeatmapCodec().stride
+        cells = net // stride
+        seen = (
+            views.images
+            if net == self.teacher_net
+            else viewed(store, ids, aim, self.teacher_net, self.sample).images
+        )
+        with half_precision(store.device):
+            maps = self.teacher(as_input(seen))
+        joints = store.joints[ids]
+        labelled = joints[..., 2:] > 0
+        low = torch.where(labelled, joints[..., :2], torch.inf).amin(1)
+        high = torch.where(labelled, joints[..., :2], -torch.inf).amax(1)
+        extent = (high - low).amax(1).clamp(min=1.0) * cells / aim.side
+        target, belief = believed(maps, views, extent, cells, stride, taught >= 1)
+        believes = self.joint_weight * source_weight[:, None]
+        belief = belief * (taught > 0)[:, None]
+        part = torch.where(views.inside, taught[:, None] * belief, belief)
+        label_part = torch.where(taught[:, None] >= 1, 0.0, 1 - part)
+        weight = views.inside * believes * label_part
+        outside = views.outside * config.outside_weight
+        target_weight, xy = part * believes, views.xy
+        if nobody is not None and empty:
+            chosen = nobody[torch.randint(len(nobody), (empty,), device=store.device)]
+            plain = viewed(store, chosen, of_nobody(store.shape[chosen]), net)
+            images = torch.cat([images, spoiled(plain.images, config.augment, plain.ends.mask(net))])
+            nothing = torch.zeros(empty, JOINTS, device=store.device)
+            weight, target_weight = torch.cat([weight, nothing]), torch.cat([target_weight, nothing])
+            outside = torch.cat([outside, nothing + config.empty_weight])
+            xy = torch.cat([xy, nothing[..., None].expand(-1, -1, 2)])
+            target = torch.cat([target, torch.zeros_like(target[:1]).expand(empty, -1, -1, -1)])
+        return Batch(as_input(images), xy, weight, outside, target, target_weight)
+
+
+def as_input(images: Tensor) -> Tensor:
+    """0..255 in whole steps, as a camera's, to 0..1."""
+    return (images.round() / 255).contiguous(memory_format=torch.channels_last)
