@@ -56,7 +56,8 @@ def piece(count: int, names: tuple[str, ...], val: int = 0) -> Piece:
 
 def store_of(count: int = 6, val: int = 0) -> Store:
     store = Store(CPU, 120 * 90 * count)
-    store.add(piece(count, ("one", "two"), val))
+    made = piece(count, ("one", "two"), val)
+    store.add(made, *made.decoded(1))
     return store
 
 
@@ -112,12 +113,13 @@ class Pieces(unittest.TestCase):
         some = piece(3, ("one", "nobody"))
         some.joints[:2] = 0  # of either
         store = Store(CPU, 120 * 90 * 3, "nobody")
-        store.add(some)
+        store.add(some, *some.decoded(1))
         self.assertEqual({name: ids.tolist() for name, ids in store.ids.items()}, {"one": [2], "nobody": [1]})
 
     def test_a_piece_that_does_not_fit_is_refused(self) -> None:
+        made = piece(2, ("one",))
         with self.assertRaises(MemoryError):
-            Store(CPU, 100).add(piece(2, ("one",)))
+            Store(CPU, 100).add(made, *made.decoded(1))
 
 
 class Geometry(unittest.TestCase):

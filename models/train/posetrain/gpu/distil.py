@@ -112,7 +112,7 @@ class Arrivals:
             self.decoding.append(self.pool.submit(self._decoded, ready.with_suffix("")))
         while self.decoding and (wait or self.decoding[0].done()):
             path, piece, pictures, joints = self.decoding.pop(0).result()
-            self.store.add_decoded(piece, pictures, joints)
+            self.store.add(piece, pictures, joints)
             say(f"{path.name}: {len(self.store)} persons")
 
 

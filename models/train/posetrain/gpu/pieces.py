@@ -158,7 +158,10 @@ def main() -> None:
     parser.add_argument("--only", action="append", default=[], help="this cache alone; may be given again")
     parser.add_argument("--megabytes", type=float, default=60.0, help="of one piece")
     args = parser.parse_args()
-    pack(load_config(args.config), args.caches, args.out, int(args.megabytes * MEBIBYTE), tuple(args.only))
+    config = load_config(args.config)
+    if unknown := sorted(set(args.only) - set(names_of(config))):
+        parser.error(f"{args.config} names no cache {unknown[0]!r}: {', '.join(names_of(config))}")
+    pack(config, args.caches, args.out, int(args.megabytes * MEBIBYTE), tuple(args.only))
 
 
 if __name__ == "__main__":

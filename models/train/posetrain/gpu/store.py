@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -39,11 +38,8 @@ class Store:
     def __len__(self) -> int:
         return len(self.offset)
 
-    def add(self, piece: Piece) -> None:
-        """Takes over a piece's persons. Raises `MemoryError` where there is no room for them."""
-        self.add_decoded(piece, *piece.decoded(os.cpu_count() or 1))
-
-    def add_decoded(self, piece: Piece, pictures: list[Pixels], joints: Floats) -> None:
+    def add(self, piece: Piece, pictures: list[Pixels], joints: Floats) -> None:
+        """Takes over a piece's persons, as `Piece.decoded` gives them. Raises `MemoryError` where there is no room for them."""
         for i in np.flatnonzero(piece.val):
             self.val.setdefault(str(piece.names[piece.source[i]]), []).append((pictures[i], joints[i]))
         learned = np.flatnonzero(~piece.val)
