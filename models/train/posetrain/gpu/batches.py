@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -13,7 +13,7 @@ from posetrain.data.packs import BODY, JOINTS
 from posetrain.gpu.compiled import half_precision, quicker
 from posetrain.gpu.damage import spoiled
 from posetrain.gpu.store import Store
-from posetrain.gpu.views import Sampler, Views, aimed, of_nobody, sampled, viewed
+from posetrain.gpu.views import Aim, Sampler, Views, aimed, of_nobody, sampled, viewed
 from posetrain.keypoints.codec import HeatmapCodec
 from posetrain.keypoints.steady_config import SteadyConfig
 from posetrain.keypoints.taught import HALF, NEAR_LABEL, SURE, TENTH
@@ -67,63 +67,114 @@ def believed(
     return p / mass.clamp(min=1e-6)[..., None, None], belief
 
 
+@dataclass
+class Lesson:
+    """Crops that several students learn from: `ids` [B] of persons with the number of their `source`, where the crops lie, and what the
+    teacher says of them, logits [B, 17, cells, cells]. `nobody` [E]: ids of pictures of nobody."""
+
+    ids: Tensor
+    source: Tensor
+    aim: Aim
+    said: Tensor
+    nobody: Tensor
+
+
 class Stream:
-    """Batches out of the store, as a configuration's shares say of the sources that have arrived."""
+    """Lessons out of the store, as a configuration's shares say of the sources that have arrived, and a student's batch of each."""
 
     def __init__(
-        self, config: SteadyConfig, store: Store, teacher: Callable[[Tensor], Tensor], teacher_net: int
+        self,
+        config: SteadyConfig,
+        store: Store,
+        teacher: Callable[[Tensor], Tensor],
+        teacher_net: int,
     ) -> None:
-        self.config, self.store, self.teacher, self.teacher_net = config, store, teacher, teacher_net
+        self.config, self.store, self.teacher, self.teacher_net = (
+            config,
+            store,
+            teacher,
+            teacher_net,
+        )
         self.joint_weight = torch.from_numpy(JOINT_WEIGHT).to(store.device)
         self.sample: Sampler = sampled
 
+    @property
+    def persons(self) -> int:
+        """Of a lesson: crops of somebody."""
+        return self.config.batch - round(self.config.batch * self.config.empty_chance)
+
     def tune(self) -> None:
         """Chooses the quickest way to draw crops."""
-        store, count = self.store, self.config.batch - round(self.config.batch * self.config.empty_chance)
-        ids = self._persons(count)[0]
+        store = self.store
+        ids = self._persons(self.persons)[0]
         matrix = aimed(store.joints[ids], self.config.augment).image_from_net(self.teacher_net)
 
         def work(sample: Sampler) -> None:
-            sample(store.pixels, store.offset[ids], store.shape[ids], matrix, self.teacher_net)
+            sample(
+                store.pixels,
+                store.offset[ids],
+                store.shape[ids],
+                matrix,
+                self.teacher_net,
+            )
 
         self.sample = quicker("drawing crops", sampled, work)
 
-    def _persons(self, count: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Ids, and of each the source's `taught` and `weight`."""
-        sources = [s for s in self.config.sources if s.cache in self.store.ids]
-        share = torch.tensor([s.share for s in sources], device=self.store.device)
+    def _persons(self, count: int) -> tuple[Tensor, Tensor]:
+        """Ids, and the number of each one's source."""
+        here = [s.cache in self.store.ids for s in self.config.sources]
+        share = torch.tensor(
+            [s.share * is_here for s, is_here in zip(self.config.sources, here, strict=True)],
+            device=self.store.device,
+        )
         which = torch.multinomial(share / share.sum(), count, replacement=True)
         draw, ids = torch.rand(count, device=self.store.device), torch.zeros_like(which)
-        for k, source in enumerate(sources):
-            held = self.store.ids[source.cache]
-            ids = torch.where(which == k, held[(draw * len(held)).long().clamp(max=len(held) - 1)], ids)
-        told = torch.tensor([(s.taught, s.weight) for s in sources], device=self.store.device)[which]
-        return ids, told[:, 0], told[:, 1]
+        for k, source in enumerate(self.config.sources):
+            if here[k]:
+                held = self.store.ids[source.cache]
+                ids = torch.where(
+                    which == k,
+                    held[(draw * len(held)).long().clamp(max=len(held) - 1)],
+                    ids,
+                )
+        return ids, which
 
     @torch.no_grad()
-    def batch(self, size: int, net: int) -> Batch:
-        config, store = self.config, self.store
+    def lesson(self) -> Lesson:
+        config, store, count = self.config, self.store, self.persons
         nobody = store.ids.get(config.empty)
-        empty = round(size * config.empty_chance) if nobody is not None else 0
-        ids, taught, source_weight = self._persons(size - empty)
+        if nobody is None:
+            nobody, count = (
+                torch.zeros(0, dtype=torch.int64, device=store.device),
+                config.batch,
+            )
+        else:
+            nobody = nobody[torch.randint(len(nobody), (config.batch - count,), device=store.device)]
+        ids, source = self._persons(count)
         aim = aimed(store.joints[ids], config.augment)
+        seen = viewed(store, ids, aim, self.teacher_net, self.sample).images
+        with half_precision(store.device):
+            said = self.teacher(as_input(seen))
+        return Lesson(ids, source, aim, said, nobody)
+
+    @torch.no_grad()
+    def batch(self, lesson: Lesson, net: int) -> Batch:
+        """A lesson at `net` pixels."""
+        store, aim, ids, config = self.store, lesson.aim, lesson.ids, self.config
+        told = torch.tensor([(s.taught, s.weight) for s in config.sources], device=store.device)[
+            lesson.source
+        ]
+        taught, source_weight = told[:, 0], told[:, 1]
         views = viewed(store, ids, aim, net, self.sample)
         images = spoiled(views.images, config.augment, views.ends.mask(net))
         stride = HeatmapCodec().stride
         cells = net // stride
-        seen = (
-            views.images
-            if net == self.teacher_net
-            else viewed(store, ids, aim, self.teacher_net, self.sample).images
-        )
-        with half_precision(store.device):
-            maps = self.teacher(as_input(seen))
         joints = store.joints[ids]
         labelled = joints[..., 2:] > 0
         low = torch.where(labelled, joints[..., :2], torch.inf).amin(1)
         high = torch.where(labelled, joints[..., :2], -torch.inf).amax(1)
         extent = (high - low).amax(1).clamp(min=1.0) * cells / aim.side
-        target, belief = believed(maps, views, extent, cells, stride, taught >= 1)
+        target, belief = believed(lesson.said, views, extent, cells, stride, taught >= 1)
         believes = self.joint_weight * source_weight[:, None]
         belief = belief * (taught > 0)[:, None]
         part = torch.where(views.inside, taught[:, None] * belief, belief)
@@ -131,16 +182,33 @@ class Stream:
         weight = views.inside * believes * label_part
         outside = views.outside * config.outside_weight
         target_weight, xy = part * believes, views.xy
-        if nobody is not None and empty:
-            chosen = nobody[torch.randint(len(nobody), (empty,), device=store.device)]
-            plain = viewed(store, chosen, of_nobody(store.shape[chosen]), net)
+        if empty := len(lesson.nobody):
+            plain = viewed(store, lesson.nobody, of_nobody(store.shape[lesson.nobody]), net)
             images = torch.cat([images, spoiled(plain.images, config.augment, plain.ends.mask(net))])
             nothing = torch.zeros(empty, JOINTS, device=store.device)
-            weight, target_weight = torch.cat([weight, nothing]), torch.cat([target_weight, nothing])
+            weight, target_weight = (
+                torch.cat([weight, nothing]),
+                torch.cat([target_weight, nothing]),
+            )
             outside = torch.cat([outside, nothing + config.empty_weight])
             xy = torch.cat([xy, nothing[..., None].expand(-1, -1, 2)])
             target = torch.cat([target, torch.zeros_like(target[:1]).expand(empty, -1, -1, -1)])
         return Batch(as_input(images), xy, weight, outside, target, target_weight)
+
+    def without(self, batch: Batch, lesson: Lesson, student: SteadyConfig) -> Batch:
+        """The batch of which `student` learns nothing of persons whose source it does not name."""
+        names = {s.cache for s in student.sources}
+        named = torch.tensor([s.cache in names for s in self.config.sources], device=self.store.device)
+        if bool(named.all()):
+            return batch
+        counts = torch.ones(len(batch.xy), 1, device=self.store.device)
+        counts[: len(lesson.ids)] = named[lesson.source][:, None].float()
+        return replace(
+            batch,
+            weight=batch.weight * counts,
+            outside=batch.outside * counts,
+            target_weight=batch.target_weight * counts,
+        )
 
 
 def as_input(images: Tensor) -> Tensor:

@@ -38,8 +38,8 @@ class TaughtBatch:
 
 def teachers_of(config: SteadyConfig, source: Source, caches: Path) -> list[str]:
     """Who made the maps that a source is taught by, or is asked about each crop: weights learn from what its teachers saw."""
-    if config.teacher:
-        return [config.teacher] if source.taught else []
+    if config.teachers:
+        return list(config.teachers) if source.taught else []
     path = caches / source.cache / "teachers.json"
     names: list[str] = json.loads(path.read_text()) if source.taught else []
     return names

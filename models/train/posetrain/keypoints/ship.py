@@ -66,8 +66,8 @@ def to_fit(config: SteadyConfig, caches: Path) -> Iterator[tuple[Pixels, Floats]
 
 def taught_by(config: SteadyConfig, caches: Path) -> str:
     """The card's sentence about teachers. Raises ValueError for one of whom there is nothing to say yet."""
-    if config.teacher:
-        return f"{config.teacher} as it was before, asked about every crop"
+    if config.teachers:
+        return f"{' and '.join(config.teachers)} as it was before, asked about every crop"
     names = {name for source in config.sources for name in teachers_of(config, source, caches)}
     said = [TEACHERS[name] for name in sorted(names, key=list(TEACHERS).index)]
     return "; ".join(said) or "none"

@@ -30,7 +30,7 @@ class SteadyConfig:
     """`sizes` = (crops seen from which on, crop size in pixels, ...); batches take turns at several sizes. `sigma_px_at_160`: the
     Gaussian round a label on a crop of 160 px; on smaller ones it is smaller, the same part of the person. `val`: caches of which
     the val parts are looked at. `empty`: a cache of pictures of nobody, which `empty_chance` of the crops are parts of; all their
-    joints are absent, by `empty_weight` in the loss. `teacher`: the network that is asked about each crop (`posetrain.gpu.distil`),
+    joints are absent, by `empty_weight` in the loss. `teachers`: the networks that are asked about each crop (`posetrain.gpu.distil`),
     where no maps are stored. `licence`: the worst class that the weights may have
     (`posetrain.data.licences`)."""
 
@@ -41,7 +41,7 @@ class SteadyConfig:
     empty: str = ""
     empty_chance: float = 0.0
     empty_weight: float = 0.2
-    teacher: str = ""
+    teachers: tuple[str, ...] = ()
     seed: int = 1
     batch: int = 64
     learning_rate: float = 2e-3
