@@ -1,7 +1,7 @@
 """A run's averaged weights in few bytes, to be committed: what a long run goes on from on another machine.
 
     python -m posetrain.keypoints.checkpoints work/small-usable/checkpoint.pt checkpoints/small-usable.npz --config CONFIG --caches DIR
-    python -m posetrain.keypoints.checkpoints checkpoints/small-films.npz work/mean-small.npz --mean-with work/adopted-small.npz
+    python -m posetrain.keypoints.checkpoints checkpoints/large.npz LARGE.npz --mean-with checkpoints/large-taught.npz
 
 Halves (float16) of the averaged weights and statistics; a card beside it says what they learned from and how good they are.
 `--mean-with`: half of each of two, for the next run to begin with; without a card.
