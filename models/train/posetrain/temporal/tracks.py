@@ -131,7 +131,7 @@ def as_clips(rows: dict[str, np.ndarray]) -> list[clip_set.Clip]:
 
 def main() -> None:
     p = argparse.ArgumentParser()
-    p.add_argument("--tracks", type=Path, nargs="+", required=True)
+    p.add_argument("--tracks", type=Path, nargs="+", action="extend", required=True)
     p.add_argument("--out", type=Path, required=True)
     args = p.parse_args()
     out = bank(read(args.tracks))
