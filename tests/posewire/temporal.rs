@@ -46,6 +46,13 @@ fn the_shipped_weights_answer_as_pytorch_does() {
     meets(&mut Xl::new(&weights(), golden.smoothness).unwrap(), &golden);
 }
 
+/// The same beside a keypoint network of the project, through whose answers what it sees shows.
+#[test]
+fn beside_a_keypoint_network_they_answer_as_pytorch_does() {
+    let golden: Golden = serde_json::from_str(include_str!("../golden/temporal_xl_keypoints.json")).unwrap();
+    meets(&mut Xl::new(&weights(), golden.smoothness).unwrap().observed_by("keypoints"), &golden);
+}
+
 /// Weights that were drawn: PyTorch took the whole sequence at once, Rust takes it step by step.
 #[test]
 fn a_gated_recurrent_network_answers_as_pytorch_does() {

@@ -8,6 +8,7 @@ import tempfile
 import unittest
 import zipfile
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import cv2
@@ -356,7 +357,7 @@ class Run(unittest.TestCase):
             said = io.StringIO()
             with contextlib.redirect_stdout(said):
                 (folder / "piece-00.npz.ready").touch()
-                run(tasks, arrivals, [folder / "teacher.npz"], 32, 3.0)
+                run(tasks, arrivals, [folder / "teacher.npz"], 32, 12.0, count().__next__)
             ends = [checkpoints.load(folder / f"{end}.npz") for end in ("end", "other")]
         self.assertGreater(ends[0][1], 100)
         self.assertIn("other one ", said.getvalue().splitlines()[-1])

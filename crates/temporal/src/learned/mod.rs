@@ -2,7 +2,7 @@
 //!
 //! An observation is put into the person's own frame ([`frame`]), goes through the network ([`Core`]: a Transformer-XL, [`xl`], a
 //! gated recurrent network, [`gru`], or a diagonal state space, [`state_space`]), and the answer is led back to pixels here: an anchor, mixed by the network from the observation and its running means, plus a
-//! correction for each horizon, that goes on in part as the answer before foretold ([`inertia`]); half the width of the 68 % interval; and the hip-centred pose in metres.
+//! correction for each horizon, that goes on in part as the answer before foretold ([`inertia`]) and through which what was seen shows ([`residual`]); half the width of the 68 % interval; and the hip-centred pose in metres.
 
 mod attention;
 #[cfg(test)]
@@ -13,6 +13,7 @@ pub(crate) mod gru;
 mod inertia;
 mod linear;
 mod norm;
+mod residual;
 pub(crate) mod state_space;
 mod weights;
 pub(crate) mod xl;
@@ -23,6 +24,7 @@ use self::{
     frame::{FEATURES, MIX, NOMINAL_US, PersonFrame},
     inertia::Inertia,
     linear::Linear,
+    residual::Residual,
     weights::Weights,
 };
 use super::{
@@ -71,6 +73,8 @@ const SCORE_WITHIN: f32 = 0.1;
 const HORIZON_FRAMES: f32 = 1.5;
 /// What the names of tensors for one kind of detector begin with.
 const ERROR_MODEL: &str = "error_model.";
+/// And those of how much of it shows through the answer.
+const SHOWS_THROUGH: &str = "shows_through.";
 /// Place on the lag-versus-jitter curve, 0..=1: with the shipped lead what shakes least on the tuning films within 0.2 frame of
 /// added lag (`posewire eval clips --lag 0.2`).
 pub const DEFAULT_SMOOTHNESS: f32 = 0.1;
@@ -93,6 +97,15 @@ struct ErrorModel {
     name: String,
     lead_frames: f32,
     sigma_scale: SigmaScale,
+    shows_through: f32,
+}
+
+/// How answers are told, by the kind of detector.
+#[derive(Clone, Copy)]
+struct Told {
+    lead_frames: f32,
+    sigma_scale: SigmaScale,
+    shows_through: f32,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -101,6 +114,7 @@ struct Person {
     frame: PersonFrame,
     unseen_frames: f32,
     inertia: Inertia,
+    residual: Residual,
     forecast: Forecast,
 }
 
@@ -158,6 +172,7 @@ pub struct Learned<C: Core> {
     smoothness: f32,
     lead_frames: f32,
     sigma_scale: SigmaScale,
+    shows_through: f32,
     error_models: Vec<ErrorModel>,
     persons: [Person; MAX_PERSONS],
     memories: Vec<C::Memory>,
@@ -182,10 +197,16 @@ impl<C: Core> Learned<C> {
             .names_after(ERROR_MODEL)
             .map(|name| {
                 let values = weights.take(&format!("{ERROR_MODEL}{name}"), &[3])?;
+                let share = format!("{SHOWS_THROUGH}{name}");
+                let shows_through = match weights.len(&share) {
+                    Some(_) => weights.take(&share, &[1])?[0],
+                    None => 0.0,
+                };
                 Ok(ErrorModel {
                     name: name.to_owned(),
                     lead_frames: values[0],
                     sigma_scale: SigmaScale::new([values[1], values[2]]),
+                    shows_through: shows_through.clamp(0.0, 1.0),
                 })
             })
             .collect::<Result<Vec<_>, TemporalError>>()?;
@@ -193,6 +214,7 @@ impl<C: Core> Learned<C> {
             smoothness: smoothness.clamp(0.0, 1.0),
             lead_frames: lead_frames.clamp(0.0, HORIZON_FRAMES),
             sigma_scale: SigmaScale::new([scale[0], scale[1]]),
+            shows_through: 0.0,
             error_models,
             persons: [Person::default(); MAX_PERSONS],
             memories: (0..MAX_PERSONS).map(|_| network.memory()).collect(),
@@ -204,11 +226,11 @@ impl<C: Core> Learned<C> {
         })
     }
 
-    /// Expects a detector of this kind: takes the lead and the width of intervals that were fitted for it. Detectors err
-    /// differently, and the weights name some; for any other the defaults stay.
+    /// Expects a detector of this kind: takes the lead, the width of intervals and how much of what is seen shows through, as they were
+    /// fitted for it. Detectors err differently, and the weights name some; for any other the defaults stay.
     pub fn observed_by(mut self, error_model: &str) -> Self {
         if let Some(model) = self.error_models.iter().find(|m| m.name == error_model) {
-            self.sigma_scale = model.sigma_scale;
+            (self.sigma_scale, self.shows_through) = (model.sigma_scale, model.shows_through);
             let lead_frames = model.lead_frames;
             self = self.with_lead(lead_frames);
         }
@@ -295,7 +317,12 @@ impl<C: Core> TemporalModel for Learned<C> {
         self.network.step(active, &self.observed, memories, &mut self.scratch, &mut self.outputs);
         for (i, &(slot, dt)) in active.iter().enumerate() {
             let output = &self.outputs[i];
-            self.persons[slot].answer(output, dt, keypoints[i], self.lead_frames, self.sigma_scale);
+            let told = Told {
+                lead_frames: self.lead_frames,
+                sigma_scale: self.sigma_scale,
+                shows_through: self.shows_through,
+            };
+            self.persons[slot].answer(output, dt, keypoints[i], told);
         }
         for (observation, forecast) in observations.iter().zip(forecasts) {
             *forecast = match self.persons.get(observation.slot) {
@@ -317,14 +344,8 @@ impl Person {
     /// before their softmax, `[joint][xyz]` in the unit cube and the logarithm of the cube's half side in metres,
     /// `[horizon][mean][joint]` how far to go on along the observation's distance from each running mean, `[joint]` the weight, beside the
     /// mix's, of where the joint of the other side was seen, and `[joint]` the log-odds of going on as foretold ([`Inertia`]).
-    fn answer(
-        &mut self,
-        output: &[f32; OUTPUTS],
-        dt: f32,
-        keypoints: &Keypoints,
-        lead_frames: f32,
-        sigma_scale: SigmaScale,
-    ) {
+    fn answer(&mut self, output: &[f32; OUTPUTS], dt: f32, keypoints: &Keypoints, told: Told) {
+        let Told { lead_frames, sigma_scale, shows_through } = told;
         let (deltas, rest) = output.split_at(DELTAS);
         let (log_sigmas, rest) = rest.split_at(SIGMAS);
         let (mixes, rest) = rest.split_at(MIXES);
@@ -365,6 +386,9 @@ impl Person {
             }
             lead(&mut f.places_px, j, lead_frames / HORIZON_FRAMES);
             self.inertia.go_on(&mut f.places_px, j, inertia[j], dt, scale_px);
+        }
+        self.residual.show_through(&mut f.places_px, &keypoints.joints, shows_through, dt, scale_px);
+        for j in 0..JOINTS {
             let k = &keypoints.joints[j];
             // Compared as squares: a root is not needed. What is not a number is not near.
             let off_px = [k.x_px - f.places_px[0][j][0], k.y_px - f.places_px[0][j][1]];

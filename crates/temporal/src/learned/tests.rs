@@ -70,6 +70,28 @@ fn a_detector_that_the_weights_know_has_its_own_lead_and_intervals() {
     assert!(known.iter().zip(&default).all(|(a, b)| (a / b - 1.0).abs() < 1e-4), "{known:?} {default:?}");
 }
 
+/// Only beside the detector that a file names so does what is seen show through the answer.
+#[test]
+fn what_is_seen_shows_through_where_the_weights_say_so() {
+    let (_, mut tensors) = random_file(&SMALL, 11);
+    tensors.push(("error_model.sure".to_owned(), vec![3], vec![0.0, 1.0, 1.0]));
+    let run = |tensors: &[_], error_model: &str| {
+        let bytes = super::weights::testing::write(&SMALL, tensors);
+        let mut model = Xl::new(&bytes, 0.5).unwrap().observed_by(error_model).with_lead(0.0);
+        (0..30).map(|i| step(&mut model, at(0, i * FRAME_US, 100.0))).last().unwrap()
+    };
+    let off = |f: &Forecast| {
+        let seen = person(100.0, 100.0).joints;
+        (0..JOINTS).map(|j| (f.places_px[0][j][0] - seen[j].x_px).abs()).sum::<f32>()
+    };
+    let (without, default) = (run(&tensors, "sure"), run(&tensors, ""));
+    assert_eq!(without.places_px, default.places_px);
+    tensors.push(("shows_through.sure".to_owned(), vec![1], vec![1.0]));
+    assert_eq!(run(&tensors, "").places_px, default.places_px);
+    let through = run(&tensors, "sure");
+    assert!(off(&through) < 0.7 * off(&without), "{} px, {} px", off(&through), off(&without));
+}
+
 /// A smaller head answers as one that says of what it does not know that it never is.
 #[test]
 fn a_file_without_exchange_or_inertia_answers_as_one_that_never_does_either() {

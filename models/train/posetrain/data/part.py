@@ -55,10 +55,7 @@ def main() -> None:
     )
     parser.add_argument("cache", type=Path)
     parser.add_argument(
-        "--keys",
-        action="append",
-        required=True,
-        help="a key's beginning; may be given again",
+        "--keys", action="append", required=True, help="a key's beginning; may be given again"
     )
     parser.add_argument("--but", action="store_true", help="all the others instead")
     parser.add_argument("--out", type=Path, required=True)

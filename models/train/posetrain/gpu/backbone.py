@@ -43,13 +43,7 @@ class Conv(nn.Module):
     """Convolution, batch norm and, unless `linear`, ReLU6."""
 
     def __init__(
-        self,
-        inputs: int,
-        outputs: int,
-        kernel: int,
-        stride: int = 1,
-        groups: int = 1,
-        linear: bool = False,
+        self, inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1, linear: bool = False
     ) -> None:
         super().__init__()
         self.kernel, self.stride, self.linear = kernel, stride, linear
@@ -91,12 +85,7 @@ class Backbone(nn.Module):
         super().__init__()
         width, depth = FACTORS[variant]
         self.stem = Conv(3, STEM, 3, 2)
-        blocks, inputs, stride_ends, widths = (
-            list[nn.Module](),
-            STEM,
-            list[int](),
-            list[int](),
-        )
+        blocks, inputs, stride_ends, widths = (list[nn.Module](), STEM, list[int](), list[int]())
         for i, (repeats, kernel, stride, expansion, base) in enumerate(STAGES):
             if stride == 2 and i > 1:
                 stride_ends.append(len(blocks))

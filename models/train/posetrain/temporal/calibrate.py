@@ -21,16 +21,17 @@ from posetrain.temporal.frames import MIN_SCORE
 from posetrain.temporal.motion import Mocap, Truth
 from posetrain.temporal.noise import Bank, tuning
 from posetrain.temporal.peers import Causal
+from posetrain.temporal.residual import show_through
 
 SHARE = 0.68
 
 
 def ratios(
-    model: Causal, truth: Truth, xy: np.ndarray, score: np.ndarray, smooth: float, lead: float
+    model: Causal, truth: Truth, xy: np.ndarray, score: np.ndarray, smooth: float, lead: float, shown: float
 ) -> list[np.ndarray]:
     """|error| / sigma of every coordinate whose truth is known, of joints measured and of joints predicted."""
     f, a = answers(model, truth.times, xy, score, smooth)
-    place = places_px(f, a, lead)[:, :, 0]
+    place = show_through(places_px(f, a, lead), xy, score, truth.times, f.scale_px, shown)[:, :, 0]
     sigma = sigma_px(f, a)[:, :, 0]
     seen = score >= MIN_SCORE
     measured = is_measured(f, place, xy, score)
@@ -92,6 +93,7 @@ def sigma_scale(
     lead: float,
     films_alike: bool,
     exact: Path | None = None,
+    shown: float = 0.0,
 ) -> list[float]:
     """Factors for (measured, predicted), fitted on those clips of the banks, on as many virtual ones, and on as many of the rendered
     films of `exact` that training left out. Every film counts alike, which few films need lest the hardest decide, or else every
@@ -99,7 +101,7 @@ def sigma_scale(
     film_of_clip = {clip["name"]: clip["source_video"] for clip in clips(data)}
 
     def of(truth: Truth, xy: np.ndarray, score: np.ndarray) -> list[np.ndarray]:
-        return ratios(model, truth, xy, score, smooth, lead)
+        return ratios(model, truth, xy, score, smooth, lead, shown)
 
     real: list[list[np.ndarray]] = []
     for path in banks:

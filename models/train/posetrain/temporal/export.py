@@ -239,8 +239,11 @@ def main() -> None:
         alike = kind["films"] == "kept back"
         exact = args.errors / kind["exact"] if "exact" in kind else None
         chosen = films[kind["films"]]
-        widen = sigma_scale(model, args.data, bank, chosen, args.smoothness, lead, alike, exact)
+        shown = kind.get("shows_through", 0.0)
+        widen = sigma_scale(model, args.data, bank, chosen, args.smoothness, lead, alike, exact, shown)
         knobs[f"error_model.{name}"] = torch.tensor([lead, *widen])
+        if shown:
+            knobs[f"shows_through.{name}"] = torch.tensor([shown])
     # Before anything is written: it may lie where the new weights go.
     beside = Beside.of(args.beside, args.share) if args.beside else None
     data = pwt(hyper, model.state_dict() | knobs)

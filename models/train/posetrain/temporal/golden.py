@@ -1,4 +1,5 @@
-"""Writes tests/golden/temporal_xl.json: what PyTorch answers with the shipped weights, for the Rust step to meet.
+"""Writes tests/golden/temporal_xl.json and temporal_xl_keypoints.json: what PyTorch answers with the shipped weights, as they are and as
+they are told beside a keypoint network of the project, for the Rust step to meet.
 
 `python -m posetrain.temporal.golden`. Motion, gaps and drop-outs are made here from a seed; the whole
 sequence goes through the masked network at once, so the file also holds step == sequence.
@@ -18,6 +19,7 @@ from posetrain.paths import REPOSITORY
 from posetrain.temporal.answers import answers, is_measured, metres, places_px, sigma_px
 from posetrain.temporal.frames import NOMINAL_US
 from posetrain.temporal.peers import Causal
+from posetrain.temporal.residual import show_through
 from posetrain.temporal.weights import read_pwt
 
 STEPS = 72
@@ -43,12 +45,14 @@ def drawn() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return at_us, xy.round(2).astype(np.float32), score.round(3).astype(np.float32)
 
 
-def told(model: Causal, lead: float, widen: np.ndarray, smoothness: float, keep: list[int]) -> dict[str, Any]:
+def told(
+    model: Causal, lead: float, widen: np.ndarray, smoothness: float, keep: list[int], shown: float = 0.0
+) -> dict[str, Any]:
     """What the model answers to `drawn` at the steps kept, as the device says it."""
     at_us, xy, score = drawn()
     times = (at_us - at_us[0]) / NOMINAL_US
     f, a = answers(model, times[None], xy[None], score[None], smoothness)
-    place = places_px(f, a, lead)
+    place = show_through(places_px(f, a, lead), xy[None], score[None], times[None], f.scale_px, shown)
     measured = is_measured(f, place[:, :, 0], xy[None], score[None])
     sigma = (sigma_px(f, a) * np.where(measured, *widen)[:, :, None])[0]
     place, lift = place[0], metres(a)[0]
@@ -68,14 +72,15 @@ def told(model: Causal, lead: float, widen: np.ndarray, smoothness: float, keep:
 def main() -> None:
     p = argparse.ArgumentParser()
     p.add_argument("--models", type=Path, default=REPOSITORY / "models")
-    p.add_argument("--out", type=Path, default=REPOSITORY / "tests" / "golden" / "temporal_xl.json")
+    p.add_argument("--out", type=Path, default=REPOSITORY / "tests" / "golden", help="folder")
     p.add_argument("--smoothness", type=float, default=0.5)
     args = p.parse_args()
-    shipped = read_pwt(args.models / "temporal-xl.pwt")
-    golden: dict[str, Any] = {"made_by": "python -m posetrain.temporal.golden"}
-    golden |= told(shipped.model, shipped.lead, shipped.widen, args.smoothness, KEEP)
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text(json.dumps(golden) + "\n")
+    args.out.mkdir(parents=True, exist_ok=True)
+    for error_model, name in (("", "temporal_xl"), ("keypoints", "temporal_xl_keypoints")):
+        shipped = read_pwt(args.models / "temporal-xl.pwt", error_model)
+        golden: dict[str, Any] = {"made_by": "python -m posetrain.temporal.golden"}
+        golden |= told(shipped.model, shipped.lead, shipped.widen, args.smoothness, KEEP, shipped.shown)
+        (args.out / f"{name}.json").write_text(json.dumps(golden) + "\n")
 
 
 if __name__ == "__main__":

@@ -21,11 +21,12 @@ from posetrain.temporal.model import OUTPUTS, Hyper, TemporalXl
 @dataclass(frozen=True)
 class Shipped:
     """A model as shipped. `lead`: frames by which forecasts are read ahead; `widen`: what sigma is multiplied by, [2] for
-    measured and predicted joints."""
+    measured and predicted joints; `shown`: how much of what is seen shows through (`posetrain.temporal.residual`)."""
 
     model: TemporalXl
     lead: float
     widen: np.ndarray
+    shown: float = 0.0
 
 
 def pwt(hyper: Hyper, state: dict[str, Tensor]) -> bytes:
@@ -39,7 +40,8 @@ def pwt(hyper: Hyper, state: dict[str, Tensor]) -> bytes:
     return out + struct.pack("<I", zlib.crc32(out))
 
 
-def read_pwt(path: Path) -> Shipped:
+def read_pwt(path: Path, error_model: str = "") -> Shipped:
+    """With what was fitted for one kind of detector, where the file knows it."""
     data = path.read_bytes()
     width, layers, heads, feed, memory, count = struct.unpack_from("<6I", data, 4)
     at, state = 28, {}
@@ -55,5 +57,10 @@ def read_pwt(path: Path) -> Shipped:
     more = len(state["head.bias"]) - OUTPUTS
     model = TemporalXl(Hyper(width, layers, heads, feed, memory, exchange=more > 0, inertia=more > JOINTS))
     lead, widen = float(state.pop("lead_frames")), state.pop("sigma_scale").numpy()
-    model.load_state_dict({k: v for k, v in state.items() if not k.startswith("error_model.")})
-    return Shipped(model.eval(), lead, widen)
+    kinds = {k: state.pop(k).numpy() for k in list(state) if k.startswith(("error_model.", "shows_through."))}
+    model.load_state_dict(state)
+    shown = 0.0
+    if (fitted := kinds.get(f"error_model.{error_model}")) is not None:
+        lead, widen = float(fitted[0]), fitted[1:]
+        shown = float(kinds.get(f"shows_through.{error_model}", [0.0])[0])
+    return Shipped(model.eval(), lead, widen, shown)
