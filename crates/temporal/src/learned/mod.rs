@@ -2,7 +2,8 @@
 //!
 //! An observation is put into the person's own frame ([`frame`]), goes through the network ([`Core`]: a Transformer-XL, [`xl`], a
 //! gated recurrent network, [`gru`], or a diagonal state space, [`state_space`]), and the answer is led back to pixels here: an anchor, mixed by the network from the observation and its running means, plus a
-//! correction for each horizon, that goes on in part as the answer before foretold ([`inertia`]) and through which what was seen shows ([`residual`]); half the width of the 68 % interval; and the hip-centred pose in metres.
+//! correction for each horizon, that goes on in part as the answer before foretold ([`inertia`]) and through which what was seen shows
+//! ([`residual`]); half the width of the 68 % interval; and the hip-centred pose in metres.
 
 mod attention;
 #[cfg(test)]

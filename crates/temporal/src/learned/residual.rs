@@ -2,8 +2,8 @@
 //!
 //! A learned smoother draws people as those whom it learned from: of others its answers lie a little beside what is seen, always on the
 //! same side. So how far sure joints lie from the answer is averaged over some frames, and the answer is moved by the mean: what shakes is
-//! averaged away, what stays is believed. What lies far off counts for little; what
-//! is unsure, or nearer to the answer for the joint of the other side, for nothing. The slow half of a complementary filter (Higgins, 1975).
+//! averaged away, what stays is believed. What lies far off counts for little; what is unsure, or nearer to the answer for the joint of the
+//! other side, for nothing. The slow half of a complementary filter (Higgins, 1975).
 //! `models/train/posetrain/temporal/residual.py` is the same arithmetic; the golden file holds the two together.
 
 use pose::{HORIZONS_US, JOINTS, Keypoint, MIRROR};

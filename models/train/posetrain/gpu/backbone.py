@@ -85,7 +85,7 @@ class Backbone(nn.Module):
         super().__init__()
         width, depth = FACTORS[variant]
         self.stem = Conv(3, STEM, 3, 2)
-        blocks, inputs, stride_ends, widths = (list[nn.Module](), STEM, list[int](), list[int]())
+        blocks, inputs, stride_ends, widths = list[nn.Module](), STEM, list[int](), list[int]()
         for i, (repeats, kernel, stride, expansion, base) in enumerate(STAGES):
             if stride == 2 and i > 1:
                 stride_ends.append(len(blocks))

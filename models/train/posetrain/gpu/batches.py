@@ -85,7 +85,7 @@ class Stream:
     def __init__(
         self, config: SteadyConfig, store: Store, teacher: Callable[[Tensor], Tensor], teacher_net: int
     ) -> None:
-        self.config, self.store, self.teacher, self.teacher_net = (config, store, teacher, teacher_net)
+        self.config, self.store, self.teacher, self.teacher_net = config, store, teacher, teacher_net
         self.joint_weight = torch.from_numpy(JOINT_WEIGHT).to(store.device)
         self.sample: Sampler = sampled
 
@@ -125,7 +125,7 @@ class Stream:
         config, store, count = self.config, self.store, self.persons
         nobody = store.ids.get(config.empty)
         if nobody is None:
-            nobody, count = (torch.zeros(0, dtype=torch.int64, device=store.device), config.batch)
+            nobody, count = torch.zeros(0, dtype=torch.int64, device=store.device), config.batch
         else:
             nobody = nobody[torch.randint(len(nobody), (config.batch - count,), device=store.device)]
         ids, source = self._persons(count)
@@ -139,10 +139,8 @@ class Stream:
     def batch(self, lesson: Lesson, net: int) -> Batch:
         """A lesson at `net` pixels."""
         store, aim, ids, config = self.store, lesson.aim, lesson.ids, self.config
-        told = torch.tensor([(s.taught, s.weight) for s in config.sources], device=store.device)[
-            lesson.source
-        ]
-        taught, source_weight = told[:, 0], told[:, 1]
+        told = torch.tensor([(s.taught, s.weight) for s in config.sources], device=store.device)
+        taught, source_weight = told[lesson.source].unbind(1)
         views = viewed(store, ids, aim, net, self.sample)
         images = spoiled(views.images, config.augment, views.ends.mask(net))
         stride = HeatmapCodec().stride
@@ -164,7 +162,7 @@ class Stream:
             plain = viewed(store, lesson.nobody, of_nobody(store.shape[lesson.nobody]), net)
             images = torch.cat([images, spoiled(plain.images, config.augment, plain.ends.mask(net))])
             nothing = torch.zeros(empty, JOINTS, device=store.device)
-            weight, target_weight = (torch.cat([weight, nothing]), torch.cat([target_weight, nothing]))
+            weight, target_weight = torch.cat([weight, nothing]), torch.cat([target_weight, nothing])
             outside = torch.cat([outside, nothing + config.empty_weight])
             xy = torch.cat([xy, nothing[..., None].expand(-1, -1, 2)])
             target = torch.cat([target, torch.zeros_like(target[:1]).expand(empty, -1, -1, -1)])
