@@ -19,10 +19,10 @@ const POSES: f64 = 60.0;
 const HEIGHTS_M: std::ops::Range<f64> = 0.4..4.0;
 
 /// Joints are wrong together, which the fit takes to be wrong each for itself.
-const TOGETHER: f64 = 3.0;
+const TOGETHER: f64 = 2.0;
 /// Where in a body the middle of its hips is, metres: 3D poses and annotators disagree. All three are such that 68 % are covered on
 /// films that the table of docs/metres.md does not have.
-const HIPS_SIGMA_M: f64 = 0.03;
+const HIPS_SIGMA_M: f64 = 0.02;
 
 /// What is known of the size of one person's 3D poses.
 #[derive(Clone, Copy, Debug, Default)]

@@ -12,14 +12,14 @@ pub struct Stature {
 }
 
 /// What is left of a size beside the height: limbs are longer in one person than in another.
-const SHAPE_SIGMA: f64 = 0.022;
+const SHAPE_SIGMA: f64 = 0.015;
 /// Shoes, posture and the tape.
 const MEASURED_SIGMA_M: f64 = 0.015;
 
 impl Stature {
     /// Any adult: women and men of the world born in 1996 are 1.59 and 1.71 m on average (NCD Risk Factor Collaboration, eLife 2016), those of
     /// Europe 0.06 m more; of either 0.07 m.
-    pub const ADULT: Self = Self { height_m: 1.68, sigma_m: 0.10 };
+    pub const ADULT: Self = Self { height_m: 1.68, sigma_m: 0.11 };
 
     /// Of a person who has been measured.
     pub fn measured(height_m: f64) -> Self {
