@@ -48,9 +48,9 @@ impl Residual {
             let sure = ((seen[j].score - SURE[0]) / (SURE[1] - SURE[0])).clamp(0.0, 1.0);
             let is_believed = off.is_finite() && sure > 0.0 && (off < of_other || MIRROR[j] == j);
             let believed = if is_believed { sure / (1.0 + off / near_px) } else { 0.0 };
-            for i in 0..2 {
-                let part_px = if is_believed { believed * off_px[i] } else { 0.0 };
-                self.mean_px[j][i] += gain * (part_px - self.mean_px[j][i]);
+            for (mean_px, off_px) in self.mean_px[j].iter_mut().zip(off_px) {
+                let part_px = if is_believed { believed * off_px } else { 0.0 };
+                *mean_px += gain * (part_px - *mean_px);
             }
         }
         for places in places_px.iter_mut() {
