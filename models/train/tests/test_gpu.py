@@ -21,7 +21,7 @@ from posetrain.data.packs import KNOWN_PACKS, MIRROR
 from posetrain.gpu import damage, pieces
 from posetrain.gpu.arrivals import Arrivals
 from posetrain.gpu.backbone import Backbone, Conv, from_package
-from posetrain.gpu.batches import Stream, believed
+from posetrain.gpu.batches import Stream, believed, learned
 from posetrain.gpu.distil import Task, rate, run, task_of
 from posetrain.gpu.pieces import Piece, encoded
 from posetrain.gpu.store import Store
@@ -373,8 +373,8 @@ class Run(unittest.TestCase):
         stream = Stream(TINY, store_of(), say_nothing, 32)
         lesson = stream.lesson()
         batch = stream.batch(lesson, 32)
-        self.assertIs(stream.without(batch, lesson, TINY), batch)
-        left = stream.without(batch, lesson, replace(TINY, sources=TINY.sources[1:]))
+        self.assertIs(learned(batch, lesson, stream.named(TINY)), batch)
+        left = learned(batch, lesson, stream.named(replace(TINY, sources=TINY.sources[1:])))
         first = lesson.source == 0
         self.assertTrue(0 < int(first.sum()) < len(first))
         for whole, part in (

@@ -216,6 +216,19 @@ class LongRun(unittest.TestCase):
         drawn = iter(Mixture(several, self.folder, 2))
         self.assertEqual([next(drawn).images.shape[1] for _ in range(3)], [96, 64, 32])
 
+    def test_a_configuration_like_another_says_only_what_differs(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            sources = "".join(f'[[sources]]\ncache = "{c}"\nshare = 1.0\n' for c in ("one", "two"))
+            (folder / "base.toml").write_text(f'name = "base"\nlicence = "c"\nseed = 3\n{sources}')
+            other = folder / "other.toml"
+            other.write_text('like = "base.toml"\nname = "other"\nwithout = ["two"]\n')
+            base, loaded = load_config(folder / "base.toml"), load_config(other)
+            self.assertEqual(loaded, replace(base, name="other", sources=base.sources[:1]))
+            other.write_text('like = "base.toml"\nname = "other"\nwithout = ["three"]\n')
+            with self.assertRaisesRegex(ValueError, "other.toml: without three"):
+                load_config(other)
+
     def test_in_crops_of_nobody_every_joint_is_absent(self) -> None:
         caches(self.folder)
 

@@ -47,10 +47,10 @@ impl Residual {
             let of_other = (seen[j].x_px - x).powi(2) + (seen[j].y_px - y).powi(2);
             let sure = ((seen[j].score - SURE[0]) / (SURE[1] - SURE[0])).clamp(0.0, 1.0);
             let is_believed = off.is_finite() && sure > 0.0 && (off < of_other || MIRROR[j] == j);
-            let believed = if is_believed { sure / (1.0 + off / near_px) } else { 0.0 };
-            for (mean_px, off_px) in self.mean_px[j].iter_mut().zip(off_px) {
-                let part_px = if is_believed { believed * off_px } else { 0.0 };
-                *mean_px += gain * (part_px - *mean_px);
+            let part = sure / (1.0 + off / near_px);
+            let counts_px = if is_believed { off_px.map(|v| part * v) } else { [0.0; 2] };
+            for (mean_px, counts_px) in self.mean_px[j].iter_mut().zip(counts_px) {
+                *mean_px += gain * (counts_px - *mean_px);
             }
         }
         for places in places_px.iter_mut() {

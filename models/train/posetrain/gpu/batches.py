@@ -13,6 +13,7 @@ from posetrain.data.packs import BODY, JOINTS
 from posetrain.gpu.compiled import half_precision, quicker
 from posetrain.gpu.damage import spoiled
 from posetrain.gpu.store import Store
+from posetrain.gpu.teachers import asked_quicker
 from posetrain.gpu.views import Aim, Sampler, Views, aimed, of_nobody, sampled, viewed
 from posetrain.keypoints.codec import HeatmapCodec
 from posetrain.keypoints.steady_config import SteadyConfig
@@ -87,7 +88,14 @@ class Stream:
     ) -> None:
         self.config, self.store, self.teacher, self.teacher_net = config, store, teacher, teacher_net
         self.joint_weight = torch.from_numpy(JOINT_WEIGHT).to(store.device)
+        self.told = torch.tensor([(s.taught, s.weight) for s in config.sources], device=store.device)
         self.sample: Sampler = sampled
+
+    def named(self, student: SteadyConfig) -> Tensor | None:
+        """1 for each source that a student learns of, else 0; `None` where those are all."""
+        names = {s.cache for s in student.sources}
+        each = [float(s.cache in names) for s in self.config.sources]
+        return None if all(each) else torch.tensor(each, device=self.store.device)
 
     @property
     def persons(self) -> int:
@@ -95,8 +103,9 @@ class Stream:
         return self.config.batch - round(self.config.batch * self.config.empty_chance)
 
     def tune(self) -> None:
-        """Chooses the quickest way to draw crops."""
+        """Chooses the quickest way to ask the teacher, and to draw crops."""
         store = self.store
+        self.teacher = asked_quicker(self.teacher, self.persons, self.teacher_net, store.device)
         ids = self._persons(self.persons)[0]
         matrix = aimed(store.joints[ids], self.config.augment).image_from_net(self.teacher_net)
 
@@ -139,8 +148,7 @@ class Stream:
     def batch(self, lesson: Lesson, net: int) -> Batch:
         """A lesson at `net` pixels."""
         store, aim, ids, config = self.store, lesson.aim, lesson.ids, self.config
-        told = torch.tensor([(s.taught, s.weight) for s in config.sources], device=store.device)
-        taught, source_weight = told[lesson.source].unbind(1)
+        taught, source_weight = self.told[lesson.source].unbind(1)
         views = viewed(store, ids, aim, net, self.sample)
         images = spoiled(views.images, config.augment, views.ends.mask(net))
         stride = HeatmapCodec().stride
@@ -168,20 +176,19 @@ class Stream:
             target = torch.cat([target, torch.zeros_like(target[:1]).expand(empty, -1, -1, -1)])
         return Batch(as_input(images), xy, weight, outside, target, target_weight)
 
-    def without(self, batch: Batch, lesson: Lesson, student: SteadyConfig) -> Batch:
-        """The batch of which `student` learns nothing of persons whose source it does not name."""
-        names = {s.cache for s in student.sources}
-        named = torch.tensor([s.cache in names for s in self.config.sources], device=self.store.device)
-        if bool(named.all()):
-            return batch
-        counts = torch.ones(len(batch.xy), 1, device=self.store.device)
-        counts[: len(lesson.ids)] = named[lesson.source][:, None].float()
-        return replace(
-            batch,
-            weight=batch.weight * counts,
-            outside=batch.outside * counts,
-            target_weight=batch.target_weight * counts,
-        )
+
+def learned(batch: Batch, lesson: Lesson, named: Tensor | None) -> Batch:
+    """A lesson's batch of which nothing is learned of persons whose source is not `named` (`Stream.named`)."""
+    if named is None:
+        return batch
+    counts = torch.ones(len(batch.xy), 1, device=batch.xy.device)
+    counts[: len(lesson.ids)] = named[lesson.source][:, None]
+    return replace(
+        batch,
+        weight=batch.weight * counts,
+        outside=batch.outside * counts,
+        target_weight=batch.target_weight * counts,
+    )
 
 
 def as_input(images: Tensor) -> Tensor:

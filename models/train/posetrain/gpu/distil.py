@@ -27,15 +27,16 @@ from torch import Tensor, nn
 
 from posetrain.gpu import pieces
 from posetrain.gpu.arrivals import Arrivals
-from posetrain.gpu.batches import Batch, Stream
+from posetrain.gpu.batches import Batch, Stream, learned
 from posetrain.gpu.compiled import half_precision
 from posetrain.gpu.judge import Judge
 from posetrain.gpu.store import Store
-from posetrain.gpu.teachers import asked_quicker, network, panel
+from posetrain.gpu.teachers import network, panel
 from posetrain.gpu.tutor import Tutor
 from posetrain.keypoints import checkpoints
 from posetrain.keypoints.codec import HeatmapCodec
 from posetrain.keypoints.net import KeypointNet
+from posetrain.keypoints.steady import groups_of
 from posetrain.keypoints.steady_config import SteadyConfig, load_config
 from posetrain.keypoints.train import average
 
@@ -69,18 +70,11 @@ def rate(part: float) -> float:
 
 
 def optimiser_of(model: KeypointNet | Tutor, config: SteadyConfig) -> torch.optim.Optimizer:
+    """Each group's `part` is of the learning rate."""
     groups = []
-    for pretrained in (False, True):
-        for decayed in (False, True):
-            parameters = [
-                p
-                for name, p in model.named_parameters()
-                if name.startswith("backbone.") == pretrained and (p.ndim > 1) == decayed
-            ]
-            if parameters:
-                decay = config.weight_decay if decayed else 0.0
-                part = PRETRAINED if pretrained else 1.0
-                groups.append({"params": parameters, "weight_decay": decay, "part": part})
+    for is_pretrained, part in ((False, 1.0), (True, PRETRAINED)):
+        chosen = [p for name, p in model.named_parameters() if name.startswith("backbone.") == is_pretrained]
+        groups += [group | {"part": part} for group in groups_of(chosen, config) if group["params"]]
     return torch.optim.AdamW(groups, lr=config.learning_rate, fused=True)
 
 
@@ -94,10 +88,11 @@ class Task:
 
 
 class Student:
-    def __init__(self, task: Task, store: Store) -> None:
-        self.config, self.keep = task.config, task.keep
+    def __init__(self, task: Task, stream: Stream) -> None:
+        store = stream.store
+        self.config, self.keep, self.named = task.config, task.keep, stream.named(task.config)
         self.model = network(task.begin, task.config.net, store.device)
-        self.ema, self.optimiser = (copy.deepcopy(self.model), optimiser_of(self.model, task.config))
+        self.ema, self.optimiser = copy.deepcopy(self.model), optimiser_of(self.model, task.config)
         largest = task.config.largest(0)
         self.judge = Judge(task.config.codec(largest), largest, store)
         self.loss_sum, self.step = torch.zeros((), device=store.device), 0
@@ -141,7 +136,7 @@ class Student:
 
 
 def train(tasks: list[Task], stream: Stream, arrivals: Arrivals, seconds: float, clock: Clock) -> None:
-    students = [Student(task, arrivals.store) for task in tasks]
+    students = [Student(task, stream) for task in tasks]
     step = said_step = 0
     began = said = looked = clock()
     while (part := (clock() - began) / seconds) < 1:
@@ -150,7 +145,7 @@ def train(tasks: list[Task], stream: Stream, arrivals: Arrivals, seconds: float,
         for student in students:
             if (size := student.size()) not in batches:
                 batches[size] = stream.batch(lesson, size)
-            student.learn(stream.without(batches[size], lesson, student.config), part)
+            student.learn(learned(batches[size], lesson, student.named), part)
         step += 1
         now = clock()
         crops = step * stream.config.batch
@@ -199,7 +194,6 @@ def run(
     torch.manual_seed(draw.seed)
     asked = panel(teachers, store.device)
     stream = Stream(draw, store, asked, teacher_net)
-    stream.teacher = asked_quicker(asked, stream.persons, teacher_net, store.device)
     say(f"the teachers: {Judge(HeatmapCodec(), teacher_net, store).look(asked)}")
     stream.tune()
     train(tasks, stream, arrivals, seconds, clock)

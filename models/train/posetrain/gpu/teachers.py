@@ -35,14 +35,11 @@ class Panel:
         self.mirror = torch.from_numpy(MIRROR).to(next(models[0].parameters()).device)
 
     def __call__(self, images: Tensor) -> Tensor:
-        both = torch.cat([images, images.flip(3)])
-        total = None
+        both, total = torch.cat([images, images.flip(3)]), torch.zeros((), device=images.device)
         for model in self.models:
             maps = model(both).float()
             p = maps.flatten(2).softmax(2).view_as(maps)
-            mean = p[: len(images)] + p[len(images) :, self.mirror].flip(3)
-            total = mean if total is None else total + mean
-        assert total is not None
+            total = total + p[: len(images)] + p[len(images) :, self.mirror].flip(3)
         return torch.log(total.clamp(min=1e-9))
 
 
@@ -51,7 +48,9 @@ def panel(files: list[Path], device: torch.device) -> Panel:
     return Panel([network(checkpoints.load(file)[0], LARGE, device).eval() for file in files])
 
 
-def asked_quicker(teacher: Panel, count: int, net: int, device: torch.device) -> Callable[[Tensor], Tensor]:
+def asked_quicker(
+    teacher: Callable[[Tensor], Tensor], count: int, net: int, device: torch.device
+) -> Callable[[Tensor], Tensor]:
     """The teacher, compiled where that is worth it for batches of `count` crops of `net` pixels."""
     images = torch.rand(count, 3, net, net, device=device).contiguous(memory_format=torch.channels_last)
 

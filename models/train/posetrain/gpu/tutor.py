@@ -16,7 +16,7 @@ from torch.nn import functional
 from posetrain.data.packs import JOINTS
 from posetrain.gpu.backbone import Backbone, from_package
 from posetrain.keypoints import checkpoints
-from posetrain.keypoints.net import ConvBn
+from posetrain.keypoints.net import ConvBn, draw_weights
 
 VARIANT = "lite2"
 WIDTH = 128
@@ -33,12 +33,7 @@ class Tutor(nn.Module):
         self.smooth = nn.ModuleList(ConvBn(WIDTH, WIDTH, 3) for _ in self.backbone.widths[1:])
         self.heatmaps = nn.Conv2d(WIDTH, JOINTS, 1)
         self.auxiliary = nn.Conv2d(WIDTH, JOINTS, 1)
-        for module in (self.laterals, self.smooth):
-            for part in module.modules():
-                if isinstance(part, nn.Conv2d):
-                    nn.init.kaiming_normal_(part.weight, nonlinearity="relu")
-        nn.init.normal_(self.heatmaps.weight, std=0.01)
-        nn.init.normal_(self.auxiliary.weight, std=0.01)
+        draw_weights([self.laterals, self.smooth], [self.heatmaps, self.auxiliary])
 
     def forward(self, image: Tensor, auxiliary: bool = False) -> Tensor | tuple[Tensor, Tensor]:
         features = [

@@ -74,11 +74,7 @@ class KeypointNet(nn.Module):
         self.smooth4 = ConvBn(p4, p4, 3)
         self.heatmaps = nn.Conv2d(p4, JOINTS, 1)
         self.auxiliary = nn.Conv2d(w[3], JOINTS, 1)
-        for module in self.modules():
-            if isinstance(module, nn.Conv2d):
-                nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
-        nn.init.normal_(self.heatmaps.weight, std=0.01)
-        nn.init.normal_(self.auxiliary.weight, std=0.01)
+        draw_weights([self], [self.heatmaps, self.auxiliary])
 
     def forward(self, image: Tensor, auxiliary: bool = False) -> Tensor | tuple[Tensor, Tensor]:
         x4 = self.stages[0](self.stem(image))
@@ -90,6 +86,16 @@ class KeypointNet(nn.Module):
         y4 = self.smooth4(functional.relu(self.lateral4(x4) + _up(self.down8(y8))))
         maps: Tensor = self.heatmaps(y4)
         return (maps, self.auxiliary(y16)) if auxiliary else maps
+
+
+def draw_weights(parts: list[nn.Module], heads: list[nn.Conv2d]) -> None:
+    """Of the convolutions in `parts` as He et al. 2015 draw them; `heads` say next to nothing at first."""
+    for part in parts:
+        for module in part.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+    for head in heads:
+        nn.init.normal_(head.weight, std=0.01)
 
 
 def grow(into: KeypointNet, weights: dict[str, Tensor]) -> None:

@@ -99,14 +99,16 @@ def validate(model: KeypointNet, config: SteadyConfig, caches: Path, size: int) 
     return out
 
 
-def optimiser_of(model: KeypointNet, config: SteadyConfig) -> torch.optim.Optimizer:
-    decayed = [p for p in model.parameters() if p.ndim > 1]
-    plain = [p for p in model.parameters() if p.ndim <= 1]
-    groups = [
-        {"params": decayed, "weight_decay": config.weight_decay},
-        {"params": plain, "weight_decay": 0.0},
+def groups_of(parameters: list[torch.nn.Parameter], config: SteadyConfig) -> list[dict[str, Any]]:
+    """An optimiser's groups: biases and norms do not decay."""
+    return [
+        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": config.weight_decay},
+        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
     ]
-    return torch.optim.AdamW(groups, lr=config.learning_rate, fused=True)
+
+
+def optimiser_of(model: KeypointNet, config: SteadyConfig) -> torch.optim.Optimizer:
+    return torch.optim.AdamW(groups_of(list(model.parameters()), config), lr=config.learning_rate, fused=True)
 
 
 def resume(

@@ -73,8 +73,21 @@ class SteadyConfig:
         return HeatmapCodec(stride, max(0.8, self.sigma_px_at_160 * size / 160 / stride))
 
 
-def load_config(path: Path) -> SteadyConfig:
+def read(path: Path) -> dict[str, Any]:
+    """A configuration's tables. One that is `like` another, a file beside it, has what that has but for what it says itself, and learns
+    of none of the sources that it is `without`. Raises `ValueError` where the other has no such source."""
     raw: dict[str, Any] = tomllib.loads(path.read_text())
+    if like := raw.pop("like", ""):
+        raw = read(path.parent / like) | raw
+    left_out = set(raw.pop("without", []))
+    if unknown := left_out - {source["cache"] for source in raw["sources"]}:
+        raise ValueError(f"{path}: without {min(unknown)}, of which {like or 'it'} does not learn anyway")
+    raw["sources"] = [source for source in raw["sources"] if source["cache"] not in left_out]
+    return raw
+
+
+def load_config(path: Path) -> SteadyConfig:
+    raw = read(path)
 
     def frozen(value: Any) -> Any:
         return tuple(frozen(v) for v in value) if isinstance(value, list) else value
