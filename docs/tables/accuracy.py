@@ -118,10 +118,11 @@ def presence() -> str:
         at = next(a for a in said["at"] if a["score"] == 0.25)
         rows.append(
             [f"`{name}`", f"{said['persons']}, {said['others']}", f"{said['auc']:.3f}", f"{said['ece']:.3f}"]
+            + [with_interval(said["ece_by_chance"])]
             + [with_interval(at[k]) for k in ("refused", "passed")]
         )
-    heads = ["persons, others", "area under the curve", "calibration error"]
-    return markdown(["network", *heads, "persons refused at .25", "others let through"], rows, right=5)
+    heads = ["persons, others", "area under the curve", "calibration error", "that by chance alone"]
+    return markdown(["network", *heads, "persons refused at .25", "others let through"], rows, right=6)
 
 
 def held_out() -> str:

@@ -65,6 +65,20 @@ class Presence(unittest.TestCase):
         self.assertAlmostEqual(presence.area(person, logit), 0.921, delta=0.02)
         self.assertEqual(presence.area(person, person.astype(float)), 1.0)
 
+    def test_words_true_to_the_letter_err_by_chance_alone_and_the_more_the_fewer_there_are(self) -> None:
+        rng = np.random.default_rng(6)
+        means = []
+        for crops in (200, 20000):
+            said = rng.uniform(0.02, 0.98, crops)
+            person = rng.random(crops) < said
+            mean, low, high = presence.error_by_chance(person, said)
+            self.assertTrue(low < mean < high)
+            # with as many persons as others nothing is reweighted: what is measured lies among the draws
+            self.assertTrue(0.5 * low < presence.calibration_error(person, said) < 1.5 * high)
+            self.assertGreater(presence.calibration_error(person, said**3), 2 * high if crops > 1000 else 0)
+            means.append(mean)
+        self.assertLess(means[1], 0.2 * means[0])
+
     def test_shares_are_of_either_box(self) -> None:
         box = np.array([0, 0, 10, 10], np.float32)
         inside, covered = presence.shares(box, np.array([[5, 0, 10, 10], [20, 20, 30, 30]], np.float32))

@@ -255,24 +255,39 @@ def area(person: npt.NDArray[np.bool_], logit: Doubles) -> float:
     return float((ranks[person].sum() - n * (n - 1) / 2) / (n * (len(logit) - n)))
 
 
+def calibration_error(person: npt.NDArray[np.bool_], said: Doubles) -> float:
+    """Expected calibration error in ten bins, persons and others of the same weight."""
+    bins = np.clip((said * 10).astype(int), 0, 9)
+    weight = np.where(person, 0.5 / person.mean(), 0.5 / (1 - person.mean()))
+    return float(sum(abs((weight * (person - said))[bins == b].sum()) for b in range(10)) / weight.sum())
+
+
+def error_by_chance(person: npt.NDArray[np.bool_], said: Doubles) -> list[float]:
+    """What the error comes out at for words that are true to the letter, on as many crops: its mean over draws, and nine draws of ten.
+    Few others make much of it."""
+    rng = np.random.default_rng(5)
+    true, false = said * person.mean(), (1 - said) * (1 - person.mean())  # as often as here, not as many as others
+    drawn = [calibration_error(rng.random(len(said)) < true / (true + false), said) for _ in range(1000)]
+    return [float(np.mean(drawn)), *(float(v) for v in np.quantile(drawn, [0.05, 0.95]))]
+
+
 def judge(crops: Crops, logit: Doubles, threshold: float, packs: list[str]) -> list[str]:
     """The card's lines: on pictures kept back, what the finder hands over to be looked at."""
     at = crops.judged & (crops.found >= threshold)
     person, said, picture = crops.person[at], 1 / (1 + np.exp(-logit[at])), crops.picture[at]
-    bins = np.clip((said * 10).astype(int), 0, 9)
-    weight = np.where(person, 0.5 / person.mean(), 0.5 / (1 - person.mean()))
-    ece = sum(abs((weight * (person - said))[bins == b].sum()) for b in range(10)) / weight.sum()
     lines = [
         "",
-        "# Pictures kept back, what the finder hands over: area under the curve, expected calibration error with as many persons as",
-        "# others, and at each least score the share of persons refused and of others let through, with 95 % intervals",
+        "# Pictures kept back, what the finder hands over: area under the curve; expected calibration error with as many persons as",
+        "# others, and what it comes out at for words that are true to the letter, mean and nine draws of ten; at each least score the",
+        "# share of persons refused and of others let through, with 95 % intervals",
         "[card.presence]",
         f"data = {strings(packs)}",
         'made_by = "python -m posetrain.finder.presence"',
         f"persons = {int(person.sum())}",
         f"others = {int((~person).sum())}",
         f"auc = {area(person, logit[at]):.4f}",
-        f"ece = {ece:.4f}",
+        f"ece = {calibration_error(person, said):.4f}",
+        f"ece_by_chance = {numbers(error_by_chance(person, said))}",
     ]
     for least in (0.1, 0.25, 0.5, 0.75, 0.9):
         lines += ["[[card.presence.at]]", f"score = {least}"]
