@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import tempfile
 import unittest
 from pathlib import Path
@@ -16,7 +17,9 @@ from posetrain.temporal.answers import SHIPPED_SMOOTHNESS, held, places_px
 from posetrain.temporal.clip_set import Clip, ClipSet
 from posetrain.temporal.frames import MIX, frame
 from posetrain.temporal.model import OUTPUTS, Answer, Hyper, TemporalXl, read
+from posetrain.temporal.motion import Truth
 from posetrain.temporal.noise import Real, begin_exchanged, later
+from posetrain.temporal.warp import warp
 
 
 class Labels(unittest.TestCase):
@@ -103,6 +106,43 @@ class Sides(unittest.TestCase):
         place, plain = read(y, bank).place[0, 0, 0], read(y[..., :OUTPUTS], bank).place[0, 0, 0]
         torch.testing.assert_close(place[9], bank[0, 0, 0, MIRROR[9]])
         self.assertLess(float((place - plain)[8].abs().max()), 0.01, "of itself it hardly counts")
+
+
+class Glass(unittest.TestCase):
+    def lanes(self, share: float) -> tuple[Truth, Truth, np.ndarray, np.ndarray]:
+        """Truth and what was seen, 3 px beside it, before and after."""
+        rng = np.random.default_rng(4)
+        xy = (300 + 90 * rng.normal(size=(60, 5, 1, 17, 2))).repeat(4, 2).astype(np.float32)
+        truth = Truth(
+            np.tile(np.arange(5.0), (60, 1)),
+            xy,
+            np.ones(xy.shape[:-1], bool),
+            np.zeros((60, 5, 17, 3), np.float32),
+            np.ones(60, bool),
+            np.full((60, 5), 300.0, np.float32),
+        )
+        seen = xy[:, :, 0] + np.float32(3)
+        was, saw = copy.deepcopy(truth), seen.copy()
+        warp(rng, share, truth, seen)
+        return was, truth, saw, seen
+
+    def test_truth_and_what_was_seen_are_warped_alike(self) -> None:
+        was, truth, saw, seen = self.lanes(1.0)
+        moved, shown = truth.xy - was.xy, seen - saw
+        np.testing.assert_allclose(moved[:, :, 0], moved[:, :, 3], atol=1e-3)  # every horizon
+        far = np.linalg.norm(moved, axis=-1)
+        self.assertTrue(2 < far.mean() < 40, f"parts of a person of 300 px, not {far.mean():.1f} px")
+        # 3 px apart they move nearly alike, or the error that was measured would be another
+        self.assertLess(float(np.linalg.norm(shown - moved[:, :, 0], axis=-1).max()), 5.0)
+        self.assertLess(float(np.linalg.norm(shown - moved[:, :, 0], axis=-1).mean()), 1.0)
+        self.assertFalse(truth.lifted.any())
+
+    def test_the_other_lanes_stay_as_they_are(self) -> None:
+        was, truth, saw, seen = self.lanes(0.5)
+        same = (truth.xy == was.xy).all((1, 2, 3, 4))
+        self.assertTrue(15 < same.sum() < 45)
+        np.testing.assert_array_equal((seen == saw).all((1, 2, 3)), same)
+        np.testing.assert_array_equal(truth.lifted, same)
 
 
 class Files(unittest.TestCase):

@@ -38,17 +38,17 @@ CREDIT = (
 
 def sources(data: dict[str, Any]) -> list[str]:
     """What a run with this `[data]` learns from, by the names of posetrain.data.licences."""
+    stills, acted = "stills-small-usable", "free-actors-small-usable"
     tracks = [name.startswith("rendered-small-usable") for name in data.get("exact", [])]
-    stills = [name.startswith("stills-small-usable") for name in data["errors"]]
-    acted = [name.startswith("free-actors-small-usable") for name in data.get("acted", [])]
+    films = [*data["errors"], *data.get("acted", [])]
     used = {
         "penn_action": data["penn_share"] > 0,
-        "jhmdb": not all(stills),
-        "still_tracks_usable": any(stills),
+        "jhmdb": any(not name.startswith(stills) for name in data["errors"]),
+        "still_tracks_usable": any(name.startswith(stills) for name in films),
         "rendered_tracks_usable": any(tracks),
         "rendered_tracks": not all(tracks),
-        "acted_tracks_usable": any(acted),
-        "acted_tracks": not all(acted),
+        "acted_tracks_usable": any(name.startswith(acted) for name in films),
+        "acted_tracks": any(not name.startswith((acted, stills)) for name in data.get("acted", [])),
     }
     return ["cmu_mocap", *(name for name, is_used in used.items() if is_used)]
 

@@ -22,6 +22,7 @@ from posetrain.temporal.model import Answer, Hyper
 from posetrain.temporal.motion import Mocap, Penn, Truth, join, sample_times
 from posetrain.temporal.noise import Bank, Real, begin_exchanged, hide, made_up, tuning
 from posetrain.temporal.peers import KINDS
+from posetrain.temporal.warp import warp
 from posetrain.temporal.weights import read_pwt
 
 BONES = torch.tensor(LIMBS)
@@ -95,6 +96,8 @@ class Lanes:
             self.replay(rng, d["real_replayed"], seen, xy_real, score_real)
             truth = join([truth, seen])
             xy, score = np.concatenate([xy, xy_real]), np.concatenate([score, score_real])
+        if d.get("warped"):
+            warp(rng, d["warped"], truth, xy)
         hide(rng, truth, xy, score)
         if d.get("begin_exchanged"):
             begin_exchanged(rng, d["begin_exchanged"], xy, score)
