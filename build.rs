@@ -5,7 +5,7 @@ use std::{env, fs, io};
 
 /// By whether the feature `usable` asks for those alone that anybody may use. `src/models.rs` names them too.
 const MODELS: &[&str] = if cfg!(feature = "usable") {
-    &["keypoints-small-usable.onnx", "person-usable.onnx"]
+    &["keypoints-small-usable.onnx", "person-usable.onnx", "temporal-xl-usable.pwt"]
 } else {
     &["keypoints-nano.onnx", "keypoints-small.onnx", "person.onnx", "temporal-xl.pwt"]
 };

@@ -28,8 +28,8 @@ pub use words::{
 /// The word for a model that is part of the binary.
 pub const BUILTIN: &str = "builtin";
 
-/// The smoother that runs unless another is asked for: the best of those whose weights are in the binary, or that need none.
-pub const SMOOTHER: Smoother = if cfg!(feature = "usable") { Smoother::OneEuro } else { Smoother::Xl };
+/// The smoother that runs unless another is asked for.
+pub const SMOOTHER: Smoother = Smoother::Xl;
 
 /// The word for a finder that is left out.
 pub const NONE: &str = "none";

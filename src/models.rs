@@ -61,7 +61,7 @@ mod built_in {
 
     pub(super) static FINDER: Embedded = embed!("person", "person");
 
-    pub(super) static TEMPORAL: Option<&[u8]> = Some(deflated!("temporal-xl.pwt"));
+    pub(super) static TEMPORAL: &[u8] = deflated!("temporal-xl.pwt");
 }
 
 /// Those that learned from nothing that is for research alone (docs/data-licences.md).
@@ -75,8 +75,7 @@ mod built_in {
 
     pub(super) static FINDER: Embedded = embed!("person-usable", "person-usable");
 
-    /// What has learned from rendered people alone is worse than no weights on filmed ones (docs/lab/temporal-training.md).
-    pub(super) static TEMPORAL: Option<&[u8]> = None;
+    pub(super) static TEMPORAL: &[u8] = deflated!("temporal-xl-usable.pwt");
 }
 
 use built_in::{DEFAULT, FINDER, KEYPOINTS, TEMPORAL};
@@ -198,8 +197,8 @@ pub fn embedded() -> impl Iterator<Item = Result<Model, InferError>> {
 pub fn temporal(which: &str, smoother: Smoother) -> Result<Option<Cow<'static, [u8]>>, InferError> {
     let Some(network) = smoother.network() else { return Ok(None) };
     if which == BUILTIN {
-        let weights = TEMPORAL.filter(|_| smoother == Smoother::Xl);
-        return Ok(weights.map(|bytes| inflated("temporal-xl", bytes)).transpose()?.map(Cow::from));
+        let is_built_in = smoother == Smoother::Xl;
+        return Ok(is_built_in.then(|| inflated("temporal-xl", TEMPORAL)).transpose()?.map(Cow::from));
     }
     let path = Path::new(which);
     let manifest = TemporalManifest::parse(&read_manifest(path)?).map_err(|reason| fault(path, &reason))?;
@@ -319,12 +318,13 @@ mod tests {
 
     #[test]
     fn temporal_weights_are_read_by_their_manifest_and_held_against_its_sum() {
-        let text = include_str!("../models/temporal-xl.toml");
+        let name = if cfg!(feature = "usable") { "temporal-xl-usable" } else { "temporal-xl" };
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("models").join(name);
+        let text = &std::fs::read_to_string(file.with_extension("toml")).unwrap();
         let manifest = TemporalManifest::parse(text).unwrap();
-        let weights = include_bytes!("../models/temporal-xl.pwt").as_slice();
-        if let Some(built_in) = temporal(BUILTIN, Smoother::Xl).unwrap() {
-            assert_eq!(built_in, weights);
-        }
+        let weights = std::fs::read(file.with_extension("pwt")).unwrap();
+        let weights = weights.as_slice();
+        assert_eq!(temporal(BUILTIN, Smoother::Xl).unwrap().unwrap(), weights);
         infer::verify_sum(&manifest.file, &manifest.sha256, weights).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
