@@ -51,6 +51,7 @@ SHARE = {
     "coco_nobody": 2.0,
     "lspet": 0.6,
     "person_boxes": 0.5,
+    "found_people": 0.6,
 }
 BATCH = 32
 # Half of what a fresh network takes: the backbone is trained already.

@@ -266,7 +266,10 @@ def error_by_chance(person: npt.NDArray[np.bool_], said: Doubles) -> list[float]
     """What the error comes out at for words that are true to the letter, on as many crops: its mean over draws, and nine draws of ten.
     Few others make much of it."""
     rng = np.random.default_rng(5)
-    true, false = said * person.mean(), (1 - said) * (1 - person.mean())  # as often as here, not as many as others
+    true, false = (
+        said * person.mean(),
+        (1 - said) * (1 - person.mean()),
+    )  # as often as here, not as many as others
     drawn = [calibration_error(rng.random(len(said)) < true / (true + false), said) for _ in range(1000)]
     return [float(np.mean(drawn)), *(float(v) for v in np.quantile(drawn, [0.05, 0.95]))]
 
