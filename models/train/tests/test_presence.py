@@ -73,11 +73,11 @@ class Presence(unittest.TestCase):
             person = rng.random(crops) < said
             mean, low, high = presence.error_by_chance(person, said)
             self.assertTrue(low < mean < high)
-            # with as many persons as others nothing is reweighted: what is measured lies among the draws
             self.assertTrue(0.5 * low < presence.calibration_error(person, said) < 1.5 * high)
-            self.assertGreater(presence.calibration_error(person, said**3), 2 * high if crops > 1000 else 0)
             means.append(mean)
         self.assertLess(means[1], 0.2 * means[0])
+        # words that are not true lie far outside, where crops are many
+        self.assertGreater(presence.calibration_error(person, said**3), 2 * high)
 
     def test_shares_are_of_either_box(self) -> None:
         box = np.array([0, 0, 10, 10], np.float32)

@@ -265,12 +265,10 @@ def calibration_error(person: npt.NDArray[np.bool_], said: Doubles) -> float:
 def error_by_chance(person: npt.NDArray[np.bool_], said: Doubles) -> list[float]:
     """What the error comes out at for words that are true to the letter, on as many crops: its mean over draws, and nine draws of ten.
     Few others make much of it."""
-    rng = np.random.default_rng(5)
-    true, false = (
-        said * person.mean(),
-        (1 - said) * (1 - person.mean()),
-    )  # as often as here, not as many as others
-    drawn = [calibration_error(rng.random(len(said)) < true / (true + false), said) for _ in range(1000)]
+    rng, persons = np.random.default_rng(5), person.mean()
+    # `said` is of as many persons as others; drawn are as many as there are
+    here = said * persons / (said * persons + (1 - said) * (1 - persons))
+    drawn = [calibration_error(rng.random(len(said)) < here, said) for _ in range(1000)]
     return [float(np.mean(drawn)), *(float(v) for v in np.quantile(drawn, [0.05, 0.95]))]
 
 

@@ -1,9 +1,8 @@
 """People of other builds, poses and labels: a lane seen through glass that is not flat.
 
-The smoother learns from some hundred filmed people and as many recorded motions. What it learns of them by heart it then draws into
-everybody: people whom it does not know lie a little beside its answer, always on the same side. So a lane's truth and what was seen
-of it pass through one smooth, still warp of the picture, another each time: limbs are longer, poses other, labels elsewhere, errors
-and motion are as they were. Nothing but what is seen says then how this person stands.
+A lane's truth and what was seen of it pass through one smooth, still warp of the picture, another each time: limbs are longer, poses
+other, labels elsewhere, errors and motion are as they were. So nobody of the few hundred who were filmed or recorded stands twice
+alike, and nothing but what is seen says how this person stands. (By itself it changed little: docs/lab/temporal-inertia.md.)
 """
 
 from __future__ import annotations
