@@ -197,8 +197,10 @@ pub fn embedded() -> impl Iterator<Item = Result<Model, InferError>> {
 pub fn temporal(which: &str, smoother: Smoother) -> Result<Option<Cow<'static, [u8]>>, InferError> {
     let Some(network) = smoother.network() else { return Ok(None) };
     if which == BUILTIN {
-        let is_built_in = smoother == Smoother::Xl;
-        return Ok(is_built_in.then(|| inflated("temporal-xl", TEMPORAL)).transpose()?.map(Cow::from));
+        return match smoother {
+            Smoother::Xl => Ok(Some(inflated("temporal-xl", TEMPORAL)?.into())),
+            _ => Ok(None),
+        };
     }
     let path = Path::new(which);
     let manifest = TemporalManifest::parse(&read_manifest(path)?).map_err(|reason| fault(path, &reason))?;
@@ -323,20 +325,19 @@ mod tests {
         let text = &std::fs::read_to_string(file.with_extension("toml")).unwrap();
         let manifest = TemporalManifest::parse(text).unwrap();
         let weights = std::fs::read(file.with_extension("pwt")).unwrap();
-        let weights = weights.as_slice();
         assert_eq!(temporal(BUILTIN, Smoother::Xl).unwrap().unwrap(), weights);
-        infer::verify_sum(&manifest.file, &manifest.sha256, weights).unwrap();
+        infer::verify_sum(&manifest.file, &manifest.sha256, &weights).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let read = |name: &str| {
             temporal(at(name).to_str().unwrap(), Smoother::Xl).map(|weights| weights.unwrap().into_owned())
         };
         std::fs::write(at("own.toml"), text).unwrap();
-        std::fs::write(at(&manifest.file), weights).unwrap();
-        assert_eq!(read("own.toml").unwrap(), *weights);
+        std::fs::write(at(&manifest.file), &weights).unwrap();
+        assert_eq!(read("own.toml").unwrap(), weights);
         let said = read(&manifest.file).unwrap_err().to_string();
         assert!(said.contains("name the .toml file"), "{said}");
-        let mut other = weights.to_vec();
+        let mut other = weights;
         other[4000] ^= 1;
         std::fs::write(at(&manifest.file), other).unwrap();
         let damaged = read("own.toml").unwrap_err().to_string();

@@ -46,6 +46,7 @@ from posetrain.data.packs import (
 from posetrain.data.scenes import DOUBTFUL, FastestDet
 from posetrain.finder.evaluate import Finder
 from posetrain.inference import as_input, session
+from posetrain.keypoints.calibrate import expected_calibration_error
 from posetrain.keypoints.manifest import numbers, sha256, strings
 from posetrain.metrics import bootstrap
 
@@ -257,9 +258,8 @@ def area(person: npt.NDArray[np.bool_], logit: Doubles) -> float:
 
 def calibration_error(person: npt.NDArray[np.bool_], said: Doubles) -> float:
     """Expected calibration error in ten bins, persons and others of the same weight."""
-    bins = np.clip((said * 10).astype(int), 0, 9)
     weight = np.where(person, 0.5 / person.mean(), 0.5 / (1 - person.mean()))
-    return float(sum(abs((weight * (person - said))[bins == b].sum()) for b in range(10)) / weight.sum())
+    return expected_calibration_error(said, person.astype(float), weight=weight)
 
 
 def error_by_chance(person: npt.NDArray[np.bool_], said: Doubles) -> list[float]:

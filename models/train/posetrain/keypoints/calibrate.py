@@ -87,13 +87,12 @@ def fit(feature: Floats, distance: Floats, extent: Floats, labelled: npt.NDArray
     return Calibration(a, b, c, d)
 
 
-def expected_calibration_error(score: Doubles, hit: Doubles, bins: int = 10) -> float:
+def expected_calibration_error(
+    score: Doubles, hit: Doubles, bins: int = 10, weight: Doubles | None = None
+) -> float:
     """Mean gap of stated and observed probability over equal-width bins, weighted by their counts (Guo et
-    al. 2017)."""
+    al. 2017), or by what each of the `weight`s counts."""
     which = np.minimum((score * bins).astype(int), bins - 1)
-    total = 0.0
-    for k in range(bins):
-        m = which == k
-        if m.any():
-            total += m.mean() * abs(score[m].mean() - hit[m].mean())
-    return total
+    counts = np.ones(len(score)) if weight is None else weight
+    gaps = np.bincount(which, counts * (hit - score), bins)
+    return float(np.abs(gaps).sum() / counts.sum())
