@@ -6,7 +6,9 @@ use super::IdentityRules;
 use super::associate::{Shape, Similarities, assign};
 use super::clothes::Clothes;
 use super::known::Track;
-use super::overlap::{DetectionOf, is_there_already, is_within_another, leave_to_whom_they_show};
+use super::overlap::{
+    DetectionOf, is_behind_another, is_there_already, is_within_another, leave_to_whom_they_show,
+};
 use super::picture::{keep_the_surer, somebody};
 use super::search::Around;
 
@@ -227,7 +229,7 @@ impl Identities {
             is_new[slot] = true;
         }
         self.confirm();
-        self.list(&detection_of, &is_new)
+        self.list(&detection_of, &is_new, predicted)
     }
 
     /// Forgets everybody; identities go on counting.
@@ -320,12 +322,20 @@ impl Identities {
         }
     }
 
-    fn list(&mut self, detection_of: &DetectionOf, is_new: &[bool; MAX_PERSONS]) -> &[Assignment] {
+    fn list(
+        &mut self,
+        detection_of: &DetectionOf,
+        is_new: &[bool; MAX_PERSONS],
+        predicted: &[Option<Pose>; MAX_PERSONS],
+    ) -> &[Assignment] {
         let mut n = 0;
         for (slot, track) in self.tracks.iter().enumerate() {
             let Some(track) = track.as_ref().filter(|t| !t.is_lost) else { continue };
+            let unseen_us = self.last_us.saturating_sub(track.seen_us);
+            let is_hidden =
+                || is_behind_another(&track.expected(predicted[slot].as_ref()), slot, detection_of);
             let is_told_unseen = track.score >= self.config.unseen_score
-                && self.last_us.saturating_sub(track.seen_us) <= self.config.told_us;
+                && (unseen_us <= self.config.told_us || (unseen_us <= self.config.hidden_us && is_hidden()));
             self.assignments[n] = Assignment {
                 slot,
                 track_id: track.id,

@@ -10,6 +10,9 @@ use super::known::Track;
 /// Share of the smaller of two boxes inside the larger, from which on one of the two stands before the other, or is the other.
 const MIN_SHARED: f32 = 0.5;
 
+/// The same, from which on one may hide the other: where somebody is expected is known less well than where they are seen.
+const MIN_HIDDEN: f32 = 0.25;
+
 /// Of two that share so much, one whose box is smaller than this part of the other's may be a part of the other alone.
 const MAX_PART: f32 = 0.5;
 
@@ -22,6 +25,14 @@ pub(super) type DetectionOf = [Option<(usize, Shape)>; MAX_PERSONS];
 
 fn overlaps(a: &Shape, b: &Shape) -> bool {
     a.bounds.share_inside(&b.bounds) > MIN_SHARED
+}
+
+/// Whether somebody who is seen in another slot than `own` stands where this `shape` is expected, and may hide it.
+pub(super) fn is_behind_another(shape: &Shape, own: usize, detection_of: &DetectionOf) -> bool {
+    let others = detection_of.iter().enumerate().filter(|(slot, _)| *slot != own);
+    others
+        .filter_map(|(_, other)| other.as_ref())
+        .any(|(_, other)| shape.bounds.share_inside(&other.bounds) > MIN_HIDDEN)
 }
 
 /// Whether `shape` lies within somebody much larger who is seen in another slot than `own`: a child, somebody far away, or a leg.
@@ -119,6 +130,18 @@ mod tests {
         assert!(
             !is_within_another(&figure(110.0, 250.0, 80.0), Some(2), &detection_of),
             "nor within oneself"
+        );
+    }
+
+    #[test]
+    fn whoever_stands_where_another_is_expected_may_hide_them() {
+        let mut detection_of = [None; MAX_PERSONS];
+        detection_of[1] = Some((0, figure(100.0, 100.0, 240.0)));
+        assert!(is_behind_another(&figure(130.0, 100.0, 220.0), 0, &detection_of));
+        assert!(!is_behind_another(&figure(400.0, 100.0, 220.0), 0, &detection_of), "far aside");
+        assert!(
+            !is_behind_another(&figure(130.0, 100.0, 220.0), 1, &detection_of),
+            "nobody hides themselves"
         );
     }
 

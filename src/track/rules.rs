@@ -11,9 +11,12 @@ pub struct IdentityRules {
     /// Frames in a row in which a newcomer must be seen before they get an identity. Two: a false find seldom repeats,
     /// and one frame of delay is hardly noticed.
     pub confirm_frames: u32,
-    /// A person unseen for longer is no longer reported. 250 ms: of poses predicted for somebody whom a crowd hides a third are near
-    /// the truth until then, and hardly one beyond.
+    /// A person unseen for longer is no longer reported, unless somebody else stands where they are expected. 400 ms: what hides
+    /// somebody for a step or two.
     pub told_us: i64,
+    /// Whom somebody else may hide is no longer reported when unseen for longer. 600 ms, as long as they are looked for: a predicted
+    /// pose is nearer to whoever walks behind another than none.
+    pub hidden_us: i64,
     /// A person unseen for longer, or for longer than they had been known, is no longer looked for where they are expected, nor
     /// reported. 600 ms: an occlusion by somebody who walks past. After as long without a frame nobody is expected anywhere.
     pub silence_us: i64,
@@ -52,7 +55,8 @@ impl Default for IdentityRules {
         Self {
             max_persons: 4,
             confirm_frames: 2,
-            told_us: 250_000,
+            told_us: 400_000,
+            hidden_us: 600_000,
             silence_us: 600_000,
             memory_us: 3_000_000,
             clothes_memory_us: 20_000_000,

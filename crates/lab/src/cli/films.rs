@@ -341,16 +341,21 @@ fn with_rules(config: &Config, said: &str) -> anyhow::Result<Tracker> {
             "kept_score" => &mut rules.kept_score,
             "within_score" => &mut rules.within_score,
             "unseen_score" => &mut rules.unseen_score,
-            "told_ms" => {
-                rules.told_us = (1000.0 * value) as i64;
+            "told_ms" | "hidden_ms" | "silence_ms" => {
+                let rule = match name {
+                    "told_ms" => &mut rules.told_us,
+                    "hidden_ms" => &mut rules.hidden_us,
+                    _ => &mut rules.silence_us,
+                };
+                *rule = (1000.0 * value) as i64;
                 continue;
             }
             "clothes_share" => &mut rules.clothes_share,
             "unlike" => &mut rules.unlike,
             "alike" => &mut rules.alike,
             _ => bail!(
-                "--rules {word}: there are min_score, newcomer_score, sure_score, kept_score, within_score, unseen_score, told_ms, clothes_share, \
-                 unlike and alike"
+                "--rules {word}: there are min_score, newcomer_score, sure_score, kept_score, within_score, unseen_score, told_ms, hidden_ms, \
+                 silence_ms, clothes_share, unlike and alike"
             ),
         };
         *rule = value;
