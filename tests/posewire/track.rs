@@ -315,6 +315,28 @@ fn a_silent_person_is_listed_until_the_stated_silence_and_then_no_more() {
 }
 
 #[test]
+fn whom_somebody_else_may_hide_is_told_of_for_longer() {
+    let config = IdentityRules::default();
+    let is_told = |other_x: f32, unseen_us: i64| {
+        let (small, other) = (walker(100.0, 200.0, 150.0, 0.0), walker(other_x, 200.0, 300.0, 0.0));
+        let mut tracker = Identities::new(config);
+        let ids = follow(&mut tracker, 0, vec![vec![(0, small), (1, other)]; 30]);
+        let listed = tracker.update(29 * FRAME_US + unseen_us, &[other], &[None; MAX_PERSONS]);
+        listed.iter().any(|a| a.track_id == ids[29][&0] && a.detection.is_none() && a.is_reported)
+    };
+    let cases = [
+        (400.0, config.told_us, true),
+        (400.0, config.told_us + 1, false),
+        (125.0, config.told_us + 1, true),
+        (125.0, config.hidden_us, true),
+        (125.0, config.hidden_us + 1, false),
+    ];
+    for (other_x, unseen_us, told) in cases {
+        assert_eq!(is_told(other_x, unseen_us), told, "the other at {other_x}, after {unseen_us} µs");
+    }
+}
+
+#[test]
 fn whoever_was_known_for_three_frames_is_not_predicted_for_more_and_keeps_his_identity() {
     let mut tracker = Identities::new(IdentityRules::default());
     let ids = follow(&mut tracker, 0, stay(0, 100.0, 3));
