@@ -32,7 +32,7 @@ from posetrain.data.packs import (
 )
 from posetrain.inference import session
 
-# The finder sees 256 x 192, and parts of pictures enlarged: finer ones only cost memory.
+# The finder sees 288 x 224, and parts of pictures enlarged: finer ones only cost memory.
 STORED_SIDE = 320
 # Pictures that are much alike are thinned: neighbouring frames, and the many sport pictures.
 EVERY = {"jhmdb": 4, "lspet": 5, "unlabelled/people": 2}

@@ -46,7 +46,7 @@ def main() -> None:
     card = said["card"]
     args.out.parent.mkdir(parents=True, exist_ok=True)
     before = {"pictures": int(card["train_pictures_seen"]), "spent": 60.0 * float(card["train_minutes"])}
-    save(args.out, {"ema": net.state_dict(), **before})
+    save(args.out, {"ema": net.state_dict(), "learned": card["data"], **before})
     print(args.out)
 
 

@@ -24,9 +24,9 @@ from posetrain.data.packs import Floats
 from posetrain.keypoints.net import ConvBn, KeypointNet, Residual
 
 STRIDE = 8
-# Whole pictures in 4:3, as most cameras give them; a wider one leaves the bottom black, an upright one the right.
-# About the keypoint network's multiply-adds: a person of a twelfth of the picture's height covers two cells.
-WIDTH, HEIGHT = 256, 192
+# Whole pictures in 4:3, as most cameras give them, leave eight rows black, for strides of 32; a wider one leaves more of the bottom
+# black, an upright one the right. A person of a fourteenth of the picture's height covers two cells.
+WIDTH, HEIGHT = 288, 224
 NMS_IOU = 0.5
 # A cell learns the box where it lies this near the person's centre, on the scale of the Gaussian's height.
 BOX_CELLS = 0.4

@@ -211,11 +211,19 @@ def pictures(data: Path, more: Path, packs: list[str]) -> Iterator[tuple[Picture
 
 
 def gather(
-    looker: Looker, finder: Finder, teacher: FastestDet, data: Path, more: Path, packs: list[str]
+    looker: Looker,
+    finder: Finder,
+    teacher: FastestDet,
+    data: Path,
+    more: Path,
+    packs: list[str],
+    judged_alone: bool,
 ) -> Crops:
     rng = np.random.default_rng(11)
     rows: list[tuple[Doubles, bool, float, bool, str]] = []
     for picture, judged in pictures(data, more, packs):
+        if judged_alone and not judged:
+            continue
         for box, person, score in boxes(picture, finder, teacher, rng):
             if float((box[2:] - box[:2]).max()) >= MIN_SIDE:
                 key = f"{picture.pack}/{picture.key}"
@@ -324,7 +332,9 @@ def main() -> None:
     p.add_argument(
         "--judge", action="store_true", help="judge what the network says already; its weights stay"
     )
-    p.add_argument("--keep", type=Path, help="features are kept here, and read again from here")
+    p.add_argument(
+        "--keep", type=Path, help="features are kept here, and read again from here; with --judge only read"
+    )
     args = p.parse_args()
     cv2.setNumThreads(1)
     packs = [*PUBLIC, *(RESEARCH if args.research else ())]
@@ -340,8 +350,8 @@ def main() -> None:
         looker = Looker(without(onnx.load(file)), scratch)
         scratch.unlink()
         teacher = FastestDet(args.peers / "fastestdet.onnx")
-        crops = gather(looker, Finder(args.finder), teacher, args.data, args.more, packs)
-        if args.keep:
+        crops = gather(looker, Finder(args.finder), teacher, args.data, args.more, packs, args.judge)
+        if args.keep and not args.judge:
             np.savez(args.keep, **vars(crops))
     if args.judge:
         weight, bias = unit_of(onnx.load(file))

@@ -12,8 +12,8 @@ from posetrain.finder.net import HEIGHT, WIDTH
 
 # 4:3 twice as often as 16:9, square and upright ones.
 SHAPES = (
-    (WIDTH, HEIGHT),
-    (WIDTH, HEIGHT),
+    (WIDTH, WIDTH * 3 // 4),
+    (WIDTH, WIDTH * 3 // 4),
     (WIDTH, WIDTH * 9 // 16),
     (HEIGHT, HEIGHT),
     (HEIGHT * 3 // 4, HEIGHT),
