@@ -155,7 +155,7 @@ SOURCES: dict[str, Source] = {
     "found_people": Source(
         Licence.RESEARCH,
         "photos and films of sport, gyms, hospitals, streets that public repositories hold, terms not stated; Stanford 40 Actions",
-        "keypoints", ("movenet_thunder", "keypoints-large"),
+        "keypoints, finder", ("movenet_thunder", "keypoints-large"),
     ),
     "acted_films": Source(
         Licence.RESEARCH,
