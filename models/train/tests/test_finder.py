@@ -14,12 +14,13 @@ import numpy.typing as npt
 import torch
 
 from posetrain.data.boxes import iou
+from posetrain.data.licences import Licence, LicenceError
 from posetrain.data.scenes import Scene, settle
 from posetrain.finder import manifest
 from posetrain.finder import net as finder
 from posetrain.finder.evaluate import Finder, Rule, Test, choose_threshold, test
 from posetrain.finder.graph import export
-from posetrain.finder.make import BATCH, mean
+from posetrain.finder.make import BATCH, may_begin, mean
 from posetrain.finder.sample import letterbox, sample
 from posetrain.keypoints.adopt import dequantised, take_over
 from posetrain.keypoints.train import to_input
@@ -138,6 +139,18 @@ class Weights(unittest.TestCase):
             said["card"].pop("metrics")
             said.pop("with_presence")
         self.assertEqual(after, before)
+
+    def test_weights_of_a_worse_class_begin_no_usable_finder(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            began = Path(folder) / "began.pt"
+            torch.save({"learned": ["coco_more", "rendered"]}, began)
+            may_begin(Licence.COCO, began, None)
+            torch.save({"learned": ["coco_more", "jhmdb"]}, began)
+            may_begin(Licence.RESEARCH, began, None)
+            with self.assertRaisesRegex(LicenceError, "jhmdb"):
+                may_begin(Licence.COCO, began, None)
+        with self.assertRaisesRegex(LicenceError, "keypoints-small"):
+            may_begin(Licence.COCO, None, Path("checkpoints/small.npz"))
 
     def test_the_mean_of_runs_counts_what_each_has_seen(self) -> None:
         def run(value: float, steps: int) -> dict[str, object]:

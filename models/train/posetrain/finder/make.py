@@ -186,6 +186,14 @@ def train(
     return ema
 
 
+def may_begin(allowed: Licence, begin: Path | None, backbone: Path | None) -> None:
+    """Refuses weights to go on from that learned from worse than is allowed, and a teacher that did."""
+    if allowed == Licence.RESEARCH:
+        return
+    learned = torch.load(begin, weights_only=True)["learned"] if begin else []
+    require(["fastestdet", *learned, *([f"keypoints-{backbone.stem}"] if backbone else [])], allowed)
+
+
 def mean(states: list[dict[str, Any]]) -> dict[str, Any]:
     """Of the averaged weights of runs that began with the same ones; pictures and seconds are those of all (Wortsman 2022)."""
     first, *others = states
@@ -245,11 +253,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="measure on every n-th val picture only")
     args = parser.parse_args()
     allowed = of_letter(args.licence)
-    if allowed < Licence.RESEARCH:
-        began = torch.load(args.begin, weights_only=True)["learned"] if args.begin else []
-        require(
-            ["fastestdet", *began, *([f"keypoints-{args.backbone.stem}"] if args.backbone else [])], allowed
-        )
+    may_begin(allowed, args.begin, args.backbone)
     args.work.mkdir(parents=True, exist_ok=True)
     teacher = FastestDet(args.peers / "fastestdet.onnx")
     stores = args.scenes or [args.work / "finder-cache"]
