@@ -51,7 +51,8 @@ def looks() -> str:
     """What a look of each network takes: `benches/results/epyc-avx512.json`."""
     names = ("nano", "small", "base", "large")
     wanted = {f"posewire keypoints-{name}: int8": f"`{name}`" for name in names}
-    rows = engine_rows("epyc-avx512.json", wanted | {"posewire person: int8": "finder", "posewire person-usable: int8": "finder `person-usable`"})
+    wanted |= {"posewire person: int8": "finder", "posewire person-usable: int8": "finder `person-usable`"}
+    rows = engine_rows("epyc-avx512.json", wanted)
     return markdown(["network", "least", "median"], rows, right=2)
 
 
