@@ -29,18 +29,19 @@ fn overlaps(a: &Shape, b: &Shape) -> bool {
 
 /// Whether somebody who is seen in another slot than `own` stands where this `shape` is expected, and may hide it.
 pub(super) fn is_behind_another(shape: &Shape, own: usize, detection_of: &DetectionOf) -> bool {
-    let others = detection_of.iter().enumerate().filter(|(slot, _)| *slot != own);
-    others
-        .filter_map(|(_, other)| other.as_ref())
-        .any(|(_, other)| shape.bounds.share_inside(&other.bounds) > MIN_HIDDEN)
+    others(Some(own), detection_of).any(|other| shape.bounds.share_inside(&other.bounds) > MIN_HIDDEN)
+}
+
+/// Who is seen in another slot than `own`.
+fn others(own: Option<usize>, detection_of: &DetectionOf) -> impl Iterator<Item = &Shape> {
+    let others = detection_of.iter().enumerate().filter(move |(slot, _)| Some(*slot) != own);
+    others.filter_map(|(_, other)| other.as_ref().map(|(_, shape)| shape))
 }
 
 /// Whether `shape` lies within somebody much larger who is seen in another slot than `own`: a child, somebody far away, or a leg.
 pub(super) fn is_within_another(shape: &Shape, own: Option<usize>, detection_of: &DetectionOf) -> bool {
-    let others = detection_of.iter().enumerate().filter(|(slot, _)| Some(*slot) != own);
-    others
-        .filter_map(|(_, other)| other.as_ref())
-        .any(|(_, whole)| overlaps(shape, whole) && shape.bounds.area() < MAX_PART * whole.bounds.area())
+    others(own, detection_of)
+        .any(|whole| overlaps(shape, whole) && shape.bounds.area() < MAX_PART * whole.bounds.area())
 }
 
 /// Whether a newcomer of this `shape` is dressed as somebody who is seen there already: the same person, seen twice.
