@@ -27,6 +27,7 @@ from posetrain.keypoints.train import to_input
 from posetrain.paths import REPOSITORY
 
 NOBODY = np.zeros((0, 4), np.float32)
+SIZE = finder.Size(160, 128)
 
 
 def scene(height: int, width: int, *boxes: list[int]) -> Scene:
@@ -37,16 +38,21 @@ def scene(height: int, width: int, *boxes: list[int]) -> Scene:
 class Targets(unittest.TestCase):
     def test_targets_decode_to_the_boxes(self) -> None:
         boxes = np.array([[10, 20, 60, 140], [190, 30, 230, 120]], np.float32)
-        heat, sides, _, _ = finder.targets(boxes, NOBODY)
-        self.assertEqual(heat.shape, (finder.HEIGHT // finder.STRIDE, finder.WIDTH // finder.STRIDE))
+        heat, sides, _, _ = finder.targets(boxes, NOBODY, finder.Size(288, 224))
+        self.assertEqual(heat.shape, (28, 36))
         logits = np.where(heat >= 1, 4.0, -9.0).astype(np.float32)
         found, _ = finder.decode(logits, sides, 0.5)
         self.assertGreater(float(iou(found, boxes).max(axis=0).min()), 0.99)
 
+    def test_a_size_that_the_strides_do_not_divide_is_refused(self) -> None:
+        self.assertEqual(finder.Size.of(str(SIZE)), SIZE)
+        for refused in ("288x216", "0x32", "288", "wide"):
+            self.assertRaises(ValueError, finder.Size.of, refused)
+
     def test_a_picture_of_any_shape_is_fitted_whole(self) -> None:
         for height, width in ((480, 640), (720, 1280), (1000, 500), (64, 64)):
-            net, s = letterbox(np.full((height, width, 3), 255, np.uint8))
-            self.assertEqual(net.shape, (finder.HEIGHT, finder.WIDTH, 3))
+            net, s = letterbox(np.full((height, width, 3), 255, np.uint8), SIZE)
+            self.assertEqual(net.shape, (SIZE.height, SIZE.width, 3))
             rows, columns = (int((net[:, :, 0].max(axis=a) > 127).sum()) for a in (1, 0))
             self.assertAlmostEqual(rows, height * s, delta=1.01)
             self.assertAlmostEqual(columns, width * s, delta=1.01)
@@ -55,10 +61,10 @@ class Targets(unittest.TestCase):
         scenes = [scene(240, 320, [20, 30, 120, 220]), scene(300, 200, [50, 10, 150, 290], [0, 0, 60, 90])]
         rng = np.random.default_rng(2)
         for _ in range(60):
-            pixels, persons, doubtful = sample(scenes, np.array([0.5, 0.5]), rng)
-            self.assertEqual(pixels.shape, (finder.HEIGHT, finder.WIDTH, 3))
+            pixels, persons, doubtful = sample(scenes, np.array([0.5, 0.5]), rng, SIZE)
+            self.assertEqual(pixels.shape, (SIZE.height, SIZE.width, 3))
             for x0, y0, x1, y1 in np.concatenate([persons.reshape(-1, 4), doubtful.reshape(-1, 4)]):
-                self.assertTrue(0 <= x0 < x1 <= finder.WIDTH and 0 <= y0 < y1 <= finder.HEIGHT)
+                self.assertTrue(0 <= x0 < x1 <= SIZE.width and 0 <= y0 < y1 <= SIZE.height)
 
 
 class Scenes(unittest.TestCase):
@@ -74,16 +80,14 @@ class Weights(unittest.TestCase):
     def test_an_exported_finder_is_taken_back_and_answers_as_it_did(self) -> None:
         torch.manual_seed(3)
         net, again = (finder.FinderNet((4, 4, 8, 8, 8)) for _ in range(2))
-        pictures = np.random.default_rng(3).integers(
-            0, 256, (4, finder.HEIGHT, finder.WIDTH, 3), dtype=np.uint8
-        )
+        pictures = np.random.default_rng(3).integers(0, 256, (4, SIZE.height, SIZE.width, 3), dtype=np.uint8)
         images = to_input(torch.from_numpy(pictures))
         with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
             net.train()(images)
             said = net.eval()(images)
             path = Path(folder) / "finder.onnx"
-            export(net, path)
-            take_over(again, partial(export, again), dequantised(path), images)
+            export(net, path, SIZE)
+            take_over(again, partial(export, again, size=SIZE), dequantised(path), images)
             for a, b in zip(again.eval()(images), said, strict=True):
                 torch.testing.assert_close(a, b, atol=1e-3, rtol=1e-3)
             # A file says itself how large its pictures are.

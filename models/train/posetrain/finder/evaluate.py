@@ -13,7 +13,7 @@ from posetrain.data import scenes as stored
 from posetrain.data.boxes import iou
 from posetrain.data.packs import Floats, ReadReport, read_pack
 from posetrain.data.scenes import FastestDet, Scene
-from posetrain.finder.net import decode
+from posetrain.finder.net import Size, decode
 from posetrain.finder.sample import letterbox
 from posetrain.inference import as_input, session
 from posetrain.metrics import bootstrap
@@ -74,11 +74,12 @@ class Finder:
 
     def __init__(self, path: Path) -> None:
         self.session = session(path)
-        _, _, self.net_height, self.net_width = self.session.get_inputs()[0].shape
+        _, _, height, width = self.session.get_inputs()[0].shape
+        self.size = Size(width, height)
 
     def find(self, pixels: npt.NDArray[np.uint8], threshold: float) -> tuple[Floats, Floats]:
         """Boxes in the picture's pixels and scores."""
-        crop, s = letterbox(pixels, self.net_width, self.net_height)
+        crop, s = letterbox(pixels, self.size)
         centre, box = self.session.run(["centre", "box"], {"image": as_input(crop)})
         boxes, scores = decode(centre[0, 0], box[0], threshold)
         return np.asarray((boxes + 0.5) / s - 0.5, np.float32), scores

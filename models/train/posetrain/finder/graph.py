@@ -6,11 +6,11 @@ from pathlib import Path
 
 import onnx
 
-from posetrain.finder.net import HEIGHT, STRIDE, WIDTH, FinderNet
+from posetrain.finder.net import STRIDE, FinderNet, Size
 from posetrain.keypoints.graph import GraphWriter
 
 
-def export(net: FinderNet, path: Path) -> None:
+def export(net: FinderNet, path: Path, size: Size) -> None:
     net.eval()
     g = GraphWriter()
     x8 = g.block(g.block("image", net.stem), net.stage8)
@@ -19,5 +19,5 @@ def export(net: FinderNet, path: Path) -> None:
     y8 = g.block(g.relu(g.add(x8, g.up(g.block(y16, net.top8)))), net.smooth)
     g.convolution(y8, net.centre, output="centre")
     g.convolution(y8, net.box, output="box")
-    cells = (HEIGHT // STRIDE, WIDTH // STRIDE)
-    onnx.save(g.model(HEIGHT, WIDTH, {"centre": (1, *cells), "box": (4, *cells)}), path)
+    cells = (size.height // STRIDE, size.width // STRIDE)
+    onnx.save(g.model(size.height, size.width, {"centre": (1, *cells), "box": (4, *cells)}), path)

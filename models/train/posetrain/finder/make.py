@@ -32,7 +32,7 @@ from posetrain.finder import together
 from posetrain.finder.evaluate import THRESHOLDS, Finder, choose_threshold, test, val_scenes
 from posetrain.finder.graph import export
 from posetrain.finder.manifest import figures, write_person
-from posetrain.finder.net import HEIGHT, WIDTH, FinderNet, loss, targets
+from posetrain.finder.net import FinderNet, Size, loss, targets
 from posetrain.finder.sample import letterbox, sample
 from posetrain.keypoints import checkpoints
 from posetrain.keypoints.config import configured
@@ -54,7 +54,7 @@ SHARE = {
     "unlabelled/free_exercise": 2.0,
     "unlabelled/ccp": 2.0,
     "person_boxes": 0.5,
-    "found_people": 0.15,
+    "found_people": 0.3,
 }
 BATCH = 32
 # Half of what a fresh network takes: the backbone is trained already.
@@ -67,8 +67,8 @@ EMPTY = 0.12
 class SceneStream(IterableDataset[tuple[Tensor, ...]]):
     """Endless batches: pictures, heat, sides, weight, known. Batch k depends on `seed` and k alone."""
 
-    def __init__(self, scenes: list[Scene], first: int, seed: int) -> None:
-        self.seed = seed
+    def __init__(self, scenes: list[Scene], first: int, seed: int, size: Size) -> None:
+        self.seed, self.size = seed, size
         rng = np.random.default_rng(3)
         # Large and small ones: shelves and bags are what a young finder takes for people.
         sizes = ((0.3, 0.8), (0.2, 0.5))
@@ -90,9 +90,9 @@ class SceneStream(IterableDataset[tuple[Tensor, ...]]):
             rng = np.random.default_rng((self.seed, k))
             images, rows = [], []
             for _ in range(BATCH):
-                pixels, persons, doubtful = sample(self.scenes, self.share, rng)
+                pixels, persons, doubtful = sample(self.scenes, self.share, rng, self.size)
                 images.append(pixels)
-                rows.append(targets(persons, doubtful))
+                rows.append(targets(persons, doubtful, self.size))
             fields = [torch.from_numpy(np.stack(f)) for f in zip(*rows, strict=True)]
             yield coloured(np.stack(images), rng), *fields
             k += step
@@ -106,6 +106,7 @@ def train(
     backbone: Path | None,
     begin: Path | None,
     seed: int,
+    size: Size,
 ) -> FinderNet:
     """From a keypoint network's backbone, or from the finder in `begin`, whose pictures and seconds are counted too."""
     out.mkdir(parents=True, exist_ok=True)
@@ -137,7 +138,7 @@ def train(
         step, spent = state["step"], state["spent"]
     loader = iter(
         DataLoader(
-            SceneStream(scenes, step, seed),
+            SceneStream(scenes, step, seed, size),
             batch_size=None,
             num_workers=workers,
             prefetch_factor=4 if workers else None,
@@ -235,6 +236,9 @@ def main() -> None:
         type=Path,
         help="weights of an earlier finder to go on from: final.pt, or what posetrain.finder.adopt wrote",
     )
+    parser.add_argument(
+        "--size", type=Size.of, default=Size(), metavar="WIDTHxHEIGHT", help="of the input: %(default)s"
+    )
     parser.add_argument("--seed", type=int, default=5, help="which pictures, in which order")
     parser.add_argument("--scenes", type=Path, action="append", help="may be given again")
     parser.add_argument("--workers", type=int, default=1)
@@ -262,14 +266,15 @@ def main() -> None:
     scenes = [s for store in stores for s in stored.load(store) if licence_of([s.pack]) <= allowed]
     kept = args.checkpoint or [args.work / args.name / "final.pt"]
     if not args.checkpoint and not kept[0].exists():
-        train(scenes, args.work / args.name, args.minutes, args.workers, args.backbone, args.begin, args.seed)
+        out = args.work / args.name
+        train(scenes, out, args.minutes, args.workers, args.backbone, args.begin, args.seed, args.size)
     state = mean([torch.load(path, weights_only=True) for path in kept])
     net = FinderNet()
     net.load_state_dict(state["ema"])
     f32, int8 = args.work / f"{args.name}-f32.onnx", args.models / f"{args.name}.onnx"
-    export(net, f32)
+    export(net, f32, args.size)
     chosen = np.random.default_rng(7).choice(len(scenes), 256, replace=False)
-    quantise(f32, int8, np.stack([letterbox(scenes[i].pixels)[0] for i in chosen]))
+    quantise(f32, int8, np.stack([letterbox(scenes[i].pixels, args.size)[0] for i in chosen]))
     names = [f"{scenes[i].pack} train picture {i} of the finder's cache" for i in chosen]
     write_quantisation(args.quant / f"{args.name}.toml", int8, names, ranges(int8))
     witness = together.Witness(args.keypoints)
@@ -293,10 +298,11 @@ def main() -> None:
         args.name,
         allowed,
         int8,
+        args.size,
         threshold,
         rule,
         results,
-        multiply_adds(net, HEIGHT, WIDTH),
+        multiply_adds(net, args.size.height, args.size.width),
         sum(p.numel() for p in net.parameters()),
         int(state["pictures"]),
         (float(state["spent"]) + float(state.get("spent_before", 0.0))) / 60,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from posetrain.data.licences import Licence
-from posetrain.finder.net import HEIGHT, NMS_IOU, STRIDE, WIDTH
+from posetrain.finder.net import NMS_IOU, STRIDE, Size
 from posetrain.keypoints.manifest import LICENCE, USABLE_LICENCE, sha256, strings
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def write_person(
     name: str,
     licence: Licence,
     model: Path,
+    size: Size,
     threshold: float,
     rule: Rule,
     results: dict[str, dict[str, Test]],
@@ -44,8 +45,8 @@ def write_person(
         "# image = net * (1 / s) + (0.5 / s - 0.5), pixel centres at integers.",
         "[input]",
         'name = "image"',
-        f"width = {WIDTH}",
-        f"height = {HEIGHT}",
+        f"width = {size.width}",
+        f"height = {size.height}",
         'layout = "nchw"',
         'color = "rgb"',
         "# value of pixel 0 and of pixel 255",

@@ -2,7 +2,7 @@
 CenterNet, Zhou 2019).
 
 Conventions (mirrored by the runtime):
-- input: the whole picture scaled by s = min(WIDTH / w, HEIGHT / h) into the top left corner, black elsewhere;
+- input: the whole picture scaled by s = min(width / w, height / h) of the network's `Size` into the top left corner, black elsewhere;
   image = net * (1 / s) + (0.5 / s - 0.5), pixel centres at integers;
 - outputs at stride 8: `centre` [1, 1, R, C] logits and `box` [1, 4, R, C]; cell (i, j) is centred on net
   pixel (j + 0.5) * 8 - 0.5, (i + 0.5) * 8 - 0.5; box = distances from there to the left, top, right and
@@ -12,7 +12,7 @@ Conventions (mirrored by the runtime):
 
 from __future__ import annotations
 
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 import torch
@@ -24,12 +24,32 @@ from posetrain.data.packs import Floats
 from posetrain.keypoints.net import ConvBn, KeypointNet, Residual
 
 STRIDE = 8
-# Whole pictures in 4:3, as most cameras give them, leave eight rows black, for strides of 32; a wider one leaves more of the bottom
-# black, an upright one the right. A person of a fourteenth of the picture's height covers two cells.
-WIDTH, HEIGHT = 288, 224
 NMS_IOU = 0.5
 # A cell learns the box where it lies this near the person's centre, on the scale of the Gaussian's height.
 BOX_CELLS = 0.4
+# Of the boxes' loss beside the centres': a third of COCO's persons whom a finder misses it sees, in another box.
+BOX_WEIGHT = 3.0
+
+
+class Size(NamedTuple):
+    """Of a network's input, net pixels; both sides are multiples of 32, the deepest stride.
+
+    288 x 224 leaves eight rows of a picture in 4:3 black, as most cameras give them; a wider one leaves more of the bottom black, an
+    upright one the right. A person of a fourteenth of the picture's height covers two cells."""
+
+    width: int = 288
+    height: int = 224
+
+    @classmethod
+    def of(cls, text: str) -> Size:
+        """Of `WIDTHxHEIGHT`."""
+        width, height = (int(side) for side in text.split("x"))
+        if min(width, height) < 32 or width % 32 or height % 32:
+            raise ValueError(f"{text}: both sides must be multiples of 32")
+        return cls(width, height)
+
+    def __str__(self) -> str:
+        return f"{self.width}x{self.height}"
 
 
 class FinderNet(nn.Module):
@@ -86,12 +106,10 @@ def cell_centres(cells: int) -> Floats:
     return np.asarray((np.arange(cells) + 0.5) * STRIDE - 0.5, np.float32)
 
 
-def targets(
-    boxes: Floats, ignore: Floats, width: int = WIDTH, height: int = HEIGHT
-) -> tuple[Floats, Floats, Floats, Floats]:
+def targets(boxes: Floats, ignore: Floats, size: Size) -> tuple[Floats, Floats, Floats, Floats]:
     """boxes, ignore [N, 4] x0 y0 x1 y1 in net pixels -> heat [R, C], side distances [4, R, C] in cells,
     weight of the box loss [R, C], and 0 in cells [R, C] of which nothing is known."""
-    xs, ys = cell_centres(width // STRIDE), cell_centres(height // STRIDE)
+    xs, ys = cell_centres(size.width // STRIDE), cell_centres(size.height // STRIDE)
     cells = (len(ys), len(xs))
     heat = np.zeros(cells, np.float32)
     sides = np.ones((4, *cells), np.float32)
@@ -134,7 +152,7 @@ def loss(centre: Tensor, box: Tensor, heat: Tensor, sides: Tensor, weight: Tenso
     boxes = (weight * (1 - giou)).sum() / weight.sum().clamp(min=1)
     # a clamped side has no gradient: this pulls it back
     sunk = (functional.relu(0.02 - box.float()).sum(dim=1) * weight).sum() / weight.sum().clamp(min=1)
-    return (hit.sum() + miss.sum()) / count + 2.0 * boxes + 0.1 * sunk
+    return (hit.sum() + miss.sum()) / count + BOX_WEIGHT * boxes + 0.1 * sunk
 
 
 def decode(centre: Floats, box: Floats, threshold: float) -> tuple[Floats, Floats]:

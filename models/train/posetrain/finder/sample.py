@@ -8,31 +8,23 @@ import numpy.typing as npt
 
 from posetrain.data.packs import Floats, Pixels
 from posetrain.data.scenes import Scene
-from posetrain.finder.net import HEIGHT, WIDTH
+from posetrain.finder.net import Size
 
-# 4:3 twice as often as 16:9, square and upright ones.
-SHAPES = (
-    (WIDTH, WIDTH * 3 // 4),
-    (WIDTH, WIDTH * 3 // 4),
-    (WIDTH, WIDTH * 9 // 16),
-    (HEIGHT, HEIGHT),
-    (HEIGHT * 3 // 4, HEIGHT),
-)
+# Width over height: 4:3 twice as often as 16:9, square and upright ones.
+SHAPES = (4 / 3, 4 / 3, 16 / 9, 1.0, 3 / 4)
 
 
-def letterbox(pixels: Pixels, net_width: int = WIDTH, net_height: int = HEIGHT) -> tuple[Pixels, float]:
+def letterbox(pixels: Pixels, size: Size) -> tuple[Pixels, float]:
     """The device's input: the picture scaled into the top left corner; and the scale."""
     height, width = pixels.shape[:2]
-    s = min(net_width / width, net_height / height)
+    s = min(size.width / width, size.height / height)
     matrix = np.array([[s, 0, 0.5 * s - 0.5], [0, s, 0.5 * s - 0.5]], np.float32)
     # a picture more than twice too large is averaged down first: bilinear sampling alone would skip pixels
     if s < 0.5:
         twice = (round(width * s * 2), round(height * s * 2))
         pixels = np.asarray(cv2.resize(pixels, twice, interpolation=cv2.INTER_AREA), np.uint8)
         matrix = np.array([[0.5, 0, -0.25], [0, 0.5, -0.25]], np.float32)
-    return np.asarray(
-        cv2.warpAffine(pixels, matrix, (net_width, net_height), flags=cv2.INTER_LINEAR), np.uint8
-    ), s
+    return np.asarray(cv2.warpAffine(pixels, matrix, size, flags=cv2.INTER_LINEAR), np.uint8), s
 
 
 def _place(
@@ -87,10 +79,10 @@ def _place(
 
 
 def sample(
-    scenes: list[Scene], share: npt.NDArray[np.float64], rng: np.random.Generator
+    scenes: list[Scene], share: npt.NDArray[np.float64], rng: np.random.Generator, size: Size
 ) -> tuple[Pixels, Floats, Floats]:
-    """One training picture [HEIGHT, WIDTH, 3], persons and doubtful boxes in its pixels."""
-    canvas = np.zeros((HEIGHT, WIDTH, 3), np.uint8)
+    """One training picture [height, width, 3], persons and doubtful boxes in its pixels."""
+    canvas = np.zeros((size.height, size.width, 3), np.uint8)
     persons: list[Floats] = []
     doubtful: list[Floats] = []
 
@@ -101,20 +93,22 @@ def sample(
     if kind < 0.35:
         s = pick()
         height, width = s.pixels.shape[:2]
-        fitted = min(WIDTH / width, HEIGHT / height)
+        fitted = min(size.width / width, size.height / height)
         w, h = max(8, int(fitted * width)), max(8, int(fitted * height))
         _place(canvas, (0, 0, w, h), s, rng, True, persons, doubtful)
     elif kind < 0.65:
         # the shapes that cameras give, in the top left corner
-        w, h = SHAPES[int(rng.integers(len(SHAPES)))]
+        shape = SHAPES[int(rng.integers(len(SHAPES)))]
+        h = min(size.height, int(size.width / shape))
+        w = int(h * shape)
         _place(canvas, (0, 0, w, h), pick(), rng, False, persons, doubtful)
     else:
-        cx, cy = (int(rng.integers(side * 3 // 10, side * 7 // 10)) for side in (WIDTH, HEIGHT))
+        cx, cy = (int(rng.integers(side * 3 // 10, side * 7 // 10)) for side in size)
         for x, y, w, h in (
             (0, 0, cx, cy),
-            (cx, 0, WIDTH - cx, cy),
-            (0, cy, cx, HEIGHT - cy),
-            (cx, cy, WIDTH - cx, HEIGHT - cy),
+            (cx, 0, size.width - cx, cy),
+            (0, cy, cx, size.height - cy),
+            (cx, cy, size.width - cx, size.height - cy),
         ):
             if rng.random() < 0.9:
                 _place(canvas, (x, y, w, h), pick(), rng, rng.random() < 0.3, persons, doubtful)
