@@ -81,7 +81,7 @@ def goals() -> str:
         floor = f", floor {goal['floor']:.{digits}f}" if goal.get("floor") is not None and not is_met else ""
         return f"{value:.{digits}f}{interval} " + ("met" if is_met else f"**missed**{floor}")
 
-    sets = {"rendered": "rendered, 12", "crossing": "people who cross", "jhmdb-val": "J-HMDB val, 30"}
+    sets = {"rendered": "rendered, 12", "crossing": "people who cross, 8", "jhmdb-val": "J-HMDB val, 30"}
     by_set = {name: goals for name, _, goals in kept("goals.json")["goals"]}
     rows = []
     for goal in by_set["rendered"]:
