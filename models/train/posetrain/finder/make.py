@@ -54,7 +54,7 @@ SHARE = {
     "unlabelled/free_exercise": 2.0,
     "unlabelled/ccp": 2.0,
     "person_boxes": 0.5,
-    "found_people": 0.3,
+    "found_people": 0.15,
 }
 BATCH = 32
 # Half of what a fresh network takes: the backbone is trained already.
@@ -258,7 +258,8 @@ def main() -> None:
     args = parser.parse_args()
     allowed = of_letter(args.licence)
     may_begin(allowed, args.begin, args.backbone)
-    args.work.mkdir(parents=True, exist_ok=True)
+    for folder in (args.work, args.models, args.quant):
+        folder.mkdir(parents=True, exist_ok=True)
     teacher = FastestDet(args.peers / "fastestdet.onnx")
     stores = args.scenes or [args.work / "finder-cache"]
     if not args.scenes and not (stores[0] / "pixels.bin").exists():

@@ -27,8 +27,6 @@ STRIDE = 8
 NMS_IOU = 0.5
 # A cell learns the box where it lies this near the person's centre, on the scale of the Gaussian's height.
 BOX_CELLS = 0.4
-# Of the boxes' loss beside the centres': a third of COCO's persons whom a finder misses it sees, in another box.
-BOX_WEIGHT = 3.0
 
 
 class Size(NamedTuple):
@@ -152,7 +150,7 @@ def loss(centre: Tensor, box: Tensor, heat: Tensor, sides: Tensor, weight: Tenso
     boxes = (weight * (1 - giou)).sum() / weight.sum().clamp(min=1)
     # a clamped side has no gradient: this pulls it back
     sunk = (functional.relu(0.02 - box.float()).sum(dim=1) * weight).sum() / weight.sum().clamp(min=1)
-    return (hit.sum() + miss.sum()) / count + BOX_WEIGHT * boxes + 0.1 * sunk
+    return (hit.sum() + miss.sum()) / count + 2.0 * boxes + 0.1 * sunk
 
 
 def decode(centre: Floats, box: Floats, threshold: float) -> tuple[Floats, Floats]:
