@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import tomllib
 import unittest
+from argparse import ArgumentTypeError
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -47,7 +48,7 @@ class Targets(unittest.TestCase):
     def test_a_size_that_the_strides_do_not_divide_is_refused(self) -> None:
         self.assertEqual(finder.Size.of(str(SIZE)), SIZE)
         for refused in ("288x216", "0x32", "288", "wide"):
-            self.assertRaises(ValueError, finder.Size.of, refused)
+            self.assertRaises(ArgumentTypeError, finder.Size.of, refused)
 
     def test_a_picture_of_any_shape_is_fitted_whole(self) -> None:
         for height, width in ((480, 640), (720, 1280), (1000, 500), (64, 64)):

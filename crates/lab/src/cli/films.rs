@@ -101,8 +101,7 @@ struct Setting {
     persons: MaxPersons,
 }
 
-/// Persons, seconds and seeds of the films that show people who cross: one alone says little of whom it shows for a second and a half
-/// behind another.
+/// Persons, seconds and seeds of the films that show people who cross: in one alone a single person who is long hidden decides.
 const CROSSING: (usize, f32, RangeInclusive<u64>) = (3, 12.0, 1..=8);
 
 pub fn run(mut args: Args) -> anyhow::Result<ExitCode> {

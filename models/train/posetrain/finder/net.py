@@ -12,6 +12,7 @@ Conventions (mirrored by the runtime):
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -40,10 +41,13 @@ class Size(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> Size:
-        """Of `WIDTHxHEIGHT`."""
-        width, height = (int(side) for side in text.split("x"))
+        """Of `WIDTHxHEIGHT`, a command's argument."""
+        try:
+            width, height = (int(side) for side in text.split("x"))
+        except ValueError as error:
+            raise ArgumentTypeError(f"{text} is no WIDTHxHEIGHT, such as 288x224") from error
         if min(width, height) < 32 or width % 32 or height % 32:
-            raise ValueError(f"{text}: both sides must be multiples of 32")
+            raise ArgumentTypeError(f"{text}: both sides must be multiples of 32")
         return cls(width, height)
 
     def __str__(self) -> str:
