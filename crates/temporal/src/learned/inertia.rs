@@ -12,7 +12,7 @@ use super::{HORIZON_FRAMES, NEVER};
 use math::exp_nonpositive;
 
 /// Where what was foretold lies as far off as this part of the scale it counts for half as much.
-const NEAR: f32 = 0.05;
+const NEAR: f32 = 0.1;
 /// Nobody goes on as they did for longer, nominal frames.
 const LONGEST_FRAMES: f32 = 4.5;
 
@@ -90,7 +90,7 @@ mod tests {
         let errors: Vec<f32> =
             (1..40).map(|i| told(&mut inertia, i, if i % 2 == 0 { 1.0 } else { -1.0 }, 0.0)).collect();
         assert!(errors[9..].iter().all(|e| e.abs() < 0.5), "steady motion is not lagged behind: {errors:?}");
-        assert!((told(&mut inertia, 40, 120.0, 0.0) - 120.0).abs() < 3.0, "12 times as far as near");
+        assert!((told(&mut inertia, 40, 120.0, 0.0) - 120.0).abs() < 3.0, "six times as far as near");
         let mut still = Inertia::default();
         (0..9).for_each(|i| _ = told(&mut still, i, 0.0, NEVER));
         assert_eq!(told(&mut still, 9, 5.0, NEVER), 5.0, "a head without inertia");

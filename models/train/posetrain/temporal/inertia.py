@@ -17,7 +17,7 @@ from torch import Tensor
 
 from posetrain.temporal.model import Answer
 
-NEAR = 0.05  # of the scale: where what was foretold lies as far off as this it counts for half as much
+NEAR = 0.1  # of the scale: where what was foretold lies as far off as this it counts for half as much
 LONGEST_FRAMES = 4.5  # nobody goes on as they did for longer
 HORIZON_FRAMES = 1.5  # between two horizons
 
