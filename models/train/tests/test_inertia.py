@@ -11,11 +11,13 @@ import torch
 
 from posetrain.temporal import weights
 from posetrain.temporal.answers import answers, places_px
-from posetrain.temporal.inertia import NEAR, go_on, with_inertia
+from posetrain.temporal.inertia import go_on, with_inertia
 from posetrain.temporal.model import Answer, Hyper, TemporalXl
 
-FRAMES, SCALE_PX, SPEED_PX = 40, 200.0, 3.0
-SMALL = Hyper(width=32, layers=1, heads=2, feed_forward=48, memory=8, exchange=True, inertia=True)
+FRAMES, SCALE_PX, SPEED_PX, NEAR = 40, 200.0, 3.0, 0.05
+SMALL = Hyper(
+    width=32, layers=1, heads=2, feed_forward=48, memory=8, exchange=True, inertia=True, inertia_near=0.2
+)
 
 
 def shaking(noise_px: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -30,7 +32,7 @@ class GoOn(unittest.TestCase):
     def test_what_shakes_is_held_without_lag_and_every_horizon_goes_along(self) -> None:
         noise = torch.tensor([1.0, -1.0]).repeat(FRAMES // 2)
         place, scale, times = shaking(noise)
-        out, _ = go_on(place, torch.zeros(1, FRAMES, 17), scale, times, None)
+        out, _ = go_on(place, torch.zeros(1, FRAMES, 17), scale, times, None, NEAR)
         off = out[0, :, 0, 0, 0] - SPEED_PX * times[0]
         self.assertEqual(off[0].item(), 1.0)
         self.assertLess(off[10:].abs().max().item(), 0.5)
@@ -41,15 +43,15 @@ class GoOn(unittest.TestCase):
         noise = torch.zeros(FRAMES)
         noise[20:] = 20 * NEAR * SCALE_PX
         place, scale, times = shaking(noise)
-        out, _ = go_on(place, torch.zeros(1, FRAMES, 17), scale, times, None)
+        out, _ = go_on(place, torch.zeros(1, FRAMES, 17), scale, times, None, NEAR)
         self.assertLess((out[0, 20, 0] - place[0, 20, 0]).abs().max().item(), 0.1 * NEAR * SCALE_PX)
 
     def test_segments_one_after_another_are_the_whole(self) -> None:
         place, scale, times = shaking(torch.randn(FRAMES, generator=torch.Generator().manual_seed(3)))
         inertia = torch.randn(1, FRAMES, 17, generator=torch.Generator().manual_seed(4))
-        whole, _ = go_on(place, inertia, scale, times, None)
-        first, before = go_on(place[:, :17], inertia[:, :17], scale[:, :17], times[:, :17], None)
-        second, _ = go_on(place[:, 17:], inertia[:, 17:], scale[:, 17:], times[:, 17:], before)
+        whole, _ = go_on(place, inertia, scale, times, None, NEAR)
+        first, before = go_on(place[:, :17], inertia[:, :17], scale[:, :17], times[:, :17], None, NEAR)
+        second, _ = go_on(place[:, 17:], inertia[:, 17:], scale[:, 17:], times[:, 17:], before, NEAR)
         torch.testing.assert_close(torch.cat([first, second], 1), whole)
 
 

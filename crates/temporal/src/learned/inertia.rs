@@ -11,8 +11,6 @@ use pose::{HORIZONS_US, JOINTS};
 use super::{HORIZON_FRAMES, NEVER};
 use math::exp_nonpositive;
 
-/// Where what was foretold lies as far off as this part of the scale it counts for half as much.
-const NEAR: f32 = 0.1;
 /// Nobody goes on as they did for longer, nominal frames.
 const LONGEST_FRAMES: f32 = 4.5;
 
@@ -27,14 +25,14 @@ pub(super) struct Inertia {
 
 impl Inertia {
     /// Shifts every horizon's place of a joint alike, `dt` nominal frames after the last answer. `log_odds` are of the share that what was
-    /// foretold has where both lie at one place.
+    /// foretold has where both lie at one place; as far off as `near_px` it has half of that.
     pub fn go_on(
         &mut self,
         places_px: &mut [[[f32; 2]; JOINTS]; HORIZONS_US.len()],
         joint: usize,
         log_odds: f32,
         dt: f32,
-        scale_px: f32,
+        near_px: f32,
     ) {
         if log_odds <= NEVER {
             return;
@@ -46,7 +44,6 @@ impl Inertia {
             for i in 0..2 {
                 shift[i] = self.at_px[joint][i] + dt * self.moved_px[joint][i] - now[i];
             }
-            let near_px = NEAR * scale_px;
             let off = (shift[0] * shift[0] + shift[1] * shift[1]) / (near_px * near_px);
             let small = exp_nonpositive(-log_odds.abs());
             let share = if log_odds < 0.0 { small } else { 1.0 } / (1.0 + small) / (1.0 + off);
@@ -74,7 +71,7 @@ mod tests {
         for (h, places) in places.iter_mut().enumerate() {
             places[0][0] = 3.0 * (frame as f32 + HORIZON_FRAMES * h as f32) + noise;
         }
-        inertia.go_on(&mut places, 0, log_odds, 1.0, 200.0);
+        inertia.go_on(&mut places, 0, log_odds, 1.0, 20.0);
         inertia.is_moving = true;
         assert!(
             (places[3][0][0] - places[0][0][0] - 9.0 * HORIZON_FRAMES).abs() < 1e-3,

@@ -76,6 +76,8 @@ const HORIZON_FRAMES: f32 = 1.5;
 const ERROR_MODEL: &str = "error_model.";
 /// And those of how much of it shows through the answer.
 const SHOWS_THROUGH: &str = "shows_through.";
+/// The tensor that says how far off what was foretold counts for half ([`Inertia`]), in parts of the scale; files without it mean this.
+const INERTIA_NEAR: (&str, f32) = ("inertia_near", 0.05);
 /// Place on the lag-versus-jitter curve, 0..=1: with the shipped lead what shakes least on the tuning films within 0.2 frame of
 /// added lag (`posewire eval clips --lag 0.2`).
 pub const DEFAULT_SMOOTHNESS: f32 = 0.1;
@@ -107,6 +109,7 @@ struct Told {
     lead_frames: f32,
     sigma_scale: SigmaScale,
     shows_through: f32,
+    inertia_near: f32,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -174,6 +177,7 @@ pub struct Learned<C: Core> {
     lead_frames: f32,
     sigma_scale: SigmaScale,
     shows_through: f32,
+    inertia_near: f32,
     error_models: Vec<ErrorModel>,
     persons: [Person; MAX_PERSONS],
     memories: Vec<C::Memory>,
@@ -194,15 +198,16 @@ impl<C: Core> Learned<C> {
         let network = C::load(&weights)?;
         let lead_frames = weights.take("lead_frames", &[1])?[0];
         let scale = weights.take("sigma_scale", &[2])?;
+        let or = |name: &str, value: f32| match weights.len(name) {
+            Some(_) => Ok(weights.take(name, &[1])?[0]),
+            None => Ok(value),
+        };
+        let inertia_near = or(INERTIA_NEAR.0, INERTIA_NEAR.1)?;
         let error_models = weights
             .names_after(ERROR_MODEL)
             .map(|name| {
                 let values = weights.take(&format!("{ERROR_MODEL}{name}"), &[3])?;
-                let share = format!("{SHOWS_THROUGH}{name}");
-                let shows_through = match weights.len(&share) {
-                    Some(_) => weights.take(&share, &[1])?[0],
-                    None => 0.0,
-                };
+                let shows_through = or(&format!("{SHOWS_THROUGH}{name}"), 0.0)?;
                 Ok(ErrorModel {
                     name: name.to_owned(),
                     lead_frames: values[0],
@@ -216,6 +221,7 @@ impl<C: Core> Learned<C> {
             lead_frames: lead_frames.clamp(0.0, HORIZON_FRAMES),
             sigma_scale: SigmaScale::new([scale[0], scale[1]]),
             shows_through: 0.0,
+            inertia_near: inertia_near.clamp(0.01, 1.0),
             error_models,
             persons: [Person::default(); MAX_PERSONS],
             memories: (0..MAX_PERSONS).map(|_| network.memory()).collect(),
@@ -322,6 +328,7 @@ impl<C: Core> TemporalModel for Learned<C> {
                 lead_frames: self.lead_frames,
                 sigma_scale: self.sigma_scale,
                 shows_through: self.shows_through,
+                inertia_near: self.inertia_near,
             };
             self.persons[slot].answer(output, dt, keypoints[i], told);
         }
@@ -346,7 +353,7 @@ impl Person {
     /// `[horizon][mean][joint]` how far to go on along the observation's distance from each running mean, `[joint]` the weight, beside the
     /// mix's, of where the joint of the other side was seen, and `[joint]` the log-odds of going on as foretold ([`Inertia`]).
     fn answer(&mut self, output: &[f32; OUTPUTS], dt: f32, keypoints: &Keypoints, told: Told) {
-        let Told { lead_frames, sigma_scale, shows_through } = told;
+        let Told { lead_frames, sigma_scale, shows_through, inertia_near } = told;
         let (deltas, rest) = output.split_at(DELTAS);
         let (log_sigmas, rest) = rest.split_at(SIGMAS);
         let (mixes, rest) = rest.split_at(MIXES);
@@ -386,7 +393,7 @@ impl Person {
                 }
             }
             lead(&mut f.places_px, j, lead_frames / HORIZON_FRAMES);
-            self.inertia.go_on(&mut f.places_px, j, inertia[j], dt, scale_px);
+            self.inertia.go_on(&mut f.places_px, j, inertia[j], dt, inertia_near * scale_px);
         }
         self.residual.show_through(&mut f.places_px, &keypoints.joints, shows_through, dt, scale_px);
         for j in 0..JOINTS {

@@ -39,7 +39,7 @@ def places_px(f: Framed, a: Answer, lead: float = 0.0) -> np.ndarray:
     if a.inertia is None:
         return place
     scale_px, times = torch.from_numpy(f.scale_px), torch.from_numpy(f.times)
-    return go_on(torch.from_numpy(place), a.inertia, scale_px, times, None)[0].numpy()
+    return go_on(torch.from_numpy(place), a.inertia, scale_px, times, None, a.inertia_near)[0].numpy()
 
 
 def sigma_px(f: Framed, a: Answer) -> np.ndarray:

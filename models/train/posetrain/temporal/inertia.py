@@ -17,7 +17,6 @@ from torch import Tensor
 
 from posetrain.temporal.model import Answer
 
-NEAR = 0.1  # of the scale: where what was foretold lies as far off as this it counts for half as much
 LONGEST_FRAMES = 4.5  # nobody goes on as they did for longer
 HORIZON_FRAMES = 1.5  # between two horizons
 
@@ -32,10 +31,10 @@ class Before:
 
 
 def go_on(
-    place_px: Tensor, inertia: Tensor, scale_px: Tensor, times: Tensor, before: Before | None
+    place_px: Tensor, inertia: Tensor, scale_px: Tensor, times: Tensor, before: Before | None, near: float
 ) -> tuple[Tensor, Before]:
     """place_px [B,T,4,17,2], inertia [B,T,17] log-odds, scale_px [B,T], times [B,T]; every horizon is shifted alike. What comes before
-    the first frame of a lane is `None`."""
+    the first frame of a lane is `None`. Where what was foretold lies `near` of the scale off it counts for half as much."""
     share = torch.sigmoid(inertia)
     moves = (place_px[:, :, 1] - place_px[:, :, 0]) / HORIZON_FRAMES
     shifts = []
@@ -46,8 +45,8 @@ def go_on(
         else:
             dt = (times[:, t] - before.times).clamp(0, LONGEST_FRAMES).to(now.dtype)[:, None, None]
             shift = before.at + dt * before.moved - now
-            near = NEAR * scale_px[:, t, None]
-            shift = (share[:, t] / (1 + shift.square().sum(-1) / near.square()))[..., None] * shift
+            near_px = near * scale_px[:, t, None]
+            shift = (share[:, t] / (1 + shift.square().sum(-1) / near_px.square()))[..., None] * shift
         shifts.append(shift)
         before = Before(now + shift, moves[:, t], times[:, t])
     assert before is not None
@@ -63,5 +62,5 @@ def with_inertia(
     if a.inertia is None:
         return a, None
     scale, centre = scale_px[:, :, None, None, None], centre_px[:, :, None, None]
-    place_px, last = go_on(a.place * scale + centre, a.inertia, scale_px, times, before)
+    place_px, last = go_on(a.place * scale + centre, a.inertia, scale_px, times, before, a.inertia_near)
     return replace(a, place=(place_px - centre) / scale), last

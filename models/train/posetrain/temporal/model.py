@@ -9,7 +9,7 @@ of features is ever built.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +23,7 @@ POSITION = 2 * WAVES + 1
 LINEAR_FRAMES = 32.0
 DELTA_SCALE = 0.1  # of the person's scale: keeps the first answers near the observation
 SIGMA_BIAS = -3.5  # log of the first sigma, of the person's scale
+INERTIA_NEAR = 0.05  # what files mean that say nothing of it
 EXCHANGED_BIAS = -4.0  # of an untrained head: where the other side's joint was seen counts for little
 LEAN = HORIZONS * (MIX - 1) * JOINTS
 OUTPUTS = HORIZONS * JOINTS * 2 + HORIZONS * JOINTS + MIX * JOINTS + JOINTS * 3 + 1 + LEAN
@@ -39,6 +40,7 @@ class Hyper:
     carry: bool = True  # false: a transformer that forgets everything where a segment ends
     exchange: bool = False  # the anchor may also be where the joint of the other side was seen
     inertia: bool = False  # an answer goes on, in part, as the one before foretold (`posetrain.temporal.inertia`); with exchange alone
+    inertia_near: float = INERTIA_NEAR  # of the scale: as far off as this what was foretold counts for half
 
     def __post_init__(self) -> None:
         if self.inertia and not self.exchange:
@@ -126,6 +128,7 @@ class Answer:
     unit: Tensor
     log_metres: Tensor
     inertia: Tensor | None = None
+    inertia_near: float = INERTIA_NEAR
 
 
 class TemporalXl(nn.Module):
@@ -168,10 +171,10 @@ class TemporalXl(nn.Module):
         for layer, old in zip(self.layers, memory.states, strict=True):
             states.append(torch.cat([old, x], 1)[:, -m:].detach())
             x = layer(x, old, times, memory.times, bar)
-        y = self.head(self.norm(x))
+        answer = replace(read(self.head(self.norm(x)), bank), inertia_near=self.h.inertia_near)
         if not self.h.carry:
-            return read(y, bank), self.empty(b)
-        return read(y, bank), Memory(states, t_all[:, -m:], valid[:, -m:])
+            return answer, self.empty(b)
+        return answer, Memory(states, t_all[:, -m:], valid[:, -m:])
 
 
 def read(y: Tensor, bank: Tensor) -> Answer:

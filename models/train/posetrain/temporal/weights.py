@@ -15,7 +15,9 @@ import torch
 from torch import Tensor
 
 from posetrain.data.packs import JOINTS
-from posetrain.temporal.model import OUTPUTS, Hyper, TemporalXl
+from posetrain.temporal.model import INERTIA_NEAR, OUTPUTS, Hyper, TemporalXl
+
+NEAR = "inertia_near"  # the tensor of that name in Hyper; files without it mean INERTIA_NEAR
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Shipped:
 
 
 def pwt(hyper: Hyper, state: dict[str, Tensor]) -> bytes:
+    if hyper.inertia_near != INERTIA_NEAR:
+        state = state | {NEAR: torch.tensor([hyper.inertia_near])}
     out = b"PWT1" + struct.pack(
         "<6I", hyper.width, hyper.layers, hyper.heads, hyper.feed_forward, hyper.memory, len(state)
     )
@@ -55,7 +59,10 @@ def read_pwt(path: Path, error_model: str = "") -> Shipped:
         state[name] = torch.from_numpy(np.frombuffer(data, "<f4", size, at).reshape(shape).copy())
         at += 4 * size
     more = len(state["head.bias"]) - OUTPUTS
-    model = TemporalXl(Hyper(width, layers, heads, feed, memory, exchange=more > 0, inertia=more > JOINTS))
+    near = round(float(state.pop(NEAR, torch.tensor(INERTIA_NEAR))), 6)
+    model = TemporalXl(
+        Hyper(width, layers, heads, feed, memory, exchange=more > 0, inertia=more > JOINTS, inertia_near=near)
+    )
     lead, widen = float(state.pop("lead_frames")), state.pop("sigma_scale").numpy()
     kinds = {k: state.pop(k).numpy() for k in list(state) if k.startswith(("error_model.", "shows_through."))}
     model.load_state_dict(state)
