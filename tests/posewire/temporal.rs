@@ -17,6 +17,9 @@ struct Golden {
     places_px: Vec<Vec<f32>>,
     sigma_px: Vec<Vec<f32>>,
     lift_m: Vec<Vec<f32>>,
+    /// Of weights that have a curve for them.
+    #[serde(default)]
+    score: Vec<Vec<f32>>,
 }
 
 fn weights() -> Vec<u8> {
@@ -50,6 +53,7 @@ fn the_shipped_weights_answer_as_pytorch_does() {
 #[test]
 fn beside_a_keypoint_network_they_answer_as_pytorch_does() {
     let golden: Golden = serde_json::from_str(include_str!("../golden/temporal_xl_keypoints.json")).unwrap();
+    assert_eq!(golden.score.len(), golden.steps.len(), "the shipped weights have a curve for scores");
     meets(&mut Xl::new(&weights(), golden.smoothness).unwrap().observed_by("keypoints"), &golden);
 }
 
@@ -88,6 +92,13 @@ fn meets(model: &mut impl TemporalModel, golden: &Golden) {
         close(places, &golden.places_px[i], 0.03, &format!("places at step {step}"));
         let sigmas = f.sigma_px.as_flattened().iter().copied();
         close(sigmas, &golden.sigma_px[i], 0.03, &format!("sigmas at step {step}"));
+        if let Some(scores) = golden.score.get(i) {
+            let known = f.state.map(|state| state != JointState::Absent);
+            assert!(known.contains(&true));
+            let scores: Vec<f32> =
+                scores.iter().zip(known).map(|(s, known)| if known { *s } else { 0.0 }).collect();
+            close(f.score.iter().copied(), &scores, 1e-3, &format!("scores at step {step}"));
+        }
         let lift = f.joints_3d_m.unwrap();
         close(lift.as_flattened().iter().copied(), &golden.lift_m[i], 1e-3, &format!("3D at step {step}"));
         met += 1;

@@ -32,6 +32,37 @@ impl Mean {
     }
 }
 
+/// What was claimed to be true with some probability, and how often it was.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Claims {
+    /// By tenths of what was claimed: the claims' sum less how many of them were true.
+    excess: [f64; Self::BINS],
+    count: f64,
+}
+
+impl Claims {
+    const BINS: usize = 10;
+
+    /// A claim of 0..=1.
+    pub fn add(&mut self, claimed: f64, is_true: bool) {
+        let bin = ((claimed * Self::BINS as f64) as usize).min(Self::BINS - 1);
+        self.excess[bin] += claimed - f64::from(u8::from(is_true));
+        self.count += 1.0;
+    }
+
+    /// Both together.
+    pub fn with(mut self, other: Self) -> Self {
+        self.excess.iter_mut().zip(other.excess).for_each(|(excess, more)| *excess += more);
+        Self { count: self.count + other.count, ..self }
+    }
+
+    /// Expected calibration error (Guo et al., 2017): how far what is claimed lies from what is true, on average over the claims.
+    pub fn error(self) -> Option<f64> {
+        let off: f64 = self.excess.iter().map(|excess| excess.abs()).sum();
+        (self.count > 0.0).then(|| off / self.count)
+    }
+}
+
 /// A figure and its 95 % interval over resampled clips.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Interval {
@@ -78,6 +109,22 @@ mod tests {
         for side in [value - low, high - value] {
             assert!((0.055..0.085).contains(&side), "{side}");
         }
+    }
+
+    #[test]
+    fn claims_are_off_by_as_much_as_they_are_true_less_often() {
+        let claims = |claimed: f64, of_ten: usize| {
+            let mut claims = Claims::default();
+            (0..10).for_each(|i| claims.add(claimed, i < of_ten));
+            claims
+        };
+        let sure = claims(1.0, 7);
+        assert!((sure.error().unwrap() - 0.3).abs() < 1e-9);
+        assert!(claims(0.7, 7).error().unwrap() < 1e-9);
+        // One tenth too sure and another too modest: one does not make up for the other.
+        let both = sure.with(claims(0.25, 5)).error().unwrap();
+        assert!((both - 0.275).abs() < 1e-9, "{both}");
+        assert_eq!(Claims::default().error(), None);
     }
 
     #[test]

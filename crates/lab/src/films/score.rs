@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pose::{JOINTS, JointState, MIRROR, TrackedPerson};
 
 use super::{Moment, TruePerson, pairing::Pairs, steady};
-use crate::statistics::Mean;
+use crate::statistics::{Claims, Mean};
 
 /// A joint that is not answered is off by this part of the extent.
 pub(super) const MISSED: f64 = 0.5;
@@ -28,6 +28,8 @@ pub(super) struct Score {
     pub hidden_pck_10: Mean,
     /// Joints seen, of persons who are answered, that are called absent.
     pub missed_joints: Mean,
+    /// Joints told of, seen or hidden: their scores, and whether they lie within 0.1.
+    pub claims: Claims,
     /// Persons who count and are not answered.
     pub missed_persons: Mean,
     /// Persons answered who would be answered better with left and right exchanged.
@@ -120,6 +122,9 @@ fn places(score: &mut Score, person: &TruePerson, answer: Option<&TrackedPerson>
             let [x, y] = a.forecast.places_px[0][j].map(f64::from);
             (x - truth.at_px[0]).hypot(y - truth.at_px[1]) / extent
         });
+        if let (Some(answer), Some(off)) = (known, off) {
+            score.claims.add(f64::from(answer.forecast.score[j]), off < 0.1);
+        }
         if truth.is_hidden {
             score.hidden_pck_10.hit(off.is_some_and(|off| off < 0.1));
             continue;
@@ -185,6 +190,7 @@ impl Score {
         for (mean, more) in self.means().into_iter().zip(other.means()) {
             *mean = mean.with(*more);
         }
+        self.claims = self.claims.with(other.claims);
         self.oldest_ghost = self.oldest_ghost.max(other.oldest_ghost);
         self.few += other.few;
     }

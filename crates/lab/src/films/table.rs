@@ -34,6 +34,8 @@ pub struct Row {
     pub missed_persons: Interval,
     /// Seen joints called absent.
     pub missed_joints: f64,
+    /// Expected calibration error of the scores of joints told of, as probabilities of lying within 0.1.
+    pub score_error: Interval,
     /// Persons who would be answered better with left and right exchanged.
     pub exchanged: Interval,
     /// Ghosts a frame.
@@ -133,6 +135,7 @@ impl Row {
             lag: report.added_lag,
             missed_persons: of(1.0, |s| s.missed_persons),
             missed_joints: mean(total.missed_joints),
+            score_error: Interval::of(all.len(), |films| outcomes.score(films).claims.error()),
             exchanged: of(1.0, |s| s.exchanged),
             ghosts: of(1.0, |s| s.ghosts),
             oldest_ghost: total.oldest_ghost,
@@ -172,8 +175,8 @@ pub fn table(name: &str, rows: &[Row]) -> String {
     let mut out = format!(
         "### {name}: {} films, {} persons in all frames\n\n\
          Distances in % of the person's extent, 95 % intervals over films. MPJPE counts what is not answered as 50.\n\n\
-         | setting | MPJPE | PCK.05 | PCK.1 | hidden PCK.1 | Accel | lag | joints missed % | exchanged % |\n\
-         |---|---|---|---|---|---|---|---|---|\n",
+         | setting | MPJPE | PCK.05 | PCK.1 | hidden PCK.1 | Accel | lag | joints missed % | exchanged % | ECE of scores |\n\
+         |---|---|---|---|---|---|---|---|---|---|\n",
         first.films, first.persons
     );
     let figure = |v: f64, digits: usize| if v.is_finite() { format!("{v:.digits$}") } else { "–".into() };
@@ -187,7 +190,7 @@ pub fn table(name: &str, rows: &[Row]) -> String {
     for r in rows {
         let _ = writeln!(
             out,
-            "| {} | {} | {} | {} | {} | {} | {:+.2} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {:+.2} | {} | {} | {} |",
             r.setting,
             interval(&r.mpjpe, 1.0, 2),
             interval(&r.pck_05, 1.0, 3),
@@ -197,6 +200,7 @@ pub fn table(name: &str, rows: &[Row]) -> String {
             r.lag,
             figure(100.0 * r.missed_joints, 1),
             interval(&r.exchanged, 100.0, 1),
+            interval(&r.score_error, 1.0, 3),
         );
     }
     if rows.iter().any(|r| r.less_first.is_some()) {

@@ -15,6 +15,7 @@ mod inertia;
 mod linear;
 mod norm;
 mod residual;
+mod score;
 pub(crate) mod state_space;
 mod weights;
 pub(crate) mod xl;
@@ -26,6 +27,7 @@ use self::{
     inertia::Inertia,
     linear::Linear,
     residual::Residual,
+    score::ScoreCurve,
     weights::Weights,
 };
 use super::{
@@ -68,7 +70,7 @@ const LOST_SIGMA: f32 = 0.15;
 const VAGUE_SIGMA: f32 = 0.4;
 /// A person not seen for longer is absent as a whole, nominal frames (one second): longer than any occlusion learned.
 const LOST_FRAMES: f32 = 30.0;
-/// The score is the probability of lying within this part of the scale.
+/// In a file without a curve for it ([`ScoreCurve`]) the score is the probability, by sigma, of lying within this part of the scale.
 const SCORE_WITHIN: f32 = 0.1;
 /// From one horizon to the next, nominal frames.
 const HORIZON_FRAMES: f32 = 1.5;
@@ -100,6 +102,7 @@ struct ErrorModel {
     name: String,
     lead_frames: f32,
     sigma_scale: SigmaScale,
+    score_curve: Option<ScoreCurve>,
     shows_through: f32,
 }
 
@@ -108,6 +111,7 @@ struct ErrorModel {
 struct Told {
     lead_frames: f32,
     sigma_scale: SigmaScale,
+    score_curve: Option<ScoreCurve>,
     shows_through: f32,
     inertia_near: f32,
 }
@@ -176,6 +180,7 @@ pub struct Learned<C: Core> {
     smoothness: f32,
     lead_frames: f32,
     sigma_scale: SigmaScale,
+    score_curve: Option<ScoreCurve>,
     shows_through: f32,
     inertia_near: f32,
     error_models: Vec<ErrorModel>,
@@ -212,6 +217,7 @@ impl<C: Core> Learned<C> {
                     name: name.to_owned(),
                     lead_frames: values[0],
                     sigma_scale: SigmaScale::new([values[1], values[2]]),
+                    score_curve: ScoreCurve::load(&weights, Some(name))?,
                     shows_through: shows_through.clamp(0.0, 1.0),
                 })
             })
@@ -220,6 +226,7 @@ impl<C: Core> Learned<C> {
             smoothness: smoothness.clamp(0.0, 1.0),
             lead_frames: lead_frames.clamp(0.0, HORIZON_FRAMES),
             sigma_scale: SigmaScale::new([scale[0], scale[1]]),
+            score_curve: ScoreCurve::load(&weights, None)?,
             shows_through: 0.0,
             inertia_near: inertia_near.clamp(0.01, 1.0),
             error_models,
@@ -233,11 +240,12 @@ impl<C: Core> Learned<C> {
         })
     }
 
-    /// Expects a detector of this kind: takes the lead, the width of intervals and how much of what is seen shows through, as they were
+    /// Expects a detector of this kind: takes the lead, the width of intervals, scores and how much of what is seen shows through, as they were
     /// fitted for it. Detectors err differently, and the weights name some; for any other the defaults stay.
     pub fn observed_by(mut self, error_model: &str) -> Self {
         if let Some(model) = self.error_models.iter().find(|m| m.name == error_model) {
             (self.sigma_scale, self.shows_through) = (model.sigma_scale, model.shows_through);
+            self.score_curve = model.score_curve.or(self.score_curve);
             let lead_frames = model.lead_frames;
             self = self.with_lead(lead_frames);
         }
@@ -327,6 +335,7 @@ impl<C: Core> TemporalModel for Learned<C> {
             let told = Told {
                 lead_frames: self.lead_frames,
                 sigma_scale: self.sigma_scale,
+                score_curve: self.score_curve,
                 shows_through: self.shows_through,
                 inertia_near: self.inertia_near,
             };
@@ -353,7 +362,7 @@ impl Person {
     /// `[horizon][mean][joint]` how far to go on along the observation's distance from each running mean, `[joint]` the weight, beside the
     /// mix's, of where the joint of the other side was seen, and `[joint]` the log-odds of going on as foretold ([`Inertia`]).
     fn answer(&mut self, output: &[f32; OUTPUTS], dt: f32, keypoints: &Keypoints, told: Told) {
-        let Told { lead_frames, sigma_scale, shows_through, inertia_near } = told;
+        let Told { lead_frames, sigma_scale, score_curve, shows_through, inertia_near } = told;
         let (deltas, rest) = output.split_at(DELTAS);
         let (log_sigmas, rest) = rest.split_at(SIGMAS);
         let (mixes, rest) = rest.split_at(MIXES);
@@ -403,13 +412,18 @@ impl Person {
             let near = off_px[0] * off_px[0] + off_px[1] * off_px[1] <= (BELIEVED * scale_px).powi(2);
             let measured = frame.seen[j] && k.score >= MEASURED_SCORE && near;
             let widen = if measured { sigma_scale.measured } else { sigma_scale.predicted };
+            let log_sigma = |h: usize| {
+                (log_sigmas[h * JOINTS + j] + SIGMA_BIAS).clamp(LOG_SIGMA_RANGE.0, LOG_SIGMA_RANGE.1)
+            };
             for h in 0..HORIZONS_US.len() {
-                let log_sigma =
-                    (log_sigmas[h * JOINTS + j] + SIGMA_BIAS).clamp(LOG_SIGMA_RANGE.0, LOG_SIGMA_RANGE.1);
-                f.sigma_px[h][j] = largest_sigma_px * widen * exp_nonpositive(log_sigma - LOG_SIGMA_RANGE.1);
+                f.sigma_px[h][j] =
+                    largest_sigma_px * widen * exp_nonpositive(log_sigma(h) - LOG_SIGMA_RANGE.1);
             }
             let sigma = f.sigma_px[0][j] / scale_px;
-            f.score[j] = 1.0 - exp_nonpositive(-0.5 * (SCORE_WITHIN / sigma).powi(2));
+            f.score[j] = match &score_curve {
+                Some(curve) => curve.of(log_sigma(0)),
+                None => 1.0 - exp_nonpositive(-0.5 * (SCORE_WITHIN / sigma).powi(2)),
+            };
             f.state[j] = if measured {
                 JointState::Measured
             } else if sigma <= (if frame.seen[j] { VAGUE_SIGMA } else { LOST_SIGMA }) && !lost {
@@ -427,6 +441,12 @@ impl Person {
         let lifted = std::array::from_fn(|j| std::array::from_fn(|i| unit[3 * j + i] * half_side_m));
         f.joints_3d_m = (!lost).then_some(lifted);
     }
+}
+
+/// 0..=1, without the overflow of an exponential.
+fn probability(log_odds: f32) -> f32 {
+    let small = exp_nonpositive(-log_odds.abs());
+    (if log_odds < 0.0 { small } else { 1.0 }) / (1.0 + small)
 }
 
 /// Reads every horizon of `forecast` `lead_frames` further ahead than it was answered for.

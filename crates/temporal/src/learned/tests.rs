@@ -92,6 +92,43 @@ fn what_is_seen_shows_through_where_the_weights_say_so() {
     assert!(off(&through) < 0.7 * off(&without), "{} px, {} px", off(&through), off(&without));
 }
 
+/// A curve moves scores and nothing else: 1/2 where the network says the middle, and by the slope from there.
+#[test]
+fn scores_go_by_the_curve_that_was_fitted_for_the_detector() {
+    let (_, mut tensors) = random_file(&SMALL, 11);
+    tensors.push(("error_model.sure".to_owned(), vec![3], vec![0.0, 1.0, 1.0]));
+    let run = |tensors: &[_], error_model: &str| {
+        let bytes = super::weights::testing::write(&SMALL, tensors);
+        let mut model = Xl::new(&bytes, 0.5).unwrap().observed_by(error_model);
+        (0..9).map(|i| step(&mut model, at(0, i * FRAME_US, 5.0 * i as f32))).last().unwrap()
+    };
+    let bare = run(&tensors, "sure");
+    let scale_px = {
+        let mut frame = PersonFrame::default();
+        let observed = (0..9).map(|i| person(5.0 * i as f32, 100.0));
+        observed.for_each(|k| frame.take(1.0, &k, 0.5, &mut [0.0; FEATURES]));
+        frame.scale_px()
+    };
+    let error = bare.sigma_px[0].map(|sigma_px| sigma_px / scale_px / SIGMA_OF_LAPLACE);
+    let meets = |scores: [f32; JOINTS], [slope, middle]: [f32; 2]| {
+        for (score, error) in scores.into_iter().zip(error) {
+            let wanted = 1.0 / (1.0 + (error / middle).powf(slope));
+            assert!((score - wanted).abs() < 1e-3, "{score}, wanted {wanted}");
+        }
+    };
+    let (default, own) = ([2.0, error[0]], [1.5, 2.0 * error[3]]);
+    tensors.push(("score_curve".to_owned(), vec![2], default.to_vec()));
+    meets(run(&tensors, "sure").score, default);
+    tensors.push(("score_curve.sure".to_owned(), vec![2], own.to_vec()));
+    let answer = run(&tensors, "sure");
+    meets(answer.score, own);
+    assert_eq!(Forecast { score: bare.score, ..answer }, bare);
+    tensors.last_mut().unwrap().1 = vec![1];
+    tensors.last_mut().unwrap().2.pop();
+    let bytes = super::weights::testing::write(&SMALL, &tensors);
+    assert!(Xl::new(&bytes, 0.5).err().unwrap().to_string().contains("score_curve.sure"));
+}
+
 /// A smaller head answers as one that says of what it does not know that it never is.
 #[test]
 fn a_file_without_exchange_or_inertia_answers_as_one_that_never_does_either() {

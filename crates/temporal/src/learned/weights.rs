@@ -10,7 +10,9 @@
 //! Beside the network's own tensors: `lead_frames` `[1]`, `sigma_scale` `[2]` for measured and predicted joints, and for each kind of
 //! detector that both were fitted for anew `error_model.NAME` `[3]`: its lead and its two scales. `shows_through.NAME` `[1]`, where there is
 //! one, says how much of what such a detector goes on seeing beside the answer the answer is moved by, 0 to 1. `inertia_near` `[1]`, in parts of
-//! the scale: as far off as this what the answer before foretold counts for half; 0.05 where there is none.
+//! the scale: as far off as this what the answer before foretold counts for half; 0.05 where there is none. `score_curve` `[2]` and
+//! `score_curve.NAME` lead from what the network says of a joint's error to its score: a slope, and the error, in parts of the scale, at which
+//! it is 1/2.
 
 use crate::TemporalError;
 

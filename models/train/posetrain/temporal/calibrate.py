@@ -24,6 +24,8 @@ from posetrain.temporal.peers import Causal
 from posetrain.temporal.residual import show_through
 
 SHARE = 0.68
+# What is said of one clip: arrays of equal kinds, that are put together clip by clip.
+Of = Callable[[Truth, np.ndarray, np.ndarray], list[np.ndarray]]
 
 
 def ratios(
@@ -51,6 +53,11 @@ def kept_back(data: Path) -> Callable[[str], bool]:
     return names.__contains__
 
 
+def chosen_films(data: Path, said: str) -> Callable[[str], bool]:
+    """Which clips `films` of `configs/temporal/detectors.toml` names: "tuning" or "kept back"."""
+    return {"tuning": tuning, "kept back": kept_back(data)}[said]
+
+
 def spread(values: list[np.ndarray]) -> np.ndarray:
     """Every part's quantiles, so that each counts alike, however much there is of it."""
     return np.concatenate([np.quantile(v, np.linspace(0, 1, 2001)) for v in values if len(v)])
@@ -60,12 +67,12 @@ def of_bank(
     path: Path,
     chosen: Callable[[str], bool],
     film: Callable[[str], str],
-    ratios_of: Callable[[Truth, np.ndarray, np.ndarray], list[np.ndarray]],
+    of: Of,
 ) -> dict[str, list[np.ndarray]]:
-    """By film the ratios (measured, predicted) of those clips of a bank."""
+    """By film what `of` says of those clips of a bank."""
     z = dict(np.load(path))
     is_exact = z.get("labels_late") == 0
-    by_film: defaultdict[str, tuple[list[np.ndarray], list[np.ndarray]]] = defaultdict(lambda: ([], []))
+    by_film: defaultdict[str, list[list[np.ndarray]]] = defaultdict(list)
     for a, b, tier, name in zip(z["offset"][:-1], z["offset"][1:], z["tier"], z["name"], strict=True):
         if tier == 1 and chosen(str(name)) and b - a >= 14:
             # Repeated pictures are out of real clips; what is left is counted as evenly spaced.
@@ -78,10 +85,25 @@ def of_bank(
                 np.zeros(0),
                 z["extent"][None, a:b],
             )
-            got = ratios_of(truth, z["xy"][None, a:b], z["score"][None, a:b])
-            for part, values in zip(by_film[film(str(name))], got, strict=True):
-                part.append(values)
-    return {name: [np.concatenate(kind) for kind in kinds] for name, kinds in by_film.items()}
+            by_film[film(str(name))].append(of(truth, z["xy"][None, a:b], z["score"][None, a:b]))
+    return {name: [np.concatenate(kind) for kind in zip(*got, strict=True)] for name, got in by_film.items()}
+
+
+def clips_to_fit(
+    data: Path, banks: list[Path], chosen: Callable[[str], bool], exact: Path | None, of: Of
+) -> tuple[list[list[np.ndarray]], list[np.ndarray], list[list[np.ndarray]]]:
+    """What `of` says of the films of the banks' clips that are chosen, of as many virtual lanes with their errors, and of those rendered
+    films of `exact` that training left out."""
+    film_of_clip = {clip["name"]: clip["source_video"] for clip in clips(data)}
+    real: list[list[np.ndarray]] = []
+    for path in banks:
+        # A rendered clip is called as its film.
+        real += of_bank(path, chosen, lambda name: film_of_clip.get(name, name), of).values()
+    rendered = list(of_bank(exact, tuning, str, of).values()) if exact else []
+    rng = np.random.default_rng(11)
+    truth = Mocap(data, "train").lanes(rng, np.tile(np.arange(120.0), (24, 1)))
+    xy, score = Bank(banks, chosen).lanes(rng, truth)
+    return real, of(truth, xy, score), rendered
 
 
 def sigma_scale(
@@ -98,20 +120,11 @@ def sigma_scale(
     """Factors for (measured, predicted), fitted on those clips of the banks, on as many virtual ones, and on as many of the rendered
     films of `exact` that training left out. Every film counts alike, which few films need lest the hardest decide, or else every
     coordinate."""
-    film_of_clip = {clip["name"]: clip["source_video"] for clip in clips(data)}
 
     def of(truth: Truth, xy: np.ndarray, score: np.ndarray) -> list[np.ndarray]:
         return ratios(model, truth, xy, score, smooth, lead, shown)
 
-    real: list[list[np.ndarray]] = []
-    for path in banks:
-        # A rendered clip is called as its film.
-        real += of_bank(path, chosen, lambda name: film_of_clip.get(name, name), of).values()
-    rendered = list(of_bank(exact, tuning, str, of).values()) if exact else []
-    rng = np.random.default_rng(11)
-    truth = Mocap(data, "train").lanes(rng, np.tile(np.arange(120.0), (24, 1)))
-    xy, score = Bank(banks, chosen).lanes(rng, truth)
-    virtual = of(truth, xy, score)
+    real, virtual, rendered = clips_to_fit(data, banks, chosen, exact, of)
     out = []
     for kind, v in enumerate(virtual):
         films = [parts[kind] for parts in real]

@@ -23,11 +23,12 @@ from posetrain.data.licences import Licence, licence_of
 from posetrain.data.packs import JOINTS
 from posetrain.paths import CONFIGS
 from posetrain.temporal.answers import SHIPPED_SMOOTHNESS
-from posetrain.temporal.calibrate import kept_back, sigma_scale
+from posetrain.temporal.calibrate import chosen_films, sigma_scale
 from posetrain.temporal.model import Hyper, TemporalXl
 from posetrain.temporal.noise import tuning
+from posetrain.temporal.scores import score_curve
 from posetrain.temporal.train import read_start
-from posetrain.temporal.weights import pwt
+from posetrain.temporal.weights import CURVE, pwt
 
 VERSION = 1
 CREDIT = (
@@ -145,8 +146,8 @@ steps = {steps}
 base_steps = {base_steps}
 {mixed}# further steps of the head alone, on measured errors
 head_steps = {config.get("adapted", 0)}
-# by how many frames forecasts are read ahead, and what sigma is multiplied by, for measured and predicted joints: fitted on train films
-# left out of training
+# by how many frames forecasts are read ahead, what sigma is multiplied by, for measured and predicted joints, and what leads to a joint's
+# score, slope and middle: fitted on train films left out of training
 {fitted}
 parameters = {parameters}
 {metrics}""".replace("['", '["')
@@ -233,15 +234,17 @@ def main() -> None:
     banks = [args.errors / p for p in d["errors"] or d["exact"]]
     widen = sigma_scale(model.eval(), args.data, banks, tuning, args.smoothness, args.lead, films_alike=False)
     knobs = {"lead_frames": torch.tensor([args.lead]), "sigma_scale": torch.tensor(widen)}
-    films = {"tuning": tuning, "kept back": kept_back(args.data)}
     for name, kind in tomllib.loads(args.detectors.read_text()).items():
         bank, lead = [args.errors / kind["bank"]], kind["lead"]
         alike = kind["films"] == "kept back"
         exact = args.errors / kind["exact"] if "exact" in kind else None
-        chosen = films[kind["films"]]
+        chosen = chosen_films(args.data, kind["films"])
         shown = kind.get("shows_through", 0.0)
         widen = sigma_scale(model, args.data, bank, chosen, args.smoothness, lead, alike, exact, shown)
         knobs[f"error_model.{name}"] = torch.tensor([lead, *widen])
+        knobs[f"{CURVE}.{name}"] = score_curve(
+            model, args.data, bank, chosen, args.smoothness, lead, exact, shown
+        )
         if shown:
             knobs[f"shows_through.{name}"] = torch.tensor([shown])
     # Before anything is written: it may lie where the new weights go.

@@ -20,6 +20,7 @@ from posetrain.temporal.answers import answers, is_measured, metres, places_px, 
 from posetrain.temporal.frames import NOMINAL_US
 from posetrain.temporal.peers import Causal
 from posetrain.temporal.residual import show_through
+from posetrain.temporal.scores import score
 from posetrain.temporal.weights import read_pwt
 
 STEPS = 72
@@ -46,21 +47,32 @@ def drawn() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def told(
-    model: Causal, lead: float, widen: np.ndarray, smoothness: float, keep: list[int], shown: float = 0.0
+    model: Causal,
+    lead: float,
+    widen: np.ndarray,
+    smoothness: float,
+    keep: list[int],
+    shown: float = 0.0,
+    curve: np.ndarray | None = None,
 ) -> dict[str, Any]:
     """What the model answers to `drawn` at the steps kept, as the device says it."""
-    at_us, xy, score = drawn()
+    at_us, xy, seen = drawn()
     times = (at_us - at_us[0]) / NOMINAL_US
-    f, a = answers(model, times[None], xy[None], score[None], smoothness)
-    place = show_through(places_px(f, a, lead), xy[None], score[None], times[None], f.scale_px, shown)
-    measured = is_measured(f, place[:, :, 0], xy[None], score[None])
+    f, a = answers(model, times[None], xy[None], seen[None], smoothness)
+    place = show_through(places_px(f, a, lead), xy[None], seen[None], times[None], f.scale_px, shown)
+    measured = is_measured(f, place[:, :, 0], xy[None], seen[None])
     sigma = (sigma_px(f, a) * np.where(measured, *widen)[:, :, None])[0]
     place, lift = place[0], metres(a)[0]
-    return {
+    scores = (
+        {}
+        if curve is None
+        else {"score": [rounded(v, 4) for v in score(curve, a.log_sigma[0, keep, 0].numpy())]}
+    )
+    return scores | {
         "smoothness": smoothness,
         "captured_at_us": [int(t) for t in at_us],
         "observed": [
-            [rounded([*p, s], 3) for p, s in zip(xy[t], score[t], strict=True)] for t in range(STEPS)
+            [rounded([*p, s], 3) for p, s in zip(xy[t], seen[t], strict=True)] for t in range(STEPS)
         ],
         "steps": keep,
         "places_px": [rounded(place[t], 3) for t in keep],
@@ -79,7 +91,9 @@ def main() -> None:
     for error_model, name in (("", "temporal_xl"), ("keypoints", "temporal_xl_keypoints")):
         shipped = read_pwt(args.models / "temporal-xl.pwt", error_model)
         golden: dict[str, Any] = {"made_by": "python -m posetrain.temporal.golden"}
-        golden |= told(shipped.model, shipped.lead, shipped.widen, args.smoothness, KEEP, shipped.shown)
+        golden |= told(
+            shipped.model, shipped.lead, shipped.widen, args.smoothness, KEEP, shipped.shown, shipped.curve
+        )
         (args.out / f"{name}.json").write_text(json.dumps(golden) + "\n")
 
 

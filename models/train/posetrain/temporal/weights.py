@@ -17,18 +17,21 @@ from torch import Tensor
 from posetrain.data.packs import JOINTS
 from posetrain.temporal.model import INERTIA_NEAR, OUTPUTS, Hyper, TemporalXl
 
+CURVE = "score_curve"  # and .NAME of one kind of detector (`posetrain.temporal.scores`)
 NEAR = "inertia_near"  # the tensor of that name in Hyper; files without it mean INERTIA_NEAR
 
 
 @dataclass(frozen=True)
 class Shipped:
     """A model as shipped. `lead`: frames by which forecasts are read ahead; `widen`: what sigma is multiplied by, [2] for
-    measured and predicted joints; `shown`: how much of what is seen shows through (`posetrain.temporal.residual`)."""
+    measured and predicted joints; `shown`: how much of what is seen shows through (`posetrain.temporal.residual`); `curve`: what leads
+    from sigma to a score (`posetrain.temporal.scores`)."""
 
     model: TemporalXl
     lead: float
     widen: np.ndarray
     shown: float = 0.0
+    curve: np.ndarray | None = None
 
 
 def pwt(hyper: Hyper, state: dict[str, Tensor]) -> bytes:
@@ -44,8 +47,8 @@ def pwt(hyper: Hyper, state: dict[str, Tensor]) -> bytes:
     return out + struct.pack("<I", zlib.crc32(out))
 
 
-def read_pwt(path: Path, error_model: str = "") -> Shipped:
-    """With what was fitted for one kind of detector, where the file knows it."""
+def tensors(path: Path) -> tuple[Hyper, dict[str, Tensor]]:
+    """A file's sizes and all that it holds but `inertia_near`, which is among the sizes."""
     data = path.read_bytes()
     width, layers, heads, feed, memory, count = struct.unpack_from("<6I", data, 4)
     at, state = 28, {}
@@ -60,14 +63,28 @@ def read_pwt(path: Path, error_model: str = "") -> Shipped:
         at += 4 * size
     more = len(state["head.bias"]) - OUTPUTS
     near = round(float(state.pop(NEAR, torch.tensor(INERTIA_NEAR))), 6)
-    model = TemporalXl(
-        Hyper(width, layers, heads, feed, memory, exchange=more > 0, inertia=more > JOINTS, inertia_near=near)
+    return (
+        Hyper(
+            width, layers, heads, feed, memory, exchange=more > 0, inertia=more > JOINTS, inertia_near=near
+        ),
+        state,
     )
+
+
+def read_pwt(path: Path, error_model: str = "") -> Shipped:
+    """With what was fitted for one kind of detector, where the file knows it."""
+    hyper, state = tensors(path)
+    model = TemporalXl(hyper)
     lead, widen = float(state.pop("lead_frames")), state.pop("sigma_scale").numpy()
-    kinds = {k: state.pop(k).numpy() for k in list(state) if k.startswith(("error_model.", "shows_through."))}
+    kinds = {
+        k: state.pop(k).numpy()
+        for k in list(state)
+        if k.startswith(("error_model.", "shows_through.", CURVE))
+    }
     model.load_state_dict(state)
     shown = 0.0
     if (fitted := kinds.get(f"error_model.{error_model}")) is not None:
         lead, widen = float(fitted[0]), fitted[1:]
         shown = float(kinds.get(f"shows_through.{error_model}", [0.0])[0])
-    return Shipped(model.eval(), lead, widen, shown)
+    curve = kinds.get(f"{CURVE}.{error_model}", kinds.get(CURVE))
+    return Shipped(model.eval(), lead, widen, shown, curve)
