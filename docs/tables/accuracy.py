@@ -164,12 +164,13 @@ def films() -> str:
                     figure(r["acceleration"], 1, 1),
                     f"{r['lag']:+.2f}",
                     figure(r["exchanged"], 100, 1),
+                    f"{r['score_error']['value']:.3f}" if "score_error" in r else "",
                     figure(r["missed_persons"], 100, 1),
                     f"{100 * r['first']:.0f}",
                     figure(r["ghosts"], 1, 3) if has_ghosts else "",
                     str(r["oldest_ghost"]) if has_ghosts else "",
                 ]
             )
-    heads = ["MPJPE %", "PCK.05", "PCK.1", "Accel %", "lag, frames", "sides exchanged %", "persons missed %"]
+    heads = ["MPJPE %", "PCK.05", "PCK.1", "Accel %", "lag, frames", "sides exchanged %", "ECE of scores", "persons missed %"]
     more = ["first frame answered %", "ghosts a frame", "oldest ghost, frames"]
-    return markdown(["films", "program", *heads, *more], rows, right=10)
+    return markdown(["films", "program", *heads, *more], rows, right=11)

@@ -3,7 +3,7 @@
 //! An observation is put into the person's own frame ([`frame`]), goes through the network ([`Core`]: a Transformer-XL, [`xl`], a
 //! gated recurrent network, [`gru`], or a diagonal state space, [`state_space`]), and the answer is led back to pixels here: an anchor, mixed by the network from the observation and its running means, plus a
 //! correction for each horizon, that goes on in part as the answer before foretold ([`inertia`]) and through which what was seen shows
-//! ([`residual`]); half the width of the 68 % interval; and the hip-centred pose in metres.
+//! ([`residual`]); half the width of the 68 % interval; how likely a joint is right ([`score`]); and the hip-centred pose in metres.
 
 mod attention;
 #[cfg(test)]
@@ -65,7 +65,7 @@ const SIGMA_OF_LAPLACE: f32 = 1.139;
 const BELIEVED: f32 = 0.1;
 /// A prediction of a joint not seen in this frame, less sure than this part of the scale, is no prediction: the joint is absent.
 const LOST_SIGMA: f32 = 0.15;
-/// The same of a joint that is seen: a vague answer beside what the frame says is worth more than none. Its score, below 0.04 there, says
+/// The same of a joint that is seen: a vague answer beside what the frame says is worth more than none. Its score, below 0.1 there, says
 /// how much.
 const VAGUE_SIGMA: f32 = 0.4;
 /// A person not seen for longer is absent as a whole, nominal frames (one second): longer than any occlusion learned.
@@ -443,7 +443,7 @@ impl Person {
     }
 }
 
-/// 0..=1, without the overflow of an exponential.
+/// As `math::logistic`, by the exponential that is a few straight lines: it is asked for every joint of every frame.
 fn probability(log_odds: f32) -> f32 {
     let small = exp_nonpositive(-log_odds.abs());
     (if log_odds < 0.0 { small } else { 1.0 }) / (1.0 + small)

@@ -1,0 +1,57 @@
+"""A joint's score: how likely it lies near enough, by what the network says of its error."""
+
+from __future__ import annotations
+
+import unittest
+
+import numpy as np
+import torch
+
+from posetrain.temporal.scores import fit, in_card, score
+from posetrain.temporal.weights import CURVE
+
+
+class Scores(unittest.TestCase):
+    def test_a_curve_is_found_again_and_says_how_often_joints_are_right(self) -> None:
+        rng = np.random.default_rng(1)
+        curve = np.array([1.7, 0.07])
+        parts: list[list[np.ndarray]] = []
+        for middle in (-4.0, -2.0):  # of somebody seen well, and badly
+            log_sigma = rng.normal(middle, 0.8, 20_000)
+            parts.append([log_sigma, rng.random(20_000) < score(curve, log_sigma)])
+        found = fit(parts)
+        np.testing.assert_allclose(found, curve, rtol=0.05)
+        for log_sigma, near in parts:
+            self.assertAlmostEqual(float(score(found, log_sigma).mean()), float(near.mean()), delta=0.01)
+
+    def test_every_part_counts_alike_however_long_it_is(self) -> None:
+        rng = np.random.default_rng(2)
+        log_sigma = rng.normal(-3, 0.5, 20_000)
+        sure, unsure = rng.random(20_000) < 0.9, rng.random(20_000) < 0.5
+        told = [
+            score(fit([[log_sigma[:n], sure[:n]], [log_sigma, unsure]]), np.array(-3.0))
+            for n in (2_000, 20_000)
+        ]
+        np.testing.assert_allclose(told, 0.7, atol=0.03)
+
+    def test_half_at_the_middle_and_less_from_there(self) -> None:
+        said = score(np.array([2.0, 0.1]), np.log(np.array([0.01, 0.1, 1.0])))
+        np.testing.assert_allclose(said, [100 / 101, 0.5, 1 / 101])
+
+    def test_a_card_holds_the_new_curve_in_the_place_of_the_old(self) -> None:
+        card = f'name = "a"\nsha256 = "old"\n\n[card]\nsigma_scale = [1.0, 2.0]\n{CURVE}_keypoints = [9.0, 9.0]\nparameters = 3\n'
+        curves = {
+            f"{CURVE}.keypoints": torch.tensor([1.5, 0.0714]),
+            f"{CURVE}.movenet": torch.tensor([2.0, 0.08]),
+        }
+        text = in_card(card, "new", curves)
+        self.assertEqual(
+            text,
+            f'name = "a"\nsha256 = "new"\n\n[card]\nsigma_scale = [1.0, 2.0]\n{CURVE}_keypoints = [1.5, 0.071]\n'
+            f"{CURVE}_movenet = [2.0, 0.08]\nparameters = 3\n",
+        )
+        self.assertEqual(in_card(text, "new", curves), text)
+
+
+if __name__ == "__main__":
+    unittest.main()
