@@ -6,6 +6,9 @@ use super::IdentityRules;
 use super::associate::{MIN_SIMILARITY, Shape};
 use super::clothes::Clothes;
 
+/// A joint that is expected no more exactly than this part of the person's extent says nothing of where they end.
+const MAX_SIGMA: f32 = 0.15;
+
 /// Share of the newest frame in the mean of a person's clothes: folds and light even out within a second.
 const NEWEST_CLOTHES: f32 = 0.1;
 
@@ -31,10 +34,11 @@ impl Track {
     /// The pose expected now, or the last one seen where nothing is predicted.
     pub fn expected(&self, predicted: Option<&Pose>) -> Shape {
         let shape = predicted.and_then(|pose| {
+            let extent_px = pose.bounds().map_or(0.0, |b| b.w.max(b.h));
             Shape::new(pose.joints.map(|j| {
-                // A joint that nobody has seen for long has a place, but says nothing of where the person is.
-                let score = if j.state == JointState::Absent { 0.0 } else { j.score };
-                (j.x_px, j.y_px, score)
+                // A joint that nobody has seen for long has a place, but says nothing of where the person is; nor does one who may be anywhere.
+                let is_vague = j.state == JointState::Absent || j.sigma_px > MAX_SIGMA * extent_px;
+                (j.x_px, j.y_px, if is_vague { 0.0 } else { j.score })
             }))
         });
         shape.unwrap_or(self.shape)
@@ -112,6 +116,8 @@ impl Track {
 
 #[cfg(test)]
 mod tests {
+    use pose::PoseJoint;
+
     use super::*;
     use crate::track::Garment;
 
@@ -126,10 +132,8 @@ mod tests {
         Shape::new(std::array::from_fn(place)).expect("all joints count")
     }
 
-    #[test]
-    fn whoever_bends_down_out_of_sight_is_known_by_their_clothes() {
-        let red = worn([180, 40, 40]);
-        let track = Track {
+    fn lost(clothes: Clothes) -> Track {
+        Track {
             id: 1,
             born_us: 0,
             seen_us: 5_000_000,
@@ -138,8 +142,34 @@ mod tests {
             began_within: false,
             score: 0.9,
             shape: figure(240.0),
-            clothes: red,
-        };
+            clothes,
+        }
+    }
+
+    #[test]
+    fn a_joint_that_may_be_anywhere_says_nothing_of_where_somebody_ends() {
+        let track = lost(Clothes::UNKNOWN);
+        let mut pose = Pose::default();
+        for (j, joint) in pose.joints.iter_mut().enumerate() {
+            let (x_px, y_px) = (100.0 + 20.0 * (j % 2) as f32, 10.0 * j as f32);
+            *joint = PoseJoint { x_px, y_px, score: 0.4, sigma_px: 5.0, state: JointState::Predicted };
+        }
+        let ends_at = |pose: &Pose| track.expected(Some(pose)).bounds.h;
+        assert_eq!(ends_at(&pose), 160.0);
+        pose.joints[16].sigma_px = 0.14 * 160.0;
+        assert_eq!(ends_at(&pose), 160.0);
+        pose.joints[16].sigma_px = 0.16 * 160.0;
+        assert_eq!(ends_at(&pose), 150.0);
+        pose.joints[15].state = JointState::Absent;
+        assert_eq!(ends_at(&pose), 140.0);
+        pose.joints.iter_mut().for_each(|joint| joint.sigma_px = 1e3);
+        assert_eq!(ends_at(&pose), track.shape.bounds.h, "as last seen");
+    }
+
+    #[test]
+    fn whoever_bends_down_out_of_sight_is_known_by_their_clothes() {
+        let red = worn([180, 40, 40]);
+        let track = lost(red);
         let fits = |height: f32, clothes: &Clothes| {
             track.fits_again(&figure(height), clothes, 6_000_000, &IdentityRules::default()) > 0.0
         };
