@@ -171,6 +171,15 @@ def films() -> str:
                     str(r["oldest_ghost"]) if has_ghosts else "",
                 ]
             )
-    heads = ["MPJPE %", "PCK.05", "PCK.1", "Accel %", "lag, frames", "sides exchanged %", "ECE of scores", "persons missed %"]
+    heads = [
+        "MPJPE %",
+        "PCK.05",
+        "PCK.1",
+        "Accel %",
+        "lag, frames",
+        "sides exchanged %",
+        "ECE of scores",
+        "persons missed %",
+    ]
     more = ["first frame answered %", "ghosts a frame", "oldest ghost, frames"]
     return markdown(["films", "program", *heads, *more], rows, right=11)
