@@ -8,7 +8,8 @@
 
 use pose::{HORIZONS_US, JOINTS};
 
-use super::{HORIZON_FRAMES, NEVER, probability};
+use super::{HORIZON_FRAMES, NEVER};
+use math::logistic;
 
 /// Nobody goes on as they did for longer, nominal frames.
 const LONGEST_FRAMES: f32 = 4.5;
@@ -44,7 +45,7 @@ impl Inertia {
                 shift[i] = self.at_px[joint][i] + dt * self.moved_px[joint][i] - now[i];
             }
             let off = (shift[0] * shift[0] + shift[1] * shift[1]) / (near_px * near_px);
-            let share = probability(log_odds) / (1.0 + off);
+            let share = logistic(log_odds) / (1.0 + off);
             shift = shift.map(|v| share * v);
             for places in places_px.iter_mut() {
                 for i in 0..2 {

@@ -443,12 +443,6 @@ impl Person {
     }
 }
 
-/// As `math::logistic`, by the exponential that is a few straight lines: it is asked for every joint of every frame.
-fn probability(log_odds: f32) -> f32 {
-    let small = exp_nonpositive(-log_odds.abs());
-    (if log_odds < 0.0 { small } else { 1.0 }) / (1.0 + small)
-}
-
 /// Reads every horizon of `forecast` `lead_frames` further ahead than it was answered for.
 pub fn led(mut forecast: Forecast, lead_frames: f32) -> Forecast {
     (0..JOINTS).for_each(|j| lead(&mut forecast.places_px, j, lead_frames / HORIZON_FRAMES));

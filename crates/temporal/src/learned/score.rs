@@ -5,9 +5,9 @@
 //! of the logarithm of what the network says fitted to it (Platt, 1999): `1 / (1 + (error / middle)^slope)`.
 //! `models/train/posetrain/temporal/scores.py` fits it and is the same arithmetic; the golden file holds the two together.
 
-use super::probability;
 use super::weights::Weights;
 use crate::TemporalError;
+use math::logistic;
 
 /// What the names of its tensors begin with.
 const NAME: &str = "score_curve";
@@ -36,6 +36,6 @@ impl ScoreCurve {
 
     /// 0..=1, of a joint for which the network says this logarithm.
     pub fn of(&self, log_error: f32) -> f32 {
-        probability(self.slope * (self.log_middle - log_error))
+        logistic(self.slope * (self.log_middle - log_error))
     }
 }

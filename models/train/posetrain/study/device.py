@@ -24,7 +24,7 @@ from posetrain.study.recurrent import Gated
 from posetrain.study.row import Network, Row, parameters
 from posetrain.study.state_space import StateSpace
 from posetrain.study.table import table
-from posetrain.temporal.calibrate import sigma_scale
+from posetrain.temporal.calibrate import Fitting, sigma_scale
 from posetrain.temporal.export import CREDIT, licence, sources
 from posetrain.temporal.golden import KEEP, told
 from posetrain.temporal.model import Hyper
@@ -93,7 +93,7 @@ def export(args: argparse.Namespace) -> None:
     network.eval()
     row = network.row
     banks = [args.errors / e for e in z["config"]["data"]["errors"]]
-    widen = sigma_scale(network, args.data, banks, tuning, args.smoothness, args.lead, films_alike=False)
+    widen = sigma_scale(network, Fitting(args.data, banks, tuning, args.smoothness, args.lead))
     data, file = row_file(row, args.lead, widen), args.models / f"temporal-{args.row}.pwt"
     file.write_bytes(data)
     said = manifest(args.row, row, data, z["config"], z["step"], args.lead, widen)

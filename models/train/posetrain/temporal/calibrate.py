@@ -8,8 +8,10 @@ names those that are fitted apart.
 from __future__ import annotations
 
 import json
+import tomllib
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -53,11 +55,6 @@ def kept_back(data: Path) -> Callable[[str], bool]:
     return names.__contains__
 
 
-def chosen_films(data: Path, said: str) -> Callable[[str], bool]:
-    """Which clips `films` of `configs/temporal/detectors.toml` names: "tuning" or "kept back"."""
-    return {"tuning": tuning, "kept back": kept_back(data)}[said]
-
-
 def spread(values: list[np.ndarray]) -> np.ndarray:
     """Every part's quantiles, so that each counts alike, however much there is of it."""
     return np.concatenate([np.quantile(v, np.linspace(0, 1, 2001)) for v in values if len(v)])
@@ -89,46 +86,64 @@ def of_bank(
     return {name: [np.concatenate(kind) for kind in zip(*got, strict=True)] for name, got in by_film.items()}
 
 
-def clips_to_fit(
-    data: Path, banks: list[Path], chosen: Callable[[str], bool], exact: Path | None, of: Of
-) -> tuple[list[list[np.ndarray]], list[np.ndarray], list[list[np.ndarray]]]:
-    """What `of` says of the films of the banks' clips that are chosen, of as many virtual lanes with their errors, and of those rendered
-    films of `exact` that training left out."""
-    film_of_clip = {clip["name"]: clip["source_video"] for clip in clips(data)}
-    real: list[list[np.ndarray]] = []
-    for path in banks:
-        # A rendered clip is called as its film.
-        real += of_bank(path, chosen, lambda name: film_of_clip.get(name, name), of).values()
-    rendered = list(of_bank(exact, tuning, str, of).values()) if exact else []
-    rng = np.random.default_rng(11)
-    truth = Mocap(data, "train").lanes(rng, np.tile(np.arange(120.0), (24, 1)))
-    xy, score = Bank(banks, chosen).lanes(rng, truth)
-    return real, of(truth, xy, score), rendered
+@dataclass(frozen=True)
+class Fitting:
+    """What is fitted for one kind of detector, on clips that training left out: those chosen of the `banks`, as many virtual lanes with
+    their errors, and those rendered films of `exact`. Answers are read at `smooth`, `lead` frames ahead, `shown` of what is seen showing
+    through. Every real film counts alike where `films_alike`, which few films need lest the hardest decide, or else every coordinate."""
+
+    data: Path
+    banks: list[Path]
+    chosen: Callable[[str], bool]
+    smooth: float
+    lead: float
+    exact: Path | None = None
+    shown: float = 0.0
+    films_alike: bool = False
+
+    @classmethod
+    def of_detectors(cls, file: Path, data: Path, errors: Path, smooth: float) -> dict[str, Fitting]:
+        """By the name of the kind, as `configs/temporal/detectors.toml` describes them."""
+        films = {"tuning": tuning, "kept back": kept_back(data)}
+        return {
+            name: cls(
+                data,
+                [errors / kind["bank"]],
+                films[kind["films"]],
+                smooth,
+                kind["lead"],
+                errors / kind["exact"] if "exact" in kind else None,
+                kind.get("shows_through", 0.0),
+                kind["films"] == "kept back",
+            )
+            for name, kind in tomllib.loads(file.read_text()).items()
+        }
+
+    def said(self, of: Of) -> tuple[list[list[np.ndarray]], list[np.ndarray], list[list[np.ndarray]]]:
+        """What `of` says of the real films, of the virtual lanes and of the rendered films."""
+        film_of_clip = {clip["name"]: clip["source_video"] for clip in clips(self.data)}
+        real: list[list[np.ndarray]] = []
+        for path in self.banks:
+            # A rendered clip is called as its film.
+            real += of_bank(path, self.chosen, lambda name: film_of_clip.get(name, name), of).values()
+        rendered = list(of_bank(self.exact, tuning, str, of).values()) if self.exact else []
+        rng = np.random.default_rng(11)
+        truth = Mocap(self.data, "train").lanes(rng, np.tile(np.arange(120.0), (24, 1)))
+        xy, score = Bank(self.banks, self.chosen).lanes(rng, truth)
+        return real, of(truth, xy, score), rendered
 
 
-def sigma_scale(
-    model: Causal,
-    data: Path,
-    banks: list[Path],
-    chosen: Callable[[str], bool],
-    smooth: float,
-    lead: float,
-    films_alike: bool,
-    exact: Path | None = None,
-    shown: float = 0.0,
-) -> list[float]:
-    """Factors for (measured, predicted), fitted on those clips of the banks, on as many virtual ones, and on as many of the rendered
-    films of `exact` that training left out. Every film counts alike, which few films need lest the hardest decide, or else every
-    coordinate."""
+def sigma_scale(model: Causal, fitting: Fitting) -> list[float]:
+    """Factors for (measured, predicted)."""
 
     def of(truth: Truth, xy: np.ndarray, score: np.ndarray) -> list[np.ndarray]:
-        return ratios(model, truth, xy, score, smooth, lead, shown)
+        return ratios(model, truth, xy, score, fitting.smooth, fitting.lead, fitting.shown)
 
-    real, virtual, rendered = clips_to_fit(data, banks, chosen, exact, of)
+    real, virtual, rendered = fitting.said(of)
     out = []
     for kind, v in enumerate(virtual):
         films = [parts[kind] for parts in real]
-        alike = [spread(films) if films_alike else np.concatenate(films), v]
+        alike = [spread(films) if fitting.films_alike else np.concatenate(films), v]
         if rendered:
             alike.append(np.concatenate([parts[kind] for parts in rendered]))
         out.append(float(np.quantile(spread(alike), SHARE)))

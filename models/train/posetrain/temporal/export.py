@@ -23,7 +23,7 @@ from posetrain.data.licences import Licence, licence_of
 from posetrain.data.packs import JOINTS
 from posetrain.paths import CONFIGS
 from posetrain.temporal.answers import SHIPPED_SMOOTHNESS
-from posetrain.temporal.calibrate import chosen_films, sigma_scale
+from posetrain.temporal.calibrate import Fitting, sigma_scale
 from posetrain.temporal.model import Hyper, TemporalXl
 from posetrain.temporal.noise import tuning
 from posetrain.temporal.scores import score_curve
@@ -232,21 +232,17 @@ def main() -> None:
             model.head.bias[-JOINTS:] += args.inertia
     d = z["config"]["data"]
     banks = [args.errors / p for p in d["errors"] or d["exact"]]
-    widen = sigma_scale(model.eval(), args.data, banks, tuning, args.smoothness, args.lead, films_alike=False)
-    knobs = {"lead_frames": torch.tensor([args.lead]), "sigma_scale": torch.tensor(widen)}
-    for name, kind in tomllib.loads(args.detectors.read_text()).items():
-        bank, lead = [args.errors / kind["bank"]], kind["lead"]
-        alike = kind["films"] == "kept back"
-        exact = args.errors / kind["exact"] if "exact" in kind else None
-        chosen = chosen_films(args.data, kind["films"])
-        shown = kind.get("shows_through", 0.0)
-        widen = sigma_scale(model, args.data, bank, chosen, args.smoothness, lead, alike, exact, shown)
-        knobs[f"error_model.{name}"] = torch.tensor([lead, *widen])
-        knobs[f"{CURVE}.{name}"] = score_curve(
-            model, args.data, bank, chosen, args.smoothness, lead, exact, shown
-        )
-        if shown:
-            knobs[f"shows_through.{name}"] = torch.tensor([shown])
+    default = Fitting(args.data, banks, tuning, args.smoothness, args.lead)
+    knobs = {
+        "lead_frames": torch.tensor([args.lead]),
+        "sigma_scale": torch.tensor(sigma_scale(model.eval(), default)),
+    }
+    kinds = Fitting.of_detectors(args.detectors, args.data, args.errors, args.smoothness)
+    for name, fitting in kinds.items():
+        knobs[f"error_model.{name}"] = torch.tensor([fitting.lead, *sigma_scale(model, fitting)])
+        knobs[f"{CURVE}.{name}"] = score_curve(model, fitting)
+        if fitting.shown:
+            knobs[f"shows_through.{name}"] = torch.tensor([fitting.shown])
     # Before anything is written: it may lie where the new weights go.
     beside = Beside.of(args.beside, args.share) if args.beside else None
     data = pwt(hyper, model.state_dict() | knobs)

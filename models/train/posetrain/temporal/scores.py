@@ -15,8 +15,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import re
-import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +24,7 @@ from torch import Tensor
 
 from posetrain.paths import CONFIGS
 from posetrain.temporal.answers import SHIPPED_SMOOTHNESS, answers, places_px
-from posetrain.temporal.calibrate import chosen_films, clips_to_fit
+from posetrain.temporal.calibrate import Fitting
 from posetrain.temporal.frames import MIN_SCORE
 from posetrain.temporal.motion import Truth
 from posetrain.temporal.peers import Causal
@@ -66,22 +64,13 @@ def fit(parts: list[list[np.ndarray]]) -> np.ndarray:
     return np.array([slope, np.exp(log_middle)])
 
 
-def score_curve(
-    model: Causal,
-    data: Path,
-    banks: list[Path],
-    chosen: Callable[[str], bool],
-    smooth: float,
-    lead: float,
-    exact: Path | None = None,
-    shown: float = 0.0,
-) -> Tensor:
-    """Fitted on the clips of `posetrain.temporal.calibrate.sigma_scale`."""
+def score_curve(model: Causal, fitting: Fitting) -> Tensor:
+    """The curve [2] for that kind of detector."""
 
     def of(truth: Truth, xy: np.ndarray, seen: np.ndarray) -> list[np.ndarray]:
-        return claims(model, truth, xy, seen, smooth, lead, shown)
+        return claims(model, truth, xy, seen, fitting.smooth, fitting.lead, fitting.shown)
 
-    real, virtual, rendered = clips_to_fit(data, banks, chosen, exact, of)
+    real, virtual, rendered = fitting.said(of)
     parts = [
         [np.concatenate(kind) for kind in zip(*films, strict=True)] for films in (real, rendered) if films
     ]
@@ -106,15 +95,11 @@ def main() -> None:
     p.add_argument("--errors", type=Path, required=True, help="where posetrain.temporal.tracks wrote")
     args = p.parse_args()
     card = args.weights.with_suffix(".toml")
-    curves = {}
-    for name, kind in tomllib.loads(args.detectors.read_text()).items():
-        shipped = read_pwt(args.weights, name)
-        exact = args.errors / kind["exact"] if "exact" in kind else None
-        chosen = chosen_films(args.data, kind["films"])
-        bank = [args.errors / kind["bank"]]
-        curves[f"{CURVE}.{name}"] = score_curve(
-            shipped.model, args.data, bank, chosen, SHIPPED_SMOOTHNESS, shipped.lead, exact, shipped.shown
-        )
+    kinds = Fitting.of_detectors(args.detectors, args.data, args.errors, SHIPPED_SMOOTHNESS)
+    curves = {
+        f"{CURVE}.{name}": score_curve(read_pwt(args.weights, name).model, fitting)
+        for name, fitting in kinds.items()
+    }
     hyper, state = tensors(args.weights)
     kept = {name: value for name, value in state.items() if name not in curves}
     data = pwt(hyper, kept | curves)
