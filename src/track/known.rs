@@ -36,7 +36,7 @@ impl Track {
         let shape = predicted.and_then(|pose| {
             let extent_px = pose.bounds().map_or(0.0, |b| b.w.max(b.h));
             Shape::new(pose.joints.map(|j| {
-                // A joint that nobody has seen for long has a place, but says nothing of where the person is; nor does one who may be anywhere.
+                // A joint that nobody has seen for long, or that may be anywhere, has a place, but says nothing of where the person is.
                 let is_vague = j.state == JointState::Absent || j.sigma_px > MAX_SIGMA * extent_px;
                 (j.x_px, j.y_px, if is_vague { 0.0 } else { j.score })
             }))
