@@ -220,6 +220,7 @@ impl Tracker {
             };
             ended(Stage::Decode);
         } else {
+            self.search.rested();
             self.found.clear();
         }
 

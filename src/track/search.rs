@@ -6,13 +6,13 @@ use pose::{BoxPx, MAX_PERSONS, PersonBox};
 /// second the finder then costs one run in fifteen frames.
 const NEWCOMERS_EVERY_US: i64 = 500_000;
 
-/// Among several, all those followed in sight: people who stand before each other hide and show others all the time. The
-/// whole program takes 6 to 7 % more processor time for it than with half a second (docs/lab/identities.md).
-const AMONG_PEOPLE_EVERY_US: i64 = 200_000;
+/// With somebody out of sight, and among several, who stand before each other and hide and show others all the time: every fourth
+/// frame of 30 a second, and a sixth of the silence after which an identity is no longer reported. What it costs: docs/lab/identities.md.
+const AMONG_PEOPLE_EVERY_US: i64 = 100_000;
 
-/// With somebody out of sight, how often they are looked for: three frames of a camera, and a sixth of the silence after
-/// which an identity is no longer reported.
-const LOST_EVERY_US: i64 = 100_000;
+/// Among several, all in sight, of two frames in a row both are searched only if so far apart: a board that sees ten frames a second
+/// with several people has no time for more.
+const IN_A_ROW_US: i64 = 200_000;
 
 /// With everybody in sight and no room to follow more, so many times as long between two searches: somebody may still have come out from
 /// behind something and show more than their crop does.
@@ -41,28 +41,40 @@ pub struct Around {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Search {
     last_us: Option<i64>,
+    /// Whether there was a frame since then.
+    has_rested: bool,
 }
 
 impl Search {
-    /// Whether this frame is to be searched: with nobody tracked every frame, with somebody out of sight every 100 ms,
-    /// else every 500 ms, or every 200 ms among several; half as often where those followed leave no room for more.
+    /// Whether this frame is to be searched: with nobody tracked every frame, with somebody out of sight and among several every
+    /// 100 ms, else every 500 ms; half as often where all are in sight and leave no room for more. Among several, all in sight, two
+    /// frames in a row are searched only if 200 ms lie between them.
     pub fn is_due(&self, captured_at_us: i64, around: Around, max_persons: usize) -> bool {
         let Around { followed, unseen, away } = around;
         let every_us = match (followed, unseen) {
             (0, _) => 0,
-            (_, 1..) => LOST_EVERY_US,
             (1, 0) if away == 0 => NEWCOMERS_EVERY_US,
             _ => AMONG_PEOPLE_EVERY_US,
         };
         let is_full = unseen == 0 && followed >= max_persons.min(MAX_PERSONS);
         let every_us = if is_full { FULL_FACTOR * every_us } else { every_us };
+        let every_us = if unseen == 0 && followed > 0 && !self.has_rested {
+            every_us.max(IN_A_ROW_US)
+        } else {
+            every_us
+        };
         // A clock that went back (another source) starts anew.
         self.last_us.is_none_or(|last| captured_at_us - last >= every_us || captured_at_us < last)
     }
 
+    /// A frame was not searched.
+    pub fn rested(&mut self) {
+        self.has_rested = true;
+    }
+
     /// The frame of this time was searched; one that turned out to be damaged was not.
     pub fn done(&mut self, captured_at_us: i64) {
-        self.last_us = Some(captured_at_us);
+        *self = Self { last_us: Some(captured_at_us), has_rested: false };
     }
 }
 
@@ -134,6 +146,8 @@ mod tests {
             let due = search.is_due(at_us, Around { followed, unseen, away: 0 }, 4);
             if due {
                 search.done(at_us);
+            } else {
+                search.rested();
             }
             due
         };
@@ -141,9 +155,9 @@ mod tests {
         assert_eq!(searched, [0, 528_000, 1_056_000]);
         assert!(is_due(1_320_000, 0, 0) && is_due(1_320_001, 0, 0), "nobody tracked: every frame");
         assert!(!is_due(1_410_000, 1, 1) && is_due(1_430_000, 1, 1), "lost: every 100 ms");
-        assert!(!is_due(1_620_000, 3, 0) && is_due(1_630_000, 3, 0), "among people: every 200 ms");
+        assert!(!is_due(1_520_000, 3, 0) && is_due(1_530_000, 3, 0), "among people: every 100 ms");
         assert!(
-            !is_due(2_000_000, 4, 0) && is_due(2_030_000, 4, 0),
+            !is_due(1_720_000, 4, 0) && is_due(1_730_000, 4, 0),
             "nobody more can be followed: half as often"
         );
         assert!(is_due(0, 1, 0), "the clock went back");
@@ -161,11 +175,36 @@ mod tests {
     }
 
     #[test]
+    fn two_frames_in_a_row_are_searched_only_if_somebody_is_out_of_sight_or_frames_are_rare() {
+        let three = |unseen: usize| Around { followed: 3, unseen, away: 0 };
+        let searched = |every_us: i64, unseen: usize| {
+            let mut search = Search::default();
+            (0..6)
+                .map(|i| i * every_us)
+                .map(|t| {
+                    let due = search.is_due(t, three(unseen), 4);
+                    if due {
+                        search.done(t)
+                    } else {
+                        search.rested()
+                    }
+                    due
+                })
+                .filter(|due| *due)
+                .count()
+        };
+        assert_eq!(searched(100_000, 0), 3, "ten frames a second: every other one");
+        assert_eq!(searched(100_000, 1), 6, "and every one while somebody is out of sight");
+        assert_eq!(searched(200_000, 0), 6, "five frames a second");
+    }
+
+    #[test]
     fn whoever_was_there_a_moment_ago_is_looked_for_behind_who_is() {
         let mut search = Search::default();
         search.done(0);
+        search.rested();
         let alone = Around { followed: 1, ..Around::default() };
-        assert!(!search.is_due(200_000, alone, 4) && search.is_due(200_000, Around { away: 1, ..alone }, 4));
+        assert!(!search.is_due(200_000, alone, 4) && search.is_due(100_000, Around { away: 1, ..alone }, 4));
     }
 
     #[test]
