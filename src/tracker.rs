@@ -21,7 +21,8 @@ use crate::picture::{DecodeError, Decoder, Frame, Part, PixelFormat};
 use crate::telemetry::{EngineCard, Stage};
 use crate::temporal::{Observation, TemporalModel};
 use crate::track::{
-    Clothes, Identities, IdentityRules, Search, found_first, grown, is_at_edge_alone, newcomers,
+    Clothes, Identities, IdentityRules, Search, found_first, grown, is_at_edge_alone, is_strip_at_edge,
+    newcomers,
 };
 
 /// Why a frame gave no poses.
@@ -321,7 +322,11 @@ impl Tracker {
         let mut reported = 0;
         for (a, forecast) in assignments.iter().zip(forecasts) {
             self.known[a.slot] = Some(forecast);
-            if a.is_reported && forecast.known_joints() >= self.min_joints {
+            // Whoever is expected at the edge and not seen there has left the picture.
+            let expected = forecast.at(a.track_id, 0.0, captured_at_us).value.bounds();
+            let is_at_edge = || expected.is_some_and(|b| is_strip_at_edge(&b, [width, height]));
+            let has_left = a.detection.is_none() && is_at_edge();
+            if a.is_reported && !has_left && forecast.known_joints() >= self.min_joints {
                 let seen = a.detection.map(|d| seen[d]);
                 let (mut forecast, seen) = match self.mirrored {
                     true => (forecast.with_sides_exchanged(), seen.map(|k| k.with_sides_exchanged())),
@@ -451,6 +456,49 @@ mod tests {
             let poses = clip(320, 240, 20).iter().map(|f| tracker.track(f).expect("decodes")).last();
             assert_eq!(tracker.identities.followed().0, 1);
             assert_eq!(poses.expect("20 frames").persons.iter().flatten().count(), told, "{known} joints");
+        }
+    }
+
+    /// Expects everybody whom it does not see in a strip whose left edge lies here.
+    struct Leaves(f32);
+
+    impl TemporalModel for Leaves {
+        fn name(&self) -> &str {
+            "leaves"
+        }
+        fn reset(&mut self, _: usize) {}
+        fn step(&mut self, observations: &[Observation], forecasts: &mut [Forecast]) {
+            for (observation, forecast) in observations.iter().zip(forecasts) {
+                forecast.captured_at_us = observation.captured_at_us;
+                forecast.state.fill(pose::JointState::Predicted);
+                let strip = |j: usize| [self.0 + (j % 2) as f32 * 10.0, 60.0 + 7.0 * j as f32];
+                let seen = observation.keypoints.map(|k| k.joints.map(|k| [k.x_px, k.y_px]));
+                forecast.places_px.fill(seen.unwrap_or(std::array::from_fn(strip)));
+            }
+        }
+    }
+
+    #[test]
+    fn whoever_is_expected_at_the_edge_and_not_seen_is_not_told_of() {
+        for (left, told) in [(308.0, 0), (330.0, 0), (-15.0, 0), (155.0, 1)] {
+            let networks = Networks::load(&Config::default().models).expect("the built-in networks load");
+            let model = Box::new(Leaves(left));
+            let mut tracker = Tracker::of_parts(networks, IdentityRules::default(), model).expect("sets up");
+            let clip = clip(320, 240, 20);
+            let told_in = |frame: &Frame, tracker: &mut Tracker| {
+                tracker.track(frame).expect("decodes").persons.iter().flatten().count()
+            };
+            assert_eq!(clip.iter().map(|frame| told_in(frame, &mut tracker)).last(), Some(1), "seen");
+            let last = clip.last().expect("20 frames");
+            let empty = Frame {
+                bytes: Arc::new(vec![128; 320 * 240]),
+                format: PixelFormat::Grey,
+                stride: 320,
+                captured_at_us: last.captured_at_us + 33_333,
+                ..last.clone()
+            };
+            assert_eq!(told_in(&empty, &mut tracker), told, "{left}");
+            assert_eq!(tracker.identities.followed(), (1, 1), "and looked for all the same");
         }
     }
 

@@ -4,7 +4,7 @@
 //! ([`Clothes`]), decides who was seen, who is new and who is gone, by [`IdentityRules`]. [`Search`] says when the whole picture is
 //! worth looking at, and [`newcomers`] which of the boxes found there belong to nobody yet, [`grown`] which of them show more of
 //! somebody who is followed, [`found_first`] where to look after a pause in the frames. Of a single picture, [`distinct_persons`] says
-//! who is in it, and [`is_at_edge_alone`] whether what a crop shows is more than the picture's edge.
+//! who is in it; [`is_at_edge_alone`] and [`is_strip_at_edge`] say whether a pose or a box is more than the picture's edge.
 
 mod associate;
 mod clothes;
@@ -17,6 +17,6 @@ mod search;
 
 pub use clothes::{Clothes, Garment};
 pub use identities::{Assignment, Identities};
-pub use picture::{distinct_persons, is_at_edge_alone};
+pub use picture::{distinct_persons, is_at_edge_alone, is_strip_at_edge};
 pub use rules::IdentityRules;
 pub use search::{Around, Search, found_first, grown, newcomers};

@@ -1,6 +1,6 @@
 //! Who is in one picture, each person once.
 
-use pose::Keypoints;
+use pose::{BoxPx, Keypoints};
 
 use super::associate::Shape;
 
@@ -19,8 +19,12 @@ pub(super) fn somebody(detection: &Keypoints, min_score: f32) -> Option<Shape> {
 const EDGE_SHARE: f32 = 0.2;
 
 /// Whether all that is seen of somebody lies in a strip at the edge of a picture of `[width, height]` pixels.
-pub fn is_at_edge_alone(detection: &Keypoints, [width, height]: [usize; 2]) -> bool {
-    let Some(b) = Shape::of(detection).map(|shape| shape.bounds) else { return false };
+pub fn is_at_edge_alone(detection: &Keypoints, size: [usize; 2]) -> bool {
+    Shape::of(detection).is_some_and(|shape| is_strip_at_edge(&shape.bounds, size))
+}
+
+/// Whether what of `b` lies in a picture of `[width, height]` pixels is a strip at its edge, or nothing.
+pub fn is_strip_at_edge(b: &BoxPx, [width, height]: [usize; 2]) -> bool {
     let across = (b.x + b.w).min(width as f32 - b.x);
     let down = (b.y + b.h).min(height as f32 - b.y);
     across < EDGE_SHARE * b.h || down < EDGE_SHARE * b.w
