@@ -323,9 +323,9 @@ impl Tracker {
         for (a, forecast) in assignments.iter().zip(forecasts) {
             self.known[a.slot] = Some(forecast);
             // Whoever is expected at the edge and not seen there has left the picture.
-            let expected = forecast.at(a.track_id, 0.0, captured_at_us).value.bounds();
-            let is_at_edge = || expected.is_some_and(|b| is_strip_at_edge(&b, [width, height]));
-            let has_left = a.detection.is_none() && is_at_edge();
+            let expected = || forecast.at(a.track_id, 0.0, captured_at_us).value.bounds();
+            let has_left =
+                a.detection.is_none() && expected().is_some_and(|b| is_strip_at_edge(&b, [width, height]));
             if a.is_reported && !has_left && forecast.known_joints() >= self.min_joints {
                 let seen = a.detection.map(|d| seen[d]);
                 let (mut forecast, seen) = match self.mirrored {
