@@ -297,7 +297,8 @@ impl Tracker {
     ) -> PoseFrame {
         let captured_at_us = frame.captured_at_us;
         let seen = &self.seen[..self.count];
-        let assignments = self.identities.update_dressed(captured_at_us, seen, worn, predicted);
+        let size = Some([width, height]);
+        let assignments = self.identities.update_dressed(captured_at_us, size, seen, worn, predicted);
         ended(Stage::Track);
 
         let nobody = Observation { slot: 0, captured_at_us, keypoints: None };

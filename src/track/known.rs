@@ -24,6 +24,8 @@ pub(super) struct Track {
     pub began_within: bool,
     /// Mean of the scores, the last frames' most.
     pub score: f32,
+    /// Since when they show in a strip at the picture's edge alone, and not surely.
+    pub at_edge_us: Option<i64>,
     /// As last seen.
     pub shape: Shape,
     /// Learned while nobody else was before them.
@@ -107,6 +109,16 @@ impl Track {
         MIN_SIMILARITY + (1.0 - MIN_SIMILARITY) * fit
     }
 
+    /// Whether they have left and their crop shows the picture's edge, where a frame at `now_us` shows a strip of them there alone or more
+    /// (`is_strip`).
+    pub fn is_the_edge(&mut self, is_strip: bool, now_us: i64, rules: &IdentityRules) -> bool {
+        if !is_strip || self.score >= rules.edge_score {
+            self.at_edge_us = None;
+            return false;
+        }
+        now_us.saturating_sub(*self.at_edge_us.get_or_insert(now_us)) > rules.silence_us
+    }
+
     /// Takes in what the person wears; the first frames count most.
     pub fn learn(&mut self, clothes: &Clothes) {
         let share = NEWEST_CLOTHES.max(1.0 / (1.0 + self.frames_seen as f32));
@@ -141,6 +153,7 @@ mod tests {
             is_lost: true,
             began_within: false,
             score: 0.9,
+            at_edge_us: None,
             shape: figure(240.0),
             clothes,
         }

@@ -113,6 +113,7 @@ mod tests {
             is_lost: false,
             began_within: false,
             score: 0.9,
+            at_edge_us: None,
             shape,
             clothes,
         }

@@ -47,6 +47,9 @@ pub struct IdentityRules {
     pub within_frames: u32,
     /// Whoever's score, in the mean of the last frames, is lower is not told of while unseen: they may never have been there.
     pub unseen_score: f32,
+    /// Whoever shows in a strip at the picture's edge alone, with a lower score in the mean of the last frames, for longer than
+    /// [`silence_us`](Self::silence_us), has left, and the crop shows the edge.
+    pub edge_score: f32,
 }
 
 impl Default for IdentityRules {
@@ -70,6 +73,7 @@ impl Default for IdentityRules {
             within_score: 0.0,
             within_frames: 3,
             unseen_score: 0.0,
+            edge_score: 0.0,
         }
     }
 }
@@ -88,6 +92,7 @@ impl IdentityRules {
             kept_score: 0.08,
             within_score: 0.5,
             unseen_score: 0.25,
+            edge_score: 0.5,
             ..Self::default()
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pose::{JointState, Keypoint, Keypoints, MAX_PERSONS, Pose, PoseJoint};
-use posewire::track::{Around, Assignment, Identities, IdentityRules};
+use posewire::track::{Around, Assignment, Clothes, Identities, IdentityRules};
 use proptest::prelude::*;
 
 const FRAME_US: i64 = 33_333;
@@ -240,6 +240,27 @@ fn whoever_the_network_was_unsure_of_is_not_told_of_while_unseen() {
             matches!(listed[..], [Assignment { detection: None, is_reported, .. }] if is_reported == told),
             "{score}: {listed:?}"
         );
+    }
+}
+
+#[test]
+fn a_strip_at_the_edge_that_is_doubted_for_long_is_the_edge() {
+    for (x, score, told) in [(630.0, 0.2, false), (630.0, 0.6, true), (300.0, 0.2, true)] {
+        let mut tracker = Identities::new(IdentityRules::of(true));
+        let strip = |score| {
+            let mut strip = Keypoints { score, ..walker(x, 200.0, 200.0, 0.0) };
+            strip.joints.iter_mut().for_each(|joint| joint.x_px = x + 0.2 * (joint.x_px - x));
+            strip
+        };
+        let mut is_told = |at_us: i64, score: f32| {
+            let (size, worn) = (Some([640, 480]), [Clothes::UNKNOWN; MAX_PERSONS]);
+            let listed = tracker.update_dressed(at_us, size, &[strip(score)], &worn, &[None; MAX_PERSONS]);
+            listed.iter().any(|a| a.is_reported)
+        };
+        assert!((0..30).all(|i| is_told(i * FRAME_US, 0.9)), "whoever leaves is followed to the last");
+        let last: Vec<bool> = (30..80).map(|i| is_told(i * FRAME_US, score)).collect();
+        assert!(last[..19].iter().all(|told| *told), "for 600 ms the network may doubt: {x}, {score}");
+        assert!(last[25..].iter().all(|is| *is == told), "{x}, {score}: {last:?}");
     }
 }
 

@@ -344,6 +344,7 @@ fn with_rules(config: &Config, said: &str) -> anyhow::Result<Tracker> {
             "kept_score" => &mut rules.kept_score,
             "within_score" => &mut rules.within_score,
             "unseen_score" => &mut rules.unseen_score,
+            "edge_score" => &mut rules.edge_score,
             "told_ms" | "hidden_ms" | "silence_ms" => {
                 let rule = match name {
                     "told_ms" => &mut rules.told_us,
@@ -357,8 +358,8 @@ fn with_rules(config: &Config, said: &str) -> anyhow::Result<Tracker> {
             "unlike" => &mut rules.unlike,
             "alike" => &mut rules.alike,
             _ => bail!(
-                "--rules {word}: there are min_score, newcomer_score, sure_score, kept_score, within_score, unseen_score, told_ms, hidden_ms, \
-                 silence_ms, clothes_share, unlike and alike"
+                "--rules {word}: there are min_score, newcomer_score, sure_score, kept_score, within_score, unseen_score, edge_score, \
+                 told_ms, hidden_ms, silence_ms, clothes_share, unlike and alike"
             ),
         };
         *rule = value;
