@@ -109,8 +109,8 @@ impl Track {
         MIN_SIMILARITY + (1.0 - MIN_SIMILARITY) * fit
     }
 
-    /// Whether they have left and their crop shows the picture's edge, where a frame at `now_us` shows a strip of them there alone or more
-    /// (`is_strip`).
+    /// Whether they have left, and their crop shows the picture's edge alone. `is_strip`: all that the frame of `now_us` shows of them lies in
+    /// a strip there.
     pub fn is_the_edge(&mut self, is_strip: bool, now_us: i64, rules: &IdentityRules) -> bool {
         if !is_strip || self.score >= rules.edge_score {
             self.at_edge_us = None;
