@@ -168,14 +168,15 @@ def _tars(folder: Path) -> Iterator[Callable[[str], tarfile.TarFile]]:
         yield tar
 
 
-def read_stills(root: Path, pack: str, report: ReadReport) -> Iterator[Picture]:
+def read_stills(root: Path, pack: str, report: ReadReport, hidden: bool = False) -> Iterator[Picture]:
+    """`hidden`: rendered people who are nearly hidden too, and their faces seen from behind."""
     labels = json.loads((root / pack / "labels.json").read_text())
     persons: dict[int, list[Person]] = defaultdict(list)
     for annotation in labels["annotations"]:
         if annotation.get("label_suspect") or annotation.get("iscrowd"):
             report.counts["suspect or crowd label"] += 1
             continue
-        if annotation.get("area", 1.0) < LEAST_SEEN * annotation.get("whole_area", 0.0):
+        if not hidden and annotation.get("area", 1.0) < LEAST_SEEN * annotation.get("whole_area", 0.0):
             report.counts["rendered person who is nearly hidden"] += 1
             continue
         if annotation.get("sides") == "picture":
@@ -184,7 +185,7 @@ def read_stills(root: Path, pack: str, report: ReadReport) -> Iterator[Picture]:
             continue
         if "keypoints" in annotation:
             person = _person(annotation)
-            if pack in RENDERED_PACKS:
+            if pack in RENDERED_PACKS and not hidden:
                 # COCO's annotators leave out the face of a head that is seen from behind
                 person.joints[FACE][person.joints[FACE, 2] == HIDDEN] = 0
             persons[annotation["image_id"]].append(person)
@@ -245,5 +246,5 @@ def read_clips(root: Path, report: ReadReport) -> Iterator[Picture]:
             yield Picture("jhmdb", split, f"{clip['file_name']}#{index}", frames[index], [person])
 
 
-def read_pack(root: Path, pack: str, report: ReadReport) -> Iterator[Picture]:
-    return read_clips(root, report) if pack == "jhmdb" else read_stills(root, pack, report)
+def read_pack(root: Path, pack: str, report: ReadReport, hidden: bool = False) -> Iterator[Picture]:
+    return read_clips(root, report) if pack == "jhmdb" else read_stills(root, pack, report, hidden)

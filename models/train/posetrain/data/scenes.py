@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -138,31 +138,38 @@ def settle(persons: Floats, doubtful: Floats) -> tuple[Floats, Floats]:
     return persons[~again], np.concatenate([doubtful, persons[again]])
 
 
-def build(data: Path, out: Path, teacher: FastestDet, packs: Sequence[str] = PACKS) -> None:
-    """Writes pixels.bin and index.json of the packs' train pictures."""
+def build(
+    data: Path,
+    out: Path,
+    teacher: FastestDet,
+    packs: Sequence[str] = PACKS,
+    made_of: Callable[[Picture, FastestDet], list[Scene]] | None = None,
+) -> None:
+    """Writes pixels.bin and index.json of the packs' train pictures; `made_of` says what each becomes, where it is not itself."""
     out.mkdir(parents=True, exist_ok=True)
     rows, offset, report = [], 0, ReadReport()
     with (out / "pixels.part").open("wb") as handle:
         for pack in packs:
-            pictures = (p for p in read_pack(data, pack, report) if p.split == "train")
+            read = read_pack(data, pack, report, hidden=made_of is not None)
+            pictures = (p for p in read if p.split == "train")
             for k, picture in enumerate(pictures):
                 if k % EVERY.get(pack, 1) or (pack in EMPTY_PACKS and k % EMPTY_JUDGED == 0):
                     continue
-                s = scene(picture, teacher)
-                handle.write(s.pixels.tobytes())
-                rows.append(
-                    {
-                        "pack": pack,
-                        "offset": offset,
-                        "shape": s.pixels.shape[:2],
-                        "persons": s.persons.round(1).tolist(),
-                        "doubtful": s.doubtful.round(1).tolist(),
-                    }
-                )
-                offset += s.pixels.size
-                report.counts[f"{pack} pictures"] += 1
-                report.counts[f"{pack} persons"] += len(s.persons)
-                report.counts[f"{pack} doubtful"] += len(s.doubtful)
+                for s in made_of(picture, teacher) if made_of else [scene(picture, teacher)]:
+                    handle.write(s.pixels.tobytes())
+                    rows.append(
+                        {
+                            "pack": pack,
+                            "offset": offset,
+                            "shape": s.pixels.shape[:2],
+                            "persons": s.persons.round(1).tolist(),
+                            "doubtful": s.doubtful.round(1).tolist(),
+                        }
+                    )
+                    offset += s.pixels.size
+                    report.counts[f"{pack} pictures"] += 1
+                    report.counts[f"{pack} persons"] += len(s.persons)
+                    report.counts[f"{pack} doubtful"] += len(s.doubtful)
     (out / "index.json").write_text(json.dumps(rows))
     (out / "pixels.part").rename(out / "pixels.bin")
     for name, count in sorted(report.counts.items()):

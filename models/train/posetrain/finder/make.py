@@ -20,6 +20,7 @@ from typing import Any
 
 import cv2
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset
@@ -62,22 +63,33 @@ LEARNING_RATE = 1e-3
 EMA = 0.998
 # Part of samples' tiles that show no person at all.
 EMPTY = 0.12
+# Part of samples' tiles with people painted out of them, where there are any.
+BEHIND = 0.4
+
+
+def _shares(scenes: list[Scene], total: float) -> npt.NDArray[np.float64]:
+    share = np.array([SHARE.get(s.pack, 1.0) for s in scenes], np.float64)
+    return total * share / max(share.sum(), 1e-9)
 
 
 class SceneStream(IterableDataset[tuple[Tensor, ...]]):
     """Endless batches: pictures, heat, sides, weight, known. Batch k depends on `seed` and k alone."""
 
-    def __init__(self, scenes: list[Scene], first: int, seed: int, size: Size) -> None:
+    def __init__(self, scenes: list[Scene], behind: list[Scene], first: int, seed: int, size: Size) -> None:
         self.seed, self.size = seed, size
         rng = np.random.default_rng(3)
         # Large and small ones: shelves and bags are what a young finder takes for people.
         sizes = ((0.3, 0.8), (0.2, 0.5))
         drawn = (stored.empty_part(s, rng, share) for s in scenes for share in sizes)
         parts = [part for part in drawn if part]
-        self.scenes, self.first = [*scenes, *parts], first
-        share = np.array([SHARE.get(s.pack, 1.0) for s in scenes])
+        self.scenes, self.first = [*scenes, *parts, *behind], first
+        rest = 1 - EMPTY - (BEHIND if behind else 0)
         share = np.concatenate(
-            [share / share.sum() * (1 - EMPTY), np.full(len(parts), EMPTY / max(len(parts), 1))]
+            [
+                _shares(scenes, rest),
+                np.full(len(parts), EMPTY / max(len(parts), 1)),
+                _shares(behind, BEHIND),
+            ]
         )
         self.share = share / share.sum()
 
@@ -100,6 +112,7 @@ class SceneStream(IterableDataset[tuple[Tensor, ...]]):
 
 def train(
     scenes: list[Scene],
+    behind: list[Scene],
     out: Path,
     minutes: float,
     workers: int,
@@ -138,7 +151,7 @@ def train(
         step, spent = state["step"], state["spent"]
     loader = iter(
         DataLoader(
-            SceneStream(scenes, step, seed, size),
+            SceneStream(scenes, behind, step, seed, size),
             batch_size=None,
             num_workers=workers,
             prefetch_factor=4 if workers else None,
@@ -241,6 +254,13 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=5, help="which pictures, in which order")
     parser.add_argument("--scenes", type=Path, action="append", help="may be given again")
+    parser.add_argument(
+        "--behind",
+        type=Path,
+        action="append",
+        default=[],
+        help="of posetrain.finder.behind; may be given again",
+    )
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument(
         "--checkpoint",
@@ -264,11 +284,16 @@ def main() -> None:
     stores = args.scenes or [args.work / "finder-cache"]
     if not args.scenes and not (stores[0] / "pixels.bin").exists():
         stored.build(args.data, stores[0], teacher)
-    scenes = [s for store in stores for s in stored.load(store) if licence_of([s.pack]) <= allowed]
+    scenes, behind = (
+        [s for folder in folders for s in stored.load(folder) if licence_of([s.pack]) <= allowed]
+        for folders in (stores, args.behind)
+    )
     kept = args.checkpoint or [args.work / args.name / "final.pt"]
     if not args.checkpoint and not kept[0].exists():
         out = args.work / args.name
-        train(scenes, out, args.minutes, args.workers, args.backbone, args.begin, args.seed, args.size)
+        train(
+            scenes, behind, out, args.minutes, args.workers, args.backbone, args.begin, args.seed, args.size
+        )
     state = mean([torch.load(path, weights_only=True) for path in kept])
     net = FinderNet()
     net.load_state_dict(state["ema"])
