@@ -3,6 +3,7 @@
 //! Decode, find, crop, run, read the joints, say who is who, filter. Owned by one thread; reads no clock: whoever wants
 //! times is told when each stage ends.
 
+mod behind;
 mod dressed;
 mod load;
 mod still;
@@ -13,6 +14,7 @@ use pose::{BoxPx, Forecast, Keypoints, MAX_PERSONS, PersonBox, Pose, PoseFrame, 
 pub use load::{LoadError, Networks, temporal_model};
 pub use still::Stills;
 
+use self::behind::{Behind, is_seen_already};
 use crate::config::{Config, MinJoints};
 use crate::infer::InferError;
 use crate::keypoints::{KeypointError, KeypointNet, PersonFinder};
@@ -24,6 +26,10 @@ use crate::track::{
     Clothes, Identities, IdentityRules, Search, found_first, grown, is_at_edge_alone, is_strip_at_edge,
     newcomers,
 };
+
+/// Joints that are known of whoever is told of and was not seen. Of fewer nobody could say where somebody is: they are what an
+/// expected pose is left with when it fades.
+const MIN_EXPECTED: usize = 8;
 
 /// Why a frame gave no poses.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +71,7 @@ pub struct Tracker {
     /// Frames that gave poses so far.
     seq: u64,
     found: Vec<PersonBox>,
+    behind: Behind,
     /// By slot: what the model last said of each person.
     known: [Option<Forecast>; MAX_PERSONS],
     /// What the network said of the last frame's crops; the first `count` count.
@@ -133,7 +140,8 @@ impl Tracker {
             mirrored: false,
             min_joints: MinJoints::LEAST,
             seq: 0,
-            found: Vec::with_capacity(crate::keypoints::MAX_FOUND),
+            found: Vec::with_capacity(2 * crate::keypoints::MAX_FOUND),
+            behind: Behind::new(),
             known: [None; MAX_PERSONS],
             seen: [Keypoints::default(); MAX_PERSONS],
             count: 0,
@@ -178,7 +186,7 @@ impl Tracker {
     }
 
     /// As [`track`](Self::track); `ended` is told each stage that has just ended. In frames that are searched the first
-    /// three end twice.
+    /// three end twice, and once more where it is looked behind those who are seen.
     ///
     /// # Errors
     /// As [`track`](Self::track).
@@ -200,6 +208,8 @@ impl Tracker {
         let expected = if is_after_pause { 0 } else { count };
         // The first `expected` of `boxes`, before finds take the places of some.
         let mut followed = [BoxPx::default(); MAX_PERSONS];
+        // The first `plain` of `boxes` are not of whoever was found behind those who are seen.
+        let mut plain = MAX_PERSONS;
         if let Some(finder) = self.finder.as_mut().filter(|_| is_search) {
             self.search.done(at_us);
             finder.fit(&picture);
@@ -220,6 +230,13 @@ impl Tracker {
                 newcomers(&self.found, room, count, self.identities.followed().1)
             };
             ended(Stage::Decode);
+            plain = count;
+            if !is_after_pause {
+                let shown = predicted.iter().zip(self.identities.shown());
+                let people = shown.filter_map(|(pose, is_shown)| pose.filter(|_| is_shown));
+                let boxes = (room, expected, count);
+                count = self.behind.look(finder, &picture, people, boxes, &mut self.found, ended)?;
+            }
         } else {
             self.search.rested();
             self.found.clear();
@@ -248,6 +265,10 @@ impl Tracker {
                     if let Some(found) = self.found.iter().find(|p| is_new && p.box_px == boxes[i]) {
                         seen.score = finder.both(found.score, seen.score);
                     }
+                }
+                let (others, behind) = seen[..count].split_at_mut(plain.min(count));
+                for seen in behind.iter_mut().filter(|seen| is_seen_already(seen, others, finder)) {
+                    seen.score = 0.0;
                 }
             }
             // Whoever leaves is followed to the last; nobody begins, or is back, in a strip at the edge.
@@ -327,7 +348,9 @@ impl Tracker {
             let expected = || forecast.at(a.track_id, 0.0, captured_at_us).value.bounds();
             let has_left =
                 a.detection.is_none() && expected().is_some_and(|b| is_strip_at_edge(&b, [width, height]));
-            if a.is_reported && !has_left && forecast.known_joints() >= self.min_joints {
+            let least =
+                if a.detection.is_none() { self.min_joints.max(MIN_EXPECTED) } else { self.min_joints };
+            if a.is_reported && !has_left && forecast.known_joints() >= least {
                 let seen = a.detection.map(|d| seen[d]);
                 let (mut forecast, seen) = match self.mirrored {
                     true => (forecast.with_sides_exchanged(), seen.map(|k| k.with_sides_exchanged())),
@@ -460,8 +483,11 @@ mod tests {
         }
     }
 
-    /// Expects everybody whom it does not see in a strip whose left edge lies here.
-    struct Leaves(f32);
+    /// Knows so many joints of everybody, and expects whom it does not see in a strip whose left edge lies here.
+    struct Leaves {
+        left: f32,
+        known: usize,
+    }
 
     impl TemporalModel for Leaves {
         fn name(&self) -> &str {
@@ -471,8 +497,8 @@ mod tests {
         fn step(&mut self, observations: &[Observation], forecasts: &mut [Forecast]) {
             for (observation, forecast) in observations.iter().zip(forecasts) {
                 forecast.captured_at_us = observation.captured_at_us;
-                forecast.state.fill(pose::JointState::Predicted);
-                let strip = |j: usize| [self.0 + (j % 2) as f32 * 10.0, 60.0 + 7.0 * j as f32];
+                forecast.state[..self.known].fill(pose::JointState::Predicted);
+                let strip = |j: usize| [self.left + (j % 2) as f32 * 10.0, 60.0 + 7.0 * j as f32];
                 let seen = observation.keypoints.map(|k| k.joints.map(|k| [k.x_px, k.y_px]));
                 forecast.places_px.fill(seen.unwrap_or(std::array::from_fn(strip)));
             }
@@ -480,10 +506,12 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_expected_at_the_edge_and_not_seen_is_not_told_of() {
-        for (left, told) in [(308.0, 0), (330.0, 0), (-15.0, 0), (155.0, 1)] {
+    fn whoever_is_not_seen_is_told_of_where_eight_joints_are_expected_not_at_the_edge() {
+        for (left, known, told) in
+            [(308.0, 17, 0), (330.0, 17, 0), (-15.0, 17, 0), (155.0, 17, 1), (155.0, 8, 1), (155.0, 7, 0)]
+        {
             let networks = Networks::load(&Config::default().models).expect("the built-in networks load");
-            let model = Box::new(Leaves(left));
+            let model = Box::new(Leaves { left, known });
             let mut tracker = Tracker::of_parts(networks, IdentityRules::default(), model).expect("sets up");
             let clip = clip(320, 240, 20);
             let told_in = |frame: &Frame, tracker: &mut Tracker| {
@@ -498,7 +526,7 @@ mod tests {
                 captured_at_us: last.captured_at_us + 33_333,
                 ..last.clone()
             };
-            assert_eq!(told_in(&empty, &mut tracker), told, "{left}");
+            assert_eq!(told_in(&empty, &mut tracker), told, "{left}, {known} joints");
             assert_eq!(tracker.identities.followed(), (1, 1), "and looked for all the same");
         }
     }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use pose::{BoxPx, PersonBox};
+use pose::{BoxPx, Keypoint, PersonBox, Pose};
 
 use super::decode::{Rows, shape_of};
-use super::{KeypointError, image_from_net_whole};
+use super::{KeypointError, image_from_net_whole, silhouette};
 use crate::infer::{Codec, InferError, Letterbox, Manifest, OutputInfo, Plan, State, Task, WithPresence};
 use crate::math::logistic;
-use crate::picture::{Affine, Picture, crop_resize_into};
+use crate::picture::{Affine, Inpainter, Mask, Picture, crop_resize_into};
 
 /// Boxes that one search gives at most: twice the persons that are tracked, so that the weaker half can be told apart
 /// from those who are tracked already.
@@ -29,6 +29,9 @@ pub struct PersonFinder {
     nms_iou: f32,
     net_size: [usize; 2],
     image_from_net: Affine,
+    /// Net pixels of whoever was painted out of the last picture.
+    painted_out: Mask,
+    inpainter: Inpainter,
     /// In net pixels; capacity is never exceeded.
     candidates: Vec<PersonBox>,
 }
@@ -60,6 +63,7 @@ impl PersonFinder {
                 unreachable!("refused by Head::new")
             }
         };
+        let net_size = [manifest.input.width, manifest.input.height];
         Ok(Self {
             head,
             state: plan.state(1)?,
@@ -68,8 +72,10 @@ impl PersonFinder {
             threshold,
             with_presence: manifest.with_presence,
             nms_iou,
-            net_size: [manifest.input.width, manifest.input.height],
+            net_size,
             image_from_net: Affine::IDENTITY,
+            painted_out: Mask::new(net_size[0], net_size[1]),
+            inpainter: Inpainter::new(net_size[0], net_size[1]),
             candidates: Vec::with_capacity(MAX_CANDIDATES),
         })
     }
@@ -100,6 +106,23 @@ impl PersonFinder {
     pub fn fit(&mut self, picture: &Picture<'_>) {
         self.image_from_net = image_from_net_whole(picture.image_size, self.letterbox, self.net_size);
         crop_resize_into(picture, &self.image_from_net, &mut self.state.input_mut(0), [self.fill; 3]);
+    }
+
+    /// As [`fit`](Self::fit), with `people`, in pixels of the source image, painted over in the colours round them: who stands half behind
+    /// one of them is in one box with them else.
+    pub fn fit_without(&mut self, picture: &Picture<'_>, people: &[Pose]) {
+        self.fit(picture);
+        self.painted_out.clear();
+        let Some(net_from_image) = self.image_from_net.inverse() else { return };
+        people.iter().for_each(|pose| silhouette::mark(pose, &net_from_image, &mut self.painted_out));
+        self.inpainter.fill(&mut self.state.input_mut(0), &self.painted_out);
+    }
+
+    /// Whether a joint, in pixels of the source image, lies on somebody who was painted out by the last
+    /// [`fit_without`](Self::fit_without).
+    pub fn is_painted_out(&self, joint: &Keypoint) -> bool {
+        let net_from_image = self.image_from_net.inverse();
+        net_from_image.is_some_and(|m| self.painted_out.is_marked(m.apply(joint.x_px, joint.y_px)))
     }
 
     /// Runs the network.

@@ -9,6 +9,7 @@ mod finder;
 mod flip;
 mod net;
 mod roi;
+mod silhouette;
 
 pub use decode::{Decoder, PERSON_SCORE_JOINTS, person_score};
 pub use finder::{MAX_FOUND, PersonFinder};

@@ -3,7 +3,7 @@
 use pose::{BoxPx, JOINTS, Keypoints, MAX_PERSONS, joint_similarity, oks};
 
 /// A joint below this is too unsure to say who somebody is.
-pub(super) const MIN_JOINT_SCORE: f32 = 0.2;
+pub const MIN_JOINT_SCORE: f32 = 0.2;
 
 /// Fewer joints in common than these say little: the boxes alone decide.
 const MIN_SHARED_JOINTS: usize = 4;
@@ -113,6 +113,11 @@ impl Shape {
             && self.bounds.share_inside(&whole.bounds) > INSIDE_SHARE
             && (0..JOINTS).filter(|&j| is_same(j)).count() >= PART_JOINTS
     }
+}
+
+/// How alike two poses are, 0..=1: as [`Shape::similarity`]; 0 where no joint of one counts.
+pub fn similarity(a: &Keypoints, b: &Keypoints) -> f32 {
+    Shape::of(a).zip(Shape::of(b)).map_or(0.0, |(a, b)| a.similarity(&b))
 }
 
 /// `[row][column]` similarities; below [`MIN_SIMILARITY`] nothing is assigned.

@@ -56,6 +56,11 @@ impl Identities {
         (followed().count(), followed().filter(|t| t.seen_us < self.last_us).count())
     }
 
+    /// By slot: whether the last frame showed somebody who is told of.
+    pub fn shown(&self) -> [bool; MAX_PERSONS] {
+        self.tracks.map(|track| track.is_some_and(|t| t.id != 0 && !t.is_lost && t.seen_us == self.last_us))
+    }
+
     /// As [`followed`](Self::followed), and how many were so at most [`memory_us`](IdentityRules::memory_us) before `at_us`.
     pub fn around(&self, at_us: i64) -> Around {
         let (followed, unseen) = self.followed();

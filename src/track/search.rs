@@ -1,6 +1,6 @@
 //! When to look at the whole picture, and who in it is new.
 
-use pose::{BoxPx, MAX_PERSONS, PersonBox};
+use pose::{BoxPx, MAX_PERSONS, PersonBox, Pose};
 
 /// With the one person followed in sight, how often newcomers are looked for: half a second is hardly noticed, and at 30 frames a
 /// second the finder then costs one run in fifteen frames.
@@ -99,6 +99,37 @@ pub fn newcomers(found: &[PersonBox], boxes: &mut [BoxPx], count: usize, unseen:
     n
 }
 
+/// Found where whoever is seen was painted out: a box that is that of somebody followed shows what is left of them, and one that lies in it
+/// nearly whole a part of it.
+const LEFT_OVER_IOU: f32 = 0.5;
+const LEFT_OVER_INSIDE: f32 = 0.8;
+
+/// Whoever is half hidden shows little; what is surely nobody costs a run of the keypoint network.
+const MIN_BEHIND: f32 = 0.3;
+
+/// Appends to `boxes`, as long as they have room, those of who was found behind those who are seen, and painted out: of the first `count`
+/// the first `followed` hold the persons followed, `seen` where those were seen, in pixels of the source image. Gives the new count.
+pub fn from_behind(
+    found: &[PersonBox],
+    seen: &[Pose],
+    boxes: &mut [BoxPx],
+    followed: usize,
+    count: usize,
+) -> usize {
+    let mut n = count;
+    for PersonBox { box_px, .. } in found.iter().filter(|person| person.score >= MIN_BEHIND) {
+        let is_part = |b: &BoxPx| box_px.area() < b.area() && box_px.share_inside(b) > LEFT_OVER_INSIDE;
+        let is_left_over = boxes[..followed].iter().any(|b| b.iou(box_px) >= LEFT_OVER_IOU)
+            || seen.iter().filter_map(Pose::bounds).any(|b| is_part(&b));
+        let is_found_already = boxes[followed..n].iter().any(|b| b.share_inside(box_px) >= SAME_COVER);
+        if n < boxes.len() && !is_left_over && !is_found_already {
+            boxes[n] = *box_px;
+            n += 1;
+        }
+    }
+    n
+}
+
 /// After a pause: puts the found boxes before the first `count` of `boxes`, which say where persons were before it, and leaves out
 /// those of them that a found box covers or that cover one; gives the new count, at most the length of `boxes`. Who was followed has
 /// walked on meanwhile, and a crop of where they stood would show half of them and a stranger.
@@ -137,6 +168,8 @@ pub fn grown(found: &[PersonBox], boxes: &mut [BoxPx]) {
 
 #[cfg(test)]
 mod tests {
+    use pose::JointState;
+
     use super::*;
 
     #[test]
@@ -258,5 +291,30 @@ mod tests {
         let mut boxes = [b(0.0, 10.0, 25.0, 70.0), b(30.0, 10.0, 25.0, 70.0)];
         grown(&[whole], &mut boxes);
         assert_eq!(boxes.map(|b| b.h), [70.0, 70.0]);
+    }
+
+    #[test]
+    fn whoever_stands_behind_somebody_seen_is_looked_at_and_what_is_left_of_those_is_not() {
+        let find = |x, y, w, h, score| PersonBox { box_px: BoxPx { x, y, w, h }, score };
+        let mut seen = Pose::default();
+        for (j, joint) in seen.joints.iter_mut().enumerate() {
+            (joint.x_px, joint.y_px) = (100.0 + 10.0 * (j % 5) as f32, 50.0 + 10.0 * j as f32);
+            joint.state = JointState::Measured;
+        }
+        let followed = BoxPx { x: 95.0, y: 40.0, w: 50.0, h: 180.0 };
+        let elsewhere = BoxPx { x: 300.0, y: 40.0, w: 50.0, h: 180.0 };
+        let looked_at = |found: &[PersonBox], places: usize| {
+            let mut boxes = [followed, elsewhere, BoxPx::default(), BoxPx::default()];
+            let n = from_behind(found, &[seen], &mut boxes[..places], 1, 2);
+            boxes[2..n].to_vec()
+        };
+        let behind = find(120.0, 45.0, 60.0, 170.0, 0.5);
+        assert_eq!(looked_at(&[behind], 4), [behind.box_px]);
+        assert_eq!(looked_at(&[behind], 2), [], "no room");
+        assert_eq!(looked_at(&[find(120.0, 45.0, 60.0, 170.0, 0.29)], 4), [], "hardly anybody");
+        assert_eq!(looked_at(&[find(95.0, 60.0, 45.0, 150.0, 0.9)], 4), [], "all of who is followed");
+        assert_eq!(looked_at(&[find(110.0, 120.0, 25.0, 60.0, 0.9)], 4), [], "a part of who is seen");
+        assert_eq!(looked_at(&[find(305.0, 50.0, 50.0, 170.0, 0.9)], 4), [], "found already");
+        assert_eq!(looked_at(&[behind, behind], 4).len(), 1, "the same twice");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A [`Frame`] is what a source gave: shared bytes in the camera's own [`PixelFormat`]. A [`Decoder`] makes it a
 //! [`Picture`], which can be sampled; [`crop_resize_into`] writes any part of that, through any [`Affine`] map, into
-//! [`PixelsMut`]: a network's input, a display, a row of bytes. A [`Photo`] is a whole picture file, upright.
+//! [`PixelsMut`]: a network's input, a display, a row of bytes; an [`Inpainter`] replaces what a [`Mask`] marks there. A [`Photo`] is a whole picture file, upright.
 //!
 //! Coordinates: (0, 0) is the top-left corner of the top-left pixel, so pixel centres lie at +0.5, everywhere.
 
@@ -11,7 +11,9 @@ mod crop;
 mod decode;
 mod encode;
 mod frame;
+mod inpaint;
 mod jpeg;
+mod mask;
 mod photo;
 mod pool;
 mod resize;
@@ -24,6 +26,8 @@ pub use decode::{DecodeError, Decoder, MAX_PIXELS, Part, Picture, packed_stride,
 pub use decode::{JpegHeader, check_size, jpeg_header};
 pub use encode::{EncodeError, JpegEncoder};
 pub use frame::{Frame, PixelFormat};
+pub use inpaint::Inpainter;
+pub use mask::Mask;
 pub use photo::{MAX_PHOTO_PIXELS, Photo, PhotoError, is_photo};
 pub use pool::BufferPool;
 pub use texel::rgb_from_yuv_bytes;

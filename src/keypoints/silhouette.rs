@@ -1,0 +1,162 @@
+//! Roughly which pixels a person covers.
+
+use pose::{JointState, Pose};
+
+use crate::picture::{Affine, Mask};
+
+/// Joints, and how far what lies round the line between them reaches from it, as a part of the body's height.
+const PARTS: [(usize, usize, f32); 12] = [
+    // Shoulders and hips, and the sides between them.
+    (5, 6, 0.07),
+    (11, 12, 0.08),
+    (5, 11, 0.07),
+    (6, 12, 0.07),
+    // Upper and lower arms.
+    (5, 7, 0.055),
+    (6, 8, 0.055),
+    (7, 9, 0.05),
+    (8, 10, 0.05),
+    // Upper and lower legs.
+    (11, 13, 0.075),
+    (12, 14, 0.075),
+    (13, 15, 0.06),
+    (14, 16, 0.06),
+];
+
+/// The joints before and at an end of a limb, and how far hand or foot go on beyond it, as a part of the line between the two.
+const ENDS: [(usize, usize, f32); 4] = [(7, 9, 0.35), (8, 10, 0.35), (13, 15, 0.2), (14, 16, 0.2)];
+const END_RADIUS: f32 = 0.055;
+
+/// Lines from shoulder to shoulder down to hip to hip that fill the trunk between its sides.
+const TRUNK_LINES: u32 = 5;
+const TRUNK_RADIUS: f32 = 0.06;
+
+/// Round the middle of the face; the neck; the hair, so far beyond the face as a part of the line from the shoulders to it.
+const HEAD_RADIUS: f32 = 0.105;
+const NECK_RADIUS: f32 = 0.06;
+const HAIR_RADIUS: f32 = 0.08;
+const HAIR: f32 = 0.3;
+
+/// Somebody who stands is so many times as tall as trunk and legs are long.
+const HEIGHT_PER_TRUNK_AND_LEGS: f32 = 1.25;
+
+/// Marks in `mask` what `pose`, in pixels of the source image, covers there. Joints that are absent cover nothing.
+///
+/// Bones get flesh in proportion to the body's height, which is told from trunk and legs where somebody bends down or sits.
+pub(super) fn mark(pose: &Pose, mask_from_image: &Affine, mask: &mut Mask) {
+    let Some(bounds) = pose.bounds() else { return };
+    let at: [Option<[f32; 2]>; pose::JOINTS] = std::array::from_fn(|j| {
+        let joint = &pose.joints[j];
+        let (x, y) = mask_from_image.apply(joint.x_px, joint.y_px);
+        (joint.state != JointState::Absent).then_some([x, y])
+    });
+    let long = |a: usize, b: usize| {
+        let (a, b) = (&pose.joints[a], &pose.joints[b]);
+        (a.x_px - b.x_px).hypot(a.y_px - b.y_px)
+    };
+    let one_side = [long(5, 11), long(11, 13), long(13, 15), long(6, 12), long(12, 14), long(14, 16)];
+    let trunk_and_legs = 0.5 * one_side.iter().sum::<f32>();
+    let height = bounds.w.max(bounds.h).max(HEIGHT_PER_TRUNK_AND_LEGS * trunk_and_legs);
+    let height = height * mask_from_image.scale();
+
+    for (a, b, radius) in PARTS {
+        if let (Some(a), Some(b)) = (at[a], at[b]) {
+            mask.capsule(a, b, radius * height);
+        }
+    }
+    for (before, end, beyond) in ENDS {
+        if let (Some(before), Some(end)) = (at[before], at[end]) {
+            mask.capsule(end, between(before, end, 1.0 + beyond), END_RADIUS * height);
+        }
+    }
+    if let [Some(left), Some(right), .., Some(left_hip), Some(right_hip)] = at[5..=12] {
+        for i in 0..TRUNK_LINES {
+            let across = i as f32 / (TRUNK_LINES - 1) as f32;
+            let (shoulder, hip) = (between(left, right, across), between(left_hip, right_hip, across));
+            mask.capsule(shoulder, hip, TRUNK_RADIUS * height);
+        }
+    }
+    let face = || at[..5].iter().flatten();
+    let count = face().count() as f32;
+    if count > 0.0 {
+        let middle = [0, 1].map(|axis| face().map(|p| p[axis]).sum::<f32>() / count);
+        mask.capsule(middle, middle, HEAD_RADIUS * height);
+        if let (Some(left), Some(right)) = (at[5], at[6]) {
+            let shoulders = between(left, right, 0.5);
+            mask.capsule(middle, shoulders, NECK_RADIUS * height);
+            mask.capsule(middle, between(shoulders, middle, 1.0 + HAIR), HAIR_RADIUS * height);
+        }
+    }
+}
+
+fn between(a: [f32; 2], b: [f32; 2], share: f32) -> [f32; 2] {
+    [a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Somebody 200 px tall who stands upright, arms down, with their nose at (x, 30).
+    fn standing(x: f32) -> Pose {
+        let places: [[f32; 2]; pose::JOINTS] = [
+            [0.0, 30.0],
+            [3.0, 27.0],
+            [-3.0, 27.0],
+            [7.0, 28.0],
+            [-7.0, 28.0],
+            [20.0, 55.0],
+            [-20.0, 55.0],
+            [26.0, 85.0],
+            [-26.0, 85.0],
+            [28.0, 112.0],
+            [-28.0, 112.0],
+            [12.0, 110.0],
+            [-12.0, 110.0],
+            [13.0, 155.0],
+            [-13.0, 155.0],
+            [14.0, 200.0],
+            [-14.0, 200.0],
+        ];
+        let mut pose = Pose::default();
+        for (joint, [dx, y]) in pose.joints.iter_mut().zip(places) {
+            (joint.x_px, joint.y_px, joint.state) = (x + dx, y, JointState::Measured);
+        }
+        pose
+    }
+
+    fn covered(pose: &Pose, image_from_mask: f32) -> Mask {
+        let mut mask = Mask::new((200.0 / image_from_mask) as usize, (240.0 / image_from_mask) as usize);
+        let to_mask = Affine::scale_then_shift(1.0 / image_from_mask, 1.0 / image_from_mask, 0.0, 0.0);
+        mark(pose, &to_mask, &mut mask);
+        mask
+    }
+
+    #[test]
+    fn a_body_has_a_head_a_trunk_and_limbs_and_air_between_them() {
+        let mask = covered(&standing(100.0), 1.0);
+        let body =
+            [(100.0, 20.0), (100.0, 45.0), (100.0, 80.0), (128.0, 100.0), (114.0, 208.0), (72.0, 118.0)];
+        let air = [(60.0, 20.0), (100.0, 190.0), (150.0, 100.0), (100.0, 230.0), (70.0, 170.0)];
+        assert_eq!(body.map(|at| mask.is_marked(at)), [true; 6]);
+        assert_eq!(air.map(|at| mask.is_marked(at)), [false; 5]);
+    }
+
+    #[test]
+    fn a_mask_of_half_the_size_says_the_same() {
+        let (fine, coarse) = (covered(&standing(100.0), 1.0), covered(&standing(100.0), 2.0));
+        let share =
+            |mask: &Mask| mask.marked().iter().filter(|m| **m).count() as f32 / mask.marked().len() as f32;
+        assert!((share(&fine) - share(&coarse)).abs() < 0.01, "{} {}", share(&fine), share(&coarse));
+        assert!((0.1..0.4).contains(&share(&fine)), "{}", share(&fine));
+    }
+
+    #[test]
+    fn what_is_absent_covers_nothing() {
+        let mut pose = standing(100.0);
+        pose.joints[13..].iter_mut().for_each(|joint| joint.state = JointState::Absent);
+        let mask = covered(&pose, 1.0);
+        assert!(mask.is_marked((100.0, 80.0)) && !mask.is_marked((113.0, 170.0)));
+        assert!(!covered(&Pose::default(), 1.0).marked().contains(&true));
+    }
+}

@@ -1,0 +1,128 @@
+//! Looks behind those who are seen: whoever stands half behind somebody is in one box with them until those in front are painted out.
+
+use pose::{BoxPx, Keypoints, MAX_PERSONS, PersonBox, Pose};
+
+use super::TrackError;
+use crate::keypoints::{MAX_FOUND, PersonFinder};
+use crate::picture::Picture;
+use crate::telemetry::Stage;
+use crate::track::{MIN_JOINT_SCORE, from_behind, similarity};
+
+/// Behind somebody alone nobody is looked for: whoever comes to them is seen on the way, and most who are followed are alone.
+const MIN_SEEN: usize = 2;
+
+/// Share of the joints that count. This and the next two were chosen on films: docs/lab/identities.md.
+const MIN_BESIDE: f32 = 0.25;
+
+/// Similarity of two poses, 0..=1.
+const MAX_ALIKE: f32 = 0.3;
+
+/// Of the longer side of the smallest of those who are seen: less is a foot that was not painted out.
+const MIN_SIZE: f32 = 0.5;
+
+/// The people who are painted out of the picture, and who is found then. Memory is kept.
+pub(super) struct Behind {
+    people: Vec<Pose>,
+    found: Vec<PersonBox>,
+}
+
+impl Behind {
+    pub(super) fn new() -> Self {
+        Self { people: Vec::with_capacity(MAX_PERSONS), found: Vec::with_capacity(MAX_FOUND) }
+    }
+
+    /// Paints `people`, who were seen in the last frame and are expected there, out of `picture`, and searches it once more. Adds whom
+    /// it finds to `found`, and to `boxes` those of them who are nobody's yet: the first `count` of these are taken, the first
+    /// `followed` by persons followed. Gives the new count.
+    pub(super) fn look(
+        &mut self,
+        finder: &mut PersonFinder,
+        picture: &Picture<'_>,
+        people: impl Iterator<Item = Pose>,
+        (boxes, followed, count): (&mut [BoxPx], usize, usize),
+        found: &mut Vec<PersonBox>,
+        ended: &mut dyn FnMut(Stage),
+    ) -> Result<usize, TrackError> {
+        self.people.clear();
+        self.people.extend(people);
+        if self.people.len() < MIN_SEEN || count == boxes.len() {
+            return Ok(count);
+        }
+        finder.fit_without(picture, &self.people);
+        ended(Stage::Pixels);
+        finder.run()?;
+        ended(Stage::Network);
+        finder.decode(&mut self.found)?;
+        found.extend_from_slice(&self.found);
+        ended(Stage::Decode);
+        Ok(from_behind(&self.found, &self.people, boxes, followed, count))
+    }
+}
+
+/// Whether `found`, in the box of who may stand half behind somebody, is one of `others`, who are seen, or a hand or foot of theirs: too
+/// like one of them, with too few of the joints that count beside those whom `finder` has painted out, or too small.
+pub(super) fn is_seen_already(found: &Keypoints, others: &[Keypoints], finder: &PersonFinder) -> bool {
+    let size = |seen: &Keypoints| seen.bounds(MIN_JOINT_SCORE).map(|b| b.w.max(b.h));
+    let smallest = others.iter().filter_map(size).reduce(f32::min);
+    let is_small = || smallest.is_some_and(|smallest| size(found).is_none_or(|s| s < MIN_SIZE * smallest));
+    let sure = || found.joints.iter().filter(|joint| joint.score >= MIN_JOINT_SCORE);
+    let beside = sure().filter(|joint| !finder.is_painted_out(joint)).count();
+    (beside as f32) < MIN_BESIDE * sure().count() as f32
+        || is_small()
+        || others.iter().any(|other| similarity(found, other) > MAX_ALIKE)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use pose::{JointState, Pose};
+
+    use super::*;
+    use crate::capture::FrameSource;
+    use crate::capture::clip::EveryFrame;
+    use crate::capture::synthetic::Synthetic;
+    use crate::config::Config;
+    use crate::picture::Decoder;
+    use crate::tracker::Networks;
+
+    #[test]
+    fn whoever_is_painted_out_is_not_found_and_nobody_stands_behind_themselves() {
+        let networks = Networks::load(&Config::default().models).expect("the built-in networks load");
+        let (mut finder, mut net) = (networks.finder.expect("a finder"), networks.keypoints);
+        let mut decoder = Decoder::new().expect("sets up");
+        let mut clip = EveryFrame(Synthetic::new(1, 320, 240, 30.0, 3).expect("valid"));
+        for _ in 0..5 {
+            let frame = clip.next_frame(Duration::ZERO).expect("a frame").expect("no wait");
+            let picture = decoder.decode(&frame, 1).expect("decodes");
+            let mut found = Vec::new();
+            finder.find(&picture, &mut found).expect("runs");
+            let whole = found.first().expect("somebody is found").box_px;
+            let mut seen = [Keypoints::default()];
+            net.estimate(&picture, &[whole], &mut seen).expect("runs");
+
+            let mut pose = Pose::default();
+            for (joint, keypoint) in pose.joints.iter_mut().zip(&seen[0].joints) {
+                (joint.x_px, joint.y_px) = (keypoint.x_px, keypoint.y_px);
+                let is_sure = keypoint.score >= MIN_JOINT_SCORE;
+                joint.state = if is_sure { JointState::Measured } else { JointState::Absent };
+            }
+            finder.fit_without(&picture, &[pose]);
+            finder.run().expect("runs");
+            finder.decode(&mut found).expect("was run");
+            assert!(found.iter().all(|left| left.box_px.iou(&whole) < 0.5), "{whole:?} in {found:?}");
+
+            assert!(is_seen_already(&seen[0], &[], &finder));
+            let mut beside = seen[0];
+            beside.joints.iter_mut().for_each(|joint| joint.x_px += 0.8 * whole.w);
+            assert!(!is_seen_already(&beside, &seen, &finder));
+            // With nobody painted out everybody is found again.
+            finder.fit_without(&picture, &[]);
+            finder.run().expect("runs");
+            finder.decode(&mut found).expect("was run");
+            assert_eq!(found.first().expect("somebody is found").box_px, whole);
+            assert!(!is_seen_already(&seen[0], &[beside], &finder));
+            assert!(is_seen_already(&seen[0], &seen, &finder));
+        }
+    }
+}
