@@ -116,6 +116,12 @@ mod tests {
             let mut beside = seen[0];
             beside.joints.iter_mut().for_each(|joint| joint.x_px += 0.8 * whole.w);
             assert!(!is_seen_already(&beside, &seen, &finder));
+            let mut small = beside;
+            small.joints.iter_mut().for_each(|joint| {
+                joint.x_px = beside.joints[0].x_px + 0.4 * (joint.x_px - beside.joints[0].x_px);
+                joint.y_px = beside.joints[0].y_px + 0.4 * (joint.y_px - beside.joints[0].y_px);
+            });
+            assert!(is_seen_already(&small, &seen, &finder), "no foot is somebody");
             // With nobody painted out everybody is found again.
             finder.fit_without(&picture, &[]);
             finder.run().expect("runs");
@@ -124,5 +130,28 @@ mod tests {
             assert!(!is_seen_already(&seen[0], &[beside], &finder));
             assert!(is_seen_already(&seen[0], &seen, &finder));
         }
+    }
+
+    #[test]
+    fn behind_somebody_alone_nobody_is_looked_for() {
+        let networks = Networks::load(&Config::default().models).expect("the built-in networks load");
+        let mut finder = networks.finder.expect("a finder");
+        let mut decoder = Decoder::new().expect("sets up");
+        let mut clip = EveryFrame(Synthetic::new(2, 320, 240, 30.0, 3).expect("valid"));
+        let frame = clip.next_frame(Duration::ZERO).expect("a frame").expect("no wait");
+        let picture = decoder.decode(&frame, 1).expect("decodes");
+        let mut behind = Behind::new();
+        let mut searched = |people: usize, places: usize| {
+            let (mut boxes, mut stages) = ([BoxPx::default(); 4], Vec::new());
+            let people = (0..people).map(|_| Pose::default());
+            let boxes = (&mut boxes[..places], 2, 2);
+            let mut ended = |stage| stages.push(stage);
+            let count = behind.look(&mut finder, &picture, people, boxes, &mut Vec::new(), &mut ended);
+            assert!(count.expect("runs") >= 2);
+            stages
+        };
+        assert_eq!(searched(1, 4), []);
+        assert_eq!(searched(2, 4), [Stage::Pixels, Stage::Network, Stage::Decode]);
+        assert_eq!(searched(2, 2), [], "nobody more could be followed");
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A [`Frame`] is what a source gave: shared bytes in the camera's own [`PixelFormat`]. A [`Decoder`] makes it a
 //! [`Picture`], which can be sampled; [`crop_resize_into`] writes any part of that, through any [`Affine`] map, into
-//! [`PixelsMut`]: a network's input, a display, a row of bytes; an [`Inpainter`] replaces what a [`Mask`] marks there. A [`Photo`] is a whole picture file, upright.
+//! [`PixelsMut`]: a network's input, a display, a row of bytes; an [`Inpainter`] replaces what a [`Mask`] marks there. A [`Photo`] is a
+//! whole picture file, upright.
 //!
 //! Coordinates: (0, 0) is the top-left corner of the top-left pixel, so pixel centres lie at +0.5, everywhere.
 
