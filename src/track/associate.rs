@@ -115,7 +115,7 @@ impl Shape {
     }
 }
 
-/// How alike two poses are, 0..=1: as [`Shape::similarity`]; 0 where no joint of one counts.
+/// How alike two poses are, 0..=1, by joints and boxes, or by boxes alone where few joints count in both; 0 where none counts in one.
 pub fn similarity(a: &Keypoints, b: &Keypoints) -> f32 {
     Shape::of(a).zip(Shape::of(b)).map_or(0.0, |(a, b)| a.similarity(&b))
 }
