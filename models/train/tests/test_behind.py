@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unittest
 from typing import cast
 
@@ -9,7 +10,9 @@ import numpy as np
 
 from posetrain.data.packs import Floats, Person, Picture, Pixels, joints_box
 from posetrain.data.scenes import FastestDet
+from posetrain.finder import behind
 from posetrain.finder.behind import HIDDEN_BEHIND, chosen, inpaint, painted, silhouette
+from posetrain.paths import REPOSITORY
 
 STANDING = np.array(
     [
@@ -56,6 +59,15 @@ class Painting(unittest.TestCase):
         np.testing.assert_array_equal(filled[~mask], slope[~mask])
         self.assertLessEqual(int(np.abs(filled.astype(int) - slope).max()), 12)
         self.assertEqual(int(inpaint(spotted, np.ones_like(mask)).max()), 0)
+
+    def test_bodies_are_as_the_program_has_them(self) -> None:
+        program = (REPOSITORY / "src" / "keypoints" / "silhouette.rs").read_text().split("#[cfg(test)]")[0]
+        rows = re.findall(r"\((\d+), (\d+), ([\d.]+)\)", program)
+        self.assertEqual([(int(a), int(b), float(v)) for a, b, v in rows], [*behind.PARTS, *behind.ENDS])
+        numbers = re.findall(r"const (\w+): (?:f32|u32) = ([\d.]+);", program)
+        self.assertEqual(len(numbers), 8)
+        for name, value in numbers:
+            self.assertEqual(getattr(behind, name), float(value), name)
 
     def test_a_body_is_about_as_wide_as_bodies_are(self) -> None:
         joints = standing(160).joints

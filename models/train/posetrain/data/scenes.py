@@ -145,7 +145,8 @@ def build(
     packs: Sequence[str] = PACKS,
     made_of: Callable[[Picture, FastestDet], list[Scene]] | None = None,
 ) -> None:
-    """Writes pixels.bin and index.json of the packs' train pictures; `made_of` says what each becomes, where it is not itself."""
+    """Writes pixels.bin and index.json of the packs' train pictures; `made_of` says what each becomes, where it is not
+    itself, and is given rendered people who are nearly hidden too."""
     out.mkdir(parents=True, exist_ok=True)
     rows, offset, report = [], 0, ReadReport()
     with (out / "pixels.part").open("wb") as handle:

@@ -26,7 +26,7 @@ Mask = npt.NDArray[np.bool_]
 PACKS = ("jhmdb", "coco_more", "coco_subset", "lspet", "pelota")
 # Of a rendered picture, with other people painted out each time.
 TIMES = 2
-# As in src/keypoints/silhouette.rs: radii by the body's height, lengths beyond by the bone's.
+# As in src/keypoints/silhouette.rs, which a test holds them to: radii by the body's height, lengths beyond by the bone's.
 PARTS = (
     (5, 6, 0.07),
     (11, 12, 0.08),
@@ -118,8 +118,7 @@ def inpaint(pixels: Pixels, mask: Mask) -> Pixels:
     for colour, known in reversed(levels[:-1]):
         rows, columns = known.shape
         above = cv2.resize(filled, (2 * filled.shape[1], 2 * filled.shape[0]), interpolation=cv2.INTER_LINEAR)
-        above = above.reshape(2 * filled.shape[0], 2 * filled.shape[1], 3)[:rows, :columns]
-        filled = known[:, :, None] * colour + (1 - known[:, :, None]) * above
+        filled = known[:, :, None] * colour + (1 - known[:, :, None]) * above[:rows, :columns]
     out = pixels.copy()
     out[mask] = filled.round().clip(0, 255).astype(np.uint8)[mask]
     return out
