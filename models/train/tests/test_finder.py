@@ -160,9 +160,11 @@ class Weights(unittest.TestCase):
     def test_the_mean_of_runs_counts_what_each_has_seen(self) -> None:
         def run(value: float, steps: int) -> dict[str, object]:
             weights = {"w": torch.full((2,), value), "n": torch.tensor(7)}
-            return {"ema": weights, "step": steps, "pictures": 1000 + steps * BATCH, "spent": 60.0 * steps}
+            seen = {"pictures": 1000 + steps * BATCH, "spent": 60.0 * steps, "learned": [f"of {steps}"]}
+            return {"ema": weights, "step": steps, **seen}
 
         of = mean([run(1.0, 10), run(3.0, 20)])
+        self.assertEqual(of["learned"], ["of 10", "of 20"])
         torch.testing.assert_close(of["ema"]["w"], torch.full((2,), 2.0))
         self.assertEqual((of["pictures"], of["spent"]), (1000 + 30 * BATCH, 1800.0))
 

@@ -1,9 +1,11 @@
-"""bfloat16 only where the processor multiplies it."""
+"""bfloat16 only where the processor multiplies it, and is quicker so."""
 
 from __future__ import annotations
 
 import unittest
+from unittest import mock
 
+from posetrain import precision
 from posetrain.precision import has_bf16
 
 
@@ -17,6 +19,20 @@ class Precision(unittest.TestCase):
             ("Features\t: fp asimd asimddp", False),
         ]:
             self.assertEqual(has_bf16(flags), expected, flags)
+
+    def test_the_quicker_one_is_taken(self) -> None:
+        self.assertGreater(precision.seconds_of_a_layer(is_reduced=False), 0)
+        for multiplies, half, whole, expected in [
+            (True, 1.0, 2.0, True),
+            (True, 2.0, 1.0, False),
+            (False, 1.0, 2.0, False),
+        ]:
+            took = {True: half, False: whole}
+            with (
+                mock.patch.object(precision, "has_bf16", return_value=multiplies),
+                mock.patch.object(precision, "seconds_of_a_layer", side_effect=took.get),
+            ):
+                self.assertEqual(precision.bf16_is_quicker.__wrapped__(), expected)
 
 
 if __name__ == "__main__":

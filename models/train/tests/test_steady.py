@@ -165,7 +165,12 @@ class Relabelling(unittest.TestCase):
             with mock.patch.object(teach, "EVERY", 2):
                 with self.assertRaises(InterruptedError):
                     teach.teach(folder, Still(records, 0, 3))
-                self.assertEqual((folder / "maps.at").read_text(), "2")
+                self.assertEqual(json.loads((folder / "maps.at").read_text())["done"], 2)
+                other = Still(records, 2, 6)
+                other.names = ("keypoints-large",)
+                with self.assertRaisesRegex(SystemExit, "movenet_thunder taught the first 2 persons"):
+                    teach.teach(folder, other)
+                self.assertFalse((folder / "teachers.json").exists(), "nobody taught these maps to the end")
                 teach.teach(folder, Still(records, 2, 6))
             self.assertFalse((folder / "maps.at").exists())
             with mock.patch(
@@ -233,12 +238,15 @@ class LongRun(unittest.TestCase):
         caches(self.folder)
 
         def entries() -> Iterator[gather.Entry]:
-            data = cv2.imencode(".png", np.full((90, 80, 3), 77, np.uint8))[1].tobytes()
-            yield gather.Entry("0.png", data, (90, 80), [], "made up")
+            for k in range(packs.EMPTY_JUDGED):
+                data = cv2.imencode(".png", np.full((90, 80, 3), 60 + k, np.uint8))[1].tobytes()
+                yield gather.Entry(f"{k}.png", data, (90, 80), [], "made up")
 
         gather.write(entries(), self.folder / "packs" / "coco_nobody", "coco_nobody", Counter())
         cache.build(self.folder / "packs", self.folder / "none", ("coco_nobody",))
-        batch = Mixture(config(empty="none", empty_chance=1.0), self.folder, 0).batch(0, 32)
+        mixture = Mixture(config(empty="none", empty_chance=1.0), self.folder, 0)
+        self.assertEqual(mixture.nobody.tolist(), [1, 2, 3], "whoever judges presence is not learned from")
+        batch = mixture.batch(0, 32)
         self.assertEqual(float(batch.weight.sum()), 0.0)
         self.assertAlmostEqual(float(batch.outside.min()), 0.2, places=5)
 
@@ -283,7 +291,14 @@ class LongRun(unittest.TestCase):
         )
         self.assertIn("coco_subset (6 persons); class (b)", text)
         self.assertIn("not annealed", text)
+        with self.assertRaisesRegex(LicenceError, "nothing says what these weights learned from"):
+            steady.train(config(), self.folder, self.folder / "on", minutes=0.0, begin=compact, workers=0)
+        compact.with_suffix(".md").write_text(text)
+        self.assertEqual(checkpoints.learned_from(compact), ("coco_subset",))
         steady.train(config(), self.folder, self.folder / "on", minutes=0.0, begin=compact, workers=0)
+        checkpoints.store(ema.state_dict(), 2, compact, ["pelota"])
+        with self.assertRaisesRegex(LicenceError, "pelota"):
+            steady.train(config(), self.folder, self.folder / "other", minutes=0.0, begin=compact, workers=0)
         state = torch.load(self.folder / "on" / "checkpoint.pt", weights_only=True)
         self.assertEqual(state["crops"], 4)
         halves = checkpoints.mean({"a": torch.ones(2), "n": torch.tensor(7)}, {"a": torch.zeros(2)}, 0.25)
@@ -293,6 +308,7 @@ class LongRun(unittest.TestCase):
         with mock.patch.object(sys, "argv", words):
             checkpoints.main()
         self.assertEqual(checkpoints.load(mean)[1], 2)
+        self.assertEqual(checkpoints.learned_from(mean), ("coco_subset", "pelota"))
 
     def test_what_ships_names_what_it_learned_from_and_was_measured(self) -> None:
         caches(self.folder, "coco_more", persons=80)

@@ -201,6 +201,9 @@ class Tracks(unittest.TestCase):
         with mock.patch("posetrain.temporal.motion.load_mocap", return_value=[walk]):
             self.assertIsInstance(Mocap(self.folder, "train"), Mocap)
             lanes = Lanes({"data": data}, self.folder, self.folder)
+            self.assertIsNone(Lanes({"data": data}, self.folder, None).bank, "all errors are made up")
+            with self.assertRaisesRegex(SystemExit, "lacks nobody.npz"):
+                Lanes({"data": data | {"errors": ["nobody.npz"]}}, self.folder, self.folder)
         truth, x = lanes.draw(np.random.default_rng(0))
         self.assertEqual(x["features"].shape[:2], (8, 24))
         ankles = x["valid"][4:, :, :, 15:].any(1).any(1).sum(-1)

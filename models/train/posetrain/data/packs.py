@@ -135,6 +135,8 @@ def _still_split(pack: str, record: dict[str, Any], position: int) -> str:
         if position % 12 == 0:
             return "val"
         return "calib" if position % 36 == 7 else "train"
+    if pack in EMPTY_PACKS:
+        return "val" if position % EMPTY_JUDGED == 0 else "train"
     if pack == "lspet":
         return "calib" if _bucket(record["file_name"], 40) == 0 else "train"
     return "train"

@@ -17,7 +17,6 @@ import numpy as np
 
 from posetrain.data.boxes import areas, common, iou
 from posetrain.data.packs import (
-    EMPTY_JUDGED,
     EMPTY_PACKS,
     KNOWN_PACKS,
     PACKS,
@@ -154,7 +153,7 @@ def build(
             read = read_pack(data, pack, report, hidden=made_of is not None)
             pictures = (p for p in read if p.split == "train")
             for k, picture in enumerate(pictures):
-                if k % EVERY.get(pack, 1) or (pack in EMPTY_PACKS and k % EMPTY_JUDGED == 0):
+                if k % EVERY.get(pack, 1):
                     continue
                 for s in made_of(picture, teacher) if made_of else [scene(picture, teacher)]:
                     handle.write(s.pixels.tobytes())

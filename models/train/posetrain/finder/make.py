@@ -121,8 +121,16 @@ def train(
     seed: int,
     size: Size,
 ) -> FinderNet:
-    """From a keypoint network's backbone, or from the finder in `begin`, whose pictures and seconds are counted too."""
+    """From a keypoint network's backbone, or from the finder in `begin`, whose pictures and seconds are counted too. Goes on with what
+    `out` holds of the same run, and refuses another's."""
     out.mkdir(parents=True, exist_ok=True)
+    run = {
+        "seed": seed,
+        "size": [*size],
+        "begin": str(begin),
+        "backbone": str(backbone),
+        "behind": len(behind),
+    }
     torch.manual_seed(seed)
     torch.set_num_threads(1)
     model = FinderNet().to(memory_format=torch.channels_last)
@@ -145,6 +153,10 @@ def train(
     latest = out / "checkpoint.pt"
     if latest.exists():
         state = torch.load(latest, weights_only=True)
+        if state.get("run", run) != run:
+            raise SystemExit(
+                f"{latest} is of another run ({state['run']}, not {run}): give a --work of its own"
+            )
         model.load_state_dict(state["model"])
         ema.load_state_dict(state["ema"])
         optimiser.load_state_dict(state["optimiser"])
@@ -192,7 +204,8 @@ def train(
                     "spent": spent,
                     "pictures": step * BATCH + before["pictures"],
                     "spent_before": before["spent"] + before.get("spent_before", 0.0),
-                    "learned": before["learned"],
+                    "learned": sorted({*before["learned"], *(s.pack for s in (*scenes, *behind))}),
+                    "run": run,
                 },
             )
             logged, losses = spent, []
@@ -219,7 +232,9 @@ def mean(states: list[dict[str, Any]]) -> dict[str, Any]:
     }
     seen = sum(s["step"] for s in others) * BATCH
     spent = sum(s["spent"] for s in others)
-    return {**first, "ema": weights, "pictures": first["pictures"] + seen, "spent": first["spent"] + spent}
+    learned = sorted({name for s in states for name in s["learned"]})
+    counts = {"pictures": first["pictures"] + seen, "spent": first["spent"] + spent}
+    return {**first, "ema": weights, "learned": learned, **counts}
 
 
 def main() -> None:
@@ -289,12 +304,15 @@ def main() -> None:
         for folders in (stores, args.behind)
     )
     kept = args.checkpoint or [args.work / args.name / "final.pt"]
-    if not args.checkpoint and not kept[0].exists():
+    if not args.checkpoint:
         out = args.work / args.name
         train(
             scenes, behind, out, args.minutes, args.workers, args.backbone, args.begin, args.seed, args.size
         )
-    state = mean([torch.load(path, weights_only=True) for path in kept])
+    states = [torch.load(path, weights_only=True) for path in kept]
+    for state in states:
+        require(state["learned"], allowed)
+    state = mean(states)
     net = FinderNet()
     net.load_state_dict(state["ema"])
     f32, int8 = args.work / f"{args.name}-f32.onnx", args.models / f"{args.name}.onnx"

@@ -34,7 +34,6 @@ from scipy.optimize import minimize
 from posetrain.data.augment import plain_crop
 from posetrain.data.boxes import areas, common, iou
 from posetrain.data.packs import (
-    EMPTY_JUDGED,
     EMPTY_PACKS,
     RENDERED_PACKS,
     Floats,
@@ -205,8 +204,7 @@ def pictures(data: Path, more: Path, packs: list[str]) -> Iterator[tuple[Picture
         read = read_clips(root, report) if pack == "jhmdb" else read_stills(root, pack, report)
         for i, picture in enumerate(read):
             if i % EVERY.get(pack, 1) == 0:
-                judged = picture.split == "val" if pack != "coco_nobody" else i % EMPTY_JUDGED == 0
-                yield picture, judged
+                yield picture, picture.split == "val"
         print(f"{pack} read", flush=True)
 
 

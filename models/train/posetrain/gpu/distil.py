@@ -25,6 +25,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from posetrain.data.licences import of_letter
 from posetrain.gpu import pieces
 from posetrain.gpu.arrivals import Arrivals
 from posetrain.gpu.batches import Batch, Stream, learned
@@ -219,7 +220,11 @@ def main() -> None:
     args = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.backends.cudnn.benchmark = True
-    tasks = [task_of(load_config(config), begin, out) for config, begin, out in args.student]
+    students = [(load_config(config), begin, out) for config, begin, out in args.student]
+    for config, begin, _ in students:
+        for path in (begin, *args.teacher):
+            checkpoints.inherited(path, of_letter(config.licence))
+    tasks = [task_of(*student) for student in students]
     room = ROOM_CUDA if device.type == "cuda" else ROOM_CPU
     arrivals = Arrivals(args.pieces, Store(device, room, tasks[0].config.empty))
     try:

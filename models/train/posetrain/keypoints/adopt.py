@@ -129,7 +129,8 @@ def main() -> None:
     images = to_input(torch.from_numpy(crops))
     take_over(net, exporter(net), dequantised(args.manifest.with_name(said["file"])), images)
     nn.init.normal_(net.auxiliary.weight, std=0.01)
-    checkpoints.store(net.state_dict(), int(said["card"]["train_pictures_seen"]), args.out)
+    card = said["card"]
+    checkpoints.store(net.state_dict(), int(card["train_pictures_seen"]), args.out, card["data"])
     print(args.out)
 
 

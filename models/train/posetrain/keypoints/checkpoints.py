@@ -3,7 +3,7 @@
     python -m posetrain.keypoints.checkpoints work/small-usable/checkpoint.pt checkpoints/small-usable.npz --config CONFIG --caches DIR
     python -m posetrain.keypoints.checkpoints checkpoints/large.npz LARGE.npz --mean-with checkpoints/large-taught.npz
 
-Halves (float16) of the averaged weights and statistics; a card beside it says what they learned from and how good they are.
+Halves (float16) of the averaged weights and statistics, and what they learned from; a card beside it says so too, and how good they are.
 `--mean-with`: half of each of two, for the next run to begin with; without a card.
 """
 
@@ -12,6 +12,8 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +22,18 @@ import torch
 from torch import Tensor
 
 from posetrain.data import cache
-from posetrain.data.licences import LETTER, licence_of
+from posetrain.data.licences import LETTER, Licence, LicenceError, licence_of, require
 from posetrain.data.packs import KNOWN_PACKS
 from posetrain.keypoints.mixture import teachers_of
 from posetrain.keypoints.steady_config import SteadyConfig, load_config
 
+LEARNED = "learned"
+# Of a card.
+LEARNED_FROM = re.compile(r"^- learned from: (.+?); class \(", re.MULTILINE)
 
-def store(weights: dict[str, Tensor], crops: int, path: Path) -> None:
+
+def store(weights: dict[str, Tensor], crops: int, path: Path, learned: Iterable[str] = ()) -> None:
+    """`learned`: the sources that the weights learned from; none where only the card will say so."""
     arrays: dict[str, Any] = {}
     for name, value in weights.items():
         plain = value.detach().numpy()
@@ -34,6 +41,8 @@ def store(weights: dict[str, Tensor], crops: int, path: Path) -> None:
         if not np.isfinite(arrays[name]).all():
             raise ValueError(f"{name} does not fit float16")
     path.parent.mkdir(parents=True, exist_ok=True)
+    if names := sorted(set(learned)):
+        arrays[LEARNED] = np.array(names)
     np.savez_compressed(path, **arrays, crops=np.int64(crops))
 
 
@@ -41,7 +50,7 @@ def load(path: Path) -> tuple[dict[str, Tensor], int]:
     """Weights as float32, and the crops that they have seen."""
     kept = np.load(path)
     weights = {}
-    for name in kept.files:
+    for name in (n for n in kept.files if n != LEARNED):
         value = kept[name]
         weights[name] = torch.from_numpy(
             value.astype(np.float32) if value.dtype == np.float16 else value.copy()
@@ -55,6 +64,32 @@ def weights_of(path: Path) -> dict[str, Tensor]:
         return load(path)[0]
     weights: dict[str, Tensor] = torch.load(path, weights_only=True)["ema"]
     return weights
+
+
+def learned_from(path: Path) -> tuple[str, ...]:
+    """Sources of the weights, as their file says or the card beside it; none where neither does."""
+    if path.suffix == ".npz":
+        kept = np.load(path)
+        if LEARNED in kept.files:
+            return tuple(str(name) for name in kept[LEARNED])
+    else:
+        return tuple(torch.load(path, weights_only=True).get(LEARNED, ()))
+    card = path.with_suffix(".md")
+    said = LEARNED_FROM.search(card.read_text()) if card.exists() else None
+    return tuple(name.split(" (")[0] for name in said[1].split(", ")) if said else ()
+
+
+def inherited(path: Path, allowed: Licence) -> tuple[str, ...]:
+    """`learned_from`, for weights that are to be of class `allowed` at worst. Raises `LicenceError` where these are of a worse one, or
+    nothing says of which."""
+    names = learned_from(path)
+    if allowed < Licence.RESEARCH:
+        if not names:
+            raise LicenceError(
+                f"{path}: nothing says what these weights learned from, so they are for class (c) alone"
+            )
+        require(names, allowed)
+    return names
 
 
 def history(path: Path) -> tuple[int, float]:
@@ -125,13 +160,16 @@ def main() -> None:
     args = parser.parse_args()
     if args.mean_with:
         halves = mean(weights_of(args.checkpoint), weights_of(args.mean_with), 0.5)
-        store(halves, history(args.checkpoint)[0], args.out)
+        learned = {*learned_from(args.checkpoint), *learned_from(args.mean_with)}
+        both_say = learned_from(args.checkpoint) and learned_from(args.mean_with)
+        store(halves, history(args.checkpoint)[0], args.out, learned if both_say else ())
         return
     if args.config is None or args.caches is None:
         parser.error("a card needs --config and --caches")
     config = load_config(args.config)
     state = torch.load(args.checkpoint, weights_only=True)
-    store(state["ema"], state["crops"], args.out)
+    packs = sources(config, args.caches) | dict.fromkeys(state.get(LEARNED, ()), 0)
+    store(state["ema"], state["crops"], args.out, packs)
     rows = [json.loads(line) for line in (args.checkpoint.parent / "log.jsonl").read_text().splitlines()]
     val = {k: v for k, v in rows[-1].items() if k not in ("minutes",)}
     command = (
@@ -139,7 +177,7 @@ def main() -> None:
         f"--out work/{config.name} --begin checkpoints/{args.out.name}"
     )
     annealed = state["crops"] - state["anneal_from"] if state["anneal_from"] >= 0 else 0
-    text = card(args.out, config.name, state["crops"], sources(config, args.caches), val, command, annealed)
+    text = card(args.out, config.name, state["crops"], packs, val, command, annealed)
     args.out.with_suffix(".md").write_text(text)
     print(text, end="")
 

@@ -69,6 +69,7 @@ class Mixture(IterableDataset[TaughtBatch]):
         for source in config.sources:
             require(teachers_of(config, source, caches), allowed)
         train = cache.SPLITS.index("train")
+        self.nobody = np.flatnonzero(self.empty.split == train) if self.empty else np.zeros(0, np.int64)
         # a relabelled cache has persons of whom the teacher was sure of next to nothing
         self.ids = [
             some(np.flatnonzero((records.split == train) & enough_joints(records)), source.part)
@@ -90,7 +91,7 @@ class Mixture(IterableDataset[TaughtBatch]):
         taught = torch.zeros(size, JOINTS, cells, cells) if any(m is not None for m in self.maps) else None
         for row in range(size):
             if self.empty is not None and rng.random() < config.empty_chance:
-                images[row] = empty_crop(self.empty.picture(rng.integers(len(self.empty))), net, rng)
+                images[row] = empty_crop(self.empty.picture(rng.choice(self.nobody)), net, rng)
                 xy[row], outside[row] = 0, config.empty_weight
                 continue
             s = int(rng.choice(len(self.share), p=self.share))

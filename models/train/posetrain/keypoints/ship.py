@@ -24,7 +24,7 @@ import numpy as np
 
 from posetrain.data import cache
 from posetrain.data.augment import plain_crop
-from posetrain.data.licences import LETTER, licence_of
+from posetrain.data.licences import LETTER, licence_of, of_letter
 from posetrain.data.packs import KNOWN_PACKS, Floats, Pixels
 from posetrain.keypoints import checkpoints, evaluate, manifest
 from posetrain.keypoints.graph import export_keypoints
@@ -40,6 +40,7 @@ from posetrain.paths import REPOSITORY, TRAIN
 # Whose maps taught, and where: one part of the card's sentence each, in this order.
 TEACHERS = {
     "movenet_thunder": "MoveNet Thunder (Apache-2.0): where COCO labels nothing, and beside its labels",
+    "keypoints-base-usable": "everywhere its maps averaged with those of this project's `base-usable`",
     "keypoints-small": "for research packs its maps averaged with those of this project's `small` as it was before",
     "keypoints-large": "for LSPET and for people without a label of their own with those of `large` as it was before",
 }
@@ -133,6 +134,9 @@ def main() -> None:
     sources = {**checkpoints.sources(config, args.caches), **({"coco_nobody": 0} if config.empty else {})}
     before = tomllib.loads(args.begun_with.read_text())["card"] if args.begun_with else {"data": []}
     sources |= dict.fromkeys(before["data"], 0)
+    for path in filter(None, (args.weights, args.mean_with)):
+        inherited = checkpoints.inherited(path, of_letter(config.licence))
+        sources |= dict.fromkeys((name for name in inherited if name not in sources), 0)
     letter = LETTER[licence_of(sources)]
     for folder in (args.work, args.models, args.quant):
         folder.mkdir(parents=True, exist_ok=True)

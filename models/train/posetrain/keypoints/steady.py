@@ -26,6 +26,7 @@ from torch.utils.data import DataLoader
 
 from posetrain.data import cache
 from posetrain.data.augment import PAD, plain_crop
+from posetrain.data.licences import of_letter
 from posetrain.data.packs import KNOWN_PACKS
 from posetrain.keypoints import checkpoints
 from posetrain.keypoints.codec import HeatmapCodec
@@ -136,17 +137,20 @@ def train(
     begin: Path | None = None,
     workers: int = 1,
     until: int = 0,
+    threads: int = 1,
 ) -> KeypointNet:
     """Trains for `minutes`, until `until` crops are seen, or until `anneal` crops have brought the learning rate to nothing;
     returns the averaged weights."""
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(config.seed)
-    torch.set_num_threads(1)
+    torch.set_num_threads(threads)
     model = KeypointNet(config.net).to(memory_format=torch.channels_last)
     ema, optimiser = copy.deepcopy(model), optimiser_of(model, config)
     at, warm_from, latest = Progress(), 0, out / "checkpoint.pt"
+    learned = {*checkpoints.sources(config, caches), *(["coco_nobody"] if config.empty else [])}
     if latest.exists() or begin is not None:
         path = latest if latest.exists() or begin is None else begin
+        learned |= {*checkpoints.inherited(path, of_letter(config.licence))}
         at, warm_from = resume(path, model, ema, optimiser)
         if path == begin:
             at.anneal_from = -1
@@ -201,7 +205,7 @@ def train(
                 log.flush()
                 print(row, flush=True)
             if now - saved > SAVE_EVERY_S or done:
-                save(latest, state_of(model, ema, optimiser, at))
+                save(latest, state_of(model, ema, optimiser, at) | {checkpoints.LEARNED: sorted(learned)})
                 saved = time.monotonic()
             if done:
                 return ema
@@ -232,8 +236,17 @@ def main() -> None:
         "--anneal", type=int, default=0, help="crops over which the learning rate falls to nothing"
     )
     parser.add_argument("--begin", type=Path, help="checkpoint to begin with, where --out has none")
+    parser.add_argument("--threads", type=int, default=1, help="of the steps: two where two cores are free")
     args = parser.parse_args()
-    train(load_config(args.config), args.caches, args.out, args.minutes, args.anneal, args.begin)
+    train(
+        load_config(args.config),
+        args.caches,
+        args.out,
+        args.minutes,
+        args.anneal,
+        args.begin,
+        threads=args.threads,
+    )
 
 
 if __name__ == "__main__":

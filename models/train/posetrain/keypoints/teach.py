@@ -13,7 +13,7 @@ import argparse
 import json
 import time
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import cv2
 import numpy as np
@@ -97,23 +97,32 @@ def stored(maps: Floats) -> npt.NDArray[np.uint8]:
 
 def teach(folder: Path, teacher: Teacher) -> None:
     records = cache.load(folder)
-    partial, done_file, count = folder / "maps.part.npy", folder / "maps.at", len(records)
-    first = int(done_file.read_text()) if done_file.exists() else 0
-    mode = "r+" if first else "w+"
-    out = np.lib.format.open_memmap(partial, mode, np.uint8, (count, JOINTS, CELLS, CELLS))
-    (folder / "teachers.json").write_text(json.dumps(teacher.names))
+    partial, at_file, count = folder / "maps.part.npy", folder / "maps.at", len(records)
+    at: dict[str, Any] = {"done": 0, "teachers": [*teacher.names]}
+    if at_file.exists():
+        at = json.loads(at_file.read_text())
+    if at["teachers"] != [*teacher.names]:
+        raise SystemExit(
+            f"{at_file}: {', '.join(at['teachers'])} taught the first {at['done']} persons and was stopped; "
+            f"go on with the same teachers, or remove the file to begin anew with {', '.join(teacher.names)}"
+        )
+    first = at["done"]
+    out = np.lib.format.open_memmap(partial, "r+" if first else "w+", np.uint8, (count, JOINTS, CELLS, CELLS))
     began = time.monotonic()
     for i in range(first, count):
         out[i] = stored(teacher.maps(records.picture(i), records.box[i]))
         if (i + 1) % EVERY == 0 or i + 1 == count:
             out.flush()
-            done_file.write_text(str(i + 1))
+            at_file.write_text(json.dumps(at | {"done": i + 1}))
             print(
                 f"{i + 1} of {count}, {(i + 1 - first) / (time.monotonic() - began):.1f} persons/s",
                 flush=True,
             )
+    # Until here the maps that were there, if any, keep the names of those who made them.
+    (folder / "maps.npy").unlink(missing_ok=True)
+    (folder / "teachers.json").write_text(json.dumps(teacher.names))
     partial.rename(folder / "maps.npy")
-    done_file.unlink(missing_ok=True)
+    at_file.unlink(missing_ok=True)
 
 
 def main() -> None:

@@ -180,7 +180,7 @@ def main() -> None:
     torch.set_num_threads(1)
     args.images.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as nowhere:
-        lanes = Lanes(config, args.data, Path(nowhere))
+        lanes = Lanes(config, args.data, None)
         found = {}
         print(
             "| row | median gradient, step 1 | last step | median update, step 1 | largest | last step |\n|---|"

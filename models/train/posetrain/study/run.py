@@ -245,11 +245,7 @@ def main() -> None:
     lengths = args.steps or [config["train"]["steps"]]
     wanted = list(dict.fromkeys(n for row in args.rows for n in sets.get(row, [row])))
     torch.set_num_threads(config["train"]["threads"])
-    # Banks that are not there are left out in silence by the trainer; here they would change what is compared.
-    missing = [e for e in config["data"]["errors"] if not (args.errors and (args.errors / e).exists())]
-    if args.errors and missing:
-        raise SystemExit(f"{args.errors} lacks {', '.join(missing)}: posetrain.temporal.detect writes them")
-    lanes = Lanes(config, args.data, args.errors or args.work)
+    lanes = Lanes(config, args.data, args.errors)
     banks = whose([args.errors / e for e in config["data"]["errors"]]) if lanes.bank is not None else None
     whole, hidden = drawn(args.data, "val")
     clips = Clips([whole, *(observed(path) for path in args.clips)], (whole, hidden))

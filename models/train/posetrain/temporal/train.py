@@ -39,16 +39,23 @@ def bone_lengths(p: Tensor) -> Tensor:
 
 
 class Lanes:
-    """Makes whole lanes: truth, observations, framed features."""
+    """Makes whole lanes: truth, observations, framed features. `errors` is the folder of the banks that the configuration names; without
+    one all errors are made up."""
 
-    def __init__(self, config: dict[str, Any], data: Path, work: Path) -> None:
+    def __init__(self, config: dict[str, Any], data: Path, errors: Path | None) -> None:
         self.config = config
         self.mocap = Mocap(data, "train")
         self.penn = Penn(data) if config["data"]["penn_share"] else None
         d = config["data"]
-        banks = [work / p for p in d["errors"] if (work / p).exists()]
-        exact, acted = ([work / p for p in d.get(kind, [])] for kind in ("exact", "acted"))
+        banks, exact, acted = (
+            [errors / name for name in d.get(kind, [])] if errors else []
+            for kind in ("errors", "exact", "acted")
+        )
         measured = [*banks, *exact, *acted]
+        if missing := [path.name for path in measured if not path.exists()]:
+            raise SystemExit(
+                f"{errors} lacks {', '.join(missing)}: models/train/README.md says how they are made"
+            )
         self.bank = Bank(measured, lambda clip: not tuning(clip)) if measured else None
         self.real = Real(banks, d["labels_late"], d["real_lag"]) if banks else None
         self.exact = Real(exact, 0.0, 0.0, forward=True) if exact else None
@@ -225,7 +232,9 @@ def save(
     optimiser: torch.optim.Optimizer,
     step: int,
     config: dict[str, Any],
+    spent: float = 0.0,
 ) -> None:
+    """`spent`: seconds of training, this run's and those that it went on from."""
     new = last.with_suffix(".new")
     torch.save(
         {
@@ -234,6 +243,7 @@ def save(
             "optimiser": optimiser.state_dict(),
             "step": step,
             "config": config,
+            "spent": spent,
         },
         new,
     )
@@ -280,13 +290,13 @@ def main() -> None:
     optimiser = torch.optim.AdamW(
         model.parameters(), lr=t["rate"], weight_decay=t["weight_decay"], betas=(0.9, 0.98)
     )
-    step = 0
+    step, spent = 0, 0.0
     if last.exists():
         z = torch.load(last, weights_only=False)
         model.load_state_dict(z["model"])
         mean.load_state_dict(z["mean"])
         optimiser.load_state_dict(z["optimiser"])
-        step = z["step"]
+        step, spent = z["step"], z.get("spent", 0.0)
     elif args.start:
         old = read_start(args.start)
         begin(model, old)
@@ -295,13 +305,14 @@ def main() -> None:
     rng = np.random.default_rng(t["seed"] + step)
     d = config["data"]
     log: dict[str, float] = {}
-    began = time.time()
-    while step < steps and time.time() - began < 60 * args.minutes:
+    began = time.monotonic() - spent
+    while step < steps and spent < 60 * args.minutes:
         _, x = lanes.draw(rng)
         memory = model.empty(d["lanes"])
         before: Before | None = None
         for s in range(d["segments"]):
-            done = min(max(step / steps, (time.time() - began) / (60 * args.minutes)), 1.0)
+            spent = time.monotonic() - began
+            done = min(max(step / steps, spent / (60 * args.minutes)), 1.0)
             for g in optimiser.param_groups:
                 g["lr"] = learning_rate(t, step, done)
             part = segment(x, s, d["segment"])
@@ -319,13 +330,13 @@ def main() -> None:
             if step % 50 == 0:
                 print(
                     step,
-                    f"{time.time() - began:.0f}s",
+                    f"{spent:.0f}s",
                     " ".join(f"{k} {v:.4f}" for k, v in log.items()),
                     flush=True,
                 )
             if step % 200 == 0:
-                save(last, model, mean, optimiser, step, config)
-    save(last, model, mean, optimiser, step, config)
+                save(last, model, mean, optimiser, step, config, spent)
+    save(last, model, mean, optimiser, step, config, spent)
 
 
 if __name__ == "__main__":
