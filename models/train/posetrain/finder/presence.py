@@ -361,7 +361,7 @@ def main() -> None:
     old = sha256(file)
     if not args.judge:
         onnx.save(with_unit(without(onnx.load(file)), weight, bias), file)
-    # Two manifests may read one file: `base` is `small` looked through twice.
+    # Two manifests may read one file: one may look at each crop twice.
     for manifest in file.parent.glob("*.toml"):
         if tomllib.loads(manifest.read_text()).get("file") == file.name:
             rewrite(manifest, file, card)
