@@ -3,7 +3,6 @@
 //! Every consumer is a [`PoseSink`] with a thread of its own behind a newest-wins slot. A sink keeps nothing waiting:
 //! what it cannot deliver in time is gone, and the next call brings something newer.
 
-mod datagrams;
 pub mod display;
 pub mod events;
 #[cfg(feature = "foxglove")]
@@ -219,4 +218,10 @@ pub enum SinkError {
     /// The consumer has had enough (a closed pipe, a closed window): no fault, the sink is done.
     #[error("{0}")]
     Closed(String),
+}
+
+impl From<datagrams::SendError> for SinkError {
+    fn from(error: datagrams::SendError) -> Self {
+        Self::Retry(error.to_string())
+    }
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use datagrams::{Datagrams, MAX_BYTES};
 use pose::PoseFrame;
 
-use super::datagrams::{Datagrams, MAX_BYTES};
 use super::jsonl::{Format, Head};
 use super::{Host, PoseSink, Predict, SinkError};
 
@@ -54,7 +54,10 @@ impl PoseSink for UdpLines {
         self.lines.clear();
         let head = Head::of(poses, now_us, self.host.as_deref());
         self.format.write(&mut self.lines, &head, self.predict.poses(poses, now_us));
-        if self.lines.is_empty() { Ok(()) } else { self.datagrams.send(&self.lines, now_us) }
+        if !self.lines.is_empty() {
+            self.datagrams.send(&self.lines, now_us)?;
+        }
+        Ok(())
     }
 
     fn finish(&mut self, _within: Duration) -> Result<(), SinkError> {

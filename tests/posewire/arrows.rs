@@ -45,8 +45,9 @@ const ROOMS: [(&str, &[&str]); 26] = [
 const ROOM_CRATES: [&str; 5] = ["maps", "math", "names", "picture", "temporal"];
 
 /// Each crate of the workspace and those of Posewire's own that it may depend on.
-const CRATES: [(&str, &[&str]); 17] = [
+const CRATES: [(&str, &[&str]); 18] = [
     ("pose", &[]),
+    ("datagrams", &[]),
     ("int8", &[]),
     ("latest", &[]),
     ("math", &[]),
@@ -63,6 +64,7 @@ const CRATES: [(&str, &[&str]); 17] = [
     (
         "posewire",
         &[
+            "datagrams",
             "int8",
             "latest",
             "maps",
@@ -79,7 +81,7 @@ const CRATES: [(&str, &[&str]); 17] = [
             "temporal",
         ],
     ),
-    ("posewire-hub", &["people", "pose", "pose-draw", "pose-events", "pose-mqtt", "pose-osc"]),
+    ("posewire-hub", &["datagrams", "people", "pose", "pose-draw", "pose-events", "pose-mqtt", "pose-osc"]),
     ("posewire-lab", &["people", "pose", "posewire"]),
 ];
 

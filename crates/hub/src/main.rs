@@ -4,9 +4,11 @@ mod cli {
     pub mod agent;
     pub mod bench;
     pub mod calibrate;
+    pub mod files;
     pub mod merge;
     pub mod mqtt;
     pub mod outputs;
+    pub mod peer;
     pub mod record;
     pub mod run;
     pub mod simulate;

@@ -128,6 +128,28 @@ fn what_happens_is_told_as_lines_and_to_a_broker() {
     let out = hub(at, &[&run[..], &take[..]].concat());
     assert!(!out.status.success() && String::from_utf8_lossy(&out.stderr).contains("--events"));
 
+    // What is kept stays where something else is wrong.
+    fs::write(at.join("kept.jsonl"), "kept").unwrap();
+    fs::write(at.join("bad.toml"), "[[zone]]\nname = 'all'\n").unwrap();
+    let bad = ["run", "demo/cameras.toml", "--zones", "bad.toml", "--events", "kept.jsonl"];
+    assert!(told(at, &[&bad[..], &take[..]].concat()).contains("bad.toml"));
+    assert_eq!(fs::read_to_string(at.join("kept.jsonl")).unwrap(), "kept");
+
+    // An output that ends leaves the others alone: a full disk, which is a fault, and a reader that has had enough.
+    let both = [&run[..], &["--events", "kept.jsonl"][..], &take[..]].concat();
+    if Path::new("/dev/full").exists() {
+        let said = told(at, &[&both[..], &["--jsonl", "/dev/full"]].concat());
+        assert!(said.contains("--jsonl /dev/full") && said.contains("go on"), "{said}");
+        assert_eq!(fs::read_to_string(at.join("kept.jsonl")).unwrap(), text);
+    }
+    fs::remove_file(at.join("kept.jsonl")).unwrap();
+    let mut child = Command::new(HUB);
+    child.args(&both).args(["--jsonl", "-"]).current_dir(at).stdout(Stdio::piped());
+    let mut child = child.spawn().unwrap();
+    drop(child.stdout.take());
+    assert!(child.wait().unwrap().success());
+    assert_eq!(fs::read_to_string(at.join("kept.jsonl")).unwrap(), text);
+
     let [mosquitto, ear] = ["/usr/sbin/mosquitto", "/usr/bin/mosquitto_sub"];
     if !Path::new(mosquitto).exists() || !Path::new(ear).exists() {
         eprintln!(
@@ -172,6 +194,21 @@ fn what_is_wrong_is_said_with_what_to_do() {
     assert!(no_cameras.contains("posewire-hub --help"), "{no_cameras}");
     let high = told(at, &["calibrate", cameras, "--stature", "178"]);
     assert!(high.contains("nobody is 178 m high"), "{high}");
+    // What is read stays.
+    let take = fs::read_to_string(at.join("demo/take.jsonl")).unwrap();
+    let replay = ["--replay", "demo/take.jsonl"];
+    for (words, more) in [
+        (["run", cameras, "--jsonl", "demo/../demo/take.jsonl"], &replay[..]),
+        (["run", cameras, "--events", "demo/take.jsonl"], &replay[..]),
+        (["calibrate", cameras, "--out", "demo/take.jsonl"], &replay[..]),
+        (["record", cameras, "--out", cameras], &[]),
+    ] {
+        let said = told(at, &[&words[..], more].concat());
+        assert!(said.contains("would overwrite") && said.contains("name another output"), "{said}");
+    }
+    assert_eq!(fs::read_to_string(at.join("demo/take.jsonl")).unwrap(), take);
+    let one = told(at, &["run", cameras, "--jsonl", "new.jsonl", "--events", "./new.jsonl"]);
+    assert!(one.contains("a file each"), "{one}");
 }
 
 /// The take's lines to every one of `hubs` (ports by camera), as time goes by; until `until_s`.
@@ -233,7 +270,7 @@ fn a_hub_that_dies_is_replaced_and_people_keep_their_names() {
         while began.elapsed() < Duration::from_millis(8_300) {
             // The second comes later, and would call people otherwise by itself.
             if second.is_none() && began.elapsed() > Duration::from_millis(1_500) {
-                second = Some(twin("two", two, one, &["--standby"]));
+                second = Some(twin("two", two, one, &["--standby", "--events", "events.jsonl"]));
             }
             if began.elapsed() > Duration::from_millis(5_000) {
                 first = None;
@@ -257,6 +294,17 @@ fn a_hub_that_dies_is_replaced_and_people_keep_their_names() {
     assert!(next.0 - last.0 < 2.5, "nobody told for {} s", next.0 - last.0);
     let names = |h: &(f64, u16, Vec<u64>)| h.2.iter().copied().collect::<std::collections::BTreeSet<u64>>();
     assert!(names(last).len() == 2 && names(last) == names(next), "{last:?} {next:?}");
+    // Whom the first told of does not come once more.
+    let mut here = names(last);
+    for line in fs::read_to_string(at.join("events.jsonl")).unwrap().lines() {
+        let event: Value = serde_json::from_str(line).unwrap();
+        let id = event["id"].as_u64().unwrap_or_default();
+        match event["event"].as_str() {
+            Some("appear") => assert!(here.insert(id), "{line}"),
+            Some("leave") => assert!(here.remove(&id), "{line}"),
+            _ => {}
+        }
+    }
 }
 
 /// A hub without Zenoh says which build has it; one with it hears boards through it, and does so again after it was away.

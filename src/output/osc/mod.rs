@@ -7,7 +7,7 @@
 //! | `vrchat` | up to nine messages | eight trackers and the head of one person, in metres (`avatar.rs`) |
 //! | `vmc` | two bundles | bones of one person as rotations (`avatar.rs`) |
 //!
-//! Avatars are written by `crates/pose-osc`, which the hub's `--osc` has too. Nothing waits for whoever listens (`datagrams.rs`), and nothing is
+//! Avatars are written by `crates/pose-osc`, which the hub's `--osc` has too. Nothing waits for whoever listens (`crates/datagrams`), and nothing is
 //! allocated for a moment.
 
 mod avatar;
@@ -18,11 +18,11 @@ mod tests;
 
 use std::time::Duration;
 
+use datagrams::{Datagrams, MAX_BYTES};
 use pose::{MAX_PERSONS, PoseFrame};
 pub use pose_osc::OscFormat;
 use pose_osc::{AvatarWriter, Slots};
 
-use super::datagrams::{Datagrams, MAX_BYTES};
 use super::{PoseSink, Predict, SinkError};
 use crate::clock::since_1970_us;
 use avatar::Avatar;
@@ -75,13 +75,13 @@ impl PoseSink for Osc {
         let valid_at_us = predict.valid_at_us(poses.captured_at_us, now_us);
         if let Some(writer) = &mut self.writer {
             let Some(seen) = self.avatar.look(poses, valid_at_us) else { return Ok(()) };
-            return writer.tell(&seen, valid_at_us, |bytes| datagrams.send(bytes, now_us));
+            return Ok(writer.tell(&seen, valid_at_us, |bytes| datagrams.send(bytes, now_us))?);
         }
         packet.clear();
         // The time tag is the moment that the poses speak of, on the clock that everybody has.
         let tag_us = since_1970_us().saturating_add(valid_at_us.saturating_sub(now_us));
         poses::write_bundle(packet, &mut self.slots, poses, valid_at_us, tag_us, with_3d);
-        datagrams.send(packet, now_us)
+        Ok(datagrams.send(packet, now_us)?)
     }
 
     fn finish(&mut self, _within: Duration) -> Result<(), SinkError> {

@@ -1,7 +1,7 @@
 //! `posewire-hub agent`: on a board, between `posewire run` and the hub.
 
 use std::io::ErrorKind;
-use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
+use std::net::UdpSocket;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use posewire_hub::clock::Exchange;
 use posewire_hub::ear;
 use posewire_hub::exchange::Said;
 
+use super::peer::Peer;
 use super::sources::{now_us, stop_signal};
 use super::zenoh;
 
@@ -37,30 +38,15 @@ pub struct Args {
 
 /// How a hub is reached.
 enum Way {
-    Datagrams {
-        socket: UdpSocket,
-        address: SocketAddr,
-    },
+    Datagrams(Peer),
     /// Several may hear.
     Key(zenoh::Way),
 }
 
 impl Way {
-    fn datagrams(name: &str) -> Result<Self> {
-        let address = name
-            .to_socket_addrs()
-            .with_context(|| format!("{name}: nobody knows that name; an address does, too"))?
-            .next()
-            .with_context(|| format!("{name}: no address"))?;
-        let socket = UdpSocket::bind(if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" })?;
-        socket.set_nonblocking(true)?;
-        Ok(Way::Datagrams { socket, address })
-    }
-
-    fn send(&self, bytes: &[u8]) {
+    fn send(&mut self, bytes: &[u8]) {
         match self {
-            // A hub that is away hears the next one.
-            Way::Datagrams { socket, address } => drop(socket.send_to(bytes, address)),
+            Way::Datagrams(peer) => peer.send(bytes),
             Way::Key(way) => way.send(bytes),
         }
     }
@@ -68,10 +54,9 @@ impl Way {
     /// What a hub said, without waiting; `None` where nothing did. Nobody else is listened to.
     fn answer(&self, bytes: &mut [u8]) -> Option<Option<Said>> {
         match self {
-            Way::Datagrams { socket, address } => {
-                let (n, from) = socket.recv_from(bytes).ok()?;
-                let said = std::str::from_utf8(&bytes[..n]).ok().and_then(Said::read);
-                Some(said.filter(|_| from == *address))
+            Way::Datagrams(peer) => {
+                let n = peer.receive(bytes)?;
+                Some(std::str::from_utf8(&bytes[..n]).ok().and_then(Said::read))
             }
             Way::Key(way) => way.answer().map(|text| Said::read(&text)),
         }
@@ -89,7 +74,7 @@ struct Hub {
 impl Hub {
     fn find(name: &str, net: &zenoh::Args, session: &mut Option<zenoh::Session>) -> Result<Self> {
         let way = match ear::key(name).transpose().map_err(anyhow::Error::msg)? {
-            None => Way::datagrams(name)?,
+            None => Way::Datagrams(Peer::open("agent: --to", name)?),
             Some(key) => {
                 let session = match session {
                     Some(session) => session,
@@ -140,7 +125,7 @@ pub fn run(args: &Args) -> Result<()> {
     eprintln!("posewire-hub agent: {} to {}; Ctrl-C ends it", args.listen, args.to.join(" and "));
     while !stop.load(Ordering::Relaxed) {
         match lines.recv(&mut bytes) {
-            Ok(n) => hubs.iter().for_each(|hub| hub.way.send(&bytes[..n])),
+            Ok(n) => hubs.iter_mut().for_each(|hub| hub.way.send(&bytes[..n])),
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
             Err(e) => return Err(e).context("the board's lines"),
         }

@@ -13,7 +13,7 @@ use posewire_hub::building::{Building, Lies, Said};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::outputs::datagrams;
+use super::peer::Peer;
 use super::sources::{now_us, stop_signal};
 
 /// Puts several hubs' rooms together to one building: whoever goes from one to the next keeps their identity
@@ -87,7 +87,8 @@ pub fn run(args: &Args) -> Result<()> {
             }
         })?;
     }
-    let udp = args.udp.as_deref().map(datagrams).transpose()?;
+    let udp = args.udp.as_deref().map(|to| Peer::open("merge: --udp", to)).transpose()?;
+    let mut udp = udp.map(|peer| peer.or("for so many people leave --udp out, and take standard output"));
     let lies = |r: &Room| Lies { at_m: r.at_m, turn_degrees: r.turn_degrees };
     let mut building = Building::new(file.room.iter().map(lies).collect());
     let gap_us = (1e6 / args.rate.clamp(0.1, 1_000.0)) as i64;
@@ -113,9 +114,8 @@ pub fn run(args: &Args) -> Result<()> {
         let persons: Vec<_> = building.residents(now).into_iter().map(person).collect();
         let line = json!({ "seq": seq, "sent_us": now, "persons": persons }).to_string() + "\n";
         seq += 1;
-        match &udp {
-            // Whoever does not listen hears the next one.
-            Some((socket, to)) => drop(socket.send_to(line.as_bytes(), to)),
+        match &mut udp {
+            Some(peer) => peer.send(line.as_bytes()),
             None => match std::io::stdout().write_all(line.as_bytes()) {
                 Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),
                 done => done.context("standard output")?,

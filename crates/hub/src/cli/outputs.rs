@@ -1,11 +1,9 @@
 //! Where moments go.
 
-use std::fs::File;
-use std::io::{BufWriter, ErrorKind, Write};
-use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Error, Result, ensure};
 use pose_events::Watch;
 use pose_mqtt::Broker;
 use pose_osc::OscFormat;
@@ -16,7 +14,9 @@ use posewire_hub::output::json_line;
 use posewire_hub::twin::Beat;
 use posewire_hub::zones::zones;
 
+use super::files::{self, Ended, Text};
 use super::mqtt::{Health, Mqtt};
+use super::peer::Peer;
 use super::sources::now_us;
 use super::web::Web;
 
@@ -54,41 +54,31 @@ pub struct Args {
 
 /// Where moments go.
 pub struct Outputs {
-    lines: Option<Box<dyn Write>>,
-    udp: Option<(UdpSocket, SocketAddr)>,
-    osc: Option<(UdpSocket, SocketAddr, Osc)>,
+    lines: Option<Text>,
+    udp: Option<Peer>,
+    osc: Option<(Peer, Osc)>,
     web: Option<Web>,
-    events: Option<Box<dyn Write>>,
+    events: Option<Text>,
     mqtt: Option<Mqtt>,
     watch: Option<Watch>,
+    /// Why a text is not whole.
+    failed: Option<Error>,
 }
 
-/// A socket to send from, and where to.
-pub fn datagrams(to: &str) -> Result<(UdpSocket, SocketAddr)> {
-    let address = to
-        .to_socket_addrs()
-        .with_context(|| format!("{to}: nobody knows that name; an address does, too"))?
-        .next()
-        .with_context(|| format!("{to}: no address"))?;
-    let socket = UdpSocket::bind(if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" })?;
-    socket.set_nonblocking(true)?;
-    Ok((socket, address))
-}
-
-/// A file, or standard output for `-`.
-fn target(path: &Path) -> Result<Box<dyn Write>> {
-    if path.as_os_str() == "-" {
-        return Ok(Box::new(std::io::stdout()));
-    }
-    let file = File::create(path).with_context(|| format!("{} cannot be written", path.display()))?;
-    Ok(Box::new(BufWriter::new(file)))
-}
-
-/// False where the reader of a pipe is gone.
-fn write(out: &mut dyn Write, text: &[u8], what: &str) -> Result<bool> {
-    match out.write_all(text) {
-        Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(false),
-        done => done.map(|()| true).with_context(|| format!("{what}: is the disk full?")),
+impl Args {
+    /// Refuses outputs that would overwrite each other, or what is read: `inputs` and the zones.
+    pub fn keep<'a>(&'a self, inputs: impl Iterator<Item = &'a Path> + Clone) -> Result<()> {
+        let inputs = inputs.chain(self.zones.as_deref());
+        for output in [&self.jsonl, &self.events].into_iter().flatten() {
+            files::keep(inputs.clone(), output)?;
+        }
+        let (Some(lines), Some(events)) = (&self.jsonl, &self.events) else { return Ok(()) };
+        ensure!(
+            [lines, events].map(|path| path.as_path()) != [Path::new("-"); 2],
+            "--jsonl - and --events - cannot both have standard output: give one of them a file"
+        );
+        ensure!(!files::is_same(lines, events), "{}: --jsonl and --events need a file each", lines.display());
+        Ok(())
     }
 }
 
@@ -105,35 +95,30 @@ impl Outputs {
             args.zones.is_none() || watches,
             "--zones says what --events and --mqtt are to watch: add --events PATH, --events - or --mqtt URL"
         );
-        let lines = match &args.jsonl {
-            Some(path) => Some(target(path)?),
-            None => none.then(|| target(Path::new("-"))).transpose()?,
-        };
-        let is_shown = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
-        ensure!(
-            !(is_shown(&args.jsonl) && is_shown(&args.events)),
-            "--jsonl - and --events - cannot both have standard output: give one of them a file"
-        );
-        let udp = args.udp.as_deref().map(datagrams).transpose()?;
-        let osc = args.osc.as_deref().map(datagrams).transpose()?;
-        let osc = osc.map(|(socket, to)| (socket, to, Osc::new(args.osc_format)));
-        let web = args.web.map(|address| Web::start(address, cameras.to_owned())).transpose()?;
-        let events = args.events.as_deref().map(target).transpose()?;
-        let broker = args.mqtt.clone().filter(|broker| broker.get().is_some());
-        let mqtt = broker.map(|broker| Mqtt::new(broker, &args.mqtt_name, names, now_us()));
         let zones = args.zones.as_deref().map(zones).transpose()?.unwrap_or_default();
         let watch = watches.then(|| Watch::new(zones));
-        Ok(Self { lines, udp, osc, web, events, mqtt, watch })
+        let udp = args.udp.as_deref().map(|to| Peer::open("run: --udp", to)).transpose()?;
+        let udp = udp.map(|peer| peer.or("for so many people take --jsonl FILE, --jsonl - or --web"));
+        let osc = args.osc.as_deref().map(|to| Peer::open("run: --osc", to)).transpose()?;
+        let osc = osc.map(|peer| (peer, Osc::new(args.osc_format)));
+        let web = args.web.map(|address| Web::start(address, cameras.to_owned())).transpose()?;
+        let broker = args.mqtt.clone().filter(|broker| broker.get().is_some());
+        let mqtt = broker.map(|broker| Mqtt::new(broker, &args.mqtt_name, names, now_us()));
+        // Files last: they are emptied only when nothing else is wrong.
+        let shown = none.then_some(Path::new("-"));
+        let lines = args.jsonl.as_deref().or(shown).map(|path| Text::create("--jsonl", path)).transpose()?;
+        let events = args.events.as_deref().map(|path| Text::create("--events", path)).transpose()?;
+        Ok(Self { lines, udp, osc, web, events, mqtt, watch, failed: None })
     }
 
     /// Of OSC, who has which number.
     pub fn numbers(&self) -> &[u32] {
-        self.osc.as_ref().map_or(&[][..], |osc| osc.2.numbers())
+        self.osc.as_ref().map_or(&[][..], |osc| osc.1.numbers())
     }
 
     /// As the other hub tells it.
     pub fn learn(&mut self, beat: &Beat) {
-        if let Some((_, _, osc)) = &mut self.osc {
+        if let Some((_, osc)) = &mut self.osc {
             osc.take_over(&beat.numbers);
         }
     }
@@ -156,56 +141,188 @@ impl Outputs {
         Ok(())
     }
 
-    /// False where the reader of a pipe is gone.
+    /// A moment that another hub of the room tells: whoever takes over knows what has happened, and tells of nothing a second time.
+    pub fn follow(&mut self, moment: &Moment) {
+        if let Some(watch) = &mut self.watch {
+            happened(watch, moment);
+        }
+    }
+
+    /// False where nobody is left who takes any more.
     pub fn send(&mut self, moment: &Moment, sent_us: i64, names: &[&str]) -> Result<bool> {
-        // Whoever does not listen hears the next one. First what is made for those who wait for it.
-        if let Some((socket, to, osc)) = &mut self.osc {
+        // First what is made for those who wait for it.
+        if let Some((peer, osc)) = &mut self.osc {
             let age_us = sent_us - moment.at_us;
-            osc.tell(moment, since_1970_us() - age_us, |bytes| _ = socket.send_to(bytes, *to));
+            osc.tell(moment, since_1970_us() - age_us, |bytes| peer.send(bytes));
         }
         if self.udp.is_some() || self.lines.is_some() || self.web.is_some() {
             let text = json_line(moment, sent_us, names);
-            if let Some((socket, to)) = &self.udp {
-                let _ = socket.send_to(text.as_bytes(), to);
+            if let Some(peer) = &mut self.udp {
+                peer.send(text.as_bytes());
             }
             if let Some(web) = &self.web {
                 web.tell(&text);
             }
-            if let Some(out) = &mut self.lines
-                && !write(out, text.as_bytes(), "the JSON lines")?
-            {
-                return Ok(false);
+            if let Some(out) = &mut self.lines {
+                out.write(text.as_bytes());
             }
         }
-        let Some(watch) = &mut self.watch else { return Ok(true) };
-        let events = happened(watch, moment);
-        if let Some(mqtt) = &mut self.mqtt {
-            mqtt.tell(watch, &events, sent_us)?;
-        }
-        if let Some(out) = &mut self.events {
-            for event in &events {
-                if !write(out, &line(event, watch.zones(), sent_us), "--events")? {
-                    return Ok(false);
+        if let Some(watch) = &mut self.watch {
+            let events = happened(watch, moment);
+            if let Some(mqtt) = &mut self.mqtt {
+                mqtt.tell(watch, &events, sent_us)?;
+            }
+            if let Some(out) = &mut self.events {
+                for event in &events {
+                    out.write(&line(event, watch.zones(), sent_us));
+                }
+                // Seldom, and somebody waits for it.
+                if !events.is_empty() {
+                    out.flush();
                 }
             }
-            // Seldom, and somebody waits for it.
-            if !events.is_empty() {
-                out.flush().context("--events: is the disk full?")?;
+        }
+        Ok(self.is_taken())
+    }
+
+    /// Leaves texts that have ended; whether anybody is left who takes.
+    fn is_taken(&mut self) -> bool {
+        let mut ended = Vec::new();
+        for text in [&mut self.lines, &mut self.events] {
+            if let Some(why) = text.as_mut().and_then(Text::ended) {
+                *text = None;
+                ended.push(why);
             }
         }
-        Ok(true)
+        let is_taken = self.lines.is_some()
+            || self.udp.is_some()
+            || self.osc.is_some()
+            || self.web.is_some()
+            || self.events.is_some()
+            || self.mqtt.is_some();
+        for why in ended {
+            // The last one's end is the program's.
+            if is_taken {
+                eprintln!("posewire-hub run: {why}; the other outputs go on");
+            }
+            if let Ended::Failed(error) = why {
+                self.failed.get_or_insert(error);
+            }
+        }
+        is_taken
     }
 
     /// Everything is where it goes.
     pub fn end(&mut self) -> Result<()> {
-        for out in [&mut self.lines, &mut self.events].into_iter().flatten() {
-            out.flush().context("an output file: is the disk full?")?;
+        for text in [&mut self.lines, &mut self.events].into_iter().flatten() {
+            text.flush();
         }
-        Ok(())
+        self.is_taken();
+        self.failed.take().map_or(Ok(()), Err)
     }
 }
 
 fn since_1970_us() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| since.as_micros() as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind, Result, Write};
+    use std::sync::{Arc, Mutex};
+
+    use posewire_hub::V3;
+    use posewire_hub::fuse::{RoomJoint, RoomPerson};
+
+    use super::*;
+
+    /// Keeps what is written, until it fails.
+    #[derive(Clone, Default)]
+    struct Kept {
+        text: Arc<Mutex<Vec<u8>>>,
+        fails: Option<ErrorKind>,
+    }
+
+    impl Write for Kept {
+        fn write(&mut self, text: &[u8]) -> Result<usize> {
+            match self.fails {
+                Some(kind) => Err(Error::from(kind)),
+                None => self.text.lock().unwrap().write(text),
+            }
+        }
+
+        fn flush(&mut self) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Kept {
+        fn lines(&self) -> Vec<String> {
+            let text = String::from_utf8(self.text.lock().unwrap().clone()).unwrap();
+            text.lines().map(str::to_owned).collect()
+        }
+    }
+
+    fn outputs(lines: Option<&Kept>, events: &Kept) -> Outputs {
+        let text = |option, kept: &Kept| Text::to(option, Path::new("kept"), Box::new(kept.clone()));
+        Outputs {
+            lines: lines.map(|kept| text("--jsonl", kept)),
+            udp: None,
+            osc: None,
+            web: None,
+            events: Some(text("--events", events)),
+            mqtt: None,
+            watch: Some(Watch::new(pose_events::Zones::default())),
+            failed: None,
+        }
+    }
+
+    fn moment(at_ms: i64, ids: &[u32]) -> Moment {
+        let joint = Some(RoomJoint { at: V3::new(1.0, 2.0, 1.0), sigma: 0.02 });
+        let person = |&id: &u32| RoomPerson { id, joints: [joint; pose::JOINTS], cameras: 2 };
+        Moment { seq: 0, at_us: 1_000 * at_ms, people: ids.iter().map(person).collect(), moved: vec![] }
+    }
+
+    #[test]
+    fn a_hub_that_takes_over_tells_only_what_happens_from_then_on() {
+        let events = Kept::default();
+        let mut outputs = outputs(None, &events);
+        for at_ms in (0..9_000).step_by(20) {
+            // Tells, then not, then again; who comes while it does not is nobody new.
+            let ids: &[u32] = match at_ms {
+                0..2_000 => &[1],
+                2_000..8_000 => &[1, 2],
+                _ => &[2],
+            };
+            match (1_000..6_000).contains(&at_ms) {
+                true => outputs.follow(&moment(at_ms, ids)),
+                false => assert!(outputs.send(&moment(at_ms, ids), 1_000 * at_ms, &[]).unwrap()),
+            }
+        }
+        let told: Vec<(String, i64)> = events
+            .lines()
+            .iter()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
+            .map(|event| (event["event"].to_string(), event["at_us"].as_i64().unwrap() / 1_000))
+            .collect();
+        let told: Vec<(&str, i64)> = told.iter().map(|(what, at_ms)| (&**what, *at_ms)).collect();
+        assert_eq!(told, [("\"appear\"", 0), ("\"count\"", 300), ("\"leave\"", 8_000), ("\"count\"", 8_300)]);
+    }
+
+    #[test]
+    fn a_text_that_ends_leaves_the_others_alone() {
+        for (fails, is_fault) in [(ErrorKind::BrokenPipe, false), (ErrorKind::StorageFull, true)] {
+            let (full, events) = (Kept { fails: Some(fails), ..Kept::default() }, Kept::default());
+            let mut two = outputs(Some(&full), &events);
+            for at_ms in [0, 200, 400] {
+                assert!(two.send(&moment(at_ms, &[1]), 0, &[]).unwrap(), "{fails}");
+            }
+            assert_eq!((events.lines().len(), two.end().is_err()), (2, is_fault), "{fails}");
+            // The last one ends the program.
+            let mut one = outputs(None, &full);
+            assert!(!one.send(&moment(0, &[1]), 0, &[]).unwrap(), "{fails}");
+            assert_eq!(one.end().is_err(), is_fault, "{fails}");
+        }
+    }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use posewire_hub::config::cameras;
 
+use super::files;
 use super::sources::{Heard, Next, Source, Taken, now_us, stop_signal};
 use super::zenoh;
 
@@ -31,6 +32,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<()> {
+    files::keep([&*args.cameras], &args.out)?;
     let cameras = cameras(&args.cameras)?;
     let stop = stop_signal()?;
     let mut source = Source::open(&cameras, None, &args.net, None, &stop)?;

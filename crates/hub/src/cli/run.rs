@@ -1,7 +1,7 @@
 //! `posewire-hub run`: people in metres.
 
 use std::io::Write;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -16,7 +16,8 @@ use posewire_hub::spread::Spread;
 use posewire_hub::twin::Twin;
 
 use super::mqtt::Health;
-use super::outputs::{self, Outputs, datagrams};
+use super::outputs::{self, Outputs};
+use super::peer::Peer;
 use super::sources::{Heard, Next, Source, now_us, stop_signal};
 use super::zenoh;
 
@@ -74,8 +75,7 @@ const SILENT_US: i64 = 3_000_000;
 /// The other hub of this room, and what it said last.
 struct Other {
     twin: Twin,
-    socket: UdpSocket,
-    address: SocketAddr,
+    peer: Peer,
     told: bool,
 }
 
@@ -89,6 +89,9 @@ struct Cameras {
 
 pub fn run(args: &Args) -> Result<()> {
     speak();
+    // Before anything is opened.
+    let inputs = [Some(&*args.cameras), Some(&*args.room), args.replay.as_deref()];
+    args.outputs.keep(inputs.into_iter().flatten())?;
     let all = cameras(&args.cameras)?;
     let room = room(&args.room, &all)?;
     let stop = stop_signal()?;
@@ -130,7 +133,7 @@ pub fn run(args: &Args) -> Result<()> {
                         if let Some((moment, due)) = moment
                             && !outputs.send(&moment, due, &names)?
                         {
-                            return Ok(());
+                            return outputs.end();
                         }
                     }
                     waits_since_us = waits_since_us.or(Some(packet.arrived_us));
@@ -153,8 +156,10 @@ pub fn run(args: &Args) -> Result<()> {
         let tells = other.as_mut().is_none_or(|other| other.look(&hub, &outputs));
         if let Some(moment) = hub.tell(take_us.unwrap_or_else(now_us), gap_us) {
             cameras.moved(&moment.moved);
-            if tells && !outputs.send(&moment, take_us.unwrap_or_else(now_us), &names)? {
-                return Ok(());
+            if !tells {
+                outputs.follow(&moment);
+            } else if !outputs.send(&moment, take_us.unwrap_or_else(now_us), &names)? {
+                return outputs.end();
             }
             if let Some(since_us) = waits_since_us.take() {
                 added.add((now_us() - since_us).max(0) as u64);
@@ -286,8 +291,8 @@ fn cameras_said(cameras: &[Camera], places: &[Place]) -> String {
 
 impl Other {
     fn find(name: &str, standby: bool) -> Result<Self> {
-        let (socket, address) = datagrams(name).context("--twin")?;
-        Ok(Self { twin: Twin::new(standby, now_us()), socket, address, told: false })
+        let peer = Peer::open("run: --twin", name)?;
+        Ok(Self { twin: Twin::new(standby, now_us()), peer, told: false })
     }
 
     /// Whether this hub tells now; says so to the other one.
@@ -300,8 +305,7 @@ impl Other {
             eprintln!("posewire-hub run: this hub {what}");
         }
         if self.twin.beats(now) {
-            // A hub that is away hears the next one.
-            let _ = self.socket.send_to(hub.beat(outputs.numbers()).text().as_bytes(), self.address);
+            self.peer.send(hub.beat(outputs.numbers()).text().as_bytes());
         }
         tells
     }

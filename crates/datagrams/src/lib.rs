@@ -1,14 +1,13 @@
 //! Datagrams to one peer that may be dead, slow, not there yet, or at another address tomorrow. Nothing here waits.
 //!
 //! UDP asks nobody whether somebody listens: what is sent to a dead peer is gone, and a peer that returns gets the next one. A name
-//! is looked up on a thread of its own, because a resolver may take half a minute, and again from time to time.
+//! is looked up on a thread of its own, because a resolver may take half a minute, and again from time to time. Time is an argument.
+#![forbid(unsafe_code)]
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::Duration;
-
-use super::SinkError;
 
 /// From one look for a name that is not known to the next.
 const LOOK_AGAIN_US: i64 = 5_000_000;
@@ -18,10 +17,40 @@ const LOOK_ANEW_US: i64 = 30_000_000;
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 
 /// More does not fit into a datagram of IPv4.
-pub(super) const MAX_BYTES: usize = 65_507;
+pub const MAX_BYTES: usize = 65_507;
+
+/// Why a datagram did not go out. The next one may.
+#[derive(Debug, thiserror::Error)]
+pub enum SendError {
+    /// The name has no address yet.
+    #[error("{peer}: {why}; it is looked for every 5 s")]
+    Unknown {
+        /// `HOST:PORT`, as the user gave it.
+        peer: String,
+        /// What the resolver says.
+        why: String,
+    },
+    /// More than [`MAX_BYTES`].
+    #[error("{peer}: {bytes} bytes do not fit into a datagram, which takes {MAX_BYTES}; they are dropped")]
+    TooLong {
+        /// `HOST:PORT`, as the user gave it.
+        peer: String,
+        /// How many were to be sent.
+        bytes: usize,
+    },
+    /// The network does not take it.
+    #[error("{address}: {why}; what cannot be sent is dropped")]
+    Refused {
+        /// Where it was to go.
+        address: SocketAddr,
+        /// What the system says.
+        why: io::Error,
+    },
+}
 
 /// Where datagrams go.
-pub(super) struct Datagrams {
+#[derive(Debug)]
+pub struct Datagrams {
     /// `HOST:PORT`, as the user gave it.
     to: String,
     socket: Option<UdpSocket>,
@@ -65,26 +94,47 @@ impl Datagrams {
         &self.to
     }
 
+    /// Whether there is an address to send to, or may soon be.
+    ///
+    /// # Errors
+    /// [`SendError::Unknown`]: nobody knows the name.
+    pub fn known(&self) -> Result<(), SendError> {
+        match (&self.address, &self.unknown) {
+            (None, Some(why)) => Err(SendError::Unknown { peer: self.to.clone(), why: why.clone() }),
+            // The first look may still be under way.
+            _ => Ok(()),
+        }
+    }
+
     /// Sends `bytes` now or not at all.
     ///
     /// # Errors
-    /// [`SinkError::Retry`]: the name is not known, or the network takes nothing.
-    pub fn send(&mut self, bytes: &[u8], now_us: i64) -> Result<(), SinkError> {
+    /// [`SendError`]
+    pub fn send(&mut self, bytes: &[u8], now_us: i64) -> Result<(), SendError> {
         self.look_for_name(now_us);
-        let Some(address) = self.address else {
-            return match &self.unknown {
-                Some(why) => Err(SinkError::Retry(format!("{}: {why}; it is looked for every 5 s", self.to))),
-                // The first look is still under way.
-                None => Ok(()),
-            };
+        let Some(address) = self.address else { return self.known() };
+        let told = |why: io::Error| SendError::Refused { address, why };
+        let socket = match &self.socket {
+            Some(socket) => socket,
+            None => self.socket.insert(socket_for(address).map_err(told)?),
         };
-        let told = |e: io::Error| SinkError::Retry(format!("{address}: {e}; what cannot be sent is dropped"));
-        if self.socket.is_none() {
-            self.socket = Some(socket_for(address).map_err(told)?);
+        match socket.send_to(bytes, address) {
+            Ok(_) => Ok(()),
+            Err(_) if bytes.len() > MAX_BYTES => {
+                Err(SendError::TooLong { peer: self.to.clone(), bytes: bytes.len() })
+            }
+            Err(why) => Err(told(why)),
         }
-        match &self.socket {
-            Some(socket) => socket.send_to(bytes, address).map(drop).map_err(told),
-            None => Ok(()),
+    }
+
+    /// What the peer answers, without waiting: how many of `bytes` it fills. Nobody else is listened to.
+    pub fn receive(&self, bytes: &mut [u8]) -> Option<usize> {
+        let (socket, address) = (self.socket.as_ref()?, self.address?);
+        loop {
+            let (n, from) = socket.recv_from(bytes).ok()?;
+            if from == address {
+                return Some(n);
+            }
         }
     }
 
@@ -223,9 +273,10 @@ mod tests {
             }
         };
         assert!(
-            matches!(&told, Err(SinkError::Retry(text)) if text.contains("posewire.invalid")),
+            matches!(&told, Err(SendError::Unknown { peer, .. }) if peer.contains("posewire.invalid")),
             "{told:?}"
         );
+        assert!(datagrams.known().is_err());
         assert!(datagrams.look.is_none());
         let _ = datagrams.send(b"x", LOOK_AGAIN_US + 1);
         assert!(datagrams.look.is_some(), "it is not looked for again");
@@ -234,7 +285,36 @@ mod tests {
     #[test]
     fn what_fits_into_no_datagram_is_told() {
         let mut datagrams = Datagrams::to("127.0.0.1:9");
-        let told = datagrams.send(&vec![0; MAX_BYTES + 1], 0);
-        assert!(matches!(told, Err(SinkError::Retry(_))), "{told:?}");
+        let told = datagrams.send(&vec![0; MAX_BYTES + 1], 0).map_err(|e| e.to_string());
+        assert!(told.is_err_and(|text| text.contains("65508 bytes") && text.contains("127.0.0.1:9")));
+    }
+
+    #[test]
+    fn of_a_name_the_address_of_version_4_is_taken_and_everybody_can_be_reached() {
+        // Of both versions on most machines, in either order.
+        assert!(address_of("localhost:9").unwrap().is_ipv4());
+        assert!(socket_for("255.255.255.255:9".parse().unwrap()).unwrap().broadcast().unwrap());
+    }
+
+    #[test]
+    fn the_peer_alone_is_listened_to() {
+        let [peer, other] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+        let mut datagrams = Datagrams::to(&peer.local_addr().unwrap().to_string());
+        let mut bytes = [0; 100];
+        assert_eq!(datagrams.receive(&mut bytes), None);
+        datagrams.send(b"asks", 0).unwrap();
+        let (_, from) = peer.recv_from(&mut bytes).unwrap();
+        other.send_to(b"a stranger", from).unwrap();
+        peer.send_to(b"answers", from).unwrap();
+        let began = std::time::Instant::now();
+        let heard = loop {
+            match datagrams.receive(&mut bytes) {
+                None if began.elapsed() < Duration::from_secs(10) => {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                other => break other,
+            }
+        };
+        assert_eq!(heard.map(|n| &bytes[..n]), Some(&b"answers"[..]));
     }
 }
