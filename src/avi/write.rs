@@ -29,9 +29,7 @@ pub enum RecordError {
         source: io::Error,
     },
     /// No more frames can be written; those before are kept.
-    #[error(
-        "{path}: recording ends after {frames} frames; the file is complete up to there (make room and record again)"
-    )]
+    #[error("{path}: {}", ended(*frames))]
     Write {
         /// Which file.
         path: PathBuf,
@@ -54,6 +52,15 @@ pub enum RecordError {
         /// Format and size now.
         to: String,
     },
+}
+
+fn ended(frames: u64) -> String {
+    match frames {
+        0 => "nothing could be recorded, and there is no file (make room and record again)".into(),
+        _ => format!(
+            "recording ends after {frames} frames; the file is complete up to there (make room and record again)"
+        ),
+    }
 }
 
 /// A recording under way.
@@ -112,6 +119,11 @@ impl Recording {
             row: Vec::new(),
             is_published: false,
         })
+    }
+
+    /// Another rate than that of the beginning, where it is known only with the first frame: before that is written.
+    pub fn set_nominal_fps(&mut self, fps: f32) {
+        self.nominal_fps = fps;
     }
 
     /// Frames that are in the file.

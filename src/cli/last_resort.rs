@@ -6,25 +6,47 @@ use std::thread;
 use std::time::Duration;
 
 use posewire::output::display;
+use signal_hook::consts::{SIGINT, SIGTERM};
 
 /// From the signal. An orderly end takes half a second at most.
 const AFTER: Duration = Duration::from_secs(2);
+/// From the signal to the moment from which on another one ends the process at once. Not before: `timeout` and terminals send one
+/// to the process and to its group, and an orderly end would lose its files to the second.
+const PATIENT: Duration = Duration::from_millis(500);
 /// How often it is looked whether there was one: a pipe or socket that tells of it may be more than a sandbox gives.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Ends the process with 1 where it has not ended by itself in time after `stop` was set.
+/// Ends the process with 1 where it has not ended by itself in time after `stop` was set. What is returned is set once the user
+/// has waited for as long as an orderly end takes.
 ///
 /// # Errors
 /// No thread can be started.
-pub fn arm(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
-    let stop = stop.clone();
+pub fn arm(stop: &Arc<AtomicBool>) -> std::io::Result<Arc<AtomicBool>> {
+    let is_late = Arc::<AtomicBool>::default();
+    let (stop, late) = (stop.clone(), is_late.clone());
     let wait = move || {
         while !stop.load(Ordering::Acquire) {
             thread::sleep(LOOK_EVERY);
         }
-        thread::sleep(AFTER);
+        thread::sleep(PATIENT);
+        late.store(true, Ordering::Release);
+        thread::sleep(AFTER - PATIENT);
         display::give_back_for_good();
         signal_hook::low_level::exit(1);
     };
-    thread::Builder::new().name("last-resort".into()).spawn(wait).map(drop)
+    thread::Builder::new().name("last-resort".into()).spawn(wait)?;
+    Ok(is_late)
+}
+
+/// SIGINT or SIGTERM sets `stop`; a later one, and a hang in any case, ends the process with 1.
+///
+/// # Errors
+/// Signals cannot be listened for.
+pub fn listen(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
+    let is_late = arm(stop)?;
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 1, is_late.clone())?;
+        signal_hook::flag::register(signal, stop.clone())?;
+    }
+    Ok(())
 }

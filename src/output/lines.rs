@@ -1,6 +1,8 @@
 //! Where lines go: the standard output, a pipe, or a file that ends with a whole line whatever happens.
 
 use std::fs::File;
+#[cfg(unix)]
+use std::fs::TryLockError;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -35,7 +37,9 @@ impl Lines {
         }
         let file = LinesFile::open(path, existing, shape).map_err(|e| {
             SinkError::Fatal(match e.kind() {
-                io::ErrorKind::InvalidData => format!("{option} {}: {e}", path.display()),
+                io::ErrorKind::InvalidData | io::ErrorKind::ResourceBusy => {
+                    format!("{option} {}: {e}", path.display())
+                }
                 _ => format!("{option} {}: cannot be created: {e}", path.display()),
             })
         })?;
@@ -157,7 +161,14 @@ impl LinesFile {
 
 /// At its end, wherever that is: somebody else may cut the file back.
 fn open_lines(path: &Path) -> io::Result<File> {
-    File::options().append(true).create(true).open(path)
+    let file = File::options().append(true).create(true).open(path)?;
+    // Elsewhere a lock would keep readers out too.
+    #[cfg(unix)]
+    if file.metadata()?.is_file() && matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+        let said = "another program writes it: end that one, or name another file";
+        return Err(io::Error::new(io::ErrorKind::ResourceBusy, said));
+    }
+    Ok(file)
 }
 
 /// Cuts off the half line that a pulled plug left; text of another kind gets an end of its own. A table goes on only under

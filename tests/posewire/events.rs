@@ -71,6 +71,10 @@ fn what_cannot_be_watched_is_said_at_the_start() {
         (vec!["--events".into(), "-".into(), "--zones".into(), path("bad.toml")], "0..=1"),
         (vec!["--events".into(), path("zones.toml"), "--zones".into(), path("zones.toml")], "overwrite"),
         (vec!["--events".into(), path("a.jsonl"), "--jsonl".into(), path("a.jsonl")], "a file each"),
+        (
+            ["--events", "-", "--jsonl", "-", "--jsonl-format", "csv"].map(String::from).into(),
+            "--jsonl-format",
+        ),
     ];
     for (arguments, told) in cases {
         let mut all = vec!["--synthetic", "--frames", "1"];

@@ -21,6 +21,9 @@ fn a_file_holds_one_line_a_frame_in_the_stated_format() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("poses.jsonl");
     let mut lines = JsonLines::open(&path, Existing::Replace, Format::Full, Predict::Capture).unwrap();
+    let second = JsonLines::open(&path, Existing::Append, Format::Full, Predict::Capture).map(|_| ());
+    let told = second.unwrap_err().to_string();
+    assert!(told.contains("--jsonl") && told.contains("another program writes it"), "{told}");
     for seq in 0..20 {
         lines.send(&pose_frame(seq, seq as usize % 3, 1_000), 5_000).unwrap();
         // Each line is there as soon as it is sent.

@@ -114,6 +114,32 @@ fn a_film_of_something_live_is_as_long_as_it_was() {
     assert!((seconds - lasted_s).abs() < 0.15, "{seconds} s of {lasted_s}");
 }
 
+/// A stream says its rate with its first frame.
+#[test]
+fn a_film_and_a_recording_of_a_stream_have_its_rate() {
+    if !can_look() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut stream = b"YUV4MPEG2 W64 H48 F25:2 Ip A1:1 C420jpeg\n".to_vec();
+    for shade in [20, 120, 220] {
+        stream.extend_from_slice(b"FRAME\n");
+        stream.extend_from_slice(&[shade; 64 * 48 * 3 / 2]);
+    }
+    fs::write(folder.path().join("stream.y4m"), stream).unwrap();
+    for args in ["run --replay - --no-drop --smoother none --video film.mp4", "record --replay - clip.avi"] {
+        let out = Command::new(env!("CARGO_BIN_EXE_posewire"))
+            .args(args.split(' '))
+            .stdin(fs::File::open(folder.path().join("stream.y4m")).unwrap())
+            .current_dir(&folder)
+            .output()
+            .unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    }
+    assert_eq!(probed(&folder.path().join("film.mp4")).0, "64,48,25/2,3");
+    assert_eq!(probed(&folder.path().join("clip.avi")).0, "64,48,25/2,3");
+}
+
 #[test]
 fn a_film_that_would_be_its_own_source_or_no_film_is_refused() {
     let folder = tempfile::tempdir().unwrap();

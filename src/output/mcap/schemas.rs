@@ -51,6 +51,9 @@ pub(super) fn poses() -> Value {
         "items": { "type": ["number", "string"] },
     });
     let metres = json!({ "type": ["array", "null"], "description": "17 of x, y, z, metres from the hips", "items": list(number()) });
+    let floor = object(
+        ["height", "height_sigma", "pitch", "pitch_sigma", "roll", "roll_sigma"].map(|key| (key, number())),
+    );
     let person = object([
         ("id", integer()),
         ("score", number()),
@@ -61,6 +64,7 @@ pub(super) fn poses() -> Value {
         ("place_sigma", list(number())),
         ("distance", number()),
         ("distance_sigma", number()),
+        ("ground", list(number())),
     ]);
     titled(
         "posewire.Poses",
@@ -69,6 +73,8 @@ pub(super) fn poses() -> Value {
             ("frame", json!({ "type": ["integer", "null"] })),
             ("captured_us", integer()),
             ("emitted_us", integer()),
+            ("source", text()),
+            ("floor", floor),
             ("persons", list(person)),
         ]),
     )
@@ -149,4 +155,50 @@ pub(super) fn scene() -> Value {
         ("models", nothing()),
     ]);
     titled("foxglove.SceneUpdate", object([("deletions", list(deletion)), ("entities", list(entity))]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::jsonl::{BUILT_IN, Format, Head};
+    use pose::{Floor, Place, Pose, Stamped};
+
+    /// Keys of `value`, at any depth, that `schema` does not have.
+    fn unknown(value: &Value, schema: &Value) -> Vec<String> {
+        match value {
+            Value::Array(items) => items.iter().flat_map(|item| unknown(item, &schema["items"])).collect(),
+            Value::Object(fields) => {
+                let of = |(key, value): (&String, &Value)| match &schema["properties"][key] {
+                    Value::Null => vec![key.clone()],
+                    inner => unknown(value, inner),
+                };
+                fields.iter().flat_map(of).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_line_has_no_key_that_its_schema_lacks() {
+        let floor = Floor {
+            up: [0.0, -1.0, 0.0],
+            ahead: [0.0, 0.0, 1.0],
+            right: [1.0, 0.0, 0.0],
+            height_m: 1.3,
+            height_sigma_m: 0.1,
+            pitch_deg: 7.5,
+            pitch_sigma_deg: 1.0,
+            roll_deg: 0.5,
+            roll_sigma_deg: 1.0,
+        };
+        let head = Head { source: Some(BUILT_IN), floor: Some(floor), ..Head::default() };
+        let joints_3d_m = Some([[0.0; 3]; pose::JOINTS]);
+        let value = Pose { joints_3d_m, place: Some(Place::default()), ..Pose::default() };
+        let pose = Stamped { captured_at_us: 0, valid_at_us: 0, value };
+        let mut line = Vec::new();
+        Format::Full.write(&mut line, &head, std::iter::once(pose));
+        let line: Value = serde_json::from_slice(&line).unwrap();
+        assert!(line["floor"].is_object() && line["persons"][0]["ground"].is_array(), "{line}");
+        assert_eq!(unknown(&line, &poses()), Vec::<String>::new());
+    }
 }

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `posewire/NAME/availability` | yes | `online`; `offline` in the end, by the last will too |
 //! | `posewire/NAME/state` | yes | who is there, when that changes |
-//! | `posewire/NAME/health` | yes | how the tracker is, every 30 s |
+//! | `posewire/NAME/health` | yes | how the tracker is: every 30 s, and when its source or its engine changes |
 //! | `posewire/NAME/event` | no | the lines of [`super::events`], one a message |
 //! | `homeassistant/…/config` | yes | what Home Assistant makes of these (`discovery.rs`) |
 //!
@@ -13,6 +13,8 @@
 
 #[cfg(feature = "mqtt")]
 mod discovery;
+#[cfg(feature = "mqtt")]
+mod health;
 #[cfg(feature = "mqtt")]
 mod sink;
 #[cfg(feature = "mqtt")]

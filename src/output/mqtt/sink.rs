@@ -7,12 +7,10 @@ use pose::PoseFrame;
 use pose_mqtt::{Broker, Client, topic_part};
 
 use super::discovery::configs;
-use super::state::{State, health};
+use super::health::Health;
+use super::state::State;
 use crate::output::events::{Zones, write_event};
 use crate::output::{Host, PoseSink, SinkError};
-
-/// From one word of the tracker's health to the next, microseconds: what a history shows, not what fills it.
-const HEALTH_EVERY_US: i64 = 30_000_000;
 
 /// What the sink is told.
 #[derive(Clone, Default)]
@@ -35,7 +33,7 @@ pub struct Mqtt {
     state: State,
     client: Client,
     host: Option<Arc<dyn Host>>,
-    health_at_us: Option<i64>,
+    health: Health,
     line: Vec<u8>,
 }
 
@@ -53,14 +51,13 @@ impl Mqtt {
         let client = Client::start(broker, &own_name, configs)
             .map_err(|e| SinkError::Fatal(format!("--mqtt: no thread: {e}")))?;
         client.tell_state(state.said().to_string());
-        Ok(Self { name, state, client, host, health_at_us: None, line: Vec::new() })
+        Ok(Self { name, state, client, host, health: Health::default(), line: Vec::new() })
     }
 
     fn tell_health(&mut self, now_us: i64) {
-        let is_due = self.health_at_us.is_none_or(|at_us| now_us.saturating_sub(at_us) >= HEALTH_EVERY_US);
-        if let Some(host) = self.host.as_ref().filter(|_| is_due) {
-            self.health_at_us = Some(now_us);
-            self.client.tell_health(health(&host.vitals()).to_string());
+        let Some(host) = &self.host else { return };
+        if let Some(said) = self.health.due(&host.vitals(), now_us) {
+            self.client.tell_health(said);
         }
     }
 }

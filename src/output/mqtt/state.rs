@@ -1,10 +1,9 @@
 //! Who is there, as a broker is told: made of events, so that a flicker is no change.
 
 use pose::PoseFrame;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::super::events::{Event, Watch, What, Zones, watch_frame};
-use crate::output::Vitals;
 
 /// Without a frame for so long nobody knows who is there.
 const BLIND_AFTER_US: i64 = 5_000_000;
@@ -47,28 +46,12 @@ impl State {
     }
 }
 
-/// How the tracker is.
-pub(super) fn health(vitals: &Vitals) -> Value {
-    json!({
-        "source": vitals.source.name(),
-        "engine": vitals.engine(),
-        // To a tenth: what changes in the last of many digits fills a recorder.
-        "fps": (10.0 * vitals.frame_rate_hz).round() / 10.0,
-        "age_ms": vitals.age_us / 1_000,
-        "uptime_s": vitals.uptime_ms / 1_000,
-        "frames_dropped": vitals.frames_dropped,
-        "camera_losses": vitals.camera_losses,
-        "camera_errors": vitals.camera_errors,
-        "temperature_c": vitals.temperature_c.map(|t| (10.0 * t).round() / 10.0),
-        "throttled": vitals.throttled,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::super::events::{At, Zone};
     use super::*;
     use pose::{Forecast, JointState, MAX_PERSONS, TrackedPerson};
+    use serde_json::json;
 
     /// Somebody whose every joint is in the left half, or nobody.
     fn frame(at_ms: i64, is_there: bool) -> PoseFrame {
@@ -117,15 +100,5 @@ mod tests {
         assert_eq!(state.said()["presence"], Value::Null);
         assert!(state.update(&frame(12_000, false), 12_000_000, |_, _| ()));
         assert_eq!(state.said()["presence"], false);
-    }
-
-    #[test]
-    fn health_is_json_whatever_the_figures_are() {
-        let mut vitals = Vitals { frame_rate_hz: f32::NAN, temperature_c: Some(51.26), ..Vitals::default() };
-        vitals.backend[..4].copy_from_slice(b"int8");
-        let said = health(&vitals);
-        assert!(said["fps"].is_null());
-        assert!((said["temperature_c"].as_f64().unwrap() - 51.3).abs() < 1e-4, "{said}");
-        assert_eq!((&said["engine"], &said["source"]), (&json!("int8"), &json!("file")));
     }
 }

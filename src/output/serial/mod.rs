@@ -12,6 +12,7 @@ mod pace;
 mod ports;
 mod reader;
 mod receive;
+mod stall;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,6 +29,7 @@ use consumer::Consumer;
 use line::{Line, Progress};
 use notices::Notices;
 use pace::Pace;
+use stall::Stall;
 
 pub use ports::{PortInfo, PortSpec, list_ports};
 pub use reader::{Heard, Places, ReadCounters, Reader};
@@ -96,7 +98,7 @@ pub struct Serial {
     next_status_at_us: i64,
     last_hello_at_us: i64,
     last_reset_at_us: i64,
-    stuck_since_us: Option<i64>,
+    stall: Stall,
     notices: Option<Notices>,
 }
 
@@ -153,7 +155,7 @@ impl Serial {
             next_status_at_us: i64::MIN,
             last_hello_at_us: i64::MIN / 2,
             last_reset_at_us: i64::MIN / 2,
-            stuck_since_us: None,
+            stall: Stall::default(),
             notices: options.events.clone().map(Notices::new),
             options,
         })
@@ -177,7 +179,7 @@ impl Serial {
                 self.pace = pace;
             }
             self.next_hello_at_us = now_us;
-            self.stuck_since_us = None;
+            self.stall = Stall::default();
         }
         self.hear(now_us)?;
         self.push(now_us)?;
@@ -187,19 +189,16 @@ impl Serial {
     fn push(&mut self, now_us: i64) -> Result<(), SinkError> {
         match self.line.push(now_us).map_err(|e| self.lost(e))? {
             Progress::Done => {
-                if self.stuck_since_us.take().is_some_and(|t| now_us - t > HEARTBEAT_US) {
+                if self.stall.moved() {
                     log::info!("{}: its reader reads again", self.name);
                 }
             }
             Progress::Stuck => {
-                let since = *self.stuck_since_us.get_or_insert(now_us);
-                // Said once: after a second, and not again until it moves.
-                if now_us - since > HEARTBEAT_US && since != i64::MIN {
+                if self.stall.stuck(now_us) {
                     log::warn!(
                         "{}: nobody reads at the other end; poses are dropped until somebody does",
                         self.name
                     );
-                    self.stuck_since_us = Some(i64::MIN);
                 }
             }
         }

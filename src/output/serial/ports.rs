@@ -6,8 +6,9 @@ use std::str::FromStr;
 
 use pose_wire::DEFAULT_BAUD;
 
-/// Below, not even one person's HELLO, STATUS and a pose a second fit; above, no adapter goes.
-const BAUD_RANGE: std::ops::RangeInclusive<u32> = 1_200..=12_000_000;
+/// Of the usual rates the first carries one person's HELLO, STATUS and a pose a second, and the one below it does not; above the last
+/// no adapter goes.
+const BAUD_RANGE: std::ops::RangeInclusive<u32> = 4_800..=12_000_000;
 
 /// `PORT[@BAUD]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,6 +163,21 @@ mod tests {
             let error = spec(bad).unwrap_err();
             assert!(error.contains("@115200"), "{bad}: {error}");
         }
+    }
+
+    #[test]
+    fn the_slowest_rate_that_may_be_named_carries_one_person() {
+        let one = |rate_hz| pose_wire::Stream {
+            rate_hz,
+            persons: 1,
+            with_3d: false,
+            with_place: false,
+            with_events: false,
+        };
+        assert!(pose_wire::fits_baud(*BAUD_RANGE.start(), one(30.0)).is_ok());
+        assert!(pose_wire::fits_baud(2_400, one(30.0)).is_err());
+        let error = "/dev/ttyUSB0@300".parse::<PortSpec>().unwrap_err();
+        assert!(error.contains("give 4800 to 12000000"), "{error}");
     }
 
     #[test]

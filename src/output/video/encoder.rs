@@ -4,8 +4,13 @@ use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, channel, sync_channel};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+use crossbeam_channel::{
+    Receiver, RecvTimeoutError, SendTimeoutError, Sender, TrySendError, bounded, unbounded,
+};
 
 use super::pace::FrameRate;
 use crate::last_words::LastWords;
@@ -89,8 +94,12 @@ pub(super) struct Encoder {
     child: Child,
     words: LastWords,
     /// Gone when the pipe is to end.
-    pieces: Option<SyncSender<Piece>>,
+    pieces: Option<Sender<Piece>>,
     empty: Receiver<Vec<u8>>,
+    /// Pictures that ffmpeg has taken, repeated ones too.
+    taken: Arc<AtomicU64>,
+    /// How long it may take none.
+    pub stall: Duration,
 }
 
 impl Encoder {
@@ -101,7 +110,8 @@ impl Encoder {
     pub fn start(film: &Film, path: &Path) -> io::Result<Self> {
         let [width, height] = film.size_px;
         let mut command = Command::new(&film.program);
-        command.args(["-hide_banner", "-v", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"]);
+        // Without `-xerror` a disk that fills up with the end of the film is told in words alone, and the status is that of success.
+        command.args(["-hide_banner", "-v", "error", "-xerror", "-f", "rawvideo", "-pix_fmt", "rgb24"]);
         command.args(["-video_size", &format!("{width}x{height}"), "-framerate", &film.rate.to_string()]);
         command.args(["-i", "pipe:0", "-an", "-vf", &filters(film.size_px)]).args(film.codec.arguments());
         // Said in the file, or players take small pictures for those of old television.
@@ -119,14 +129,16 @@ impl Encoder {
         let (Some(stdin), Some(stderr)) = (stdin, stderr) else { return Err(ErrorKind::BrokenPipe.into()) };
         let words = LastWords::of(stderr)?;
         let bytes = 3 * width * height;
-        let (pieces, due) = sync_channel(1);
-        let (back, empty) = channel();
+        let (pieces, due) = bounded(1);
+        let (back, empty) = unbounded();
         for _ in 1..PICTURES {
             let _ = back.send(Vec::with_capacity(bytes));
         }
-        let pump = move || pump(stdin, &due, |picture| back.send(picture).is_ok(), Vec::with_capacity(bytes));
+        let taken = Arc::new(AtomicU64::new(0));
+        let pipe = Pipe { stdin, taken: taken.clone() };
+        let pump = move || pump(pipe, &due, |picture| back.send(picture).is_ok(), Vec::with_capacity(bytes));
         std::thread::Builder::new().name("video-pipe".into()).spawn(pump)?;
-        Ok(Self { child, words, pieces: Some(pieces), empty })
+        Ok(Self { child, words, pieces: Some(pieces), empty, taken, stall: STALL })
     }
 
     /// Hands over a picture, after the one before it so often again.
@@ -134,20 +146,37 @@ impl Encoder {
     /// # Errors
     /// Why it takes no more.
     pub fn picture(&mut self, again: u32, rgb: &[u8]) -> Result<(), String> {
-        let mut picture = match self.empty.recv_timeout(STALL) {
-            Ok(picture) => picture,
-            Err(RecvTimeoutError::Timeout) => {
-                return Err(format!("ffmpeg has taken no picture for {} s", STALL.as_secs()));
+        let mut taken = self.taken.load(Ordering::Relaxed);
+        let mut picture = loop {
+            match self.empty.recv_timeout(self.stall) {
+                Ok(picture) => break picture,
+                Err(RecvTimeoutError::Timeout) => self.takes_more_than(&mut taken)?,
+                Err(RecvTimeoutError::Disconnected) => return Err(self.why_it_ended()),
             }
-            Err(RecvTimeoutError::Disconnected) => return Err(self.why_it_ended()),
         };
         picture.clear();
         picture.extend_from_slice(rgb);
-        let sent = self.pieces.as_ref().map(|pieces| pieces.send(Piece { again, picture: Some(picture) }));
-        match sent {
-            Some(Ok(())) => Ok(()),
-            _ => Err(self.why_it_ended()),
+        let mut piece = Piece { again, picture: Some(picture) };
+        loop {
+            // A still picture may fill the place of a piece while there is a buffer for the next one.
+            match self.pieces.as_ref().map(|pieces| pieces.send_timeout(piece, self.stall)) {
+                Some(Ok(())) => return Ok(()),
+                Some(Err(SendTimeoutError::Timeout(unsent))) => {
+                    self.takes_more_than(&mut taken)?;
+                    piece = unsent;
+                }
+                _ => return Err(self.why_it_ended()),
+            }
         }
+    }
+
+    /// After a wait in vain: whether ffmpeg is slow, and has taken more than the `taken` pictures of before it, or hangs.
+    fn takes_more_than(&self, taken: &mut u64) -> Result<(), String> {
+        let now = self.taken.load(Ordering::Relaxed);
+        if std::mem::replace(taken, now) == now {
+            return Err(format!("ffmpeg has taken no picture for {} s", self.stall.as_secs_f32()));
+        }
+        Ok(())
     }
 
     /// Shows the last picture so often again; `false` where there is no room for that now.
@@ -205,16 +234,31 @@ fn filters([width, height]: [usize; 2]) -> String {
     format!("{crop}scale=out_color_matrix=bt709:out_range=tv,format=yuv420p")
 }
 
+/// What ffmpeg reads from, and how many pictures it took.
+struct Pipe {
+    stdin: ChildStdin,
+    taken: Arc<AtomicU64>,
+}
+
+impl Pipe {
+    /// Whether it has taken the whole picture.
+    fn write(&mut self, picture: &[u8]) -> bool {
+        let is_written = self.stdin.write_all(picture).is_ok();
+        self.taken.fetch_add(u64::from(is_written), Ordering::Relaxed);
+        is_written
+    }
+}
+
 /// Writes pieces until there are no more or nobody reads; gives each picture back once another has taken its place.
-fn pump(mut pipe: ChildStdin, due: &Receiver<Piece>, give_back: impl Fn(Vec<u8>) -> bool, mut last: Vec<u8>) {
+fn pump(mut pipe: Pipe, due: &Receiver<Piece>, give_back: impl Fn(Vec<u8>) -> bool, mut last: Vec<u8>) {
     while let Ok(Piece { again, picture }) = due.recv() {
         for _ in 0..again {
-            if pipe.write_all(&last).is_err() {
+            if !pipe.write(&last) {
                 return;
             }
         }
         let Some(picture) = picture else { continue };
-        if pipe.write_all(&picture).is_err() || !give_back(std::mem::replace(&mut last, picture)) {
+        if !pipe.write(&picture) || !give_back(std::mem::replace(&mut last, picture)) {
             return;
         }
     }

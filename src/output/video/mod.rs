@@ -23,6 +23,27 @@ const BEGUN_WITHIN: Duration = Duration::from_secs(5);
 const CONTAINERS: [(&str, &str); 5] =
     [("mp4", "mp4"), ("m4v", "mp4"), ("mov", "mov"), ("mkv", "matroska"), ("avi", "avi")];
 
+/// ffmpeg's word for the kind of file that the name of `path` says.
+fn container_of(path: &Path) -> Result<&'static str, SinkError> {
+    let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    let container =
+        CONTAINERS.into_iter().find(|(known, _)| *known == ending).map(|(_, container)| container);
+    container.ok_or_else(|| {
+        SinkError::Fatal(format!(
+            "--video {}: its name says no kind of video: end it with .mp4, .mov, .mkv or .avi",
+            path.display()
+        ))
+    })
+}
+
+/// Whether a film can be called `path`.
+///
+/// # Errors
+/// [`SinkError::Fatal`]: the name is of no film.
+pub fn check_name(path: &Path) -> Result<(), SinkError> {
+    container_of(path).map(drop)
+}
+
 /// Frames a second of the source, told by whoever opens it.
 pub type SourceRate = Arc<OnceLock<f32>>;
 
@@ -70,10 +91,7 @@ impl Video {
     fn with_program(path: &Path, options: VideoOptions, program: &str) -> Result<Self, SinkError> {
         let name = format!("video {}", path.display());
         let fatal = |what: &dyn std::fmt::Display| SinkError::Fatal(format!("--{name}: {what}"));
-        let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
-        let Some((_, container)) = CONTAINERS.into_iter().find(|(known, _)| *known == ending) else {
-            return Err(fatal(&"its name says no kind of video: end it with .mp4, .mov, .mkv or .avi"));
-        };
+        let container = container_of(path)?;
         let codec = Codec::of(program).map_err(|e| fatal(&e))?;
         let file = Replacement::create(path).map_err(|e| fatal(&format_args!("cannot be created: {e}")))?;
         Ok(Self { name, file, options, program: program.into(), codec, container, film: None })

@@ -66,6 +66,7 @@ fn pictures_go_down_the_pipe_repeated_and_left_out_as_time_wants() {
     assert_eq!(film, [1, 2, 2, 2, 2, 4, 5]);
     let asked = fs::read_to_string(bench.folder.path().join("asked")).unwrap();
     assert!(asked.contains("-video_size 4x2 -framerate 10/1") && asked.contains("-c:v libx264"), "{asked}");
+    assert!(asked.contains("-xerror"), "a full disk must show in the status: {asked}");
     assert_eq!(bench.files(), 3);
 }
 
@@ -134,6 +135,26 @@ fn an_encoder_that_takes_its_time_is_not_cut_off() {
         assert!(began.elapsed() < WITHIN);
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+#[test]
+fn an_encoder_that_hangs_while_a_picture_is_repeated_is_given_up() {
+    let bench = Bench::new("mpeg4", "exec sleep 20");
+    let mut video = bench.video(10.0, true);
+    let [width, height] = video.size_px([320, 240]).unwrap();
+    let mut canvas = Canvas::default();
+    canvas.reset(width, height);
+    let encoder = &mut video.film.as_mut().unwrap().encoder;
+    encoder.stall = Duration::from_millis(300);
+    // More than a pipe holds: its thread hangs on the first picture, and the next piece waits.
+    encoder.picture(0, canvas.rgb()).unwrap();
+    let began = Instant::now();
+    while !encoder.again(1).unwrap() {
+        assert!(began.elapsed() < WITHIN);
+    }
+    let mut more = (0..10).map(|_| encoder.picture(0, canvas.rgb()));
+    let ended = more.find_map(Result::err).unwrap();
+    assert_eq!(ended, "ffmpeg has taken no picture for 0.3 s");
 }
 
 #[test]

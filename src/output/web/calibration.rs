@@ -83,8 +83,8 @@ impl CalibrationPage {
     pub fn open(address: &str) -> Result<Self, ReelError> {
         let listener = listen_on(address).map_err(ReelError::Address)?;
         let address = listener.local_addr().map_err(ReelError::Start)?;
-        let guard = Arc::new(Guard::of(address.ip()).map_err(ReelError::Start)?);
-        let link = guard.link(address);
+        let guard = Arc::new(Guard::of(address).map_err(ReelError::Start)?);
+        let link = guard.link();
         let served = Served { guard, newest: Arc::default() };
         let is_over = watch::Sender::new(false);
         let (paths, over) = (paths(served.clone()), is_over.subscribe());

@@ -9,11 +9,10 @@ use std::net::{IpAddr, SocketAddr};
 
 use axum::http::{HeaderMap, Uri, header};
 
+use super::reached::reached_at;
+
 /// Bytes of a token: nobody guesses sixteen.
 const TOKEN_BYTES: usize = 16;
-
-/// The cookie that keeps the token out of addresses once the page is open.
-const COOKIE: &str = "posewire";
 
 /// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +41,10 @@ impl Stranger {
 pub(super) struct Guard {
     /// Hexadecimal; `None` on the loopback.
     token: Option<String>,
+    address: SocketAddr,
+    /// The name of the cookie that keeps the token out of addresses once the page is open. Browsers hold cookies by host, whatever the
+    /// port: two pages of one board would overwrite each other's.
+    cookie: String,
 }
 
 impl Guard {
@@ -49,27 +52,28 @@ impl Guard {
     ///
     /// # Errors
     /// The system has no randomness to give.
-    pub fn of(address: IpAddr) -> io::Result<Self> {
-        if address.is_loopback() {
-            return Ok(Self { token: None });
+    pub fn of(address: SocketAddr) -> io::Result<Self> {
+        let cookie = format!("posewire-{}", address.port());
+        if address.ip().is_loopback() {
+            return Ok(Self { token: None, address, cookie });
         }
         let mut random = [0; TOKEN_BYTES];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
-        Ok(Self { token: Some(random.map(|byte| format!("{byte:02x}")).concat()) })
+        Ok(Self { token: Some(random.map(|byte| format!("{byte:02x}")).concat()), address, cookie })
     }
 
-    /// What a browser opens.
-    pub fn link(&self, address: SocketAddr) -> String {
+    /// What a browser opens, on another machine too where that is let in.
+    pub fn link(&self) -> String {
         match &self.token {
-            None => format!("http://{address}/"),
-            Some(token) => format!("http://{address}/?token={token}"),
+            None => format!("http://{}/", self.address),
+            Some(token) => format!("http://{}/?token={token}", reached_at(self.address)),
         }
     }
 
     /// The header that a page is given with: its later requests then carry the token by themselves.
     pub fn cookie(&self) -> Option<String> {
         let token = self.token.as_ref()?;
-        Some(format!("{COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/"))
+        Some(format!("{}={token}; HttpOnly; SameSite=Strict; Path=/", self.cookie))
     }
 
     /// Whether a request may be answered.
@@ -96,7 +100,7 @@ impl Guard {
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let in_cookies = cookies.flat_map(|all| all.split(';')).filter_map(|pair| {
             let (name, value) = pair.trim().split_once('=')?;
-            (name == COOKIE).then_some(value)
+            (name == self.cookie).then_some(value)
         });
         // Each is compared, so that neither place nor number tells anything by its time.
         let is_known = in_query.chain(in_cookies).fold(false, |known, given| known | is_equal(given, token));
@@ -130,7 +134,7 @@ mod tests {
 
     #[test]
     fn the_loopback_serves_its_own_names_and_pages_alone() {
-        let guard = Guard::of([127, 0, 0, 1].into()).unwrap();
+        let guard = Guard::of(([127, 0, 0, 1], 8080).into()).unwrap();
         let ask = |pairs: &[(header::HeaderName, &str)]| guard.admit(&Uri::from_static("/"), &headers(pairs));
         for host in ["localhost", "LOCALHOST:8080", "127.0.0.1:80", "127.3.2.1", "[::1]:9"] {
             assert_eq!(ask(&[(header::HOST, host)]), Ok(()), "{host}");
@@ -152,11 +156,12 @@ mod tests {
 
     #[test]
     fn other_addresses_ask_for_the_token_in_the_link_or_the_cookie() {
-        let guard = Guard::of([0, 0, 0, 0].into()).unwrap();
-        let link = guard.link(([192, 0, 2, 7], 8080).into());
+        let address = ([192, 0, 2, 7], 8080).into();
+        let guard = Guard::of(address).unwrap();
+        let link = guard.link();
         let token = link.strip_prefix("http://192.0.2.7:8080/?token=").unwrap();
         assert_eq!(token.len(), 2 * TOKEN_BYTES);
-        assert_ne!(guard.token, Guard::of([0, 0, 0, 0].into()).unwrap().token);
+        assert_ne!(guard.token, Guard::of(address).unwrap().token);
 
         let host = (header::HOST, "192.0.2.7:8080");
         let ask = |uri: &str, cookie: &str| {
@@ -170,8 +175,25 @@ mod tests {
         for wrong in ["", short, &long, &"0".repeat(32), &token.to_uppercase().replace(char::is_numeric, "x")]
         {
             assert_eq!(ask(&format!("/?token={wrong}"), ""), Err(Stranger::Token), "{wrong}");
-            assert_eq!(ask("/", &format!("posewire={wrong}")), Err(Stranger::Token), "{wrong}");
+            assert_eq!(ask("/", &format!("posewire-8080={wrong}")), Err(Stranger::Token), "{wrong}");
         }
         assert_eq!(ask("/", &format!("other={token}")), Err(Stranger::Token));
+    }
+
+    #[test]
+    fn two_pages_of_one_board_are_open_in_one_browser() {
+        let guards = [8080, 8081].map(|port| Guard::of(([192, 0, 2, 7], port).into()).unwrap());
+        // As a browser keeps them: by name alone, the last of a name.
+        let mut kept = std::collections::BTreeMap::new();
+        for guard in &guards {
+            let cookie = guard.cookie().unwrap();
+            let (name, value) = cookie.split(';').next().unwrap().split_once('=').unwrap();
+            kept.insert(name.to_owned(), value.to_owned());
+        }
+        let sent: Vec<String> = kept.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        for guard in &guards {
+            let headers = headers(&[(header::COOKIE, &sent.join("; "))]);
+            assert_eq!(guard.admit(&Uri::from_static("/page.js"), &headers), Ok(()), "{}", guard.address);
+        }
     }
 }

@@ -16,6 +16,7 @@ mod live;
 mod message;
 mod parts;
 mod patience;
+mod reached;
 mod recording;
 mod server;
 mod status;
@@ -113,8 +114,8 @@ impl Web {
         let listener = listen_on(address).map_err(SinkError::Fatal)?;
         let fatal = |e: std::io::Error| SinkError::Fatal(format!("--web {address}: {e}"));
         let address = listener.local_addr().map_err(fatal)?;
-        let guard = Arc::new(Guard::of(address.ip()).map_err(fatal)?);
-        info!("web preview: {}", guard.link(address));
+        let guard = Arc::new(Guard::of(address).map_err(fatal)?);
+        info!("web preview: {}", guard.link());
         let WebOptions { predict, host, pictures, zones, style } = options;
         if !address.ip().is_loopback() {
             let what = if pictures.is_some() { "the poses and the camera's pictures" } else { "the poses" };
@@ -156,7 +157,7 @@ impl Web {
 
     /// What a browser is given to come in: address, and the token where one is asked for.
     pub fn link(&self) -> String {
-        self.shared.guard.link(self.address)
+        self.shared.guard.link()
     }
 
     fn tell_status(&mut self, now_us: i64) {

@@ -196,8 +196,8 @@ impl Viewer {
     pub fn open(address: &str, reel: Option<Reel>) -> Result<Self, ReelError> {
         let listener = listen_on(address).map_err(ReelError::Address)?;
         let address = listener.local_addr().map_err(ReelError::Start)?;
-        let guard = Arc::new(Guard::of(address.ip()).map_err(ReelError::Start)?);
-        let link = guard.link(address);
+        let guard = Arc::new(Guard::of(address).map_err(ReelError::Start)?);
+        let link = guard.link();
         let is_over = watch::Sender::new(false);
         let (paths, over) = (paths(Served { guard, reel, mannequin: Arc::default() }), is_over.subscribe());
         let thread = std::thread::Builder::new()
