@@ -24,6 +24,9 @@ use crate::{
 /// Pictures in a shard.
 pub const SHARD: u64 = 500;
 
+/// One [group](GROUP) of pictures in so many is of val.
+const VAL_EVERY: u64 = 25;
+
 /// What to make.
 #[derive(Debug)]
 pub struct Order {
@@ -333,11 +336,16 @@ fn round(v: f32, k: f32) -> f64 {
     f64::from((v * k).round()) / f64::from(k)
 }
 
+/// The part of the set that a picture is in. By groups, so that val shows no dressed people who are learned from.
+fn split(index: u64) -> &'static str {
+    if (index / GROUP).is_multiple_of(VAL_EVERY) { "val" } else { "train" }
+}
+
 fn image_record(shot: &Shot, index: u64, file: &str, tar: &str) -> Value {
     let [width, height] = shot.camera.size;
     json!({
         "id": index + 1, "file_name": file, "tar": tar, "width": width, "height": height,
-        "source": "rendered", "split": if index.is_multiple_of(25) { "val" } else { "train" },
+        "source": "rendered", "split": split(index),
         "camera": {
             "focal_px": round(shot.camera.focal_px, 100.0), "centre_px": shot.camera.centre_px,
             "k1": round(shot.camera.k1, 1e4), "height_m": round(shot.camera.eye.y, 1000.0),
@@ -366,7 +374,7 @@ pub fn annotation(truth: &Truth, index: u64, person: usize) -> Value {
         "id": index * 8 + person as u64 + 1, "image_id": index + 1, "category_id": 1, "iscrowd": 0,
         "keypoints": keypoints, "num_keypoints": labelled, "camera_m": places,
         "bbox": truth.box_px, "area": truth.area_px, "whole_area": truth.whole_px,
-        "source": "rendered", "split": if index.is_multiple_of(25) { "val" } else { "train" },
+        "source": "rendered", "split": split(index),
     })
 }
 

@@ -86,7 +86,7 @@ enum Command {
     /// film, truth and lens (as `posewire calibrate` writes it), and NAME.jsonl with joints in metres of the room, NAME.json with
     /// where the cameras stand.
     Film {
-        /// Film; the truth gets the same name with `.jsonl`.
+        /// Film, as `film.y4m`; the truth gets the same name with `.jsonl`.
         #[arg(long)]
         out: PathBuf,
         /// Persons.
@@ -192,6 +192,13 @@ fn main() -> Result<()> {
         Command::Film { out, persons, cameras, seconds, fps, size: (width, height), damage, seed } => {
             if !(seconds > 0.0 && seconds <= 36_000.0 && (1..=240).contains(&fps)) {
                 bail!("--seconds above 0 and at most 36000, --fps 1 to 240");
+            }
+            if out.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("jsonl")) {
+                bail!(
+                    "--out {}: the truth is written there, beside the film: give the film another ending, as {}",
+                    out.display(),
+                    out.with_extension("y4m").display()
+                );
             }
             let persons = persons as usize;
             let films = match cameras {

@@ -88,8 +88,8 @@ pub struct Studio<'a> {
     of_group: Option<(u64, u64)>,
 }
 
-/// Changes whenever the same seed gives other pictures: a set is not gone on with by what would make it otherwise.
-pub const LOOK: u32 = 3;
+/// Changes whenever the same seed gives other pictures or labels: a set is not gone on with by what would make it otherwise.
+pub const LOOK: u32 = 4;
 
 /// Joints of the first person that are seen in every picture that can have them.
 const LEAST_SEEN: usize = 6;
@@ -127,6 +127,14 @@ const CLOTH: u64 = 0x0063_6c6f_7468;
 
 /// Pictures that the same dressed people are in, each time in other poses, places and light: dressing takes as long as drawing.
 pub const GROUP: u64 = 4;
+
+/// The number of the person `k` of a group of pictures: nobody else has it. Those that only crowds have are numbered apart, so that the others are
+/// who they are whatever crowds are asked for.
+fn own_number(group: u64, k: usize) -> u64 {
+    const OF_CROWDS: u64 = 1 << 63;
+    let (usual, k) = (USUAL as u64, k as u64);
+    if k < usual { group * usual + k } else { OF_CROWDS + group * (MOST as u64 - usual) + (k - usual) }
+}
 
 impl<'a> Studio<'a> {
     /// With the embedded people; `more` motion beside the embedded clips.
@@ -169,12 +177,12 @@ impl<'a> Studio<'a> {
     fn dressed(&mut self, k: usize, material: &Material) -> Rc<Person> {
         while self.wardrobe.len() <= k {
             let (seed, group) = self.of_group.unwrap_or_default();
-            let mut rng = Rng::new(seed ^ CAST, group * USUAL as u64 + self.wardrobe.len() as u64);
+            let own = own_number(group, self.wardrobe.len());
+            let mut rng = Rng::new(seed ^ CAST, own);
             let body = Body::sampled(self.asset, rng.below(self.asset.bodies()));
             let mut outfit = Outfit::draw(&body.traits, &mut rng);
             let mut swatches = Vec::new();
             if !material.cloth.is_empty() {
-                let own = group * USUAL as u64 + self.wardrobe.len() as u64;
                 let mut rng = Rng::new(seed ^ CLOTH, own);
                 let are = outfit.printed(material.cloth_share, &mut rng);
                 // Numbers are garments': who wears none of the first still has one.
@@ -423,5 +431,19 @@ impl<'a> Studio<'a> {
         let truth = self.renderer.truth.clone();
         let worn = people.iter().flat_map(|p| p.photos_worn()).collect::<BTreeSet<_>>();
         Some(Shot { rgb, truth, camera, quality: damage.quality, cloth: worn.into_iter().collect() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_in_two_groups_of_pictures() {
+        let numbers: Vec<u64> =
+            (0..50).flat_map(|group| (0..MOST).map(move |k| own_number(group, k))).collect();
+        assert_eq!(numbers.iter().collect::<BTreeSet<_>>().len(), numbers.len());
+        // Published figures rest on who these are.
+        assert_eq!([own_number(0, 0), own_number(0, 2), own_number(7, 1)], [0, 2, 22]);
     }
 }

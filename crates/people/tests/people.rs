@@ -11,7 +11,7 @@ use people::{
     motion::{Motion, PoseChoice, draw},
     posing::{Ground, Habit, bend, follow},
     rng::Rng,
-    shot::{Material, Photo, Studio, Wanted},
+    shot::{GROUP, Material, Photo, Studio, Wanted},
     stance::{clash_m, crash_m},
     wear::Template,
 };
@@ -317,6 +317,12 @@ fn a_set_is_made_whole_again_the_same_and_gone_on_with() {
     let persons = labels["annotations"].as_array().expect("a list");
     assert!(persons.len() >= 30);
     assert!(persons.iter().all(|p| p["keypoints"].as_array().is_some_and(|k| k.len() == 51)));
+    // Of a group with the same people all are of val or none.
+    let split = |id: u64| if id <= GROUP { "val" } else { "train" };
+    let is_so =
+        |record: &serde_json::Value, id: &str| record[id].as_u64().map(split) == record["split"].as_str();
+    assert!(labels["images"].as_array().is_some_and(|images| images.iter().all(|i| is_so(i, "id"))));
+    assert!(persons.iter().all(|p| is_so(p, "image_id")));
     // The tar holds the JPEGs under the names that the labels give.
     let tar = fs::read(a.join("shard-00000.tar")).expect("the shard");
     assert_eq!(&tar[..12], b"00000000.jpg");
@@ -432,4 +438,21 @@ fn wrong_orders_are_refused_with_their_reason() {
     let file = dir.path().join("file");
     fs::write(&file, "in the way").expect("writes");
     assert!(matches!(refused(&order(2, 1), &file), DatasetError::Io { .. }));
+}
+
+#[test]
+fn a_film_is_not_written_where_its_truth_goes() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let film = |name: &str| {
+        let out = dir.path().join(name);
+        let args = ["film", "--persons", "1", "--seconds", "0.1", "--fps", "10", "--size", "64x64", "--out"];
+        let program = std::process::Command::new(env!("CARGO_BIN_EXE_people")).args(args).arg(out).output();
+        program.expect("runs")
+    };
+    let refused = film("a.jsonl");
+    let told = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && told.contains("a.y4m"), "{told}");
+    assert!(digest(dir.path()).is_empty(), "nothing is begun");
+    assert!(film("a.y4m").status.success());
+    assert_eq!(digest(dir.path()).len(), 2);
 }

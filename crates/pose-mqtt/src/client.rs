@@ -12,14 +12,12 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
 use crate::Broker;
+use crate::again::{Again, Trouble};
 
 /// A broker that hears nothing for half as long again sends the last will.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// From one state to the next at least: what a home does not follow faster.
 const STATE_EVERY: Duration = Duration::from_millis(200);
-/// First and longest wait before a broker that is gone is looked for.
-const AGAIN_FIRST: Duration = Duration::from_millis(500);
-const AGAIN_LONGEST: Duration = Duration::from_secs(10);
 /// Events that a slow broker has not taken yet; more are dropped.
 const MAX_EVENTS: usize = 64;
 /// Messages between the two halves of this thread.
@@ -54,8 +52,8 @@ impl Client {
         let (connected, is_connected) = watch::channel(false);
         let (is_over, over) = watch::channel(false);
         let topics = Topics::of(name);
-        let mut options =
-            rumqttc::MqttOptions::new(format!("posewire-{name}"), broker.host.clone(), broker.port);
+        let id = format!("posewire-{name}");
+        let mut options = rumqttc::MqttOptions::new(&id, broker.host.clone(), broker.port);
         options
             .set_keep_alive(KEEP_ALIVE)
             .set_clean_session(true)
@@ -64,7 +62,7 @@ impl Client {
         if let Some((user, password)) = &broker.login {
             options.set_credentials(user, password);
         }
-        let session = Session { broker, topics, configs, told: told.clone(), event, connected, over };
+        let session = Session { broker, id, topics, configs, told: told.clone(), event, connected, over };
         let run = move || {
             match tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build() {
                 Ok(runtime) => {
@@ -144,6 +142,8 @@ impl Topics {
 /// All that the thread has.
 struct Session {
     broker: Broker,
+    /// Who this is to the broker, which has room for one of each.
+    id: String,
     topics: Topics,
     configs: Vec<(String, String)>,
     told: Told,
@@ -155,12 +155,12 @@ struct Session {
 impl Session {
     async fn run(self, options: rumqttc::MqttOptions) {
         let (client, network) = AsyncClient::new(options, MAX_REQUESTS);
-        let Self { broker, topics, configs, told, event, connected, mut over } = self;
+        let Self { broker, id, topics, configs, told, event, connected, mut over } = self;
         let is_connected = connected.subscribe();
         let talk =
             Talk { client: &client, topics: &topics, configs: &configs, connected: is_connected.clone() };
         tokio::select! {
-            () = keep_connected(network, &broker, &connected) => {}
+            () = keep_connected(network, &broker, &id, &connected) => {}
             () = talk.speak(&told, event) => {}
             () = async {
                 let _ = over.wait_for(|over| *over).await;
@@ -176,26 +176,35 @@ impl Session {
 }
 
 /// Drives the connection and makes it anew, until goodbye is said.
-async fn keep_connected(mut network: EventLoop, broker: &Broker, connected: &watch::Sender<bool>) {
-    let mut wait = AGAIN_FIRST;
-    let mut is_told = false;
+async fn keep_connected(mut network: EventLoop, broker: &Broker, id: &str, connected: &watch::Sender<bool>) {
+    let mut again = Again::new();
     loop {
         match network.poll().await {
             Ok(Event::Incoming(Packet::ConnAck(_))) => {
-                info!("mqtt: connected to {broker}");
-                (wait, is_told) = (AGAIN_FIRST, false);
+                if again.connected(Instant::now()) {
+                    info!("mqtt: connected to {broker}");
+                }
                 connected.send_replace(true);
             }
             Ok(Event::Outgoing(Outgoing::Disconnect)) => return,
-            Ok(_) => {}
+            Ok(_) => {
+                if again.lasts(Instant::now()) {
+                    info!("mqtt: connected to {broker}, which lets go of {id} no more");
+                }
+            }
             Err(error) => {
                 connected.send_replace(false);
-                // Once when it begins: a broker that stays away must not fill the log.
-                if !std::mem::replace(&mut is_told, true) {
-                    warn!("mqtt: {broker}: {}; it is looked for until it is there", plain(&error));
+                let (wait, trouble) = again.failed(Instant::now());
+                match trouble {
+                    Some(Trouble::Gone) => {
+                        warn!("mqtt: {broker}: {}; it is looked for until it is there", plain(&error));
+                    }
+                    Some(Trouble::ThrownOut) => warn!(
+                        "mqtt: {broker} lets go again and again soon after it is reached: most likely another program is connected as {id}; give one of the two another name with --mqtt-name"
+                    ),
+                    None => {}
                 }
                 sleep(wait).await;
-                wait = (2 * wait).min(AGAIN_LONGEST);
             }
         }
     }

@@ -11,6 +11,8 @@
 //!
 //! A thread of its own speaks with the broker, so that one that is dead, slow or away holds nobody up.
 
+#[cfg(feature = "client")]
+mod again;
 mod broker;
 #[cfg(feature = "client")]
 mod client;

@@ -131,29 +131,36 @@ pub struct Held {
     begins_after_us: i64,
     ends_after_us: i64,
     is_on: bool,
-    /// Since when the answer has been another than `is_on`.
-    differs_since_us: Option<i64>,
+    /// For how long the answer has been another than `is_on`, microseconds; time in which nobody knew is left out.
+    differs_for_us: i64,
+    /// The moment of such an answer, which holds until the next moment.
+    differs_at_us: Option<i64>,
 }
 
 impl Held {
     /// Off; on after so many microseconds of yes, off again after so many of no.
     pub const fn new(begins_after_us: i64, ends_after_us: i64) -> Self {
-        Self { begins_after_us, ends_after_us, is_on: false, differs_since_us: None }
+        Self { begins_after_us, ends_after_us, is_on: false, differs_for_us: 0, differs_at_us: None }
     }
 
-    /// Takes the answer of `now_us` and says what holds. `None` (nobody knows) changes nothing and counts for nothing.
+    /// Takes the answer of `now_us` and says what holds. `None` (nobody knows) changes nothing, and the time until somebody knows again
+    /// counts for nothing.
     pub fn update(&mut self, answer: Option<bool>, now_us: i64) -> bool {
+        if let Some(at_us) = self.differs_at_us.take() {
+            let passed_us = now_us.saturating_sub(at_us);
+            // A clock that went back begins anew.
+            self.differs_for_us =
+                if passed_us < 0 { 0 } else { self.differs_for_us.saturating_add(passed_us) };
+        }
         match answer {
             None => {}
-            Some(answer) if answer == self.is_on => self.differs_since_us = None,
+            Some(answer) if answer == self.is_on => self.differs_for_us = 0,
             Some(answer) => {
-                let since_us = *self.differs_since_us.get_or_insert(now_us);
                 let after_us = if answer { self.begins_after_us } else { self.ends_after_us };
-                // A clock that went back begins anew.
-                if now_us < since_us {
-                    self.differs_since_us = Some(now_us);
-                } else if now_us.saturating_sub(since_us) >= after_us {
-                    (self.is_on, self.differs_since_us) = (answer, None);
+                if self.differs_for_us >= after_us {
+                    (self.is_on, self.differs_for_us) = (answer, 0);
+                } else {
+                    self.differs_at_us = Some(now_us);
                 }
             }
         }
@@ -193,7 +200,7 @@ impl Fall {
     /// Takes the pose of `now_us` and says whether they lie after a fall.
     pub fn update(&mut self, pose: &Pose, now_us: i64) -> bool {
         let lies = is_lying(pose);
-        let was_lying = self.lying.update(None, now_us);
+        let was_lying = self.lying.is_on;
         let is_lying = self.lying.update(lies, now_us);
         if is_lying && !was_lying {
             self.is_fallen =
@@ -313,6 +320,25 @@ mod tests {
         at(&mut slow, &Pose::default(), 2_000, 6_000);
         assert!(!at(&mut slow, &lying(), 6_000, 9_000));
         assert!(!at(&mut Fall::new(), &lying(), 0, 9_000), "lay there before anybody looked");
+    }
+
+    #[test]
+    fn time_in_which_nobody_knows_counts_neither_for_the_beginning_nor_for_the_end() {
+        for is_on in [false, true] {
+            let mut held = Held::new(200_000, 200_000);
+            if is_on {
+                assert!(!held.update(Some(true), 0) && held.update(Some(true), 200_000));
+            }
+            let mut at = |answer, ms: i64| held.update(answer, 1_000 * ms) != is_on;
+            // A frame, a long time of which nobody knows, and another frame.
+            assert!(!at(Some(!is_on), 1_000) && !at(None, 1_033) && !at(None, 4_000));
+            assert!(!at(Some(!is_on), 5_000) && !at(Some(!is_on), 5_150));
+            assert!(at(Some(!is_on), 5_167), "33 ms and 167 ms");
+        }
+        let mut fall = Fall::new();
+        fall.update(&standing(), 0);
+        assert!(!fall.update(&lying(), 33_000) && !fall.update(&Pose::default(), 66_000));
+        assert!(!fall.update(&lying(), 1_100_000), "two frames are no fall");
     }
 
     proptest! {
