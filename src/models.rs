@@ -4,14 +4,15 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use pose::HORIZONS_US;
-use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::config::{BUILTIN, Models, NONE};
 use crate::files::{self, MAX_MODEL_BYTES};
-use crate::infer::{self, InferError, Manifest};
-use crate::temporal::Smoother;
+use crate::infer::{InferError, Manifest};
+
+mod weights;
+
+pub use weights::{temporal, unfit_weights};
 
 /// A network and what its manifest says of it.
 #[derive(Clone, Debug)]
@@ -93,25 +94,78 @@ impl Embedded {
     }
 }
 
+/// Where a network is.
+enum Found {
+    InBinary(&'static Embedded),
+    OnDisk(PathBuf),
+}
+
+impl Found {
+    /// What `which` stands for: one of `embedded` or of those `beside` the binary by its name, whatever lies in the working folder
+    /// under that; else a manifest by its path, which has a folder or an ending, or is that of a file. `None`: nothing is called so.
+    fn of(
+        which: &str,
+        embedded: &[&'static Embedded],
+        beside: impl FnOnce() -> BTreeMap<String, PathBuf>,
+    ) -> Option<Self> {
+        if let Some(model) = embedded.iter().find(|model| model.name == which) {
+            return Some(Self::InBinary(model));
+        }
+        if let Some(manifest) = beside().remove(which) {
+            return Some(Self::OnDisk(manifest));
+        }
+        let path = PathBuf::from(which);
+        let is_word = path.extension().is_none() && path.file_name() == Some(which.as_ref());
+        (!is_word || path.is_file()).then_some(Self::OnDisk(path))
+    }
+
+    fn keypoints(which: &str) -> Result<Self, InferError> {
+        let name = if which == BUILTIN { DEFAULT } else { which };
+        Self::of(name, &KEYPOINTS.each_ref(), beside).ok_or_else(|| no_network(Path::new(which)))
+    }
+
+    fn finder(which: &str) -> Result<Self, InferError> {
+        let name = if which == BUILTIN { FINDER.name } else { which };
+        Self::of(name, &[&FINDER], BTreeMap::new).ok_or_else(|| no_finder(Path::new(which)))
+    }
+
+    /// The manifest that is named, where there is none.
+    fn missing(&self) -> Option<&Path> {
+        match self {
+            Self::InBinary(_) => None,
+            Self::OnDisk(manifest) => Some(&**manifest).filter(|manifest| !manifest.exists()),
+        }
+    }
+
+    fn model(&self) -> Result<Model, InferError> {
+        match self {
+            Self::InBinary(model) => model.model(),
+            Self::OnDisk(manifest) => read(manifest),
+        }
+    }
+}
+
 /// The keypoint network that `which` names: `builtin`, a name of [`embedded`] or of [`beside`], or a manifest's path.
 ///
 /// # Errors
 /// [`InferError::Model`] naming the file, or the networks to choose from.
 pub fn keypoints(which: &str) -> Result<Model, InferError> {
-    let name = if which == BUILTIN { DEFAULT } else { which };
-    if let Some(model) = KEYPOINTS.iter().find(|model| model.name == name) {
-        return model.model();
-    }
-    read(&on_disk(which)?)
+    Found::keypoints(which)?.model()
 }
 
-/// The manifest that `which` is the path of, or the name of a network [`beside`] the binary.
-fn on_disk(which: &str) -> Result<PathBuf, InferError> {
-    let path = PathBuf::from(which);
-    if path.extension().is_some() || path.exists() {
-        return Ok(path);
-    }
-    beside().remove(which).ok_or_else(|| no_network(&path))
+/// The network of whatever task that `which` names: a name of [`names`], or a manifest's path. `None`: there is none of that name.
+///
+/// # Errors
+/// [`InferError::Model`] naming the file.
+pub fn named(which: &str) -> Result<Option<Model>, InferError> {
+    let embedded: Vec<_> = KEYPOINTS.iter().chain([&FINDER]).collect();
+    Found::of(which, &embedded, beside).map(|found| found.model()).transpose()
+}
+
+/// What the networks of [`embedded`] and [`beside`] are called.
+pub fn names() -> Vec<String> {
+    let embedded = KEYPOINTS.iter().chain([&FINDER]).map(|model| model.name.to_owned());
+    embedded.chain(beside().into_keys()).collect()
 }
 
 /// Keypoint networks that are not part of the binary, by name, and their manifests: a package's (`../share/posewire/models` from the
@@ -144,18 +198,24 @@ fn is_embedded(name: &str) -> bool {
 /// [`InferError::Model`] naming the file, or the networks to choose from.
 pub fn check_names(config: &Models) -> Result<(), InferError> {
     let Models { keypoints, finder, temporal, .. } = config;
-    if keypoints != BUILTIN && !is_embedded(keypoints) {
-        let manifest = on_disk(keypoints)?;
-        if !manifest.exists() {
-            return Err(no_network(&manifest));
-        }
+    if let Some(manifest) = Found::keypoints(keypoints)?.missing() {
+        return Err(no_network(manifest));
     }
-    for file in [finder, temporal] {
-        if file != BUILTIN && !(file == NONE && file == finder) && !Path::new(file).exists() {
-            return Err(fault(Path::new(file), "there is no such file"));
-        }
+    if finder != NONE
+        && let Some(manifest) = Found::finder(finder)?.missing()
+    {
+        return Err(no_finder(manifest));
+    }
+    if temporal != BUILTIN && !Path::new(temporal).exists() {
+        let reason = "there is no such file: name the manifest of temporal weights (*.toml), or \"builtin\"";
+        return Err(fault(Path::new(temporal), reason));
     }
     Ok(())
+}
+
+fn no_finder(path: &Path) -> InferError {
+    let name = FINDER.name;
+    fault(path, &format!("is no person finder: there are {BUILTIN}, {name} and {NONE}, or name a .toml file"))
 }
 
 fn no_network(path: &Path) -> InferError {
@@ -171,109 +231,18 @@ fn no_network(path: &Path) -> InferError {
     )
 }
 
-/// The person finder that `which` names; `None` for `none`: then the first person has to fill a good part of the picture
-/// to be found.
+/// The person finder that `which` names: `builtin`, its name, or a manifest's path; `None` for `none`: then the first person has to
+/// fill a good part of the picture to be found.
 ///
 /// # Errors
-/// [`InferError::Model`] naming the file.
+/// [`InferError::Model`] naming the file, or the finders to choose from.
 pub fn finder(which: &str) -> Result<Option<Model>, InferError> {
-    match which {
-        BUILTIN => FINDER.model().map(Some),
-        NONE => Ok(None),
-        path => read(Path::new(path)).map(Some),
-    }
+    if which == NONE { Ok(None) } else { Found::finder(which)?.model().map(Some) }
 }
 
 /// The networks that are part of the binary.
 pub fn embedded() -> impl Iterator<Item = Result<Model, InferError>> {
     KEYPOINTS.iter().chain([&FINDER]).map(Embedded::model)
-}
-
-/// The weights that `smoother` needs and `which` names: `builtin`, or a manifest's path. `None` for a smoother without weights, and for
-/// one of which none are built in.
-///
-/// # Errors
-/// [`InferError::Model`] naming the file, also where it is of another network than the smoother's.
-pub fn temporal(which: &str, smoother: Smoother) -> Result<Option<Cow<'static, [u8]>>, InferError> {
-    let Some(network) = smoother.network() else { return Ok(None) };
-    if which == BUILTIN {
-        return match smoother {
-            Smoother::Xl => Ok(Some(inflated("temporal-xl", TEMPORAL)?.into())),
-            _ => Ok(None),
-        };
-    }
-    let path = Path::new(which);
-    let manifest = TemporalManifest::parse(&read_manifest(path)?).map_err(|reason| fault(path, &reason))?;
-    let kind = manifest.network.kind.as_str();
-    if kind != network {
-        let fitting = Smoother::ALL.into_iter().find(|s| s.network() == Some(kind));
-        let advice = fitting.map(|s| format!("; --smoother {s} runs it")).unwrap_or_default();
-        return Err(fault(
-            path,
-            &format!("is of a {kind:?}, smoother '{smoother}' of a {network:?}{advice}"),
-        ));
-    }
-    let weights = read_file(&path.with_file_name(&manifest.file))?;
-    infer::verify_sum(&manifest.file, &manifest.sha256, &weights)?;
-    Ok(Some(weights.into()))
-}
-
-/// What a manifest says of a temporal model's weights.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[expect(
-    dead_code,
-    reason = "checked by being read: a key that is missing, mistyped or of another kind is refused"
-)]
-struct TemporalManifest {
-    name: String,
-    task: TemporalTask,
-    file: String,
-    sha256: String,
-    #[serde(default)]
-    version: u32,
-    #[serde(default)]
-    skeleton: Option<Skeleton>,
-    network: TemporalNetwork,
-    #[serde(default)]
-    card: toml::Table,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum TemporalTask {
-    Temporal,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Skeleton {
-    Coco17,
-}
-
-/// What the weights do not tell of themselves; their sizes they do.
-#[derive(Deserialize)]
-struct TemporalNetwork {
-    kind: String,
-    norm: String,
-    horizons_us: Vec<i64>,
-}
-
-impl TemporalManifest {
-    fn parse(text: &str) -> Result<Self, String> {
-        let manifest: Self =
-            toml::from_str(text).map_err(|e| format!("is not a valid manifest of temporal weights: {e}"))?;
-        infer::check_file(&manifest.file, &manifest.sha256)?;
-        let TemporalNetwork { kind, norm, horizons_us } = &manifest.network;
-        let kinds: Vec<_> = Smoother::ALL.into_iter().filter_map(Smoother::network).collect();
-        if !kinds.contains(&kind.as_str()) || norm != "pre" || horizons_us.as_slice() != HORIZONS_US {
-            return Err(format!(
-                "is of a network that this version does not run: kind {kind:?}, norm {norm:?}, horizons_us \
-                 {horizons_us:?}; it runs {kinds:?}, \"pre\", {HORIZONS_US:?}"
-            ));
-        }
-        Ok(manifest)
-    }
 }
 
 /// Reads a manifest and the network that lies beside it.
@@ -319,51 +288,6 @@ mod tests {
     }
 
     #[test]
-    fn temporal_weights_are_read_by_their_manifest_and_held_against_its_sum() {
-        let name = if cfg!(feature = "usable") { "temporal-xl-usable" } else { "temporal-xl" };
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("models").join(name);
-        let text = &std::fs::read_to_string(file.with_extension("toml")).unwrap();
-        let manifest = TemporalManifest::parse(text).unwrap();
-        let weights = std::fs::read(file.with_extension("pwt")).unwrap();
-        assert_eq!(temporal(BUILTIN, Smoother::Xl).unwrap().unwrap(), weights);
-        infer::verify_sum(&manifest.file, &manifest.sha256, &weights).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        let read = |name: &str| {
-            temporal(at(name).to_str().unwrap(), Smoother::Xl).map(|weights| weights.unwrap().into_owned())
-        };
-        std::fs::write(at("own.toml"), text).unwrap();
-        std::fs::write(at(&manifest.file), &weights).unwrap();
-        assert_eq!(read("own.toml").unwrap(), weights);
-        let said = read(&manifest.file).unwrap_err().to_string();
-        assert!(said.contains("name the .toml file"), "{said}");
-        let mut other = weights;
-        other[4000] ^= 1;
-        std::fs::write(at(&manifest.file), other).unwrap();
-        let damaged = read("own.toml").unwrap_err().to_string();
-        assert!(damaged.contains(&manifest.file) && damaged.contains("sha256"), "{damaged}");
-        for (from, to, says) in [
-            ("\"temporal\"", "\"keypoints\"", "keypoints"),
-            ("\"pre\"", "\"post\"", "\"post\""),
-            ("150000", "200000", "200000"),
-            ("\"transformer-xl\"", "\"lstm\"", "does not run"),
-            ("\"transformer-xl\"", "\"gru\"", "--smoother gru runs it"),
-            ("version", "versoin", "versoin"),
-        ] {
-            std::fs::write(at("own.toml"), text.replace(from, to)).unwrap();
-            let error = read("own.toml").unwrap_err().to_string();
-            assert!(error.contains("own.toml") && error.contains(says), "{to}: {error}");
-        }
-    }
-
-    #[test]
-    fn a_smoother_asks_only_for_weights_of_its_own() {
-        assert!(temporal("there/is/no.toml", Smoother::Kalman).unwrap().is_none());
-        assert!(temporal(BUILTIN, Smoother::S4d).unwrap().is_none());
-        assert!(temporal("there/is/no.toml", Smoother::S4d).is_err());
-    }
-
-    #[test]
     fn a_network_beside_the_binary_answers_to_its_name() {
         for (name, manifest) in beside() {
             assert_eq!(keypoints(&name).unwrap().manifest.name, name);
@@ -372,6 +296,49 @@ mod tests {
         }
         // Tests run in the checkout.
         assert!(["base", "large"].iter().all(|name| beside().contains_key(*name)));
+    }
+
+    #[test]
+    fn a_name_goes_before_what_lies_in_the_working_folder() {
+        // Tests run in the checkout, which has a folder `src` and a file `Cargo.toml`.
+        let of = |which: &str, beside: &[(&str, &str)]| {
+            let beside = beside.iter().map(|&(name, path)| (name.to_owned(), path.into())).collect();
+            Found::of(which, &[&FINDER], || beside).map(|found| match found {
+                Found::InBinary(model) => model.name.to_owned(),
+                Found::OnDisk(path) => path.display().to_string(),
+            })
+        };
+        let beside = [("src", "far/keypoints-src.toml"), ("v1.5", "far/keypoints-v1.5.toml")];
+        for (which, found) in [
+            (FINDER.name, Some(FINDER.name)),
+            ("src", Some("far/keypoints-src.toml")),
+            ("v1.5", Some("far/keypoints-v1.5.toml")),
+            ("./src", Some("./src")),
+            ("Cargo.toml", Some("Cargo.toml")),
+            ("LICENSE-MIT", Some("LICENSE-MIT")),
+            ("tests", None),
+            ("huge", None),
+        ] {
+            assert_eq!(of(which, &beside).as_deref(), found, "{which}");
+        }
+    }
+
+    #[test]
+    fn names_are_checked_each_by_what_its_field_takes() {
+        let check = |finder: &str, temporal: &str| {
+            let models = Models { finder: finder.into(), temporal: temporal.into(), ..Models::default() };
+            check_names(&models).map_err(|error| error.to_string())
+        };
+        for good in [BUILTIN, NONE, FINDER.name, "models/person.toml"] {
+            assert_eq!(check(good, BUILTIN), Ok(()));
+        }
+        assert_eq!(finder(FINDER.name).unwrap().unwrap().manifest.name, FINDER.name);
+        let said = check(NONE, NONE).unwrap_err();
+        assert!(said.starts_with("model none: there is no such file") && said.contains("temporal"), "{said}");
+        for bad in ["persn", "models/persn.toml"] {
+            let said = check(bad, BUILTIN).unwrap_err();
+            assert!(said.contains(bad) && said.contains(FINDER.name) && said.contains(".toml"), "{said}");
+        }
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! `posewire models`: which networks there are, and what is known of them.
 
 use std::io::{Write, stdout};
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -29,7 +28,7 @@ pub struct Args {
     #[arg(long, default_value = "auto")]
     engine: Engine,
     /// Times int8 against f32 and says which is faster here
-    #[arg(long, requires = "which", conflicts_with = "engine")]
+    #[arg(long, requires = "which", conflicts_with_all = ["engine", "explain"])]
     fastest: bool,
 }
 
@@ -65,24 +64,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 fn find(which: &str) -> anyhow::Result<Model> {
-    let mut names = Vec::new();
-    for model in models::embedded() {
-        let model = model?;
-        if model.manifest.name == which {
-            return Ok(model);
-        }
-        names.push(model.manifest.name);
-    }
-    if which.ends_with(".toml") || Path::new(which).exists() {
-        return Ok(models::read(Path::new(which))?);
-    }
-    let beside = models::beside();
-    if let Some(manifest) = beside.get(which) {
-        return Ok(models::read(manifest)?);
-    }
-    names.extend(beside.into_keys());
-    let names = names.join(", ");
-    Err(Usage(format!("no network {which:?}: there are {names}; a file is named with its .toml")).into())
+    models::named(which)?.ok_or_else(|| {
+        let names = models::names().join(", ");
+        Usage(format!("no network {which:?}: there are {names}; a file is named with its .toml")).into()
+    })
 }
 
 fn line(out: &mut impl Write, model: &Model, plan: &dyn Plan) -> anyhow::Result<()> {

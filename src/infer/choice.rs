@@ -130,17 +130,19 @@ const TIMED_RUNS: usize = 4;
 /// # Errors
 /// As [`load_with`].
 pub fn fastest(manifest: &Manifest, onnx: &[u8]) -> Result<String, InferError> {
-    // With the portable kernel too, which nothing but this takes unasked.
-    let quantised =
-        load_with(manifest, onnx, Engine::Int8(None)).or_else(|_| load_with(manifest, onnx, Engine::Auto))?;
+    // With the portable kernel too, which nothing but this takes unasked; `auto` where int8 alone cannot.
+    let (asked, part, quantised) = match load_with(manifest, onnx, Engine::Int8(None)) {
+        Ok(plan) => (Engine::Int8(None), "int8", plan),
+        Err(_) => (Engine::Auto, "int8 and tract", load_with(manifest, onnx, Engine::Auto)?),
+    };
     if !quantised.engine().starts_with("int8") {
         return Ok(format!("{}: {}, the only one there is", manifest.name, quantised.engine()));
     }
     let real = load_with(manifest, onnx, Engine::F32)?;
     let (int8_us, f32_us) = (fastest_run_us(&*quantised)?, fastest_run_us(&*real)?);
-    let (plan, word) = if int8_us <= f32_us { (quantised, "int8") } else { (real, "f32") };
+    let (plan, engine) = if int8_us <= f32_us { (quantised, asked) } else { (real, Engine::F32) };
     Ok(format!(
-        "{}: {} ({int8_us} us in int8, {f32_us} us in f32): --engine {word} takes it",
+        "{}: {} ({int8_us} us in {part}, {f32_us} us in f32): --engine {engine} takes it",
         manifest.name,
         plan.engine()
     ))

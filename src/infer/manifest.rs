@@ -4,11 +4,16 @@
 //! and how the outputs become joints or boxes; with it alone, other people's networks run as well as the built-in
 //! ones. Unknown keys are refused, so that a mistyped one is never silently a default.
 
+mod checks;
+
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::InferError;
 use super::presence::WithPresence;
+use checks::check_finite;
+
+pub(crate) use checks::check_file;
 
 /// A network and all that is needed to use it.
 #[derive(Clone, Debug, Deserialize)]
@@ -30,16 +35,16 @@ pub struct Manifest {
     pub skeleton: Option<String>,
     /// How pixels become the input tensor.
     pub input: InputSpec,
-    /// How a person's box becomes a crop; only for keypoint networks.
+    /// How a person's box becomes a crop; only for keypoint networks, where `None` is the default.
     #[serde(default)]
-    pub roi: RoiSpec,
+    pub roi: Option<RoiSpec>,
     /// How outputs become joints or boxes.
     pub codec: Codec,
     /// How finds count where the keypoint network has a word too; only for person networks.
     #[serde(default)]
     pub with_presence: Option<WithPresence>,
     /// Which of the error models that the temporal weights know describes this network's answers; without one, or with one
-    /// that they do not know, their default.
+    /// that they do not know, their default. Only for keypoint networks.
     #[serde(default)]
     pub error_model: Option<String>,
     /// Provenance, licence, metrics: free text and figures for people.
@@ -82,12 +87,12 @@ pub struct InputSpec {
     /// Divides each colour after `mean`.
     #[serde(default = "ones")]
     pub std: [f32; 3],
-    /// How a whole picture is fitted; only for person networks.
+    /// How a whole picture is fitted; only for person networks, where `None` is the default.
     #[serde(default)]
-    pub letterbox: Letterbox,
-    /// Value of pixels beside the picture; only for person networks.
+    pub letterbox: Option<Letterbox>,
+    /// Value of pixels beside the picture; only for person networks, where `None` is 0.
     #[serde(default)]
-    pub fill: u8,
+    pub fill: Option<u8>,
 }
 
 fn unit_range() -> [f32; 2] {
@@ -333,153 +338,6 @@ impl Manifest {
     pub fn inputs_per_crop(&self) -> usize {
         if matches!(self.codec, Codec::Heatmap { flip_test: true, .. }) { 2 } else { 1 }
     }
-
-    fn check(&self) -> Result<(), String> {
-        let positive = |key: &str, v: f32| {
-            if v.is_finite() && v > 0.0 { Ok(()) } else { Err(format!("{key} is {v}: it must be above 0")) }
-        };
-        let probability = |key: &str, v: f32| {
-            if (0.0..=1.0).contains(&v) { Ok(()) } else { Err(format!("{key} is {v}: it must lie in 0..=1")) }
-        };
-        check_file(&self.file, &self.sha256)?;
-        if let Some(skeleton) = self.skeleton.as_deref().filter(|s| *s != "coco17") {
-            return Err(format!("skeleton is {skeleton:?}: only \"coco17\" is known"));
-        }
-        // The upper bound is far above any network that runs in real time; it keeps a typo from asking for gigabytes.
-        for (key, side) in [("input.width", self.input.width), ("input.height", self.input.height)] {
-            if !(8..=2048).contains(&side) {
-                return Err(format!("{key} is {side}: it must lie in 8..=2048"));
-            }
-        }
-        for std in self.input.std {
-            positive("input.std", std)?;
-        }
-        let InputSpec { range, mean, std, .. } = &self.input;
-        if range[0] == range[1] {
-            return Err("input.range is empty: its two values are what pixels 0 and 255 become".into());
-        }
-        let ends = |channel: usize| range.map(|end| (end - mean[channel]) / std[channel]);
-        if !(range[1] - range[0]).is_finite() || !(0..3).flat_map(ends).all(f32::is_finite) {
-            return Err("input.range, mean and std make pixels that are beyond f32".into());
-        }
-        positive("roi.pad", self.roi.pad)?;
-        let fits = |score: &Option<ScoreFit>, sigma: &Option<SigmaFit>| {
-            let seventeen = |key: &str, v: &[f32]| match v.len() {
-                pose::JOINTS => Ok(()),
-                n => Err(format!("{key} has {n} values: one a joint makes {}", pose::JOINTS)),
-            };
-            if let Some(s) = score {
-                seventeen("codec.score.a", &s.a)?;
-                seventeen("codec.score.b", &s.b)?;
-            }
-            if let Some(s) = sigma {
-                seventeen("codec.sigma.c", &s.c)?;
-                seventeen("codec.sigma.d", &s.d)?;
-            }
-            Ok::<(), String>(())
-        };
-        match &self.codec {
-            Codec::Heatmap {
-                stride,
-                activation,
-                refine,
-                windows,
-                window,
-                origin,
-                flip_test,
-                score,
-                sigma,
-                ..
-            } => {
-                positive("codec.stride", *stride)?;
-                if *flip_test && *origin != Origin::CellCentre {
-                    return Err(
-                        "codec.flip_test needs origin = \"cell_centre\": other cells have no mirror image"
-                            .into(),
-                    );
-                }
-                for (key, side) in windows.iter().map(|side| ("windows", side)).chain([("window", window)]) {
-                    if side % 2 == 0 || *side > 31 {
-                        return Err(format!("codec.{key} is {side}: it must be odd and at most 31"));
-                    }
-                }
-                let counts_hits = *refine == Refine::Hits;
-                if counts_hits != (1..=4).contains(&windows.len())
-                    || counts_hits && *activation != Activation::Softmax
-                {
-                    return Err("codec.refine = \"hits\" and one to four codec.windows go together, with \
-                                activation = \"softmax\""
-                        .into());
-                }
-                fits(score, sigma)?;
-            }
-            Codec::Simcc { bins_per_px, score, sigma, .. } => {
-                positive("codec.bins_per_px", *bins_per_px)?;
-                fits(score, sigma)?;
-            }
-            Codec::Movenet { .. } => {}
-            Codec::Centre { stride, threshold, nms_iou, .. } => {
-                positive("codec.stride", *stride)?;
-                probability("codec.threshold", *threshold)?;
-                probability("codec.nms_iou", *nms_iou)?;
-            }
-            Codec::Yolo { threshold, nms_iou, .. } | Codec::Fastestdet { threshold, nms_iou, .. } => {
-                probability("codec.threshold", *threshold)?;
-                probability("codec.nms_iou", *nms_iou)?;
-            }
-        }
-        if let Some(WithPresence { threshold, neutral, weight }) = self.with_presence {
-            if self.task != Task::Person {
-                return Err("with_presence is for task = \"person\"".into());
-            }
-            probability("with_presence.threshold", threshold)?;
-            probability("with_presence.neutral", neutral)?;
-            positive("with_presence.weight", weight)?;
-        }
-        let fits_task = match self.codec {
-            Codec::Heatmap { .. } | Codec::Simcc { .. } | Codec::Movenet { .. } => {
-                self.task == Task::Keypoints
-            }
-            Codec::Centre { .. } | Codec::Fastestdet { .. } => self.task == Task::Person,
-            Codec::Yolo { .. } => true,
-        };
-        if !fits_task {
-            return Err(match self.task {
-                Task::Keypoints => {
-                    "task is \"keypoints\", but the codec finds boxes: use task = \"person\"".into()
-                }
-                Task::Person => {
-                    "task is \"person\", but the codec reads joints: use task = \"keypoints\"".into()
-                }
-            });
-        }
-        Ok(())
-    }
-}
-
-/// Refuses a number that is none, or too large for f32, anywhere in a manifest; `key` is its place in words.
-fn check_finite(key: &str, value: &toml::Value) -> Result<(), String> {
-    match value {
-        toml::Value::Float(v) if !(*v as f32).is_finite() => {
-            Err(format!("{key} is {v:?}: it must be a finite number"))
-        }
-        toml::Value::Array(values) => values.iter().try_for_each(|value| check_finite(key, value)),
-        toml::Value::Table(table) => {
-            table.iter().try_for_each(|(inner, value)| check_finite(&format!("{key}.{inner}"), value))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Refuses the name and the sum of a file that no manifest can mean.
-pub(crate) fn check_file(file: &str, sha256: &str) -> Result<(), String> {
-    if sha256.len() != 64 || !sha256.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return Err(format!("sha256 is {sha256:?}: it must be 64 hexadecimal digits"));
-    }
-    if file.contains(['/', '\\']) {
-        return Err(format!("file is {file:?}: it must lie beside its manifest, without a folder"));
-    }
-    Ok(())
 }
 
 /// Refuses bytes that are not those of the `file` whose manifest states this sum.
@@ -523,7 +381,7 @@ mod tests {
     fn a_short_manifest_takes_its_defaults() {
         let m = Manifest::parse(GOOD, "tiny.toml").unwrap();
         assert_eq!((m.input.layout, m.input.color, m.input.range), (Layout::Nchw, Color::Rgb, [0.0, 1.0]));
-        assert_eq!(m.roi, RoiSpec { pad: 1.25, fill: 0 });
+        assert_eq!(m.roi.unwrap_or_default(), RoiSpec { pad: 1.25, fill: 0 });
         m.verify(b"").unwrap();
     }
 
@@ -553,6 +411,8 @@ mod tests {
                 "[with_presence]\nthreshold = 0.2\nneutral = 0.5\nweight = 3.0\n[codec]",
                 "with_presence is for task",
             ),
+            ("width = 64", "width = 64\nletterbox = \"centred\"", "input.letterbox is for task = \"person\""),
+            ("width = 64", "width = 64\nfill = 0", "input.fill is for task = \"person\""),
             ("stride = 4", "stride = nan", "codec.stride is NaN"),
             (
                 "stride = 4",
@@ -573,6 +433,21 @@ mod tests {
             assert!(GOOD.contains(from), "{from}");
             let error = Manifest::parse(&GOOD.replace(from, to), "tiny.toml").unwrap_err().to_string();
             assert!(error.contains(says) && error.contains("tiny.toml"), "{to}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_person_network_takes_no_key_of_a_keypoint_network() {
+        let (head, _) = GOOD.split_once("[codec]").unwrap();
+        let person = head.replace("\"keypoints\"", "\"person\"")
+            + "[codec]\nkind = \"fastestdet\"\noutput = \"out\"\nthreshold = 0.5\nnms_iou = 0.5\n";
+        Manifest::parse(&person.replace("height = 64", "height = 64\nletterbox = \"none\"\nfill = 9"), "p")
+            .unwrap();
+        for (key, line) in
+            [("roi", "[roi]\npad = 1.25\n[input]"), ("error_model", "error_model = \"movenet\"\n[input]")]
+        {
+            let error = Manifest::parse(&person.replace("[input]", line), "p").unwrap_err().to_string();
+            assert!(error.contains(&format!("{key} is for task = \"keypoints\"")), "{error}");
         }
     }
 

@@ -67,8 +67,8 @@ impl PersonFinder {
         Ok(Self {
             head,
             state: plan.state(1)?,
-            letterbox: manifest.input.letterbox,
-            fill: manifest.input.fill,
+            letterbox: manifest.input.letterbox.unwrap_or_default(),
+            fill: manifest.input.fill.unwrap_or_default(),
             threshold,
             with_presence: manifest.with_presence,
             nms_iou,

@@ -40,7 +40,7 @@ impl KeypointNet {
             decoder: Decoder::new(manifest, plan.outputs())?,
             state: plan.state(MAX_PERSONS * manifest.inputs_per_crop())?,
             mirrored: (manifest.inputs_per_crop() == 2).then(Vec::new),
-            roi: manifest.roi,
+            roi: manifest.roi.unwrap_or_default(),
             net_size: [manifest.input.width, manifest.input.height],
             image_from_net: [Affine::IDENTITY; MAX_PERSONS],
             count: 0,

@@ -79,5 +79,8 @@ pub fn temporal_model(
 ) -> Result<Box<dyn TemporalModel>, LoadError> {
     let smoother = config.temporal.smoother;
     let weights = models::temporal(&config.models.temporal, smoother)?;
-    Ok(temporal::build(smoother, weights.as_deref(), error_model)?)
+    temporal::build(smoother, weights.as_deref(), error_model).map_err(|error| match error {
+        TemporalError::Weights { what } => models::unfit_weights(&config.models.temporal, &what).into(),
+        other => other.into(),
+    })
 }

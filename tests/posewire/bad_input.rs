@@ -25,7 +25,11 @@ fn without_any_camera_auto_says_so_and_what_else_there_is() {
     let out = posewire(&["run", "--camera", "auto", "--no-wait"]);
     let text = stderr(&out);
     assert_eq!(out.status.code(), Some(1), "{text}");
-    assert!(text.contains("no camera found") && text.contains("--synthetic"), "{text}");
+    assert!(text.contains("no camera found") && text.contains("--replay FILE"), "{text}");
+    // Nor does the clip run in the place of a camera that is not to be waited for.
+    let out = posewire(&["run", "--no-wait"]);
+    let text = stderr(&out);
+    assert!(out.status.code() == Some(1) && text.contains("no camera found"), "{text}");
 }
 
 /// Root may open everything, so there the tracker runs as nobody.
@@ -107,7 +111,7 @@ fn a_model_that_cannot_be_used_ends_the_run_with_its_file_and_reason() {
         ("finder", "sum.toml", &["half.onnx", "sha256"]),
         ("temporal", "weights.pwt", &["weights.pwt", "not a manifest"]),
         ("temporal", "temporal.toml", &["weights.pwt", "sha256"]),
-        ("temporal", "cut.toml", &["temporal weights"]),
+        ("temporal", "cut.toml", &["cut.toml", "temporal weights", "posetrain.temporal.export"]),
     ] {
         let config = at("posewire.toml");
         fs::write(&config, format!("[models]\n{role} = {:?}\n", at(file))).unwrap();
@@ -117,6 +121,19 @@ fn a_model_that_cannot_be_used_ends_the_run_with_its_file_and_reason() {
         for word in words {
             assert!(text.contains(word), "{role} {file}: no {word:?} in\n{text}");
         }
+    }
+}
+
+#[test]
+fn what_the_smoother_leaves_unused_is_told() {
+    let ran = ["run", "--synthetic", "--no-drop", "--frames", "2", "--jsonl", "/dev/null"];
+    for (args, word) in [
+        (&["--temporal", "models/temporal-gru.toml"][..], "models/temporal-gru.toml is not used"),
+        (&["--camera-height", "1.5"], "--smoother kalman gives no 3D poses"),
+    ] {
+        let out = posewire(&[&ran, &["--smoother", "kalman"][..], args].concat());
+        let text = stderr(&out);
+        assert!(out.status.success() && text.contains(word), "{args:?}: {text}");
     }
 }
 

@@ -162,6 +162,9 @@ fn the_networks_in_the_binary_are_listed_with_their_cards() {
     let card = posewire(&["models", name]);
     let card = String::from_utf8_lossy(&card.stdout).into_owned();
     assert!(card.contains("sha256") && card.contains("licence") && card.contains("output"), "{card}");
+    let both = posewire(&["models", name, "--fastest", "--explain"]);
+    let said = String::from_utf8_lossy(&both.stderr).into_owned();
+    assert!(both.status.code() == Some(2) && said.contains("cannot be used with"), "{said}");
     let done = posewire(&["models", "no-such-network"]);
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(

@@ -205,12 +205,17 @@ fn damaged_files_are_refused() {
     assert!(refusal(&onnx, Engine::Auto).contains("comes from nowhere"));
 }
 
-#[test]
-fn what_the_operators_lack_runs_through_tract_and_says_so() {
-    let onnx = changed(|m| {
+/// A network whose end the operators lack.
+fn softened() -> Vec<u8> {
+    changed(|m| {
         let graph = m.graph.as_mut().unwrap();
         graph.node.iter_mut().find(|n| n.op_type == "Sigmoid").unwrap().op_type = "Softsign".into();
-    });
+    })
+}
+
+#[test]
+fn what_the_operators_lack_runs_through_tract_and_says_so() {
+    let onnx = softened();
     let plan = load(&onnx, Engine::Auto).unwrap();
     assert_eq!(plan.engine(), format!("int8 {} + tract f32", Kernel::best()));
     assert!(plan.notes().iter().any(|n| n.contains("\"soft\" (Softsign)")), "{:?}", plan.notes());
@@ -303,10 +308,7 @@ fn engines_are_chosen_without_timing_and_the_choice_is_explained() {
     let reason = |engine| infer::reason(engine, &*load(&golden.onnx, engine).unwrap());
     assert_eq!(reason(Engine::Auto), "this processor has int8 kernels");
     assert_eq!(reason(Engine::F32), "--engine f32");
-    let softened = changed(|m| {
-        let graph = m.graph.as_mut().unwrap();
-        graph.node.iter_mut().find(|n| n.op_type == "Sigmoid").unwrap().op_type = "Softsign".into();
-    });
+    let softened = softened();
     let partly = infer::reason(Engine::Auto, &*load(&softened, Engine::Auto).unwrap());
     assert!(partly.contains("(Softsign)"), "{partly}");
     let real = tiny::Net::new("image", &[1, 3, HEIGHT as i64, WIDTH as i64]);
@@ -324,6 +326,11 @@ fn engines_are_timed_only_when_asked() {
     for word in ["tiny: ", " us in int8, ", " us in f32): --engine "] {
         assert!(told.contains(word), "{told}");
     }
+    // What int8 alone refuses is not recommended.
+    let onnx = softened();
+    let told = infer::fastest(&manifest(&onnx, ""), &onnx).unwrap();
+    let takes = |engine: &str| told.ends_with(&format!(": --engine {engine} takes it"));
+    assert!(told.contains(" us in int8 and tract, ") && (takes("auto") || takes("f32")), "{told}");
 }
 
 /// What a user sees before the first pose: which engine, and nothing timed, nothing remembered.

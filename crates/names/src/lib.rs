@@ -18,7 +18,7 @@ pub fn name_of<T: Copy + PartialEq>(value: T, all: &[(&'static str, T)]) -> &'st
     all.iter().find(|(_, v)| *v == value).map_or("", |(name, _)| name)
 }
 
-/// ` (did you mean 'name'?)` for the nearest of `names`; empty where none is near.
+/// `; did you mean 'name'?` for the nearest of `names`; empty where none is near.
 pub fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     names
         .into_iter()

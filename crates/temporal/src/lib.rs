@@ -161,7 +161,7 @@ pub enum TemporalError {
     )]
     NoWeights(Smoother),
     /// The weights file cannot be used.
-    #[error("the temporal weights cannot be used: {what}; install models/temporal-xl.pwt of this version")]
+    #[error("the temporal weights cannot be used: {what}")]
     Weights {
         /// What is wrong with it.
         what: String,

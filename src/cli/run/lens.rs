@@ -43,12 +43,8 @@ impl Lenses {
             }
         };
         let fov_deg = config.metres.fov.degrees();
-        let is_asked_for = fov_deg.is_some() || matches!(calibration, Known::File(..));
-        if is_asked_for && config.temporal.smoother.network().is_none() {
-            log::warn!(
-                "--smoother {} gives no 3D poses, which metres are made from: leave it out",
-                config.temporal.smoother
-            );
+        if let Some(why) = in_vain(config) {
+            log::warn!("{why}");
         }
         Ok(Self { calibration, fov_deg })
     }
@@ -121,6 +117,27 @@ impl Lenses {
     }
 }
 
+/// Why what `config` asks of metres cannot be had with the rest of it, and what to do.
+fn in_vain(config: &Config) -> Option<String> {
+    let (metres, smoother) = (&config.metres, config.temporal.smoother);
+    let names_lens = metres.fov.degrees().is_some() || matches!(metres.calibration, Calibration::File(_));
+    let asked = [
+        ("--floor", metres.floor),
+        ("--camera-height", metres.camera_height.metres().is_some()),
+        ("--person-height", metres.person_height.metres().is_some()),
+    ];
+    let asked = asked.into_iter().find(|(_, is_asked)| *is_asked).map(|(flag, _)| flag);
+    if (names_lens || asked.is_some()) && smoother.network().is_none() {
+        return Some(format!(
+            "--smoother {smoother} gives no 3D poses, which metres are made from: leave it out"
+        ));
+    }
+    let flag = asked.filter(|_| !names_lens && metres.calibration == Calibration::None)?;
+    Some(format!(
+        "{flag} needs the camera's lens, and --calibration none says of none: leave it out, or give --fov"
+    ))
+}
+
 /// The line of the log.
 fn told(file: &CameraFile, path: &Path, [w, h]: [u32; 2]) -> String {
     let is_scaled = [file.width_px, file.height_px] != [w, h];
@@ -130,4 +147,27 @@ fn told(file: &CameraFile, path: &Path, [w, h]: [u32; 2]) -> String {
     };
     let date = if file.date.is_empty() { String::new() } else { format!(" of {}", file.date) };
     format!("lens: {}{date}, error {:.2} px{scaled}", path.display(), file.rms_px)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_of_metres_in_vain_is_told() {
+        let said = |metres: &str, smoother: &str| {
+            let text = format!("[metres]\n{metres}\n[temporal]\nsmoother = \"{smoother}\"\n");
+            in_vain(&Config::parse(&text, Path::new("x")).unwrap())
+        };
+        for asked in ["floor = true", "camera_height = 1.5", "person_height = 1.7", "fov = 70"] {
+            assert_eq!(said(asked, "xl"), None, "{asked}");
+            assert!(said(asked, "kalman").unwrap().contains("--smoother kalman"), "{asked}");
+        }
+        for (asked, flag) in [("floor = true", "--floor"), ("camera_height = 1.5", "--camera-height")] {
+            let without = format!("{asked}\ncalibration = \"none\"");
+            assert!(said(&without, "xl").unwrap().starts_with(flag));
+            assert_eq!(said(&format!("{without}\nfov = 70"), "xl"), None);
+        }
+        assert_eq!(said("calibration = \"none\"", "kalman"), None);
+    }
 }

@@ -4,11 +4,7 @@ use int8::{Pads, Shape, Window};
 use tract_onnx::pb;
 
 use super::onnx::Attributes;
-use super::value::Refusal;
-
-fn unknown<T>(reason: impl Into<String>) -> Result<T, Refusal> {
-    Err(Refusal::NotUnderstood(reason.into()))
-}
+use super::value::{Refusal, unknown};
 
 fn pair(node: &pb::NodeProto, name: &str, default: [usize; 2]) -> Result<[usize; 2], Refusal> {
     match Attributes(node).sizes(name).map_err(Refusal::Broken)?.as_deref() {

@@ -142,7 +142,7 @@ impl Decoder {
                     rows,
                     threshold: *threshold,
                     net_size: net_size.map(|v| v as f32),
-                    pad: manifest.roi.pad,
+                    pad: manifest.roi.unwrap_or_default().pad,
                 })
             }
             Codec::Centre { .. } | Codec::Fastestdet { .. } => {

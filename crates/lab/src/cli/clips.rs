@@ -41,7 +41,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         .map(|path| fs::read(path).with_context(|| format!("cannot read the weights in {}", path.display())))
         .transpose()?;
     let train = ClipSet::read(&args.train)?;
-    let families = clips::families(weights.as_deref(), train.error_model.as_deref())?;
+    let families = clips::families(weights.as_deref(), train.error_model.as_deref());
+    let families = families.with_context(|| match &args.weights {
+        Some(path) => format!("--weights {}", path.display()),
+        None => "the filters cannot be made".to_owned(),
+    })?;
     if let Some(name) = &args.every_setting {
         let names = families.iter().map(|f| f.name.as_str()).collect::<Vec<_>>().join(", ");
         let family = families.iter().find(|f| f.name == *name);

@@ -29,9 +29,9 @@ pub struct Args {
     /// Seed of the first rendered film
     #[arg(long, default_value_t = 1000)]
     seed: u64,
-    /// Length of a rendered film, seconds
-    #[arg(long, default_value_t = 10.0)]
-    seconds: f32,
+    /// Length of a rendered film, seconds [default: 10, with --goals 6]
+    #[arg(long)]
+    seconds: Option<f32>,
     /// Frames a second of rendered films; of several each film draws one by its seed
     #[arg(long, value_name = "RATE", value_delimiter = ',', default_value = "30")]
     fps: Vec<f32>,
@@ -75,8 +75,8 @@ pub struct Args {
     /// Rules of identity other than the program's, a row each: newcomer_score=0.5,sure_score=0.8
     #[arg(long, value_name = "NAME=VALUE,...")]
     rules: Vec<String>,
-    /// What the program is held to, met or missed: `none` against every other smoother, on --films, 12 rendered films of 6 s or
-    /// as many as --rendered says, and eight of 12 s of three persons who cross
+    /// What the program is held to, met or missed: `none` against every other smoother, on --films, 12 rendered films or as many
+    /// as --rendered says, and eight of 12 s of three persons who cross
     #[arg(long)]
     goals: bool,
     /// File for all figures (JSON)
@@ -104,19 +104,45 @@ struct Setting {
 /// Persons, seconds and seeds of the films that show people who cross: in one alone a single person who is long hidden decides.
 const CROSSING: (usize, f32, RangeInclusive<u64>) = (3, 12.0, 1..=8);
 
+/// What the sets of films are called that are made here; a set's rows are found by its name.
+const RENDERED: &str = "rendered";
+const CROSS: &str = "crossing";
+
+impl Args {
+    /// Length of a rendered film.
+    fn film_seconds(&self) -> f32 {
+        self.seconds.unwrap_or(if self.goals { 6.0 } else { 10.0 })
+    }
+
+    /// What the set of labelled films is called: as its folder, which no set that is made here may be called.
+    fn labelled_set(&self) -> anyhow::Result<Option<String>> {
+        let Some(folder) = &self.films else { return Ok(None) };
+        let name = folder.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+        if self.rendered > 0 && name == RENDERED || self.goals && name == CROSS {
+            bail!(
+                "--films {}: films made here are called \"{name}\" in the tables too: rename the folder",
+                folder.display()
+            );
+        }
+        Ok(Some(name))
+    }
+}
+
 pub fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     if args.goals {
         args.smoother.retain(|s| *s != Smoother::None);
         args.smoother.insert(0, Smoother::None);
         if args.rendered == 0 {
-            (args.rendered, args.seconds) = (12, 6.0);
+            args.rendered = 12;
         }
     }
+    let seconds = args.film_seconds();
+    let labelled = args.labelled_set()?;
     if args.rendered == 0 && args.films.is_none() {
         bail!("nothing to measure: --rendered 20, --films FOLDER, or both");
     }
-    if !(0.1..=600.0).contains(&args.seconds) {
-        bail!("--seconds {}: 0.1 to 600 can be rendered", args.seconds);
+    if !(0.1..=600.0).contains(&seconds) {
+        bail!("--seconds {seconds}: 0.1 to 600 can be rendered");
     }
     if let Some(share) = args.dropped.iter().find(|&&d| !(0.0..=0.9).contains(&d)) {
         bail!("--dropped {share}: 0 to 0.9 of the frames can be left out");
@@ -209,7 +235,7 @@ pub fn run(mut args: Args) -> anyhow::Result<ExitCode> {
                 let take = Take::drawn(
                     seed,
                     &args.persons,
-                    args.seconds,
+                    seconds,
                     &args.fps,
                     &args.size,
                     &args.dropped,
@@ -217,7 +243,7 @@ pub fn run(mut args: Args) -> anyhow::Result<ExitCode> {
                 );
                 Ok(Box::new(Rendered::of(take, motion.as_ref())?) as Box<dyn Film>)
             });
-            measure("rendered".into(), &mut films)?;
+            measure(RENDERED.into(), &mut films)?;
         }
         if args.goals {
             let (persons, seconds, seeds) = CROSSING;
@@ -225,12 +251,11 @@ pub fn run(mut args: Args) -> anyhow::Result<ExitCode> {
                 let take = Take { persons, ..Take::new(seed, (30.0 * seconds) as u64) };
                 Ok(Box::new(Rendered::new(take)?) as Box<dyn Film>)
             });
-            measure("crossing".into(), &mut films)?;
+            measure(CROSS.into(), &mut films)?;
         }
-        if let Some(folder) = &args.films {
-            let name = folder.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+        if let Some(name) = &labelled {
             let mut films = labels.iter().map(|path| Ok(Box::new(Labelled::open(path)?) as Box<dyn Film>));
-            measure(name, &mut films)?;
+            measure(name.clone(), &mut films)?;
         }
     }
     for (name, path) in &args.answers {
@@ -365,4 +390,50 @@ fn with_rules(config: &Config, said: &str) -> anyhow::Result<Tracker> {
         *rule = value;
     }
     Ok(Tracker::of_parts(networks, rules, model)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn args(words: &[&str]) -> Args {
+        Line::try_parse_from([&["films"], words].concat()).expect("is a command line").args
+    }
+
+    #[test]
+    fn rendered_films_are_as_long_as_is_said() {
+        for (words, seconds) in [
+            (&["--rendered", "12"][..], 10.0),
+            (&["--goals"], 6.0),
+            (&["--goals", "--rendered", "12"], 6.0),
+            (&["--goals", "--seconds", "9"], 9.0),
+        ] {
+            assert_eq!(args(words).film_seconds(), seconds, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_folder_called_as_films_made_here_is_refused_before_anything_runs() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let tracks = folder.path().join("tracks.jsonl");
+        for (name, words) in
+            [(RENDERED, &["--rendered", "1", "--smoother", "none"][..]), (CROSS, &["--goals"])]
+        {
+            let films = folder.path().join(name);
+            let (films, tracks) = (films.to_str().expect("text"), tracks.to_str().expect("text"));
+            let said = run(args(&[words, &["--films", films, "--tracks", tracks]].concat())).unwrap_err();
+            assert!(said.to_string().contains("rename the folder"), "{said}");
+        }
+        assert!(!tracks.exists());
+        let alone = args(&["--films", "far/rendered"]).labelled_set().expect("no other set");
+        assert_eq!(alone.as_deref(), Some("rendered"));
+    }
 }

@@ -1,8 +1,10 @@
 //! `posewire eval metres`: how well it is known where people stand.
 
+use std::fs::File;
+use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use posewire::progress::Progress;
 use posewire::{Config, Tracker};
 use posewire_lab::metres::{self, KNOWN, Row, Sample};
@@ -34,6 +36,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.rendered == 0 || args.frames == 0 {
         bail!("nothing to measure: --rendered and --frames are above 0");
     }
+    let cannot_write = || {
+        let path = args.samples.iter().map(|path| path.display().to_string()).collect::<String>();
+        format!("--samples: cannot write {path}")
+    };
+    // A wrong path ends it before the measurement.
+    let samples_file = args.samples.as_ref().map(File::create).transpose().with_context(cannot_write)?;
     let mut tracker = Tracker::new(&Config::default())?;
     let progress = Progress::start("metres");
     let mut all: [Vec<Sample>; KNOWN.len()] = Default::default();
@@ -66,9 +74,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             );
         }
     }
-    if let Some(path) = &args.samples {
+    if let Some(mut file) = samples_file {
         let lines = all.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
-        std::fs::write(path, lines.join("\n"))?;
+        file.write_all(lines.join("\n").as_bytes()).with_context(cannot_write)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -55,7 +55,7 @@ pub struct Measures {
 /// One filter's figures; parts of the extent in %, lag in frames.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// Shift in time that fits the truth best, less the raw observation's.
+    /// Shift in time that fits the truth best, less the raw observation's; NaN where nothing could be timed.
     pub added_lag: f64,
     /// Mean distance from the truth.
     pub mpjpe: Interval,
@@ -222,18 +222,23 @@ impl Measures {
         self.mean(&(0..self.clips.len()).collect::<Vec<_>>(), pick)
     }
 
-    /// Shift in time at which the answers fit the truth best, frames: least cost, then the parabola through its neighbours.
+    /// Shift in time at which the answers fit the truth best, frames: least cost, then the parabola through its neighbours. NaN where
+    /// nothing moved long enough.
     pub fn lag(&self) -> f64 {
         Self::lag_of(&[self])
     }
 
-    /// The same of all of them together; not finite where nothing moved long enough.
+    /// The same of all of them together.
     pub(crate) fn lag_of(all: &[&Self]) -> f64 {
         let sums = || all.iter().flat_map(|of| &of.clips);
         let cost = |k: usize| sums().map(|s| s.shifted[k]).fold(Mean::default(), Mean::with).get();
         let costs: Vec<f64> = (0..LAG.shifts.count()).map(|k| cost(k).unwrap_or(f64::INFINITY)).collect();
         let least = (1..costs.len() - 1).min_by(|&a, &b| costs[a].total_cmp(&costs[b])).unwrap_or(1);
         let (a, b, c) = (costs[least - 1], costs[least], costs[least + 1]);
+        // Of what is too short no shift has a cost, and of what stands still all have the same.
+        if !costs.iter().any(|&cost| b < cost) {
+            return f64::NAN;
+        }
         let bend = a - 2.0 * b + c;
         let within = if bend > 0.0 { (0.5 * (a - c) / bend).clamp(-1.0, 1.0) } else { 0.0 };
         (f64::from(LAG.shifts.start() + least as i32) + within) * LAG.step_frames

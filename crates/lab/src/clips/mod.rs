@@ -189,7 +189,7 @@ pub struct Choice<'a> {
 }
 
 /// For every family and budget of added lag, the setting that shakes least on `train` without losing PCK@.1 to the raw
-/// observation; where no setting keeps the budget the family has no choice for it. `progress` is told each family's name.
+/// observation; where no setting keeps the budget, or nothing can be timed, the family has no choice for it. `progress` is told each family's name.
 pub fn choose<'a>(
     train: &ClipSet,
     families: &'a [Family],
@@ -275,6 +275,11 @@ pub fn compare(val: &ClipSet, choices: &[Choice]) -> Vec<Row> {
     rows
 }
 
+/// A lag for a table: a dash where nothing could be timed.
+pub(crate) fn signed(lag: f64) -> String {
+    if lag.is_finite() { format!("{lag:+.2}") } else { "–".to_owned() }
+}
+
 /// The rows as a Markdown table.
 pub fn table(set: &ClipSet, rows: &[Row]) -> String {
     use std::fmt::Write;
@@ -292,11 +297,11 @@ pub fn table(set: &ClipSet, rows: &[Row]) -> String {
         let r = &row.report;
         let _ = writeln!(
             out,
-            "| {} | {} | {} | {:+.2} | {} | {:.3} | {:.3} | {} | {} | {} | {} | {} / {} | {} / {} | {} |",
+            "| {} | {} | {} | {} | {} | {:.3} | {:.3} | {} | {} | {} | {} | {} / {} | {} / {} | {} |",
             row.family,
             row.setting,
             or_dash(row.budget, 2),
-            r.added_lag,
+            signed(r.added_lag),
             r.mpjpe,
             r.pck_10.value,
             r.pck_05,

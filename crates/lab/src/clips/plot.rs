@@ -61,7 +61,8 @@ impl DrawTarget for Canvas {
 /// [`ClipsError::Write`] where the file cannot be written.
 pub fn draw_curves(title: &str, rows: &[Row], path: &Path) -> Result<(), ClipsError> {
     let mut curves: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
-    for row in rows {
+    // What could not be timed has no place.
+    for row in rows.iter().filter(|row| row.report.added_lag.is_finite()) {
         let point = (row.report.added_lag, row.report.acceleration.value);
         curves.entry(&row.family).or_default().push(point);
     }

@@ -57,6 +57,29 @@ fn lag_is_measured_between_frames() {
 }
 
 #[test]
+fn what_is_too_short_or_stands_still_has_no_lag() {
+    let mut short = set(0.0, 0.0);
+    for clip in &mut short.clips {
+        clip.captured_at_us.truncate(8);
+        clip.extent_px.truncate(8);
+        clip.observed.truncate(8);
+        clip.truth.truncate(8);
+    }
+    let mut still = set(2.0, 0.0);
+    for clip in &mut still.clips {
+        let first = clip.truth[0];
+        clip.truth.fill(first);
+    }
+    for set in [short, still] {
+        let rows = compare(&set, &[]);
+        assert!(rows[0].report.added_lag.is_nan(), "{}", rows[0].report.added_lag);
+        assert!(table(&set, &rows).contains("| none |  | – | – |"), "{}", table(&set, &rows));
+        let folder = tempfile::tempdir().unwrap();
+        draw_curves("nothing", &rows, &folder.path().join("curves.png")).unwrap();
+    }
+}
+
+#[test]
 fn an_alternating_error_shows_as_four_times_its_size_in_acceleration() {
     let r = raw_report(&set(2.0, 0.0));
     assert!((r.mpjpe.value - 1.0).abs() < 0.01, "{}", r.mpjpe);

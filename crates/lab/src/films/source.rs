@@ -230,9 +230,16 @@ impl Labelled {
         let mut lines = text.lines().zip(1..).filter(|(text, _)| !text.trim().is_empty());
         let (first, at) = lines.next().ok_or_else(|| fail(1, "the file is empty".into()))?;
         let head: Head = serde_json::from_str(first).map_err(|e| fail(at, e.to_string()))?;
-        let rest: Result<Vec<Line>, FilmsError> =
-            lines.map(|(text, at)| serde_json::from_str(text).map_err(|e| fail(at, e.to_string()))).collect();
-        let rest = rest?;
+        let mut rest: Vec<Line> = Vec::new();
+        for (text, at) in lines {
+            let line: Line = serde_json::from_str(text).map_err(|e| fail(at, e.to_string()))?;
+            let before = rest.last().map(|before| before.captured_at_us);
+            if let Some(before_us) = before.filter(|&before_us| line.captured_at_us <= before_us) {
+                let what = format!("the times do not rise: {} after {before_us}", line.captured_at_us);
+                return Err(fail(at, what));
+            }
+            rest.push(line);
+        }
         let folder = labels.with_extension("");
         let unreadable = |source: CaptureError| FilmsError::Pictures { film: head.film.clone(), source };
         let pictures = replay::folder::pictures(&folder).map_err(unreadable)?.len();
@@ -240,9 +247,6 @@ impl Labelled {
             let what =
                 format!("{} lines of labels for {pictures} pictures in {}", rest.len(), folder.display());
             return Err(fail(rest.len() + 1, what));
-        }
-        if rest.windows(2).any(|w| w[1].captured_at_us <= w[0].captured_at_us) {
-            return Err(fail(2, "the times do not rise".into()));
         }
         let pictures = replay::open_clip(&folder).map_err(unreadable)?;
         Ok(Self { head, pictures, lines: rest.into_iter() })

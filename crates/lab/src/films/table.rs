@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{Outcomes, identity::Counts, score::Score};
 use crate::{
     Interval,
-    clips::{Measures, measure},
+    clips::{Measures, measure, signed},
     statistics::Mean,
 };
 
@@ -28,7 +28,7 @@ pub struct Row {
     pub hidden_pck_10: f64,
     /// Length of the error's second difference where somebody is answered.
     pub acceleration: Interval,
-    /// Shift in time that fits the truth best.
+    /// Shift in time that fits the truth best; NaN where nothing could be timed.
     pub lag: f64,
     /// Persons not answered.
     pub missed_persons: Interval,
@@ -190,14 +190,14 @@ pub fn table(name: &str, rows: &[Row]) -> String {
     for r in rows {
         let _ = writeln!(
             out,
-            "| {} | {} | {} | {} | {} | {} | {:+.2} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             r.setting,
             interval(&r.mpjpe, 1.0, 2),
             interval(&r.pck_05, 1.0, 3),
             interval(&r.pck_10, 1.0, 3),
             figure(r.hidden_pck_10, 3),
             interval(&r.acceleration, 1.0, 2),
-            r.lag,
+            signed(r.lag),
             figure(100.0 * r.missed_joints, 1),
             interval(&r.exchanged, 100.0, 1),
             interval(&r.score_error, 1.0, 3),

@@ -373,6 +373,10 @@ fn labels_that_do_not_fit_are_refused_with_file_and_line() {
     std::fs::write(pictures.join("1.jpg"), &encoder.jpeg_of(&grey()).expect("encodes")[..]).expect("room");
     refused("{\"film\": \"a\", \"complete\": true}\n", "0 lines of labels for 1 pictures");
     refused("{\"film\": \"a\", \"complete\": true}\n{\"captured_at_us\": 0}\n", "line 2: missing field");
+    let times =
+        [0, 5, 9, 9].map(|at_us| format!("{{\"captured_at_us\": {at_us}, \"persons\": []}}\n")).concat();
+    let head = "{\"film\": \"a\", \"complete\": true}\n";
+    refused(&format!("{head}{times}"), "line 5: the times do not rise: 9 after 9");
 }
 
 #[test]

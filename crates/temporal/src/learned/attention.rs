@@ -80,7 +80,7 @@ pub(super) fn look_back(cpu: Cpu, attention: &Attention, query: &mut [f32], room
         Cpu::Any => plain::<{ Cpu::ANY_FUSES }>(attention, query, room),
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a `Proof` is made only where the processor was found to have AVX2 and FMA; else the function is safe.
-        // Reason: a third of a step's time for one person, see `cargo run --release --example temporal_step`.
+        // Reason: a third of a step's time for one person, see `cargo run --release -p temporal --example step`.
         Cpu::Avx2(_) => unsafe { avx2(attention, query, room) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above, and `Avx512` only where it was found to have AVX-512.

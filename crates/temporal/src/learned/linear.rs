@@ -131,7 +131,7 @@ fn rows<const ROWS: usize>(cpu: Cpu, bias: &Tile, weights: &[Tile], x: [&[f32]; 
         Cpu::Any => plain::rows::<{ Cpu::ANY_FUSES }, ROWS>(bias, weights, x),
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a `Proof` is made only where the processor was found to have AVX2 and FMA; else the function is safe.
-        // Reason: a step takes a fifth of the time, see `cargo run --release --example temporal_step`.
+        // Reason: a step takes a fifth of the time, see `cargo run --release -p temporal --example step`.
         Cpu::Avx2(_) => unsafe { avx2::rows(bias, weights, x) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above, and `Avx512` only where it was found to have AVX-512.

@@ -189,6 +189,17 @@ fn persons_in_one_step_do_not_mix_and_bad_slots_are_answered_empty() {
 }
 
 #[test]
+fn of_a_slot_named_twice_in_one_frame_the_first_observation_counts() {
+    let (mut twice, mut once) = (model(), model());
+    for i in 0..5 {
+        let t = i * FRAME_US;
+        let mut out = [Forecast::default(); 2];
+        twice.step(&[at(1, t, 10.0), at(1, t, 400.0)], &mut out);
+        assert_eq!(out, [step(&mut once, at(1, t, 10.0)); 2]);
+    }
+}
+
+#[test]
 fn a_person_long_gone_is_absent_and_without_3d() {
     let mut model = model();
     step(&mut model, at(0, 0, 10.0));
