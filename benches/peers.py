@@ -6,10 +6,9 @@
 
 Every round times each contestant for a few runs, so a busy neighbour hits all of them; minimum and median are over all
 runs. MoveNet's weights are read from $POSEWIRE_SHARED/peers (default: `shared` beside the checkout); without them it is left out,
-loudly, and the first contestant is the unit. rten is left out likewise where it has not been built. The release profile compiles
-much of tract without optimisation to save a newcomer's time: for tract's own rows (f32, and the quantised file as it is) build
-with `--profile dist` and give `--binary target/dist/examples/network`; otherwise their names say so. Needs numpy and
-onnxruntime; ai-edge-litert for MoveNet; onnx for ONNX Runtime and rten in f32.
+loudly, and the first contestant is the unit. rten is left out likewise where it has not been built. A debug build hardly optimises
+tract: the names of its rows (f32, and the quantised file as it is) say so; `--binary` names another build, as `--profile dist` makes
+it in target/dist/examples/network. Needs numpy and onnxruntime; ai-edge-litert for MoveNet; onnx for ONNX Runtime and rten in f32.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pose::{Joint, PoseFrame};
+use pose::PoseFrame;
+use pose::gesture::hands_raised;
 use posewire::capture::{self, SourceConfig};
 use posewire::clock::Monotonic;
 use posewire::output::{PoseSink, Predict, SinkError};
@@ -26,8 +27,9 @@ impl PoseSink for Greeter {
 
     fn send(&mut self, frame: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
         for pose in Predict::Now.poses(frame, now_us).map(|pose| pose.value) {
-            let raised = pose[Joint::LeftWrist].y_px < pose[Joint::LeftShoulder].y_px;
-            if raised && !self.greeted.contains(&pose.track_id) {
+            // A joint that is absent raises nothing.
+            let is_raised = hands_raised(&pose).contains(&Some(true));
+            if is_raised && !self.greeted.contains(&pose.track_id) {
                 println!("hello, person {}", pose.track_id);
                 self.greeted.push(pose.track_id);
             }

@@ -45,13 +45,12 @@ build() {
   put 644 packaging/99-posewire.rules usr/lib/udev/rules.d/99-posewire.rules
   put 644 posewire.example.toml etc/posewire.toml
   case ${FEATURES:-} in
-    # The example names the default smoother, and without its weights in the binary that is another one (src/config.rs).
     *usable*)
-      sed -i 's/^smoother = "xl" /smoother = "one-euro" /' "$root/etc/posewire.toml"
       for file in keypoints-base-usable.onnx keypoints-base-usable.toml; do put 644 "models/$file" "usr/share/posewire/models/$file"; done ;;
     *) for file in keypoints-{base,large}.{onnx,toml}; do put 644 "models/$file" "usr/share/posewire/models/$file"; done ;;
   esac
-  put 644 LICENSE-MIT usr/share/doc/posewire/copyright
+  mkdir -p "$root/usr/share/doc/posewire"
+  packaging/copyright.sh > "$root/usr/share/doc/posewire/copyright"
   # The service file names where `cargo install` and the README put the binary; the package's own place is /usr/bin.
   mkdir -p "$root/usr/lib/systemd/system"
   sed 's|/usr/local/bin/posewire|/usr/bin/posewire|' packaging/posewire.service > "$root/usr/lib/systemd/system/posewire.service"

@@ -30,8 +30,8 @@ fi
 case $arch in
 amd64 | arm64) ;;
 armhf)
-    # Raspberry Pi OS calls the first Pi and the first Zero armhf too.
-    if ! grep -qi neon /proc/cpuinfo; then
+    # Raspberry Pi OS calls the first Pi and the first Zero armhf too. A 64-bit kernel has another name for NEON.
+    if ! grep -qiE 'neon|asimd' /proc/cpuinfo; then
         echo "install.sh: this processor has no NEON; Posewire needs a Pi 2, a Zero 2 or newer" >&2
         exit 1
     fi ;;

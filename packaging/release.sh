@@ -30,6 +30,8 @@ tarball() {
   mv "$root/deb/etc/posewire.toml" "$root/$name/posewire.example.toml"
   [ ! -d "$root/deb/usr/share/posewire/models" ] || mv "$root/deb/usr/share/posewire/models" "$root/$name/models"
   sed -i 's|/usr/bin/posewire|/usr/local/bin/posewire|' "$root/$name/posewire.service"
+  # The weights have terms that the code's licences do not say.
+  mv "$root/deb/usr/share/doc/posewire/copyright" "$root/$name/copyright"
   cp LICENSE-MIT LICENSE-APACHE "$root/$name/"
   tar -C "$root" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -cf - "$name" | gzip -9n > "$out/$name.tar.gz"
   rm -rf "$root"
@@ -48,6 +50,7 @@ any() {
   # An Arduino library is a zip of one folder; the tests stay here.
   cp -r clients/c "$root/Posewire"
   rm -rf "$root/Posewire/tests"
+  cp LICENSE-MIT LICENSE-APACHE "$root/Posewire/"
   find "$root" -exec touch -d "@$SOURCE_DATE_EPOCH" {} +
   rm -f "$out/Posewire-arduino-$version.zip"
   python3 - "$root" "$out/Posewire-arduino-$version.zip" <<'PYTHON'

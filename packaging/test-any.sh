@@ -44,7 +44,7 @@ PYTHON
 )
 
 python3 -m zipfile -e "$folder/Posewire-arduino-$version.zip" "$work/libraries"
-for file in library.properties src/posewire.h examples/wrist_servo/wrist_servo.ino; do
+for file in library.properties src/posewire.h examples/wrist_servo/wrist_servo.ino LICENSE-MIT LICENSE-APACHE; do
   [ -s "$work/libraries/Posewire/$file" ] || { echo "test-any.sh: the Arduino library has no $file" >&2; exit 1; }
 done
 cp -r clients/c/tests "$work/libraries/Posewire/tests"

@@ -7,7 +7,8 @@
 
 The built-in clip, or a file of JPEGs over and over (painting the built-in figures costs several times what tracking them does),
 at 30 frames a second; poses to a pseudo-terminal that is read and as JSON lines through a pipe. Every ten
-seconds: resident memory, open files and threads from /proc, frames, and the 50th and 99th percentile of the age of the poses.
+seconds: resident memory, open files and threads from /proc, frames (nine in ten of those that are due must come), and the 50th and 99th
+percentile of the age of the poses.
 Ends with the slope of each and its 95 % interval (blocks of a minute, resampled), and writes `endurance.json` and
 its picture.
 """
@@ -37,6 +38,9 @@ ROOT = Path(__file__).resolve().parent.parent
 EVERY_S = 10.0
 # Buffers, caches and the first identities: what is taken once.
 WARM_UP_S = 120.0
+FPS = 30
+# Of the frames that are due in each sample: a tracker that stops or slows grows nothing.
+LEAST_SHARE = 0.9
 TIMES = re.compile(rb'"captured_us":(-?\d+),"emitted_us":(-?\d+)')
 
 
@@ -170,7 +174,13 @@ def report(samples: list[dict[str, Any]]) -> bool:
     print(
         f"{samples[-1]['s'] / 60:.1f} minutes, {frames} frames, {sum(s['wire_frames'] for s in samples)} on the wire"
     )
-    flat = True
+    # The first sample has the start in it.
+    least = min(samples[1:], key=lambda s: s["frames"])
+    due = LEAST_SHARE * FPS * EVERY_S
+    flat = least["frames"] >= due
+    print(
+        f"frames      at least {least['frames']} in {EVERY_S:.0f} s, wanted {due:.0f}, after {least['s']:.0f} s"
+    )
     highest = max(s["rss_kib"] for s in kept)
     print(
         f"rss_kib     first {kept[0]['rss_kib']}, highest {highest}, last {kept[-1]['rss_kib']} KiB after two minutes"

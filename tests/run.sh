@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Every test of Posewire. What needs hardware, emulators or data that are not here says "SKIPPED:" and why, and is counted; where
-# MAX_SKIPPED says how many may be, more of them fail.
+# The tests of Posewire: of every crate, the documents, the clients, the firmware and the trainers. What needs hardware, emulators or
+# data that are not here says "SKIPPED:" and why, and is counted; where MAX_SKIPPED says how many may be, more of them fail.
+# .ci/run has more: tests/test_*.py with browsers and other makers' listeners, Arm, fuzzing, what is behind features, lints.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 log=$(mktemp)
@@ -12,7 +13,8 @@ export POSEWIRE=${POSEWIRE:-${CARGO_TARGET_DIR:-$PWD/target}/debug/posewire}
 everything() {
   # What a test that passes prints is shown: a skip must not be silent.
   cargo test --workspace -- --show-output
-  python3 -m unittest discover -s tests -p test_documents.py
+  local what
+  for what in advisories arm64 camera_bed documents endurance install; do python3 -m unittest discover -s tests -p "test_$what.py"; done
   client_python=${POSEWIRE_CLIENT_PYTHON:-python3}
   PYTHONPATH=clients/python/src "$client_python" -m unittest discover -s clients/python/tests
   PYTHONPATH=clients/python/src:clients/ros2 "$client_python" -m unittest discover -s clients/ros2/tests

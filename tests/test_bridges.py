@@ -90,8 +90,20 @@ def running(words: list[str], folder: str, **pipes: int) -> Iterator[subprocess.
             process.stdout.close()
 
 
-@unittest.skipUnless(POSEWIRE.exists(), f"no {POSEWIRE} (cargo build --release, or name one in POSEWIRE)")
+def program(path: Path, needed_for: str, how: str) -> bool:
+    """Whether the program is there; says so loudly where it is not."""
+    if not path.exists():
+        print(f"SKIPPED: {needed_for}: no {path} ({how})", file=sys.stderr)
+    return path.exists()
+
+
 class Page(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        how = "cargo build --release, or name one in POSEWIRE"
+        if not program(POSEWIRE, "the commands of docs/bridges.md and docs/python.md", how):
+            raise unittest.SkipTest("no posewire")
+
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)

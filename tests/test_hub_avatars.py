@@ -19,14 +19,19 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from test_bridges import POSEWIRE, PYTHON, ROOT, has, running
+from test_bridges import POSEWIRE, PYTHON, ROOT, has, program, running
 
 HUB = Path(os.environ.get("POSEWIRE_HUB", POSEWIRE.with_name("posewire-hub"))).resolve()
 
 
-@unittest.skipUnless(HUB.exists(), f"no {HUB} (cargo build -p posewire-hub, or name one in POSEWIRE_HUB)")
 class Avatars(unittest.TestCase):
     """One simulated person before four cameras, replayed faster than time."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        how = "cargo build -p posewire-hub, or name one in POSEWIRE_HUB"
+        if not program(HUB, "the hub's avatars", how):
+            raise unittest.SkipTest("no posewire-hub")
 
     def setUp(self) -> None:
         if not has("pythonosc", "the hub's avatars"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -65,6 +66,19 @@ class Install(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("no NEON", done.stderr)
 
+    def test_a_32_bit_system_is_served_whichever_kernel_it_runs_on(self) -> None:
+        self.program("dpkg", "echo armhf")
+        for features in ("half thumb fastmult vfp edsp neon vfpv3", "fp asimd evtstrm crc32 cpuid"):
+            with self.subTest(features):
+                told = self.folder / "cpuinfo"
+                told.write_text(f"Features\t: {features}\n")
+                # What the script asks of the processor, asked of this one.
+                there = f'case "$*" in */proc/cpuinfo) exec /bin/grep "$1" "$2" {told};; esac'
+                self.program("grep", f'{there}; exec /bin/grep "$@"')
+                done = self.install("--dry-run")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn(f"would install posewire_{VERSION}_armhf.deb", done.stdout)
+
     def test_a_machine_without_a_build_is_told_what_to_do(self) -> None:
         self.program("dpkg", "echo riscv64")
         done = self.install("--dry-run")
@@ -87,6 +101,27 @@ class Install(unittest.TestCase):
 
     def test_an_unknown_word_is_refused(self) -> None:
         self.assertEqual(self.install("--help-me").returncode, 2)
+
+
+class Copyright(unittest.TestCase):
+    """What the package says of the weights in it."""
+
+    def said(self, features: str) -> str:
+        command = [str(ROOT / "packaging/copyright.sh")]
+        environment = {**os.environ, "FEATURES": features}
+        return subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout
+
+    def test_every_embedded_network_is_named_with_its_terms(self) -> None:
+        models = (ROOT / "src/models.rs").read_text()
+        ordinary, usable = models.split("mod built_in {")[1:3]
+        for features, part in (("", ordinary), ("usable", usable.split("use built_in")[0])):
+            said = self.said(features)
+            embedded = re.findall(r'"((?:keypoints|person|temporal)[\w-]*)(?:\.pwt)?"\)', part)
+            self.assertGreaterEqual(len(embedded), 3)
+            for name in embedded:
+                self.assertIn(f"\n {name}:\n  Weights: ", said)
+            self.assertEqual("for research and evaluation" in said, not features)
+            self.assertIn("License: Expat or Apache-2.0", said)
 
 
 if __name__ == "__main__":

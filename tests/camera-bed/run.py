@@ -7,7 +7,8 @@
 
 Builds what is missing (a User-Mode Linux kernel, once, about four CPU minutes; the emulated camera; the clips; Posewire) and
 boots the kernel once a scenario. Time in the bed is simulated: it passes while everything waits, and computing takes none of
-it, so that the figures do not depend on this machine. Exit status 77 where the bed cannot be built; the reason is printed.
+it, so that the figures do not depend on this machine. A scenario for which something is
+missing is said to be skipped, not passed. Exit status 77 where the bed cannot be built; the reason is printed.
 """
 
 from __future__ import annotations
@@ -113,12 +114,14 @@ def table(path: Path) -> str:
     lines = ["| scenario | passed | figures |", "|---|---|---|"]
     for name, runs in sorted(rows.items()):
         figures = []
-        for key in (k for k in runs[0] if k != "passed"):
-            values = [run[key] for run in runs if key in run]
+        tried = [run for run in runs if "skipped" not in run]
+        for key in (k for k in (tried or runs)[0] if k != "passed"):
+            values = [run[key] for run in (tried or runs) if key in run]
             low, high = min(values), max(values)
             figures.append(f"{key} {low}" + (f" to {high}" if high != low else ""))
-        passed = sum(run["passed"] for run in runs)
-        lines.append(f"| `{name}` | {passed} of {len(runs)} | {', '.join(figures)} |")
+        passed = sum(run["passed"] for run in tried)
+        skipped = f", {len(runs) - len(tried)} skipped" if len(tried) < len(runs) else ""
+        lines.append(f"| `{name}` | {passed} of {len(tried)}{skipped} | {', '.join(figures)} |")
     return "\n".join(lines)
 
 
@@ -196,13 +199,13 @@ def main() -> int:
                     f.write(json.dumps({"scenario": name, "passed": False, **row}) + "\n")
             passed = row.pop("passed", False)
             row.pop("scenario", None)
-            failed += not passed
+            is_skipped = "skipped" in row
+            failed += not (passed or is_skipped)
+            word = "ok" if passed else "skipped" if is_skipped else "FAILED"
             figures = "  ".join(f"{k} {v}" for k, v in row.items())
             wall_s = time.monotonic() - started
-            print(
-                f"{name:17} {'ok    ' if passed else 'FAILED'} {figures}  ({wall_s:.0f} s here)", flush=True
-            )
-            if passed and not args.keep:
+            print(f"{name:17} {word:7} {figures}  ({wall_s:.0f} s here)", flush=True)
+            if (passed or is_skipped) and not args.keep:
                 shutil.rmtree(out)
             else:
                 print(f"{'':17} kept: {out}", flush=True)

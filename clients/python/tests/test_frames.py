@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import csv
+import io
 import json
 import math
 import socket
@@ -77,6 +79,36 @@ class Reading(unittest.TestCase):
         self.assertEqual(as_lines(frame), [line])
         self.assertTrue(as_lines(frame, "csv")[0].endswith("0.42,0.02,0.31,0.03,3.12,0.11,3.16,0.12"))
         self.assertIsNone(walker(1).poses[0].place)
+
+    def test_the_frames_number_and_whose_it_is_are_written_again(self) -> None:
+        head = '{"seq":1,"frame":901,"captured_us":40000,"emitted_us":40009,"source":"built-in clip",'
+        line = head + as_lines(walker(1))[0].split(",", 4)[4]
+        frame = Frame.from_line(line)
+        self.assertEqual(as_lines(frame), [line])
+        for line_format in ("coco", "flat"):
+            said = json.loads(as_lines(frame, line_format)[0])
+            self.assertEqual(said["source"], "built-in clip")
+            self.assertEqual(said["image_id" if line_format == "coco" else "frame"], 901)
+        self.assertTrue(as_lines(frame, "csv")[0].startswith("1,901,40000,40009,built-in clip,3,"))
+        self.assertNotIn("source", as_lines(walker(1))[0])
+
+    def test_whatever_a_line_holds_it_is_a_frame_or_a_value_error(self) -> None:
+        line = as_lines(walker(1))[0]
+        places = (
+            ('"measured"', '"guessed"'),
+            ('"score":0.9', f'"score":1{"0" * 400}'),
+            ('"score":0.9', '"score":1e300'),
+            ('"score":0.9', '"score":NaN'),
+            ('"id":3', f'"id":1{"0" * 20}'),
+            ('"seq":1', '"seq":"one"'),
+            ('"emitted_us":40009', '"emitted_us":null'),
+            ('"frame":1', '"frame":[]'),
+        )
+        wrong = [line.replace(old, new, 1) for old, new in places]
+        self.assertNotIn(line, wrong)
+        for text in [*wrong, "[" * 60_000, "\udcff", '{"persons":' * 60_000]:
+            with self.subTest(text[:60]), self.assertRaises(ValueError):
+                Frame.from_line(text)
         self.assertTrue(as_lines(walker(1), "csv")[0].endswith(",,,,,,,,"))
 
     def test_a_line_that_is_cut_off_ends_a_file_and_one_that_is_wrong_is_told(self) -> None:
@@ -190,6 +222,24 @@ class InAsyncio(unittest.TestCase):
         with self.assertRaisesRegex(OSError, "the port is gone"):
             asyncio.run(fail())
 
+    def test_who_stops_listening_leaves_the_port_free(self) -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind(("0.0.0.0", 0))
+            port = probe.getsockname()[1]
+
+        async def listen() -> int:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mouth:
+                async with frames_of(f"udp:{port}") as frames:
+                    waiting = asyncio.ensure_future(frames.__anext__())
+                    while not waiting.done():
+                        mouth.sendto(as_lines(walker(4))[0].encode(), ("127.0.0.1", port))
+                        await asyncio.sleep(0.01)
+                    return (await waiting).seq
+
+        before = threading.active_count()
+        self.assertEqual([asyncio.run(asyncio.wait_for(listen(), 20)) for _ in range(2)], [4, 4])
+        self.assertEqual(threading.active_count(), before)
+
 
 class OnDisk(unittest.TestCase):
     def setUp(self) -> None:
@@ -268,7 +318,37 @@ class OnDisk(unittest.TestCase):
         self.assertTrue(math.isclose(float(rows[-1]["left_ear_x"]), 54.0))
         self.assertIn("\t25\t17\tm\t", markers.read_text(encoding="utf-8"))
         lines.write_text("no poses\n", encoding="utf-8")
-        self.assertEqual(main([str(lines), "--csv", str(table)]), 1)
+        self.assertEqual(self.recorded(str(lines), "--csv", str(table))[0], 1)
+
+    def recorded(self, *words: str) -> tuple[int, str]:
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            return main([*words]), said.getvalue()
+
+    def test_an_earlier_recording_stays_where_nothing_comes(self) -> None:
+        table, markers, columns = (self.folder / f"a.{kind}" for kind in ("csv", "trc", "parquet"))
+        for path in (table, markers, columns):
+            path.write_text("an hour's work", encoding="utf-8")
+        typed = ["--parquet", str(columns)] if parquet else []
+        empty = self.folder / "empty.jsonl"
+        empty.touch()
+        for source in (str(self.folder / "mistyped.jsonl"), str(empty)):
+            code, said = self.recorded(source, "--csv", str(table), "--trc", str(markers), *typed)
+            self.assertTrue(code, said)
+        # Neither does a table that cannot be opened cost the others theirs.
+        nowhere = self.folder / "no folder" / "a.csv"
+        code, said = self.recorded(str(FULL), "--csv", str(nowhere), "--trc", str(markers), *typed)
+        self.assertEqual((code, str(nowhere) in said), (1, True), said)
+        for path in (table, markers, columns):
+            self.assertEqual(path.read_text(encoding="utf-8"), "an hour's work")
+        self.assertEqual(len(list(self.folder.iterdir())), 4, "no part is left")
+
+    @unittest.skipUnless(Path("/dev/full").exists(), "no /dev/full")
+    def test_an_output_that_fails_is_named_and_the_others_are_kept(self) -> None:
+        markers = self.folder / "a.trc"
+        code, said = self.recorded(str(FULL), "--csv", "/dev/full", "--trc", str(markers))
+        self.assertEqual((code, said.count("/dev/full: "), str(FULL) in said), (1, 1, False), said)
+        self.assertTrue(markers.read_text(encoding="utf-8").startswith("PathFileType"))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -14,7 +15,7 @@ from pathlib import Path
 from test_frames import walker
 
 from posewire import as_lines
-from posewire.plot import Plot, Recent
+from posewire.plot import _COLOURS, Plot, Recent
 
 if HAS := importlib.util.find_spec("matplotlib") is not None:
     os.environ["MPLBACKEND"] = "agg"
@@ -23,6 +24,13 @@ else:
 
 
 class Kept(unittest.TestCase):
+    def test_an_identitys_colour_is_that_of_every_other_output(self) -> None:
+        source = Path(__file__).resolve().parents[3] / "crates/pose-draw/src/colour.rs"
+        told = re.findall(
+            r"\[(\d+), (\d+), (\d+)\]", source.read_text(encoding="utf-8").split("colour_of")[0]
+        )
+        self.assertEqual([f"#{bytes(map(int, rgb)).hex()}" for rgb in told], list(_COLOURS))
+
     def test_the_last_seconds_are_kept_and_a_tracker_that_starts_anew_begins_a_new_plot(self) -> None:
         recent = Recent(last_s=1.0)
         for seq in range(100):

@@ -88,6 +88,15 @@ class Reading(unittest.TestCase):
             next(iter(reader))
         self.assertEqual(Decoder().feed(back.written), [Command(1, 0), Command(2, 2000)])
 
+    def test_a_port_that_stays_away_is_waited_for_until_it_is_over(self) -> None:
+        asked = iter([False, False, False, True])
+        with (
+            mock.patch.object(PoseReader, "_open", side_effect=[Port(), OSError("away"), OSError("away")]),
+            mock.patch("time.sleep"),
+        ):
+            reader = PoseReader("pretended", is_over=lambda: next(asked, True))
+            self.assertEqual(list(reader.moments()), [])
+
     def test_commands_reach_the_host(self) -> None:
         port = Port()
         reader = opened(port)

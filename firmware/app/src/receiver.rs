@@ -86,8 +86,10 @@ impl Receiver {
                     Packet::Pose(pose) => self.take(&pose, now_us),
                     Packet::Hello(hello) => self.hello = Some(hello),
                     Packet::Status(status) => self.status = status,
+                    // Where somebody stands and what happened, which no screen here shows.
+                    Packet::Place(_) | Packet::Notice(_) => {}
                     // What a consumer says: the line is looped back.
-                    Packet::Place(_) | Packet::Notice(_) | Packet::Command(_) | Packet::Receipt(_) => {}
+                    Packet::Command(_) | Packet::Receipt(_) => {}
                 }
             }
             Some(Event::Dropped(fault)) => {

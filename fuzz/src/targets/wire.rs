@@ -8,7 +8,8 @@ use super::Target;
 const CRC: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
 
 /// Version, type and length of the packets that there are.
-const HEADS: &[&[u8]] = &[&[1, 1], &[1, 2], &[1, 3], &[1, 0x81], &[1, 0x82], &[0], &[1, 2, 0x77, 0]];
+const HEADS: &[&[u8]] =
+    &[&[1, 1], &[1, 2], &[1, 3], &[1, 4], &[1, 5], &[1, 0x81], &[1, 0x82], &[0], &[1, 2, 0x77, 0]];
 
 pub const DECODER: Target = Target { name: "wire", max_len: 1024, words: HEADS, run: decode };
 pub const READER: Target = Target { name: "reader", max_len: 4096, words: HEADS, run: read };

@@ -16,6 +16,9 @@ from contextlib import asynccontextmanager, suppress
 from .frames import Frame, frames_from
 from .wire import DEFAULT_BAUD
 
+#: A reader notices that it is over within a fraction of it, between two attempts to open a port too.
+_END_WITHIN_S = 2.0
+
 
 class Frames:
     """Frames as they come. Of those that nobody has taken yet the newest `backlog` are kept; `dropped` counts the others."""
@@ -90,7 +93,7 @@ async def frames_of(
 
     def read() -> None:
         try:
-            for frame in frames_from(source, baud) if isinstance(source, str) else source():
+            for frame in frames_from(source, baud, is_over.is_set) if isinstance(source, str) else source():
                 if is_over.is_set():
                     return
                 tell(frames.put, frame)
@@ -99,8 +102,12 @@ async def frames_of(
         else:
             tell(frames.end)
 
-    threading.Thread(target=read, name="posewire", daemon=True).start()
+    reader = threading.Thread(target=read, name="posewire", daemon=True)
+    reader.start()
     try:
         yield frames
     finally:
         is_over.set()
+        if isinstance(source, str) and source != "-":
+            # Whoever listens again finds the port free. Another's source, and a silent pipe, end with their next frame.
+            await asyncio.to_thread(reader.join, _END_WITHIN_S)

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .frames import STATES as STATES  # what the numbers in `state` mean, by index
 from .frames import Spoken
 from .wire import JOINTS, Pose
 
-#: What the numbers in `state` mean, by index.
-STATES = ("absent", "measured", "predicted")
 _STATE = {name: i for i, name in enumerate(STATES)}
 _COUNT = len(JOINTS)
 

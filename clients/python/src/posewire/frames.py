@@ -7,19 +7,36 @@ for frame in frames_from("udp:9100"):
 from __future__ import annotations
 
 import json
+import math
 import socket
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from .moments import Moment
-from .wire import DEFAULT_BAUD, JOINTS, Joint, Place, Pose
+from .wire import DEFAULT_BAUD, JOINTS, Joint, Place, Pose, State
 
 #: No datagram is longer.
 MAX_DATAGRAM = 65_535
+
+#: What a joint's state may be.
+STATES: tuple[State, ...] = ("absent", "measured", "predicted")
+
+#: What lines and arrays can hold.
+_WHOLE_END = 2**63
+_REAL_MAX = 3.4028234e38
+
+#: Where nothing comes, so often is asked whether anybody still listens.
+_ASKED_EVERY_S = 0.1
+
+
+def never() -> bool:
+    """Whether reading is over, where nobody ends it."""
+    return False
 
 
 class Spoken(Protocol):
@@ -33,6 +50,10 @@ class Spoken(Protocol):
     def sent_us(self) -> int: ...
     @property
     def poses(self) -> Sequence[Pose]: ...
+    @property
+    def source(self) -> str | None: ...
+    @property
+    def frame(self) -> int | None: ...
 
 
 @dataclass(frozen=True)
@@ -45,6 +66,8 @@ class Frame:
     poses: tuple[Pose, ...]
     #: `built-in clip` where nobody is there, else None.
     source: str | None = None
+    #: The source's frame number; None where a wire brought it.
+    frame: int | None = None
 
     @staticmethod
     def of(moment: Moment) -> Frame:
@@ -57,9 +80,37 @@ class Frame:
         try:
             said = json.loads(line)
             poses = tuple(_pose(said, person, index) for index, person in enumerate(said["persons"]))
-            return Frame(said["seq"], said["captured_us"], said["emitted_us"], poses, said.get("source"))
-        except (KeyError, TypeError, IndexError, AttributeError) as error:
+            seq, captured_us, emitted_us = (
+                _whole(said[name]) for name in ("seq", "captured_us", "emitted_us")
+            )
+            source, frame = said.get("source"), said.get("frame")
+            if not (source is None or isinstance(source, str)):
+                raise TypeError(f"source {source!r}")
+            frame = None if frame is None else _whole(frame)
+            return Frame(seq, captured_us, emitted_us, poses, source, frame)
+        except (KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError) as error:
             raise ValueError(f"no JSON line of full or named poses: {error!r} in {line[:80]!r}") from error
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not -_WHOLE_END <= value < _WHOLE_END:
+        raise TypeError(f"{value!r:.20} is no 64-bit whole number")
+    return value
+
+
+def _real(value: str | float) -> float:
+    real = float(value)
+    # What is no number fails here too.
+    if not math.fabs(real) <= _REAL_MAX:
+        raise OverflowError(f"{real} is no 32-bit float")
+    return real
+
+
+def _state(value: object) -> State:
+    for state in STATES:
+        if value == state:
+            return state
+    raise ValueError(f"a joint's state is {', '.join(STATES)}, not {value!r:.20}")
 
 
 def _pose(said: dict[str, Any], person: dict[str, Any], index: int) -> Pose:
@@ -73,19 +124,19 @@ def _pose(said: dict[str, Any], person: dict[str, Any], index: int) -> Pose:
     if len(joints) != len(JOINTS):
         raise ValueError(f"{len(joints)} joints, not {len(JOINTS)}")
     return Pose(
-        said["seq"],
-        said["captured_us"],
-        said["emitted_us"] - said["captured_us"],
+        _whole(said["seq"]),
+        _whole(said["captured_us"]),
+        _whole(said["emitted_us"]) - said["captured_us"],
         0,
-        person["id"],
-        float(person["score"]),
+        _whole(person["id"]),
+        _real(person["score"]),
         index,
         len(said["persons"]),
         tuple(
-            Joint(float(x), float(y), float(score), float(sigma), state)
+            Joint(_real(x), _real(y), _real(score), _real(sigma), _state(state))
             for x, y, score, sigma, state in joints
         ),
-        None if places is None else tuple((float(x), float(y), float(z)) for x, y, z in places),
+        None if places is None else tuple((_real(x), _real(y), _real(z)) for x, y, z in places),
         _place(person),
     )
 
@@ -94,8 +145,8 @@ def _place(person: dict[str, Any]) -> Place | None:
     if person.get("place") is None:
         return None
     (x, y, z), (sx, sy, sz) = person["place"], person["place_sigma"]
-    at, sigma = (float(x), float(y), float(z)), (float(sx), float(sy), float(sz))
-    return Place(at, sigma, float(person["distance"]), float(person["distance_sigma"]))
+    at, sigma = (_real(x), _real(y), _real(z)), (_real(sx), _real(sy), _real(sz))
+    return Place(at, sigma, _real(person["distance"]), _real(person["distance_sigma"]))
 
 
 def frames_from_lines(lines: Iterable[str | bytes]) -> Iterator[Frame]:
@@ -113,26 +164,43 @@ def frames_from_lines(lines: Iterable[str | bytes]) -> Iterator[Frame]:
         yield frame
 
 
-def frames_from_udp(port: int, host: str = "0.0.0.0", timeout_s: float | None = None) -> Iterator[Frame]:
-    """Frames of `posewire run --udp`, for ever, or until none comes for `timeout_s`. What is no frame is passed over."""
+def frames_from_udp(
+    port: int,
+    host: str = "0.0.0.0",
+    timeout_s: float | None = None,
+    is_over: Callable[[], bool] = never,
+) -> Iterator[Frame]:
+    """Frames of `posewire run --udp`, for ever, until none comes for `timeout_s`, or until `is_over`.
+
+    What is no frame is passed over.
+    """
     with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as ear:
         ear.bind((host, port))
-        ear.settimeout(timeout_s)
-        while True:
+        ear.settimeout(_ASKED_EVERY_S if timeout_s is None else min(timeout_s, _ASKED_EVERY_S))
+        heard_at_s = time.monotonic()
+        while not is_over():
             try:
                 datagram = ear.recv(MAX_DATAGRAM)
-            except TimeoutError:
-                return
+            except (TimeoutError, BlockingIOError):
+                if timeout_s is not None and time.monotonic() - heard_at_s >= timeout_s:
+                    return
+                continue
+            heard_at_s = time.monotonic()
             try:
                 yield Frame.from_line(datagram)
             except ValueError:
                 continue
 
 
-def frames_from(source: str, baud: int = DEFAULT_BAUD) -> Iterator[Frame]:
-    """Frames of `udp:PORT`, of a file of JSON lines, of `-` (standard input), or of a serial port."""
+def frames_from(
+    source: str, baud: int = DEFAULT_BAUD, is_over: Callable[[], bool] = never
+) -> Iterator[Frame]:
+    """Frames of `udp:PORT`, of a file of JSON lines, of `-` (standard input), or of a serial port.
+
+    `is_over` ends those of a socket and of a port, of silent ones and of a port that is gone too.
+    """
     if source.startswith("udp:"):
-        yield from frames_from_udp(int(source.removeprefix("udp:")))
+        yield from frames_from_udp(int(source.removeprefix("udp:")), is_over=is_over)
     elif source == "-":
         yield from frames_from_lines(sys.stdin)
     elif Path(source).is_file():
@@ -141,6 +209,6 @@ def frames_from(source: str, baud: int = DEFAULT_BAUD) -> Iterator[Frame]:
     else:
         from .reader import PoseReader
 
-        with PoseReader(source, baud) as reader:
+        with PoseReader(source, baud, is_over) as reader:
             for moment in reader.moments():
                 yield Frame.of(moment)

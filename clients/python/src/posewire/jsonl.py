@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
@@ -45,10 +46,16 @@ def _frame(moment: Spoken, joints: Callable[[Pose], str]) -> str:
         f'{{"id":{pose.track_id},"score":{_number(pose.score)},"box":[{_numbers(_box(pose) or (0.0,) * 4)}],{joints(pose)}{_place(pose)}}}'
         for pose in moment.poses
     )
+    frame = "null" if moment.frame is None else moment.frame
     return (
-        f'{{"seq":{moment.seq},"frame":null,"captured_us":{moment.captured_us},"emitted_us":{moment.sent_us},'
+        f'{{"seq":{moment.seq},"frame":{frame},"captured_us":{moment.captured_us},"emitted_us":{moment.sent_us}{_source(moment)},'
         f'"persons":[{persons}]}}'
     )
+
+
+def _source(moment: Spoken) -> str:
+    """Nothing of a camera or a file."""
+    return "" if moment.source is None else f',"source":{json.dumps(moment.source, ensure_ascii=False)}'
 
 
 def _box(pose: Pose) -> tuple[float, float, float, float] | None:
@@ -104,19 +111,20 @@ def _coco(moment: Spoken, pose: Pose) -> str:
         return (0.0, 0.0, 0.0) if j.state == "absent" else (j.x - _CENTRE_PX, j.y - _CENTRE_PX, j.score)
 
     joints = ",".join(_numbers(joint(j)) for j in pose.joints)
+    image = moment.seq if moment.frame is None else moment.frame
     return (
-        f'{{"image_id":{moment.seq},"category_id":1,"keypoints":[{joints}],"score":{_number(pose.score)},'
+        f'{{"image_id":{image},"category_id":1,"keypoints":[{joints}],"score":{_number(pose.score)},'
         f'"bbox":[{_numbers(_box(pose) or (0.0,) * 4)}],"track_id":{pose.track_id},'
-        f'"captured_us":{moment.captured_us},"emitted_us":{moment.sent_us}}}'
+        f'"captured_us":{moment.captured_us},"emitted_us":{moment.sent_us}{_source(moment)}}}'
     )
 
 
 def _cells(moment: Spoken, pose: Pose) -> Iterator[tuple[str, _Cell]]:
     """Names and contents of a person's row; None where it is empty."""
-    yield from (("seq", moment.seq), ("frame", None), ("captured_us", moment.captured_us))
+    yield from (("seq", moment.seq), ("frame", moment.frame), ("captured_us", moment.captured_us))
     yield from (
         ("emitted_us", moment.sent_us),
-        ("source", None),
+        ("source", moment.source),
         ("id", pose.track_id),
         ("score", pose.score),
     )

@@ -48,6 +48,14 @@ class Moment:
         return _clamped(self.captured_us + self.horizon_us)
 
     @property
+    def source(self) -> None:
+        """What lines of the built-in clip say; a wire says it in STATUS."""
+
+    @property
+    def frame(self) -> None:
+        """The source's frame number, which a wire does not carry."""
+
+    @property
     def is_whole(self) -> bool:
         """Whether every person that was sent, and is kept, is there."""
         return len(self.packets) == min(self.expected, MAX_PERSONS)

@@ -42,8 +42,9 @@ _BONES = (
     ("left_hip", "right_hip"),
 )  # fmt: skip
 _BY_INDEX = tuple((JOINTS.index(a), JOINTS.index(b)) for a, b in _BONES)
-#: matplotlib's own ten colours, one an identity.
-_COLOURS = 10
+#: One an identity: those of every other output, told apart by all common kinds of colour vision. Yellow is not seen on white.
+_COLOURS = ("#f0e442", "#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#d55e00")
+_GROUND = "#101010"
 
 
 class Recent:
@@ -82,6 +83,7 @@ class Plot:
         parts: Any = self.figure.subfigures(2, 1, height_ratios=(3, 2))
         above, below = parts
         self._people: Any = above.subplots()
+        self._people.set_facecolor(_GROUND)
         self._over_time: Any = below.subplots(2, 1, sharex=True)
         #: Left, top, right, bottom of all that was seen, pixels: the lines do not say how large the picture is.
         self._seen: list[float] | None = None
@@ -101,7 +103,7 @@ class Plot:
             f"frame {frame.seq}, {len(frame.poses)} there, {(frame.sent_us - frame.captured_us) / 1e3:.0f} ms old"
         )
         for pose in frame.poses:
-            colour = f"C{pose.track_id % _COLOURS}"
+            colour = _COLOURS[pose.track_id % len(_COLOURS)]
             for a, b in _BY_INDEX:
                 ends = [pose.joints[a], pose.joints[b]]
                 if all(joint.state != "absent" for joint in ends):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from .frames import never
 from .moments import QUIET_S, Assembly, Moment, MomentCounters
 from .wire import (
     DEFAULT_BAUD,
@@ -36,10 +37,14 @@ class PoseReader:
     """Iterates over the poses that arrive at `port`, a device's name or an open `serial.Serial`.
 
     A named port is locked against other programs; one that goes away is opened again when it is back. `hello` and `status` are the
-    newest of their kind, `received` counts bytes.
+    newest of their kind, `received` counts bytes. `is_over` is asked before each read and each attempt to open: it lets another thread
+    end the iteration.
     """
 
-    def __init__(self, port: str | serial.Serial, baud: int = DEFAULT_BAUD) -> None:
+    def __init__(
+        self, port: str | serial.Serial, baud: int = DEFAULT_BAUD, is_over: Callable[[], bool] = never
+    ) -> None:
+        self._is_over = is_over
         self._name = port if isinstance(port, str) else None
         self._baud = baud
         self._decoder = Decoder()
@@ -129,7 +134,7 @@ class PoseReader:
 
     def _reads(self) -> Iterator[list[Packet] | None]:
         """What each read completed; None where the line was silent."""
-        while True:
+        while not self._is_over():
             data = self._read()
             if not data:
                 yield None
@@ -159,7 +164,7 @@ class PoseReader:
 
     def _reopen(self, name: str) -> None:
         self._serial.close()
-        while True:
+        while not self._is_over():
             time.sleep(REOPEN_EVERY_S)
             try:
                 self._serial = self._open(name)

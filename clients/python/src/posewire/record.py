@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from statistics import median
 from types import TracebackType
@@ -74,6 +78,7 @@ class ParquetRecorder:
         import pyarrow.parquet
 
         self.rows = 0
+        self._is_begun = False
         self._arrow: Any = pyarrow
         self._path = Path(path)
         self._part_path = self._path.with_name(self._path.name + ".part")
@@ -91,6 +96,7 @@ class ParquetRecorder:
         return arrow.float32()
 
     def write(self, frame: Spoken) -> None:
+        self._is_begun = True
         for pose in frame.poses:
             self._kept.append(row(frame, pose))
             self.rows += 1
@@ -103,11 +109,14 @@ class ParquetRecorder:
             self._kept.clear()
 
     def close(self) -> None:
-        """Writes what is kept and gives the file its name."""
+        """Writes what is kept and gives the file its name; where no frame came, what had that name before stays."""
         if self._writer.is_open:
             self._write_group()
             self._writer.close()
-            self._part_path.replace(self._path)
+            if self._is_begun:
+                self._part_path.replace(self._path)
+            else:
+                self._part_path.unlink()
 
     def __enter__(self) -> ParquetRecorder:
         return self
@@ -127,6 +136,7 @@ class TrcRecorder:
 
     def __init__(self, path: str | Path, person: int | None = None) -> None:
         self.rows = 0
+        self._is_begun = False
         self._path = Path(path)
         self._person = person
         self._part: IO[str] = self._part_path.open("w+", encoding="utf-8", newline="")
@@ -139,6 +149,7 @@ class TrcRecorder:
         return self._path.with_name(self._path.name + ".part")
 
     def write(self, frame: Spoken) -> None:
+        self._is_begun = True
         pose = self._pose(frame)
         if self._first_us is None:
             # The recording begins with the person.
@@ -164,8 +175,12 @@ class TrcRecorder:
         return None
 
     def close(self) -> None:
-        """Writes the file and removes its part."""
+        """Writes the file and removes its part; where no frame came, what had its name before stays."""
         if self._part.closed:
+            return
+        if not self._is_begun:
+            self._part.close()
+            self._part_path.unlink()
             return
         step_us = median(self._steps_us) if self._steps_us else 0
         rate = f"{1e6 / step_us:.2f}" if step_us else "0.00"
@@ -204,6 +219,43 @@ def _cells(pose: Pose | None) -> str:
     )
 
 
+class _OutputError(Exception):
+    """What befell a file that is written; the source is not to blame."""
+
+
+@contextmanager
+def _blamed(path: Path) -> Iterator[None]:
+    """Errors inside are told of `path`."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise _OutputError(f"{path}: {reason}; what was written before is kept") from error
+
+
+def _open(outputs: list[tuple[Path, Recorder]], args: argparse.Namespace) -> None:
+    """Opens what is to be written, into `outputs`. The table, which has no part of its own, is the last: nothing fails after it."""
+    if args.parquet is not None:
+        with _blamed(args.parquet):
+            outputs.append((args.parquet, ParquetRecorder(args.parquet)))
+    if args.trc is not None:
+        with _blamed(args.trc):
+            outputs.append((args.trc, TrcRecorder(args.trc, args.person)))
+    if args.csv is not None:
+        with _blamed(args.csv):
+            outputs.append((args.csv, CsvRecorder(args.csv)))
+
+
+def _close(path: Path, recorder: Recorder) -> str | None:
+    """What went wrong."""
+    try:
+        with _blamed(path):
+            recorder.close()
+    except _OutputError as error:
+        return str(error)
+    return None
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = command_line(
         "record",
@@ -226,34 +278,43 @@ def main(arguments: list[str] | None = None) -> int:
     if args.csv is None and args.parquet is None and args.trc is None:
         parser.error("nothing to write: give --csv FILE, --parquet FILE or --trc FILE")
     end_by_signal()
-    recorders: list[Recorder] = []
+    outputs: list[tuple[Path, Recorder]] = []
+    faults: list[str] = []
     try:
-        if args.csv is not None:
-            recorders.append(CsvRecorder(args.csv))
         if args.parquet is not None:
-            recorders.append(ParquetRecorder(args.parquet))
-        if args.trc is not None:
-            recorders.append(TrcRecorder(args.trc, args.person))
+            # What is missing is told at once.
+            import_module("pyarrow.parquet")
         first_us: int | None = None
         for frame in frames_from(args.source, args.baud):
-            first_us = frame.captured_us if first_us is None else first_us
+            if first_us is None:
+                # Not before something comes: a source that is mistyped leaves an earlier recording as it is.
+                first_us = frame.captured_us
+                _open(outputs, args)
             if args.seconds and frame.captured_us - first_us >= args.seconds * 1e6:
                 break
-            for recorder in recorders:
-                recorder.write(frame)
+            for path, recorder in outputs:
+                with _blamed(path):
+                    recorder.write(frame)
     except ImportError as error:
         missing = "pyarrow" if (error.name or "").startswith("pyarrow") else "pyserial"
         print(f"{missing} is missing: pip install {missing}", file=sys.stderr)
         return 2
+    except _OutputError as error:
+        faults.append(str(error))
     except (OSError, ValueError) as error:
-        print(f"{args.source}: {error}", file=sys.stderr)
-        return 1
+        faults.append(f"{args.source}: {error}")
     except KeyboardInterrupt:
         pass
     finally:
-        for recorder in recorders:
-            recorder.close()
-    rows = ", ".join(f"{recorder.rows} rows" for recorder in recorders)
+        # Every one, whatever becomes of the others.
+        faults += [fault for path, recorder in outputs if (fault := _close(path, recorder))]
+    if not (outputs or faults):
+        faults.append(f"{args.source}: no frame came, nothing is recorded")
+    if faults:
+        # A full disk says so when it is written to and once more when it is closed.
+        print("\n".join(dict.fromkeys(faults)), file=sys.stderr)
+        return 1
+    rows = ", ".join(f"{recorder.rows} rows" for _, recorder in outputs)
     print(f"recorded {rows}", file=sys.stderr)
     return 0
 
