@@ -70,7 +70,7 @@ macro_rules! options {
         )*
 
         /// What the command line says instead of the file.
-        #[derive(Debug, Default, clap::Args)]
+        #[derive(Clone, Debug, Default, clap::Args)]
         pub struct Flags {
             $($($(
                 #[doc = $help]
@@ -123,7 +123,7 @@ macro_rules! parser {
 }
 
 options! {
-    /// Where frames come from: the first of replay, synthetic and camera that is set; if none is, the first camera, else the built-in clip (a service waits)
+    /// Where frames come from: the first of replay, camera and synthetic that is set; if none is, the first camera, else the built-in clip (a service waits)
     source: Source {
         /// Camera: a device, a name from /dev/v4l/by-id, csi or csi:1 (on the board's connector), rtsp://... or http://..., or "auto": the first that gives pictures
         camera: String = String::new()

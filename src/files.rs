@@ -47,6 +47,15 @@ pub fn is_same(a: &Path, b: &Path) -> bool {
     matches!((identity(a), identity(b)), (Ok(a), Ok(b)) if a == b)
 }
 
+/// Whether what is written to both paths would be one file, also where it is not there yet: by its folder and its name.
+pub fn would_be_same(a: &Path, b: &Path) -> bool {
+    let place = |path: &Path| {
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Some(fs::canonicalize(folder).ok()?.join(path.file_name()?))
+    };
+    a == b || is_same(a, b) || matches!((place(a), place(b)), (Some(a), Some(b)) if a == b)
+}
+
 /// A file that takes its place when it is whole: it is written beside, as `NAME.….part`, and renamed.
 ///
 /// Dropped before that, it is gone, and what stood there before stays; one that a pulled plug left behind can be read. What

@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
-use super::{CaptureError, FrameSource, SourceCounters, SourceInfo, standby::Look};
+use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
 use crate::clock::{Clock, Monotonic};
 use crate::picture::Frame;
 
 /// From the start to the first look, then doubled: asking takes a Pi's program up to a second each time.
 const FIRST_LOOK_US: i64 = 2_000_000;
 const LONGEST_LOOK_US: i64 = 64_000_000;
+
+/// Opens what is looked for, where it is there.
+pub type Look = Box<dyn FnMut() -> Option<Box<dyn FrameSource>> + Send>;
 
 /// A USB camera that is waited for, until what is looked for beside it is there first. What gave a frame once is kept.
 pub struct Auto<S, K = Monotonic> {

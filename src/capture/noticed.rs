@@ -6,7 +6,7 @@ use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
 use crate::picture::Frame;
 
 /// What pictures come from now.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
     /// As of [`SourceInfo::name`].
     pub name: String,
@@ -14,6 +14,8 @@ pub struct Seen {
     pub usb_id: Option<String>,
     /// Pixels.
     pub size_px: [u32; 2],
+    /// As of [`SourceInfo::fps`].
+    pub fps: f32,
 }
 
 /// Told what is seen now; an error ends the source.
@@ -45,7 +47,8 @@ impl<S: FrameSource> FrameSource for Noticed<S> {
             |seen: &Seen| seen.size_px == size_px && seen.usb_id.as_deref() == self.source.usb_id();
         if !self.seen.as_ref().is_some_and(is_known) {
             let usb_id = self.source.usb_id().map(str::to_owned);
-            let seen = Seen { name: self.source.info().name, usb_id, size_px };
+            let SourceInfo { name, fps, .. } = self.source.info();
+            let seen = Seen { name, usb_id, size_px, fps };
             (self.notice)(&seen).map_err(CaptureError::Unusable)?;
             self.seen = Some(seen);
         }
@@ -81,7 +84,9 @@ mod tests {
 
     impl FrameSource for Cameras {
         fn info(&self) -> SourceInfo {
-            SourceInfo { name: "cameras".into(), width: 1, height: 1, fps: 30.0, live: true }
+            // A stream says its rate with its first frame.
+            let fps = if self.1 == 0 { 30.0 } else { 12.5 };
+            SourceInfo { name: "cameras".into(), width: 1, height: 1, fps, live: true }
         }
         fn next_frame(&mut self, _: Duration) -> Result<Option<Frame>, CaptureError> {
             self.1 += 1;
@@ -102,6 +107,7 @@ mod tests {
         let told = Arc::new(Mutex::new(Vec::new()));
         let to = told.clone();
         let notice = move |seen: &Seen| {
+            assert!(seen.fps == 12.5, "the frame's own rate: {}", seen.fps);
             to.lock().unwrap().push((seen.usb_id.clone(), seen.size_px[0]));
             if seen.usb_id.as_deref() == Some("b") { Err("not this one".into()) } else { Ok(()) }
         };

@@ -70,6 +70,15 @@ pub fn open(config: &SourceConfig) -> Result<Box<dyn FrameSource>, CaptureError>
     }
 }
 
+/// Whether a camera may be called so; whether it is there shows when it is opened.
+///
+/// # Errors
+/// What is wrong with the name, and what can be said instead.
+pub fn check_name(device: &str) -> Result<(), String> {
+    let wish = programs::Wish { width: 640, height: 480, fps: 30.0 };
+    programs::launch(device, wish).map_or(Ok(()), |launch| launch.map(drop))
+}
+
 fn open_camera(config: &SourceConfig) -> Result<Box<dyn FrameSource>, CaptureError> {
     let SourceConfig::Camera { device, width, height, fps, format, wait } = config else {
         return Err(no_camera_support());
@@ -129,7 +138,7 @@ const NOKHWA: &str = "nokhwa:";
 fn no_camera_support() -> CaptureError {
     CaptureError::Unusable(
         "this posewire was built without support for this camera: build it with --features v4l (Linux) or nokhwa (macOS, \
-         Windows), or give --replay or --synthetic"
+         Windows), or give --replay FILE"
             .into(),
     )
 }

@@ -10,8 +10,8 @@ use crate::picture::Frame;
 /// How often it is looked whether there is a camera now.
 const LOOK_US: i64 = 1_000_000;
 
-/// Opens the camera where there is one that can be used.
-pub type Look = Box<dyn FnMut() -> Option<Box<dyn FrameSource>> + Send>;
+/// Opens the camera where there is one; says why one that is there cannot be used.
+pub type Look = Box<dyn FnMut() -> Result<Option<Box<dyn FrameSource>>, CaptureError> + Send>;
 
 /// A stand-in that gives way to what it stands in for, with the first frame of it; frame numbers go on rising.
 pub struct Standby<K = Monotonic> {
@@ -21,6 +21,8 @@ pub struct Standby<K = Monotonic> {
     look: Option<Look>,
     /// Opened, but without a frame yet.
     candidate: Option<Box<dyn FrameSource>>,
+    /// Why it could not be opened, as the log last said it.
+    told: String,
     /// To be called with the first frame of what came.
     came: Option<Box<dyn FnOnce() + Send>>,
     clock: K,
@@ -50,6 +52,7 @@ impl<K: Clock> Standby<K> {
             source: stand_in,
             look: Some(look),
             candidate: None,
+            told: String::new(),
             came: Some(came),
             clock,
             look_at_us,
@@ -64,12 +67,28 @@ impl<K: Clock> Standby<K> {
         frame
     }
 
+    /// Whether the log has not just said so: it is looked every second, all night long.
+    fn is_news(&mut self, why: &str) -> bool {
+        let is_news = self.told != why;
+        if is_news {
+            why.clone_into(&mut self.told);
+        }
+        is_news
+    }
+
     /// A frame of what is to come, where there is one.
     fn newcomer(&mut self) -> Option<Frame> {
         let look = self.look.as_mut()?;
         if self.candidate.is_none() && self.clock.now_us() >= self.look_at_us {
             self.look_at_us = self.clock.now_us() + LOOK_US;
-            self.candidate = look();
+            match look() {
+                Ok(candidate) => self.candidate = candidate,
+                Err(why) => {
+                    if self.is_news(&why.to_string()) {
+                        log::warn!("{why}; the built-in clip goes on until it can be used");
+                    }
+                }
+            }
         }
         let candidate = self.candidate.as_mut()?;
         match candidate.next_frame(Duration::ZERO) {
@@ -175,11 +194,12 @@ mod tests {
         let clock: &'static Manual = Box::leak(Box::new(Manual::at(0)));
         let (looks, told) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
         let (counted, telling) = (looks.clone(), told.clone());
-        // Nothing at first, then a camera that sends nothing, then one that does.
+        // Nothing at first, then a busy camera, one that sends nothing, and one that does.
         let look: Look = Box::new(move || match counted.fetch_add(1, Relaxed) {
-            0..=2 => None,
-            3 => Some(Box::new(Shade { shade: 7, seq: 0, mute: true })),
-            _ => Some(Box::new(Shade { shade: 9, seq: 40, mute: false })),
+            0 => Ok(None),
+            1..=2 => Err(CaptureError::Unusable("busy".into())),
+            3 => Ok(Some(Box::new(Shade { shade: 7, seq: 0, mute: true }))),
+            _ => Ok(Some(Box::new(Shade { shade: 9, seq: 40, mute: false }))),
         });
         let clip = Box::new(Shade { shade: 1, seq: 0, mute: false });
         let came = Box::new(move || telling.store(true, Relaxed));
@@ -198,5 +218,6 @@ mod tests {
         assert_eq!(shades, [1, 9], "the mute one was never shown");
         assert_eq!(looks.load(Relaxed), 5, "once a second, and no more once it is there");
         assert_eq!(source.info().name, "shade 9");
+        assert!(!source.is_news("busy") && source.is_news("not allowed"), "a reason is told when it changes");
     }
 }

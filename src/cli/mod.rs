@@ -146,16 +146,23 @@ fn log_to_standard_error(level: &str) {
     }));
 }
 
-/// `posewire photo.jpg …` is `posewire predict photo.jpg …`, `posewire clip.mp4 …` is `posewire run clip.mp4 …`.
+/// `posewire photo.jpg …` is `posewire predict photo.jpg …`, `posewire clip.mp4 …` is `posewire run clip.mp4 …`, and so are cameras.
 fn spelt_out(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let is_command = |word: &OsStr| word == "help" || command().find_subcommand(word).is_some();
-    let named = arguments.get(1).filter(|first| !is_command(first));
+    // The log's own flags may come first.
+    let says_more = |word: &OsStr| {
+        let letters = word.to_str().and_then(|word| word.strip_prefix('-')).unwrap_or_default();
+        word == "--verbose" || (!letters.is_empty() && letters.chars().all(|letter| letter == 'v'))
+    };
+    let Some(at) = (1..arguments.len()).find(|&at| !says_more(&arguments[at])) else { return arguments };
+    let named = Some(&*arguments[at]).filter(|first| !is_command(first));
     let command = match named {
+        Some(first) if first.to_str().is_some_and(run::is_camera) => "run",
         Some(first) if predict::names_pictures(first) => "predict",
         Some(first) if run::names_video(first) => "run",
         _ => return arguments,
     };
-    arguments.insert(1, command.into());
+    arguments.insert(at, command.into());
     arguments
 }
 
@@ -213,8 +220,22 @@ mod tests {
         let folder = folder.path().to_str().unwrap();
         assert_eq!(spelt(&["posewire", folder]), ["posewire", "predict", folder]);
         assert_eq!(spelt(&["posewire", "a/clip.MP4", "-v"]), ["posewire", "run", "a/clip.MP4", "-v"]);
-        for other in [&["posewire"][..], &["posewire", "run"], &["posewire", "--help"], &["posewire", "clip"]]
-        {
+        assert_eq!(spelt(&["posewire", "-v", "a.JPG"]), ["posewire", "-v", "predict", "a.JPG"]);
+        assert_eq!(
+            spelt(&["posewire", "-vv", "--verbose", "a.y4m"]),
+            ["posewire", "-vv", "--verbose", "run", "a.y4m"]
+        );
+        for camera in ["/dev/video0", "/dev/v4l/by-id/cam", "csi", "auto", "rtsp://camera.local/"] {
+            assert_eq!(spelt(&["posewire", camera]), ["posewire", "run", camera]);
+        }
+        for other in [
+            &["posewire"][..],
+            &["posewire", "run"],
+            &["posewire", "--help"],
+            &["posewire", "clip"],
+            &["posewire", "-v", "run"],
+            &["posewire", "-v"],
+        ] {
             assert_eq!(spelt(other), other);
         }
     }

@@ -18,6 +18,8 @@ const TICK: Duration = Duration::from_millis(100);
 const SILENCE: Duration = Duration::from_secs(2);
 /// Of raw frames, which are recorded as JPEG: what is lost lies below a camera's own noise.
 const QUALITY: i32 = 95;
+/// Of the built-in clip, where nobody says how many: 10 seconds.
+const CLIP_FRAMES: u64 = 300;
 
 /// Record a camera's frames with their capture times, for posewire run --replay FILE --no-drop
 #[derive(Debug, clap::Args)]
@@ -104,7 +106,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
                 heard_at = Instant::now();
                 let (number, captured_at_us) = (frame.seq, frame.captured_at_us);
                 match jpeg.mjpeg_of(frame) {
-                    Ok(frame) => recording.write(&frame)?,
+                    Ok(frame) => {
+                        if first_us.is_none() {
+                            // A stream says its rate only now.
+                            recording.set_nominal_fps(source.info().fps);
+                        }
+                        recording.write(&frame)?;
+                    }
                     Err(error) => {
                         left_out += 1;
                         log::warn!("frame {number}: {:#}; left out", anyhow::Error::from(error));
@@ -154,7 +162,7 @@ fn source_config(args: &Args) -> SourceConfig {
             height,
             fps,
             seed: args.seed,
-            frames: Some(300),
+            frames: (args.frames.is_none() && args.seconds.is_none()).then_some(CLIP_FRAMES),
             no_drop: true,
         }
     } else {

@@ -1,8 +1,10 @@
 //! `posewire run`: the tracker.
 
+mod checks;
 mod lens;
 mod notify;
 mod sinks;
+mod source;
 
 use std::ffi::OsStr;
 use std::io::IsTerminal;
@@ -13,22 +15,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
-use posewire::capture::{self, Faulty, FrameSource, Reopening, SourceConfig, Standby, Turned};
+use clap::builder::NonEmptyStringValueParser;
+use posewire::capture::{Noticed, Seen, Turned};
 use posewire::clock::{Clock, Monotonic};
 use posewire::config::{Config, Flags, Frames, Size};
 use posewire::metres::{Lens, Metres, Stature};
+use posewire::models;
 use posewire::output::display::{self, DisplayTarget, PictureTap};
 use posewire::output::video::SourceRate;
 use posewire::picture::Turn;
 use posewire::pipeline::faults::{Faults, FaultyTracker};
 use posewire::pipeline::supervisor::supervise;
 use posewire::pipeline::{Maker, Options, Parts, Pipeline, PoseTracker, Timed};
-use posewire::telemetry::{SourceKind, Telemetry};
+use posewire::telemetry::Telemetry;
 use posewire::tracker::Tracker;
-use posewire::{files, models};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+pub use self::source::is_camera;
 use super::Usage;
 
 /// Tracks persons: from a camera, a file or the built-in clip to a serial wire, JSON lines or a display
@@ -49,7 +53,7 @@ Examples:
   posewire run --synthetic --inject camera.drop=0.1,camera.unplug=0.005 --display terminal")]
 pub struct Args {
     /// What to watch: a video, a folder of pictures, "-" for a pipe, a camera's device or address
-    #[arg(value_name = "SOURCE", conflicts_with = "source")]
+    #[arg(value_name = "SOURCE", conflicts_with = "source", value_parser = NonEmptyStringValueParser::new())]
     input: Option<String>,
     /// Pixels asked of the camera: --size 1280x720
     #[arg(long, value_name = "WxH")]
@@ -72,31 +76,22 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Some(path) => flags.replay = Some(path.into()),
         None => {}
     }
-    flags.apply(&mut config);
+    flags.clone().apply(&mut config);
     config.source.no_drop |= is_file_to_film(&config);
     if let Some(Size { width, height }) = args.size {
         (config.source.width, config.source.height) = (width, height);
     }
     models::check_names(&config.models).map_err(|e| Usage(e.to_string()))?;
-    keep_inputs(&config, args.config.as_deref())?;
     let faults = Faults::parse(&config.faults.inject, config.faults.seed).map_err(Usage)?;
-    if faults.has_serial() && config.serial.port.is_empty() {
-        return Err(Usage("serial faults need a serial port: add --serial PORT".into()).into());
-    }
+    checks::check(&config, args.config.as_deref(), &flags, &faults)?;
     let stop = Arc::new(AtomicBool::new(false));
     let draws_on_terminal = config.display.kind.0 == Some(DisplayTarget::Terminal);
     listen(&stop, draws_on_terminal).context("cannot listen for signals")?;
     let telemetry = Arc::new(Telemetry::default());
     let clock: Arc<dyn Clock> = Arc::new(Monotonic);
-    let source = source_config(&config, notify::is_service());
-    if config.source.no_drop && matches!(source, SourceConfig::Camera { .. }) {
-        return Err(Usage("--no-drop is for files: a camera does not wait; leave it out".into()).into());
-    }
-    telemetry.set_source_kind(kind(&source));
-    // Who names no source wants a camera, as soon as there is one.
-    let standby =
-        !config.source.synthetic && matches!(source, SourceConfig::Synthetic { no_drop: false, .. });
-    let camera = standby.then(|| camera_config(&config, "auto"));
+    let no_drop = if flags.no_drop { "--no-drop" } else { "[source] no_drop = true" };
+    let source = source::choose(&config, notify::is_service(), no_drop)?;
+    telemetry.set_source_kind(source.kind());
     let options = Options {
         frames: match config.source.frames {
             Frames::All => None,
@@ -118,8 +113,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let turn = Turn { quarters: config.source.rotate.quarters(), mirror: config.source.mirror };
     let parts = Parts {
         source: Box::new(move || {
-            let source = open(&source, camera, told, faults)?;
-            let _ = rate.set(source.info().fps);
+            let source = source::open(source, told, faults)?;
+            // Not before the first frame: until then a stream does not say its rate.
+            let notice = move |seen: &Seen| {
+                let _ = rate.set(seen.fps);
+                Ok(())
+            };
+            let source = Box::new(Noticed::new(source, Box::new(notice)));
             let source = lenses.watch(source, seen_by, turn, watched);
             Ok(if turn.is_none() { source } else { Box::new(Turned::new(source, turn)) })
         }),
@@ -145,16 +145,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// A signal sets `stop`; the second one ends the process at once: the user has waited enough.
+/// A signal sets `stop`; a later one ends the process at once: the user has waited enough.
 fn listen(stop: &Arc<AtomicBool>, draws_on_terminal: bool) -> std::io::Result<()> {
-    super::last_resort::arm(stop)?;
     if !draws_on_terminal {
-        for signal in [SIGINT, SIGTERM] {
-            signal_hook::flag::register_conditional_shutdown(signal, 1, stop.clone())
-                .and_then(|_| signal_hook::flag::register(signal, stop.clone()))?;
-        }
-        return Ok(());
+        return super::last_resort::listen(stop);
     }
+    let is_late = super::last_resort::arm(stop)?;
     // A terminal that is closed while it shows poses ends the run; without a picture in it the system's own way is kept, and
     // nohup's. Whatever ends it gives the terminal back.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT])?;
@@ -166,7 +162,8 @@ fn listen(stop: &Arc<AtomicBool>, draws_on_terminal: bool) -> std::io::Result<()
                 display::give_back_for_good();
                 let _ = signal_hook::low_level::emulate_default_handler(SIGQUIT);
             }
-            if stop.swap(true, Ordering::AcqRel) {
+            stop.store(true, Ordering::Release);
+            if is_late.load(Ordering::Acquire) {
                 display::give_back_for_good();
                 std::process::exit(1);
             }
@@ -187,15 +184,6 @@ pub fn names_video(argument: &OsStr) -> bool {
     VIDEOS.contains(&&*ending)
 }
 
-/// Whether what is to be watched is a camera by its name; else it is a file, a folder or a pipe.
-fn is_camera(source: &str) -> bool {
-    source == "auto"
-        || source == "csi"
-        || source.starts_with("csi:")
-        || source.starts_with("/dev/v")
-        || source.contains("://")
-}
-
 /// Whether a file is made into a film while nobody looks on: every frame is wanted, however long that takes.
 fn is_file_to_film(config: &Config) -> bool {
     let is_seen_live = config.display.kind.0.is_some()
@@ -204,111 +192,6 @@ fn is_file_to_film(config: &Config) -> bool {
         || [&config.web.address, &config.osc.address, &config.udp.address].iter().any(|a| a.get().is_some());
     let replay = &config.source.replay;
     !config.video.path.as_os_str().is_empty() && !is_seen_live && (replay.is_file() || replay.is_dir())
-}
-
-/// Refuses outputs that would overwrite what is read.
-fn keep_inputs(config: &Config, config_file: Option<&Path>) -> Result<(), Usage> {
-    let png = match &config.display.kind.0 {
-        Some(DisplayTarget::Png(path)) => path,
-        _ => Path::new(""),
-    };
-    let (lines, events) = (&*config.jsonl.path, &*config.events.path);
-    for input in [&config.source.replay, &config.events.zones]
-        .map(|p| Some(&**p))
-        .into_iter()
-        .chain([config_file])
-        .flatten()
-    {
-        for output in [lines, events, &*config.video.path, &*config.mcap.path, png] {
-            super::keep_input(input, output)?;
-        }
-    }
-    let is_one = lines == events && !lines.as_os_str().is_empty() && lines != Path::new("-");
-    if is_one || files::is_same(lines, events) {
-        return Err(Usage(format!("{}: poses and events need a file each", lines.display())));
-    }
-    Ok(())
-}
-
-/// Frames of the built-in clip where every one is processed: 10 seconds.
-const CLIP_FRAMES: u64 = 300;
-
-/// The camera `device` as the configuration wants it.
-fn camera_config(config: &Config, device: &str) -> SourceConfig {
-    let s = &config.source;
-    SourceConfig::Camera {
-        device: device.into(),
-        width: s.width,
-        height: s.height,
-        fps: s.fps as f32,
-        wait: s.wait,
-        format: s.format.0,
-    }
-}
-
-fn kind(source: &SourceConfig) -> SourceKind {
-    match source {
-        SourceConfig::Camera { .. } => SourceKind::Camera,
-        SourceConfig::Replay { .. } => SourceKind::File,
-        SourceConfig::Synthetic { .. } => SourceKind::BuiltIn,
-    }
-}
-
-/// What the configuration asks for; a service that names nothing waits for a camera and never shows made-up people.
-fn source_config(config: &Config, is_service: bool) -> SourceConfig {
-    let s = &config.source;
-    if !s.replay.as_os_str().is_empty() {
-        return SourceConfig::Replay { path: s.replay.clone(), no_drop: s.no_drop, fps_override: None };
-    }
-    if !s.camera.is_empty() {
-        return camera_config(config, &s.camera);
-    }
-    if !s.synthetic && !s.no_drop && (is_service || capture::has_camera() || capture::has_csi_camera()) {
-        return camera_config(config, "auto");
-    }
-    if !s.synthetic {
-        log::info!(
-            "no camera: showing the built-in clip until one is there (name a source with --camera or --replay)"
-        );
-    }
-    SourceConfig::Synthetic {
-        persons: 1,
-        width: s.width,
-        height: s.height,
-        fps: s.fps as f32,
-        seed: config.faults.seed,
-        frames: s.no_drop.then_some(CLIP_FRAMES),
-        no_drop: s.no_drop,
-    }
-}
-
-type Thrown = Box<dyn std::error::Error + Send + Sync>;
-
-/// Opens the source; the built-in clip gives way to `camera` where one is named and comes.
-fn open(
-    config: &SourceConfig,
-    camera: Option<SourceConfig>,
-    telemetry: Arc<Telemetry>,
-    faults: Faults,
-) -> Result<Box<dyn FrameSource>, Thrown> {
-    let mut source = capture::open(config)?;
-    if !source.is_away() {
-        let info = source.info();
-        // Of a stream nothing is known before its first frame.
-        match info.width {
-            0 => log::info!("source: {}", info.name),
-            width => log::info!("source: {}, {width}x{} at {} fps", info.name, info.height, info.fps),
-        }
-    }
-    if let Some(camera) = camera {
-        let look = Box::new(move || capture::has_camera().then(|| capture::open(&camera).ok()).flatten());
-        let came = Box::new(move || telemetry.set_source_kind(SourceKind::Camera));
-        source = Box::new(Standby::new(source, look, came));
-    }
-    if faults.camera.is_empty() {
-        return Ok(source);
-    }
-    Ok(Box::new(Reopening::new(Faulty::new(source, faults.camera)?)))
 }
 
 /// Loads the models on the thread that runs them.

@@ -68,11 +68,7 @@ pub struct Args {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let is_over = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, 1, is_over.clone())
-            .and_then(|_| signal_hook::flag::register(signal, is_over.clone()))
-            .context("cannot listen for signals")?;
-    }
+    super::last_resort::listen(&is_over).context("cannot listen for signals")?;
     let Some(input) = &args.input else {
         let viewer = open(&args.web, None)?;
         return Ok(wait(&viewer, &is_over));

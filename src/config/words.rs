@@ -1,6 +1,7 @@
 //! Values that are written as a word or a number, in the file and on the command line alike.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -87,10 +88,15 @@ pub struct Size {
     pub height: u32,
 }
 
+impl Size {
+    /// What a side may be, pixels.
+    pub const SIDES: RangeInclusive<u32> = 16..=8192;
+}
+
 impl FromStr for Size {
     type Err = String;
     fn from_str(word: &str) -> Result<Self, String> {
-        let side = |text: &str| text.parse::<u32>().ok().filter(|side| (16..=8192).contains(side));
+        let side = |text: &str| text.parse::<u32>().ok().filter(|side| Self::SIDES.contains(side));
         let sides = word.split_once(['x', 'X', '×']).and_then(|(w, h)| Some((side(w)?, side(h)?)));
         let (width, height) =
             sides.ok_or_else(|| format!("'{word}' is no size: WIDTHxHEIGHT in pixels, as in 640x480"))?;

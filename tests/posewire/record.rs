@@ -73,6 +73,35 @@ fn a_full_disk_ends_a_recording_that_can_still_be_read() {
 }
 
 #[test]
+fn the_built_in_clip_is_recorded_for_as_long_as_it_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    for (limit, frames) in [(["--frames", "310"], 310), (["--seconds", "10.5"], 316)] {
+        let path = folder.path().join("clip.avi");
+        let out = Command::new(env!("CARGO_BIN_EXE_posewire"))
+            .args(["record", "--synthetic", "--size", "160x120"])
+            .args(limit)
+            .arg(&path)
+            .output()
+            .unwrap();
+        let told = String::from_utf8(out.stderr).unwrap();
+        assert!(out.status.success() && told.contains(&format!(": {frames} frames")), "{told}");
+    }
+}
+
+#[test]
+fn a_disk_that_is_full_before_the_first_frame_leaves_no_file_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$0\" record --synthetic \"$1\""])
+        .args([env!("CARGO_BIN_EXE_posewire").as_ref(), folder.path().join("clip.avi").as_os_str()])
+        .output()
+        .unwrap();
+    let told = String::from_utf8(out.stderr).unwrap();
+    assert!(out.status.code() == Some(1) && told.contains("there is no file"), "{told}");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+}
+
+#[test]
 fn an_old_recording_is_replaced_only_by_a_whole_new_one() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);

@@ -169,6 +169,24 @@ mod binary {
         assert!(text.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
     }
 
+    /// `timeout` signals the program and then its group.
+    #[test]
+    fn a_second_signal_that_comes_with_the_first_does_not_cut_the_end_short() {
+        let folder = tempfile::tempdir().unwrap();
+        let [lines, film] = ["poses.jsonl", "poses.mcap"].map(|name| folder.path().join(name));
+        let paths = [&lines, &film].map(|path| path.to_str().unwrap());
+        let child = run(&["--synthetic", "--jsonl", paths[0], "--mcap", paths[1]]);
+        let began = Instant::now();
+        while std::fs::read_to_string(&lines).unwrap_or_default().lines().count() < 10 {
+            assert!(began.elapsed() < Duration::from_secs(60), "no poses");
+            sleep(Duration::from_millis(10));
+        }
+        child.terminate();
+        let (took, code) = terminated(child);
+        assert!(code == Some(0) && film.is_file(), "{code:?}");
+        assert!(took < STOP_WITHIN + GRACE, "{took:?}");
+    }
+
     #[test]
     fn it_ends_in_time_whenever_it_is_asked_during_the_start() {
         for after_ms in [60, 150, 400] {

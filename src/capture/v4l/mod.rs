@@ -178,7 +178,10 @@ impl V4lCamera {
             return Ok(found);
         }
         Err(Trouble::passing(match problems.len() {
-            0 => "no camera found: plug one in, or give --replay FILE or --synthetic; `posewire devices` lists what there is".into(),
+            0 => {
+                "no camera found: plug one in, or give --replay FILE; `posewire devices` lists what there is"
+                    .into()
+            }
             _ => format!("no usable camera found: {}", problems.join("; ")),
         }))
     }

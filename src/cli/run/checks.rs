@@ -1,0 +1,224 @@
+//! What a run cannot do, told before anything is opened.
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use posewire::capture;
+use posewire::config::{BUILTIN, Config, Flags, SMOOTHER, Size};
+use posewire::files;
+use posewire::output::display::DisplayTarget;
+use posewire::output::video;
+use posewire::pipeline::faults::Faults;
+
+use crate::cli::{Usage, keep_input};
+
+/// Standard output in the place of a path.
+const STANDARD: &str = "-";
+
+/// Refuses what cannot be, or would be for nothing.
+///
+/// # Errors
+/// What is wrong, and what to do.
+pub fn check(
+    config: &Config,
+    config_file: Option<&Path>,
+    flags: &Flags,
+    faults: &Faults,
+) -> Result<(), Usage> {
+    check_source(config, faults)?;
+    let (smoother, weights) = (config.temporal.smoother, &config.models.temporal);
+    if weights == BUILTIN && smoother.network().is_some() && smoother != SMOOTHER {
+        return Err(Usage(format!(
+            "--smoother {smoother} has no weights of its own: name their manifest with --temporal FILE"
+        )));
+    }
+    if faults.has_serial() && config.serial.port.is_empty() {
+        return Err(Usage("serial faults need a serial port: add --serial PORT".into()));
+    }
+    if !config.video.path.as_os_str().is_empty() {
+        video::check_name(&config.video.path).map_err(|e| Usage(e.to_string()))?;
+    }
+    keep_inputs(config, config_file)?;
+    keep_apart(config, std::io::stdout().is_terminal())?;
+    has_use(config, flags)
+}
+
+fn check_source(config: &Config, faults: &Faults) -> Result<(), Usage> {
+    let s = &config.source;
+    let asked = [
+        ("width", s.width, Size::SIDES, "pixels"),
+        ("height", s.height, Size::SIDES, "pixels"),
+        ("fps", s.fps, 1..=1000, "frames a second"),
+    ];
+    for (key, value, range, unit) in asked {
+        if !range.contains(&value) {
+            let (least, most) = range.into_inner();
+            return Err(Usage(format!(
+                "[source] {key} = {value}: no source gives that: {least} to {most} {unit}"
+            )));
+        }
+    }
+    capture::check_name(&s.camera).map_err(Usage)?;
+    if faults.camera.unplug > 0.0 && s.no_drop {
+        return Err(Usage(
+            "camera.unplug cannot be injected into what is read frame by frame: leave out --no-drop or the fault".into(),
+        ));
+    }
+    Ok(())
+}
+
+/// The files that a run writes, and what the user calls them.
+fn outputs(config: &Config) -> impl Iterator<Item = (&'static str, &Path)> {
+    let png = match &config.display.kind.0 {
+        Some(DisplayTarget::Png(path)) => path,
+        _ => Path::new(""),
+    };
+    [
+        ("--jsonl", &*config.jsonl.path),
+        ("--events", &*config.events.path),
+        ("--video", &*config.video.path),
+        ("--mcap", &*config.mcap.path),
+        ("--display", png),
+    ]
+    .into_iter()
+    .filter(|(_, path)| !path.as_os_str().is_empty())
+}
+
+/// Refuses outputs that would overwrite what is read.
+fn keep_inputs(config: &Config, config_file: Option<&Path>) -> Result<(), Usage> {
+    let inputs = [&*config.source.replay, &*config.events.zones].into_iter().chain(config_file);
+    for input in inputs {
+        for (_, output) in outputs(config) {
+            keep_input(input, output)?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses two outputs into one file, and lines into a picture or a table.
+fn keep_apart(config: &Config, is_terminal: bool) -> Result<(), Usage> {
+    let is_shown = |path: &Path| path == Path::new(STANDARD);
+    let outputs: Vec<_> = outputs(config).collect();
+    for (i, &(one, path)) in outputs.iter().enumerate() {
+        for &(other, other_path) in &outputs[..i] {
+            let are_shown = (other, one) == ("--jsonl", "--events") && is_shown(path) && is_shown(other_path);
+            if are_shown && config.jsonl.format.has_first_row() {
+                return Err(Usage(
+                    "--jsonl - and --events - would put lines of JSON between a table's rows: give one of them a file, or \
+                     leave --jsonl-format csv out"
+                        .into(),
+                ));
+            }
+            if !are_shown && files::would_be_same(path, other_path) {
+                let path = path.display();
+                return Err(Usage(format!("{path}: {other} and {one} need a file each: name another one")));
+            }
+        }
+    }
+    if is_terminal && config.display.kind.0 == Some(DisplayTarget::Terminal) {
+        for &(flag, path) in &outputs {
+            if matches!(flag, "--jsonl" | "--events") && is_shown(path) {
+                return Err(Usage(format!(
+                    "{flag} - would write lines into the picture of --display terminal: give it a file, or leave one of them out"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses flags that say how an output is to be that there is not.
+fn has_use(config: &Config, flags: &Flags) -> Result<(), Usage> {
+    let has_film = !config.video.path.as_os_str().is_empty();
+    let is_drawn = config.display.kind.0.is_some() || has_film;
+    let has_file = outputs(config).next().is_some();
+    let has_address = |address: &posewire::config::Address| address.get().is_some();
+    let has_web = has_address(&config.web.address);
+    let has_mqtt = config.mqtt.broker.get().is_some();
+    let has_live =
+        [&config.osc.address, &config.udp.address, &config.foxglove.address].into_iter().any(has_address)
+            || has_web
+            || has_mqtt
+            || !config.serial.port.is_empty();
+    // Without any output there are JSON lines on the standard output.
+    let has_lines = !config.jsonl.path.as_os_str().is_empty() || !(has_file || is_drawn || has_live);
+    let table = [
+        ("--jsonl-format", flags.jsonl_format.is_some(), has_lines, "--jsonl PATH"),
+        ("--video-rate", flags.video_rate.is_some(), has_film, "--video FILE"),
+        ("--no-pictures", flags.no_pictures, is_drawn, "--display KIND or --video FILE"),
+        ("--dim", flags.dim.is_some(), is_drawn, "--display KIND or --video FILE"),
+        (
+            "--display-style",
+            flags.display_style.is_some(),
+            is_drawn || has_web,
+            "--display KIND, --video FILE or --web ADDR",
+        ),
+        ("--web-pixels", flags.web_pixels, has_web, "--web ADDR"),
+        ("--osc-format", flags.osc_format.is_some(), has_address(&config.osc.address), "--osc HOST:PORT"),
+        ("--udp-format", flags.udp_format.is_some(), has_address(&config.udp.address), "--udp HOST:PORT"),
+        ("--mqtt-name", flags.mqtt_name.is_some(), has_mqtt, "--mqtt URL"),
+        ("--mcap-pixels", flags.mcap_pixels, !config.mcap.path.as_os_str().is_empty(), "--mcap FILE"),
+        (
+            "--foxglove-pixels",
+            flags.foxglove_pixels,
+            has_address(&config.foxglove.address),
+            "--foxglove ADDR",
+        ),
+    ];
+    match table.into_iter().find(|(_, is_given, has_use, _)| *is_given && !has_use) {
+        Some((flag, _, _, need)) => {
+            Err(Usage(format!("{flag} does nothing alone: add {need}, or leave it out")))
+        }
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(text: &str) -> Config {
+        Config::parse(text, Path::new("x")).unwrap()
+    }
+
+    #[test]
+    fn outputs_need_a_file_each_whether_or_not_it_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        let told = |sections: [(&str, &str); 2], is_terminal| {
+            let text = sections.map(|(section, path)| format!("[{section}]\npath = {path:?}\n")).concat();
+            keep_apart(&config(&text), is_terminal).err().map(|why| why.0).unwrap_or_default()
+        };
+        std::fs::create_dir(folder.path().join("more")).unwrap();
+        let (new, same) = (at("q"), at("more/../q"));
+        for (one, other) in [("jsonl", "mcap"), ("video", "mcap"), ("jsonl", "events")] {
+            let said = told([(one, &new), (other, &same)], false);
+            assert!(said.contains("need a file each") && said.contains(&format!("--{one}")), "{said}");
+        }
+        assert_eq!(told([("jsonl", &new), ("events", &at("other"))], false), "");
+        assert_eq!(told([("jsonl", "-"), ("events", "-")], true), "");
+    }
+
+    #[test]
+    fn lines_do_not_go_into_a_picture() {
+        let config = config("[display]\nkind = \"terminal\"\n[events]\npath = \"-\"\n");
+        assert!(keep_apart(&config, true).is_err_and(|why| why.0.contains("--events -")));
+        assert!(keep_apart(&config, false).is_ok(), "the display itself says what is amiss");
+    }
+
+    #[test]
+    fn a_flag_that_does_nothing_is_refused_with_what_it_needs() {
+        let told = |flags: Flags, text: &str| {
+            let mut config = config(text);
+            flags.clone().apply(&mut config);
+            has_use(&config, &flags).err().map(|why| why.0).unwrap_or_default()
+        };
+        let pixels = || Flags { web_pixels: true, ..Flags::default() };
+        assert!(told(pixels(), "").contains("--web-pixels") && told(pixels(), "").contains("--web ADDR"));
+        assert_eq!(told(pixels(), "[web]\naddress = \"127.0.0.1:8080\"\n"), "");
+        let table = || Flags { jsonl_format: "csv".parse().ok(), ..Flags::default() };
+        assert_eq!(told(table(), ""), "", "lines on the standard output");
+        assert!(told(table(), "[mcap]\npath = \"a.mcap\"\n").contains("--jsonl PATH"));
+        assert_eq!(told(Flags::default(), "[web]\npictures = true\n"), "", "a file may say how it would be");
+    }
+}
