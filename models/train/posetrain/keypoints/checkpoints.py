@@ -168,7 +168,7 @@ def main() -> None:
         parser.error("a card needs --config and --caches")
     config = load_config(args.config)
     state = torch.load(args.checkpoint, weights_only=True)
-    packs = sources(config, args.caches) | dict.fromkeys(state.get(LEARNED, ()), 0)
+    packs = dict.fromkeys(state.get(LEARNED, ()), 0) | sources(config, args.caches)
     store(state["ema"], state["crops"], args.out, packs)
     rows = [json.loads(line) for line in (args.checkpoint.parent / "log.jsonl").read_text().splitlines()]
     val = {k: v for k, v in rows[-1].items() if k not in ("minutes",)}
