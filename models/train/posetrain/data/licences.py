@@ -117,7 +117,7 @@ SOURCES: dict[str, Source] = {
     ),
     "keypoints-small-usable": Source(
         Licence.FREE, "weights of this project, 2026-11", "where the usable finder began",
-        ("rendered", "coco_more", "coco_subset", "coco_fetched", "coco_nobody", "movenet_thunder"),
+        ("rendered", "coco_more", "coco_subset", "coco_fetched", "coco_nobody", "free_films", "movenet_thunder", "keypoints-base-usable"),
     ),
     "keypoints-base-usable": Source(
         Licence.FREE, "weights of this project, 2026-11", "teacher",

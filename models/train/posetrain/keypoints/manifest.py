@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +31,19 @@ USABLE_LICENCE = (
     "(CC BY 4.0, COCO Consortium) as everybody's COCO-trained weights are, from MoveNet Thunder's answers (Apache-2.0), and from "
     "rendered people (CC0 bodies and clothes, CMU motion); no pixel or label is in the file."
 )
+# Credit is what they ask.
+WITH_FREE_FILMS = (
+    "rendered people (CC0 bodies and clothes, CMU motion), and from films whose makers publish them under MIT, BSD-3-Clause or "
+    "CC BY 4.0 (GMDCSA24, Intel's sample videos, Pose2Sim, Sports2D, custom-gesture-dataset); "
+)
+
+
+def usable_licence(sources: Iterable[str]) -> str:
+    """The card's words for weights of class (b) that learned from `sources`."""
+    if "free_films" not in sources:
+        return USABLE_LICENCE
+    people, _, rest = USABLE_LICENCE.partition("and from rendered people")
+    return f"{people}from {WITH_FREE_FILMS}{rest.partition('; ')[2]}"
 
 
 @dataclass(frozen=True)
