@@ -48,12 +48,13 @@ def engines() -> str:
 
 
 def looks() -> str:
-    """What a look of each network takes: `benches/results/epyc-avx512.json`."""
+    """What a look of each network takes: `benches/results/epyc-avx512.json` and `xeon-looks.json`."""
     names = ("nano", "small", "base", "large")
     wanted = {f"posewire keypoints-{name}: int8": f"`{name}`" for name in names}
     wanted |= {"posewire person: int8": "finder", "posewire person-usable: int8": "finder `person-usable`"}
-    rows = engine_rows("epyc-avx512.json", wanted)
-    return markdown(["network", "least", "median"], rows, right=2)
+    epyc, xeon = (engine_rows(name, wanted) for name in ("epyc-avx512.json", "xeon-looks.json"))
+    rows = [[*on_epyc, *on_xeon[1:]] for on_epyc, on_xeon in zip(epyc, xeon, strict=True)]
+    return markdown(["network", "EPYC: least", "median", "Xeon: least", "median"], rows, right=4)
 
 
 def instructions() -> str:
