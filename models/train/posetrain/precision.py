@@ -37,7 +37,7 @@ def seconds_of_a_layer(is_reduced: bool) -> float:
 
 @cache
 def bf16_is_quicker() -> bool:
-    """Some processors with AVX-512 multiply bfloat16 and take longer over it: a Xeon without AMX half as long again, an EPYC half."""
+    """A processor may multiply bfloat16 and be slower with it: a Xeon without AMX takes half as long again, an EPYC half as long."""
     path = Path("/proc/cpuinfo")
     if not path.exists() or not has_bf16(path.read_text()):
         return False

@@ -129,7 +129,7 @@ def train(
         "size": [*size],
         "begin": str(begin),
         "backbone": str(backbone),
-        "behind": len(behind),
+        "scenes": [len(scenes), len(behind)],
     }
     torch.manual_seed(seed)
     torch.set_num_threads(1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from posetrain.data.licences import Licence
 from posetrain.finder.net import NMS_IOU, STRIDE, Size
-from posetrain.keypoints.manifest import LICENCE, USABLE_LICENCE, sha256, strings
+from posetrain.keypoints.manifest import LICENCE, sha256, strings, usable_licence
 
 if TYPE_CHECKING:
     from posetrain.finder.evaluate import Rule, Test
@@ -72,7 +72,7 @@ def write_person(
         "",
         "[card]",
         f"data = {strings(packs)}",
-        f'licence = "{LICENCE if licence == Licence.RESEARCH else USABLE_LICENCE}"',
+        f'licence = "{LICENCE if licence == Licence.RESEARCH else usable_licence()}"',
         'teachers = "people without a label: FastestDet (BSD-3-Clause)"',
         'made_by = "python -m posetrain.finder.make, with the options in models/train/README.md"',
         f"train_pictures_seen = {pictures}",

@@ -23,7 +23,7 @@ from torch import Tensor
 
 from posetrain.data import cache
 from posetrain.data.licences import LETTER, Licence, LicenceError, licence_of, require
-from posetrain.data.packs import KNOWN_PACKS
+from posetrain.data.packs import EMPTY_PACKS, KNOWN_PACKS
 from posetrain.keypoints.mixture import teachers_of
 from posetrain.keypoints.steady_config import SteadyConfig, load_config
 
@@ -109,7 +109,7 @@ def mean(trained: dict[str, Tensor], other: dict[str, Tensor], share: float) -> 
 
 
 def sources(config: SteadyConfig, caches: Path) -> dict[str, int]:
-    """Training persons of each pack, teachers among them with none."""
+    """Training persons of each pack; teachers and pictures of nobody are among them with none."""
     out: dict[str, int] = {}
     train = cache.SPLITS.index("train")
     for source in config.sources:
@@ -119,7 +119,7 @@ def sources(config: SteadyConfig, caches: Path) -> dict[str, int]:
         ):
             out[KNOWN_PACKS[pack]] = out.get(KNOWN_PACKS[pack], 0) + int(count)
         out |= dict.fromkeys(teachers_of(config, source, caches), 0)
-    return out
+    return out | dict.fromkeys(EMPTY_PACKS if config.empty else (), 0)
 
 
 def card(
@@ -160,9 +160,8 @@ def main() -> None:
     args = parser.parse_args()
     if args.mean_with:
         halves = mean(weights_of(args.checkpoint), weights_of(args.mean_with), 0.5)
-        learned = {*learned_from(args.checkpoint), *learned_from(args.mean_with)}
-        both_say = learned_from(args.checkpoint) and learned_from(args.mean_with)
-        store(halves, history(args.checkpoint)[0], args.out, learned if both_say else ())
+        said = [learned_from(path) for path in (args.checkpoint, args.mean_with)]
+        store(halves, history(args.checkpoint)[0], args.out, sum(said, ()) if all(said) else ())
         return
     if args.config is None or args.caches is None:
         parser.error("a card needs --config and --caches")

@@ -26,24 +26,22 @@ TEACHERS = (
     "pseudo-labels of the unlabelled packs: MoveNet Lightning int8 (Apache-2.0), kept where "
     "Ultralight-SimplePose agrees"
 )
-USABLE_LICENCE = (
-    "Weights: MIT or Apache-2.0, as the code. Learned from COCO's pictures (Flickr, a licence each) and annotations "
-    "(CC BY 4.0, COCO Consortium) as everybody's COCO-trained weights are, from MoveNet Thunder's answers (Apache-2.0), and from "
-    "rendered people (CC0 bodies and clothes, CMU motion); no pixel or label is in the file."
-)
 # Credit is what they ask.
-WITH_FREE_FILMS = (
-    "rendered people (CC0 bodies and clothes, CMU motion), and from films whose makers publish them under MIT, BSD-3-Clause or "
-    "CC BY 4.0 (GMDCSA24, Intel's sample videos, Pose2Sim, Sports2D, custom-gesture-dataset); "
+FREE_FILMS = (
+    "films whose makers publish them under MIT, BSD-3-Clause or CC BY 4.0 (GMDCSA24, Intel's sample videos, Pose2Sim, Sports2D, "
+    "custom-gesture-dataset)"
 )
 
 
-def usable_licence(sources: Iterable[str]) -> str:
+def usable_licence(sources: Iterable[str] = ()) -> str:
     """The card's words for weights of class (b) that learned from `sources`."""
-    if "free_films" not in sources:
-        return USABLE_LICENCE
-    people, _, rest = USABLE_LICENCE.partition("and from rendered people")
-    return f"{people}from {WITH_FREE_FILMS}{rest.partition('; ')[2]}"
+    people = "rendered people (CC0 bodies and clothes, CMU motion)"
+    parts = f"from {people}, and from {FREE_FILMS}" if "free_films" in sources else f"and from {people}"
+    return (
+        "Weights: MIT or Apache-2.0, as the code. Learned from COCO's pictures (Flickr, a licence each) and annotations "
+        "(CC BY 4.0, COCO Consortium) as everybody's COCO-trained weights are, from MoveNet Thunder's answers (Apache-2.0), "
+        f"{parts}; no pixel or label is in the file."
+    )
 
 
 @dataclass(frozen=True)

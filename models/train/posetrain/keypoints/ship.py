@@ -131,7 +131,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="measure every n-th val crop only")
     args = parser.parse_args()
     config = load_config(args.config)
-    sources = {**checkpoints.sources(config, args.caches), **({"coco_nobody": 0} if config.empty else {})}
+    sources = checkpoints.sources(config, args.caches)
     before = tomllib.loads(args.begun_with.read_text())["card"] if args.begun_with else {"data": []}
     sources |= dict.fromkeys(before["data"], 0)
     for path in filter(None, (args.weights, args.mean_with)):

@@ -147,7 +147,7 @@ def train(
     model = KeypointNet(config.net).to(memory_format=torch.channels_last)
     ema, optimiser = copy.deepcopy(model), optimiser_of(model, config)
     at, warm_from, latest = Progress(), 0, out / "checkpoint.pt"
-    learned = {*checkpoints.sources(config, caches), *(["coco_nobody"] if config.empty else [])}
+    learned = {*checkpoints.sources(config, caches)}
     if latest.exists() or begin is not None:
         path = latest if latest.exists() or begin is None else begin
         learned |= {*checkpoints.inherited(path, of_letter(config.licence))}
