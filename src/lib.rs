@@ -51,7 +51,7 @@ pub mod clock;
 #[doc(hidden)]
 pub mod coco;
 #[doc(hidden)]
-pub mod files;
+pub use ::files;
 #[doc(hidden)]
 pub mod infer;
 #[doc(hidden)]

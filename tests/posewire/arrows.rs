@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 const ROOMS: [(&str, &[&str]); 26] = [
     // What every stage may see.
     ("clock", &[]),
-    ("files", &[]),
     ("last_words", &[]),
     ("progress", &["tty"]),
     ("telemetry", &[]),
     ("tty", &[]),
     ("avi", &["files", "picture"]),
     ("coco", &["files"]),
-    // Rooms that are crates, for what runs on every frame is optimised apart.
+    // Rooms that are crates: what runs on every frame is optimised apart, and other programs have a use for some.
+    ("files", &[]),
     ("maps", &[]),
     ("math", &[]),
     ("names", &[]),
@@ -42,12 +42,14 @@ const ROOMS: [(&str, &[&str]); 26] = [
 ];
 
 /// Rooms of [`ROOMS`] that are crates: `crate::` stands before their names too, so that the arrow is seen.
-const ROOM_CRATES: [&str; 5] = ["maps", "math", "names", "picture", "temporal"];
+const ROOM_CRATES: [&str; 6] = ["files", "maps", "math", "names", "picture", "temporal"];
 
 /// Each crate of the workspace and those of Posewire's own that it may depend on.
-const CRATES: [(&str, &[&str]); 18] = [
+const CRATES: [(&str, &[&str]); 20] = [
     ("pose", &[]),
     ("datagrams", &[]),
+    ("door", &[]),
+    ("files", &[]),
     ("int8", &[]),
     ("latest", &[]),
     ("math", &[]),
@@ -65,6 +67,8 @@ const CRATES: [(&str, &[&str]); 18] = [
         "posewire",
         &[
             "datagrams",
+            "door",
+            "files",
             "int8",
             "latest",
             "maps",
@@ -81,7 +85,20 @@ const CRATES: [(&str, &[&str]); 18] = [
             "temporal",
         ],
     ),
-    ("posewire-hub", &["datagrams", "people", "pose", "pose-draw", "pose-events", "pose-mqtt", "pose-osc"]),
+    (
+        "posewire-hub",
+        &[
+            "datagrams",
+            "door",
+            "files",
+            "people",
+            "pose",
+            "pose-draw",
+            "pose-events",
+            "pose-mqtt",
+            "pose-osc",
+        ],
+    ),
     ("posewire-lab", &["people", "pose", "posewire"]),
 ];
 

@@ -4,7 +4,6 @@ mod cli {
     pub mod agent;
     pub mod bench;
     pub mod calibrate;
-    pub mod files;
     pub mod merge;
     pub mod mqtt;
     pub mod outputs;
@@ -14,6 +13,7 @@ mod cli {
     pub mod simulate;
     pub mod sources;
     pub mod study;
+    pub mod text;
     pub mod web;
     pub mod zenoh;
 }

@@ -13,11 +13,10 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use door::{Guard, guarded, page, typed};
 use serde::Serialize;
 use tokio::sync::watch;
 
-use super::door::{self, guarded, page, typed};
-use super::guard::Guard;
 use super::recording::ReelError;
 use super::{listen_on, parts};
 

@@ -5,18 +5,13 @@
 //! lines of [`super::jsonl`] as server-sent events, for `curl`, and the WebSocket `/lines` each as a text message, for programs. With nobody watching nothing is made and nothing allocated.
 //! [`Viewer`] serves a recording the same way, behind the same door (`recording.rs`), and [`CalibrationPage`] a calibration.
 //!
-//! `axum` answers, on one thread with a runtime of its own; hyper beneath it is driven by hand because the time of a request's
-//! head and the number of connections must be bounded (`door.rs`).
+//! `axum` answers, on one thread with a runtime of its own, behind [`door`], which bounds connections and asks who sends a request.
 
 mod body;
 mod calibration;
-mod door;
-mod guard;
 mod live;
 mod message;
 mod parts;
-mod patience;
-mod reached;
 mod recording;
 mod server;
 mod status;
@@ -29,21 +24,19 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use axum::body::Bytes;
+use door::Guard;
 use log::{info, warn};
 use pose::PoseFrame;
 use tokio::sync::watch;
 
 pub use self::calibration::{Calibrating, CalibrationPage};
-use self::guard::Guard;
 use self::message::Messages;
 pub use self::recording::{Reel, ReelError, Viewer};
 use self::told::Told;
 use super::display::{DisplayStyle, PictureTap};
 use super::events::Zones;
 use super::{Host, PoseSink, Predict, SinkError};
-
-/// A preview for a few people.
-pub const MAX_CLIENTS: usize = 10;
+pub use door::MAX_CLIENTS;
 
 /// How often the page is told how the tracker is, microseconds.
 const STATUS_EVERY_US: i64 = 1_000_000;

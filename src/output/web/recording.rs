@@ -14,12 +14,11 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use door::{Guard, guarded, page, typed};
 use people::mannequin::Mannequin;
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::door::{self, guarded, page, typed};
-use super::guard::Guard;
 use super::{body, listen_on, parts};
 
 /// What one answer holds of times or lines at most: a page asks again for the rest.

@@ -7,11 +7,11 @@ use axum::extract::{State, WebSocketUpgrade};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use door::{MAX_CLIENTS, guarded, page, typed};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::super::display::DisplayStyle;
-use super::door::{guarded, page, typed};
-use super::{MAX_CLIENTS, Shared, body, live, parts};
+use super::{Shared, body, live, parts};
 
 /// What a page says is a word.
 const MAX_SAID_BYTES: usize = 1024;

@@ -12,8 +12,8 @@ use posewire_hub::geometry::centre;
 use posewire_hub::hub::Ears;
 use posewire_hub::line::Look;
 
-use super::files;
 use super::sources::{Heard, Next, Source, now_us, stop_signal};
+use super::text;
 use super::zenoh;
 
 /// Finds where the cameras stand, from one person who walks about for a minute
@@ -48,7 +48,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<()> {
-    files::keep([Some(&*args.cameras), args.replay.as_deref()].into_iter().flatten(), &args.out)?;
+    text::keep([Some(&*args.cameras), args.replay.as_deref()].into_iter().flatten(), &args.out)?;
     let cameras = cameras(&args.cameras)?;
     let known = known(args, &cameras)?;
     let looks = watched(args, &cameras)?;

@@ -14,10 +14,10 @@ use posewire_hub::output::json_line;
 use posewire_hub::twin::Beat;
 use posewire_hub::zones::zones;
 
-use super::files::{self, Ended, Text};
 use super::mqtt::{Health, Mqtt};
 use super::peer::Peer;
 use super::sources::now_us;
+use super::text::{self, Ended, IfLate, Text};
 use super::web::Web;
 
 /// Where moments go
@@ -70,21 +70,25 @@ impl Args {
     pub fn keep<'a>(&'a self, inputs: impl Iterator<Item = &'a Path> + Clone) -> Result<()> {
         let inputs = inputs.chain(self.zones.as_deref());
         for output in [&self.jsonl, &self.events].into_iter().flatten() {
-            files::keep(inputs.clone(), output)?;
+            text::keep(inputs.clone(), output)?;
         }
         let (Some(lines), Some(events)) = (&self.jsonl, &self.events) else { return Ok(()) };
         ensure!(
             [lines, events].map(|path| path.as_path()) != [Path::new("-"); 2],
             "--jsonl - and --events - cannot both have standard output: give one of them a file"
         );
-        ensure!(!files::is_same(lines, events), "{}: --jsonl and --events need a file each", lines.display());
+        ensure!(
+            !files::would_be_same(lines, events),
+            "{}: --jsonl and --events need a file each",
+            lines.display()
+        );
         Ok(())
     }
 }
 
 impl Outputs {
-    /// Opens what `args` name; `cameras`: where they stand, as JSON.
-    pub fn open(args: &Args, cameras: &str, names: &[&str]) -> Result<Self> {
+    /// Opens what `args` name; `cameras`: where they stand, as JSON; `if_late`: of files and standard output.
+    pub fn open(args: &Args, cameras: &str, names: &[&str], if_late: IfLate) -> Result<Self> {
         let watches = args.events.is_some() || args.mqtt.is_some();
         let none = !watches
             && args.jsonl.is_none()
@@ -102,12 +106,18 @@ impl Outputs {
         let osc = args.osc.as_deref().map(|to| Peer::open("run: --osc", to)).transpose()?;
         let osc = osc.map(|peer| (peer, Osc::new(args.osc_format)));
         let web = args.web.map(|address| Web::start(address, cameras.to_owned())).transpose()?;
+        let web = web.map(|(web, link)| {
+            eprintln!("posewire-hub run: the room in a browser: {link}");
+            web
+        });
         let broker = args.mqtt.clone().filter(|broker| broker.get().is_some());
         let mqtt = broker.map(|broker| Mqtt::new(broker, &args.mqtt_name, names, now_us()));
         // Files last: they are emptied only when nothing else is wrong.
         let shown = none.then_some(Path::new("-"));
-        let lines = args.jsonl.as_deref().or(shown).map(|path| Text::create("--jsonl", path)).transpose()?;
-        let events = args.events.as_deref().map(|path| Text::create("--events", path)).transpose()?;
+        let text =
+            |option, path: Option<&Path>| path.map(|path| Text::create(option, path, if_late)).transpose();
+        let lines = text("--jsonl", args.jsonl.as_deref().or(shown))?;
+        let events = text("--events", args.events.as_deref())?;
         Ok(Self { lines, udp, osc, web, events, mqtt, watch, failed: None })
     }
 
@@ -164,7 +174,7 @@ impl Outputs {
                 web.tell(&text);
             }
             if let Some(out) = &mut self.lines {
-                out.write(text.as_bytes());
+                out.write(text.into_bytes());
             }
         }
         if let Some(watch) = &mut self.watch {
@@ -174,11 +184,7 @@ impl Outputs {
             }
             if let Some(out) = &mut self.events {
                 for event in &events {
-                    out.write(&line(event, watch.zones(), sent_us));
-                }
-                // Seldom, and somebody waits for it.
-                if !events.is_empty() {
-                    out.flush();
+                    out.write(line(event, watch.zones(), sent_us));
                 }
             }
         }
@@ -187,38 +193,44 @@ impl Outputs {
 
     /// Leaves texts that have ended; whether anybody is left who takes.
     fn is_taken(&mut self) -> bool {
-        let mut ended = Vec::new();
-        for text in [&mut self.lines, &mut self.events] {
-            if let Some(why) = text.as_mut().and_then(Text::ended) {
-                *text = None;
-                ended.push(why);
-            }
-        }
+        let ended = [&mut self.lines, &mut self.events].map(|text| {
+            let why = text.as_mut().and_then(Text::ended)?;
+            *text = None;
+            Some(why)
+        });
         let is_taken = self.lines.is_some()
             || self.udp.is_some()
             || self.osc.is_some()
             || self.web.is_some()
             || self.events.is_some()
             || self.mqtt.is_some();
-        for why in ended {
+        for why in ended.into_iter().flatten() {
             // The last one's end is the program's.
             if is_taken {
                 eprintln!("posewire-hub run: {why}; the other outputs go on");
             }
-            if let Ended::Failed(error) = why {
-                self.failed.get_or_insert(error);
-            }
+            self.judge(why);
         }
         is_taken
     }
 
     /// Everything is where it goes.
     pub fn end(&mut self) -> Result<()> {
-        for text in [&mut self.lines, &mut self.events].into_iter().flatten() {
-            text.flush();
+        for text in [self.lines.take(), self.events.take()].into_iter().flatten() {
+            if let Some(why) = { text }.finish() {
+                if let Ended::Left(why) = &why {
+                    eprintln!("posewire-hub run: {why}");
+                }
+                self.judge(why);
+            }
         }
-        self.is_taken();
         self.failed.take().map_or(Ok(()), Err)
+    }
+
+    fn judge(&mut self, why: Ended) {
+        if let Ended::Failed(error) = why {
+            self.failed.get_or_insert(error);
+        }
     }
 }
 
@@ -231,6 +243,7 @@ fn since_1970_us() -> i64 {
 mod tests {
     use std::io::{Error, ErrorKind, Result, Write};
     use std::sync::{Arc, Mutex};
+    use std::time::{Duration, Instant};
 
     use posewire_hub::V3;
     use posewire_hub::fuse::{RoomJoint, RoomPerson};
@@ -265,7 +278,9 @@ mod tests {
     }
 
     fn outputs(lines: Option<&Kept>, events: &Kept) -> Outputs {
-        let text = |option, kept: &Kept| Text::to(option, Path::new("kept"), Box::new(kept.clone()));
+        let text = |option, kept: &Kept| {
+            Text::to(option, Path::new("kept"), IfLate::Lost, Box::new(kept.clone())).unwrap()
+        };
         Outputs {
             lines: lines.map(|kept| text("--jsonl", kept)),
             udp: None,
@@ -300,6 +315,7 @@ mod tests {
                 false => assert!(outputs.send(&moment(at_ms, ids), 1_000 * at_ms, &[]).unwrap()),
             }
         }
+        outputs.end().unwrap();
         let told: Vec<(String, i64)> = events
             .lines()
             .iter()
@@ -318,10 +334,13 @@ mod tests {
             for at_ms in [0, 200, 400] {
                 assert!(two.send(&moment(at_ms, &[1]), 0, &[]).unwrap(), "{fails}");
             }
-            assert_eq!((events.lines().len(), two.end().is_err()), (2, is_fault), "{fails}");
-            // The last one ends the program.
+            assert_eq!((two.end().is_err(), events.lines().len()), (is_fault, 2), "{fails}");
+            // The last one ends the program, as soon as its thread has tried to write.
             let mut one = outputs(None, &full);
-            assert!(!one.send(&moment(0, &[1]), 0, &[]).unwrap(), "{fails}");
+            let began = Instant::now();
+            while one.send(&moment(0, &[1]), 0, &[]).unwrap() {
+                assert!(began.elapsed() < Duration::from_secs(20), "{fails}");
+            }
             assert_eq!(one.end().is_err(), is_fault, "{fails}");
         }
     }

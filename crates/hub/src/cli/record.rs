@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use posewire_hub::config::cameras;
 
-use super::files;
 use super::sources::{Heard, Next, Source, Taken, now_us, stop_signal};
+use super::text;
 use super::zenoh;
 
 /// Keeps what the cameras send as a take, for `calibrate --replay` and `run --replay`
@@ -32,7 +32,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<()> {
-    files::keep([&*args.cameras], &args.out)?;
+    text::keep([&*args.cameras], &args.out)?;
     let cameras = cameras(&args.cameras)?;
     let stop = stop_signal()?;
     let mut source = Source::open(&cameras, None, &args.net, None, &stop)?;

@@ -19,6 +19,7 @@ use super::mqtt::Health;
 use super::outputs::{self, Outputs};
 use super::peer::Peer;
 use super::sources::{Heard, Next, Source, now_us, stop_signal};
+use super::text::IfLate;
 use super::zenoh;
 
 /// Tells where everybody is, in metres of the room
@@ -102,7 +103,10 @@ pub fn run(args: &Args) -> Result<()> {
     let mut cameras = Cameras::new(all);
     let names = cameras.names();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut outputs = Outputs::open(&args.outputs, &cameras_said(&cameras.all, hub.fusion.places()), &names)?;
+    // Live, what is not taken is lost; of a take nothing is.
+    let if_late = if source.is_take() { IfLate::Waits } else { IfLate::Lost };
+    let stand = cameras_said(&cameras.all, hub.fusion.places());
+    let mut outputs = Outputs::open(&args.outputs, &stand, &names, if_late)?;
     let gap_us = (1e6 / args.rate.clamp(0.1, 10_000.0)) as i64;
     // From the arrival of the oldest line that waits for a moment to that moment's way out.
     let (mut waits_since_us, mut added) = (None, Spread::default());

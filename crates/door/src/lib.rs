@@ -1,5 +1,11 @@
 //! What stands before everything that is served: connections let in up to a number, each bounded in time, and every request
-//! asked who sends it.
+//! asked who sends it. Of the tracker's pages and the hub's.
+
+#![forbid(unsafe_code)]
+
+mod guard;
+mod patience;
+mod reached;
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -18,9 +24,12 @@ use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::timeout;
 
-use super::MAX_CLIENTS;
-use super::guard::Guard;
-use super::patience::{PATIENCE, Patient};
+pub use self::guard::{Guard, Stranger};
+pub use self::patience::PATIENCE;
+use self::patience::Patient;
+
+/// A page for a few people: connections that stay, as a WebSocket does. Who serves them counts them.
+pub const MAX_CLIENTS: usize = 10;
 
 /// Connections beside the [`MAX_CLIENTS`] that stay: a page asks for its parts by several at once.
 const MAX_BRIEF: usize = 24;
@@ -33,7 +42,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
                       media-src blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 /// Answers by `paths` until `is_over`.
-pub(super) fn run(listener: TcpListener, is_over: watch::Receiver<bool>, paths: Router) {
+pub fn run(listener: TcpListener, is_over: watch::Receiver<bool>, paths: Router) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build();
     match runtime {
         Ok(runtime) => runtime.block_on(listen(listener, is_over, paths)),
@@ -80,7 +89,7 @@ async fn serve(stream: TcpStream, paths: Router, place: OwnedSemaphorePermit) {
 }
 
 /// `paths`, whatever is asked for, behind `guard`; `told` names them to who asks for another.
-pub(super) fn guarded(paths: Router, guard: Arc<Guard>, told: &'static str) -> Router {
+pub fn guarded(paths: Router, guard: Arc<Guard>, told: &'static str) -> Router {
     paths
         .fallback(move || async move { (StatusCode::NOT_FOUND, told) })
         .method_not_allowed_fallback(|| async { (StatusCode::METHOD_NOT_ALLOWED, "GET only\n") })
@@ -114,12 +123,12 @@ async fn admitted(State(guard): State<Arc<Guard>>, request: Request, next: Next)
 }
 
 /// An answer of a kind.
-pub(super) fn typed(kind: &'static str, body: impl Into<Body>) -> Response {
+pub fn typed(kind: &'static str, body: impl Into<Body>) -> Response {
     ([(header::CONTENT_TYPE, kind)], body.into()).into_response()
 }
 
 /// A page, with the cookie that lets its later requests in.
-pub(super) fn page(html: &'static str, guard: &Guard) -> Response {
+pub fn page(html: &'static str, guard: &Guard) -> Response {
     let mut response = typed("text/html; charset=utf-8", html);
     if let Some(Ok(cookie)) = guard.cookie().map(HeaderValue::try_from) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);

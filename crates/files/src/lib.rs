@@ -1,5 +1,7 @@
 //! Files that users name: read up to a limit, replaced only by whole ones, and never an output that is also the input.
 
+#![forbid(unsafe_code)]
+
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
 /// A client that takes nothing of what is being written for so long is let go.
-pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+pub const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A stream on which a write that does not get on for [`PATIENCE`] fails.
 pub(super) struct Patient {

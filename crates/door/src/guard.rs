@@ -1,4 +1,4 @@
-//! Who may see the preview.
+//! Who may see the page.
 //!
 //! On the loopback everybody on this machine may: requests for other host names are refused, since a page elsewhere could have a
 //! browser send them (DNS rebinding). On another address only those who have the link with its token, new with every start. A
@@ -9,14 +9,14 @@ use std::net::{IpAddr, SocketAddr};
 
 use axum::http::{HeaderMap, Uri, header};
 
-use super::reached::reached_at;
+use crate::reached::reached_at;
 
 /// Bytes of a token: nobody guesses sixteen.
 const TOKEN_BYTES: usize = 16;
 
 /// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stranger {
+pub enum Stranger {
     /// It asks for another host than this machine.
     Host,
     /// A page from elsewhere sends it.
@@ -29,16 +29,16 @@ impl Stranger {
     /// For whoever reads the answer.
     pub fn told(self) -> &'static str {
         match self {
-            Self::Host => "this preview serves this machine only\n",
-            Self::Origin => "this preview is opened from its own page only\n",
-            Self::Token => "open the whole link that posewire has logged, with its token\n",
+            Self::Host => "this page serves this machine only\n",
+            Self::Origin => "this page answers to itself only\n",
+            Self::Token => "open the whole link that the program has printed, with its token\n",
         }
     }
 }
 
 /// What every request is asked for.
 #[derive(Debug)]
-pub(super) struct Guard {
+pub struct Guard {
     /// Hexadecimal; `None` on the loopback.
     token: Option<String>,
     address: SocketAddr,
