@@ -358,8 +358,9 @@ impl Tracker {
                 };
                 let score = self.scores[a.slot];
                 let size_px = [width as u32, height as u32];
-                let place = self.metres.as_mut().and_then(|m| m.place(a.slot, &mut forecast, size_px));
                 let track_id = a.track_id;
+                let metres = self.metres.as_mut();
+                let place = metres.and_then(|m| m.place(a.slot, track_id, &mut forecast, size_px));
                 persons[reported] = Some(TrackedPerson { track_id, score, forecast, seen, place });
                 reported += 1;
             }

@@ -104,7 +104,11 @@ impl<K: Clock> Standby<K> {
             }
             // It may be a camera of which nothing comes: others are looked for in a while.
             Ok(None) if candidate.is_away() => {
+                let why = format!("{} is there and sends no picture", candidate.info().name);
                 self.candidate = None;
+                if self.is_news(&why) {
+                    log::warn!("{why}; the built-in clip goes on, and it is tried again (`posewire doctor`)");
+                }
                 None
             }
             Ok(None) => None,
@@ -218,6 +222,7 @@ mod tests {
         assert_eq!(shades, [1, 9], "the mute one was never shown");
         assert_eq!(looks.load(Relaxed), 5, "once a second, and no more once it is there");
         assert_eq!(source.info().name, "shade 9");
-        assert!(!source.is_news("busy") && source.is_news("not allowed"), "a reason is told when it changes");
+        assert!(source.told.starts_with("shade 7 is there"), "{}", source.told);
+        assert!(source.is_news("busy") && !source.is_news("busy"), "a reason is told when it changes");
     }
 }

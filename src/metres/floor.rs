@@ -72,9 +72,44 @@ impl Group {
     }
 }
 
+/// Planes of one tilt, one beneath each person.
+struct Planes {
+    /// a and b.
+    slope: Vector2<f64>,
+    covariance: Matrix2<f64>,
+    groups: Vec<Group>,
+}
+
+impl Planes {
+    fn weight(&self) -> f64 {
+        self.groups.iter().map(|g| g.weight).sum()
+    }
+
+    /// Over all persons, by weight.
+    fn mean(&self, of: impl Fn(&Group) -> f64) -> f64 {
+        self.groups.iter().map(|g| g.weight * of(g)).sum::<f64>() / self.weight()
+    }
+
+    /// x and z of where people are.
+    fn middle(&self) -> Vector2<f64> {
+        Vector2::new(self.mean(|g| g.at.x / g.weight), self.mean(|g| g.at.y / g.weight))
+    }
+
+    /// From metres along y to metres along the normal.
+    fn norm(&self) -> f64 {
+        (1.0 + self.slope.norm_squared()).sqrt()
+    }
+
+    /// Up, pitch and roll in radians.
+    fn tilt(&self) -> (Vector3<f64>, f64, f64) {
+        let up = Vector3::new(self.slope.x, -1.0, self.slope.y) / self.norm();
+        (up, (-up.z).asin(), self.slope.x.atan())
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Point {
-    /// Counts persons.
+    /// Their number.
     person: u32,
     at_m: Vector3<f64>,
     /// a and b of a floor on which the person stands upright.
@@ -91,8 +126,6 @@ pub struct FloorFinder {
     fresh: usize,
     /// When a point of whom was taken last.
     taken: [Option<(i64, u32)>; MAX_PERSONS],
-    /// Persons who gave points.
-    persons: u32,
     floor: Option<Floor>,
     /// What the floor says of those who are there.
     scales: [Option<Scale>; MAX_PERSONS],
@@ -127,21 +160,22 @@ impl FloorFinder {
         *self = Self::new(self.camera_height_m);
     }
 
-    /// Takes where the feet of the person in `slot` are: `joints_m` from the middle of the hips, which is `at_m` before the camera.
+    /// Takes where the feet of the person in `slot` are: `joints_m` from the middle of the hips, which is `at_m` before the camera. Whoever
+    /// comes back is the same `person`.
     pub fn take(
         &mut self,
         slot: usize,
+        person: u32,
         captured_at_us: i64,
         at_m: [f32; 3],
         joints_m: &[[f32; 3]; JOINTS],
         stature: Stature,
     ) {
         let Some(taken) = self.taken.get_mut(slot) else { return };
-        if taken.is_some_and(|(at_us, _)| (0..EVERY_US).contains(&(captured_at_us - at_us))) {
+        let is_early = |(at_us, of)| of == person && (0..EVERY_US).contains(&(captured_at_us - at_us));
+        if taken.is_some_and(is_early) {
             return;
         }
-        let person = taken.map_or(self.persons + 1, |(_, person)| person);
-        self.persons = self.persons.max(person);
         *taken = Some((captured_at_us, person));
         let of = |joint: Joint| Vector3::from(joints_m[joint as usize].map(f64::from));
         let hips = Vector3::from(at_m.map(f64::from));
@@ -168,51 +202,55 @@ impl FloorFinder {
         }
     }
 
+    /// The floor by what is remembered, where it is sure enough; keeps what it says of everybody's size.
     fn fit(&mut self, stature: Stature) -> Option<Floor> {
-        let sigma = |p: &Point| POINT_SIGMA[0].hypot(POINT_SIGMA[1] * p.at_m.z);
-        // How people stand is known before the first turn.
-        let (mut prior, mut toward) = (Matrix2::zeros(), Vector2::zeros());
+        let planes = self.planes(stature)?;
+        let (height_m, height_sigma_m) = self.height_m(&planes, stature);
+        let sigma_deg = [0, 1].map(|k| planes.covariance[(k, k)].sqrt().to_degrees());
+        let is_sure = sigma_deg[1] < SURE.0 && sigma_deg[0] < SURE.0 && height_sigma_m < SURE.1 * height_m;
+        if !is_sure {
+            return None;
+        }
+        let seen: Vec<Seen> = planes.groups.iter().filter_map(|g| self.seen(g, &planes, stature)).collect();
+        self.keep_scales(&seen, stature.scale());
+        let (up, pitch_rad, roll_rad) = planes.tilt();
+        // Along the lens's axis and to the right of it, as the floor lies.
+        let ahead = (Vector3::z() - up * up.z).try_normalize(1e-3)?;
+        let right = ahead.cross(&up);
+        let [up, ahead, right] = [up, ahead, right].map(|v| v.map(|v| v as f32).into());
+        Some(Floor {
+            up,
+            ahead,
+            right,
+            height_m: height_m as f32,
+            height_sigma_m: height_sigma_m as f32,
+            pitch_deg: pitch_rad.to_degrees() as f32,
+            pitch_sigma_deg: sigma_deg[1] as f32,
+            roll_deg: roll_rad.to_degrees() as f32,
+            roll_sigma_deg: sigma_deg[0] as f32,
+        })
+    }
+
+    /// The slope that how people stand tells, before any foot: its information matrix, and that times the slope.
+    fn prior(&self) -> (Matrix2<f64>, Vector2<f64>) {
         let upright = || self.points.iter().filter_map(|p| p.upright);
         let count = upright().count();
-        if count > 0 {
-            let mean = |k: usize| upright().map(|ab| ab[k]).sum::<f64>() / count as f64;
-            let weight = (count as f64 / LEAST_POINTS as f64).min(1.0) / UPRIGHT_SIGMA.powi(2);
-            prior = Matrix2::from_diagonal_element(weight);
-            toward = weight * Vector2::new(mean(0), mean(1));
+        if count == 0 {
+            return (Matrix2::zeros(), Vector2::zeros());
         }
-        let size = stature.scale();
+        let mean = |k: usize| upright().map(|ab| ab[k]).sum::<f64>() / count as f64;
+        let weight = (count as f64 / LEAST_POINTS as f64).min(1.0) / UPRIGHT_SIGMA.powi(2);
+        (Matrix2::from_diagonal_element(weight), weight * Vector2::new(mean(0), mean(1)))
+    }
+
+    /// Everybody's plane, alike in tilt: whoever is taken to be too large has all their feet too far away and too low.
+    fn planes(&self, stature: Stature) -> Option<Planes> {
+        let (prior, toward) = self.prior();
         let mut slope = prior.try_inverse().map(|inverse| inverse * toward);
         let mut information = prior;
         let mut groups: Vec<Group> = Vec::new();
         for _ in 0..TURNS {
-            // Whoever is taken to be too large has all their feet too far away and too low: each has a plane of their own, alike in tilt.
-            let offsets: Vec<(u32, f64)> =
-                groups.iter().map(|g| (g.person, g.offset(slope.as_ref()))).collect();
-            groups.clear();
-            for point in &self.points {
-                let sigma = sigma(point);
-                let known = offsets.iter().find(|(person, _)| *person == point.person).zip(slope.as_ref());
-                let off = known.map_or(0.0, |((_, offset), slope)| {
-                    (point.at_m.y - slope.dot(&point.at_m.xz()) - offset) / sigma
-                });
-                // A lifted foot is above; nothing is below.
-                let trust = if off < -1.0 { (1.0 / off).powi(2) } else { 1.0 / off.max(1.0) };
-                let group = match groups.iter().position(|g| g.person == point.person) {
-                    Some(k) => &mut groups[k],
-                    None => {
-                        groups.push(Group { person: point.person, ..Group::default() });
-                        groups.last_mut()?
-                    }
-                };
-                group.add(point.at_m, trust / (ALIKE * sigma * sigma));
-            }
-            if let Some(height_m) = self.camera_height_m {
-                // Below the camera, so far as the person's size lets it.
-                let norm = slope.map_or(1.0, |slope| (1.0 + slope.norm_squared()).sqrt());
-                let below_m = (height_m - ANKLE * stature.height_m) * norm;
-                let weight = 1.0 / ((size.variance + MEASURED_SIGMA.powi(2)) * below_m.powi(2)).max(1e-6);
-                groups.iter_mut().for_each(|group| group.add(below_m * Vector3::y(), weight));
-            }
+            groups = self.weighed(&groups, slope.as_ref(), stature);
             let (mut a, mut b) = (prior, toward);
             for group in &groups {
                 let (square, with) = group.centred();
@@ -222,57 +260,68 @@ impl FloorFinder {
             slope = Some(a.try_inverse()? * b);
             information = a;
         }
-        let slope = slope?;
-        let covariance = information.try_inverse()?;
-        let weight: f64 = groups.iter().map(|g| g.weight).sum();
-        let mean = |of: &dyn Fn(&Group) -> f64| groups.iter().map(|g| g.weight * of(g)).sum::<f64>() / weight;
-        let (a, b, c) = (slope.x, slope.y, mean(&|g| g.offset(Some(&slope))));
-        let middle = Vector2::new(mean(&|g| g.at.x / g.weight), mean(&|g| g.at.y / g.weight));
-        let offset_variance = middle.dot(&(covariance * middle)) + 1.0 / weight;
-        let norm = (1.0 + a * a + b * b).sqrt();
-        let up = Vector3::new(a, -1.0, b) / norm;
-        let (height_m, height_sigma_m) = match self.camera_height_m {
-            Some(height_m) => (height_m, MEASURED_SIGMA * height_m),
-            None => {
-                let height_m = c / norm + ANKLE * stature.height_m;
-                let size = stature.sigma_m / stature.height_m / f64::from(self.persons.clamp(1, 4)).sqrt();
-                let of_size = (size * height_m).powi(2) + (SHAPE_SIGMA * height_m).powi(2);
-                (height_m, (offset_variance + of_size).sqrt())
-            }
-        };
-        let pitch = (-up.z).asin();
-        let roll = a.atan();
-        let sigma_deg = |k: usize| covariance[(k, k)].sqrt().to_degrees();
-        let is_sure = sigma_deg(1) < SURE.0 && sigma_deg(0) < SURE.0 && height_sigma_m < SURE.1 * height_m;
-        if is_sure {
-            let seen = groups.iter().filter_map(|group| {
-                let at = group.at / group.weight;
-                // The camera's own height is below it; that of persons beside one another is the same wherever they are.
-                let lever = if self.camera_height_m.is_some() { at } else { at - middle };
-                let height_m = group.offset(Some(&slope)) / norm + ANKLE * stature.height_m;
-                let variance = (1.0 / group.weight + lever.dot(&(covariance * lever))) / height_m.powi(2);
-                (height_m > LEAST_HEIGHT_M).then(|| Seen {
-                    person: group.person,
-                    log_height: height_m.ln(),
-                    variance,
-                })
+        Some(Planes { slope: slope?, covariance: information.try_inverse()?, groups })
+    }
+
+    /// Sums of everybody's points, each weighed by where it lies to the plane that is known of them `before`.
+    fn weighed(&self, before: &[Group], slope: Option<&Vector2<f64>>, stature: Stature) -> Vec<Group> {
+        let mut groups: Vec<Group> = Vec::new();
+        for point in &self.points {
+            let sigma = POINT_SIGMA[0].hypot(POINT_SIGMA[1] * point.at_m.z);
+            let known = before.iter().find(|group| group.person == point.person).zip(slope);
+            let off = known.map_or(0.0, |(group, slope)| {
+                (point.at_m.y - slope.dot(&point.at_m.xz()) - group.offset(Some(slope))) / sigma
             });
-            self.keep_scales(&seen.collect::<Vec<_>>(), size);
+            // A lifted foot is above; nothing is below.
+            let trust = if off < -1.0 { (1.0 / off).powi(2) } else { 1.0 / off.max(1.0) };
+            let weight = trust / (ALIKE * sigma * sigma);
+            match groups.iter_mut().find(|group| group.person == point.person) {
+                Some(group) => group.add(point.at_m, weight),
+                None => {
+                    let mut group = Group { person: point.person, ..Group::default() };
+                    group.add(point.at_m, weight);
+                    groups.push(group);
+                }
+            }
         }
-        // Along the lens's axis and to the right of it, as the floor lies.
-        let ahead = (Vector3::z() - up * up.z).try_normalize(1e-3)?;
-        let right = ahead.cross(&up);
-        let [up, ahead, right] = [up, ahead, right].map(|v| v.map(|v| v as f32).into());
-        is_sure.then_some(Floor {
-            up,
-            ahead,
-            right,
-            height_m: height_m as f32,
-            height_sigma_m: height_sigma_m as f32,
-            pitch_deg: pitch.to_degrees() as f32,
-            pitch_sigma_deg: sigma_deg(1) as f32,
-            roll_deg: roll.to_degrees() as f32,
-            roll_sigma_deg: sigma_deg(0) as f32,
+        if let Some(height_m) = self.camera_height_m {
+            // Below the camera, so far as the person's size lets it.
+            let norm = slope.map_or(1.0, |slope| (1.0 + slope.norm_squared()).sqrt());
+            let below_m = (height_m - ANKLE * stature.height_m) * norm;
+            let variance = stature.scale().variance + MEASURED_SIGMA.powi(2);
+            let weight = 1.0 / (variance * below_m.powi(2)).max(1e-6);
+            groups.iter_mut().for_each(|group| group.add(below_m * Vector3::y(), weight));
+        }
+        groups
+    }
+
+    /// How high the camera is above the floor, and sigma, metres.
+    fn height_m(&self, planes: &Planes, stature: Stature) -> (f64, f64) {
+        if let Some(height_m) = self.camera_height_m {
+            return (height_m, MEASURED_SIGMA * height_m);
+        }
+        let c = planes.mean(|g| g.offset(Some(&planes.slope)));
+        let height_m = c / planes.norm() + ANKLE * stature.height_m;
+        let middle = planes.middle();
+        let offset_variance = middle.dot(&(planes.covariance * middle)) + 1.0 / planes.weight();
+        // Sizes of several persons are wrong each in a way of its own.
+        let persons = planes.groups.len().clamp(1, 4) as f64;
+        let size = stature.sigma_m / stature.height_m / persons.sqrt();
+        let of_size = (size * height_m).powi(2) + (SHAPE_SIGMA * height_m).powi(2);
+        (height_m, (offset_variance + of_size).sqrt())
+    }
+
+    /// How high above this person's feet the camera seems to be.
+    fn seen(&self, group: &Group, planes: &Planes, stature: Stature) -> Option<Seen> {
+        let at = group.at / group.weight;
+        // The camera's own height is below it; that of persons beside one another is the same wherever they are.
+        let lever = if self.camera_height_m.is_some() { at } else { at - planes.middle() };
+        let height_m = group.offset(Some(&planes.slope)) / planes.norm() + ANKLE * stature.height_m;
+        let variance = (1.0 / group.weight + lever.dot(&(planes.covariance * lever))) / height_m.powi(2);
+        (height_m > LEAST_HEIGHT_M).then(|| Seen {
+            person: group.person,
+            log_height: height_m.ln(),
+            variance,
         })
     }
 
@@ -329,7 +378,7 @@ mod tests {
                 let off = [0.02, 0.02, 0.05];
                 let joints_m =
                     joints.map(|p| std::array::from_fn(|i| (p[i] - hips[i]) * size + off[i] * normal()));
-                finder.take(slot, k * 200_000, at_m, &joints_m, Stature::ADULT);
+                finder.take(slot, slot as u32 + 1, k * 200_000, at_m, &joints_m, Stature::ADULT);
             }
         }
         let camera = film.camera();
@@ -372,6 +421,32 @@ mod tests {
     }
 
     #[test]
+    fn who_comes_back_is_nobody_new() {
+        // One who walks towards the camera and away from it, on a level floor 1.2 m below it, and leaves and comes back now and then.
+        let sigma = |comes_back_as: fn(i64) -> u32| {
+            let mut finder = FloorFinder::default();
+            let mut joints_m = [[0.0; 3]; JOINTS];
+            let body = [
+                (5, [0.2, -0.5, 0.0]),
+                (6, [-0.2, -0.5, 0.0]),
+                (15, [0.1, 0.8, 0.0]),
+                (16, [-0.1, 0.8, 0.0]),
+            ];
+            body.into_iter().for_each(|(joint, at)| joints_m[joint] = at);
+            for k in 0..480 {
+                if k % 120 == 0 {
+                    finder.reset(0);
+                }
+                let z = 4.0 + 2.0 * (0.2 * k as f32).sin();
+                finder.take(0, comes_back_as(k / 120), 200_000 * k, [0.0, 0.4, z], &joints_m, Stature::ADULT);
+            }
+            finder.floor().unwrap().height_sigma_m
+        };
+        let (one, four) = (sigma(|_| 1), sigma(|stay| stay as u32 + 1));
+        assert!(one > 1.15 * four, "{one} of one person, {four} of four");
+    }
+
+    #[test]
     fn places_on_the_floor_are_right_and_ahead_of_the_camera() {
         let (floor, [_, pitch_deg]) = found(2, 3, 20);
         let floor = floor.unwrap();
@@ -386,9 +461,9 @@ mod tests {
         assert!(found(1, 2, 3).0.is_none());
         let mut finder = FloorFinder::default();
         for k in 0..100 {
-            finder.take(0, 100_000 * k, [0.0, f32::NAN, 3.0], &[[0.0; 3]; JOINTS], Stature::ADULT);
+            finder.take(0, 1, 100_000 * k, [0.0, f32::NAN, 3.0], &[[0.0; 3]; JOINTS], Stature::ADULT);
         }
-        finder.take(MAX_PERSONS, 0, [0.0, 1.0, 3.0], &[[0.0; 3]; JOINTS], Stature::ADULT);
+        finder.take(MAX_PERSONS, 1, 0, [0.0, 1.0, 3.0], &[[0.0; 3]; JOINTS], Stature::ADULT);
         assert!(finder.floor().is_none() && finder.points.is_empty());
         finder.forget();
         assert!(finder.floor().is_none());

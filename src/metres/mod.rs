@@ -52,9 +52,15 @@ impl Metres {
         self.floor.iter_mut().for_each(|floor| floor.reset(slot));
     }
 
-    /// Where the person in `slot` stands in a picture of `size_px`; its 3D pose is made as large as the person is taken to be.
+    /// Where `person`, who is in `slot`, stands in a picture of `size_px`; its 3D pose is made as large as the person is taken to be.
     /// `None` where the lens is not known, or too little of the person.
-    pub fn place(&mut self, slot: usize, forecast: &mut Forecast, size_px: [u32; 2]) -> Option<Place> {
+    pub fn place(
+        &mut self,
+        slot: usize,
+        person: u32,
+        forecast: &mut Forecast,
+        size_px: [u32; 2],
+    ) -> Option<Place> {
         let lens = self.lens.of(size_px)?;
         if self.seen_with.replace(lens) != Some(lens) {
             self.floor.iter_mut().for_each(FloorFinder::forget);
@@ -65,7 +71,8 @@ impl Metres {
         let has_feet = [15, 16].iter().all(|&ankle| forecast.state[ankle] == JointState::Measured);
         if let Some(floor) = &mut self.floor {
             if has_feet {
-                floor.take(slot, forecast.captured_at_us, place.at_m, &joints_m, self.stature);
+                let captured_at_us = forecast.captured_at_us;
+                floor.take(slot, person, captured_at_us, place.at_m, &joints_m, self.stature);
             }
             if let Some(scale) = floor.scale(slot) {
                 (place, joints_m) = fitted.placed(self.stature, scale);

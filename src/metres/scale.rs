@@ -16,7 +16,7 @@ pub struct Scale {
 /// How high above one person's feet the camera seems to be: logarithm of metres, and its variance, without what the person's size leaves open.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
-    /// Counts persons.
+    /// Their number.
     pub person: u32,
     /// Logarithm of metres.
     pub log_height: f64,

@@ -74,7 +74,9 @@ pub fn film(
             let body = bodies.entry((answer.track_id, who)).or_default();
             let stature = Stature::measured(heights[who].into());
             let given = body.place(&mut { answer.forecast }, &intrinsics, stature);
-            let [a, b, c] = metres.each_mut().map(|metres| metres.place(who, &mut { answer.forecast }, size));
+            let [a, b, c] = metres
+                .each_mut()
+                .map(|metres| metres.place(who, answer.track_id, &mut { answer.forecast }, size));
             for (place, samples) in [given, a, b, c].into_iter().zip(&mut samples) {
                 samples.extend(place.map(|place| Sample::of(seed, &place, &truth[who])));
             }
