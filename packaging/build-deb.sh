@@ -32,6 +32,17 @@ build() {
     esac
     run="qemu-$cpu-static -L /usr/$triple"
     strip=$triple-strip
+    # Before the long build.
+    local deb=binutils-${triple//_/-} tool
+    for tool in "$strip" "qemu-$cpu-static"; do
+      command -v "$tool" >/dev/null && continue
+      echo "build-deb.sh: $tool is missing: apt-get install $deb qemu-user-static libc6-dev-$arch-cross" >&2
+      exit 1
+    done
+    if [ ! -d "/usr/$triple/lib" ]; then
+      echo "build-deb.sh: no C library for $arch under /usr/$triple: apt-get install libc6-dev-$arch-cross" >&2
+      exit 1
+    fi
   fi
   local binary
   binary=${BINARY:-$(packaging/build.sh "$target" | tail -n 1)}

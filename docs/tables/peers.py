@@ -19,10 +19,14 @@ def peers() -> str:
         for row in rows
     }
     held = {row["system"]: row for row in kept("held-out.json")["time"]}
-    timed = {row["name"]: row["median_ratio"] for row in kept("epyc-avx512.json")["rows"]}
+    timed = [kept(name)["rows"] for name in ("epyc-avx512.json", "xeon-looks.json")]
 
     def time(network: str) -> str:
-        return f"{next(ratio for name, ratio in timed.items() if f'keypoints-{network}: int8' in name):.2f}"
+        """Medians of one look, on either processor."""
+        of = f"keypoints-{network}: int8"
+        return " / ".join(
+            f"{next(row['median_ratio'] for row in rows if of in row['name']):.2f}" for rows in timed
+        )
 
     def on_photos(system: str) -> str:
         return " / ".join(share(photos[system, crop]) for crop in ("tight", "loose"))
@@ -45,17 +49,17 @@ def peers() -> str:
         own("small", "as shipped"),
         own("base", "`base`"),
         own("large", "`large`"),
-        [lightning, on_photos(lightning), *on_films(lightning), "1", "Apache-2.0"],
-        [full, "–", *on_films(full), f"{held[full]['tracking']:.1f}, on a Xeon", "Apache-2.0"],
+        [lightning, on_photos(lightning), *on_films(lightning), "1 / 1", "Apache-2.0"],
+        [full, "–", *on_films(full), f"– / {held[full]['tracking']:.1f}", "Apache-2.0"],
         [
             "RTMPose-t",
             "–",
             "–",
             "–",
             "–",
-            f"{rtm['int8']:.1f}–{rtm['f32']:.1f}, on a Xeon ⁴",
+            f"– / {rtm['int8']:.1f}–{rtm['f32']:.1f} ⁴",
             "Apache-2.0; weights disputed",
         ],
     ]
-    heads = ["", "photos of sport ¹", "films, alone ²", "persons missed %", "shaking %", "time ³", "licence"]
+    heads = ["", "photos of sport ¹", "films, alone ²", "persons missed %", "shaking %", "time ³, EPYC / Xeon", "licence"]
     return markdown(heads, rows)

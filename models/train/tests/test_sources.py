@@ -7,6 +7,7 @@ import json
 import subprocess
 import tarfile
 import tempfile
+import tomllib
 import unittest
 from collections import Counter
 from pathlib import Path
@@ -16,8 +17,18 @@ import numpy as np
 from scipy.io import savemat
 
 from posetrain.data import cache, gather, packs
-from posetrain.data.licences import SOURCES, Licence, LicenceError, licence_of, of_letter, page, require
+from posetrain.data.licences import (
+    SOURCES,
+    Licence,
+    LicenceError,
+    licence_of,
+    of_letter,
+    page,
+    require,
+    shipped,
+)
 from posetrain.keypoints.config import load_config
+from posetrain.keypoints.manifest import licence_said
 from posetrain.paths import CONFIGS, REPOSITORY
 
 
@@ -56,6 +67,15 @@ class Licences(unittest.TestCase):
 
     def test_the_page_is_the_table(self) -> None:
         self.assertEqual((REPOSITORY / "docs" / "data-licences.md").read_text(), page())
+
+    def test_cards_and_the_table_say_the_same_of_our_own_networks(self) -> None:
+        for name, data in shipped().items():
+            card = tomllib.loads((REPOSITORY / "models" / f"{name}.toml").read_text())["card"]
+            if not name.startswith("temporal"):
+                self.assertEqual(card["licence"], licence_said(data), name)
+            if (known := SOURCES.get(name)) is not None:
+                self.assertEqual(licence_of([name]), licence_of(data), name)
+                self.assertTrue(set(known.made_from) <= set(data), name)
 
     def test_no_committed_configuration_breaks_its_own_class(self) -> None:
         for path in (CONFIGS / "keypoints").glob("*.toml"):

@@ -8,9 +8,11 @@ A configuration names the worst class that its weights may have (`licence`), and
 from __future__ import annotations
 
 import argparse
+import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
+from pathlib import Path
 
 
 class Licence(IntEnum):
@@ -44,17 +46,8 @@ class Source:
     made_from: tuple[str, ...] = ()
 
 
-# What the networks committed in November 2026 learned from.
-TODAY = (
-    "lspet",
-    "coco_more",
-    "coco_subset",
-    "pelota",
-    "unlabelled/free_exercise",
-    "unlabelled/ccp",
-    "unlabelled/people",
-    "jhmdb",
-)
+#: Manifests of what is shipped: they say what each network learned from.
+MODELS = Path(__file__).resolve().parents[3]
 
 SOURCES: dict[str, Source] = {
     "rendered": Source(
@@ -100,27 +93,23 @@ SOURCES: dict[str, Source] = {
         "keypoints", ("movenet_thunder",),
     ),
     **{
-        name: Source(Licence.RESEARCH, "weights of this project, 2026-11", "teacher", TODAY)
-        for name in ("keypoints-nano", "keypoints-small", "keypoints-base")
+        name: Source(Licence.RESEARCH, "weights of this project (above)", "teacher")
+        for name in ("keypoints-nano", "keypoints-small", "keypoints-base", "keypoints-large")
     },
-    "keypoints-large": Source(
-        Licence.RESEARCH, "weights of this project, 2026-11", "teacher",
-        (*TODAY, "rendered", "coco_nobody", "stanford40_more", "movenet_thunder", "keypoints-small"),
-    ),
     "efficientnet_lite": Source(
         Licence.RESEARCH, "weights under Apache-2.0; trained by Google on ImageNet, whose pictures are for research",
         "where the tutor began",
     ),
     "keypoints-tutor": Source(
-        Licence.RESEARCH, "weights of this project, 2026-11; never shipped", "teacher",
-        ("efficientnet_lite", *TODAY, "rendered", "coco_nobody", "stanford40_more", "found_people", "acted_films", "keypoints-large"),
+        Licence.RESEARCH, "weights of this project, of the pictures of `large`; never shipped", "teacher",
+        ("efficientnet_lite", "found_people", "acted_films", "keypoints-large"),
     ),
     "keypoints-small-usable": Source(
-        Licence.FREE, "weights of this project, 2026-11", "where the usable finder began",
+        Licence.FREE, "weights of this project (above)", "where the usable finder began",
         ("rendered", "coco_more", "coco_subset", "coco_fetched", "coco_nobody", "free_films", "movenet_thunder", "keypoints-base-usable"),
     ),
     "keypoints-base-usable": Source(
-        Licence.FREE, "weights of this project, 2026-11", "teacher",
+        Licence.FREE, "weights of this project (above)", "teacher",
         ("rendered", "coco_more", "coco_subset", "coco_fetched", "coco_nobody", "movenet_thunder"),
     ),
     "fastestdet": Source(
@@ -203,16 +192,30 @@ def of_letter(letter: str) -> Licence:
     raise LicenceError(f"licence class `{letter}` is none of {', '.join(LETTER.values())}")
 
 
+def shipped() -> dict[str, list[str]]:
+    """What each network in `models/` learned from, as its card says."""
+    cards = {path.stem: tomllib.loads(path.read_text())["card"] for path in sorted(MODELS.glob("*.toml"))}
+    return {name: card["data"] for name, card in cards.items()}
+
+
 def page() -> str:
     """docs/data-licences.md."""
     lines = [
         "# What the networks may be used for, by what they learned from",
         "",
-        "Weights have the worst class of everything they were trained on, teachers included. A training configuration names",
-        "the class that it allows (`licence`), and the trainer refuses a source of a worse one. Models name their sources in",
-        "their manifests. This page is printed by `python -m posetrain.data.licences`; a test compares.",
+        "Weights have the worst class of everything they were trained on, teachers included.",
         "",
         *(f"- **({LETTER[c]})** {MEANING[c]}." for c in Licence),
+        "",
+        "| network in `models/` | class | learned from |",
+        "|---|---|---|",
+        *(
+            f"| `{name}` | {LETTER[licence_of(data)]} | {', '.join(f'`{source}`' for source in data)} |"
+            for name, data in shipped().items()
+        ),
+        "",
+        "A training configuration names the class that it allows (`licence`), and the trainer refuses a source of a worse one. Each card",
+        "names what the network learned from. This page is printed by `python -m posetrain.data.licences`; a test compares.",
         "",
         "| source | class | terms | used for |",
         "|---|---|---|---|",

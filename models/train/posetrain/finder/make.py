@@ -340,7 +340,6 @@ def main() -> None:
     write_person(
         args.models / f"{args.name}.toml",
         args.name,
-        allowed,
         int8,
         args.size,
         threshold,

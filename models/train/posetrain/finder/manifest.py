@@ -6,9 +6,8 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from posetrain.data.licences import Licence
 from posetrain.finder.net import NMS_IOU, STRIDE, Size
-from posetrain.keypoints.manifest import LICENCE, sha256, strings, usable_licence
+from posetrain.keypoints.manifest import licence_said, sha256, strings
 
 if TYPE_CHECKING:
     from posetrain.finder.evaluate import Rule, Test
@@ -21,7 +20,6 @@ METRICS = "[[card.metrics]]"
 def write_person(
     path: Path,
     name: str,
-    licence: Licence,
     model: Path,
     size: Size,
     threshold: float,
@@ -72,7 +70,7 @@ def write_person(
         "",
         "[card]",
         f"data = {strings(packs)}",
-        f'licence = "{LICENCE if licence == Licence.RESEARCH else usable_licence()}"',
+        f'licence = "{licence_said(packs)}"',
         'teachers = "people without a label: FastestDet (BSD-3-Clause)"',
         'made_by = "python -m posetrain.finder.make, with the options in models/train/README.md"',
         f"train_pictures_seen = {pictures}",

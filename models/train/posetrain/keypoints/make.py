@@ -152,7 +152,7 @@ def finish(
         codec=config.codec,
         flip_test=False,
         data=config.packs,
-        licence=manifest.LICENCE,
+        licence=manifest.licence_said(config.packs),
         teachers=manifest.TEACHERS,
         made_by=f"python -m posetrain.keypoints.make {config.name}",
         macs=multiply_adds(net, config.input, config.input),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from posetrain.data.augment import PAD
+from posetrain.data.licences import Licence, licence_of
 from posetrain.data.packs import PSEUDO
 from posetrain.keypoints.calibrate import Calibration
 from posetrain.keypoints.codec import HeatmapCodec
@@ -16,12 +17,6 @@ from posetrain.keypoints.codec import HeatmapCodec
 if TYPE_CHECKING:
     from posetrain.keypoints.evaluate import Measured
 
-LICENCE = (
-    "Weights: for research and evaluation. Trained partly on research-only pictures and labels "
-    "(lspet, jhmdb, pelota, "
-    "Stanford 40, COCO pictures under Flickr licences, many of them non-commercial); no pixel "
-    "or label is in the file."
-)
 TEACHERS = (
     "pseudo-labels of the unlabelled packs: MoveNet Lightning int8 (Apache-2.0), kept where "
     "Ultralight-SimplePose agrees"
@@ -31,6 +26,24 @@ FREE_FILMS = (
     "films whose makers publish them under MIT, BSD-3-Clause or CC BY 4.0 (GMDCSA24, Intel's sample videos, Pose2Sim, Sports2D, "
     "custom-gesture-dataset)"
 )
+
+
+def licence_said(sources: Collection[str]) -> str:
+    """The card's words for a keypoint network or finder that learned from `sources`, by their class."""
+    worst = licence_of(sources)
+    if worst == Licence.FREE:
+        return "Weights: MIT or Apache-2.0, as the code. Learned from rendered people alone; no pixel or label is in the file."
+    if worst == Licence.COCO:
+        return usable_licence(sources)
+    research = sorted(name for name in sources if licence_of([name]) == Licence.RESEARCH)
+    # A network of this project that taught says less than what it learned from, which is among the sources as a rule.
+    said = [name for name in research if not name.startswith("keypoints-")] or research
+    coco = any(name.startswith("coco_") for name in sources)
+    flickr = ", and from COCO's pictures under Flickr licences, many of them non-commercial" if coco else ""
+    return (
+        "Weights: for research and evaluation. Learned partly from what was published for research or has no terms stated "
+        f"({', '.join(said)}){flickr}; no pixel or label is in the file."
+    )
 
 
 def usable_licence(sources: Iterable[str] = ()) -> str:

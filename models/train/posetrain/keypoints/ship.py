@@ -167,7 +167,7 @@ def main() -> None:
             codec=config.codec(args.size),
             flip_test=mirrored,
             data=tuple(sources),
-            licence=manifest.LICENCE if letter == "c" else manifest.usable_licence(sources),
+            licence=manifest.licence_said(sources),
             teachers=taught_by(config, args.caches),
             made_by=f"python -m posetrain.keypoints.ship configs/{args.config.parent.name}/{args.config.name}",
             macs=multiply_adds(net, args.size, args.size) * (2 if mirrored else 1),

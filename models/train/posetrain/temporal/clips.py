@@ -2,7 +2,8 @@
 
     python -m posetrain.temporal.clips --data PACKS --work DIR --out DIR
 
-Sets: jhmdb-DETECTOR-{train,tune,val} as measured, `tune` being those of the train films that training left out;
+Sets: jhmdb-DETECTOR-{train,tune,kept,val} as measured, `tune` being those of the train films that training left out, `kept` those that the
+training of Posewire's keypoint networks left out, which err too little on the others;
 mocap-DETECTOR-{tune,val} under virtual cameras with error tracks replayed from those films; mocap-...-dropNN with frames left
 out; mocap-...-hiddenNN with limbs, a face or everything hidden for NN frames; mocap-...-10fps and -60fps. Seeds are fixed.
 The files hold labels: they stay outside the repository.
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from posetrain.temporal.calibrate import kept_back
 from posetrain.temporal.clip_set import Clip, ClipSet, write
 from posetrain.temporal.motion import Mocap, Truth
 from posetrain.temporal.noise import GROUPS, Bank, tuning
@@ -31,18 +33,19 @@ def save(out: Path, work: Path, name: str, smooth_truth: float, clips: list[Clip
     print(path, len(clips), "clips", sum(len(c.times) for c in clips), "frames")
 
 
-def chosen(split: str) -> Callable[[str], bool]:
-    return tuning if split == "tune" else lambda clip: True
+def chosen(data: Path, split: str) -> Callable[[str], bool]:
+    return {"tune": tuning, "kept": kept_back(data)}.get(split, lambda clip: True)
 
 
 def measured(work: Path, detector: str, split: str) -> Path:
     return work / f"jhmdb-{detector}-{'val' if split == 'val' else 'train'}.npz"
 
 
-def jhmdb(work: Path, out: Path, detector: str, split: str) -> None:
+def jhmdb(data: Path, work: Path, out: Path, detector: str, split: str) -> None:
     z, clips = np.load(measured(work, detector, split)), []
+    is_chosen = chosen(data, split)
     for i, (a, b) in enumerate(zip(z["offset"][:-1], z["offset"][1:], strict=True)):
-        if z["tier"][i] == 1 and b - a >= 14 and chosen(split)(str(z["name"][i])):
+        if z["tier"][i] == 1 and b - a >= 14 and is_chosen(str(z["name"][i])):
             # Repeated pictures are out; what is left is counted as evenly spaced, as the camera saw it.
             label, known = z["label"][a:b, :, :2], z["known"][a:b, :, None]
             clips.append(
@@ -63,7 +66,7 @@ def mocap(data: Path, work: Path, out: Path, detector: str, split: str, lanes: i
     rng = np.random.default_rng(5 if split == "val" else 6)
     source, bank = (
         Mocap(data, "val" if split == "val" else "train"),
-        Bank([measured(work, detector, split)], chosen(split)),
+        Bank([measured(work, detector, split)], chosen(data, split)),
     )
     for name, frames in (("", 1.0), ("-10fps", 3.0), ("-60fps", 0.5)):
         if split == "tune" and name:
@@ -140,8 +143,8 @@ def main() -> None:
     for detector in ("own", "movenet"):
         if not measured(args.work, detector, "val").exists():
             continue
-        for split in ("train", "tune", "val"):
-            jhmdb(args.work, args.out, detector, split)
+        for split in ("train", "tune", "kept", "val"):
+            jhmdb(args.data, args.work, args.out, detector, split)
         for split in ("tune", "val"):
             mocap(args.data, args.work, args.out, detector, split, args.lanes, args.steps)
 

@@ -171,7 +171,7 @@ def ocsort(low: float) -> Any:
 
 
 PEERS: dict[str, Callable[[float], Any]] = {"ByteTrack": bytetrack, "OC-SORT": ocsort}
-THRESHOLDS = (0.1, 0.25, 0.5, 0.7)
+THRESHOLDS = (0.1, 0.25, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 
 
 def compare(boxes: Path) -> dict[str, dict[str, Any]]:
