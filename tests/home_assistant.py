@@ -42,7 +42,10 @@ def main() -> int:
     newest: dict[str, str] = {}
     for line in sys.stdin:
         topic, _, payload = line.rstrip("\n").partition(" ")
-        if topic.startswith("homeassistant/"):
+        if topic.startswith("homeassistant/") and not payload:
+            # So an entity is removed.
+            entities.pop(topic, None)
+        elif topic.startswith("homeassistant/"):
             entities[topic] = entity(topic, payload)
         else:
             newest[topic] = payload

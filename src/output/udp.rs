@@ -60,6 +60,11 @@ impl PoseSink for UdpLines {
         Ok(())
     }
 
+    /// A moment of which nothing is sent says nothing of the peer.
+    fn is_away(&self) -> bool {
+        self.datagrams.has_failed()
+    }
+
     fn finish(&mut self, _within: Duration) -> Result<(), SinkError> {
         // Every datagram is already with the kernel.
         Ok(())

@@ -18,8 +18,7 @@ pub(super) fn run(
     deliveries: &Receiver<Delivery>,
     shared: &Shared,
 ) -> Result<(), Thrown> {
-    let mut outlet =
-        Outlet { sink: &mut *sink, shared, last_captured_at_us: None, errors_in_a_row: 0, failed: None };
+    let mut outlet = Outlet::new(&mut *sink, shared);
     outlet.drain(deliveries);
     if let Some(error) = outlet.failed {
         return Err(error.into());
@@ -31,15 +30,28 @@ pub(super) fn run(
     }
 }
 
+/// What a sink was asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Call {
+    Send,
+    Idle,
+}
+
 struct Outlet<'a> {
     sink: &'a mut dyn PoseSink,
     shared: &'a Shared,
     last_captured_at_us: Option<i64>,
     errors_in_a_row: u32,
+    /// One of these errors was of sending.
+    cannot_send: bool,
     failed: Option<SinkError>,
 }
 
-impl Outlet<'_> {
+impl<'a> Outlet<'a> {
+    fn new(sink: &'a mut dyn PoseSink, shared: &'a Shared) -> Self {
+        Self { sink, shared, last_captured_at_us: None, errors_in_a_row: 0, cannot_send: false, failed: None }
+    }
+
     fn drain(&mut self, deliveries: &Receiver<Delivery>) {
         let mut newest: Option<Delivery> = None;
         // When poses were last due at the sink's own rate.
@@ -105,7 +117,7 @@ impl Outlet<'_> {
         match now_us {
             Some(now_us) => {
                 let result = self.sink.idle(now_us);
-                self.judge(result)
+                self.judge(Call::Idle, result)
             }
             None => ControlFlow::Continue(()),
         }
@@ -129,18 +141,20 @@ impl Outlet<'_> {
                 }
             }
         }
-        self.judge(result)
+        self.judge(Call::Send, result)
     }
 
-    fn judge(&mut self, result: Result<(), SinkError>) -> ControlFlow<()> {
+    fn judge(&mut self, call: Call, result: Result<(), SinkError>) -> ControlFlow<()> {
         match result {
             // It has said that it is; each look for a cable would otherwise be two lines in the log.
             Ok(()) if self.sink.is_away() => ControlFlow::Continue(()),
+            // Most sinks have nothing to do between frames: that this works says nothing of sending.
+            Ok(()) if call == Call::Idle && self.cannot_send => ControlFlow::Continue(()),
             Ok(()) => {
                 if self.errors_in_a_row > 0 {
                     log::info!("{}: works again", self.sink.name());
                 }
-                self.errors_in_a_row = 0;
+                (self.errors_in_a_row, self.cannot_send) = (0, false);
                 ControlFlow::Continue(())
             }
             Err(SinkError::Retry(reason)) => {
@@ -150,6 +164,7 @@ impl Outlet<'_> {
                     log::warn!("{}: {reason}", self.sink.name());
                 }
                 self.errors_in_a_row = self.errors_in_a_row.saturating_add(1);
+                self.cannot_send |= call == Call::Send;
                 ControlFlow::Continue(())
             }
             Err(SinkError::Closed(reason)) => {
@@ -162,5 +177,60 @@ impl Outlet<'_> {
                 ControlFlow::Break(())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+    use std::sync::{Arc, OnceLock};
+    use std::time::Duration;
+
+    use pose::PoseFrame;
+
+    use super::super::Options;
+    use super::*;
+    use crate::clock::Monotonic;
+
+    /// A sink that has nothing to do between frames.
+    struct Plain;
+
+    impl PoseSink for Plain {
+        fn name(&self) -> &str {
+            "plain"
+        }
+        fn send(&mut self, _: &PoseFrame, _: i64) -> Result<(), SinkError> {
+            Ok(())
+        }
+        fn finish(&mut self, _: Duration) -> Result<(), SinkError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_cannot_send_works_again_once_it_sends_and_not_between_frames() {
+        let shared = Shared {
+            telemetry: Arc::default(),
+            clock: Arc::new(Monotonic),
+            options: Options::default(),
+            stop: AtomicBool::new(false),
+            tracker_ready: AtomicBool::new(false),
+            searches: AtomicU64::new(0),
+            source_info: OnceLock::new(),
+        };
+        let mut sink = Plain;
+        let mut outlet = Outlet::new(&mut sink, &shared);
+        let mut errors_after = |call, works: bool| {
+            let result = if works { Ok(()) } else { Err(SinkError::Retry("nobody knows the name".into())) };
+            assert!(outlet.judge(call, result).is_continue());
+            outlet.errors_in_a_row
+        };
+        assert_eq!(errors_after(Call::Send, false), 1);
+        assert_eq!(errors_after(Call::Idle, true), 1, "nothing was sent");
+        assert_eq!(errors_after(Call::Idle, false), 2);
+        assert_eq!(errors_after(Call::Idle, true), 2, "nothing was sent");
+        assert_eq!(errors_after(Call::Send, true), 0);
+        assert_eq!(errors_after(Call::Idle, false), 1);
+        assert_eq!(errors_after(Call::Idle, true), 0);
     }
 }

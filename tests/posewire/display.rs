@@ -171,14 +171,16 @@ fn figures_look_as_they_did_on_every_ground() {
 
 #[test]
 fn the_newest_picture_is_replaced_whole() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("now.png");
-    let mut display = Display::new(PngFiles::open(&path).unwrap(), Predict::Capture, None);
-    for seq in 0..3 {
-        display.send(&pose_frame(seq, 2, 0), 0).unwrap();
-        assert_eq!(read_png(&path).dimensions(), (640, 480));
+    for name in ["now.png", "NOW.PNG"] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        let mut display = Display::new(PngFiles::open(&path).unwrap(), Predict::Capture, None);
+        for seq in 0..3 {
+            display.send(&pose_frame(seq, 2, 0), 0).unwrap();
+            assert_eq!(read_png(&path).dimensions(), (640, 480));
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
     }
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
 }
 
 #[test]

@@ -127,17 +127,22 @@ struct Room {
     slowest: Duration,
 }
 
+fn open(port: u16, discovery: bool, zones: usize) -> Mqtt {
+    let polygon = vec![[0.0, 0.0], [0.5, 0.0], [0.5, 1.0], [0.0, 1.0]];
+    let zone = Zone { name: "bed".into(), at: At::Hips, polygon };
+    let options = MqttOptions {
+        broker: format!("mqtt://127.0.0.1:{port}").parse().unwrap(),
+        name: "hall".into(),
+        discovery,
+        zones: Zones { zones: vec![zone; zones] },
+        host: None,
+    };
+    Mqtt::open(options).unwrap()
+}
+
 impl Room {
     fn of(port: u16) -> Self {
-        let polygon = vec![[0.0, 0.0], [0.5, 0.0], [0.5, 1.0], [0.0, 1.0]];
-        let options = MqttOptions {
-            broker: format!("mqtt://127.0.0.1:{port}").parse().unwrap(),
-            name: "hall".into(),
-            discovery: true,
-            zones: Zones { zones: vec![Zone { name: "bed".into(), at: At::Hips, polygon }] },
-            host: None,
-        };
-        Self { sink: Mqtt::open(options).unwrap(), at_us: 0, slowest: Duration::ZERO }
+        Self { sink: open(port, true, 1), at_us: 0, slowest: Duration::ZERO }
     }
 
     fn live(&mut self, is_there: bool) {
@@ -243,6 +248,29 @@ fn a_broker_hears_who_is_there_and_again_after_it_has_died() {
     assert!(began.elapsed() < Duration::from_secs(5));
     ear.next("posewire/hall/availability", |said| said == "offline", || ());
     drop(second);
+}
+
+#[test]
+fn entities_that_are_no_longer_there_are_forgotten() {
+    if !present("zones that go from Home Assistant") {
+        return;
+    }
+    let port = free_port();
+    let _broker = broker(port);
+    let kept_after = |discovery, zones| {
+        let mut sink = open(port, discovery, zones);
+        // Said when all configurations are.
+        Ear::at(port).next("posewire/hall/availability", |said| said == "online", || ());
+        sink.finish(Duration::from_secs(5)).unwrap();
+        let late = Ear::at(port);
+        std::iter::from_fn(|| late.heard.recv_timeout(Duration::from_secs(2)).ok())
+            .filter(|(_, topic, _)| topic.starts_with("homeassistant/"))
+            .count()
+    };
+    let presence_persons_event_camera_rate_temperature = 6;
+    let wanted = [2, 1].map(|zones| presence_persons_event_camera_rate_temperature + zones);
+    assert_eq!([kept_after(true, 2), kept_after(true, 1)], wanted);
+    assert_eq!(kept_after(false, 1), 0);
 }
 
 #[test]

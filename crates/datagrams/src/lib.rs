@@ -62,6 +62,7 @@ pub struct Datagrams {
     look_at_us: i64,
     /// Why the last look found nothing.
     unknown: Option<String>,
+    has_failed: bool,
 }
 
 impl Datagrams {
@@ -77,6 +78,7 @@ impl Datagrams {
             look: None,
             look_at_us: i64::MIN,
             unknown: None,
+            has_failed: false,
         };
         if is_name {
             datagrams.begin_look();
@@ -106,11 +108,22 @@ impl Datagrams {
         }
     }
 
+    /// Whether the last datagram did not go out.
+    pub fn has_failed(&self) -> bool {
+        self.has_failed
+    }
+
     /// Sends `bytes` now or not at all.
     ///
     /// # Errors
     /// [`SendError`]
     pub fn send(&mut self, bytes: &[u8], now_us: i64) -> Result<(), SendError> {
+        let sent = self.try_to_send(bytes, now_us);
+        self.has_failed = sent.is_err();
+        sent
+    }
+
+    fn try_to_send(&mut self, bytes: &[u8], now_us: i64) -> Result<(), SendError> {
         self.look_for_name(now_us);
         let Some(address) = self.address else { return self.known() };
         let told = |why: io::Error| SendError::Refused { address, why };
@@ -260,6 +273,7 @@ mod tests {
         let mut datagrams = Datagrams::to(&format!("localhost:{}", peer.local_addr().unwrap().port()));
         datagrams.send(b"by name", 0).unwrap();
         assert_eq!(heard(&peer), b"by name");
+        assert!(!datagrams.has_failed());
 
         // Reserved so that nobody ever has it.
         let mut datagrams = Datagrams::to("posewire.invalid:9000");
@@ -276,7 +290,7 @@ mod tests {
             matches!(&told, Err(SendError::Unknown { peer, .. }) if peer.contains("posewire.invalid")),
             "{told:?}"
         );
-        assert!(datagrams.known().is_err());
+        assert!(datagrams.known().is_err() && datagrams.has_failed());
         assert!(datagrams.look.is_none());
         let _ = datagrams.send(b"x", LOOK_AGAIN_US + 1);
         assert!(datagrams.look.is_some(), "it is not looked for again");

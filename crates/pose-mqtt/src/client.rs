@@ -7,7 +7,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use log::{info, warn};
-use rumqttc::{AsyncClient, ConnectionError, Event, EventLoop, LastWill, Outgoing, Packet, QoS};
+use rumqttc::{
+    AsyncClient, ConnectReturnCode, ConnectionError, Event, EventLoop, LastWill, Outgoing, Packet, QoS,
+};
 use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
@@ -42,7 +44,7 @@ struct Told {
 }
 
 impl Client {
-    /// Looks for the broker from now on, as long as it takes; `configs`: topics and what is kept there.
+    /// Looks for the broker from now on, as long as it takes; `configs`: topics and what is kept there, or nothing for what is forgotten.
     ///
     /// # Errors
     /// No thread can be started.
@@ -197,7 +199,10 @@ async fn keep_connected(mut network: EventLoop, broker: &Broker, id: &str, conne
                 let (wait, trouble) = again.failed(Instant::now());
                 match trouble {
                     Some(Trouble::Gone) => {
-                        warn!("mqtt: {broker}: {}; it is looked for until it is there", plain(&error));
+                        warn!(
+                            "mqtt: {broker}: {}; it is looked for until it is there",
+                            plain(&error, broker)
+                        );
                     }
                     Some(Trouble::ThrownOut) => warn!(
                         "mqtt: {broker} lets go again and again soon after it is reached: most likely another program is connected as {id}; give one of the two another name with --mqtt-name"
@@ -211,13 +216,16 @@ async fn keep_connected(mut network: EventLoop, broker: &Broker, id: &str, conne
 }
 
 /// What is wrong in words that say what to do.
-fn plain(error: &ConnectionError) -> String {
-    match error {
-        ConnectionError::ConnectionRefused(code) => {
-            format!("the broker refuses: {code:?}; give mqtt://USER:PASSWORD@HOST")
-        }
-        other => other.to_string(),
-    }
+fn plain(error: &ConnectionError, broker: &Broker) -> String {
+    let ConnectionError::ConnectionRefused(code) = error else { return error.to_string() };
+    let is_login = matches!(code, ConnectReturnCode::BadUserNamePassword | ConnectReturnCode::NotAuthorized);
+    let advice = match code {
+        _ if is_login && broker.login.is_none() => "; give mqtt://USER:PASSWORD@HOST",
+        _ if is_login => "; user or password are wrong, or the user may not connect",
+        ConnectReturnCode::BadClientId => "; give another name with --mqtt-name",
+        _ => "",
+    };
+    format!("the broker refuses: {code:?}{advice}")
 }
 
 /// What is said, while somebody listens.
@@ -289,6 +297,26 @@ impl Talk<'_> {
                 }
                 else => return Ok(()),
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broker_that_refuses_is_told_with_what_helps() {
+        use ConnectReturnCode::{BadClientId, BadUserNamePassword, NotAuthorized, ServiceUnavailable};
+        for (broker, code, wanted) in [
+            ("mqtt://me:secret@b", BadUserNamePassword, "are wrong, or the user may not connect"),
+            ("mqtt://me:secret@b", NotAuthorized, "are wrong, or the user may not connect"),
+            ("mqtt://b", NotAuthorized, "give mqtt://USER:PASSWORD@HOST"),
+            ("mqtt://b", BadClientId, "--mqtt-name"),
+            ("mqtt://b", ServiceUnavailable, "the broker refuses: ServiceUnavailable"),
+        ] {
+            let told = plain(&ConnectionError::ConnectionRefused(code), &broker.parse().unwrap());
+            assert!(told.ends_with(wanted) && !told.contains("secret"), "{code:?}: {told}");
         }
     }
 }

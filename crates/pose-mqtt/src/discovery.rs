@@ -5,7 +5,10 @@ use serde_json::{Value, json};
 /// Where Home Assistant looks.
 const PREFIX: &str = "homeassistant";
 
-/// The configurations of one device's entities, which the broker is to keep.
+/// A file of zones has no more (`crates/pose-events`).
+const MOST_ZONES: usize = 32;
+
+/// The configurations of one device's entities, which the broker is to keep, or to forget where they are empty.
 pub struct Entities {
     name: String,
     all: Vec<(String, String)>,
@@ -47,7 +50,16 @@ impl Entities {
         if let (Some(config), Value::Object(own)) = (config.as_object_mut(), own) {
             config.extend(own);
         }
-        self.all.push((format!("{PREFIX}/{kind}/posewire_{name}/{key}/config"), config.to_string()));
+        self.all.push((self.config_topic(kind, key), config.to_string()));
+    }
+
+    /// One that is no longer there: a broker would keep its configuration for ever, and Home Assistant the entity.
+    pub fn remove(&mut self, kind: &str, key: &str) {
+        self.all.push((self.config_topic(kind, key), String::new()));
+    }
+
+    fn config_topic(&self, kind: &str, key: &str) -> String {
+        format!("{PREFIX}/{kind}/posewire_{}/{key}/config", self.name)
     }
 
     /// Who is there: presence, how many, and presence in each zone, by `{"presence":…,"persons":…,"zones":[{"persons":…}]}` on the
@@ -66,7 +78,9 @@ impl Entities {
             json!({"name": "Persons", "icon": "mdi:account-group", "state_class": "measurement", "state_topic": state,
                 "value_template": "{{ value_json.persons }}"}),
         );
+        let mut count = 0;
         for (i, zone) in zones.enumerate() {
+            count = i + 1;
             // By number: a name may have anything in it.
             let value = format!("value_json.zones[{i}].persons");
             self.add(
@@ -82,6 +96,7 @@ impl Entities {
             json!({"name": "Event", "state_topic": topic, "event_types": events,
                 "value_template": "{{ dict(value_json, event_type=value_json.event) | tojson }}"}),
         );
+        (count..MOST_ZONES).for_each(|i| self.remove("binary_sensor", &format!("zone_{i}")));
     }
 }
 
@@ -100,7 +115,10 @@ mod tests {
         let mut entities = Entities::of("hall");
         entities.add_presence(["door", "Tür \"A\" '{{ x }}'"].into_iter(), &["appear", "leave"]);
         entities.add("sensor", "age", json!({"name": "Age", "value_template": "{{ value_json.age_ms }}"}));
-        let all = entities.configs();
+        let (all, gone): (Vec<_>, Vec<_>) = entities.configs().into_iter().partition(|c| !c.1.is_empty());
+        let gone: Vec<_> = gone.into_iter().map(|(topic, _)| topic).collect();
+        assert_eq!(gone.len(), MOST_ZONES - 2);
+        assert_eq!(gone[0], "homeassistant/binary_sensor/posewire_hall/zone_2/config");
         let parsed: Vec<Value> = all.iter().map(|(_, text)| serde_json::from_str(text).unwrap()).collect();
         let ids: BTreeSet<_> = parsed.iter().map(|c| c["unique_id"].to_string()).collect();
         let topics: BTreeSet<_> = all.iter().map(|(topic, _)| topic).collect();

@@ -118,7 +118,8 @@ impl Decoder {
         self.counters
     }
 
-    /// Forgets a frame that was begun, as after an overrun of the receiver: its remaining bytes count as damage.
+    /// After bytes were lost, as by an overrun of the receiver: forgets the frame that was begun and drops what comes up to the next
+    /// 0x00, uncounted. Where none was begun that is the next frame, whose beginning may be among what was lost.
     pub fn desync(&mut self) {
         self.frame_len = MAX_FRAME;
         self.cobs = DecoderState::Idle;

@@ -57,7 +57,7 @@ impl Ring {
 
     /// Notes that bytes were lost after those that are in; the interrupt's side.
     pub fn gap(&self) {
-        self.gaps.fetch_add(1, Ordering::Relaxed);
+        self.gaps.fetch_add(1, Ordering::Release);
     }
 
     /// Takes the oldest byte out; the main loop's side.
@@ -73,13 +73,18 @@ impl Ring {
 
     /// Whether the main loop has nothing to do here.
     pub fn is_idle(&self) -> bool {
-        self.is_empty() && self.gaps.load(Ordering::Relaxed) == 0
+        self.is_empty() && !self.has_gap()
+    }
+
+    /// Whether a gap has not been taken yet; the interrupt has to stay stopped until then.
+    pub fn has_gap(&self) -> bool {
+        self.gaps.load(Ordering::Acquire) > 0
     }
 
     /// Gaps since the last call, once everything before them has been taken; the main loop's side.
     pub fn take_gaps(&self) -> u32 {
-        // Asked first: a gap stops the interrupt, so none can come between.
-        if self.is_empty() { self.gaps.swap(0, Ordering::Relaxed) } else { 0 }
+        // Asked first: a gap stops the interrupt, so after it no byte can come between.
+        if self.has_gap() && self.is_empty() { self.gaps.swap(0, Ordering::Relaxed) } else { 0 }
     }
 }
 

@@ -12,7 +12,7 @@ const LONGEST_SIDE: usize = 1280;
 
 /// `png:PATH`.
 ///
-/// A PATH that ends in `.png` is the newest picture: each is written beside it and renamed over it, so a reader never sees
+/// A PATH that ends in `.png`, or `.PNG`, is the newest picture: each is written beside it and renamed over it, so a reader never sees
 /// half of one. Any other PATH is a folder, made where it is missing, that gets `000000.png`, `000001.png` … by
 /// processed frame.
 pub struct PngFiles {
@@ -33,7 +33,7 @@ impl PngFiles {
     /// [`SinkError::Fatal`] where that cannot be done.
     pub fn open(path: &Path) -> Result<Self, SinkError> {
         let fatal = |e: io::Error| SinkError::Fatal(format!("--display png:{}: {e}", path.display()));
-        let target = if path.extension().is_some_and(|e| e == "png") {
+        let target = if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png")) {
             // The directory must be there now rather than fail at the first frame.
             let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
             fs::metadata(folder).map_err(fatal)?;

@@ -49,8 +49,8 @@ pub struct Mcap {
     name: String,
     teller: Teller,
     file: Option<File<BufWriter<Replacement>>>,
-    /// In the order of [`Topic::ALL`]; a topic that is not wanted has the channel of none.
-    channels: [Channel; Topic::ALL.len()],
+    /// In the order of [`Topic::ALL`]; a topic that is not wanted has none.
+    channels: [Option<Channel>; Topic::ALL.len()],
 }
 
 impl Mcap {
@@ -65,12 +65,12 @@ impl Mcap {
         let file = BufWriter::new(Replacement::create(path).map_err(|e| fatal(&e))?);
         let library = concat!("posewire ", env!("CARGO_PKG_VERSION"));
         let mut file = File::begin(file, library).map_err(|e| fatal(&e))?;
-        let mut channels = [Channel::default(); Topic::ALL.len()];
+        let mut channels = [None; Topic::ALL.len()];
         for topic in Topic::ALL {
             if topic.is_wanted(&options) {
                 let schema = topic.json_schema().to_string();
-                channels[topic as usize] =
-                    file.add(topic.name(), topic.schema(), &schema).map_err(|e| fatal(&e))?;
+                let channel = file.add(topic.name(), topic.schema(), &schema).map_err(|e| fatal(&e))?;
+                channels[topic as usize] = Some(channel);
             }
         }
         let name = format!("mcap {}", path.display());
@@ -95,7 +95,8 @@ impl PoseSink for Mcap {
         let Some(file) = &mut self.file else { return Ok(()) };
         let (name, channels, sequence) = (&self.name, self.channels, poses.seq as u32);
         let told = self.teller.tell(poses, now_us, &mut |topic, at, message| {
-            file.write(channels[topic as usize], sequence, at.ns(), message).map_err(|e: io::Error| {
+            let Some(channel) = channels[topic as usize] else { return Ok(()) };
+            file.write(channel, sequence, at.ns(), message).map_err(|e: io::Error| {
                 let advice = "what was written before can be read: make room and start again";
                 SinkError::Fatal(format!("{name}: {e}; {advice}"))
             })

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::super::events::{KINDS, Zones};
 
-/// Topic and payload of every entity's configuration, which the broker is to keep.
+/// Topic and payload of every entity's configuration, which the broker is to keep; empty ones it is to forget.
 pub(super) fn configs(name: &str, zones: &Zones) -> Vec<(String, String)> {
     let mut entities = Entities::of(name);
     entities.add_presence(zones.zones.iter().map(|zone| &*zone.name), &KINDS);
@@ -33,14 +33,28 @@ pub(super) fn configs(name: &str, zones: &Zones) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
+    use pose_events::Plane;
+
     use super::super::super::events::{At, Zone};
     use super::*;
 
     #[test]
     fn every_zone_and_the_tracker_itself_are_entities() {
         let zone = Zone { name: "door".into(), at: At::Feet, polygon: vec![[0.0; 2]; 3] };
-        let all = configs("hall", &Zones { zones: vec![zone.clone(), zone] });
+        let told = |n| {
+            let mut all = configs("hall", &Zones { zones: vec![zone.clone(); n] });
+            let length = all.len();
+            all.retain(|(_, config)| !config.is_empty());
+            (all, length)
+        };
+        let (all, length) = told(2);
         assert_eq!(all.len(), 8);
+        // As many as a file may have; of fewer, the rest is forgotten.
+        assert_eq!((told(32).0.len(), told(32).1, length), (38, 38, 38));
+        let more: String = (0..33)
+            .map(|i| format!("[[zone]]\nname = \"{i}\"\npolygon = [[0, 0], [1, 0], [1, 1]]\n"))
+            .collect();
+        assert!(Zones::parse(&more, Plane::Picture).unwrap_err().contains("32 at most"));
         assert!(
             all.iter().any(|(topic, _)| topic == "homeassistant/binary_sensor/posewire_hall/zone_1/config")
         );

@@ -19,7 +19,7 @@ pub struct MqttOptions {
     pub broker: Broker,
     /// This tracker's part of every topic; empty takes the machine's name.
     pub name: String,
-    /// Whether Home Assistant is told of the topics.
+    /// Whether Home Assistant is told of the topics, or is to forget them.
     pub discovery: bool,
     /// Watched and told of.
     pub zones: Zones,
@@ -46,7 +46,11 @@ impl Mqtt {
         let MqttOptions { broker, name, discovery, zones, host } = options;
         let own_name = topic_part(&name);
         let name = format!("mqtt {broker} as {own_name}");
-        let configs = if discovery { configs(&own_name, &zones) } else { Vec::new() };
+        let mut configs = configs(&own_name, &zones);
+        if !discovery {
+            // The broker keeps what an earlier run has told until it is told nothing there.
+            configs.iter_mut().for_each(|(_, config)| config.clear());
+        }
         let state = State::new(zones);
         let client = Client::start(broker, &own_name, configs)
             .map_err(|e| SinkError::Fatal(format!("--mqtt: no thread: {e}")))?;

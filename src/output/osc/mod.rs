@@ -84,6 +84,11 @@ impl PoseSink for Osc {
         Ok(datagrams.send(packet, now_us)?)
     }
 
+    /// A moment of which nothing is sent says nothing of the peer.
+    fn is_away(&self) -> bool {
+        self.datagrams.has_failed()
+    }
+
     fn finish(&mut self, _within: Duration) -> Result<(), SinkError> {
         // Every datagram is already with the kernel.
         Ok(())

@@ -8,9 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{
-    Receiver, RecvTimeoutError, SendTimeoutError, Sender, TrySendError, bounded, unbounded,
-};
+use crossbeam_channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bounded, unbounded};
 
 use super::pace::FrameRate;
 use crate::last_words::LastWords;
@@ -179,14 +177,15 @@ impl Encoder {
         Ok(())
     }
 
-    /// Shows the last picture so often again; `false` where there is no room for that now.
+    /// Shows the last picture so often again; `false` where there is no room for that within that time.
     ///
     /// # Errors
     /// As [`Self::picture`].
-    pub fn again(&mut self, again: u32) -> Result<bool, String> {
-        match self.pieces.as_ref().map(|pieces| pieces.try_send(Piece { again, picture: None })) {
+    pub fn again(&mut self, again: u32, within: Duration) -> Result<bool, String> {
+        let piece = Piece { again, picture: None };
+        match self.pieces.as_ref().map(|pieces| pieces.send_timeout(piece, within)) {
             Some(Ok(())) => Ok(true),
-            Some(Err(TrySendError::Full(_))) => Ok(false),
+            Some(Err(SendTimeoutError::Timeout(_))) => Ok(false),
             _ => Err(self.why_it_ended()),
         }
     }

@@ -145,7 +145,7 @@ impl Surface for Video {
         if film.owed == 0 {
             return Ok(());
         }
-        match film.encoder.again(film.owed) {
+        match film.encoder.again(film.owed, Duration::ZERO) {
             Ok(true) => {
                 film.owed = 0;
                 Ok(())
@@ -160,14 +160,20 @@ impl Surface for Video {
             log::warn!("{}: no frame came, and there is no video", self.name);
             return Ok(());
         };
-        let mut is_whole = film.encoder.finish(within).map_err(|why| self.fatal(&why))?;
+        let ending = Instant::now();
+        if film.owed > 0 && film.encoder.again(film.owed, within).map_err(|why| self.fatal(&why))? {
+            film.owed = 0;
+        }
+        let left = within.saturating_sub(ending.elapsed());
+        let mut is_whole = film.encoder.finish(left).map_err(|why| self.fatal(&why))?;
         // One that has not even opened the file must not be left a name that leads nowhere.
         let began = Instant::now();
         while !is_whole && began.elapsed() < BEGUN_WITHIN && self.file.is_empty().unwrap_or(false) {
             is_whole = film.encoder.finish(Duration::from_millis(20)).map_err(|why| self.fatal(&why))?;
         }
         self.file.commit().map_err(|e| self.fatal(&e))?;
-        let (frames, rate) = (film.pace.taken(), film.rate);
+        // What there was no room for to the end is not in the film.
+        let (frames, rate) = (film.pace.taken() - u64::from(film.owed), film.rate);
         let seconds = frames as f64 * f64::from(rate.per_seconds) / f64::from(rate.frames);
         // An odd row or column is left out.
         let [width, height] = film.size_px.map(|side| side & !1);

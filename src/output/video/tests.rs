@@ -86,6 +86,19 @@ fn while_no_frame_comes_the_last_one_stays() {
 }
 
 #[test]
+fn places_that_are_still_to_be_filled_at_the_end_are_in_the_film() {
+    let bench = Bench::new("mpeg4", "cat > \"$out\"");
+    let mut video = bench.video(10.0, false);
+    show(&mut video, 1, 0).unwrap();
+    let film = video.film.as_mut().unwrap();
+    // As where there was no room for them.
+    film.owed = film.pace.still(1_500_000);
+    assert_eq!(film.pace.taken(), 10);
+    video.finish(WITHIN).unwrap();
+    assert_eq!(fs::read(bench.path()).unwrap(), [1; 10 * 24]);
+}
+
+#[test]
 fn without_loss_every_picture_is_there_and_one_size_holds() {
     let bench = Bench::new("mpeg4", "cat > \"$out\"");
     let mut video = bench.video(10.0, true);
@@ -149,7 +162,7 @@ fn an_encoder_that_hangs_while_a_picture_is_repeated_is_given_up() {
     // More than a pipe holds: its thread hangs on the first picture, and the next piece waits.
     encoder.picture(0, canvas.rgb()).unwrap();
     let began = Instant::now();
-    while !encoder.again(1).unwrap() {
+    while !encoder.again(1, Duration::ZERO).unwrap() {
         assert!(began.elapsed() < WITHIN);
     }
     let mut more = (0..10).map(|_| encoder.picture(0, canvas.rgb()));

@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 const BLIND_AFTER_US: i64 = 5_000_000;
 /// From one word on the cameras to the next, unless they change.
 const HEALTH_EVERY_US: i64 = 30_000_000;
+/// Of so many cameras the sensors are removed where the room no longer has them.
+const MOST_CAMERAS: usize = 32;
 /// A broker that does not answer is not waited for at the end.
 const GOODBYE: Duration = Duration::from_millis(500);
 
@@ -114,6 +116,8 @@ impl Mqtt {
                     "value_template": format!("{{{{ 'OFF' if value_json.cameras[{i}].silent else 'ON' }}}}")}),
             );
         }
+        (self.cameras.len()..MOST_CAMERAS)
+            .for_each(|i| entities.remove("binary_sensor", &format!("camera_{i}")));
         entities.configs()
     }
 
@@ -147,11 +151,18 @@ mod tests {
         let said = mqtt.health_said(&health, 9_000_000);
         assert_eq!(said["cameras"][1], json!({"name": "window", "silent": true, "moved": false}));
         assert_eq!(said["uptime_s"], 9);
-        let topics: Vec<String> = mqtt.configs(&watch).into_iter().map(|c| c.0).collect();
+        let (told, gone): (Vec<_>, Vec<_>) =
+            mqtt.configs(&watch).into_iter().partition(|config| !config.1.is_empty());
+        let topics: Vec<String> = told.into_iter().map(|config| config.0).collect();
         assert!(
             topics.contains(&"homeassistant/binary_sensor/posewire_hall/camera_1/config".to_owned()),
             "{topics:?}"
         );
         assert_eq!(topics.len(), 6);
+        // Of a room that had more zones or cameras.
+        for key in ["zone_1", "camera_2"] {
+            let topic = format!("homeassistant/binary_sensor/posewire_hall/{key}/config");
+            assert!(gone.iter().any(|config| config.0 == topic), "{gone:?}");
+        }
     }
 }

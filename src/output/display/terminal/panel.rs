@@ -211,12 +211,12 @@ fn wrapped(text: &str, width: usize) -> impl Iterator<Item = (usize, &str)> {
         let room = width.saturating_sub(indent).max(1);
         let before = indent;
         indent = if width > 4 * INDENT { INDENT } else { 0 };
-        let Some((cut, _)) = text.char_indices().nth(room) else {
+        let Some((cut, behind)) = text.char_indices().nth(room) else {
             rest = None;
             return Some((before, text));
         };
         // One blank behind the cut is where a word ends too.
-        let word_end = text[..=cut.min(text.len() - 1)].rfind(' ').filter(|&at| 2 * at > cut);
+        let word_end = text[..cut + behind.len_utf8()].rfind(' ').filter(|&at| 2 * at > cut);
         let end = word_end.unwrap_or(cut);
         rest = Some(text[end..].trim_start()).filter(|rest| !rest.is_empty());
         Some((before, &text[..end]))
@@ -329,6 +329,7 @@ mod tests {
         assert_eq!(parts("one two three", 9), ["one two", "three"]);
         assert_eq!(parts("abcdefghijklm", 9), ["abcdefghi", "jklm"]);
         assert_eq!(parts("äöü äöü äöü", 3), ["äöü", "äöü", "äöü"]);
+        assert_eq!(parts("abcä efg", 3), ["abc", "ä e", "fg"]);
         assert_eq!(parts("", 3), [""]);
     }
 }
