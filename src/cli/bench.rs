@@ -49,20 +49,20 @@ pub struct Args {
     /// How long to measure, after 2 s of warming up
     #[arg(long, value_name = "S", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     seconds: u64,
-    /// A folder of pictures or a video instead of the built-in clip; it should be longer than what is measured
+    /// A folder of pictures or a video instead of the built-in clip; where it ends sooner, less is measured
     #[arg(long, value_name = "PATH")]
     replay: Option<PathBuf>,
     /// Keypoint network: a name that `posewire models` lists, or a manifest
     #[arg(long, default_value = BUILTIN, value_name = "MODEL")]
     model: String,
     /// Persons in the built-in clip
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8), conflicts_with = "replay")]
     persons: u8,
     /// Keep the figures as JSON
     #[arg(long, value_name = "PATH")]
     json: Option<PathBuf>,
     /// Only the networks, one core, each engine in turn
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["seconds", "replay", "persons"])]
     network: bool,
 }
 
@@ -177,13 +177,13 @@ fn pipeline(args: &Args, report: &mut Report, progress: &Progress) -> anyhow::Re
             telemetry.reset_times();
             cable.reset();
             let seconds = args.seconds;
-            sleep_until(Duration::from_secs(seconds), &ended, |passed| {
+            let measured = sleep_until(Duration::from_secs(seconds), &ended, |passed| {
                 let fps = telemetry.health().fps;
                 progress.at(format_args!("measuring: {} of {seconds} s, {fps:.1} fps", passed.as_secs()));
             });
             let rss = board::resident_bytes();
-            let summary =
-                (first_pose, telemetry.allocations(), cable.latency(), cable.bytes_per_moment(), rss);
+            let (latency, bytes) = (cable.latency(), cable.bytes_per_moment());
+            let summary = (first_pose, measured, telemetry.allocations(), latency, bytes, rss);
             stop.store(true, Ordering::Release);
             summary
         });
@@ -191,7 +191,7 @@ fn pipeline(args: &Args, report: &mut Report, progress: &Progress) -> anyhow::Re
         ended.store(true, Ordering::Release);
         (outcome, timer.join())
     });
-    let (outcome, Ok((first_pose, allocations, latency, bytes, rss))) = outcome else {
+    let (outcome, Ok((first_pose, measured, allocations, latency, bytes, rss))) = outcome else {
         bail!("the timer failed");
     };
     if let Some(error) = outcome.errors.into_iter().next() {
@@ -199,11 +199,12 @@ fn pipeline(args: &Args, report: &mut Report, progress: &Progress) -> anyhow::Re
     }
     if latency.count == 0 {
         bail!(
-            "no pose came through in {} s: is there a person in the clip, and is it long enough?",
-            args.seconds
+            "no pose came through in {:.1} s: is there a person in the clip, and does it last longer than the {} s of warming up?",
+            measured.as_secs_f64(),
+            WARM_UP.as_secs()
         );
     }
-    report.seconds = args.seconds;
+    report.measured = Some(measured);
     report.first_pose = first_pose;
     report.stages = Stage::ALL.map(|stage| (stage.name(), telemetry.times(stage)));
     report.frames = telemetry.times(Stage::Temporal).count;
@@ -216,13 +217,14 @@ fn pipeline(args: &Args, report: &mut Report, progress: &Progress) -> anyhow::Re
     Ok(())
 }
 
-/// Sleeps for `duration`, or less where the pipeline has ended; tells how much of it has passed.
-fn sleep_until(duration: Duration, ended: &AtomicBool, passed: impl Fn(Duration)) {
+/// Sleeps for `duration`, or less where the pipeline has ended; tells how much of it has passed, and gives how long it was.
+fn sleep_until(duration: Duration, ended: &AtomicBool, passed: impl Fn(Duration)) -> Duration {
     let began = Instant::now();
     while began.elapsed() < duration && !ended.load(Ordering::Acquire) {
         passed(began.elapsed());
         std::thread::sleep(Duration::from_millis(20));
     }
+    began.elapsed()
 }
 
 /// Runs of each network: enough for a p99.
@@ -272,4 +274,44 @@ fn networks(args: &Args, progress: &Progress) -> anyhow::Result<Vec<Network>> {
             times: times.summary(),
         })
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn what_would_have_no_effect_is_refused() {
+        let parse = |words: &[&str]| Line::try_parse_from([&["bench"], words].concat());
+        for words in [
+            &["--network", "--seconds", "30"][..],
+            &["--network", "--persons", "4"],
+            &["--network", "--replay", "clip"],
+            &["--persons", "4", "--replay", "clip"],
+        ] {
+            let refused = parse(words).expect_err("two that exclude each other");
+            assert_eq!(refused.kind(), clap::error::ErrorKind::ArgumentConflict, "{words:?}");
+        }
+        for words in [&["--network", "--model", "nano"][..], &["--seconds", "30", "--replay", "clip"]] {
+            assert!(parse(words).is_ok(), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_clip_that_ends_is_measured_as_long_as_it_lasted() {
+        let minute = Duration::from_secs(60);
+        assert!(sleep_until(minute, &AtomicBool::new(true), |_| ()) < minute / 60);
+        let while_it_runs = Duration::from_millis(30);
+        assert!(sleep_until(while_it_runs, &AtomicBool::new(false), |_| ()) >= while_it_runs);
+        let report = Report { measured: Some(Duration::from_millis(2_140)), ..Report::default() };
+        assert_eq!(report.json()["seconds"], 2.14);
+    }
 }

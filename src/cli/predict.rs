@@ -53,9 +53,10 @@ pub struct Args {
     /// Keypoint network: a name that `posewire models` lists, or a manifest
     #[arg(long, default_value = BUILTIN, value_name = "MODEL")]
     model: String,
-    /// Person finder: builtin, a manifest, or none: one person who fills the photo needs no finding
-    #[arg(long, default_value = BUILTIN, value_name = "MANIFEST")]
-    finder: String,
+    /// Person finder: builtin, a manifest, or none: one person who fills the photo needs no finding; of labelled pictures with --boxes find
+    /// alone [default: builtin]
+    #[arg(long, value_name = "MANIFEST")]
+    finder: Option<String>,
     /// How photos are written: full, named, coco, flat or csv
     #[arg(long, value_name = "FORMAT", default_value_t, conflicts_with = "coco")]
     jsonl_format: Format,
@@ -78,10 +79,17 @@ enum Boxes {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let models = config::Models { keypoints: args.model, finder: args.finder, ..config::Models::default() };
+    let named_finder = args.finder.is_some();
+    let finder = args.finder.unwrap_or_else(|| BUILTIN.into());
+    let models = config::Models { keypoints: args.model, finder, ..config::Models::default() };
     match (args.images, args.coco, args.out) {
         (Some(images), Some(coco), Some(out)) => {
             let boxes = args.boxes.unwrap_or(Boxes::Given);
+            if named_finder && boxes != Boxes::Find {
+                let said = "--finder: the labels say where persons are, so that none are looked for: say --boxes find, or leave \
+                            --finder out";
+                return Err(Usage(said.into()).into());
+            }
             let finder = if boxes == Boxes::Find { models.finder } else { NONE.into() };
             let models = config::Models { finder, ..models };
             labelled::run(&labelled::Labelled { images, coco, split: args.split, boxes, out, models })

@@ -102,6 +102,13 @@ fn pictures_of_every_kind_give_results_and_unreadable_ones_are_counted() {
 
     let joints = posewire(&[&common[..], &["--boxes", "joints"]].concat());
     assert!(joints.status.success(), "{}", String::from_utf8_lossy(&joints.stderr));
+
+    // A finder that would not be asked is no finder that is there.
+    for boxes in [&[][..], &["--boxes", "given"], &["--boxes", "joints"]] {
+        let refused = posewire(&[&common[..], boxes, &["--finder", "nosuch"]].concat());
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(refused.status.code() == Some(2) && said.contains("say --boxes find"), "{boxes:?}: {said}");
+    }
 }
 
 #[test]

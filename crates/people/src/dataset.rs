@@ -397,7 +397,7 @@ fn append(tar: &mut Vec<u8>, name: &str, data: &[u8]) {
     tar.resize(tar.len().div_ceil(512) * 512, 0);
 }
 
-/// All shards' labels in one file, and the card.
+/// The shards' labels in one file, and the card. A shard made for a larger order holds more pictures than are asked for now.
 fn join(order: &Order, motion: Option<&Motion>, folder: &Path, shards: u64) -> Result<(), DatasetError> {
     let path = folder.join("labels.json");
     let part = folder.join("labels.part");
@@ -405,13 +405,16 @@ fn join(order: &Order, motion: Option<&Motion>, folder: &Path, shards: u64) -> R
         let mut out = io::BufWriter::new(fs::File::create(&part)?);
         let info = described(order, motion);
         write!(out, r#"{{"info":{info},"categories":[{{"id":1,"name":"person"}}]"#)?;
-        for key in ["images", "annotations"] {
+        for (key, picture) in [("images", "id"), ("annotations", "image_id")] {
             write!(out, r#","{key}":["#)?;
             let mut first = true;
             for shard in 0..shards {
                 let text = fs::read_to_string(folder.join(format!("shard-{shard:05}.json")))?;
                 let labels: Value = serde_json::from_str(&text)?;
-                for record in labels[key].as_array().into_iter().flatten() {
+                let records = labels[key].as_array().into_iter().flatten();
+                let is_asked_for =
+                    |record: &&Value| record[picture].as_u64().is_some_and(|id| id <= order.count);
+                for record in records.filter(is_asked_for) {
                     write!(out, "{}{record}", if first { "" } else { ",\n" })?;
                     first = false;
                 }

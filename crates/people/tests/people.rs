@@ -309,6 +309,7 @@ fn a_set_is_made_whole_again_the_same_and_gone_on_with() {
     let (a, b) = (dir.path().join("a"), dir.path().join("b"));
     dataset::make(&order(30, 9), None, &a, |_, _| ()).expect("makes a set");
     dataset::make(&order(20, 9), None, &b, |_, _| ()).expect("makes part of it");
+    let part = ["labels.json", "CARD.md"].map(|name| fs::read(b.join(name)).expect("readable"));
     dataset::make(&order(30, 9), None, &b, |_, _| ()).expect("goes on");
     assert!(digest(&a) == digest(&b));
     let labels: serde_json::Value =
@@ -328,6 +329,10 @@ fn a_set_is_made_whole_again_the_same_and_gone_on_with() {
     assert_eq!(&tar[..12], b"00000000.jpg");
     assert_eq!(&tar[512..514], [0xff, 0xd8]);
     assert!(fs::read_to_string(a.join("CARD.md")).expect("a card").contains("mocap.cs.cmu.edu"));
+    // Fewer of what is there: labels and card are those of the smaller order, and nothing is drawn again.
+    dataset::make(&order(20, 9), None, &a, |_, _| ()).expect("takes part of it");
+    let again = ["labels.json", "CARD.md"].map(|name| fs::read(a.join(name)).expect("readable"));
+    assert!(again == part && fs::read(a.join("shard-00000.tar")).expect("the shard") == tar);
 }
 
 #[test]

@@ -20,7 +20,8 @@ pub struct Report {
     pub cores: usize,
     pub governor: Option<String>,
     pub networks: Vec<Network>,
-    pub seconds: u64,
+    /// How long the pipeline was measured; `None` for the networks alone.
+    pub measured: Option<Duration>,
     pub first_pose: Option<Duration>,
     pub stages: [(&'static str, Summary); Stage::ALL.len()],
     pub frames: u64,
@@ -56,9 +57,7 @@ impl Report {
         for Network { name, engine, times } in &self.networks {
             row(&mut out, &format!("{name} ({engine})"), times)?;
         }
-        if self.seconds == 0 {
-            return Ok(());
-        }
+        let Some(measured) = self.measured else { return Ok(()) };
         writeln!(out, "\n{:<34}{:>9}{:>9}{:>9}{:>9}", "stage, ms", "p50", "p95", "p99", "max")?;
         for (name, times) in self.stages.iter().filter(|(_, times)| times.count > 0) {
             row(&mut out, name, times)?;
@@ -76,8 +75,10 @@ impl Report {
         row(&mut out, "capture to wire at 921600 baud", &to_wire)?;
         writeln!(
             out,
-            "\n{} frames in {} s, {:.0} bytes each",
-            self.frames, self.seconds, self.bytes_per_moment
+            "\n{} frames in {:.1} s, {:.0} bytes each",
+            self.frames,
+            measured.as_secs_f64(),
+            self.bytes_per_moment
         )?;
         if let Some(health) = &self.health {
             writeln!(out, "{health}")?;
@@ -125,7 +126,7 @@ impl Report {
                 "temperature_c": self.health.and_then(|h| h.temperature_c),
             },
             "command": std::env::args().collect::<Vec<_>>().join(" "),
-            "seconds": self.seconds,
+            "seconds": self.measured.map_or(0.0, |measured| (measured.as_secs_f64() * 100.0).round() / 100.0),
             "frames": self.frames,
             "networks": networks,
             "stages_us": stages,

@@ -48,7 +48,7 @@ struct Sums {
 /// One filter's sums, clip by clip.
 pub struct Measures {
     clips: Vec<Sums>,
-    /// Clips of one name show one motion, seen or hidden differently: they are resampled together.
+    /// Clips of one name show one motion, seen or hidden differently, and those of one video the same people: they are resampled together.
     motions: Vec<Vec<usize>>,
 }
 
@@ -89,7 +89,7 @@ pub fn measure(set: &ClipSet, answers: &Answers, raw: Option<&Answers>) -> Measu
     let clips = clips.map(|(i, (clip, answers))| sums(clip, answers, raw.map(|r| &r[i][..]))).collect();
     let mut motions: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (i, clip) in set.clips.iter().enumerate() {
-        motions.entry(&clip.name).or_default().push(i);
+        motions.entry(clip.source.as_ref().unwrap_or(&clip.name)).or_default().push(i);
     }
     Measures { clips, motions: motions.into_values().collect() }
 }

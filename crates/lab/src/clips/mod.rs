@@ -80,6 +80,9 @@ pub struct ClipSet {
 pub struct Clip {
     /// Its name.
     pub name: String,
+    /// The video that it was cut from, where others may be of the same one.
+    #[serde(default)]
+    pub source: Option<String>,
     /// `[frame]`, rising.
     pub captured_at_us: Vec<i64>,
     /// `[frame]`, longer side of the true joints' box, pixels.
@@ -103,22 +106,14 @@ impl ClipSet {
             .map_err(|source| ClipsError::Parse { path: path.into(), source })?;
         for clip in &mut set.clips {
             clip.check()?;
+            clip.smooth_truth(set.smooth_truth);
         }
-        Ok(set.with_truth_smoothed())
+        Ok(set)
     }
 
-    /// `clips` under one name, the truth of each smoothed.
-    pub(crate) fn smoothed(name: &str, smooth_truth: f64, clips: Vec<Clip>) -> Self {
-        Self { name: name.to_owned(), error_model: None, smooth_truth, clips }.with_truth_smoothed()
-    }
-
-    fn with_truth_smoothed(mut self) -> Self {
-        if self.smooth_truth > 0.0 {
-            for clip in &mut self.clips {
-                clip.truth = bounds::smooth_truth(&clip.truth, self.smooth_truth);
-            }
-        }
-        self
+    /// `clips` under one name, their truth as it is.
+    pub(crate) fn of(name: &str, clips: Vec<Clip>) -> Self {
+        Self { name: name.to_owned(), error_model: None, smooth_truth: 0.0, clips }
     }
 }
 
@@ -136,6 +131,13 @@ impl Clip {
             return broken("its times do not rise");
         }
         Ok(())
+    }
+
+    /// Smooths the truth by a Gaussian of so many frames; 0 leaves it as it is.
+    pub(crate) fn smooth_truth(&mut self, frames: f64) {
+        if frames > 0.0 {
+            self.truth = bounds::smooth_truth(&self.truth, frames);
+        }
     }
 
     /// What a temporal model is told at frame `t`.

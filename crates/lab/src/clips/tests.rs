@@ -16,6 +16,7 @@ fn set(shake: f64, late_frames: f64) -> ClipSet {
             };
             Clip {
                 name: format!("walk {c}"),
+                source: None,
                 captured_at_us: (0..n).map(|t| 1_000_000 + (t as f64 * FRAME_US) as i64).collect(),
                 extent_px: vec![200.0; n],
                 observed: (0..n)

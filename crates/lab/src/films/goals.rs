@@ -39,19 +39,18 @@ impl Goal {
 ///
 /// # Panics
 /// Where the two are not of equally many films.
-pub fn goals(shipped: &Outcomes, raw: &Outcomes, smooth_truth: f64) -> Vec<Goal> {
+pub fn goals(shipped: &Outcomes, raw: &Outcomes) -> Vec<Goal> {
     assert_eq!(shipped.films.len(), raw.films.len(), "the same films");
-    let films = shipped.films.len();
-    let all: Vec<usize> = (0..films).collect();
+    let all: Vec<usize> = (0..shipped.films.len()).collect();
     let mean = |of: &Outcomes, films: &[usize], pick: fn(&Score) -> Mean| pick(&of.score(films)).get();
     let figure = |factor: f64, pick: fn(&Score) -> Mean| {
-        Interval::of(films, |drawn| Some(factor * mean(shipped, drawn, pick)?))
+        shipped.interval(|drawn| Some(factor * mean(shipped, drawn, pick)?))
     };
     let less_raw = |factor: f64, pick: fn(&Score) -> Mean| {
-        Interval::of(films, |drawn| Some(factor * (mean(shipped, drawn, pick)? - mean(raw, drawn, pick)?)))
+        shipped.interval(|drawn| Some(factor * (mean(shipped, drawn, pick)? - mean(raw, drawn, pick)?)))
     };
     let over = |a: Option<f64>, b: Option<f64>| Some(a? / b?).filter(|ratio| ratio.is_finite());
-    let [moved, moved_raw] = [shipped, raw].map(|of| Motion::of(&of.films, smooth_truth));
+    let [moved, moved_raw] = [shipped, raw].map(|of| Motion::of(&of.films));
     let goal = |wish: &str, bar: f64, figure: Interval, at_least: bool| Goal {
         wish: wish.into(),
         figure,
@@ -71,12 +70,12 @@ pub fn goals(shipped: &Outcomes, raw: &Outcomes, smooth_truth: f64) -> Vec<Goal>
         most(
             "Accel over raw's",
             0.25,
-            Interval::of(films, |drawn| over(moved.acceleration(drawn), moved_raw.acceleration(drawn))),
+            shipped.interval(|drawn| over(moved.acceleration(drawn), moved_raw.acceleration(drawn))),
         ),
         most(
             "added lag, frames of 30 Hz",
             0.15,
-            Interval::of(films, |drawn| Some(moved.lag(drawn)? - moved_raw.lag(drawn)?)),
+            shipped.interval(|drawn| Some(moved.lag(drawn)? - moved_raw.lag(drawn)?)),
         ),
         Goal {
             // Nobody can be expected to know better where a hidden joint is than one that is seen.
@@ -84,7 +83,7 @@ pub fn goals(shipped: &Outcomes, raw: &Outcomes, smooth_truth: f64) -> Vec<Goal>
             ..most(
                 "ten hidden frames: error over that of holding the last place",
                 0.5,
-                Interval::of(films, |drawn| hidden_over_held(drawn, |s| s.hidden_error)),
+                shipped.interval(|drawn| hidden_over_held(drawn, |s| s.hidden_error)),
             )
         },
         Goal {
@@ -93,7 +92,7 @@ pub fn goals(shipped: &Outcomes, raw: &Outcomes, smooth_truth: f64) -> Vec<Goal>
             ..most(
                 "exchanged sides over raw's",
                 1.0 / 3.0,
-                Interval::of(films, |drawn| {
+                shipped.interval(|drawn| {
                     over(mean(shipped, drawn, |s| s.exchanged), mean(raw, drawn, |s| s.exchanged))
                 }),
             )
@@ -103,7 +102,7 @@ pub fn goals(shipped: &Outcomes, raw: &Outcomes, smooth_truth: f64) -> Vec<Goal>
         most(
             "the oldest ghost, frames",
             OLDEST_GHOST,
-            Interval::of(films, |drawn| {
+            shipped.interval(|drawn| {
                 let score = shipped.score(drawn);
                 (score.ghosts.count > 0.0).then_some(score.oldest_ghost as f64)
             }),
@@ -112,7 +111,7 @@ pub fn goals(shipped: &Outcomes, raw: &Outcomes, smooth_truth: f64) -> Vec<Goal>
         most(
             "persons told of with fewer than four joints",
             0.0,
-            Interval::of(films, |drawn| Some(shipped.score(drawn).few as f64)),
+            shipped.interval(|drawn| Some(shipped.score(drawn).few as f64)),
         ),
         least("clear persons told of in their first frame, %", 100.0, figure(100.0, |s| s.first)),
     ]
@@ -122,10 +121,10 @@ pub fn goals(shipped: &Outcomes, raw: &Outcomes, smooth_truth: f64) -> Vec<Goal>
 struct Motion(Vec<Measures>);
 
 impl Motion {
-    fn of(films: &[Outcome], smooth_truth: f64) -> Self {
+    fn of(films: &[Outcome]) -> Self {
         let one = |film: &Outcome| {
             let (clips, answers): (_, Vec<_>) = film.motion.iter().cloned().unzip();
-            measure(&ClipSet::smoothed("film", smooth_truth, clips), &answers, None)
+            measure(&ClipSet::of("film", clips), &answers, None)
         };
         Self(films.iter().map(one).collect())
     }

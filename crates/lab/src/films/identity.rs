@@ -87,9 +87,7 @@ pub(super) fn count(moments: &[Moment], pairs: &[pairing::Pairs], is_complete: b
         frames.push((persons, answers));
     }
     counts.identity_hits = identity_hits(&together);
-    for (k, hota) in counts.hota.iter_mut().enumerate() {
-        *hota = at_threshold(moments, &frames, (k + 1) as f64 / (THRESHOLDS + 1) as f64);
-    }
+    counts.hota = hota(moments, &frames);
     counts
 }
 
@@ -105,34 +103,75 @@ fn identity_hits(together: &BTreeMap<(u32, u32), f64>) -> f64 {
     pairing::assign(ids.len(), tracks.len(), frames).into_iter().map(|(r, c)| frames(r, c)).sum()
 }
 
-fn at_threshold(moments: &[Moment], frames: &[(Vec<usize>, Vec<usize>)], threshold: f64) -> Hota {
-    let mut hota = Hota::default();
-    let mut hits: BTreeMap<(u32, u32), f64> = BTreeMap::new();
+/// Of a frame: who is in it, who was told of, and how alike each of those is to each of these.
+struct Alike {
+    ids: Vec<u32>,
+    tracks: Vec<u32>,
+    similarity: Vec<Vec<f64>>,
+}
+
+impl Alike {
+    fn of(moment: &Moment, persons: &[usize], answers: &[usize]) -> Self {
+        let answer = |a: usize| moment.answer.persons[a].as_ref().expect("an answer that counts");
+        let row = |&i: &usize| answers.iter().map(|&a| similarity(&moment.truth[i], answer(a))).collect();
+        Self {
+            ids: persons.iter().map(|&i| moment.truth[i].id).collect(),
+            tracks: answers.iter().map(|&a| answer(a).track_id).collect(),
+            similarity: persons.iter().map(row).collect(),
+        }
+    }
+
+    /// What a pair's similarity is of all that either shares with anybody in the frame.
+    fn share(&self, row: usize, column: usize) -> f64 {
+        let both = self.similarity[row][column];
+        let of_row: f64 = self.similarity[row].iter().sum();
+        let of_column: f64 = self.similarity.iter().map(|row| row[column]).sum();
+        let either = of_row + of_column - both;
+        if either > 0.0 { both / either } else { 0.0 }
+    }
+}
+
+/// The counts at every threshold. Frames are paired once, so that association is greatest: a pair weighs by how well its tracks go
+/// together over the whole film, not only by its similarity in the frame, as in TrackEval, the authors' own program.
+fn hota(moments: &[Moment], frames: &[(Vec<usize>, Vec<usize>)]) -> [Hota; THRESHOLDS] {
     let (mut of_id, mut of_track) = (BTreeMap::<u32, f64>::new(), BTreeMap::<u32, f64>::new());
-    for (moment, (persons, answers)) in moments.iter().zip(frames) {
-        let answer = |a: usize| moment.answer.persons[answers[a]].expect("an answer that counts");
-        for &i in persons {
-            *of_id.entry(moment.truth[i].id).or_default() += 1.0;
+    let mut shared: BTreeMap<(u32, u32), f64> = BTreeMap::new();
+    let frames: Vec<Alike> = moments.iter().zip(frames).map(|(m, (p, a))| Alike::of(m, p, a)).collect();
+    for frame in &frames {
+        frame.ids.iter().for_each(|id| *of_id.entry(*id).or_default() += 1.0);
+        frame.tracks.iter().for_each(|track| *of_track.entry(*track).or_default() += 1.0);
+        for (r, &id) in frame.ids.iter().enumerate() {
+            for (c, &track) in frame.tracks.iter().enumerate() {
+                *shared.entry((id, track)).or_default() += frame.share(r, c);
+            }
         }
-        for a in 0..answers.len() {
-            *of_track.entry(answer(a).track_id).or_default() += 1.0;
-        }
-        let pairs = pairing::assign(persons.len(), answers.len(), |r, c| {
-            let s = similarity(&moment.truth[persons[r]], &answer(c));
-            if s >= threshold { s } else { 0.0 }
+    }
+    // Frames that a pair has in common over all frames of either.
+    let alignment = |pair: &(u32, u32), common: f64| common / (of_id[&pair.0] + of_track[&pair.1] - common);
+    let mut counts = [Hota::default(); THRESHOLDS];
+    let mut hits: [BTreeMap<(u32, u32), f64>; THRESHOLDS] = Default::default();
+    for frame in &frames {
+        let pair = |r: usize, c: usize| (frame.ids[r], frame.tracks[c]);
+        let pairs = pairing::assign(frame.ids.len(), frame.tracks.len(), |r, c| {
+            alignment(&pair(r, c), shared[&pair(r, c)]) * frame.similarity[r][c]
         });
-        hota.misses += (persons.len() - pairs.len()) as f64;
-        hota.ghosts += (answers.len() - pairs.len()) as f64;
-        for (r, c) in pairs {
-            hota.hits += 1.0;
-            *hits.entry((moment.truth[persons[r]].id, answer(c).track_id)).or_default() += 1.0;
+        for (k, (counts, hits)) in counts.iter_mut().zip(&mut hits).enumerate() {
+            let threshold = (k + 1) as f64 / (THRESHOLDS + 1) as f64;
+            let mut paired = 0.0;
+            for &(r, c) in pairs.iter().filter(|&&(r, c)| frame.similarity[r][c] >= threshold) {
+                paired += 1.0;
+                *hits.entry(pair(r, c)).or_default() += 1.0;
+            }
+            counts.hits += paired;
+            counts.misses += frame.ids.len() as f64 - paired;
+            counts.ghosts += frame.tracks.len() as f64 - paired;
         }
     }
-    for ((id, track), n) in &hits {
+    for (counts, hits) in counts.iter_mut().zip(&hits) {
         // Each of the pair's hits is worth the share that these make of all frames of either.
-        hota.association += n * n / (of_id[id] + of_track[track] - n);
+        counts.association = hits.iter().map(|(pair, &n)| n * alignment(pair, n)).sum();
     }
-    hota
+    counts
 }
 
 impl Counts {

@@ -3,7 +3,7 @@
 //! A [`Film`] gives frames with what is true of each. [`run`] puts them through a [`Tracker`] and pairs answers with people
 //! (`pairing`); `score` counts places, ghosts, first frames and exchanged sides, `identity` who kept their number, and
 //! [`crate::clips`] motion: acceleration against the truth and lag. All counts are kept film by film, so that intervals come
-//! from resampling films.
+//! from resampling films, those cut from one video together.
 
 mod boxes;
 mod goals;
@@ -24,7 +24,10 @@ use posewire::capture::CaptureError;
 use posewire::picture::Frame;
 use posewire::tracker::TrackError;
 
-use crate::clips::{Clip, ClipSet, ClipsError};
+use crate::{
+    Interval,
+    clips::{Clip, ClipSet, ClipsError},
+};
 
 pub use self::{
     boxes::{Boxes, Detection, Told, Truth},
@@ -144,6 +147,10 @@ pub const MIN_SEEN: usize = 6;
 pub trait Film {
     /// What the film is called.
     fn name(&self) -> &str;
+    /// The video that the film was cut from, where others may be of the same one.
+    fn source(&self) -> Option<&str> {
+        None
+    }
     /// Whether everybody in the picture is labelled: an answer that fits nobody is a ghost only then.
     fn is_complete(&self) -> bool;
     /// Motion is compared with the truth smoothed by a Gaussian of this many frames: hand labels shake. 0: as it is.
@@ -165,8 +172,10 @@ pub(crate) struct Moment {
 
 /// What one film gave.
 pub struct Outcome {
+    source: Option<String>,
     score: score::Score,
     identity: identity::Counts,
+    /// Stretches with their truth as motion is compared with it: smoothed where the film's labels shake.
     motion: Vec<(Clip, Vec<pose::Forecast>)>,
     tracks: Vec<Track>,
     boxes: Vec<Boxes>,
@@ -187,6 +196,8 @@ impl Outcome {
 /// Everything counted for one setting, film by film.
 pub struct Outcomes {
     films: Vec<Outcome>,
+    /// Films that were cut from one video, which are drawn together; in the order of the films.
+    sources: Vec<Vec<usize>>,
 }
 
 /// Runs one film from a tracker that knows nobody.
@@ -210,6 +221,7 @@ pub fn run(film: &mut dyn Film, tracker: &mut Tracker) -> Result<Outcome, FilmsE
 fn judge(film: &dyn Film, moments: &[Moment]) -> Outcome {
     let pairs = pairing::pair(moments);
     Outcome {
+        source: film.source().map(str::to_owned),
         score: score::count(moments, &pairs, film.is_complete()),
         identity: identity::count(moments, &pairs, film.is_complete()),
         motion: motion(film, moments, &pairs),
@@ -230,6 +242,7 @@ fn motion(film: &dyn Film, moments: &[Moment], pairs: &[pairing::Pairs]) -> Vec<
                 None => {
                     let clip = Clip {
                         name: film.name().to_owned(),
+                        source: film.source().map(str::to_owned),
                         captured_at_us: Vec::new(),
                         extent_px: Vec::new(),
                         observed: Vec::new(),
@@ -249,20 +262,38 @@ fn motion(film: &dyn Film, moments: &[Moment], pairs: &[pairing::Pairs]) -> Vec<
             answers.push(answer.forecast);
         }
     }
-    stretches.into_iter().map(|(_, _, clip, answers)| (clip, answers)).collect()
+    let smoothed = stretches.into_iter().map(|(_, _, mut clip, answers)| {
+        clip.smooth_truth(film.smooth_truth());
+        (clip, answers)
+    });
+    smoothed.collect()
 }
 
 impl Outcomes {
     /// Of these films.
     pub fn of(films: Vec<Outcome>) -> Self {
-        Self { films }
+        let mut sources: Vec<Vec<usize>> = Vec::new();
+        for (i, film) in films.iter().enumerate() {
+            let same = |of: &&mut Vec<usize>| film.source.is_some() && films[of[0]].source == film.source;
+            match sources.iter_mut().find(same) {
+                Some(source) => source.push(i),
+                None => sources.push(vec![i]),
+            }
+        }
+        Self { films, sources }
     }
 
-    /// What `smooth_truth` frames of smoothing leave of the truth is what motion is compared with.
-    fn motion(&self, smooth_truth: f64) -> (ClipSet, Vec<Vec<pose::Forecast>>) {
+    fn motion(&self) -> (ClipSet, Vec<Vec<pose::Forecast>>) {
         let stretches = self.films.iter().flat_map(|f| &f.motion);
         let (clips, answers) = stretches.cloned().unzip();
-        (ClipSet::smoothed("films", smooth_truth, clips), answers)
+        (ClipSet::of("films", clips), answers)
+    }
+
+    /// `figure` of all films, by their places, with its interval: what is drawn are the videos that films were cut from.
+    fn interval(&self, figure: impl Fn(&[usize]) -> Option<f64>) -> Interval {
+        Interval::of(self.sources.len(), |drawn| {
+            figure(&drawn.iter().flat_map(|&source| &self.sources[source]).copied().collect::<Vec<_>>())
+        })
     }
 }
 

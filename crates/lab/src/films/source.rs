@@ -174,6 +174,9 @@ pub struct Labelled {
 #[serde(deny_unknown_fields)]
 struct Head {
     film: String,
+    /// The video that the film was cut from; without it the film is its own.
+    #[serde(default)]
+    source: Option<String>,
     /// Everybody in the picture is labelled.
     complete: bool,
     /// Frames over which a label is smoothed before motion is compared with it; 0: exact.
@@ -256,6 +259,10 @@ impl Labelled {
 impl Film for Labelled {
     fn name(&self) -> &str {
         &self.head.film
+    }
+
+    fn source(&self) -> Option<&str> {
+        self.head.source.as_deref()
     }
 
     fn is_complete(&self) -> bool {

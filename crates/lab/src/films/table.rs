@@ -16,6 +16,8 @@ pub struct Row {
     pub setting: String,
     /// Films.
     pub films: usize,
+    /// The videos that they were cut from, which intervals are drawn over.
+    pub sources: usize,
     /// Frames in which somebody should have been found, persons each.
     pub persons: f64,
     /// Mean distance of seen joints, capped at 50; what is not answered counts 50.
@@ -91,7 +93,7 @@ impl Differences {
         assert_eq!(one.films.len(), first.films.len(), "the same films");
         let of = |factor: f64, pick: fn(&Score) -> Mean| {
             let figure = |of: &Outcomes, films: &[usize]| Some(factor * pick(&of.score(films)).get()?);
-            Interval::of(one.films.len(), |films| Some(figure(one, films)? - figure(first, films)?))
+            one.interval(|films| Some(figure(one, films)? - figure(first, films)?))
         };
         Self {
             mpjpe: of(100.0, |s| s.error),
@@ -109,23 +111,24 @@ impl Row {
     ///
     /// # Panics
     /// Where the two are not of equally many films.
-    pub fn of(setting: &str, outcomes: &Outcomes, first: Option<&Outcomes>, smooth_truth: f64) -> Self {
+    pub fn of(setting: &str, outcomes: &Outcomes, first: Option<&Outcomes>) -> Self {
         let all: Vec<usize> = (0..outcomes.films.len()).collect();
         let total = outcomes.score(&all);
         let counts = outcomes.counts(&all);
-        let (set, answers) = outcomes.motion(smooth_truth);
+        let (set, answers) = outcomes.motion();
         let motion: Measures = measure(&set, &answers, None);
         let report = motion.report(0.0);
         let of = |factor: f64, pick: fn(&Score) -> Mean| {
-            Interval::of(all.len(), |films| Some(factor * pick(&outcomes.score(films)).get()?))
+            outcomes.interval(|films| Some(factor * pick(&outcomes.score(films)).get()?))
         };
         let who = |pick: fn(&Counts) -> f64| {
-            Interval::of(all.len(), |films| Some(pick(&outcomes.counts(films))).filter(|v| v.is_finite()))
+            outcomes.interval(|films| Some(pick(&outcomes.counts(films))).filter(|v| v.is_finite()))
         };
         let mean = |of: Mean| of.get().unwrap_or(f64::NAN);
         Self {
             setting: setting.to_owned(),
             films: all.len(),
+            sources: outcomes.sources.len(),
             persons: counts.truths,
             mpjpe: of(100.0, |s| s.error),
             pck_05: of(1.0, |s| s.pck_05),
@@ -135,7 +138,7 @@ impl Row {
             lag: report.added_lag,
             missed_persons: of(1.0, |s| s.missed_persons),
             missed_joints: mean(total.missed_joints),
-            score_error: Interval::of(all.len(), |films| outcomes.score(films).claims.error()),
+            score_error: outcomes.interval(|films| outcomes.score(films).claims.error()),
             exchanged: of(1.0, |s| s.exchanged),
             ghosts: of(1.0, |s| s.ghosts),
             oldest_ghost: total.oldest_ghost,
@@ -172,9 +175,13 @@ impl Outcomes {
 pub fn table(name: &str, rows: &[Row]) -> String {
     use std::fmt::Write;
     let Some(first) = rows.first() else { return String::new() };
+    let (of_sources, drawn) = match first.sources < first.films {
+        true => (format!(" of {} videos", first.sources), "those videos"),
+        false => (String::new(), "films"),
+    };
     let mut out = format!(
-        "### {name}: {} films, {} persons in all frames\n\n\
-         Distances in % of the person's extent, 95 % intervals over films. MPJPE counts what is not answered as 50.\n\n\
+        "### {name}: {} films{of_sources}, {} persons in all frames\n\n\
+         Distances in % of the person's extent, 95 % intervals over {drawn}. MPJPE counts what is not answered as 50.\n\n\
          | setting | MPJPE | PCK.05 | PCK.1 | hidden PCK.1 | Accel | lag | joints missed % | exchanged % | ECE of scores |\n\
          |---|---|---|---|---|---|---|---|---|---|\n",
         first.films, first.persons
@@ -248,4 +255,113 @@ pub fn table(name: &str, rows: &[Row]) -> String {
         );
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::films::tests::{Still, answer, moment, person};
+    use crate::films::{Film, FilmsError, Moment, TruePerson, judge};
+    use posewire::picture::Frame;
+
+    /// One film is hard and one is easy; what a setting gains on both is certain all the same.
+    #[test]
+    fn differences_are_those_of_the_same_films() {
+        let films = |better: f64| {
+            let off = [20.0, 2.0].map(|px| px - better);
+            let film = off.map(|px| {
+                let moments: Vec<Moment> = (0..10)
+                    .map(|t| moment(t, vec![person(1, 100.0, 100.0)], &[answer(1, 100.0 + px, 100.0)]))
+                    .collect();
+                judge(&Still(0), &moments)
+            });
+            Outcomes::of(film.into())
+        };
+        let (first, second) = (films(0.0), films(1.0));
+        let rows = [Row::of("a", &first, None), Row::of("b", &second, Some(&first))];
+        let gain = rows[1].less_first.as_ref().expect("against the first").mpjpe;
+        let one_px = 100.0 / person(1, 100.0, 100.0).extent_px();
+        assert!((gain.value + one_px).abs() < 1e-6 && gain.high - gain.low < 1e-6, "{gain:?}");
+        assert!(rows[1].mpjpe.high - rows[1].mpjpe.low > 10.0 * one_px, "{:?}", rows[1].mpjpe);
+        assert!(rows[0].less_first.is_none());
+        assert!(table("two", &rows).contains("Less a, on the same films"));
+        assert!(!table("one", &rows[..1]).contains("Less"));
+    }
+
+    /// A film cut from a video, with labels that shake or not.
+    struct Cut {
+        name: &'static str,
+        source: Option<&'static str>,
+        smooth_truth: f64,
+    }
+
+    impl Film for Cut {
+        fn name(&self) -> &str {
+            self.name
+        }
+        fn source(&self) -> Option<&str> {
+            self.source
+        }
+        fn is_complete(&self) -> bool {
+            true
+        }
+        fn smooth_truth(&self) -> f64 {
+            self.smooth_truth
+        }
+        fn next(&mut self) -> Result<Option<(Frame, Vec<TruePerson>)>, FilmsError> {
+            Ok(None)
+        }
+    }
+
+    #[test]
+    fn two_films_of_one_video_count_as_one_draw() {
+        // Errors and shaking that differ from video to video.
+        let film = |name: &'static str, source: Option<&'static str>, off: f64| {
+            let moments: Vec<Moment> = (0..12)
+                .map(|t| {
+                    let x = 100.0 + [off, -off][t % 2];
+                    moment(t, vec![person(1, 100.0, 100.0)], &[answer(1, x, 100.0)])
+                })
+                .collect();
+            judge(&Cut { name, source, smooth_truth: 0.0 }, &moments)
+        };
+        let rows = |sources: [Option<&'static str>; 3]| {
+            let [a, b, c] = sources;
+            let once = || vec![film("a", a, 0.0), film("b", b, 5.0), film("c", c, 12.0)];
+            let again = vec![film("d", a, 0.0), film("e", b, 5.0), film("f", c, 12.0)];
+            let [once, twice] = [once(), once().into_iter().chain(again).collect()].map(Outcomes::of);
+            [once, twice].map(|films| Row::of("xl", &films, None))
+        };
+        let wide = |of: Interval| of.high - of.low;
+        let [once, twice] = rows([Some("x"), Some("y"), Some("z")]);
+        for (one, two) in [(once.mpjpe, twice.mpjpe), (once.acceleration, twice.acceleration)] {
+            assert!(wide(one) > 0.5 && (wide(two) - wide(one)).abs() < 1e-9, "{one} {two}");
+        }
+        assert!(table("cut", &[twice]).contains("6 films of 3 videos"));
+        let [once, twice] = rows([None; 3]);
+        assert!(wide(twice.mpjpe) < 0.9 * wide(once.mpjpe), "{} {}", once.mpjpe, twice.mpjpe);
+        assert!(table("own", &[twice]).contains("6 films, "));
+    }
+
+    #[test]
+    fn each_film_is_compared_with_its_own_truth_smoothed_or_not() {
+        // The labels shake, the answers do not.
+        let film = |smooth_truth: f64| {
+            let moments: Vec<Moment> = (0..20)
+                .map(|t| {
+                    moment(t, vec![person(1, 100.0 + [1.0, -1.0][t % 2], 100.0)], &[answer(1, 100.0, 100.0)])
+                })
+                .collect();
+            judge(&Cut { name: "cut", source: None, smooth_truth }, &moments)
+        };
+        let shakes = |of: &[f64]| {
+            let films = of.iter().map(|&smooth| film(smooth)).collect();
+            Row::of("xl", &Outcomes::of(films), None).acceleration.value
+        };
+        let (exact, by_hand) = (shakes(&[0.0]), shakes(&[1.0]));
+        assert!(by_hand < 0.3 * exact, "{by_hand} {exact}");
+        for mixed in [[0.0, 1.0], [1.0, 0.0]] {
+            assert!((shakes(&mixed) - (exact + by_hand) / 2.0).abs() < 1e-9, "{mixed:?}");
+        }
+    }
 }

@@ -11,18 +11,18 @@ pub(super) fn places(x: f64, y: f64) -> [[f64; 2]; JOINTS] {
     std::array::from_fn(|j| [x + 20.0 * (j % 2) as f64, y + 10.0 * (j / 2) as f64])
 }
 
-fn person(id: u32, x: f64, y: f64) -> TruePerson {
+pub(super) fn person(id: u32, x: f64, y: f64) -> TruePerson {
     let joints = places(x, y).map(|at_px| Some(TrueJoint { at_px, is_hidden: false }));
     TruePerson { id, joints, joints_m: None }
 }
 
-fn answer(track_id: u32, x: f64, y: f64) -> TrackedPerson {
+pub(super) fn answer(track_id: u32, x: f64, y: f64) -> TrackedPerson {
     let mut forecast = Forecast { state: [JointState::Measured; JOINTS], ..Forecast::default() };
     forecast.places_px = [places(x, y).map(|p| p.map(|v| v as f32)); 4];
     TrackedPerson { track_id, score: 1.0, forecast, seen: None, place: None }
 }
 
-fn moment(t: usize, truth: Vec<TruePerson>, answers: &[TrackedPerson]) -> Moment {
+pub(super) fn moment(t: usize, truth: Vec<TruePerson>, answers: &[TrackedPerson]) -> Moment {
     let mut persons = [None; MAX_PERSONS];
     for (p, a) in persons.iter_mut().zip(answers) {
         *p = Some(*a);
@@ -99,6 +99,21 @@ fn a_changed_identity_costs_what_the_definitions_say() {
     assert!((counts.idf1() - 0.5).abs() < 1e-9);
     assert!((counts.hota() - 0.5f64.sqrt()).abs() < 1e-9);
     assert_eq!(score.pck_05.get(), Some(1.0), "places do not care");
+}
+
+/// By hand: of ten frames ten are one identity's, half a pixel off, and in four of them a second one lies on the person. Over the film the
+/// first goes with the person far better, so that all ten hits are its; the four of the double are ghosts.
+#[test]
+fn a_nearer_double_takes_no_frames_from_the_identity_that_goes_with_the_person() {
+    let moments: Vec<Moment> = (0..10)
+        .map(|t| {
+            let held = answer(7, 100.5, 100.0);
+            let double = [held, answer(8, 100.0, 100.0)];
+            moment(t, vec![person(1, 100.0, 100.0)], if t < 4 { &double } else { &double[..1] })
+        })
+        .collect();
+    let (_, counts) = counted(&moments, true);
+    assert!((counts.hota() - (10.0f64 / 14.0).sqrt()).abs() < 1e-9, "{}", counts.hota());
 }
 
 #[test]
@@ -190,30 +205,6 @@ fn whoever_is_told_as_most_answers_were_keeps_the_side_that_was_told_first() {
         [false, true, false, true, true].into_iter().enumerate().map(|(t, turned)| told(t, turned)).collect();
     let (score, _) = counted(&moments, true);
     assert_eq!((score.exchanged.sum, score.exchanged_by_most.sum), (3.0, 1.0));
-}
-
-/// One film is hard and one is easy; what a setting gains on both is certain all the same.
-#[test]
-fn differences_are_those_of_the_same_films() {
-    let films = |better: f64| {
-        let off = [20.0, 2.0].map(|px| px - better);
-        let film = off.map(|px| {
-            let moments: Vec<Moment> = (0..10)
-                .map(|t| moment(t, vec![person(1, 100.0, 100.0)], &[answer(1, 100.0 + px, 100.0)]))
-                .collect();
-            judge(&Still(0), &moments)
-        });
-        Outcomes::of(film.into())
-    };
-    let (first, second) = (films(0.0), films(1.0));
-    let rows = [Row::of("a", &first, None, 0.0), Row::of("b", &second, Some(&first), 0.0)];
-    let gain = rows[1].less_first.as_ref().expect("against the first").mpjpe;
-    let one_px = 100.0 / person(1, 100.0, 100.0).extent_px();
-    assert!((gain.value + one_px).abs() < 1e-6 && gain.high - gain.low < 1e-6, "{gain:?}");
-    assert!(rows[1].mpjpe.high - rows[1].mpjpe.low > 10.0 * one_px, "{:?}", rows[1].mpjpe);
-    assert!(rows[0].less_first.is_none());
-    assert!(table("two", &rows).contains("Less a, on the same films"));
-    assert!(!table("one", &rows[..1]).contains("Less"));
 }
 
 #[test]
@@ -322,7 +313,7 @@ fn the_program_finds_rendered_people_and_films_and_folders_say_the_same() {
     let mut tracker = posewire::Tracker::new(&posewire::Config::default()).expect("the built-in models load");
     let mut film = Rendered::new(Take::new(1, 40)).expect("sets up");
     let of_film = Outcomes::of(vec![run(&mut film, &mut tracker).expect("runs")]);
-    let a = Row::of("film", &of_film, None, 0.0);
+    let a = Row::of("film", &of_film, None);
     assert!(a.persons > 60.0 && a.missed_persons.value < 0.5, "{a:?}");
 
     let folder = tempfile::tempdir().expect("a folder");
@@ -349,7 +340,7 @@ fn the_program_finds_rendered_people_and_films_and_folders_say_the_same() {
     assert_eq!(labelled(folder.path()).expect("one film"), vec![labels.clone()]);
     let mut film = Labelled::open(&labels).expect("opens");
     let of_folder = Outcomes::of(vec![run(&mut film, &mut tracker).expect("runs")]);
-    let b = Row::of("film", &of_folder, None, 0.0);
+    let b = Row::of("film", &of_folder, None);
     let (a, b) = (serde_json::to_string(&a).expect("JSON"), serde_json::to_string(&b).expect("JSON"));
     assert_eq!(a, b);
 }
@@ -377,6 +368,13 @@ fn labels_that_do_not_fit_are_refused_with_file_and_line() {
         [0, 5, 9, 9].map(|at_us| format!("{{\"captured_at_us\": {at_us}, \"persons\": []}}\n")).concat();
     let head = "{\"film\": \"a\", \"complete\": true}\n";
     refused(&format!("{head}{times}"), "line 5: the times do not rise: 9 after 9");
+    let of = |head: &str| {
+        std::fs::write(&labels, format!("{head}\n{{\"captured_at_us\": 0, \"persons\": []}}\n"))
+            .expect("room");
+        Labelled::open(&labels).expect("opens").source().map(str::to_owned)
+    };
+    assert_eq!(of(r#"{"film": "a", "complete": true, "source": "video"}"#).as_deref(), Some("video"));
+    assert_eq!(of(r#"{"film": "a", "complete": true}"#), None);
 }
 
 #[test]
@@ -429,7 +427,7 @@ fn goals_are_met_or_missed_by_the_figures_of_the_same_films() {
         Outcomes::of(vec![judge(&Still(0), &moments)])
     };
     let met = |shipped: &Outcomes| {
-        let goals = goals(shipped, &film(3.0, 2.0), 0.0);
+        let goals = goals(shipped, &film(3.0, 2.0));
         assert!(goals_table("films", "xl", &goals).contains("| Accel over raw's | ≤ 0.25 |"));
         let of = |wish: &str| goals.iter().find(|g| g.wish.starts_with(wish)).expect("a goal").is_met();
         [of("MPJPE"), of("Accel"), of("clear persons"), of("ten hidden")]

@@ -3,8 +3,9 @@
     python -m posetrain.temporal.films --data PACKS --out FILMS [--split val]
     python -m posetrain.temporal.films --data PACKS --out FILMS --split train --tier 1    # whose labels are fit to learn from
 
-FILMS/NAME/00001.jpg ... and FILMS/NAME.jsonl: a head ({"film": as the pack names it, "complete": false, "smooth_truth": 1}), then a
-line a picture ({"captured_at_us", "persons": [{"id", "joints": 17 x [x, y, v]}]}). One person a clip is labelled, others may be about,
+FILMS/NAME/00001.jpg ... and FILMS/NAME.jsonl: a head ({"film": as the pack names it, "source": the video that it was cut from, "complete":
+false, "smooth_truth": 1}), then a line a picture ({"captured_at_us", "persons": [{"id", "joints": 17 x [x, y, v]}]}). Intervals are drawn
+over sources; a film without one is its own. One person a clip is labelled, others may be about,
 so nothing here says what a ghost is. Repeated pictures are left out; times are those of 30 frames a second without them. Faces carry
 no label. The files hold pictures and labels: they stay outside the repository.
 """
@@ -27,15 +28,21 @@ QUALITY = 95  # of the pictures written: they were compressed once before
 
 
 def write(
-    out: Path, clip: str, pictures: list[Pixels], joints: np.ndarray, times: np.ndarray | None = None
+    out: Path,
+    clip: str,
+    pictures: list[Pixels],
+    joints: np.ndarray,
+    times: np.ndarray | None = None,
+    source: str | None = None,
 ) -> None:
     """`joints` [N,17,3]: x, y in pixels, COCO's visibility; joints that carry no label have 0 there. `times` [N], seconds: those of FPS,
-    if not given."""
+    if not given. `source`: the video that the clip was cut from, where others are of it too."""
     times = np.arange(len(pictures)) / FPS if times is None else times
     name = clip.replace("/", "-")
     folder = out / name
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps({"film": clip, "complete": False, "smooth_truth": 1.0})]
+    of = {} if source is None else {"source": source}
+    lines = [json.dumps({"film": clip, **of, "complete": False, "smooth_truth": 1.0})]
     for i, (picture, person) in enumerate(zip(pictures, joints, strict=True)):
         cv2.imwrite(str(folder / f"{i + 1:05}.jpg"), picture[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
         persons = [{"id": 1, "joints": np.round(person, 2).tolist()}] if person[:, 2].any() else []
@@ -59,7 +66,7 @@ def main() -> None:
         keep = np.flatnonzero(fresh(pictures))
         if len(keep) < MIN_FRAMES:
             continue
-        write(args.out, clip["name"], [pictures[i] for i in keep], joints[keep])
+        write(args.out, clip["name"], [pictures[i] for i in keep], joints[keep], source=clip["source_video"])
         clips, frames = clips + 1, frames + len(keep)
     print(f"{clips} films, {frames} frames in {args.out}")
 
