@@ -6,26 +6,24 @@
 mod behind;
 mod dressed;
 mod load;
+mod searcher;
 mod still;
 
 use log::warn;
-use pose::{BoxPx, Forecast, Keypoints, MAX_PERSONS, PersonBox, Pose, PoseFrame, TrackedPerson};
+use pose::{BoxPx, Forecast, Keypoints, MAX_PERSONS, Pose, PoseFrame, TrackedPerson};
 
 pub use load::{LoadError, Networks, temporal_model};
 pub use still::Stills;
 
-use self::behind::{Behind, is_seen_already};
+use self::searcher::Searcher;
 use crate::config::{Config, MinJoints};
 use crate::infer::InferError;
-use crate::keypoints::{KeypointError, KeypointNet, PersonFinder};
+use crate::keypoints::{KeypointError, KeypointNet};
 use crate::metres::Metres;
 use crate::picture::{DecodeError, Decoder, Frame, Part, PixelFormat};
 use crate::telemetry::{EngineCard, Stage};
 use crate::temporal::{Observation, TemporalModel};
-use crate::track::{
-    Clothes, Identities, IdentityRules, Search, found_first, grown, is_at_edge_alone, is_strip_at_edge,
-    newcomers,
-};
+use crate::track::{Clothes, Identities, IdentityRules, is_strip_at_edge};
 
 /// Joints that are known of whoever is told of and was not seen. Of fewer nobody could say where somebody is: they are what an
 /// expected pose is left with when it fades.
@@ -55,11 +53,9 @@ impl TrackError {
 /// Everything between the camera and the sinks that depends on the picture.
 pub struct Tracker {
     decoder: Decoder,
-    finder: Option<PersonFinder>,
+    searcher: Searcher,
     net: KeypointNet,
-    search: Search,
     identities: Identities,
-    max_persons: usize,
     model: Box<dyn TemporalModel>,
     card: EngineCard,
     /// Places persons before the camera, where that is wanted.
@@ -70,8 +66,6 @@ pub struct Tracker {
     min_joints: usize,
     /// Frames that gave poses so far.
     seq: u64,
-    found: Vec<PersonBox>,
-    behind: Behind,
     /// By slot: what the model last said of each person.
     known: [Option<Forecast>; MAX_PERSONS],
     /// What the network said of the last frame's crops; the first `count` count.
@@ -83,6 +77,8 @@ pub struct Tracker {
 
 /// What is to be looked at in a frame.
 struct Look {
+    /// When the frame was captured.
+    at_us: i64,
     /// Pixels of the source image; the first `count` count.
     boxes: [BoxPx; MAX_PERSONS],
     count: usize,
@@ -129,19 +125,15 @@ impl Tracker {
         let max_persons = rules.max_persons.clamp(1, MAX_PERSONS);
         Ok(Self {
             decoder: Decoder::new()?,
-            finder: networks.finder,
+            searcher: Searcher::new(networks.finder, max_persons),
             net: networks.keypoints,
-            search: Search::default(),
             identities: Identities::new(rules),
-            max_persons,
             model,
             card: EngineCard { engine: networks.engine, model_sha256: networks.sha256, max_persons },
             metres: None,
             mirrored: false,
             min_joints: MinJoints::LEAST,
             seq: 0,
-            found: Vec::with_capacity(2 * crate::keypoints::MAX_FOUND),
-            behind: Behind::new(),
             known: [None; MAX_PERSONS],
             seen: [Keypoints::default(); MAX_PERSONS],
             count: 0,
@@ -169,7 +161,7 @@ impl Tracker {
     /// Forgets identities and memories.
     pub fn reset(&mut self) {
         self.identities.reset();
-        self.search = Search::default();
+        self.searcher.reset();
         self.known = [None; MAX_PERSONS];
         for slot in 0..MAX_PERSONS {
             self.model.reset(slot);
@@ -199,83 +191,33 @@ impl Tracker {
         let predicted: [Option<Pose>; MAX_PERSONS] =
             std::array::from_fn(|slot| self.known[slot].map(|f| f.at(0, self.scores[slot], at_us).value));
 
-        let Look { mut boxes, mut count, is_search, is_after_pause, reduction } =
-            self.look(frame, &predicted);
+        let look = self.look(frame, &predicted);
         // A search looks at everything, and whoever is found is cropped from the same picture.
-        let part = if is_search { None } else { self.part(&boxes[..count], reduction) };
-        let picture = self.decoder.decode_part(frame, reduction, part.as_ref())?;
-        let [width, height] = picture.image_size;
-        let expected = if is_after_pause { 0 } else { count };
-        // The first `expected` of `boxes`, before finds take the places of some.
-        let mut followed = [BoxPx::default(); MAX_PERSONS];
-        // The first `plain` of `boxes` are not of whoever was found behind those who are seen.
-        let mut plain = MAX_PERSONS;
-        if let Some(finder) = self.finder.as_mut().filter(|_| is_search) {
-            self.search.done(at_us);
-            finder.fit(&picture);
-            ended(Stage::Pixels);
-            finder.run()?;
-            ended(Stage::Network);
-            finder.decode(&mut self.found)?;
-            let room = &mut boxes[..self.max_persons];
-            // Surest first.
-            let sure = self.found.partition_point(|person| finder.is_sure(person));
-            if !is_after_pause {
-                grown(&self.found[..sure], &mut room[..count]);
-            }
-            followed[..expected].copy_from_slice(&room[..expected]);
-            count = if is_after_pause {
-                found_first(&self.found, room, count)
-            } else {
-                newcomers(&self.found, room, count, self.identities.followed().1)
-            };
-            ended(Stage::Decode);
-            plain = count;
-            if !is_after_pause {
-                let shown = predicted.iter().zip(self.identities.shown());
-                let people = shown.filter_map(|(pose, is_shown)| pose.filter(|_| is_shown));
-                let boxes = (room, expected, count);
-                count = self.behind.look(finder, &picture, people, boxes, &mut self.found, ended)?;
-            }
-        } else {
-            self.search.rested();
-            self.found.clear();
-        }
+        let part = if look.is_search { None } else { self.part(&look.boxes[..look.count], look.reduction) };
+        let picture = self.decoder.decode_part(frame, look.reduction, part.as_ref())?;
+        let size = picture.image_size;
+        let shown = predicted.iter().zip(self.identities.shown());
+        let people = shown.filter_map(|(pose, is_shown)| pose.filter(|_| is_shown));
+        let unseen = self.identities.followed().1;
+        let crops = self.searcher.search(&picture, &look, unseen, people, ended)?;
 
-        let mut seen = [Keypoints::default(); MAX_PERSONS];
-        let mut is_wild = false;
-        match self.net.crop(&picture, &boxes[..count]) {
-            Ok(()) => {}
+        let is_wild = match self.net.crop(&picture, crops.boxes()) {
+            Ok(()) => false,
             // A box gone wild belongs to a prediction gone wild; the next search finds the person again.
             Err(error @ KeypointError::Box { .. }) => {
                 warn!("{error}: all persons are looked for anew");
-                (is_wild, count) = (true, 0);
+                true
             }
             Err(KeypointError::Infer(error)) => return Err(error.into()),
-        }
+        };
         ended(Stage::Pixels);
+        let mut seen = [Keypoints::default(); MAX_PERSONS];
+        let count = if is_wild { 0 } else { crops.boxes().len() };
         if count > 0 {
             self.net.run()?;
             ended(Stage::Network);
             self.net.decode(&mut seen)?;
-            // Of whoever was found just now both networks have a word.
-            if let Some(finder) = &self.finder {
-                for (i, seen) in seen[..count].iter_mut().enumerate() {
-                    let is_new = i >= expected || boxes[i] != followed[i];
-                    if let Some(found) = self.found.iter().find(|p| is_new && p.box_px == boxes[i]) {
-                        seen.score = finder.both(found.score, seen.score);
-                    }
-                }
-                let (others, behind) = seen[..count].split_at_mut(plain.min(count));
-                for seen in behind.iter_mut().filter(|seen| is_seen_already(seen, others, finder)) {
-                    seen.score = 0.0;
-                }
-            }
-            // Whoever leaves is followed to the last; nobody begins, or is back, in a strip at the edge.
-            let found = &mut seen[expected.min(count)..count];
-            for seen in found.iter_mut().filter(|seen| is_at_edge_alone(seen, [width, height])) {
-                seen.score = 0.0;
-            }
+            self.searcher.weigh(&crops, size, &mut seen[..count]);
             ended(Stage::Decode);
         }
         let mut worn = [Clothes::UNKNOWN; MAX_PERSONS];
@@ -286,7 +228,7 @@ impl Tracker {
             self.reset();
         }
         (self.seen, self.count) = (seen, count);
-        Ok(self.identify(frame, [width, height], &worn, &predicted, ended))
+        Ok(self.identify(frame, size, &worn, &predicted, ended))
     }
 
     /// Who is expected where, and how sharp the picture has to be for them.
@@ -297,15 +239,13 @@ impl Tracker {
         let is_after_pause = self.identities.is_after_pause(at_us);
         let expected = if is_after_pause { &[const { None }; MAX_PERSONS] } else { predicted };
         let mut count = self.identities.rois(at_us, expected, &mut boxes);
-        let around = self.identities.around(at_us);
-        let is_search =
-            self.finder.is_some() && (is_after_pause || self.search.is_due(at_us, around, self.max_persons));
-        if self.finder.is_none() && count == 0 {
+        let is_search = self.searcher.is_due(at_us, self.identities.around(at_us), is_after_pause);
+        if self.searcher.finder.is_none() && count == 0 {
             boxes[0] = BoxPx { x: 0.0, y: 0.0, w: frame.width as f32, h: frame.height as f32 };
             count = 1;
         }
         let reduction = self.reduction(frame, &boxes[..count], is_search);
-        Look { boxes, count, is_search, is_after_pause, reduction }
+        Look { at_us, boxes, count, is_search, is_after_pause, reduction }
     }
 
     fn identify(
@@ -402,7 +342,7 @@ impl Tracker {
         }
         let crops = boxes.iter().map(|b| self.net.image_per_net_px(b));
         let [w, h] = [frame.width, frame.height];
-        let search = self.finder.as_ref().filter(|_| is_search).map(|finder| {
+        let search = self.searcher.finder.as_ref().filter(|_| is_search).map(|finder| {
             // Whoever is found is cropped from the same picture, and may be as small as a quarter of it.
             let whole = BoxPx { x: 0.0, y: 0.0, w: w as f32, h: h as f32 };
             finder.image_per_net_px([w as usize, h as usize]).min(0.25 * self.net.image_per_net_px(&whole))
@@ -412,134 +352,4 @@ impl Tracker {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::capture::FrameSource;
-    use crate::capture::clip::EveryFrame;
-    use crate::capture::synthetic::Synthetic;
-    use crate::config::NONE;
-
-    fn clip(width: u32, height: u32, frames: u64) -> Vec<Frame> {
-        let clip = Synthetic::new(1, width, height, 30.0, 3).and_then(Synthetic::as_mjpeg).expect("valid");
-        let mut source = EveryFrame(clip);
-        let next = |_| source.next_frame(std::time::Duration::ZERO).expect("a frame").expect("no wait");
-        (0..frames).map(next).collect()
-    }
-
-    fn tracker(finder: &str) -> Tracker {
-        let mut config = Config::default();
-        config.models.finder = finder.into();
-        Tracker::new(&config).expect("the built-in models load")
-    }
-
-    #[test]
-    fn without_a_finder_the_whole_picture_decides_how_it_is_decoded() {
-        let tracker = tracker(NONE);
-        let look = tracker.look(&clip(640, 480, 1)[0], &[None; MAX_PERSONS]);
-        let whole = BoxPx { x: 0.0, y: 0.0, w: 640.0, h: 480.0 };
-        assert_eq!((look.count, look.boxes[0]), (1, whole));
-        assert!(look.reduction as f32 <= tracker.net.image_per_net_px(&whole), "{}", look.reduction);
-    }
-
-    #[test]
-    fn no_more_persons_are_looked_at_than_were_asked_for() {
-        let mut config = Config::default();
-        config.persons.max = crate::config::MaxPersons::new(1).unwrap();
-        let mut tracker = Tracker::new(&config).expect("the built-in models load");
-        let crowd = Synthetic::new(3, 640, 480, 30.0, 3).and_then(Synthetic::as_mjpeg).expect("valid");
-        let mut source = EveryFrame(crowd);
-        for _ in 0..20 {
-            let frame = source.next_frame(std::time::Duration::ZERO).expect("a frame").expect("no wait");
-            tracker.track(&frame).expect("decodes");
-            assert!(tracker.look(&frame, &[None; MAX_PERSONS]).count <= 1);
-        }
-    }
-
-    /// Says of everybody that three joints are known, or four.
-    struct Few(usize);
-
-    impl TemporalModel for Few {
-        fn name(&self) -> &str {
-            "few"
-        }
-        fn reset(&mut self, _: usize) {}
-        fn step(&mut self, observations: &[Observation], forecasts: &mut [Forecast]) {
-            for forecast in &mut forecasts[..observations.len()] {
-                forecast.state[..self.0].fill(pose::JointState::Predicted);
-            }
-        }
-    }
-
-    #[test]
-    fn a_person_of_fewer_than_four_joints_is_not_told_of() {
-        for (known, told) in [(3, 0), (4, 1)] {
-            let networks = Networks::load(&Config::default().models).expect("the built-in networks load");
-            let mut tracker =
-                Tracker::of_parts(networks, IdentityRules::default(), Box::new(Few(known))).expect("sets up");
-            let poses = clip(320, 240, 20).iter().map(|f| tracker.track(f).expect("decodes")).last();
-            assert_eq!(tracker.identities.followed().0, 1);
-            assert_eq!(poses.expect("20 frames").persons.iter().flatten().count(), told, "{known} joints");
-        }
-    }
-
-    /// Knows so many joints of everybody, and expects whom it does not see in a strip whose left edge lies here.
-    struct Leaves {
-        left: f32,
-        known: usize,
-    }
-
-    impl TemporalModel for Leaves {
-        fn name(&self) -> &str {
-            "leaves"
-        }
-        fn reset(&mut self, _: usize) {}
-        fn step(&mut self, observations: &[Observation], forecasts: &mut [Forecast]) {
-            for (observation, forecast) in observations.iter().zip(forecasts) {
-                forecast.captured_at_us = observation.captured_at_us;
-                forecast.state[..self.known].fill(pose::JointState::Predicted);
-                let strip = |j: usize| [self.left + (j % 2) as f32 * 10.0, 60.0 + 7.0 * j as f32];
-                let seen = observation.keypoints.map(|k| k.joints.map(|k| [k.x_px, k.y_px]));
-                forecast.places_px.fill(seen.unwrap_or(std::array::from_fn(strip)));
-            }
-        }
-    }
-
-    #[test]
-    fn whoever_is_not_seen_is_told_of_where_eight_joints_are_expected_not_at_the_edge() {
-        for (left, known, told) in
-            [(308.0, 17, 0), (330.0, 17, 0), (-15.0, 17, 0), (155.0, 17, 1), (155.0, 8, 1), (155.0, 7, 0)]
-        {
-            let networks = Networks::load(&Config::default().models).expect("the built-in networks load");
-            let model = Box::new(Leaves { left, known });
-            let mut tracker = Tracker::of_parts(networks, IdentityRules::default(), model).expect("sets up");
-            let clip = clip(320, 240, 20);
-            let told_in = |frame: &Frame, tracker: &mut Tracker| {
-                tracker.track(frame).expect("decodes").persons.iter().flatten().count()
-            };
-            assert_eq!(clip.iter().map(|frame| told_in(frame, &mut tracker)).last(), Some(1), "seen");
-            let last = clip.last().expect("20 frames");
-            let empty = Frame {
-                bytes: Arc::new(vec![128; 320 * 240]),
-                format: PixelFormat::Grey,
-                stride: 320,
-                captured_at_us: last.captured_at_us + 33_333,
-                ..last.clone()
-            };
-            assert_eq!(told_in(&empty, &mut tracker), told, "{left}, {known} joints");
-            assert_eq!(tracker.identities.followed(), (1, 1), "and looked for all the same");
-        }
-    }
-
-    #[test]
-    fn a_damaged_frame_does_not_use_up_a_search() {
-        let mut tracker = tracker("builtin");
-        let whole = &clip(320, 240, 1)[0];
-        let half = Frame { bytes: Arc::new(whole.bytes[..200].to_vec()), ..whole.clone() };
-        assert!(tracker.look(&half, &[None; MAX_PERSONS]).is_search);
-        assert!(tracker.track(&half).unwrap_err().is_of_this_frame_alone());
-        assert!(tracker.look(whole, &[None; MAX_PERSONS]).is_search, "the next one is searched instead");
-        assert_eq!(tracker.search, Search::default());
-    }
-}
+mod tests;

@@ -4,18 +4,16 @@ use std::sync::Arc;
 
 use pose::{BoxPx, Keypoint, PersonBox, Pose};
 
-use super::decode::{Rows, shape_of};
+use super::candidates::Candidates;
+use super::decode::{Outputs, Rows};
 use super::{KeypointError, image_from_net_whole, silhouette};
-use crate::infer::{Codec, InferError, Letterbox, Manifest, OutputInfo, Plan, State, Task, WithPresence};
+use crate::infer::{Codec, InferError, Letterbox, Manifest, Plan, State, Task, WithPresence};
 use crate::math::logistic;
 use crate::picture::{Affine, Inpainter, Mask, Picture, crop_resize_into};
 
-/// Boxes that one search gives at most: twice the persons that are tracked, so that the weaker half can be told apart
-/// from those who are tracked already.
+/// Boxes that one search gives at most, unless [`PersonFinder::up_to`] says otherwise: twice the persons that are tracked, so that
+/// the weaker half can be told apart from those who are tracked already.
 pub const MAX_FOUND: usize = 2 * pose::MAX_PERSONS;
-
-/// Candidates kept for suppression, the best by score: a crowd of 16 seen by nine cells each.
-const MAX_CANDIDATES: usize = 144;
 
 /// Finds persons in whole pictures; one thread owns it.
 pub struct PersonFinder {
@@ -32,8 +30,7 @@ pub struct PersonFinder {
     /// Net pixels of whoever was painted out of the last picture.
     painted_out: Mask,
     inpainter: Inpainter,
-    /// In net pixels; capacity is never exceeded.
-    candidates: Vec<PersonBox>,
+    candidates: Candidates,
 }
 
 enum Head {
@@ -54,7 +51,7 @@ impl PersonFinder {
                 reason: "its task is not \"person\": it reads joints, not boxes".into(),
             });
         }
-        let head = Head::new(manifest, plan.outputs())?;
+        let head = Head::new(&Outputs { manifest, all: plan.outputs() })?;
         let (threshold, nms_iou) = match manifest.codec {
             Codec::Centre { threshold, nms_iou, .. }
             | Codec::Yolo { threshold, nms_iou, .. }
@@ -76,8 +73,14 @@ impl PersonFinder {
             image_from_net: Affine::IDENTITY,
             painted_out: Mask::new(net_size[0], net_size[1]),
             inpainter: Inpainter::new(net_size[0], net_size[1]),
-            candidates: Vec::with_capacity(MAX_CANDIDATES),
+            candidates: Candidates::up_to(MAX_FOUND),
         })
+    }
+
+    /// Finds so many persons at most: for whoever looks at more than a tracker follows.
+    #[must_use]
+    pub fn up_to(self, max_found: usize) -> Self {
+        Self { candidates: Candidates::up_to(max_found), ..self }
     }
 
     /// For use beside a keypoint network that has no word on whether its crop shows a person: finds count by themselves.
@@ -133,25 +136,16 @@ impl PersonFinder {
         self.state.run(1)
     }
 
-    /// The persons found, the surest first, in pixels of the source image; at most [`MAX_FOUND`], and `found` never
-    /// grows beyond that.
+    /// The persons found, the surest first, in pixels of the source image; at most [`MAX_FOUND`], or as many as
+    /// [`up_to`](Self::up_to) says, and `found` never grows beyond that.
     ///
     /// # Errors
     /// [`InferError::Run`] where the network was not run.
     pub fn decode(&mut self, found: &mut Vec<PersonBox>) -> Result<(), InferError> {
-        found.clear();
         self.candidates.clear();
         let threshold = self.with_presence.map_or(self.threshold, |rule| rule.threshold);
         self.head.read(&*self.state, self.net_size, threshold, &mut self.candidates)?;
-        self.candidates.sort_unstable_by(|a, b| b.score.total_cmp(&a.score));
-        for candidate in &self.candidates {
-            if found.len() == MAX_FOUND {
-                break;
-            }
-            if found.iter().all(|kept| kept.box_px.iou(&candidate.box_px) <= self.nms_iou) {
-                found.push(*candidate);
-            }
-        }
+        self.candidates.persons(self.nms_iou, found);
         for person in found.iter_mut() {
             let b = person.box_px;
             let (x0, y0) = self.image_from_net.apply(b.x, b.y);
@@ -173,25 +167,17 @@ impl PersonFinder {
 }
 
 impl Head {
-    fn new(manifest: &Manifest, outputs: &[OutputInfo]) -> Result<Self, InferError> {
-        let refuse = |output: &str, shape: &[usize], wanted: String| {
-            InferError::model(
-                &manifest.file,
-                format!(
-                    "output {output:?} has shape {shape:?}; the codec of {} wants {wanted}",
-                    manifest.name
-                ),
-            )
-        };
+    fn new(outputs: &Outputs<'_>) -> Result<Self, InferError> {
+        let manifest = outputs.manifest;
         match &manifest.codec {
             Codec::Centre { centre, r#box: sides, stride, .. } => {
                 let rows = (manifest.input.height as f32 / stride).round() as usize;
                 let columns = (manifest.input.width as f32 / stride).round() as usize;
                 for (output, maps) in [(centre, 1), (sides, 4)] {
-                    let shape = shape_of(manifest, outputs, output)?;
+                    let shape = outputs.shape(output)?;
                     if shape != [maps, rows, columns] {
                         let wanted = format!("[{maps}, {rows}, {columns}] (the input over stride {stride})");
-                        return Err(refuse(output, shape, wanted));
+                        return Err(outputs.unfit(output, shape, &wanted));
                     }
                 }
                 Ok(Head::Centre {
@@ -202,17 +188,14 @@ impl Head {
                     stride: *stride,
                 })
             }
-            Codec::Fastestdet { output, .. } => match *shape_of(manifest, outputs, output)? {
+            Codec::Fastestdet { output, .. } => match *outputs.shape(output)? {
                 [values, rows, columns] if values > 5 => {
                     Ok(Head::Fastestdet { output: output.clone(), rows, columns, classes: values - 5 })
                 }
-                ref shape => Err(refuse(output, shape, "[5 + classes, rows, columns]".into())),
+                ref shape => Err(outputs.unfit(output, shape, "[5 + classes, rows, columns]")),
             },
             Codec::Yolo { output, .. } => {
-                let shape = shape_of(manifest, outputs, output)?;
-                let rows = Rows::new(shape)
-                    .ok_or_else(|| refuse(output, shape, "[56, candidates] or [candidates, 56]".into()))?;
-                Ok(Head::Yolo { output: output.clone(), rows })
+                Ok(Head::Yolo { output: output.clone(), rows: Rows::of(outputs, output)? })
             }
             Codec::Heatmap { .. } | Codec::Simcc { .. } | Codec::Movenet { .. } => Err(InferError::model(
                 &manifest.file,
@@ -227,7 +210,7 @@ impl Head {
         state: &dyn State,
         net_size: [usize; 2],
         threshold: f32,
-        out: &mut Vec<PersonBox>,
+        out: &mut Candidates,
     ) -> Result<(), InferError> {
         match self {
             Head::Centre { centre, sides, rows, columns, stride } => {
@@ -248,7 +231,7 @@ impl Head {
                 for candidate in 0..rows.count {
                     let score = rows.confidence(values, candidate);
                     if score >= threshold {
-                        keep(out, PersonBox { box_px: rows.box_net(values, candidate), score });
+                        out.keep(PersonBox { box_px: rows.box_net(values, candidate), score });
                     }
                 }
             }
@@ -264,7 +247,7 @@ fn read_centre(
     [rows, columns]: [usize; 2],
     stride: f32,
     threshold: f32,
-    out: &mut Vec<PersonBox>,
+    out: &mut Candidates,
 ) {
     let cells = rows * columns;
     // Compared as logits: most cells hold nobody and cost one comparison.
@@ -277,7 +260,7 @@ fn read_centre(
         let cy = ((cell / columns) as f32 + 0.5) * stride;
         let [left, top, right, bottom] = std::array::from_fn(|s| sides[s * cells + cell].max(0.0) * stride);
         let box_px = BoxPx::from_corners(cx - left, cy - top, cx + right, cy + bottom);
-        keep(out, PersonBox { box_px, score: logistic(logit) });
+        out.keep(PersonBox { box_px, score: logistic(logit) });
     }
 }
 
@@ -287,7 +270,7 @@ fn read_fastestdet(
     [rows, columns, classes]: [usize; 3],
     net_size: [usize; 2],
     threshold: f32,
-    out: &mut Vec<PersonBox>,
+    out: &mut Candidates,
 ) {
     let cells = rows * columns;
     let [net_w, net_h] = net_size.map(|v| v as f32);
@@ -307,22 +290,7 @@ fn read_fastestdet(
         let (w, h) = (logistic(at(3)), logistic(at(4)));
         let box_px =
             BoxPx { x: (cx - 0.5 * w) * net_w, y: (cy - 0.5 * h) * net_h, w: w * net_w, h: h * net_h };
-        keep(out, PersonBox { box_px, score });
-    }
-}
-
-/// Adds a candidate; past the capacity the weakest gives way.
-fn keep(out: &mut Vec<PersonBox>, candidate: PersonBox) {
-    let b = candidate.box_px;
-    if ![b.x, b.y, b.w, b.h, candidate.score].iter().all(|v| v.is_finite()) || b.area() <= 0.0 {
-        return;
-    }
-    if out.len() < MAX_CANDIDATES {
-        out.push(candidate);
-    } else if let Some(weakest) = out.iter_mut().min_by(|a, b| a.score.total_cmp(&b.score))
-        && weakest.score < candidate.score
-    {
-        *weakest = candidate;
+        out.keep(PersonBox { box_px, score });
     }
 }
 
@@ -341,9 +309,9 @@ mod tests {
         }
         // Without an extent it is nobody.
         (centre[0], sides[0]) = (5.0, -1.0);
-        let mut out = Vec::new();
+        let mut out = Candidates::up_to(2);
         read_centre(&centre, &sides, [rows, columns], stride, 0.5, &mut out);
-        let [found] = out[..] else { panic!("{out:?}") };
+        let [found] = out.all()[..] else { panic!("{out:?}") };
         assert!((found.score - 0.880_797).abs() < 1e-5);
         let b = found.box_px;
         for (v, expected) in [b.x, b.y, b.w, b.h].into_iter().zip([20.0, 4.0, 12.0, 28.0]) {
@@ -360,21 +328,10 @@ mod tests {
             map[5 * 4 + cell] = person;
             map[6 * 4 + cell] = other;
         }
-        let mut out = Vec::new();
+        let mut out = Candidates::up_to(2);
         read_fastestdet(&map, [rows, columns, classes], [352, 352], 0.5, &mut out);
-        let [found] = out[..] else { panic!("{out:?}") };
+        let [found] = out.all()[..] else { panic!("{out:?}") };
         assert!((found.score - 0.9f32.powf(0.4)).abs() < 1e-6);
         assert_eq!(found.box_px, BoxPx { x: -88.0, y: -88.0, w: 176.0, h: 176.0 });
-    }
-
-    #[test]
-    fn the_candidates_are_bounded_and_the_best_stay() {
-        let mut out = Vec::new();
-        for i in 0..1000 {
-            let score = (i * 7919 % 1000) as f32 / 1000.0;
-            keep(&mut out, PersonBox { box_px: BoxPx { x: i as f32, y: 0.0, w: 1.0, h: 1.0 }, score });
-        }
-        assert_eq!(out.len(), MAX_CANDIDATES);
-        assert!(out.iter().all(|c| c.score >= 1.0 - MAX_CANDIDATES as f32 / 1000.0));
     }
 }

@@ -4,6 +4,7 @@
 //! every person in every frame. Both are made from a [`Manifest`](crate::infer::Manifest) and its network, whoever
 //! trained it.
 
+mod candidates;
 mod decode;
 mod finder;
 mod flip;

@@ -12,6 +12,9 @@ use crate::picture::Picture;
 use crate::temporal::{MEASURED_SCORE, Observation, TemporalModel};
 use crate::track::{IdentityRules, distinct_persons};
 
+/// Persons of one picture at most, the surest: each is looked at twice, and a crowd must not take for ever.
+const MAX_IN_PICTURE: usize = 128;
+
 /// Finds and reads the persons of single pictures.
 pub struct Stills {
     net: KeypointNet,
@@ -35,6 +38,7 @@ impl Stills {
     /// Without a finder the whole picture is the box of one person.
     pub fn of_networks(networks: Networks) -> Self {
         let Networks { keypoints, finder, error_model, .. } = networks;
+        let finder = finder.map(|finder| finder.up_to(MAX_IN_PICTURE));
         Self { net: keypoints, finder, error_model, lifter: None }
     }
 
@@ -48,8 +52,8 @@ impl Stills {
         Ok(self)
     }
 
-    /// Whoever the finder finds, each looked at twice: in its box, then round the joints seen there, as from the second frame
-    /// on a tracked person is. Nobody is left out, however unsure: that is for whoever measures.
+    /// Whoever the finder finds, up to 128 persons, each looked at twice: in its box, then round the joints seen there, as from the
+    /// second frame on a tracked person is. Nobody of them is left out, however unsure: that is for whoever measures.
     ///
     /// # Errors
     /// [`TrackError::Network`].

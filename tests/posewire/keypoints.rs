@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use pose::{BoxPx, JOINTS, Keypoints, MAX_PERSONS, PersonBox};
 use posewire::infer::{InferError, OutputInfo, Plan, State};
-use posewire::keypoints::{Decoder, KeypointError, KeypointNet, PersonFinder};
+use posewire::keypoints::{Decoder, KeypointError, KeypointNet, MAX_FOUND, PersonFinder};
 use posewire::picture::{Affine, Picture, PixelFormat, PixelsMut};
+use posewire::tracker::{Networks, Stills};
 use serde::Deserialize;
 
 use crate::tiny::{self, Net};
@@ -215,9 +216,14 @@ const CENTRE_CODEC: &str = "[codec]\nkind = \"centre\"\ncentre = \"centre\"\nbox
 
 /// A finder on 64 x 64 with these centre logits and boxes of 32 x 32 net pixels.
 fn centre_net(centre: &[f32]) -> Vec<u8> {
+    boxes_net(centre, 2.0)
+}
+
+/// A finder on 64 x 64 with these centre logits, whose boxes reach so many strides of 8 net pixels to each side.
+fn boxes_net(centre: &[f32], reach: f32) -> Vec<u8> {
     Net::new("image", &[1, 3, 64, 64])
         .constant_output("image", "centre", &[1, 1, 8, 8], centre)
-        .constant_output("image", "box", &[1, 4, 8, 8], &[2.0; 256])
+        .constant_output("image", "box", &[1, 4, 8, 8], &[reach; 256])
         .bytes()
 }
 
@@ -354,4 +360,25 @@ fn nobody_is_found_in_an_empty_map() {
     let rgb = vec![0; 64 * 64 * 3];
     PersonFinder::new(&manifest, &plan).unwrap().find(&picture(&rgb, 64, 64), &mut found).unwrap();
     assert!(found.is_empty());
+}
+
+#[test]
+fn a_tracker_is_given_sixteen_of_a_crowd_and_of_a_photo_everybody_is_looked_at() {
+    // Somebody in each of 64 cells.
+    let (manifest, plan) = tiny::load("person", &boxes_net(&[2.0; 64], 0.5), SIDE_64, CENTRE_CODEC).unwrap();
+    let mut finder = PersonFinder::new(&manifest, &plan).unwrap();
+    let rgb = vec![0; 640 * 640 * 3];
+    let crowd = picture(&rgb, 640, 640);
+    let mut found = Vec::new();
+    finder.find(&crowd, &mut found).unwrap();
+    assert_eq!((found.len(), MAX_FOUND), (16, 16));
+    let networks = Networks {
+        keypoints: red_net(),
+        finder: Some(finder),
+        error_model: None,
+        name: "tiny".into(),
+        engine: String::new(),
+        sha256: [0; 32],
+    };
+    assert_eq!(Stills::of_networks(networks).looks(&crowd).unwrap().len(), 64);
 }

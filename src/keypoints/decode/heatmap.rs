@@ -2,8 +2,8 @@
 
 use pose::{JOINTS, Keypoint};
 
-use super::Fits;
-use crate::infer::{Activation, Origin, Refine};
+use super::{Fits, Outputs};
+use crate::infer::{Activation, Codec, InferError, Origin, Refine};
 use crate::maps::{Hits, peak};
 use crate::math::{exp_nonpositive, logistic};
 
@@ -27,6 +27,47 @@ pub(super) struct Heatmap {
 }
 
 impl Heatmap {
+    /// For the codec of heat maps, if the output has the input's size over the stride.
+    ///
+    /// # Errors
+    /// [`InferError::Model`] naming the output.
+    pub fn new(outputs: &Outputs<'_>) -> Result<Self, InferError> {
+        let Codec::Heatmap {
+            output,
+            stride,
+            activation,
+            refine,
+            windows,
+            window,
+            origin,
+            score,
+            sigma,
+            flip_test: _,
+            presence: _,
+        } = &outputs.manifest.codec
+        else {
+            unreachable!("Decoder::new looks at the codec first")
+        };
+        let [columns, rows] = outputs.net_size().map(|s| (s as f32 / stride).round() as usize);
+        let shape = outputs.shape(output)?;
+        if shape != [JOINTS, rows, columns] {
+            let wanted = format!("[{JOINTS}, {rows}, {columns}] (the input over stride {stride})");
+            return Err(outputs.unfit(output, shape, &wanted));
+        }
+        Ok(Self {
+            output: output.clone(),
+            rows,
+            columns,
+            stride: *stride,
+            activation: *activation,
+            refine: *refine,
+            hits: (*refine == Refine::Hits).then(|| Box::new(Hits::new(rows, columns, windows))),
+            window: *window,
+            origin: *origin,
+            fit: Fits::new(score.as_ref(), sigma.as_ref()),
+        })
+    }
+
     /// `maps`: `[17, rows, columns]`; joints come in net pixels, a joint without a peak keeps score 0.
     pub fn decode(&mut self, maps: &[f32], joints: &mut [Keypoint; JOINTS]) {
         for (j, map) in maps.chunks_exact(self.rows * self.columns).take(JOINTS).enumerate() {

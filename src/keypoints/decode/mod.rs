@@ -2,9 +2,11 @@
 
 mod heatmap;
 mod movenet;
+mod outputs;
 mod simcc;
 mod yolo;
 
+pub(super) use outputs::Outputs;
 pub(super) use yolo::Rows;
 
 use heatmap::Heatmap;
@@ -14,8 +16,7 @@ use simcc::Simcc;
 use yolo::Yolo;
 
 use super::flip::Averaged;
-use crate::infer::{Codec, InferError, Manifest, OutputInfo, Refine, ScoreFit, SigmaFit, State};
-use crate::maps::Hits;
+use crate::infer::{Codec, InferError, Manifest, OutputInfo, ScoreFit, SigmaFit, State};
 use crate::math::logistic;
 use crate::picture::Affine;
 
@@ -52,99 +53,18 @@ impl Decoder {
     /// # Errors
     /// [`InferError::Model`] naming the output that is missing or has another shape.
     pub fn new(manifest: &Manifest, outputs: &[OutputInfo]) -> Result<Self, InferError> {
-        let net_size = [manifest.input.width, manifest.input.height];
-        let find = |name: &str| shape_of(manifest, outputs, name);
-        let refuse = |output: &str, shape: &[usize], wanted: String| {
-            InferError::model(
-                &manifest.file,
-                format!(
-                    "output {output:?} has shape {shape:?}; the codec of {} wants {wanted}",
-                    manifest.name
-                ),
-            )
-        };
+        let outputs = &Outputs { manifest, all: outputs };
         let mut presence = None;
         let kind = match &manifest.codec {
-            Codec::Heatmap {
-                output,
-                stride,
-                activation,
-                refine,
-                windows,
-                window,
-                origin,
-                flip_test,
-                presence: tells,
-                score,
-                sigma,
-            } => {
-                let shape = find(output)?;
-                let cells = net_size.map(|s| (s as f32 / stride).round() as usize);
-                if shape != [JOINTS, cells[1], cells[0]] {
-                    let wanted =
-                        format!("[{JOINTS}, {}, {}] (the input over stride {stride})", cells[1], cells[0]);
-                    return Err(refuse(output, shape, wanted));
-                }
-                if let Some(name) = tells {
-                    let shape = find(name)?;
-                    if !matches!(shape, [1, _, _]) {
-                        return Err(refuse(name, shape, "[1, rows, columns]".into()));
-                    }
-                }
-                presence.clone_from(tells);
-                let heatmap = Heatmap {
-                    output: output.clone(),
-                    rows: cells[1],
-                    columns: cells[0],
-                    stride: *stride,
-                    activation: *activation,
-                    refine: *refine,
-                    hits: (*refine == Refine::Hits).then(|| Box::new(Hits::new(cells[1], cells[0], windows))),
-                    window: *window,
-                    origin: *origin,
-                    fit: Fits::new(score.as_ref(), sigma.as_ref()),
-                };
-                Kind::Heatmap(heatmap, flip_test.then(|| Averaged::new(cells[1], cells[0])))
+            Codec::Heatmap { flip_test, presence: tells, .. } => {
+                let heatmap = Heatmap::new(outputs)?;
+                presence = tells.as_deref().map(|name| presence_output(outputs, name)).transpose()?;
+                let averaged = flip_test.then(|| Averaged::new(heatmap.rows, heatmap.columns));
+                Kind::Heatmap(heatmap, averaged)
             }
-            Codec::Simcc { output_x, output_y, bins_per_px, activation, score, sigma } => {
-                for (output, size) in [(output_x, net_size[0]), (output_y, net_size[1])] {
-                    let shape = find(output)?;
-                    let bins = (size as f32 * bins_per_px).round() as usize;
-                    if shape != [JOINTS, bins] {
-                        return Err(refuse(
-                            output,
-                            shape,
-                            format!("[{JOINTS}, {bins}] (input x bins_per_px)"),
-                        ));
-                    }
-                }
-                Kind::Simcc(Simcc {
-                    output_x: output_x.clone(),
-                    output_y: output_y.clone(),
-                    bins_per_px: *bins_per_px,
-                    activation: *activation,
-                    fit: Fits::new(score.as_ref(), sigma.as_ref()),
-                })
-            }
-            Codec::Movenet { output } => {
-                let shape = find(output)?;
-                if shape.iter().product::<usize>() != JOINTS * 3 || shape.last() != Some(&3) {
-                    return Err(refuse(output, shape, format!("[1, {JOINTS}, 3]")));
-                }
-                Kind::Movenet(Movenet { output: output.clone(), net_size: net_size.map(|v| v as f32) })
-            }
-            Codec::Yolo { output, threshold, .. } => {
-                let shape = find(output)?;
-                let rows = Rows::new(shape)
-                    .ok_or_else(|| refuse(output, shape, "[56, candidates] or [candidates, 56]".into()))?;
-                Kind::Yolo(Yolo {
-                    output: output.clone(),
-                    rows,
-                    threshold: *threshold,
-                    net_size: net_size.map(|v| v as f32),
-                    pad: manifest.roi.unwrap_or_default().pad,
-                })
-            }
+            Codec::Simcc { .. } => Kind::Simcc(Simcc::new(outputs)?),
+            Codec::Movenet { .. } => Kind::Movenet(Movenet::new(outputs)?),
+            Codec::Yolo { .. } => Kind::Yolo(Yolo::new(outputs)?),
             Codec::Centre { .. } | Codec::Fastestdet { .. } => {
                 return Err(InferError::model(
                     &manifest.file,
@@ -205,22 +125,12 @@ impl Decoder {
     }
 }
 
-pub(super) fn shape_of<'a>(
-    manifest: &Manifest,
-    outputs: &'a [OutputInfo],
-    name: &str,
-) -> Result<&'a [usize], InferError> {
-    outputs.iter().find(|o| o.name == name).map(|o| &*o.shape).ok_or_else(|| {
-        let there: Vec<_> = outputs.iter().map(|o| &*o.name).collect();
-        InferError::model(
-            &manifest.file,
-            format!(
-                "no output {name:?}, which the codec of {} reads; the network has: {}",
-                manifest.name,
-                there.join(", ")
-            ),
-        )
-    })
+/// The name of an output that tells whether there is a person, if its shape is of that kind.
+fn presence_output(outputs: &Outputs<'_>, name: &str) -> Result<String, InferError> {
+    match outputs.shape(name)? {
+        [1, _, _] => Ok(name.to_owned()),
+        shape => Err(outputs.unfit(name, shape, "[1, rows, columns]")),
+    }
 }
 
 /// A peak's feature to score and sigma, one pair of numbers a joint each.

@@ -2,6 +2,9 @@
 
 use pose::{JOINTS, Keypoint};
 
+use super::Outputs;
+use crate::infer::{Codec, InferError};
+
 #[derive(Debug)]
 pub(super) struct Movenet {
     pub output: String,
@@ -9,6 +12,21 @@ pub(super) struct Movenet {
 }
 
 impl Movenet {
+    /// For MoveNet's codec, if the output holds three values a joint.
+    ///
+    /// # Errors
+    /// [`InferError::Model`] naming the output.
+    pub fn new(outputs: &Outputs<'_>) -> Result<Self, InferError> {
+        let Codec::Movenet { output } = &outputs.manifest.codec else {
+            unreachable!("Decoder::new looks at the codec first")
+        };
+        let shape = outputs.shape(output)?;
+        if shape.iter().product::<usize>() != JOINTS * 3 || shape.last() != Some(&3) {
+            return Err(outputs.unfit(output, shape, &format!("[1, {JOINTS}, 3]")));
+        }
+        Ok(Self { output: output.clone(), net_size: outputs.net_size().map(|v| v as f32) })
+    }
+
     /// `rows`: 17 x (y, x, score), places in 0..=1 of the input; joints come in net pixels.
     pub fn decode(&self, rows: &[f32], joints: &mut [Keypoint; JOINTS]) {
         for (joint, row) in joints.iter_mut().zip(rows.chunks_exact(3)) {

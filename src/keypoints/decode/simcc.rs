@@ -2,8 +2,8 @@
 
 use pose::{JOINTS, Keypoint};
 
-use super::Fits;
-use crate::infer::Activation;
+use super::{Fits, Outputs};
+use crate::infer::{Activation, Codec, InferError};
 use crate::maps::peak;
 use crate::math::{exp_nonpositive, logistic};
 
@@ -17,6 +17,36 @@ pub(super) struct Simcc {
 }
 
 impl Simcc {
+    /// For SimCC's codec, if the outputs have so many bins as the input's sides ask for.
+    ///
+    /// # Errors
+    /// [`InferError::Model`] naming the output.
+    pub fn new(outputs: &Outputs<'_>) -> Result<Self, InferError> {
+        let Codec::Simcc { output_x, output_y, bins_per_px, activation, score, sigma } =
+            &outputs.manifest.codec
+        else {
+            unreachable!("Decoder::new looks at the codec first")
+        };
+        for (output, size) in [output_x, output_y].into_iter().zip(outputs.net_size()) {
+            let shape = outputs.shape(output)?;
+            let bins = (size as f32 * bins_per_px).round() as usize;
+            if shape != [JOINTS, bins] {
+                return Err(outputs.unfit(
+                    output,
+                    shape,
+                    &format!("[{JOINTS}, {bins}] (input x bins_per_px)"),
+                ));
+            }
+        }
+        Ok(Self {
+            output_x: output_x.clone(),
+            output_y: output_y.clone(),
+            bins_per_px: *bins_per_px,
+            activation: *activation,
+            fit: Fits::new(score.as_ref(), sigma.as_ref()),
+        })
+    }
+
     /// `over_x`: `[17, bins]`, `over_y`: `[17, bins]`; joints come in net pixels. The less sure axis makes the score.
     pub fn decode(&self, over_x: &[f32], over_y: &[f32], joints: &mut [Keypoint; JOINTS]) {
         let (columns, rows) = (over_x.len() / JOINTS, over_y.len() / JOINTS);

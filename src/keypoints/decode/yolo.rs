@@ -2,6 +2,9 @@
 
 use pose::{BoxPx, JOINTS, Keypoint};
 
+use super::Outputs;
+use crate::infer::{Codec, InferError};
+
 /// Values of one candidate: centre, size, confidence, then x, y, score a joint.
 const VALUES: usize = 5 + 3 * JOINTS;
 
@@ -23,6 +26,15 @@ impl Rows {
             [count, VALUES] => Some(Self { count, candidate_step: VALUES, value_step: 1 }),
             _ => None,
         }
+    }
+
+    /// Of a network's output.
+    ///
+    /// # Errors
+    /// [`InferError::Model`] where it is missing or lies otherwise.
+    pub fn of(outputs: &Outputs<'_>, output: &str) -> Result<Self, InferError> {
+        let shape = outputs.shape(output)?;
+        Self::new(shape).ok_or_else(|| outputs.unfit(output, shape, "[56, candidates] or [candidates, 56]"))
     }
 
     pub fn value(&self, output: &[f32], candidate: usize, value: usize) -> f32 {
@@ -50,6 +62,23 @@ pub(super) struct Yolo {
 }
 
 impl Yolo {
+    /// For YOLO-pose's codec, if the output holds candidates.
+    ///
+    /// # Errors
+    /// [`InferError::Model`] naming the output.
+    pub fn new(outputs: &Outputs<'_>) -> Result<Self, InferError> {
+        let Codec::Yolo { output, threshold, nms_iou: _ } = &outputs.manifest.codec else {
+            unreachable!("Decoder::new looks at the codec first")
+        };
+        Ok(Self {
+            output: output.clone(),
+            rows: Rows::of(outputs, output)?,
+            threshold: *threshold,
+            net_size: outputs.net_size().map(|v| v as f32),
+            pad: outputs.manifest.roi.unwrap_or_default().pad,
+        })
+    }
+
     /// The candidate that is sure and fills the crop's unpadded middle best is the person whom the crop was made for.
     /// Without one every joint keeps score 0.
     pub fn decode(&self, output: &[f32], joints: &mut [Keypoint; JOINTS]) {

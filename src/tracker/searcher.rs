@@ -1,0 +1,169 @@
+//! Where to look in a picture: at those who are followed and, where the picture is searched, at whoever is found beside and behind
+//! them; and how much counts what is seen there.
+
+use pose::{BoxPx, Keypoints, MAX_PERSONS, PersonBox, Pose};
+
+use super::behind::{Behind, is_seen_already};
+use super::{Look, TrackError};
+use crate::keypoints::{MAX_FOUND, PersonFinder};
+use crate::picture::Picture;
+use crate::telemetry::Stage;
+use crate::track::{Around, Search, found_first, grown, is_at_edge_alone, newcomers};
+
+/// The person finder, when it is run, and whom it found last. Memory is kept.
+pub(super) struct Searcher {
+    pub(super) finder: Option<PersonFinder>,
+    pub(super) rhythm: Search,
+    max_persons: usize,
+    found: Vec<PersonBox>,
+    behind: Behind,
+}
+
+/// What is cropped from a picture.
+pub(super) struct Crops {
+    /// Pixels of the source image; the first `count` count.
+    boxes: [BoxPx; MAX_PERSONS],
+    count: usize,
+    /// Whether the box is not that of somebody followed.
+    is_new: [bool; MAX_PERSONS],
+    /// The first so many are not of whoever was found behind those who are seen.
+    plain: usize,
+}
+
+impl Crops {
+    /// Pixels of the source image.
+    pub(super) fn boxes(&self) -> &[BoxPx] {
+        &self.boxes[..self.count]
+    }
+}
+
+impl Searcher {
+    /// Looks at no more than `max_persons` persons a picture. Without a finder nothing is ever searched.
+    pub(super) fn new(finder: Option<PersonFinder>, max_persons: usize) -> Self {
+        Self {
+            finder,
+            rhythm: Search::default(),
+            max_persons,
+            found: Vec::with_capacity(2 * MAX_FOUND),
+            behind: Behind::new(),
+        }
+    }
+
+    /// The next picture is searched.
+    pub(super) fn reset(&mut self) {
+        self.rhythm = Search::default();
+    }
+
+    /// Whether the picture of this time is to be searched.
+    pub(super) fn is_due(&self, at_us: i64, around: Around, is_after_pause: bool) -> bool {
+        self.finder.is_some() && (is_after_pause || self.rhythm.is_due(at_us, around, self.max_persons))
+    }
+
+    /// The crops of a picture: those of `look`, of whose persons the last `unseen` were not seen in the last frame, and in a search those
+    /// of whoever is found besides. `people` are those who were seen, and are told of, where they are expected.
+    ///
+    /// # Errors
+    /// [`TrackError::Network`].
+    pub(super) fn search(
+        &mut self,
+        picture: &Picture<'_>,
+        look: &Look,
+        unseen: usize,
+        people: impl Iterator<Item = Pose>,
+        ended: &mut dyn FnMut(Stage),
+    ) -> Result<Crops, TrackError> {
+        let &Look { at_us, mut boxes, count: expected, is_search, is_after_pause, .. } = look;
+        let Some(finder) = self.finder.as_mut().filter(|_| is_search) else {
+            self.rhythm.rested();
+            self.found.clear();
+            let is_new = [is_after_pause; MAX_PERSONS];
+            return Ok(Crops { boxes, count: expected, is_new, plain: MAX_PERSONS });
+        };
+        self.rhythm.done(at_us);
+        finder.fit(picture);
+        ended(Stage::Pixels);
+        finder.run()?;
+        ended(Stage::Network);
+        finder.decode(&mut self.found)?;
+        if is_after_pause {
+            let count = found_first(&self.found, &mut boxes[..self.max_persons], expected);
+            ended(Stage::Decode);
+            return Ok(Crops { boxes, count, is_new: [true; MAX_PERSONS], plain: count });
+        }
+        // Surest first.
+        let sure = self.found.partition_point(|person| finder.is_sure(person));
+        grown(&self.found[..sure], &mut boxes[..expected]);
+        // Before finds take the places of some.
+        let followed = boxes;
+        let room = &mut boxes[..self.max_persons];
+        let plain = newcomers(&self.found, room, expected, unseen);
+        ended(Stage::Decode);
+        let places = (room, expected, plain);
+        let count = self.behind.look(finder, picture, people, places, &mut self.found, ended)?;
+        let is_new = std::array::from_fn(|i| i >= expected || boxes[i] != followed[i]);
+        Ok(Crops { boxes, count, is_new, plain })
+    }
+
+    /// Weighs what the keypoint network saw in `crops`, `seen[i]` in the box `i`, of a picture of `size` (width, height; pixels): of
+    /// whoever was found just now both networks have a word, and who is seen already or may be the edge alone gets the score 0.
+    pub(super) fn weigh(&self, crops: &Crops, size: [usize; 2], seen: &mut [Keypoints]) {
+        if let Some(finder) = &self.finder {
+            for (i, seen) in seen.iter_mut().enumerate() {
+                let is_it = |found: &&PersonBox| crops.is_new[i] && found.box_px == crops.boxes[i];
+                if let Some(found) = self.found.iter().find(is_it) {
+                    seen.score = finder.both(found.score, seen.score);
+                }
+            }
+            let (others, behind) = seen.split_at_mut(crops.plain.min(seen.len()));
+            for seen in behind.iter_mut().filter(|seen| is_seen_already(seen, others, finder)) {
+                seen.score = 0.0;
+            }
+        }
+        // Whoever leaves is followed to the last; nobody begins, or is back, in a strip at the edge.
+        for (seen, is_new) in seen.iter_mut().zip(crops.is_new) {
+            if is_new && is_at_edge_alone(seen, size) {
+                seen.score = 0.0;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::capture::FrameSource;
+    use crate::capture::clip::EveryFrame;
+    use crate::capture::synthetic::Synthetic;
+    use crate::config::Config;
+    use crate::picture::Decoder;
+    use crate::tracker::Networks;
+
+    #[test]
+    fn nobody_begins_at_the_edge_not_even_in_the_place_of_somebody_unseen() {
+        let networks = Networks::load(&Config::default().models).expect("the built-in networks load");
+        let mut searcher = Searcher::new(networks.finder, 1);
+        let mut clip = EveryFrame(Synthetic::new(1, 320, 240, 30.0, 3).expect("valid"));
+        let frame = clip.next_frame(Duration::ZERO).expect("a frame").expect("no wait");
+        let mut decoder = Decoder::new().expect("sets up");
+        let picture = decoder.decode(&frame, 1).expect("decodes");
+        let mut strip = Keypoints { score: 0.9, ..Keypoints::default() };
+        for (j, joint) in strip.joints.iter_mut().enumerate() {
+            (joint.x_px, joint.y_px) = (312.0 + (j % 2) as f32 * 6.0, 60.0 + 7.0 * j as f32);
+            joint.score = 0.9;
+        }
+        // Somebody is followed to where nobody is found, and there is no place for anybody else.
+        let mut boxes = [BoxPx::default(); MAX_PERSONS];
+        boxes[0] = BoxPx { x: 310.0, y: 60.0, w: 20.0, h: 120.0 };
+        let look = Look { at_us: 0, boxes, count: 1, is_search: true, is_after_pause: false, reduction: 1 };
+        for (unseen, is_taken) in [(0, false), (1, true)] {
+            let nobody = std::iter::empty();
+            let crops = searcher.search(&picture, &look, unseen, nobody, &mut |_| {}).expect("runs");
+            assert_eq!(crops.boxes() != &boxes[..1], is_taken, "{:?}", crops.boxes());
+            let mut seen = [strip];
+            searcher.weigh(&crops, picture.image_size, &mut seen);
+            assert_eq!(seen[0].score, if is_taken { 0.0 } else { 0.9 });
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The whole tracker on rendered clips, with temporal models that say what a test wants.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::capture::FrameSource;
+use crate::capture::clip::EveryFrame;
+use crate::capture::synthetic::Synthetic;
+use crate::config::NONE;
+use crate::track::Search;
+
+fn clip(width: u32, height: u32, frames: u64) -> Vec<Frame> {
+    let clip = Synthetic::new(1, width, height, 30.0, 3).and_then(Synthetic::as_mjpeg).expect("valid");
+    let mut source = EveryFrame(clip);
+    let next = |_| source.next_frame(std::time::Duration::ZERO).expect("a frame").expect("no wait");
+    (0..frames).map(next).collect()
+}
+
+fn tracker(finder: &str) -> Tracker {
+    let mut config = Config::default();
+    config.models.finder = finder.into();
+    Tracker::new(&config).expect("the built-in models load")
+}
+
+#[test]
+fn without_a_finder_the_whole_picture_decides_how_it_is_decoded() {
+    let tracker = tracker(NONE);
+    let look = tracker.look(&clip(640, 480, 1)[0], &[None; MAX_PERSONS]);
+    let whole = BoxPx { x: 0.0, y: 0.0, w: 640.0, h: 480.0 };
+    assert_eq!((look.count, look.boxes[0]), (1, whole));
+    assert!(look.reduction as f32 <= tracker.net.image_per_net_px(&whole), "{}", look.reduction);
+}
+
+#[test]
+fn no_more_persons_are_looked_at_than_were_asked_for() {
+    let mut config = Config::default();
+    config.persons.max = crate::config::MaxPersons::new(1).unwrap();
+    let mut tracker = Tracker::new(&config).expect("the built-in models load");
+    let crowd = Synthetic::new(3, 640, 480, 30.0, 3).and_then(Synthetic::as_mjpeg).expect("valid");
+    let mut source = EveryFrame(crowd);
+    for _ in 0..20 {
+        let frame = source.next_frame(std::time::Duration::ZERO).expect("a frame").expect("no wait");
+        tracker.track(&frame).expect("decodes");
+        assert!(tracker.look(&frame, &[None; MAX_PERSONS]).count <= 1);
+    }
+}
+
+/// Says of everybody that three joints are known, or four.
+struct Few(usize);
+
+impl TemporalModel for Few {
+    fn name(&self) -> &str {
+        "few"
+    }
+    fn reset(&mut self, _: usize) {}
+    fn step(&mut self, observations: &[Observation], forecasts: &mut [Forecast]) {
+        for forecast in &mut forecasts[..observations.len()] {
+            forecast.state[..self.0].fill(pose::JointState::Predicted);
+        }
+    }
+}
+
+#[test]
+fn a_person_of_fewer_than_four_joints_is_not_told_of() {
+    for (known, told) in [(3, 0), (4, 1)] {
+        let networks = Networks::load(&Config::default().models).expect("the built-in networks load");
+        let mut tracker =
+            Tracker::of_parts(networks, IdentityRules::default(), Box::new(Few(known))).expect("sets up");
+        let poses = clip(320, 240, 20).iter().map(|f| tracker.track(f).expect("decodes")).last();
+        assert_eq!(tracker.identities.followed().0, 1);
+        assert_eq!(poses.expect("20 frames").persons.iter().flatten().count(), told, "{known} joints");
+    }
+}
+
+/// Knows so many joints of everybody, and expects whom it does not see in a strip whose left edge lies here.
+struct Leaves {
+    left: f32,
+    known: usize,
+}
+
+impl TemporalModel for Leaves {
+    fn name(&self) -> &str {
+        "leaves"
+    }
+    fn reset(&mut self, _: usize) {}
+    fn step(&mut self, observations: &[Observation], forecasts: &mut [Forecast]) {
+        for (observation, forecast) in observations.iter().zip(forecasts) {
+            forecast.captured_at_us = observation.captured_at_us;
+            forecast.state[..self.known].fill(pose::JointState::Predicted);
+            let strip = |j: usize| [self.left + (j % 2) as f32 * 10.0, 60.0 + 7.0 * j as f32];
+            let seen = observation.keypoints.map(|k| k.joints.map(|k| [k.x_px, k.y_px]));
+            forecast.places_px.fill(seen.unwrap_or(std::array::from_fn(strip)));
+        }
+    }
+}
+
+#[test]
+fn whoever_is_not_seen_is_told_of_where_eight_joints_are_expected_not_at_the_edge() {
+    for (left, known, told) in
+        [(308.0, 17, 0), (330.0, 17, 0), (-15.0, 17, 0), (155.0, 17, 1), (155.0, 8, 1), (155.0, 7, 0)]
+    {
+        let networks = Networks::load(&Config::default().models).expect("the built-in networks load");
+        let model = Box::new(Leaves { left, known });
+        let mut tracker = Tracker::of_parts(networks, IdentityRules::default(), model).expect("sets up");
+        let clip = clip(320, 240, 20);
+        let told_in = |frame: &Frame, tracker: &mut Tracker| {
+            tracker.track(frame).expect("decodes").persons.iter().flatten().count()
+        };
+        assert_eq!(clip.iter().map(|frame| told_in(frame, &mut tracker)).last(), Some(1), "seen");
+        let last = clip.last().expect("20 frames");
+        let empty = Frame {
+            bytes: Arc::new(vec![128; 320 * 240]),
+            format: PixelFormat::Grey,
+            stride: 320,
+            captured_at_us: last.captured_at_us + 33_333,
+            ..last.clone()
+        };
+        assert_eq!(told_in(&empty, &mut tracker), told, "{left}, {known} joints");
+        assert_eq!(tracker.identities.followed(), (1, 1), "and looked for all the same");
+    }
+}
+
+#[test]
+fn a_damaged_frame_does_not_use_up_a_search() {
+    let mut tracker = tracker("builtin");
+    let whole = &clip(320, 240, 1)[0];
+    let half = Frame { bytes: Arc::new(whole.bytes[..200].to_vec()), ..whole.clone() };
+    assert!(tracker.look(&half, &[None; MAX_PERSONS]).is_search);
+    assert!(tracker.track(&half).unwrap_err().is_of_this_frame_alone());
+    assert!(tracker.look(whole, &[None; MAX_PERSONS]).is_search, "the next one is searched instead");
+    assert_eq!(tracker.searcher.rhythm, Search::default());
+}
