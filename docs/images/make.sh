@@ -44,7 +44,7 @@ tiles() {
 
 FPS=30
 RATE=${RATE:-2}
-SEED=${SEED:-6}
+SEED=${SEED:-47}
 SECONDS_LONG=${SECONDS_LONG:-6}
 if [ -x "$people" ]; then
   "$people" film --persons "${PERSONS:-2}" --seconds "$SECONDS_LONG" --fps "$FPS" --seed "$SEED" --out "$work/film.y4m"
