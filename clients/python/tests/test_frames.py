@@ -19,7 +19,7 @@ from pathlib import Path
 
 from test_jsonl import GOLDEN, moments
 
-from posewire import JOINTS, Frame, as_lines, frames_from, frames_from_lines, frames_from_udp
+from posewire import JOINTS, Floor, Frame, as_lines, frames_from, frames_from_lines, frames_from_udp
 from posewire.aio import Frames, frames_of, udp_frames
 from posewire.record import CsvRecorder, ParquetRecorder, TrcRecorder, main
 
@@ -79,6 +79,26 @@ class Reading(unittest.TestCase):
         self.assertEqual(as_lines(frame), [line])
         self.assertTrue(as_lines(frame, "csv")[0].endswith("0.42,0.02,0.31,0.03,3.12,0.11,3.16,0.12"))
         self.assertIsNone(walker(1).poses[0].place)
+
+    def test_the_floor_and_where_on_it_somebody_stands_are_read_and_written(self) -> None:
+        floor = ',"floor":{"height":1.32,"height_sigma":0.08,"pitch":7.5,"pitch_sigma":1.25,"roll":-0.5,"roll_sigma":1}'
+        where = ',"place":[0.5,0.2,3],"place_sigma":[0.02,0.03,0.11],"distance":3.05,"distance_sigma":0.12,"ground":[0.5,3]'
+        for line_format in ("full", "named"):
+            plain = as_lines(walker(1), line_format)[0].removesuffix("}]}")
+            line = plain.replace(',"persons"', floor + ',"persons"') + where + "}]}"
+            frame = Frame.from_line(line)
+            self.assertEqual(
+                (frame.floor, frame.poses[0].ground), (Floor(1.32, 0.08, 7.5, 1.25, -0.5, 1), (0.5, 3))
+            )
+            self.assertEqual(as_lines(frame, line_format), [line])
+            for old, new in (
+                ('"pitch":7.5,', ""),
+                ('"roll":-0.5', '"roll":[]'),
+                ('"ground":[0.5,3]', '"ground":[0.5]'),
+            ):
+                with self.subTest(new), self.assertRaises(ValueError):
+                    Frame.from_line(line.replace(old, new))
+        self.assertEqual((walker(1).floor, walker(1).poses[0].ground), (None, None))
 
     def test_the_frames_number_and_whose_it_is_are_written_again(self) -> None:
         head = '{"seq":1,"frame":901,"captured_us":40000,"emitted_us":40009,"source":"built-in clip",'

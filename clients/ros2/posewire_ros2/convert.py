@@ -1,8 +1,9 @@
 """From frames to messages. Message classes are given, so that this is tested where there is no ROS.
 
 `Detection2DArray` says the boxes in the picture, `MarkerArray` the skeletons in metres. Both carry the stamp of the light and a frame:
-the camera's optical frame (REP 103: x right, y down, z forward), in which Posewire's own metres are already turned. Where the camera's
-intrinsics are known the skeletons stand where the persons are; else each stands at its hips' own frame, `FRAME/person_ID`.
+the camera's optical frame (REP 103: x right, y down, z forward), in which Posewire's own metres are already turned. Where the tracker says
+where a person stands, or the camera's intrinsics are known here, the skeleton stands there; else it stands at its hips' own frame,
+`FRAME/person_ID`.
 """
 
 from __future__ import annotations
@@ -140,11 +141,17 @@ def markers(
 
 
 def places_in(pose: Pose, intrinsics: Intrinsics | None) -> tuple[list[Place], bool] | None:
-    """The joints in metres, and whether they are in the camera's frame rather than round the hips; None without 3D."""
+    """The joints in metres, and whether they are in the camera's frame rather than round the hips; None without 3D.
+
+    The tracker's own place goes first: it knows how tall somebody is, and watches for longer than a frame.
+    """
     if pose.joints_3d is None:
         return None
     places = [(float(x), float(y), float(z)) for x, y, z in pose.joints_3d]
-    at = None if intrinsics is None else _hips_at(pose, places, intrinsics)
+    if pose.place is not None:
+        at: Place | None = pose.place.at
+    else:
+        at = None if intrinsics is None else _hips_at(pose, places, intrinsics)
     if at is None:
         return places, False
     return [(x + at[0], y + at[1], z + at[2]) for x, y, z in places], True

@@ -11,30 +11,24 @@ from posewire.wire import DEFAULT_BAUD
 
 from .camera import Intrinsics, intrinsics_of
 from .convert import detections, markers, ros_classes
+from .line import is_line, line_ns
 from .stamps import StampClock
-
-#: A POSE of one person with 3D on the wire, bytes of ten bits each.
-_POSE_BYTES = 242
-
-
-def way_ns(source: str, baud: int) -> int:
-    """The least that a frame takes on its way: the line's own time, where there is a line."""
-    is_line = not source.startswith("udp:")
-    return _POSE_BYTES * 10 * 1_000_000_000 // baud if is_line else 0
 
 
 class Bridge:
-    """Takes frames and gives messages to whoever publishes them. `now_ns` is ROS's clock."""
+    """Takes frames and gives messages to whoever publishes them. `now_ns` is ROS's clock, `baud` None where there is no line."""
 
-    def __init__(self, ros: Any, frame_id: str, intrinsics: Intrinsics | None, line_ns: int) -> None:
+    def __init__(self, ros: Any, frame_id: str, intrinsics: Intrinsics | None, baud: int | None) -> None:
         self._ros = ros
         self._frame_id = frame_id
         self._intrinsics = intrinsics
-        self._clock = StampClock(line_ns)
+        self._baud = baud
+        self._clock = StampClock()
 
     def messages(self, frame: Frame, now_ns: int) -> tuple[Any, Any]:
         """Boxes and skeletons of a frame that arrived at `now_ns`."""
-        self._clock.heard(frame.sent_us, now_ns)
+        way_ns = 0 if self._baud is None else line_ns(frame, self._baud)
+        self._clock.heard(frame.sent_us, now_ns, way_ns)
         stamp_ns = self._clock.ros_ns(frame.captured_us)
         return (
             detections(self._ros, frame, stamp_ns, self._frame_id),
@@ -59,7 +53,7 @@ def main() -> None:
     width, height = (int(parameter(name, pixels).value) for name, pixels in (("width", 640), ("height", 480)))
     # A file of another camera mode ends the node with what to do: skeletons in the wrong place are worse than none.
     intrinsics = intrinsics_of(calibration, width, height) if calibration else None
-    bridge = Bridge(ros, frame_id, intrinsics, way_ns(source, baud))
+    bridge = Bridge(ros, frame_id, intrinsics, baud if is_line(source) else None)
     # Best effort: a subscriber that is slow gets the newest, and the tracker's own rule is the same.
     boxes = node.create_publisher(ros.Detection2DArray, "~/detections", qos_profile_sensor_data)
     skeletons = node.create_publisher(ros.MarkerArray, "~/skeletons", qos_profile_sensor_data)

@@ -2,7 +2,8 @@
 
 A frame says when its light fell and when it was sent, both on the tracker's monotonic clock, whose zero is the tracker's start. What
 arrives was sent before it arrived: the smallest difference between arrival and sending, over a while, is the clocks' offset and
-the fastest way there. A message that comes late has a larger difference and moves nothing.
+the fastest way there. A message that comes late has a larger difference and moves nothing. What is known of a message's way, as the time
+of a line that carries a long one for longer, is taken off first: else whichever is shortest would speak for all.
 """
 
 from __future__ import annotations
@@ -16,16 +17,15 @@ STEP_NS = 1_000_000_000
 
 
 class StampClock:
-    """Gives ROS times for the tracker's. `way_ns` is the least that the way from there to here takes, where it is known."""
+    """Gives ROS times for the tracker's."""
 
-    def __init__(self, way_ns: int = 0) -> None:
-        self._way_ns = way_ns
+    def __init__(self) -> None:
         # Arrival and difference; differences grow from the front to the back.
         self._least: deque[tuple[int, int]] = deque()
 
-    def heard(self, sent_us: int, arrived_ns: int) -> None:
-        """A frame that was sent at `sent_us` of the tracker's clock has come at `arrived_ns` of ROS's."""
-        difference_ns = arrived_ns - 1000 * sent_us
+    def heard(self, sent_us: int, arrived_ns: int, way_ns: int = 0) -> None:
+        """A frame that was sent at `sent_us` of the tracker's clock has come at `arrived_ns` of ROS's, after `way_ns` at least."""
+        difference_ns = arrived_ns - way_ns - 1000 * sent_us
         if self._least and abs(difference_ns - self._least[0][1]) > STEP_NS:
             self._least.clear()
         while self._least and arrived_ns - self._least[0][0] > WINDOW_NS:
@@ -36,5 +36,5 @@ class StampClock:
 
     def ros_ns(self, at_us: int) -> int:
         """The moment `at_us` of the tracker's clock, in nanoseconds of ROS's; never before ROS's zero."""
-        offset_ns = self._least[0][1] - self._way_ns if self._least else 0
+        offset_ns = self._least[0][1] if self._least else 0
         return max(0, 1000 * at_us + offset_ns)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fakes import ros
 
 from posewire import JOINTS, Assembly, Decoder, Frame, PosePacket
-from posewire.wire import Joint, Pose
+from posewire.wire import Joint, Place, Pose
 from posewire_ros2.camera import Intrinsics, intrinsics_of
 from posewire_ros2.convert import BONES, COLOURS, detections, markers
-from posewire_ros2.node import Bridge, way_ns
+from posewire_ros2.line import is_line, line_ns
+from posewire_ros2.node import Bridge
 from posewire_ros2.stamps import STEP_NS, StampClock
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -100,12 +103,25 @@ class Messages(unittest.TestCase):
         behind = markers(ros(), frame, 0, FRAME, Intrinsics(-500.0, -510.0, 320.0, 240.0))
         self.assertEqual({m.header.frame_id for m in behind.markers}, {f"{FRAME}/person_3"})
 
+    def test_where_the_tracker_says_that_somebody_stands_goes_before_what_is_worked_out_here(self) -> None:
+        pose = somebody((0.0, 0.0, 3.0)).poses[0]
+        at = (-0.5, 0.25, 4.0)
+        told = Frame(1, 0, 0, (replace(pose, place=Place(at, (0.1, 0.1, 0.3), 4.04, 0.3)),))
+        assert pose.joints_3d is not None
+        for intrinsics in (None, CAMERA):
+            joints, bones = markers(ros(), told, 0, FRAME, intrinsics).markers
+            self.assertEqual({joints.header.frame_id, bones.header.frame_id}, {FRAME})
+            for point, own in zip(joints.points, pose.joints_3d, strict=True):
+                self.assertEqual(
+                    (point.x, point.y, point.z), tuple(a + b for a, b in zip(own, at, strict=True))
+                )
+
     def test_everything_on_the_golden_wire_becomes_messages(self) -> None:
         wire = bytes.fromhex((ROOT / "tests/golden/lines/wire.hex").read_text(encoding="ascii"))
         assembly = Assembly()
         packets = [event for event in Decoder().feed(wire) if isinstance(event, PosePacket)]
         moments = [m for packet in packets for m in assembly.push(packet)] + assembly.flush()
-        bridge = Bridge(ros(), FRAME, CAMERA, way_ns("/dev/ttyUSB0", 115200))
+        bridge = Bridge(ros(), FRAME, CAMERA, 115200)
         persons = 0
         for i, moment in enumerate(moments):
             found, drawn = bridge.messages(Frame.of(moment), 10**18 + i * 33_000_000)
@@ -168,14 +184,14 @@ board = "9x6"
 class Stamps(unittest.TestCase):
     def test_a_stamp_is_the_light_whatever_the_way_does(self) -> None:
         rng = random.Random(1)
-        clock = StampClock(way_ns=2_000_000)
+        clock = StampClock()
         offset_ns, worst_ns = 10**18, 0
         for i in range(3_000):
             sent_us = 33_333 * i + 40_000
             # The tracker's clock is 50 ppm slow; the way takes 2 ms at best and now and then half a second.
             late_ns = 500_000_000 if rng.random() < 0.02 else round(rng.expovariate(1 / 5e6))
             arrived_ns = offset_ns + round(1000 * sent_us * (1 + 50e-6)) + 2_000_000 + late_ns
-            clock.heard(sent_us, arrived_ns)
+            clock.heard(sent_us, arrived_ns, way_ns=2_000_000)
             if i > 100:
                 true_ns = offset_ns + round(1000 * (sent_us - 40_000) * (1 + 50e-6))
                 worst_ns = max(worst_ns, abs(clock.ros_ns(sent_us - 40_000) - true_ns))
@@ -189,9 +205,41 @@ class Stamps(unittest.TestCase):
         self.assertEqual(clock.ros_ns(5), 10**18 + STEP_NS)
         self.assertGreaterEqual(clock.ros_ns(-(10**16)), 0)
 
-    def test_the_line_takes_its_time(self) -> None:
-        self.assertEqual(way_ns("/dev/ttyUSB0", 115200), 21_006_944)
-        self.assertEqual(way_ns("udp:9100", 115200), 0)
+    def test_a_stamp_is_the_light_whatever_a_line_carries(self) -> None:
+        streams = json.loads((ROOT / "tests/golden/wire_v1.json").read_text(encoding="utf-8"))["streams"]
+        length = {stream["name"]: len(stream["hex"]) // 2 for stream in streams}
+        lifted = somebody((0.0, 0.0, 3.0)).poses[0]
+        flat = replace(lifted, joints_3d=None)
+        placed = replace(flat, place=Place((0.0, 0.0, 3.0), (0.1, 0.1, 0.3), 3.0, 0.3))
+        # Poses of a frame, and its bytes as they are on the wire.
+        kinds: list[tuple[tuple[Pose, ...], int]] = [
+            ((), length["pose_nobody"]),
+            ((flat,), length["pose_measured"]),
+            ((lifted,), length["pose_3d"]),
+            ((flat, flat), 2 * length["pose_measured"]),
+            ((placed, lifted), length["place"] + length["pose_measured"] + length["pose_3d"]),
+        ]
+        rng = random.Random(1)
+        # Of each kind alone, and of all mixed: somebody who leaves must not move the stamps of whoever comes next.
+        for within in (*([kind] for kind in kinds), kinds):
+            bridge = Bridge(ros(), FRAME, None, 115200)
+            offset_ns, worst_ns = 10**18, 0
+            for i in range(600):
+                poses, carried = rng.choice(within)
+                captured_us = 66_667 * i
+                frame = Frame(i, captured_us, captured_us + 40_000, poses)
+                arrived_ns = offset_ns + 1000 * frame.sent_us + carried * 10 * 10**9 // 115200
+                stamp = bridge.messages(frame, arrived_ns)[0].header.stamp
+                stamp_ns = stamp.sec * 10**9 + stamp.nanosec
+                worst_ns = max(worst_ns, abs(stamp_ns - offset_ns - 1000 * captured_us))
+            self.assertLess(worst_ns, 1_000_000)
+
+    def test_only_a_port_is_a_line(self) -> None:
+        self.assertEqual(
+            [is_line(source) for source in ("/dev/ttyUSB0", "udp:9100", "-", __file__)],
+            [True, False, False, False],
+        )
+        self.assertEqual(line_ns(somebody((0.0, 0.0, 3.0)), 115200), 21_006_944)
 
 
 if __name__ == "__main__":

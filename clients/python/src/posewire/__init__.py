@@ -15,7 +15,7 @@
 needs pyserial, `posewire.arrays` numpy, `posewire.plot` matplotlib, `posewire.lsl` pylsl.
 """
 
-from .frames import Frame, Spoken, frames_from, frames_from_lines, frames_from_udp
+from .frames import Floor, Frame, Spoken, frames_from, frames_from_lines, frames_from_udp
 from .jsonl import FORMATS, as_line, as_lines, first_row
 from .moments import MAX_PERSONS, Assembly, Moment, MomentCounters
 from .reader import PoseReader
@@ -49,6 +49,7 @@ __all__ = [
     "Counters",
     "Decoder",
     "Fault",
+    "Floor",
     "Frame",
     "Hello",
     "Joint",

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -39,6 +39,18 @@ def never() -> bool:
     return False
 
 
+@dataclass(frozen=True)
+class Floor:
+    """How the camera is above the floor, of a tracker with `--floor`. Each sigma is a standard deviation."""
+
+    height: float  #: metres
+    height_sigma: float
+    pitch: float  #: degrees that the camera looks down
+    pitch_sigma: float
+    roll: float  #: degrees about its axis, positive where what is level falls to the right
+    roll_sigma: float
+
+
 class Spoken(Protocol):
     """What a `Frame` and a `Moment` have in common: all that arrays, lines and recordings need."""
 
@@ -54,6 +66,8 @@ class Spoken(Protocol):
     def source(self) -> str | None: ...
     @property
     def frame(self) -> int | None: ...
+    @property
+    def floor(self) -> Floor | None: ...
 
 
 @dataclass(frozen=True)
@@ -68,6 +82,8 @@ class Frame:
     source: str | None = None
     #: The source's frame number; None where a wire brought it.
     frame: int | None = None
+    #: Once it is known; None where a wire brought the frame.
+    floor: Floor | None = None
 
     @staticmethod
     def of(moment: Moment) -> Frame:
@@ -87,7 +103,7 @@ class Frame:
             if not (source is None or isinstance(source, str)):
                 raise TypeError(f"source {source!r}")
             frame = None if frame is None else _whole(frame)
-            return Frame(seq, captured_us, emitted_us, poses, source, frame)
+            return Frame(seq, captured_us, emitted_us, poses, source, frame, _floor(said))
         except (KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError) as error:
             raise ValueError(f"no JSON line of full or named poses: {error!r} in {line[:80]!r}") from error
 
@@ -138,6 +154,7 @@ def _pose(said: dict[str, Any], person: dict[str, Any], index: int) -> Pose:
         ),
         None if places is None else tuple((_real(x), _real(y), _real(z)) for x, y, z in places),
         _place(person),
+        _ground(person),
     )
 
 
@@ -147,6 +164,18 @@ def _place(person: dict[str, Any]) -> Place | None:
     (x, y, z), (sx, sy, sz) = person["place"], person["place_sigma"]
     at, sigma = (_real(x), _real(y), _real(z)), (_real(sx), _real(sy), _real(sz))
     return Place(at, sigma, _real(person["distance"]), _real(person["distance_sigma"]))
+
+
+def _ground(person: dict[str, Any]) -> tuple[float, float] | None:
+    if person.get("ground") is None:
+        return None
+    right, ahead = person["ground"]
+    return _real(right), _real(ahead)
+
+
+def _floor(said: dict[str, Any]) -> Floor | None:
+    floor = said.get("floor")
+    return None if floor is None else Floor(*(_real(floor[part.name]) for part in fields(Floor)))
 
 
 def frames_from_lines(lines: Iterable[str | bytes]) -> Iterator[Frame]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
 from decimal import Decimal
 from functools import lru_cache
 
@@ -43,19 +44,32 @@ def as_lines(moment: Spoken, line_format: str = "full") -> list[str]:
 
 def _frame(moment: Spoken, joints: Callable[[Pose], str]) -> str:
     persons = ",".join(
-        f'{{"id":{pose.track_id},"score":{_number(pose.score)},"box":[{_numbers(_box(pose) or (0.0,) * 4)}],{joints(pose)}{_place(pose)}}}'
+        f'{{"id":{pose.track_id},"score":{_number(pose.score)},"box":[{_numbers(_box(pose) or (0.0,) * 4)}]'
+        f",{joints(pose)}{_place(pose)}{_ground(pose)}}}"
         for pose in moment.poses
     )
     frame = "null" if moment.frame is None else moment.frame
     return (
-        f'{{"seq":{moment.seq},"frame":{frame},"captured_us":{moment.captured_us},"emitted_us":{moment.sent_us}{_source(moment)},'
-        f'"persons":[{persons}]}}'
+        f'{{"seq":{moment.seq},"frame":{frame},"captured_us":{moment.captured_us},"emitted_us":{moment.sent_us}'
+        f'{_source(moment)}{_floor(moment)},"persons":[{persons}]}}'
     )
 
 
 def _source(moment: Spoken) -> str:
     """Nothing of a camera or a file."""
     return "" if moment.source is None else f',"source":{json.dumps(moment.source, ensure_ascii=False)}'
+
+
+def _floor(moment: Spoken) -> str:
+    """Nothing where it is not known."""
+    if moment.floor is None:
+        return ""
+    return ',"floor":{' + ",".join(f'"{name}":{_number(v)}' for name, v in asdict(moment.floor).items()) + "}"
+
+
+def _ground(pose: Pose) -> str:
+    """Nothing where it is not known."""
+    return "" if pose.ground is None else f',"ground":[{_numbers(pose.ground)}]'
 
 
 def _box(pose: Pose) -> tuple[float, float, float, float] | None:

@@ -56,6 +56,10 @@ class Moment:
         """The source's frame number, which a wire does not carry."""
 
     @property
+    def floor(self) -> None:
+        """How the camera is above the floor, which a wire does not carry."""
+
+    @property
     def is_whole(self) -> bool:
         """Whether every person that was sent, and is kept, is there."""
         return len(self.packets) == min(self.expected, MAX_PERSONS)

@@ -110,6 +110,8 @@ class Pose:
     joints: tuple[Joint, ...]  #: 17, in the order of JOINTS
     joints_3d: tuple[tuple[float, float, float], ...] | None  #: metres, hip-centred, y down
     place: Place | None = None  #: where the camera's lens is known; on the wire a packet of its own
+    #: Metres to the right of the point of the floor below the camera, and ahead of it; in lines that have a floor.
+    ground: tuple[float, float] | None = None
 
     def __getitem__(self, joint: str) -> Joint:
         return self.joints[_INDEX[joint]]
