@@ -9,11 +9,11 @@ use crate::Zones;
 pub enum What {
     /// A person is there.
     Appear,
-    /// They are not any more.
+    /// They have not been there for half a second.
     Leave,
     /// They are in the zone of this place in [`Zones`].
     Enter(usize),
-    /// They are out of it.
+    /// They are out of it, or have left.
     Exit(usize),
     /// They hold their left hand up.
     LeftHandRaised,

@@ -10,6 +10,8 @@ use crate::{Event, What, Zones};
 const ENTER_AFTER_US: i64 = 200_000;
 /// Out of it for so long.
 const EXIT_AFTER_US: i64 = 500_000;
+/// Missing for so long: whoever the tracker is silent of for some frames has not left.
+const GONE_AFTER_US: i64 = 500_000;
 /// A gesture held for so long is meant.
 const GESTURE_AFTER_US: i64 = 300_000;
 /// And over after so long.
@@ -42,13 +44,14 @@ const SIGNS: [(What, What); 4] = [
 #[derive(Clone, Debug)]
 struct Watched {
     track_id: u32,
+    gone: Held,
     hands: [Held; 2],
     arms: Held,
     fall: Fall,
     /// What was told last of each of [`SIGNS`].
     told: [bool; SIGNS.len()],
-    /// Of each zone, and what was told of it last.
-    zones: Vec<(Held, bool)>,
+    /// Of each zone, by either answer of [`crate::Zone::holds`], and what was told of it last.
+    zones: Vec<([Held; 2], bool)>,
 }
 
 impl Watched {
@@ -56,24 +59,33 @@ impl Watched {
         let gesture = Held::new(GESTURE_AFTER_US, GESTURE_ENDS_US);
         Self {
             track_id,
+            gone: Held::new(GONE_AFTER_US, 0),
             hands: [gesture; 2],
             arms: gesture,
             fall: Fall::new(),
             told: [false; SIGNS.len()],
-            zones: vec![(Held::new(ENTER_AFTER_US, EXIT_AFTER_US), false); zones],
+            zones: vec![([Held::new(ENTER_AFTER_US, EXIT_AFTER_US); 2], false); zones],
         }
     }
 
-    /// What began or ended with this moment.
-    fn update(&mut self, person: &impl Person, at_us: i64, zones: &Zones, mut tell: impl FnMut(What)) {
-        for (i, (zone, (held, told))) in zones.zones.iter().zip(&mut self.zones).enumerate() {
-            let is_in = held.update(zone.holds(person), at_us);
+    /// What began or ended with this moment. Of whom nobody can say anything, or who is not there, nothing begins and nothing ends.
+    fn update(
+        &mut self,
+        person: Option<&impl Person>,
+        at_us: i64,
+        zones: &Zones,
+        mut tell: impl FnMut(What),
+    ) {
+        for (i, (zone, ([first, second], told))) in zones.zones.iter().zip(&mut self.zones).enumerate() {
+            let holds = person.map_or([None; 2], |person| zone.holds(person));
+            let is_in = first.update(holds[0], at_us) | second.update(holds[1], at_us);
             if is_in != std::mem::replace(told, is_in) {
                 tell(if is_in { What::Enter(i) } else { What::Exit(i) });
             }
         }
-        // Of whom nobody can say anything nothing begins and nothing ends: as of a pose without joints.
-        let [before, beside] = person.pictures().map(Option::unwrap_or_default);
+        // As of a pose without joints.
+        let pictures = person.map_or([None; 2], Person::pictures);
+        let [before, beside] = pictures.map(Option::unwrap_or_default);
         let [left, right] = hands_raised(&before);
         let signs = [
             self.hands[0].update(left, at_us),
@@ -121,7 +133,9 @@ impl Watch {
         json!({"presence": known((self.count > 0).into()), "persons": known(self.count.into()), "zones": zones})
     }
 
-    /// Takes the people of the next moment; `tell` gets what happened, in their order. Allocates where somebody is new.
+    /// Takes the people of the next moment; `tell` gets what happened, in their order. Whoever is missing is told to have left
+    /// in the moment in which they have been missing for half a second; until then they are where they were. Allocates where
+    /// somebody is new.
     pub fn update<'a, P: Person + 'a>(
         &mut self,
         at_us: i64,
@@ -130,14 +144,18 @@ impl Watch {
     ) {
         let persons = people.clone().count();
         let mut happened = |track_id, what| tell(Event { what, track_id, at_us, persons });
-        self.people.retain(|known| {
-            let is_there = people.clone().any(|person| person.track_id() == known.track_id);
-            if !is_there {
+        self.people.retain_mut(|known| {
+            let track_id = known.track_id;
+            let is_there = people.clone().any(|person| person.track_id() == track_id);
+            let is_gone = known.gone.update(Some(!is_there), at_us);
+            if is_gone {
                 let inside = known.zones.iter().enumerate().filter(|(_, (_, is_in))| *is_in);
-                inside.for_each(|(place, _)| happened(known.track_id, What::Exit(place)));
-                happened(known.track_id, What::Leave);
+                inside.for_each(|(place, _)| happened(track_id, What::Exit(place)));
+                happened(track_id, What::Leave);
+            } else if !is_there {
+                known.update(None::<&P>, at_us, &self.zones, |what| happened(track_id, what));
             }
-            is_there
+            !is_gone
         });
         for person in people {
             let track_id = person.track_id();
@@ -147,7 +165,7 @@ impl Watch {
                 self.people.push(Watched::new(track_id, self.zones.zones.len()));
                 self.people.len() - 1
             });
-            self.people[place].update(person, at_us, &self.zones, |what| happened(track_id, what));
+            self.people[place].update(Some(person), at_us, &self.zones, |what| happened(track_id, what));
         }
         self.other = match self.other {
             _ if persons == self.count => None,
@@ -203,9 +221,29 @@ mod tests {
         }
     }
 
-    fn told(scene: impl Fn(i64) -> Option<Somebody>) -> Vec<(i64, &'static str)> {
+    /// Whose hands alone are known: whether each is in the zone.
+    struct Hands([Option<bool>; 2]);
+
+    impl Person for Hands {
+        fn track_id(&self) -> u32 {
+            7
+        }
+        fn place(&self, joint: Joint) -> Option<[f32; 2]> {
+            let is_in = match joint {
+                Joint::LeftWrist => self.0[0],
+                Joint::RightWrist => self.0[1],
+                _ => None,
+            };
+            is_in.map(|is_in| if is_in { [0.5, 0.5] } else { [2.0, 0.5] })
+        }
+        fn pictures(&self) -> [Option<Pose>; 2] {
+            [None; 2]
+        }
+    }
+
+    fn told<P: Person>(at: At, scene: impl Fn(i64) -> Option<P>) -> Vec<(i64, &'static str)> {
         let polygon = vec![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]];
-        let mut watch = Watch::new(Zones { zones: vec![Zone { name: "z".into(), at: At::Feet, polygon }] });
+        let mut watch = Watch::new(Zones { zones: vec![Zone { name: "z".into(), at, polygon }] });
         let mut all = Vec::new();
         for at_ms in (0..10_000).step_by(20) {
             let somebody = scene(at_ms);
@@ -223,7 +261,40 @@ mod tests {
             let x = if at_ms / 100 % 2 == 0 { 0.5 } else { 2.0 };
             Some(Somebody { at: [x, 0.5], lies: Some(at_ms / 100 % 3 == 0) })
         };
-        assert_eq!(told(scene), [(0, "appear"), (300, "count")]);
+        assert_eq!(told(At::Feet, scene), [(0, "appear"), (300, "count")]);
+    }
+
+    #[test]
+    fn who_is_missing_for_a_moment_goes_on_and_who_stays_away_has_left() {
+        let scene = |at_ms: i64| {
+            let is_there = !matches!(at_ms, 2_500 | 5_000..5_280 | 9_000..);
+            is_there.then(|| Somebody { at: [0.5, 0.5], lies: Some((2_000..8_000).contains(&at_ms)) })
+        };
+        let expected = [
+            (0, "appear"),
+            (200, "enter"),
+            (300, "count"),
+            // A second of lying, but for the 20 ms in which nobody knows.
+            (3_020, "fall"),
+            (8_300, "got_up"),
+            (9_300, "count"),
+            (9_500, "exit"),
+            (9_500, "leave"),
+        ];
+        assert_eq!(told(At::Feet, scene), expected);
+    }
+
+    #[test]
+    fn a_hidden_hand_stays_where_it_was_and_one_never_seen_holds_nobody() {
+        let hidden = |at_ms: i64| match at_ms {
+            0..1_000 => Some(Hands([Some(true), Some(false)])),
+            1_000..2_000 => Some(Hands([None, Some(false)])),
+            _ => Some(Hands([Some(false); 2])),
+        };
+        let begins = [(0, "appear"), (200, "enter"), (300, "count")];
+        assert_eq!(told(At::Hands, hidden), [&begins[..], &[(2_500, "exit")]].concat());
+        let one_handed = |at_ms: i64| Some(Hands([None, Some(at_ms < 1_000)]));
+        assert_eq!(told(At::Hands, one_handed), [&begins[..], &[(1_500, "exit")]].concat());
     }
 
     #[test]
@@ -239,6 +310,9 @@ mod tests {
             };
             Some(Somebody { at: [2.0, 0.5], lies })
         };
-        assert_eq!(told(scene), [(0, "appear"), (300, "count"), (3_000, "fall"), (8_300, "got_up")]);
+        assert_eq!(
+            told(At::Feet, scene),
+            [(0, "appear"), (300, "count"), (3_000, "fall"), (8_300, "got_up")]
+        );
     }
 }

@@ -126,29 +126,22 @@ impl Plane {
 }
 
 impl Zone {
-    /// Whether the person is inside; `None` where the joints that count are not known.
-    pub fn holds(&self, person: &impl Person) -> Option<bool> {
+    /// Whether the person is inside: of hands the left and the right one, of all else the first answer. `None` where the joints that
+    /// count are not known; each hand by itself, because a hidden one is not outside where the other hangs.
+    pub fn holds(&self, person: &impl Person) -> [Option<bool>; 2] {
         let inside = |place| polygon::holds(&self.polygon, place);
         // Where one is known alone, that one.
         let middle = |a, b| match (person.place(a), person.place(b)) {
             (Some([ax, ay]), Some([bx, by])) => Some([0.5 * (ax + bx), 0.5 * (ay + by)]),
             (one, other) => one.or(other),
         };
-        match self.at {
-            At::Feet => middle(Joint::LeftAnkle, Joint::RightAnkle).map(inside),
-            At::Hips => middle(Joint::LeftHip, Joint::RightHip).map(inside),
-            At::Head => {
-                person.place(Joint::Nose).or_else(|| middle(Joint::LeftEar, Joint::RightEar)).map(inside)
-            }
-            At::Hands => {
-                let hands =
-                    [Joint::LeftWrist, Joint::RightWrist].map(|wrist| person.place(wrist).map(inside));
-                match hands {
-                    [None, None] => None,
-                    hands => Some(hands.contains(&Some(true))),
-                }
-            }
-        }
+        let places = match self.at {
+            At::Feet => [middle(Joint::LeftAnkle, Joint::RightAnkle), None],
+            At::Hips => [middle(Joint::LeftHip, Joint::RightHip), None],
+            At::Head => [person.place(Joint::Nose).or_else(|| middle(Joint::LeftEar, Joint::RightEar)), None],
+            At::Hands => [Joint::LeftWrist, Joint::RightWrist].map(|wrist| person.place(wrist)),
+        };
+        places.map(|place| place.map(inside))
     }
 }
 
@@ -173,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn feet_are_between_the_ankles_and_either_hand_counts() {
+    fn feet_are_between_the_ankles_and_each_hand_is_by_itself() {
         let zone =
             |at| Zone { name: "z".into(), at, polygon: vec![[0.4, 0.0], [0.6, 0.0], [0.6, 1.0], [0.4, 1.0]] };
         let somebody = Joints(&[
@@ -181,12 +174,12 @@ mod tests {
             (Joint::RightAnkle, 0.8, 0.9),
             (Joint::LeftWrist, 0.5, 0.1),
         ]);
-        assert_eq!(zone(At::Feet).holds(&somebody), Some(true));
-        assert_eq!(zone(At::Hands).holds(&somebody), Some(true));
-        assert_eq!(zone(At::Hips).holds(&somebody), None);
+        assert_eq!(zone(At::Feet).holds(&somebody), [Some(true), None]);
+        assert_eq!(zone(At::Hands).holds(&somebody), [Some(true), None]);
+        assert_eq!(zone(At::Hips).holds(&somebody), [None; 2]);
         let away = Joints(&[(Joint::RightWrist, 0.9, 0.1), (Joint::RightEar, 0.5, 0.1)]);
-        assert_eq!(zone(At::Hands).holds(&away), Some(false));
-        assert_eq!(zone(At::Head).holds(&away), Some(true), "one ear alone");
+        assert_eq!(zone(At::Hands).holds(&away), [None, Some(false)]);
+        assert_eq!(zone(At::Head).holds(&away), [Some(true), None], "one ear alone");
     }
 
     #[test]

@@ -170,13 +170,17 @@ impl Held {
 
 /// Notices that somebody who was up lies.
 ///
+/// What counts is how they came to lie: their trunk may be out of sight for any time afterwards.
+///
 /// Nothing here is a medical device: who sits down slowly behind a table, or falls where nobody can be made out, is missed, and
 /// who throws themselves onto a sofa is not.
 #[derive(Clone, Copy, Debug)]
 pub struct Fall {
     lying: Held,
-    /// When the trunk was upright last.
+    /// When the trunk was upright last; none since it lies.
     upright_at_us: Option<i64>,
+    /// Whether it began to lie soon after.
+    is_sudden: bool,
     /// Being on: from the fall until they are up again.
     is_fallen: bool,
 }
@@ -188,26 +192,32 @@ impl Default for Fall {
 }
 
 impl Fall {
-    /// From upright to lying takes a fall at most this long; lying down to sleep takes longer. 1.5 s, and the second of holding.
-    const WITHIN_US: i64 = 2_500_000;
+    /// From upright to lying takes a fall at most this long; lying down to sleep takes longer.
+    const WITHIN_US: i64 = 1_500_000;
 
     /// Nobody has fallen.
     pub const fn new() -> Self {
         // A second: who stumbles and catches themselves is no fall. Up again counts at once.
-        Self { lying: Held::new(1_000_000, 300_000), upright_at_us: None, is_fallen: false }
+        Self { lying: Held::new(1_000_000, 300_000), upright_at_us: None, is_sudden: false, is_fallen: false }
     }
 
     /// Takes the pose of `now_us` and says whether they lie after a fall.
     pub fn update(&mut self, pose: &Pose, now_us: i64) -> bool {
         let lies = is_lying(pose);
+        match lies {
+            Some(false) => self.upright_at_us = Some(now_us),
+            // Judged where lying begins: time in which nobody knows delays the end of holding.
+            Some(true) => {
+                if let Some(at_us) = self.upright_at_us.take() {
+                    self.is_sudden = now_us.saturating_sub(at_us) <= Self::WITHIN_US;
+                }
+            }
+            None => {}
+        }
         let was_lying = self.lying.is_on;
         let is_lying = self.lying.update(lies, now_us);
         if is_lying && !was_lying {
-            self.is_fallen =
-                self.upright_at_us.is_some_and(|at_us| now_us.saturating_sub(at_us) <= Self::WITHIN_US);
-        }
-        if lies == Some(false) {
-            self.upright_at_us = Some(now_us);
+            self.is_fallen = self.is_sudden;
         }
         self.is_fallen &= is_lying;
         self.is_fallen
@@ -313,6 +323,12 @@ mod tests {
         assert!(!at(&mut fall, &lying(), 2_000, 2_900), "might be a stumble");
         assert!(at(&mut fall, &lying(), 2_900, 9_000), "and they stay fallen");
         assert!(!at(&mut fall, &standing(), 9_000, 9_500), "up again");
+
+        let mut hidden = Fall::new();
+        at(&mut hidden, &standing(), 0, 2_000);
+        at(&mut hidden, &lying(), 2_000, 2_500);
+        assert!(!at(&mut hidden, &Pose::default(), 2_500, 4_200), "half a second is all that is known");
+        assert!(at(&mut hidden, &lying(), 4_200, 4_800));
 
         let mut slow = Fall::new();
         at(&mut slow, &standing(), 0, 2_000);

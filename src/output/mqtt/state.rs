@@ -81,8 +81,8 @@ mod tests {
         let mut said = Vec::new();
         let mut happened = Vec::new();
         for at_ms in (0..6_000).step_by(50) {
-            // A frame's flicker at half a second, there from 1 s to 3 s.
-            let is_there = at_ms == 500 || (1_000..3_000).contains(&at_ms);
+            // A frame's flicker at 0.3 s, there from 1 s to 3 s but for a frame.
+            let is_there = at_ms == 300 || ((1_000..3_000).contains(&at_ms) && at_ms != 2_000);
             if state.update(&frame(at_ms, is_there), 1_000 * at_ms, |e, _| happened.push(e.what.name())) {
                 said.push((
                     at_ms,
@@ -91,10 +91,10 @@ mod tests {
                 ));
             }
         }
-        let expected = [(0, 0, 0), (1_200, 0, 1), (1_300, 1, 1), (3_000, 1, 0), (3_300, 0, 0)]
+        let expected = [(0, 0, 0), (1_200, 0, 1), (1_300, 1, 1), (3_300, 0, 1), (3_500, 0, 0)]
             .map(|(t, p, z)| (t, json!(p), json!(z)));
         assert_eq!(said, expected);
-        assert_eq!(happened, ["appear", "leave", "appear", "enter", "count", "exit", "leave", "count"]);
+        assert_eq!(happened, ["appear", "leave", "appear", "enter", "count", "count", "exit", "leave"]);
         assert!(!state.wait(10_000_000));
         assert!(state.wait(11_000_000) && !state.wait(12_000_000));
         assert_eq!(state.said()["presence"], Value::Null);
