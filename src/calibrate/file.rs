@@ -44,6 +44,9 @@ pub struct CameraFile {
     /// Distance between corners seen and explained, root mean square, pixels.
     #[serde(default)]
     pub rms_px: f64,
+    /// Standard deviation of the focal lengths, pixels; 0 where nobody has told.
+    #[serde(default)]
+    pub f_sigma_px: f64,
     /// Share of the picture in which the board was seen, 0..=1.
     #[serde(default)]
     pub coverage: f64,
@@ -119,8 +122,17 @@ impl CameraFile {
             path: path.into(),
             reason: e.to_string().trim().replace('\n', " "),
         })?;
-        match file.fault() {
-            None => Ok(file),
+        file.check(path)?;
+        Ok(file)
+    }
+
+    /// Whether its numbers are those of a camera: what passes can be read again. `path` is for the message.
+    ///
+    /// # Errors
+    /// [`CameraFileError::Impossible`].
+    pub fn check(&self, path: &Path) -> Result<(), CameraFileError> {
+        match self.fault() {
+            None => Ok(()),
             Some(reason) => Err(CameraFileError::Impossible { path: path.into(), reason }),
         }
     }
@@ -231,6 +243,7 @@ pub(super) mod tests {
             k1: -0.12,
             k2: 0.05,
             rms_px: 0.11,
+            f_sigma_px: 0.6,
             coverage: 0.9,
             views: 20,
             board: "9x6".into(),
@@ -265,6 +278,9 @@ pub(super) mod tests {
 
     #[test]
     fn numbers_of_no_camera_are_refused_by_name() {
+        let bent = CameraFile { k2: 190.0, ..webcam() };
+        let said = bent.check(Path::new("webcam.toml")).unwrap_err().to_string();
+        assert!(said.contains("webcam.toml: these are the numbers of no camera: k2 = 190"), "{said}");
         for (key, value) in [
             ("fx_px", "0.0"),
             ("fy_px", "nan"),

@@ -9,6 +9,7 @@ mod coverage;
 mod file;
 mod intrinsics;
 mod lattice;
+mod refine;
 mod sheet;
 mod shelf;
 mod solve;

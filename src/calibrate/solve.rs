@@ -1,21 +1,25 @@
 //! The camera behind several views of one board: a guess from homographies, then least squares over everything.
 //!
 //! The guess takes square pixels and the principal point in the middle, so that each view of a tilted board tells the
-//! focal length (Zhang's constraints with one unknown). Levenberg and Marquardt's method then refines the intrinsics and
-//! every view's pose on the distance in pixels, which is what is reported.
+//! focal length (Zhang's constraints with one unknown). The intrinsics and every view's pose are then refined on the distance in pixels
+//! (`refine.rs`), which is what is reported. How sure the numbers are decides whether they are believed: a board that is always straight on is
+//! explained as well by any focal length.
 
-use nalgebra::{DMatrix, DVector, Matrix3, Rotation3, SMatrix, SVector, Vector3};
+use nalgebra::{Matrix3, Rotation3, SMatrix, SVector, Vector3};
 
+use super::refine::{CAMERA, Pose, refine, sigmas};
 use super::{CalibrationError, Corner, Intrinsics, View};
 
 /// Below this many views noise goes into the intrinsics; three would do for exact corners.
 const MIN_VIEWS: usize = 6;
 /// A camera in focus and a flat board reach a tenth of a pixel; far above, something is wrong.
 const MAX_RMS_PX: f64 = 2.0;
-/// The intrinsics: fx, fy, cx, cy, k1, k2.
-const CAMERA: usize = 6;
-/// A view's pose: a rotation vector and a translation in squares.
-const POSE: usize = 6;
+/// Of the focal length: metres are wrong by as much.
+const MOST_F_SIGMA: f64 = 0.02;
+/// Of k1 and k2. Narrow lenses, and boards that stay in the middle, leave hundreds open, and what fits the noise there bends the edges at will.
+const MOST_K_SIGMA: f64 = 0.5;
+/// The intrinsics before k1 and k2.
+const WITHOUT_DISTORTION: usize = 4;
 
 /// The camera, and how well it explains the views.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,9 +28,9 @@ pub struct Fit {
     pub intrinsics: Intrinsics,
     /// Root mean square of the distance between corners seen and explained, pixels.
     pub rms_px: f64,
+    /// Standard deviation of the focal lengths, of the less sure one, pixels.
+    pub f_sigma_px: f64,
 }
-
-type Pose = [f64; POSE];
 
 /// Finds the camera from `views` of pictures of `size_px`.
 ///
@@ -43,10 +47,9 @@ pub fn solve(size_px: [usize; 2], views: &[View]) -> Result<Fit, CalibrationErro
         .collect::<Option<_>>()
         .ok_or(CalibrationError::TooAlike)?;
     let f = focal_length(&homographies).ok_or(CalibrationError::TooAlike)?;
-    let mut camera = [f, f, cx, cy, 0.0, 0.0];
-    let mut poses: Vec<Pose> = homographies.iter().map(|h| pose(h, f)).collect();
-    let rms_px = refine(views, &mut camera, &mut poses).ok_or(CalibrationError::TooAlike)?;
-    let [fx, fy, cx, cy, k1, k2] = camera;
+    let poses: Vec<Pose> = homographies.iter().map(|h| pose(h, f)).collect();
+    let fit = told(views, &[f, f, cx, cy, 0.0, 0.0], &poses).ok_or(CalibrationError::TooAlike)?;
+    let Fit { intrinsics: Intrinsics { fx, fy, .. }, rms_px, f_sigma_px } = fit;
     let widest = size_px[0].max(size_px[1]) as f64;
     // Views that are all alike end in a telescope or in a lens that no camera has.
     if ![fx, fy].iter().all(|f| (0.1 * widest..20.0 * widest).contains(f)) {
@@ -55,7 +58,25 @@ pub fn solve(size_px: [usize; 2], views: &[View]) -> Result<Fit, CalibrationErro
     if rms_px > MAX_RMS_PX {
         return Err(CalibrationError::Contradictory { rms_px });
     }
-    Ok(Fit { intrinsics: Intrinsics { fx, fy, cx, cy, k1, k2 }, rms_px })
+    if f_sigma_px > MOST_F_SIGMA * fx.min(fy) {
+        return Err(CalibrationError::TooAlike);
+    }
+    Ok(fit)
+}
+
+/// The camera from a guess, without the terms of distortion that these views do not tell.
+fn told(views: &[View], guess: &[f64; CAMERA], guessed: &[Pose]) -> Option<Fit> {
+    for free in (WITHOUT_DISTORTION..=CAMERA).rev() {
+        let (mut camera, mut poses) = (*guess, guessed.to_vec());
+        let rms_px = refine(views, &mut camera, &mut poses, free)?;
+        let Some(sigmas) = sigmas(views, &camera, &poses, free) else { continue };
+        if free == WITHOUT_DISTORTION || sigmas[free - 1] < MOST_K_SIGMA {
+            let [fx, fy, cx, cy, k1, k2] = camera;
+            let intrinsics = Intrinsics { fx, fy, cx, cy, k1, k2 };
+            return Some(Fit { intrinsics, rms_px, f_sigma_px: sigmas[0].max(sigmas[1]) });
+        }
+    }
+    None
 }
 
 /// From places on the board to pixels relative to the middle of the picture.
@@ -113,97 +134,9 @@ fn pose(h: &[f64; 9], f: f64) -> Pose {
     [w.x, w.y, w.z, t.x, t.y, t.z]
 }
 
-/// Where a camera sees a point of the board.
-fn project(camera: &[f64; CAMERA], pose: &Pose, place: [f64; 2]) -> [f64; 2] {
-    let [wx, wy, wz, tx, ty, tz] = *pose;
-    let seen = Rotation3::new(Vector3::new(wx, wy, wz)) * Vector3::new(place[0], place[1], 0.0);
-    let seen = seen + Vector3::new(tx, ty, tz);
-    let [fx, fy, cx, cy, k1, k2] = *camera;
-    Intrinsics { fx, fy, cx, cy, k1, k2 }.project(seen.x / seen.z, seen.y / seen.z)
-}
-
-fn squared_error(views: &[View], camera: &[f64; CAMERA], poses: &[Pose]) -> f64 {
-    let mut sum = 0.0;
-    for (view, pose) in views.iter().zip(poses) {
-        for corner in &view.corners {
-            let [u, v] = project(camera, pose, corner.square);
-            sum += (u - corner.seen_px[0]).powi(2) + (v - corner.seen_px[1]).powi(2);
-        }
-    }
-    sum
-}
-
-/// Levenberg and Marquardt's method; gives the root mean square error in pixels.
-fn refine(views: &[View], camera: &mut [f64; CAMERA], poses: &mut [Pose]) -> Option<f64> {
-    /// Enough for every set of views that converges at all; a step costs milliseconds.
-    const STEPS: usize = 60;
-    let n = CAMERA + POSE * views.len();
-    let mut damping = 1e-3;
-    let mut error = squared_error(views, camera, poses);
-    for _ in 0..STEPS {
-        let (mut a, mut b) = (DMatrix::<f64>::zeros(n, n), DVector::<f64>::zeros(n));
-        for (index, (view, pose)) in views.iter().zip(poses.iter()).enumerate() {
-            for corner in &view.corners {
-                let (residual, slopes) = slopes(camera, pose, corner);
-                let at = |k: usize| if k < CAMERA { k } else { k + POSE * index };
-                for axis in 0..2 {
-                    for j in 0..CAMERA + POSE {
-                        for k in 0..CAMERA + POSE {
-                            a[(at(j), at(k))] += slopes[j][axis] * slopes[k][axis];
-                        }
-                        b[at(j)] -= slopes[j][axis] * residual[axis];
-                    }
-                }
-            }
-        }
-        for i in 0..n {
-            a[(i, i)] *= 1.0 + damping;
-        }
-        let step = a.lu().solve(&b).filter(|step| step.iter().all(|v| v.is_finite()))?;
-        let mut new_camera = *camera;
-        let mut new_poses = poses.to_vec();
-        for (value, change) in new_camera.iter_mut().chain(new_poses.iter_mut().flatten()).zip(&step) {
-            *value += change;
-        }
-        let new_error = squared_error(views, &new_camera, &new_poses);
-        if new_error < error {
-            let gain = (error - new_error) / error.max(1e-30);
-            (*camera, error, damping) = (new_camera, new_error, damping * 0.3);
-            poses.copy_from_slice(&new_poses);
-            if gain < 1e-10 {
-                break;
-            }
-        } else {
-            damping *= 10.0;
-            if damping > 1e12 {
-                break;
-            }
-        }
-    }
-    let corners: usize = views.iter().map(|view| view.corners.len()).sum();
-    error.is_finite().then(|| (error / corners as f64).sqrt())
-}
-
-/// What is seen too much of, and how it changes with each of the camera's and the pose's numbers (differences).
-fn slopes(
-    camera: &[f64; CAMERA],
-    pose: &Pose,
-    &Corner { square: place, seen_px: seen }: &Corner,
-) -> ([f64; 2], [[f64; 2]; CAMERA + POSE]) {
-    let here = project(camera, pose, place);
-    let slopes = std::array::from_fn(|k| {
-        let (mut c, mut p) = (*camera, *pose);
-        let value = if k < CAMERA { &mut c[k] } else { &mut p[k - CAMERA] };
-        let step = 1e-6 * value.abs().max(1.0);
-        *value += step;
-        let there = project(&c, &p, place);
-        [(there[0] - here[0]) / step, (there[1] - here[1]) / step]
-    });
-    ([here[0] - seen[0], here[1] - seen[1]], slopes)
-}
-
 #[cfg(test)]
 pub(super) mod tests {
+    use super::super::refine::project;
     use super::*;
 
     use crate::calibrate::Board;
@@ -266,7 +199,7 @@ pub(super) mod tests {
             .map(|p| shaken(seen(&TRUTH, p), |_, c| c.map(|x| x + 0.35 * (rng.f64() - 0.5))))
             .collect();
         let fit = solve([640, 480], &views).unwrap();
-        assert!((0.05..0.3).contains(&fit.rms_px), "{fit:?}");
+        assert!((0.05..0.3).contains(&fit.rms_px) && (0.2..2.0).contains(&fit.f_sigma_px), "{fit:?}");
         assert!((fit.intrinsics.fx / TRUTH.fx - 1.0).abs() < 0.01, "{fit:?}");
         assert!((fit.intrinsics.cx - TRUTH.cx).abs() < 6.0, "{fit:?}");
     }
@@ -289,6 +222,40 @@ pub(super) mod tests {
             .collect();
         let fit = solve([640, 480], &views).unwrap();
         assert!((fit.intrinsics.fx - TRUTH.fx).abs() < 0.5 && fit.rms_px < 1e-3, "{fit:?}");
+    }
+
+    /// A hand does not hold a board quite straight, and noise tilts it more: without the tilts' own sigma any focal length is as good.
+    #[test]
+    fn a_board_that_is_always_straight_on_is_refused() {
+        for seed in 1..=5 {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let mut about = |size: f64| size * (rng.f64() + rng.f64() + rng.f64() - 1.5);
+            let views: Vec<View> = (0..8)
+                .map(|_| {
+                    let [pitch, yaw] = [about(0.01), about(0.01)];
+                    let at = [about(4.0) - 4.0, about(3.0) - 2.5, about(5.0) + 14.0];
+                    let straight = seen(&TRUTH, &[pitch, yaw, about(0.2), at[0], at[1], at[2]]);
+                    shaken(straight, |_, c| c.map(|x| x + about(0.2)))
+                })
+                .collect();
+            assert_eq!(solve([640, 480], &views), Err(CalibrationError::TooAlike), "{seed}");
+        }
+    }
+
+    #[test]
+    fn distortion_that_a_narrow_lens_does_not_tell_is_none() {
+        let narrow = Intrinsics { fx: 6000.0, fy: 6000.0, k1: 0.0, k2: 0.0, ..TRUTH };
+        for seed in 1..=3 {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let views: Vec<View> = tilted()
+                .into_iter()
+                .map(|[a, b, c, x, y, z]| seen(&narrow, &[a, b, c, x, y, 10.0 * z]))
+                .map(|view| shaken(view, |_, c| c.map(|x| x + 0.35 * (rng.f64() - 0.5))))
+                .collect();
+            let fit = solve([640, 480], &views).unwrap();
+            let Intrinsics { fx, k1, k2, .. } = fit.intrinsics;
+            assert!((fx / narrow.fx - 1.0).abs() < 0.03 && k1.abs() < 1.5 && k2 == 0.0, "{fit:?}");
+        }
     }
 
     #[test]

@@ -1,33 +1,23 @@
 //! `posewire calibrate`: the camera's intrinsics from views of a chessboard.
 
-use std::cell::RefCell;
+mod gather;
+mod page;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime};
+use std::sync::atomic::AtomicBool;
+use std::time::SystemTime;
 
-use anyhow::{Context, bail};
-use posewire::calibrate::{
-    Board, CameraFile, Coverage, Grey, Paper, Shelf, UsbId, View, date, find_corners, sheet, solve,
-};
-use posewire::capture::{self, CaptureError, FrameSource, SourceConfig};
+use anyhow::Context;
+use posewire::calibrate::{Board, CameraFile, Coverage, Paper, Shelf, UsbId, date, sheet, solve};
+use posewire::capture::{self, FrameSource, SourceConfig};
 use posewire::files::Replacement;
-use posewire::output::web::{Calibrating, CalibrationPage};
-use posewire::picture::{Decoder, Frame, JpegEncoder};
-use posewire::progress::Progress;
 
 use super::Usage;
-
-/// How long a wait for a frame may keep Ctrl-C waiting.
-const TICK: Duration = Duration::from_millis(100);
-/// A view counts as another one when the board has moved this far from every view before, in parts of the picture's
-/// width: more than a hand shakes, less than a tilt by 30 degrees moves them.
-const NEW_VIEW: f64 = 0.02;
-
-/// Of the page's pictures that the camera does not give as JPEG.
-const PAGE_QUALITY: i32 = 75;
+use gather::{Gathered, Wanted, gather};
+use page::Page;
 
 /// A sharp picture of a flat board has a third of that.
 const GOOD_PX: f64 = 1.0;
@@ -94,7 +84,37 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     // Before the camera: what cannot be written would be known only after all the views.
     let named = args.out.as_deref().map(|path| opened(path, &args)).transpose()?;
-    let config = match &args.replay {
+    let mut source = capture::open(&source_of(&args))?;
+    let name = source.info().name;
+    let usb: Option<UsbId> = source.usb_id().and_then(|id| id.parse().ok());
+    let (path, out) = match named {
+        Some(named) => named,
+        None => opened(&own_path(&*source, usb.as_ref())?, &args)?,
+    };
+    let mut page = args.web.as_deref().map(Page::open).transpose()?;
+    let wanted = Wanted { board: args.board, views: args.views.into() };
+    let gathered = gather(&mut *source, &wanted, page.as_mut(), &is_over)?;
+    let is_found = usb.is_some() && args.out.is_none();
+    let file = solved(name, usb, args.board, &gathered).and_then(|file| {
+        file.check(&path)?;
+        Ok(file)
+    });
+    if let (Some(page), Err(error)) = (&page, &file) {
+        page.finish(&format!("{error:#}"));
+    }
+    let file = file?;
+    write(&file, out, &path)?;
+    tell(&file, gathered.coverage, &path, page.as_ref());
+    match is_found {
+        true => eprintln!("posewire run finds it by the camera's USB id"),
+        false => eprintln!("used by: posewire run --calibration {}", path.display()),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where the pictures come from.
+fn source_of(args: &Args) -> SourceConfig {
+    match &args.replay {
         Some(path) => SourceConfig::Replay { path: path.clone(), no_drop: true, fps_override: None },
         None => SourceConfig::Camera {
             device: args.camera.clone(),
@@ -104,149 +124,71 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             format: None,
             wait: false,
         },
-    };
-    let mut source = capture::open(&config)?;
-    let name = source.info().name;
-    let usb: Option<UsbId> = source.usb_id().and_then(|id| id.parse().ok());
-    let (path, mut out) = match named {
-        Some(named) => named,
-        None => opened(&own_path(&*source, usb.as_ref())?, &args)?,
-    };
-    let page = args.web.as_deref().map(open_page).transpose()?;
-    let (mut decoder, mut grey) = (Decoder::new()?, GreyPicture::default());
-    let (mut views, mut size_px): (Vec<View>, Option<[usize; 2]>) = (Vec::new(), None);
-    let mut coverage = Coverage::new([1, 1]);
-    let progress = Progress::start(format!("{name}: waiting for the first picture"));
-    let mut looked_at = 0_u64;
-    while !is_over.load(Ordering::Relaxed) && views.len() < args.views.into() {
-        let frame = match source.next_frame(TICK) {
-            Ok(Some(frame)) => frame,
-            Ok(None) | Err(CaptureError::Lost { .. }) => continue,
-            Err(CaptureError::Ended) => break,
-            Err(error) => return Err(error.into()),
-        };
-        let picture = match grey.of(&mut decoder, &frame) {
-            Ok(picture) => picture,
-            Err(error) => {
-                log::warn!("frame {}: {error}; left out", frame.seq);
-                continue;
-            }
-        };
-        let this_px = [picture.width, picture.height];
-        if size_px.is_none() {
-            coverage = Coverage::new(this_px);
-        }
-        if *size_px.get_or_insert(this_px) != this_px {
-            bail!("{name}: pictures of different sizes are not of one camera's mode: calibrate one size");
-        }
-        looked_at += 1;
-        let view = find_corners(picture, args.board);
-        let seen = match &view {
-            Some(view) if view.is_whole => "the board is seen: move or tilt it",
-            Some(_) => "a part of the board is seen, which will do: move or tilt it",
-            None => "no board is seen",
-        };
-        let (count, percent) = (views.len(), 100.0 * coverage.share());
-        progress.at(format_args!(
-            "{count} of {} views, {percent:.0} % of the picture, {looked_at} pictures; {seen}",
-            args.views
-        ));
-        let next = next_view(&coverage);
-        if let Some((page, jpeg)) = &page
-            && page.is_watched()
-        {
-            let corners = view.iter().flat_map(|view| view.corners.iter().map(|corner| corner.seen_px));
-            let state = Calibrating {
-                size: [frame.width, frame.height],
-                corners: corners.collect(),
-                views: views.len(),
-                wanted: args.views.into(),
-                cells: coverage.cells().map(|row| row.to_vec()).to_vec(),
-                told: if view.is_some() { next.clone() } else { format!("{seen}; {next}") },
-                ..Calibrating::default()
-            };
-            page.show(jpeg.borrow_mut().jpeg_of(&frame)?.to_vec(), state);
-        }
-        let Some(view) = view else { continue };
-        let is_new = |other: &View| view.moved_px(other) > NEW_VIEW * picture.width as f64;
-        if views.iter().all(is_new) {
-            coverage.add(view.corners.iter().map(|corner| corner.seen_px));
-            views.push(view);
-            let (count, percent) = (views.len(), 100.0 * coverage.share());
-            let next = next_view(&coverage);
-            log::info!("view {count} of {}, {percent:.0} % of the picture: {next}", args.views);
-        }
     }
-    drop(progress);
-    let Some(size_px) = size_px else { bail!("{name}: no picture came") };
-    let fit = solve(size_px, &views).with_context(|| name.clone());
-    if let (Some((page, _)), Err(error)) = (&page, &fit) {
-        page.finish(&format!("{error:#}"));
-    }
-    let fit = fit?;
-    let camera = fit.intrinsics;
-    let is_found = usb.is_some() && args.out.is_none();
-    let file = CameraFile {
-        camera: name,
+}
+
+/// The camera's file, by all the views.
+fn solved(
+    camera: String,
+    usb: Option<UsbId>,
+    board: Board,
+    gathered: &Gathered,
+) -> anyhow::Result<CameraFile> {
+    let fit = solve(gathered.size_px, &gathered.views).with_context(|| camera.clone())?;
+    let lens = fit.intrinsics;
+    Ok(CameraFile {
+        camera,
         usb: usb.map(|usb| usb.to_string()),
         date: SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map(date).unwrap_or_default(),
-        width_px: size_px[0] as u32,
-        height_px: size_px[1] as u32,
-        fx_px: camera.fx,
-        fy_px: camera.fy,
-        cx_px: camera.cx,
-        cy_px: camera.cy,
-        k1: camera.k1,
-        k2: camera.k2,
+        width_px: gathered.size_px[0] as u32,
+        height_px: gathered.size_px[1] as u32,
+        fx_px: lens.fx,
+        fy_px: lens.fy,
+        cx_px: lens.cx,
+        cy_px: lens.cy,
+        k1: lens.k1,
+        k2: lens.k2,
         rms_px: fit.rms_px,
-        coverage: coverage.share(),
-        views: views.len() as u32,
-        board: format!("{}x{}", args.board.columns, args.board.rows),
-    };
+        f_sigma_px: fit.f_sigma_px,
+        coverage: gathered.coverage.share(),
+        views: gathered.views.len() as u32,
+        board: format!("{}x{}", board.columns, board.rows),
+    })
+}
+
+/// Writes the file where it belongs.
+fn write(file: &CameraFile, mut out: Replacement, path: &Path) -> anyhow::Result<()> {
     let text =
-        format!("# By posewire calibrate; calib/README.md says what it means.\n{}", toml::to_string(&file)?);
+        format!("# By posewire calibrate; calib/README.md says what it means.\n{}", toml::to_string(file)?);
     out.write_all(text.as_bytes())
         .and_then(|()| out.commit())
-        .with_context(|| format!("{} cannot be written", path.display()))?;
+        .with_context(|| format!("{} cannot be written", path.display()))
+}
+
+/// Says how good it is, and what to do where it is not.
+fn tell(file: &CameraFile, coverage: Coverage, path: &Path, page: Option<&Page>) {
     eprintln!(
-        "{}: {} views, {:.0} % of the picture, error {:.2} px, focal length {:.1} x {:.1} px",
+        "{}: {} views, {:.0} % of the picture, error {:.2} px, focal length {:.1} x {:.1} ± {:.1} px",
         path.display(),
-        views.len(),
+        file.views,
         100.0 * file.coverage,
-        fit.rms_px,
-        camera.fx,
-        camera.fy
+        file.rms_px,
+        file.fx_px,
+        file.fy_px,
+        file.f_sigma_px
     );
-    let next = next(&file, coverage);
-    if let Some((page, _)) = &page {
-        let good = || format!("error {:.2} px, focal length {:.0} px: it is good", fit.rms_px, camera.fx);
+    let next = next(file, coverage);
+    if let Some(page) = page {
+        let good = || {
+            format!(
+                "error {:.2} px, focal length {:.1} ± {:.1} px: it is good",
+                file.rms_px, file.fx_px, file.f_sigma_px
+            )
+        };
         page.finish(&next.clone().unwrap_or_else(good));
     }
     if let Some(next) = next {
         eprintln!("{next}");
-    }
-    match is_found {
-        true => eprintln!("posewire run finds it by the camera's USB id"),
-        false => eprintln!("used by: posewire run --calibration {}", path.display()),
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-/// The page of `--web`, and what makes its pictures.
-fn open_page(address: &str) -> anyhow::Result<(CalibrationPage, RefCell<JpegEncoder>)> {
-    let page = CalibrationPage::open(address)?;
-    eprintln!("open {} in a browser", page.link());
-    if !page.address().ip().is_loopback() {
-        log::warn!("whoever has this link sees the camera's pictures, over an unencrypted line; 127.0.0.1 keeps them on this machine");
-    }
-    Ok((page, RefCell::new(JpegEncoder::new(PAGE_QUALITY)?)))
-}
-
-/// What to show next.
-fn next_view(coverage: &Coverage) -> String {
-    match coverage.missing() {
-        Some(part) => format!("show the board at the {part}"),
-        None => "tilt it to another side, or go farther away".into(),
     }
 }
 
@@ -298,26 +240,4 @@ fn next(file: &CameraFile, coverage: Coverage) -> Option<String> {
     }
     let part = coverage.missing().filter(|_| file.coverage < GOOD_SHARE)?;
     Some(format!("the lens was not measured everywhere: try again, with the board at the {part} too"))
-}
-
-/// Buffers from frame to frame.
-#[derive(Default)]
-struct GreyPicture {
-    rgb: Vec<u8>,
-    grey: Vec<u8>,
-}
-
-impl GreyPicture {
-    /// The picture's brightness.
-    fn of(&mut self, decoder: &mut Decoder, frame: &Frame) -> anyhow::Result<Grey<'_>> {
-        let (width, height) = (frame.width as usize, frame.height as usize);
-        let picture = decoder.decode(frame, 1)?;
-        posewire::picture::whole_rgb_into(&picture, width, height, &mut self.rgb);
-        self.grey.clear();
-        // BT.601 in 256ths.
-        let luma =
-            |p: &[u8]| ((77 * u32::from(p[0]) + 150 * u32::from(p[1]) + 29 * u32::from(p[2])) >> 8) as u8;
-        self.grey.extend(self.rgb.chunks_exact(3).map(luma));
-        Ok(Grey { bytes: &self.grey, width, height })
-    }
 }

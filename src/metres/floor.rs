@@ -6,9 +6,10 @@
 //! person's plane also passes so far below the camera as their size lets it.
 
 use nalgebra::{Matrix2, Vector2, Vector3};
-use pose::{Floor, JOINTS, Joint, MAX_PERSONS};
+use pose::{Floor, JOINTS, MAX_PERSONS};
 
 use super::scale::{Scale, Seen, by_comparison};
+use super::stance::{Stance, is_upright};
 use super::stature::Stature;
 
 /// Points that are remembered; the oldest make room.
@@ -112,8 +113,8 @@ struct Point {
     /// Their number.
     person: u32,
     at_m: Vector3<f64>,
-    /// a and b of a floor on which the person stands upright.
-    upright: Option<[f64; 2]>,
+    /// Up along the body, where it is straight.
+    axis: Option<Vector3<f64>>,
 }
 
 /// What is known of the floor.
@@ -177,16 +178,9 @@ impl FloorFinder {
             return;
         }
         *taken = Some((captured_at_us, person));
-        let of = |joint: Joint| Vector3::from(joints_m[joint as usize].map(f64::from));
-        let hips = Vector3::from(at_m.map(f64::from));
-        let down = self.floor.map_or(Vector3::y(), |f| -Vector3::from(f.up.map(f64::from)));
-        let (left, right) = (of(Joint::LeftAnkle), of(Joint::RightAnkle));
-        let lower = if left.dot(&down) > right.dot(&down) { left } else { right };
-        let axis = 0.5 * (of(Joint::LeftShoulder) + of(Joint::RightShoulder) - left - right);
-        // Who bends or sits tells nothing of the vertical.
-        let is_upright = axis.y < -0.85 * axis.norm() && axis.norm() > 0.65 * stature.height_m;
-        let upright = is_upright.then(|| [axis.x / -axis.y, axis.z / -axis.y]);
-        let point = Point { person, at_m: hips + lower, upright };
+        let stance = Stance::of(joints_m, self.down(), stature);
+        let at_m = Vector3::from(at_m.map(f64::from)) + stance.ankle_m;
+        let point = Point { person, at_m, axis: stance.axis };
         if !point.at_m.iter().all(|v| v.is_finite()) || point.at_m.z < 0.3 {
             return;
         }
@@ -200,6 +194,11 @@ impl FloorFinder {
             self.fresh = 0;
             self.floor = self.fit(stature);
         }
+    }
+
+    /// The floor's vertical, where it is known.
+    fn down(&self) -> Option<Vector3<f64>> {
+        self.floor.map(|floor| -Vector3::from(floor.up.map(f64::from)))
     }
 
     /// The floor by what is remembered, where it is sure enough; keeps what it says of everybody's size.
@@ -233,14 +232,15 @@ impl FloorFinder {
 
     /// The slope that how people stand tells, before any foot: its information matrix, and that times the slope.
     fn prior(&self) -> (Matrix2<f64>, Vector2<f64>) {
-        let upright = || self.points.iter().filter_map(|p| p.upright);
-        let count = upright().count();
-        if count == 0 {
+        // Who bends or sits tells nothing of the vertical. Asked of the newest floor, also of those who were seen before any.
+        let down = self.down();
+        let upright = || self.points.iter().filter_map(|p| p.axis).filter(|axis| is_upright(axis, down));
+        let (count, up) = (upright().count(), upright().sum::<Vector3<f64>>());
+        if up.y >= 0.0 {
             return (Matrix2::zeros(), Vector2::zeros());
         }
-        let mean = |k: usize| upright().map(|ab| ab[k]).sum::<f64>() / count as f64;
         let weight = (count as f64 / LEAST_POINTS as f64).min(1.0) / UPRIGHT_SIGMA.powi(2);
-        (Matrix2::from_diagonal_element(weight), weight * Vector2::new(mean(0), mean(1)))
+        (Matrix2::from_diagonal_element(weight), weight * up.xz() / -up.y)
     }
 
     /// Everybody's plane, alike in tilt: whoever is taken to be too large has all their feet too far away and too low.
@@ -346,17 +346,24 @@ impl FloorFinder {
 mod tests {
     use people::film::Film;
 
+    use super::super::stance::tests::{body, turned};
     use super::*;
 
     /// Rendered people before a camera of which height and tilt are known; each is taken to be a few percent too large or small, and
     /// joints are wrong by some centimetres, most in depth. What was found, and what is true: height and pitch.
     fn found(persons: usize, seed: u64, seconds: i64) -> (Option<Floor>, [f32; 2]) {
-        let (finder, truth, _) = watched(persons, seed, seconds, false);
+        found_below(0.0, persons, seed, seconds)
+    }
+
+    /// The same before a camera that was turned down by `more_deg`.
+    fn found_below(more_deg: f32, persons: usize, seed: u64, seconds: i64) -> (Option<Floor>, [f32; 2]) {
+        let (finder, truth, _) = watched(more_deg, persons, seed, seconds, false);
         (finder.floor(), truth)
     }
 
     /// The finder, told the camera's height or not; that height and the pitch; and how much too large everybody was taken to be.
     fn watched(
+        more_deg: f32,
         persons: usize,
         seed: u64,
         seconds: i64,
@@ -371,7 +378,7 @@ mod tests {
         for k in 0..seconds * 5 {
             film.draw(k as f32 / 5.0, &mut rgb);
             for (slot, (truth, size)) in film.truth().iter().zip(&sizes).enumerate() {
-                let joints = truth.joints.map(|j| j.camera_m);
+                let joints = truth.joints.map(|j| turned(j.camera_m, more_deg));
                 let hips: [f32; 3] = std::array::from_fn(|i| 0.5 * (joints[11][i] + joints[12][i]));
                 let depth = 1.0 + 0.02 * normal();
                 let at_m = hips.map(|v| v * size * depth);
@@ -383,14 +390,14 @@ mod tests {
         }
         let camera = film.camera();
         let ahead = camera.turn.transpose() * people::math::vec3(0.0, 0.0, 1.0);
-        (finder, [camera.eye.y, (-ahead.y).asin().to_degrees()], sizes)
+        (finder, [camera.eye.y, (-ahead.y).asin().to_degrees() + more_deg], sizes)
     }
 
     #[test]
     fn a_camera_of_known_height_tells_how_large_people_are() {
         let (mut taken, mut known) = (0.0, 0.0);
         for seed in 1..=5 {
-            let (finder, [height_m, _], sizes) = watched(2, seed, 24, true);
+            let (finder, [height_m, _], sizes) = watched(0.0, 2, seed, 24, true);
             assert!(finder.floor().is_none_or(|floor| (floor.height_m - height_m).abs() < 1e-6));
             for (slot, size) in sizes.iter().enumerate() {
                 let size = f64::from(size.ln());
@@ -421,18 +428,37 @@ mod tests {
     }
 
     #[test]
+    fn a_camera_that_looks_down_steeply_is_found_by_who_stands_in_one_place() {
+        for pitch_deg in [0.0, 25.0, 38.0, 45.0] {
+            let mut finder = FloorFinder::default();
+            let (at_m, joints_m) = (turned([0.3, 1.2, 3.0], pitch_deg), body(false, pitch_deg));
+            for k in 0..80 {
+                finder.take(0, 1, 100_000 * k, at_m, &joints_m, Stature::ADULT);
+            }
+            let floor = finder.floor().unwrap_or_else(|| panic!("nothing found at {pitch_deg} degrees"));
+            assert!((floor.pitch_deg - pitch_deg).abs() < 2.0, "{pitch_deg}: {floor:?}");
+        }
+        let mut off_deg = 0.0;
+        for seed in 1..=5 {
+            let (floor, [height_m, pitch_deg]) = found_below(30.0, 2, seed, 24);
+            eprintln!("{seed}: {floor:?}; true {height_m} {pitch_deg}");
+            let floor = floor.unwrap_or_else(|| panic!("film {seed}: nothing found"));
+            assert!(
+                (floor.height_m / height_m - 1.0).abs() < 0.16,
+                "film {seed}: {floor:?}, true {height_m}"
+            );
+            assert!((floor.pitch_deg - pitch_deg).abs() < 6.0, "film {seed}: {floor:?}, true {pitch_deg}");
+            off_deg += (floor.pitch_deg - pitch_deg) / 5.0;
+        }
+        assert!(off_deg.abs() < 2.0, "off by {off_deg} degrees on average");
+    }
+
+    #[test]
     fn who_comes_back_is_nobody_new() {
         // One who walks towards the camera and away from it, on a level floor 1.2 m below it, and leaves and comes back now and then.
         let sigma = |comes_back_as: fn(i64) -> u32| {
             let mut finder = FloorFinder::default();
-            let mut joints_m = [[0.0; 3]; JOINTS];
-            let body = [
-                (5, [0.2, -0.5, 0.0]),
-                (6, [-0.2, -0.5, 0.0]),
-                (15, [0.1, 0.8, 0.0]),
-                (16, [-0.1, 0.8, 0.0]),
-            ];
-            body.into_iter().for_each(|(joint, at)| joints_m[joint] = at);
+            let joints_m = body(false, 0.0);
             for k in 0..480 {
                 if k % 120 == 0 {
                     finder.reset(0);

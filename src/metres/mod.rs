@@ -7,6 +7,7 @@ mod fit;
 mod floor;
 mod lens;
 mod scale;
+mod stance;
 mod stature;
 
 pub use body::Body;
