@@ -254,7 +254,7 @@ impl Pipeline {
 
     /// Takes in the threads that have ended. `false` once all have.
     ///
-    /// The pipeline is told to stop when `capture` or `infer` failed, or when no sink is left.
+    /// The pipeline is told to stop when `capture` or `infer` failed, when any thread panicked, or when no sink is left.
     pub fn poll(&mut self) -> bool {
         let mut i = 0;
         while i < self.workers.len() {
@@ -272,7 +272,8 @@ impl Pipeline {
                 Err(_) => PipelineError::Panicked { thread: name },
             };
             // What ends the run is said by whoever started it; a lost sink would otherwise pass in silence.
-            if !error.thread().starts_with(SINK) {
+            let is_bug = matches!(error, PipelineError::Panicked { .. });
+            if is_bug || !error.thread().starts_with(SINK) {
                 self.stop();
             } else if self.has_sinks() {
                 log::error!("{error}; the other outputs go on");

@@ -1,7 +1,7 @@
 //! AVI: what is recorded and replayed.
 //!
-//! A recording is an AVI that players show: MJPEG as it came from the camera, YUYV, NV12 and grey under their usual codes,
-//! RGB as top-down BGR. In front of each frame stands a chunk that players skip:
+//! A recording is an AVI with MJPEG that players show; raw frames are made JPEGs before they come here. In front of each frame
+//! stands a chunk that players skip:
 //!
 //! ```text
 //! RIFF size 'AVI ' ─┬─ LIST size 'hdrl'   avih (microseconds a frame), LIST 'strl' a stream: strh (kind, codec, rate/scale),

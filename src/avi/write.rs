@@ -1,5 +1,5 @@
-//! Recordings: every frame as its source gave it, with its own number and capture time, so that a replay sees exactly
-//! what was seen.
+//! Recordings: every JPEG as it is given, with its frame's own number and capture time, so that a replay sees exactly what was
+//! recorded.
 
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -14,6 +14,9 @@ const SEGMENT_BYTES: u64 = 1 << 30;
 const CHUNK_HEAD: u64 = 8;
 const AVIH_FRAMES_AT: u64 = 48;
 const STRH_LENGTH_AT: u64 = 140;
+const CODEC: [u8; 4] = *b"MJPG";
+/// Of a decoded picture, as players want to know.
+const PIXEL_BITS: u16 = 24;
 const AVIF_HASINDEX: u32 = 0x10;
 const AVIIF_KEYFRAME: u32 = 0x10;
 
@@ -38,19 +41,15 @@ pub enum RecordError {
         /// What the system said.
         source: io::Error,
     },
-    /// The source changed what one AVI stream cannot change.
+    /// A frame that is no JPEG; the recording goes on without it.
     #[error(
-        "{path}: the source changed from {from} to {to} after {frames} frames; record the rest into another file"
+        "{path}: a {format:?} frame cannot be recorded, only JPEGs: compress it first (JpegEncoder::mjpeg_of)"
     )]
-    Changed {
+    Raw {
         /// Which file.
         path: PathBuf,
-        /// Frames that are in the file.
-        frames: u64,
-        /// Format and size before.
-        from: String,
-        /// Format and size now.
-        to: String,
+        /// The frame's.
+        format: PixelFormat,
     },
 }
 
@@ -68,8 +67,8 @@ pub struct Recording {
     path: PathBuf,
     file: Replacement,
     nominal_fps: f32,
-    /// Format and size of the frames, from the first one on.
-    layout: Option<Layout>,
+    /// The headers are written, with the first frame.
+    has_begun: bool,
     segment: Segment,
     /// Entries of the first segment: offset of the chunk from 'movi', length of its data.
     index: Vec<(u32, u32)>,
@@ -77,16 +76,7 @@ pub struct Recording {
     first_segment_frames: u64,
     /// The file's length after its last complete frame.
     complete_bytes: u64,
-    /// One row of BGR, or nothing.
-    row: Vec<u8>,
     is_published: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Layout {
-    format: PixelFormat,
-    width: u32,
-    height: u32,
 }
 
 /// Where the lengths of the current segment stand.
@@ -110,13 +100,12 @@ impl Recording {
             path: path.to_owned(),
             file,
             nominal_fps,
-            layout: None,
+            has_begun: false,
             segment: Segment::default(),
             index: Vec::new(),
             frames: 0,
             first_segment_frames: 0,
             complete_bytes: 0,
-            row: Vec::new(),
             is_published: false,
         })
     }
@@ -136,26 +125,15 @@ impl Recording {
         self.complete_bytes
     }
 
-    /// Appends one frame.
+    /// Appends one frame, a JPEG; another size than that of the first one is its own affair.
     ///
     /// # Errors
-    /// [`RecordError::Write`] or [`RecordError::Changed`]: the recording is over and the file readable up to here.
+    /// [`RecordError::Write`]: the recording is over and the file readable up to here; [`RecordError::Raw`].
     pub fn write(&mut self, frame: &Frame) -> Result<(), RecordError> {
-        let layout = Layout { format: frame.format, width: frame.width, height: frame.height };
-        // A JPEG carries its own size; raw pixels rely on the header's.
-        if let Some(first) = self.layout.filter(|&l| l != layout)
-            && (first.format, frame.format) != (PixelFormat::Mjpeg, PixelFormat::Mjpeg)
-        {
-            let _ = self.publish();
-            let shown = |l: Layout| format!("{:?} {}x{}", l.format, l.width, l.height);
-            return Err(RecordError::Changed {
-                path: self.path.clone(),
-                frames: self.frames,
-                from: shown(first),
-                to: shown(layout),
-            });
+        if frame.format != PixelFormat::Mjpeg {
+            return Err(RecordError::Raw { path: self.path.clone(), format: frame.format });
         }
-        let written = self.append(frame, layout);
+        let written = self.append(frame);
         written.map_err(|source| {
             // Half a frame would be taken for a damaged one; the space it frees pays for the lengths.
             let _ = self.file.set_len(self.complete_bytes);
@@ -188,22 +166,18 @@ impl Recording {
         sealed.and(self.file.commit())
     }
 
-    fn append(&mut self, frame: &Frame, layout: Layout) -> io::Result<()> {
-        if self.layout.is_none() {
-            self.begin(layout)?;
-            self.layout = Some(layout);
+    fn append(&mut self, frame: &Frame) -> io::Result<()> {
+        if !self.has_begun {
+            self.begin([frame.width, frame.height])?;
+            self.has_begun = true;
         } else if self.complete_bytes - self.segment.riff_at > SEGMENT_BYTES {
             self.next_segment()?;
         }
         self.file.seek(SeekFrom::Start(self.complete_bytes))?;
 
         let mut head = [0; CHUNK_HEAD as usize + STAMP_BYTES + CHUNK_HEAD as usize];
-        let frame_bytes = if frame.format == PixelFormat::Rgb24 {
-            bgr_row_bytes(frame.width) as u64 * u64::from(frame.height)
-        } else {
-            frame.bytes.len() as u64
-        };
-        let length = u32::try_from(frame_bytes).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
+        let length =
+            u32::try_from(frame.bytes.len()).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
         head[..4].copy_from_slice(&STAMP_CHUNK);
         head[4..8].copy_from_slice(&(STAMP_BYTES as u32).to_le_bytes());
         let stamp = Stamp { seq: frame.seq, captured_at_us: frame.captured_at_us };
@@ -211,11 +185,7 @@ impl Recording {
         head[24..28].copy_from_slice(&FRAME_CHUNK);
         head[28..].copy_from_slice(&length.to_le_bytes());
         self.file.write_all(&head)?;
-        if frame.format == PixelFormat::Rgb24 {
-            self.write_bgr(frame)?;
-        } else {
-            self.file.write_all(&frame.bytes)?;
-        }
+        self.file.write_all(&frame.bytes)?;
         if length % 2 == 1 {
             self.file.write_all(&[0])?;
         }
@@ -230,22 +200,9 @@ impl Recording {
         Ok(())
     }
 
-    /// RGB rows as BGR, each filled up to four bytes: the only 24-bit layout that every player knows.
-    fn write_bgr(&mut self, frame: &Frame) -> io::Result<()> {
-        self.row.resize(bgr_row_bytes(frame.width), 0);
-        let width_bytes = 3 * frame.width as usize;
-        for row in frame.bytes.chunks(frame.stride as usize).take(frame.height as usize) {
-            for (to, from) in self.row.chunks_exact_mut(3).zip(row[..width_bytes].chunks_exact(3)) {
-                to.copy_from_slice(&[from[2], from[1], from[0]]);
-            }
-            self.file.write_all(&self.row)?;
-        }
-        Ok(())
-    }
-
     /// The headers and the first segment.
-    fn begin(&mut self, layout: Layout) -> io::Result<()> {
-        let head = header(layout, self.nominal_fps);
+    fn begin(&mut self, size_px: [u32; 2]) -> io::Result<()> {
+        let head = header(size_px, self.nominal_fps);
         self.file.seek(SeekFrom::Start(0))?;
         self.file.write_all(&head)?;
         self.complete_bytes = head.len() as u64;
@@ -295,7 +252,7 @@ impl Recording {
 
     /// Writes the lengths that players go by.
     fn seal(&mut self) -> io::Result<()> {
-        if self.layout.is_none() {
+        if !self.has_begun {
             return Ok(());
         }
         self.patch(self.segment.riff_at + 4, self.complete_bytes - self.segment.riff_at - 8)?;
@@ -318,23 +275,11 @@ impl Drop for Recording {
     }
 }
 
-fn bgr_row_bytes(width: u32) -> usize {
-    (3 * width as usize).next_multiple_of(4)
-}
-
 /// Everything up to and including 'movi'.
-fn header(layout: Layout, fps: f32) -> Vec<u8> {
-    // A code, bits a pixel, and the height: negative for rows from the top, where the code itself does not say.
-    let (code, bits, height) = match layout.format {
-        PixelFormat::Mjpeg => (*b"MJPG", 24, layout.height as i32),
-        PixelFormat::Yuyv => (*b"YUY2", 16, layout.height as i32),
-        PixelFormat::Nv12 => (*b"NV12", 12, layout.height as i32),
-        PixelFormat::Grey => (*b"Y800", 8, layout.height as i32),
-        PixelFormat::Rgb24 => ([0; 4], 24, -(layout.height as i32)),
-    };
+fn header([width, height]: [u32; 2], fps: f32) -> Vec<u8> {
     let fps = if fps.is_finite() && fps > 0.0 { fps } else { 30.0 };
     let (scale, rate) = (1000u32, (fps * 1000.0) as u32);
-    let (width, image_bytes) = (layout.width, layout.width * layout.height * bits / 8);
+    let image_bytes = width * height * u32::from(PIXEL_BITS) / 8;
 
     let mut h = Vec::with_capacity(224);
     let words = |h: &mut Vec<u8>, values: &[u32]| {
@@ -346,23 +291,23 @@ fn header(layout: Layout, fps: f32) -> Vec<u8> {
     words(&mut h, &[192]);
     h.extend_from_slice(b"hdrlavih");
     // Length; µs a frame; bytes per second, padding; flags; frames; first frame; streams; buffer; width; height.
-    words(&mut h, &[56, (1e6 / fps) as u32, 0, 0, AVIF_HASINDEX, 0, 0, 1, image_bytes, width, layout.height]);
+    words(&mut h, &[56, (1e6 / fps) as u32, 0, 0, AVIF_HASINDEX, 0, 0, 1, image_bytes, width, height]);
     words(&mut h, &[0; 4]);
     h.extend_from_slice(b"LIST");
     words(&mut h, &[116]);
     h.extend_from_slice(b"strlstrh");
     words(&mut h, &[56]);
     h.extend_from_slice(b"vids");
-    h.extend_from_slice(&code);
+    h.extend_from_slice(&CODEC);
     // Flags; priority and language; first frame; scale; rate; start; length; buffer; quality; sample size; rectangle.
     words(&mut h, &[0, 0, 0, scale, rate, 0, 0, image_bytes, u32::MAX, 0, 0]);
     h.extend_from_slice(&(width as u16).to_le_bytes());
-    h.extend_from_slice(&(layout.height as u16).to_le_bytes());
+    h.extend_from_slice(&(height as u16).to_le_bytes());
     h.extend_from_slice(b"strf");
-    words(&mut h, &[40, 40, width, height as u32]);
+    words(&mut h, &[40, 40, width, height]);
     h.extend_from_slice(&1u16.to_le_bytes());
-    h.extend_from_slice(&(bits as u16).to_le_bytes());
-    h.extend_from_slice(&code);
+    h.extend_from_slice(&PIXEL_BITS.to_le_bytes());
+    h.extend_from_slice(&CODEC);
     words(&mut h, &[image_bytes, 0, 0, 0, 0]);
     h.extend_from_slice(b"LIST\0\0\0\0movi");
     h

@@ -96,8 +96,13 @@ impl<S: FrameSource, K: Clock + Send> FrameSource for Auto<S, K> {
         self.source().usb_id()
     }
 
+    fn generation(&self) -> u64 {
+        self.source().generation()
+    }
+
     fn counters(&self) -> SourceCounters {
-        self.source().counters()
+        // It may have sent damaged frames before something else was found.
+        self.usb.counters() + self.found.as_ref().map(FrameSource::counters).unwrap_or_default()
     }
 }
 
@@ -134,6 +139,9 @@ mod tests {
             let lost = CaptureError::Lost { device: self.name.into(), reason: "not there".into() };
             if self.asked < self.opens_at { Err(lost) } else { Ok(()) }
         }
+        fn counters(&self) -> SourceCounters {
+            SourceCounters { damaged: self.asked.into(), ..SourceCounters::default() }
+        }
     }
 
     struct Shared(&'static Manual);
@@ -164,9 +172,11 @@ mod tests {
         let mut found_at_us = None;
         for now_us in (0..60_000_000).step_by(500_000) {
             clock.set(now_us);
+            let counted = auto.counters().damaged;
             if auto.reopen().is_ok() && found_at_us.is_none() {
                 found_at_us = Some(now_us);
             }
+            assert!(auto.counters().damaged > counted, "the counts of what is left behind stay");
         }
         assert_eq!(found_at_us, Some(30_000_000), "2, 6, 14 and 30 s after the start");
         assert_eq!(looks.load(Relaxed), 4, "no more once it is there");

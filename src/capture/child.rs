@@ -43,8 +43,8 @@ pub struct ChildCamera<K = Monotonic> {
     start_at_us: i64,
     wait_us: i64,
     why: String,
-    /// Read while it was waited for.
-    first: Option<Frame>,
+    /// Lost before its first picture it is not waited for.
+    must_begin: bool,
     next_seq: u64,
     counters: SourceCounters,
     /// Whether the program can say when light fell; asked once.
@@ -81,7 +81,7 @@ impl<K: Clock> ChildCamera<K> {
             start_at_us: i64::MIN,
             wait_us: FIRST_WAIT_US,
             why: String::new(),
-            first: None,
+            must_begin: false,
             next_seq: 0,
             counters: SourceCounters::default(),
             tells_light: None,
@@ -89,16 +89,11 @@ impl<K: Clock> ChildCamera<K> {
         }
     }
 
-    /// Starts it and waits for its first picture.
-    ///
-    /// # Errors
-    /// [`CaptureError::Lost`]: what it says instead; [`CaptureError::Unusable`]: it is not installed.
-    pub fn wait_for_first(&mut self) -> Result<(), CaptureError> {
-        self.reopen()?;
-        while self.first.is_none() {
-            self.first = self.next_frame(Duration::from_millis(100))?;
-        }
-        Ok(())
+    /// The same, but a program that ends, or gives nothing, before its first picture is [`CaptureError::Unusable`] instead of
+    /// [`CaptureError::Lost`].
+    #[must_use]
+    pub fn that_must_begin(self) -> Self {
+        Self { must_begin: true, ..self }
     }
 
     /// What makes `program` say when light fell; nothing where it cannot.
@@ -194,6 +189,9 @@ impl<K: Clock> ChildCamera<K> {
     }
 
     fn lost(&self) -> CaptureError {
+        if self.must_begin && self.next_seq == 0 {
+            return CaptureError::Unusable(self.why.clone());
+        }
         CaptureError::Lost { device: self.launch.name.clone(), reason: self.why.clone() }
     }
 
@@ -257,9 +255,6 @@ impl<K: Clock + Send> FrameSource for ChildCamera<K> {
     }
 
     fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
-        if let Some(first) = self.first.take() {
-            return Ok(Some(first));
-        }
         let Some(running) = &mut self.running else { return Err(self.lost()) };
         match running.stream.next_frame(timeout) {
             Ok(Some(mut frame)) => {
@@ -354,6 +349,25 @@ mod tests {
         assert!(camera.reopen().is_err(), "not at once");
         clock.set(FIRST_FRAME_US + FIRST_WAIT_US);
         camera.reopen().unwrap();
+    }
+
+    #[test]
+    fn a_program_that_must_begin_is_refused_with_what_it_said_and_lost_only_later() {
+        let (camera, clock) = camera("exec sleep 1000");
+        let mut camera = camera.that_must_begin();
+        camera.reopen().unwrap();
+        assert!(
+            matches!(camera.next_frame(Duration::ZERO), Ok(None)),
+            "whoever waits may look at other things"
+        );
+        clock.set(FIRST_FRAME_US);
+        let refused = camera.next_frame(Duration::ZERO);
+        assert!(
+            matches!(&refused, Err(CaptureError::Unusable(why)) if why.contains("no picture for 15 s")),
+            "{refused:?}"
+        );
+        camera.next_seq = 1;
+        assert!(matches!(camera.next_frame(Duration::ZERO), Err(CaptureError::Lost { .. })));
     }
 
     #[test]

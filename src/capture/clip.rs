@@ -87,17 +87,19 @@ pub struct RealTime<C, K = Monotonic> {
     ahead: Option<Frame>,
     overtaken: u64,
     ended: bool,
+    /// Why it ended, until that is told.
+    untold: Option<CaptureError>,
 }
 
 impl<C: Clip, K: Clock> RealTime<C, K> {
     /// Starts with the first frame that is asked for.
     pub fn new(clip: C, clock: K) -> Self {
-        Self { clip, clock, started_us: None, ahead: None, overtaken: 0, ended: false }
+        Self { clip, clock, started_us: None, ahead: None, overtaken: 0, ended: false, untold: None }
     }
 
     fn read(&mut self) -> Result<Option<Frame>, CaptureError> {
         if self.ended {
-            return Err(CaptureError::Ended);
+            return Err(self.untold.take().unwrap_or(CaptureError::Ended));
         }
         let polled = self.clip.poll().inspect_err(|_| self.ended = true)?;
         let Some(mut frame) = polled else { return Ok(None) };
@@ -142,8 +144,11 @@ impl<C: Clip, K: Clock> FrameSource for RealTime<C, K> {
                     self.ahead = next;
                     return Ok(Some(frame));
                 }
-                // The last frame counts too; the end is told at the next call.
-                Err(_) => return Ok(Some(frame)),
+                // The last frame counts too; the end, or what went wrong, is told at the next call.
+                Err(why) => {
+                    self.untold = Some(why);
+                    return Ok(Some(frame));
+                }
             }
         }
         let wait_us = frame.captured_at_us.saturating_sub(self.clock.now_us());
@@ -249,6 +254,28 @@ mod tests {
         assert_eq!(next(5_050_000), (Some((5, 5_050_000)), 3));
         assert_eq!(next(9_000_000), (Some((9, 5_090_000)), 6), "the last frame is shown");
         assert!(matches!(source.next_frame(Duration::ZERO), Err(CaptureError::Ended)));
+    }
+
+    /// Two frames, and the rest of the file cannot be read.
+    struct Torn(Ten);
+
+    impl Clip for Torn {
+        fn info(&self) -> SourceInfo {
+            self.0.info()
+        }
+        fn next(&mut self) -> Result<Frame, CaptureError> {
+            if self.0.0 == 2 { Err(CaptureError::Unusable("torn".into())) } else { self.0.next() }
+        }
+    }
+
+    #[test]
+    fn in_real_time_what_cannot_be_read_is_told_after_the_last_frame() {
+        let mut source = RealTime::new(Torn(Ten(0)), Slow(0.into()));
+        let frame = source.next_frame(Duration::ZERO).expect("readable").expect("late already");
+        assert_eq!(frame.seq, 1);
+        let why = source.next_frame(Duration::ZERO).expect_err("no more");
+        assert!(matches!(&why, CaptureError::Unusable(why) if why == "torn"), "{why}");
+        assert!(matches!(source.next_frame(Duration::ZERO), Err(CaptureError::Ended)), "told once");
     }
 
     /// Frames that take three times as long to make as they last: some are shown nevertheless, none of them old.

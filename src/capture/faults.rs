@@ -56,6 +56,7 @@ impl FaultPlan {
             "late" => &mut self.late,
             "resize" => &mut self.resize,
             "unplug" => &mut self.unplug,
+            // `--inject` asks for `NAMES` first, to say which fault of the whole run is nearest: this answers other callers.
             _ => {
                 return Err(format!("camera.{name}: no such fault; there are {}", Self::NAMES.join(", ")));
             }
@@ -245,6 +246,10 @@ impl<S: FrameSource> FrameSource for Faulty<S> {
 
     fn usb_id(&self) -> Option<&str> {
         self.source.usb_id()
+    }
+
+    fn generation(&self) -> u64 {
+        self.source.generation()
     }
 
     fn counters(&self) -> SourceCounters {

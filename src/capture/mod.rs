@@ -84,7 +84,13 @@ pub trait FrameSource: Send {
         None
     }
 
-    /// What has happened so far, for telemetry.
+    /// Another number than before wherever something else may have taken the source's place: what costs too much to be asked at
+    /// every frame, such as the name, is to be asked again.
+    fn generation(&self) -> u64 {
+        0
+    }
+
+    /// What has happened so far, for telemetry; none of the counts ever falls, whatever takes a source's place.
     fn counters(&self) -> SourceCounters {
         SourceCounters::default()
     }
@@ -106,6 +112,9 @@ impl<S: FrameSource + ?Sized> FrameSource for Box<S> {
     fn usb_id(&self) -> Option<&str> {
         (**self).usb_id()
     }
+    fn generation(&self) -> u64 {
+        (**self).generation()
+    }
     fn counters(&self) -> SourceCounters {
         (**self).counters()
     }
@@ -124,6 +133,21 @@ pub struct SourceCounters {
     pub lost: u64,
     /// Faults that were injected on purpose.
     pub injected: u64,
+}
+
+/// Of one source and then of the one that took its place.
+impl std::ops::Add for SourceCounters {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            gaps: self.gaps + other.gaps,
+            overtaken: self.overtaken + other.overtaken,
+            damaged: self.damaged + other.damaged,
+            lost: self.lost + other.lost,
+            injected: self.injected + other.injected,
+        }
+    }
 }
 
 /// `2 overtaken by newer ones, 1 damaged`; empty where nothing happened.

@@ -26,12 +26,14 @@ pub struct Noticed<S> {
     source: S,
     notice: Notice,
     seen: Option<Seen>,
+    /// Of the source when its name was last asked for.
+    generation: u64,
 }
 
 impl<S: FrameSource> Noticed<S> {
     /// Tells `notice` of `source`, before the frame that shows it is given.
     pub fn new(source: S, notice: Notice) -> Self {
-        Self { source, notice, seen: None }
+        Self { source, notice, seen: None, generation: 0 }
     }
 }
 
@@ -43,8 +45,14 @@ impl<S: FrameSource> FrameSource for Noticed<S> {
     fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
         let Some(frame) = self.source.next_frame(timeout)? else { return Ok(None) };
         let size_px = [frame.width, frame.height];
-        let is_known =
-            |seen: &Seen| seen.size_px == size_px && seen.usb_id.as_deref() == self.source.usb_id();
+        let generation = self.source.generation();
+        let may_be_another = std::mem::replace(&mut self.generation, generation) != generation;
+        // What has no USB id is known by its name, which takes memory: not at every frame. What has one keeps it under any name.
+        let is_named =
+            |seen: &Seen| !may_be_another || seen.usb_id.is_some() || seen.name == self.source.info().name;
+        let is_known = |seen: &Seen| {
+            seen.size_px == size_px && seen.usb_id.as_deref() == self.source.usb_id() && is_named(seen)
+        };
         if !self.seen.as_ref().is_some_and(is_known) {
             let usb_id = self.source.usb_id().map(str::to_owned);
             let SourceInfo { name, fps, .. } = self.source.info();
@@ -65,6 +73,10 @@ impl<S: FrameSource> FrameSource for Noticed<S> {
 
     fn usb_id(&self) -> Option<&str> {
         self.source.usb_id()
+    }
+
+    fn generation(&self) -> u64 {
+        self.source.generation()
     }
 
     fn counters(&self) -> SourceCounters {
@@ -119,5 +131,38 @@ mod tests {
         assert!(matches!(error, CaptureError::Unusable(why) if why == "not this one"));
         let a = || Some("a".to_owned());
         assert_eq!(*told.lock().unwrap(), [(None, 4), (a(), 4), (a(), 8), (Some("b".to_owned()), 8)]);
+    }
+
+    /// Cameras without USB ids and of one size: the name of each frame's, and how many there were before.
+    struct Named(Vec<(&'static str, u64)>, usize);
+
+    impl FrameSource for Named {
+        fn info(&self) -> SourceInfo {
+            SourceInfo { name: self.0[self.1 - 1].0.into(), width: 1, height: 1, fps: 30.0, live: true }
+        }
+        fn next_frame(&mut self, _: Duration) -> Result<Option<Frame>, CaptureError> {
+            self.1 += 1;
+            let (bytes, format, seq) = (Arc::new(vec![0]), PixelFormat::Grey, self.1 as u64);
+            Ok(Some(Frame { bytes, format, width: 1, height: 1, stride: 1, seq, captured_at_us: 0 }))
+        }
+        fn generation(&self) -> u64 {
+            self.0[self.1 - 1].1
+        }
+    }
+
+    #[test]
+    fn without_usb_ids_another_name_is_told_and_the_same_one_back_is_not() {
+        let frames = vec![("clip", 0), ("clip", 0), ("a", 1), ("a", 1), ("a", 2), ("b", 3), ("b", 3)];
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let to = told.clone();
+        let notice = move |seen: &Seen| {
+            to.lock().unwrap().push(seen.name.clone());
+            Ok(())
+        };
+        let mut source = Noticed::new(Named(frames, 0), Box::new(notice));
+        for _ in 0..7 {
+            source.next_frame(Duration::ZERO).unwrap();
+        }
+        assert_eq!(*told.lock().unwrap(), ["clip", "a", "b"]);
     }
 }

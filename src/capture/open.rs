@@ -55,7 +55,8 @@ pub enum SourceConfig {
 }
 
 /// Opens what `config` names. Cameras come back inside [`Reopening`]: they never report
-/// [`CaptureError::Lost`] but give no frame until they are there again.
+/// [`CaptureError::Lost`] but give no frame until they are there again. One behind a program may be
+/// [`CaptureError::Unusable`] until its first frame.
 ///
 /// # Errors
 /// [`CaptureError::Unusable`], saying what to do.
@@ -88,8 +89,10 @@ fn open_camera(config: &SourceConfig) -> Result<Box<dyn FrameSource>, CaptureErr
     let device = if device == "auto" && !has_camera() && has_csi_camera() { "csi" } else { device };
     let wish = programs::Wish { width, height, fps };
     if let Some(launch) = programs::launch(device, wish) {
-        let mut camera = ChildCamera::new(launch.map_err(CaptureError::Unusable)?);
-        let started = if wait { camera.reopen() } else { camera.wait_for_first() };
+        let camera = ChildCamera::new(launch.map_err(CaptureError::Unusable)?);
+        // What comes of it shows later: nobody who asks it to end is kept waiting here.
+        let mut camera = if wait { camera } else { camera.that_must_begin() };
+        let started = camera.reopen();
         return opened(camera, started, wait);
     }
     #[cfg(all(feature = "v4l", target_os = "linux"))]

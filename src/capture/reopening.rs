@@ -190,6 +190,11 @@ impl<S: FrameSource, K: Clock> FrameSource for Reopening<S, K> {
         self.source.usb_id()
     }
 
+    fn generation(&self) -> u64 {
+        // Whatever is back after a loss may be another one.
+        self.source.generation() + self.lost
+    }
+
     fn counters(&self) -> SourceCounters {
         let counters = self.source.counters();
         SourceCounters { lost: counters.lost + self.lost, ..counters }

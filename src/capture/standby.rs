@@ -30,6 +30,10 @@ pub struct Standby<K = Monotonic> {
     /// Added to the numbers of what came.
     first_seq: u64,
     next_seq: u64,
+    /// What the stand-in had counted when it gave way.
+    retired: SourceCounters,
+    /// Added to the generation of what came.
+    first_generation: u64,
 }
 
 impl Standby {
@@ -58,6 +62,8 @@ impl<K: Clock> Standby<K> {
             look_at_us,
             first_seq: 0,
             next_seq: 0,
+            retired: SourceCounters::default(),
+            first_generation: 0,
         }
     }
 
@@ -93,6 +99,8 @@ impl<K: Clock> Standby<K> {
         let candidate = self.candidate.as_mut()?;
         match candidate.next_frame(Duration::ZERO) {
             Ok(Some(frame)) => {
+                self.retired = self.source.counters();
+                self.first_generation = self.source.generation() + 1;
                 self.source = self.candidate.take()?;
                 self.look = None;
                 self.first_seq = self.next_seq.saturating_sub(frame.seq);
@@ -146,8 +154,12 @@ impl<K: Clock + Send> FrameSource for Standby<K> {
         self.source.usb_id()
     }
 
+    fn generation(&self) -> u64 {
+        self.first_generation + self.source.generation()
+    }
+
     fn counters(&self) -> SourceCounters {
-        self.source.counters()
+        self.retired + self.source.counters()
     }
 }
 
@@ -183,6 +195,9 @@ mod tests {
         fn is_away(&self) -> bool {
             self.mute
         }
+        fn counters(&self) -> SourceCounters {
+            SourceCounters { overtaken: self.seq, ..SourceCounters::default() }
+        }
     }
 
     struct Shared(&'static Manual);
@@ -208,12 +223,16 @@ mod tests {
         let clip = Box::new(Shade { shade: 1, seq: 0, mute: false });
         let came = Box::new(move || telling.store(true, Relaxed));
         let mut source = Standby::with_clock(clip, look, came, Shared(clock));
-        let (mut last, mut shades) = (None, Vec::new());
+        let (mut last, mut shades, mut overtaken) = (None, Vec::new(), 0);
         for now_us in (0..9_000_000).step_by(33_333) {
             clock.set(now_us);
             let frame = source.next_frame(Duration::ZERO).expect("goes on").expect("at once");
             assert!(last.is_none_or(|last| frame.seq > last), "{:?} then {}", last, frame.seq);
             last = Some(frame.seq);
+            let counters = source.counters();
+            assert!(counters.overtaken > overtaken, "{counters:?} after {overtaken}");
+            overtaken = counters.overtaken;
+            assert_eq!(source.generation(), u64::from(frame.bytes[0] == 9));
             if shades.last() != Some(&frame.bytes[0]) {
                 shades.push(frame.bytes[0]);
                 assert_eq!(told.load(Relaxed), frame.bytes[0] == 9);

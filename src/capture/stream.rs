@@ -72,6 +72,8 @@ impl Stream {
             .spawn(move || {
                 let why = read(open, arrival.as_deref(), &sender, &told);
                 lock(&told).end = Some(why);
+                // Only now: whoever finds the slot closed asks why.
+                drop(sender);
             })
             .map_err(|e| CaptureError::Unusable(format!("{name}: cannot start a thread: {e}")))?;
         Ok(Self { frames, shared })
@@ -142,7 +144,7 @@ impl FrameSource for Stream {
         match self.frames.recv_timeout(timeout) {
             Received::Value(frame) => Ok(Some(frame)),
             Received::Timeout => Ok(None),
-            // The thread says why after it has let go of the slot's other end, or has died.
+            // The thread says why before it lets go of the slot's other end; where it said nothing, it has died.
             Received::Closed => Err(lock(&self.shared).end.take().unwrap_or(CaptureError::Ended)),
         }
     }

@@ -10,13 +10,15 @@ pub struct Turned<S> {
     source: S,
     turn: Turn,
     turner: Turner,
+    /// Of the last picture, once there is one: a JPEG may lose some pixels.
+    size_px: Option<[u32; 2]>,
     damaged: u64,
 }
 
 impl<S: FrameSource> Turned<S> {
     /// Turns `source` by `turn`.
     pub fn new(source: S, turn: Turn) -> Self {
-        Self { source, turn, turner: Turner::new(turn), damaged: 0 }
+        Self { source, turn, turner: Turner::new(turn), size_px: None, damaged: 0 }
     }
 }
 
@@ -24,14 +26,18 @@ impl<S: FrameSource> FrameSource for Turned<S> {
     fn info(&self) -> SourceInfo {
         let info = self.source.info();
         let SourceInfo { width, height, .. } = info;
-        let (width, height) = if self.turn.quarters % 2 == 1 { (height, width) } else { (width, height) };
+        let turned_px = if self.turn.quarters % 2 == 1 { [height, width] } else { [width, height] };
+        let [width, height] = self.size_px.unwrap_or(turned_px);
         SourceInfo { width, height, ..info }
     }
 
     fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
         let Some(frame) = self.source.next_frame(timeout)? else { return Ok(None) };
         match self.turner.turn(&frame) {
-            Ok(turned) => Ok(Some(turned)),
+            Ok(turned) => {
+                self.size_px = Some([turned.width, turned.height]);
+                Ok(Some(turned))
+            }
             Err(why) => {
                 self.damaged += 1;
                 log::debug!("{}: frame {}: {why}; left out", self.source.info().name, frame.seq);
@@ -52,6 +58,10 @@ impl<S: FrameSource> FrameSource for Turned<S> {
         self.source.usb_id()
     }
 
+    fn generation(&self) -> u64 {
+        self.source.generation()
+    }
+
     fn counters(&self) -> SourceCounters {
         let counters = self.source.counters();
         SourceCounters { damaged: counters.damaged + self.damaged, ..counters }
@@ -63,6 +73,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::capture::{clip::as_source, synthetic::Synthetic};
     use crate::picture::PixelFormat;
 
     /// Every second frame is cut short.
@@ -100,5 +111,16 @@ mod tests {
         assert_eq!(source.next_frame(Duration::ZERO).unwrap().expect("whole").seq, 2);
         assert_eq!(source.counters().damaged, 6);
         assert_eq!((source.info().width, source.info().height), (1, 3));
+    }
+
+    #[test]
+    fn the_size_is_that_of_the_pictures_that_come_out() {
+        let clip = Synthetic::new(1, 72, 40, 30.0, 1).and_then(Synthetic::as_mjpeg).unwrap();
+        let mut source = Turned::new(as_source(clip, true), Turn { quarters: 3, mirror: true });
+        assert_eq!((source.info().width, source.info().height), (40, 72), "as far as is known");
+        let frame = source.next_frame(Duration::from_secs(20)).unwrap().expect("the clip's first");
+        let info = source.info();
+        assert_eq!((info.width, info.height), (40, 64), "half a block is cut off");
+        assert_eq!((frame.width, frame.height), (40, 64));
     }
 }

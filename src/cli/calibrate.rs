@@ -13,6 +13,7 @@ use std::time::SystemTime;
 use anyhow::Context;
 use posewire::calibrate::{Board, CameraFile, Coverage, Paper, Shelf, UsbId, date, sheet, solve};
 use posewire::capture::{self, FrameSource, SourceConfig};
+use posewire::config::Size;
 use posewire::files::Replacement;
 
 use super::Usage;
@@ -62,8 +63,8 @@ pub struct Args {
     #[arg(long, value_name = "ADDR")]
     web: Option<String>,
     /// Wanted size of the camera's pictures: that which will be tracked
-    #[arg(long, value_name = "WxH", default_value = "640x480", value_parser = super::record::size)]
-    size: (u32, u32),
+    #[arg(long, value_name = "WxH", default_value = "640x480")]
+    size: Size,
 }
 
 fn board(text: &str) -> Result<Board, String> {
@@ -118,8 +119,8 @@ fn source_of(args: &Args) -> SourceConfig {
         Some(path) => SourceConfig::Replay { path: path.clone(), no_drop: true, fps_override: None },
         None => SourceConfig::Camera {
             device: args.camera.clone(),
-            width: args.size.0,
-            height: args.size.1,
+            width: args.size.width,
+            height: args.size.height,
             fps: 30.0,
             format: None,
             wait: false,

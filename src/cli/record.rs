@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use posewire::avi::Recording;
 use posewire::capture::{self, CaptureError, SourceConfig};
+use posewire::config::Size;
 use posewire::picture::JpegEncoder;
 use posewire::progress::Progress;
 
@@ -16,6 +17,8 @@ use posewire::progress::Progress;
 const TICK: Duration = Duration::from_millis(100);
 /// A camera that gives no frame for this long is said to be silent; it is waited for nevertheless.
 const SILENCE: Duration = Duration::from_secs(2);
+/// How long a camera behind a program may take to start; what is asked for in seconds counts from its first frame.
+const START: Duration = Duration::from_secs(20);
 /// Of raw frames, which are recorded as JPEG: what is lost lies below a camera's own noise.
 const QUALITY: i32 = 95;
 /// Of the built-in clip, where nobody says how many: 10 seconds.
@@ -46,8 +49,8 @@ pub struct Args {
     #[arg(long, conflicts_with = "camera")]
     synthetic: bool,
     /// Wanted size of the camera's or the built-in clip's pictures
-    #[arg(long, value_name = "WxH", default_value = "640x480", value_parser = size)]
-    size: (u32, u32),
+    #[arg(long, value_name = "WxH", default_value = "640x480")]
+    size: Size,
     /// Wanted frames per second
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=1000))]
     fps: u32,
@@ -62,12 +65,6 @@ pub struct Args {
     seed: u64,
 }
 
-/// `640x480`.
-pub(super) fn size(text: &str) -> Result<(u32, u32), String> {
-    let parsed = text.split_once('x').and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
-    parsed.filter(|&(w, h)| w > 0 && h > 0).ok_or_else(|| format!("'{text}' is no size: give it as 640x480"))
-}
-
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let is_over = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -78,7 +75,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let mut source = capture::open(&source_config(&args))?;
     let info = source.info();
-    log::info!("source: {}, {}x{} at {} fps", info.name, info.width, info.height, info.fps);
+    // Of a stream nothing is known before its first frame.
+    match info.width {
+        0 => log::info!("source: {}", info.name),
+        width => log::info!("source: {}, {width}x{} at {} fps", info.name, info.height, info.fps),
+    }
     let mut recording = Recording::create(&args.out, info.fps)?;
     let mut jpeg = JpegEncoder::new(QUALITY)?;
 
@@ -89,7 +90,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         (None, None) => " frames".to_owned(),
     };
     let progress = Progress::start(format!("{}: waiting for the first frame", info.name));
-    let started = Instant::now();
+    let mut started = Instant::now();
     let mut heard_at = started;
     let mut first_us = None;
     let mut last_us = 0;
@@ -98,7 +99,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         // A file has its own time; a camera that gives nothing must not run for ever either.
         let recorded_s = first_us.map_or(0.0, |first: i64| (last_us - first) as f64 * 1e-6);
         let passed_s = if info.live { started.elapsed().as_secs_f64() } else { recorded_s };
-        if args.seconds.is_some_and(|s| passed_s >= s) {
+        let is_starting = first_us.is_none() && source.is_away() && started.elapsed() < START;
+        if !is_starting && args.seconds.is_some_and(|s| passed_s >= s) {
             break;
         }
         match source.next_frame(TICK) {
@@ -110,6 +112,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
                         if first_us.is_none() {
                             // A stream says its rate only now.
                             recording.set_nominal_fps(source.info().fps);
+                            started = heard_at;
                         }
                         recording.write(&frame)?;
                     }
@@ -133,6 +136,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             Err(error) => {
                 let frames = recording.frames();
                 recording.finish()?;
+                if frames == 0 {
+                    return Err(error.into());
+                }
                 return Err(error).context(format!("{}: ended after {frames} frames", args.out.display()));
             }
         }
@@ -152,7 +158,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 fn source_config(args: &Args) -> SourceConfig {
-    let ((width, height), fps) = (args.size, args.fps as f32);
+    let (Size { width, height }, fps) = (args.size, args.fps as f32);
     if let Some(path) = &args.replay {
         SourceConfig::Replay { path: path.clone(), no_drop: true, fps_override: None }
     } else if args.synthetic {

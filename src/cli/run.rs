@@ -108,9 +108,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let source_rate = SourceRate::default();
     let rate = source_rate.clone();
     let told = telemetry.clone();
-    let (lenses, lens) = (lens::Lenses::open(&config)?, Lens::default());
-    let (watched, seen_by) = (telemetry.clone(), lens.clone());
     let turn = Turn { quarters: config.source.rotate.quarters(), mirror: config.source.mirror };
+    let (lenses, lens) = (lens::Lenses::open(&config)?, Lens::turned(turn));
+    let (watched, seen_by) = (telemetry.clone(), lens.clone());
     let parts = Parts {
         source: Box::new(move || {
             let source = source::open(source, told, faults)?;
@@ -120,7 +120,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
                 Ok(())
             };
             let source = Box::new(Noticed::new(source, Box::new(notice)));
-            let source = lenses.watch(source, seen_by, turn, watched);
+            let source = lenses.watch(source, seen_by, watched);
             Ok(if turn.is_none() { source } else { Box::new(Turned::new(source, turn)) })
         }),
         tracker: tracker(&config, faults, clock.clone(), telemetry.clone(), tap.clone(), Some(lens)),

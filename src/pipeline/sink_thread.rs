@@ -83,7 +83,8 @@ impl<'a> Outlet<'a> {
                     beat = Some(if now - due > period { now } else { due });
                     let age_us = self.shared.clock.now_us() - delivery.poses.captured_at_us;
                     let first_time = delivery.own_us >= 0;
-                    let flow = (age_us < STALE_US).then(|| self.deliver(delivery, first_time));
+                    // However slow the network is: what it says is sent once.
+                    let flow = (first_time || age_us < STALE_US).then(|| self.deliver(delivery, first_time));
                     delivery.own_us = -1;
                     flow.or(called)
                 }

@@ -9,7 +9,7 @@ use pose::PoseFrame;
 use posewire::capture::{CaptureError, FrameSource, SourceCounters, SourceInfo};
 use posewire::output::{PoseSink, SinkError};
 use posewire::picture::Frame;
-use posewire::pipeline::Options;
+use posewire::pipeline::{Options, PipelineError};
 use posewire::telemetry::{Count, Telemetry};
 
 use super::fakes::{Camera, Event, Log, OnePerson, start};
@@ -261,6 +261,21 @@ fn a_sink_with_its_own_rate_is_served_between_frames_but_not_with_stale_poses() 
     assert!(!idle_at.lock().unwrap().is_empty(), "asked for heartbeats while there was nothing to send");
 }
 
+/// A board on which a network takes longer than poses are repeated still sends each of them, once.
+#[test]
+fn a_sink_with_its_own_rate_gets_the_poses_of_a_network_that_takes_longer_than_they_are_repeated() {
+    let log = Log { period: Some(Duration::from_millis(20)), ..Log::default() };
+    let seen = log.seen.clone();
+    // Silence after the frames: the end of the source must not come before the last beat.
+    let script = frames(2).chain(repeat_with(|| Event::Silence).take(8));
+    let tracker = OnePerson::new(Duration::from_millis(550));
+    let mut pipeline =
+        start(Camera::new(script, 60 * FRAME, true), tracker, vec![Box::new(log)], Options::default());
+    assert!(pipeline.wait(LONG));
+    let frames: Vec<_> = seen.lock().unwrap().iter().map(|s| s.1).collect();
+    assert_eq!(frames, [0, 1]);
+}
+
 #[test]
 fn an_unplugged_camera_is_counted_once_and_its_frames_come_again() {
     let script = frames(5).chain(repeat_with(|| Event::Unplug).take(20)).chain(frames(5));
@@ -361,6 +376,17 @@ fn a_sink_that_fails_for_good_ends_alone_and_the_run_ends_with_the_last_sink() {
     let endless = Camera::new(repeat_with(|| Event::Frame), FRAME, true);
     let mut pipeline = start(endless, FAST, vec![Box::new(broken)], Options::default());
     assert!(pipeline.wait(LONG), "without a sink there is nothing left to do");
+}
+
+/// A bug may have left anything behind: only a new start is known to be whole.
+#[test]
+fn a_sink_that_panics_ends_the_run_whatever_other_sinks_there_are() {
+    let broken = Log { fails: Some(|| panic!("a bug in a sink")), ..Log::default() };
+    let endless = Camera::new(repeat_with(|| Event::Frame), FRAME, true);
+    let sinks: Vec<Box<dyn PoseSink>> = vec![Box::new(broken), Box::new(Log::default())];
+    let mut pipeline = start(endless, FAST, sinks, Options::default());
+    assert!(pipeline.wait(Duration::from_secs(10)), "{:?} go on", pipeline.running().collect::<Vec<_>>());
+    assert!(matches!(pipeline.errors(), [PipelineError::Panicked { thread }] if thread == "sink-0 log"));
 }
 
 #[test]

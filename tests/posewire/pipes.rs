@@ -229,6 +229,28 @@ fn without_waiting_a_program_that_gives_nothing_is_an_error_with_its_own_words()
     }
 }
 
+#[test]
+fn whoever_waits_for_a_first_picture_can_be_ended_and_leaves_no_program_behind() {
+    for is_recorded in [true, false] {
+        let stand_in = StandIn::new("rpicam-vid", "echo $$ > $PICTURES/pid; exec sleep 1000");
+        let mut command = stand_in.run(&["--no-wait"]);
+        if is_recorded {
+            command = Command::new(env!("CARGO_BIN_EXE_posewire"));
+            command.args(["record", "--camera", "csi"]).arg(stand_in.path("clip.avi"));
+            command.env("PATH", format!("{}:/usr/bin:/bin", stand_in.folder.path().display()));
+        }
+        let mut running = Running::start(command.stdout(Stdio::null()).stderr(Stdio::null()));
+        let began = Instant::now();
+        while stand_in.lines("pid") == 0 {
+            assert!(began.elapsed() < Duration::from_secs(60), "it is not started");
+            sleep(Duration::from_millis(20));
+        }
+        running.interrupt();
+        running.wait_within(Duration::from_secs(5));
+        assert!(!is_alive(&stand_in.path("pid")), "it was left behind");
+    }
+}
+
 /// Bytes that a process has written, whatever to.
 fn bytes_written(pid_file: &Path) -> u64 {
     let pid = fs::read_to_string(pid_file).unwrap_or_default();

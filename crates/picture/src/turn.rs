@@ -1,7 +1,8 @@
 //! Pictures of cameras that hang upside down or on their side, upright; and as a mirror shows them.
 //!
-//! JPEGs are turned as they are, without decoding (libjpeg-turbo's lossless transform): blocks at an edge that do not fill a whole
-//! block are cut off, at most 15 pixels of sizes that are no multiple of 16.
+//! JPEGs are turned as they are, without decoding (libjpeg-turbo's lossless transform): what does not fill a whole block at the right
+//! or lower edge is cut off where that edge comes to the left or to the top, with the usual colours at most 15 pixels of sizes that
+//! are no multiple of 16. [`Turn::shown_px`] says what is left.
 
 use std::convert::Infallible;
 
@@ -9,6 +10,10 @@ use turbojpeg::{Transform, TransformOp, Transformer};
 
 use super::decode::{DecodeError, check_size, jpeg_header};
 use super::{BufferPool, Frame, PixelFormat, packed_stride, raw_len};
+
+/// Sides of the blocks that a JPEG is turned by, by how much coarser its colours are.
+const SMALLEST_BLOCK_PX: u32 = 8;
+const LARGEST_BLOCK_PX: u32 = 32;
 
 /// How a picture is turned: clockwise, then mirrored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +46,21 @@ impl Turn {
             (2, true) => TransformOp::Vflip,
             (_, true) => TransformOp::Transverse,
         }
+    }
+
+    /// How much of a picture of `of_px` a turned one of `turned_px` shows, width and height before it was turned: all of it, or what
+    /// whole blocks of a JPEG there are, always from its top left corner. `None` where it is no such picture.
+    pub fn shown_px(self, of_px: [u32; 2], turned_px: [u32; 2]) -> Option<[u32; 2]> {
+        let [w, h] = turned_px;
+        let shown_px = if self.is_on_its_side() { [h, w] } else { [w, h] };
+        // An edge that comes to the other side cannot bring half a block there.
+        let (x, y) = self.source((0, 0), (2, 2));
+        let is_shown = |of: u32, shown: u32, comes_first: usize| {
+            let is_trimmed = comes_first == 1 && shown > 0 && shown.is_multiple_of(SMALLEST_BLOCK_PX);
+            let cut = of.checked_sub(shown);
+            cut == Some(0) || is_trimmed && cut.is_some_and(|cut| cut < LARGEST_BLOCK_PX)
+        };
+        (is_shown(of_px[0], shown_px[0], x) && is_shown(of_px[1], shown_px[1], y)).then_some(shown_px)
     }
 
     /// Which pixel of a picture of `w` × `h` comes to (x, y) of the turned one.
@@ -315,6 +335,50 @@ mod tests {
                 assert!(error <= tolerance, "{:?} {turn:?}: {error}", frame.format);
             }
         }
+    }
+
+    /// Neither side of 40 × 24 is a multiple of the 16 pixels of a block.
+    #[test]
+    fn a_jpeg_is_cut_to_whole_blocks_at_its_right_and_lower_edge() {
+        let (w, h) = (40, 24);
+        let pixels: Vec<u8> = (0..w * h).flat_map(|i| colour(i % w, i / w)).collect();
+        let image = turbojpeg::Image {
+            pixels: &pixels[..],
+            width: w,
+            pitch: 3 * w,
+            height: h,
+            format: turbojpeg::PixelFormat::RGB,
+        };
+        let jpeg = turbojpeg::compress(image, 95, turbojpeg::Subsamp::Sub2x2).unwrap().to_vec();
+        let whole = Frame { width: 40, height: 24, ..frame(jpeg, PixelFormat::Mjpeg, 0) };
+        let before = rgb(&whole);
+        for turn in every_turn().filter(|turn| !turn.is_none()) {
+            let turned = Turner::new(turn).turn(&whole).unwrap();
+            let shown = turn.shown_px([40, 24], [turned.width, turned.height]);
+            let [right, bottom] = match (turn.quarters, turn.mirror) {
+                (1, true) => [40, 24],
+                (0, _) | (3, false) => [32, 24],
+                (1, _) | (2, true) => [40, 16],
+                _ => [32, 16],
+            };
+            assert_eq!(shown, Some([right, bottom]), "{turn:?}");
+            let (got, width) = (rgb(&turned), turned.width as usize);
+            for (i, pixel) in got.chunks_exact(3).enumerate() {
+                let (x, y) = turn.source((i % width, i / width), (right as usize, bottom as usize));
+                let at = 3 * (y * w + x);
+                // Colours of half the size are spread otherwise at an edge.
+                assert!(
+                    std::iter::zip(pixel, &before[at..at + 3]).all(|(a, b)| a.abs_diff(*b) < 12),
+                    "{turn:?} {x} {y}"
+                );
+            }
+        }
+        let half = Turn { quarters: 2, mirror: false };
+        assert_eq!(half.shown_px([640, 360], [640, 352]), Some([640, 352]));
+        for other in [[640, 328], [640, 353], [640, 368], [360, 640]] {
+            assert_eq!(half.shown_px([640, 360], other), None, "{other:?}");
+        }
+        assert_eq!(Turn { quarters: 0, mirror: true }.shown_px([640, 360], [640, 352]), None);
     }
 
     #[test]

@@ -18,7 +18,6 @@ pub struct Ffmpeg {
     /// When each frame is due, microseconds from the first; empty where the container does not say.
     times_us: Vec<i64>,
     words: LastWords,
-    given: u64,
 }
 
 impl Ffmpeg {
@@ -71,7 +70,7 @@ impl Ffmpeg {
                 });
             }
         };
-        Ok(Self { name: short_name(path), child, frames, times_us: times_us(path), words, given: 0 })
+        Ok(Self { name: short_name(path), child, frames, times_us: times_us(path), words })
     }
 }
 
@@ -87,7 +86,6 @@ impl Clip for Ffmpeg {
                 log::warn!("{}: ffmpeg: {said}", self.name);
             }
         })?;
-        self.given += 1;
         let captured_at_us = self.times_us.get(frame.seq as usize).copied().unwrap_or(frame.captured_at_us);
         Ok(Frame { captured_at_us, ..frame })
     }

@@ -2,6 +2,7 @@
 
 mod find;
 mod judge;
+mod known;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ pub use self::find::{CameraListing, NodeKind, list_cameras};
 pub use super::mode::{Mode, Wanted};
 
 use self::find::Trouble;
+use self::known::Known;
 use super::mode;
 use super::usb::usb_id_of;
 use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
@@ -57,11 +59,6 @@ pub struct V4lCamera {
     /// When it was last open, on the monotonic clock.
     open_at_us: i64,
     counters: SourceCounters,
-}
-
-struct Known {
-    card: String,
-    by_id: Option<PathBuf>,
 }
 
 struct Open {
@@ -145,11 +142,14 @@ impl V4lCamera {
         if let Some(known) = &self.known {
             let lasting = known.by_id.iter().cloned();
             let own = (!auto).then(|| PathBuf::from(&self.wanted.device)).into_iter();
+            let usb_id = |path: &Path| usb_id_of(path, Path::new(SYSFS));
             let mut why = None;
             // By its lasting name, else by the name it was asked for, else wherever the same camera is now.
             for path in lasting.chain(own).chain(find::nodes()) {
                 match try_path(&path) {
-                    Ok((found, _)) if found.2 == known.card => return Ok(found),
+                    Ok((found, _)) if known.may_be(&found.2, usb_id(&found.1).as_deref()) => {
+                        return Ok(found);
+                    }
                     Ok(_) => {}
                     Err(e) => why = why.or(Some(e)),
                 }
@@ -320,7 +320,8 @@ impl V4lCamera {
         open.driver_seq = Some(meta.sequence);
         if !std::mem::replace(&mut open.started, true) {
             // Only now: a node that can be opened may still be none that ever sends.
-            self.known = Some(Known { by_id: find::by_id_of(&open.path), card: open.card.clone() });
+            let (card, usb_id) = (open.card.clone(), open.usb_id.clone());
+            self.known = Some(Known { by_id: find::by_id_of(&open.path), card, usb_id });
             if !starts_exposure(meta.flags) {
                 let path = open.path.display();
                 log::info!(

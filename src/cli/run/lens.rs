@@ -9,7 +9,6 @@ use posewire::capture::{FrameSource, Noticed, Seen};
 use posewire::config::{Calibration, Config};
 use posewire::metres::Lens;
 use posewire::output::{Host, Source};
-use posewire::picture::Turn;
 use posewire::telemetry::Telemetry;
 
 use crate::cli::Usage;
@@ -49,12 +48,11 @@ impl Lenses {
         Ok(Self { calibration, fov_deg })
     }
 
-    /// `source`, of which `lens` says at any time what lens it has; pictures are turned by `turn` after that.
+    /// `source`, of which `lens` says at any time what lens it has; pictures are not turned before that.
     pub fn watch(
         self,
         source: Box<dyn FrameSource>,
         lens: Lens,
-        turn: Turn,
         telemetry: Arc<Telemetry>,
     ) -> Box<dyn FrameSource> {
         if matches!(self.calibration, Known::Nothing) && self.fov_deg.is_none() {
@@ -68,9 +66,7 @@ impl Lenses {
                 log::info!("lens: taken to see {across_deg} degrees across (--fov), which is rough");
                 Some(Intrinsics::from_view(across_deg, seen.size_px))
             });
-            let [w, h] = seen.size_px;
-            let turned_px = if turn.quarters % 2 == 1 { [h, w] } else { [w, h] };
-            lens.set(found.map(|lens| (lens.turned(turn.quarters, turn.mirror, seen.size_px), turned_px)));
+            lens.set(found.map(|intrinsics| (intrinsics, seen.size_px)));
             Ok(())
         });
         Box::new(Noticed::new(source, notice))

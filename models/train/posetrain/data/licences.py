@@ -110,7 +110,7 @@ SOURCES: dict[str, Source] = {
     ),
     "keypoints-base-usable": Source(
         Licence.FREE, "weights of this project (above)", "teacher",
-        ("rendered", "coco_more", "coco_subset", "coco_fetched", "coco_nobody", "movenet_thunder"),
+        ("rendered", "coco_more", "coco_subset", "coco_fetched", "coco_nobody", "free_films", "movenet_thunder"),
     ),
     "fastestdet": Source(
         Licence.COCO, "BSD-3-Clause; trained on COCO by its author", "teacher: people without a label, for the finder"
