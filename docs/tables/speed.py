@@ -23,7 +23,7 @@ def engine_rows(name: str, wanted: dict[str, str]) -> list[list[str]]:
 
 
 def engines() -> str:
-    """The networks on several engines beside MoveNet: `epyc-avx512.json` and `xeon-looks.json` of `benches/results`; rten: `xeon-avx512-dist.json`."""
+    """The networks on several engines beside MoveNet: `epyc-avx512.json`, `xeon-looks.json`; rten: `xeon-avx512-dist.json`."""
     wanted = {
         "MoveNet": "MoveNet Lightning int8, LiteRT/XNNPACK",
         "posewire keypoints-small: int8": "**`small`, Posewire's int8 operators**",
