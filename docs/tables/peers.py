@@ -61,5 +61,13 @@ def peers() -> str:
             "Apache-2.0; weights disputed",
         ],
     ]
-    heads = ["", "photos of sport ¹", "films, alone ²", "persons missed %", "shaking %", "time ³, EPYC / Xeon", "licence"]
+    heads = [
+        "",
+        "photos of sport ¹",
+        "films, alone ²",
+        "persons missed %",
+        "shaking %",
+        "time ³, EPYC / Xeon",
+        "licence",
+    ]
     return markdown(heads, rows)
