@@ -138,9 +138,9 @@ mod tests {
                 (4_400, 7, "left_hand_lowered"),
                 (6_000, 7, "fall"),
                 (8_300, 7, "got_up"),
-                (9_300, 0, "count"),
                 (9_500, 7, "exit"),
                 (9_500, 7, "leave"),
+                (9_500, 0, "count"),
             ]
         );
     }

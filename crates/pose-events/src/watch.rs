@@ -16,7 +16,7 @@ const GONE_AFTER_US: i64 = 500_000;
 const GESTURE_AFTER_US: i64 = 300_000;
 /// And over after so long.
 const GESTURE_ENDS_US: i64 = 400_000;
-/// Another number of persons for so long is another number.
+/// More persons for so long are more.
 const COUNT_AFTER_US: i64 = 300_000;
 
 /// A person as they are watched at one moment.
@@ -167,10 +167,12 @@ impl Watch {
             });
             self.people[place].update(Some(person), at_us, &self.zones, |what| happened(track_id, what));
         }
+        // Fewer when those who are missing have left: the number and the zones say the same.
+        let after_us = if persons < self.count { GONE_AFTER_US } else { COUNT_AFTER_US };
         self.other = match self.other {
             _ if persons == self.count => None,
             Some((other, since_us)) if other == persons && at_us >= since_us => {
-                if at_us - since_us >= COUNT_AFTER_US {
+                if at_us - since_us >= after_us {
                     self.count = persons;
                     happened(0, What::Count);
                     None
@@ -277,9 +279,9 @@ mod tests {
             // A second of lying, but for the 20 ms in which nobody knows.
             (3_020, "fall"),
             (8_300, "got_up"),
-            (9_300, "count"),
             (9_500, "exit"),
             (9_500, "leave"),
+            (9_500, "count"),
         ];
         assert_eq!(told(At::Feet, scene), expected);
     }

@@ -125,9 +125,9 @@ mod tests {
                 (3_300, 7, "left_hand_raised"),
                 (4_200, 7, "enter"),
                 (4_400, 7, "left_hand_lowered"),
-                (5_300, 0, "count"),
                 (5_500, 7, "exit"),
                 (5_500, 7, "leave"),
+                (5_500, 0, "count"),
             ]
         );
         // Dropped frames delay events and lose none.

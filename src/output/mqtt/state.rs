@@ -91,10 +91,10 @@ mod tests {
                 ));
             }
         }
-        let expected = [(0, 0, 0), (1_200, 0, 1), (1_300, 1, 1), (3_300, 0, 1), (3_500, 0, 0)]
-            .map(|(t, p, z)| (t, json!(p), json!(z)));
+        let expected =
+            [(0, 0, 0), (1_200, 0, 1), (1_300, 1, 1), (3_500, 0, 0)].map(|(t, p, z)| (t, json!(p), json!(z)));
         assert_eq!(said, expected);
-        assert_eq!(happened, ["appear", "leave", "appear", "enter", "count", "count", "exit", "leave"]);
+        assert_eq!(happened, ["appear", "leave", "appear", "enter", "count", "exit", "leave", "count"]);
         assert!(!state.wait(10_000_000));
         assert!(state.wait(11_000_000) && !state.wait(12_000_000));
         assert_eq!(state.said()["presence"], Value::Null);

@@ -323,7 +323,7 @@ mod tests {
             .map(|event| (event["event"].to_string(), event["at_us"].as_i64().unwrap() / 1_000))
             .collect();
         let told: Vec<(&str, i64)> = told.iter().map(|(what, at_ms)| (&**what, *at_ms)).collect();
-        assert_eq!(told, [("\"appear\"", 0), ("\"count\"", 300), ("\"count\"", 8_300), ("\"leave\"", 8_500)]);
+        assert_eq!(told, [("\"appear\"", 0), ("\"count\"", 300), ("\"leave\"", 8_500), ("\"count\"", 8_500)]);
     }
 
     #[test]
