@@ -8,6 +8,7 @@
 //! | input | behaviour |
 //! |---|---|
 //! | a coordinate that is NaN, infinite or beyond ±100,000 px; a score that is NaN or below 0.05 | the joint was not seen in this frame |
+//! | a score above 1 | counts as 1 |
 //! | a capture time less than 1 ms after the last one, or up to 2 s before it | the observation is ignored, the last forecast repeated |
 //! | a capture time more than 2 s after or before the last one | the slot is reset, then the observation taken as the first |
 //! | every joint absent, or the person not found | the memory moves on; joints are predicted until they become absent, all within a second |

@@ -125,7 +125,7 @@ impl PersonFrame {
                 bound(4.0 * at[0]),
                 bound(4.0 * at[1]),
                 f32::from(u8::from(self.seen[j])),
-                if self.seen[j] { k.score } else { 0.0 },
+                if self.seen[j] { k.score.min(1.0) } else { 0.0 },
                 bound(20.0 * moved[0]),
                 bound(20.0 * moved[1]),
                 from_mean(1, 0),

@@ -242,6 +242,17 @@ fn a_long_stream_with_every_kind_of_gap_stays_finite() {
     }
 }
 
+#[test]
+fn a_score_above_one_counts_as_one() {
+    let answer = |score| {
+        let mut o = at(0, 0, 50.0);
+        o.keypoints.as_mut().unwrap().joints[15].score = score;
+        step(&mut model(), o).places_px
+    };
+    assert_eq!(answer(f32::MAX), answer(1.0));
+    assert_eq!(answer(f32::INFINITY), answer(1.0));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
