@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Takes a picture of the preview's page, on a machine that does nothing else.
 
-    POSEWIRE=target/release/posewire docs/images/record_preview.py docs/images/preview.jpg [--seconds 24]
+    POSEWIRE=target/release/posewire docs/images/record_preview.py docs/images/preview.jpg [--seconds 19]
 
 The built-in clip with a zone before its shelf, in Chromium without a window. Needs chromium and ffmpeg.
 """
@@ -31,7 +31,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("out", type=Path)
-    parser.add_argument("--seconds", type=float, default=24.0, help="from when somebody is there")
+    parser.add_argument("--seconds", type=float, default=19.0, help="from when somebody is there")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         zones = Path(folder, "zones.toml")
