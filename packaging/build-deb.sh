@@ -62,6 +62,8 @@ build() {
   esac
   mkdir -p "$root/usr/share/doc/posewire"
   packaging/copyright.sh > "$root/usr/share/doc/posewire/copyright"
+  packaging/notices.py --target "$target" ${FEATURES:+--features "$FEATURES"} | gzip -9n > "$root/usr/share/doc/posewire/third-party-licences.gz"
+  chmod 644 "$root/usr/share/doc/posewire"/*
   # The service file names where `cargo install` and the README put the binary; the package's own place is /usr/bin.
   mkdir -p "$root/usr/lib/systemd/system"
   sed 's|/usr/local/bin/posewire|/usr/bin/posewire|' packaging/posewire.service > "$root/usr/lib/systemd/system/posewire.service"

@@ -32,6 +32,7 @@ tarball() {
   sed -i 's|/usr/bin/posewire|/usr/local/bin/posewire|' "$root/$name/posewire.service"
   # The weights have terms that the code's licences do not say.
   mv "$root/deb/usr/share/doc/posewire/copyright" "$root/$name/copyright"
+  gunzip -c "$root/deb/usr/share/doc/posewire/third-party-licences.gz" > "$root/$name/third-party-licences"
   cp LICENSE-MIT LICENSE-APACHE "$root/$name/"
   tar -C "$root" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -cf - "$name" | gzip -9n > "$out/$name.tar.gz"
   rm -rf "$root"
@@ -74,6 +75,8 @@ PYTHON
       done
     done
   done
+  packaging/notices.py --manifest-path firmware/Cargo.toml --package pico --target thumbv6m-none-eabi \
+    --no-default-features --features rp2040,ssd1306,usb > "$out/posewire-$version-firmware-third-party-licences.txt"
 }
 
 [ $# -gt 0 ] || set -- any amd64 arm64 armhf

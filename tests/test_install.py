@@ -124,5 +124,23 @@ class Copyright(unittest.TestCase):
             self.assertIn("License: Expat or Apache-2.0", said)
 
 
+class Notices(unittest.TestCase):
+    """What the package says of other people's works in it."""
+
+    def test_what_is_linked_is_named_with_its_licence_and_nothing_else(self) -> None:
+        command = [str(ROOT / "packaging/notices.py")]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        listed, *texts = said.split(f"\n{'=' * 78}\n")
+        crates = [line.split(":")[0].strip() for line in listed.splitlines() if line.startswith("  ")]
+        names = {crate.split()[0] for crate in crates}
+        self.assertLessEqual({"tract-onnx", "turbojpeg-sys", "clap"}, names)
+        self.assertFalse({"proptest", "serde_derive", "bindgen", "posewire"} & names)
+        told = {crate for text in texts for crate in text.split("\n")[0].split(", ")}
+        self.assertEqual(set(crates) - told, set())
+        # The terms of libjpeg-turbo, whose C sources a crate carries, ask for this sentence.
+        flat = " ".join(said.split())
+        self.assertIn("based in part on the work of the Independent JPEG Group", flat)
+
+
 if __name__ == "__main__":
     unittest.main()
