@@ -37,7 +37,8 @@ armhf)
     fi ;;
 *) echo "install.sh: there is no build for $arch; docs/start.md says how to build it from source" >&2; exit 1 ;;
 esac
-if command -v dpkg >/dev/null; then file=posewire_${version}_$arch.deb; else file=posewire-$version-$arch.tar.gz; fi
+# Some other systems have dpkg as a tool; apt-get alone brings what the package depends on.
+if command -v dpkg >/dev/null && command -v apt-get >/dev/null; then file=posewire_${version}_$arch.deb; else file=posewire-$version-$arch.tar.gz; fi
 
 as_root=
 if [ "$(id -u)" != 0 ]; then as_root=sudo; fi
