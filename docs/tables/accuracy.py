@@ -85,7 +85,7 @@ def quantised() -> str:
                 for m in manifest(f"keypoints-{name}")["card"]["metrics"]
                 if m["pack"] == pack
             }
-            cells.append(f"{100 * (of['int8'] - of['f32']):+.1f}")
+            cells.append(f"{100 * (of['int8'] - of['f32']):+.2f}")
         rows.append([f"`{name}`", *cells, f"{manifest(f'keypoints-{name}')['card']['ece']:.3f}"])
     heads = [f"{title}, points of PCK.1" for title in PACKS.values()]
     return markdown(["network", *heads, "scores' calibration error"], rows, right=4)

@@ -22,6 +22,17 @@ def engine_rows(name: str, wanted: dict[str, str]) -> list[list[str]]:
     return rows
 
 
+def side_by_side(wanted: dict[str, str], *names: str) -> list[list[str]]:
+    """`engine_rows` of several runs, joined by their titles. Raises `ValueError` where a run lacks a row that another has."""
+    joined = []
+    for rows in zip(*(engine_rows(name, wanted) for name in names), strict=True):
+        titles = {title for title, *_ in rows}
+        if len(titles) > 1:
+            raise ValueError(f"{', '.join(names)}: {' and '.join(sorted(titles))} stand beside each other")
+        joined.append([rows[0][0], *(cell for _, *cells in rows for cell in cells)])
+    return joined
+
+
 def engines() -> str:
     """The networks on several engines beside MoveNet: `epyc-avx512.json`, `xeon-looks.json`; rten: `xeon-avx512-dist.json`."""
     wanted = {
@@ -36,8 +47,7 @@ def engines() -> str:
         "posewire person: int8": "**finder, Posewire's int8 operators**",
         "ONNX+person: int8": "finder, ONNX Runtime int8",
     }
-    epyc, xeon = (engine_rows(name, wanted) for name in ("epyc-avx512.json", "xeon-looks.json"))
-    rows = [[*on_epyc, *on_xeon[1:]] for on_epyc, on_xeon in zip(epyc, xeon, strict=True)]
+    rows = side_by_side(wanted, "epyc-avx512.json", "xeon-looks.json")
     rten = {"rten+QDQ": "`small`, rten, quantised ¹", "rten+f32": "`small`, rten f32 ¹"}
     rows += [[title, "", "", *times] for title, *times in engine_rows("xeon-avx512-dist.json", rten)]
     return markdown(["network and engine", "EPYC: least", "median", "Xeon: least", "median"], rows, right=4)
@@ -48,8 +58,7 @@ def looks() -> str:
     names = ("nano", "small", "base", "large")
     wanted = {f"posewire keypoints-{name}: int8": f"`{name}`" for name in names}
     wanted |= {"posewire person: int8": "finder", "posewire person-usable: int8": "finder `person-usable`"}
-    epyc, xeon = (engine_rows(name, wanted) for name in ("epyc-avx512.json", "xeon-looks.json"))
-    rows = [[*on_epyc, *on_xeon[1:]] for on_epyc, on_xeon in zip(epyc, xeon, strict=True)]
+    rows = side_by_side(wanted, "epyc-avx512.json", "xeon-looks.json")
     return markdown(["network", "EPYC: least", "median", "Xeon: least", "median"], rows, right=4)
 
 

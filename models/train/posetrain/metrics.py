@@ -32,7 +32,7 @@ def pck(xy_net: Floats, joints: Floats, matrix: Floats, threshold: float) -> tup
 def bootstrap(
     hits: Counts, counts: Counts, groups: npt.NDArray[np.str_], seed: int = 0, rounds: int = 1000
 ) -> tuple[float, float]:
-    """95 % interval of sum(hits) / sum(counts) when whole groups (pictures, clips) are drawn with
+    """95 % interval of sum(hits) / sum(counts) when whole groups (pictures, videos) are drawn with
     replacement."""
     _, index = np.unique(groups, return_inverse=True)
     size = int(index.max()) + 1

@@ -14,10 +14,13 @@ from unittest import mock
 
 from posetrain.keypoints.config import configured
 from posetrain.paths import CONFIGS, EXPERIMENTS, REPOSITORY, TRAIN
+from posetrain.temporal.learned import learned
 from posetrain.temporal.model import Hyper
 
 WRITTEN_DOWN = [
     TRAIN / "README.md",
+    TRAIN / "BUDGET.md",
+    *(TRAIN / "checkpoints").glob("*.md"),
     *(REPOSITORY / "models").glob("*.toml"),
     *(REPOSITORY / "docs").glob("*.md"),
     *(REPOSITORY / "docs" / "decisions").glob("*.md"),
@@ -55,6 +58,8 @@ class Configurations(unittest.TestCase):
             config = tomllib.loads(path.read_text())
             Hyper(**config["model"])
             self.assertLessEqual({"model", "data", "loss", "train"}, config.keys(), path.name)
+            self.assertEqual(config["licence"], "b" if "usable" in path.stem else "c", path.name)
+            learned(config)
 
 
 def commands(path: Path) -> list[tuple[str, str]]:

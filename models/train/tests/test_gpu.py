@@ -10,6 +10,7 @@ import zipfile
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from unittest import mock
 
 import cv2
 import numpy as np
@@ -365,6 +366,24 @@ class Run(unittest.TestCase):
             self.assertFalse(torch.equal(after["heatmaps.weight"], weights["heatmaps.weight"]))
         self.assertFalse(torch.equal(ends[0][0]["heatmaps.weight"], ends[1][0]["heatmaps.weight"]))
 
+    def test_until_the_end_what_was_there_stays_as_it_was(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            begin, out = Path(name) / "begin.npz", Path(name) / "out.npz"
+            weights = KeypointNet(TINY.net).state_dict()
+            for path in (begin, out):
+                checkpoints.store(weights, 100, path)
+            there, keep = out.read_bytes(), task_of(TINY, begin, out).keep
+            keep(weights, 8, False)
+            self.assertEqual(
+                (out.read_bytes(), checkpoints.history(out.with_suffix(".part.npz"))[0]), (there, 108)
+            )
+            with mock.patch.object(np, "savez_compressed", side_effect=InterruptedError):
+                self.assertRaises(InterruptedError, keep, weights, 16, True)
+            self.assertEqual(out.read_bytes(), there, "nor is half a file left")
+            keep(weights, 16, True)
+            self.assertEqual(checkpoints.history(out)[0], 116)
+            self.assertEqual({path.name for path in out.parent.iterdir()}, {"begin.npz", "out.npz"})
+
     def test_a_student_learns_nothing_of_sources_that_it_does_not_name(self) -> None:
         def say_nothing(images: torch.Tensor) -> torch.Tensor:
             return torch.zeros(len(images), 17, 8, 8)
@@ -391,7 +410,7 @@ class Run(unittest.TestCase):
             tempfile.TemporaryDirectory() as name,
             self.assertRaisesRegex(FileNotFoundError, "posetrain.gpu.pieces"),
         ):
-            task = Task(TINY, {}, lambda weights, crops: None)
+            task = Task(TINY, {}, lambda weights, crops, is_end: None)
             run([task], Arrivals(Path(name), Store(CPU, 100)), [], 32, 1.0)
 
 

@@ -189,15 +189,20 @@ class Shipped(unittest.TestCase):
 class Films(unittest.TestCase):
     def test_a_film_of_many_clips_counts_as_one(self) -> None:
         keys = np.array(
-            [f"jump/{film}_{clip}.avi:{k:04d}" for film in ("a", "b") for clip in (0, 1) for k in range(30)]
+            [
+                f"{action}/{film}_{action}_f_nm_np1_fr_med_{clip}.avi#{k}:{k}"
+                for film in ("a", "b")
+                for clip, action in enumerate(("jump", "run"))
+                for k in range(30)
+            ]
         )
         chosen = keys[make.thinned(keys, 8)]
         for film in ("a", "b"):
             frames = [str(k) for k in chosen if f"/{film}_" in str(k)]
             self.assertEqual(len(frames), 8)
-            self.assertEqual({k.split("_")[1][0] for k in frames}, {"0", "1"})
+            self.assertEqual({k.split("/")[0] for k in frames}, {"jump", "run"})
         self.assertEqual(len(make.thinned(keys[:3], 8)), 3)
-        self.assertEqual(keys[make.thinned(keys, 1)].tolist(), ["jump/a_1.avi:0000", "jump/b_1.avi:0000"])
+        self.assertEqual([str(k)[:6] for k in keys[make.thinned(keys, 1)]], ["run/a_", "run/b_"])
 
 
 class Refitted(unittest.TestCase):

@@ -11,7 +11,7 @@ import numpy as np
 
 from posetrain.data import cache
 from posetrain.data.packs import KNOWN_PACKS
-from posetrain.data.part import part
+from posetrain.data.part import by_keys, of_half, part
 
 
 def a_cache(folder: Path, keys: list[str]) -> None:
@@ -39,9 +39,10 @@ class Parts(unittest.TestCase):
             whole = Path(name) / "acted"
             a_cache(whole, ["one-0001:1", "two-0001:2", "one-0002:3", "three-0001:4"])
             halves = [Path(name) / "first", Path(name) / "second"]
-            counts = [part(whole, ("one", "three"), k == 1, half) for k, half in enumerate(halves)]
-            self.assertEqual(counts, [3, 1])
-            records, second = cache.load(whole), cache.load(halves[1])
+            records = cache.load(whole)
+            chosen = [by_keys(records, ("one", "three"), but) for but in (False, True)]
+            self.assertEqual([part(whole, *of) for of in zip(chosen, halves, strict=True)], [3, 1])
+            second = cache.load(halves[1])
             self.assertEqual(second.key.tolist(), ["two-0001:2"])
             np.testing.assert_array_equal(second.picture(0), records.picture(1))
             self.assertEqual(np.load(halves[0] / "maps.npy").ravel().tolist(), [0, 2, 3])
@@ -51,7 +52,23 @@ class Parts(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             a_cache(Path(name) / "acted", ["one-0001:1"])
             with self.assertRaisesRegex(ValueError, "0 of 1 persons.*one-0001"):
-                part(Path(name) / "acted", ("two",), False, Path(name) / "out")
+                by_keys(cache.load(Path(name) / "acted"), ("two",), False)
+
+    def test_a_video_is_in_one_half_whatever_its_clips_show(self) -> None:
+        keys = [
+            f"{action}/{video}_{action}_f_nm_np1_fr_med_0.avi#{k}:{k}"
+            for video in "abcdefgh"
+            for action in ("sit", "walk")
+            for k in range(2)
+        ]
+        with tempfile.TemporaryDirectory() as name:
+            a_cache(Path(name) / "jhmdb", keys)
+            records = cache.load(Path(name) / "jhmdb")
+            first, second = (of_half(records, half).reshape(8, 4) for half in ("first", "second"))
+            self.assertTrue((first != second).all() and (first == first[:, :1]).all())
+            self.assertTrue(0 < first[:, 0].sum() < 8)
+            with self.assertRaisesRegex(ValueError, "a, b, c.*--half"):
+                by_keys(records, ("sit/",), False)
 
 
 if __name__ == "__main__":

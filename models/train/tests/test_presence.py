@@ -6,6 +6,7 @@ import tempfile
 import unittest
 from pathlib import Path
 from typing import cast
+from unittest import mock
 
 import numpy as np
 import onnx
@@ -78,6 +79,24 @@ class Presence(unittest.TestCase):
         self.assertLess(means[1], 0.2 * means[0])
         # words that are not true lie far outside, where crops are many
         self.assertGreater(presence.calibration_error(person, said**3), 2 * high)
+
+    def test_intervals_draw_whole_videos(self) -> None:
+        pictures = [f"jhmdb/run/{v}_run_f_nm_np1_fr_med_{k}.avi#{k}" for v in "ab" for k in range(5)]
+        pictures += [f"coco_more/{k:012d}.jpg" for k in range(10)]
+        yes = np.ones(20, bool)
+        crops = presence.Crops(
+            np.zeros((20, 1)), np.arange(20) % 2 == 0, np.ones(20), yes, np.array(pictures)
+        )
+        drawn: set[str] = set()
+
+        def bootstrap(_: object, __: object, groups: np.ndarray) -> tuple[float, float]:
+            drawn.update(groups.tolist())
+            return 0.0, 1.0
+
+        with mock.patch.object(presence, "bootstrap", bootstrap):
+            presence.judge(crops, np.linspace(-1, 1, 20), 0.5, ["jhmdb", "coco_more"])
+        self.assertEqual(len(drawn), 12)
+        self.assertLessEqual({"a", "b"}, drawn)
 
     def test_shares_are_of_either_box(self) -> None:
         box = np.array([0, 0, 10, 10], np.float32)

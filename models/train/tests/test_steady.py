@@ -20,13 +20,14 @@ import cv2
 import numpy as np
 import torch
 
+from posetrain import precision
 from posetrain.data import cache, gather, packs
 from posetrain.data.augment import AugmentConfig, crop_matrix, move_joints
 from posetrain.data.licences import LicenceError
 from posetrain.data.loose import loosely
 from posetrain.keypoints import checkpoints, mixing, relabel, ship, steady, taught, teach
 from posetrain.keypoints.mixture import Mixture, some
-from posetrain.keypoints.net import NetConfig
+from posetrain.keypoints.net import KeypointNet, NetConfig
 from posetrain.keypoints.steady_config import Source, SteadyConfig, load_config
 from posetrain.paths import CONFIGS
 
@@ -196,6 +197,26 @@ class Relabelling(unittest.TestCase):
             (folder / "few" / "teachers.json").write_text('["movenet_thunder"]')
             Mixture(config(sources=taught_by), folder, 0)
 
+    def test_a_cache_of_other_persons_keeps_no_maps_and_takes_none(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            few = caches(Path(name)) / "few"
+            for derived in cache.DERIVED:
+                (few / derived).touch()
+            caches(Path(name), persons=5)
+            self.assertEqual({path.name for path in few.iterdir()}, {"index.npz", "pixels.bin"})
+            np.save(few / "maps.npy", np.zeros((6, packs.JOINTS, 64, 64), np.uint8))
+            (few / "teachers.json").write_text('["movenet_thunder"]')
+            with self.assertRaisesRegex(ValueError, "of 6 persons, the cache of 5"):
+                Mixture(config(sources=(Source("few", 1.0, taught=0.5),)), few.parent, 0)
+            words = ["relabel", "--cache", str(few)]
+            with mock.patch("sys.argv", words), self.assertRaisesRegex(ValueError, "of 6 persons"):
+                relabel.main()
+            np.save(few / "maps.npy", np.zeros((5, packs.JOINTS, 64, 64), np.uint8))
+            with np.load(few / "index.npz") as index:
+                np.savez(few / "index-before.npz", **{k: index[k][:4] for k in index.files})
+            with mock.patch("sys.argv", words), self.assertRaisesRegex(SystemExit, "of other persons"):
+                relabel.main()
+
 
 class LongRun(unittest.TestCase):
     def setUp(self) -> None:
@@ -263,6 +284,53 @@ class LongRun(unittest.TestCase):
         self.assertEqual((state["crops"], state["anneal_from"]), (10, 4))
         rows = [json.loads(line) for line in (other / "log.jsonl").read_text().splitlines()]
         self.assertEqual((rows[-1]["crops"], rows[-1]["size"]), (10, 64))
+
+    def test_a_run_that_was_stopped_while_it_warms_up_is_the_run_that_was_not(self) -> None:
+        caches(self.folder)
+        warming, begin, whole, broken = (
+            config(warmup_crops=40),
+            self.folder / "begin.npz",
+            self.folder / "whole",
+            self.folder / "broken",
+        )
+        torch.manual_seed(5)
+        checkpoints.store(KeypointNet(TINY).state_dict(), 1000, begin, ["coco_subset"])
+        steady.train(warming, self.folder, whole, until=1010, begin=begin, workers=0)
+        for _ in range(5):
+            steady.train(warming, self.folder, broken, minutes=0.0, begin=begin, workers=0)
+        one, other = (torch.load(out / "checkpoint.pt", weights_only=True) for out in (whole, broken))
+        self.assertEqual((one["crops"], one["warm_from"]), (1010, 1000))
+        self.assertEqual((other["crops"], other["warm_from"]), (1010, 1000))
+        self.assertAlmostEqual(other["optimiser"]["param_groups"][0]["lr"], 10 / 40 * warming.learning_rate)
+        for kind in ("model", "ema"):
+            for name, value in one[kind].items():
+                self.assertTrue(torch.equal(value, other[kind][name]), f"{kind} {name}")
+        del other["warm_from"], other["arithmetic"]
+        torch.save(other, broken / "checkpoint.pt")
+        steady.train(warming, self.folder, broken, minutes=0.0, workers=0)
+        self.assertEqual(
+            torch.load(broken / "checkpoint.pt", weights_only=True)["warm_from"], 0, "an old one"
+        )
+
+    def test_a_run_goes_on_in_the_arithmetic_that_it_began_in(self) -> None:
+        caches(self.folder)
+        out = self.folder / "run"
+
+        def run(**options: str) -> str:
+            steady.train(config(), self.folder, out, minutes=0.0, workers=0, **options)  # type: ignore[arg-type]
+            rows = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+            kept = torch.load(out / "checkpoint.pt", weights_only=True)["arithmetic"]
+            self.assertEqual(rows[-1]["arithmetic"], kept)
+            return str(kept)
+
+        with (
+            mock.patch.object(precision, "multiplies_bf16", return_value=True),
+            mock.patch.object(precision._Settled, "arithmetic", "f32"),
+        ):
+            self.assertEqual(run(arithmetic="bf16"), "bf16")
+            precision.settle("f32")
+            self.assertEqual(run(), "bf16", "whatever else would be quicker now")
+            self.assertEqual(run(arithmetic="f32"), "f32", "unless it is told otherwise")
 
     def test_runs_to_compare_differ_in_their_sources_alone(self) -> None:
         runs = mixing.arms(

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 import unittest
+from pathlib import Path
+from unittest import mock
 
 import cv2
 import numpy as np
 
-from posetrain.data.packs import Picture
+from posetrain.data.packs import Person, Picture
 from posetrain.temporal import stills
+from posetrain.temporal.noise import tuning
 
 
 def person() -> np.ndarray:
@@ -51,6 +56,22 @@ class Films(unittest.TestCase):
             steps = np.linalg.norm(np.diff(at, axis=0), axis=1)
             self.assertLess(steps.max(), 25)
             self.assertGreater(np.ptp(at, axis=0).max(), 2)
+
+    def test_persons_of_one_picture_are_on_one_side_of_the_split(self) -> None:
+        pixels = np.zeros((480, 640, 3), np.uint8)
+        persons = [Person(k, person(), (0, 0, 1, 1)) for k in range(8)]
+        picture = Picture("coco_more", "train", "000000000692.jpg", pixels, persons)
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            mock.patch.object(stills, "read_pack", lambda *_: [picture]),
+            mock.patch.object(stills, "FRAMES", 2),
+            mock.patch("sys.argv", ["stills", "--data", folder, "--out", folder]),
+        ):
+            stills.main()
+            heads = [json.loads(p.read_text().splitlines()[0]) for p in Path(folder).glob("*.jsonl")]
+        self.assertEqual(len(heads), 8)
+        self.assertEqual({head["source"] for head in heads}, {"still-000000000692"})
+        self.assertEqual(len({tuning(head["film"]) for head in heads}), 1)
 
 
 if __name__ == "__main__":

@@ -15,13 +15,23 @@ from unittest import mock
 import numpy as np
 import torch
 
-from posetrain.paths import CONFIGS
-from posetrain.study import equations, page
+from posetrain.paths import CONFIGS, REPOSITORY
+from posetrain.study import equations, page, times
 from posetrain.study.classics import TITLES
 from posetrain.study.plots import front
-from posetrain.study.results import Result, equal_lag, sound
+from posetrain.study.results import Result, equal_lag, read, sound
 from posetrain.study.row import Network
-from posetrain.study.run import Clips, Member, Training, draw, measured, observed, train_together, whose
+from posetrain.study.run import (
+    RESULTS,
+    Clips,
+    Member,
+    Training,
+    draw,
+    measured,
+    observed,
+    train_together,
+    whose,
+)
 from posetrain.study.table import table
 from posetrain.temporal.clip_set import Clip, ClipSet
 from posetrain.temporal.clip_set import write as write_clips
@@ -208,6 +218,20 @@ class Page(unittest.TestCase):
         self.assertEqual(drawn, set(re.findall(r"images/([\w-]+\.png)", said)))
         self.assertGreaterEqual(len(drawn), 2)
         return said
+
+    def test_the_documents_are_what_the_kept_results_make(self) -> None:
+        """Their words; the plots are not drawn."""
+        docs = REPOSITORY / "docs"
+        results = read([RESULTS / "7000", RESULTS / "classic"])
+        timed = times.read(REPOSITORY / "benches" / "results" / "temporal-step.json")
+        with mock.patch("matplotlib.figure.Figure.savefig"):
+            said = page.page(results, docs, docs / "images" / "study", None, timed)
+        for name, text in (
+            ("study.md", said),
+            (page.ROWS_PAGE, equations.rows_page()),
+            (page.CLIPS_PAGE, page.clips_page(results, None)),
+        ):
+            self.assertEqual((docs / name).read_text(), text, name)
 
     def test_a_row_is_its_seeds_mean_with_an_interval(self) -> None:
         said = self.make([self.result("gru", 1, 3.0), self.result("gru", 2, 4.0)])

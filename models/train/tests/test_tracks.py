@@ -17,7 +17,8 @@ import torch
 
 from posetrain.temporal import clip_set, tracks
 from posetrain.temporal.calibrate import of_bank
-from posetrain.temporal.export import between, licence, sources
+from posetrain.temporal.export import between, licence
+from posetrain.temporal.learned import sources
 from posetrain.temporal.model import Hyper, TemporalXl
 from posetrain.temporal.motion import Mocap, Truth
 from posetrain.temporal.noise import Bank, Real, tuning

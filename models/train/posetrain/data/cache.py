@@ -38,6 +38,8 @@ MIN_EXTENT_PX = 40.0
 EMPTY_PX = 400
 MIN_JOINTS = 5
 SPLITS = ("train", "calib", "val")
+# What others work out from the persons of a cache, row by row: a teacher's maps and labels (`posetrain.keypoints.teach`, `.relabel`).
+DERIVED = ("maps.npy", "maps.part.npy", "maps.at", "teachers.json", "index-before.npz")
 
 
 @dataclass(frozen=True)
@@ -142,6 +144,7 @@ def build(data: Path, out: Path, packs: tuple[str, ...] = PACKS, splits: tuple[s
                         rows[name].append(value)
                     offset += pixels.size
                     report.counts[f"{pack} {picture.split}"] += 1
+    forget(out)
     np.savez(
         out / "index.npz",
         offset=np.asarray(rows["offset"], np.int64),
@@ -157,6 +160,12 @@ def build(data: Path, out: Path, packs: tuple[str, ...] = PACKS, splits: tuple[s
     for name, count in sorted(report.counts.items()):
         print(f"{count:7d} {name}")
     print(f"{offset / 1e9:.2f} GB in {out}")
+
+
+def forget(folder: Path) -> None:
+    """Removes what was worked out from the persons of a cache, who are about to be others."""
+    for name in DERIVED:
+        (folder / name).unlink(missing_ok=True)
 
 
 def load(path: Path) -> Records:

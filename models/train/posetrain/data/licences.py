@@ -2,7 +2,8 @@
 
     python -m posetrain.data.licences            # docs/data-licences.md
 
-A configuration names the worst class that its weights may have (`licence`), and reading a source that is worse is refused.
+A configuration names the worst class that its weights may have (`licence`); a source that is worse is refused, and so are weights to
+begin from that learned from one.
 """
 
 from __future__ import annotations
@@ -193,9 +194,12 @@ def of_letter(letter: str) -> Licence:
 
 
 def shipped() -> dict[str, list[str]]:
-    """What each network in `models/` learned from, as its card says."""
+    """What each network in `models/` learned from, as its card says: its joints, and whether anybody is there."""
     cards = {path.stem: tomllib.loads(path.read_text())["card"] for path in sorted(MODELS.glob("*.toml"))}
-    return {name: card["data"] for name, card in cards.items()}
+    return {
+        name: list(dict.fromkeys([*card["data"], *card.get("presence", {}).get("data", [])]))
+        for name, card in cards.items()
+    }
 
 
 def page() -> str:
@@ -214,8 +218,9 @@ def page() -> str:
             for name, data in shipped().items()
         ),
         "",
-        "A training configuration names the class that it allows (`licence`), and the trainer refuses a source of a worse one. Each card",
-        "names what the network learned from. This page is printed by `python -m posetrain.data.licences`; a test compares.",
+        "A training configuration names the class that it allows (`licence`), and the trainer refuses a source of a worse one, and weights",
+        "to begin from that learned from one. Each card names what the network learned from, the weights that it began from included.",
+        "This page is printed by `python -m posetrain.data.licences`; a test compares.",
         "",
         "| source | class | terms | used for |",
         "|---|---|---|---|",

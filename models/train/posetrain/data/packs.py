@@ -1,7 +1,7 @@
 """Readers of the data packs: one `Picture` with its labelled `Person`s at a time, RGB, pixels of the
 stored picture.
 
-Splits are fixed here, before any training, and by picture or clip so that no picture is on two sides:
+Splits are fixed here, before any training, and by picture or video so that no source is on two sides:
 `train`, `calib` (train-side pictures kept back to fit score and sigma), `val` (to choose among own runs).
 """
 
@@ -206,11 +206,12 @@ def read_stills(root: Path, pack: str, report: ReadReport, hidden: bool = False)
             yield Picture(pack, split, record["file_name"], pixels, persons[record["id"]])
 
 
-def clip_split(clip: dict[str, Any]) -> str:
-    """Where a clip of J-HMDB belongs, whole films together."""
+def clip_split(clip: dict[str, Any]) -> str | None:
+    """Where a clip of J-HMDB belongs, whole videos together: of one that is kept back to fit scores the coarser labels, tier 2, belong
+    nowhere (None)."""
     split: str = clip["split"]
-    if split == "train" and clip["tier"] == 1 and _bucket(clip["source_video"], 16) == 0:
-        return "calib"
+    if split == "train" and _bucket(clip["source_video"], 16) == 0:
+        return "calib" if clip["tier"] == 1 else None
     return split
 
 
@@ -240,6 +241,9 @@ def read_clips(root: Path, report: ReadReport) -> Iterator[Picture]:
     """J-HMDB. Every frame of `val` and `calib`, every second of `train`: neighbours add little there."""
     for clip, frames, labels in films(root):
         split = clip_split(clip)
+        if split is None:
+            report.counts["clip of a video kept back, with coarse labels"] += 1
+            continue
         if len(frames) != clip["frames"]:
             report.counts["clip with missing frames"] += 1
         step = 2 if split == "train" else 1

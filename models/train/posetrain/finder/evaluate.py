@@ -13,6 +13,7 @@ from posetrain.data import scenes as stored
 from posetrain.data.boxes import iou
 from posetrain.data.packs import Floats, ReadReport, read_pack
 from posetrain.data.scenes import FastestDet, Scene
+from posetrain.data.source import source_of
 from posetrain.finder.net import Size, decode
 from posetrain.finder.sample import letterbox
 from posetrain.inference import as_input, session
@@ -39,7 +40,7 @@ class Rule:
 class Test:
     """Finds of every test picture from the lowest threshold on: their scores, what the keypoint network says of their crops (1 where
     none was asked), and whom of the labelled persons each meets (`NOBODY`, or `ANOTHER`: somebody whom no label is about). `groups` names
-    each labelled person's picture or clip."""
+    each labelled person's picture or, of J-HMDB, video."""
 
     score: npt.NDArray[np.float64]
     presence: npt.NDArray[np.float64]
@@ -136,7 +137,7 @@ def val_scenes(data: Path, teacher: FastestDet, every: int = 1) -> dict[str, lis
             seen, scores = teacher.find(picture.pixels, 0.15)
             boxes = np.array([stored.person_box(pack, p) for p in picture.persons], np.float32).reshape(-1, 4)
             s = Scene(picture.pixels, boxes, seen, pack)
-            group = picture.key.split("#")[0]
+            group = source_of(picture.key)
             if pack == "jhmdb":
                 out["jhmdb"].append((s, group))
             if pack == "coco_more":

@@ -42,7 +42,7 @@ from posetrain.keypoints.net import KeypointNet, multiply_adds
 from posetrain.keypoints.quantise import quantise, ranges
 from posetrain.keypoints.train import annealed, average, save, to_input
 from posetrain.paths import REPOSITORY, TRAIN
-from posetrain.precision import reduced
+from posetrain.precision import ARITHMETIC, reduced, settle
 
 # What a camera sees: video and everyday photos before sport close-ups.
 SHARE = {
@@ -150,6 +150,7 @@ def train(
     ema = copy.deepcopy(model)
     optimiser = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, weight_decay=0.01, fused=True)
     step, spent = 0, 0.0
+    kept: str | None = None
     latest = out / "checkpoint.pt"
     if latest.exists():
         state = torch.load(latest, weights_only=True)
@@ -161,6 +162,7 @@ def train(
         ema.load_state_dict(state["ema"])
         optimiser.load_state_dict(state["optimiser"])
         step, spent = state["step"], state["spent"]
+        kept = state.get(ARITHMETIC)
     loader = iter(
         DataLoader(
             SceneStream(scenes, behind, step, seed, size),
@@ -169,6 +171,9 @@ def train(
             prefetch_factor=4 if workers else None,
         )
     )
+    # after the loader's workers are forked: threads that have run already are missing there
+    arithmetic = settle(kept)
+    print(f"in {arithmetic}", flush=True)
     began, budget, logged, losses = time.monotonic() - spent, minutes * 60, spent, []
     while spent < budget:
         spent = time.monotonic() - began
@@ -206,6 +211,7 @@ def train(
                     "spent_before": before["spent"] + before.get("spent_before", 0.0),
                     "learned": sorted({*before["learned"], *(s.pack for s in (*scenes, *behind))}),
                     "run": run,
+                    ARITHMETIC: arithmetic,
                 },
             )
             logged, losses = spent, []

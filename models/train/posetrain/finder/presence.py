@@ -33,6 +33,7 @@ from scipy.optimize import minimize
 
 from posetrain.data.augment import plain_crop
 from posetrain.data.boxes import areas, common, iou
+from posetrain.data.licences import licence_of, require
 from posetrain.data.packs import (
     EMPTY_PACKS,
     RENDERED_PACKS,
@@ -43,6 +44,7 @@ from posetrain.data.packs import (
     read_stills,
 )
 from posetrain.data.scenes import DOUBTFUL, FastestDet
+from posetrain.data.source import source_of
 from posetrain.finder.evaluate import Finder
 from posetrain.inference import as_input, session
 from posetrain.keypoints.calibrate import expected_calibration_error
@@ -281,12 +283,13 @@ def error_by_chance(person: npt.NDArray[np.bool_], said: Doubles) -> list[float]
 def judge(crops: Crops, logit: Doubles, threshold: float, packs: list[str]) -> list[str]:
     """The card's lines: on pictures kept back, what the finder hands over to be looked at."""
     at = crops.judged & (crops.found >= threshold)
-    person, said, picture = crops.person[at], 1 / (1 + np.exp(-logit[at])), crops.picture[at]
+    person, said = crops.person[at], 1 / (1 + np.exp(-logit[at]))
+    source = np.array([source_of(str(picture)) for picture in crops.picture[at]])
     lines = [
         "",
         "# Pictures kept back, what the finder hands over: area under the curve; expected calibration error with as many persons as",
         "# others, and what it comes out at for words that are true to the letter, mean and nine draws of ten; at each least score the",
-        "# share of persons refused and of others let through, with 95 % intervals",
+        "# share of persons refused and of others let through, with 95 % intervals over pictures, videos for jhmdb",
         "[card.presence]",
         f"data = {strings(packs)}",
         'made_by = "python -m posetrain.finder.presence"',
@@ -299,7 +302,7 @@ def judge(crops: Crops, logit: Doubles, threshold: float, packs: list[str]) -> l
     for least in (0.1, 0.25, 0.5, 0.75, 0.9):
         lines += ["[[card.presence.at]]", f"score = {least}"]
         for name, of, hit in (("refused", person, said < least), ("passed", ~person, said >= least)):
-            low, high = bootstrap(hit[of].astype(np.int64), np.ones(of.sum(), np.int64), picture[of])
+            low, high = bootstrap(hit[of].astype(np.int64), np.ones(of.sum(), np.int64), source[of])
             lines.append(f"{name} = {numbers([hit[of].mean(), low, high])}")
     return lines
 
@@ -336,7 +339,10 @@ def main() -> None:
     args = p.parse_args()
     cv2.setNumThreads(1)
     packs = [*PUBLIC, *(RESEARCH if args.research else ())]
-    file = args.manifest.with_name(tomllib.loads(args.manifest.read_text())["file"])
+    network = tomllib.loads(args.manifest.read_text())
+    # whoever learns persons from research packs is for research, whatever else the network has learned from
+    require(packs, licence_of(network["card"]["data"]))
+    file = args.manifest.with_name(network["file"])
     # In the program weak finds are handed over too: whether they are anybody both networks say.
     said = tomllib.loads(args.finder.with_suffix(".toml").read_text())
     threshold = float(said.get("with_presence", said["codec"])["threshold"])

@@ -9,7 +9,8 @@ What the teachers say, on average, is asked for where nobody labelled and, by a 
 view, patiently (Beyer et al. 2022). Several students learn from the same crops, each at its own size, so that teachers are asked once;
 the first one's configuration says how crops are drawn and spoiled, and a student learns nothing of persons whose source its own does not
 name. The learning rate follows the part of the minutes that is gone, so a run ends when it must; crops are counted.
-Pieces (`posetrain.gpu.pieces`) may arrive while it runs: FILE.ready says that FILE is whole.
+Pieces (`posetrain.gpu.pieces`) may arrive while it runs: FILE.ready says that FILE is whole. A run that is stopped is not gone on with:
+OUT.part.npz, written every two minutes, holds what it had, at the learning rate of then; OUT is written at the end.
 """
 
 from __future__ import annotations
@@ -81,11 +82,12 @@ def optimiser_of(model: KeypointNet | Tutor, config: SteadyConfig) -> torch.opti
 
 @dataclass
 class Task:
-    """What a student is to do: learn by `config` from `begin` on; averaged weights and the crops that they have seen go to `keep`."""
+    """What a student is to do: learn by `config` from `begin` on; averaged weights, the crops that they have seen and whether that was the
+    end go to `keep`."""
 
     config: SteadyConfig
     begin: dict[str, Tensor]
-    keep: Callable[[dict[str, Tensor], int], None]
+    keep: Callable[[dict[str, Tensor], int, bool], None]
 
 
 class Student:
@@ -160,10 +162,10 @@ def train(tasks: list[Task], stream: Stream, arrivals: Arrivals, seconds: float,
         if now - looked > LOOK_EVERY_S:
             looked = now
             for student in students:
-                student.keep(student.ema.state_dict(), crops)
+                student.keep(student.ema.state_dict(), crops, False)
                 say(f"{now - began:6.1f} s {student.look()}")
     for student in students:
-        student.keep(student.ema.state_dict(), step * stream.config.batch)
+        student.keep(student.ema.state_dict(), step * stream.config.batch, True)
         say(f"end: {step * stream.config.batch} crops, {step} steps; {student.look()}")
 
 
@@ -174,9 +176,13 @@ def say(line: str) -> None:
 def task_of(config: SteadyConfig, begin: Path, out: Path) -> Task:
     """From one compact checkpoint to another."""
     weights, before = checkpoints.load(begin)
+    partial = out.with_suffix(".part.npz")
 
-    def keep(averaged: dict[str, Tensor], crops: int) -> None:
-        checkpoints.store({name: value.cpu() for name, value in averaged.items()}, before + crops, out)
+    def keep(averaged: dict[str, Tensor], crops: int, is_end: bool) -> None:
+        on_cpu = {name: value.cpu() for name, value in averaged.items()}
+        checkpoints.store(on_cpu, before + crops, out if is_end else partial)
+        if is_end:
+            partial.unlink(missing_ok=True)
 
     return Task(config, weights, keep)
 

@@ -43,7 +43,11 @@ def store(weights: dict[str, Tensor], crops: int, path: Path, learned: Iterable[
     path.parent.mkdir(parents=True, exist_ok=True)
     if names := sorted(set(learned)):
         arrays[LEARNED] = np.array(names)
-    np.savez_compressed(path, **arrays, crops=np.int64(crops))
+    # whole or not at all: whoever stops it while it writes keeps what was there
+    partial = path.with_name(f"{path.name}.part")
+    with partial.open("wb") as file:
+        np.savez_compressed(file, **arrays, crops=np.int64(crops))
+    partial.rename(path)
 
 
 def load(path: Path) -> tuple[dict[str, Tensor], int]:

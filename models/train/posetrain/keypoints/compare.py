@@ -28,7 +28,7 @@ from posetrain.keypoints.evaluate import VAL_PACKS
 from posetrain.keypoints.net import multiply_adds
 from posetrain.keypoints.train import CropStream, annealed, to_input
 from posetrain.metrics import pck
-from posetrain.precision import reduced
+from posetrain.precision import ARITHMETIC, reduced, settle
 
 SIZE = 96
 RATE = 2e-3
@@ -131,25 +131,26 @@ def main() -> None:
     known = (
         [json.loads(r) for r in args.out.read_text().splitlines()] if args.out and args.out.exists() else []
     )
-    codec = config.codec
+    codec, arithmetic = config.codec, settle()
 
     def measured(
         name: str, build: Callable[[], nn.Module], width: int, height: int, stream: CropStream
     ) -> None:
         """Prints a row, from `--out` where it is there."""
-        row = next((r for r in known if r["structure"] == name and r["crops"] == args.crops), None)
+        same = {"structure": name, "crops": args.crops, ARITHMETIC: arithmetic}
+        row = next((r for r in known if same.items() <= r.items()), None)
         if row is None:
             net, speed = trained(build, stream, args.crops, height)
             results = {p: accuracy(net, codec, records, p, height, width / height) for p in VAL_PACKS}
             macs = multiply_adds(net, height, width) / 1e6
-            row = {"structure": name, "crops": args.crops, "macs": macs, "speed": speed, **results}
+            row = same | {"macs": macs, "speed": speed, **results}
             if args.out:
                 with args.out.open("a") as out:
                     out.write(json.dumps(row) + "\n")
         cells = [" / ".join(f"{v:.3f}" for v in row[pack]) for pack in VAL_PACKS]
         print(f"| {name} | {row['macs']:.0f} | {row['speed']:.0f} | " + " | ".join(cells) + " |", flush=True)
 
-    print(f"{args.crops} crops each; PCK.05 / .1 / .2 on val")
+    print(f"{args.crops} crops each, in {arithmetic}; PCK.05 / .1 / .2 on val")
     columns = " | million multiply-adds | crops a CPU second | " + " | ".join(VAL_PACKS) + " |"
     rule = "|---" * (3 + len(VAL_PACKS)) + "|"
     print(f"\n| structure, on {SIZE} x {SIZE}{columns}\n{rule}")

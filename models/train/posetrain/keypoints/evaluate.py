@@ -3,7 +3,7 @@
     python -m posetrain.keypoints.evaluate --cache DIR --model models/keypoints-small.toml --peers DIR
 
 Crop = square of 1.25 x the extent of the labelled joints, centred; PCK.t = share of labelled body joints
-within t of the extent. Intervals: pictures (clips for J-HMDB) drawn with replacement.
+within t of the extent. Intervals: pictures (videos for J-HMDB) drawn with replacement.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy.typing as npt
 from posetrain.data import cache
 from posetrain.data.augment import PAD, crop_matrix
 from posetrain.data.packs import BODY
+from posetrain.data.source import source_of
 from posetrain.keypoints.calibrate import WITHIN, Calibration, expected_calibration_error
 from posetrain.keypoints.peers import Estimator, Own, peers
 from posetrain.metrics import bootstrap, distances
@@ -59,7 +60,7 @@ def measure(
         error, labelled = distances(xy @ matrix[:, :2].T + matrix[:, 2], records.joints[i], matrix)
         features = system.features.copy() if isinstance(system, Own) else np.zeros(17, np.float32)
         rows.append((error, labelled, features))
-    groups = np.array([str(records.key[i]).split("#")[0].rsplit(":", 1)[0] for i in ids])
+    groups = np.array([source_of(str(records.key[i])) for i in ids])
     errors, labelled_rows, feature_rows = (np.stack(part) for part in zip(*rows, strict=True))
     return Measured(errors, labelled_rows, feature_rows, groups)
 
@@ -117,7 +118,7 @@ def main() -> None:
             "command": "python -m posetrain.keypoints.evaluate --cache work/cache --model ../keypoints-small.toml --peers PEERS "
             "--json ../../benches/results/keypoints-peers.json",
             "protocol": "val of the packs; the crop's side is 1.25 x the joints' extent; twelve body joints; 95 % intervals by the "
-            "bootstrap over pictures, over clips for jhmdb",
+            "bootstrap over pictures, over videos for jhmdb",
         }
         head = "".join(f"{json.dumps(k)}: {json.dumps(v)},\n" for k, v in said.items())
         args.json.write_text(

@@ -8,7 +8,6 @@ repeated.
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from posetrain.data.augment import AugmentConfig, augmented, plain_crop
 from posetrain.data.packs import PACKS, Floats, Pixels, joints_box
 from posetrain.data.scenes import FastestDet
 from posetrain.data.scenes import build as build_scenes
+from posetrain.data.source import source_of
 from posetrain.keypoints import calibrate, evaluate, manifest, train
 from posetrain.keypoints.config import Run, TrainConfig, configured
 from posetrain.keypoints.graph import export_keypoints
@@ -51,9 +51,8 @@ def calibration_crops(
 
 
 def thinned(keys: npt.NDArray[np.str_], frames_a_film: int = FRAMES_A_FILM) -> npt.NDArray[np.int64]:
-    """Which of J-HMDB's frames to take: at most so many from each film, evenly spread. Frames of one film, whose clips
-    differ in the number at the end of their name alone, are nearly the same picture."""
-    films = np.array([re.sub(r"_\d+\.avi.*", "", key) for key in keys])
+    """Which of J-HMDB's frames to take: at most so many from each film, evenly spread."""
+    films = np.array([source_of(str(key)) for key in keys])
     parts = [np.zeros(0, np.int64)]
     for film in np.unique(films):
         frames = np.flatnonzero(films == film)

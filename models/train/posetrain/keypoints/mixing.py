@@ -4,8 +4,8 @@ of the real persons.
     python -m posetrain.keypoints.mixing configs/steady/small-usable.toml --caches DIR --rendered CACHE --work work/mixing --crops 40000
 
 Every run begins with nothing and sees the same number of crops while the learning rate falls to nothing. The sources in the
-configuration that are not `--rendered` are the real ones. Finished runs are not made again: the command goes on, and prints the
-table of all that are there.
+configuration that are not `--rendered` are the real ones. All are worked out in one arithmetic (`posetrain.precision`). Finished runs are
+not made again: the command goes on, and prints the table of all that are there.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 
 from posetrain.keypoints import steady
 from posetrain.keypoints.steady_config import Source, SteadyConfig, load_config
+from posetrain.precision import settle
 
 PARTS = (1.0, 0.3, 0.1)
 MIXED = 0.5
@@ -63,7 +64,9 @@ def run(
 
 def apart(*args: object, **options: object) -> None:
     """`steady.train` in a process of its own: the loader's worker is forked, and hangs where another training's threads have run."""
-    process = multiprocessing.get_context("spawn").Process(target=steady.train, args=args, kwargs=options)
+    process = multiprocessing.get_context("spawn").Process(
+        target=steady.train, args=args, kwargs=options | {"arithmetic": settle()}
+    )
     process.start()
     process.join()
     if process.exitcode:

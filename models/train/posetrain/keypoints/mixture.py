@@ -20,7 +20,7 @@ from posetrain.data.licences import of_letter, require
 from posetrain.data.loose import loosely
 from posetrain.data.packs import JOINTS, KNOWN_PACKS
 from posetrain.keypoints.steady_config import Source, SteadyConfig
-from posetrain.keypoints.taught import STRIDE, warped
+from posetrain.keypoints.taught import STRIDE, maps_of, warped
 from posetrain.keypoints.train import JOINT_WEIGHT
 
 
@@ -57,7 +57,8 @@ def enough_joints(records: cache.Records) -> npt.NDArray[np.bool_]:
 class Mixture(IterableDataset[TaughtBatch]):
     """Endless; batch k depends on (seed, k) and the configuration alone.
 
-    Raises `LicenceError` where a cache holds a pack of a worse class than the configuration allows."""
+    Raises `LicenceError` where a cache holds a pack of a worse class than the configuration allows, `ValueError` where a teacher's maps are
+    of other persons."""
 
     def __init__(self, config: SteadyConfig, caches: Path, first: int) -> None:
         self.config, self.first = config, first
@@ -76,8 +77,8 @@ class Mixture(IterableDataset[TaughtBatch]):
             for records, source in zip(self.records, config.sources, strict=True)
         ]
         self.maps = [
-            np.load(caches / s.cache / "maps.npy", mmap_mode="r") if s.taught else None
-            for s in config.sources
+            maps_of(caches / source.cache, records) if source.taught else None
+            for records, source in zip(self.records, config.sources, strict=True)
         ]
         share = np.array([s.share for s in config.sources])
         self.share = share / share.sum()

@@ -5,7 +5,7 @@
 Median over the val persons, in hundredths of the body's extent (the longer side of shoulders, elbows, wrists, hips, knees and
 ankles), of the offset along the limb (away from the trunk is positive) and across it (outwards, to the joint's own side, is
 positive; only of persons whose shoulders are not seen edge on). Left and right count together. A joint that the label calls
-hidden, or that the network misses by more than `FOUND`, tells nothing about what a label means. Intervals: 95 %, pictures (clips
+hidden, or that the network misses by more than `FOUND`, tells nothing about what a label means. Intervals: 95 %, pictures (videos
 of J-HMDB) drawn with replacement.
 """
 
@@ -21,6 +21,7 @@ import numpy.typing as npt
 from posetrain.data import cache
 from posetrain.data.augment import PAD
 from posetrain.data.packs import BODY, KNOWN_PACKS, Floats
+from posetrain.data.source import source_of
 from posetrain.keypoints.peers import Estimator, Own
 
 Offsets = npt.NDArray[np.float64]
@@ -108,7 +109,7 @@ def measure(system: Estimator, records: cache.Records, pack: str, limit: int) ->
         x0, y0, x1, y1 = (float(v) for v in records.box[i])
         side = PAD * max(x1 - x0, y1 - y0)
         found = system.joints(records.picture(i), ((x0 + x1) / 2, (y0 + y1) / 2), side)
-        group = str(records.key[i]).split("#")[0].rsplit(":", 1)[0]
+        group = source_of(str(records.key[i]))
         for name, offsets in person_offsets(found, records.joints[i]).items():
             all_rows[name] += [(along, across, group) for along, across in offsets]
     out = {}

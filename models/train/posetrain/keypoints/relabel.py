@@ -21,7 +21,7 @@ from posetrain.data import cache
 from posetrain.data.augment import crop_matrix, plain_crop
 from posetrain.data.packs import JOINTS, LIMBS, Floats, Pixels
 from posetrain.keypoints.codec import HeatmapCodec
-from posetrain.keypoints.taught import CELLS, SIDE, STRIDE
+from posetrain.keypoints.taught import CELLS, SIDE, STRIDE, maps_of
 
 SURE = 0.6
 GREEN, RED, BLUE = (0, 220, 0), (255, 60, 0), (0, 200, 255)
@@ -76,7 +76,7 @@ def main() -> None:
     parser.add_argument("--sheet", type=Path, help="PNG file of some persons with their new labels")
     args = parser.parse_args()
     records = cache.load(args.cache)
-    maps = np.load(args.cache / "maps.npy", mmap_mode="r")
+    maps = maps_of(args.cache, records)
     joints = np.stack(
         [labels(seen_by_teacher(maps[i], records.box[i]), records.shape[i]) for i in range(len(records))]
     )
@@ -85,6 +85,8 @@ def main() -> None:
         (args.cache / "index.npz").rename(before)
     with np.load(before) as kept:
         index = {name: kept[name] for name in kept.files}
+    if not np.array_equal(index["key"], records.key):
+        raise SystemExit(f"{before} is of other persons than the cache: remove it, to keep the labels of now")
     # the box stays as it was: maps are worked out round it
     np.savez(args.cache / "index.npz", **(index | {"joints": joints}))
     had, has = (index["joints"][:, :, 2] > 0).sum(), (joints[:, :, 2] > 0).sum()

@@ -3,7 +3,7 @@
     python -m posetrain.keypoints.reliability --cache work/cache --model ../keypoints-small.toml curves/reliability-small.png
 
 Beside each bin of scores the share of joints within 0.1 of the extent, with the 95 % interval of a bootstrap over pictures
-(clips for J-HMDB), and how many joints fall into it; the ECE over all of them, and over each pack.
+(videos for J-HMDB), and how many joints fall into it; the ECE over all of them, and over each pack.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Doubles = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Joints:
-    """Labelled body joints, one an entry: stated probability, 1 where it lay within 0.1, and its picture or clip."""
+    """Labelled body joints, one an entry: stated probability, 1 where it lay within 0.1, and its picture or video."""
 
     score: Doubles
     hit: Doubles
@@ -64,7 +64,8 @@ def together(parts: list[Joints]) -> Joints:
     return Joints(*(np.concatenate([getattr(p, f) for p in parts]) for f in ("score", "hit", "group")))
 
 
-def draw(packs: dict[str, Joints], out: Path) -> None:
+def draw(packs: dict[str, Joints], out: Path, of: str) -> None:
+    """`of`: which network, in the title: the picture outlives it."""
     whole = together(list(packs.values()))
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), width_ratios=(3, 2))
     left.plot([0, 1], [0, 1], color="grey", linewidth=1, label="perfect")
@@ -84,7 +85,7 @@ def draw(packs: dict[str, Joints], out: Path) -> None:
         capsize=3,
         label=f"all, ECE {whole.ece():.3f}",
     )
-    left.set(xlabel="score", ylabel="share within 0.1 of the extent", title="Reliability on val, int8")
+    left.set(xlabel="score", ylabel="share within 0.1 of the extent", title=f"Reliability on val: {of}")
     left.legend(fontsize=8)
     left.grid(alpha=0.3)
     right.hist(whole.score, bins=BINS, range=(0, 1), color="grey")
@@ -107,7 +108,7 @@ def main() -> None:
     system = Own.of_manifest(args.model)
     records = cache.load(args.cache)
     packs = {pack: joints(measure(system, records, pack), calibration) for pack in VAL_PACKS}
-    draw(packs, args.out)
+    draw(packs, args.out, f"{manifest['name']}, {manifest['sha256'][:8]}")
     for name, part in {**packs, "all": together(list(packs.values()))}.items():
         print(f"{name}: {len(part.score)} joints, ECE {part.ece():.4f}")
         for score, hit, low, high, count in part.bins():

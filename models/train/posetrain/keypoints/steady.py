@@ -3,9 +3,10 @@
     python -m posetrain.keypoints.steady configs/steady/small-usable.toml --caches DIR --out work/small-usable
     python -m posetrain.keypoints.steady CONFIG --caches DIR --out work/anneal --begin work/small-usable/checkpoint.pt --anneal 150000
 
-Learning rate and crop size depend on the crops seen alone, so a run that was stopped, or killed, is the run that was not
-(warm-up, stable, decay: Hu et al. 2024). The configuration is read anew at each start: sources may join. `--begin` takes a
-checkpoint of another run, or the compact one of `posetrain.keypoints.checkpoints`, which has no optimiser's state.
+Learning rate and crop size depend on the crops seen alone, and a run keeps to the arithmetic that it began in (`posetrain.precision`),
+so a run that was stopped, or killed, is the run that was not (warm-up, stable, decay: Hu et al. 2024). The configuration is read anew at
+each start: sources may join. `--begin` takes a checkpoint of another run, or the compact one of `posetrain.keypoints.checkpoints`, which
+has no optimiser's state, so that the learning rate warms up again.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from posetrain.keypoints.net import KeypointNet
 from posetrain.keypoints.steady_config import SteadyConfig, load_config
 from posetrain.keypoints.train import average, predict, save, to_input
 from posetrain.metrics import pck
-from posetrain.precision import reduced
+from posetrain.precision import ARITHMETIC, ARITHMETICS, reduced, settle
 
 THRESHOLDS = (0.05, 0.1, 0.2)
 SAVE_EVERY_S, SAY_EVERY_S, AVERAGE_EVERY = 120.0, 60.0, 4
@@ -44,12 +45,13 @@ FEWEST = 50
 
 @dataclass
 class Progress:
-    """`anneal_from`: the crops seen when an anneal began, or -1."""
+    """`anneal_from`: the crops seen when an anneal began, or -1; `warm_from`: from which on the learning rate warms up."""
 
     step: int = 0
     crops: int = 0
     spent: float = 0.0
     anneal_from: int = -1
+    warm_from: int = 0
 
 
 def losses(config: SteadyConfig, model: KeypointNet, batch: TaughtBatch, size: int) -> Tensor:
@@ -114,18 +116,19 @@ def optimiser_of(model: KeypointNet, config: SteadyConfig) -> torch.optim.Optimi
 
 def resume(
     path: Path, model: KeypointNet, ema: KeypointNet, optimiser: torch.optim.Optimizer
-) -> tuple[Progress, int]:
-    """Takes over a checkpoint; returns how far it was and the crops from which the learning rate warms up again."""
+) -> tuple[Progress, str | None]:
+    """Takes over a checkpoint; returns how far it was and its arithmetic, where it says so."""
     if path.suffix == ".npz":
         weights, crops = checkpoints.load(path)
         model.load_state_dict(weights)
         ema.load_state_dict(weights)
-        return Progress(crops=crops), crops
+        return Progress(crops=crops, warm_from=crops), None
     state = torch.load(path, weights_only=True)
     model.load_state_dict(state["model"])
     ema.load_state_dict(state["ema"])
     optimiser.load_state_dict(state["optimiser"])
-    return Progress(state["step"], state["crops"], state["spent"], state["anneal_from"]), 0
+    at = Progress(**{name: state[name] for name in vars(Progress()) if name in state})
+    return at, state.get(ARITHMETIC)
 
 
 def train(
@@ -138,22 +141,25 @@ def train(
     workers: int = 1,
     until: int = 0,
     threads: int = 1,
+    arithmetic: str | None = None,
 ) -> KeypointNet:
     """Trains for `minutes`, until `until` crops are seen, or until `anneal` crops have brought the learning rate to nothing;
-    returns the averaged weights."""
+    returns the averaged weights. `arithmetic`: instead of what `out` was worked out in, or of what is quicker here."""
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(config.seed)
     torch.set_num_threads(threads)
     model = KeypointNet(config.net).to(memory_format=torch.channels_last)
     ema, optimiser = copy.deepcopy(model), optimiser_of(model, config)
-    at, warm_from, latest = Progress(), 0, out / "checkpoint.pt"
+    at, latest = Progress(), out / "checkpoint.pt"
     learned = {*checkpoints.sources(config, caches)}
     if latest.exists() or begin is not None:
         path = latest if latest.exists() or begin is None else begin
         learned |= {*checkpoints.inherited(path, of_letter(config.licence))}
-        at, warm_from = resume(path, model, ema, optimiser)
+        at, kept = resume(path, model, ema, optimiser)
         if path == begin:
             at.anneal_from = -1
+        else:
+            arithmetic = arithmetic or kept
         print(f"went on from {path}: {at.crops} crops, {at.spent / 60:.1f} minutes", flush=True)
     if anneal and at.anneal_from < 0:
         at.anneal_from = at.crops
@@ -161,13 +167,16 @@ def train(
     loader: Iterator[TaughtBatch] = iter(
         DataLoader(stream, batch_size=None, num_workers=workers, prefetch_factor=4 if workers else None)
     )
+    # after the loader's worker is forked: threads that have run already are missing there
+    arithmetic = settle(arithmetic)
+    print(f"in {arithmetic}", flush=True)
     looked, before = at.crops // config.validate_every, at.spent
     began = said = saved = time.monotonic()
     seen: list[float] = []
     with (out / "log.jsonl").open("a") as log:
         while True:
             rate = config.learning_rate * min(
-                1.0, (at.crops - warm_from + config.batch) / config.warmup_crops
+                1.0, (at.crops - at.warm_from + config.batch) / config.warmup_crops
             )
             if anneal:
                 rate *= max(0.0, 1 - (at.crops - at.anneal_from) / anneal)
@@ -199,13 +208,14 @@ def train(
             if at.crops // config.validate_every > looked or done:
                 looked = at.crops // config.validate_every
                 size = config.largest(at.crops)
-                row = {"minutes": round(at.spent / 60, 2), "crops": at.crops, "size": size}
-                row |= validate(ema, config, caches, size)
+                row: dict[str, Any] = {"minutes": round(at.spent / 60, 2), "crops": at.crops, "size": size}
+                row |= {ARITHMETIC: arithmetic, **validate(ema, config, caches, size)}
                 log.write(json.dumps(row) + "\n")
                 log.flush()
                 print(row, flush=True)
             if now - saved > SAVE_EVERY_S or done:
-                save(latest, state_of(model, ema, optimiser, at) | {checkpoints.LEARNED: sorted(learned)})
+                facts = {checkpoints.LEARNED: sorted(learned), ARITHMETIC: arithmetic}
+                save(latest, state_of(model, ema, optimiser, at) | facts)
                 saved = time.monotonic()
             if done:
                 return ema
@@ -237,6 +247,11 @@ def main() -> None:
     )
     parser.add_argument("--begin", type=Path, help="checkpoint to begin with, where --out has none")
     parser.add_argument("--threads", type=int, default=1, help="of the steps: two where two cores are free")
+    parser.add_argument(
+        "--arithmetic",
+        choices=ARITHMETICS,
+        help="instead of what --out was worked out in, or of the quicker one, which a new run settles on",
+    )
     args = parser.parse_args()
     train(
         load_config(args.config),
@@ -246,6 +261,7 @@ def main() -> None:
         args.anneal,
         args.begin,
         threads=args.threads,
+        arithmetic=args.arithmetic,
     )
 
 

@@ -3,6 +3,8 @@ warped with the augmentation."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import cv2
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +25,16 @@ NEAR_LABEL = 0.06
 SURE, TENTH, HALF = 0.5, 0.1, 0.5
 
 CELL_CENTRES = np.array([[STRIDE, 0, (STRIDE - 1) / 2], [0, STRIDE, (STRIDE - 1) / 2], [0, 0, 1]])
+
+
+def maps_of(folder: Path, records: cache.Records) -> npt.NDArray[np.uint8]:
+    """A cache's maps, one a record [N, 17, 64, 64], left in their file. Raises `ValueError` where they are of other persons."""
+    maps: npt.NDArray[np.uint8] = np.load(folder / "maps.npy", mmap_mode="r")
+    if len(maps) != len(records):
+        raise ValueError(
+            f"{folder / 'maps.npy'} is of {len(maps)} persons, the cache of {len(records)}: posetrain.keypoints.teach makes it anew"
+        )
+    return maps
 
 
 def map_from_target(records: cache.Records, i: int, net_from_picture: Floats) -> npt.NDArray[np.float64]:

@@ -37,7 +37,7 @@ from posetrain.keypoints.codec import HeatmapCodec
 from posetrain.keypoints.config import Run, TrainConfig, load_config
 from posetrain.keypoints.net import KeypointNet, grow
 from posetrain.metrics import pck
-from posetrain.precision import reduced
+from posetrain.precision import ARITHMETIC, reduced, settle
 
 # Five face joints move together and are no part of the comparison with peers; limb ends are the hardest.
 JOINT_WEIGHT = np.array([0.6] * 5 + [1.0, 1.0, 1.2, 1.2, 1.4, 1.4, 1.0, 1.0, 1.2, 1.2, 1.3, 1.3], np.float32)
@@ -214,6 +214,7 @@ def train(
         fused=True,
     )
     step, spent, pictures = 0, 0.0, 0
+    kept: str | None = None
     latest = out / "checkpoint.pt"
     if latest.exists():
         state = torch.load(latest, weights_only=True)
@@ -221,6 +222,7 @@ def train(
         ema.load_state_dict(state["ema"])
         optimiser.load_state_dict(state["optimiser"])
         step, spent, pictures = state["step"], state["spent"], state["pictures"]
+        kept = state.get(ARITHMETIC)
         print(f"resumed at step {step}, {spent / 60:.1f} minutes in")
     budget = run.minutes * 60
     began = time.monotonic() - spent
@@ -232,6 +234,8 @@ def train(
         )
     )
     coarse = HeatmapCodec(stride=16, sigma_cells=config.codec.sigma_cells / 2)
+    # after the loader's workers are forked: threads that have run already are missing there
+    arithmetic = settle(kept)
 
     def losses_of(batch: Batch, teacher_share: float) -> tuple[Tensor, Tensor]:
         """The loss by the labels, and the one to learn from."""
@@ -287,7 +291,8 @@ def train(
             logged, losses = spent, []
         if spent - validated > 0.08 * budget or done:
             figures = validate(ema, records, config)
-            row = {"minutes": round(spent / 60, 2), "step": step, "pictures": pictures, **figures}
+            row: dict[str, Any] = {"minutes": round(spent / 60, 2), "step": step, "pictures": pictures}
+            row |= {ARITHMETIC: arithmetic, **figures}
             log.write(json.dumps(row) + "\n")
             log.flush()
             print(row, flush=True)
@@ -302,6 +307,7 @@ def train(
                     "step": step,
                     "spent": spent,
                     "pictures": pictures,
+                    ARITHMETIC: arithmetic,
                 },
             )
             saved = spent
@@ -320,8 +326,10 @@ def replica(
     port: int,
     begin: Path | None,
     scenes: Path | None,
+    arithmetic: str | None = None,
 ) -> None:
     if run.replicas > 1:
+        settle(arithmetic)
         address = f"tcp://127.0.0.1:{port}"
         distributed.init_process_group("gloo", init_method=address, rank=rank, world_size=run.replicas)
     records = synthetic.records(config.synthetic_figures, config.seed) if data is None else cache.load(data)
@@ -350,7 +358,8 @@ def start(
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    spawn(replica, args=(config, data, out, run, port, begin, scenes), nprocs=run.replicas)
+    # one arithmetic for all: each for itself might find another one the quicker
+    spawn(replica, args=(config, data, out, run, port, begin, scenes, settle()), nprocs=run.replicas)
 
 
 def main() -> None:

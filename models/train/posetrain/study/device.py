@@ -25,8 +25,9 @@ from posetrain.study.row import Network, Row, parameters
 from posetrain.study.state_space import StateSpace
 from posetrain.study.table import table
 from posetrain.temporal.calibrate import Fitting, sigma_scale
-from posetrain.temporal.export import CREDIT, licence, sources
+from posetrain.temporal.export import CREDIT, licence
 from posetrain.temporal.golden import KEEP, told
+from posetrain.temporal.learned import sources
 from posetrain.temporal.model import Hyper
 from posetrain.temporal.noise import tuning
 from posetrain.temporal.weights import pwt

@@ -34,6 +34,7 @@ from posetrain.study.row import Network, macs_per_frame, parameters
 from posetrain.study.table import Entry, table
 from posetrain.temporal.clip_set import ClipSet, read
 from posetrain.temporal.compare import SMOOTHNESS
+from posetrain.temporal.learned import learned
 from posetrain.temporal.train import Lanes, follow, loss, save, segment
 
 RESULTS = TRAIN / "study-results"
@@ -100,7 +101,8 @@ class Training:
             self.step += 1
 
     def keep(self) -> None:
-        save(self.last, self.network, self.mean, self.optimiser, self.step, self.config)
+        of = learned(self.config)
+        save(self.last, self.network, self.mean, self.optimiser, self.step, self.config, of)
 
 
 def draw(lanes: Lanes, seed: int, step: int) -> dict[str, Tensor]:

@@ -28,6 +28,7 @@ import numpy as np
 
 from posetrain.data.gather import Everything, Git, Held
 from posetrain.data.packs import BODY, FACE, JOINTS, MIRROR, Floats, Pixels
+from posetrain.data.source import source_of
 from posetrain.keypoints import filmed, likeness
 from posetrain.keypoints.likeness import Judged
 from posetrain.keypoints.peers import Own
@@ -237,7 +238,7 @@ def main() -> None:
     done = set(re.findall(r"-([0-9a-f]{12})\b", " ".join(path.stem for path in args.out.glob("*.jsonl"))))
     for folder in args.git:
         for name, person, joints, times in films(Everything(folder), finder, teacher, judged, done, counts):
-            write(args.out, name, person.pictures, joints, times)
+            write(args.out, name, person.pictures, joints, times, source_of(name))
             frames += len(joints)
         print(f"{counts['written']} films, {frames} frames after {folder.parent.name}", flush=True)
     for what, count in sorted(counts.items()):

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from posetrain.temporal.inertia import with_inertia
+from posetrain.temporal.learned import learned
 from posetrain.temporal.model import Hyper, TemporalXl, read
 from posetrain.temporal.train import Lanes, begin, loss, read_start, save
 
@@ -51,6 +52,7 @@ def main() -> None:
     args = p.parse_args()
     config = tomllib.loads(args.config.read_text())
     config["kind"] = "xl"
+    of = learned(config, args.start)
     t, d = config["train"], config["data"]
     torch.set_num_threads(t["threads"])
     torch.manual_seed(t["seed"])
@@ -101,7 +103,7 @@ def main() -> None:
     with torch.no_grad():
         for w, m in zip(weights, mean, strict=True):
             w.copy_(m)
-    save(args.work / "last.pt", model, model, optimiser, steps, config | {"adapted": t["steps"]})
+    save(args.work / "last.pt", model, model, optimiser, steps, config | {"adapted": t["steps"]}, of)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from posetrain.data.packs import clip_split
+from posetrain.data.source import source_of
 from posetrain.temporal.answers import answers, is_measured, places_px, sigma_px
 from posetrain.temporal.frames import MIN_SCORE
 from posetrain.temporal.motion import Mocap, Truth
@@ -121,11 +122,9 @@ class Fitting:
 
     def said(self, of: Of) -> tuple[list[list[np.ndarray]], list[np.ndarray], list[list[np.ndarray]]]:
         """What `of` says of the real films, of the virtual lanes and of the rendered films."""
-        film_of_clip = {clip["name"]: clip["source_video"] for clip in clips(self.data)}
         real: list[list[np.ndarray]] = []
         for path in self.banks:
-            # A rendered clip is called as its film.
-            real += of_bank(path, self.chosen, lambda name: film_of_clip.get(name, name), of).values()
+            real += of_bank(path, self.chosen, source_of, of).values()
         rendered = list(of_bank(self.exact, tuning, str, of).values()) if self.exact else []
         rng = np.random.default_rng(11)
         truth = Mocap(self.data, "train").lanes(rng, np.tile(np.arange(120.0), (24, 1)))

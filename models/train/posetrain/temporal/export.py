@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from posetrain.data.packs import JOINTS
 from posetrain.paths import CONFIGS
 from posetrain.temporal.answers import SHIPPED_SMOOTHNESS
 from posetrain.temporal.calibrate import Fitting, sigma_scale
+from posetrain.temporal.learned import learned
 from posetrain.temporal.model import Hyper, TemporalXl
 from posetrain.temporal.noise import tuning
 from posetrain.temporal.scores import score_curve
@@ -35,23 +35,6 @@ CREDIT = (
     "The motion data was obtained from mocap.cs.cmu.edu. "
     "The database was created with funding from NSF EIA-0196217."
 )
-
-
-def sources(data: dict[str, Any]) -> list[str]:
-    """What a run with this `[data]` learns from, by the names of posetrain.data.licences."""
-    stills, acted = "stills-small-usable", "free-actors-small-usable"
-    tracks = [name.startswith("rendered-small-usable") for name in data.get("exact", [])]
-    films = [*data["errors"], *data.get("acted", [])]
-    used = {
-        "penn_action": data["penn_share"] > 0,
-        "jhmdb": any(not name.startswith(stills) for name in data["errors"]),
-        "still_tracks_usable": any(name.startswith(stills) for name in films),
-        "rendered_tracks_usable": any(tracks),
-        "rendered_tracks": not all(tracks),
-        "acted_tracks_usable": any(name.startswith(acted) for name in films),
-        "acted_tracks": any(not name.startswith((acted, stills)) for name in data.get("acted", [])),
-    }
-    return ["cmu_mocap", *(name for name, is_used in used.items() if is_used)]
 
 
 def licence(names: list[str]) -> str:
@@ -77,14 +60,10 @@ class Beside:
     sha256: str
     # of the run
     share: float
-    # What they had learned from, as their card says; nothing where they have none.
-    learned: list[str]
 
     @classmethod
     def of(cls, weights: Path, share: float) -> Beside:
-        card = weights.with_suffix(".toml")
-        learned = tomllib.loads(card.read_text())["card"]["data"] if card.exists() else []
-        return cls(hashlib.sha256(weights.read_bytes()).hexdigest(), share, learned)
+        return cls(hashlib.sha256(weights.read_bytes()).hexdigest(), share)
 
 
 def manifest(
@@ -92,6 +71,7 @@ def manifest(
     hyper: Hyper,
     digest: str,
     config: dict[str, Any],
+    sources: list[str],
     steps: int,
     base_steps: int,
     parameters: int,
@@ -114,8 +94,6 @@ def manifest(
     d = config["data"]
     files = [*d["errors"], *d.get("exact", []), *d.get("acted", [])]
     banks = [p.removeprefix("jhmdb-").removesuffix("-train.npz") for p in files]
-    learned = [*(beside.learned if beside else []), *sources(d)]
-    learned = list(dict.fromkeys(learned))
     return (
         f"""name = "{name}"
 task = "temporal"
@@ -136,9 +114,9 @@ norm = "{hyper.norm}"
 horizons_us = [0, 50000, 100000, 150000]
 
 [card]
-data = {learned!r}
+data = {sources!r}
 error_models = {["made-up", *banks]!r}
-licence = "{licence(learned)}"
+licence = "{licence(sources)}"
 credit = "{CREDIT}"
 made_by = "python -m posetrain.temporal.export, after posetrain.temporal.detect, .tracks, .train and .adapt"
 steps = {steps}
@@ -218,6 +196,7 @@ def main() -> None:
     z = torch.load(args.checkpoint, weights_only=False)
     if z["config"].get("kind", "xl") != "xl":
         raise SystemExit("only the model itself is shipped; this is one that it is compared with")
+    of = learned(z["config"], [*([args.beside] if args.beside else []), args.checkpoint])
     hyper = Hyper(**z["config"]["model"])
     if hyper.norm != "pre":
         raise SystemExit("only networks with norm = 'pre' run on the device; train one with that option")
@@ -254,6 +233,7 @@ def main() -> None:
         hyper,
         hashlib.sha256(data).hexdigest(),
         z["config"],
+        of,
         z["step"],
         args.base_steps,
         parameters,

@@ -2,6 +2,7 @@
 
     python -m posetrain.temporal.films --data PACKS --out FILMS [--split val]
     python -m posetrain.temporal.films --data PACKS --out FILMS --split train --tier 1    # whose labels are fit to learn from
+    python -m posetrain.temporal.films --data PACKS --out FILMS --split train --tier 1 --half first    # as `data.part` halves them
 
 FILMS/NAME/00001.jpg ... and FILMS/NAME.jsonl: a head ({"film": as the pack names it, "source": the video that it was cut from, "complete":
 false, "smooth_truth": 1}), then a line a picture ({"captured_at_us", "persons": [{"id", "joints": 17 x [x, y, v]}]}). Intervals are drawn
@@ -20,6 +21,7 @@ import cv2
 import numpy as np
 
 from posetrain.data.packs import Pixels, films
+from posetrain.data.source import HALVES, half_of
 from posetrain.temporal.detect import fresh
 
 FPS = 30.0
@@ -56,10 +58,13 @@ def main() -> None:
     p.add_argument("--out", type=Path, required=True)
     p.add_argument("--split", default="val")
     p.add_argument("--tier", type=int, help="of the labels; all, if not given")
+    p.add_argument("--half", choices=HALVES, help="of the videos; all, if not given")
     args = p.parse_args()
     clips = frames = 0
     for clip, pictures, labels in films(args.data):
         if clip["split"] != args.split or args.tier not in (None, clip["tier"]):
+            continue
+        if args.half not in (None, half_of(clip["source_video"])):
             continue
         joints = np.array([a["keypoints"] for a in labels], np.float64).reshape(-1, 17, 3)
         joints[:, :5, 2] = 0

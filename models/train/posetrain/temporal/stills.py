@@ -18,6 +18,7 @@ import cv2
 import numpy as np
 
 from posetrain.data.packs import Floats, Picture, Pixels, ReadReport, joints_box, read_pack
+from posetrain.data.source import source_of
 from posetrain.temporal.films import write
 
 FRAMES = 36
@@ -113,7 +114,8 @@ def main() -> None:
             x0, y0, x1, y1 = joints_box(person.joints)
             if max(x1 - x0, y1 - y0) < LEAST_PX:
                 continue
-            write(args.out, f"still-{person.annotation_id}", *film(rng, picture, person.joints))
+            name = f"still-{Path(picture.key).stem}-{person.annotation_id}"
+            write(args.out, name, *film(rng, picture, person.joints), source=source_of(name))
             written += 1
     print(f"{written} films of {FRAMES} frames in {args.out}")
 

@@ -13,8 +13,8 @@ of `posetrain.temporal.detect`, a clip being a stretch of one person in one film
 without one for longer than a second: there the tracker gives a person up. Beside them:
   seen [N,17] nothing stands before the joint; xyz [N,17,3] metres, hip-centred, in the camera's axes; labels_late [] 0: exact.
 Where the network gave no answer score and error are 0. `known` is the whole body but for what lies outside the picture, faces
-included. Names are those of films, so that a split by film (`tuning`) holds. Films with labels made by hand have neither the depth nor
-the exact truth: their rows are those of `detect` alone, `known` what is labelled.
+included. Names are those of films, which say what each is of (`posetrain.data.source`), so that `tuning` keeps it whole. Films with
+labels made by hand have neither the depth nor the exact truth: their rows are those of `detect` alone, `known` what is labelled.
 """
 
 from __future__ import annotations

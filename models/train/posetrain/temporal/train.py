@@ -18,6 +18,7 @@ from posetrain.data.packs import LIMBS
 from posetrain.paths import CONFIGS
 from posetrain.temporal.frames import frame
 from posetrain.temporal.inertia import Before, with_inertia
+from posetrain.temporal.learned import LEARNED, learned
 from posetrain.temporal.model import Answer, Hyper
 from posetrain.temporal.motion import Mocap, Penn, Truth, join, sample_times
 from posetrain.temporal.noise import Bank, Real, begin_exchanged, hide, made_up, tuning
@@ -232,9 +233,10 @@ def save(
     optimiser: torch.optim.Optimizer,
     step: int,
     config: dict[str, Any],
+    sources: list[str],
     spent: float = 0.0,
 ) -> None:
-    """`spent`: seconds of training, this run's and those that it went on from."""
+    """`sources`: what the weights learned from. `spent`: seconds of training, this run's and those that it went on from."""
     new = last.with_suffix(".new")
     torch.save(
         {
@@ -243,6 +245,7 @@ def save(
             "optimiser": optimiser.state_dict(),
             "step": step,
             "config": config,
+            LEARNED: sources,
             "spent": spent,
         },
         new,
@@ -291,6 +294,8 @@ def main() -> None:
         model.parameters(), lr=t["rate"], weight_decay=t["weight_decay"], betas=(0.9, 0.98)
     )
     step, spent = 0, 0.0
+    begun = last if last.exists() else args.start
+    of = learned(config, [begun] if begun else [])
     if last.exists():
         z = torch.load(last, weights_only=False)
         model.load_state_dict(z["model"])
@@ -335,8 +340,8 @@ def main() -> None:
                     flush=True,
                 )
             if step % 200 == 0:
-                save(last, model, mean, optimiser, step, config, spent)
-    save(last, model, mean, optimiser, step, config, spent)
+                save(last, model, mean, optimiser, step, config, of, spent)
+    save(last, model, mean, optimiser, step, config, of, spent)
 
 
 if __name__ == "__main__":
