@@ -38,6 +38,8 @@ EVERY = {"jhmdb": 4, "lspet": 5, "unlabelled/people": 2}
 SURE, DOUBTFUL = 0.6, 0.25
 # Of a doubtful box, inside a person's.
 PART = 0.8
+# The teacher's name among the sources (`data.licences`).
+TEACHER = "fastestdet"
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from torch.utils.data import DataLoader, IterableDataset
 from posetrain.data import scenes as stored
 from posetrain.data.augment import coloured
 from posetrain.data.licences import LETTER, Licence, licence_of, of_letter, require
-from posetrain.data.scenes import FastestDet, Scene
+from posetrain.data.scenes import TEACHER, FastestDet, Scene
 from posetrain.finder import together
 from posetrain.finder.evaluate import THRESHOLDS, Finder, choose_threshold, test, val_scenes
 from posetrain.finder.graph import export
@@ -224,7 +224,7 @@ def may_begin(allowed: Licence, begin: Path | None, backbone: Path | None) -> No
     if allowed == Licence.RESEARCH:
         return
     learned = torch.load(begin, weights_only=True)["learned"] if begin else []
-    require(["fastestdet", *learned, *([f"keypoints-{backbone.stem}"] if backbone else [])], allowed)
+    require([TEACHER, *learned, *([f"keypoints-{backbone.stem}"] if backbone else [])], allowed)
 
 
 def mean(states: list[dict[str, Any]]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from posetrain.data.scenes import TEACHER
 from posetrain.finder.net import NMS_IOU, STRIDE, Size
 from posetrain.keypoints.manifest import licence_said, sha256, strings
 
@@ -31,6 +32,7 @@ def write_person(
     minutes: float,
     packs: list[str],
 ) -> None:
+    sources = sorted({*packs, TEACHER})
     lines = [
         f'name = "{name}"',
         'task = "person"',
@@ -69,8 +71,8 @@ def write_person(
         *with_presence(rule),
         "",
         "[card]",
-        f"data = {strings(packs)}",
-        f'licence = "{licence_said(packs)}"',
+        f"data = {strings(sources)}",
+        f'licence = "{licence_said(sources)}"',
         'teachers = "people without a label: FastestDet (BSD-3-Clause)"',
         'made_by = "python -m posetrain.finder.make, with the options in models/train/README.md"',
         f"train_pictures_seen = {pictures}",

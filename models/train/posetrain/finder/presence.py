@@ -43,12 +43,12 @@ from posetrain.data.packs import (
     read_clips,
     read_stills,
 )
-from posetrain.data.scenes import DOUBTFUL, FastestDet
+from posetrain.data.scenes import DOUBTFUL, TEACHER, FastestDet
 from posetrain.data.source import source_of
 from posetrain.finder.evaluate import Finder
 from posetrain.inference import as_input, session
 from posetrain.keypoints.calibrate import expected_calibration_error
-from posetrain.keypoints.manifest import numbers, sha256, strings
+from posetrain.keypoints.manifest import licence_said, numbers, sha256, strings
 from posetrain.metrics import bootstrap
 
 Doubles = npt.NDArray[np.float64]
@@ -316,6 +316,10 @@ def rewrite(manifest: Path, file: Path, card: list[str]) -> None:
     comment = "# probability that the crop shows a person: 1 / (1 + exp(-mean over this output's cells))"
     text = re.sub(r"(\norigin = .*\n)", rf'\1{comment}\npresence = "{OUTPUT}"\n', text, count=1)
     text = text.rstrip("\n") + "\n" + "\n".join(card) + "\n"
+    # Whether anybody is there was learned from others than the joints were.
+    said = tomllib.loads(text)["card"]
+    words = licence_said([*said["data"], *said["presence"]["data"]])
+    text = text.replace(f'licence = "{said["licence"]}"', f'licence = "{words}"', 1)
     manifest.write_text(text.replace(old, sha256(file)))
 
 
@@ -362,7 +366,7 @@ def main() -> None:
     else:
         learned = ~crops.judged
         weight, bias = calibrated(crops, threshold, *fit(crops.features[learned], crops.person[learned]))
-    card = judge(crops, crops.features @ weight + bias, threshold, packs)
+    card = judge(crops, crops.features @ weight + bias, threshold, [*packs, TEACHER])
     print("\n".join(card))
     old = sha256(file)
     if not args.judge:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,7 +35,7 @@ def licence_said(sources: Collection[str]) -> str:
         return "Weights: MIT or Apache-2.0, as the code. Learned from rendered people alone; no pixel or label is in the file."
     if worst == Licence.COCO:
         return usable_licence(sources)
-    research = sorted(name for name in sources if licence_of([name]) == Licence.RESEARCH)
+    research = sorted({name for name in sources if licence_of([name]) == Licence.RESEARCH})
     # A network of this project that taught says less than what it learned from, which is among the sources as a rule.
     said = [name for name in research if not name.startswith("keypoints-")] or research
     coco = any(name.startswith("coco_") for name in sources)
@@ -46,13 +46,14 @@ def licence_said(sources: Collection[str]) -> str:
     )
 
 
-def usable_licence(sources: Iterable[str] = ()) -> str:
+def usable_licence(sources: Collection[str] = ()) -> str:
     """The card's words for weights of class (b) that learned from `sources`."""
     people = "rendered people (CC0 bodies and clothes, CMU motion)"
+    others = " and FastestDet's (BSD-3-Clause)" if "fastestdet" in sources else ""
     parts = f"from {people}, and from {FREE_FILMS}" if "free_films" in sources else f"and from {people}"
     return (
         "Weights: MIT or Apache-2.0, as the code. Learned from COCO's pictures (Flickr, a licence each) and annotations "
-        "(CC BY 4.0, COCO Consortium) as everybody's COCO-trained weights are, from MoveNet Thunder's answers (Apache-2.0), "
+        f"(CC BY 4.0, COCO Consortium) as everybody's COCO-trained weights are, from MoveNet Thunder's answers (Apache-2.0){others}, "
         f"{parts}; no pixel or label is in the file."
     )
 
