@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import contextlib
 import csv
@@ -20,6 +21,7 @@ from pathlib import Path
 from test_jsonl import GOLDEN, moments
 
 from posewire import JOINTS, Floor, Frame, as_lines, frames_from, frames_from_lines, frames_from_udp
+from posewire._command import count_of
 from posewire.aio import Frames, frames_of, udp_frames
 from posewire.record import CsvRecorder, ParquetRecorder, TrcRecorder, main
 
@@ -145,6 +147,11 @@ class Reading(unittest.TestCase):
             with self.subTest(wrong), self.assertRaises(ValueError):
                 list(frames_from_lines([*lines[:2], wrong]))
 
+    def test_a_port_of_datagrams_that_is_none_is_told(self) -> None:
+        for port in ("abc", "99999", "0", "-1", ""):
+            with self.subTest(port), self.assertRaisesRegex(ValueError, "from 1 to 65535"):
+                next(frames_from(f"udp:{port}", is_over=lambda: True))
+
     def test_datagrams_are_frames_and_others_are_passed_over(self) -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.bind(("127.0.0.1", 0))
@@ -228,8 +235,16 @@ class InAsyncio(unittest.TestCase):
             raise OSError("the port is gone")
 
         async def listen() -> list[int]:
-            async with frames_of(str(FULL), backlog=100) as frames:
-                return [frame.seq async for frame in frames]
+            async with frames_of(str(FULL)) as frames:
+                # However long nobody takes any: a file waits.
+                await asyncio.sleep(0.2)
+                heard = [frame.seq async for frame in frames]
+                self.assertEqual(frames.dropped, 0)
+                return heard
+
+        async def leave() -> None:
+            async with frames_of(str(FULL)) as frames:
+                await frames.__anext__()
 
         async def fail() -> list[int]:
             seen = []
@@ -239,6 +254,11 @@ class InAsyncio(unittest.TestCase):
             return seen
 
         self.assertEqual(asyncio.run(listen()), [frame.seq for frame in golden()])
+        before = threading.active_count()
+        asyncio.run(leave())
+        self.assertEqual(threading.active_count(), before)
+        with self.assertRaisesRegex(ValueError, "1 frame at least"):
+            Frames(0)
         with self.assertRaisesRegex(OSError, "the port is gone"):
             asyncio.run(fail())
 
@@ -326,6 +346,28 @@ class OnDisk(unittest.TestCase):
         self.assertEqual(rows[0][2 + 3 * 2 : 5 + 3 * 2], ["0.02000", "0.50000", "-0.25000"])
         self.assertEqual(rows[0][5:8], ["", "", ""], "an absent joint has no place")
         self.assertEqual(set(rows[3][2:]), {""}, "somebody else")
+
+    def test_a_clock_that_starts_anew_carries_a_recording_on(self) -> None:
+        lines, markers, table = (self.folder / name for name in ("poses.jsonl", "a.trc", "a.csv"))
+        # 4 s, and as much again of a tracker that has been switched on anew.
+        seqs = [*range(50_000, 50_100), *range(100)]
+        lines.write_text("".join(f"{as_lines(walker(seq))[0]}\n" for seq in seqs), encoding="utf-8")
+        code, said = self.recorded(str(lines), "--trc", str(markers), "--csv", str(table), "--seconds", "6")
+        self.assertEqual((code, said), (0, f"{markers}: 150 rows\n{table}: 151 rows\n"))
+        times_s = [float(row.split("\t")[1]) for row in markers.read_text(encoding="utf-8").splitlines()[6:]]
+        self.assertEqual(times_s, [round(0.04 * i, 2) for i in range(150)])
+
+    def test_arguments_that_mean_nothing_are_refused(self) -> None:
+        wrong = {
+            "--baud": ("-5", "0", "99999999999", "fast"),
+            "--seconds": ("-1", "nan", "inf", "long"),
+        }
+        for flag, value in ((flag, value) for flag, values in wrong.items() for value in values):
+            with self.subTest(flag, value=value), self.assertRaises(SystemExit) as ended:
+                self.recorded("/nowhere.jsonl", "--csv", "a.csv", flag, value)
+            self.assertEqual(ended.exception.code, 2)
+        with self.assertRaises(argparse.ArgumentTypeError):
+            count_of("-1")
 
     def test_the_command_records_both_and_says_how_much(self) -> None:
         table, markers = self.folder / "a.csv", self.folder / "a.trc"

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import math
 import os
 import sys
 import time
 import unittest
 import uuid
+from unittest import mock
 
 from test_frames import walker
 
-from posewire import JOINTS
-from posewire.lsl import CHANNELS, Outlet, clock_us
+from posewire import JOINTS, lsl
+from posewire.lsl import CHANNELS, Outlet, is_same_clock
 
 try:
     import pylsl
@@ -79,11 +82,41 @@ class Heard(unittest.TestCase):
 
 class Clock(unittest.TestCase):
     def test_stamps_of_this_machines_clock_are_told_from_another_machines(self) -> None:
-        now_us = time.monotonic_ns() // 1_000
-        seq = now_us // 40_000  # `walker` has a frame every 40 ms
-        self.assertIsNotNone(clock_us(walker(seq)))
-        self.assertIsNone(clock_us(walker(seq + 1_000)), "light of the future")
-        self.assertIsNone(clock_us(walker(seq - 1_000)), "40 s old")
+        frame = walker(1_000)
+        # Two that were switched on together are apart by seconds.
+        for way_ms, is_same in (
+            (-40, False),
+            (0, True),
+            (20, True),
+            (150, True),
+            (6_000, False),
+            (40_000, False),
+        ):
+            self.assertIs(is_same_clock(frame, frame.sent_us + 1_000 * way_ms), is_same, way_ms)
+
+    def test_it_is_decided_once_and_said(self) -> None:
+        frames = [walker(seq) for seq in (1, 2, 3)]
+        for words, way_ms, is_same in (
+            ([], 20, True),
+            ([], 6_000, False),
+            (["--clock", "same"], 6_000, True),
+            (["--clock", "other"], 20, False),
+        ):
+            outlet = mock.Mock(samples=3)
+            # Of the frames after the first one is on the other side of what the first decides.
+            ways_ns = [1_000_000 * ms for ms in (way_ms, 6_020 - way_ms, way_ms)]
+            clock_ns = [1_000 * frame.sent_us + way_ns for frame, way_ns in zip(frames, ways_ns, strict=True)]
+            said = io.StringIO()
+            with (
+                mock.patch.object(lsl, "Outlet", return_value=outlet),
+                mock.patch.object(lsl, "frames_from", return_value=frames),
+                mock.patch("posewire.lsl.time.monotonic_ns", side_effect=clock_ns),
+                contextlib.redirect_stderr(said),
+            ):
+                self.assertEqual(lsl.main(["udp:9100", *words]), 0)
+            used = [call.args[1] for call in outlet.write.call_args_list]
+            self.assertEqual(used, [ns // 1_000 if is_same else None for ns in clock_ns])
+            self.assertEqual(said.getvalue().count("if not: --clock"), 0 if words else 1)
 
 
 if __name__ == "__main__":

@@ -77,6 +77,8 @@ class Golden(unittest.TestCase):
         assert isinstance(notice, Notice)
         self.assertEqual((notice.event, notice.zone_text, notice.persons), ("enter", "hinter der T", 2))
         self.assertEqual(notice._replace(code=200).event, "")
+        for name, text in ((b"ab\xffcd", "ab"), (b"caf\xc3\xa9 \xe2\x82", "café "), (b"\xff", "")):
+            self.assertEqual(notice._replace(zone_name=name.ljust(12, b"\0")).zone_text, text)
 
 
 class Damage(unittest.TestCase):

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from posewire.frames import Spoken
-from posewire.wire import JOINTS, Pose
+from posewire.pose import JOINTS, Pose
 
 from .camera import Intrinsics
 

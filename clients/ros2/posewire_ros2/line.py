@@ -6,9 +6,7 @@ too much would make every stamp early.
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from posewire.frames import Spoken
+from posewire.frames import Spoken, can_wait
 
 #: What docs/wire.md says of each packet, framing and checksum included, bytes.
 POSE_BYTES, POSE_3D_BYTES, NOBODY_BYTES, PLACE_BYTES = 140, 242, 38, 42
@@ -18,7 +16,7 @@ _BITS_PER_BYTE = 10
 
 def is_line(source: str) -> bool:
     """Whether `source` is a serial port; the others, as `frames_from` tells them apart, bring a frame at once."""
-    return not (source.startswith("udp:") or source == "-" or Path(source).is_file())
+    return not (source.startswith("udp:") or can_wait(source))
 
 
 def line_ns(frame: Spoken, baud: int) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 from posewire.frames import Frame, frames_from
@@ -13,6 +13,9 @@ from .camera import Intrinsics, intrinsics_of
 from .convert import detections, markers, ros_classes
 from .line import is_line, line_ns
 from .stamps import StampClock
+
+#: A reader notices within a fraction of it that it is over, between two attempts to open a port too.
+_END_WITHIN_S = 2.0
 
 
 class Bridge:
@@ -36,7 +39,8 @@ class Bridge:
         )
 
 
-def main() -> None:
+def main() -> int:
+    """Runs the node until it is told to end or its source does; 1 where that broke."""
     import rclpy
     from rclpy.executors import ExternalShutdownException
     from rclpy.node import Node
@@ -58,26 +62,40 @@ def main() -> None:
     boxes = node.create_publisher(ros.Detection2DArray, "~/detections", qos_profile_sensor_data)
     skeletons = node.create_publisher(ros.MarkerArray, "~/skeletons", qos_profile_sensor_data)
 
-    def publish(frames: Iterator[Frame]) -> None:
+    is_over, is_broken = threading.Event(), threading.Event()
+
+    def publish() -> None:
         try:
-            for frame in frames:
+            for frame in frames_from(source, baud, is_over.is_set):
+                if is_over.is_set():
+                    return
                 found, drawn = bridge.messages(frame, node.get_clock().now().nanoseconds)
                 boxes.publish(found)
                 skeletons.publish(drawn)
-            node.get_logger().info(f"{source}: no more frames")
-        except Exception as error:  # a node that publishes nothing any more must not look alive
-            node.get_logger().fatal(f"{source}: {error}")
+            if not is_over.is_set():
+                node.get_logger().info(f"{source}: no more frames")
+        except Exception as error:
+            # Told to end, ROS takes nothing more: that is no fault of the source.
+            if not is_over.is_set() and rclpy.ok():
+                is_broken.set()
+                node.get_logger().fatal(f"{source}: {error}")
+        # A node that publishes nothing any more must not look alive.
         rclpy.try_shutdown()
 
-    threading.Thread(target=publish, args=(frames_from(source, baud),), daemon=True).start()
+    reader = threading.Thread(target=publish, name="posewire", daemon=True)
+    reader.start()
     try:
         rclpy.spin(node)
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     finally:
+        is_over.set()
+        # A silent pipe ends with its next line, and this process before.
+        reader.join(_END_WITHIN_S)
         node.destroy_node()
         rclpy.try_shutdown()
+    return int(is_broken.is_set())
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -12,7 +12,8 @@ from collections import deque
 
 #: For so long a difference is remembered: at 50 ppm two clocks part by 0.5 ms meanwhile.
 WINDOW_NS = 10_000_000_000
-#: A step of the difference beyond this is another clock: a tracker that has started anew, or a ROS time that was set.
+#: A step back beyond this, of the time of sending or of the difference, is another clock: a tracker that has started anew, or a ROS time
+#: that was set. A step forward of the difference may as well be a message that waited: it counts when the window has passed.
 STEP_NS = 1_000_000_000
 
 
@@ -22,12 +23,15 @@ class StampClock:
     def __init__(self) -> None:
         # Arrival and difference; differences grow from the front to the back.
         self._least: deque[tuple[int, int]] = deque()
+        self._sent_us: int | None = None
 
     def heard(self, sent_us: int, arrived_ns: int, way_ns: int = 0) -> None:
         """A frame that was sent at `sent_us` of the tracker's clock has come at `arrived_ns` of ROS's, after `way_ns` at least."""
         difference_ns = arrived_ns - way_ns - 1000 * sent_us
-        if self._least and abs(difference_ns - self._least[0][1]) > STEP_NS:
+        is_back = self._sent_us is not None and 1000 * (self._sent_us - sent_us) > STEP_NS
+        if is_back or (self._least and self._least[0][1] - difference_ns > STEP_NS):
             self._least.clear()
+        self._sent_us = sent_us
         while self._least and arrived_ns - self._least[0][0] > WINDOW_NS:
             self._least.popleft()
         while self._least and self._least[-1][1] >= difference_ns:

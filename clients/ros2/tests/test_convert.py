@@ -197,6 +197,25 @@ class Stamps(unittest.TestCase):
                 worst_ns = max(worst_ns, abs(clock.ros_ns(sent_us - 40_000) - true_ns))
         self.assertLess(worst_ns, 1_500_000)
 
+    def test_messages_that_waited_together_move_nothing(self) -> None:
+        clock = StampClock()
+        offset_ns, way_ns = 10**18, 2_000_000
+        sent_us = [33_333 * i for i in range(300)]
+        for i, at_us in enumerate(sent_us):
+            # For 1.5 s nobody reads, and then all at once.
+            read_at_us = sent_us[145] if 100 <= i < 145 else at_us
+            clock.heard(at_us, offset_ns + 1000 * read_at_us + way_ns)
+            self.assertEqual(clock.ros_ns(at_us), offset_ns + 1000 * at_us + way_ns, i)
+
+    def test_a_clock_of_ros_that_is_set_is_believed(self) -> None:
+        for set_by_ns, within in ((-(10**15), 1), (5 * 10**9, 302)):
+            clock = StampClock()
+            for i in range(300):
+                clock.heard(33_333 * i, 10**18 + 33_333_000 * i)
+            for i in range(300, 300 + within):
+                clock.heard(33_333 * i, 10**18 + 33_333_000 * i + set_by_ns)
+            self.assertEqual(clock.ros_ns(0), 10**18 + set_by_ns)
+
     def test_a_tracker_that_starts_anew_is_believed_at_once(self) -> None:
         clock = StampClock()
         for i in range(10):

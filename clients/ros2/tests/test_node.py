@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 import unittest
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -12,7 +14,7 @@ from unittest import mock
 
 import fakes
 
-from posewire import frames_from
+from posewire import Frame, frames_from
 from posewire_ros2 import node
 
 LINES = Path(__file__).resolve().parents[3] / "tests/golden/lines/full.jsonl"
@@ -27,11 +29,21 @@ class Ros:
         self.published: dict[str, list[Any]] = {}
         self.said: list[tuple[str, str]] = []
         self.is_over = threading.Event()
+        self.is_destroyed = False
+        self.code: int | None = None
+
+    def is_running(self) -> bool:
+        return not self.is_over.is_set()
 
     def modules(self) -> dict[str, ModuleType]:
         classes = fakes.ros()
         fields: dict[str, Any] = {
-            "rclpy": {"init": lambda: None, "spin": self.spin, "try_shutdown": self.is_over.set},
+            "rclpy": {
+                "init": lambda: None,
+                "spin": self.spin,
+                "try_shutdown": self.is_over.set,
+                "ok": self.is_running,
+            },
             "rclpy.executors": {"ExternalShutdownException": type("Over", (Exception,), {})},
             "rclpy.node": {"Node": lambda name: self},
             "rclpy.qos": {"qos_profile_sensor_data": "best effort"},
@@ -59,7 +71,13 @@ class Ros:
 
     def create_publisher(self, kind: type, topic: str, quality: str) -> Any:
         assert quality == "best effort"
-        return SimpleNamespace(publish=self.published.setdefault(topic, []).append)
+        published = self.published.setdefault(topic, [])
+
+        def publish(message: Any) -> None:
+            assert not self.is_destroyed, "there is no node any more"
+            published.append(message)
+
+        return SimpleNamespace(publish=publish)
 
     def get_clock(self) -> Any:
         return SimpleNamespace(now=lambda: SimpleNamespace(nanoseconds=NOW_NS))
@@ -72,13 +90,23 @@ class Ros:
             }
         )
 
-    def destroy_node(self) -> None: ...
+    def destroy_node(self) -> None:
+        self.is_destroyed = True
 
 
-def run(**parameters: Any) -> Ros:
-    ros = Ros(**parameters)
+class Interrupted(Ros):
+    """Ctrl-C, once something was published."""
+
+    def spin(self, _node: object) -> None:
+        while not self.published["~/skeletons"]:
+            time.sleep(0.001)
+        raise KeyboardInterrupt
+
+
+def run(kind: type[Ros] = Ros, **parameters: Any) -> Ros:
+    ros = kind(**parameters)
     with mock.patch.dict(sys.modules, ros.modules()):
-        node.main()
+        ros.code = node.main()
     return ros
 
 
@@ -92,14 +120,26 @@ class Node(unittest.TestCase):
             self.assertEqual(box.header.frame_id, "eye")
             self.assertLessEqual(len(box.detections), len(frame.poses))
             self.assertLessEqual(box.header.stamp.sec * 10**9 + box.header.stamp.nanosec, NOW_NS)
-        self.assertEqual(ros.said, [("info", f"{LINES}: no more frames")])
+        self.assertEqual((ros.code, ros.said), (0, [("info", f"{LINES}: no more frames")]))
 
     def test_a_source_that_breaks_ends_the_node_with_why(self) -> None:
         with mock.patch.object(node, "frames_from", return_value=broken()):
             ros = run(source="/dev/nowhere")
-        self.assertEqual(ros.said, [("fatal", "/dev/nowhere: no such port")])
+        self.assertEqual((ros.code, ros.said), (1, [("fatal", "/dev/nowhere: no such port")]))
         with self.assertRaises(OSError):
             run(source=str(LINES), calibration="/nowhere.toml")
+
+    def test_an_interrupt_ends_it_without_a_fault_and_without_a_thread_that_goes_on(self) -> None:
+        before = threading.active_count()
+        with mock.patch.object(node, "frames_from", endless):
+            ros = run(Interrupted)
+        self.assertEqual((ros.code, ros.said, threading.active_count()), (0, [], before))
+
+
+def endless(_source: str, _baud: int, is_over: Callable[[], bool]) -> Iterator[Frame]:
+    (frame, *_) = frames_from(str(LINES))
+    while not is_over():
+        yield frame
 
 
 def broken() -> Any:

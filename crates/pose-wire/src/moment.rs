@@ -104,7 +104,7 @@ pub struct MomentCounters {
 ///
 /// 1. Packets of one `seq` and one `captured_at` make a moment. It is given out with the last of its persons.
 /// 2. A packet of a later moment ends the one before: that is given out as far as it came.
-/// 3. A packet of a moment that was there before is refused: up to 16 moments back, captured no later than the newest.
+/// 3. A packet of a moment that was there before is refused: up to 15 moments back, captured no later than the newest.
 ///    Any other step back is a sender that has started anew.
 /// 4. A packet that brings a person again, or another number of persons or horizon than its moment's first, is refused.
 #[derive(Clone, Debug, Default)]

@@ -11,27 +11,24 @@
 `frames_from` also reads JSON lines and datagrams; `posewire.arrays` makes numpy arrays, `posewire.aio` iterates in asyncio,
 `posewire.record` writes CSV, Parquet and TRC, `posewire.plot` draws, and `posewire.lsl` is an outlet of Lab Streaming Layer.
 
-`posewire.wire` (packets and the decoder), `posewire.moments` and `posewire.frames` need nothing but the standard library; `PoseReader`
-needs pyserial, `posewire.arrays` numpy, `posewire.plot` matplotlib, `posewire.lsl` pylsl.
+`posewire.pose` (what a pose is), `posewire.wire` (packets and the decoder), `posewire.moments` and `posewire.frames` need nothing but the
+standard library; `PoseReader` needs pyserial, `posewire.arrays` numpy, `posewire.plot` matplotlib, `posewire.lsl` pylsl.
 """
 
 from .frames import Floor, Frame, Spoken, frames_from, frames_from_lines, frames_from_udp
 from .jsonl import FORMATS, as_line, as_lines, first_row
 from .moments import MAX_PERSONS, Assembly, Moment, MomentCounters
+from .pose import JOINTS, Joint, Place, Pose
 from .reader import PoseReader
 from .wire import (
-    JOINTS,
     NOTICES,
     Command,
     Counters,
     Decoder,
     Fault,
     Hello,
-    Joint,
     Notice,
-    Place,
     PlacePacket,
-    Pose,
     PosePacket,
     Receipt,
     Status,

@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 
+from ._command import baud_of, count_of
 from .jsonl import FORMATS, as_lines, first_row
 from .reader import PoseReader
 from .wire import DEFAULT_BAUD
@@ -57,7 +58,9 @@ def main() -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("port", help="serial port, for example /dev/ttyUSB0 or COM3")
-    parser.add_argument("--baud", type=int, default=DEFAULT_BAUD, help="bits a second (default: %(default)s)")
+    parser.add_argument(
+        "--baud", type=baud_of, default=DEFAULT_BAUD, help="bits a second (default: %(default)s)"
+    )
     parser.add_argument(
         "--jsonl-format",
         choices=FORMATS,
@@ -65,7 +68,9 @@ def main() -> int:
         metavar="FORMAT",
         help="what a line is: a frame (full, named) or a person (coco, flat, csv) (default: %(default)s)",
     )
-    parser.add_argument("--frames", type=int, default=0, help="stop after so many moments (default: never)")
+    parser.add_argument(
+        "--frames", type=count_of, default=0, help="stop after so many moments (default: never)"
+    )
     args = parser.parse_args()
     # Started in the background by a shell, a program has SIGINT ignored; SIGTERM ends it as cleanly.
     for which in (signal.SIGINT, signal.SIGTERM):
@@ -79,7 +84,7 @@ def main() -> int:
     except BrokenPipeError:
         # The reader of the lines has had enough. What Python still holds for it goes nowhere, instead of failing at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:
+    except (OSError, ValueError) as error:  # the latter of a rate that the port does not have
         print(f"{args.port}: {error}; is the port right, and may you read it?", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

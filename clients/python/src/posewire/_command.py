@@ -3,9 +3,38 @@
 from __future__ import annotations
 
 import argparse
+import math
 import signal
 
 from .wire import DEFAULT_BAUD
+
+#: Bits a second that Posewire takes at the other end.
+_BAUDS = range(4_800, 12_000_001)
+
+
+def baud_of(text: str) -> int:
+    """An argument that is the rate of a line."""
+    if not text.isdecimal() or int(text) not in _BAUDS:
+        raise argparse.ArgumentTypeError(f"{text!r:.20} is no baud rate: give {_BAUDS[0]} to {_BAUDS[-1]}")
+    return int(text)
+
+
+def count_of(text: str) -> int:
+    """An argument that says how many."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r:.20} is no whole number from 0")
+    return int(text)
+
+
+def real_of(text: str) -> float:
+    """An argument that is a time or a rate, not below 0."""
+    try:
+        real = float(text)
+    except ValueError:
+        real = math.nan
+    if not 0.0 <= real < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r:.20} is no number from 0")
+    return real
 
 
 def command_line(name: str, description: str, examples: str, source: str) -> argparse.ArgumentParser:
@@ -18,7 +47,7 @@ def command_line(name: str, description: str, examples: str, source: str) -> arg
     )
     parser.add_argument("source", metavar="SOURCE", help=source)
     parser.add_argument(
-        "--baud", type=int, default=DEFAULT_BAUD, help="of a serial port (default: %(default)s)"
+        "--baud", type=baud_of, default=DEFAULT_BAUD, help="of a serial port (default: %(default)s)"
     )
     return parser
 

@@ -1,4 +1,4 @@
-"""Frames for asyncio: the newest ones, however long the loop is busy.
+"""Frames for asyncio: of what is live the newest ones, however long the loop is busy; of a file all.
 
 async with udp_frames(9100) as frames:
     async for frame in frames:
@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 
-from .frames import Frame, frames_from
+from .frames import Frame, can_wait, frames_from
 from .wire import DEFAULT_BAUD
 
 #: A reader notices that it is over within a fraction of it, between two attempts to open a port too.
@@ -21,10 +21,16 @@ _END_WITHIN_S = 2.0
 
 
 class Frames:
-    """Frames as they come. Of those that nobody has taken yet the newest `backlog` are kept; `dropped` counts the others."""
+    """Frames as they come. Of those that nobody has taken yet the newest `backlog` are kept; `dropped` counts the others.
 
-    def __init__(self, backlog: int = 1) -> None:
+    `room` is released with each that is taken: for a thread that puts none for which there is no room.
+    """
+
+    def __init__(self, backlog: int = 1, room: threading.Semaphore | None = None) -> None:
+        if backlog < 1:
+            raise ValueError(f"a backlog of {backlog}: there is room for 1 frame at least")
         self.dropped = 0
+        self._room = room
         self._waiting: deque[Frame] = deque()
         self._backlog = backlog
         self._change = asyncio.Event()
@@ -52,6 +58,8 @@ class Frames:
                 raise self._end
             self._change.clear()
             await self._change.wait()
+        if self._room is not None:
+            self._room.release()
         return self._waiting.popleft()
 
 
@@ -81,8 +89,12 @@ async def udp_frames(port: int, host: str = "0.0.0.0", backlog: int = 1) -> Asyn
 async def frames_of(
     source: str | Callable[[], Iterator[Frame]], baud: int = DEFAULT_BAUD, backlog: int = 1
 ) -> AsyncIterator[Frames]:
-    """Frames of a serial port or whatever else `frames_from` takes, read by a thread of its own."""
-    frames = Frames(backlog)
+    """Frames of a serial port or whatever else `frames_from` takes, read by a thread of its own.
+
+    A file of JSON lines, and `-`, are read as fast as the frames are taken: none is dropped.
+    """
+    room = threading.Semaphore(backlog) if isinstance(source, str) and can_wait(source) else None
+    frames = Frames(backlog, room)
     loop = asyncio.get_running_loop()
     is_over = threading.Event()
 
@@ -94,6 +106,8 @@ async def frames_of(
     def read() -> None:
         try:
             for frame in frames_from(source, baud, is_over.is_set) if isinstance(source, str) else source():
+                if room is not None:
+                    room.acquire()
                 if is_over.is_set():
                     return
                 tell(frames.put, frame)
@@ -108,6 +122,8 @@ async def frames_of(
         yield frames
     finally:
         is_over.set()
+        if room is not None:
+            room.release()
         if isinstance(source, str) and source != "-":
             # Whoever listens again finds the port free. Another's source, and a silent pipe, end with their next frame.
             await asyncio.to_thread(reader.join, _END_WITHIN_S)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .frames import STATES as STATES  # what the numbers in `state` mean, by index
 from .frames import Spoken
-from .wire import JOINTS, Pose
+from .pose import JOINTS, Pose
 
 _STATE = {name: i for i, name in enumerate(STATES)}
 _COUNT = len(JOINTS)

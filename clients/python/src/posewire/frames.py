@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from .moments import Moment
-from .wire import DEFAULT_BAUD, JOINTS, Joint, Place, Pose, State
+from .pose import JOINTS, Joint, Place, Pose, State
+from .wire import DEFAULT_BAUD
 
 #: No datagram is longer.
 MAX_DATAGRAM = 65_535
@@ -221,6 +222,17 @@ def frames_from_udp(
                 continue
 
 
+def can_wait(source: str) -> bool:
+    """Whether `source` loses nothing while nobody reads: a file of JSON lines, or `-`."""
+    return source == "-" or Path(source).is_file()
+
+
+def _udp_port(text: str) -> int:
+    if not (text.isdecimal() and 1 <= int(text) <= 65_535):
+        raise ValueError(f"a port is a whole number from 1 to 65535, not {text!r:.20}")
+    return int(text)
+
+
 def frames_from(
     source: str, baud: int = DEFAULT_BAUD, is_over: Callable[[], bool] = never
 ) -> Iterator[Frame]:
@@ -229,7 +241,7 @@ def frames_from(
     `is_over` ends those of a socket and of a port, of silent ones and of a port that is gone too.
     """
     if source.startswith("udp:"):
-        yield from frames_from_udp(int(source.removeprefix("udp:")), is_over=is_over)
+        yield from frames_from_udp(_udp_port(source.removeprefix("udp:")), is_over=is_over)
     elif source == "-":
         yield from frames_from_lines(sys.stdin)
     elif Path(source).is_file():

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from .frames import Spoken
 from .moments import Moment
-from .wire import JOINTS, Joint, Pose
+from .pose import JOINTS, Joint, Pose
 
 #: COCO names a pixel by its index; Posewire counts from the picture's corner.
 _CENTRE_PX = 0.5

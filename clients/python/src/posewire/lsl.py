@@ -10,9 +10,9 @@ import sys
 import time
 from typing import Any
 
-from ._command import command_line, end_by_signal
+from ._command import command_line, count_of, end_by_signal, real_of
 from .frames import Spoken, frames_from
-from .wire import JOINTS, Pose
+from .pose import JOINTS, Pose
 
 EXAMPLES = """\
 examples:
@@ -24,8 +24,8 @@ SOURCE is a serial port or udp:PORT. The stream is found by its name, or by its 
 #: What a joint has, and in which unit.
 _VALUES = (("x", "PositionX", "pixels"), ("y", "PositionY", "pixels"), ("score", "Confidence", "normalized"))
 CHANNELS = tuple(f"{joint}_{value}" for joint in JOINTS for value, _, _ in _VALUES)
-#: A source whose clock is this machine's gives ages below it; another's clock is off by hours. Microseconds.
-_MOST_AGE_US = 10_000_000
+#: What this machine's clock has stamped arrives within this of its sending; what another's has, only by chance. Microseconds.
+_MOST_WAY_US = 200_000
 
 
 class Outlet:
@@ -91,10 +91,9 @@ def sample(pose: Pose) -> list[float]:
     ]
 
 
-def clock_us(frame: Spoken) -> int | None:
-    """This machine's monotonic clock, if the frame's stamps are of it; else None."""
-    now_us = time.monotonic_ns() // 1_000
-    return now_us if 0 <= now_us - frame.captured_us < _MOST_AGE_US else None
+def is_same_clock(frame: Spoken, now_us: int) -> bool:
+    """Whether a frame that comes at `now_us` of this machine's monotonic clock was stamped with it."""
+    return 0 <= now_us - frame.sent_us < _MOST_WAY_US
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -114,17 +113,31 @@ def main(arguments: list[str] | None = None) -> int:
         help="whose joints (default: the first who is there, until they go)",
     )
     parser.add_argument(
-        "--rate", type=float, default=0.0, metavar="HZ", help="that the stream claims (default: irregular)"
+        "--rate", type=real_of, default=0.0, metavar="HZ", help="that the stream claims (default: irregular)"
     )
-    parser.add_argument("--frames", type=int, default=0, help="stop after so many frames (default: never)")
+    parser.add_argument(
+        "--frames", type=count_of, default=0, help="stop after so many frames (default: never)"
+    )
+    parser.add_argument(
+        "--clock",
+        choices=("same", "other"),
+        help="whether the stamps are of this machine's clock or another's (default: as the first frame looks)",
+    )
     args = parser.parse_args(arguments)
+    is_same: bool | None = None if args.clock is None else args.clock == "same"
     end_by_signal()
     outlet: Outlet | None = None
     try:
         outlet = Outlet(args.name, args.person, args.rate)
         print(f"stream {args.name}, type MoCap, {len(CHANNELS)} channels", file=sys.stderr)
         for count, frame in enumerate(frames_from(args.source, args.baud), start=1):
-            outlet.write(frame, clock_us(frame))
+            now_us = time.monotonic_ns() // 1_000
+            if is_same is None:
+                # Once: stamps that change their measure from frame to frame are worse than either.
+                is_same = is_same_clock(frame, now_us)
+                whose, else_give = ("this", "other") if is_same else ("another", "same")
+                print(f"stamps are of {whose} machine's clock; if not: --clock {else_give}", file=sys.stderr)
+            outlet.write(frame, now_us if is_same else None)
             if count == args.frames:
                 break
     except ImportError as error:

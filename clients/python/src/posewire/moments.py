@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from .wire import Notice, Place, PlacePacket, Pose, PosePacket
+from .pose import Place, Pose
+from .wire import Notice, PlacePacket, PosePacket
 
 #: Persons of a higher index are not kept.
 MAX_PERSONS = 8

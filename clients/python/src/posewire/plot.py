@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ._command import command_line, end_by_signal
+from ._command import command_line, count_of, end_by_signal, real_of
 from .frames import Frame, frames_from
-from .wire import JOINTS, Pose
+from .pose import JOINTS, Pose
 
 EXAMPLES = """\
 examples:
@@ -216,7 +216,7 @@ def main(arguments: list[str] | None = None) -> int:
         help=f"over time; may be given several times (default: {', '.join(_JOINTS)})",
     )
     parser.add_argument(
-        "--last", type=float, default=10.0, metavar="SECONDS", help="how far back (default: %(default)s)"
+        "--last", type=real_of, default=10.0, metavar="SECONDS", help="how far back (default: %(default)s)"
     )
     parser.add_argument(
         "--save",
@@ -225,7 +225,7 @@ def main(arguments: list[str] | None = None) -> int:
         help="no window: a picture (.png, .svg, .pdf) of the source's end",
     )
     parser.add_argument(
-        "--frames", type=int, default=0, metavar="N", help="of --save: the end is after so many frames"
+        "--frames", type=count_of, default=0, metavar="N", help="of --save: the end is after so many frames"
     )
     args = parser.parse_args(arguments)
     try:

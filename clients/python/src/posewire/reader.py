@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import time
 from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from .frames import never
-from .moments import QUIET_S, Assembly, Moment, MomentCounters
+from .moments import Assembly, Moment, MomentCounters
+from .port import Gap, Port
+from .pose import Pose
 from .wire import (
     DEFAULT_BAUD,
     Command,
@@ -20,7 +20,6 @@ from .wire import (
     Notice,
     Packet,
     PlacePacket,
-    Pose,
     PosePacket,
     Status,
     encode_command,
@@ -29,38 +28,26 @@ from .wire import (
 if TYPE_CHECKING:
     import serial
 
-#: Between two attempts to open a port that went away: long enough not to load the machine, short enough not to be noticed.
-REOPEN_EVERY_S = 0.5
-
 
 class PoseReader:
     """Iterates over the poses that arrive at `port`, a device's name or an open `serial.Serial`.
 
     A named port is locked against other programs; one that goes away is opened again when it is back. `hello` and `status` are the
-    newest of their kind, `received` counts bytes. `is_over` is asked before each read and each attempt to open: it lets another thread
-    end the iteration.
+    newest of their kind, `received` counts bytes. Another thread ends the iteration with `close`, or with `is_over`, which is asked
+    before each read and each attempt to open.
     """
 
     def __init__(
         self, port: str | serial.Serial, baud: int = DEFAULT_BAUD, is_over: Callable[[], bool] = never
     ) -> None:
-        self._is_over = is_over
-        self._name = port if isinstance(port, str) else None
-        self._baud = baud
+        self._port = Port(port, baud, is_over)
         self._decoder = Decoder()
         self._assembly = Assembly()
         self._rate: Command | None = None
-        self._serial = self._open(port) if isinstance(port, str) else port
         self.hello: Hello | None = None
         self.status: Status | None = None
         self.received = 0
         self.request_hello()
-
-    def _open(self, name: str) -> serial.Serial:
-        import serial  # so that everything but this class works without pyserial
-
-        # The time-out bounds a read, so that an idle line still lets Ctrl-C through and ends a moment.
-        return serial.Serial(name, self._baud, timeout=QUIET_S, write_timeout=0.5, exclusive=True)
 
     @property
     def counters(self) -> Counters:
@@ -89,40 +76,37 @@ class PoseReader:
 
         A moment whose last packet was lost is given when the next one begins, when the line falls silent or when the port ends.
         """
-        try:
-            for packets in self._reads():
-                if packets is None:
-                    yield from self._assembly.flush()
-                    continue
-                for packet in packets:
-                    if isinstance(packet, PosePacket):
-                        yield from self._assembly.push(packet)
-                    elif isinstance(packet, PlacePacket):
-                        self._assembly.push_place(packet)
-                    elif isinstance(packet, Notice):
-                        self._assembly.push_notice(packet)
-        except OSError:
-            yield from self._assembly.flush()
-            raise
+        for packets in self._reads():
+            if packets is None:
+                yield from self._assembly.flush()
+                continue
+            for packet in packets:
+                if isinstance(packet, PosePacket):
+                    yield from self._assembly.push(packet)
+                elif isinstance(packet, PlacePacket):
+                    self._assembly.push_place(packet)
+                elif isinstance(packet, Notice):
+                    self._assembly.push_notice(packet)
 
     def request_hello(self) -> None:
         """Asks the host to send HELLO now."""
-        self._write(encode_command(Command(1, 0)))
+        self._ask(Command(1, 0))
 
     def set_rate(self, hz: float) -> None:
         """Asks for `hz` poses a second of each person; 0: as frames come. HELLO says what was granted, 1 Hz at least.
 
-        Asked again of a port that went away, as the host forgets it then.
+        Asked again where the host has forgotten it: its port went away, at this end or at its own, or it started anew.
         """
-        self._rate = Command(2, min(65535, max(0, round(hz * 100))))
-        self._write(encode_command(self._rate))
+        # Next to nothing is not 0, which asks for all.
+        self._rate = Command(2, max(1, round(100 * min(655.35, hz))) if hz > 0 else 0)
+        self._ask(self._rate)
 
     def reset(self) -> None:
         """Asks the host to forget identities and memories."""
-        self._write(encode_command(Command(3, 0)))
+        self._ask(Command(3, 0))
 
     def close(self) -> None:
-        self._serial.close()
+        self._port.close()
 
     def __enter__(self) -> PoseReader:
         return self
@@ -133,50 +117,44 @@ class PoseReader:
         self.close()
 
     def _reads(self) -> Iterator[list[Packet] | None]:
-        """What each read completed; None where the line was silent."""
-        while not self._is_over():
-            data = self._read()
-            if not data:
+        """What each read completed; None where the rest of a moment is not coming."""
+        for data in self._port.reads():
+            if isinstance(data, bytes):
+                self.received += len(data)
+                yield self._take(data)
+            elif data is Gap.BACK:
+                self.request_hello()
+                self._ask_rate()
+            else:
+                if data is Gap.LOST:
+                    # Ends the frame that was cut off.
+                    yield self._take(b"\0")
                 yield None
+
+    def _take(self, data: bytes) -> list[Packet]:
+        packets: list[Packet] = []
+        for event in self._decoder.feed(data):
+            if isinstance(event, Fault):
                 continue
-            packets: list[Packet] = []
-            for event in self._decoder.feed(data):
-                if isinstance(event, Fault):
-                    continue
-                if isinstance(event, Hello):
-                    self.hello = event
-                elif isinstance(event, Status):
-                    self.status = event
-                packets.append(event)
-            yield packets
+            if isinstance(event, Hello):
+                self._greet(event)
+            elif isinstance(event, Status):
+                self.status = event
+            packets.append(event)
+        return packets
 
-    def _read(self) -> bytes:
-        try:
-            # What is there already, or one byte when it comes: never waits for a full buffer.
-            data = bytes(self._serial.read(max(1, min(4096, self._serial.in_waiting))))
-        except OSError:  # serial.SerialException is one
-            if self._name is None:
-                raise
-            self._reopen(self._name)
-            return b"\0"  # ends the frame that was cut off
-        self.received += len(data)
-        return data
+    def _greet(self, hello: Hello) -> None:
+        """Asks a host that has forgotten the rate for it: once for each change, so that one that grants another is left in peace."""
+        before, self.hello = self.hello, hello
+        has_begun = before is not None and hello.uptime_ms < before.uptime_ms
+        known = before and before.pose_rate, self._rate and self._rate.argument
+        if has_begun or hello.pose_rate not in known:
+            self._ask_rate()
 
-    def _reopen(self, name: str) -> None:
-        self._serial.close()
-        while not self._is_over():
-            time.sleep(REOPEN_EVERY_S)
-            try:
-                self._serial = self._open(name)
-            except OSError:
-                continue
-            self.request_hello()
-            if self._rate is not None:
-                self._write(encode_command(self._rate))
-            return
+    def _ask_rate(self) -> None:
+        if self._rate is not None:
+            self._ask(self._rate)
 
-    def _write(self, frame: bytes) -> None:
-        # A port that is gone is noticed, and reopened, by the next read.
-        with contextlib.suppress(OSError):
-            # The leading zero ends whatever noise the host has heard before.
-            self._serial.write(b"\0" + frame)
+    def _ask(self, command: Command) -> None:
+        # The leading zero ends whatever noise the host has heard before.
+        self._port.write(b"\0" + encode_command(command))

@@ -12,10 +12,10 @@ from statistics import median
 from types import TracebackType
 from typing import IO, Any, Protocol
 
-from ._command import command_line, end_by_signal
+from ._command import command_line, end_by_signal, real_of
 from .frames import Spoken, frames_from
 from .jsonl import as_lines, first_row, row
-from .wire import JOINTS, Pose
+from .pose import JOINTS, Pose
 
 EXAMPLES = """\
 examples:
@@ -25,6 +25,27 @@ examples:
 
 SOURCE is a serial port, udp:PORT (of posewire run --udp), a file of JSON lines, or - for standard input.
 Ctrl-C ends it; what was recorded is kept."""
+
+
+#: A step back beyond it is a tracker whose clock has started anew; a smaller one is a frame that came late. Microseconds.
+_ANEW_US = 1_000_000
+
+
+class _Elapsed:
+    """Time by capture, carried on where the tracker's clock starts anew."""
+
+    def __init__(self) -> None:
+        #: The latest so far, microseconds.
+        self.us = 0
+        self._begun_us: int | None = None
+
+    def at(self, captured_us: int) -> int:
+        """Microseconds from the first frame to this one."""
+        if self._begun_us is None or captured_us - self._begun_us < self.us - _ANEW_US:
+            self._begun_us = captured_us - self.us
+        us = captured_us - self._begun_us
+        self.us = max(self.us, us)
+        return us
 
 
 class Recorder(Protocol):
@@ -140,8 +161,7 @@ class TrcRecorder:
         self._path = Path(path)
         self._person = person
         self._part: IO[str] = self._part_path.open("w+", encoding="utf-8", newline="")
-        self._first_us: int | None = None
-        self._last_us = 0
+        self._elapsed = _Elapsed()
         self._steps_us: list[int] = []
 
     @property
@@ -151,20 +171,18 @@ class TrcRecorder:
     def write(self, frame: Spoken) -> None:
         self._is_begun = True
         pose = self._pose(frame)
-        if self._first_us is None:
+        if self.rows == 0 and pose is None:
             # The recording begins with the person.
-            if pose is None:
-                return
-            self._first_us = frame.captured_us
-        elif frame.captured_us <= self._last_us:
-            # Sent twice, or a tracker that has started anew: time goes forwards in a TRC.
             return
-        else:
-            self._steps_us.append(frame.captured_us - self._last_us)
-        self._last_us = frame.captured_us
+        last_us = self._elapsed.us
+        us = self._elapsed.at(frame.captured_us)
+        if self.rows:
+            if us <= last_us:
+                # Late, sent twice, or the first of a tracker that has started anew: time goes forwards in a TRC.
+                return
+            self._steps_us.append(us - last_us)
         self.rows += 1
-        time_s = (frame.captured_us - self._first_us) / 1e6
-        self._part.write(f"{self.rows}\t{time_s:.6f}\t{_cells(pose)}\n")
+        self._part.write(f"{self.rows}\t{us / 1e6:.6f}\t{_cells(pose)}\n")
         self._part.flush()
 
     def _pose(self, frame: Spoken) -> Pose | None:
@@ -272,7 +290,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--person", type=int, metavar="ID", help="whose markers (default: the first who has 3D)"
     )
     parser.add_argument(
-        "--seconds", type=float, default=0.0, help="stop after so long, by capture (default: never)"
+        "--seconds", type=real_of, default=0.0, help="stop after so long, by capture (default: never)"
     )
     args = parser.parse_args(arguments)
     if args.csv is None and args.parquet is None and args.trc is None:
@@ -284,13 +302,12 @@ def main(arguments: list[str] | None = None) -> int:
         if args.parquet is not None:
             # What is missing is told at once.
             import_module("pyarrow.parquet")
-        first_us: int | None = None
+        elapsed = _Elapsed()
         for frame in frames_from(args.source, args.baud):
-            if first_us is None:
+            if not outputs:
                 # Not before something comes: a source that is mistyped leaves an earlier recording as it is.
-                first_us = frame.captured_us
                 _open(outputs, args)
-            if args.seconds and frame.captured_us - first_us >= args.seconds * 1e6:
+            if elapsed.at(frame.captured_us) >= args.seconds * 1e6 > 0:
                 break
             for path, recorder in outputs:
                 with _blamed(path):
@@ -314,8 +331,8 @@ def main(arguments: list[str] | None = None) -> int:
         # A full disk says so when it is written to and once more when it is closed.
         print("\n".join(dict.fromkeys(faults)), file=sys.stderr)
         return 1
-    rows = ", ".join(f"{recorder.rows} rows" for _, recorder in outputs)
-    print(f"recorded {rows}", file=sys.stderr)
+    for path, recorder in outputs:
+        print(f"{path}: {recorder.rows} rows", file=sys.stderr)
     return 0
 
 

@@ -11,35 +11,19 @@ import struct
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+# Whoever decodes packets finds the words for what is in them here, too.
+from .pose import JOINTS as JOINTS
+from .pose import Joint as Joint
+from .pose import Place as Place
+from .pose import Pose as Pose
+from .pose import State as State
+
 VERSION = 1
 #: Bits a second of the line, 8N1, where nobody says another.
 DEFAULT_BAUD = 115200
 #: Longest frame of version 1, its 0x00 included.
 MAX_FRAME = 512
 
-#: COCO's joints in COCO's order; left and right are the person's own.
-JOINTS = (
-    "nose",
-    "left_eye",
-    "right_eye",
-    "left_ear",
-    "right_ear",
-    "left_shoulder",
-    "right_shoulder",
-    "left_elbow",
-    "right_elbow",
-    "left_wrist",
-    "right_wrist",
-    "left_hip",
-    "right_hip",
-    "left_knee",
-    "right_knee",
-    "left_ankle",
-    "right_ankle",
-)
-_INDEX = {name: i for i, name in enumerate(JOINTS)}
-
-State = Literal["absent", "measured", "predicted"]
 _STATES: tuple[State, State, State, State] = ("absent", "measured", "predicted", "absent")
 
 HELLO, POSE, STATUS, PLACE, NOTICE, COMMAND, RECEIPT = 0x01, 0x02, 0x03, 0x04, 0x05, 0x81, 0x82
@@ -72,49 +56,6 @@ _RECEIPT = struct.Struct("<9I")
 _POSE_HEAD = struct.Struct("<IqiiI4B")
 _JOINTS = struct.Struct("<" + "hhBB" * 17)
 _JOINTS_3D = struct.Struct("<51h")
-
-
-@dataclass(frozen=True)
-class Joint:
-    """One joint. `x`, `y` and `sigma` are pixels of the source image; sigma 0 means that none is given."""
-
-    x: float
-    y: float
-    score: float
-    sigma: float
-    state: State
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a person stands before the camera: x right in the picture, y down, z along the lens's axis, metres."""
-
-    at: tuple[float, float, float]  #: the middle of the hips
-    sigma: tuple[float, float, float]  #: standard deviation along each axis
-    distance: float  #: from the camera to there
-    distance_sigma: float
-
-
-@dataclass(frozen=True)
-class Pose:
-    """One person at one moment."""
-
-    seq: int
-    captured_us: int  #: start of the exposure on the host's monotonic clock
-    age_us: int  #: how old that was when the packet was sent
-    horizon_us: int  #: what the pose describes: this long after the capture
-    track_id: int  #: stable identity, from 1
-    score: float
-    index: int  #: which of the moment's persons, from 0
-    persons: int  #: how many the moment has
-    joints: tuple[Joint, ...]  #: 17, in the order of JOINTS
-    joints_3d: tuple[tuple[float, float, float], ...] | None  #: metres, hip-centred, y down
-    place: Place | None = None  #: where the camera's lens is known; on the wire a packet of its own
-    #: Metres to the right of the point of the floor below the camera, and ahead of it; in lines that have a floor.
-    ground: tuple[float, float] | None = None
-
-    def __getitem__(self, joint: str) -> Joint:
-        return self.joints[_INDEX[joint]]
 
 
 class PosePacket(NamedTuple):
@@ -254,8 +195,12 @@ class Notice(NamedTuple):
 
     @property
     def zone_text(self) -> str:
-        """The zone's name, of which the wire carries twelve bytes."""
-        return self.zone_name.split(b"\0")[0].decode("utf-8", "ignore")
+        """The zone's name, of which the wire carries twelve bytes; what is no UTF-8 is cut off."""
+        text = self.zone_name.split(b"\0")[0]
+        try:
+            return text.decode()
+        except UnicodeDecodeError as error:
+            return text[: error.start].decode()
 
 
 class Command(NamedTuple):
