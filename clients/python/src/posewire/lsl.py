@@ -142,7 +142,7 @@ def main(arguments: list[str] | None = None) -> int:
                 break
     except ImportError as error:
         missing = "pyserial" if error.name == "serial" else "pylsl"
-        print(f"{missing} is missing: pip install 'posewire[lsl]'", file=sys.stderr)
+        print(f"{missing} is missing: pip install {missing}", file=sys.stderr)
         return 2
     except RuntimeError as error:
         # What pylsl says where the library itself cannot be loaded.

@@ -231,7 +231,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         import matplotlib as mpl
     except ImportError:
-        print("matplotlib is missing: pip install 'posewire[plot]'", file=sys.stderr)
+        print("matplotlib is missing: pip install matplotlib", file=sys.stderr)
         return 2
     end_by_signal()
     recent = Recent(args.last)
