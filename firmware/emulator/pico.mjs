@@ -1,11 +1,11 @@
 // Runs the very ELF that a user flashes, in simulated time: `node pico.mjs ELF SCREEN LINE < STEPS` with SCREEN ssd1306 or st7789, LINE uart
 // or usb, and STEPS as JSON:
 //
-//   ["send", HEX, TIMES]   bytes to UART 0, at TIMES the baud rate that the firmware has set (1: as a real line does); by USB as fast as they
-//                          are taken
-//   ["settle", MS]         until all was sent, and so many milliseconds more
-//   ["gap", BYTES]         the UART loses as many of the bytes that come next, as when it is overrun
-//   ["picture"]            what the screen shows now
+//   ["send", HEX, TIMES, BAUD]   bytes to UART 0, at TIMES the baud rate that the firmware has set (1: as a real line does), or where BAUD
+//                                is not null by a host that has set this one; by USB as fast as they are taken
+//   ["settle", MS]               until all was sent, and so many milliseconds more
+//   ["gap", BYTES]               the UART loses as many of the bytes that come next, as when it is overrun
+//   ["picture"]                  what the screen shows now
 //
 // It starts when the firmware asks for HELLO. What came of it is printed as JSON.
 
@@ -16,8 +16,8 @@ import { Ssd1306 } from "./ssd1306.mjs";
 import { St7789 } from "./st7789.mjs";
 import { Usb } from "./usb.mjs";
 
-const FLASH = 0x10000000, UART0_IRQ = 20, CYCLE_NS = 8;
-const CTS_PIN = 2, RTS_PIN = 3, DC_PIN = 20, UART_FUNCTION = 2;
+const FLASH = 0x10000000, UART0_IRQ = 20, WATCHDOG = 0x40058, CYCLE_NS = 8;
+const RX_PIN = 1, CTS_PIN = 2, RTS_PIN = 3, DC_PIN = 20, UART_FUNCTION = 2;
 const PATIENCE_NS = 5e9;
 
 const [path, name, line] = process.argv.slice(2);
@@ -35,6 +35,14 @@ const screen = name === "st7789" ? new St7789() : new Ssd1306();
 chip.spi[0].onTransmit = (byte) => {
   screen.write(byte, chip.gpio[DC_PIN].value === GPIOPinState.High);
   chip.spi[0].completeTransmit(0);
+};
+
+// When the watchdog bites that is noted, and the firmware runs on without one.
+const watchdog = chip.peripherals[WATCHDOG];
+let watchdog_bit = false;
+watchdog.onWatchdogTrigger = () => {
+  watchdog_bit = true;
+  watchdog.alarm.enable = false;
 };
 
 chip.reset();
@@ -66,8 +74,8 @@ function runUntil(isDone) {
 
 runUntil(() => uart.sent.length > 0 || clock.nanos > PATIENCE_NS);
 const pictures = [];
-for (const [what, value, times] of steps) {
-  if (what === "send") uart.send(Buffer.from(value, "hex"), times ?? 1);
+for (const [what, value, times, baud] of steps) {
+  if (what === "send") uart.send(Buffer.from(value, "hex"), times ?? 1, baud);
   else if (what === "gap") uart.lose(value);
   else if (what === "picture") pictures.push(screen.pixels());
   else {
@@ -83,8 +91,10 @@ console.log(
     sent_ms: uart.sent.map((s) => s.at_ns / 1e6),
     baud: Math.round(10e9 / uart.byte_ns),
     overruns: uart.overruns,
+    watchdog_bit,
     held_ms: uart.held_ns / 1e6,
     flow_control: uart.hasFlowControl && [CTS_PIN, RTS_PIN].every((p) => chip.gpio[p].functionSelect === UART_FUNCTION),
+    rx_pulled_up: chip.gpio[RX_PIN].pullupEnabled,
     ms: clock.nanos / 1e6,
   }),
 );

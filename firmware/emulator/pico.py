@@ -14,7 +14,7 @@ from posewire import Command, Decoder, Receipt
 from posewire.wire import Event
 
 HERE = Path(__file__).parent
-Step = tuple[str, str, float] | tuple[str, float] | tuple[str]
+Step = tuple[str, str, float, int | None] | tuple[str, float] | tuple[str]
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,10 @@ class Seen:
     sent_ms: list[float]  #: when each of its bytes was sent
     baud: int
     overruns: int  #: bytes that its UART lost
+    watchdog_bit: bool
     held_ms: float  #: how long RTS stopped the sender
     flow_control: bool
+    rx_pulled_up: bool
     ms: float
 
     @property
@@ -65,8 +67,9 @@ def require(build: Build) -> None:
         raise skipped("the firmware in rp2040js: run `npm ci` in firmware/emulator")
 
 
-def send(data: bytes, times: float = 1.0) -> Step:
-    return ("send", data.hex(), times)
+def send(data: bytes, times: float = 1.0, baud: int | None = None) -> Step:
+    """Sends `data` at `times` the board's baud rate, or as a host does that has set `baud`."""
+    return ("send", data.hex(), times, baud)
 
 
 def settle(ms: float) -> Step:

@@ -23,7 +23,8 @@ ZOOM = 4
 
 
 #: The machine that has the board's UART, the firmware, and what comes before its UART on the command line. The STM32F405 of
-#: netduinoplus2 has the registers that the STM32F411 has, as far as they are used, and QEMU gives it no screen.
+#: netduinoplus2 has the registers that the STM32F411 has, as far as they are used (but the core's voltage, which QEMU leaves out), and
+#: no screen.
 MACHINES = {"lm3s6965": ("lm3s6965evb", LM3S6965, []), "stm32": ("netduinoplus2", STM32, ["-serial", "null"])}
 
 

@@ -125,6 +125,30 @@ class Oled(InRp2040js):
         pixels, _ = best_match("ssd1306", scenes.hello() + moments[3], seen.pictures[0], AGE_MS)
         self.assertEqual(pixels, 0)
 
+    def test_a_wrong_baud_rate_leaves_it_waiting_until_the_right_one_comes(self) -> None:
+        right = b"\0" + scenes.hello() + scenes.moment(1, scenes.walk(0, 2), AGE_MS * 1000)
+        for build, baud in ((pico.OLED, 9_600), (pico.OLED, 57_600), (pico.OLED_FAST, 57_600)):
+            # Errors alone, or nearly, without a pause, for two and a half times as long as the watchdog waits.
+            moments = b"".join(scenes.moment(n, scenes.walk(n, 2)) for n in range(1, 101))
+            wrong = moments[: round(2.5 * baud / 10)]
+            steps = [
+                send(wrong, baud=baud),
+                settle(0),
+                PICTURE_NOW,
+                send(right),
+                settle(DRAWN_MS),
+                PICTURE_NOW,
+            ]
+            seen = pico.run(build, steps)
+            with self.subTest(build=build, baud=baud):
+                self.assertFalse(seen.watchdog_bit)
+                asked = [event for event in seen.events if event == Command(1, 0)]
+                self.assertEqual(len(asked), 6, "HELLO is asked for every half second")
+                self.assertEqual(seen.pictures[0], host("ssd1306", b"", "waiting")[0])
+                self.assertEqual([r.seq for r in seen.receipts], [1])
+                self.assertEqual(best_match("ssd1306", right, seen.pictures[1], AGE_MS)[0], 0)
+                self.assertTrue(seen.rx_pulled_up, "an unplugged line is a silent one")
+
     def test_a_sender_too_fast_loses_frames_without_flow_control_and_none_with_it(self) -> None:
         moments = [scenes.moment(n, scenes.walk(n, 2)) for n in range(1, 201)]
         data = scenes.hello() + b"".join(moments)

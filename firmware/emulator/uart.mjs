@@ -1,10 +1,43 @@
 // A PL011 as the RP2040 has it: FIFOs of 32 bytes, receive level and time-out interrupts, overrun, RTS, and bytes that take the
-// time their baud rate gives them. The UART that rp2040js brings has none of these.
+// time their baud rate gives them; framing and break errors where the other side has another baud rate. The UART that rp2040js brings
+// has none of these.
 
 const RECEIVE = 1 << 4, TRANSMIT = 1 << 5, TIMEOUT = 1 << 6, OVERRUN = 1 << 10;
+// What a character carries of its own errors, beside its eight bits.
+const FRAMING_ERROR = 1 << 8, BREAK_ERROR = 1 << 10;
 const FIFO = 32;
 const RTS_ENABLE = 1 << 14;
 const PERIPHERAL_CLOCK_HZ = 125e6;
+
+// What comes in of `bytes`, one right after the other, when their bits last `sent_ns` each and this side takes `bit_ns` for a bit:
+// characters with their errors, and the time from each to the next.
+function misread(bytes, sent_ns, bit_ns) {
+  const bits = Array.from(bytes).flatMap((byte) => [0, ...Array.from({ length: 8 }, (_, i) => (byte >> i) & 1), 1]);
+  const level = (at_ns) => bits[Math.floor(at_ns / sent_ns)] ?? 1;
+  const characters = [];
+  let at_ns = 0, last_ns = 0;
+  const end_ns = bits.length * sent_ns;
+  const waitFor = (wanted) => {
+    while (level(at_ns) !== wanted && at_ns < end_ns) at_ns += bit_ns / 16;
+  };
+  while (at_ns < end_ns) {
+    waitFor(0);
+    const middle = (n) => level(at_ns + (n + 0.5) * bit_ns);
+    if (middle(0) === 1) {
+      at_ns += 0.5 * bit_ns; // too short for a start bit
+      continue;
+    }
+    let character = 0;
+    for (let i = 0; i < 8; i++) character |= middle(1 + i) << i;
+    if (middle(9) === 0) character |= FRAMING_ERROR | (character === 0 ? BREAK_ERROR : 0);
+    at_ns += 9.5 * bit_ns;
+    characters.push({ byte: character, time_ns: at_ns - last_ns });
+    last_ns = at_ns;
+    // The next start bit is a fall: the line has to be high before.
+    waitFor(1);
+  }
+  return characters;
+}
 
 export class Pl011 {
   constructor(setInterrupt, now_ns) {
@@ -17,7 +50,7 @@ export class Pl011 {
     this.wasOn = false;
     this.overruns = 0;
     this.overrunPending = false;
-    // What the other side still has to send: { byte, time_ns }.
+    // What still has to come in: { byte, time_ns }, a character with its errors and the time since the one before.
     this.queue = [];
     this.nextByteAt_ns = 0;
     this.toLose = 0;
@@ -41,11 +74,14 @@ export class Pl011 {
     return ((this.registers.get(0x30) ?? 0) & RTS_ENABLE) !== 0;
   }
 
-  // Bytes that the other side begins to send now, one after the other, at so many times the baud rate.
-  send(bytes, times) {
+  // Bytes that the other side begins to send now, one after the other, at so many times the baud rate, or at a `baud` of its own.
+  send(bytes, times, baud) {
     const time_ns = this.byte_ns / times;
-    if (this.queue.length === 0) this.nextByteAt_ns = this.now_ns() + time_ns;
-    for (const byte of bytes) this.queue.push({ byte, time_ns });
+    const characters = baud
+      ? misread(bytes, 1e9 / baud, this.byte_ns / 10)
+      : Array.from(bytes, (byte) => ({ byte, time_ns }));
+    if (this.queue.length === 0) this.nextByteAt_ns = this.now_ns() + (characters[0]?.time_ns ?? 0);
+    for (const character of characters) this.queue.push(character);
   }
 
   // Lets the next bytes meet a full FIFO.
@@ -62,12 +98,14 @@ export class Pl011 {
         this.nextByteAt_ns = now;
         break;
       }
-      const { byte, time_ns } = this.queue.shift();
-      this.nextByteAt_ns += time_ns;
+      const { byte } = this.queue.shift();
+      this.nextByteAt_ns += this.queue[0]?.time_ns ?? 0;
       this.quietSince_ns = now;
       if (this.toLose === 0 && this.received.length < FIFO) {
         this.received.push(byte | (this.overrunPending ? 1 << 11 : 0));
         this.overrunPending = false;
+        // Errors' interrupts stand in the order of the errors' bits.
+        this.raw |= (byte >> 8) << 7;
       } else {
         this.toLose = Math.max(this.toLose - 1, 0);
         this.overruns++;

@@ -75,11 +75,13 @@ async fn main(_spawner: Spawner) {
                     line.consume(n);
                     taken += n;
                 }
-                // Overrun, framing or break: bytes are missing, how many nobody knows.
+                // Overrun, framing or break: bytes are missing, how many nobody knows. It ends the turn as a byte does: at a wrong baud
+                // rate nothing else ever comes.
                 Either::First(Err(_)) => {
                     receiver.overrun(1);
                     // At an error the driver masks its interrupt, and only this unmasks it.
                     line.consume(0);
+                    taken += 1;
                 }
                 Either::Second(()) => break,
             }

@@ -3,7 +3,7 @@
 #[cfg(feature = "rtscts")]
 use embassy_rp::peripherals::{PIN_2, PIN_3};
 use embassy_rp::{
-    Peri, bind_interrupts,
+    Peri, bind_interrupts, pac,
     peripherals::{PIN_0, PIN_1, UART0},
     uart::{BufferedInterruptHandler, BufferedUart, Config},
 };
@@ -39,9 +39,15 @@ pub fn open(pins: Pins) -> BufferedUart {
     config.baudrate = app::BAUD;
     let (to_send, received) = (TO_SEND.init([0; ANSWERS]), RECEIVED.init([0; RING]));
     #[cfg(not(feature = "rtscts"))]
-    return BufferedUart::new(pins.uart, pins.tx, pins.rx, Interrupts, to_send, received, config);
+    let uart = BufferedUart::new(pins.uart, pins.tx, pins.rx, Interrupts, to_send, received, config);
     #[cfg(feature = "rtscts")]
-    BufferedUart::new_with_rtscts(
+    let uart = BufferedUart::new_with_rtscts(
         pins.uart, pins.tx, pins.rx, pins.rts, pins.cts, Interrupts, to_send, received, config,
-    )
+    );
+    // The driver leaves GPIO 1 floating; hum on it would be bytes and errors where nothing is plugged in.
+    pac::PADS_BANK0.gpio(1).modify(|pad| {
+        pad.set_pue(true);
+        pad.set_schmitt(true);
+    });
+    uart
 }

@@ -20,6 +20,9 @@ registers! {
     USART_BRR = 0x4000_4408;
     USART_CR1 = 0x4000_440c;
     USART_CR3 = 0x4000_4414;
+    // Power.
+    PWR_CR = 0x4000_7000;
+    PWR_CSR = 0x4000_7004;
     // SPI 1.
     SPI_CR1 = 0x4001_3000;
     SPI_SR = 0x4001_3008;
