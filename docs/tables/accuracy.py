@@ -149,7 +149,7 @@ def films() -> str:
         value, low, high = (f"{factor * of[k]:.{digits}f}" for k in ("value", "low", "high"))
         return f"{value} ({low}–{high})"
 
-    titles = {"rendered": "rendered", "jhmdb-val": "J-HMDB val"}
+    titles = {"rendered": "rendered", "jhmdb-val": "J-HMDB val", "strangers": "strangers"}
     rows = []
     for name, of_set in kept("films.json")["sets"]:
         for r in of_set:
