@@ -9,7 +9,7 @@ use pose::PoseFrame;
 use pose::gesture::hands_raised;
 use posewire::capture::{self, SourceConfig};
 use posewire::clock::Monotonic;
-use posewire::output::{PoseSink, Predict, SinkError};
+use posewire::output::{PoseSink, Predict, Sending, SinkError};
 use posewire::pipeline::{Options, Parts, Pipeline, Timed};
 use posewire::telemetry::Telemetry;
 use posewire::{Config, Tracker};
@@ -25,7 +25,7 @@ impl PoseSink for Greeter {
         "greeter"
     }
 
-    fn send(&mut self, frame: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
+    fn send(&mut self, frame: &PoseFrame, now_us: i64) -> Result<Sending, SinkError> {
         for pose in Predict::Now.poses(frame, now_us).map(|pose| pose.value) {
             // A joint that is absent raises nothing.
             let is_raised = hands_raised(&pose).contains(&Some(true));
@@ -34,7 +34,7 @@ impl PoseSink for Greeter {
                 self.greeted.push(pose.track_id);
             }
         }
-        Ok(())
+        Ok(Sending::Sent)
     }
 
     fn finish(&mut self, _within: Duration) -> Result<(), SinkError> {

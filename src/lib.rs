@@ -47,6 +47,8 @@ pub use ::picture;
 #[doc(hidden)]
 pub mod avi;
 #[doc(hidden)]
+pub mod child_process;
+#[doc(hidden)]
 pub mod clock;
 #[doc(hidden)]
 pub mod coco;

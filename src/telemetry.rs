@@ -83,7 +83,7 @@ pub enum Count {
     Losses,
     /// Poses handed to sinks and sent.
     Sent,
-    /// Poses that a newer one replaced before their sink took them.
+    /// Poses that a newer one replaced before their sink took them, or that it could not send.
     Unsent,
     /// Errors of sinks.
     SinkErrors,
@@ -136,8 +136,8 @@ pub enum SourceKind {
 pub struct Health {
     /// Processed frames per second over the last interval.
     pub fps: f32,
-    /// Median age of the poses when they were sent, over the last interval, microseconds.
-    pub age_us: i64,
+    /// Median age of the poses when they were sent, over the last interval, microseconds; `None` where none were.
+    pub age_us: Option<i64>,
     /// Whether frames are coming.
     pub source_up: bool,
     /// What gives them.
@@ -160,12 +160,15 @@ impl Health {
 /// The health line: one line, read by people and `journalctl`.
 impl std::fmt::Display for Health {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let source = match (self.source_up, self.source_kind) {
+        write!(f, "{:.1} fps", self.fps)?;
+        if let Some(age_us) = self.age_us {
+            write!(f, ", age {:.0} ms", age_us as f32 / 1e3)?;
+        }
+        f.write_str(match (self.source_up, self.source_kind) {
             (false, _) => ", source lost",
             (true, SourceKind::BuiltIn) => ", built-in clip, not a camera",
             (true, _) => "",
-        };
-        write!(f, "{:.1} fps, age {:.0} ms{source}", self.fps, self.age_us as f32 / 1e3)?;
+        })?;
         for count in
             [Count::Displaced, Count::Missed, Count::Bad, Count::Losses, Count::Unsent, Count::SinkErrors]
         {
@@ -204,6 +207,7 @@ pub struct Telemetry {
     engine_allocations: AtomicU64,
     source_up: AtomicBool,
     source_kind: AtomicU8,
+    first_of_camera: AtomicU64,
     reset_requested: AtomicBool,
     engine: OnceLock<EngineCard>,
     started: std::time::Instant,
@@ -225,12 +229,13 @@ impl Default for Telemetry {
             engine_allocations: AtomicU64::new(0),
             source_up: AtomicBool::new(false),
             source_kind: AtomicU8::new(SourceKind::File as u8),
+            first_of_camera: AtomicU64::new(0),
             reset_requested: AtomicBool::new(false),
             engine: OnceLock::new(),
             started: std::time::Instant::now(),
             interval_ages: Histogram::default(),
             fps_bits: AtomicU32::new(0),
-            age_us: AtomicI64::new(0),
+            age_us: AtomicI64::new(NOTHING_SENT),
             temperature_bits: AtomicU32::new(f32::NAN.to_bits()),
             throttled: AtomicU32::new(UNKNOWN),
         }
@@ -238,6 +243,7 @@ impl Default for Telemetry {
 }
 
 const UNKNOWN: u32 = 2;
+const NOTHING_SENT: i64 = -1;
 
 impl Telemetry {
     /// Notes that `stage` took `us` microseconds; a negative time (a driver that stamps the future) counts as 0.
@@ -315,13 +321,27 @@ impl Telemetry {
 
     /// Says what the source is.
     pub fn set_source_kind(&self, kind: SourceKind) {
-        self.source_kind.store(kind as u8, Ordering::Relaxed);
+        self.source_kind.store(kind as u8, Ordering::Release);
+    }
+
+    /// Says that the built-in clip gives way to a camera with the frame of this number.
+    pub fn give_way(&self, first_of_camera: u64) {
+        self.first_of_camera.store(first_of_camera, Ordering::Relaxed);
+        self.set_source_kind(SourceKind::Camera);
     }
 
     /// What the source is.
     pub fn source_kind(&self) -> SourceKind {
-        let kind = self.source_kind.load(Ordering::Relaxed);
+        let kind = self.source_kind.load(Ordering::Acquire);
         [SourceKind::Camera, SourceKind::BuiltIn].into_iter().find(|k| *k as u8 == kind).unwrap_or_default()
+    }
+
+    /// What gave the frame of this number: those of the clip are on their way still when its camera's first is there.
+    pub fn source_kind_of(&self, frame: u64) -> SourceKind {
+        match self.source_kind() {
+            SourceKind::Camera if frame < self.first_of_camera.load(Ordering::Relaxed) => SourceKind::BuiltIn,
+            kind => kind,
+        }
     }
 
     /// Asks `infer` to forget identities and memories before the next frame.
@@ -348,7 +368,9 @@ impl Telemetry {
     pub fn close_interval(&self, processed: u64, seconds: f32, board: board::Readings) {
         let fps = if seconds > 0.0 { processed as f32 / seconds } else { 0.0 };
         self.fps_bits.store(fps.to_bits(), Ordering::Relaxed);
-        self.age_us.store((self.interval_ages.summary().p50_ns / 1_000) as i64, Ordering::Relaxed);
+        let ages = self.interval_ages.summary();
+        let age_us = if ages.count > 0 { (ages.p50_ns / 1_000) as i64 } else { NOTHING_SENT };
+        self.age_us.store(age_us, Ordering::Relaxed);
         self.interval_ages.reset();
         self.temperature_bits.store(board.temperature_c.unwrap_or(f32::NAN).to_bits(), Ordering::Relaxed);
         self.throttled.store(board.throttled.map_or(UNKNOWN, u32::from), Ordering::Relaxed);
@@ -360,7 +382,7 @@ impl Telemetry {
         let throttled = self.throttled.load(Ordering::Relaxed);
         Health {
             fps: f32::from_bits(self.fps_bits.load(Ordering::Relaxed)),
-            age_us: self.age_us.load(Ordering::Relaxed),
+            age_us: Some(self.age_us.load(Ordering::Relaxed)).filter(|us| *us != NOTHING_SENT),
             source_up: self.is_source_up(),
             source_kind: self.source_kind(),
             counts: Count::ALL.map(|c| self.count(c)),
@@ -397,7 +419,22 @@ mod tests {
         telemetry.close_interval(60, 2.0, board);
         let health = telemetry.health();
         assert_eq!((health.fps, health.source_up, health.count(Count::Processed)), (30.0, true, 60));
-        assert!((38_000..=42_000).contains(&health.age_us), "{}", health.age_us);
+        assert!(health.age_us.is_some_and(|us| (38_000..=42_000).contains(&us)), "{:?}", health.age_us);
         assert_eq!((health.temperature_c, health.throttled), (Some(55.5), Some(false)));
+        telemetry.close_interval(60, 2.0, board);
+        assert_eq!(telemetry.health().to_string(), "30.0 fps, 56 °C", "nothing was sent");
+    }
+
+    #[test]
+    fn frames_of_the_clip_stay_its_own_when_the_camera_has_come() {
+        let telemetry = Telemetry::default();
+        telemetry.set_source_kind(SourceKind::BuiltIn);
+        assert_eq!(telemetry.source_kind_of(9), SourceKind::BuiltIn);
+        telemetry.give_way(7);
+        assert_eq!(
+            [6, 7].map(|frame| telemetry.source_kind_of(frame)),
+            [SourceKind::BuiltIn, SourceKind::Camera]
+        );
+        assert_eq!(telemetry.source_kind(), SourceKind::Camera);
     }
 }

@@ -5,12 +5,13 @@ pub mod csi;
 pub mod programs;
 
 use std::io::ErrorKind;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use self::programs::{Launch, TellsLight};
 use super::replay::pipe::clip_of;
 use super::{CaptureError, FrameSource, SourceCounters, SourceInfo, Stream};
+use crate::child_process::Group;
 use crate::clock::{Clock, Monotonic};
 use crate::last_words::LastWords;
 use crate::picture::Frame;
@@ -34,6 +35,9 @@ const ENDED: &str = "ended";
 /// How long a program has to end by itself. Cameras that are killed may stay taken.
 const GOODBYE: Duration = Duration::from_millis(500);
 
+/// The same where we end: within 500 ms, of which noticing takes some.
+const LAST_GOODBYE: Duration = Duration::from_millis(250);
+
 /// A camera behind a program. It never opens itself again: [`Reopening`](super::Reopening) does.
 pub struct ChildCamera<K = Monotonic> {
     launch: Launch,
@@ -55,7 +59,7 @@ pub struct ChildCamera<K = Monotonic> {
 
 struct Running {
     program: String,
-    child: Child,
+    group: Group,
     stream: Stream,
     words: LastWords,
     started_us: i64,
@@ -134,20 +138,17 @@ impl<K: Clock> ChildCamera<K> {
                 .stdin(Stdio::null())
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped());
-            // A Ctrl-C in the terminal is for us: we end it in good order.
-            #[cfg(unix)]
-            std::os::unix::process::CommandExt::process_group(&mut command, 0);
-            match command.spawn() {
-                Ok(child) => {
-                    started = Some((program, child, !light.is_empty()));
+            match Group::start(&mut command) {
+                Ok(group) => {
+                    started = Some((program, group, !light.is_empty()));
                     break;
                 }
                 Err(e) if e.kind() == ErrorKind::NotFound => {}
                 Err(e) => return Err(fail(&format_args!("{program} cannot be started: {e}"))),
             }
         }
-        let Some((program, mut child, tells_light)) = started else { return Err(fail(&self.launch.missing)) };
-        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let Some((program, mut group, tells_light)) = started else { return Err(fail(&self.launch.missing)) };
+        let (stdout, stderr) = (group.first().stdout.take(), group.first().stderr.take());
         let (Some(stdout), Some(stderr)) = (stdout, stderr) else { return Err(fail(&"no pipe to it")) };
         let words = LastWords::of(stderr).map_err(|e| fail(&e))?;
         let called = program.clone();
@@ -155,7 +156,7 @@ impl<K: Clock> ChildCamera<K> {
         log::debug!("{}: {program} is started", self.launch.name);
         Ok(Running {
             program: program.clone(),
-            child,
+            group,
             stream,
             words,
             started_us: self.clock.now_us(),
@@ -168,8 +169,8 @@ impl<K: Clock> ChildCamera<K> {
     fn lose(&mut self, why: &str) -> CaptureError {
         if let Some(mut running) = self.running.take() {
             // Its pipe is closed a moment before it is gone, which takes longer on a busy board.
-            let own = running.gone_within(if why == ENDED { GOODBYE } else { Duration::ZERO });
-            running.end();
+            let own = running.group.gone_within(if why == ENDED { GOODBYE } else { Duration::ZERO });
+            running.group.end(GOODBYE);
             let status = own.map(|status| format!(" ({status})")).unwrap_or_default();
             if own.is_some() {
                 running.words.wait_for_all();
@@ -205,41 +206,9 @@ impl<K: Clock> ChildCamera<K> {
     }
 }
 
-impl Running {
-    /// Asks it to end, then makes it, and whatever it has started, where it is a script: a camera that an orphan holds cannot be opened
-    /// again.
-    fn end(&mut self) {
-        let gone = self.gone_within(Duration::ZERO).is_some();
-        #[cfg(unix)]
-        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-            if !gone {
-                let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
-                let _ = self.gone_within(GOODBYE);
-            }
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-        }
-        if !gone {
-            // It may be by now.
-            let _ = self.child.kill();
-            let _ = self.child.wait();
-        }
-    }
-
-    fn gone_within(&mut self, within: Duration) -> Option<std::process::ExitStatus> {
-        let began = std::time::Instant::now();
-        loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) => return Some(status),
-                Ok(None) if began.elapsed() < within => std::thread::sleep(Duration::from_millis(5)),
-                _ => return None,
-            }
-        }
-    }
-}
-
 impl Drop for Running {
     fn drop(&mut self) {
-        self.end();
+        self.group.end(LAST_GOODBYE);
     }
 }
 
@@ -277,7 +246,7 @@ impl<K: Clock + Send> FrameSource for ChildCamera<K> {
             }
             Err(CaptureError::Ended) => Err(self.lose(ENDED)),
             // Where a stream ends before it begins, what it said on its way is the better reason.
-            Err(_) if running.gone_within(GOODBYE).is_some() => Err(self.lose(ENDED)),
+            Err(_) if running.group.gone_within(GOODBYE).is_some() => Err(self.lose(ENDED)),
             Err(why) => Err(self.lose(&format!("gives no pictures ({why})"))),
         }
     }
@@ -338,7 +307,7 @@ mod tests {
     fn a_program_that_hangs_before_its_first_picture_is_ended_and_started_again() {
         let (mut camera, clock) = camera("exec sleep 1000");
         camera.reopen().unwrap();
-        let pid = camera.running.as_ref().unwrap().child.id();
+        let pid = camera.running.as_mut().unwrap().group.first().id();
         clock.set(FIRST_FRAME_US - 1);
         assert!(matches!(camera.next_frame(Duration::ZERO), Ok(None)), "a slow one is waited for");
         assert!(camera.is_away(), "but known by its first picture");

@@ -7,7 +7,8 @@
 //! 4. the format that costs least to read: YUYV, NV12 (sampled in place), MJPG (decoded at reduced scale), RGB24, GREY
 //!    (no colour).
 //!
-//! A format that is asked for by name is the only one considered.
+//! A format that is asked for by name is the only one considered. Where the bus has no room for an uncompressed one, MJPG takes its
+//! place.
 
 use std::cmp::Reverse;
 
@@ -102,6 +103,13 @@ pub fn choose(
     modes.iter().filter(|m| format.is_none_or(|f| m.format == f)).min_by_key(|m| rank(m)).copied()
 }
 
+/// What is tried in the place of `mode` where the bus has no room for it: the best compressed one, which needs a fraction of that.
+#[cfg(any(test, all(feature = "v4l", target_os = "linux")))]
+pub fn compressed(modes: &[Mode], mode: Mode, width: u32, height: u32, fps: f32) -> Option<Mode> {
+    let of_jpegs = || choose(modes, width, height, fps, Some(PixelFormat::Mjpeg));
+    (mode.format != PixelFormat::Mjpeg).then(of_jpegs).flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,6 +143,15 @@ mod tests {
         assert_eq!(chosen(320, 240, 30.0, None), "640x480 YUYV at 30 fps");
         assert_eq!(chosen(640, 480, 30.0, Some(PixelFormat::Grey)), "640x480 GREY at 30 fps");
         assert_eq!(chosen(640, 480, 30.0, Some(PixelFormat::Nv12)), "");
+    }
+
+    #[test]
+    fn where_the_bus_is_full_the_same_comes_compressed_if_the_camera_can() {
+        let modes = webcam();
+        let [yuyv, mjpeg] = [modes[0], modes[4]];
+        assert_eq!(compressed(&modes, yuyv, 640, 480, 30.0), Some(mjpeg));
+        assert_eq!(compressed(&modes, mjpeg, 640, 480, 30.0), None, "it is already");
+        assert_eq!(compressed(&modes[..3], yuyv, 640, 480, 30.0), None);
     }
 
     #[test]

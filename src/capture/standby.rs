@@ -23,8 +23,8 @@ pub struct Standby<K = Monotonic> {
     candidate: Option<Box<dyn FrameSource>>,
     /// Why it could not be opened, as the log last said it.
     told: String,
-    /// To be called with the first frame of what came.
-    came: Option<Box<dyn FnOnce() + Send>>,
+    /// To be called before the first frame of what came, with its number.
+    came: Option<Box<dyn FnOnce(u64) + Send>>,
     clock: K,
     look_at_us: i64,
     /// Added to the numbers of what came.
@@ -37,8 +37,8 @@ pub struct Standby<K = Monotonic> {
 }
 
 impl Standby {
-    /// `stand_in` until `look` finds something that gives a frame, of which `came` is told.
-    pub fn new(stand_in: Box<dyn FrameSource>, look: Look, came: Box<dyn FnOnce() + Send>) -> Self {
+    /// `stand_in` until `look` finds something that gives a frame, of whose number `came` is told.
+    pub fn new(stand_in: Box<dyn FrameSource>, look: Look, came: Box<dyn FnOnce(u64) + Send>) -> Self {
         Self::with_clock(stand_in, look, came, Monotonic)
     }
 }
@@ -48,7 +48,7 @@ impl<K: Clock> Standby<K> {
     pub fn with_clock(
         stand_in: Box<dyn FrameSource>,
         look: Look,
-        came: Box<dyn FnOnce() + Send>,
+        came: Box<dyn FnOnce(u64) + Send>,
         clock: K,
     ) -> Self {
         let look_at_us = clock.now_us() + LOOK_US;
@@ -106,7 +106,7 @@ impl<K: Clock> Standby<K> {
                 self.first_seq = self.next_seq.saturating_sub(frame.seq);
                 log::info!("{} is there: the built-in clip gives way", self.source.info().name);
                 if let Some(came) = self.came.take() {
-                    came();
+                    came(frame.seq + self.first_seq);
                 }
                 Some(frame)
             }
@@ -166,7 +166,7 @@ impl<K: Clock + Send> FrameSource for Standby<K> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+    use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
     use super::*;
     use crate::clock::Manual;
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn the_stand_in_gives_way_with_the_first_frame_and_numbers_rise() {
         let clock: &'static Manual = Box::leak(Box::new(Manual::at(0)));
-        let (looks, told) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
+        let (looks, told) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU64::new(u64::MAX)));
         let (counted, telling) = (looks.clone(), told.clone());
         // Nothing at first, then a busy camera, one that sends nothing, and one that does.
         let look: Look = Box::new(move || match counted.fetch_add(1, Relaxed) {
@@ -221,7 +221,7 @@ mod tests {
             _ => Ok(Some(Box::new(Shade { shade: 9, seq: 40, mute: false }))),
         });
         let clip = Box::new(Shade { shade: 1, seq: 0, mute: false });
-        let came = Box::new(move || telling.store(true, Relaxed));
+        let came = Box::new(move |first| telling.store(first, Relaxed));
         let mut source = Standby::with_clock(clip, look, came, Shared(clock));
         let (mut last, mut shades, mut overtaken) = (None, Vec::new(), 0);
         for now_us in (0..9_000_000).step_by(33_333) {
@@ -235,7 +235,7 @@ mod tests {
             assert_eq!(source.generation(), u64::from(frame.bytes[0] == 9));
             if shades.last() != Some(&frame.bytes[0]) {
                 shades.push(frame.bytes[0]);
-                assert_eq!(told.load(Relaxed), frame.bytes[0] == 9);
+                assert_eq!(told.load(Relaxed) == frame.seq, frame.bytes[0] == 9);
             }
         }
         assert_eq!(shades, [1, 9], "the mute one was never shown");

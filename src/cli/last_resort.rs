@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use posewire::child_process::end_groups;
 use posewire::output::display;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
@@ -31,6 +32,7 @@ pub fn arm(stop: &Arc<AtomicBool>) -> std::io::Result<Arc<AtomicBool>> {
         thread::sleep(PATIENT);
         late.store(true, Ordering::Release);
         thread::sleep(AFTER - PATIENT);
+        end_groups();
         display::give_back_for_good();
         signal_hook::low_level::exit(1);
     };

@@ -13,6 +13,7 @@ use anyhow::Context;
 use clap::{CommandFactory, Parser, Subcommand};
 use env_logger::{Target, WriteStyle};
 use posewire::capture::replay::folder::is_picture;
+use posewire::child_process::end_groups;
 use posewire::config::ConfigError;
 use posewire::files::{self, Replacement};
 use posewire::output::display::{self, LogTarget};
@@ -100,6 +101,8 @@ pub fn main() -> ExitCode {
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     let ended = dispatch(cli.command);
+    // A thread that did not end in time may have left a camera's program, which nobody else could take the camera from.
+    end_groups();
     // A thread that did not end in time may have left the picture there.
     display::give_back();
     ended.unwrap_or_else(|error| {

@@ -14,7 +14,7 @@ use foxglove::{
 use pose::PoseFrame;
 
 use super::mcap::{McapOptions, Moment, Teller, Topic};
-use super::{PoseSink, SinkError};
+use super::{PoseSink, Sending, SinkError};
 
 /// Messages that wait for one client: some frames, so that what is seen is what is.
 const BACKLOG: usize = 16;
@@ -86,10 +86,10 @@ impl PoseSink for Foxglove {
         &self.name
     }
 
-    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
+    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<Sending, SinkError> {
         // Nobody looks: nothing is made.
         if self.channels.iter().flatten().all(|channel| !channel.has_sinks()) {
-            return Ok(());
+            return Ok(Sending::Sent);
         }
         let channels = &self.channels;
         self.teller.tell(poses, now_us, &mut |topic: Topic, at: Moment, message: &[u8]| {
@@ -97,7 +97,8 @@ impl PoseSink for Foxglove {
                 channel.log_with_meta(message, PartialMetadata { log_time: Some(at.ns()) });
             }
             Ok(())
-        })
+        })?;
+        Ok(Sending::Sent)
     }
 
     fn finish(&mut self, _within: Duration) -> Result<(), SinkError> {

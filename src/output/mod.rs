@@ -90,7 +90,10 @@ pub trait PoseSink: Send {
     ///
     /// # Errors
     /// What went wrong; the sink thread logs it once, counts it and goes on unless the error is fatal.
-    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError>;
+    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<Sending, SinkError>;
+    /// Sees every frame that reaches the sink's thread, once and before it is sent, whatever [`PoseSink::period`] leaves out: for
+    /// what happens in them.
+    fn watch(&mut self, _poses: &PoseFrame) {}
     /// How often the sink wants to be given the newest poses, whether or not they are newer: forecasts are evaluated
     /// anew each time. `None`: once for every frame. May change while running.
     fn period(&self) -> Option<Duration> {
@@ -115,6 +118,18 @@ pub trait PoseSink: Send {
     fn finish(&mut self, within: Duration) -> Result<(), SinkError>;
 }
 
+/// What became of the poses that a sink was given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sending {
+    /// What there is to say of them is sent.
+    #[default]
+    Sent,
+    /// They are more than the rate that was asked for, or that the line carries, has a place for.
+    NotDue,
+    /// There was no room for them, or nothing to send them to.
+    LeftOut,
+}
+
 /// What a sink may ask of the running tracker and tell it; shared by all sinks, never blocks.
 pub trait Host: Send + Sync {
     /// How the tracker is now.
@@ -122,6 +137,10 @@ pub trait Host: Send + Sync {
     /// Where frames come from.
     fn source(&self) -> Source {
         self.vitals().source
+    }
+    /// Whether this frame ([`PoseFrame::frame`]) is the built-in clip's, whatever has come since.
+    fn is_built_in(&self, _frame: u64) -> bool {
+        self.source() == Source::BuiltIn
     }
     /// How long each leg of a frame's way takes, in its order.
     fn legs(&self) -> Vec<Leg> {
@@ -144,11 +163,11 @@ pub struct Vitals {
     pub uptime_ms: u64,
     /// Frames processed over the last second or so, Hz.
     pub frame_rate_hz: f32,
-    /// Median age of the poses when they were sent, over the last second or so, microseconds.
-    pub age_us: i64,
+    /// Median age of the poses when they were sent, over the last second or so, microseconds; `None` where none were.
+    pub age_us: Option<i64>,
     /// Frames overwritten by newer ones before they were processed.
     pub frames_dropped: u64,
-    /// Poses overwritten by newer ones before a sink took them, over all sinks.
+    /// Poses that were not sent, over all sinks: overwritten by newer ones, or without room on the line.
     pub poses_dropped: u64,
     /// How often the camera was lost.
     pub camera_losses: u64,
@@ -156,8 +175,8 @@ pub struct Vitals {
     pub camera_errors: u64,
     /// The board's temperature, where it has a sensor.
     pub temperature_c: Option<f32>,
-    /// The processor is slowed down by heat or low voltage.
-    pub throttled: bool,
+    /// Whether the processor is slowed down by heat or low voltage, where the board says so.
+    pub throttled: Option<bool>,
     /// Where frames come from.
     pub source: Source,
 }

@@ -7,7 +7,7 @@ use datagrams::{Datagrams, MAX_BYTES};
 use pose::PoseFrame;
 
 use super::jsonl::{Format, Head};
-use super::{Host, PoseSink, Predict, SinkError};
+use super::{Host, PoseSink, Predict, Sending, SinkError};
 
 /// Sends the lines of each frame in a datagram of their own.
 pub struct UdpLines {
@@ -50,14 +50,14 @@ impl PoseSink for UdpLines {
         &self.name
     }
 
-    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
+    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<Sending, SinkError> {
         self.lines.clear();
         let head = Head::of(poses, now_us, self.host.as_deref());
         self.format.write(&mut self.lines, &head, self.predict.poses(poses, now_us));
         if !self.lines.is_empty() {
             self.datagrams.send(&self.lines, now_us)?;
         }
-        Ok(())
+        Ok(Sending::Sent)
     }
 
     /// A moment of which nothing is sent says nothing of the peer.

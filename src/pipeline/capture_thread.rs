@@ -53,7 +53,8 @@ fn pass_on(source: &mut dyn FrameSource, to_infer: &Sender<Frame>, shared: &Shar
         }
         let reason = match found {
             Ok(Some(frame)) => {
-                if lost {
+                // Of a source that was waited for at the start these are the first.
+                if lost && expected_seq.is_some() {
                     log::info!("{}: frames again", source.info().name);
                 }
                 lost = false;

@@ -11,7 +11,7 @@ use pose::PoseFrame;
 
 use crate::capture::FaultPlan;
 use crate::config::did_you_mean;
-use crate::output::{PoseSink, SinkError};
+use crate::output::{PoseSink, Sending, SinkError};
 use crate::picture::Frame;
 use crate::telemetry::Telemetry;
 use crate::tracker::TrackError;
@@ -151,7 +151,7 @@ impl PoseSink for FaultySink {
         self.sink.name()
     }
 
-    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
+    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<Sending, SinkError> {
         if self.dice.f32() < self.faults.serial_fail {
             return Err(SinkError::Retry("injected fault: serial.fail".into()));
         }
@@ -160,6 +160,10 @@ impl PoseSink for FaultySink {
             sleep(STALL);
         }
         self.sink.send(poses, now_us)
+    }
+
+    fn watch(&mut self, poses: &PoseFrame) {
+        self.sink.watch(poses);
     }
 
     fn is_away(&self) -> bool {

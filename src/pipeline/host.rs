@@ -15,7 +15,7 @@ impl Host for Telemetry {
             camera_losses: health.count(Count::Losses),
             camera_errors: health.count(Count::Bad),
             temperature_c: health.temperature_c,
-            throttled: health.throttled == Some(true),
+            throttled: health.throttled,
             source: self.source(),
             ..Vitals::default()
         };
@@ -36,6 +36,10 @@ impl Host for Telemetry {
             (SourceKind::Camera, true) => Source::Camera,
             (SourceKind::Camera, false) => Source::Lost,
         }
+    }
+
+    fn is_built_in(&self, frame: u64) -> bool {
+        self.source_kind_of(frame) == SourceKind::BuiltIn
     }
 
     fn legs(&self) -> Vec<Leg> {

@@ -21,6 +21,7 @@ pub(super) fn run(
     let mut processed = 0;
     let mut bad_in_a_row = 0_u32;
     let mut last_bad = None;
+    let mut last_kind = None;
     let mut allocated = alloc::of_this_thread();
     while !shared.stopping() && shared.options.frames.is_none_or(|n| processed < n) {
         let frame = match frames.recv_timeout(TICK) {
@@ -28,7 +29,10 @@ pub(super) fn run(
             Received::Timeout => continue,
             Received::Closed => break,
         };
-        if telemetry.take_reset() {
+        let kind = telemetry.source_kind_of(frame.seq);
+        // Whoever is before the camera is nobody of the built-in clip.
+        let is_other_source = last_kind.replace(kind).is_some_and(|last| last != kind);
+        if telemetry.take_reset() || is_other_source {
             tracker.reset();
         }
         let taken_at_us = clock.now_us();

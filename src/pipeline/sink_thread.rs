@@ -6,7 +6,7 @@ use std::time::Instant;
 use latest::{Received, Receiver};
 
 use super::{Delivery, FINISH_ENDED, FINISH_STOPPED, Shared, TICK, Thrown};
-use crate::output::{PoseSink, SinkError};
+use crate::output::{PoseSink, Sending, SinkError};
 use crate::telemetry::{Count, Stage, alloc};
 
 /// Poses older than this are not sent again: forecasts reach 150 ms, and a network at 5 Hz needs 200 ms more.
@@ -37,6 +37,13 @@ enum Call {
     Idle,
 }
 
+/// The newest poses, for a sink at a rate of its own.
+struct Pending {
+    delivery: Delivery,
+    /// The sink was given them.
+    is_given: bool,
+}
+
 struct Outlet<'a> {
     sink: &'a mut dyn PoseSink,
     shared: &'a Shared,
@@ -53,7 +60,7 @@ impl<'a> Outlet<'a> {
     }
 
     fn drain(&mut self, deliveries: &Receiver<Delivery>) {
-        let mut newest: Option<Delivery> = None;
+        let mut newest: Option<Pending> = None;
         // When poses were last due at the sink's own rate.
         let mut beat: Option<Instant> = None;
         let mut last_call = Instant::now();
@@ -67,28 +74,35 @@ impl<'a> Outlet<'a> {
                 Some((due, _)) if newest.is_some() => due.min(Instant::now() + TICK),
                 _ => Instant::now() + TICK,
             };
-            let called = match deliveries.recv_deadline(wake) {
+            let received = match deliveries.recv_deadline(wake) {
                 Received::Closed => break,
-                Received::Value(delivery) if period.is_none() => Some(self.deliver(&delivery, true)),
-                Received::Value(delivery) => {
-                    newest = Some(delivery);
-                    None
-                }
+                Received::Value(delivery) => Some(delivery),
                 Received::Timeout => None,
             };
-            let called = match (due, &mut newest) {
-                (Some((due, period)), Some(delivery)) if Instant::now() >= due => {
-                    let now = Instant::now();
-                    // After a stall the missed beats are gone: sending them in a burst would only make others late.
-                    beat = Some(if now - due > period { now } else { due });
-                    let age_us = self.shared.clock.now_us() - delivery.poses.captured_at_us;
-                    let first_time = delivery.own_us >= 0;
-                    // However slow the network is: what it says is sent once.
-                    let flow = (first_time || age_us < STALE_US).then(|| self.deliver(delivery, first_time));
-                    delivery.own_us = -1;
-                    flow.or(called)
+            if let Some(delivery) = &received {
+                self.sink.watch(&delivery.poses);
+            }
+            let called = match due {
+                None => {
+                    // Or what waits for a beat now is sent with the first one of another rate, however late that comes.
+                    newest = None;
+                    received.map(|delivery| self.deliver(&delivery, true))
                 }
-                _ => called,
+                Some((due, period)) => {
+                    if let Some(delivery) = received {
+                        newest = Some(Pending { delivery, is_given: false });
+                    }
+                    let now = Instant::now();
+                    newest.as_mut().filter(|_| now >= due).and_then(|pending| {
+                        // After a stall the missed beats are gone: sending them in a burst would only make others late.
+                        beat = Some(if now - due > period { now } else { due });
+                        let Pending { delivery, is_given } = pending;
+                        let is_first = !std::mem::replace(is_given, true);
+                        let age_us = self.shared.clock.now_us() - delivery.poses.captured_at_us;
+                        // However slow the network is: what it says is sent once.
+                        (is_first || age_us < STALE_US).then(|| self.deliver(delivery, is_first))
+                    })
+                }
             };
             let flow = match called {
                 Some(flow) => {
@@ -118,40 +132,45 @@ impl<'a> Outlet<'a> {
         match now_us {
             Some(now_us) => {
                 let result = self.sink.idle(now_us);
-                self.judge(Call::Idle, result)
+                self.judge(Call::Idle, result.map(|()| Sending::NotDue))
             }
             None => ControlFlow::Continue(()),
         }
     }
 
-    fn deliver(&mut self, delivery: &Delivery, first_time: bool) -> ControlFlow<()> {
+    fn deliver(&mut self, delivery: &Delivery, is_first: bool) -> ControlFlow<()> {
         let Shared { clock, telemetry, options, .. } = self.shared;
         let started_at_us = clock.now_us();
         let captured_at_us = delivery.poses.captured_at_us;
         self.last_captured_at_us = Some(captured_at_us);
         let now_us = if options.lossless { captured_at_us } else { started_at_us };
         let result = self.sink.send(&delivery.poses, now_us);
-        if result.is_ok() {
-            let sent_at_us = clock.now_us();
-            telemetry.add(Count::Sent, 1);
-            telemetry.time_us(Stage::Send, sent_at_us - started_at_us);
-            if first_time {
-                telemetry.time_us(Stage::Overhead, delivery.own_us + sent_at_us - delivery.handed_over_at_us);
-                if !options.lossless {
-                    telemetry.time_us(Stage::CaptureToSent, sent_at_us - captured_at_us);
+        match result {
+            Ok(Sending::Sent) => {
+                let sent_at_us = clock.now_us();
+                telemetry.add(Count::Sent, 1);
+                telemetry.time_us(Stage::Send, sent_at_us - started_at_us);
+                if is_first {
+                    let overhead_us = delivery.own_us + sent_at_us - delivery.handed_over_at_us;
+                    telemetry.time_us(Stage::Overhead, overhead_us);
+                    if !options.lossless {
+                        telemetry.time_us(Stage::CaptureToSent, sent_at_us - captured_at_us);
+                    }
                 }
             }
+            Ok(Sending::NotDue) => {}
+            Ok(Sending::LeftOut) | Err(_) => telemetry.add(Count::Unsent, 1),
         }
         self.judge(Call::Send, result)
     }
 
-    fn judge(&mut self, call: Call, result: Result<(), SinkError>) -> ControlFlow<()> {
+    fn judge(&mut self, call: Call, result: Result<Sending, SinkError>) -> ControlFlow<()> {
         match result {
             // It has said that it is; each look for a cable would otherwise be two lines in the log.
-            Ok(()) if self.sink.is_away() => ControlFlow::Continue(()),
+            Ok(_) if self.sink.is_away() => ControlFlow::Continue(()),
             // Most sinks have nothing to do between frames: that this works says nothing of sending.
-            Ok(()) if call == Call::Idle && self.cannot_send => ControlFlow::Continue(()),
-            Ok(()) => {
+            Ok(Sending::NotDue | Sending::LeftOut) if self.cannot_send => ControlFlow::Continue(()),
+            Ok(_) => {
                 if self.errors_in_a_row > 0 {
                     log::info!("{}: works again", self.sink.name());
                 }
@@ -200,8 +219,8 @@ mod tests {
         fn name(&self) -> &str {
             "plain"
         }
-        fn send(&mut self, _: &PoseFrame, _: i64) -> Result<(), SinkError> {
-            Ok(())
+        fn send(&mut self, _: &PoseFrame, _: i64) -> Result<Sending, SinkError> {
+            Ok(Sending::Sent)
         }
         fn finish(&mut self, _: Duration) -> Result<(), SinkError> {
             Ok(())
@@ -222,7 +241,8 @@ mod tests {
         let mut sink = Plain;
         let mut outlet = Outlet::new(&mut sink, &shared);
         let mut errors_after = |call, works: bool| {
-            let result = if works { Ok(()) } else { Err(SinkError::Retry("nobody knows the name".into())) };
+            let done = if call == Call::Send { Sending::Sent } else { Sending::NotDue };
+            let result = if works { Ok(done) } else { Err(SinkError::Retry("nobody knows the name".into())) };
             assert!(outlet.judge(call, result).is_continue());
             outlet.errors_in_a_row
         };

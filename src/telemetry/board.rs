@@ -1,7 +1,7 @@
 //! What the board says of itself: temperature, throttling, governor, memory. Linux's files; elsewhere nothing is known.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Readings that change while running.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -25,11 +25,25 @@ fn read_under(sys: &Path) -> Readings {
         .map(|thousandths| thousandths as f32 / 1_000.0)
         .max_by(f32::total_cmp);
     // Bits 1 and 2 of the Raspberry Pi firmware's word: frequency capped, throttled, both now.
-    let throttled = fs::read_to_string(sys.join("devices/platform/soc/soc:firmware/get_throttled"))
-        .ok()
+    let throttled = throttling_word(sys)
         .and_then(|text| u32::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok())
         .map(|word| word & 0b110 != 0);
     Readings { temperature_c, throttled }
+}
+
+/// The firmware's word on throttling: in `soc/soc:firmware`, or with an address as `soc@107c000000/soc@107c000000:firmware`, by
+/// the kernel's tree of devices.
+fn throttling_word(sys: &Path) -> Option<String> {
+    let below = |folder: &Path, named: fn(&str) -> bool| -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries
+            .filter(|entry| entry.file_name().to_str().is_some_and(named))
+            .map(|entry| entry.path())
+            .collect()
+    };
+    let socs = below(&sys.join("devices/platform"), |name| name == "soc" || name.starts_with("soc@"));
+    let firmwares = socs.iter().flat_map(|soc| below(soc, |name| name.ends_with(":firmware")));
+    firmwares.into_iter().find_map(|firmware| fs::read_to_string(firmware.join("get_throttled")).ok())
 }
 
 /// The frequency governor of the first core: `performance`, `ondemand`, …
@@ -68,6 +82,17 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         assert_eq!(read_under(sys.path()), Readings { temperature_c: Some(61.0), throttled: Some(true) });
+    }
+
+    #[test]
+    fn the_firmware_is_found_by_the_names_of_newer_kernels() {
+        let sys = tempfile::tempdir().unwrap();
+        let firmware = sys.path().join("devices/platform/soc@107c000000/soc@107c000000:firmware");
+        fs::create_dir_all(&firmware).unwrap();
+        for (word, throttled) in [("50000\n", Some(false)), ("2\n", Some(true)), ("?\n", None)] {
+            fs::write(firmware.join("get_throttled"), word).unwrap();
+            assert_eq!(read_under(sys.path()).throttled, throttled, "{word}");
+        }
     }
 
     #[test]

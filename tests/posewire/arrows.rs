@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each room of `src/` and the rooms that it may name. Whoever adds an arrow here changes the design.
-const ROOMS: [(&str, &[&str]); 26] = [
+const ROOMS: [(&str, &[&str]); 27] = [
     // What every stage may see.
+    ("child_process", &[]),
     ("clock", &[]),
     ("last_words", &[]),
     ("progress", &["tty"]),
@@ -22,13 +23,13 @@ const ROOMS: [(&str, &[&str]); 26] = [
     ("picture", &[]),
     ("temporal", &[]),
     // The stages: none knows another.
-    ("capture", &["avi", "clock", "last_words", "picture"]),
+    ("capture", &["avi", "child_process", "clock", "last_words", "picture"]),
     ("infer", &["files", "math", "picture", "telemetry"]),
     ("keypoints", &["infer", "maps", "math", "picture"]),
     ("track", &[]),
     ("calibrate", &["files", "names"]),
     ("metres", &["calibrate", "picture"]),
-    ("output", &["clock", "coco", "files", "last_words", "names", "picture", "tty"]),
+    ("output", &["child_process", "clock", "coco", "files", "last_words", "names", "picture", "tty"]),
     // What is configured, and what joins the stages.
     ("config", &["files", "infer", "names", "output", "picture", "temporal"]),
     ("models", &["config", "files", "infer", "temporal"]),

@@ -1,6 +1,6 @@
 //! Stand-ins for the stages, so that the pipeline is tested without camera, network or wire.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use pose::{Forecast, HORIZONS_US, JOINTS, JointState, PoseFrame, TrackedPerson};
 use posewire::capture::{CaptureError, FrameSource, SourceInfo};
 use posewire::clock::{Clock, Monotonic};
-use posewire::output::{PoseSink, SinkError};
+use posewire::output::{PoseSink, Sending, SinkError};
 use posewire::picture::{Frame, PixelFormat};
 use posewire::pipeline::{Options, Parts, Pipeline, PoseTracker};
 use posewire::telemetry::{Stage, Telemetry};
@@ -141,6 +141,10 @@ pub struct Log {
     /// Blocks in `send` for this long, whatever happens: a driver that does not come back.
     pub blocks: Duration,
     pub fails: Option<fn() -> SinkError>,
+    /// What becomes of what it is given.
+    pub comes_to: Sending,
+    /// Frames that it saw.
+    pub watched: Arc<AtomicU64>,
     pub finished: Arc<AtomicBool>,
     /// When it was asked for a heartbeat.
     pub idle_at_us: Arc<Mutex<Vec<i64>>>,
@@ -151,13 +155,17 @@ impl PoseSink for Log {
         "log"
     }
 
-    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
+    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<Sending, SinkError> {
         sleep(self.takes + self.blocks);
         if let Some(fails) = self.fails {
             return Err(fails());
         }
         self.seen.lock().unwrap().push((poses.seq, poses.frame, now_us));
-        Ok(())
+        Ok(self.comes_to)
+    }
+
+    fn watch(&mut self, _: &PoseFrame) {
+        self.watched.fetch_add(1, Ordering::Relaxed);
     }
 
     fn period(&self) -> Option<Duration> {

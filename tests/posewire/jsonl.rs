@@ -110,7 +110,9 @@ fn a_table_that_is_put_aside_is_followed_by_a_whole_one() {
     let path = folder.path().join("poses.csv");
     let mut sink =
         JsonLines::open(&path, Existing::Append, Format::Csv, Predict::Capture).unwrap().rotated_at(4_000);
-    (0..5).for_each(|seq| sink.send(&pose_frame(seq, 1, 0), 0).unwrap());
+    for seq in 0..5 {
+        sink.send(&pose_frame(seq, 1, 0), 0).unwrap();
+    }
     for name in ["poses.csv", "poses.csv.1"] {
         let text = fs::read_to_string(folder.path().join(name)).unwrap();
         assert!(text.starts_with("seq,frame,") && text.lines().count() > 1, "{name}: {text}");

@@ -1,16 +1,18 @@
 //! The pipeline's promises, shown with stand-ins for the stages.
 
 use std::iter::repeat_with;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use pose::PoseFrame;
 use posewire::capture::{CaptureError, FrameSource, SourceCounters, SourceInfo};
-use posewire::output::{PoseSink, SinkError};
+use posewire::clock::Monotonic;
+use posewire::output::{PoseSink, Sending, SinkError};
 use posewire::picture::Frame;
-use posewire::pipeline::{Options, PipelineError};
-use posewire::telemetry::{Count, Telemetry};
+use posewire::pipeline::{Options, Parts, Pipeline, PipelineError, PoseTracker};
+use posewire::telemetry::{Count, SourceKind, Stage, Telemetry};
+use posewire::tracker::TrackError;
 
 use super::fakes::{Camera, Event, Log, OnePerson, start};
 
@@ -114,10 +116,76 @@ fn a_slow_sink_delays_nobody_else() {
     );
 }
 
-/// A sink whose consumer changes its mind: after its first poses it wants none for minutes, then a hundred a second.
+#[test]
+fn poses_that_a_sink_could_not_send_are_counted_and_have_no_age() {
+    let busy = Log { comes_to: Sending::LeftOut, ..Log::default() };
+    let slow_line = Log { comes_to: Sending::NotDue, ..Log::default() };
+    let mut pipeline = start(file(20), FAST, vec![Box::new(busy), Box::new(slow_line)], LOSSLESS);
+    assert!(pipeline.wait(LONG));
+    let telemetry = &pipeline.shared().telemetry;
+    assert_eq!((telemetry.count(Count::Sent), telemetry.count(Count::Unsent)), (0, 20));
+    assert_eq!(telemetry.times(Stage::Overhead).count, 0);
+}
+
+#[test]
+fn a_sink_at_a_rate_of_its_own_watches_the_frames_that_it_is_not_sent() {
+    let log = Log { period: Some(Duration::from_secs(100)), ..Log::default() };
+    let (seen, watched) = (log.seen.clone(), log.watched.clone());
+    let mut pipeline = start(camera(50), FAST, vec![Box::new(log)], Options::default());
+    assert!(pipeline.wait(LONG));
+    let telemetry = &pipeline.shared().telemetry;
+    assert_eq!(seen.lock().unwrap().len(), 1);
+    assert_eq!(
+        watched.load(Ordering::Relaxed) + telemetry.count(Count::Unsent),
+        telemetry.count(Count::Processed)
+    );
+    assert!(watched.load(Ordering::Relaxed) > 10);
+}
+
+/// A tracker that counts how often it is to forget whom it knows.
+struct Forgetful {
+    tracker: OnePerson,
+    resets: Arc<AtomicU32>,
+}
+
+impl PoseTracker for Forgetful {
+    fn track(&mut self, frame: &Frame, telemetry: &Telemetry) -> Result<PoseFrame, TrackError> {
+        self.tracker.track(frame, telemetry)
+    }
+
+    fn reset(&mut self) {
+        self.resets.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn whoever_was_seen_in_the_built_in_clip_is_forgotten_once_when_the_camera_comes() {
+    for (first_of_camera, expected) in [(None, 0), (Some(5), 1)] {
+        let resets = Arc::new(AtomicU32::new(0));
+        let tracker = Forgetful { tracker: FAST, resets: resets.clone() };
+        let telemetry = Arc::new(Telemetry::default());
+        telemetry.set_source_kind(SourceKind::BuiltIn);
+        if let Some(first) = first_of_camera {
+            telemetry.give_way(first);
+        }
+        let parts = Parts {
+            source: Box::new(|| Ok(Box::new(file(10)))),
+            tracker: Box::new(|| Ok(Box::new(tracker))),
+            sinks: vec![Box::new(Log::default())],
+            clock: Arc::new(Monotonic),
+            telemetry,
+        };
+        assert!(Pipeline::start(parts, LOSSLESS).unwrap().wait(LONG));
+        assert_eq!(resets.load(Ordering::Relaxed), expected);
+    }
+}
+
+/// A sink whose consumer changes its mind: after its first poses it wants none for minutes, then a hundred a second; between the two
+/// every frame, for `unasked`.
 struct Fickle {
     log: Log,
     began: Instant,
+    unasked: Duration,
 }
 
 impl PoseSink for Fickle {
@@ -125,13 +193,17 @@ impl PoseSink for Fickle {
         "fickle"
     }
 
-    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
+    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<Sending, SinkError> {
         self.log.send(poses, now_us)
     }
 
     fn period(&self) -> Option<Duration> {
-        let is_slow = self.began.elapsed() < Duration::from_millis(300);
-        Some(if is_slow { Duration::from_secs(100) } else { FRAME })
+        const SLOW: Duration = Duration::from_millis(300);
+        match self.began.elapsed() {
+            early if early < SLOW => Some(Duration::from_secs(100)),
+            between if between < SLOW + self.unasked => None,
+            _ => Some(FRAME),
+        }
     }
 
     fn finish(&mut self, within: Duration) -> Result<(), SinkError> {
@@ -141,13 +213,24 @@ impl PoseSink for Fickle {
 
 #[test]
 fn a_rate_that_is_raised_holds_at_once() {
-    let sink = Fickle { log: Log::default(), began: Instant::now() };
+    let sink = Fickle { log: Log::default(), began: Instant::now(), unasked: Duration::ZERO };
     let seen = sink.log.seen.clone();
     let mut pipeline = start(camera(100), FAST, vec![Box::new(sink)], Options::default());
     assert!(pipeline.wait(LONG));
     let seen = seen.lock().unwrap().len();
     // 70 beats are left of the second; a busy machine misses some of them.
     assert!((15..=75).contains(&seen), "{seen}");
+}
+
+/// What waits for a beat when the consumer ceases to ask for a rate is not sent with the first beat of the next rate.
+#[test]
+fn a_rate_that_is_asked_for_again_brings_no_poses_of_before() {
+    let sink = Fickle { log: Log::default(), began: Instant::now(), unasked: Duration::from_millis(400) };
+    let seen = sink.log.seen.clone();
+    let mut pipeline = start(camera(100), FAST, vec![Box::new(sink)], Options::default());
+    assert!(pipeline.wait(LONG));
+    let frames: Vec<_> = seen.lock().unwrap().iter().map(|s| s.1).collect();
+    assert!(frames.len() > 10 && frames.is_sorted(), "{frames:?}");
 }
 
 /// Capture goes on at the camera's pace while a sink is stuck in one call for a whole second.

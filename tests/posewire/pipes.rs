@@ -84,8 +84,7 @@ fn a_fifo_is_live_its_writer_never_waits_and_may_come_later() {
     assert!(stderr(&output).contains("overtaken by newer ones"), "{}", stderr(&output));
 }
 
-const HELP: &str =
-    "case \"$*\" in *--help*) if [ -e $PICTURES/help ]; then cat $PICTURES/help; fi; exit;; esac\n";
+const HELP: &str = "case \"$*\" in *--help*) echo $$ > $PICTURES/helps; if [ -e $PICTURES/help ]; then cat $PICTURES/help; fi; exit;; esac\n";
 
 /// A folder to be found before all others, with a stand-in for a program, and pictures for it.
 struct StandIn {
@@ -144,6 +143,7 @@ fn a_csi_camera_is_read_through_its_program_which_ends_with_us() {
     );
     let output = stand_in.run(&["--frames", "4"]).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
+    assert!(!stderr(&output).contains("frames again"), "they are the first: {}", stderr(&output));
     // A live camera's newest wins: on a busy machine a pose may be replaced before its line is written.
     let lines = output.stdout.iter().filter(|&&b| b == b'\n').count();
     assert!((1..=4).contains(&lines), "{lines}");
@@ -248,6 +248,31 @@ fn whoever_waits_for_a_first_picture_can_be_ended_and_leaves_no_program_behind()
         running.interrupt();
         running.wait_within(Duration::from_secs(5));
         assert!(!is_alive(&stand_in.path("pid")), "it was left behind");
+    }
+}
+
+/// A camera's program that hangs would keep the camera from whoever opens it next.
+#[test]
+fn a_program_that_does_not_end_when_it_is_asked_is_killed_before_we_are_gone() {
+    let script =
+        "trap '' INT TERM; echo $$ > $PICTURES/pid; while true; do cat $PICTURES/*.jpg; sleep 0.05; done";
+    for (hangs_while_asked, pid) in [(false, "pid"), (true, "helps")] {
+        let stand_in = StandIn::new("rpicam-vid", script);
+        if hangs_while_asked {
+            // Read until somebody writes, which nobody does.
+            mkfifoat(CWD, stand_in.path("help"), Mode::RUSR | Mode::WUSR).unwrap();
+        }
+        let lines = stand_in.path("poses");
+        let mut command = stand_in.run(&["--jsonl", lines.to_str().unwrap()]);
+        let mut running = Running::start(command.stdout(Stdio::null()).stderr(Stdio::null()));
+        let began = Instant::now();
+        while stand_in.lines(pid) == 0 || (!hangs_while_asked && stand_in.lines("poses") == 0) {
+            assert!(began.elapsed() < Duration::from_secs(60), "it is not started");
+            sleep(Duration::from_millis(20));
+        }
+        running.terminate();
+        running.wait_within(Duration::from_secs(5));
+        assert!(!is_alive(&stand_in.path(pid)), "{pid}: it was left behind");
     }
 }
 

@@ -15,7 +15,7 @@ use pose_wire::{
 use posewire::output::events::Zones;
 use posewire::output::jsonl::{Format, Head};
 use posewire::output::serial::{Heard, PortSpec, Reader, Serial, SerialOptions};
-use posewire::output::{Host, PoseSink, Predict, SinkError, Vitals};
+use posewire::output::{Host, PoseSink, Predict, Sending, SinkError, Vitals};
 
 use crate::frames::pose_frame;
 use crate::pty::{Cable, Pty};
@@ -160,6 +160,7 @@ fn places_arrive_with_their_poses_and_what_happens_beside_them() {
         for person in frame.persons.iter_mut().flatten().filter(|p| p.track_id != 2) {
             person.place = Some(place(person.track_id, i));
         }
+        serial.watch(&frame);
         serial.send(&frame, now_us).unwrap();
         got.hear(&mut reader, &pty.read_now());
     }
@@ -453,7 +454,7 @@ fn a_port_that_goes_away_is_found_again_under_its_name() {
         now_us += 100_000;
         assert!(serial.is_away(), "an Ok in between is no sign of life");
         match serial.send(&pose_frame(2, 1, now_us), now_us) {
-            Ok(()) => {}
+            Ok(sending) => assert_eq!(sending, Sending::LeftOut),
             Err(SinkError::Retry(text)) => assert!(text.contains("no such port"), "{text}"),
             Err(e) => panic!("{e:?}"),
         }

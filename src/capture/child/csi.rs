@@ -4,12 +4,17 @@ use std::fs::DirEntry;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use super::programs::is_jetson;
+use crate::child_process::Group;
 
 /// A Pi answers within a second; one whose camera stack hangs would never.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long what a program has said may take to be read once it has ended, on a busy board.
+const READ_WITHIN: Duration = Duration::from_secs(1);
 
 /// The programs that list them, the newer first.
 const LISTERS: [&str; 2] = ["rpicam-vid", "libcamera-vid"];
@@ -41,31 +46,25 @@ fn of_jetson(names: &Path) -> Vec<String> {
 
 /// What `PROGRAM QUESTION` says; `None` where it is not installed.
 pub(super) fn answer(program: &str, question: &str) -> Option<String> {
-    let command = Command::new(program)
-        .arg(question)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn();
-    let mut child = command.ok()?;
-    let mut output = child.stdout.take()?;
-    let reader = std::thread::spawn(move || {
+    let mut command = Command::new(program);
+    command.arg(question).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut group = Group::start(&mut command).ok()?;
+    let output = group.first().stdout.take()?;
+    let (say, said) = mpsc::channel();
+    std::thread::spawn(move || {
         let mut text = Vec::new();
         // Longer than any list.
-        let _ = output.by_ref().take(1 << 16).read_to_end(&mut text);
-        String::from_utf8_lossy(&text).into_owned()
+        let _ = output.take(1 << 16).read_to_end(&mut text);
+        // Nobody may wait for it any more.
+        let _ = say.send(String::from_utf8_lossy(&text).into_owned());
     });
-    let began = Instant::now();
-    while matches!(child.try_wait(), Ok(None)) {
-        if began.elapsed() > PATIENCE {
-            log::warn!("{program} {question} does not answer");
-            let _ = child.kill();
-            let _ = child.wait();
-            return Some(String::new());
-        }
-        std::thread::sleep(Duration::from_millis(10));
+    if group.gone_within(PATIENCE).is_none() {
+        log::warn!("{program} {question} does not answer");
+        return Some(String::new());
     }
-    reader.join().ok()
+    // Whatever it has left behind may hold the pipe.
+    drop(group);
+    Some(said.recv_timeout(READ_WITHIN).unwrap_or_default())
 }
 
 /// Lines such as `0 : imx219 [3280x2464 10-bit RGGB] (/base/soc/i2c0mux/i2c@1/imx219@10)`.

@@ -63,17 +63,19 @@ pub(super) struct Trouble {
     pub may_pass: bool,
     /// It is a camera, but its pictures come another way.
     is_ribbon: bool,
+    /// Smaller or compressed pictures may fit where these do not.
+    pub is_bus_full: bool,
 }
 
 impl Trouble {
     /// What no waiting cures.
     pub fn lasting(why: String) -> Self {
-        Self { why, may_pass: false, is_ribbon: false }
+        Self { why, may_pass: false, is_ribbon: false, is_bus_full: false }
     }
 
     /// What plugging in or waiting may cure.
     pub fn passing(why: String) -> Self {
-        Self { why, may_pass: true, is_ribbon: false }
+        Self { why, may_pass: true, is_ribbon: false, is_bus_full: false }
     }
 
     fn kind(&self) -> NodeKind {
@@ -88,7 +90,8 @@ impl Trouble {
     pub fn of(path: &Path, error: &io::Error) -> Self {
         // These two say that the node is none of a camera; anything else may be said of a camera that is coming or going.
         let not_a_camera = matches!(error.raw_os_error(), Some(libc::ENOTTY | libc::EINVAL));
-        Self { why: explain(path, error), may_pass: !not_a_camera, is_ribbon: false }
+        let is_bus_full = error.raw_os_error() == Some(libc::ENOSPC);
+        Self { why: explain(path, error), may_pass: !not_a_camera, is_ribbon: false, is_bus_full }
     }
 }
 
@@ -245,6 +248,13 @@ pub(super) fn explain(path: &Path, error: &io::Error) -> String {
         }
         Some(libc::EBUSY) => {
             format!("{path}: busy: another program uses it; `fuser -v {path}` says which")
+        }
+        // The system's words for it are those of a full disk.
+        Some(libc::ENOSPC) => {
+            format!(
+                "{path}: its USB bus has no room for these pictures beside what else is on it: set [source] format = \"mjpeg\", ask \
+                 for fewer with --size and --fps, or plug it into a port of another bus (`lsusb -t` shows them)"
+            )
         }
         // Nothing is joined to the node, or in formats that do not fit.
         Some(libc::EPIPE | libc::ENOLINK) => {

@@ -110,18 +110,25 @@ impl V4lCamera {
                 theirs.join("; ")
             )));
         };
-        let open =
-            Open::start(&device, path.clone(), card, mode).inspect_err(|_| put_last(&mut self.mute, path))?;
+        let (mut started, mut why) = (Open::start(&device, path.clone(), card.clone(), mode), "");
+        if format.is_none()
+            && started.as_ref().is_err_and(|trouble| trouble.is_bus_full)
+            && let Some(lighter) = mode::compressed(&modes, mode, width, height, fps)
+        {
+            started = Open::start(&device, path.clone(), card, lighter);
+            why = " (compressed: its USB bus has no room for more)";
+        }
+        let open = started.inspect_err(|_| put_last(&mut self.mute, path))?;
         let card = &open.card;
         let name = open.path.display();
-        let found = format!("{name} ({card}): {}", open.mode);
+        let found = format!("{name} ({card}): {}{why}", open.mode);
         // A stalled camera is opened every few seconds: the same again is no news.
         if self.told != found {
             if (open.mode.width, open.mode.height) == (width, height) {
                 log::info!("{found}");
             } else {
                 log::warn!(
-                    "{name} ({card}): {width}x{height} at {fps} fps was asked for; the nearest is {}",
+                    "{name} ({card}): {width}x{height} at {fps} fps was asked for; the nearest is {}{why}",
                     open.mode
                 );
             }
@@ -487,5 +494,12 @@ mod tests {
         assert!(explain(libc::ENODEV).contains("plug it in"));
         assert!(explain(libc::ENOTTY).contains("not a camera"));
         assert!(explain(libc::EPIPE).contains("media-ctl"));
+        let full = Trouble::of(Path::new("/dev/video2"), &io::Error::from_raw_os_error(libc::ENOSPC));
+        assert!(full.is_bus_full && full.may_pass, "another camera may be unplugged");
+        assert!(
+            full.why.contains("USB bus has no room") && full.why.contains("format = \"mjpeg\""),
+            "{}",
+            full.why
+        );
     }
 }

@@ -19,7 +19,7 @@ use posewire::output::serial::{PortSpec, Serial, SerialOptions};
 use posewire::output::udp::UdpLines;
 use posewire::output::video::{SourceRate, Video, VideoOptions};
 use posewire::output::web::{Web, WebOptions};
-use posewire::output::{Existing, Host, PoseSink, Predict, SinkError};
+use posewire::output::{Existing, Host, PoseSink, Predict, Sending, SinkError};
 use posewire::pipeline::faults::{Faults, FaultySink};
 use posewire::telemetry::Telemetry;
 
@@ -112,7 +112,10 @@ pub fn open(
     if let Some(address) = config.web.address.get() {
         let pictures = tap.clone().filter(|_| config.web.pictures);
         let host: Arc<dyn Host> = telemetry.clone();
-        paced.push(Box::new(Web::open(address, WebOptions { predict, host: Some(host), pictures, zones, style: config.display.style })?));
+        paced.push(Box::new(Web::open(
+            address,
+            WebOptions { predict, host: Some(host), pictures, zones, style: config.display.style },
+        )?));
     }
     if let Some(target) = &config.display.kind.0 {
         let tap = tap.filter(|_| config.display.pictures);
@@ -199,7 +202,8 @@ fn source_name(config: &Config) -> String {
 
 impl Shown {
     fn surface(self, surface: impl Surface + 'static) -> Box<dyn PoseSink> {
-        let display = Display::new(surface, self.predict, self.tap).dimmed(self.dim_percent).styled(self.style);
+        let display =
+            Display::new(surface, self.predict, self.tap).dimmed(self.dim_percent).styled(self.style);
         Box::new(display.named(&self.source).told_by(self.telemetry))
     }
 }
@@ -294,8 +298,12 @@ impl PoseSink for Paced {
         self.sink.name()
     }
 
-    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
+    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<Sending, SinkError> {
         self.sink.send(poses, now_us)
+    }
+
+    fn watch(&mut self, poses: &PoseFrame) {
+        self.sink.watch(poses);
     }
 
     fn is_away(&self) -> bool {
@@ -326,8 +334,8 @@ mod tests {
         fn name(&self) -> &str {
             "away"
         }
-        fn send(&mut self, _: &PoseFrame, _: i64) -> Result<(), SinkError> {
-            Ok(())
+        fn send(&mut self, _: &PoseFrame, _: i64) -> Result<Sending, SinkError> {
+            Ok(Sending::LeftOut)
         }
         fn is_away(&self) -> bool {
             true

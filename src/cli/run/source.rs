@@ -115,7 +115,7 @@ pub fn open(
     }
     if let Some(camera) = chosen.camera {
         let look = Box::new(move || has_camera().then(|| capture::open(&camera)).transpose());
-        let came = Box::new(move || telemetry.set_source_kind(SourceKind::Camera));
+        let came = Box::new(move |first| telemetry.give_way(first));
         source = Box::new(Standby::new(source, look, came));
     }
     if faults.camera.is_empty() {

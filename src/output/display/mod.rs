@@ -28,7 +28,7 @@ use pose_draw::{Fit, Metrics, Theme};
 use crate::picture::{Affine, Decoder, Frame, PixelsMut, crop_resize_into};
 
 use super::jsonl::source_of;
-use super::{Host, PoseSink, Predict, SinkError};
+use super::{Host, PoseSink, Predict, Sending, SinkError};
 
 pub use canvas::Canvas;
 pub use framebuffer::Framebuffer;
@@ -234,10 +234,10 @@ impl<S: Surface> PoseSink for Display<S> {
         self.surface.name()
     }
 
-    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
+    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<Sending, SinkError> {
         let image_px = [poses.width as usize, poses.height as usize];
         if image_px.contains(&0) {
-            return Ok(());
+            return Ok(Sending::Sent);
         }
         let size_px = self.surface.size_px(image_px)?;
         self.canvas.reset(size_px[0], size_px[1]);
@@ -246,12 +246,13 @@ impl<S: Surface> PoseSink for Display<S> {
         draw_over(&mut self.canvas, &mut self.painter, image_px, shown, self.surface.is_coarse());
         self.status.see(poses);
         if !self.tell()
-            && let Some(source) = source_of(self.host.as_deref())
+            && let Some(source) = source_of(self.host.as_deref(), poses.frame)
         {
             draw_notice(&mut self.canvas, source);
         }
         let stamp = FrameStamp { seq: poses.seq, captured_at_us: poses.captured_at_us };
-        self.surface.show(&self.canvas, stamp)
+        self.surface.show(&self.canvas, stamp)?;
+        Ok(Sending::Sent)
     }
 
     fn idle(&mut self, now_us: i64) -> Result<(), SinkError> {

@@ -8,7 +8,7 @@ use pose_events::{Event, Watch, Zones};
 
 use super::watch_frame;
 use crate::output::lines::{Lines, Shape};
-use crate::output::{Existing, PoseSink, SinkError};
+use crate::output::{Existing, PoseSink, Sending, SinkError};
 
 /// A name of a zone and six figures.
 const LONGEST: usize = 4 * 1024;
@@ -45,7 +45,7 @@ impl PoseSink for EventLines {
         &self.name
     }
 
-    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
+    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<Sending, SinkError> {
         self.target.prepare(false)?;
         self.lines.clear();
         let mut events: Vec<Event> = Vec::new();
@@ -53,7 +53,10 @@ impl PoseSink for EventLines {
         for event in &events {
             write_event(&mut self.lines, event, self.watch.zones(), now_us);
         }
-        if self.lines.is_empty() { Ok(()) } else { self.target.write(&self.lines) }
+        if !self.lines.is_empty() {
+            self.target.write(&self.lines)?;
+        }
+        Ok(Sending::Sent)
     }
 
     fn finish(&mut self, _within: Duration) -> Result<(), SinkError> {

@@ -28,7 +28,7 @@ use std::str::FromStr;
 
 use pose::{Floor, Pose, PoseFrame, Stamped};
 
-use super::{Host, Source};
+use super::Host;
 use crate::names::{name_of, one_of};
 
 pub use sink::JsonLines;
@@ -103,7 +103,7 @@ impl<'a> Head<'a> {
             frame: Some(frame.frame),
             captured_at_us: frame.captured_at_us,
             emitted_at_us: now_us,
-            source: source_of(host),
+            source: source_of(host, frame.frame),
             floor: frame.floor,
         }
     }
@@ -147,7 +147,7 @@ impl Format {
     }
 }
 
-/// What lines are to say of the source.
-pub(super) fn source_of(host: Option<&dyn Host>) -> Option<&'static str> {
-    host.filter(|host| host.source() == Source::BuiltIn).map(|_| BUILT_IN)
+/// What lines are to say of the source of this frame.
+pub(super) fn source_of(host: Option<&dyn Host>, frame: u64) -> Option<&'static str> {
+    host.filter(|host| host.is_built_in(frame)).map(|_| BUILT_IN)
 }

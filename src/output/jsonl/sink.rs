@@ -8,7 +8,7 @@ use pose::PoseFrame;
 
 use super::{CAPACITY, Format, Head};
 use crate::output::lines::{Lines, Shape};
-use crate::output::{Existing, Host, PoseSink, Predict, SinkError};
+use crate::output::{Existing, Host, PoseSink, Predict, Sending, SinkError};
 
 /// The sink of `--jsonl PATH|-`: one `write` a frame, so a reader at the other end of a pipe sees its lines at once and
 /// a file ends with a complete line whatever happens.
@@ -71,10 +71,13 @@ impl PoseSink for JsonLines {
         &self.name
     }
 
-    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
+    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<Sending, SinkError> {
         let with_first_row = self.target.prepare(self.format.has_first_row())?;
         self.compose(with_first_row, poses, now_us);
-        if self.lines.is_empty() { Ok(()) } else { self.target.write(&self.lines) }
+        if !self.lines.is_empty() {
+            self.target.write(&self.lines)?;
+        }
+        Ok(Sending::Sent)
     }
 
     fn finish(&mut self, _within: Duration) -> Result<(), SinkError> {

@@ -24,7 +24,7 @@ use pose::PoseFrame;
 
 use self::file::{Channel, File};
 use super::display::PictureTap;
-use super::{Host, PoseSink, Predict, SinkError};
+use super::{Host, PoseSink, Predict, Sending, SinkError};
 use crate::files::Replacement;
 
 #[cfg(feature = "foxglove")]
@@ -91,8 +91,8 @@ impl PoseSink for Mcap {
         &self.name
     }
 
-    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
-        let Some(file) = &mut self.file else { return Ok(()) };
+    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<Sending, SinkError> {
+        let Some(file) = &mut self.file else { return Ok(Sending::LeftOut) };
         let (name, channels, sequence) = (&self.name, self.channels, poses.seq as u32);
         let told = self.teller.tell(poses, now_us, &mut |topic, at, message| {
             let Some(channel) = channels[topic as usize] else { return Ok(()) };
@@ -104,7 +104,7 @@ impl PoseSink for Mcap {
         if told.is_err() {
             self.broken();
         }
-        told
+        told.map(|()| Sending::Sent)
     }
 
     fn finish(&mut self, _within: Duration) -> Result<(), SinkError> {

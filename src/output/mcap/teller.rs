@@ -16,6 +16,9 @@ use crate::picture::JpegEncoder;
 /// Of pictures that are no JPEG yet.
 const QUALITY: i32 = 90;
 
+/// By so much the clock of the day was set, rather than slewed: a board without a battery learns the day from the network.
+const STEP_US: i64 = 1_000_000;
+
 /// One of the topics of the table in [`super`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topic {
@@ -69,7 +72,7 @@ pub type Put<'a> = &'a mut dyn FnMut(Topic, Moment, &[u8]) -> Result<(), SinkErr
 pub struct Teller {
     options: McapOptions,
     encoder: Option<JpegEncoder>,
-    /// From the clock of frames to the day's, microseconds; known with the first frame.
+    /// From the clock of frames to the day's, microseconds; known with the first frame, and anew when the day's is set.
     day_us: Option<i64>,
     line: Vec<u8>,
 }
@@ -89,7 +92,8 @@ impl Teller {
     /// # Errors
     /// `put`'s, at the first message that it refuses.
     pub fn tell(&mut self, poses: &PoseFrame, now_us: i64, put: Put<'_>) -> Result<(), SinkError> {
-        let at = self.moment(poses.captured_at_us, now_us);
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let at = self.moment(poses.captured_at_us, now_us, since_1970.as_micros() as i64);
         if let Some(jpeg) = self.picture(poses.frame) {
             put(Topic::Camera, at, messages::image(at, &jpeg).to_string().as_bytes())?;
         }
@@ -105,13 +109,12 @@ impl Teller {
         put(Topic::Scene, at, messages::scene(at, &persons).to_string().as_bytes())
     }
 
-    /// When a frame's light fell, of the day or of the recording.
-    fn moment(&mut self, captured_at_us: i64, now_us: i64) -> Moment {
-        let is_replayed = self.options.is_replayed;
-        let day_us = *self.day_us.get_or_insert_with(|| {
-            let day = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            if is_replayed { 0 } else { day.as_micros() as i64 - now_us }
-        });
+    /// When a frame's light fell, of the day or of the recording; `now_us` and `since_1970_us` are the same moment.
+    fn moment(&mut self, captured_at_us: i64, now_us: i64, since_1970_us: i64) -> Moment {
+        let newest_us = if self.options.is_replayed { 0 } else { since_1970_us.saturating_sub(now_us) };
+        // The two are not read at once: a difference that is always taken anew would make times jitter.
+        let day_us = self.day_us.filter(|day_us| (newest_us - day_us).abs() <= STEP_US).unwrap_or(newest_us);
+        self.day_us = Some(day_us);
         Moment::of_us(captured_at_us.saturating_add(day_us))
     }
 
@@ -123,5 +126,25 @@ impl Teller {
         }
         // A damaged picture is counted elsewhere; its poses are kept.
         self.encoder.as_mut()?.jpeg_of(&frame).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_that_is_set_holds_from_then_on_and_jitter_moves_nothing() {
+        let mut teller = Teller::new(McapOptions::default());
+        // In 1970 at first, until the network is there.
+        let mut at_us = |captured_at_us, since_1970_us| {
+            teller.moment(captured_at_us, captured_at_us + 40_000, since_1970_us).ns() / 1_000
+        };
+        assert_eq!(at_us(1_000_000, 9_040_000), 9_000_000);
+        assert_eq!(at_us(2_000_000, 10_047_000), 10_000_000);
+        assert_eq!(at_us(3_000_000, 1_800_000_000_040_000), 1_800_000_000_000_000);
+        assert_eq!(at_us(4_000_000, 1_800_000_001_031_000), 1_800_000_001_000_000);
+        let mut replayed = Teller::new(McapOptions { is_replayed: true, ..McapOptions::default() });
+        assert_eq!(replayed.moment(5_000, 5_000, 1_800_000_000_000_000).ns(), 5_000_000);
     }
 }

@@ -49,7 +49,7 @@ fn said(vitals: &Vitals) -> Value {
         "source": vitals.source.name(),
         "engine": vitals.engine(),
         "fps": tenth(vitals.frame_rate_hz),
-        "age_ms": vitals.age_us / 1_000,
+        "age_ms": vitals.age_us.map(|us| us / 1_000),
         "uptime_s": vitals.uptime_ms / 1_000,
         "frames_dropped": vitals.frames_dropped,
         "camera_losses": vitals.camera_losses,
@@ -86,7 +86,8 @@ mod tests {
         {
             assert!(text.contains(part), "{part}: {text}");
         }
-        assert!(said(&vitals(f32::NAN))["fps"].is_null());
+        let unknown = said(&vitals(f32::NAN));
+        assert!(["fps", "age_ms", "throttled"].iter().all(|key| unknown[key].is_null()), "{unknown}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::discovery::configs;
 use super::health::Health;
 use super::state::State;
 use crate::output::events::{Zones, write_event};
-use crate::output::{Host, PoseSink, SinkError};
+use crate::output::{Host, PoseSink, Sending, SinkError};
 
 /// What the sink is told.
 #[derive(Clone, Default)]
@@ -71,7 +71,7 @@ impl PoseSink for Mqtt {
         &self.name
     }
 
-    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
+    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<Sending, SinkError> {
         let Self { state, client, line, .. } = self;
         let is_other = state.update(poses, now_us, |event, zones| {
             line.clear();
@@ -84,7 +84,7 @@ impl PoseSink for Mqtt {
             client.tell_state(state.said().to_string());
         }
         self.tell_health(now_us);
-        Ok(())
+        Ok(Sending::Sent)
     }
 
     fn is_away(&self) -> bool {

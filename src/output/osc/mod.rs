@@ -23,7 +23,7 @@ use pose::{MAX_PERSONS, PoseFrame};
 pub use pose_osc::OscFormat;
 use pose_osc::{AvatarWriter, Slots};
 
-use super::{PoseSink, Predict, SinkError};
+use super::{PoseSink, Predict, Sending, SinkError};
 use crate::clock::since_1970_us;
 use avatar::Avatar;
 
@@ -69,19 +69,21 @@ impl PoseSink for Osc {
         &self.name
     }
 
-    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
+    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<Sending, SinkError> {
         let Self { options, datagrams, packet, .. } = self;
         let OscOptions { predict, with_3d, .. } = *options;
         let valid_at_us = predict.valid_at_us(poses.captured_at_us, now_us);
         if let Some(writer) = &mut self.writer {
-            let Some(seen) = self.avatar.look(poses, valid_at_us) else { return Ok(()) };
-            return Ok(writer.tell(&seen, valid_at_us, |bytes| datagrams.send(bytes, now_us))?);
+            let Some(seen) = self.avatar.look(poses, valid_at_us) else { return Ok(Sending::Sent) };
+            writer.tell(&seen, valid_at_us, |bytes| datagrams.send(bytes, now_us))?;
+            return Ok(Sending::Sent);
         }
         packet.clear();
         // The time tag is the moment that the poses speak of, on the clock that everybody has.
         let tag_us = since_1970_us().saturating_add(valid_at_us.saturating_sub(now_us));
         poses::write_bundle(packet, &mut self.slots, poses, valid_at_us, tag_us, with_3d);
-        Ok(datagrams.send(packet, now_us)?)
+        datagrams.send(packet, now_us)?;
+        Ok(Sending::Sent)
     }
 
     /// A moment of which nothing is sent says nothing of the peer.

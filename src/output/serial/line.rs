@@ -26,7 +26,7 @@ const RATE_TOLERANCE: f64 = 0.025;
 
 /// The port, open or looked for.
 pub(super) struct Line {
-    /// The name under which it is looked for again.
+    /// The name under which it is looked for again: the lasting one from its first opening on.
     path: PathBuf,
     baud: u32,
     read_wait: Duration,
@@ -149,6 +149,8 @@ impl Line {
         match open_port(&self.path, self.baud, self.read_wait) {
             Ok(port) => {
                 self.port = Some(port);
+                // One that was not there at the start had no other name yet.
+                self.path = lasting_name(&self.path);
                 self.reopen_wait_us = REOPEN_FIRST_US;
                 self.free_at_us = now_us;
                 self.begin();

@@ -24,7 +24,7 @@ use pose_wire::{
 };
 
 use super::events::Zones;
-use super::{Host, PoseSink, Predict, SinkError, Source, Vitals};
+use super::{Host, PoseSink, Predict, Sending, SinkError, Source, Vitals};
 use consumer::Consumer;
 use line::{Line, Progress};
 use notices::Notices;
@@ -94,6 +94,8 @@ pub struct Serial {
     seq: u32,
     persons: u8,
     size_px: (u32, u32),
+    /// The number of the newest frame.
+    frame: u64,
     next_hello_at_us: i64,
     next_status_at_us: i64,
     last_hello_at_us: i64,
@@ -151,6 +153,7 @@ impl Serial {
             seq: 0,
             persons: 0,
             size_px: (0, 0),
+            frame: 0,
             next_hello_at_us: i64::MIN,
             next_status_at_us: i64::MIN,
             last_hello_at_us: i64::MIN / 2,
@@ -308,7 +311,7 @@ impl Serial {
             // Wrapping is what the wire says of these.
             uptime_ms: vitals.uptime_ms as u32,
             frames_dropped: vitals.frames_dropped as u32,
-            poses_dropped: self.poses_dropped(vitals) as u32,
+            poses_dropped: vitals.poses_dropped as u32,
             packets_sent: self.counters.packets as u32,
         }
     }
@@ -321,23 +324,22 @@ impl Serial {
                 .map_or(Status::NO_TEMPERATURE, |c| (c * 100.0).round() as i16),
             frame_rate_chz: (vitals.frame_rate_hz * 100.0).round() as u16,
             frames_dropped: vitals.frames_dropped as u32,
-            poses_dropped: self.poses_dropped(vitals) as u32,
+            poses_dropped: vitals.poses_dropped as u32,
             camera_losses: vitals.camera_losses as u32,
             camera_errors: vitals.camera_errors as u32,
             wire_errors: self.decoder.counters().damaged(),
             source: match vitals.source {
+                // As the poses beside it: the camera may have come since.
+                _ if self.host.is_built_in(self.frame) => SourceState::BUILT_IN,
                 Source::Camera => SourceState::RUNNING,
                 Source::Lost => SourceState::LOST,
                 Source::Replay => SourceState::REPLAY,
                 Source::BuiltIn => SourceState::BUILT_IN,
             },
             persons: self.persons,
-            flags: if vitals.throttled { Status::THROTTLED } else { 0 },
+            // There is no word for a board that does not say.
+            flags: if vitals.throttled == Some(true) { Status::THROTTLED } else { 0 },
         }
-    }
-
-    fn poses_dropped(&self, vitals: &Vitals) -> u64 {
-        vitals.poses_dropped + self.counters.moments_dropped
     }
 
     fn lost(&mut self, reason: String) -> SinkError {
@@ -359,22 +361,24 @@ impl PoseSink for Serial {
         self.pace.period(self.persons)
     }
 
-    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
-        self.size_px = (poses.width, poses.height);
-        // Every frame is watched, whether or not its poses are sent.
+    fn watch(&mut self, poses: &PoseFrame) {
         if let Some(notices) = &mut self.notices {
             notices.watch(poses);
         }
+    }
+
+    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<Sending, SinkError> {
+        (self.size_px, self.frame) = ((poses.width, poses.height), poses.frame);
         self.persons = poses.persons.iter().flatten().count() as u8;
         let free = self.attend(now_us);
         if self.pace.too_soon(self.persons, now_us) {
-            return free.map(|_| ());
+            return free.map(|_| Sending::NotDue);
         }
         let seq = self.seq;
         self.seq = self.seq.wrapping_add(1);
         if !matches!(free, Ok(true)) {
             self.counters.moments_dropped += 1;
-            return free.map(|_| ());
+            return free.map(|_| Sending::LeftOut);
         }
         let scale = scale_for(poses.width, poses.height)
             .map_err(|e| SinkError::Fatal(format!("{}: {e}", self.name)))?;
@@ -401,7 +405,8 @@ impl PoseSink for Serial {
             self.put(&Packet::Notice(notice));
         }
         self.counters.moments_sent += 1;
-        self.push(now_us)
+        self.push(now_us)?;
+        Ok(Sending::Sent)
     }
 
     fn idle(&mut self, now_us: i64) -> Result<(), SinkError> {

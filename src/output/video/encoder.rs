@@ -3,14 +3,15 @@
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bounded, unbounded};
 
 use super::pace::FrameRate;
+use crate::child_process::{gone_within, set_apart};
 use crate::last_words::LastWords;
 
 /// An encoder that takes no picture for so long hangs.
@@ -87,6 +88,17 @@ struct Piece {
     picture: Option<Vec<u8>>,
 }
 
+/// What ffmpeg ends with when it is asked to: it has taken no more pictures, and completed the film.
+const ENDED_WHEN_ASKED: i32 = 255;
+
+/// Why a film gets no more pictures.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub why: String,
+    /// Somebody else has ended ffmpeg in good order, as a service manager that ends a service with all its processes.
+    pub is_film: bool,
+}
+
 /// A film that is being made.
 pub(super) struct Encoder {
     child: Child,
@@ -119,9 +131,8 @@ impl Encoder {
         file.push(path);
         command.args(["-f", film.container, "-y"]).arg(file);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-        // A Ctrl-C in the terminal is for us: the film is ended in good order.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        // No group that ends with us: what is left of the film is written by itself.
+        set_apart(&mut command);
         let mut child = command.spawn()?;
         let (stdin, stderr) = (child.stdin.take(), child.stderr.take());
         let (Some(stdin), Some(stderr)) = (stdin, stderr) else { return Err(ErrorKind::BrokenPipe.into()) };
@@ -143,7 +154,7 @@ impl Encoder {
     ///
     /// # Errors
     /// Why it takes no more.
-    pub fn picture(&mut self, again: u32, rgb: &[u8]) -> Result<(), String> {
+    pub fn picture(&mut self, again: u32, rgb: &[u8]) -> Result<(), Ended> {
         let mut taken = self.taken.load(Ordering::Relaxed);
         let mut picture = loop {
             match self.empty.recv_timeout(self.stall) {
@@ -169,10 +180,11 @@ impl Encoder {
     }
 
     /// After a wait in vain: whether ffmpeg is slow, and has taken more than the `taken` pictures of before it, or hangs.
-    fn takes_more_than(&self, taken: &mut u64) -> Result<(), String> {
+    fn takes_more_than(&self, taken: &mut u64) -> Result<(), Ended> {
         let now = self.taken.load(Ordering::Relaxed);
         if std::mem::replace(taken, now) == now {
-            return Err(format!("ffmpeg has taken no picture for {} s", self.stall.as_secs_f32()));
+            let why = format!("ffmpeg has taken no picture for {} s", self.stall.as_secs_f32());
+            return Err(Ended { why, is_film: false });
         }
         Ok(())
     }
@@ -181,7 +193,7 @@ impl Encoder {
     ///
     /// # Errors
     /// As [`Self::picture`].
-    pub fn again(&mut self, again: u32, within: Duration) -> Result<bool, String> {
+    pub fn again(&mut self, again: u32, within: Duration) -> Result<bool, Ended> {
         let piece = Piece { again, picture: None };
         match self.pieces.as_ref().map(|pieces| pieces.send_timeout(piece, within)) {
             Some(Ok(())) => Ok(true),
@@ -193,8 +205,8 @@ impl Encoder {
     /// Ends the pipe and waits for the film; `false` where ffmpeg is not done within that time: it goes on by itself.
     ///
     /// # Errors
-    /// Why there is no film.
-    pub fn finish(&mut self, within: Duration) -> Result<bool, String> {
+    /// Why not all of it is there.
+    pub fn finish(&mut self, within: Duration) -> Result<bool, Ended> {
         self.pieces = None;
         match gone_within(&mut self.child, within) {
             Some(status) if status.success() => Ok(true),
@@ -203,14 +215,16 @@ impl Encoder {
         }
     }
 
-    fn why_it_ended(&mut self) -> String {
+    fn why_it_ended(&mut self) -> Ended {
         let status = gone_within(&mut self.child, Duration::from_millis(500));
         if status.is_some() {
             self.words.wait_for_all();
         }
+        let is_film = status.and_then(|status| status.code()) == Some(ENDED_WHEN_ASKED);
         let status = status.map_or_else(String::new, |status| format!(" ({status})"));
         let said = self.words.said();
-        format!("ffmpeg ended{status}{}{said}", if said.is_empty() { "" } else { ": " })
+        let why = format!("ffmpeg ended{status}{}{said}", if said.is_empty() { "" } else { ": " });
+        Ended { why, is_film }
     }
 }
 
@@ -259,17 +273,6 @@ fn pump(mut pipe: Pipe, due: &Receiver<Piece>, give_back: impl Fn(Vec<u8>) -> bo
         let Some(picture) = picture else { continue };
         if !pipe.write(&picture) || !give_back(std::mem::replace(&mut last, picture)) {
             return;
-        }
-    }
-}
-
-fn gone_within(child: &mut Child, within: Duration) -> Option<ExitStatus> {
-    let began = Instant::now();
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Some(status),
-            Ok(None) if began.elapsed() < within => std::thread::sleep(Duration::from_millis(2)),
-            _ => return None,
         }
     }
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use self::encoder::{Codec, Encoder, Film};
+use self::encoder::{Codec, Encoder, Ended, Film};
 use self::pace::{FrameRate, Pace};
 use super::SinkError;
 use super::display::{Canvas, FrameStamp, Surface};
@@ -67,6 +67,8 @@ pub struct Video {
     codec: Codec,
     container: &'static str,
     film: Option<Running>,
+    /// Somebody else has ended it, and it is in its place.
+    is_cut_short: bool,
 }
 
 /// From the first picture on.
@@ -94,11 +96,25 @@ impl Video {
         let container = container_of(path)?;
         let codec = Codec::of(program).map_err(|e| fatal(&e))?;
         let file = Replacement::create(path).map_err(|e| fatal(&format_args!("cannot be created: {e}")))?;
-        Ok(Self { name, file, options, program: program.into(), codec, container, film: None })
+        let program = program.into();
+        Ok(Self { name, file, options, program, codec, container, film: None, is_cut_short: false })
     }
 
     fn fatal(&self, what: &dyn std::fmt::Display) -> SinkError {
         SinkError::Fatal(format!("{}: {what}", self.name))
+    }
+
+    /// What it means that a film gets no more pictures. One that is complete up to there is kept: it cannot be made again.
+    fn cut_short(&mut self, ended: &Ended) -> SinkError {
+        let is_kept = ended.is_film && self.file.is_empty().is_ok_and(|is_empty| !is_empty);
+        if !is_kept {
+            return self.fatal(&ended.why);
+        }
+        if let Err(e) = self.file.commit() {
+            return self.fatal(&e);
+        }
+        (self.film, self.is_cut_short) = (None, true);
+        SinkError::Closed(format!("{}, and the video ends there", ended.why))
     }
 
     fn start(&self, size_px: [usize; 2]) -> Result<Running, SinkError> {
@@ -114,6 +130,23 @@ impl Video {
         let encoder = Encoder::start(&film, self.file.written_to())
             .map_err(|e| self.fatal(&format_args!("ffmpeg cannot be started: {e}")))?;
         Ok(Running { encoder, pace: Pace::new(rate, self.options.takes_every_frame), rate, size_px, owed: 0 })
+    }
+}
+
+impl Running {
+    /// Shows the last picture as often as is owed and waits for the film; `false` where ffmpeg goes on by itself.
+    fn end(&mut self, file: &Replacement, within: Duration) -> Result<bool, Ended> {
+        let ending = Instant::now();
+        if self.owed > 0 && self.encoder.again(self.owed, within)? {
+            self.owed = 0;
+        }
+        let mut is_whole = self.encoder.finish(within.saturating_sub(ending.elapsed()))?;
+        // One that has not even opened the file must not be left a name that leads nowhere.
+        let began = Instant::now();
+        while !is_whole && began.elapsed() < BEGUN_WITHIN && file.is_empty().unwrap_or(false) {
+            is_whole = self.encoder.finish(Duration::from_millis(20))?;
+        }
+        Ok(is_whole)
     }
 }
 
@@ -136,7 +169,7 @@ impl Surface for Video {
         let Some(again) = film.pace.frame(stamp.captured_at_us) else { return Ok(()) };
         let again = again + std::mem::take(&mut film.owed);
         let taken = film.encoder.picture(again, canvas.rgb());
-        taken.map_err(|why| self.fatal(&why))
+        taken.map_err(|ended| self.cut_short(&ended))
     }
 
     fn idle(&mut self, now_us: i64) -> Result<(), SinkError> {
@@ -151,26 +184,29 @@ impl Surface for Video {
                 Ok(())
             }
             Ok(false) => Ok(()),
-            Err(why) => Err(self.fatal(&why)),
+            Err(ended) => Err(self.cut_short(&ended)),
         }
     }
 
     fn finish(&mut self, within: Duration) -> Result<(), SinkError> {
         let Some(mut film) = self.film.take() else {
+            if self.is_cut_short {
+                return Ok(());
+            }
             log::warn!("{}: no frame came, and there is no video", self.name);
             return Ok(());
         };
-        let ending = Instant::now();
-        if film.owed > 0 && film.encoder.again(film.owed, within).map_err(|why| self.fatal(&why))? {
-            film.owed = 0;
-        }
-        let left = within.saturating_sub(ending.elapsed());
-        let mut is_whole = film.encoder.finish(left).map_err(|why| self.fatal(&why))?;
-        // One that has not even opened the file must not be left a name that leads nowhere.
-        let began = Instant::now();
-        while !is_whole && began.elapsed() < BEGUN_WITHIN && self.file.is_empty().unwrap_or(false) {
-            is_whole = film.encoder.finish(Duration::from_millis(20)).map_err(|why| self.fatal(&why))?;
-        }
+        let is_whole = match film.end(&self.file, within) {
+            Ok(is_whole) => is_whole,
+            Err(ended) => {
+                let why = self.cut_short(&ended);
+                if matches!(why, SinkError::Closed(_)) {
+                    // To whoever ends a sink it is an end like any other.
+                    log::warn!("{}: {why}", self.name);
+                }
+                return Err(why);
+            }
+        };
         self.file.commit().map_err(|e| self.fatal(&e))?;
         // What there was no room for to the end is not in the film.
         let (frames, rate) = (film.pace.taken() - u64::from(film.owed), film.rate);

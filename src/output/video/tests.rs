@@ -129,6 +129,34 @@ fn a_program_that_fails_is_quoted_and_nothing_stays_behind() {
     }
 }
 
+/// As when a service manager asks every process of a service to end at once.
+#[test]
+fn a_film_that_somebody_else_ends_in_good_order_is_kept_as_far_as_it_goes() {
+    for (script, is_noticed) in
+        [("cat > \"$out\"; exit 255", false), ("exec 3> \"$out\"; head -c 24 >&3; exit 255", true)]
+    {
+        let bench = Bench::new("libx264", script);
+        fs::write(bench.path(), "old").unwrap();
+        let mut video = bench.video(10.0, true);
+        let frames = if is_noticed { 100_000 } else { 3 };
+        let shown = (0..frames).try_for_each(|i| show(&mut video, 7, i * 100_000));
+        assert_eq!(matches!(shown, Err(SinkError::Closed(_))), is_noticed, "{shown:?}");
+        let ended = video.finish(WITHIN);
+        assert!(matches!(ended, Ok(()) | Err(SinkError::Closed(_))), "{ended:?}");
+        drop(video);
+        let film = fs::read(bench.path()).unwrap();
+        assert!(film.len() >= 24 && film.iter().all(|grey| *grey == 7), "{film:?}");
+        assert_eq!(bench.files(), 3);
+    }
+    let bench = Bench::new("libx264", "exit 255");
+    fs::write(bench.path(), "old").unwrap();
+    let mut video = bench.video(10.0, true);
+    let shown = show(&mut video, 7, 0).and_then(|()| video.finish(WITHIN));
+    assert!(matches!(shown, Err(SinkError::Fatal(_))), "it has begun nothing: {shown:?}");
+    drop(video);
+    assert_eq!(fs::read_to_string(bench.path()).unwrap(), "old");
+}
+
 #[test]
 fn a_film_without_a_frame_is_none() {
     let bench = Bench::new("libx264", "exit 3");
@@ -167,7 +195,7 @@ fn an_encoder_that_hangs_while_a_picture_is_repeated_is_given_up() {
     }
     let mut more = (0..10).map(|_| encoder.picture(0, canvas.rgb()));
     let ended = more.find_map(Result::err).unwrap();
-    assert_eq!(ended, "ffmpeg has taken no picture for 0.3 s");
+    assert_eq!((&*ended.why, ended.is_film), ("ffmpeg has taken no picture for 0.3 s", false));
 }
 
 #[test]

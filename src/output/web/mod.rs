@@ -35,7 +35,7 @@ pub use self::recording::{Reel, ReelError, Viewer};
 use self::told::Told;
 use super::display::{DisplayStyle, PictureTap};
 use super::events::Zones;
-use super::{Host, PoseSink, Predict, SinkError};
+use super::{Host, PoseSink, Predict, Sending, SinkError};
 pub use door::MAX_CLIENTS;
 
 /// How often the page is told how the tracker is, microseconds.
@@ -171,7 +171,7 @@ impl PoseSink for Web {
         &self.name
     }
 
-    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<(), SinkError> {
+    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<Sending, SinkError> {
         let (pages, readers) = (self.shared.poses.receiver_count(), self.shared.events.receiver_count());
         let programs = self.shared.lines.receiver_count();
         if pages > 0 {
@@ -184,9 +184,12 @@ impl PoseSink for Web {
         if readers > 0 {
             self.shared.events.send_replace(self.messages.event(poses, now_us));
         }
-        self.told.update(poses);
         self.tell_status(now_us);
-        Ok(())
+        Ok(Sending::Sent)
+    }
+
+    fn watch(&mut self, poses: &PoseFrame) {
+        self.told.update(poses);
     }
 
     fn idle(&mut self, now_us: i64) -> Result<(), SinkError> {

@@ -55,11 +55,15 @@ pub(super) fn panel(grid: &mut Grid, area: Area, status: &Status, ends: &str, sc
     };
     if let Some(vitals) = status.vitals {
         line(grid, "fps", told(scratch, format_args!("{:.1}", vitals.frame_rate_hz)), TEXT);
-        line(grid, "age", told(scratch, format_args!("{:.0} ms", vitals.age_us as f32 / 1e3)), TEXT);
+        if let Some(age_us) = vitals.age_us {
+            line(grid, "age", told(scratch, format_args!("{:.0} ms", age_us as f32 / 1e3)), TEXT);
+        }
         line(grid, "dropped", told(scratch, format_args!("{}", vitals.frames_dropped)), TEXT);
         if let Some(celsius) = vitals.temperature_c {
-            let colour = if vitals.throttled { RED } else { TEXT };
-            let slow = if vitals.throttled { ", throttled" } else { "" };
+            let (colour, slow) = match vitals.throttled {
+                Some(true) => (RED, ", throttled"),
+                Some(false) | None => (TEXT, ""),
+            };
             line(grid, "board", told(scratch, format_args!("{celsius:.0} °C{slow}")), colour);
         }
         line(grid, "source", status.source(), if status.is_lost() { RED } else { TEXT });
@@ -123,7 +127,10 @@ fn told<'a>(scratch: &'a mut String, what: std::fmt::Arguments<'_>) -> &'a str {
 pub(super) fn in_one_line(status: &Status, text: &mut String) {
     text.clear();
     if let Some(vitals) = status.vitals {
-        let _ = write!(text, "{:.1} fps, {:.0} ms old", vitals.frame_rate_hz, vitals.age_us as f32 / 1e3);
+        let _ = write!(text, "{:.1} fps", vitals.frame_rate_hz);
+        if let Some(age_us) = vitals.age_us {
+            let _ = write!(text, ", {:.0} ms old", age_us as f32 / 1e3);
+        }
         if vitals.frames_dropped > 0 {
             let _ = write!(text, ", {} dropped", vitals.frames_dropped);
         }
@@ -241,7 +248,7 @@ mod tests {
         let vitals = Vitals {
             backend,
             frame_rate_hz: 29.9,
-            age_us: 41_400,
+            age_us: Some(41_400),
             frames_dropped: 3,
             uptime_ms: 83_000,
             source: Source::BuiltIn,
