@@ -151,6 +151,11 @@ impl Datagrams {
         }
     }
 
+    /// To wait for what the peer answers; `None` before anything was sent.
+    pub fn socket(&self) -> Option<&UdpSocket> {
+        self.socket.as_ref()
+    }
+
     fn look_for_name(&mut self, now_us: i64) {
         if !self.is_name {
             return;

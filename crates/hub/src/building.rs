@@ -2,7 +2,8 @@
 //! keeps their identity.
 //!
 //! Identities cross where somebody is lost in one room and new in another within four seconds and about as far as one walks meanwhile, or where
-//! two rooms see the same floor. Two who go through a door at the same moment may be exchanged: rooms say where people are, not who.
+//! two rooms see the same floor. Whoever is lost is looked for first, and who was taken for a neighbour and goes elsewhere than that one is
+//! somebody new. Two who go through a door at the same moment may be exchanged: rooms say where people are, not who.
 
 use std::collections::HashMap;
 
@@ -21,6 +22,15 @@ const KEPT_US: i64 = 4_000_000;
 /// So near is the same person; and so fast do people walk, m/s.
 const NEAR_M: f64 = 0.6;
 const WALK_M_S: f64 = 1.2;
+/// Two people are never so near each other, metres.
+const SAME_M: f64 = 0.3;
+/// Farther apart than [`NEAR_M`] for so long, nobody is one person: a moment's error is not that.
+const APART_US: i64 = 700_000;
+/// Who is apart is looked at so often: in a large building it is dear.
+const LOOK_US: i64 = 100_000;
+/// What another datagram overtook is late by less than that, and so many moments.
+const OVERTAKEN_US: i64 = 1_000_000;
+const OVERTAKEN: u64 = 128;
 
 /// What a hub says of a moment; times are by its own clock.
 #[derive(Clone, Debug, Deserialize)]
@@ -69,6 +79,22 @@ struct Known {
     who: Resident,
     at: V3,
     seen_us: i64,
+    /// Since when they have this identity.
+    since_us: i64,
+    /// Since when somebody elsewhere has it, too.
+    apart_us: Option<i64>,
+}
+
+impl Known {
+    /// Whether cameras see them now.
+    fn is_seen(&self, now_us: i64) -> bool {
+        now_us - self.seen_us < GONE_US && self.who.cameras > 0
+    }
+
+    /// Metres on the floor.
+    fn far_m(&self, at: V3) -> f64 {
+        (self.at - at).xy().norm()
+    }
 }
 
 /// Everybody in all rooms.
@@ -77,31 +103,52 @@ pub struct Building {
     lies: Vec<Lies>,
     /// By room and by the room's identity.
     known: HashMap<(usize, u32), Known>,
+    /// The newest moment of each room, and when it came.
+    newest: Vec<Option<(u64, i64)>>,
+    looked_us: i64,
     next_id: u32,
 }
 
 impl Building {
     /// Rooms that lie so.
     pub fn new(lies: Vec<Lies>) -> Self {
-        Self { lies, known: HashMap::new(), next_id: 1 }
+        let newest = vec![None; lies.len()];
+        Self { lies, known: HashMap::new(), newest, looked_us: i64::MIN / 2, next_id: 1 }
     }
 
-    /// Takes in what room `room` said, at `now_us` of the building's clock.
+    /// Takes in what room `room` said, at `now_us` of the building's clock; not what was overtaken on its way.
     pub fn take(&mut self, room: usize, said: &Said, now_us: i64) {
+        // A hub that was started anew counts from 0.
+        let is_old = |(seq, at_us): (u64, i64)| {
+            said.seq < seq && seq - said.seq < OVERTAKEN && now_us - at_us < OVERTAKEN_US
+        };
+        if self.newest[room].is_some_and(is_old) {
+            return;
+        }
+        self.newest[room] = Some((said.seq, now_us));
         self.known.retain(|_, k| now_us - k.seen_us < KEPT_US);
         for person in &said.persons {
             let joints = person.joints.map(|j| j.map(|j| self.lies[room].place(j)));
             let Some(at) = middle(&joints) else { continue };
-            let id = match self.known.get(&(room, person.id)) {
-                Some(known) => known.who.id,
-                None => self.comes_from(room, said, at, now_us).unwrap_or_else(|| {
-                    self.next_id += 1;
-                    self.next_id - 1
-                }),
+            let (id, since_us, apart_us) = match self.known.get(&(room, person.id)) {
+                Some(known) => (known.who.id, known.since_us, known.apart_us),
+                None => {
+                    let id = self.comes_from(room, said, at, now_us).unwrap_or_else(|| self.new_id());
+                    (id, now_us, None)
+                }
             };
             let who = Resident { id, room, cameras: person.cameras, joints };
-            self.known.insert((room, person.id), Known { who, at, seen_us: now_us });
+            self.known.insert((room, person.id), Known { who, at, seen_us: now_us, since_us, apart_us });
         }
+        if now_us - self.looked_us >= LOOK_US {
+            self.looked_us = now_us;
+            self.part(now_us);
+        }
+    }
+
+    fn new_id(&mut self) -> u32 {
+        self.next_id += 1;
+        self.next_id - 1
     }
 
     /// Whose identity somebody new in `room` has had elsewhere.
@@ -109,17 +156,48 @@ impl Building {
         let here = |id: u32| {
             said.persons.iter().any(|p| self.known.get(&(room, p.id)).is_some_and(|k| k.who.id == id))
         };
-        let far = |k: &Known| (k.at - at).xy().norm() - WALK_M_S * (now_us - k.seen_us) as f64 / 1e6;
-        self.known
+        let may_be = |k: &&Known| {
+            let walked_m = WALK_M_S * (now_us - k.seen_us) as f64 / 1e6;
+            k.far_m(at) - walked_m < NEAR_M && !here(k.who.id)
+        };
+        // Whoever is still seen elsewhere only if they stand in both rooms, or if nobody else is missed.
+        let rank = |k: &Known| {
+            let is_other = k.who.room != room && k.is_seen(now_us) && k.far_m(at) > SAME_M;
+            (is_other, k.far_m(at), k.who.id)
+        };
+        let nearest = self
+            .known
             .values()
-            .filter(|k| far(k) < NEAR_M && !here(k.who.id))
-            // Whoever is still seen at the same place first.
-            .min_by(|a, b| {
-                ((a.at - at).xy().norm(), a.who.id)
-                    .partial_cmp(&((b.at - at).xy().norm(), b.who.id))
-                    .unwrap_or(std::cmp::Ordering::Equal)
-            })
-            .map(|k| k.who.id)
+            .filter(may_be)
+            .min_by(|a, b| rank(a).partial_cmp(&rank(b)).unwrap_or(std::cmp::Ordering::Equal));
+        nearest.map(|k| k.who.id)
+    }
+
+    /// One identity at two places is two people: whoever has had it for less time gets another.
+    fn part(&mut self, now_us: i64) {
+        let mut all: Vec<(u32, i64, (usize, u32))> =
+            self.known.iter().map(|(key, k)| (k.who.id, k.since_us, *key)).collect();
+        all.sort_unstable();
+        for alike in all.chunk_by(|a, b| a.0 == b.0) {
+            let mut seen = alike.iter().map(|a| a.2).filter(|key| self.known[key].is_seen(now_us));
+            let Some(oldest) = seen.next() else { continue };
+            let others: Vec<(usize, u32)> = seen.collect();
+            for other in others {
+                let (a, b) = (&self.known[&oldest], &self.known[&other]);
+                // A room itself says that two of one moment are two.
+                let are_two = oldest.0 == other.0 && a.seen_us == b.seen_us;
+                let is_apart = oldest.0 != other.0 && a.far_m(b.at) > NEAR_M;
+                let since_us = is_apart.then(|| b.apart_us.unwrap_or(now_us));
+                let is_other = are_two || since_us.is_some_and(|since| now_us - since >= APART_US);
+                let new_id = is_other.then(|| self.new_id());
+                if let Some(known) = self.known.get_mut(&other) {
+                    known.apart_us = since_us;
+                    if let Some(id) = new_id {
+                        (known.who.id, known.since_us, known.apart_us) = (id, now_us, None);
+                    }
+                }
+            }
+        }
     }
 
     /// Everybody at `now_us`, by identity; who is seen from two rooms by the one with more cameras.
@@ -186,6 +264,45 @@ mod tests {
         // Somebody who comes in far from there is somebody new.
         b.take(1, &said(&[(1, [-1.0, -3.0]), (2, [0.0, -0.5]), (3, [3.0, -3.0])]), 6_000_000);
         assert_eq!(ids(&b, 6_010_000), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn a_newcomer_is_whoever_is_lost_rather_than_a_neighbour_who_is_still_seen() {
+        let mut b = building();
+        b.take(0, &said(&[(1, [5.8, 0.0]), (2, [5.2, 0.4])]), 0);
+        // The second is lost, the first stands at the wall; the newcomer is 0.5 m from the first, at (6.2, 0.3) of the building.
+        b.take(0, &said(&[(1, [5.8, 0.0])]), 600_000);
+        b.take(1, &said(&[(1, [0.3, -0.2])]), 610_000);
+        let ids: Vec<(usize, u32)> = b.residents(620_000).iter().map(|r| (r.room, r.id)).collect();
+        assert_eq!(ids, [(0, 1), (1, 2)]);
+    }
+
+    #[test]
+    fn who_was_taken_for_a_neighbour_and_goes_elsewhere_is_somebody_new() {
+        let mut b = building();
+        let mut ids = Vec::new();
+        for k in 0..30 {
+            let at_us = k * 100_000;
+            b.take(0, &said(&[(1, [5.8, 0.0])]), at_us);
+            // From 0.5 m to 1.95 m away, at half a metre a second.
+            b.take(1, &said(&[(1, [0.3, -0.2 - 0.05 * k as f64])]), at_us + 1_000);
+            ids.push(b.residents(at_us + 2_000).iter().map(|r| r.id).collect::<Vec<_>>());
+        }
+        assert_eq!((&ids[0], &ids[29]), (&vec![1], &vec![1, 2]));
+        // It does not change to and fro.
+        assert_eq!(ids.windows(2).filter(|two| two[0] != two[1]).count(), 1, "{ids:?}");
+    }
+
+    #[test]
+    fn what_was_overtaken_is_not_taken_and_a_hub_that_was_started_anew_is() {
+        let mut b = building();
+        let mut at = |seq, x, now_us| {
+            b.take(0, &Said { seq, ..said(&[(1, [x, 0.0])]) }, now_us);
+            b.residents(now_us)[0].joints[0].unwrap()[0]
+        };
+        assert_eq!([at(900, 1.0, 0), at(899, 2.0, 10_000), at(901, 3.0, 20_000)], [1.0, 1.0, 3.0]);
+        assert_eq!([at(0, 4.0, 40_000), at(1, 5.0, 50_000)], [4.0, 5.0]);
+        assert_eq!(at(0, 6.0, 1_200_000), 6.0);
     }
 
     #[test]

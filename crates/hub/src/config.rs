@@ -46,6 +46,8 @@ pub struct Camera {
     pub name: String,
     /// Its lens.
     pub lens: Lens,
+    /// The lens' file.
+    pub calibration: PathBuf,
     /// Where its lines come in.
     pub ear: Ear,
 }
@@ -100,7 +102,7 @@ pub fn cameras(path: &Path) -> Result<Vec<Camera>, ConfigError> {
             );
             return Err(wrong(path, why));
         }
-        cameras.push(Camera { name: entry.name, lens, ear });
+        cameras.push(Camera { name: entry.name, lens, calibration: at, ear });
     }
     if cameras.is_empty() {
         return Err(wrong(path, "there is no [[camera]] in it"));
@@ -157,6 +159,16 @@ pub fn room(path: &Path, cameras: &[Camera]) -> Result<Room, ConfigError> {
     Ok(Room { places, offsets_us })
 }
 
+/// What a camera says in the room's file where it stands elsewhere than `calibrate` found.
+const PLACED_ANEW: &str = "placed_anew";
+
+/// Whether the room's file `text` is [`placed_text`] rather than what `calibrate` wrote.
+pub fn is_placed_anew(text: &str) -> bool {
+    let room: Option<toml::Table> = text.parse().ok();
+    let cameras = room.as_ref().and_then(|room| room.get("camera")?.as_array());
+    cameras.into_iter().flatten().any(|camera| camera.get(PLACED_ANEW).is_some())
+}
+
 /// The room's file `text` with another place of one camera; `None` where it is no such file, or without that camera.
 pub fn placed_text(text: &str, name: &str, place: &Place) -> Option<String> {
     let mut room: toml::Table = text.parse().ok()?;
@@ -168,6 +180,7 @@ pub fn placed_text(text: &str, name: &str, place: &Place) -> Option<String> {
     entry.insert("at_m".into(), eye.iter().map(|v| rounded(*v, 1e4)).collect::<Vec<_>>().into());
     let rotation = [q.w, q.i, q.j, q.k].map(|v| rounded(v, 1e7));
     entry.insert("rotation".into(), rotation.to_vec().into());
+    entry.insert(PLACED_ANEW.into(), true.into());
     let head: String = text.lines().take_while(|l| l.starts_with('#')).map(|l| format!("{l}\n")).collect();
     Some(head + &room.to_string())
 }
@@ -230,7 +243,9 @@ mod tests {
             assert!(turned < 1e-5 && moved < 1e-3, "{turned} {moved}");
         }
         // Placed anew, it is read again, with everything else as it was.
-        let text = placed_text(&room_text(&found, &["door", "window"]), "window", &place(0.9)).unwrap();
+        let before = room_text(&found, &["door", "window"]);
+        let text = placed_text(&before, "window", &place(0.9)).unwrap();
+        assert!(is_placed_anew(&text) && !is_placed_anew(&before), "{text}");
         assert!(text.starts_with("# Where the cameras stand"), "{text}");
         fs::write(&file, text).unwrap();
         let anew = super::room(&file, &cameras).unwrap();

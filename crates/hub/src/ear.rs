@@ -45,10 +45,10 @@ impl Ear {
     /// What a board has to run to be heard here.
     pub fn wants(&self) -> String {
         match self {
-            Ear::Port(at) => format!("`posewire run --udp THIS-MACHINE:{}`", at.port()),
+            Ear::Port(at) => format!("`posewire run --udp THIS-MACHINE:{} --predict capture`", at.port()),
             Ear::Key(key) => {
                 format!(
-                    "`posewire run --udp 127.0.0.1:9100` and `posewire-hub agent --to zenoh:{key}`, and does it reach this machine by multicast or by --zenoh ENDPOINT"
+                    "`posewire run --udp 127.0.0.1:9100 --predict capture` and `posewire-hub agent --to zenoh:{key}`, and does it reach this machine by multicast or by --zenoh ENDPOINT"
                 )
             }
         }
@@ -84,5 +84,9 @@ mod tests {
             assert!(Ear::read(text).unwrap_err().contains(told), "{text}");
         }
         assert!(Ear::read("zenoh:hall/door").unwrap().wants().contains("agent --to zenoh:hall/door"));
+        // Joints of now under the stamp of the light would be as far off as somebody walks meanwhile.
+        for text in ["0.0.0.0:9101", "zenoh:hall/door"] {
+            assert!(Ear::read(text).unwrap().wants().contains("--predict capture"), "{text}");
+        }
     }
 }

@@ -28,15 +28,15 @@ pub struct Ears {
     lenses: Vec<Lens>,
     clocks: Vec<Clock>,
     offsets_us: Vec<i64>,
-    /// The last stamp of each camera: what another datagram overtook is old.
-    last_us: Vec<i64>,
+    /// The last stamp of each camera, by its board's clock: what another datagram overtook is old.
+    captured_us: Vec<i64>,
 }
 
 impl Ears {
     /// Hears cameras with these lenses; `offsets_us` are added to their stamps.
     pub fn new(lenses: Vec<Lens>, offsets_us: Vec<i64>) -> Self {
         let n = lenses.len();
-        Self { lenses, clocks: vec![Clock::default(); n], offsets_us, last_us: vec![i64::MIN / 2; n] }
+        Self { lenses, clocks: vec![Clock::default(); n], offsets_us, captured_us: vec![i64::MIN / 2; n] }
     }
 
     /// What a camera saw, by the hub's clock; `None` for what was overtaken.
@@ -48,14 +48,15 @@ impl Ears {
         let read = line::read(&packet.text, &self.lenses[camera])?;
         let clock = &mut self.clocks[camera];
         clock.arrived(read.emitted_us, packet.arrived_us);
+        let before_us = self.captured_us[camera];
+        // A clock that was set anew may go back; a datagram that was overtaken is late by less than a second.
+        if read.captured_us <= before_us && before_us.saturating_sub(read.captured_us) < 1_000_000 {
+            return Ok(None);
+        }
+        self.captured_us[camera] = read.captured_us;
         let at_us = clock.hub_us(read.captured_us).unwrap_or(packet.arrived_us) + self.offsets_us[camera];
         // A stamp that no clock explains must not carry the whole room away.
         let at_us = at_us.clamp(packet.arrived_us - OLDEST_US, packet.arrived_us + AHEAD_US);
-        // A clock that was set anew may go back; a datagram that was overtaken is late by less than a second.
-        if at_us <= self.last_us[camera] && self.last_us[camera] - at_us < 1_000_000 {
-            return Ok(None);
-        }
-        self.last_us[camera] = at_us;
         Ok(Some(Look { camera, at_us, persons: read.persons }))
     }
 
@@ -150,6 +151,24 @@ impl Hub {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clock_that_is_known_better_makes_no_picture_old() {
+        let lens =
+            Lens::read("width_px = 640\nheight_px = 480\nfx_px = 500\nfy_px = 500\ncx_px = 320\ncy_px = 240");
+        let mut ears = Ears::new(vec![lens.unwrap()], vec![0]);
+        let mut hear = |captured_us: i64, way_us: i64| {
+            let text =
+                format!("{{\"captured_us\":{captured_us},\"emitted_us\":{captured_us},\"persons\":[]}}");
+            let look = ears.hear(&Packet { camera: 0, arrived_us: captured_us + way_us, text }).unwrap();
+            look.map(|look| look.at_us)
+        };
+        assert_eq!(hear(1_000_000, 80_000), Some(1_080_000));
+        // By this line's way the one before was 80 ms late on its.
+        assert_eq!(hear(1_033_000, 0), Some(1_033_000));
+        assert_eq!((hear(1_033_000, 500), hear(1_000_000, 90_000)), (None, None), "twice, and overtaken");
+        assert!(hear(1_066_000, 0).is_some());
+    }
 
     #[test]
     fn no_line_waits_longer_than_the_gap() {

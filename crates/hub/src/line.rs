@@ -55,9 +55,14 @@ pub struct Line {
 pub enum LineError {
     /// It is not a JSON line of `posewire`.
     #[error(
-        "not a JSON line of posewire ({0}): `posewire run --udp HOST:PORT` sends them, without --udp-format"
+        "not a JSON line of posewire ({0}): `posewire run --udp HOST:PORT --predict capture` sends them, without --udp-format"
     )]
     NotALine(String),
+    /// Nobody is there.
+    #[error(
+        "its board has no camera and shows the built-in clip, in which nobody is there: plug a camera in"
+    )]
+    BuiltInClip,
     /// Its places lie outside of the calibration's picture.
     #[error(
         "a joint at {x:.0} × {y:.0} lies outside of the {width} × {height} picture that the camera was calibrated at: run posewire with --size {width}x{height}, or calibrate anew"
@@ -78,6 +83,8 @@ pub enum LineError {
 struct Said {
     captured_us: i64,
     emitted_us: i64,
+    /// Neither cameras nor files are named.
+    source: Option<String>,
     persons: Vec<SaidPerson>,
 }
 
@@ -100,6 +107,8 @@ enum State {
     Other,
 }
 
+/// A board's word for the film that it shows without a camera.
+const BUILT_IN: &str = "built-in clip";
 /// A joint with a lower score is as good as absent.
 const MIN_SCORE: f64 = 0.1;
 /// Where a line gives no sigma: this share of the person's extent, what a fair detector is off by.
@@ -115,6 +124,9 @@ const PREDICTED: f64 = 2.0;
 /// [`LineError`]
 pub fn read(text: &str, lens: &Lens) -> Result<Line, LineError> {
     let said: Said = serde_json::from_str(text).map_err(|e| LineError::NotALine(e.to_string()))?;
+    if said.source.as_deref() == Some(BUILT_IN) {
+        return Err(LineError::BuiltInClip);
+    }
     let persons = said.persons.iter().map(|p| person(p, lens)).collect::<Result<_, _>>()?;
     Ok(Line { captured_us: said.captured_us, emitted_us: said.emitted_us, persons })
 }
@@ -182,5 +194,9 @@ mod tests {
         assert!(matches!(read("{\"seq\":1}", &lens()), Err(LineError::NotALine(_))));
         let far = read(&text(1_900.0, "[0,0,0,0,\"absent\"]"), &lens()).unwrap_err();
         assert!(far.to_string().contains("--size 640x480"), "{far}");
+        let text = text(420.0, "[320,340,0.8,5,\"measured\"]");
+        let clip = text.replace("\"persons\"", "\"source\":\"built-in clip\",\"persons\"");
+        assert_eq!(read(&clip, &lens()), Err(LineError::BuiltInClip));
+        assert!(read(&text, &lens()).is_ok());
     }
 }

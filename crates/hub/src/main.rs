@@ -4,10 +4,13 @@ mod cli {
     pub mod agent;
     pub mod bench;
     pub mod calibrate;
+    pub mod cameras;
     pub mod merge;
     pub mod mqtt;
+    pub mod other;
     pub mod outputs;
     pub mod peer;
+    pub mod queue;
     pub mod record;
     pub mod run;
     pub mod simulate;

@@ -6,13 +6,13 @@ use crate::hub::Moment;
 
 /// `{"seq":0,"at_us":…,"sent_us":…,"moved":["door"],"persons":[{"id":1,"cameras":3,"joints":[[x,y,z,sigma]|null, … 17]}]}`: metres of the
 /// room, times of the hub's monotonic clock.
-pub fn json_line(moment: &Moment, sent_us: i64, names: &[&str]) -> String {
+pub fn json_line(moment: &Moment, sent_us: i64, names: &[impl AsRef<str>]) -> String {
     let mut text = String::with_capacity(200 + 800 * moment.people.len());
     // Writing to a String cannot fail.
     let _ =
         write!(text, "{{\"seq\":{},\"at_us\":{},\"sent_us\":{sent_us},\"moved\":[", moment.seq, moment.at_us);
     for (k, camera) in moment.moved.iter().enumerate() {
-        let name = serde_json::to_string(names[*camera]).unwrap_or_default();
+        let name = serde_json::to_string(names[*camera].as_ref()).unwrap_or_default();
         let _ = write!(text, "{}{name}", if k > 0 { "," } else { "" });
     }
     text.push_str("],\"persons\":[");

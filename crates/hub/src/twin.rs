@@ -54,9 +54,10 @@ impl Twin {
         Self { is_second, started_us: now_us, heard_us: None, beat_us: i64::MIN / 2 }
     }
 
-    /// The other one told.
-    pub fn hear(&mut self, now_us: i64) {
+    /// The other one told; whether this one is to go on as it says. Whoever tells gives the names.
+    pub fn hear(&mut self, now_us: i64) -> bool {
         self.heard_us = Some(now_us);
+        !self.tells(now_us)
     }
 
     /// Whether this one tells.
@@ -104,6 +105,16 @@ mod tests {
         assert!(nobody * 20 < 500, "nobody told for {} ms", nobody * 20);
         assert_eq!(told[300], [false, true], "at 6 s");
         assert_eq!([told[190], told[500]], [[true, false]; 2], "at 3.8 s and at 10 s");
+    }
+
+    #[test]
+    fn two_hubs_that_meet_again_have_the_first_ones_names() {
+        let (mut first, mut second) = (Twin::new(false, 0), Twin::new(true, 0));
+        // What a first that has just started does not know it learns.
+        assert!(first.hear(500_000));
+        // Cut off from each other, both tell.
+        assert!(first.tells(5_000_000) && second.tells(5_000_000));
+        assert!(!first.hear(5_100_000) && second.hear(5_100_000));
     }
 
     #[test]

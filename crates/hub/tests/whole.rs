@@ -201,7 +201,9 @@ fn what_is_wrong_is_said_with_what_to_do() {
         (["run", cameras, "--jsonl", "demo/../demo/take.jsonl"], &replay[..]),
         (["run", cameras, "--events", "demo/take.jsonl"], &replay[..]),
         (["calibrate", cameras, "--out", "demo/take.jsonl"], &replay[..]),
+        (["calibrate", cameras, "--out", "demo/camera-2.toml"], &replay[..]),
         (["record", cameras, "--out", cameras], &[]),
+        (["record", cameras, "--out", "demo/camera-1.toml"], &[]),
     ] {
         let said = told(at, &[&words[..], more].concat());
         assert!(said.contains("would overwrite") && said.contains("name another output"), "{said}");
@@ -209,6 +211,57 @@ fn what_is_wrong_is_said_with_what_to_do() {
     assert_eq!(fs::read_to_string(at.join("demo/take.jsonl")).unwrap(), take);
     let one = told(at, &["run", cameras, "--jsonl", "new.jsonl", "--events", "./new.jsonl"]);
     assert!(one.contains("a file each"), "{one}");
+    // One of two cameras runs at another size: what is missed was in its lines.
+    let lens = fs::read_to_string(at.join("demo/camera-2.toml")).unwrap();
+    let small = lens.replace("width_px = 640", "width_px = 64").replace("height_px = 480", "height_px = 48");
+    fs::write(at.join("demo/camera-2.toml"), small).unwrap();
+    let size = told(at, &["calibrate", cameras, "--replay", "demo/take.jsonl"]);
+    assert!(size.contains("walk about") && size.contains("of camera \"camera-2\"'s lines"), "{size}");
+    assert!(size.contains("--size 64x48"), "{size}");
+}
+
+#[test]
+fn a_take_for_which_the_disk_has_no_room_is_named() {
+    if !Path::new("/dev/full").exists() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    done(at, &["simulate", "--out", "demo", "--cameras", "1", "--seconds", "1"]);
+    let [port] = free_ports();
+    let cameras = fs::read_to_string(at.join("demo/cameras.toml")).unwrap();
+    fs::write(at.join("demo/cameras.toml"), cameras.replace("9101", &port.to_string())).unwrap();
+    let mut record = Command::new(HUB);
+    record.args(["record", "demo/cameras.toml", "--out", "/dev/full", "--seconds", "2"]).current_dir(at);
+    let mut record = record.stderr(Stdio::piped()).spawn().unwrap();
+    let mouth = UdpSocket::bind("127.0.0.1:0").unwrap();
+    while record.try_wait().unwrap().is_none() {
+        // A port that nobody listens at yet, or any more, refuses.
+        let _ = mouth.send_to(b"{\"captured_us\":1,\"emitted_us\":1,\"persons\":[]}", ("127.0.0.1", port));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let out = record.wait_with_output().unwrap();
+    let said = String::from_utf8(out.stderr).unwrap();
+    assert!(!out.status.success() && said.contains("/dev/full cannot be written"), "{said}");
+}
+
+#[test]
+fn an_agent_that_is_told_to_stop_has_not_failed() {
+    let folder = tempfile::tempdir().unwrap();
+    // A signal falls into what the agent waits for, or between.
+    for _ in 0..5 {
+        let [board, hub] = free_ports().map(|port| format!("127.0.0.1:{port}"));
+        let mut agent = Command::new(HUB);
+        agent.args(["agent", "--listen", &board, "--to", &hub]).current_dir(&folder);
+        let mut agent = agent.stderr(Stdio::piped()).spawn().unwrap();
+        let mut said = [0; 8];
+        // Its first word comes when it can be stopped.
+        std::io::Read::read_exact(agent.stderr.as_mut().unwrap(), &mut said).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(Command::new("kill").arg(agent.id().to_string()).status().unwrap().success());
+        let out = agent.wait_with_output().unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    }
 }
 
 /// The take's lines to every one of `hubs` (ports by camera), as time goes by; until `until_s`.

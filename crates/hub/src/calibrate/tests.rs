@@ -1,20 +1,18 @@
 //! A minute of one walking person before virtual cameras.
 
 use super::*;
-use crate::clock::Clock;
 use crate::geometry::{apart, centre};
-use crate::line;
+use crate::hub::{Ears, Packet};
 use crate::simulate::{Level, Scene, Setting};
 
 /// What comes to a hub, by its own estimates of the clocks.
 fn looks(scene: &Scene) -> Vec<Look> {
-    let mut clocks = vec![Clock::default(); scene.cameras.len()];
+    let lenses = scene.cameras.iter().map(|c| c.0.clone()).collect();
+    let mut ears = Ears::new(lenses, vec![0; scene.cameras.len()]);
     let mut looks = Vec::new();
     for p in scene.packets() {
-        let read = line::read(&p.text, &scene.cameras[p.camera].0).unwrap();
-        clocks[p.camera].arrived(read.emitted_us, p.arrived_us);
-        let at_us = clocks[p.camera].hub_us(read.captured_us).unwrap();
-        looks.push(Look { camera: p.camera, at_us, persons: read.persons });
+        let packet = Packet { camera: p.camera, arrived_us: p.arrived_us, text: p.text };
+        looks.extend(ears.hear(&packet).unwrap());
     }
     looks
 }

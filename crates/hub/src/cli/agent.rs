@@ -3,12 +3,13 @@
 use std::io::ErrorKind;
 use std::net::UdpSocket;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use posewire_hub::clock::Exchange;
 use posewire_hub::ear;
 use posewire_hub::exchange::Said;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
 use super::peer::Peer;
 use super::sources::{now_us, stop_signal};
@@ -51,14 +52,22 @@ impl Way {
         }
     }
 
-    /// What a hub said, without waiting; `None` where nothing did. Nobody else is listened to.
-    fn answer(&self, bytes: &mut [u8]) -> Option<Option<Said>> {
+    /// What a hub said and when that came, without waiting; `None` where nothing did. Nobody else is listened to.
+    fn answer(&self, bytes: &mut [u8]) -> Option<(Option<Said>, i64)> {
         match self {
             Way::Datagrams(peer) => {
                 let n = peer.receive(bytes)?;
-                Some(std::str::from_utf8(&bytes[..n]).ok().and_then(Said::read))
+                Some((std::str::from_utf8(&bytes[..n]).ok().and_then(Said::read), now_us()))
             }
-            Way::Key(way) => way.answer().map(|text| Said::read(&text)),
+            Way::Key(way) => way.answer().map(|(text, got_us)| (Said::read(&text), got_us)),
+        }
+    }
+
+    /// Where answers come in that have no stamp yet.
+    fn socket(&self) -> Option<&UdpSocket> {
+        match self {
+            Way::Datagrams(peer) => peer.socket(),
+            Way::Key(_) => None,
         }
     }
 }
@@ -88,8 +97,7 @@ impl Hub {
 
     /// Takes answers, and asks when it is time.
     fn compare_clocks(&mut self, bytes: &mut [u8]) {
-        while let Some(said) = self.way.answer(bytes) {
-            let got_us = now_us();
+        while let Some((said, got_us)) = self.way.answer(bytes) {
             if let Some(Said::Answer(asked_us, heard_us, answered_us)) = said
                 && asked_us == self.asked_us
             {
@@ -110,13 +118,14 @@ impl Hub {
 
 /// From one question to the next.
 const ASK_US: i64 = 1_000_000;
-const LOOK: Duration = Duration::from_millis(5);
+/// Waits no longer for anything.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 pub fn run(args: &Args) -> Result<()> {
     let stop = stop_signal()?;
     let lines = UdpSocket::bind(&args.listen)
         .with_context(|| format!("{} cannot be listened at: is another agent there?", args.listen))?;
-    lines.set_read_timeout(Some(LOOK))?;
+    lines.set_nonblocking(true)?;
     // As long as the hubs.
     let mut session = None;
     let hubs = args.to.iter().map(|name| Hub::find(name, &args.net, &mut session));
@@ -124,12 +133,52 @@ pub fn run(args: &Args) -> Result<()> {
     let mut bytes = vec![0; 65_536];
     eprintln!("posewire-hub agent: {} to {}; Ctrl-C ends it", args.listen, args.to.join(" and "));
     while !stop.load(Ordering::Relaxed) {
+        wait(&lines, &hubs, &LOOK)?;
+        // Answers first: what they wait here would look like their way.
+        hubs.iter_mut().for_each(|hub| hub.compare_clocks(&mut bytes));
         match lines.recv(&mut bytes) {
             Ok(n) => hubs.iter_mut().for_each(|hub| hub.way.send(&bytes[..n])),
-            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
             Err(e) => return Err(e).context("the board's lines"),
         }
-        hubs.iter_mut().for_each(|hub| hub.compare_clocks(&mut bytes));
     }
     Ok(())
+}
+
+/// Until a line or a hub's answer is there, or a signal; no longer than `most`.
+fn wait(lines: &UdpSocket, hubs: &[Hub], most: &Timespec) -> Result<()> {
+    let answers = hubs.iter().filter_map(|hub| hub.way.socket());
+    let sockets = std::iter::once(lines).chain(answers);
+    let mut all: Vec<PollFd<'_>> = sockets.map(|socket| PollFd::new(socket, PollFlags::IN)).collect();
+    match poll(&mut all, Some(most)) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(e) => Err(e).context("the agent's sockets"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn a_hub_s_answer_does_not_wait_for_the_board_s_next_line() {
+        let [board, far] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+        let to = far.local_addr().unwrap().to_string();
+        let mut hub = Hub::find(&to, &zenoh::Args::default(), &mut None).unwrap();
+        let mut bytes = vec![0; 1_000];
+        hub.compare_clocks(&mut bytes);
+        let (n, from) = far.recv_from(&mut bytes).unwrap();
+        let Some(Said::Ask(asked)) = std::str::from_utf8(&bytes[..n]).ok().and_then(Said::read) else {
+            panic!("no question");
+        };
+        far.send_to(Said::Answer(asked, 1, 2).text().as_bytes(), from).unwrap();
+        let began = Instant::now();
+        wait(&board, std::slice::from_ref(&hub), &Timespec { tv_sec: 60, tv_nsec: 0 }).unwrap();
+        assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+        hub.compare_clocks(&mut bytes);
+        let n = far.recv(&mut bytes).unwrap();
+        assert!(bytes[..n].starts_with(b"clock done"));
+    }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use posewire_hub::calibrate::{Known, calibrate};
 use posewire_hub::camera::Lens;
 use posewire_hub::config::{Camera, cameras, room_text};
@@ -12,7 +12,8 @@ use posewire_hub::geometry::centre;
 use posewire_hub::hub::Ears;
 use posewire_hub::line::Look;
 
-use super::sources::{Heard, Next, Source, now_us, stop_signal};
+use super::cameras::Wrong;
+use super::sources::{EVERY, Heard, Next, Source, now_us, stop_signal};
 use super::text;
 use super::zenoh;
 
@@ -48,10 +49,12 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<()> {
-    text::keep([Some(&*args.cameras), args.replay.as_deref()].into_iter().flatten(), &args.out)?;
     let cameras = cameras(&args.cameras)?;
+    let lenses = cameras.iter().map(|camera| &*camera.calibration);
+    let inputs = [Some(&*args.cameras), args.replay.as_deref()].into_iter().flatten();
+    text::keep(inputs.chain(lenses), &args.out)?;
     let known = known(args, &cameras)?;
-    let looks = watched(args, &cameras)?;
+    let (looks, wrong) = watched(args, &cameras)?;
     eprintln!("posewire-hub calibrate: {} pictures, now they are fitted …", looks.len());
     let found = match calibrate(&looks, cameras.len(), known, 1) {
         Ok(found) => found,
@@ -61,12 +64,15 @@ pub fn run(args: &Args) -> Result<()> {
             for (k, camera) in cameras.iter().enumerate() {
                 text = text.replace(&format!("camera {k} "), &format!("camera {:?} ", camera.name));
             }
-            bail!("{text}");
+            // Whoever was seen by no line was perhaps in one that was of no use.
+            match wrong.told() {
+                Some(wrong) => bail!("{text}. But {wrong}"),
+                None => bail!("{text}"),
+            }
         }
     };
     let names: Vec<&str> = cameras.iter().map(|c| c.name.as_str()).collect();
-    std::fs::write(&args.out, room_text(&found, &names))
-        .with_context(|| format!("{} cannot be written", args.out.display()))?;
+    text::replace(&args.out, &room_text(&found, &names))?;
     for (name, place) in names.iter().zip(&found.places) {
         // No minus before a zero.
         let eye = centre(place).map(|v| if v.abs() < 0.005 { 0.0 } else { v });
@@ -109,15 +115,15 @@ fn known(args: &Args, cameras: &[Camera]) -> Result<Known> {
     }
 }
 
-/// What the cameras see meanwhile.
-fn watched(args: &Args, cameras: &[Camera]) -> Result<Vec<Look>> {
+/// What the cameras see meanwhile, and what was of no use.
+fn watched(args: &Args, cameras: &[Camera]) -> Result<(Vec<Look>, Wrong)> {
     let stop = stop_signal()?;
-    let mut source = Source::open(cameras, args.replay.as_deref(), &args.net, None, &stop)?;
+    let mut source = Source::open(cameras, args.replay.as_deref(), &args.net, None, EVERY, &stop)?;
     let lenses: Vec<Lens> = cameras.iter().map(|c| c.lens.clone()).collect();
     let mut ears = Ears::new(lenses, vec![0; cameras.len()]);
     let (began, mut said) = (now_us(), 0);
     let (mut looks, mut alone) = (Vec::new(), vec![0usize; cameras.len()]);
-    let mut bad = None;
+    let mut wrong = Wrong::new("calibrate", cameras);
     if !source.is_take() {
         eprintln!("posewire-hub calibrate: walk about for {:.0} s, alone; Ctrl-C gives up", args.seconds);
     }
@@ -145,19 +151,19 @@ fn watched(args: &Args, cameras: &[Camera]) -> Result<Vec<Look>> {
                     looks.push(look);
                 }
                 Ok(None) => {}
-                Err(e) => bad = Some(format!("camera {:?}: {e}", cameras[packet.camera].name)),
+                Err(e) => wrong.add(packet.camera, &e),
             },
         }
     }
-    if let (true, Some(bad)) = (looks.is_empty(), bad) {
-        bail!("{bad}");
-    }
     if looks.is_empty() {
-        bail!(
-            "nothing came: does each board run what this wants, as camera {:?} {}?",
-            cameras[0].name,
-            cameras[0].ear.wants()
-        );
+        match wrong.told() {
+            Some(wrong) => bail!("{wrong}"),
+            None => bail!(
+                "nothing came: does each board run what this wants, as camera {:?} {}?",
+                cameras[0].name,
+                cameras[0].ear.wants()
+            ),
+        }
     }
-    Ok(looks)
+    Ok((looks, wrong))
 }

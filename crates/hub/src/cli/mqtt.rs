@@ -41,9 +41,8 @@ pub struct Mqtt {
 
 impl Mqtt {
     /// Will look for the broker when something is to be told.
-    pub fn new(broker: Broker, name: &str, cameras: &[&str], now_us: i64) -> Self {
-        let cameras = cameras.iter().map(|c| (*c).to_owned()).collect();
-        let (name, said) = (topic_part(name), String::new());
+    pub fn new(broker: Broker, name: &str, cameras: &[String], now_us: i64) -> Self {
+        let (name, said, cameras) = (topic_part(name), String::new(), cameras.to_vec());
         Self { broker, name, cameras, client: None, said, health: None, last_us: None, began_us: now_us }
     }
 
@@ -146,7 +145,8 @@ mod tests {
         let unknown = json!({"presence": null, "persons": null, "zones": [{"name": "bed", "persons": null}]});
         assert_eq!(watch.said(false), unknown);
         assert_eq!(watch.said(true)["presence"], false);
-        let mqtt = Mqtt::new("mqtt://[::1]:9".parse().unwrap(), "hall", &["door", "window"], 0);
+        let cameras = ["door", "window"].map(String::from);
+        let mqtt = Mqtt::new("mqtt://[::1]:9".parse().unwrap(), "hall", &cameras, 0);
         let health = Health { silent: vec![false, true], moved: vec![true, false] };
         let said = mqtt.health_said(&health, 9_000_000);
         assert_eq!(said["cameras"][1], json!({"name": "window", "silent": true, "moved": false}));

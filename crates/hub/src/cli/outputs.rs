@@ -61,6 +61,8 @@ pub struct Outputs {
     events: Option<Text>,
     mqtt: Option<Mqtt>,
     watch: Option<Watch>,
+    /// The cameras'.
+    names: Vec<String>,
     /// Why a text is not whole.
     failed: Option<Error>,
 }
@@ -87,8 +89,8 @@ impl Args {
 }
 
 impl Outputs {
-    /// Opens what `args` name; `cameras`: where they stand, as JSON; `if_late`: of files and standard output.
-    pub fn open(args: &Args, cameras: &str, names: &[&str], if_late: IfLate) -> Result<Self> {
+    /// Opens what `args` name; `cameras`: where they stand, as JSON, and their `names`; `if_late`: of files and standard output.
+    pub fn open(args: &Args, cameras: &str, names: Vec<String>, if_late: IfLate) -> Result<Self> {
         let watches = args.events.is_some() || args.mqtt.is_some();
         let none = !watches
             && args.jsonl.is_none()
@@ -111,14 +113,14 @@ impl Outputs {
             web
         });
         let broker = args.mqtt.clone().filter(|broker| broker.get().is_some());
-        let mqtt = broker.map(|broker| Mqtt::new(broker, &args.mqtt_name, names, now_us()));
+        let mqtt = broker.map(|broker| Mqtt::new(broker, &args.mqtt_name, &names, now_us()));
         // Files last: they are emptied only when nothing else is wrong.
         let shown = none.then_some(Path::new("-"));
         let text =
             |option, path: Option<&Path>| path.map(|path| Text::create(option, path, if_late)).transpose();
         let lines = text("--jsonl", args.jsonl.as_deref().or(shown))?;
         let events = text("--events", args.events.as_deref())?;
-        Ok(Self { lines, udp, osc, web, events, mqtt, watch, failed: None })
+        Ok(Self { lines, udp, osc, web, events, mqtt, watch, names, failed: None })
     }
 
     /// Of OSC, who has which number.
@@ -142,6 +144,9 @@ impl Outputs {
 
     /// From time to time, whether a moment came or not; `tells`: no other hub of the room does.
     pub fn look(&mut self, health: &Health, tells: bool) -> Result<()> {
+        if let Some(web) = &self.web {
+            web.look(tells);
+        }
         if let (Some(mqtt), Some(watch)) = (&mut self.mqtt, &self.watch) {
             match tells {
                 true => mqtt.look(watch, health, now_us())?,
@@ -159,14 +164,14 @@ impl Outputs {
     }
 
     /// False where nobody is left who takes any more.
-    pub fn send(&mut self, moment: &Moment, sent_us: i64, names: &[&str]) -> Result<bool> {
+    pub fn send(&mut self, moment: &Moment, sent_us: i64) -> Result<bool> {
         // First what is made for those who wait for it.
         if let Some((peer, osc)) = &mut self.osc {
             let age_us = sent_us - moment.at_us;
             osc.tell(moment, since_1970_us() - age_us, |bytes| peer.send(bytes));
         }
         if self.udp.is_some() || self.lines.is_some() || self.web.is_some() {
-            let text = json_line(moment, sent_us, names);
+            let text = json_line(moment, sent_us, &self.names);
             if let Some(peer) = &mut self.udp {
                 peer.send(text.as_bytes());
             }
@@ -289,6 +294,7 @@ mod tests {
             events: Some(text("--events", events)),
             mqtt: None,
             watch: Some(Watch::new(pose_events::Zones::default())),
+            names: vec![],
             failed: None,
         }
     }
@@ -312,7 +318,7 @@ mod tests {
             };
             match (1_000..6_000).contains(&at_ms) {
                 true => outputs.follow(&moment(at_ms, ids)),
-                false => assert!(outputs.send(&moment(at_ms, ids), 1_000 * at_ms, &[]).unwrap()),
+                false => assert!(outputs.send(&moment(at_ms, ids), 1_000 * at_ms).unwrap()),
             }
         }
         outputs.end().unwrap();
@@ -332,13 +338,13 @@ mod tests {
             let (full, events) = (Kept { fails: Some(fails), ..Kept::default() }, Kept::default());
             let mut two = outputs(Some(&full), &events);
             for at_ms in [0, 200, 400] {
-                assert!(two.send(&moment(at_ms, &[1]), 0, &[]).unwrap(), "{fails}");
+                assert!(two.send(&moment(at_ms, &[1]), 0).unwrap(), "{fails}");
             }
             assert_eq!((two.end().is_err(), events.lines().len()), (is_fault, 2), "{fails}");
             // The last one ends the program, as soon as its thread has tried to write.
             let mut one = outputs(None, &full);
             let began = Instant::now();
-            while one.send(&moment(0, &[1]), 0, &[]).unwrap() {
+            while one.send(&moment(0, &[1]), 0).unwrap() {
                 assert!(began.elapsed() < Duration::from_secs(20), "{fails}");
             }
             assert_eq!(one.end().is_err(), is_fault, "{fails}");

@@ -1,5 +1,7 @@
 //! Who gets datagrams: what could not be sent is said, at first and whenever it has doubled.
 
+use std::net::UdpSocket;
+
 use anyhow::{Result, ensure};
 use datagrams::{Datagrams, SendError};
 
@@ -51,6 +53,11 @@ impl Peer {
     /// What the peer answers, without waiting: how many of `bytes` it fills.
     pub fn receive(&self, bytes: &mut [u8]) -> Option<usize> {
         self.datagrams.receive(bytes)
+    }
+
+    /// To wait for what the peer answers; `None` before anything was sent.
+    pub fn socket(&self) -> Option<&UdpSocket> {
+        self.datagrams.socket()
     }
 
     fn tell(&mut self, error: &SendError) {

@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use posewire_hub::config::cameras;
+use posewire_hub::line;
 
-use super::sources::{Heard, Next, Source, Taken, now_us, stop_signal};
+use super::cameras::Wrong;
+use super::sources::{EVERY, Heard, Next, Source, Taken, now_us, stop_signal};
 use super::text;
 use super::zenoh;
 
@@ -32,13 +34,16 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<()> {
-    text::keep([&*args.cameras], &args.out)?;
     let cameras = cameras(&args.cameras)?;
+    let lenses = cameras.iter().map(|camera| &*camera.calibration);
+    text::keep(std::iter::once(&*args.cameras).chain(lenses), &args.out)?;
     let stop = stop_signal()?;
-    let mut source = Source::open(&cameras, None, &args.net, None, &stop)?;
+    let mut source = Source::open(&cameras, None, &args.net, None, EVERY, &stop)?;
+    let cannot = || format!("{} cannot be written: is the disk full?", args.out.display());
     let file =
         File::create(&args.out).with_context(|| format!("{} cannot be written", args.out.display()))?;
     let mut out = BufWriter::new(file);
+    let mut wrong = Wrong::new("record", &cameras);
     let (began, mut count) = (now_us(), vec![0usize; cameras.len()]);
     eprintln!("posewire-hub record: {} cameras; Ctrl-C ends it", cameras.len());
     while !stop.load(Ordering::Relaxed) {
@@ -47,14 +52,19 @@ pub fn run(args: &Args) -> Result<()> {
         }
         // Exchanges are not kept: a take's clocks are found by arrivals.
         let Next::Heard(Heard::Line(packet)) = source.next(Duration::from_millis(100))? else { continue };
+        let camera = &cameras[packet.camera];
+        // It is kept all the same, but a take of such lines is of no use.
+        if let Err(e) = line::read(&packet.text, &camera.lens) {
+            wrong.add(packet.camera, &e);
+        }
         let Ok(line) = serde_json::from_str(&packet.text) else { continue };
-        let camera = cameras[packet.camera].name.clone();
+        let camera = camera.name.clone();
         let taken = Taken { camera, arrived_us: packet.arrived_us, line };
-        serde_json::to_writer(&mut out, &taken)?;
-        out.write_all(b"\n").with_context(|| format!("{}: the disk is full?", args.out.display()))?;
+        serde_json::to_writer(&mut out, &taken).with_context(cannot)?;
+        out.write_all(b"\n").with_context(cannot)?;
         count[packet.camera] += 1;
     }
-    out.flush()?;
+    out.flush().with_context(cannot)?;
     for (camera, count) in cameras.iter().zip(count) {
         eprintln!("{}: {count} lines", camera.name);
     }

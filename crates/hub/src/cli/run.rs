@@ -2,23 +2,19 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use posewire_hub::Place;
-use posewire_hub::config::{Camera, cameras, placed_text, room};
-use posewire_hub::geometry::centre;
+use anyhow::Result;
+use posewire_hub::config::{self, Camera, cameras};
 use posewire_hub::hub::Hub;
-use posewire_hub::line::LineError;
 use posewire_hub::spread::Spread;
-use posewire_hub::twin::Twin;
 
-use super::mqtt::Health;
+use super::cameras::Cameras;
+use super::other::Other;
 use super::outputs::{self, Outputs};
-use super::peer::Peer;
-use super::sources::{Heard, Next, Source, now_us, stop_signal};
+use super::sources::{Heard, NEWEST, Next, Source, now_us, stop_signal};
 use super::text::IfLate;
 use super::zenoh;
 
@@ -70,114 +66,172 @@ pub struct Args {
     replay: Option<PathBuf>,
 }
 
-/// Without a word from a camera for so long, it is told.
-const SILENT_US: i64 = 3_000_000;
-
-/// The other hub of this room, and what it said last.
-struct Other {
-    twin: Twin,
-    peer: Peer,
-    told: bool,
-}
-
-/// What is known of the cameras beside what they see.
-struct Cameras {
-    all: Vec<Camera>,
-    heard_us: Vec<i64>,
-    health: Health,
-    bad: Vec<u64>,
+/// What runs between what comes in and what goes out; time is an argument.
+struct Room {
+    hub: Hub,
+    cameras: Cameras,
+    other: Option<Other>,
+    outputs: Outputs,
+    gap_us: i64,
+    /// No other hub of the room tells.
+    tells: bool,
 }
 
 pub fn run(args: &Args) -> Result<()> {
     speak();
+    let all = cameras(&args.cameras)?;
     // Before anything is opened.
     let inputs = [Some(&*args.cameras), Some(&*args.room), args.replay.as_deref()];
-    args.outputs.keep(inputs.into_iter().flatten())?;
-    let all = cameras(&args.cameras)?;
-    let room = room(&args.room, &all)?;
+    let lenses = all.iter().map(|camera| &*camera.calibration);
+    args.outputs.keep(inputs.into_iter().flatten().chain(lenses))?;
+    let places = config::room(&args.room, &all)?;
     let stop = stop_signal()?;
     let listen = args.twin.as_ref().map(|_| args.twin_listen);
-    let mut source = Source::open(&all, args.replay.as_deref(), &args.net, listen, &stop)?;
-    let mut other = args.twin.as_deref().map(|name| Other::find(name, args.standby)).transpose()?;
-    let mut hub = Hub::new(all.iter().map(|c| c.lens.clone()).collect(), room.places, room.offsets_us);
-    let mut cameras = Cameras::new(all);
-    let names = cameras.names();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    // Live, what is not taken is lost; of a take nothing is.
-    let if_late = if source.is_take() { IfLate::Waits } else { IfLate::Lost };
-    let stand = cameras_said(&cameras.all, hub.fusion.places());
-    let mut outputs = Outputs::open(&args.outputs, &stand, &names, if_late)?;
-    let gap_us = (1e6 / args.rate.clamp(0.1, 10_000.0)) as i64;
-    // From the arrival of the oldest line that waits for a moment to that moment's way out.
-    let (mut waits_since_us, mut added) = (None, Spread::default());
-    if !source.is_take() {
-        eprintln!("posewire-hub run: {} cameras; Ctrl-C ends it", names.len());
-    }
-    while !stop.load(Ordering::Relaxed) {
-        let wait_us = hub.due_us(gap_us).map_or(100_000, |due| (due - now_us()).clamp(0, 100_000));
-        let mut next = source.next(Duration::from_micros(wait_us as u64))?;
-        // What has come meanwhile goes into the same moment; of a take each line is its own.
-        let take_us = loop {
-            match next {
-                Next::End => return outputs.end(),
-                Next::Nothing => break None,
-                Next::Heard(Heard::Clocks(camera, exchange)) => hub.ears.exchanged(camera, exchange),
-                Next::Heard(Heard::Twin(beat)) => {
-                    if let Some(other) = &mut other {
-                        other.twin.hear(now_us());
-                        hub.learn(&beat);
-                        outputs.learn(&beat);
-                    }
-                }
-                Next::Heard(Heard::Line(packet)) => {
-                    if source.is_take() {
-                        // What was due before this line came.
-                        let due_us = hub.due_us(gap_us).filter(|due| *due < packet.arrived_us);
-                        let moment = due_us.and_then(|due| Some((hub.tell(due, gap_us)?, due)));
-                        if let Some((moment, due)) = moment
-                            && !outputs.send(&moment, due, &names)?
-                        {
-                            return outputs.end();
-                        }
-                    }
-                    waits_since_us = waits_since_us.or(Some(packet.arrived_us));
-                    let heard = hub.hear(&packet);
-                    cameras.heard(packet.camera, heard.err());
-                    if source.is_take() {
-                        break Some(packet.arrived_us);
-                    }
-                }
-            }
-            match source.next(Duration::ZERO)? {
-                Next::Nothing => break None,
-                more => next = more,
-            }
-        };
-        for camera in hub.fusion.placed_anew() {
-            cameras.placed(camera, &hub, args, source.is_take());
-            outputs.place(cameras_said(&cameras.all, hub.fusion.places()));
-        }
-        let tells = other.as_mut().is_none_or(|other| other.look(&hub, &outputs));
-        if let Some(moment) = hub.tell(take_us.unwrap_or_else(now_us), gap_us) {
-            cameras.moved(&moment.moved);
-            if !tells {
-                outputs.follow(&moment);
-            } else if !outputs.send(&moment, take_us.unwrap_or_else(now_us), &names)? {
-                return outputs.end();
-            }
-            if let Some(since_us) = waits_since_us.take() {
-                added.add((now_us() - since_us).max(0) as u64);
-            }
-        }
-        if !source.is_take() {
-            cameras.look_for_silence();
-            outputs.look(&cameras.health, tells)?;
-        }
-    }
-    if !source.is_take() {
+    let mut source = Source::open(&all, args.replay.as_deref(), &args.net, listen, NEWEST, &stop)?;
+    let mut room = Room::open(args, all, places, now_us())?;
+    if source.is_take() {
+        replay(&mut room, |wait| source.next(wait), &stop)?;
+    } else {
+        eprintln!("posewire-hub run: {} cameras; Ctrl-C ends it", room.cameras.names().len());
+        let added = live(&mut room, |wait| source.next(wait), now_us, &stop)?;
         eprintln!("posewire-hub run: {}", added.said("from a line's arrival to its moment on the way"));
     }
-    outputs.end()
+    room.outputs.end()
+}
+
+/// As time goes by, until `stop` is set or nobody takes any more; how long lines waited from their arrival to their moment's way out.
+fn live(
+    room: &mut Room,
+    mut next: impl FnMut(Duration) -> Result<Next>,
+    now_us: impl Fn() -> i64,
+    stop: &AtomicBool,
+) -> Result<Spread> {
+    let (mut since_us, mut added) = (None, Spread::default());
+    while !stop.load(Ordering::Relaxed) {
+        let wait_us = room.hub.due_us(room.gap_us).map_or(100_000, |due| (due - now_us()).clamp(0, 100_000));
+        let mut wait = Duration::from_micros(wait_us as u64);
+        // What has come meanwhile goes into the same moment. Where lines come as fast as they are heard, that would never end.
+        let mut until_us = None;
+        while let Next::Heard(heard) = next(wait)? {
+            if let Heard::Line(packet) = &heard {
+                since_us.get_or_insert(packet.arrived_us);
+            }
+            room.hear(heard, now_us());
+            wait = Duration::ZERO;
+            let now = now_us();
+            if now >= *until_us.get_or_insert(now + room.gap_us) || stop.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        let told = room.tell(now_us())?;
+        if told != Told::Nothing
+            && let Some(since_us) = since_us.take()
+        {
+            added.add((now_us() - since_us).max(0) as u64);
+        }
+        if told == Told::ToNobody {
+            break;
+        }
+        room.look(now_us())?;
+    }
+    Ok(added)
+}
+
+/// A take, in which time goes by as its lines say: each is its own moment, or waits for one as it would have waited.
+fn replay(room: &mut Room, mut next: impl FnMut(Duration) -> Result<Next>, stop: &AtomicBool) -> Result<()> {
+    while !stop.load(Ordering::Relaxed) {
+        let packet = match next(Duration::ZERO)? {
+            Next::Heard(Heard::Line(packet)) => Some(packet),
+            Next::Heard(_) | Next::Nothing => continue,
+            Next::End => None,
+        };
+        let arrived_us = packet.as_ref().map_or(i64::MAX, |packet| packet.arrived_us);
+        // What was due before this line came, or the end.
+        let due_us = room.hub.due_us(room.gap_us).filter(|due| *due < arrived_us);
+        if let Some(due_us) = due_us
+            && room.tell(due_us)? == Told::ToNobody
+        {
+            return Ok(());
+        }
+        let Some(packet) = packet else { return Ok(()) };
+        room.hear(Heard::Line(packet), arrived_us);
+        if room.tell(arrived_us)? == Told::ToNobody {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// What became of a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    /// None was due.
+    Nothing,
+    /// It is on its way, or another hub tells it.
+    Moment,
+    /// Nobody is left who takes any more.
+    ToNobody,
+}
+
+impl Room {
+    fn open(args: &Args, all: Vec<Camera>, places: config::Room, now_us: i64) -> Result<Self> {
+        let other = args.twin.as_deref().map(|name| Other::find(name, args.standby, now_us)).transpose()?;
+        let lenses = all.iter().map(|camera| camera.lens.clone()).collect();
+        let hub = Hub::new(lenses, places.places, places.offsets_us);
+        // Of a take nothing is written down, and nothing lost; live, what is not taken is.
+        let is_take = args.replay.is_some();
+        let written = (!is_take && !args.keep_room).then(|| args.room.clone());
+        let if_late = if is_take { IfLate::Waits } else { IfLate::Lost };
+        let cameras = Cameras::new(all, written, now_us);
+        let outputs =
+            Outputs::open(&args.outputs, &cameras.said(hub.fusion.places()), cameras.names(), if_late)?;
+        let gap_us = (1e6 / args.rate.clamp(0.1, 10_000.0)) as i64;
+        let tells = other.is_none();
+        Ok(Self { hub, cameras, other, outputs, gap_us, tells })
+    }
+
+    /// Takes in one thing that came.
+    fn hear(&mut self, heard: Heard, now_us: i64) {
+        match heard {
+            Heard::Clocks(camera, exchange) => self.hub.ears.exchanged(camera, exchange),
+            Heard::Twin(beat) => {
+                if self.other.as_mut().is_some_and(|other| other.hear(now_us)) {
+                    self.hub.learn(&beat);
+                    self.outputs.learn(&beat);
+                }
+            }
+            Heard::Line(packet) => {
+                let heard = self.hub.hear(&packet);
+                self.cameras.heard(packet.camera, heard.err().as_ref(), now_us);
+            }
+        }
+    }
+
+    /// Tells a moment where one is due.
+    fn tell(&mut self, now_us: i64) -> Result<Told> {
+        for camera in self.hub.fusion.placed_anew() {
+            let places = self.hub.fusion.places();
+            self.cameras.placed(camera, &places[camera]);
+            self.outputs.place(self.cameras.said(places));
+        }
+        let (hub, outputs) = (&self.hub, &self.outputs);
+        let beat = || hub.beat(outputs.numbers());
+        self.tells = self.other.as_mut().is_none_or(|other| other.look(now_us, beat));
+        let Some(moment) = self.hub.tell(now_us, self.gap_us) else { return Ok(Told::Nothing) };
+        self.cameras.moved(&moment.moved);
+        if !self.tells {
+            self.outputs.follow(&moment);
+            return Ok(Told::Moment);
+        }
+        let is_taken = self.outputs.send(&moment, now_us)?;
+        Ok(if is_taken { Told::Moment } else { Told::ToNobody })
+    }
+
+    /// From time to time, of what is live: how the cameras are.
+    fn look(&mut self, now_us: i64) -> Result<()> {
+        self.cameras.look_for_silence(now_us);
+        self.outputs.look(&self.cameras.health, self.tells)
+    }
 }
 
 /// What libraries say goes where the hub's own words go.
@@ -189,128 +243,86 @@ fn speak() {
         .try_init();
 }
 
-impl Cameras {
-    fn new(all: Vec<Camera>) -> Self {
-        let n = all.len();
-        let health = Health { silent: vec![false; n], moved: vec![false; n] };
-        Self { all, heard_us: vec![now_us(); n], health, bad: vec![0; n] }
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::fs;
+    use std::path::Path;
+
+    use clap::Parser;
+    use posewire_hub::hub::Packet;
+    use serde_json::Value;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Words {
+        #[command(flatten)]
+        args: Args,
     }
 
-    fn names(&self) -> Vec<String> {
-        self.all.iter().map(|c| c.name.clone()).collect()
+    /// Two cameras whose moments go to out.jsonl, at most one in 8 ms.
+    fn room(folder: &Path, is_take: bool) -> Room {
+        let lens = "width_px = 640\nheight_px = 480\nfx_px = 500\nfy_px = 500\ncx_px = 320\ncy_px = 240\n";
+        let (mut two, mut stand) = (String::new(), String::new());
+        for name in ["door", "window"] {
+            two +=
+                &format!("[[camera]]\nname = '{name}'\ncalibration = 'lens.toml'\nlisten = 'zenoh:{name}'\n");
+            stand +=
+                &format!("[[camera]]\nname = '{name}'\nat_m = [0.0, 0.0, 2.0]\nrotation = [1.0, 0, 0, 0]\n");
+        }
+        let at = |name: &str, text: &str| {
+            fs::write(folder.join(name), text).unwrap();
+            folder.join(name).display().to_string()
+        };
+        let (_, two, stand, out) =
+            (at("lens.toml", lens), at("two.toml", &two), at("room.toml", &stand), at("out.jsonl", ""));
+        let mut words = vec!["run", &*two, "--room", &stand, "--jsonl", &out, "--rate", "125"];
+        if is_take {
+            words.extend(["--replay", "take.jsonl"]);
+        }
+        let args = Words::parse_from(words).args;
+        let all = cameras(&args.cameras).unwrap();
+        let places = config::room(&args.room, &all).unwrap();
+        Room::open(&args, all, places, 0).unwrap()
     }
 
-    /// A line came, and what was wrong with it.
-    fn heard(&mut self, camera: usize, wrong: Option<LineError>) {
-        self.heard_us[camera] = now_us();
-        let name = &self.all[camera].name;
-        if std::mem::take(&mut self.health.silent[camera]) {
-            eprintln!("posewire-hub run: camera {name:?} is back");
-        }
-        if let Some(wrong) = wrong {
-            self.bad[camera] += 1;
-            // The 1st, 2nd, 4th, 8th …
-            if self.bad[camera].is_power_of_two() {
-                eprintln!("posewire-hub run: camera {name:?}: {wrong}");
-            }
-        }
+    fn line(camera: usize, arrived_us: i64) -> Next {
+        let text = format!("{{\"captured_us\":{arrived_us},\"emitted_us\":{arrived_us},\"persons\":[]}}");
+        Next::Heard(Heard::Line(Packet { camera, arrived_us, text }))
     }
 
-    fn look_for_silence(&mut self) {
-        for (c, camera) in self.all.iter().enumerate() {
-            if !self.health.silent[c] && now_us() - self.heard_us[c] > SILENT_US {
-                self.health.silent[c] = true;
-                let (name, wants) = (&camera.name, camera.ear.wants());
-                eprintln!("posewire-hub run: camera {name:?} is silent: does its board run {wants}?");
-            }
-        }
+    /// When the moments were sent, milliseconds.
+    fn sent_ms(mut room: Room, folder: &Path) -> Vec<i64> {
+        room.outputs.end().unwrap();
+        let text = fs::read_to_string(folder.join("out.jsonl")).unwrap();
+        let moments = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        moments.map(|moment| moment["sent_us"].as_i64().unwrap() / 1_000).collect()
     }
 
-    fn moved(&mut self, moved: &[usize]) {
-        for (c, was) in self.health.moved.iter_mut().enumerate() {
-            let is = moved.contains(&c);
-            if is && !*was {
-                eprintln!(
-                    "posewire-hub run: camera {:?} was moved: what it sees does not fit any more. It is placed anew as soon as somebody has walked before it for some seconds whom two others see, too",
-                    self.all[c].name,
-                );
-            }
-            *was = is;
-        }
+    #[test]
+    fn where_lines_come_as_fast_as_they_are_heard_moments_are_told_and_the_end_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut room = room(folder.path(), false);
+        let (now_us, stop) = (Cell::new(10_000_000), AtomicBool::new(false));
+        let next = |_| {
+            // Until it is there, the next one has come.
+            now_us.set(now_us.get() + 3_000);
+            stop.store(now_us.get() >= 10_100_000, Ordering::Relaxed);
+            assert!(now_us.get() < 11_000_000, "it does not end");
+            Ok(line(0, now_us.get()))
+        };
+        live(&mut room, next, || now_us.get(), &stop).unwrap();
+        let sent_ms = sent_ms(room, folder.path());
+        assert!(sent_ms.len() >= 8 && sent_ms.windows(2).all(|two| two[1] - two[0] < 20), "{sent_ms:?}");
     }
 
-    /// Says where a camera was placed anew, and writes it down, so that it is known after a restart.
-    fn placed(&self, camera: usize, hub: &Hub, args: &Args, is_take: bool) {
-        let (place, name) = (&hub.fusion.places()[camera], &self.all[camera].name);
-        let eye = centre(place);
-        let where_to =
-            format!("camera {name:?} is placed anew, at {:.2}, {:.2}, {:.2} m", eye.x, eye.y, eye.z);
-        let room = args.room.display();
-        if is_take || args.keep_room {
-            eprintln!("posewire-hub run: {where_to}. {room} keeps the old place");
-            return;
-        }
-        match write_down(&args.room, name, place) {
-            Ok(before) => eprintln!(
-                "posewire-hub run: {where_to}, and {room} says so now; what it said before is in {}. A new `calibrate` knows it better",
-                before.display()
-            ),
-            Err(e) => eprintln!(
-                "posewire-hub run: {where_to}. {room} still has the old place ({e:#}): after a restart it is found again, or walk about for `calibrate`"
-            ),
-        }
-    }
-}
-
-/// Writes a camera's place into the room's file; gives where the file as `calibrate` wrote it is kept.
-fn write_down(room: &Path, name: &str, place: &Place) -> Result<PathBuf> {
-    let text = std::fs::read_to_string(room)?;
-    let with = |tail: &str| {
-        let mut path = room.as_os_str().to_owned();
-        path.push(tail);
-        PathBuf::from(path)
-    };
-    let (before, fresh) = (with(".before"), with(".new"));
-    // The first one stays: it is the one that somebody walked for.
-    if !before.exists() {
-        std::fs::write(&before, &text)?;
-    }
-    std::fs::write(&fresh, placed_text(&text, name, place).context("it is no room's file any more")?)?;
-    std::fs::rename(&fresh, room)?;
-    Ok(before)
-}
-
-/// Where cameras stand, for the view: rows of the rotation are their right, down and ahead; `half` is the tangent of half the picture.
-fn cameras_said(cameras: &[Camera], places: &[Place]) -> String {
-    let one = |(camera, place): (&Camera, &Place)| {
-        let (eye, turn) = (centre(place), place.rotation.to_rotation_matrix());
-        let row = |k: usize| [turn[(k, 0)], turn[(k, 1)], turn[(k, 2)]];
-        let lens = &camera.lens;
-        let half =
-            [0.5 * f64::from(lens.width_px) / lens.fx_px, 0.5 * f64::from(lens.height_px) / lens.fy_px];
-        serde_json::json!({ "name": camera.name, "at_m": [eye.x, eye.y, eye.z], "rotation": [row(0), row(1), row(2)], "half": half })
-    };
-    serde_json::Value::from_iter(cameras.iter().zip(places).map(one)).to_string()
-}
-
-impl Other {
-    fn find(name: &str, standby: bool) -> Result<Self> {
-        let peer = Peer::open("run: --twin", name)?;
-        Ok(Self { twin: Twin::new(standby, now_us()), peer, told: false })
-    }
-
-    /// Whether this hub tells now; says so to the other one.
-    fn look(&mut self, hub: &Hub, outputs: &Outputs) -> bool {
-        let now = now_us();
-        let tells = self.twin.tells(now);
-        if tells != self.told {
-            self.told = tells;
-            let what = if tells { "tells from now on" } else { "listens: the other hub tells" };
-            eprintln!("posewire-hub run: this hub {what}");
-        }
-        if self.twin.beats(now) {
-            self.peer.send(hub.beat(outputs.numbers()).text().as_bytes());
-        }
-        tells
+    #[test]
+    fn of_a_take_the_moment_that_is_due_at_the_end_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut room = room(folder.path(), true);
+        let mut lines = vec![line(0, 1_000_000), line(1, 1_002_000)].into_iter();
+        replay(&mut room, |_| Ok(lines.next().unwrap_or(Next::End)), &AtomicBool::new(false)).unwrap();
+        assert_eq!(sent_ms(room, folder.path()), [1_000, 1_008]);
     }
 }

@@ -6,7 +6,6 @@ use std::net::{SocketAddr, UdpSocket};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -18,12 +17,14 @@ use posewire_hub::hub::Packet;
 use posewire_hub::twin::Beat;
 use serde::{Deserialize, Serialize};
 
+use super::queue::Queue;
 use super::zenoh;
 
 /// A thread looks so often whether it is to end.
 const LOOK: Duration = Duration::from_millis(200);
-/// What waits for the hub at most: what comes on top is dropped, as the network drops it.
-const WAITING: usize = 512;
+/// Lines of a camera that wait at most: for who tells of now, a quarter of a second, and for who keeps everything.
+pub const NEWEST: usize = 8;
+pub const EVERY: usize = 512;
 /// A datagram's most.
 const DATAGRAM: usize = 65_536;
 
@@ -62,7 +63,7 @@ pub fn stop_signal() -> Result<Arc<AtomicBool>> {
 /// Everything that cameras send, or sent.
 pub enum Source {
     /// Sockets, each with a thread, and what is published under keys as long as the session lasts.
-    Live { told: Receiver<Heard>, _session: Option<zenoh::Session> },
+    Live { told: Arc<Queue>, lost: u64, _session: Option<zenoh::Session> },
     /// A take, and its next line's number.
     Take { lines: std::io::Lines<BufReader<File>>, path: String, names: Vec<String>, number: usize },
 }
@@ -80,20 +81,21 @@ pub struct Taken {
 
 impl Source {
     /// Opens sockets, or the take.
-    /// `twin`: where the other hub of this room is heard.
+    /// `twin`: where the other hub of this room is heard; `waits`: so many lines of each camera at most, of those that are live.
     pub fn open(
         cameras: &[Camera],
         replay: Option<&Path>,
         net: &zenoh::Args,
         twin: Option<SocketAddr>,
+        waits: usize,
         stop: &Arc<AtomicBool>,
     ) -> Result<Self> {
         let Some(path) = replay else {
-            let (tell, told) = sync_channel(WAITING);
+            let told = Arc::new(Queue::new(waits));
             let mut session = None;
             for (number, camera) in cameras.iter().enumerate() {
                 let what = || format!("camera {:?}: {}", camera.name, camera.ear);
-                let mut line = Lines { camera: number, answers: Answers::default(), tell: tell.clone() };
+                let mut line = Lines { camera: number, answers: Answers::default(), tell: told.clone() };
                 match &camera.ear {
                     Ear::Port(at) => {
                         let socket = UdpSocket::bind(at).with_context(|| {
@@ -103,10 +105,10 @@ impl Source {
                             )
                         })?;
                         socket.set_read_timeout(Some(LOOK))?;
-                        let stop = stop.clone();
+                        let (name, stop) = (camera.name.clone(), stop.clone());
                         std::thread::Builder::new()
-                            .name(camera.name.chars().take(15).collect())
-                            .spawn(move || listen(&socket, line, &stop))?;
+                            .name(name.chars().take(15).collect())
+                            .spawn(move || listen(&socket, line, &name, &stop))?;
                     }
                     Ear::Key(key) => {
                         let session = match &session {
@@ -123,12 +125,12 @@ impl Source {
                 let socket = UdpSocket::bind(at)
                     .with_context(|| format!("--twin-listen {at}: another program has the port"))?;
                 socket.set_read_timeout(Some(LOOK))?;
-                let stop = stop.clone();
+                let (tell, stop) = (told.clone(), stop.clone());
                 std::thread::Builder::new()
                     .name("twin".into())
                     .spawn(move || listen_to_twin(&socket, &tell, &stop))?;
             }
-            return Ok(Source::Live { told, _session: session });
+            return Ok(Source::Live { told, lost: 0, _session: session });
         };
         let file = File::open(path).with_context(|| {
             format!("{}: `posewire-hub record CAMERAS --out FILE` writes a take", path.display())
@@ -141,14 +143,20 @@ impl Source {
         })
     }
 
-    /// The next thing heard; `None` where nothing came within `wait`. `Err`: the take is at its end, or wrong.
+    /// The next thing heard, or that nothing came within `wait`. `Err`: the take is wrong.
     pub fn next(&mut self, wait: Duration) -> Result<Next> {
         match self {
-            Source::Live { told, .. } => match told.recv_timeout(wait) {
-                Ok(heard) => Ok(Next::Heard(heard)),
-                Err(RecvTimeoutError::Timeout) => Ok(Next::Nothing),
-                Err(RecvTimeoutError::Disconnected) => Ok(Next::End),
-            },
+            Source::Live { told, lost, .. } => {
+                // The 1st, and whenever they have doubled.
+                let so_far = told.lost();
+                if so_far >= (2 * *lost).max(1) {
+                    *lost = so_far;
+                    eprintln!(
+                        "posewire-hub: lines come faster than this machine hears them: the oldest are lost, {so_far} so far"
+                    );
+                }
+                Ok(told.next(wait).map_or(Next::Nothing, Next::Heard))
+            }
             Source::Take { lines, path, names, number } => {
                 let Some(line) = lines.next() else { return Ok(Next::End) };
                 *number += 1;
@@ -175,17 +183,17 @@ pub enum Next {
     Heard(Heard),
     /// Nothing came in time.
     Nothing,
-    /// Nothing will come any more.
+    /// Nothing will come any more: a take's end.
     End,
 }
 
 /// The other hub's beats.
-fn listen_to_twin(socket: &UdpSocket, tell: &SyncSender<Heard>, stop: &AtomicBool) {
+fn listen_to_twin(socket: &UdpSocket, tell: &Queue, stop: &AtomicBool) {
     let mut bytes = vec![0; DATAGRAM];
     while !stop.load(Ordering::Relaxed) {
         let Ok(n) = socket.recv(&mut bytes) else { continue };
         if let Some(beat) = std::str::from_utf8(&bytes[..n]).ok().and_then(Beat::read) {
-            let _ = tell.try_send(Heard::Twin(beat));
+            tell.push(Heard::Twin(beat));
         }
     }
 }
@@ -194,7 +202,7 @@ fn listen_to_twin(socket: &UdpSocket, tell: &SyncSender<Heard>, stop: &AtomicBoo
 struct Lines {
     camera: usize,
     answers: Answers,
-    tell: SyncSender<Heard>,
+    tell: Arc<Queue>,
 }
 
 impl Lines {
@@ -208,15 +216,32 @@ impl Lines {
             },
             None => Heard::Line(Packet { camera, arrived_us, text: text.to_owned() }),
         };
-        // A hub that does not keep up gets the newest of what still fits.
-        let _ = self.tell.try_send(heard);
+        self.tell.push(heard);
         None
     }
 }
 
+/// Who sends to one camera's port.
+#[derive(Default)]
+struct Senders {
+    last: Option<SocketAddr>,
+    before: Option<SocketAddr>,
+    is_said: bool,
+}
+
+impl Senders {
+    /// Something came `from` there; gives two who send in turn, once. A board that was started anew does not come back as the one before.
+    fn hear(&mut self, from: SocketAddr) -> Option<[SocketAddr; 2]> {
+        let last = self.last.replace(from).filter(|last| *last != from)?;
+        let in_turn = self.before.replace(last) == Some(from);
+        (in_turn && !std::mem::replace(&mut self.is_said, true)).then_some([last, from])
+    }
+}
+
 /// One camera's socket: stamps what comes, answers agents.
-fn listen(socket: &UdpSocket, mut lines: Lines, stop: &AtomicBool) {
+fn listen(socket: &UdpSocket, mut lines: Lines, name: &str, stop: &AtomicBool) {
     let mut bytes = vec![0; DATAGRAM];
+    let mut senders = Senders::default();
     while !stop.load(Ordering::Relaxed) {
         // Nothing came, or an answer of before that nobody took any more.
         let Ok((n, from)) = socket.recv_from(&mut bytes) else { continue };
@@ -226,5 +251,26 @@ fn listen(socket: &UdpSocket, mut lines: Lines, stop: &AtomicBool) {
             // An agent that is gone asks no more.
             let _ = socket.send_to(answer.text().as_bytes(), from);
         }
+        if let Some([one, other]) = senders.hear(from) {
+            eprintln!(
+                "posewire-hub: camera {name:?}: {one} and {other} both send to its port: each board needs one of its own"
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_boards_on_one_port_are_said_once_and_one_that_was_started_anew_is_not() {
+        let [a, b, c] = [1, 2, 3].map(|port| SocketAddr::from(([10, 0, 0, 1], port)));
+        let told = |all: &[SocketAddr]| {
+            let mut senders = Senders::default();
+            all.iter().filter_map(|from| senders.hear(*from)).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&[a, a, b, b, b, c, c]), [[a; 2]; 0]);
+        assert_eq!(told(&[a, a, b, b, a, b, a]), [[b, a]]);
     }
 }

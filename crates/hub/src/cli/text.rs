@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result, ensure};
+use files::Replacement;
 
 /// In the place of a path: standard output.
 const STANDARD: &str = "-";
@@ -31,6 +32,21 @@ pub fn keep<'a>(inputs: impl IntoIterator<Item = &'a Path>, output: &Path) -> Re
         );
     }
     Ok(())
+}
+
+/// Writes a whole file, or leaves what is there.
+pub fn replace(path: &Path, text: &str) -> Result<()> {
+    let write = || {
+        let mut file = Replacement::create(path)?;
+        file.write_all(text.as_bytes())?;
+        match file.sync_all() {
+            // A pipe or a device has no disk.
+            Err(e) if e.kind() == ErrorKind::InvalidInput => {}
+            done => done?,
+        }
+        file.commit()
+    };
+    write().with_context(|| format!("{} cannot be written", path.display()))
 }
 
 /// What becomes of a line for which there is no room, since those before it are not taken.

@@ -24,6 +24,7 @@ const MAX_SAID_BYTES: usize = 1024;
 pub struct Web {
     lines: watch::Sender<Utf8Bytes>,
     cameras: watch::Sender<String>,
+    tells: watch::Sender<bool>,
     /// Dropped, it ends the page.
     _is_over: watch::Sender<bool>,
 }
@@ -32,6 +33,7 @@ pub struct Web {
 struct Served {
     lines: watch::Receiver<Utf8Bytes>,
     cameras: watch::Receiver<String>,
+    tells: watch::Receiver<bool>,
     guard: Arc<Guard>,
     /// Places of those who stay.
     places: Arc<Semaphore>,
@@ -48,16 +50,23 @@ impl Web {
         let link = guard.link();
         let (lines, line) = watch::channel(Utf8Bytes::default());
         let (cameras, camera) = watch::channel(cameras);
+        let (tells, told) = watch::channel(true);
         let (is_over, over) = watch::channel(false);
         let places = Arc::new(Semaphore::new(MAX_CLIENTS));
-        let paths = paths(Served { lines: line, cameras: camera, guard: Arc::new(guard), places });
+        let served = Served { lines: line, cameras: camera, tells: told, guard: Arc::new(guard), places };
+        let paths = paths(served);
         std::thread::Builder::new().name("web".into()).spawn(move || door::run(listener, over, paths))?;
-        Ok((Self { lines, cameras, _is_over: is_over }, link))
+        Ok((Self { lines, cameras, tells, _is_over: is_over }, link))
     }
 
     /// The newest moment.
     pub fn tell(&self, line: &str) {
         self.lines.send_replace(line.trim_end().into());
+    }
+
+    /// Whether this hub tells, or another hub of the room does.
+    pub fn look(&self, tells: bool) {
+        self.tells.send_if_modified(|before| std::mem::replace(before, tells) != tells);
     }
 
     /// Cameras stand elsewhere now.
@@ -73,9 +82,10 @@ fn paths(served: Served) -> Router {
         .route("/page.css", get(async || typed("text/css; charset=utf-8", STYLE)))
         .route("/page.js", get(async || typed("text/javascript; charset=utf-8", script())))
         .route("/cameras", get(cameras))
+        .route("/tells", get(tells))
         .route("/lines", get(lines))
         .with_state(served);
-    guarded(paths, guard, "there are /, /lines and /cameras\n")
+    guarded(paths, guard, "there are /, /lines, /cameras and /tells\n")
 }
 
 /// Bones and colours as everywhere, then the page's own.
@@ -91,6 +101,12 @@ fn script() -> String {
 async fn cameras(State(served): State<Served>) -> Response {
     let text = served.cameras.borrow().clone();
     typed("application/json", text)
+}
+
+/// `true`; `false` where another hub of the room tells, so that no line comes.
+async fn tells(State(served): State<Served>) -> Response {
+    let tells = *served.tells.borrow();
+    typed("application/json", tells.to_string())
 }
 
 async fn lines(State(served): State<Served>, upgrade: WebSocketUpgrade) -> Response {
@@ -163,12 +179,15 @@ mod tests {
 
     #[test]
     fn the_page_is_for_this_machine_and_its_own_scripts_alone() {
-        let (_web, address) = started();
+        let (web, address) = started();
         let page = until(&mut ask(&address, "/", &address, ""), "</script>");
         assert!(page.starts_with("HTTP/1.1 200") && page.contains("default-src 'none'"), "{page}");
         let script = until(&mut ask(&address, "/page.js", &address, ""), "WebSocket");
         assert!(script.contains("const BONES = [["), "{script}");
         until(&mut ask(&address, "/cameras", &address, ""), "[\"cameras\"]");
+        until(&mut ask(&address, "/tells", &address, ""), "\r\n\r\ntrue");
+        web.look(false);
+        until(&mut ask(&address, "/tells", &address, ""), "\r\n\r\nfalse");
         until(&mut ask(&address, "/", "evil.example", ""), "this machine only");
         let elsewhere = format!("Origin: http://evil.example\r\n{UPGRADE}");
         until(&mut ask(&address, "/lines", &address, &elsewhere), "HTTP/1.1 403");

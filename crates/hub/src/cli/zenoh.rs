@@ -49,6 +49,7 @@ mod built_in {
     use zenoh::qos::{CongestionControl, Priority};
     use zenoh::sample::Sample;
 
+    use super::super::sources::now_us;
     use super::{Args, End};
 
     /// Zenoh's words for how a hub is reached, unless told otherwise; a port that is free, as peers take.
@@ -67,7 +68,8 @@ mod built_in {
     /// What an agent publishes under one key, and what hubs answer.
     pub struct Way {
         lines: Publisher<'static>,
-        answers: Receiver<String>,
+        /// And when each came.
+        answers: Receiver<(String, i64)>,
         _subscriber: Subscriber<()>,
     }
 
@@ -132,8 +134,9 @@ mod built_in {
             let lines = publisher(&self.0, key.to_owned())?;
             let (tell, answers) = sync_channel(WAITING);
             let heard = move |sample: Sample| {
+                let got_us = now_us();
                 if let Some(text) = text_of(&sample) {
-                    let _ = tell.try_send(text);
+                    let _ = tell.try_send((text, got_us));
                 }
             };
             let subscriber = self.0.declare_subscriber(format!("{key}/clock")).callback(heard);
@@ -147,8 +150,8 @@ mod built_in {
             let _ = self.lines.put(bytes).wait();
         }
 
-        /// The next answer, without waiting.
-        pub fn answer(&self) -> Option<String> {
+        /// The next answer and when it came, without waiting.
+        pub fn answer(&self) -> Option<(String, i64)> {
             self.answers.try_recv().ok()
         }
     }
@@ -186,7 +189,7 @@ mod left_out {
             match *self {}
         }
 
-        pub fn answer(&self) -> Option<String> {
+        pub fn answer(&self) -> Option<(String, i64)> {
             match *self {}
         }
     }

@@ -28,8 +28,8 @@ use watch::{Watch, watched_by_others};
 
 /// Nobody saw them for so long: they are not told any more.
 const GONE_US: i64 = 1_000_000;
-/// For so long their number is kept for them.
-const KEPT_US: i64 = 4_000_000;
+/// For so long their number is kept for them: four seconds, and what it takes to find somebody.
+const KEPT_US: i64 = 4_300_000;
 /// Whoever comes back so near to where they went, metres, is the same.
 const BACK_M: f64 = 0.8;
 /// Until then two cameras must see somebody new, or there is nobody.
@@ -66,7 +66,7 @@ pub struct Fusion {
     places: Vec<Place>,
     eyes: Vec<Eye>,
     bodies: Vec<Body>,
-    /// Who went: number, when, where.
+    /// Who went: number, when they were seen last, where.
     gone: Vec<(u32, i64, V3)>,
     next_id: u32,
     births: Births,
@@ -126,6 +126,8 @@ impl Fusion {
         let camera = look.camera;
         let place = self.places[camera];
         self.newest_us = self.newest_us.max(look.at_us);
+        // First: after a silence of all cameras nobody is where they were, and whoever fits a body of then may be anybody.
+        self.tidy();
         let eye = self.eyes[camera];
         let whom = associate::associate(&self.bodies, &eye, camera, &look);
         self.watch(&look, &whom);
@@ -136,7 +138,6 @@ impl Fusion {
             }
             self.loose[camera].clear();
             self.before[camera] = Some(look);
-            self.tidy();
             return;
         }
         let mut loose = Vec::new();
@@ -156,7 +157,6 @@ impl Fusion {
         }
         self.loose[camera] = loose;
         self.before[camera] = Some(look);
-        self.tidy();
     }
 
     fn add(&mut self, newborn: birth::Newborn, camera: usize, unknown: &Loose) {
@@ -168,12 +168,13 @@ impl Fusion {
             return;
         }
         let middle = body.middle(0.0);
-        let back = self.gone.iter().position(|(_, at_us, place)| {
-            let away_s = (unknown.at_us - at_us) as f64 / 1e6;
-            middle.is_some_and(|m| (m - place).norm() < BACK_M + 0.7 * away_s)
-        });
+        let far = |(k, (_, at_us, place)): (usize, &(u32, i64, V3))| {
+            let (far, away_s) = ((middle? - place).norm(), (unknown.at_us - at_us) as f64 / 1e6);
+            (far < BACK_M + 0.7 * away_s).then_some((far, k))
+        };
+        let back = self.gone.iter().enumerate().filter_map(far).min_by(|a, b| a.0.total_cmp(&b.0));
         body.id = match back {
-            Some(k) => self.gone.remove(k).0,
+            Some((_, k)) => self.gone.remove(k).0,
             None => {
                 self.next_id += 1;
                 self.next_id - 1
@@ -259,7 +260,7 @@ impl Fusion {
             }
             if now - body.last_us() > GONE_US {
                 if let Some(middle) = body.middle(0.0) {
-                    gone.push((body.id, now, middle));
+                    gone.push((body.id, body.last_us(), middle));
                 }
                 return false;
             }

@@ -1,8 +1,8 @@
 //! People of recorded motion before virtual cameras that stand where they are said to.
 
 use super::*;
-use crate::clock::Clock;
 use crate::geometry::apart;
+use crate::hub::{Ears, Packet};
 use crate::line;
 use crate::simulate::{Scene, Setting, score};
 
@@ -44,15 +44,24 @@ fn whoever_turns_their_back_to_a_camera_keeps_left_and_right() {
 
 #[test]
 fn three_who_cross_keep_who_they_are_while_cameras_go_and_come() {
-    let scene = Scene::new(Setting { seed: 3, seconds: 25.0, persons: 3, ..Setting::default() });
     // Of four cameras two are away for five seconds each.
     let away = |camera: usize, at_us: i64| {
         let s = at_us / 1_000_000;
         camera == 0 && (6..11).contains(&s) || camera == 2 && (9..14).contains(&s)
     };
-    let s = score(&scene, places(&scene), Place::identity(), away);
-    assert!(s.switches == 0 && s.ghosts < 0.02, "{} {}", s.switches, s.ghosts);
-    assert!(s.mpjpe_mm < 40.0 && s.told > 0.97, "{} {}", s.mpjpe_mm, s.told);
+    let rooms: Vec<_> = (1..=8)
+        .map(|seed| {
+            let scene = Scene::new(Setting { seed, seconds: 25.0, persons: 3, ..Setting::default() });
+            score(&scene, places(&scene), Place::identity(), away)
+        })
+        .collect();
+    // Two who meet where two cameras alone see them may be exchanged: now and then one is.
+    let switches: usize = rooms.iter().map(|s| s.switches).sum();
+    let ghosts = rooms.iter().map(|s| s.ghosts).sum::<f64>() / rooms.len() as f64;
+    assert!(switches <= 4 && ghosts < 0.025, "{switches} {ghosts}");
+    for s in rooms {
+        assert!(s.mpjpe_mm < 32.0 && s.told > 0.95, "{} {}", s.mpjpe_mm, s.told);
+    }
 }
 
 /// What came of a room in which cameras were moved.
@@ -67,15 +76,14 @@ struct Moved {
 /// each camera's place is from the truth in the end, degrees and metres.
 fn moved(first: &Scene, second: &Scene, from_us: i64) -> Moved {
     let mut fusion = Fusion::new(places(first));
-    let mut clocks = vec![Clock::default(); first.cameras.len()];
+    let lenses: Vec<_> = first.cameras.iter().map(|c| c.0.clone()).collect();
+    let mut ears = Ears::new(lenses, vec![0; first.cameras.len()]);
     let (mut before, mut after) = (Vec::new(), Vec::new());
     let mut packets: Vec<_> = first.packets().into_iter().filter(|p| p.true_us < from_us).collect();
     packets.extend(second.packets().into_iter().filter(|p| p.true_us >= from_us));
     for p in packets {
-        let read = line::read(&p.text, &first.cameras[p.camera].0).unwrap();
-        clocks[p.camera].arrived(read.emitted_us, p.arrived_us);
-        let at_us = clocks[p.camera].hub_us(read.captured_us).unwrap();
-        fusion.look(Look { camera: p.camera, at_us, persons: read.persons });
+        let packet = Packet { camera: p.camera, arrived_us: p.arrived_us, text: p.text };
+        ears.hear(&packet).unwrap().into_iter().for_each(|look| fusion.look(look));
         if p.true_us < from_us { &mut before } else { &mut after }.extend(fusion.moved());
     }
     after.dedup();
@@ -105,6 +113,34 @@ fn a_camera_that_was_moved_is_named_and_placed_anew_and_no_other() {
         );
         assert!(angle < 1.5 && away < 0.10, "{degrees} degrees, {persons} persons: {angle} {away}");
         assert!(off.iter().enumerate().all(|(c, o)| c == 1 || o.0 + o.1 < 1e-9), "{off:?}");
+    }
+}
+
+#[test]
+fn whoever_stands_still_while_no_camera_speaks_is_the_same_for_four_seconds_and_nobody_known_after_that() {
+    for (silent_s, is_kept) in [(0.5, true), (2.0, true), (3.5, true), (10.0, false), (600.0, false)] {
+        let scene = Scene::new(Setting { seed: 5, seconds: 8.0, persons: 3, ..Setting::default() });
+        let mut fusion = Fusion::new(places(&scene));
+        let mut before = Vec::new();
+        for p in scene.packets() {
+            let is_before = p.true_us < 5_000_000;
+            let at_us = p.true_us + if is_before { 0 } else { (1e6 * silent_s) as i64 };
+            let read = line::read(&p.text, &scene.cameras[p.camera].0).unwrap();
+            fusion.look(Look { camera: p.camera, at_us, persons: read.persons });
+            if is_before {
+                before = fusion.whereabouts().0;
+            } else if p.true_us > 5_500_000 {
+                break;
+            }
+        }
+        let (now, _) = fusion.whereabouts();
+        assert_eq!((before.len(), now.len()), (3, 3), "{silent_s} s: {before:?} {now:?}");
+        for (id, at) in now {
+            let was = before.iter().find(|b| b.0 == id);
+            // Nobody walks a metre in half a second.
+            assert!(was.is_some_and(|b| (b.1 - at).norm() < 1.0) == is_kept, "{silent_s} s: {id} {before:?}");
+            assert!(was.is_some() == is_kept, "{silent_s} s: {id} {before:?}");
+        }
     }
 }
 

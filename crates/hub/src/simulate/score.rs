@@ -7,10 +7,9 @@ use pose::JOINTS;
 use super::Scene;
 use super::offline::{Track, whole_take};
 use crate::V3;
-use crate::clock::Clock;
 use crate::fuse::{Fusion, RoomPerson};
 use crate::geometry::dlt;
-use crate::line::{self, Look};
+use crate::hub::{self, Ears};
 use crate::{Place, V2};
 
 /// What came of a scene.
@@ -45,7 +44,7 @@ const BEGIN_US: i64 = 3_000_000;
 pub fn score(scene: &Scene, places: Vec<Place>, room: Place, without: impl Fn(usize, i64) -> bool) -> Score {
     let cameras = scene.cameras.len();
     let mut fusion = Fusion::new(places.clone());
-    let mut clocks = vec![Clock::default(); cameras];
+    let mut ears = Ears::new(scene.cameras.iter().map(|c| c.0.clone()).collect(), vec![0; cameras]);
     // Of each true person, the last rays of each camera: for the plain transform.
     let mut rays: HashMap<usize, Vec<Option<Rays>>> = HashMap::new();
     let mut who: HashMap<usize, u32> = HashMap::new();
@@ -96,17 +95,16 @@ pub fn score(scene: &Scene, places: Vec<Place>, room: Place, without: impl Fn(us
                 }
             }
         }
-        let Ok(read) = line::read(&packet.text, &scene.cameras[packet.camera].0) else { continue };
-        let clock = &mut clocks[packet.camera];
-        clock.arrived(read.emitted_us, packet.arrived_us);
-        let at_us = clock.hub_us(read.captured_us).unwrap_or(packet.arrived_us);
+        let (camera, arrived_us, text) = (packet.camera, packet.arrived_us, packet.text);
+        let Ok(Some(look)) = ears.hear(&hub::Packet { camera, arrived_us, text }) else { continue };
+        let at_us = look.at_us;
         for (id, person) in &packet.who {
-            let Some(seen) = read.persons.iter().find(|p| p.id == *id) else { continue };
-            tracks[*person][packet.camera].push((at_us, seen.joints.map(|ray| ray.map(|r| (r.at, r.score)))));
+            let Some(seen) = look.persons.iter().find(|p| p.id == *id) else { continue };
+            tracks[*person][camera].push((at_us, seen.joints.map(|ray| ray.map(|r| (r.at, r.score)))));
             let joints = seen.joints.map(|ray| ray.filter(|r| r.score > 0.3).map(|r| r.at));
-            rays.entry(*person).or_insert_with(|| vec![None; cameras])[packet.camera] = Some((at_us, joints));
+            rays.entry(*person).or_insert_with(|| vec![None; cameras])[camera] = Some((at_us, joints));
         }
-        fusion.look(Look { camera: packet.camera, at_us, persons: read.persons });
+        fusion.look(look);
     }
     let offline: Vec<_> = tracks.iter().map(|tracks| whole_take(&places, tracks, &moments)).collect();
     let offs = asked.iter().filter_map(|(k, t, j, true_at)| Some((offline[*t][*k][*j]? - true_at).norm()));

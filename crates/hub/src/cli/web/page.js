@@ -5,6 +5,8 @@ const shown = { trails: true, names: true };
 const HOME = { turn: -0.6, tilt: 0.5, away: 9, at: [0, 0, 0.8] };
 let look = structuredClone(HOME), isHome = true, isTurning = false;
 let moment = null, momentMs = 0, cameras = [], moments = 0, rate = 0;
+// Why no moment comes, where that is known.
+let why = "";
 const trails = new Map();
 
 const colourOf = id => COLOURS[id % COLOURS.length];
@@ -169,7 +171,7 @@ function list() {
     `${persons.length} ${persons.length === 1 ? "person" : "people"} · ${rate} moments a second · ${((moment.sent_us - moment.at_us) / 1000).toFixed(0)} ms old`;
   const notice = document.getElementById("notice");
   notice.hidden = moment !== null && !isOld;
-  notice.textContent = moment ? "Nothing comes from the cameras" : "Waiting for the cameras";
+  notice.textContent = why || (moment ? "Nothing comes from the cameras" : "Waiting for the cameras");
 }
 
 // --- Moments
@@ -195,8 +197,20 @@ function connect() {
   socket.onclose = () => setTimeout(connect, 1000);
 }
 
+const ask = async path => {
+  const answer = await fetch(`${path}${location.search}`);
+  if (answer.status === 403) throw new Error("This link is an earlier start's: open the one that the hub has printed");
+  return answer.json();
+};
+
 async function askForCameras() {
-  try { cameras = await (await fetch(`cameras${location.search}`)).json(); } catch { /* The hub is away: asked again. */ }
+  try {
+    cameras = await ask("cameras");
+    why = await ask("tells") ? "" : "Another hub of this room tells: this one stands by";
+  } catch (error) {
+    // A request without an answer is a TypeError.
+    why = error instanceof TypeError ? "The hub does not answer" : error.message;
+  }
 }
 
 // --- Hands

@@ -1,0 +1,193 @@
+//! What a hub knows of its cameras beside what they see: who is silent, whose lines are wrong, who was moved, and where that is written down.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use posewire_hub::Place;
+use posewire_hub::config::{Camera, is_placed_anew, placed_text};
+use posewire_hub::geometry::centre;
+use posewire_hub::line::LineError;
+
+use super::mqtt::Health;
+use super::text;
+
+/// Without a word from a camera for so long, it is told.
+const SILENT_US: i64 = 3_000_000;
+
+/// The cameras of a room.
+pub struct Cameras {
+    all: Vec<Camera>,
+    pub health: Health,
+    heard_us: Vec<i64>,
+    wrong: Wrong,
+    /// Where a place that was found anew is written down; `None`: nowhere.
+    room: Option<PathBuf>,
+}
+
+/// Lines that were of no use.
+pub struct Wrong {
+    command: &'static str,
+    names: Vec<String>,
+    /// Of each camera how many, and the first one's fault.
+    all: Vec<(u64, String)>,
+}
+
+impl Wrong {
+    /// Of `cameras`, as `command` says it.
+    pub fn new(command: &'static str, cameras: &[Camera]) -> Self {
+        let names = cameras.iter().map(|camera| camera.name.clone()).collect();
+        Self { command, names, all: vec![(0, String::new()); cameras.len()] }
+    }
+
+    /// One more; the 1st, 2nd, 4th, 8th … is told.
+    pub fn add(&mut self, camera: usize, wrong: &LineError) {
+        let (count, first) = &mut self.all[camera];
+        *count += 1;
+        if *count == 1 {
+            *first = wrong.to_string();
+        }
+        if count.is_power_of_two() {
+            eprintln!("posewire-hub {}: camera {:?}: {wrong}", self.command, self.names[camera]);
+        }
+    }
+
+    /// All of them, a sentence a camera; `None` where none was wrong.
+    pub fn told(&self) -> Option<String> {
+        let all = self.names.iter().zip(&self.all).filter(|(_, (count, _))| *count > 0);
+        let all: Vec<String> = all
+            .map(|(name, (count, first))| {
+                format!("{count} of camera {name:?}'s lines were of no use, the first since: {first}")
+            })
+            .collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
+}
+
+impl Cameras {
+    /// Nothing was heard of them yet. `room`: the file in which a place that is found anew is written down.
+    pub fn new(all: Vec<Camera>, room: Option<PathBuf>, now_us: i64) -> Self {
+        let n = all.len();
+        let health = Health { silent: vec![false; n], moved: vec![false; n] };
+        let wrong = Wrong::new("run", &all);
+        Self { all, health, heard_us: vec![now_us; n], wrong, room }
+    }
+
+    /// What people call them.
+    pub fn names(&self) -> Vec<String> {
+        self.wrong.names.clone()
+    }
+
+    /// A line came, and what was wrong with it.
+    pub fn heard(&mut self, camera: usize, wrong: Option<&LineError>, now_us: i64) {
+        self.heard_us[camera] = now_us;
+        if std::mem::take(&mut self.health.silent[camera]) {
+            eprintln!("posewire-hub run: camera {:?} is back", self.all[camera].name);
+        }
+        if let Some(wrong) = wrong {
+            self.wrong.add(camera, wrong);
+        }
+    }
+
+    /// Says who has been silent for too long.
+    pub fn look_for_silence(&mut self, now_us: i64) {
+        for (c, camera) in self.all.iter().enumerate() {
+            if !self.health.silent[c] && now_us - self.heard_us[c] > SILENT_US {
+                self.health.silent[c] = true;
+                let (name, wants) = (&camera.name, camera.ear.wants());
+                eprintln!("posewire-hub run: camera {name:?} is silent: does its board run {wants}?");
+            }
+        }
+    }
+
+    /// Says who was moved.
+    pub fn moved(&mut self, moved: &[usize]) {
+        for (c, was) in self.health.moved.iter_mut().enumerate() {
+            let is = moved.contains(&c);
+            if is && !*was {
+                eprintln!(
+                    "posewire-hub run: camera {:?} was moved: what it sees does not fit any more. It is placed anew as soon as somebody has walked before it for some seconds whom two others see, too",
+                    self.all[c].name,
+                );
+            }
+            *was = is;
+        }
+    }
+
+    /// Says where a camera was placed anew, and writes it down, so that it is known after a restart.
+    pub fn placed(&self, camera: usize, place: &Place) {
+        let (eye, name) = (centre(place), &self.all[camera].name);
+        let where_to =
+            format!("camera {name:?} is placed anew, at {:.2}, {:.2}, {:.2} m", eye.x, eye.y, eye.z);
+        let Some(room) = &self.room else {
+            eprintln!("posewire-hub run: {where_to}. The room's file keeps the old place");
+            return;
+        };
+        match write_down(room, name, place) {
+            Ok(before) => eprintln!(
+                "posewire-hub run: {where_to}, and {} says so now; what `calibrate` wrote is in {}. A new `calibrate` knows it better",
+                room.display(),
+                before.display()
+            ),
+            Err(e) => eprintln!(
+                "posewire-hub run: {where_to}. {} still has the old place ({e:#}): after a restart it is found again, or walk about for `calibrate`",
+                room.display()
+            ),
+        }
+    }
+
+    /// Where they stand, for the view: rows of the rotation are their right, down and ahead; `half` is the tangent of half the picture.
+    pub fn said(&self, places: &[Place]) -> String {
+        let one = |(camera, place): (&Camera, &Place)| {
+            let (eye, turn) = (centre(place), place.rotation.to_rotation_matrix());
+            let row = |k: usize| [turn[(k, 0)], turn[(k, 1)], turn[(k, 2)]];
+            let lens = &camera.lens;
+            let half =
+                [0.5 * f64::from(lens.width_px) / lens.fx_px, 0.5 * f64::from(lens.height_px) / lens.fy_px];
+            serde_json::json!({ "name": camera.name, "at_m": [eye.x, eye.y, eye.z], "rotation": [row(0), row(1), row(2)], "half": half })
+        };
+        serde_json::Value::from_iter(self.all.iter().zip(places).map(one)).to_string()
+    }
+}
+
+/// Writes a camera's place into the room's file; gives where the file as `calibrate` wrote it is kept.
+fn write_down(room: &Path, name: &str, place: &Place) -> Result<PathBuf> {
+    let text = std::fs::read_to_string(room)?;
+    let placed = placed_text(&text, name, place).context("it is no room's file any more")?;
+    let mut before = room.as_os_str().to_owned();
+    before.push(".before");
+    let before = PathBuf::from(before);
+    // Somebody walked for it: what is found later does not take its place, a new `calibrate` does.
+    if !is_placed_anew(&text) || !before.exists() {
+        text::replace(&before, &text)?;
+    }
+    text::replace(room, &placed)?;
+    Ok(before)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn the_last_calibration_is_kept_whatever_is_placed_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let room = folder.path().join("room.toml");
+        let calibrated = |number: u32| {
+            format!(
+                "# the {number}.\n[[camera]]\nname = \"door\"\nat_m = [0.0, 0.0, 2.0]\nrotation = [1.0, 0.0, 0.0, 0.0]\n"
+            )
+        };
+        for number in 1..=2 {
+            fs::write(&room, calibrated(number)).unwrap();
+            for _ in 0..2 {
+                let before = write_down(&room, "door", &Place::translation(0.0, 0.0, 1.0)).unwrap();
+                assert_eq!(fs::read_to_string(before).unwrap(), calibrated(number));
+                let text = fs::read_to_string(&room).unwrap();
+                assert!(text.starts_with(&format!("# the {number}.")) && text.contains("-1.0"), "{text}");
+            }
+        }
+        assert!(write_down(&room, "window", &Place::identity()).is_err());
+    }
+}
