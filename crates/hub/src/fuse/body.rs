@@ -38,7 +38,7 @@ pub(super) const TOLD_M: f64 = 0.20;
 /// Joints that say where the trunk is.
 const TRUNK: [usize; 4] = [5, 6, 11, 12];
 /// Limbs whose left and right a camera may take for each other.
-const GROUPS: [&[usize; 6]; 2] = [&ARMS, &LEGS];
+pub(super) const GROUPS: [&[usize; 6]; 2] = [&ARMS, &LEGS];
 /// What it costs, in sigmas squared, to say that a camera takes left for right: whoever turns their back is taken for somebody who
 /// faces the camera, arms and legs alike; one of both alone is rarer.
 const TURNED: f64 = 20.0;
@@ -48,6 +48,13 @@ const FITS: f64 = 2.0;
 /// Seconds in which a body's front is made up, and how sure that must be against its sides before these are exchanged.
 const FRONT_S: f64 = 0.2;
 const BACKWARD: f64 = -0.2;
+
+/// Seconds in which it is made up whether arms, or legs, alone have the wrong sides, and the share of looks that must say so.
+const ALONE_S: f64 = 0.5;
+const ALONE: f64 = 0.35;
+/// So many cameras that saw it just now: of two, neither is outvoted.
+const OUTVOTED: usize = 3;
+const WATCHED_US: i64 = 500_000;
 
 /// One person.
 #[derive(Clone, Debug)]
@@ -63,6 +70,8 @@ pub(super) struct Body {
     pub seen_as: Vec<u32>,
     /// How much face and knees look where the sides say that the front is: a mean over the last second, 1 for all, -1 for the other way.
     front: f64,
+    /// The share of the last looks in which arms, or legs, alone fitted the other way round.
+    alone: [f64; 2],
     /// The middle of the trunk and its speed.
     middle: Option<(V3, V3)>,
     /// Since when it is where an older one is.
@@ -140,6 +149,7 @@ impl Body {
             seen_us: vec![i64::MIN / 2; cameras],
             seen_as: vec![0; cameras],
             front: 0.0,
+            alone: [0.0; 2],
             middle: None,
             doubled_since_us: None,
         };
@@ -222,10 +232,31 @@ impl Body {
             }
         }
         self.hold_bones();
+        self.agree(exchanged, seconds);
         self.look_to_the_front(seconds);
         self.find_middle();
         self.seen_us[number] = self.seen_us[number].max(at_us);
         self.seen_as[number] = seen.id;
+    }
+
+    /// One camera takes arms, or legs, for each other now and then; where many do, it is the body that has them the wrong way round, from
+    /// when it began or from a moment in which both lay on each other.
+    fn agree(&mut self, exchanged: [bool; 2], seconds: f64) {
+        let kept = (-seconds / ALONE_S).exp();
+        for (group, limbs) in GROUPS.iter().enumerate() {
+            let now = f64::from(exchanged[group] && !exchanged[1 - group]);
+            self.alone[group] += (now - self.alone[group]) * (1.0 - kept);
+            if self.alone[group] > ALONE && self.watched_by(self.at_us, WATCHED_US) >= OUTVOTED {
+                self.exchange(&[limbs]);
+            }
+        }
+    }
+
+    /// Left for right, of some limbs.
+    pub fn exchange(&mut self, groups: &[&[usize; 6]]) {
+        let before = self.joints;
+        groups.iter().flat_map(|limbs| limbs.iter()).for_each(|&j| self.joints[j] = before[MIRROR[j]]);
+        self.alone = [0.0; 2];
     }
 
     /// Left is left of where the face looks and knees bend. Cameras behind somebody take left for right, and when most of them do
@@ -250,8 +281,7 @@ impl Body {
         let now = (face + 0.5 * knees).clamp(-1.0, 1.0);
         self.front += (now - self.front) * (1.0 - (-seconds / FRONT_S).exp());
         if self.front < BACKWARD {
-            let before = self.joints;
-            GROUPS.iter().flat_map(|limbs| limbs.iter()).for_each(|&j| self.joints[j] = before[MIRROR[j]]);
+            self.exchange(&GROUPS);
             self.front = -self.front;
         }
     }

@@ -64,6 +64,35 @@ fn three_who_cross_keep_who_they_are_while_cameras_go_and_come() {
     }
 }
 
+#[test]
+fn a_body_whose_legs_alone_are_the_wrong_way_round_is_put_right_within_a_second() {
+    let scene = Scene::new(Setting { seed: 2, seconds: 12.0, ..Setting::default() });
+    let mut fusion = Fusion::new(places(&scene));
+    let lenses: Vec<_> = scene.cameras.iter().map(|c| c.0.clone()).collect();
+    let mut ears = Ears::new(lenses, vec![0; scene.cameras.len()]);
+    let mut is_exchanged = false;
+    let (exchanged_us, right_us) = (8_000_000, 9_500_000);
+    let (mut off_m, mut count) = (0.0, 0.0);
+    for p in scene.packets() {
+        if p.true_us >= exchanged_us && !is_exchanged {
+            is_exchanged = true;
+            fusion.bodies.iter_mut().for_each(|body| body.exchange(&[body::GROUPS[1]]));
+        }
+        let packet = Packet { camera: p.camera, arrived_us: p.arrived_us, text: p.text };
+        ears.hear(&packet).unwrap().into_iter().for_each(|look| fusion.look(look));
+        if p.true_us >= right_us {
+            let told = fusion.people(fusion.newest_us());
+            let truth = scene.truth(p.true_us)[0];
+            for j in [11, 12, 15, 16] {
+                let joint = told[0].joints[j].expect("four cameras see it");
+                off_m += (joint.at - truth[j]).norm();
+                count += 1.0;
+            }
+        }
+    }
+    assert!(count > 100.0 && off_m / count < 0.06, "{} m in {count}", off_m / count);
+}
+
 /// What came of a room in which cameras were moved.
 struct Moved {
     before: Vec<usize>,
