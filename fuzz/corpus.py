@@ -190,6 +190,7 @@ def main() -> None:
     baseline, progressive, grey = jpeg(), jpeg(progressive=True), jpeg("L")
     for i, picture in enumerate([baseline, progressive, grey, jpeg("CMYK")]):
         write("jpeg", f"picture-{i}", bytes([1 << i]) + picture)
+        write("turn", f"picture-{i}", bytes([2 * i + 1]) + picture)
     write("mjpeg", "stream", baseline + grey + b"between" + progressive)
     write("avi", "plain", avi([baseline, grey], stamped=False))
     write("avi", "recording", avi([baseline, baseline], stamped=True))

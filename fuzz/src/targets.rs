@@ -31,6 +31,7 @@ pub static TARGETS: &[Target] = &[
     files::LABELS,
     files::FAULTS,
     files::JPEG,
+    files::TURN,
     models::ONNX,
 ];
 

@@ -8,6 +8,7 @@
 use nalgebra::{Matrix2, Vector2, Vector3};
 use pose::{Floor, JOINTS, MAX_PERSONS};
 
+use super::planes::{Below, Group, Planes, Point, Prior};
 use super::scale::{Scale, Seen, by_comparison};
 use super::stance::{Stance, is_upright};
 use super::stature::Stature;
@@ -20,12 +21,8 @@ const EVERY_US: i64 = 100_000;
 const FIT_EVERY: usize = 10;
 /// Fewer say nothing: some five seconds of one person.
 const LEAST_POINTS: usize = 50;
-/// Points that follow one another are wrong alike: so many are worth one.
-const ALIKE: f64 = 12.0;
 /// An ankle over the sole, of a person's height.
 const ANKLE: f64 = 0.047;
-/// How far an ankle on the floor is from where it is told, metres, and the part of its depth.
-const POINT_SIGMA: [f64; 2] = [0.05, 0.015];
 /// How upright people stand, of the tangent.
 const UPRIGHT_SIGMA: f64 = 0.10;
 /// What is left of a height beside what the fit leaves open.
@@ -34,91 +31,11 @@ const SHAPE_SIGMA: f64 = 0.03;
 const MEASURED_SIGMA: f64 = 0.01;
 /// A camera lower than that above feet tells nothing of their size, metres.
 const LEAST_HEIGHT_M: f64 = 0.3;
-/// Turns until the weights stand still.
-const TURNS: usize = 6;
 /// Told of from this certainty on: degrees, and part of the height.
 const SURE: (f64, f64) = (6.0, 0.25);
 
-/// Sums of one person's points.
-#[derive(Clone, Copy, Debug, Default)]
-struct Group {
-    person: u32,
-    weight: f64,
-    /// x and z.
-    at: Vector2<f64>,
-    y: f64,
-    square: Matrix2<f64>,
-    with: Vector2<f64>,
-}
-
-impl Group {
-    fn add(&mut self, at_m: Vector3<f64>, weight: f64) {
-        let at = at_m.xz();
-        self.weight += weight;
-        self.at += weight * at;
-        self.y += weight * at_m.y;
-        self.square += weight * at * at.transpose();
-        self.with += weight * at_m.y * at;
-    }
-
-    /// The normal equations about the person's own mean.
-    fn centred(&self) -> (Matrix2<f64>, Vector2<f64>) {
-        let at = self.at / self.weight;
-        (self.square - at * self.at.transpose(), self.with - at * self.y)
-    }
-
-    /// c of the person's plane; of no slope, how far down their feet are.
-    fn offset(&self, slope: Option<&Vector2<f64>>) -> f64 {
-        (self.y - slope.map_or(0.0, |slope| slope.dot(&self.at))) / self.weight
-    }
-}
-
-/// Planes of one tilt, one beneath each person.
-struct Planes {
-    /// a and b.
-    slope: Vector2<f64>,
-    covariance: Matrix2<f64>,
-    groups: Vec<Group>,
-}
-
-impl Planes {
-    fn weight(&self) -> f64 {
-        self.groups.iter().map(|g| g.weight).sum()
-    }
-
-    /// Over all persons, by weight.
-    fn mean(&self, of: impl Fn(&Group) -> f64) -> f64 {
-        self.groups.iter().map(|g| g.weight * of(g)).sum::<f64>() / self.weight()
-    }
-
-    /// x and z of where people are.
-    fn middle(&self) -> Vector2<f64> {
-        Vector2::new(self.mean(|g| g.at.x / g.weight), self.mean(|g| g.at.y / g.weight))
-    }
-
-    /// From metres along y to metres along the normal.
-    fn norm(&self) -> f64 {
-        (1.0 + self.slope.norm_squared()).sqrt()
-    }
-
-    /// Up, pitch and roll in radians.
-    fn tilt(&self) -> (Vector3<f64>, f64, f64) {
-        let up = Vector3::new(self.slope.x, -1.0, self.slope.y) / self.norm();
-        (up, (-up.z).asin(), self.slope.x.atan())
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Point {
-    /// Their number.
-    person: u32,
-    at_m: Vector3<f64>,
-    /// Up along the body, where it is straight.
-    axis: Option<Vector3<f64>>,
-}
-
 /// What is known of the floor.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct FloorFinder {
     /// The camera's, where somebody has measured it.
     camera_height_m: Option<f64>,
@@ -130,12 +47,25 @@ pub struct FloorFinder {
     floor: Option<Floor>,
     /// What the floor says of those who are there.
     scales: [Option<Scale>; MAX_PERSONS],
+    planes: Planes,
+    /// By what sizes are compared: kept, so that no fit allocates.
+    compared: Vec<Seen>,
 }
 
 impl FloorFinder {
     /// Nothing is known but how high the camera is, metres, where somebody has measured that.
     pub fn new(camera_height_m: Option<f64>) -> Self {
-        Self { camera_height_m, ..Self::default() }
+        Self {
+            camera_height_m,
+            points: Vec::with_capacity(POINTS),
+            next: 0,
+            fresh: 0,
+            taken: [None; MAX_PERSONS],
+            floor: None,
+            scales: [None; MAX_PERSONS],
+            planes: Planes::default(),
+            compared: Vec::new(),
+        }
     }
 
     /// How much larger than taken the person in `slot` is, by the floor; `None` before that is known.
@@ -203,16 +133,25 @@ impl FloorFinder {
 
     /// The floor by what is remembered, where it is sure enough; keeps what it says of everybody's size.
     fn fit(&mut self, stature: Stature) -> Option<Floor> {
-        let planes = self.planes(stature)?;
-        let (height_m, height_sigma_m) = self.height_m(&planes, stature);
-        let sigma_deg = [0, 1].map(|k| planes.covariance[(k, k)].sqrt().to_degrees());
+        let prior = self.prior();
+        let below = self.camera_height_m.map(|height_m| Below {
+            camera_m: height_m - ANKLE * stature.height_m,
+            // So far as the person's size lets it.
+            variance: stature.scale().variance + MEASURED_SIGMA.powi(2),
+        });
+        self.planes.fit(&self.points, prior, below)?;
+        let (height_m, height_sigma_m) = self.height_m(stature);
+        let sigma_deg = [0, 1].map(|k| self.planes.covariance[(k, k)].sqrt().to_degrees());
         let is_sure = sigma_deg[1] < SURE.0 && sigma_deg[0] < SURE.0 && height_sigma_m < SURE.1 * height_m;
         if !is_sure {
             return None;
         }
-        let seen: Vec<Seen> = planes.groups.iter().filter_map(|g| self.seen(g, &planes, stature)).collect();
+        let mut seen = std::mem::take(&mut self.compared);
+        seen.clear();
+        seen.extend(self.planes.groups.iter().filter_map(|group| self.seen(group, stature)));
         self.keep_scales(&seen, stature.scale());
-        let (up, pitch_rad, roll_rad) = planes.tilt();
+        self.compared = seen;
+        let (up, pitch_rad, roll_rad) = self.planes.tilt();
         // Along the lens's axis and to the right of it, as the floor lies.
         let ahead = (Vector3::z() - up * up.z).try_normalize(1e-3)?;
         let right = ahead.cross(&up);
@@ -230,8 +169,8 @@ impl FloorFinder {
         })
     }
 
-    /// The slope that how people stand tells, before any foot: its information matrix, and that times the slope.
-    fn prior(&self) -> (Matrix2<f64>, Vector2<f64>) {
+    /// The slope that how people stand tells, before any foot.
+    fn prior(&self) -> Prior {
         // Who bends or sits tells nothing of the vertical. Asked of the newest floor, also of those who were seen before any.
         let down = self.down();
         let upright = || self.points.iter().filter_map(|p| p.axis).filter(|axis| is_upright(axis, down));
@@ -243,63 +182,12 @@ impl FloorFinder {
         (Matrix2::from_diagonal_element(weight), weight * up.xz() / -up.y)
     }
 
-    /// Everybody's plane, alike in tilt: whoever is taken to be too large has all their feet too far away and too low.
-    fn planes(&self, stature: Stature) -> Option<Planes> {
-        let (prior, toward) = self.prior();
-        let mut slope = prior.try_inverse().map(|inverse| inverse * toward);
-        let mut information = prior;
-        let mut groups: Vec<Group> = Vec::new();
-        for _ in 0..TURNS {
-            groups = self.weighed(&groups, slope.as_ref(), stature);
-            let (mut a, mut b) = (prior, toward);
-            for group in &groups {
-                let (square, with) = group.centred();
-                a += square;
-                b += with;
-            }
-            slope = Some(a.try_inverse()? * b);
-            information = a;
-        }
-        Some(Planes { slope: slope?, covariance: information.try_inverse()?, groups })
-    }
-
-    /// Sums of everybody's points, each weighed by where it lies to the plane that is known of them `before`.
-    fn weighed(&self, before: &[Group], slope: Option<&Vector2<f64>>, stature: Stature) -> Vec<Group> {
-        let mut groups: Vec<Group> = Vec::new();
-        for point in &self.points {
-            let sigma = POINT_SIGMA[0].hypot(POINT_SIGMA[1] * point.at_m.z);
-            let known = before.iter().find(|group| group.person == point.person).zip(slope);
-            let off = known.map_or(0.0, |(group, slope)| {
-                (point.at_m.y - slope.dot(&point.at_m.xz()) - group.offset(Some(slope))) / sigma
-            });
-            // A lifted foot is above; nothing is below.
-            let trust = if off < -1.0 { (1.0 / off).powi(2) } else { 1.0 / off.max(1.0) };
-            let weight = trust / (ALIKE * sigma * sigma);
-            match groups.iter_mut().find(|group| group.person == point.person) {
-                Some(group) => group.add(point.at_m, weight),
-                None => {
-                    let mut group = Group { person: point.person, ..Group::default() };
-                    group.add(point.at_m, weight);
-                    groups.push(group);
-                }
-            }
-        }
-        if let Some(height_m) = self.camera_height_m {
-            // Below the camera, so far as the person's size lets it.
-            let norm = slope.map_or(1.0, |slope| (1.0 + slope.norm_squared()).sqrt());
-            let below_m = (height_m - ANKLE * stature.height_m) * norm;
-            let variance = stature.scale().variance + MEASURED_SIGMA.powi(2);
-            let weight = 1.0 / (variance * below_m.powi(2)).max(1e-6);
-            groups.iter_mut().for_each(|group| group.add(below_m * Vector3::y(), weight));
-        }
-        groups
-    }
-
     /// How high the camera is above the floor, and sigma, metres.
-    fn height_m(&self, planes: &Planes, stature: Stature) -> (f64, f64) {
+    fn height_m(&self, stature: Stature) -> (f64, f64) {
         if let Some(height_m) = self.camera_height_m {
             return (height_m, MEASURED_SIGMA * height_m);
         }
+        let planes = &self.planes;
         let c = planes.mean(|g| g.offset(Some(&planes.slope)));
         let height_m = c / planes.norm() + ANKLE * stature.height_m;
         let middle = planes.middle();
@@ -312,7 +200,8 @@ impl FloorFinder {
     }
 
     /// How high above this person's feet the camera seems to be.
-    fn seen(&self, group: &Group, planes: &Planes, stature: Stature) -> Option<Seen> {
+    fn seen(&self, group: &Group, stature: Stature) -> Option<Seen> {
+        let planes = &self.planes;
         let at = group.at / group.weight;
         // The camera's own height is below it; that of persons beside one another is the same wherever they are.
         let lever = if self.camera_height_m.is_some() { at } else { at - planes.middle() };
@@ -430,7 +319,7 @@ mod tests {
     #[test]
     fn a_camera_that_looks_down_steeply_is_found_by_who_stands_in_one_place() {
         for pitch_deg in [0.0, 25.0, 38.0, 45.0] {
-            let mut finder = FloorFinder::default();
+            let mut finder = FloorFinder::new(None);
             let (at_m, joints_m) = (turned([0.3, 1.2, 3.0], pitch_deg), body(false, pitch_deg));
             for k in 0..80 {
                 finder.take(0, 1, 100_000 * k, at_m, &joints_m, Stature::ADULT);
@@ -457,7 +346,7 @@ mod tests {
     fn who_comes_back_is_nobody_new() {
         // One who walks towards the camera and away from it, on a level floor 1.2 m below it, and leaves and comes back now and then.
         let sigma = |comes_back_as: fn(i64) -> u32| {
-            let mut finder = FloorFinder::default();
+            let mut finder = FloorFinder::new(None);
             let joints_m = body(false, 0.0);
             for k in 0..480 {
                 if k % 120 == 0 {
@@ -485,7 +374,7 @@ mod tests {
     #[test]
     fn a_few_feet_tell_no_floor_and_another_camera_begins_anew() {
         assert!(found(1, 2, 3).0.is_none());
-        let mut finder = FloorFinder::default();
+        let mut finder = FloorFinder::new(None);
         for k in 0..100 {
             finder.take(0, 1, 100_000 * k, [0.0, f32::NAN, 3.0], &[[0.0; 3]; JOINTS], Stature::ADULT);
         }

@@ -6,6 +6,7 @@ mod body;
 mod fit;
 mod floor;
 mod lens;
+mod planes;
 mod scale;
 mod stance;
 mod stature;

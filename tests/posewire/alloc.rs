@@ -8,6 +8,7 @@ use std::time::Duration;
 use posewire::capture::{SourceConfig, open};
 use posewire::clock::Monotonic;
 use posewire::config::Config;
+use posewire::metres::{FloorFinder, Stature};
 use posewire::output::Existing;
 use posewire::output::jsonl::{Format, JsonLines};
 use posewire::output::{PoseSink, Predict};
@@ -102,6 +103,31 @@ fn persons_who_cross_cost_no_allocation() {
         own += (alloc::of_this_thread() - before).own;
     }
     assert!(hidden > 20, "the persons do not contest a pose in {hidden} frames");
+    assert_eq!(own, 0);
+}
+
+/// Two who stand and walk before a camera that finds its floor, which is fitted anew every tenth point.
+#[test]
+fn the_floor_is_found_without_an_allocation() {
+    // Shoulders, hips, knees and ankles of somebody upright, metres from the hips.
+    let mut joints_m = [[0.0; 3]; pose::JOINTS];
+    for (left, [x, y]) in [(5, [0.2, -0.5]), (11, [0.1, 0.0]), (13, [0.1, 0.4]), (15, [0.1, 0.8])] {
+        joints_m[left] = [x, y, 0.0];
+        joints_m[left + 1] = [-x, y, 0.0];
+    }
+    let mut finder = FloorFinder::new(None);
+    let mut own = 0;
+    for i in 0..600 {
+        let before = alloc::of_this_thread();
+        for (slot, x) in [(0, -0.5), (1, 0.8)] {
+            let at_m = [x, 0.4, 4.0 + 2.0 * (0.1 * i as f32 + x).sin()];
+            finder.take(slot, slot as u32 + 1, i * 100_000, at_m, &joints_m, Stature::ADULT);
+        }
+        if i >= WARM_UP as i64 {
+            own += (alloc::of_this_thread() - before).own;
+        }
+    }
+    assert!(finder.floor().is_some() && finder.scale(1).is_some(), "no floor: the test shows nothing");
     assert_eq!(own, 0);
 }
 

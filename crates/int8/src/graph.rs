@@ -136,10 +136,8 @@ impl Graph {
             ConvStore::U8 { out, .. } => Some(out.scale),
             ConvStore::F32 | ConvStore::Sum { .. } => None,
         };
-        if let ConvStore::U8 { activation: Activation::Clip { lo, hi }, .. } = &store
-            && (lo > hi || lo.is_nan() || hi.is_nan())
-        {
-            return Err(shape_error(name, format!("clip range {lo}..{hi} is empty")));
+        if let ConvStore::U8 { activation, .. } = &store {
+            check_limits(name, activation)?;
         }
         for (channel, (&scale, row)) in scales.iter().zip(values.chunks_exact(taps)).enumerate() {
             check_scale(name, scale)?;
@@ -180,7 +178,7 @@ impl Graph {
     /// Element-wise sum of two tensors of one shape.
     ///
     /// # Errors
-    /// Shapes that differ, bad scales, a table activation (use [`Graph::table`] after it).
+    /// Shapes that differ, bad scales, an empty clip range, a table activation (use [`Graph::table`] after it).
     pub fn add(
         &mut self,
         name: &str,
@@ -200,6 +198,7 @@ impl Graph {
         if activation.table().is_some() {
             return Err(unsupported(name, "a sum takes no table; add a table operator"));
         }
+        check_limits(name, &activation)?;
         let output = self.tensor(name, shape, Some(out))?;
         let (lo, hi) = activation.limits(out);
         let (a_ratio, b_ratio) = (self.ratio(name, qa, out)?, self.ratio(name, qb, out)?);
@@ -299,18 +298,6 @@ impl Graph {
         Ok(output)
     }
 
-    /// (h, w, c) → (1, c, h·w): each channel's map becomes one pixel, so that a following 1×1 convolution is a fully
-    /// connected layer shared by the channels (the SimCC head).
-    ///
-    /// # Errors
-    /// An f32 input.
-    pub fn maps_to_pixels(&mut self, name: &str, input: Tensor) -> Result<Tensor, Error> {
-        let (shape, quant) = self.quantised(name, input)?;
-        let output = self.tensor(name, Shape::new(1, shape.c, shape.h * shape.w), Some(quant))?;
-        self.nodes.push(Node { op: Op::MapsToPixels, inputs: vec![input], output });
-        Ok(output)
-    }
-
     fn pool_shape(&self, name: &str, input: Tensor, window: &Window) -> Result<(Shape, Quant), Error> {
         window.check(name)?;
         let (shape, quant) = self.quantised(name, input)?;
@@ -350,7 +337,6 @@ impl Graph {
         }
         let side = |v: usize| v <= MAX_SIDE;
         let len = shape.h.saturating_mul(shape.w).saturating_mul(shape.c);
-        // Channels may exceed a side: a map turned into a pixel has h·w of them.
         if len == 0 {
             return Err(shape_error(name, format!("a result of {shape:?} is empty")));
         }
@@ -359,5 +345,15 @@ impl Graph {
         }
         self.tensors.push(TensorInfo { name: name.to_owned(), shape, quant });
         Ok(Tensor(self.tensors.len() - 1))
+    }
+}
+
+/// Refuses a clip whose range is empty.
+fn check_limits(name: &str, activation: &Activation) -> Result<(), Error> {
+    match activation {
+        Activation::Clip { lo, hi } if lo > hi || lo.is_nan() || hi.is_nan() => {
+            Err(shape_error(name, format!("clip range {lo}..{hi} is empty")))
+        }
+        _ => Ok(()),
     }
 }

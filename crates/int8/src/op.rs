@@ -58,21 +58,12 @@ impl Activation {
 #[derive(Debug, Clone)]
 pub(crate) enum Op {
     Conv(Box<Conv>),
-    Add {
-        params: AddParams,
-    },
+    Add { params: AddParams },
     Concat,
     MaxPool(Window),
-    AveragePool {
-        window: Window,
-        count_pads: bool,
-    },
-    UpsampleNearest {
-        factor: [usize; 2],
-    },
+    AveragePool { window: Window, count_pads: bool },
+    UpsampleNearest { factor: [usize; 2] },
     Table(Box<[u8; 256]>),
-    /// (h, w, c) → (1, c, h·w): each channel's map becomes one pixel.
-    MapsToPixels,
 }
 
 #[derive(Debug, Clone)]

@@ -414,16 +414,6 @@ impl Step {
                 // SAFETY: as `look_up`.
                 unsafe { (f.upsample)(&args) }
             }
-            Work::MapsToPixels { input, out, rows, columns, channels } => {
-                for y in 0..*rows {
-                    for x in 0..*columns {
-                        for c in 0..*channels {
-                            let value = arena[input.at + y * input.row + x * input.pixel + c];
-                            arena[out.at + c * out.pixel + y * columns + x] = value;
-                        }
-                    }
-                }
-            }
         }
     }
 }

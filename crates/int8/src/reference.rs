@@ -82,14 +82,6 @@ pub fn evaluate(graph: &Graph, inputs: &[&[u8]]) -> Vec<Values> {
                     .collect(),
             ),
             Op::Table(table) => Values::U8(of(0).bytes().iter().map(|&q| table[usize::from(q)]).collect()),
-            Op::MapsToPixels => {
-                let maps = 0..source.c;
-                Values::U8(
-                    maps.flat_map(|c| (0..source.h * source.w).map(move |p| (p, c)))
-                        .map(|(p, c)| of(0).bytes()[p * source.c + c])
-                        .collect(),
-                )
-            }
         };
         values[node.output.0] = Some(result);
     }

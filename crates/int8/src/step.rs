@@ -53,13 +53,6 @@ pub(crate) enum Work {
         factor: [usize; 2],
         bytes: usize,
     },
-    MapsToPixels {
-        input: Place,
-        out: Place,
-        rows: usize,
-        columns: usize,
-        channels: usize,
-    },
 }
 
 #[derive(Debug)]

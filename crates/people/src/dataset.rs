@@ -49,6 +49,8 @@ pub struct Order {
 pub struct Photos {
     folder: PathBuf,
     names: Vec<String>,
+    /// CRC-32 of all of them, one after another.
+    crc: u32,
     share: f32,
 }
 
@@ -76,19 +78,24 @@ impl Photos {
         if !(0.0..=1.0).contains(&share) {
             return Err(DatasetError::Order(format!("a share of {share} asked for: 0 to 1 can be")));
         }
-        let photos = Self { folder: folder.to_owned(), names, share };
+        let mut crc = crc32fast::Hasher::new();
         // Before hours have passed: what is no picture at all.
-        for name in &photos.names {
-            let path = photos.folder.join(name);
+        for name in &names {
+            let path = folder.join(name);
             let bytes = fs::read(&path).map_err(io_error("cannot read", &path))?;
+            crc.update(&bytes);
             turbojpeg::read_header(&bytes).map_err(|source| DatasetError::Photo { path, source })?;
         }
-        Ok(photos)
+        Ok(Self { folder: folder.to_owned(), names, crc: crc.finalize(), share })
     }
 
     fn described(&self) -> Value {
         let names = crc32fast::hash(self.names.join("\n").as_bytes());
-        json!({ "share": self.share, "count": self.names.len(), "names": names })
+        let mut described = json!({ "share": self.share, "count": self.names.len(), "names": names });
+        if !self.names.is_empty() {
+            described["contents"] = self.crc.into();
+        }
+        described
     }
 
     /// The one behind a picture, by name, if any is.
@@ -156,7 +163,7 @@ pub enum DatasetError {
     Order(String),
     /// A photograph that cannot be decoded.
     #[error(
-        "{path} is no JPEG that can be read: put a whole one in its place, under the same name if a set is to be gone on with"
+        "{path} is no JPEG that can be read: put a whole one in its place; a set that was begun is then begun anew, in another folder"
     )]
     Photo {
         /// Which.
@@ -248,9 +255,21 @@ fn described(order: &Order, motion: Option<&Motion>) -> Value {
     json!({
         "made_by": format!("people {}", env!("CARGO_PKG_VERSION")),
         "look": LOOK, "seed": order.seed, "size": w.size, "company": w.company, "crowd": w.crowd, "occluders": w.occluders, "damage": w.damage,
-        "motion": motion.map_or(0, |m| m.clips.iter().map(|c| c.frames.len()).sum::<usize>()),
+        "motion": motion.map_or(json!(0), |m| {
+            let frames = m.clips.iter().map(|c| c.frames.len()).sum::<usize>();
+            json!({ "frames": frames, "hz": m.hz, "crc": crc(m) })
+        }),
         "photos": order.photos.described(), "cloth": order.cloth.described(),
     })
+}
+
+/// CRC-32 of all poses.
+fn crc(motion: &Motion) -> u32 {
+    let mut crc = crc32fast::Hasher::new();
+    for place in motion.clips.iter().flat_map(|clip| &clip.frames).flatten() {
+        [place.x, place.y, place.z].iter().for_each(|v| crc.update(&v.to_le_bytes()));
+    }
+    crc.finalize()
 }
 
 /// Writes down what makes the set; refuses a folder that something else was made in.

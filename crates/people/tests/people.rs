@@ -336,6 +336,32 @@ fn a_set_is_made_whole_again_the_same_and_gone_on_with() {
 }
 
 #[test]
+fn a_set_is_not_gone_on_with_by_other_motion_or_photographs_though_they_are_called_the_same() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (photos, set) = (dir.path().join("photos"), dir.path().join("set"));
+    fs::create_dir(&photos).expect("a folder");
+    let paint = |colour| {
+        let photo = image::RgbImage::from_pixel(80, 60, image::Rgb(colour));
+        photo.save(photos.join("wall.jpg")).expect("writes");
+        Order { photos: Photos::of(&photos, 1.0).expect("one"), ..order(2, 5) }
+    };
+    let embedded = &Asset::embedded().clips;
+    let [motion, other] = [false, true].map(|is_other| {
+        let mut clips = embedded.clips[..2].to_vec();
+        if is_other {
+            clips[1].frames.reverse();
+        }
+        Motion { hz: embedded.hz, clips }
+    });
+    let make = |order: &Order, motion: &Motion| dataset::make(order, Some(motion), &set, |_, _| ());
+    make(&paint([30, 200, 40]), &motion).expect("makes a set");
+    make(&paint([30, 200, 40]), &motion).expect("goes on");
+    for (order, motion) in [(paint([30, 200, 40]), &other), (paint([200, 30, 40]), &motion)] {
+        assert!(matches!(make(&order, motion), Err(DatasetError::Other { .. })));
+    }
+}
+
+#[test]
 fn photographs_are_seen_behind_and_named() {
     let dir = tempfile::tempdir().expect("a folder");
     let (photos, set) = (dir.path().join("photos"), dir.path().join("set"));

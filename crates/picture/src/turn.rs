@@ -6,14 +6,19 @@
 
 use std::convert::Infallible;
 
-use turbojpeg::{Transform, TransformOp, Transformer};
+use turbojpeg::{OutputBuf, Transform, TransformOp, Transformer};
 
-use super::decode::{DecodeError, check_size, jpeg_header};
+use super::decode::{DecodeError, check_size, jpeg_header, whole_though_padded};
 use super::{BufferPool, Frame, PixelFormat, packed_stride, raw_len};
 
 /// Sides of the blocks that a JPEG is turned by, by how much coarser its colours are.
 const SMALLEST_BLOCK_PX: u32 = 8;
 const LARGEST_BLOCK_PX: u32 = 32;
+
+/// Scans of a JPEG that is turned: a camera sends one, or one a component. A file of a few kilobytes could ask for thousands over a
+/// large picture, which are hours of work, and the library's transform counts none.
+const MAX_SCANS: usize = 4;
+const START_OF_SCAN: [u8; 2] = [0xff, 0xda];
 
 /// How a picture is turned: clockwise, then mirrored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,9 +110,11 @@ impl Turner {
     fn jpeg(&mut self, frame: &Frame) -> Result<Frame, DecodeError> {
         jpeg_header(&frame.bytes)?;
         let fail = |reason: String| DecodeError::Jpeg { bytes: frame.bytes.len(), reason };
-        if is_progressive(&frame.bytes) {
-            // Its scans could ask for hours of work, which nothing here would bound.
-            return Err(fail("progressive, which no camera sends: not turned".into()));
+        let scans = scans(&frame.bytes);
+        if scans > MAX_SCANS {
+            return Err(fail(format!(
+                "{scans} scans, of which no camera sends more than {MAX_SCANS}: not turned"
+            )));
         }
         let mut transform = Transform::op(self.turn.operation());
         (transform.trim, transform.copy_none) = (true, true);
@@ -116,9 +123,11 @@ impl Turner {
         let bytes = self.pool.fill(|out| {
             // The same blocks in another order: their code is about as long.
             out.resize(2 * frame.bytes.len() + (1 << 16), 0);
-            let len = transformer
-                .transform_to_slice(&transform, &frame.bytes, out)
-                .map_err(|e| fail(e.to_string()))?;
+            let mut turned = OutputBuf::borrowed(out);
+            let done = transformer.transform(&transform, &frame.bytes, &mut turned);
+            let len = turned.len();
+            drop(turned);
+            done.or_else(|e| whole_though_padded(e.to_string())).map_err(fail)?;
             out.truncate(len);
             Ok::<(), DecodeError>(())
         })?;
@@ -213,18 +222,9 @@ fn remap<const N: usize>(
     }
 }
 
-/// Whether a JPEG whose header could be read has many scans.
-fn is_progressive(bytes: &[u8]) -> bool {
-    let mut at = 2;
-    while let Some(&[0xff, kind, hi, lo]) = bytes.get(at..at + 4).and_then(|b| b.first_chunk()) {
-        match kind {
-            0xff => at += 1,
-            0xc2 | 0xc6 | 0xca | 0xce => return true,
-            0xda => return false,
-            _ => at += 2 + usize::from(u16::from_be_bytes([hi, lo])),
-        }
-    }
-    false
+/// Scans of a JPEG, at most: marks of one that stand in what comes before the first, such as a thumbnail's, count too.
+fn scans(bytes: &[u8]) -> usize {
+    bytes.windows(2).filter(|mark| *mark == START_OF_SCAN).count()
 }
 
 #[cfg(test)]
@@ -257,6 +257,17 @@ mod tests {
             seq: 7,
             captured_at_us: 8,
         }
+    }
+
+    fn compressed(pixels: &[u8], (width, height): (usize, usize), subsamp: turbojpeg::Subsamp) -> Vec<u8> {
+        let format = turbojpeg::PixelFormat::RGB;
+        let image = turbojpeg::Image { pixels, width, height, pitch: 3 * width, format };
+        turbojpeg::compress(image, 95, subsamp).unwrap().to_vec()
+    }
+
+    /// The picture of [`rgb_frame`] as a JPEG.
+    fn jpeg() -> Vec<u8> {
+        compressed(&rgb_frame().bytes, SIZE, turbojpeg::Subsamp::None)
     }
 
     /// The picture as RGB.
@@ -306,15 +317,7 @@ mod tests {
         let (w, h) = SIZE;
         let rgb = rgb_frame();
         let grey = frame((0..w * h).map(|i| colour(i % w, i / w)[0]).collect(), PixelFormat::Grey, w);
-        let image = turbojpeg::Image {
-            pixels: &rgb.bytes[..],
-            width: w,
-            pitch: 3 * w,
-            height: h,
-            format: turbojpeg::PixelFormat::RGB,
-        };
-        let jpeg = turbojpeg::compress(image, 95, turbojpeg::Subsamp::None).unwrap().to_vec();
-        let jpeg = frame(jpeg, PixelFormat::Mjpeg, 0);
+        let jpeg = frame(jpeg(), PixelFormat::Mjpeg, 0);
         // Colours that change slowly enough for halved resolution.
         let u = |x: usize, y: usize| (100 + 2 * x + y) as u8;
         let v = |x: usize, y: usize| (150 - x - 2 * y) as u8;
@@ -342,14 +345,7 @@ mod tests {
     fn a_jpeg_is_cut_to_whole_blocks_at_its_right_and_lower_edge() {
         let (w, h) = (40, 24);
         let pixels: Vec<u8> = (0..w * h).flat_map(|i| colour(i % w, i / w)).collect();
-        let image = turbojpeg::Image {
-            pixels: &pixels[..],
-            width: w,
-            pitch: 3 * w,
-            height: h,
-            format: turbojpeg::PixelFormat::RGB,
-        };
-        let jpeg = turbojpeg::compress(image, 95, turbojpeg::Subsamp::Sub2x2).unwrap().to_vec();
+        let jpeg = compressed(&pixels, (w, h), turbojpeg::Subsamp::Sub2x2);
         let whole = Frame { width: 40, height: 24, ..frame(jpeg, PixelFormat::Mjpeg, 0) };
         let before = rgb(&whole);
         for turn in every_turn().filter(|turn| !turn.is_none()) {
@@ -379,6 +375,29 @@ mod tests {
             assert_eq!(half.shown_px([640, 360], other), None, "{other:?}");
         }
         assert_eq!(Turn { quarters: 0, mirror: true }.shown_px([640, 360], [640, 352]), None);
+    }
+
+    #[test]
+    fn a_jpeg_of_many_scans_is_refused_before_it_costs_anything() {
+        let mut bytes = jpeg();
+        let at = bytes.windows(2).position(|mark| mark == START_OF_SCAN).unwrap();
+        let empty = bytes[at..at + 2 + usize::from(bytes[at + 3])].to_vec();
+        bytes.splice(at..at, empty.repeat(1000));
+        let mut turner = Turner::new(Turn { quarters: 2, mirror: false });
+        let said = turner.turn(&frame(bytes, PixelFormat::Mjpeg, 0)).unwrap_err().to_string();
+        assert!(said.contains("1001 scans"), "{said}");
+    }
+
+    /// Many webcams do.
+    #[test]
+    fn a_jpeg_with_padding_before_its_end_is_turned() {
+        let half = Turn { quarters: 2, mirror: false };
+        let whole = jpeg();
+        let mut padded = whole.clone();
+        padded.splice(whole.len() - 2..whole.len() - 2, [0; 77]);
+        let [whole, padded] = [whole, padded]
+            .map(|bytes| Turner::new(half).turn(&frame(bytes, PixelFormat::Mjpeg, 0)).unwrap());
+        assert_eq!(whole.bytes, padded.bytes);
     }
 
     #[test]

@@ -2,6 +2,9 @@
 
 use embedded_graphics::{prelude::*, primitives::Rectangle};
 
+/// How far outside of its area a place may lie, panel pixels.
+const BEYOND_PX: f32 = 16_000.0;
+
 /// Image pixels to panel pixels: one scale for both axes, the whole picture visible.
 ///
 /// Spare room is left at the left and at the top, where the text goes.
@@ -35,20 +38,24 @@ impl Fit {
         self.panel_from_image
     }
 
-    /// Where the image place (`x_px`, `y_px`) lies on the panel, parts of pixels kept; may lie outside `area`.
+    /// Where the image place (`x_px`, `y_px`) lies on the panel, parts of pixels kept; may lie outside `area`, but not so far that later
+    /// sums run over.
     pub(crate) fn place(&self, x_px: f32, y_px: f32) -> [f32; 2] {
-        let to = |v: f32, offset: f32| (v * self.panel_from_image + offset).clamp(-16_000.0, 16_000.0);
-        [to(x_px, self.offset.0), to(y_px, self.offset.1)]
+        let Rectangle { top_left: low, size } = self.area;
+        let to = |v: f32, offset: f32, low: i32, extent: u32| {
+            let (low, high) = (low as f32, low as f32 + extent as f32);
+            (v * self.panel_from_image + offset).clamp(low - BEYOND_PX, high + BEYOND_PX)
+        };
+        [to(x_px, self.offset.0, low.x, size.width), to(y_px, self.offset.1, low.y, size.height)]
     }
 
     /// The panel pixel that contains the image place (`x_px`, `y_px`); may lie outside `area`.
     pub fn point(&self, x_px: f32, y_px: f32) -> Point {
-        let to = |v: f32, offset: f32| {
-            // `as` cuts towards zero and saturates; the shift makes that a floor and leaves room for later sums.
-            let v = (v * self.panel_from_image + offset).clamp(-16_000.0, 16_000.0);
-            (v + 16_384.0) as i32 - 16_384
-        };
-        Point::new(to(x_px, self.offset.0), to(y_px, self.offset.1))
+        let low = self.area.top_left;
+        let [x, y] = self.place(x_px, y_px);
+        // `as` cuts towards zero; the shift makes that a floor.
+        let floor = |v: f32, low: i32| (v - low as f32 + 16_384.0) as i32 - 16_384 + low;
+        Point::new(floor(x, low.x), floor(y, low.y))
     }
 }
 
@@ -73,6 +80,14 @@ mod tests {
     #[test]
     fn places_far_away_and_empty_pictures_give_points() {
         let fit = Fit::new(0, 0, Rectangle::new(Point::zero(), Size::new(64, 64)));
-        assert_eq!(fit.point(f32::MAX, f32::MIN), Point::new(16_000, -16_000));
+        assert_eq!(fit.point(f32::MAX, f32::MIN), Point::new(16_064, -16_000));
+    }
+
+    #[test]
+    fn a_panorama_is_drawn_to_its_right_edge() {
+        let fit = Fit::new(20_000, 100, Rectangle::new(Point::zero(), Size::new(20_000, 100)));
+        assert_eq!(fit.point(19_999.5, 50.5), Point::new(19_999, 50));
+        assert_eq!(fit.place(19_999.5, 50.5), [19_999.5, 50.5]);
+        assert_eq!(fit.point(-0.5, 150.0), Point::new(-1, 150));
     }
 }

@@ -34,13 +34,19 @@ pub(crate) fn clip(line: Line, bounds: Rectangle) -> Option<Line> {
     (from <= to).then(|| Line::new(at(from), at(to)))
 }
 
-/// A solid line from joint to joint.
+/// A solid line from joint to joint: in pieces, because the library squares twice the width times the length, which in large photos does
+/// not fit its 32 bits.
 pub(crate) fn solid<D: DrawTarget>(
     target: &mut D,
     line: Line,
     style: PrimitiveStyle<D::Color>,
 ) -> Result<(), D::Error> {
-    line.into_styled(style).draw(target)
+    const LARGEST_ROOT: i32 = 46_340;
+    let longest = (LARGEST_ROOT / (2 * style.stroke_width as i32).max(1) - 2).max(1);
+    let d = line.end - line.start;
+    let pieces = (d.x.abs() + d.y.abs()) / longest + 1;
+    let at = |i: i32| line.start + Point::new(d.x * i / pieces, d.y * i / pieces);
+    (0..pieces).try_for_each(|i| Line::new(at(i), at(i + 1)).into_styled(style).draw(target))
 }
 
 /// Pieces of `on` pixels along the longer axis with gaps of about `off`, beginning and ending with a piece; each is drawn `wider`

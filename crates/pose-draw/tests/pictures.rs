@@ -169,3 +169,49 @@ fn lines_and_text_grow_with_the_picture() {
     assert_eq!((camera.stroke, camera.joint, camera.text_scale), (3, 7, 1));
     assert_eq!((photo.stroke, photo.joint, photo.text_scale), (18, 43, 6));
 }
+
+/// Rows that a bone across the middle of a photo of 8K has there: so many pixels long, and so much lower at its other end.
+#[cfg(feature = "large")]
+fn rows_of_a_bone(length_px: f32, slope: f32) -> usize {
+    use embedded_graphics::{Pixel, pixelcolor::Rgb888, primitives::Rectangle};
+    /// The rows of one column.
+    struct Column(std::collections::BTreeSet<i32>);
+    impl OriginDimensions for Column {
+        fn size(&self) -> Size {
+            Size::new(7680, 4320)
+        }
+    }
+    impl DrawTarget for Column {
+        type Color = Rgb888;
+        type Error = core::convert::Infallible;
+        fn draw_iter<I: IntoIterator<Item = Pixel<Rgb888>>>(&mut self, pixels: I) -> Result<(), Self::Error> {
+            self.0.extend(pixels.into_iter().filter(|p| p.0.x == 4000).map(|p| p.0.y));
+            Ok(())
+        }
+    }
+    let mut column = Column(Default::default());
+    let size = column.size();
+    let fit = pose_draw::Fit::new(7680, 4320, Rectangle::new(Point::zero(), size));
+    let half_px = length_px / 2.0;
+    let bone = pose(&[
+        (Joint::LeftElbow, 4000.0 - half_px, 2000.0 - slope * half_px, JointState::Measured),
+        (Joint::LeftShoulder, 4000.0 + half_px, 2000.0 + slope * half_px, JointState::Measured),
+        // Somebody so large that lines are as wide as they get.
+        (Joint::LeftAnkle, 1000.0, 4000.0, JointState::Measured),
+    ]);
+    pose_draw::draw_pose(&mut column, &bone, &fit, &Theme::dark(), &Metrics::for_panel(size)).unwrap();
+    let rows = column.0;
+    assert_eq!(rows.last().unwrap() + 1 - rows.first().unwrap(), rows.len() as i32, "with holes");
+    rows.len()
+}
+
+#[cfg(feature = "large")]
+#[test]
+fn a_long_bone_is_as_wide_as_a_short_one() {
+    assert_eq!(rows_of_a_bone(400.0, 0.0), 27);
+    for slope in [0.0, 0.5, -1.0] {
+        let short = rows_of_a_bone(400.0, slope);
+        let long = [1000.0, 1717.0, 3500.0].map(|length_px| rows_of_a_bone(length_px, slope));
+        assert!(long.iter().all(|long| long.abs_diff(short) <= 1), "{slope}: {short}, {long:?}");
+    }
+}

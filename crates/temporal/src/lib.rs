@@ -28,7 +28,7 @@ use names::one_of;
 #[cfg(doc)]
 use pose::{JointState, MAX_PERSONS};
 
-pub use learned::{DEFAULT_SMOOTHNESS, Gru, Learned, S4d, Xl, led};
+pub use learned::{DEFAULT_SMOOTHNESS, Gru, Learned, S4d, Xl};
 pub use timing::MAX_GAP_US;
 
 /// A joint with a lower score counts as not seen: a network's answer for a joint it did not find is noise.

@@ -8,7 +8,7 @@ use posewire::capture::clip::Clip;
 use posewire::capture::replay::{avi::Avi, mjpeg::Mjpeg, y4m::Y4m};
 use posewire::coco::GroundTruth;
 use posewire::config::Config;
-use posewire::picture::{Decoder, Frame, MAX_PIXELS, Part, PixelFormat, raw_len};
+use posewire::picture::{Decoder, Frame, MAX_PIXELS, Part, PixelFormat, Turn, Turner, jpeg_header, raw_len};
 use posewire::pipeline::faults::Faults;
 
 use super::{Target, text};
@@ -163,33 +163,55 @@ pub const LABELS: Target = Target {
     },
 };
 
+const JPEG_MARKS: &[&[u8]] = &[
+    &[0xff, 0xd8, 0xff],
+    &[0xff, 0xd9],
+    &[0xff, 0xc0],
+    &[0xff, 0xc2],
+    &[0xff, 0xc4],
+    &[0xff, 0xdb],
+    &[0xff, 0xda],
+    &[0xff, 0xdd],
+];
+
+/// A frame that says nothing of its size: the JPEG does.
+fn mjpeg(jpeg: &[u8]) -> Frame {
+    Frame {
+        bytes: Arc::new(jpeg.to_vec()),
+        format: PixelFormat::Mjpeg,
+        width: 0,
+        height: 0,
+        stride: 0,
+        seq: 0,
+        captured_at_us: 0,
+    }
+}
+
+pub const TURN: Target = Target {
+    name: "turn",
+    max_len: 8192,
+    words: JPEG_MARKS,
+    run: |data| {
+        let Some((&how, jpeg)) = data.split_first() else { return };
+        let turn = Turn { quarters: how & 3, mirror: how & 4 != 0 };
+        if let Ok(turned) = Turner::new(turn).turn(&mjpeg(jpeg)) {
+            let of = jpeg_header(jpeg).expect("what was turned has a header");
+            let shown = turn.shown_px([of.width as u32, of.height as u32], [turned.width, turned.height]);
+            assert!(shown.is_some(), "{turn:?} of {of:?}: {} x {}", turned.width, turned.height);
+        }
+    },
+};
+
 pub const JPEG: Target = Target {
     name: "jpeg",
     max_len: 8192,
-    words: &[
-        &[0xff, 0xd8, 0xff],
-        &[0xff, 0xd9],
-        &[0xff, 0xc0],
-        &[0xff, 0xc2],
-        &[0xff, 0xc4],
-        &[0xff, 0xdb],
-        &[0xff, 0xda],
-        &[0xff, 0xdd],
-    ],
+    words: JPEG_MARKS,
     run: |data| {
         let Some((&how, jpeg)) = data.split_first() else { return };
         // The low bits are the reduction, the others a part of the picture: none, or one that ends anywhere.
         let (reduction, place) = (u32::from(how & 15), usize::from(how >> 4) * 8);
         let part = (place > 0).then(|| Part { columns: place / 2..place * 2, rows: place..place + 24 });
-        let frame = Frame {
-            bytes: Arc::new(jpeg.to_vec()),
-            format: PixelFormat::Mjpeg,
-            width: 0,
-            height: 0,
-            stride: 0,
-            seq: 0,
-            captured_at_us: 0,
-        };
+        let frame = mjpeg(jpeg);
         let Ok(mut decoder) = Decoder::new() else { return };
         if let Ok(picture) = decoder.decode_part(&frame, reduction, part.as_ref()) {
             assert!(picture.image_size[0] * picture.image_size[1] <= MAX_PIXELS);

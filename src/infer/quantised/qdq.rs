@@ -356,7 +356,12 @@ impl Walk<'_> {
                 None => unknown(format!("its {name} is not a constant")),
             },
         };
-        Ok(Activation::Clip { lo: limit(1, "min", f32::MIN)?, hi: limit(2, "max", f32::MAX)? })
+        let (lo, hi) = (limit(1, "min", f32::MIN)?, limit(2, "max", f32::MAX)?);
+        if lo.is_nan() || hi.is_nan() {
+            return Err(broken(format!("its limits {lo} and {hi} are not numbers")));
+        }
+        // As ONNX has it: where the least is above the largest, everything is the largest.
+        Ok(Activation::Clip { lo: lo.min(hi), hi })
     }
 
     /// Relu or clip: limits of what is pending, or a function of what is quantised.
@@ -364,9 +369,9 @@ impl Walk<'_> {
         let from = self.input(node, 0).unwrap_or_default();
         match self.values.get(from) {
             Some(Value::Pending(pending)) => {
-                let (lo, hi) = (limits(&pending.activation), limits(&activation));
-                let (lo, hi) = (lo.0.max(hi.0), lo.1.min(hi.1));
-                let activation = Activation::Clip { lo, hi: hi.max(lo) };
+                // The first one's limits, limited by the second.
+                let (first, (lo, hi)) = (limits(&pending.activation), limits(&activation));
+                let activation = Activation::Clip { lo: first.0.clamp(lo, hi), hi: first.1.clamp(lo, hi) };
                 Ok(Value::Pending(Pending { activation, ..pending.clone() }))
             }
             _ => {

@@ -73,6 +73,10 @@ impl Walk<'_> {
                 "its weights have shape {dims:?}: only two-dimensional convolutions are done"
             ));
         };
+        // Without values any number of channels could be stated.
+        if dims.contains(&0) {
+            return Err(broken(format!("its weights have shape {dims:?}, without a value")));
+        }
         let (out_channels, in_group) = if transposed { (b, a) } else { (a, b) };
         let out_axis = usize::from(transposed);
         let scales = match scales.len() {

@@ -40,8 +40,6 @@ pub(super) fn check(step: &Step, arena_bytes: usize) {
             let out = extent(out, rows * factor[0], columns * factor[1], out.pixel);
             arena.hold(&[extent(input, *rows, *columns, *bytes)], out);
         }
-        // Done by indices, which are checked as they are used.
-        Work::MapsToPixels { .. } => {}
     }
 }
 
@@ -225,7 +223,6 @@ mod tests {
                         Work::Tables(calls) => calls[0].input.at = calls[0].out.at + 1,
                         Work::MaxPool(pool) | Work::AveragePool { pool, .. } => pool.input.at = pool.out.at,
                         Work::Upsample { input, out, .. } => input.at = out.at,
-                        Work::MapsToPixels { .. } => return false,
                     }
                     true
                 },

@@ -166,11 +166,6 @@ impl Lowering<'_> {
                 };
                 ("table", Work::Tables(vec![call]))
             }
-            Op::MapsToPixels => {
-                let (rows, columns, channels) = (input.shape.h, input.shape.w, input.shape.c);
-                let (input, out) = (place_of(&input), place_of(&out));
-                ("maps to pixels", Work::MapsToPixels { input, out, rows, columns, channels })
-            }
         };
         let (ring, ring_value) = match info.quant {
             Some(quant) => (out.ring_runs(), quant.zero_point),

@@ -53,6 +53,22 @@ fn sizes_that_do_not_fit() {
     assert!(Graph::new().input("x", Shape::new(0, 1, 1), UNIT).is_err());
 }
 
+#[test]
+fn clips_that_let_nothing_through() {
+    for (lo, hi) in [(2.0, 1.0), (f32::NAN, 1.0), (0.0, f32::NAN)] {
+        let (mut graph, input) = start();
+        let clip = Activation::Clip { lo, hi };
+        let window = Window::square(1, 1, 0);
+        let cases = [
+            graph.conv("layer7", input, window, weights(), UNIT, clip.clone()),
+            graph.add("layer7", input, input, UNIT, clip),
+        ];
+        for case in cases {
+            assert!(case.unwrap_err().to_string().contains("is empty"));
+        }
+    }
+}
+
 /// Another engine may run these.
 #[test]
 fn what_is_sound_and_only_not_done_here_is_told_apart() {

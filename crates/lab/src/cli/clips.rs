@@ -41,11 +41,23 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         .map(|path| fs::read(path).with_context(|| format!("cannot read the weights in {}", path.display())))
         .transpose()?;
     let train = ClipSet::read(&args.train)?;
+    // All of what can be wrong before minutes have passed.
+    let vals = args.val.iter().map(|path| ClipSet::read(path)).collect::<Result<Vec<_>, _>>()?;
+    if let Some(other) = vals.iter().find(|val| val.error_model != train.error_model) {
+        bail!(
+            "{} and {} are of different detectors: settings of one say little of the other",
+            train.name,
+            other.name
+        );
+    }
     let families = clips::families(weights.as_deref(), train.error_model.as_deref());
     let families = families.with_context(|| match &args.weights {
         Some(path) => format!("--weights {}", path.display()),
         None => "the filters cannot be made".to_owned(),
     })?;
+    if let Some(out) = &args.out {
+        fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+    }
     if let Some(name) = &args.every_setting {
         let names = families.iter().map(|f| f.name.as_str()).collect::<Vec<_>>().join(", ");
         let family = families.iter().find(|f| f.name == *name);
@@ -56,7 +68,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         "choosing settings of {} filters on {}, then measuring them on {} more sets",
         families.len(),
         train.name,
-        args.val.len()
+        vals.len()
     );
     let progress = Progress::start("reading");
     let done = std::cell::Cell::new(0);
@@ -65,21 +77,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         progress.at(format_args!("choosing settings of {family}, {} of {}", done.get(), families.len()));
     });
     drop(progress);
-    for path in &args.val {
-        let val = ClipSet::read(path)?;
-        if val.error_model != train.error_model {
-            bail!(
-                "{} and {} are of different detectors: settings of one say little of the other",
-                train.name,
-                val.name
-            );
-        }
+    for val in &vals {
         let progress = Progress::start(format!("measuring on {}", val.name));
-        let rows = clips::compare(&val, &choices);
+        let rows = clips::compare(val, &choices);
         drop(progress);
-        println!("{}", clips::table(&val, &rows));
+        println!("{}", clips::table(val, &rows));
         if let Some(out) = &args.out {
-            fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
             clips::draw_curves(&val.name, &rows, &out.join(format!("{}.png", val.name)))?;
             let figures = out.join(format!("{}.json", val.name));
             fs::write(&figures, serde_json::to_string_pretty(&rows)?)
@@ -91,4 +94,47 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         None => eprintln!("--out FOLDER keeps the figures and draws the curves"),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn a_broken_set_ends_it_before_anything_is_chosen() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
+        let frames = 0..20;
+        let joints = |t: i64| (0..17).map(|j| json!([10 * j + 3 * t, 5 * j, 0.9])).collect::<Vec<_>>();
+        let truth = |t: i64| (0..17).map(|j| json!([10 * j + 3 * t, 5 * j])).collect::<Vec<_>>();
+        let clip = json!({
+            "name": "walk",
+            "captured_at_us": frames.clone().map(|t| 33_333 * t).collect::<Vec<_>>(),
+            "extent_px": vec![200.0; 20],
+            "observed": frames.clone().map(joints).collect::<Vec<_>>(),
+            "truth": frames.map(truth).collect::<Vec<_>>(),
+        });
+        let set = json!({"name": "set", "smooth_truth": 0.0, "clips": [clip]});
+        fs::write(path("set.json"), set.to_string()).expect("room");
+        fs::write(path("broken.json"), "{").expect("room");
+        let measure = |vals: &[&str]| {
+            let vals = vals.iter().flat_map(|val| ["--val".to_owned(), path(val)]);
+            let words = ["clips", "--train", &path("set.json"), "--lag", "0.2", "--out", &path("figures")];
+            let words = words.map(str::to_owned).into_iter().chain(vals);
+            run(Line::try_parse_from(words).expect("is a command line").args)
+        };
+        let said = measure(&["set.json", "broken.json"]).unwrap_err().to_string();
+        assert!(said.contains("broken.json") && !fs::exists(path("figures")).expect("a folder"), "{said}");
+        measure(&["set.json"]).expect("is measured");
+        assert!(fs::exists(path("figures/set.json")).expect("a folder"));
+    }
 }

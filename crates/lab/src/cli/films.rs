@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use anyhow::bail;
 use posewire::progress::Progress;
 use posewire::temporal::Smoother;
+use posewire_lab::films::{Rendered, Take};
 
 use files::Files;
 use measured::Measured;
@@ -116,6 +117,14 @@ impl Args {
         if !(0.0..=1.0).contains(&self.compressed) {
             bail!("--compressed {}: 0 to 1 of the films can be", self.compressed);
         }
+        // Films draw from these by their seeds: the last one may be the first to draw what cannot be.
+        let plain = Take::new(self.seed, 1);
+        let persons = self.persons.iter().map(|&persons| Take { persons, ..plain });
+        let rates = self.fps.iter().map(|&fps| Take { fps, ..plain });
+        let sizes = self.size.iter().map(|&size| Take { size, ..plain });
+        if self.rendered > 0 {
+            persons.chain(rates).chain(sizes).try_for_each(|take| Rendered::new(take).map(drop))?;
+        }
         if self.goals && (self.model.len() > 1 || self.finder.len() > 1 || self.rules.len() > 1) {
             bail!(
                 "--goals: one model, one finder and one set of rules, so that the first row has no smoother"
@@ -156,14 +165,38 @@ pub fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     }
     settings.iter().try_for_each(Setting::check)?;
     let sources = Sources::read(&args)?;
+    // One that is broken would end it after all settings before it.
+    settings.iter().try_for_each(|setting| setting.tracker().map(drop))?;
     let mut files = Files::open(&args)?;
     let mut measured = Measured::new(args.goals);
-    for setting in &settings {
+    let done = measure(&args, &settings, &sources, &mut files, &mut measured);
+    if measured.is_empty() {
+        return done.map(|()| ExitCode::SUCCESS);
+    }
+    measured.print();
+    files.figures(&measured.figures()?)?;
+    let what = if done.is_ok() { "all figures" } else { "the figures of what was measured" };
+    match &args.json {
+        Some(path) => eprintln!("{what} are in {}", path.display()),
+        None => eprintln!("--json FILE keeps the figures"),
+    }
+    done.map(|()| ExitCode::SUCCESS)
+}
+
+/// Every setting and every other program on every set; what is measured before an error is kept.
+fn measure(
+    args: &Args,
+    settings: &[Setting],
+    sources: &Sources,
+    files: &mut Files,
+    measured: &mut Measured,
+) -> anyhow::Result<()> {
+    for setting in settings {
         let name = setting.to_string();
         let mut tracker = setting.tracker()?;
         let progress = Progress::start(name.clone());
-        for (set, films) in sources.sets(&args) {
-            let outcomes = measured::measure(&name, films, &mut tracker, &mut files, &progress)?;
+        for (set, films) in sources.sets(args) {
+            let outcomes = measured::measure(&name, films, &mut tracker, files, &progress)?;
             measured.add(set, &name, outcomes);
         }
     }
@@ -171,13 +204,7 @@ pub fn run(mut args: Args) -> anyhow::Result<ExitCode> {
         let (set, program, outcomes) = answered?;
         measured.add(set, program, outcomes);
     }
-    measured.print();
-    files.figures(&measured.figures()?)?;
-    match &args.json {
-        Some(path) => eprintln!("all figures are in {}", path.display()),
-        None => eprintln!("--json FILE keeps the figures"),
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// WIDTHxHEIGHT in pixels.
@@ -196,6 +223,8 @@ fn named(said: &str) -> Result<(String, PathBuf), String> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use clap::Parser;
 
     use super::*;
@@ -246,12 +275,18 @@ mod tests {
         std::fs::write(path("tracks.jsonl"), "kept").expect("room");
         std::fs::create_dir(path("films")).expect("a folder");
         std::fs::write(path("films/broken.jsonl"), "{").expect("room");
+        std::fs::write(path("broken.toml"), "{").expect("room");
         for (words, says) in [
             (["--films", &path("gone")], "gone"),
             (["--films", &path("films")], "broken.jsonl line 1"),
             (["--rules", "nosuch=1"], "nosuch=1"),
             (["--model", "nosuch"], "nosuch"),
             (["--motion", &path("gone.bin")], "gone.bin"),
+            (["--model", &path("broken.toml")], "broken.toml"),
+            (["--finder", &path("broken.toml")], "broken.toml"),
+            (["--persons", "13"], "13 persons"),
+            (["--fps", "480"], "480 frames a second"),
+            (["--size", "16x16"], "16x16"),
         ] {
             let common = ["--rendered", "1", "--smoother", "none", "--tracks", &path("tracks.jsonl")];
             let said = run(args(&[&common[..], &words].concat())).unwrap_err();
@@ -264,5 +299,41 @@ mod tests {
             let said = run(args(&words)).unwrap_err().to_string();
             assert!(said.starts_with(option) && said.contains("gone/file"), "{said}");
         }
+    }
+
+    /// A folder of one film of one picture, which is what `bytes` are.
+    fn film(folder: &Path, bytes: &[u8]) {
+        std::fs::create_dir_all(folder.join("a")).expect("a folder");
+        std::fs::write(folder.join("a/1.jpg"), bytes).expect("room");
+        let labels = "{\"film\": \"a\", \"complete\": true}\n{\"captured_at_us\": 0, \"persons\": []}\n";
+        std::fs::write(folder.join("a.jsonl"), labels).expect("room");
+    }
+
+    #[test]
+    fn another_programs_answers_are_counted_before_anything_is_measured() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
+        film(&folder.path().join("films"), b"not looked at");
+        std::fs::write(path("answers.jsonl"), "{\"film\": \"a\", \"persons\": []}\n".repeat(2))
+            .expect("room");
+        let answers = format!("other={}", path("answers.jsonl"));
+        let films = ["--films", &path("films"), "--answers", &answers];
+        let words = ["--smoother", "none", "--boxes", &path("boxes.jsonl")];
+        let said = run(args(&[films, words].concat())).unwrap_err().to_string();
+        assert!(said.contains("2 answers to the 1 frames of 'a'") && !said.contains("line 1"), "{said}");
+        assert!(!std::fs::exists(path("boxes.jsonl")).expect("a folder"));
+    }
+
+    #[test]
+    fn what_was_measured_before_an_error_is_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
+        film(&folder.path().join("unreadable"), b"no picture");
+        let rendered = ["--rendered", "1", "--seconds", "0.1", "--smoother", "none"];
+        let words = ["--films", &path("unreadable"), "--json", &path("figures.json")];
+        let said = format!("{:#}", run(args(&[&rendered[..], &words].concat())).unwrap_err());
+        assert!(said.contains("1.jpg"), "{said}");
+        let figures = std::fs::read_to_string(path("figures.json")).expect("is there");
+        assert!(figures.contains("\"rendered\"") && !figures.contains("\"unreadable\""), "{figures}");
     }
 }

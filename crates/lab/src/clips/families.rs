@@ -1,12 +1,13 @@
 //! The filters and the settings that each may choose from.
 
+use std::sync::Arc;
+
 use pose::{Forecast, JOINTS};
 
 use super::{Answers, ClipSet};
 use posewire::temporal::{
     DEFAULT_SMOOTHNESS, TemporalError, TemporalModel, Xl,
     baseline::{Bank, Exponential, Kalman, OneEuro, Rule, Unfiltered},
-    led,
 };
 
 /// A filter with all its settings.
@@ -15,39 +16,24 @@ pub struct Family {
     pub name: String,
     /// What can be chosen.
     pub settings: Vec<Setting>,
-    /// Builds a model: what differs in more than the lead.
-    bases: Vec<Base>,
 }
 
-/// Builds a model that reads its forecasts this many frames ahead, where it can.
-type Base = Box<dyn Fn(f32) -> Box<dyn TemporalModel>>;
-
 /// One setting of a filter.
-#[derive(Clone, Debug)]
 pub struct Setting {
     /// What the table calls it.
     pub name: String,
-    base: usize,
-    lead_frames: f32,
+    /// A model that knows nobody.
+    model: Box<dyn Fn() -> Box<dyn TemporalModel>>,
 }
 
-impl Family {
-    /// Answers to every clip with one setting, each clip begun with an empty memory.
-    pub fn run(&self, setting: &Setting, set: &ClipSet) -> Answers {
-        run(set, self.bases[setting.base](setting.lead_frames).as_mut())
+impl Setting {
+    fn new<M: TemporalModel + 'static>(name: String, model: impl Fn() -> M + 'static) -> Self {
+        Self { name, model: Box::new(move || Box::new(model())) }
     }
 
-    /// Every setting and its answers. Places alone are right: settings that differ in their lead share one run, and the
-    /// states of joints are that run's.
-    pub(super) fn run_all<'a>(&'a self, set: &'a ClipSet) -> impl Iterator<Item = (&'a Setting, Answers)> {
-        self.bases.iter().enumerate().flat_map(move |(index, base)| {
-            let answers = run(set, base(0.0).as_mut());
-            let settings = self.settings.iter().filter(move |s| s.base == index);
-            settings.map(move |setting| {
-                let led = |f: &Forecast| led(*f, setting.lead_frames);
-                (setting, answers.iter().map(|clip| clip.iter().map(led).collect()).collect())
-            })
-        })
+    /// Answers to every clip, each clip begun with an empty memory.
+    pub fn run(&self, set: &ClipSet) -> Answers {
+        run(set, (self.model)().as_mut())
     }
 }
 
@@ -103,42 +89,30 @@ pub fn families(weights: Option<&[u8]>, error_model: Option<&str>) -> Result<Vec
     ];
     if let Some(weights) = weights {
         let error_model = error_model.unwrap_or_default().to_owned();
-        let weights: std::sync::Arc<[u8]> = weights.into();
+        let weights: Arc<[u8]> = weights.into();
         let shipped = Xl::new(&weights, DEFAULT_SMOOTHNESS)?.observed_by(&error_model).lead_frames();
-        let base = |smooth: f32| -> Base {
+        // A run each: what is foretold of later frames, and what shows through, rest on the lead.
+        let setting = |smooth: f32, lead_frames: f32| {
             let (weights, error_model) = (weights.clone(), error_model.clone());
-            Box::new(move |lead| {
+            Setting::new(format!("smoothness {smooth}, lead {lead_frames}"), move || {
                 let model = Xl::new(&weights, smooth).expect("the weights were read above");
-                Box::new(model.observed_by(&error_model).with_lead(lead))
+                model.observed_by(&error_model).with_lead(lead_frames)
             })
         };
-        let mut xl = Family { name: "xl".to_owned(), settings: Vec::new(), bases: Vec::new() };
-        for (at, smooth) in [0.0, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0].into_iter().enumerate() {
-            xl.bases.push(base(smooth));
-            for lead in [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.2, 1.5] {
-                let name = format!("smoothness {smooth}, lead {lead}");
-                xl.settings.push(Setting { name, base: at, lead_frames: lead });
-            }
-        }
         // What `run` does, with nothing chosen.
-        let name = format!("smoothness {DEFAULT_SMOOTHNESS}, lead {shipped}");
-        all.push(Family {
-            name: "xl, as shipped".to_owned(),
-            settings: vec![Setting { name, base: 0, lead_frames: shipped }],
-            bases: vec![base(DEFAULT_SMOOTHNESS)],
-        });
-        all.push(xl);
+        let as_shipped = vec![setting(DEFAULT_SMOOTHNESS, shipped)];
+        all.push(Family { name: "xl, as shipped".to_owned(), settings: as_shipped });
+        let smoothness = [0.0, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0];
+        let leads = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.2, 1.5];
+        all.push(Family { name: "xl".to_owned(), settings: grid(&smoothness, &leads, setting) });
     }
     Ok(all)
 }
 
 fn classic<R: Rule + Copy + 'static>(name: &str, rules: impl IntoIterator<Item = (String, R)>) -> Family {
-    let mut family = Family { name: name.to_owned(), settings: Vec::new(), bases: Vec::new() };
-    for (base, (name, rule)) in rules.into_iter().enumerate() {
-        family.settings.push(Setting { name, base, lead_frames: 0.0 });
-        family.bases.push(Box::new(move |_| Box::new(Bank::new("classic", rule))));
-    }
-    family
+    let settings =
+        rules.into_iter().map(|(name, rule)| Setting::new(name, move || Bank::new("classic", rule)));
+    Family { name: name.to_owned(), settings: settings.collect() }
 }
 
 fn grid<T>(a: &[f32], b: &[f32], setting: impl Fn(f32, f32) -> T) -> Vec<T> {

@@ -186,7 +186,7 @@ pub struct Row {
 /// A setting and the added lag that it was chosen for.
 pub struct Choice<'a> {
     family: &'a Family,
-    setting: Setting,
+    setting: &'a Setting,
     budget: f64,
 }
 
@@ -203,13 +203,13 @@ pub fn choose<'a>(
     for family in families {
         progress(&family.name);
         let tried: Vec<(&Setting, Measures)> =
-            family.run_all(train).map(|(s, answers)| (s, measures::measure(train, &answers, None))).collect();
+            family.settings.iter().map(|s| (s, measures::measure(train, &s.run(train), None))).collect();
         for &budget in budgets {
             let allowed = tried
                 .iter()
                 .filter(|(_, m)| m.lag() - raw.lag() <= budget && m.pck_10() >= raw.pck_10() - PCK_SLACK);
             let best = allowed.min_by(|a, b| a.1.acceleration().total_cmp(&b.1.acceleration()));
-            choices.extend(best.map(|(s, _)| Choice { family, setting: (*s).clone(), budget }));
+            choices.extend(best.map(|&(setting, _)| Choice { family, setting, budget }));
         }
     }
     choices
@@ -249,7 +249,7 @@ impl<'a> Rows<'a> {
 /// Every setting of `family` on `set`, after the raw observation: what a shipped setting is chosen from.
 pub fn every_setting(set: &ClipSet, family: &Family) -> Vec<Row> {
     let make = Rows::of(set);
-    let settings = family.run_all(set).map(|(s, answers)| make.row(&family.name, &s.name, None, &answers));
+    let settings = family.settings.iter().map(|s| make.row(&family.name, &s.name, None, &s.run(set)));
     std::iter::once(make.raw()).chain(settings).collect()
 }
 
@@ -258,7 +258,7 @@ pub fn compare(val: &ClipSet, choices: &[Choice]) -> Vec<Row> {
     let make = Rows::of(val);
     let mut rows = vec![make.raw()];
     for c in choices {
-        let answers = c.family.run(&c.setting, val);
+        let answers = c.setting.run(val);
         rows.push(make.row(&c.family.name, &c.setting.name, Some(c.budget), &answers));
     }
     for sigma in [1.0, 1.5, 2.5] {

@@ -120,6 +120,51 @@ fn every_setting_is_one_that_could_be_chosen_with_the_figures_it_was_chosen_by()
     }
 }
 
+/// Rendered people who walk about, seen with an error that alternates by `shake` px.
+fn people(shake: f64) -> ClipSet {
+    let mut set = set(0.0, 0.0);
+    let mut film = people::film::Film::new(set.clips.len(), 96, 72, 5);
+    let mut rgb = Vec::new();
+    for t in 0..set.clips[0].truth.len() {
+        film.draw(t as f32 / 30.0, &mut rgb);
+        let sign = if t % 2 == 0 { 1.0 } else { -1.0 };
+        for (clip, person) in set.clips.iter_mut().zip(film.truth()) {
+            let at = person.joints.map(|j| [j.x_px, j.y_px].map(|v| 6.0 * f64::from(v)));
+            clip.truth[t] = at.map(Some);
+            clip.observed[t] = at.map(|[x, y]| [x + sign * shake, y, 0.9]);
+        }
+    }
+    set
+}
+
+#[test]
+fn settings_of_the_learned_model_are_chosen_by_what_they_do() {
+    let weights = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/temporal-xl.pwt");
+    let families = families(Some(&std::fs::read(weights).unwrap()), Some("keypoints")).unwrap();
+    let set = people(2.0);
+    let xl = families.iter().find(|f| f.name == "xl").unwrap();
+    let listed = every_setting(&set, xl);
+    let chosen = compare(&set, &choose(&set, std::slice::from_ref(xl), &[0.2, 1.0], |_| ()));
+    for (row, budget) in chosen[1..].iter().zip([0.2, 1.0]) {
+        assert_eq!((row.family.as_str(), row.budget), ("xl", Some(budget)));
+        assert!(row.report.added_lag <= budget + 1e-9, "{} {}", row.setting, row.report.added_lag);
+        let same = listed.iter().find(|r| r.setting == row.setting).unwrap();
+        assert_eq!(same.report.added_lag, row.report.added_lag);
+    }
+    for r in &listed { eprintln!("{} {:.3} {:.3} pck {:.3}", r.setting, r.report.added_lag, r.report.acceleration.value, r.report.pck_10.value); }
+    for r in &chosen[..3] { eprintln!("chosen {} {:.3}", r.setting, r.report.added_lag); }
+    for (smooth, lead) in [(0.1, 1.0f32), (1.0, 1.0)] {
+        let zero = xl.settings.iter().find(|s| s.name == format!("smoothness {smooth}, lead 0")).unwrap().run(&set);
+        let added: Answers = zero.iter().map(|c| c.iter().map(|f| {
+            let mut f = *f;
+            for j in 0..17 { for i in 0..2 { let at: [f32; 4] = std::array::from_fn(|h| f.places_px[h][j][i]);
+                for h in 0..4 { let (a, b) = if h < 3 { (at[h], at[h+1]) } else { (at[2], at[3]) }; f.places_px[h][j][i] = at[h] + lead / 1.5 * (b - a); } } }
+            f }).collect()).collect();
+        let raw = measures::measure(&set, &families::unfiltered(&set), None).lag();
+        eprintln!("believed {smooth} {lead}: {:.3}", measures::measure(&set, &added, None).lag() - raw);
+    }
+}
+
 #[test]
 fn coverage_counts_coordinates_within_sigma_by_state() {
     let set = set(2.0, 0.0);

@@ -72,6 +72,18 @@ pub enum FilmsError {
         /// What is wrong.
         what: String,
     },
+    /// Another program answered to more frames than a film has, or to fewer.
+    #[error("{}: {answers} answers to the {frames} frames of '{film}'; a line a frame, of nobody too", path.display())]
+    Unanswered {
+        /// Which file.
+        path: PathBuf,
+        /// The film's name.
+        film: String,
+        /// Lines of the file that are of this film.
+        answers: usize,
+        /// Frames that the film has.
+        frames: usize,
+    },
     /// The pictures cannot be read.
     #[error("film '{film}': {source}")]
     Pictures {

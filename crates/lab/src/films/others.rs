@@ -76,12 +76,20 @@ impl Answers {
             };
             moments.push(Moment { truth, answer, seen: Vec::new() });
         }
-        if moments.len() != answers.len() {
-            let what =
-                format!("{} answers to the {} frames of '{}'", answers.len(), moments.len(), film.name());
-            return Err(FilmsError::Answers { path: self.path.clone(), line: 1, what });
-        }
+        self.check(film.name(), moments.len())?;
         Ok(judge(film, &moments))
+    }
+
+    /// Says where a film of so many frames has not as many answers.
+    ///
+    /// # Errors
+    /// [`FilmsError::Unanswered`].
+    pub fn check(&self, film: &str, frames: usize) -> Result<(), FilmsError> {
+        let answers = self.films.get(film).map_or(0, Vec::len);
+        if answers == frames {
+            return Ok(());
+        }
+        Err(FilmsError::Unanswered { path: self.path.clone(), film: film.to_owned(), answers, frames })
     }
 }
 

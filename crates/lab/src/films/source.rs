@@ -254,6 +254,11 @@ impl Labelled {
         let pictures = replay::open_clip(&folder).map_err(unreadable)?;
         Ok(Self { head, pictures, lines: rest.into_iter() })
     }
+
+    /// Frames that are left of it.
+    pub fn frames(&self) -> usize {
+        self.lines.len()
+    }
 }
 
 impl Film for Labelled {

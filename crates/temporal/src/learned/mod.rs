@@ -80,8 +80,7 @@ const ERROR_MODEL: &str = "error_model.";
 const SHOWS_THROUGH: &str = "shows_through.";
 /// The tensor that says how far off what was foretold counts for half ([`Inertia`]), in parts of the scale; files without it mean this.
 const INERTIA_NEAR: (&str, f32) = ("inertia_near", 0.05);
-/// Place on the lag-versus-jitter curve, 0..=1: with the shipped lead what shakes least on the tuning films within 0.2 frame of
-/// added lag (`posewire eval clips --lag 0.2`).
+/// Place on the lag-versus-jitter curve, 0..=1; how it was chosen: `docs/lab/temporal-answers.md`.
 pub const DEFAULT_SMOOTHNESS: f32 = 0.1;
 
 /// What the network's sigma is multiplied by, fitted on clips that training left out.
@@ -441,12 +440,6 @@ impl Person {
         let lifted = std::array::from_fn(|j| std::array::from_fn(|i| unit[3 * j + i] * half_side_m));
         f.joints_3d_m = (!lost).then_some(lifted);
     }
-}
-
-/// Reads every horizon of `forecast` `lead_frames` further ahead than it was answered for.
-pub fn led(mut forecast: Forecast, lead_frames: f32) -> Forecast {
-    (0..JOINTS).for_each(|j| lead(&mut forecast.places_px, j, lead_frames / HORIZON_FRAMES));
-    forecast
 }
 
 /// Moves every horizon's place a part of the way to the next one's; the last goes on as it came.

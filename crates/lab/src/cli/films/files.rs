@@ -13,7 +13,7 @@ use super::Args;
 
 /// The files that were asked for.
 pub struct Files {
-    /// What stood there stays until the figures are whole.
+    /// What stood there stays until there are figures.
     json: Option<Replacement>,
     tracks: Option<BufWriter<File>>,
     boxes: Option<BufWriter<File>>,
@@ -50,7 +50,7 @@ impl Files {
         lines(&mut self.boxes, outcome.boxes()).context("cannot write the boxes")
     }
 
-    /// Writes all figures, where they are to be kept.
+    /// Writes the figures, where they are to be kept.
     ///
     /// # Errors
     /// A file that cannot be written.

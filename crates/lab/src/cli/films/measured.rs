@@ -40,6 +40,11 @@ impl Measured {
         }
     }
 
+    /// Whether there is nothing to print yet.
+    pub fn is_empty(&self) -> bool {
+        self.sets.is_empty()
+    }
+
     /// Prints the tables.
     pub fn print(&self) {
         for set in &self.sets {

@@ -25,7 +25,7 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Reads what can be wrong: motion, labels and other programs' answers.
+    /// Reads what can be wrong: motion, labels and other programs' answers, one to every frame.
     ///
     /// # Errors
     /// What cannot be read, or is not what it should be.
@@ -35,15 +35,19 @@ impl Sources {
             let motion = Motion::read_file(&bytes).with_context(|| path.display().to_string())?;
             anyhow::Ok(Arc::new(motion))
         });
+        let answers = args.answers.iter().map(|(name, path)| Ok((name.clone(), Answers::read(path)?)));
+        let answers: Vec<(String, Answers)> = answers.collect::<anyhow::Result<_>>()?;
         let mut labelled = None;
         if let (Some(name), Some(folder)) = (args.labelled_set()?, &args.films) {
             let labels = films::labelled(folder)?;
             // One that is broken would end it after all films before it.
-            labels.iter().try_for_each(|path| Labelled::open(path).map(drop))?;
+            for path in &labels {
+                let film = Labelled::open(path)?;
+                answers.iter().try_for_each(|(_, answers)| answers.check(film.name(), film.frames()))?;
+            }
             labelled = Some((name, labels));
         }
-        let answers = args.answers.iter().map(|(name, path)| Ok((name.clone(), Answers::read(path)?)));
-        Ok(Self { motion: motion.transpose()?, labelled, answers: answers.collect::<anyhow::Result<_>>()? })
+        Ok(Self { motion: motion.transpose()?, labelled, answers })
     }
 
     /// Every set with its films; labelled ones last.
