@@ -151,18 +151,6 @@ fn settings_of_the_learned_model_are_chosen_by_what_they_do() {
         let same = listed.iter().find(|r| r.setting == row.setting).unwrap();
         assert_eq!(same.report.added_lag, row.report.added_lag);
     }
-    for r in &listed { eprintln!("{} {:.3} {:.3} pck {:.3}", r.setting, r.report.added_lag, r.report.acceleration.value, r.report.pck_10.value); }
-    for r in &chosen[..3] { eprintln!("chosen {} {:.3}", r.setting, r.report.added_lag); }
-    for (smooth, lead) in [(0.1, 1.0f32), (1.0, 1.0)] {
-        let zero = xl.settings.iter().find(|s| s.name == format!("smoothness {smooth}, lead 0")).unwrap().run(&set);
-        let added: Answers = zero.iter().map(|c| c.iter().map(|f| {
-            let mut f = *f;
-            for j in 0..17 { for i in 0..2 { let at: [f32; 4] = std::array::from_fn(|h| f.places_px[h][j][i]);
-                for h in 0..4 { let (a, b) = if h < 3 { (at[h], at[h+1]) } else { (at[2], at[3]) }; f.places_px[h][j][i] = at[h] + lead / 1.5 * (b - a); } } }
-            f }).collect()).collect();
-        let raw = measures::measure(&set, &families::unfiltered(&set), None).lag();
-        eprintln!("believed {smooth} {lead}: {:.3}", measures::measure(&set, &added, None).lag() - raw);
-    }
 }
 
 #[test]
