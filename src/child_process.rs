@@ -139,10 +139,9 @@ mod tests {
 
     use super::*;
 
-    /// A script, started and past its first line, which is to say so.
-    fn script(text: &str) -> Group {
-        let mut command = Command::new("sh");
-        let mut group = Group::start(command.args(["-c", text]).stdout(Stdio::piped())).unwrap();
+    /// A program, started and past its first line, which is to say so.
+    fn started(command: &mut Command) -> Group {
+        let mut group = Group::start(command.stdout(Stdio::piped())).unwrap();
         let said = BufReader::new(group.first().stdout.take().unwrap()).lines().next().unwrap().unwrap();
         assert_eq!(said, "ready");
         group
@@ -150,14 +149,17 @@ mod tests {
 
     #[test]
     fn what_ends_when_it_is_asked_is_not_killed() {
-        let mut group = script("trap 'exit 3' INT; echo ready; while :; do sleep .01; done");
+        // Not a shell: one that was started with SIGINT ignored, as in the background of another, cannot trap it.
+        let script = r#"$SIG{INT} = sub { exit 3 }; $| = 1; print "ready\n"; sleep 1 while 1"#;
+        let mut group = started(Command::new("perl").args(["-e", script]));
         group.end(Duration::from_secs(20));
         assert_eq!(group.gone_within(Duration::ZERO).and_then(|status| status.code()), Some(3));
     }
 
     #[test]
     fn what_does_not_hear_is_killed_after_its_time() {
-        let mut group = script("trap '' INT TERM; echo ready; while :; do sleep .01; done");
+        let script = "trap '' INT TERM; echo ready; while :; do sleep .01; done";
+        let mut group = started(Command::new("sh").args(["-c", script]));
         let began = Instant::now();
         group.end(Duration::from_millis(100));
         let took = began.elapsed();
