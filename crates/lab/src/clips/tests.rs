@@ -144,8 +144,10 @@ fn settings_of_the_learned_model_are_chosen_by_what_they_do() {
     let set = people(2.0);
     let xl = families.iter().find(|f| f.name == "xl").unwrap();
     let listed = every_setting(&set, xl);
-    let chosen = compare(&set, &choose(&set, std::slice::from_ref(xl), &[0.2, 1.0], |_| ()));
-    for (row, budget) in chosen[1..].iter().zip([0.2, 1.0]) {
+    // Less lag than the steadiest setting has without a lead.
+    let budgets = [0.0, 0.05];
+    let chosen = compare(&set, &choose(&set, std::slice::from_ref(xl), &budgets, |_| ()));
+    for (row, budget) in chosen[1..].iter().zip(budgets) {
         assert_eq!((row.family.as_str(), row.budget), ("xl", Some(budget)));
         assert!(row.report.added_lag <= budget + 1e-9, "{} {}", row.setting, row.report.added_lag);
         let same = listed.iter().find(|r| r.setting == row.setting).unwrap();
