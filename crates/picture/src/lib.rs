@@ -18,6 +18,7 @@ mod mask;
 mod photo;
 mod pool;
 mod resize;
+mod scans;
 mod texel;
 mod turn;
 

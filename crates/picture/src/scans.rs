@@ -1,0 +1,68 @@
+//! What the scans of a JPEG ask of the library that turns it: a file of a few hundred bytes could ask for hours of work.
+
+/// Scans of a JPEG that is turned: a camera sends one. Each goes over the whole picture, and the library's transform counts none.
+const MAX_SCANS: usize = 4;
+const START_OF_SCAN: [u8; 2] = [0xff, 0xda];
+
+/// Whether turning a JPEG of so many components, whose frame header could be read, takes what a picture takes.
+///
+/// # Errors
+/// What no camera sends.
+pub(super) fn check(bytes: &[u8], components: u8) -> Result<(), String> {
+    // At most: marks that stand in what comes before the first, such as a thumbnail's, count too.
+    let scans = bytes.windows(2).filter(|mark| *mark == START_OF_SCAN).count();
+    if scans > MAX_SCANS {
+        return Err(format!("{scans} scans, of which no camera sends more than {MAX_SCANS}: not turned"));
+    }
+    // What no scan has the library clears anew for every block beside it that is turned: a minute for a large picture.
+    if in_first_scan(bytes) != Some(components) {
+        return Err("its first scan is not of all components, which no camera sends: not turned".to_owned());
+    }
+    Ok(())
+}
+
+/// How many components the first scan has; `None` where it is not found as the library would find it.
+fn in_first_scan(bytes: &[u8]) -> Option<u8> {
+    let mut at = 2;
+    loop {
+        let &[ff, kind, hi, lo] = bytes.get(at..)?.first_chunk::<4>()?;
+        match (ff, kind) {
+            (0xff, 0xff) => at += 1,
+            (0xff, 0xda) => return bytes.get(at + 4).copied(),
+            // Marks of no length do not stand here.
+            (0xff, 0x02..=0xcf | 0xdb..=0xfe) => at += 2 + usize::from(u16::from_be_bytes([hi, lo])),
+            _ => return None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three components in one scan, and where that begins.
+    fn jpeg() -> (Vec<u8>, usize) {
+        let (pixels, format) = ([90; 3 * 16 * 16], turbojpeg::PixelFormat::RGB);
+        let image = turbojpeg::Image { pixels: &pixels[..], width: 16, height: 16, pitch: 3 * 16, format };
+        let bytes = turbojpeg::compress(image, 90, turbojpeg::Subsamp::None).expect("encodes").to_vec();
+        let at = bytes.windows(2).position(|mark| mark == START_OF_SCAN).expect("a scan");
+        (bytes, at)
+    }
+
+    #[test]
+    fn a_jpeg_of_many_scans_is_refused() {
+        let (mut bytes, at) = jpeg();
+        assert_eq!(check(&bytes, 3), Ok(()));
+        let empty = bytes[at..at + 2 + usize::from(bytes[at + 3])].to_vec();
+        bytes.splice(at..at, empty.repeat(1000));
+        assert!(check(&bytes, 3).is_err_and(|why| why.contains("1001 scans")));
+    }
+
+    #[test]
+    fn a_jpeg_with_a_component_that_no_scan_has_is_refused() {
+        let (mut bytes, at) = jpeg();
+        bytes.splice(at..at + 14, [0xff, 0xda, 0, 8, 1, 1, 0, 0, 63, 0]);
+        assert!(check(&bytes, 3).is_err_and(|why| why.contains("not of all components")));
+        assert!(check(&bytes[..at], 3).is_err(), "no scan at all");
+    }
+}
