@@ -26,7 +26,7 @@ LICENCE_FILE = re.compile(
 )
 LICENCE_FOLDERS = 3
 NOT_LINKED = {"benches", "doc", "docs", "examples", "fuzz", "fuzzer", "java", "target", "tests"}
-# What a text begins with belongs to the crate; what follows is the same everywhere.
+# By licence, for crates that carry no text; whose copyright it is is put in.
 STANDARD = {
     "MIT": "LICENSE-MIT",
     "Apache-2.0": "LICENSE-APACHE",
