@@ -20,6 +20,7 @@ from posetrain.keypoints import make, peers, quantise, scores, sides, train
 from posetrain.keypoints.calibrate import Calibration, expected_calibration_error, fit
 from posetrain.keypoints.codec import HeatmapCodec
 from posetrain.keypoints.config import Run, configured
+from posetrain.keypoints.evaluate import Measured, with_row
 from posetrain.keypoints.net import KeypointNet, NetConfig
 from posetrain.paths import REPOSITORY
 
@@ -184,6 +185,28 @@ class Shipped(unittest.TestCase):
             twice.write_text(shipped.read_text().replace("stride = 4", "stride = 4\nflip_test = true"))
             shutil.copy(shipped.with_suffix(".onnx"), folder)
             self.assertTrue(peers.Own.of_manifest(twice).flip_test)
+
+
+class Cards(unittest.TestCase):
+    def test_what_was_measured_again_takes_the_place_of_one_row(self) -> None:
+        text = (REPOSITORY / "models" / "keypoints-nano.toml").read_text()
+        before = tomllib.loads(text)["card"]["metrics"]
+        at = [i for i, m in enumerate(before) if (m["precision"], m["pack"]) == ("int8", "jhmdb")]
+        self.assertEqual(len(at), 1)
+        persons = before[at[0]]["persons"]
+        error = np.where(np.arange(persons)[:, None] % 4 == 0, 0.5, 0.06) * np.ones((persons, 12))
+        groups = np.array([f"film {i % 7}" for i in range(persons)])
+        measured = Measured(error, np.ones_like(error), np.zeros((persons, 17), np.float32), groups)
+        after = tomllib.loads(with_row(text, "jhmdb", measured))["card"]["metrics"]
+        row = after.pop(at[0])
+        self.assertEqual(row["pck_05"], [0, 0, 0])
+        value, low, high = row["pck_1"]
+        self.assertAlmostEqual(value, 0.75, delta=0.01)
+        self.assertLess(low, value)
+        self.assertLess(value, high)
+        self.assertEqual(after, before[: at[0]] + before[at[0] + 1 :])
+        with self.assertRaisesRegex(SystemExit, "no row of 1085 persons of coco_more"):
+            with_row(text, "coco_more", measured)
 
 
 class Films(unittest.TestCase):

@@ -2,6 +2,7 @@
 
     python -m posetrain.keypoints.evaluate --cache DIR --model models/keypoints-small.toml --peers DIR
 
+`--cards` writes what was measured of own networks into their cards: the rows of the int8 network on val.
 Crop = square of 1.25 x the extent of the labelled joints, centred; PCK.t = share of labelled body joints
 within t of the extent. Intervals: pictures (videos for J-HMDB) drawn with replacement.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from posetrain.data.augment import PAD, crop_matrix
 from posetrain.data.packs import BODY
 from posetrain.data.source import source_of
 from posetrain.keypoints.calibrate import WITHIN, Calibration, expected_calibration_error
+from posetrain.keypoints.manifest import numbers
 from posetrain.keypoints.peers import Estimator, Own, peers
 from posetrain.metrics import bootstrap, distances
 
@@ -89,6 +92,24 @@ def figures(name: str, pack: str, measured: Measured) -> dict[str, Any]:
     }
 
 
+def with_row(manifest: str, pack: str, measured: Measured) -> str:
+    """The manifest with this in the place of its int8 network's row of the pack's val part."""
+    head = (
+        f'[[card.metrics]]\nprecision = "int8"\npack = "{pack}"\nsplit = "val"\n'
+        f"persons = {len(measured.error)}\n"
+    )
+    rows = "".join(
+        f"pck_{threshold:g} = ".replace("pck_0.", "pck_") + numbers(measured.pck(threshold)) + "\n"
+        for threshold in THRESHOLDS
+    )
+    manifest, found = re.subn(rf"{re.escape(head)}(pck_\d+ = .*\n){{3}}", head + rows, manifest)
+    if found != 1:
+        raise SystemExit(
+            f"no row of {len(measured.error)} persons of {pack}: posetrain.keypoints.ship writes whole cards"
+        )
+    return manifest
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -99,10 +120,16 @@ def main() -> None:
     )
     parser.add_argument("--peers", type=Path, help="folder with the peers' networks")
     parser.add_argument("--every", type=int, default=1, help="take every n-th crop")
+    parser.add_argument(
+        "--cards", action="store_true", help="write what was measured into own networks' cards"
+    )
     parser.add_argument("--json", type=Path, help="file for the peers' figures")
     args = parser.parse_args()
+    if args.cards and args.every != 1:
+        parser.error("--cards: a card tells of all of val, so not with --every")
     records = cache.load(args.cache)
-    systems: dict[str, Estimator] = {path.stem: Own.of_manifest(path) for path in args.model}
+    manifests = {path.stem: path for path in args.model}
+    systems: dict[str, Estimator] = {name: Own.of_manifest(path) for name, path in manifests.items()}
     if args.peers:
         systems |= peers(args.peers)
     rows = []
@@ -113,6 +140,9 @@ def main() -> None:
             print(table(name, pack, measured), flush=True)
             if not isinstance(system, Own):
                 rows.append(figures(name, pack, measured))
+            elif args.cards:
+                path = manifests[name]
+                path.write_text(with_row(path.read_text(), pack, measured))
     if args.json:
         said = {
             "command": "python -m posetrain.keypoints.evaluate --cache work/cache --model ../keypoints-small.toml --peers PEERS "
