@@ -21,8 +21,9 @@ from posetrain.finder import manifest
 from posetrain.finder import net as finder
 from posetrain.finder.evaluate import Finder, Rule, Test, choose_threshold, test
 from posetrain.finder.graph import export
-from posetrain.finder.make import BATCH, may_begin, mean
+from posetrain.finder.make import may_begin, mean
 from posetrain.finder.sample import letterbox, sample
+from posetrain.finder.train import BATCH
 from posetrain.keypoints.adopt import dequantised, take_over
 from posetrain.keypoints.train import to_input
 from posetrain.paths import REPOSITORY

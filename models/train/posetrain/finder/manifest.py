@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from posetrain.data.scenes import TEACHER
 from posetrain.finder.net import NMS_IOU, STRIDE, Size
 from posetrain.keypoints.manifest import licence_said, sha256, strings
 
@@ -18,35 +18,42 @@ RULE = "# Beside a keypoint network that says whether its crop shows a person: f
 METRICS = "[[card.metrics]]"
 
 
+@dataclass(frozen=True)
+class Description:
+    """What a manifest says of a finder beside its figures. `sources` names packs and teachers; `pictures` is how many the weights
+    have seen, in `minutes`."""
+
+    name: str
+    size: Size
+    sources: tuple[str, ...]
+    macs: int
+    parameters: int
+    pictures: int
+    minutes: float
+
+
 def write_person(
     path: Path,
-    name: str,
     model: Path,
-    size: Size,
+    described: Description,
     threshold: float,
     rule: Rule,
     results: dict[str, dict[str, Test]],
-    macs: int,
-    parameters: int,
-    pictures: int,
-    minutes: float,
-    packs: list[str],
 ) -> None:
-    sources = sorted({*packs, TEACHER})
+    """`results`: precision -> set -> what its val part gave."""
     lines = [
-        f'name = "{name}"',
+        f'name = "{described.name}"',
         'task = "person"',
         f'file = "{model.name}"',
         f'sha256 = "{sha256(model)}"',
         "version = 1",
         "",
-        "# The whole picture scaled by s = min(width / w, height / h) into the top left corner, black",
-        "# elsewhere:",
+        "# The whole picture scaled by s = min(width / w, height / h) into the top left corner, black elsewhere:",
         "# image = net * (1 / s) + (0.5 / s - 0.5), pixel centres at integers.",
         "[input]",
         'name = "image"',
-        f"width = {size.width}",
-        f"height = {size.height}",
+        f"width = {described.size.width}",
+        f"height = {described.size.height}",
         'layout = "nchw"',
         'color = "rgb"',
         "# value of pixel 0 and of pixel 255",
@@ -54,12 +61,9 @@ def write_person(
         'letterbox = "top_left"',
         "fill = 0",
         "",
-        "# Cell (row, column) is centred on net pixel ((column + 0.5) * stride - 0.5, (row + 0.5) *",
-        "# stride - 0.5).",
-        "# score = 1 / (1 + exp(-centre)); box = distances from the cell's centre to the left, top,",
-        "# right and bottom",
-        "# side in strides, negative ones taken as 0. Cells below the threshold are dropped, then",
-        "# greedy suppression.",
+        "# Cell (row, column) is centred on net pixel ((column + 0.5) * stride - 0.5, (row + 0.5) * stride - 0.5).",
+        "# score = 1 / (1 + exp(-centre)); box = distances from the cell's centre to the left, top, right and bottom",
+        "# side in strides, negative ones taken as 0. Cells below the threshold are dropped, then greedy suppression.",
         "[codec]",
         'kind = "centre"',
         'centre = "centre"',
@@ -71,14 +75,14 @@ def write_person(
         *with_presence(rule),
         "",
         "[card]",
-        f"data = {strings(sources)}",
-        f'licence = "{licence_said(sources)}"',
+        f"data = {strings([*described.sources])}",
+        f'licence = "{licence_said(described.sources)}"',
         'teachers = "people without a label: FastestDet (BSD-3-Clause)"',
         'made_by = "python -m posetrain.finder.make, with the options in models/train/README.md"',
-        f"train_pictures_seen = {pictures}",
-        f"train_minutes = {minutes:.1f}",
-        f"macs = {macs}",
-        f"parameters = {parameters}",
+        f"train_pictures_seen = {described.pictures}",
+        f"train_minutes = {described.minutes:.1f}",
+        f"macs = {described.macs}",
+        f"parameters = {described.parameters}",
     ]
     for precision, sets in results.items():
         lines += metrics(precision, sets, threshold, rule)
