@@ -382,6 +382,38 @@ class OnDisk(unittest.TestCase):
         lines.write_text("no poses\n", encoding="utf-8")
         self.assertEqual(self.recorded(str(lines), "--csv", str(table))[0], 1)
 
+    def test_a_file_is_not_read_and_written_at_once_nor_written_twice(self) -> None:
+        lines = self.folder / "walk.jsonl"
+        lines.write_bytes(FULL.read_bytes())
+        (self.folder / "link.jsonl").symlink_to(lines)
+        for words, why in (
+            (("--csv", str(lines)), "is what is read"),
+            (("--trc", str(self.folder / "link.jsonl")), "is what is read"),
+            (("--csv", str(self.folder / "o"), "--trc", str(self.folder / "." / "o")), "name one file"),
+        ):
+            with (
+                self.subTest(words=words),
+                self.assertRaises(SystemExit),
+                contextlib.redirect_stderr(io.StringIO()) as said,
+            ):
+                main([str(lines), *words])
+            self.assertIn(why, said.getvalue())
+        self.assertEqual(lines.read_bytes(), FULL.read_bytes())
+        self.assertFalse((self.folder / "o").exists())
+
+    def test_markers_of_nobody_leave_an_earlier_file_and_say_so(self) -> None:
+        markers = self.folder / "walk.trc"
+        markers.write_text("earlier")
+        code, said = self.recorded(str(FULL), "--trc", str(markers), "--person", "99")
+        self.assertEqual((code, markers.read_text()), (1, "earlier"))
+        self.assertIn("nobody with 3D came", said)
+
+    def test_events_between_frames_are_passed_over(self) -> None:
+        event = '{"event":"enter","id":3,"zone":"door","captured_us":1,"emitted_us":2,"persons":2}\n'
+        lines = FULL.read_text().splitlines(keepends=True)
+        frames = list(frames_from_lines([event, lines[0], event, *lines[1:], event.rstrip("\n")]))
+        self.assertEqual(len(frames), len(lines))
+
     def recorded(self, *words: str) -> tuple[int, str]:
         said = io.StringIO()
         with contextlib.redirect_stderr(said):
@@ -407,9 +439,10 @@ class OnDisk(unittest.TestCase):
 
     @unittest.skipUnless(Path("/dev/full").exists(), "no /dev/full")
     def test_an_output_that_fails_is_named_and_the_others_are_kept(self) -> None:
-        markers = self.folder / "a.trc"
-        code, said = self.recorded(str(FULL), "--csv", "/dev/full", "--trc", str(markers))
-        self.assertEqual((code, said.count("/dev/full: "), str(FULL) in said), (1, 1, False), said)
+        markers, lines = self.folder / "a.trc", self.folder / "poses.jsonl"
+        lines.write_text(f"{as_lines(walker(0))[0]}\n", encoding="utf-8")
+        code, said = self.recorded(str(lines), "--csv", "/dev/full", "--trc", str(markers))
+        self.assertEqual((code, said.count("/dev/full: "), str(lines) in said), (1, 1, False), said)
         self.assertTrue(markers.read_text(encoding="utf-8").startswith("PathFileType"))
 
 
