@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from posewire.frames import Spoken
+from posewire.frames import FrameLike
 from posewire.pose import JOINTS, Pose
 
 from .camera import Intrinsics
@@ -62,7 +62,7 @@ def header(ros: Any, stamp_ns: int, frame_id: str) -> Any:
     )
 
 
-def detections(ros: Any, frame: Spoken, stamp_ns: int, frame_id: str) -> Any:
+def detections(ros: Any, frame: FrameLike, stamp_ns: int, frame_id: str) -> Any:
     """A `vision_msgs/Detection2DArray`: a box round the joints of each person, in pixels; `id` is the identity."""
     array = ros.Detection2DArray()
     array.header = header(ros, stamp_ns, frame_id)
@@ -89,7 +89,7 @@ def detections(ros: Any, frame: Spoken, stamp_ns: int, frame_id: str) -> Any:
 
 def markers(
     ros: Any,
-    frame: Spoken,
+    frame: FrameLike,
     stamp_ns: int,
     frame_id: str,
     intrinsics: Intrinsics | None = None,

@@ -6,7 +6,7 @@ too much would make every stamp early.
 
 from __future__ import annotations
 
-from posewire.frames import Spoken, can_wait
+from posewire.frames import FrameLike, can_wait
 
 #: What docs/wire.md says of each packet, framing and checksum included, bytes.
 POSE_BYTES, POSE_3D_BYTES, NOBODY_BYTES, PLACE_BYTES = 140, 242, 38, 42
@@ -19,7 +19,7 @@ def is_line(source: str) -> bool:
     return not (source.startswith("udp:") or can_wait(source))
 
 
-def line_ns(frame: Spoken, baud: int) -> int:
+def line_ns(frame: FrameLike, baud: int) -> int:
     """From the moment that all of `frame` was handed to the line to the arrival of its last byte, where nothing else is on it."""
     poses = sum(POSE_BYTES if pose.joints_3d is None else POSE_3D_BYTES for pose in frame.poses)
     places = sum(PLACE_BYTES for pose in frame.poses if pose.place is not None)

@@ -15,7 +15,7 @@
 standard library; `PoseReader` needs pyserial, `posewire.arrays` numpy, `posewire.plot` matplotlib, `posewire.lsl` pylsl.
 """
 
-from .frames import Floor, Frame, Spoken, frames_from, frames_from_lines, frames_from_udp
+from .frames import Floor, Frame, FrameLike, frames_from, frames_from_lines, frames_from_udp
 from .jsonl import FORMATS, as_line, as_lines, first_row
 from .moments import MAX_PERSONS, Assembly, Moment, MomentCounters
 from .pose import JOINTS, Joint, Place, Pose
@@ -48,6 +48,7 @@ __all__ = [
     "Fault",
     "Floor",
     "Frame",
+    "FrameLike",
     "Hello",
     "Joint",
     "Moment",
@@ -59,7 +60,6 @@ __all__ = [
     "PosePacket",
     "PoseReader",
     "Receipt",
-    "Spoken",
     "Status",
     "as_line",
     "as_lines",

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
-import signal
 import sys
 import threading
 
-from ._command import baud_of, count_of
+from ._command import baud_of, count_of, end_by_signal
 from .jsonl import FORMATS, as_lines, first_row
 from .reader import PoseReader
 from .wire import DEFAULT_BAUD
@@ -72,9 +71,7 @@ def main() -> int:
         "--frames", type=count_of, default=0, help="stop after so many moments (default: never)"
     )
     args = parser.parse_args()
-    # Started in the background by a shell, a program has SIGINT ignored; SIGTERM ends it as cleanly.
-    for which in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(which, signal.default_int_handler)
+    end_by_signal()
     try:
         with PoseReader(args.port, args.baud) as reader:
             print_moments(reader, args.port, args.baud, args.frames, args.jsonl_format)

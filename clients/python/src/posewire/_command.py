@@ -54,5 +54,6 @@ def command_line(name: str, description: str, examples: str, source: str) -> arg
 
 def end_by_signal() -> None:
     """Both Ctrl-C and a polite kill raise KeyboardInterrupt, so that what is open is closed."""
+    # Set for SIGINT, too: a program that a shell started in the background has it ignored.
     for which in (signal.SIGINT, signal.SIGTERM):
         signal.signal(which, signal.default_int_handler)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .frames import STATES as STATES  # what the numbers in `state` mean, by index
-from .frames import Spoken
+from .frames import FrameLike
 from .pose import JOINTS, Pose
 
 _STATE = {name: i for i, name in enumerate(STATES)}
@@ -42,12 +42,12 @@ class Arrays:
         return self.xy[:, JOINTS.index(name)]
 
 
-def arrays(frame: Spoken) -> Arrays:
+def arrays(frame: FrameLike) -> Arrays:
     """Everybody of one moment."""
     return _stacked([(frame.captured_us, pose) for pose in frame.poses])
 
 
-def over_time(frames: Iterable[Spoken], track_id: int) -> Arrays:
+def over_time(frames: Iterable[FrameLike], track_id: int) -> Arrays:
     """One person, a row for each frame that has them."""
     return _stacked([(f.captured_us, pose) for f in frames for pose in f.poses if pose.track_id == track_id])
 

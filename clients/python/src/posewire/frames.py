@@ -52,7 +52,7 @@ class Floor:
     roll_sigma: float
 
 
-class Spoken(Protocol):
+class FrameLike(Protocol):
     """What a `Frame` and a `Moment` have in common: all that arrays, lines and recordings need."""
 
     @property
@@ -180,7 +180,7 @@ def _floor(said: dict[str, Any]) -> Floor | None:
 
 
 def frames_from_lines(lines: Iterable[str | bytes]) -> Iterator[Frame]:
-    """Frames of JSON lines; a last line that is cut off ends them."""
+    """Frames of JSON lines; a last line that is cut off ends them. Events among them (`--events -`) are passed over."""
     for line in lines:
         if not line.strip():
             continue
@@ -188,10 +188,20 @@ def frames_from_lines(lines: Iterable[str | bytes]) -> Iterator[Frame]:
         try:
             frame = Frame.from_line(text)
         except ValueError:
+            if _is_event(text):
+                continue
             if text.endswith("\n"):
                 raise
             return
         yield frame
+
+
+def _is_event(text: str) -> bool:
+    try:
+        said = json.loads(text)
+    except ValueError:
+        return False
+    return isinstance(said, dict) and isinstance(said.get("event"), str)
 
 
 def frames_from_udp(

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from decimal import Decimal
 from functools import lru_cache
 
-from .frames import Spoken
+from .frames import FrameLike
 from .moments import Moment
 from .pose import JOINTS, Joint, Pose
 
@@ -19,7 +19,7 @@ _CENTRE_PX = 0.5
 _Cell = int | float | str | None
 
 
-def as_line(moment: Spoken) -> str:
+def as_line(moment: FrameLike) -> str:
     """The moment's line in the format `full`, without its end."""
     return _frame(moment, _joints)
 
@@ -31,18 +31,18 @@ def first_row(line_format: str) -> str | None:
     return ",".join(row(None, None))
 
 
-def row(moment: Spoken | None, pose: Pose | None) -> dict[str, int | float | str | None]:
+def row(moment: FrameLike | None, pose: Pose | None) -> dict[str, int | float | str | None]:
     """A person's row of a table by the names of its columns, None where it is empty; without a person, one to take the names from."""
     nobody = Pose(0, 0, 0, 0, 0, 0.0, 0, 0, tuple(Joint(0.0, 0.0, 0.0, 0.0, "absent") for _ in JOINTS), None)
     return dict(_cells(moment or Moment(0, 0, 0, 0, 0, ()), pose or nobody))
 
 
-def as_lines(moment: Spoken, line_format: str = "full") -> list[str]:
+def as_lines(moment: FrameLike, line_format: str = "full") -> list[str]:
     """The moment's lines, without their ends: one in `full` and `named`, else one a person. `line_format` is one of `FORMATS`."""
     return FORMATS[line_format](moment)
 
 
-def _frame(moment: Spoken, joints: Callable[[Pose], str]) -> str:
+def _frame(moment: FrameLike, joints: Callable[[Pose], str]) -> str:
     persons = ",".join(
         f'{{"id":{pose.track_id},"score":{_number(pose.score)},"box":[{_numbers(_box(pose) or (0.0,) * 4)}]'
         f",{joints(pose)}{_place(pose)}{_ground(pose)}}}"
@@ -55,12 +55,12 @@ def _frame(moment: Spoken, joints: Callable[[Pose], str]) -> str:
     )
 
 
-def _source(moment: Spoken) -> str:
+def _source(moment: FrameLike) -> str:
     """Nothing of a camera or a file."""
     return "" if moment.source is None else f',"source":{json.dumps(moment.source, ensure_ascii=False)}'
 
 
-def _floor(moment: Spoken) -> str:
+def _floor(moment: FrameLike) -> str:
     """Nothing where it is not known."""
     if moment.floor is None:
         return ""
@@ -120,7 +120,7 @@ def _named_joints(pose: Pose) -> str:
     return f'"keypoints":{{{joints}}},"keypoints3d":{lifted}'
 
 
-def _coco(moment: Spoken, pose: Pose) -> str:
+def _coco(moment: FrameLike, pose: Pose) -> str:
     def joint(j: Joint) -> tuple[float, float, float]:
         return (0.0, 0.0, 0.0) if j.state == "absent" else (j.x - _CENTRE_PX, j.y - _CENTRE_PX, j.score)
 
@@ -133,7 +133,7 @@ def _coco(moment: Spoken, pose: Pose) -> str:
     )
 
 
-def _cells(moment: Spoken, pose: Pose) -> Iterator[tuple[str, _Cell]]:
+def _cells(moment: FrameLike, pose: Pose) -> Iterator[tuple[str, _Cell]]:
     """Names and contents of a person's row; None where it is empty."""
     yield from (("seq", moment.seq), ("frame", moment.frame), ("captured_us", moment.captured_us))
     yield from (
@@ -161,7 +161,7 @@ def _cells(moment: Spoken, pose: Pose) -> Iterator[tuple[str, _Cell]]:
     yield "distance_sigma", stands.distance_sigma if stands else None
 
 
-def _flat(moment: Spoken, pose: Pose) -> str:
+def _flat(moment: FrameLike, pose: Pose) -> str:
     def cell(value: _Cell) -> str:
         if value is None:
             return "null"
@@ -170,7 +170,7 @@ def _flat(moment: Spoken, pose: Pose) -> str:
     return "{" + ",".join(f'"{name}":{cell(value)}' for name, value in _cells(moment, pose)) + "}"
 
 
-def _row(moment: Spoken, pose: Pose) -> str:
+def _row(moment: FrameLike, pose: Pose) -> str:
     def cell(value: _Cell) -> str:
         if value is None:
             return ""
@@ -179,12 +179,12 @@ def _row(moment: Spoken, pose: Pose) -> str:
     return ",".join(cell(value) for _, value in _cells(moment, pose))
 
 
-def _each(write: Callable[[Spoken, Pose], str]) -> Callable[[Spoken], list[str]]:
+def _each(write: Callable[[FrameLike, Pose], str]) -> Callable[[FrameLike], list[str]]:
     return lambda moment: [write(moment, pose) for pose in moment.poses]
 
 
 #: What a line is: a frame, or a person.
-FORMATS: dict[str, Callable[[Spoken], list[str]]] = {
+FORMATS: dict[str, Callable[[FrameLike], list[str]]] = {
     "full": lambda moment: [_frame(moment, _joints)],
     "named": lambda moment: [_frame(moment, _named_joints)],
     "coco": _each(_coco),

@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from ._command import command_line, count_of, end_by_signal, real_of
-from .frames import Spoken, frames_from
+from .frames import FrameLike, frames_from
 from .pose import JOINTS, Pose
 
 EXAMPLES = """\
@@ -55,7 +55,7 @@ class Outlet:
         space.append_child_value("origin", "the picture's top left corner; y downwards")
         self._outlet: Any = pylsl.StreamOutlet(info)
 
-    def write(self, frame: Spoken, now_us: int | None = None) -> bool:
+    def write(self, frame: FrameLike, now_us: int | None = None) -> bool:
         """Pushes the sample of the one person, and says whether they were there.
 
         `now_us` is this machine's monotonic clock, where the tracker runs on it; None where it does not: a sample's age is then what
@@ -69,7 +69,7 @@ class Outlet:
         self.samples += 1
         return True
 
-    def _pose(self, frame: Spoken) -> Pose | None:
+    def _pose(self, frame: FrameLike) -> Pose | None:
         """The person that was asked for; else the one that is followed until they go, then the first."""
         wanted = self._follows if self._person is None else self._person
         for pose in frame.poses:
@@ -91,7 +91,7 @@ def sample(pose: Pose) -> list[float]:
     ]
 
 
-def is_same_clock(frame: Spoken, now_us: int) -> bool:
+def is_same_clock(frame: FrameLike, now_us: int) -> bool:
     """Whether a frame that comes at `now_us` of this machine's monotonic clock was stamped with it."""
     return 0 <= now_us - frame.sent_us < _MOST_WAY_US
 

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import IO, Any, Protocol
 
 from ._command import command_line, end_by_signal, real_of
-from .frames import Spoken, frames_from
+from .frames import FrameLike, frames_from
 from .jsonl import as_lines, first_row, row
 from .pose import JOINTS, Pose
 
@@ -54,7 +54,7 @@ class Recorder(Protocol):
     #: Written so far.
     rows: int
 
-    def write(self, frame: Spoken) -> None: ...
+    def write(self, frame: FrameLike) -> None: ...
     def close(self) -> None: ...
 
 
@@ -66,7 +66,7 @@ class CsvRecorder:
         self._file: IO[str] = Path(path).open("w", encoding="utf-8", newline="")  # noqa: SIM115  # closed in `close`
         self._file.write(f"{first_row('csv')}\n")
 
-    def write(self, frame: Spoken) -> None:
+    def write(self, frame: FrameLike) -> None:
         for line in as_lines(frame, "csv"):
             self._file.write(line + "\n")
             self.rows += 1
@@ -116,7 +116,7 @@ class ParquetRecorder:
             return arrow.dictionary(arrow.int8(), arrow.string())
         return arrow.float32()
 
-    def write(self, frame: Spoken) -> None:
+    def write(self, frame: FrameLike) -> None:
         self._is_begun = True
         for pose in frame.poses:
             self._kept.append(row(frame, pose))
@@ -157,7 +157,6 @@ class TrcRecorder:
 
     def __init__(self, path: str | Path, person: int | None = None) -> None:
         self.rows = 0
-        self._is_begun = False
         self._path = Path(path)
         self._person = person
         self._part: IO[str] = self._part_path.open("w+", encoding="utf-8", newline="")
@@ -168,8 +167,7 @@ class TrcRecorder:
     def _part_path(self) -> Path:
         return self._path.with_name(self._path.name + ".part")
 
-    def write(self, frame: Spoken) -> None:
-        self._is_begun = True
+    def write(self, frame: FrameLike) -> None:
         pose = self._pose(frame)
         if self.rows == 0 and pose is None:
             # The recording begins with the person.
@@ -185,7 +183,7 @@ class TrcRecorder:
         self._part.write(f"{self.rows}\t{us / 1e6:.6f}\t{_cells(pose)}\n")
         self._part.flush()
 
-    def _pose(self, frame: Spoken) -> Pose | None:
+    def _pose(self, frame: FrameLike) -> Pose | None:
         for pose in frame.poses:
             if pose.joints_3d is not None and self._person in (None, pose.track_id):
                 self._person = pose.track_id
@@ -193,10 +191,10 @@ class TrcRecorder:
         return None
 
     def close(self) -> None:
-        """Writes the file and removes its part; where no frame came, what had its name before stays."""
+        """Writes the file and removes its part; where the person did not come, what had its name before stays."""
         if self._part.closed:
             return
-        if not self._is_begun:
+        if self.rows == 0:
             self._part.close()
             self._part_path.unlink()
             return
@@ -271,6 +269,29 @@ def _close(path: Path, recorder: Recorder) -> str | None:
             recorder.close()
     except _OutputError as error:
         return str(error)
+    if isinstance(recorder, TrcRecorder) and recorder.rows == 0:
+        return f"{path}: nobody with 3D came, nothing is written; over a serial line they come with `[serial] with_3d = true`"
+    return None
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        # One of them is not there yet.
+        return one.resolve() == other.resolve()
+
+
+def _clash(args: argparse.Namespace) -> str | None:
+    """What is wrong with the names of the files, before any is opened."""
+    names = ("csv", "parquet", "trc")
+    files = [(f"--{name}", path) for name in names if (path := getattr(args, name)) is not None]
+    for at, (option, path) in enumerate(files):
+        if _is_same(path, Path(args.source)):
+            return f"{option} {path} is what is read"
+        for earlier, other in files[:at]:
+            if _is_same(path, other):
+                return f"{earlier} and {option} name one file, {path}"
     return None
 
 
@@ -295,6 +316,8 @@ def main(arguments: list[str] | None = None) -> int:
     args = parser.parse_args(arguments)
     if args.csv is None and args.parquet is None and args.trc is None:
         parser.error("nothing to write: give --csv FILE, --parquet FILE or --trc FILE")
+    if clash := _clash(args):
+        parser.error(clash)
     end_by_signal()
     outputs: list[tuple[Path, Recorder]] = []
     faults: list[str] = []
