@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Pictures in a shard.
-pub const SHARD: u64 = 500;
+const SHARD: u64 = 500;
 
 /// One [group](GROUP) of pictures in so many is of val.
 const VAL_EVERY: u64 = 25;

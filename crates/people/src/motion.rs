@@ -15,13 +15,12 @@ pub type Places = [Vec3; POSE_JOINTS];
 
 /// Indices into [`Places`].
 pub mod joint {
-    #![allow(missing_docs)]
+    #![allow(missing_docs, reason = "the names say it")]
     pub const NOSE: usize = 0;
     pub const L_EAR: usize = 3;
     pub const R_EAR: usize = 4;
     pub const L_SHOULDER: usize = 5;
     pub const R_SHOULDER: usize = 6;
-    pub const L_WRIST: usize = 9;
     pub const L_HIP: usize = 11;
     pub const R_HIP: usize = 12;
     pub const L_KNEE: usize = 13;

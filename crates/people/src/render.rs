@@ -437,7 +437,7 @@ fn join(a: [usize; 4], b: [usize; 4]) -> [usize; 4] {
     [a[0].min(b[0]), a[1].min(b[1]), a[2].max(b[2]), a[3].max(b[3])]
 }
 
-#[allow(clippy::too_many_arguments)] // one sample's circumstances
+#[allow(clippy::too_many_arguments, reason = "one sample's circumstances")]
 fn shade(
     turned: bool,
     light: &Light,

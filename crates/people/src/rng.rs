@@ -17,7 +17,7 @@ impl Rng {
     }
 
     /// 64 random bits.
-    #[allow(clippy::should_implement_trait)] // no end: not an iterator
+    #[allow(clippy::should_implement_trait, reason = "no end: not an iterator")]
     #[inline]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -1,19 +1,22 @@
 //! One picture for training: somebody in a pose in a place, others about, things before them, a camera anywhere.
 
 mod photo;
+mod scene;
+mod staging;
 
 use std::{collections::BTreeSet, rc::Rc};
 
 pub use photo::Photo;
+use scene::{Framing, Scene};
 
 use crate::{
     asset::Asset,
-    backdrop::{Backdrop, Piece, Place},
+    backdrop::Backdrop,
     body::{Body, Posed},
     camera::Camera,
     damage::Damage,
     light::{Light, Tone},
-    math::{TAU, Vec3, mix, vec3, yaw},
+    math::{TAU, Vec3, vec3, yaw},
     motion::{
         self, Motion, PoseChoice,
         joint::{L_ANKLE, NECK, PELVIS, R_ANKLE},
@@ -22,7 +25,7 @@ use crate::{
     posing::{Ground, Habit, follow},
     render::{Renderer, Truth},
     rng::Rng,
-    stance::{self, clash_m, crash_m},
+    stance::{self, clash_m},
     wear::{Outfit, Template},
 };
 
@@ -115,9 +118,6 @@ const SEATED_M: f32 = 0.2;
 
 /// Knees of who sits in a skirt are no farther out than so, metres a metre ahead.
 const SKIRT_SPREAD: f32 = 0.22;
-
-/// Places that are tried for somebody else, or something, to stand free of people.
-const PLACES: usize = 8;
 
 /// Sets the streams of random numbers that people are drawn from apart from the pictures'.
 const CAST: u64 = 0x7065_6f70_6c65;
@@ -256,167 +256,66 @@ impl<'a> Studio<'a> {
     /// A picture, or none where too little of the first person would be seen of it and it is not `any` that will do.
     fn try_shot(&mut self, wanted: &Wanted, material: &Material, any: bool, rng: &mut Rng) -> Option<Shot> {
         let size = wanted.size;
-        let count =
-            if rng.chance(wanted.company) { 2 + rng.below(wanted.crowd.clamp(2, MOST) - 1) } else { 1 };
-        let is_crowd = wanted.crowd > USUAL;
-        let mut people = Vec::new();
-        let mut seats = Vec::new();
-        for k in 0..count {
-            let (person, seat) = self.somebody(k, material, rng);
-            seats.push((k, seat));
-            people.push(person);
-        }
+        let (mut people, seats) = self.cast(wanted, material, rng);
         let kind = rng.unit();
-        let (low, high) = (self.figures[0].low, self.figures[0].high);
-        let extent = (high.y - low.y).max(high.x - low.x).max(0.8);
-        // Field of view over the picture's side; a long lens is far away.
-        let view = mix(0.28, 1.15, rng.unit() * rng.unit());
-        let fills = rng.between(0.5, 1.05) * if is_crowd { rng.between(0.3, 0.8) } else { 1.0 };
-        let distance = (extent / fills / view).max(1.1);
-        let focal_px = size as f32 / view;
-        let wide = distance.max(2.0) + rng.between(0.3, 2.0);
-        let mut deep = 3.0;
-        let photo = material.behind.map(|p| p.part(size, rng));
-        let mut place = if photo.is_some() {
-            Place::bare(rng)
-        } else if kind < 0.5 {
-            deep = rng.between(0.8, 3.0).max(0.15 - low.z);
-            Place::room(rng, wide, deep)
-        } else if kind < 0.88 {
-            Place::outdoors(rng)
-        } else {
-            Place::strange(rng)
-        };
-        let side = rng.normal() * 0.25;
-        let mut eye_y = match rng.below(4) {
-            0 => rng.between(0.2, 1.0),
-            1 => rng.between(1.8, 3.4),
-            _ => rng.between(1.0, 1.8),
-        };
-        if let Some(reach) = place.reach() {
-            eye_y = eye_y.min(reach[4] - 0.2);
-        }
-        let eye = vec3(distance * side.clamp(-0.6, 0.6), eye_y, distance);
-        let target = vec3(
-            extent * 0.12 * rng.normal().clamp(-2.0, 2.0),
-            (low.y + high.y) * 0.5 + extent * 0.12 * rng.normal().clamp(-2.0, 2.0),
-            0.0,
-        );
-        let roll = if rng.chance(0.7) { 0.05 * rng.normal() } else { 0.2 * rng.normal() };
-        let mut camera = Camera::looking(eye, target, roll, focal_px, [size, size]);
-        camera.k1 = if rng.chance(0.3) { rng.between(-0.12, 0.03) } else { 0.0 };
-        for k in 1..count {
-            // Beside, behind or before; never in the wall behind, nor in anybody.
-            let (beside, behind) = if is_crowd { (0.35 / fills, -0.6 * count as f32) } else { (0.0, -1.2) };
-            let far = behind.max(0.1 - deep - self.figures[k].low.z).min(0.0);
-            let spot = (0..PLACES).find_map(|_| {
-                let apart = rng.between(0.35, 1.1 + beside) * if rng.chance(0.5) { 1.0 } else { -1.0 };
-                let spot = vec3(apart, 0.0, rng.between(far, 0.5).min(distance - 1.2));
-                let moved = self.figures[k].joints.map(|j| j + spot);
-                let free = |i: usize| {
-                    let (one, other) = (people[i].body.height_m, people[k].body.height_m);
-                    crash_m((&self.figures[i].joints, one), (&moved, other)) < DEEP_M
-                };
-                (0..k).all(free).then_some(spot)
-            });
-            match spot {
-                Some(spot) => self.figures[k].shift(spot),
-                // No place is free: whoever is left has come alone.
-                None => {
-                    people.truncate(k);
-                    seats.truncate(k);
-                    break;
-                }
-            }
-        }
-        let heights: Vec<f32> = people.iter().map(|p| p.body.height_m).collect();
-        let stands_free = |figures: &[Figure], piece: &Piece| {
-            figures.iter().zip(&heights).all(|(f, &height_m)| {
-                let half = [piece.size.x, piece.size.z];
-                stance::reaches_into_m(&f.joints, height_m, piece.at, half, piece.turn, piece.size.y) < DEEP_M
-            })
-        };
-        place.retain(|piece| stands_free(&self.figures, piece));
-        for (k, seat) in seats {
-            if seat > 0.15 {
-                let f = &self.figures[k];
-                let hips = (f.joints[11] + f.joints[12]) * 0.5;
-                let knees = (f.joints[13] + f.joints[14]) * 0.5;
-                let behind = (hips - knees).flat().unit();
-                let at = hips.flat() + behind * 0.06;
-                let half = vec3(rng.between(0.2, 0.5), seat.min(f.blobs[2].0.y), rng.between(0.18, 0.26));
-                let turn = crate::math::atan2(behind.x, behind.z);
-                let mut piece = Place::furniture(at, half, turn, rng);
-                // Smaller and farther back where legs are in its way.
-                for _ in 0..3 {
-                    if stands_free(&self.figures, &piece) {
-                        break;
-                    }
-                    (piece.size.x, piece.size.z) = (piece.size.x * 0.75, piece.size.z * 0.9);
-                    piece.at += behind * 0.03;
-                }
-                place.add(piece);
-            }
-        }
+        let framing = Framing::draw(&self.figures[0], wanted, rng);
+        let mut scene = Scene::draw(kind, &framing, &self.figures[0], material.behind, size, rng);
+        let camera = framing.camera(&scene.place, size, rng);
+        self.stand_apart(&mut people, &framing, scene.deep_m, rng);
+        self.furnish(&mut scene.place, &people, &seats, rng);
         if rng.chance(wanted.occluders) {
-            for _ in 0..PLACES {
-                let toward = eye.flat() * rng.between(0.2, 0.45) + vec3(rng.between(-0.5, 0.5), 0.0, 0.0);
-                let post = rng.chance(0.3);
-                let half = if post {
-                    vec3(rng.between(0.03, 0.1), rng.between(1.2, 2.6), rng.between(0.03, 0.1))
-                } else {
-                    vec3(
-                        rng.between(0.2, 0.8),
-                        rng.between(0.3, 0.9) * (extent / 1.6).min(1.0),
-                        rng.between(0.15, 0.35),
-                    )
-                };
-                let piece = Place::furniture(toward, half, rng.between(-0.6, 0.6), rng);
-                if stands_free(&self.figures, &piece) {
-                    place.add(piece);
-                    break;
-                }
-            }
+            self.occlude(&mut scene.place, &people, &framing, camera.eye, rng);
         }
-        let inside = |p: &&Vec3| {
-            let c = camera.see(**p);
-            let [x, y] = camera.project(c);
-            let side = 0.0..size as f32;
-            c.z > 0.05 && side.contains(&x) && side.contains(&y)
-        };
-        if !any && self.figures[0].joints.iter().filter(inside).count() < LEAST_SEEN {
+        if !any && self.inside(&camera) < LEAST_SEEN {
             return None;
         }
         let damage = if wanted.damage { Damage::draw(rng) } else { Damage::none() };
-        let mut light = place.light(rng);
-        if let Some(photo) = &photo {
-            // As bright as where they seem to stand.
-            let gain = (photo::brightness(photo) / 0.22).clamp(0.15, 2.5);
-            (light.key, light.sky, light.ground) = (light.key * gain, light.sky * gain, light.ground * gain);
-        }
+        let mut light = scene.light(rng);
         if damage.infrared {
-            // A lamp beside the lens, and hardly anything else.
-            let middle = vec3(0.0, 0.5 * (low.y + high.y), 0.0);
-            let beside = vec3(0.05, 0.05, 0.0);
-            light = Light {
-                towards: (eye + beside - middle).unit(),
-                key: vec3(1.6, 1.6, 1.6),
-                sky: vec3(0.06, 0.06, 0.06),
-                ground: vec3(0.04, 0.04, 0.04),
-                softness: 0.01,
-            };
+            light = framing.lamp(camera.eye);
         }
-        let cast: Vec<(&Person, &Figure)> = people.iter().map(AsRef::as_ref).zip(&self.figures).collect();
-        self.renderer.set(&camera, &light, &cast);
-        let hides = |x: usize, y: usize, near: f32| self.renderer.hides(x, y, near);
-        self.backdrop.draw_behind(&camera, &light, &place, photo.as_deref(), hides);
-        self.renderer.finish(&camera, &light, &self.backdrop, &cast);
+        self.render(&camera, &light, &scene, &people);
         let seen = self.renderer.truth[0].joints.iter().filter(|j| j.is_seen).count();
         if !any && seen < LEAST_SEEN {
             return None;
         }
+        let rgb = self.develop(&camera, &damage, framing.distance_m, rng);
+        let truth = self.renderer.truth.clone();
+        let worn = people.iter().flat_map(|p| p.photos_worn()).collect::<BTreeSet<_>>();
+        Some(Shot { rgb, truth, camera, quality: damage.quality, cloth: worn.into_iter().collect() })
+    }
+
+    /// Who is in it, each in a pose at the origin, and how high the seat is that each wants.
+    fn cast(&mut self, wanted: &Wanted, material: &Material, rng: &mut Rng) -> (Vec<Rc<Person>>, Vec<f32>) {
+        let count =
+            if rng.chance(wanted.company) { 2 + rng.below(wanted.crowd.clamp(2, MOST) - 1) } else { 1 };
+        (0..count).map(|k| self.somebody(k, material, rng)).unzip()
+    }
+
+    /// Joints of the first person that lie in the picture, before the lens.
+    fn inside(&self, camera: &Camera) -> usize {
+        let inside = |p: &&Vec3| {
+            let c = camera.see(**p);
+            let [x, y] = camera.project(c);
+            let side = 0.0..camera.size[0] as f32;
+            c.z > 0.05 && side.contains(&x) && side.contains(&y)
+        };
+        self.figures[0].joints.iter().filter(inside).count()
+    }
+
+    fn render(&mut self, camera: &Camera, light: &Light, scene: &Scene, people: &[Rc<Person>]) {
+        let cast: Vec<(&Person, &Figure)> = people.iter().map(AsRef::as_ref).zip(&self.figures).collect();
+        self.renderer.set(camera, light, &cast);
+        let hides = |x: usize, y: usize, near: f32| self.renderer.hides(x, y, near);
+        self.backdrop.draw_behind(camera, light, &scene.place, scene.photo.as_deref(), hides);
+        self.renderer.finish(camera, light, &self.backdrop, &cast);
+    }
+
+    /// What the camera makes of the light: bytes, with its marks.
+    fn develop(&mut self, camera: &Camera, damage: &Damage, distance_m: f32, rng: &mut Rng) -> Vec<u8> {
+        let [size, _] = camera.size;
         if damage.infrared {
-            self.renderer.dim(&camera, &self.backdrop, distance);
+            self.renderer.dim(camera, &self.backdrop, distance_m);
         }
         if damage.roll != 0.0 {
             self.renderer.shift_rows(size, |y_px| damage.shifted_px(y_px, size));
@@ -428,9 +327,7 @@ impl<'a> Studio<'a> {
         let tone = &self.tones[(damage.contrast * 2.99) as usize];
         self.renderer.bytes(tone, gain, &mut rgb);
         damage.electronics(&mut rgb, size, size, rng);
-        let truth = self.renderer.truth.clone();
-        let worn = people.iter().flat_map(|p| p.photos_worn()).collect::<BTreeSet<_>>();
-        Some(Shot { rgb, truth, camera, quality: damage.quality, cloth: worn.into_iter().collect() })
+        rgb
     }
 }
 
