@@ -1,10 +1,10 @@
 //! Learned models: a causal network with one memory a person.
 //!
 //! An observation is put into the person's own frame ([`frame`]), goes through the network ([`Core`]: a Transformer-XL, [`xl`], a
-//! gated recurrent network, [`gru`], or a diagonal state space, [`state_space`]), and the answer is led back to pixels here: an anchor, mixed by the network from the observation and its running means, plus a
-//! correction for each horizon, that goes on in part as the answer before foretold ([`inertia`]) and through which what was seen shows
-//! ([`residual`]); half the width of the 68 % interval; how likely a joint is right ([`score`]); and the hip-centred pose in metres.
+//! gated recurrent network, [`gru`], or a diagonal state space, [`state_space`]), and what it says is read as an answer in pixels
+//! ([`answer`]).
 
+mod answer;
 mod attention;
 #[cfg(test)]
 mod company;
@@ -20,7 +20,7 @@ pub(crate) mod state_space;
 mod weights;
 pub(crate) mod xl;
 
-use pose::{Forecast, HORIZONS_US, JOINTS, JointState, Keypoints, MAX_PERSONS, MIRROR};
+use pose::{Forecast, HORIZONS_US, JOINTS, Keypoints, MAX_PERSONS};
 
 use self::{
     frame::{FEATURES, MIX, NOMINAL_US, PersonFrame},
@@ -31,10 +31,9 @@ use self::{
     weights::Weights,
 };
 use super::{
-    MEASURED_SCORE, Observation, TemporalError, TemporalModel,
+    Observation, TemporalError, TemporalModel,
     timing::{Arrival, LastSeen},
 };
-use math::exp_nonpositive;
 
 const DELTAS: usize = HORIZONS_US.len() * JOINTS * 2;
 const SIGMAS: usize = HORIZONS_US.len() * JOINTS;
@@ -50,28 +49,9 @@ const OUTPUTS: usize = EXCHANGING + JOINTS;
 /// Numbers of a person's observation and its running means, `[mean][joint][xy]`.
 const BANK: usize = MIX * JOINTS * 2;
 
-/// Unit of the network's corrections, of the person's scale.
-const DELTA_SCALE: f32 = 0.1;
-/// Added to the network's logarithm of sigma.
-const SIGMA_BIAS: f32 = -3.5;
-/// Added to the weight, before its softmax, of where the joint of the other side was seen.
-const EXCHANGED_BIAS: f32 = -4.0;
-/// The same weight, and the log-odds of inertia, in a file whose head has none.
+/// The weight, before its softmax, of where the joint of the other side was seen, and the log-odds of inertia, in a file whose head has
+/// none.
 const NEVER: f32 = -1e3;
-const LOG_SIGMA_RANGE: (f32, f32) = (-7.0, 1.0);
-/// The network gives a Laplace distribution's parameter b; 68 % of it lie within 1.14 b.
-const SIGMA_OF_LAPLACE: f32 = 1.139;
-/// An observation that the answer leaves by more than this part of the scale was not believed: the joint is predicted.
-const BELIEVED: f32 = 0.1;
-/// A prediction of a joint not seen in this frame, less sure than this part of the scale, is no prediction: the joint is absent.
-const LOST_SIGMA: f32 = 0.15;
-/// The same of a joint that is seen: a vague answer beside what the frame says is worth more than none. Its score, below 0.1 there, says
-/// how much.
-const VAGUE_SIGMA: f32 = 0.4;
-/// A person not seen for longer is absent as a whole, nominal frames (one second): longer than any occlusion learned.
-const LOST_FRAMES: f32 = 30.0;
-/// In a file without a curve for it ([`ScoreCurve`]) the score is the probability, by sigma, of lying within this part of the scale.
-const SCORE_WITHIN: f32 = 0.1;
 /// From one horizon to the next, nominal frames.
 const HORIZON_FRAMES: f32 = 1.5;
 /// What the names of tensors for one kind of detector begin with.
@@ -90,29 +70,37 @@ struct SigmaScale {
     predicted: f32,
 }
 
-impl SigmaScale {
-    fn new([measured, predicted]: [f32; 2]) -> Self {
-        Self { measured: measured.clamp(0.1, 10.0), predicted: predicted.clamp(0.1, 10.0) }
+/// What was fitted, beside the network: how its answers are read.
+#[derive(Clone, Copy)]
+struct Fitted {
+    lead_frames: f32,
+    sigma_scale: SigmaScale,
+    score_curve: Option<ScoreCurve>,
+    shows_through: f32,
+    inertia_near: f32,
+}
+
+impl Fitted {
+    /// Every number within what a fit can mean.
+    fn clamped(self) -> Self {
+        let SigmaScale { measured, predicted } = self.sigma_scale;
+        Self {
+            lead_frames: self.lead_frames.clamp(0.0, HORIZON_FRAMES),
+            sigma_scale: SigmaScale {
+                measured: measured.clamp(0.1, 10.0),
+                predicted: predicted.clamp(0.1, 10.0),
+            },
+            score_curve: self.score_curve,
+            shows_through: self.shows_through.clamp(0.0, 1.0),
+            inertia_near: self.inertia_near.clamp(0.01, 1.0),
+        }
     }
 }
 
 /// What was fitted for one kind of detector.
 struct ErrorModel {
     name: String,
-    lead_frames: f32,
-    sigma_scale: SigmaScale,
-    score_curve: Option<ScoreCurve>,
-    shows_through: f32,
-}
-
-/// How answers are told, by the kind of detector.
-#[derive(Clone, Copy)]
-struct Told {
-    lead_frames: f32,
-    sigma_scale: SigmaScale,
-    score_curve: Option<ScoreCurve>,
-    shows_through: f32,
-    inertia_near: f32,
+    fitted: Fitted,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -177,11 +165,7 @@ pub type S4d = Learned<state_space::Network>;
 pub struct Learned<C: Core> {
     network: C,
     smoothness: f32,
-    lead_frames: f32,
-    sigma_scale: SigmaScale,
-    score_curve: Option<ScoreCurve>,
-    shows_through: f32,
-    inertia_near: f32,
+    fitted: Fitted,
     error_models: Vec<ErrorModel>,
     persons: [Person; MAX_PERSONS],
     memories: Vec<C::Memory>,
@@ -212,22 +196,26 @@ impl<C: Core> Learned<C> {
             .map(|name| {
                 let values = weights.take(&format!("{ERROR_MODEL}{name}"), &[3])?;
                 let shows_through = or(&format!("{SHOWS_THROUGH}{name}"), 0.0)?;
-                Ok(ErrorModel {
-                    name: name.to_owned(),
+                let fitted = Fitted {
                     lead_frames: values[0],
-                    sigma_scale: SigmaScale::new([values[1], values[2]]),
+                    sigma_scale: SigmaScale { measured: values[1], predicted: values[2] },
                     score_curve: ScoreCurve::load(&weights, Some(name))?,
-                    shows_through: shows_through.clamp(0.0, 1.0),
-                })
+                    shows_through,
+                    inertia_near,
+                };
+                Ok(ErrorModel { name: name.to_owned(), fitted: fitted.clamped() })
             })
             .collect::<Result<Vec<_>, TemporalError>>()?;
-        Ok(Self {
-            smoothness: smoothness.clamp(0.0, 1.0),
-            lead_frames: lead_frames.clamp(0.0, HORIZON_FRAMES),
-            sigma_scale: SigmaScale::new([scale[0], scale[1]]),
+        let fitted = Fitted {
+            lead_frames,
+            sigma_scale: SigmaScale { measured: scale[0], predicted: scale[1] },
             score_curve: ScoreCurve::load(&weights, None)?,
             shows_through: 0.0,
-            inertia_near: inertia_near.clamp(0.01, 1.0),
+            inertia_near,
+        };
+        Ok(Self {
+            smoothness: smoothness.clamp(0.0, 1.0),
+            fitted: fitted.clamped(),
             error_models,
             persons: [Person::default(); MAX_PERSONS],
             memories: (0..MAX_PERSONS).map(|_| network.memory()).collect(),
@@ -243,17 +231,15 @@ impl<C: Core> Learned<C> {
     /// fitted for it. Detectors err differently, and the weights name some; for any other the defaults stay.
     pub fn observed_by(mut self, error_model: &str) -> Self {
         if let Some(model) = self.error_models.iter().find(|m| m.name == error_model) {
-            (self.sigma_scale, self.shows_through) = (model.sigma_scale, model.shows_through);
-            self.score_curve = model.score_curve.or(self.score_curve);
-            let lead_frames = model.lead_frames;
-            self = self.with_lead(lead_frames);
+            let score_curve = model.fitted.score_curve.or(self.fitted.score_curve);
+            self.fitted = Fitted { score_curve, ..model.fitted };
         }
         self
     }
 
     /// By how many nominal frames (30 Hz) the network's forecasts are read further ahead than asked.
     pub fn lead_frames(&self) -> f32 {
-        self.lead_frames
+        self.fitted.lead_frames
     }
 
     /// Reads the network's forecasts this many nominal frames further ahead than asked, instead of the weights' own lead.
@@ -261,7 +247,7 @@ impl<C: Core> Learned<C> {
     /// A causal filter that smooths lags; the network's own forecast takes the lag back at little cost in jitter. From 0 to
     /// 1.5 (one step between horizons), clamped.
     pub fn with_lead(mut self, lead_frames: f32) -> Self {
-        self.lead_frames = lead_frames.clamp(0.0, HORIZON_FRAMES);
+        self.fitted = Fitted { lead_frames, ..self.fitted }.clamped();
         self
     }
 }
@@ -330,15 +316,7 @@ impl<C: Core> TemporalModel for Learned<C> {
         let (active, memories) = (&active[..n], &mut self.memories);
         self.network.step(active, &self.observed, memories, &mut self.scratch, &mut self.outputs);
         for (i, &(slot, dt)) in active.iter().enumerate() {
-            let output = &self.outputs[i];
-            let told = Told {
-                lead_frames: self.lead_frames,
-                sigma_scale: self.sigma_scale,
-                score_curve: self.score_curve,
-                shows_through: self.shows_through,
-                inertia_near: self.inertia_near,
-            };
-            self.persons[slot].answer(output, dt, keypoints[i], told);
+            self.persons[slot].answer(&self.outputs[i], dt, keypoints[i], &self.fitted);
         }
         for (observation, forecast) in observations.iter().zip(forecasts) {
             *forecast = match self.persons.get(observation.slot) {
@@ -354,106 +332,6 @@ const NOTHING: Keypoints = Keypoints {
     joints: [pose::Keypoint { x_px: 0.0, y_px: 0.0, score: 0.0, sigma_px: 0.0 }; JOINTS],
     score: 0.0,
 };
-
-impl Person {
-    /// Reads the network's answer: `[horizon][joint][xy]` corrections, `[horizon][joint]` log sigma, `[mix][joint]` weights
-    /// before their softmax, `[joint][xyz]` in the unit cube and the logarithm of the cube's half side in metres,
-    /// `[horizon][mean][joint]` how far to go on along the observation's distance from each running mean, `[joint]` the weight, beside the
-    /// mix's, of where the joint of the other side was seen, and `[joint]` the log-odds of going on as foretold ([`Inertia`]).
-    fn answer(&mut self, output: &[f32; OUTPUTS], dt: f32, keypoints: &Keypoints, told: Told) {
-        let Told { lead_frames, sigma_scale, score_curve, shows_through, inertia_near } = told;
-        let (deltas, rest) = output.split_at(DELTAS);
-        let (log_sigmas, rest) = rest.split_at(SIGMAS);
-        let (mixes, rest) = rest.split_at(MIXES);
-        let (lift, rest) = rest.split_at(LIFTS);
-        let (leans, rest) = rest.split_at(LEANS);
-        let (exchanges, inertia) = rest.split_at(JOINTS);
-        let frame = &self.frame;
-        let (scale_px, centre_px) = (frame.scale_px(), frame.centre_px);
-        self.unseen_frames = if frame.seen.contains(&true) { 0.0 } else { self.unseen_frames + dt };
-        let lost = self.unseen_frames > LOST_FRAMES;
-        let largest_sigma_px = scale_px * SIGMA_OF_LAPLACE * LOG_SIGMA_RANGE.1.exp();
-        let f = &mut self.forecast;
-        for j in 0..JOINTS {
-            let exchange = exchanges[j] + EXCHANGED_BIAS;
-            let mut largest = exchange;
-            for b in 0..MIX {
-                largest = largest.max(mixes[b * JOINTS + j]);
-            }
-            let mut sum = exp_nonpositive(exchange - largest);
-            let mut anchor = frame.bank[0][MIRROR[j]].map(|v| sum * v);
-            for b in 0..MIX {
-                let share = exp_nonpositive(mixes[b * JOINTS + j] - largest);
-                sum += share;
-                let [x, y] = frame.bank[b][j];
-                anchor = [anchor[0] + share * x, anchor[1] + share * y];
-            }
-            for h in 0..HORIZONS_US.len() {
-                let at = h * JOINTS + j;
-                for i in 0..2 {
-                    let mut past = 0.0;
-                    for b in 1..MIX {
-                        let lean = leans[(h * (MIX - 1) + b - 1) * JOINTS + j];
-                        past += lean * (frame.bank[0][j][i] - frame.bank[b][j][i]);
-                    }
-                    let place = anchor[i] / sum + past + DELTA_SCALE * deltas[2 * at + i];
-                    f.places_px[h][j][i] = centre_px[i] + scale_px * place;
-                }
-            }
-            lead(&mut f.places_px, j, lead_frames / HORIZON_FRAMES);
-            self.inertia.go_on(&mut f.places_px, j, inertia[j], dt, inertia_near * scale_px);
-        }
-        self.residual.show_through(&mut f.places_px, &keypoints.joints, shows_through, dt, scale_px);
-        for j in 0..JOINTS {
-            let k = &keypoints.joints[j];
-            // Compared as squares: a root is not needed. What is not a number is not near.
-            let off_px = [k.x_px - f.places_px[0][j][0], k.y_px - f.places_px[0][j][1]];
-            let near = off_px[0] * off_px[0] + off_px[1] * off_px[1] <= (BELIEVED * scale_px).powi(2);
-            let measured = frame.seen[j] && k.score >= MEASURED_SCORE && near;
-            let widen = if measured { sigma_scale.measured } else { sigma_scale.predicted };
-            let log_sigma = |h: usize| {
-                (log_sigmas[h * JOINTS + j] + SIGMA_BIAS).clamp(LOG_SIGMA_RANGE.0, LOG_SIGMA_RANGE.1)
-            };
-            for h in 0..HORIZONS_US.len() {
-                f.sigma_px[h][j] =
-                    largest_sigma_px * widen * exp_nonpositive(log_sigma(h) - LOG_SIGMA_RANGE.1);
-            }
-            let sigma = f.sigma_px[0][j] / scale_px;
-            f.score[j] = match &score_curve {
-                Some(curve) => curve.of(log_sigma(0)),
-                None => 1.0 - exp_nonpositive(-0.5 * (SCORE_WITHIN / sigma).powi(2)),
-            };
-            f.state[j] = if measured {
-                JointState::Measured
-            } else if sigma <= (if frame.seen[j] { VAGUE_SIGMA } else { LOST_SIGMA }) && !lost {
-                JointState::Predicted
-            } else {
-                JointState::Absent
-            };
-            if f.state[j] == JointState::Absent {
-                f.score[j] = 0.0;
-            }
-        }
-        self.inertia.is_moving = true;
-        let (unit, log_metres) = lift.split_at(JOINTS * 3);
-        let half_side_m = log_metres[0].clamp(-3.0, 2.0).exp();
-        let lifted = std::array::from_fn(|j| std::array::from_fn(|i| unit[3 * j + i] * half_side_m));
-        f.joints_3d_m = (!lost).then_some(lifted);
-    }
-}
-
-/// Moves every horizon's place a part of the way to the next one's; the last goes on as it came.
-fn lead(places_px: &mut [[[f32; 2]; JOINTS]; HORIZONS_US.len()], joint: usize, part: f32) {
-    // Not `map`, which takes the array by value: seventeen copies of it a person are a tenth of the step.
-    let at: [[f32; 2]; HORIZONS_US.len()] = std::array::from_fn(|h| places_px[h][joint]);
-    let last = at.len() - 1;
-    for (h, places) in places_px.iter_mut().enumerate() {
-        let (from, to) = if h < last { (at[h], at[h + 1]) } else { (at[last - 1], at[last]) };
-        for i in 0..2 {
-            places[joint][i] = at[h][i] + part * (to[i] - from[i]);
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
-use pose::Keypoint;
+use pose::{JointState, Keypoint};
 use proptest::prelude::*;
 
-use super::{weights::Hyper, xl::tests::random_file, *};
+use super::{answer::SIGMA_OF_LAPLACE, weights::Hyper, xl::tests::random_file, *};
 
 const SMALL: Hyper = Hyper { width: 32, layers: 2, heads: 2, feed_forward: 48, memory: 8 };
 const FRAME_US: i64 = 33_333;
