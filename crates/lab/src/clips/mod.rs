@@ -28,7 +28,7 @@ pub const FRAME_US: f64 = 1e6 / 30.0;
 #[derive(Debug, thiserror::Error)]
 pub enum ClipsError {
     /// The file cannot be read.
-    #[error("cannot read the clips in {}: {source}", path.display())]
+    #[error("cannot read the clips in {}", path.display())]
     Read {
         /// Which file.
         path: PathBuf,
@@ -36,7 +36,7 @@ pub enum ClipsError {
         source: std::io::Error,
     },
     /// The file is no clip set.
-    #[error("{} is no clip set: {source}; `python -m posetrain.temporal.clips` in models/train writes them", path.display())]
+    #[error("{} is no clip set (`python -m posetrain.temporal.clips` in models/train writes them)", path.display())]
     Parse {
         /// Which file.
         path: PathBuf,

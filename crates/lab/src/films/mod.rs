@@ -42,7 +42,7 @@ pub use self::{
 #[derive(Debug, thiserror::Error)]
 pub enum FilmsError {
     /// The labels cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("cannot read {}", path.display())]
     Read {
         /// Which file.
         path: PathBuf,
@@ -85,7 +85,7 @@ pub enum FilmsError {
         frames: usize,
     },
     /// The pictures cannot be read.
-    #[error("film '{film}': {source}")]
+    #[error("film '{film}'")]
     Pictures {
         /// The film's name.
         film: String,
@@ -93,7 +93,7 @@ pub enum FilmsError {
         source: CaptureError,
     },
     /// The tracker cannot go on.
-    #[error("film '{film}', frame {frame}: {source}")]
+    #[error("film '{film}', frame {frame}")]
     Track {
         /// The film's name.
         film: String,

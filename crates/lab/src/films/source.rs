@@ -47,8 +47,8 @@ impl Take {
         }
     }
 
-    /// `seconds` of the film `seed`, with persons (1 + seed mod 4 where none are given), rate, size and share of dropped frames drawn from those given, by the seed; a share
-    /// `compressed` of films are that.
+    /// `seconds` of the film `seed`, with persons (1 + seed mod 4 where none are given), rate, size and share of dropped frames
+    /// drawn from those given, by the seed; a share `compressed` of films are that.
     pub fn drawn(
         seed: u64,
         persons: &[usize],

@@ -348,14 +348,16 @@ fn the_program_finds_rendered_people_and_films_and_folders_say_the_same() {
 #[test]
 fn labels_that_do_not_fit_are_refused_with_file_and_line() {
     let folder = tempfile::tempdir().expect("a folder");
-    assert!(labelled(folder.path()).unwrap_err().to_string().contains("no films"));
+    // As it is printed: every cause behind what it is the cause of.
+    let printed = |error: FilmsError| format!("{:#}", anyhow::Error::from(error));
+    assert!(printed(labelled(folder.path()).unwrap_err()).contains("no films"));
     let labels = folder.path().join("a.jsonl");
     let pictures = folder.path().join("a");
     std::fs::create_dir(&pictures).expect("a folder");
     let refused = |text: &str, says: &str| {
         std::fs::write(&labels, text).expect("room");
-        let said = Labelled::open(&labels).map(|_| ()).unwrap_err().to_string();
-        assert!(said.contains(says), "{said} does not say {says}");
+        let said = printed(Labelled::open(&labels).map(|_| ()).unwrap_err());
+        assert_eq!(said.matches(says).count(), 1, "{said} does not say {says} once");
     };
     refused("", "line 1: the file is empty");
     refused("{\"film\": 3}", "line 1: invalid type");
