@@ -296,10 +296,6 @@ def body_axes(truth: Any) -> Any:
     return np.stack([left, np.cross(up, left) * -1, up], axis=-2)
 
 
-def mean_of(off: Any) -> float:
-    return float(np.nanmean(np.linalg.norm(off, axis=-1)))
-
-
 def sides_as_true(film: Film) -> Any:
     """What was seen, exchanged sides put right by the truth."""
     right = film.seen.copy()

@@ -84,7 +84,10 @@ impl Graph {
     ///
     /// # Errors
     /// As [`Graph::conv`].
-    #[allow(clippy::too_many_arguments)] // one call describes one operator, as every other method here does
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one call describes one operator, as every other method here does"
+    )]
     pub fn conv_transpose(
         &mut self,
         name: &str,
@@ -98,7 +101,7 @@ impl Graph {
         self.conv_any(name, input, window, weights, true, extra, ConvStore::U8 { out, activation })
     }
 
-    #[allow(clippy::too_many_arguments)] // private; the three public faces above name what they pass
+    #[allow(clippy::too_many_arguments, reason = "private; the three public faces above name what they pass")]
     fn conv_any(
         &mut self,
         name: &str,
@@ -132,10 +135,11 @@ impl Graph {
             );
             return Err(shape_error(name, what));
         }
-        let out_scale = match &store {
-            ConvStore::U8 { out, .. } => Some(out.scale),
+        let quant = match &store {
+            ConvStore::U8 { out, .. } => Some(*out),
             ConvStore::F32 | ConvStore::Sum { .. } => None,
         };
+        let out_scale = quant.map(|quant| quant.scale);
         if let ConvStore::U8 { activation, .. } = &store {
             check_limits(name, activation)?;
         }
@@ -165,10 +169,6 @@ impl Graph {
             window.out(shape.h, shape.w)
         }
         .ok_or_else(|| shape_error(name, format!("{window:?} does not fit {}x{}", shape.h, shape.w)))?;
-        let quant = match &store {
-            ConvStore::U8 { out, .. } => Some(*out),
-            ConvStore::F32 | ConvStore::Sum { .. } => None,
-        };
         let output = self.tensor(name, Shape::new(h, w, *out_channels), quant)?;
         let conv = Conv { window, weights, transposed, store };
         self.nodes.push(Node { op: Op::Conv(Box::new(conv)), inputs: vec![input], output });

@@ -338,9 +338,9 @@ impl Step {
             MapMut { at, row: p.row, pixel: p.pixel }
         };
         let map = |p: &Place| Map { at: map_mut(p).at, row: p.row, pixel: p.pixel };
-        let store = |s: &StoreCall| match s {
-            StoreCall::U8 { zero_point, lo, hi } => Store::U8 { zero_point: *zero_point, lo: *lo, hi: *hi },
-            StoreCall::Sum { sum, other } => Store::Sum { sum: *sum, other: map(other) },
+        let store = |s: StoreCall| match s {
+            StoreCall::U8 { zero_point, lo, hi } => Store::U8 { zero_point, lo, hi },
+            StoreCall::Sum { sum, other } => Store::Sum { sum, other: map(&other) },
             StoreCall::F32 => Store::F32,
         };
         let look_up = |t: &TableCall| {
@@ -366,14 +366,14 @@ impl Step {
         match &self.work {
             Work::Conv { calls, table } => {
                 for call in calls {
-                    let args = conv_args(call, map(&call.input), map_mut(&call.out), store(&call.store));
+                    let args = conv_args(call, map(&call.input), map_mut(&call.out), store(call.store));
                     // SAFETY: as `look_up`.
                     unsafe { (f.conv)(&args) }
                 }
                 table.iter().for_each(look_up);
             }
             Work::Depthwise { call, table } => {
-                let args = depthwise_args(call, map(&call.input), map_mut(&call.out), store(&call.store));
+                let args = depthwise_args(call, map(&call.input), map_mut(&call.out), store(call.store));
                 // SAFETY: as `look_up`.
                 unsafe { (f.depthwise)(&args) }
                 table.iter().for_each(look_up);

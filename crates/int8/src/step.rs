@@ -55,7 +55,7 @@ pub(crate) enum Work {
     },
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum StoreCall {
     U8 { zero_point: u8, lo: u8, hi: u8 },
     Sum { sum: InnerSum, other: Place },

@@ -2,7 +2,7 @@
 
 /// A map between two pixel spaces: `x' = xx·x + xy·y + x0`, `y' = yx·x + yy·y + y0`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(missing_docs)] // the formula names them
+#[allow(missing_docs, reason = "the formula names them")]
 pub struct Affine {
     pub xx: f32,
     pub xy: f32,

@@ -11,7 +11,7 @@ use crate::{
 
 /// What became of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(clippy::large_enum_variant)] // boxing needs an allocator
+#[allow(clippy::large_enum_variant, reason = "boxing needs an allocator")]
 pub enum Event {
     /// A packet, whole and understood.
     Packet(Packet),

@@ -26,7 +26,7 @@ pub(crate) const STATUS_BODY_LEN: usize = 32;
 
 /// One packet, decoded. Fields hold wire units as they are: encode∘decode is the identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(clippy::large_enum_variant)] // boxing needs an allocator
+#[allow(clippy::large_enum_variant, reason = "boxing needs an allocator")]
 pub enum Packet {
     /// Who speaks and in what units; once a second and whenever asked.
     Hello(Hello),

@@ -23,7 +23,7 @@ pub fn place_px(pose: &Pose, joint: Joint) -> Option<[f32; 2]> {
 }
 
 /// Between two joints, pixels of the source image; where one is known alone, that one.
-pub fn middle_px(pose: &Pose, a: Joint, b: Joint) -> Option<[f32; 2]> {
+fn middle_px(pose: &Pose, a: Joint, b: Joint) -> Option<[f32; 2]> {
     match (place_px(pose, a), place_px(pose, b)) {
         (Some(a), Some(b)) => Some([0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1])]),
         (one, other) => one.or(other),

@@ -4,7 +4,7 @@
 pub const JOINTS: usize = 17;
 
 /// COCO's 17 joints; left and right are the person's own.
-#[allow(missing_docs)] // the names say it
+#[allow(missing_docs, reason = "the names say it")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Joint {

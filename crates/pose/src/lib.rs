@@ -4,7 +4,8 @@
 //!
 //! Spaces and units are part of the names: `_px` are pixels of the source image (origin at the top-left corner of
 //! the top-left pixel, x right, y down), `_us` microseconds of the monotonic clock that stamps the camera's frames,
-//! `_m` metres in a hip-centred frame (x right in the image, y down, z away from the camera).
+//! `_m` metres: `joints_3d_m` from the middle of the hips, what a [`Place`] or a [`Floor`] says from the camera (both x right in
+//! the image, y down, z away from the camera).
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -20,7 +20,7 @@ impl Ring {
     pub const LEN: usize = 2048;
 
     /// Empty.
-    #[allow(clippy::new_without_default)] // for statics, which `Default` does not make
+    #[allow(clippy::new_without_default, reason = "for statics, which `Default` does not make")]
     pub const fn new() -> Self {
         Self {
             bytes: [const { AtomicU8::new(0) }; Ring::LEN],

@@ -6,7 +6,7 @@
 //! Inner loops are plain indices: closures and iterator adapters are calls in builds that optimise each unit of code by
 //! itself, and then the dot-product kernel ran eight times its instructions.
 
-#![allow(clippy::needless_range_loop)] // for the reason above
+#![allow(clippy::needless_range_loop, reason = "inner loops are plain indices, as above")]
 
 mod depthwise;
 

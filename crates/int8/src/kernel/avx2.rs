@@ -4,7 +4,7 @@
 //! so it would not give the reference's bits: here u8 and i8 are widened and multiplied in pairs by `vpmaddwd`, exact.
 //! Sums are fused multiply-adds, which every CPU of this kind has.
 
-#![allow(clippy::needless_range_loop)] // halves index several arrays at once
+#![allow(clippy::needless_range_loop, reason = "halves index several arrays at once")]
 
 mod depthwise;
 

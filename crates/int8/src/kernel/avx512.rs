@@ -3,7 +3,7 @@
 //! Each step broadcasts four input bytes of a pixel against four weights of sixteen channels; twenty-four sums live in
 //! registers, which hides the instruction's latency on both ports that have it.
 
-#![allow(clippy::needless_range_loop)] // pixels and blocks index several arrays at once
+#![allow(clippy::needless_range_loop, reason = "pixels and blocks index several arrays at once")]
 
 mod depthwise;
 

@@ -2,7 +2,10 @@
 //!
 //! Each is inlined into one wrapper a kernel (see [`wrap_generic`]), so the bits cannot differ.
 
-#![allow(clippy::needless_range_loop)] // several arrays share an index, and constant bounds are what vectorises
+#![allow(
+    clippy::needless_range_loop,
+    reason = "several arrays share an index, and constant bounds are what vectorises"
+)]
 
 use super::args::{
     AddArgs, AverageArgs, DepthwiseArgs, InnerSum, Map, MapMut, MaxArgs, Span, Store, TableArgs, UpsampleArgs,

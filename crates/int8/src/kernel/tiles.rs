@@ -1,7 +1,10 @@
 //! How an output row and its channels are cut into tiles.
 
 /// Blocks in groups of at most `most`, as even as they go: (first block, blocks).
-#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // the others have registers for one block only
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(dead_code, reason = "the others have registers for one block only")
+)]
 pub(crate) fn groups(blocks: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
     let count = blocks.div_ceil(most);
     (0..count).map(move |i| {

@@ -58,7 +58,7 @@ impl Lowering<'_> {
         let mut calls = Vec::with_capacity(parts.len() * groups);
         for part in &parts {
             for group in 0..groups {
-                calls.push(self.conv_call(conv, part, group, input, out, in_quant, &multipliers, &store));
+                calls.push(self.conv_call(conv, part, group, input, out, in_quant, &multipliers, store));
             }
         }
         let kind = match (conv.transposed, is_sum) {
@@ -70,7 +70,7 @@ impl Lowering<'_> {
         (kind, Work::Conv { calls, table })
     }
 
-    #[allow(clippy::too_many_arguments)] // one private caller; a struct would only rename its locals
+    #[allow(clippy::too_many_arguments, reason = "one private caller; a struct would only rename its locals")]
     fn conv_call(
         &self,
         conv: &Conv,
@@ -80,7 +80,7 @@ impl Lowering<'_> {
         out: &Buffer,
         in_quant: Quant,
         multipliers: &[f32],
-        store: &StoreCall,
+        store: StoreCall,
     ) -> ConvCall {
         let weights = &conv.weights;
         let (in_group, out_group) = (input.shape.c / weights.groups, weights.out_channels / weights.groups);
@@ -136,20 +136,16 @@ impl Lowering<'_> {
                 StoreCall::Sum { sum, other } => {
                     // The other operand has the output's shape, though not always its ring.
                     let at = other.at + part.first[0] * other.row + part.first[1] * other.pixel;
-                    let other = shifted(Place { at, ..*other }, part.out_step, 1);
-                    StoreCall::Sum { sum: *sum, other }
+                    StoreCall::Sum { sum, other: shifted(Place { at, ..other }, part.out_step, 1) }
                 }
-                StoreCall::U8 { zero_point, lo, hi } => {
-                    StoreCall::U8 { zero_point: *zero_point, lo: *lo, hi: *hi }
-                }
-                StoreCall::F32 => StoreCall::F32,
+                StoreCall::U8 { .. } | StoreCall::F32 => store,
             },
         };
         flatten(&mut call);
         call
     }
 
-    #[allow(clippy::too_many_arguments)] // as conv_call
+    #[allow(clippy::too_many_arguments, reason = "as conv_call")]
     fn depthwise(
         &self,
         conv: &Conv,

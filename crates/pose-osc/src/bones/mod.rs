@@ -19,7 +19,7 @@ use Bone::*;
 pub use body::Body;
 
 /// The bones, by the names of Unity's `HumanBodyBones`. A parent comes before its children.
-#[allow(missing_docs)] // the names say it
+#[allow(missing_docs, reason = "the names say it")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Bone {
