@@ -78,7 +78,9 @@ def main() -> None:
     parser.add_argument("--keypoints", type=Path, required=True, help="manifest of the network that is asked")
     parser.add_argument("--data", type=Path, required=True, help="folder with the packs")
     parser.add_argument("--peers", type=Path, required=True, help="folder with fastestdet.onnx, the teacher")
-    parser.add_argument("--scenes", type=Path, action="append", required=True, help="may be given again")
+    parser.add_argument(
+        "--scenes", type=Path, action="append", default=[], help="to choose the rule by; may be given again"
+    )
     parser.add_argument(
         "--licence",
         default="c",
@@ -92,6 +94,8 @@ def main() -> None:
         help="instead of the best on train pictures, where films have decided",
     )
     args = parser.parse_args()
+    if not (args.scenes or args.rule):
+        parser.error("--scenes to choose a rule by, or --rule")
     said = tomllib.loads(args.finder.read_text())
     finder, witness = Finder(args.finder.with_name(said["file"])), Witness(args.keypoints)
     allowed = of_letter(args.licence)
