@@ -9,7 +9,7 @@ use posewire::{Config, Tracker};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let source = match std::env::args_os().nth(1) {
-        Some(path) => SourceConfig::Replay { path: path.into(), no_drop: true, fps_override: None },
+        Some(path) => SourceConfig::Replay { path: path.into(), no_drop: true },
         None => SourceConfig::Synthetic {
             persons: 2,
             width: 640,

@@ -18,14 +18,14 @@ mod timed;
 
 pub use timed::Timed;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use latest::{Receiver, Sender, Sent};
 
-use crate::capture::{FrameSource, SourceInfo};
+use crate::capture::FrameSource;
 use crate::clock::Clock;
 use crate::output::PoseSink;
 use crate::picture::Frame;
@@ -153,17 +153,11 @@ pub struct Shared {
     tracker_ready: AtomicBool,
     /// Moves on whenever `capture` looks for its lost source: a sign of life without frames.
     searches: AtomicU64,
-    source_info: OnceLock<SourceInfo>,
 }
 
 impl Shared {
     fn stopping(&self) -> bool {
         self.stop.load(Ordering::Acquire)
-    }
-
-    /// What the source said of itself when it was opened.
-    pub fn source_info(&self) -> Option<&SourceInfo> {
-        self.source_info.get()
     }
 
     /// Grows while the pipeline works: with every processed frame and every look for a lost source.
@@ -207,7 +201,6 @@ impl Pipeline {
             stop: AtomicBool::new(false),
             tracker_ready: AtomicBool::new(false),
             searches: AtomicU64::new(0),
-            source_info: OnceLock::new(),
         });
         let mut pipeline = Self { shared: shared.clone(), workers: Vec::new(), errors: Vec::new() };
 

@@ -251,8 +251,7 @@ impl Telemetry {
         self.time_ns(stage, us.max(0) as u64 * 1_000);
     }
 
-    /// Notes that `stage` took `ns` nanoseconds.
-    pub fn time_ns(&self, stage: Stage, ns: u64) {
+    fn time_ns(&self, stage: Stage, ns: u64) {
         self.stages[stage as usize].record(ns);
         match stage {
             Stage::CaptureToSent => self.interval_ages.record(ns),

@@ -11,18 +11,23 @@ pub trait Clip: Send {
     /// What is known of the clip now; `live` is ignored.
     fn info(&self) -> SourceInfo;
 
-    /// The next frame; `captured_at_us` counts from the clip's start.
+    /// The next frame, or `None` after a piece of work that gave none: whoever asks may have been told to stop.
+    /// `captured_at_us` counts from the clip's start.
     ///
     /// # Errors
     /// [`CaptureError::Ended`] after the last; [`CaptureError::Unusable`] where the rest cannot be read.
-    fn next(&mut self) -> Result<Frame, CaptureError>;
+    fn poll(&mut self) -> Result<Option<Frame>, CaptureError>;
 
-    /// As [`Self::next`], or `None` after a piece of work that gave no frame: whoever asks may have been told to stop.
+    /// As [`Self::poll`], however many pieces of work that takes.
     ///
     /// # Errors
     /// As there.
-    fn poll(&mut self) -> Result<Option<Frame>, CaptureError> {
-        self.next().map(Some)
+    fn next(&mut self) -> Result<Frame, CaptureError> {
+        loop {
+            if let Some(frame) = self.poll()? {
+                return Ok(frame);
+            }
+        }
     }
 
     /// Frames left out so far because they cannot be read.
@@ -39,9 +44,6 @@ pub trait Clip: Send {
 impl Clip for Box<dyn Clip> {
     fn info(&self) -> SourceInfo {
         (**self).info()
-    }
-    fn next(&mut self) -> Result<Frame, CaptureError> {
-        (**self).next()
     }
     fn poll(&mut self) -> Result<Option<Frame>, CaptureError> {
         (**self).poll()
@@ -184,14 +186,14 @@ mod tests {
         fn info(&self) -> SourceInfo {
             SourceInfo { name: "ten".into(), width: 1, height: 1, fps: 100.0, live: false }
         }
-        fn next(&mut self) -> Result<Frame, CaptureError> {
+        fn poll(&mut self) -> Result<Option<Frame>, CaptureError> {
             if self.0 == 10 {
                 return Err(CaptureError::Ended);
             }
             self.0 += 1;
             let (seq, captured_at_us) = (self.0 - 1, (self.0 as i64 - 1) * 10_000);
             let bytes = Arc::new(vec![0]);
-            Ok(Frame {
+            Ok(Some(Frame {
                 bytes,
                 format: PixelFormat::Grey,
                 width: 1,
@@ -199,7 +201,7 @@ mod tests {
                 stride: 1,
                 seq,
                 captured_at_us,
-            })
+            }))
         }
     }
 
@@ -263,8 +265,8 @@ mod tests {
         fn info(&self) -> SourceInfo {
             self.0.info()
         }
-        fn next(&mut self) -> Result<Frame, CaptureError> {
-            if self.0.0 == 2 { Err(CaptureError::Unusable("torn".into())) } else { self.0.next() }
+        fn poll(&mut self) -> Result<Option<Frame>, CaptureError> {
+            if self.0.0 == 2 { Err(CaptureError::Unusable("torn".into())) } else { self.0.poll() }
         }
     }
 
@@ -286,12 +288,12 @@ mod tests {
             fn info(&self) -> SourceInfo {
                 self.1.info()
             }
-            fn next(&mut self) -> Result<Frame, CaptureError> {
+            fn poll(&mut self) -> Result<Option<Frame>, CaptureError> {
                 self.0.set(self.0.now_us() + 30_000);
                 let frame = Ten(0).next()?;
                 self.1.0 += 1;
                 let seq = self.1.0 - 1;
-                Ok(Frame { seq, captured_at_us: seq as i64 * 10_000, ..frame })
+                Ok(Some(Frame { seq, captured_at_us: seq as i64 * 10_000, ..frame }))
             }
         }
         let clock: &'static Manual = Box::leak(Box::new(Manual::at(5_000_000)));

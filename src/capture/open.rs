@@ -32,12 +32,10 @@ pub enum SourceConfig {
         /// Every frame, as fast as it is taken, stamped with the file's own times; otherwise in real time, dropping what
         /// comes late, stamped by the clock.
         no_drop: bool,
-        /// Instead of the file's own rate.
-        fps_override: Option<f32>,
     },
     /// The built-in figures.
     Synthetic {
-        /// 1 to [`pose::MAX_PERSONS`].
+        /// 1 to [`MOST_PERSONS`](super::synthetic::MOST_PERSONS).
         persons: usize,
         /// Pixels.
         width: u32,
@@ -63,7 +61,7 @@ pub enum SourceConfig {
 pub fn open(config: &SourceConfig) -> Result<Box<dyn FrameSource>, CaptureError> {
     match config {
         SourceConfig::Camera { .. } => open_camera(config),
-        SourceConfig::Replay { path, no_drop, fps_override } => replay::open(path, *no_drop, *fps_override),
+        SourceConfig::Replay { path, no_drop } => replay::open(path, *no_drop),
         SourceConfig::Synthetic { persons, width, height, fps, seed, frames, no_drop } => {
             let clip = Synthetic::new(*persons, *width, *height, *fps, *seed)?.frames(*frames).as_mjpeg()?;
             Ok(super::clip::as_source(clip, *no_drop))
@@ -71,13 +69,23 @@ pub fn open(config: &SourceConfig) -> Result<Box<dyn FrameSource>, CaptureError>
     }
 }
 
+/// What is asked for where only the name matters.
+const ANY: programs::Wish = programs::Wish { width: 640, height: 480, fps: 30.0 };
+
 /// Whether a camera may be called so; whether it is there shows when it is opened.
 ///
 /// # Errors
 /// What is wrong with the name, and what can be said instead.
 pub fn check_name(device: &str) -> Result<(), String> {
-    let wish = programs::Wish { width: 640, height: 480, fps: 30.0 };
-    programs::launch(device, wish).map_or(Ok(()), |launch| launch.map(drop))
+    programs::launch(device, ANY).map_or(Ok(()), |launch| launch.map(drop))
+}
+
+/// Whether a source is a camera by its name, right or wrong; else it is a file, a folder or a pipe.
+pub fn is_camera_name(source: &str) -> bool {
+    source == "auto"
+        || source.starts_with("/dev/v")
+        || source.starts_with(NOKHWA)
+        || programs::launch(source, ANY).is_some()
 }
 
 fn open_camera(config: &SourceConfig) -> Result<Box<dyn FrameSource>, CaptureError> {
@@ -135,7 +143,6 @@ fn opened<C: FrameSource + 'static>(
 }
 
 /// How a camera is named that is to be opened through `nokhwa` where there is V4L2 too.
-#[cfg(any(feature = "nokhwa", all(feature = "v4l", target_os = "linux")))]
 const NOKHWA: &str = "nokhwa:";
 
 fn no_camera_support() -> CaptureError {
@@ -169,4 +176,28 @@ fn csi_camera(wish: programs::Wish) -> Option<Box<dyn FrameSource>> {
 pub fn has_csi_camera() -> bool {
     static LISTED: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     *LISTED.get_or_init(|| csi::list_cameras().is_some_and(|cameras| !cameras.is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_camera_name;
+
+    #[test]
+    fn cameras_are_told_from_files_by_their_names() {
+        for camera in [
+            "auto",
+            "/dev/video0",
+            "/dev/v4l/by-id/x",
+            "nokhwa:0",
+            "csi",
+            "csi:1",
+            "csi:x",
+            "rtsp://host/live",
+        ] {
+            assert!(is_camera_name(camera), "{camera}");
+        }
+        for file in ["clip.avi", "pictures", "-", "csi.mp4", "nokhwa", "/dev/stdin", "a/video0"] {
+            assert!(!is_camera_name(file), "{file}");
+        }
+    }
 }

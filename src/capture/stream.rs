@@ -174,14 +174,14 @@ mod tests {
         fn info(&self) -> SourceInfo {
             SourceInfo { name: "fast".into(), width: 2, height: 1, fps: 60.0, live: false }
         }
-        fn next(&mut self) -> Result<Frame, CaptureError> {
+        fn poll(&mut self) -> Result<Option<Frame>, CaptureError> {
             let seq = self.read.fetch_add(1, Relaxed);
             if seq == self.count {
                 return Err(CaptureError::Unusable("torn".into()));
             }
             let bytes = Arc::new(vec![0; 2]);
             let captured_at_us = seq as i64 * 16_667;
-            Ok(Frame {
+            Ok(Some(Frame {
                 bytes,
                 format: PixelFormat::Grey,
                 width: 2,
@@ -189,7 +189,7 @@ mod tests {
                 stride: 2,
                 seq,
                 captured_at_us,
-            })
+            }))
         }
         fn damaged(&self) -> u64 {
             3

@@ -168,7 +168,7 @@ impl Clip for Synthetic {
         SourceInfo { name: "synthetic".into(), width, height, fps: self.fps, live: false }
     }
 
-    fn next(&mut self) -> Result<Frame, CaptureError> {
+    fn poll(&mut self) -> Result<Option<Frame>, CaptureError> {
         let seq = self.next;
         if self.frames.is_some_and(|frames| seq >= frames) {
             return Err(CaptureError::Ended);
@@ -200,7 +200,7 @@ impl Clip for Synthetic {
         };
         let captured_at_us = (seq as f64 * 1e6 / f64::from(self.fps)).round() as i64;
         let (width, height, stride) = (width as u32, height as u32, stride as u32);
-        Ok(Frame { bytes, format, width, height, stride, seq, captured_at_us })
+        Ok(Some(Frame { bytes, format, width, height, stride, seq, captured_at_us }))
     }
 }
 

@@ -123,7 +123,7 @@ fn next(args: &Args, report: &Report) -> String {
 
 fn pipeline(args: &Args, report: &mut Report, progress: &Progress) -> anyhow::Result<()> {
     let source = match &args.replay {
-        Some(path) => SourceConfig::Replay { path: path.clone(), no_drop: false, fps_override: None },
+        Some(path) => SourceConfig::Replay { path: path.clone(), no_drop: false },
         None => SourceConfig::Synthetic {
             persons: args.persons.into(),
             width: 640,

@@ -7,7 +7,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use anyhow::Context;
@@ -16,7 +15,7 @@ use posewire::capture::{self, FrameSource, SourceConfig};
 use posewire::config::Size;
 use posewire::files::Replacement;
 
-use super::Usage;
+use super::{Usage, signals};
 use gather::{Gathered, Wanted, gather};
 use page::Page;
 
@@ -79,10 +78,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.print {
         return print(path, &args);
     }
-    let is_over = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, is_over.clone()).context("cannot listen for signals")?;
-    }
+    let is_over = Arc::default();
+    signals::set(&is_over, &[]).context("cannot listen for signals")?;
     // Before the camera: what cannot be written would be known only after all the views.
     let named = args.out.as_deref().map(|path| opened(path, &args)).transpose()?;
     let mut source = capture::open(&source_of(&args))?;
@@ -116,7 +113,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 /// Where the pictures come from.
 fn source_of(args: &Args) -> SourceConfig {
     match &args.replay {
-        Some(path) => SourceConfig::Replay { path: path.clone(), no_drop: true, fps_override: None },
+        Some(path) => SourceConfig::Replay { path: path.clone(), no_drop: true },
         None => SourceConfig::Camera {
             device: args.camera.clone(),
             width: args.size.width,

@@ -13,6 +13,7 @@ use anyhow::Context;
 use clap::{CommandFactory, Parser, Subcommand};
 use env_logger::{Target, WriteStyle};
 use posewire::capture::replay::folder::is_picture;
+use posewire::capture::{SourceInfo, is_camera_name};
 use posewire::child_process::end_groups;
 use posewire::config::ConfigError;
 use posewire::files::{self, Replacement};
@@ -21,6 +22,9 @@ use posewire::{progress, tty};
 
 /// What the command line and the configuration get wrong ends with this code, as clap itself does it.
 pub const EXIT_USAGE: u8 = 2;
+
+/// Frames of the built-in clip where every one is taken and nobody says how many: 10 seconds.
+const CLIP_FRAMES: u64 = 300;
 
 /// Real-time human pose tracking from a USB camera to a serial wire.
 #[derive(Debug, Parser)]
@@ -45,7 +49,7 @@ pub struct Cli {
     command: Command,
 }
 
-mod last_resort;
+mod signals;
 
 /// Declares each sub-command's module, its variant and its dispatch. A module has `pub struct Args` (clap's, with the
 /// help as its doc comment) and `pub fn run(args: Args) -> anyhow::Result<ExitCode>`.
@@ -53,8 +57,10 @@ macro_rules! sub_commands {
     ($($variant:ident => $module:ident,)*) => {
         $(mod $module;)*
 
-        // Parsed once and moved once: a box round the largest would be for the lint alone.
-        #[allow(clippy::large_enum_variant)]
+        #[allow(
+            clippy::large_enum_variant,
+            reason = "parsed once and moved once: a box round the largest would be for the lint alone"
+        )]
         #[derive(Debug, Subcommand)]
         enum Command {
             $(#[allow(missing_docs)] $variant($module::Args),)*
@@ -160,7 +166,7 @@ fn spelt_out(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let Some(at) = (1..arguments.len()).find(|&at| !says_more(&arguments[at])) else { return arguments };
     let named = Some(&*arguments[at]).filter(|first| !is_command(first));
     let command = match named {
-        Some(first) if first.to_str().is_some_and(run::is_camera) => "run",
+        Some(first) if first.to_str().is_some_and(is_camera_name) => "run",
         Some(first) if predict::names_pictures(first) => "predict",
         Some(first) if run::names_video(first) => "run",
         _ => return arguments,
@@ -182,6 +188,15 @@ fn keep_input(input: &Path, output: &Path) -> Result<(), Usage> {
         return Err(Usage(format!("{output} would overwrite {input}, which is read: name another output")));
     }
     Ok(())
+}
+
+/// Says in the log what is watched.
+fn tell_source(info: &SourceInfo) {
+    // Of a stream nothing is known before its first frame.
+    match info.width {
+        0 => log::info!("source: {}", info.name),
+        width => log::info!("source: {}, {width}x{} at {} fps", info.name, info.height, info.fps),
+    }
 }
 
 /// Opens an output before the work begins that fills it; `input` is what is read.
@@ -228,7 +243,8 @@ mod tests {
             spelt(&["posewire", "-vv", "--verbose", "a.y4m"]),
             ["posewire", "-vv", "--verbose", "run", "a.y4m"]
         );
-        for camera in ["/dev/video0", "/dev/v4l/by-id/cam", "csi", "auto", "rtsp://camera.local/"] {
+        for camera in ["/dev/video0", "/dev/v4l/by-id/cam", "csi", "auto", "nokhwa:0", "rtsp://camera.local/"]
+        {
             assert_eq!(spelt(&["posewire", camera]), ["posewire", "run", camera]);
         }
         for other in [

@@ -11,6 +11,9 @@ use pose_wire::{Command, DEFAULT_BAUD, Hello, MAX_PACKET, Moment, Notice, Packet
 use posewire::output::display::{Canvas, FrameStamp, Seen, Status, Surface, Terminal, draw_poses};
 use posewire::output::jsonl::{Format, Head};
 use posewire::output::serial::{Heard, Places, PortSpec, Reader, ReceivePort};
+use signal_hook::consts::{SIGHUP, SIGQUIT};
+
+use super::signals;
 
 /// A moment that is not complete after this long lost its last packet.
 const QUIET: Duration = Duration::from_micros(QUIET_US);
@@ -50,13 +53,10 @@ pub struct Args {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let is_over = Arc::new(AtomicBool::new(false));
-    // A terminal that is closed while it shows poses.
     // Those that leave a picture standing in the terminal where nobody takes it away.
-    let live = if args.live { &[signal_hook::consts::SIGHUP, signal_hook::consts::SIGQUIT][..] } else { &[] };
-    for &signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM].iter().chain(live) {
-        signal_hook::flag::register(signal, is_over.clone()).context("cannot watch for signals")?;
-    }
-    super::last_resort::arm(&is_over).context("cannot start a thread")?;
+    let live = if args.live { &[SIGHUP, SIGQUIT][..] } else { &[] };
+    signals::set(&is_over, live).context("cannot listen for signals")?;
+    signals::arm(&is_over).context("cannot start a thread")?;
     let mut view = if args.live {
         View::Live(Live::open(&args.port, &is_over)?)
     } else {
@@ -138,7 +138,9 @@ fn told(notice: &Notice) -> String {
 fn hint(port: &PortSpec, received: usize, packets: u32) {
     let (path, baud) = (port.path.display(), port.baud);
     if packets > 0 {
-    } else if received == 0 {
+        return;
+    }
+    if received == 0 {
         log::warn!(
             "{path}: nothing received yet: does posewire run with --serial at the other end, and is its TX wired to this RX?"
         );
@@ -151,7 +153,7 @@ fn hint(port: &PortSpec, received: usize, packets: u32) {
     }
 }
 
-#[allow(clippy::large_enum_variant)] // there is one
+#[allow(clippy::large_enum_variant, reason = "there is one")]
 enum View {
     Lines(Lines),
     Live(Live),

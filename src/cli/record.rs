@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -13,6 +13,8 @@ use posewire::config::Size;
 use posewire::picture::JpegEncoder;
 use posewire::progress::Progress;
 
+use super::{CLIP_FRAMES, signals, tell_source};
+
 /// How long a wait for a frame may keep Ctrl-C waiting.
 const TICK: Duration = Duration::from_millis(100);
 /// A camera that gives no frame for this long is said to be silent; it is waited for nevertheless.
@@ -21,8 +23,6 @@ const SILENCE: Duration = Duration::from_secs(2);
 const START: Duration = Duration::from_secs(20);
 /// Of raw frames, which are recorded as JPEG: what is lost lies below a camera's own noise.
 const QUALITY: i32 = 95;
-/// Of the built-in clip, where nobody says how many: 10 seconds.
-const CLIP_FRAMES: u64 = 300;
 
 /// Record a camera's frames with their capture times, for posewire run --replay FILE --no-drop
 #[derive(Debug, clap::Args)]
@@ -66,20 +66,14 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let is_over = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, is_over.clone()).context("cannot listen for signals")?;
-    }
+    let is_over = Arc::default();
+    signals::set(&is_over, &[]).context("cannot listen for signals")?;
     if let Some(path) = &args.replay {
         super::keep_input(path, &args.out)?;
     }
     let mut source = capture::open(&source_config(&args))?;
     let info = source.info();
-    // Of a stream nothing is known before its first frame.
-    match info.width {
-        0 => log::info!("source: {}", info.name),
-        width => log::info!("source: {}, {width}x{} at {} fps", info.name, info.height, info.fps),
-    }
+    tell_source(&info);
     let mut recording = Recording::create(&args.out, info.fps)?;
     let mut jpeg = JpegEncoder::new(QUALITY)?;
 
@@ -160,7 +154,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 fn source_config(args: &Args) -> SourceConfig {
     let (Size { width, height }, fps) = (args.size, args.fps as f32);
     if let Some(path) = &args.replay {
-        SourceConfig::Replay { path: path.clone(), no_drop: true, fps_override: None }
+        SourceConfig::Replay { path: path.clone(), no_drop: true }
     } else if args.synthetic {
         SourceConfig::Synthetic {
             persons: 1,

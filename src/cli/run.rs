@@ -3,6 +3,7 @@
 mod checks;
 mod lens;
 mod notify;
+mod outputs;
 mod sinks;
 mod source;
 
@@ -16,7 +17,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::builder::NonEmptyStringValueParser;
-use posewire::capture::{Noticed, Seen, Turned};
+use posewire::capture::{Noticed, Seen, Turned, is_camera_name};
 use posewire::clock::{Clock, Monotonic};
 use posewire::config::{Config, Flags, Frames, Size};
 use posewire::metres::{Lens, Metres, Stature};
@@ -32,8 +33,9 @@ use posewire::tracker::Tracker;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-pub use self::source::is_camera;
-use super::Usage;
+use self::outputs::Outputs;
+use self::sinks::Opener;
+use super::{Usage, signals};
 
 /// Tracks persons: from a camera, a file or the built-in clip to a serial wire, JSON lines or a display
 #[derive(Debug, Default, clap::Args)]
@@ -72,7 +74,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let mut flags = args.flags;
     match args.input {
-        Some(camera) if is_camera(&camera) => flags.camera = Some(camera),
+        Some(camera) if is_camera_name(&camera) => flags.camera = Some(camera),
         Some(path) => flags.replay = Some(path.into()),
         None => {}
     }
@@ -99,18 +101,23 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         },
         lossless: config.source.no_drop,
     };
-    let is_drawn = config.display.kind.0.is_some() || !config.video.path.as_os_str().is_empty();
-    let is_shown = is_drawn && config.display.pictures;
-    let is_served = config.web.address.get().is_some() && config.web.pictures;
-    let is_kept = !config.mcap.path.as_os_str().is_empty() && config.mcap.pictures;
-    let is_live = config.foxglove.address.get().is_some() && config.foxglove.pictures;
-    let tap = (is_shown || is_served || is_kept || is_live).then(PictureTap::default);
+    let outputs = Outputs::of(&config);
+    let tap = outputs.show_pictures(&config).then(PictureTap::default);
     let source_rate = SourceRate::default();
     let rate = source_rate.clone();
     let told = telemetry.clone();
     let turn = Turn { quarters: config.source.rotate.quarters(), mirror: config.source.mirror };
     let (lenses, lens) = (lens::Lenses::open(&config)?, Lens::turned(turn));
     let (watched, seen_by) = (telemetry.clone(), lens.clone());
+    let sinks = Opener {
+        config: &config,
+        outputs,
+        faults,
+        telemetry: telemetry.clone(),
+        tap: tap.clone(),
+        source_rate,
+        stop: stop.clone(),
+    };
     let parts = Parts {
         source: Box::new(move || {
             let source = source::open(source, told, faults)?;
@@ -123,8 +130,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             let source = lenses.watch(source, seen_by, watched);
             Ok(if turn.is_none() { source } else { Box::new(Turned::new(source, turn)) })
         }),
-        tracker: tracker(&config, faults, clock.clone(), telemetry.clone(), tap.clone(), Some(lens)),
-        sinks: sinks::open(&config, faults, &telemetry, tap, source_rate, &stop)?,
+        tracker: tracker(&config, faults, clock.clone(), telemetry.clone(), tap, Some(lens)),
+        sinks: sinks.open()?,
         clock,
         telemetry,
     };
@@ -148,9 +155,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 /// A signal sets `stop`; a later one ends the process at once: the user has waited enough.
 fn listen(stop: &Arc<AtomicBool>, draws_on_terminal: bool) -> std::io::Result<()> {
     if !draws_on_terminal {
-        return super::last_resort::listen(stop);
+        return signals::listen(stop);
     }
-    let is_late = super::last_resort::arm(stop)?;
+    let is_late = signals::arm(stop)?;
     // A terminal that is closed while it shows poses ends the run; without a picture in it the system's own way is kept, and
     // nohup's. Whatever ends it gives the terminal back.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT])?;
@@ -186,12 +193,11 @@ pub fn names_video(argument: &OsStr) -> bool {
 
 /// Whether a file is made into a film while nobody looks on: every frame is wanted, however long that takes.
 fn is_file_to_film(config: &Config) -> bool {
-    let is_seen_live = config.display.kind.0.is_some()
-        || !config.serial.port.is_empty()
-        || config.mqtt.broker.get().is_some()
-        || [&config.web.address, &config.osc.address, &config.udp.address].iter().any(|a| a.get().is_some());
+    let Outputs { video, display, serial, mqtt, web, osc, udp, .. } = Outputs::of(config);
+    let is_seen_live =
+        display.is_some() || mqtt.is_some() || [serial, web, osc, udp].iter().any(Option::is_some);
     let replay = &config.source.replay;
-    !config.video.path.as_os_str().is_empty() && !is_seen_live && (replay.is_file() || replay.is_dir())
+    video.is_some() && !is_seen_live && (replay.is_file() || replay.is_dir())
 }
 
 /// Loads the models on the thread that runs them.

@@ -19,7 +19,7 @@ use posewire::progress::Progress;
 use posewire::temporal::Smoother;
 use posewire::{Tracker, models};
 
-use super::Usage;
+use super::{Usage, signals};
 
 /// How long a wait may keep Ctrl-C waiting.
 const TICK: Duration = Duration::from_millis(100);
@@ -68,14 +68,14 @@ pub struct Args {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let is_over = Arc::new(AtomicBool::new(false));
-    super::last_resort::listen(&is_over).context("cannot listen for signals")?;
+    signals::listen(&is_over).context("cannot listen for signals")?;
     let Some(input) = &args.input else {
         let viewer = open(&args.web, None)?;
         return Ok(wait(&viewer, &is_over));
     };
     let smoothers = smoothers(&args)?;
     let config = config(&args)?;
-    let replay = SourceConfig::Replay { path: input.clone(), no_drop: true, fps_override: None };
+    let replay = SourceConfig::Replay { path: input.clone(), no_drop: true };
     let source = capture::open(&replay)?;
     let names: Vec<String> = match &args.jsonl[..] {
         [] => smoothers.iter().map(Smoother::to_string).collect(),

@@ -5,6 +5,7 @@
 //! ones. Unknown keys are refused, so that a mistyped one is never silently a default.
 
 mod checks;
+mod codec;
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -14,6 +15,10 @@ use super::presence::WithPresence;
 use checks::check_finite;
 
 pub(crate) use checks::check_file;
+pub use codec::{
+    Activation, CentreSpec, Codec, FastestdetSpec, HeatmapSpec, MovenetSpec, Origin, Refine, ScoreFit,
+    SigmaFit, SimccSpec, YoloSpec,
+};
 
 /// A network and all that is needed to use it.
 #[derive(Clone, Debug, Deserialize)]
@@ -155,162 +160,6 @@ impl Default for RoiSpec {
     }
 }
 
-/// How outputs become joints or boxes.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
-pub enum Codec {
-    /// One map a joint, `[17, rows, columns]`; the peak is the joint.
-    Heatmap {
-        /// The output's name.
-        output: String,
-        /// Net pixels from one cell to the next.
-        stride: f32,
-        /// How map values become probabilities.
-        activation: Activation,
-        /// How the place is refined below a cell.
-        #[serde(default)]
-        refine: Refine,
-        /// Odd sides in cells of the squares that `refine = "hits"` counts in; needed there, and nowhere else.
-        #[serde(default)]
-        windows: Vec<usize>,
-        /// Odd side of the square of cells round the peak: what `refine = "expectation"` averages over, and whose probability
-        /// is the feature.
-        #[serde(default = "window")]
-        window: usize,
-        /// Where cell (0, 0) lies.
-        #[serde(default)]
-        origin: Origin,
-        /// Test-time flip: every crop is looked at mirrored too, and the maps are averaged, for twice the time.
-        #[serde(default)]
-        flip_test: bool,
-        /// The output that tells whether the crop shows a person, `[1, rows, columns]`: the mean over its cells is the logit of the
-        /// probability; without it the joints' scores have to say so.
-        #[serde(default)]
-        presence: Option<String>,
-        /// Turns the feature of the peak into a probability; without it the feature is the score.
-        #[serde(default)]
-        score: Option<ScoreFit>,
-        /// Turns the feature of the peak into a standard deviation; without it sigma is not known.
-        #[serde(default)]
-        sigma: Option<SigmaFit>,
-    },
-    /// One distribution a joint and axis: `[17, width * bins_per_px]` and `[17, height * bins_per_px]` (SimCC).
-    Simcc {
-        /// The output over x.
-        output_x: String,
-        /// The output over y.
-        output_y: String,
-        /// Bins in one net pixel.
-        bins_per_px: f32,
-        /// How bins become probabilities.
-        activation: Activation,
-        /// As for heat maps, over the mean of the two axes' features.
-        #[serde(default)]
-        score: Option<ScoreFit>,
-        /// As for heat maps.
-        #[serde(default)]
-        sigma: Option<SigmaFit>,
-    },
-    /// `[1, 17, 3]` of (y, x, score), places in 0..=1 of the input (MoveNet).
-    Movenet {
-        /// The output's name.
-        output: String,
-    },
-    /// Rows of centre, size, confidence and 17 x (x, y, score), in net pixels (YOLO-pose); for either task.
-    Yolo {
-        /// The output's name: `[56, candidates]`, or `[candidates, 56]`.
-        output: String,
-        /// Candidates below it are left out.
-        threshold: f32,
-        /// Of two boxes that overlap more, the weaker goes.
-        nms_iou: f32,
-    },
-    /// A map of person centres and one of the distances to the box's sides (Zhou et al. 2019).
-    Centre {
-        /// The output of centre logits, `[1, rows, columns]`.
-        centre: String,
-        /// The output of distances from the cell's centre to the left, top, right and bottom side in strides,
-        /// `[4, rows, columns]`; negative ones mean 0.
-        r#box: String,
-        /// Net pixels from one cell to the next.
-        stride: f32,
-        /// Candidates below it are left out.
-        threshold: f32,
-        /// Of two boxes that overlap more, the weaker goes.
-        nms_iou: f32,
-    },
-    /// `[5 + classes, rows, columns]`: objectness, box and classes a cell; class 0 is a person (FastestDet).
-    Fastestdet {
-        /// The output's name.
-        output: String,
-        /// Candidates below it are left out.
-        threshold: f32,
-        /// Of two boxes that overlap more, the weaker goes.
-        nms_iou: f32,
-    },
-}
-
-fn window() -> usize {
-    5
-}
-
-/// How map values become probabilities.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Activation {
-    /// Logits over the whole map; the feature is the log-odds of the mass round the peak.
-    Softmax,
-    /// Logits a cell; the feature is the peak's value through the logistic function.
-    Sigmoid,
-    /// Values near 0..=1; the feature is the peak's value.
-    None,
-}
-
-/// How a place is refined below a cell.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Refine {
-    /// The mean of the cells round the peak, weighted by their probability.
-    #[default]
-    Expectation,
-    /// Where the most of `windows`' squares hold the joint, weighted by its probability: between two likely places that are
-    /// near each other. For softmax alone.
-    Hits,
-    /// A quarter of a cell towards the larger neighbour on each axis (Newell et al. 2016).
-    Quarter,
-}
-
-/// Where cell (0, 0) of a map lies in the net's pixels.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Origin {
-    /// At the centre of the `stride` x `stride` pixels that the cell covers.
-    #[default]
-    CellCentre,
-    /// At the centre of pixel (0, 0): networks trained with corners aligned.
-    FirstPixel,
-}
-
-/// `score = 1 / (1 + exp(-(a + b * feature)))`, one pair a joint.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ScoreFit {
-    /// Offsets, 17.
-    pub a: Vec<f32>,
-    /// Slopes, 17.
-    pub b: Vec<f32>,
-}
-
-/// `sigma = exp(c + d * feature)` in net pixels, one pair a joint.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SigmaFit {
-    /// Offsets, 17.
-    pub c: Vec<f32>,
-    /// Slopes, 17.
-    pub d: Vec<f32>,
-}
-
 impl Manifest {
     /// Reads and checks a manifest; `path` is what errors call it.
     ///
@@ -336,7 +185,7 @@ impl Manifest {
 
     /// How many inputs of the network one crop takes: 2 under the flip test, else 1.
     pub fn inputs_per_crop(&self) -> usize {
-        if matches!(self.codec, Codec::Heatmap { flip_test: true, .. }) { 2 } else { 1 }
+        if matches!(&self.codec, Codec::Heatmap(spec) if spec.flip_test) { 2 } else { 1 }
     }
 }
 

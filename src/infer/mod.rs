@@ -17,8 +17,8 @@ use crate::picture::PixelsMut;
 
 pub use choice::{Engine, fastest, load_with, reason};
 pub use manifest::{
-    Activation, Codec, Color, InputSpec, Layout, Letterbox, Manifest, Origin, Refine, RoiSpec, ScoreFit,
-    SigmaFit, Task,
+    Activation, CentreSpec, Codec, Color, FastestdetSpec, HeatmapSpec, InputSpec, Layout, Letterbox,
+    Manifest, MovenetSpec, Origin, Refine, RoiSpec, ScoreFit, SigmaFit, SimccSpec, Task, YoloSpec,
 };
 pub(crate) use manifest::{check_file, verify_sum};
 pub use presence::WithPresence;

@@ -7,7 +7,10 @@ use pose::{BoxPx, Keypoint, PersonBox, Pose};
 use super::candidates::Candidates;
 use super::decode::{Outputs, Rows};
 use super::{KeypointError, image_from_net_whole, silhouette};
-use crate::infer::{Codec, InferError, Letterbox, Manifest, Plan, State, Task, WithPresence};
+use crate::infer::{
+    CentreSpec, Codec, FastestdetSpec, InferError, Letterbox, Manifest, Plan, State, Task, WithPresence,
+    YoloSpec,
+};
 use crate::math::logistic;
 use crate::picture::{Affine, Inpainter, Mask, Picture, crop_resize_into};
 
@@ -51,13 +54,16 @@ impl PersonFinder {
                 reason: "its task is not \"person\": it reads joints, not boxes".into(),
             });
         }
-        let head = Head::new(&Outputs { manifest, all: plan.outputs() })?;
-        let (threshold, nms_iou) = match manifest.codec {
-            Codec::Centre { threshold, nms_iou, .. }
-            | Codec::Yolo { threshold, nms_iou, .. }
-            | Codec::Fastestdet { threshold, nms_iou, .. } => (threshold, nms_iou),
-            Codec::Heatmap { .. } | Codec::Simcc { .. } | Codec::Movenet { .. } => {
-                unreachable!("refused by Head::new")
+        let outputs = &Outputs { manifest, all: plan.outputs() };
+        let (head, threshold, nms_iou) = match &manifest.codec {
+            Codec::Centre(spec) => (Head::centre(spec, outputs)?, spec.threshold, spec.nms_iou),
+            Codec::Fastestdet(spec) => (Head::fastestdet(spec, outputs)?, spec.threshold, spec.nms_iou),
+            Codec::Yolo(spec) => (Head::yolo(spec, outputs)?, spec.threshold, spec.nms_iou),
+            Codec::Heatmap(_) | Codec::Simcc(_) | Codec::Movenet(_) => {
+                return Err(InferError::model(
+                    &manifest.file,
+                    "its codec reads joints, not boxes: a person network is needed here",
+                ));
             }
         };
         let net_size = [manifest.input.width, manifest.input.height];
@@ -167,41 +173,32 @@ impl PersonFinder {
 }
 
 impl Head {
-    fn new(outputs: &Outputs<'_>) -> Result<Self, InferError> {
-        let manifest = outputs.manifest;
-        match &manifest.codec {
-            Codec::Centre { centre, r#box: sides, stride, .. } => {
-                let rows = (manifest.input.height as f32 / stride).round() as usize;
-                let columns = (manifest.input.width as f32 / stride).round() as usize;
-                for (output, maps) in [(centre, 1), (sides, 4)] {
-                    let shape = outputs.shape(output)?;
-                    if shape != [maps, rows, columns] {
-                        let wanted = format!("[{maps}, {rows}, {columns}] (the input over stride {stride})");
-                        return Err(outputs.unfit(output, shape, &wanted));
-                    }
-                }
-                Ok(Head::Centre {
-                    centre: centre.clone(),
-                    sides: sides.clone(),
-                    rows,
-                    columns,
-                    stride: *stride,
-                })
+    fn centre(spec: &CentreSpec, outputs: &Outputs<'_>) -> Result<Self, InferError> {
+        let CentreSpec { centre, r#box: sides, stride, .. } = spec;
+        let [columns, rows] = outputs.net_size().map(|side| (side as f32 / stride).round() as usize);
+        for (output, maps) in [(centre, 1), (sides, 4)] {
+            let shape = outputs.shape(output)?;
+            if shape != [maps, rows, columns] {
+                let wanted = format!("[{maps}, {rows}, {columns}] (the input over stride {stride})");
+                return Err(outputs.unfit(output, shape, &wanted));
             }
-            Codec::Fastestdet { output, .. } => match *outputs.shape(output)? {
-                [values, rows, columns] if values > 5 => {
-                    Ok(Head::Fastestdet { output: output.clone(), rows, columns, classes: values - 5 })
-                }
-                ref shape => Err(outputs.unfit(output, shape, "[5 + classes, rows, columns]")),
-            },
-            Codec::Yolo { output, .. } => {
-                Ok(Head::Yolo { output: output.clone(), rows: Rows::of(outputs, output)? })
-            }
-            Codec::Heatmap { .. } | Codec::Simcc { .. } | Codec::Movenet { .. } => Err(InferError::model(
-                &manifest.file,
-                "its codec reads joints, not boxes: a person network is needed here",
-            )),
         }
+        Ok(Head::Centre { centre: centre.clone(), sides: sides.clone(), rows, columns, stride: *stride })
+    }
+
+    fn fastestdet(spec: &FastestdetSpec, outputs: &Outputs<'_>) -> Result<Self, InferError> {
+        let output = &spec.output;
+        match *outputs.shape(output)? {
+            [values, rows, columns] if values > 5 => {
+                Ok(Head::Fastestdet { output: output.clone(), rows, columns, classes: values - 5 })
+            }
+            ref shape => Err(outputs.unfit(output, shape, "[5 + classes, rows, columns]")),
+        }
+    }
+
+    fn yolo(spec: &YoloSpec, outputs: &Outputs<'_>) -> Result<Self, InferError> {
+        let output = &spec.output;
+        Ok(Head::Yolo { output: output.clone(), rows: Rows::of(outputs, output)? })
     }
 
     /// Adds what is above `threshold`, in net pixels.

@@ -142,8 +142,8 @@ pub trait Host: Send + Sync {
     fn is_built_in(&self, _frame: u64) -> bool {
         self.source() == Source::BuiltIn
     }
-    /// How long each leg of a frame's way takes, in its order.
-    fn legs(&self) -> Vec<Leg> {
+    /// How long each stage of a frame's way takes, in its order.
+    fn stages(&self) -> Vec<StageTimes> {
         Vec::new()
     }
     /// A consumer wants identities and memories forgotten; done at the next frame.
@@ -156,7 +156,7 @@ pub struct Vitals {
     /// First eight bytes of the SHA-256 of the keypoint model.
     pub model_hash: [u8; 8],
     /// What runs the networks, UTF-8, zero-padded.
-    pub backend: [u8; 16],
+    pub engine: [u8; 16],
     /// Persons followed at most.
     pub max_persons: u8,
     /// Milliseconds since the program started.
@@ -182,9 +182,9 @@ pub struct Vitals {
 }
 
 impl Vitals {
-    /// [`Self::backend`] as text: `int8 avx2`; empty while the networks are being loaded.
+    /// [`Self::engine`](field@Self::engine) as text: `int8 avx2`; empty while the networks are being loaded.
     pub fn engine(&self) -> &str {
-        std::str::from_utf8(&self.backend).unwrap_or_default().trim_end_matches('\0')
+        std::str::from_utf8(&self.engine).unwrap_or_default().trim_end_matches('\0')
     }
 }
 
@@ -214,9 +214,9 @@ impl Source {
     }
 }
 
-/// One leg of a frame's way from the camera to a consumer.
+/// How long one stage of a frame's way from the camera to a consumer takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Leg {
+pub struct StageTimes {
     /// One word.
     pub name: &'static str,
     /// Half of the frames took at most this, microseconds.

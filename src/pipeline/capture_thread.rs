@@ -27,10 +27,7 @@ pub(super) fn run(
 }
 
 fn pass_on(source: &mut dyn FrameSource, to_infer: &Sender<Frame>, shared: &Shared) -> Result<(), Thrown> {
-    let info = source.info();
-    let live = info.live;
-    let _ = shared.source_info.set(info);
-
+    let live = source.info().live;
     let telemetry = &shared.telemetry;
     let mut expected_seq = None;
     let mut counted = SourceCounters::default();

@@ -1,6 +1,6 @@
 //! What sinks may ask of the tracker: [`Telemetry`] answers, in the words of [`crate::output`].
 
-use crate::output::{Host, Leg, Source, Vitals};
+use crate::output::{Host, Source, StageTimes, Vitals};
 use crate::telemetry::{Count, SourceKind, Stage, Telemetry};
 
 impl Host for Telemetry {
@@ -22,8 +22,8 @@ impl Host for Telemetry {
         if let Some(card) = self.engine() {
             vitals.model_hash.copy_from_slice(&card.model_sha256[..8]);
             let bytes = card.engine.as_bytes();
-            let n = bytes.len().min(vitals.backend.len());
-            vitals.backend[..n].copy_from_slice(&bytes[..n]);
+            let n = bytes.len().min(vitals.engine.len());
+            vitals.engine[..n].copy_from_slice(&bytes[..n]);
             vitals.max_persons = card.max_persons as u8;
         }
         vitals
@@ -42,13 +42,13 @@ impl Host for Telemetry {
         self.source_kind_of(frame) == SourceKind::BuiltIn
     }
 
-    fn legs(&self) -> Vec<Leg> {
+    fn stages(&self) -> Vec<StageTimes> {
         let us = |ns: u64| u32::try_from(ns / 1_000).unwrap_or(u32::MAX);
-        let leg = |stage: Stage| {
+        let told = |stage: Stage| {
             let times = self.times(stage);
-            Leg { name: stage.name(), p50_us: us(times.p50_ns), p99_us: us(times.p99_ns) }
+            StageTimes { name: stage.name(), p50_us: us(times.p50_ns), p99_us: us(times.p99_ns) }
         };
-        Stage::ALL.map(leg).to_vec()
+        Stage::ALL.map(told).to_vec()
     }
 
     fn reset(&self) {

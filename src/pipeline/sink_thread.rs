@@ -202,8 +202,8 @@ impl<'a> Outlet<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, AtomicU64};
-    use std::sync::{Arc, OnceLock};
     use std::time::Duration;
 
     use pose::PoseFrame;
@@ -236,7 +236,6 @@ mod tests {
             stop: AtomicBool::new(false),
             tracker_ready: AtomicBool::new(false),
             searches: AtomicU64::new(0),
-            source_info: OnceLock::new(),
         };
         let mut sink = Plain;
         let mut outlet = Outlet::new(&mut sink, &shared);

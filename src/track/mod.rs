@@ -4,7 +4,8 @@
 //! ([`Clothes`]), decides who was seen, who is new and who is gone, by [`IdentityRules`]. [`Search`] says when the whole picture is
 //! worth looking at, and [`newcomers`] which of the boxes found there belong to nobody yet, [`grown`] which of them show more of
 //! somebody who is followed, [`from_behind`] which of those that were found once everybody seen was painted out stand behind them,
-//! [`found_first`] where to look after a pause in the frames. Of a single picture, [`distinct_persons`] says who is in it; [`is_at_edge_alone`] and [`is_strip_at_edge`] say whether a pose or a box is more than the picture's edge.
+//! [`found_first`] where to look after a pause in the frames. Of a single picture, [`distinct_persons`] says who is in it;
+//! [`is_at_edge_alone`] and [`is_strip_at_edge`] say whether a pose or a box is more than the picture's edge.
 
 mod associate;
 mod clothes;

@@ -10,7 +10,7 @@ use posewire::picture::{Decoder, Frame, PixelFormat};
 use crate::clips;
 
 fn replay(path: &Path) -> Result<Box<dyn FrameSource>, CaptureError> {
-    open(&SourceConfig::Replay { path: path.into(), no_drop: true, fps_override: None })
+    open(&SourceConfig::Replay { path: path.into(), no_drop: true })
 }
 
 fn all(source: &mut dyn FrameSource) -> (Vec<Frame>, CaptureError) {

@@ -21,7 +21,7 @@ fn frames_of(config: &SourceConfig) -> Vec<Frame> {
 }
 
 fn replay_of(path: &std::path::Path) -> Vec<Frame> {
-    frames_of(&SourceConfig::Replay { path: path.into(), no_drop: true, fps_override: None })
+    frames_of(&SourceConfig::Replay { path: path.into(), no_drop: true })
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn a_recording_is_shown_with_the_poses_that_a_run_over_it_gives() {
     assert_eq!((&said["name"], &said["frames"], &said["note"]), (&"clip.avi".into(), &12.into(), &"".into()));
     assert_eq!(said["tracks"][0]["name"], "one-euro");
 
-    let replay = SourceConfig::Replay { path: path.into(), no_drop: true, fps_override: None };
+    let replay = SourceConfig::Replay { path: path.into(), no_drop: true };
     let mut source = open(&replay).unwrap();
     let times: Vec<(u64, i64)> = serde_json::from_slice(&viewing.get("/times?from=0")).unwrap();
     for (i, time) in times.iter().enumerate() {

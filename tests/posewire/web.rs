@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use pose::{MAX_PERSONS, PoseFrame};
 use posewire::output::display::PictureTap;
 use posewire::output::web::{MAX_CLIENTS, Web, WebOptions};
-use posewire::output::{Host, Leg, PoseSink, Predict, Vitals};
+use posewire::output::{Host, PoseSink, Predict, StageTimes, Vitals};
 use posewire::picture::{Frame, PixelFormat};
 use tungstenite::{Message, WebSocket};
 
@@ -226,8 +226,8 @@ impl Host for Known {
     fn vitals(&self) -> Vitals {
         Vitals { frame_rate_hz: 29.5, ..Vitals::default() }
     }
-    fn legs(&self) -> Vec<Leg> {
-        vec![Leg { name: "network", p50_us: 1, p99_us: 2 }]
+    fn stages(&self) -> Vec<StageTimes> {
+        vec![StageTimes { name: "network", p50_us: 1, p99_us: 2 }]
     }
     fn reset(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
@@ -250,7 +250,7 @@ fn a_page_hears_how_the_tracker_is_though_no_frame_comes_and_may_have_it_forget(
     }
     let Message::Text(text) = socket.read().unwrap() else { panic!("no text") };
     let told: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert_eq!((&told["fps"], &told["legs_us"][0][0]), (&29.5.into(), &"network".into()));
+    assert_eq!((&told["fps"], &told["stages_us"][0][0]), (&29.5.into(), &"network".into()));
     socket.send(Message::text("reset")).unwrap();
     while host.0.load(Ordering::Relaxed) == 0 {
         assert!(began.elapsed() < SOON);

@@ -91,7 +91,7 @@ impl<R: Read + Seek + Send> Clip for Avi<R> {
         SourceInfo { name: self.name.clone(), width, height, fps: self.fps() as f32, live: false }
     }
 
-    fn next(&mut self) -> Result<Frame, CaptureError> {
+    fn poll(&mut self) -> Result<Option<Frame>, CaptureError> {
         while !self.ended {
             match self.demuxer.next_chunk() {
                 Ok(Some((bytes, stamp))) => {
@@ -114,7 +114,7 @@ impl<R: Read + Seek + Send> Clip for Avi<R> {
                         // A recording that lost a stamp.
                         None => self.believed(u64::MAX, i64::MAX),
                     };
-                    return Ok(Frame {
+                    return Ok(Some(Frame {
                         bytes,
                         format: PixelFormat::Mjpeg,
                         width,
@@ -122,7 +122,7 @@ impl<R: Read + Seek + Send> Clip for Avi<R> {
                         stride: 0,
                         seq,
                         captured_at_us,
-                    });
+                    }));
                 }
                 Ok(None) => self.ended = true,
                 Err(why) => {

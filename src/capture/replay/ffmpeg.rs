@@ -79,15 +79,19 @@ impl Clip for Ffmpeg {
         SourceInfo { name: self.name.clone(), ..self.frames.info() }
     }
 
-    fn next(&mut self) -> Result<Frame, CaptureError> {
-        let frame = self.frames.next().inspect_err(|_| {
+    fn poll(&mut self) -> Result<Option<Frame>, CaptureError> {
+        let polled = self.frames.poll().inspect_err(|_| {
             let said = self.words.said();
             if !said.is_empty() {
                 log::warn!("{}: ffmpeg: {said}", self.name);
             }
         })?;
-        let captured_at_us = self.times_us.get(frame.seq as usize).copied().unwrap_or(frame.captured_at_us);
-        Ok(Frame { captured_at_us, ..frame })
+        let own_time = |frame: Frame| {
+            let captured_at_us =
+                self.times_us.get(frame.seq as usize).copied().unwrap_or(frame.captured_at_us);
+            Frame { captured_at_us, ..frame }
+        };
+        Ok(polled.map(own_time))
     }
 
     fn damaged(&self) -> u64 {

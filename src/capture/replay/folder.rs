@@ -117,14 +117,6 @@ impl Clip for Folder {
         SourceInfo { name: self.name.clone(), width, height, fps: DEFAULT_FPS, live: false }
     }
 
-    fn next(&mut self) -> Result<Frame, CaptureError> {
-        loop {
-            if let Some(frame) = self.poll()? {
-                return Ok(frame);
-            }
-        }
-    }
-
     fn poll(&mut self) -> Result<Option<Frame>, CaptureError> {
         if self.next < self.files.len() {
             let at = self.next;

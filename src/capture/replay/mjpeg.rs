@@ -164,14 +164,6 @@ impl<R: Read + Send> Clip for Mjpeg<R> {
         SourceInfo { name: self.name.clone(), width, height, fps: DEFAULT_FPS, live: false }
     }
 
-    fn next(&mut self) -> Result<Frame, CaptureError> {
-        loop {
-            if let Some(frame) = self.poll()? {
-                return Ok(frame);
-            }
-        }
-    }
-
     fn poll(&mut self) -> Result<Option<Frame>, CaptureError> {
         for _ in 0..READS {
             if self.held.is_some() {

@@ -21,8 +21,7 @@ use std::io::Read;
 use std::path::Path;
 
 use super::clip::{Clip, as_source};
-use super::{CaptureError, FrameSource, SourceInfo};
-use crate::picture::Frame;
+use super::{CaptureError, FrameSource};
 
 /// Frames a second of pictures without times of their own.
 pub const DEFAULT_FPS: f32 = 30.0;
@@ -35,27 +34,11 @@ const MAX_JPEG_BYTES: usize = 64 << 20;
 ///
 /// # Errors
 /// [`CaptureError::Unusable`] where there is nothing to play: missing, empty, not a video, `ffmpeg` not installed.
-pub fn open(
-    path: &Path,
-    no_drop: bool,
-    fps_override: Option<f32>,
-) -> Result<Box<dyn FrameSource>, CaptureError> {
-    if let Some(fps) = fps_override
-        && !(fps.is_finite() && fps > 0.0)
-    {
-        return Err(CaptureError::Unusable(format!("{fps} frames per second: want a rate above 0")));
-    }
+pub fn open(path: &Path, no_drop: bool) -> Result<Box<dyn FrameSource>, CaptureError> {
     if pipe::is_pipe(path) {
-        return match fps_override {
-            None => pipe::open(path, no_drop),
-            Some(_) => Err(CaptureError::Unusable(format!("{}: a pipe has its own rate", path.display()))),
-        };
+        return pipe::open(path, no_drop);
     }
-    let clip = open_clip(path)?;
-    Ok(match fps_override {
-        None => as_source(clip, no_drop),
-        Some(fps) => as_source(AtRate { clip, fps }, no_drop),
-    })
+    Ok(as_source(open_clip(path)?, no_drop))
 }
 
 /// [`open`] without a clock: the frames and their own times.
@@ -96,34 +79,7 @@ fn due_us(seq: u64, fps: f64) -> i64 {
     (seq as f64 * 1e6 / fps).round() as i64
 }
 
-/// A clip at another rate than its own.
-struct AtRate {
-    clip: Box<dyn Clip>,
-    fps: f32,
-}
-
-impl AtRate {
-    fn timed(&self, frame: Frame) -> Frame {
-        Frame { captured_at_us: due_us(frame.seq, f64::from(self.fps)), ..frame }
-    }
-}
-
-impl Clip for AtRate {
-    fn info(&self) -> SourceInfo {
-        SourceInfo { fps: self.fps, ..self.clip.info() }
-    }
-    fn next(&mut self) -> Result<Frame, CaptureError> {
-        self.clip.next().map(|frame| self.timed(frame))
-    }
-    fn poll(&mut self) -> Result<Option<Frame>, CaptureError> {
-        Ok(self.clip.poll()?.map(|frame| self.timed(frame)))
-    }
-    fn damaged(&self) -> u64 {
-        self.clip.damaged()
-    }
-}
-
-/// `clip.avi`, for [`SourceInfo::name`].
+/// `clip.avi`, for [`SourceInfo::name`](super::SourceInfo::name).
 fn short_name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

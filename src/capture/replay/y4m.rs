@@ -169,7 +169,7 @@ impl<R: Read + Send> Clip for Y4m<R> {
         SourceInfo { name: self.name.clone(), width, height, fps: self.fps as f32, live: false }
     }
 
-    fn next(&mut self) -> Result<Frame, CaptureError> {
+    fn poll(&mut self) -> Result<Option<Frame>, CaptureError> {
         if !self.ended {
             match self.read_planes() {
                 Ok(true) => {
@@ -179,7 +179,7 @@ impl<R: Read + Send> Clip for Y4m<R> {
                     let (width, height) = (self.width as u32, self.height as u32);
                     let stride = packed_stride(self.format, self.width) as u32;
                     let captured_at_us = due_us(seq, self.fps);
-                    return Ok(Frame {
+                    return Ok(Some(Frame {
                         bytes,
                         format: self.format,
                         width,
@@ -187,7 +187,7 @@ impl<R: Read + Send> Clip for Y4m<R> {
                         stride,
                         seq,
                         captured_at_us,
-                    });
+                    }));
                 }
                 Ok(false) => self.ended = true,
                 Err(why) => {

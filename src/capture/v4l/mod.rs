@@ -343,7 +343,7 @@ impl V4lCamera {
             return Ok(Taken::Skipped);
         }
         let interval_us = (1e6 / f64::from(open.mode.fps.max(1.0))) as i64;
-        #[allow(clippy::useless_conversion)] // 32-bit platforms count in i32
+        #[allow(clippy::useless_conversion, reason = "32-bit platforms count in i32")]
         let stamp_us = i64::from(meta.timestamp.sec) * 1_000_000 + i64::from(meta.timestamp.usec);
         Ok(Taken::Frame(Frame {
             bytes: self.pool.copy(bytes),

@@ -10,6 +10,7 @@ use posewire::output::display::DisplayTarget;
 use posewire::output::video;
 use posewire::pipeline::faults::Faults;
 
+use super::outputs::Outputs;
 use crate::cli::{Usage, keep_input};
 
 /// Standard output in the place of a path.
@@ -32,13 +33,14 @@ pub fn check(
             "--smoother {smoother} has no weights of its own: name their manifest with --temporal FILE"
         )));
     }
-    if faults.has_serial() && config.serial.port.is_empty() {
+    let outputs = Outputs::of(config);
+    if faults.has_serial() && outputs.serial.is_none() {
         return Err(Usage("serial faults need a serial port: add --serial PORT".into()));
     }
-    if !config.video.path.as_os_str().is_empty() {
-        video::check_name(&config.video.path).map_err(|e| Usage(e.to_string()))?;
+    if let Some(path) = outputs.video {
+        video::check_name(path).map_err(|e| Usage(e.to_string()))?;
     }
-    keep_inputs(config, config_file)?;
+    keep_inputs(config, &outputs, config_file)?;
     keep_apart(config, std::io::stdout().is_terminal())?;
     has_use(config, flags)
 }
@@ -67,28 +69,11 @@ fn check_source(config: &Config, faults: &Faults) -> Result<(), Usage> {
     Ok(())
 }
 
-/// The files that a run writes, and what the user calls them.
-fn outputs(config: &Config) -> impl Iterator<Item = (&'static str, &Path)> {
-    let png = match &config.display.kind.0 {
-        Some(DisplayTarget::Png(path)) => path,
-        _ => Path::new(""),
-    };
-    [
-        ("--jsonl", &*config.jsonl.path),
-        ("--events", &*config.events.path),
-        ("--video", &*config.video.path),
-        ("--mcap", &*config.mcap.path),
-        ("--display", png),
-    ]
-    .into_iter()
-    .filter(|(_, path)| !path.as_os_str().is_empty())
-}
-
 /// Refuses outputs that would overwrite what is read.
-fn keep_inputs(config: &Config, config_file: Option<&Path>) -> Result<(), Usage> {
+fn keep_inputs(config: &Config, outputs: &Outputs, config_file: Option<&Path>) -> Result<(), Usage> {
     let inputs = [&*config.source.replay, &*config.events.zones].into_iter().chain(config_file);
     for input in inputs {
-        for (_, output) in outputs(config) {
+        for (_, output) in outputs.files() {
             keep_input(input, output)?;
         }
     }
@@ -98,9 +83,10 @@ fn keep_inputs(config: &Config, config_file: Option<&Path>) -> Result<(), Usage>
 /// Refuses two outputs into one file, and lines into a picture or a table.
 fn keep_apart(config: &Config, is_terminal: bool) -> Result<(), Usage> {
     let is_shown = |path: &Path| path == Path::new(STANDARD);
-    let outputs: Vec<_> = outputs(config).collect();
-    for (i, &(one, path)) in outputs.iter().enumerate() {
-        for &(other, other_path) in &outputs[..i] {
+    let outputs = Outputs::of(config);
+    let files: Vec<_> = outputs.files().collect();
+    for (i, &(one, path)) in files.iter().enumerate() {
+        for &(other, other_path) in &files[..i] {
             let are_shown = (other, one) == ("--jsonl", "--events") && is_shown(path) && is_shown(other_path);
             if are_shown && config.jsonl.format.has_first_row() {
                 return Err(Usage(
@@ -115,8 +101,8 @@ fn keep_apart(config: &Config, is_terminal: bool) -> Result<(), Usage> {
             }
         }
     }
-    if is_terminal && config.display.kind.0 == Some(DisplayTarget::Terminal) {
-        for &(flag, path) in &outputs {
+    if is_terminal && outputs.display == Some(&DisplayTarget::Terminal) {
+        for &(flag, path) in &files {
             if matches!(flag, "--jsonl" | "--events") && is_shown(path) {
                 return Err(Usage(format!(
                     "{flag} - would write lines into the picture of --display terminal: give it a file, or leave one of them out"
@@ -129,19 +115,9 @@ fn keep_apart(config: &Config, is_terminal: bool) -> Result<(), Usage> {
 
 /// Refuses flags that say how an output is to be that there is not.
 fn has_use(config: &Config, flags: &Flags) -> Result<(), Usage> {
-    let has_film = !config.video.path.as_os_str().is_empty();
-    let is_drawn = config.display.kind.0.is_some() || has_film;
-    let has_file = outputs(config).next().is_some();
-    let has_address = |address: &posewire::config::Address| address.get().is_some();
-    let has_web = has_address(&config.web.address);
-    let has_mqtt = config.mqtt.broker.get().is_some();
-    let has_live =
-        [&config.osc.address, &config.udp.address, &config.foxglove.address].into_iter().any(has_address)
-            || has_web
-            || has_mqtt
-            || !config.serial.port.is_empty();
-    // Without any output there are JSON lines on the standard output.
-    let has_lines = !config.jsonl.path.as_os_str().is_empty() || !(has_file || is_drawn || has_live);
+    let outputs = Outputs::of(config);
+    let (has_film, has_web, is_drawn) = (outputs.video.is_some(), outputs.web.is_some(), outputs.is_drawn());
+    let has_lines = outputs.jsonl.is_some() || outputs.is_empty();
     let table = [
         ("--jsonl-format", flags.jsonl_format.is_some(), has_lines, "--jsonl PATH"),
         ("--video-rate", flags.video_rate.is_some(), has_film, "--video FILE"),
@@ -154,14 +130,14 @@ fn has_use(config: &Config, flags: &Flags) -> Result<(), Usage> {
             "--display KIND, --video FILE or --web ADDR",
         ),
         ("--web-pixels", flags.web_pixels, has_web, "--web ADDR"),
-        ("--osc-format", flags.osc_format.is_some(), has_address(&config.osc.address), "--osc HOST:PORT"),
-        ("--udp-format", flags.udp_format.is_some(), has_address(&config.udp.address), "--udp HOST:PORT"),
-        ("--mqtt-name", flags.mqtt_name.is_some(), has_mqtt, "--mqtt URL"),
-        ("--mcap-pixels", flags.mcap_pixels, !config.mcap.path.as_os_str().is_empty(), "--mcap FILE"),
+        ("--osc-format", flags.osc_format.is_some(), outputs.osc.is_some(), "--osc HOST:PORT"),
+        ("--udp-format", flags.udp_format.is_some(), outputs.udp.is_some(), "--udp HOST:PORT"),
+        ("--mqtt-name", flags.mqtt_name.is_some(), outputs.mqtt.is_some(), "--mqtt URL"),
+        ("--mcap-pixels", flags.mcap_pixels, outputs.mcap.is_some(), "--mcap FILE"),
         (
             "--foxglove-pixels",
             flags.foxglove_pixels,
-            has_address(&config.foxglove.address),
+            outputs.foxglove.is_some(),
             "--foxglove ADDR",
         ),
     ];

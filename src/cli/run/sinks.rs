@@ -1,11 +1,11 @@
 //! From the configuration to sinks.
 
+mod paced;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-use pose::PoseFrame;
 use posewire::config::{Config, ExistingLines, Jsonl, Rate};
 use posewire::output::display::{
     Display, DisplayStyle, DisplayTarget, Framebuffer, PictureTap, PngFiles, Surface, Terminal,
@@ -19,112 +19,120 @@ use posewire::output::serial::{PortSpec, Serial, SerialOptions};
 use posewire::output::udp::UdpLines;
 use posewire::output::video::{SourceRate, Video, VideoOptions};
 use posewire::output::web::{Web, WebOptions};
-use posewire::output::{Existing, Host, PoseSink, Predict, Sending, SinkError};
+use posewire::output::{Existing, Host, PoseSink, Predict, SinkError};
 use posewire::pipeline::faults::{Faults, FaultySink};
 use posewire::telemetry::Telemetry;
 
+use self::paced::Paced;
+use super::notify;
+use super::outputs::Outputs;
 use crate::cli::Usage;
 
-/// Opens every sink that is configured; JSON lines on the standard output where none is.
-pub fn open(
-    config: &Config,
-    faults: Faults,
-    telemetry: &Arc<Telemetry>,
-    tap: Option<PictureTap>,
-    source_rate: SourceRate,
-    stop: &Arc<AtomicBool>,
-) -> anyhow::Result<Vec<Box<dyn PoseSink>>> {
-    let predict = config.output.predict;
-    let smoother = config.temporal.smoother;
-    if config.display.style == DisplayStyle::Volumetric && smoother.network().is_none() {
-        return Err(Usage(format!(
-            "--display-style volumetric needs poses in 3D, which the smoother {smoother} does not give: leave --smoother out"
-        ))
-        .into());
-    }
-    let mut sinks: Vec<Box<dyn PoseSink>> = Vec::new();
-    let zones = match config.events.zones.as_os_str().is_empty() {
-        true => Zones::default(),
-        false => read_zones(&config.events.zones).map_err(|e| Usage(e.to_string()))?,
-    };
-    if !config.serial.port.is_empty() {
-        let options = serial_options(config, predict, &zones)?;
-        // A board starts before its adapter, and nobody is there to start the service again.
-        let may_wait = config.source.wait && super::notify::is_service();
-        let open = if may_wait { Serial::open_or_wait } else { Serial::open };
-        let serial = Box::new(open(options, telemetry.clone())?);
-        sinks.push(if faults.has_serial() { Box::new(FaultySink::new(serial, faults)) } else { serial });
-    }
-    if !config.video.path.as_os_str().is_empty() {
-        // A film shows each frame as it was, and at its own rate.
-        let predict = if predict == Predict::Now { Predict::Capture } else { predict };
-        let options = VideoOptions {
-            rate_hz: match config.video.rate {
-                Rate::Camera => None,
-                Rate::Hz(hz) => Some(hz as f32),
-            },
-            source_rate,
-            takes_every_frame: config.source.no_drop,
+/// What sinks are opened from.
+pub struct Opener<'a> {
+    pub config: &'a Config,
+    pub outputs: Outputs<'a>,
+    pub faults: Faults,
+    pub telemetry: Arc<Telemetry>,
+    /// The source's pictures, where somebody shows them.
+    pub tap: Option<PictureTap>,
+    pub source_rate: SourceRate,
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Opener<'_> {
+    /// Opens every sink that is configured; JSON lines on the standard output where none is.
+    pub fn open(self) -> anyhow::Result<Vec<Box<dyn PoseSink>>> {
+        let (config, smoother) = (self.config, self.config.temporal.smoother);
+        if config.display.style == DisplayStyle::Volumetric && smoother.network().is_none() {
+            return Err(Usage(format!(
+                "--display-style volumetric needs poses in 3D, which the smoother {smoother} does not give: leave --smoother out"
+            ))
+            .into());
+        }
+        let zones = match config.events.zones.as_os_str().is_empty() {
+            true => Zones::default(),
+            false => read_zones(&config.events.zones).map_err(|e| Usage(e.to_string()))?,
         };
-        let shown = Shown {
-            predict,
-            tap: tap.clone().filter(|_| config.display.pictures),
-            dim_percent: config.display.dim.get(),
-            style: config.display.style,
-            telemetry: telemetry.clone(),
-            stop: stop.clone(),
-            source: source_name(config),
-        };
-        sinks.push(shown.surface(Video::create(&config.video.path, options)?));
+        let mut sinks = self.at_the_frames_rate(&zones)?;
+        let mut paced = self.at_the_rate_asked_for(zones)?;
+        if self.outputs.is_empty() {
+            paced.push(self.standard_output()?);
+        }
+        sinks.extend(paced.into_iter().map(|sink| match config.output.rate {
+            Rate::Camera => sink,
+            Rate::Hz(hz) => Box::new(Paced::new(sink, hz)),
+        }));
+        for sink in &sinks {
+            log::info!("output: {}", sink.name());
+        }
+        Ok(sinks)
     }
-    if !config.events.path.as_os_str().is_empty() {
-        sinks.push(Box::new(EventLines::open(&config.events.path, existing(config), zones.clone())?));
-    } else if !zones.zones.is_empty()
-        && config.web.address.get().is_none()
-        && config.mqtt.broker.get().is_none()
-        && !config.serial.with_events
-    {
-        let said = "--zones says what --events, --mqtt and --web are to watch: add --events PATH, --events -, --mqtt URL or --web ADDR";
-        return Err(Usage(said.into()).into());
+
+    /// Those that hear of every frame, whatever `--rate` says.
+    fn at_the_frames_rate(&self, zones: &Zones) -> anyhow::Result<Vec<Box<dyn PoseSink>>> {
+        let Self { config, outputs, telemetry, .. } = self;
+        let mut sinks: Vec<Box<dyn PoseSink>> = Vec::new();
+        if outputs.serial.is_some() {
+            sinks.push(self.serial(zones)?);
+        }
+        if let Some(path) = outputs.video {
+            sinks.push(self.video(path)?);
+        }
+        if let Some(path) = outputs.events {
+            sinks.push(Box::new(EventLines::open(path, existing(config), zones.clone())?));
+        } else if !zones.zones.is_empty()
+            && outputs.web.is_none()
+            && outputs.mqtt.is_none()
+            && !config.serial.with_events
+        {
+            let said = "--zones says what --events, --mqtt and --web are to watch: add --events PATH, --events -, --mqtt URL or --web ADDR";
+            return Err(Usage(said.into()).into());
+        }
+        if let Some(broker) = outputs.mqtt {
+            sinks.push(mqtt(broker, config, zones, telemetry)?);
+        }
+        if let Some(path) = outputs.mcap {
+            let options = told_options(config, self.pictures_if(config.mcap.pictures), telemetry);
+            sinks.push(Box::new(Mcap::create(path, options)?));
+        }
+        if let Some(address) = outputs.foxglove {
+            let options = told_options(config, self.pictures_if(config.foxglove.pictures), telemetry);
+            sinks.push(foxglove(address, options)?);
+        }
+        Ok(sinks)
     }
-    if let Some(broker) = config.mqtt.broker.get() {
-        sinks.push(mqtt(broker, config, &zones, telemetry)?);
+
+    /// Those that `--rate` holds for.
+    fn at_the_rate_asked_for(&self, zones: Zones) -> anyhow::Result<Vec<Box<dyn PoseSink>>> {
+        let Self { config, outputs, telemetry, .. } = self;
+        let predict = config.output.predict;
+        let mut sinks: Vec<Box<dyn PoseSink>> = Vec::new();
+        if let Some(path) = outputs.jsonl {
+            sinks.push(Box::new(json_lines(path, config)?.told_by(telemetry.clone())));
+        }
+        if let Some(peer) = outputs.osc {
+            sinks.push(Box::new(Osc::to(peer, osc_options(config, predict)?)));
+        }
+        if let Some(peer) = outputs.udp {
+            let lines = UdpLines::to(peer, config.udp.format, predict).map_err(|e| Usage(e.to_string()))?;
+            sinks.push(Box::new(lines.told_by(telemetry.clone())));
+        }
+        if let Some(address) = outputs.web {
+            let pictures = self.pictures_if(config.web.pictures);
+            let (host, style): (Arc<dyn Host>, _) = (telemetry.clone(), config.display.style);
+            let options = WebOptions { predict, host: Some(host), pictures, zones, style };
+            sinks.push(Box::new(Web::open(address, options)?));
+        }
+        if let Some(target) = outputs.display {
+            sinks.push(display(target, self.shown(predict))?);
+        }
+        Ok(sinks)
     }
-    if !config.mcap.path.as_os_str().is_empty() {
-        let options = told_options(config, tap.clone().filter(|_| config.mcap.pictures), telemetry);
-        sinks.push(Box::new(Mcap::create(&config.mcap.path, options)?));
-    }
-    if let Some(address) = config.foxglove.address.get() {
-        let options = told_options(config, tap.clone().filter(|_| config.foxglove.pictures), telemetry);
-        sinks.push(foxglove(address, options)?);
-    }
-    let mut paced: Vec<Box<dyn PoseSink>> = Vec::new();
-    if !config.jsonl.path.as_os_str().is_empty() {
-        paced.push(Box::new(json_lines(config, predict)?.told_by(telemetry.clone())));
-    }
-    if let Some(peer) = config.osc.address.get() {
-        paced.push(Box::new(Osc::to(peer, osc_options(config, predict)?)));
-    }
-    if let Some(peer) = config.udp.address.get() {
-        let lines = UdpLines::to(peer, config.udp.format, predict).map_err(|e| Usage(e.to_string()))?;
-        paced.push(Box::new(lines.told_by(telemetry.clone())));
-    }
-    if let Some(address) = config.web.address.get() {
-        let pictures = tap.clone().filter(|_| config.web.pictures);
-        let host: Arc<dyn Host> = telemetry.clone();
-        paced.push(Box::new(Web::open(
-            address,
-            WebOptions { predict, host: Some(host), pictures, zones, style: config.display.style },
-        )?));
-    }
-    if let Some(target) = &config.display.kind.0 {
-        let tap = tap.filter(|_| config.display.pictures);
-        let (dim_percent, style) = (config.display.dim.get(), config.display.style);
-        let (telemetry, stop, source) = (telemetry.clone(), stop.clone(), source_name(config));
-        paced.push(display(target, Shown { predict, tap, dim_percent, style, telemetry, stop, source })?);
-    }
-    if sinks.is_empty() && paced.is_empty() {
-        if super::notify::is_service() {
+
+    /// The sink where no other is configured.
+    fn standard_output(&self) -> anyhow::Result<Box<dyn PoseSink>> {
+        if notify::is_service() {
             // A service's standard output is the journal, which thirty lines a second would fill.
             return Err(Usage(
                 "nowhere to send poses: a service needs an output; set [serial] port, [jsonl] path, [mcap] path, [events] path, [mqtt] broker, or [web], [osc] or [udp] address in its \
@@ -133,30 +141,71 @@ pub fn open(
             )
             .into());
         }
-        let lines = JsonLines::open(Path::new("-"), Existing::Replace, config.jsonl.format, predict)?;
-        paced.push(Box::new(lines.told_by(telemetry.clone())));
+        let Config { jsonl, output, .. } = self.config;
+        let lines = JsonLines::open(Path::new("-"), Existing::Replace, jsonl.format, output.predict)?;
+        Ok(Box::new(lines.told_by(self.telemetry.clone())))
     }
-    sinks.extend(paced.into_iter().map(|sink| match config.output.rate {
-        Rate::Camera => sink,
-        Rate::Hz(hz) => Box::new(Paced { sink, period: Duration::from_secs_f64(1.0 / hz) }),
-    }));
-    for sink in &sinks {
-        log::info!("output: {}", sink.name());
+
+    /// The sink of `--serial PORT`.
+    fn serial(&self, zones: &Zones) -> anyhow::Result<Box<dyn PoseSink>> {
+        let options = serial_options(self.config, self.config.output.predict, zones)?;
+        // A board starts before its adapter, and nobody is there to start the service again.
+        let may_wait = self.config.source.wait && notify::is_service();
+        let open = if may_wait { Serial::open_or_wait } else { Serial::open };
+        let serial = Box::new(open(options, self.telemetry.clone())?);
+        let faults = self.faults;
+        Ok(if faults.has_serial() { Box::new(FaultySink::new(serial, faults)) } else { serial })
     }
-    Ok(sinks)
+
+    /// The sink of `--video FILE`.
+    fn video(&self, path: &Path) -> anyhow::Result<Box<dyn PoseSink>> {
+        // A film shows each frame as it was, and at its own rate.
+        let predict = of_the_frame(self.config.output.predict);
+        let options = VideoOptions {
+            rate_hz: match self.config.video.rate {
+                Rate::Camera => None,
+                Rate::Hz(hz) => Some(hz as f32),
+            },
+            source_rate: self.source_rate.clone(),
+            takes_every_frame: self.config.source.no_drop,
+        };
+        Ok(self.shown(predict).surface(Video::create(path, options)?))
+    }
+
+    fn shown(&self, predict: Predict) -> Shown {
+        let display = &self.config.display;
+        Shown {
+            predict,
+            tap: self.pictures_if(display.pictures),
+            dim_percent: display.dim.get(),
+            style: display.style,
+            telemetry: self.telemetry.clone(),
+            stop: self.stop.clone(),
+            source: source_name(self.config),
+        }
+    }
+
+    fn pictures_if(&self, are_wanted: bool) -> Option<PictureTap> {
+        self.tap.clone().filter(|_| are_wanted)
+    }
+}
+
+/// Poses of the frame itself, where those of the moment of sending are asked for.
+fn of_the_frame(predict: Predict) -> Predict {
+    if predict == Predict::Now { Predict::Capture } else { predict }
 }
 
 /// The sink of `--jsonl PATH`.
-fn json_lines(config: &Config, predict: Predict) -> Result<JsonLines, SinkError> {
-    let Jsonl { path, format, rotate_mb, .. } = &config.jsonl;
-    let lines = JsonLines::open(path, existing(config), *format, predict)?;
-    Ok(if *rotate_mb > 0 { lines.rotated_at(u64::from(*rotate_mb) * 1_000_000) } else { lines })
+fn json_lines(path: &Path, config: &Config) -> Result<JsonLines, SinkError> {
+    let Jsonl { format, rotate_mb, .. } = config.jsonl;
+    let lines = JsonLines::open(path, existing(config), format, config.output.predict)?;
+    Ok(if rotate_mb > 0 { lines.rotated_at(u64::from(rotate_mb) * 1_000_000) } else { lines })
 }
 
 /// What becomes of lines that are there already.
 fn existing(config: &Config) -> Existing {
     match config.jsonl.existing {
-        ExistingLines::Auto if super::notify::is_service() => Existing::Append,
+        ExistingLines::Auto if notify::is_service() => Existing::Append,
         ExistingLines::Append => Existing::Append,
         ExistingLines::Auto | ExistingLines::Replace => Existing::Replace,
     }
@@ -235,9 +284,8 @@ fn mqtt(_: &Broker, _: &Config, _: &Zones, _: &Arc<Telemetry>) -> anyhow::Result
 /// What `--mcap` and `--foxglove` tell: each frame as it was, which its picture fits.
 fn told_options(config: &Config, pictures: Option<PictureTap>, telemetry: &Arc<Telemetry>) -> McapOptions {
     let host: Arc<dyn Host> = telemetry.clone();
-    let predict = config.output.predict;
     McapOptions {
-        predict: if predict == Predict::Now { Predict::Capture } else { predict },
+        predict: of_the_frame(config.output.predict),
         pictures,
         is_replayed: config.source.no_drop,
         host: Some(host),
@@ -285,68 +333,4 @@ fn serial_options(config: &Config, predict: Predict, zones: &Zones) -> anyhow::R
         with_place: config.serial.with_place,
         events: config.serial.with_events.then(|| zones.clone()),
     })
-}
-
-/// A sink at a rate of its own (`--rate HZ`).
-struct Paced {
-    sink: Box<dyn PoseSink>,
-    period: Duration,
-}
-
-impl PoseSink for Paced {
-    fn name(&self) -> &str {
-        self.sink.name()
-    }
-
-    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<Sending, SinkError> {
-        self.sink.send(poses, now_us)
-    }
-
-    fn watch(&mut self, poses: &PoseFrame) {
-        self.sink.watch(poses);
-    }
-
-    fn is_away(&self) -> bool {
-        self.sink.is_away()
-    }
-
-    fn period(&self) -> Option<Duration> {
-        Some(self.period)
-    }
-
-    fn idle(&mut self, now_us: i64) -> Result<(), SinkError> {
-        self.sink.idle(now_us)
-    }
-
-    fn finish(&mut self, within: Duration) -> Result<(), SinkError> {
-        self.sink.finish(within)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A port that is unplugged.
-    struct Away;
-
-    impl PoseSink for Away {
-        fn name(&self) -> &str {
-            "away"
-        }
-        fn send(&mut self, _: &PoseFrame, _: i64) -> Result<Sending, SinkError> {
-            Ok(Sending::LeftOut)
-        }
-        fn is_away(&self) -> bool {
-            true
-        }
-        fn finish(&mut self, _: Duration) -> Result<(), SinkError> {
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn a_sink_at_a_rate_of_its_own_is_away_when_what_it_sends_to_is() {
-        assert!(Paced { sink: Box::new(Away), period: Duration::from_millis(20) }.is_away());
-    }
 }

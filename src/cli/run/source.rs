@@ -5,22 +5,11 @@ use std::sync::Arc;
 use posewire::capture::{self, FrameSource, Reopening, SourceConfig, Standby};
 use posewire::capture::{Faulty, has_camera, has_csi_camera};
 use posewire::config::{Config, Frames};
+use posewire::pipeline::Thrown;
 use posewire::pipeline::faults::Faults;
 use posewire::telemetry::{SourceKind, Telemetry};
 
-use crate::cli::Usage;
-
-/// Frames of the built-in clip where every one is processed and nobody says how many: 10 seconds.
-const CLIP_FRAMES: u64 = 300;
-
-/// Whether what is to be watched is a camera by its name; else it is a file, a folder or a pipe.
-pub fn is_camera(source: &str) -> bool {
-    source == "auto"
-        || source == "csi"
-        || source.starts_with("csi:")
-        || source.starts_with("/dev/v")
-        || source.contains("://")
-}
+use crate::cli::{CLIP_FRAMES, Usage, tell_source};
 
 /// What is watched first, and what it gives way to.
 pub struct Chosen {
@@ -48,7 +37,7 @@ pub fn choose(config: &Config, is_service: bool, no_drop: &str) -> Result<Chosen
     let s = &config.source;
     let only = |source| Ok(Chosen { source, camera: None });
     if !s.replay.as_os_str().is_empty() {
-        return only(SourceConfig::Replay { path: s.replay.clone(), no_drop: s.no_drop, fps_override: None });
+        return only(SourceConfig::Replay { path: s.replay.clone(), no_drop: s.no_drop });
     }
     let is_named = !s.camera.is_empty() || s.synthetic;
     if s.no_drop && !s.camera.is_empty() {
@@ -96,8 +85,6 @@ fn camera_of(config: &Config, device: &str, wait: bool) -> SourceConfig {
     }
 }
 
-type Thrown = Box<dyn std::error::Error + Send + Sync>;
-
 /// Opens what was chosen.
 pub fn open(
     chosen: Chosen,
@@ -106,12 +93,7 @@ pub fn open(
 ) -> Result<Box<dyn FrameSource>, Thrown> {
     let mut source = capture::open(&chosen.source)?;
     if !source.is_away() {
-        let info = source.info();
-        // Of a stream nothing is known before its first frame.
-        match info.width {
-            0 => log::info!("source: {}", info.name),
-            width => log::info!("source: {}, {width}x{} at {} fps", info.name, info.height, info.fps),
-        }
+        tell_source(&source.info());
     }
     if let Some(camera) = chosen.camera {
         let look = Box::new(move || has_camera().then(|| capture::open(&camera)).transpose());

@@ -1,6 +1,6 @@
 //! What a manifest must not say: values without sense, and keys of the other task. Each is refused by its name.
 
-use super::{Activation, Codec, InputSpec, Manifest, Origin, Refine, ScoreFit, SigmaFit, Task};
+use super::{Activation, Codec, HeatmapSpec, InputSpec, Manifest, Origin, Refine, ScoreFit, SigmaFit, Task};
 use crate::infer::WithPresence;
 
 impl Manifest {
@@ -77,40 +77,42 @@ impl InputSpec {
 impl Codec {
     fn check(&self) -> Result<(), String> {
         match self {
-            Codec::Heatmap { .. } => self.check_heatmap(),
-            Codec::Simcc { bins_per_px, score, sigma, .. } => {
-                positive("codec.bins_per_px", *bins_per_px)?;
-                check_fits(score.as_ref(), sigma.as_ref())
+            Codec::Heatmap(spec) => spec.check(),
+            Codec::Simcc(spec) => {
+                positive("codec.bins_per_px", spec.bins_per_px)?;
+                check_fits(spec.score.as_ref(), spec.sigma.as_ref())
             }
-            Codec::Movenet { .. } => Ok(()),
-            Codec::Centre { stride, threshold, nms_iou, .. } => {
-                positive("codec.stride", *stride)?;
-                probability("codec.threshold", *threshold)?;
-                probability("codec.nms_iou", *nms_iou)
+            Codec::Movenet(_) => Ok(()),
+            Codec::Centre(spec) => {
+                positive("codec.stride", spec.stride)?;
+                check_boxes(spec.threshold, spec.nms_iou)
             }
-            Codec::Yolo { threshold, nms_iou, .. } | Codec::Fastestdet { threshold, nms_iou, .. } => {
-                probability("codec.threshold", *threshold)?;
-                probability("codec.nms_iou", *nms_iou)
-            }
+            Codec::Yolo(spec) => check_boxes(spec.threshold, spec.nms_iou),
+            Codec::Fastestdet(spec) => check_boxes(spec.threshold, spec.nms_iou),
         }
     }
 
-    fn check_heatmap(&self) -> Result<(), String> {
-        let Codec::Heatmap {
-            stride,
-            activation,
-            refine,
-            windows,
-            window,
-            origin,
-            flip_test,
-            score,
-            sigma,
-            ..
-        } = self
-        else {
-            return Ok(());
+    fn check_task(&self, task: Task) -> Result<(), String> {
+        let fits = match self {
+            Codec::Heatmap(_) | Codec::Simcc(_) | Codec::Movenet(_) => task == Task::Keypoints,
+            Codec::Centre(_) | Codec::Fastestdet(_) => task == Task::Person,
+            Codec::Yolo(_) => true,
         };
+        match task {
+            _ if fits => Ok(()),
+            Task::Keypoints => {
+                Err("task is \"keypoints\", but the codec finds boxes: use task = \"person\"".into())
+            }
+            Task::Person => {
+                Err("task is \"person\", but the codec reads joints: use task = \"keypoints\"".into())
+            }
+        }
+    }
+}
+
+impl HeatmapSpec {
+    fn check(&self) -> Result<(), String> {
+        let Self { stride, activation, refine, windows, window, origin, flip_test, score, sigma, .. } = self;
         positive("codec.stride", *stride)?;
         if *flip_test && *origin != Origin::CellCentre {
             return Err(
@@ -132,23 +134,11 @@ impl Codec {
         }
         check_fits(score.as_ref(), sigma.as_ref())
     }
+}
 
-    fn check_task(&self, task: Task) -> Result<(), String> {
-        let fits = match self {
-            Codec::Heatmap { .. } | Codec::Simcc { .. } | Codec::Movenet { .. } => task == Task::Keypoints,
-            Codec::Centre { .. } | Codec::Fastestdet { .. } => task == Task::Person,
-            Codec::Yolo { .. } => true,
-        };
-        match task {
-            _ if fits => Ok(()),
-            Task::Keypoints => {
-                Err("task is \"keypoints\", but the codec finds boxes: use task = \"person\"".into())
-            }
-            Task::Person => {
-                Err("task is \"person\", but the codec reads joints: use task = \"keypoints\"".into())
-            }
-        }
-    }
+fn check_boxes(threshold: f32, nms_iou: f32) -> Result<(), String> {
+    probability("codec.threshold", threshold)?;
+    probability("codec.nms_iou", nms_iou)
 }
 
 fn check_fits(score: Option<&ScoreFit>, sigma: Option<&SigmaFit>) -> Result<(), String> {

@@ -3,7 +3,7 @@
 use pose::{JOINTS, Keypoint};
 
 use super::{Fits, Outputs};
-use crate::infer::{Activation, Codec, InferError, Origin, Refine};
+use crate::infer::{Activation, HeatmapSpec, InferError, Origin, Refine};
 use crate::maps::{Hits, peak};
 use crate::math::{exp_nonpositive, logistic};
 
@@ -27,12 +27,12 @@ pub(super) struct Heatmap {
 }
 
 impl Heatmap {
-    /// For the codec of heat maps, if the output has the input's size over the stride.
+    /// By `spec`, if the output has the input's size over the stride.
     ///
     /// # Errors
     /// [`InferError::Model`] naming the output.
-    pub fn new(outputs: &Outputs<'_>) -> Result<Self, InferError> {
-        let Codec::Heatmap {
+    pub fn new(spec: &HeatmapSpec, outputs: &Outputs<'_>) -> Result<Self, InferError> {
+        let HeatmapSpec {
             output,
             stride,
             activation,
@@ -44,10 +44,7 @@ impl Heatmap {
             sigma,
             flip_test: _,
             presence: _,
-        } = &outputs.manifest.codec
-        else {
-            unreachable!("Decoder::new looks at the codec first")
-        };
+        } = spec;
         let [columns, rows] = outputs.net_size().map(|s| (s as f32 / stride).round() as usize);
         let shape = outputs.shape(output)?;
         if shape != [JOINTS, rows, columns] {

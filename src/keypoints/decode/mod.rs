@@ -56,16 +56,16 @@ impl Decoder {
         let outputs = &Outputs { manifest, all: outputs };
         let mut presence = None;
         let kind = match &manifest.codec {
-            Codec::Heatmap { flip_test, presence: tells, .. } => {
-                let heatmap = Heatmap::new(outputs)?;
-                presence = tells.as_deref().map(|name| presence_output(outputs, name)).transpose()?;
-                let averaged = flip_test.then(|| Averaged::new(heatmap.rows, heatmap.columns));
+            Codec::Heatmap(spec) => {
+                let heatmap = Heatmap::new(spec, outputs)?;
+                presence = spec.presence.as_deref().map(|name| presence_output(outputs, name)).transpose()?;
+                let averaged = spec.flip_test.then(|| Averaged::new(heatmap.rows, heatmap.columns));
                 Kind::Heatmap(heatmap, averaged)
             }
-            Codec::Simcc { .. } => Kind::Simcc(Simcc::new(outputs)?),
-            Codec::Movenet { .. } => Kind::Movenet(Movenet::new(outputs)?),
-            Codec::Yolo { .. } => Kind::Yolo(Yolo::new(outputs)?),
-            Codec::Centre { .. } | Codec::Fastestdet { .. } => {
+            Codec::Simcc(spec) => Kind::Simcc(Simcc::new(spec, outputs)?),
+            Codec::Movenet(spec) => Kind::Movenet(Movenet::new(spec, outputs)?),
+            Codec::Yolo(spec) => Kind::Yolo(Yolo::new(spec, outputs)?),
+            Codec::Centre(_) | Codec::Fastestdet(_) => {
                 return Err(InferError::model(
                     &manifest.file,
                     "its codec finds boxes, not joints: a keypoint network is needed here",

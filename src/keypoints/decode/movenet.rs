@@ -3,7 +3,7 @@
 use pose::{JOINTS, Keypoint};
 
 use super::Outputs;
-use crate::infer::{Codec, InferError};
+use crate::infer::{InferError, MovenetSpec};
 
 #[derive(Debug)]
 pub(super) struct Movenet {
@@ -12,14 +12,12 @@ pub(super) struct Movenet {
 }
 
 impl Movenet {
-    /// For MoveNet's codec, if the output holds three values a joint.
+    /// By `spec`, if the output holds three values a joint.
     ///
     /// # Errors
     /// [`InferError::Model`] naming the output.
-    pub fn new(outputs: &Outputs<'_>) -> Result<Self, InferError> {
-        let Codec::Movenet { output } = &outputs.manifest.codec else {
-            unreachable!("Decoder::new looks at the codec first")
-        };
+    pub fn new(spec: &MovenetSpec, outputs: &Outputs<'_>) -> Result<Self, InferError> {
+        let MovenetSpec { output } = spec;
         let shape = outputs.shape(output)?;
         if shape.iter().product::<usize>() != JOINTS * 3 || shape.last() != Some(&3) {
             return Err(outputs.unfit(output, shape, &format!("[1, {JOINTS}, 3]")));

@@ -3,7 +3,7 @@
 use pose::{JOINTS, Keypoint};
 
 use super::{Fits, Outputs};
-use crate::infer::{Activation, Codec, InferError};
+use crate::infer::{Activation, InferError, SimccSpec};
 use crate::maps::peak;
 use crate::math::{exp_nonpositive, logistic};
 
@@ -17,16 +17,12 @@ pub(super) struct Simcc {
 }
 
 impl Simcc {
-    /// For SimCC's codec, if the outputs have so many bins as the input's sides ask for.
+    /// By `spec`, if the outputs have so many bins as the input's sides ask for.
     ///
     /// # Errors
     /// [`InferError::Model`] naming the output.
-    pub fn new(outputs: &Outputs<'_>) -> Result<Self, InferError> {
-        let Codec::Simcc { output_x, output_y, bins_per_px, activation, score, sigma } =
-            &outputs.manifest.codec
-        else {
-            unreachable!("Decoder::new looks at the codec first")
-        };
+    pub fn new(spec: &SimccSpec, outputs: &Outputs<'_>) -> Result<Self, InferError> {
+        let SimccSpec { output_x, output_y, bins_per_px, activation, score, sigma } = spec;
         for (output, size) in [output_x, output_y].into_iter().zip(outputs.net_size()) {
             let shape = outputs.shape(output)?;
             let bins = (size as f32 * bins_per_px).round() as usize;

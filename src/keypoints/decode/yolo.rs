@@ -3,7 +3,7 @@
 use pose::{BoxPx, JOINTS, Keypoint};
 
 use super::Outputs;
-use crate::infer::{Codec, InferError};
+use crate::infer::{InferError, YoloSpec};
 
 /// Values of one candidate: centre, size, confidence, then x, y, score a joint.
 const VALUES: usize = 5 + 3 * JOINTS;
@@ -62,14 +62,12 @@ pub(super) struct Yolo {
 }
 
 impl Yolo {
-    /// For YOLO-pose's codec, if the output holds candidates.
+    /// By `spec`, if the output holds candidates.
     ///
     /// # Errors
     /// [`InferError::Model`] naming the output.
-    pub fn new(outputs: &Outputs<'_>) -> Result<Self, InferError> {
-        let Codec::Yolo { output, threshold, nms_iou: _ } = &outputs.manifest.codec else {
-            unreachable!("Decoder::new looks at the codec first")
-        };
+    pub fn new(spec: &YoloSpec, outputs: &Outputs<'_>) -> Result<Self, InferError> {
+        let YoloSpec { output, threshold, nms_iou: _ } = spec;
         Ok(Self {
             output: output.clone(),
             rows: Rows::of(outputs, output)?,

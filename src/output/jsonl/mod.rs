@@ -8,8 +8,9 @@
 //! | `flat` | a person | a number a key: what tables are made of |
 //! | `csv` | a person | the cells of `flat` under a row of their names |
 //!
-//! Places are pixels of the source image (but `coco`'s, see there), sigma pixels, 3D metres from the hips, a person's place metres before the camera. Numbers are the
-//! shortest decimals that read back as the same `f32`: nothing is rounded on the way. Allocates nothing where there is room.
+//! Places are pixels of the source image (but `coco`'s, see there), sigma pixels, 3D metres from the hips, a person's place metres
+//! before the camera. Numbers are the shortest decimals that read back as the same `f32`: nothing is rounded on the way. Allocates
+//! nothing where there is room.
 
 mod cells;
 mod coco;

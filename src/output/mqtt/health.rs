@@ -22,15 +22,15 @@ struct Told {
     at_us: i64,
     next_at_us: i64,
     source: Source,
-    /// As [`Vitals::backend`].
-    backend: [u8; 16],
+    /// As [`Vitals::engine`](field@Vitals::engine).
+    engine: [u8; 16],
 }
 
 impl Health {
     /// What is to be told now, if anything is.
     pub fn due(&mut self, vitals: &Vitals, now_us: i64) -> Option<String> {
-        let Vitals { source, backend, .. } = *vitals;
-        let is_other = self.told.is_none_or(|told| (told.source, told.backend) != (source, backend));
+        let Vitals { source, engine, .. } = *vitals;
+        let is_other = self.told.is_none_or(|told| (told.source, told.engine) != (source, engine));
         let is_due = self.told.is_none_or(|told| {
             let due_at_us = if is_other { told.at_us.saturating_add(SOONEST_US) } else { told.next_at_us };
             now_us >= due_at_us
@@ -39,7 +39,7 @@ impl Health {
             return None;
         }
         let next_at_us = now_us.saturating_add(if is_other { SETTLED_US } else { EVERY_US });
-        self.told = Some(Told { at_us: now_us, next_at_us, source, backend });
+        self.told = Some(Told { at_us: now_us, next_at_us, source, engine });
         Some(said(vitals).to_string())
     }
 }
@@ -70,7 +70,7 @@ mod tests {
 
     fn vitals(source: Source, engine: &str) -> Vitals {
         let mut vitals = Vitals { source, ..Vitals::default() };
-        vitals.backend[..engine.len()].copy_from_slice(engine.as_bytes());
+        vitals.engine[..engine.len()].copy_from_slice(engine.as_bytes());
         vitals
     }
 

@@ -297,7 +297,7 @@ impl Serial {
             joints: pose::JOINTS as u8,
             max_persons: vitals.max_persons,
             model_hash: vitals.model_hash,
-            backend: vitals.backend,
+            backend: vitals.engine,
             width_px: u16::try_from(self.size_px.0).unwrap_or(u16::MAX),
             height_px: u16::try_from(self.size_px.1).unwrap_or(u16::MAX),
             frame_rate_chz: (vitals.frame_rate_hz * 100.0).round() as u16,

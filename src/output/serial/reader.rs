@@ -9,7 +9,7 @@ use pose_wire::{
 
 /// What a reader is told.
 #[derive(Clone, Copy, Debug)]
-#[allow(clippy::large_enum_variant)] // one at a time, on the stack
+#[allow(clippy::large_enum_variant, reason = "one at a time, on the stack")]
 pub enum Heard {
     /// Poses, as soon as the last person's packet is there or the next moment begins; and where they stand.
     Moment(Moment, Places),

@@ -2,7 +2,8 @@
 //!
 //! Nothing listens unless `--web ADDR` asks for it. The page needs nothing from elsewhere. Its poses come over a WebSocket, one
 //! binary message a frame (`message.rs`), the next one only after the page has taken the last (`live.rs`); `/poses` gives the JSON
-//! lines of [`super::jsonl`] as server-sent events, for `curl`, and the WebSocket `/lines` each as a text message, for programs. With nobody watching nothing is made and nothing allocated.
+//! lines of [`super::jsonl`] as server-sent events, for `curl`, and the WebSocket `/lines` each as a text message, for programs.
+//! With nobody watching nothing is made and nothing allocated.
 //! [`Viewer`] serves a recording the same way, behind the same door (`recording.rs`), and [`CalibrationPage`] a calibration.
 //!
 //! `axum` answers, on one thread with a runtime of its own, behind [`door`], which bounds connections and asks who sends a request.

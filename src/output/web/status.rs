@@ -8,7 +8,8 @@ use super::told::Told;
 /// The text message.
 pub(super) fn text(host: &dyn Host, told: &Told) -> String {
     let vitals = host.vitals();
-    let legs: Vec<_> = host.legs().iter().map(|leg| json!([leg.name, leg.p50_us, leg.p99_us])).collect();
+    let stages: Vec<_> =
+        host.stages().iter().map(|stage| json!([stage.name, stage.p50_us, stage.p99_us])).collect();
     json!({
         "source": vitals.source.name(),
         "engine": vitals.engine(),
@@ -22,7 +23,7 @@ pub(super) fn text(host: &dyn Host, told: &Told) -> String {
         "camera_errors": vitals.camera_errors,
         "temperature_c": vitals.temperature_c,
         "throttled": vitals.throttled,
-        "legs_us": legs,
+        "stages_us": stages,
         "events": told.events(),
         "zones": told.zones(),
     })
@@ -33,7 +34,7 @@ pub(super) fn text(host: &dyn Host, told: &Told) -> String {
 mod tests {
     use super::*;
     use crate::output::events::Zones;
-    use crate::output::{Leg, Vitals};
+    use crate::output::{StageTimes, Vitals};
 
     struct Board;
 
@@ -41,11 +42,11 @@ mod tests {
         fn vitals(&self) -> Vitals {
             let mut vitals =
                 Vitals { frame_rate_hz: f32::NAN, temperature_c: Some(51.5), ..Vitals::default() };
-            vitals.backend[..4].copy_from_slice(b"int8");
+            vitals.engine[..4].copy_from_slice(b"int8");
             vitals
         }
-        fn legs(&self) -> Vec<Leg> {
-            vec![Leg { name: "network", p50_us: 1_500, p99_us: 4_000 }]
+        fn stages(&self) -> Vec<StageTimes> {
+            vec![StageTimes { name: "network", p50_us: 1_500, p99_us: 4_000 }]
         }
         fn reset(&self) {}
     }
@@ -57,6 +58,6 @@ mod tests {
         assert_eq!(told["engine"], "int8");
         assert_eq!(told["temperature_c"], 51.5);
         assert!(["fps", "age_ms", "throttled"].iter().all(|key| told[key].is_null()), "{told}");
-        assert_eq!(told["legs_us"], json!([["network", 1_500, 4_000]]));
+        assert_eq!(told["stages_us"], json!([["network", 1_500, 4_000]]));
     }
 }

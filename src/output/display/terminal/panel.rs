@@ -243,10 +243,10 @@ mod tests {
     }
 
     fn status() -> Status {
-        let mut backend = [0; 16];
-        backend[..9].copy_from_slice(b"int8 avx2");
+        let mut engine = [0; 16];
+        engine[..9].copy_from_slice(b"int8 avx2");
         let vitals = Vitals {
-            backend,
+            engine,
             frame_rate_hz: 29.9,
             age_us: Some(41_400),
             frames_dropped: 3,

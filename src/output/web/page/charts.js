@@ -64,14 +64,14 @@ class Chart {
   }
 }
 
-/** A row a leg of a frame's way: its name, its p50 over time, p50 and p99 in milliseconds. */
-class Legs {
+/** A row a stage of a frame's way: its name, its p50 over time, p50 and p99 in milliseconds. */
+class Stages {
   #table; #rows = new Map();
 
   constructor(table) { this.#table = table; }
 
-  set(legs) {
-    for (const [name, p50, p99] of legs) {
+  set(stages) {
+    for (const [name, p50, p99] of stages) {
       if (!this.#rows.has(name)) this.#rows.set(name, this.#row(name));
       const { spark, figures } = this.#rows.get(name);
       spark.add(p50 / 1000);

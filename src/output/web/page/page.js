@@ -73,7 +73,7 @@ const charts = {
   drops: new Chart($("charts"), "dropped/s", "", 1),
   temperature: new Chart($("charts"), "°C, the board", ""),
 };
-const legs = new Legs($("legs"));
+const stages = new Stages($("legs"));
 let droppedBefore = null;
 
 function setStatus(text) {
@@ -83,7 +83,7 @@ function setStatus(text) {
   charts.drops.add(droppedBefore === null ? 0 : dropped - droppedBefore);
   charts.temperature.add(status.temperature_c);
   droppedBefore = dropped;
-  legs.set(status.legs_us);
+  stages.set(status.stages_us);
   zones = status.zones;
   $("events").replaceChildren(...status.events.map(([what, id, zone, ago]) => {
     const row = document.createElement("li"), when = document.createElement("span");

@@ -1,5 +1,6 @@
-//! The end that always comes: what was asked to end and hangs (on a pipe that nobody reads, say) is ended all the same.
+//! Signals ask a command to end, and the end always comes: what hangs (on a pipe that nobody reads, say) is ended all the same.
 
+use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -9,6 +10,8 @@ use posewire::child_process::end_groups;
 use posewire::output::display;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
+/// What a terminal sends for Ctrl-C, and a service manager.
+const ASK_TO_END: [c_int; 2] = [SIGINT, SIGTERM];
 /// From the signal. An orderly end takes half a second at most.
 const AFTER: Duration = Duration::from_secs(2);
 /// From the signal to the moment from which on another one ends the process at once. Not before: `timeout` and terminals send one
@@ -40,15 +43,25 @@ pub fn arm(stop: &Arc<AtomicBool>) -> std::io::Result<Arc<AtomicBool>> {
     Ok(is_late)
 }
 
+/// SIGINT, SIGTERM or one of `others` sets `stop`; a later one does nothing.
+///
+/// # Errors
+/// Signals cannot be listened for.
+pub fn set(stop: &Arc<AtomicBool>, others: &[c_int]) -> std::io::Result<()> {
+    for &signal in ASK_TO_END.iter().chain(others) {
+        signal_hook::flag::register(signal, stop.clone())?;
+    }
+    Ok(())
+}
+
 /// SIGINT or SIGTERM sets `stop`; a later one, and a hang in any case, ends the process with 1.
 ///
 /// # Errors
 /// Signals cannot be listened for.
 pub fn listen(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
     let is_late = arm(stop)?;
-    for signal in [SIGINT, SIGTERM] {
+    for signal in ASK_TO_END {
         signal_hook::flag::register_conditional_shutdown(signal, 1, is_late.clone())?;
-        signal_hook::flag::register(signal, stop.clone())?;
     }
-    Ok(())
+    set(stop, &[])
 }

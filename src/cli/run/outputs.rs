@@ -1,0 +1,123 @@
+//! Which outputs a configuration asks for, decided once.
+
+use std::path::Path;
+
+use posewire::config::Config;
+use posewire::output::display::DisplayTarget;
+use posewire::output::mqtt::Broker;
+
+/// Where each output goes; `None` where it is not asked for.
+pub struct Outputs<'a> {
+    pub serial: Option<&'a str>,
+    pub video: Option<&'a Path>,
+    pub events: Option<&'a Path>,
+    pub mqtt: Option<&'a Broker>,
+    pub mcap: Option<&'a Path>,
+    pub foxglove: Option<&'a str>,
+    pub jsonl: Option<&'a Path>,
+    pub osc: Option<&'a str>,
+    pub udp: Option<&'a str>,
+    pub web: Option<&'a str>,
+    pub display: Option<&'a DisplayTarget>,
+}
+
+impl<'a> Outputs<'a> {
+    pub fn of(config: &'a Config) -> Self {
+        Self {
+            serial: Some(&*config.serial.port).filter(|port| !port.is_empty()),
+            video: named(&config.video.path),
+            events: named(&config.events.path),
+            mqtt: config.mqtt.broker.get(),
+            mcap: named(&config.mcap.path),
+            foxglove: config.foxglove.address.get(),
+            jsonl: named(&config.jsonl.path),
+            osc: config.osc.address.get(),
+            udp: config.udp.address.get(),
+            web: config.web.address.get(),
+            display: config.display.kind.0.as_ref(),
+        }
+    }
+
+    /// Whether nothing is asked for: there are JSON lines on the standard output then.
+    pub fn is_empty(&self) -> bool {
+        let Self { serial, video, events, mqtt, mcap, foxglove, jsonl, osc, udp, web, display } = self;
+        let paths = [video, events, mcap, jsonl];
+        let addresses = [serial, foxglove, osc, udp, web];
+        paths.iter().all(|path| path.is_none())
+            && addresses.iter().all(|address| address.is_none())
+            && mqtt.is_none()
+            && display.is_none()
+    }
+
+    /// Whether poses are drawn here, on a screen or into files.
+    pub fn is_drawn(&self) -> bool {
+        self.display.is_some() || self.video.is_some()
+    }
+
+    /// The files that a run writes, and what the user calls them.
+    pub fn files(&self) -> impl Iterator<Item = (&'static str, &'a Path)> {
+        let png = match self.display {
+            Some(DisplayTarget::Png(path)) => named(path),
+            _ => None,
+        };
+        let files = [
+            ("--jsonl", self.jsonl),
+            ("--events", self.events),
+            ("--video", self.video),
+            ("--mcap", self.mcap),
+            ("--display", png),
+        ];
+        files.into_iter().filter_map(|(flag, path)| Some((flag, path?)))
+    }
+
+    /// Whether one of them shows the source's pictures.
+    pub fn show_pictures(&self, config: &Config) -> bool {
+        (self.is_drawn() && config.display.pictures)
+            || (self.web.is_some() && config.web.pictures)
+            || (self.mcap.is_some() && config.mcap.pictures)
+            || (self.foxglove.is_some() && config.foxglove.pictures)
+    }
+}
+
+/// A path, where there is one.
+fn named(path: &Path) -> Option<&Path> {
+    Some(path).filter(|path| !path.as_os_str().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_empty_is_not_asked_for_and_each_output_alone_is_one() {
+        assert!(Outputs::of(&Config::default()).is_empty());
+        for section in [
+            "[serial]\nport = \"/dev/ttyUSB0\"",
+            "[video]\npath = \"a.mp4\"",
+            "[events]\npath = \"-\"",
+            "[mqtt]\nbroker = \"mqtt://host\"",
+            "[mcap]\npath = \"a.mcap\"",
+            "[foxglove]\naddress = \"127.0.0.1:8765\"",
+            "[jsonl]\npath = \"-\"",
+            "[osc]\naddress = \"host:9000\"",
+            "[udp]\naddress = \"host:9100\"",
+            "[web]\naddress = \"127.0.0.1:8080\"",
+            "[display]\nkind = \"terminal\"",
+        ] {
+            let config = Config::parse(section, Path::new("x")).unwrap();
+            assert!(!Outputs::of(&config).is_empty(), "{section}");
+        }
+    }
+
+    #[test]
+    fn pictures_are_shown_by_what_is_asked_for_and_allowed_to() {
+        let shown = |text: &str| {
+            let config = Config::parse(text, Path::new("x")).unwrap();
+            Outputs::of(&config).show_pictures(&config)
+        };
+        assert!(shown("[video]\npath = \"a.mp4\"\n"));
+        assert!(!shown("[video]\npath = \"a.mp4\"\n[display]\npictures = false\n"));
+        assert!(!shown("[web]\npictures = true\n"));
+        assert!(shown("[web]\naddress = \"127.0.0.1:8080\"\npictures = true\n"));
+    }
+}
