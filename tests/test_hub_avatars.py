@@ -25,7 +25,7 @@ HUB = Path(os.environ.get("POSEWIRE_HUB", POSEWIRE.with_name("posewire-hub"))).r
 
 
 class Avatars(unittest.TestCase):
-    """One simulated person before four cameras, replayed faster than time."""
+    """One simulated person before four cameras, replayed as it was recorded."""
 
     @classmethod
     def setUpClass(cls) -> None:

@@ -101,7 +101,7 @@ impl Known {
 #[derive(Clone, Debug)]
 pub struct Building {
     lies: Vec<Lies>,
-    /// By room and by the room's identity.
+    /// By room and by the room's identity; see [`Building::forget`] for rooms beyond the last.
     known: HashMap<(usize, u32), Known>,
     /// The newest moment of each room, and when it came.
     newest: Vec<Option<(u64, i64)>>,
@@ -125,6 +125,9 @@ impl Building {
         if self.newest[room].is_some_and(is_old) {
             return;
         }
+        if self.newest[room].is_some_and(|(seq, _)| said.seq < seq) {
+            self.forget(room);
+        }
         self.newest[room] = Some((said.seq, now_us));
         self.known.retain(|_, k| now_us - k.seen_us < KEPT_US);
         for person in &said.persons {
@@ -143,6 +146,18 @@ impl Building {
         if now_us - self.looked_us >= LOOK_US {
             self.looked_us = now_us;
             self.part(now_us);
+        }
+    }
+
+    /// The room's hub was started anew, and its identities mean nobody any more: everybody is lost, under the building's identity
+    /// and in a room beyond the last, until place says who is who.
+    fn forget(&mut self, room: usize) {
+        let beyond = self.lies.len() + room;
+        let (lost, others) = self.known.drain().partition::<HashMap<_, _>, _>(|(key, _)| key.0 == room);
+        self.known = others;
+        for mut known in lost.into_values() {
+            known.who.cameras = 0;
+            self.known.insert((beyond, known.who.id), known);
         }
     }
 
@@ -300,9 +315,26 @@ mod tests {
             b.take(0, &Said { seq, ..said(&[(1, [x, 0.0])]) }, now_us);
             b.residents(now_us)[0].joints[0].unwrap()[0]
         };
-        assert_eq!([at(900, 1.0, 0), at(899, 2.0, 10_000), at(901, 3.0, 20_000)], [1.0, 1.0, 3.0]);
-        assert_eq!([at(0, 4.0, 40_000), at(1, 5.0, 50_000)], [4.0, 5.0]);
-        assert_eq!(at(0, 6.0, 1_200_000), 6.0);
+        assert_eq!([at(900, 1.0, 0), at(899, 1.1, 10_000), at(901, 1.2, 20_000)], [1.0, 1.0, 1.2]);
+        assert_eq!([at(0, 1.3, 40_000), at(1, 1.4, 50_000)], [1.3, 1.4]);
+        assert_eq!(at(0, 1.5, 1_200_000), 1.5);
+    }
+
+    #[test]
+    fn a_hub_that_was_started_anew_exchanges_nobody() {
+        let mut b = building();
+        let there = |b: &Building, now_us| {
+            let at = |r: &Resident| (r.id, r.cameras, r.joints[0].unwrap()[1].round() as i64);
+            b.residents(now_us).into_iter().map(at).collect::<Vec<_>>()
+        };
+        b.take(0, &Said { seq: 900, ..said(&[(1, [1.0, 0.0]), (2, [1.0, 2.0]), (3, [1.0, 4.0])]) }, 0);
+        let before = there(&b, 0);
+        assert_eq!(before, [(1, 2, 0), (2, 2, 2), (3, 2, 4)]);
+        // It counts people anew, too, as it finds them; the third it finds later.
+        b.take(0, &Said { seq: 0, ..said(&[(1, [1.0, 2.1]), (2, [1.0, 0.1])]) }, 300_000);
+        assert_eq!(there(&b, 300_000), [(1, 2, 0), (2, 2, 2), (3, 0, 4)]);
+        b.take(0, &Said { seq: 1, ..said(&[(1, [1.0, 2.1]), (2, [1.0, 0.1]), (3, [1.0, 4.1])]) }, 2_000_000);
+        assert_eq!(there(&b, 2_000_000), before);
     }
 
     #[test]

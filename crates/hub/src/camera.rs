@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{V2, V3};
 
+/// The last key of a file that `posewire calibrate` wrote.
+const LAST: &str = "board";
+
 /// Intrinsics: the file's own keys, pixels from the picture's top left corner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lens {
@@ -23,10 +26,8 @@ pub struct Lens {
     /// Principal point.
     pub cy_px: f64,
     /// Radial distortion.
-    #[serde(default)]
     pub k1: f64,
     /// Radial distortion.
-    #[serde(default)]
     pub k2: f64,
 }
 
@@ -36,13 +37,35 @@ impl Lens {
     /// # Errors
     /// What is wrong with it, in words.
     pub fn read(text: &str) -> Result<Self, String> {
-        let lens: Self = toml::from_str(text).map_err(|e| e.message().to_owned())?;
-        let widest = f64::from(lens.width_px.max(lens.height_px));
-        let sane = |f: f64| f.is_finite() && f > 0.05 * widest && f < 50.0 * widest;
-        if widest == 0.0 || !sane(lens.fx_px) || !sane(lens.fy_px) {
-            return Err(format!("focal lengths {} × {} px belong to no camera", lens.fx_px, lens.fy_px));
+        let table: toml::Table = text.parse().map_err(|e: toml::de::Error| e.message().to_owned())?;
+        // Half a number is a number: a line is whole where one follows, and `board` is always the last.
+        if !text.ends_with('\n') && !table.contains_key(LAST) {
+            return Err("the file was cut off".to_owned());
         }
-        Ok(lens)
+        let lens: Self = table.try_into().map_err(|e: toml::de::Error| e.message().to_owned())?;
+        match lens.fault() {
+            Some(fault) => Err(format!("{fault} belongs to no camera")),
+            None => Ok(lens),
+        }
+    }
+
+    /// What no camera has; the limits are those of `posewire run`.
+    fn fault(&self) -> Option<String> {
+        let (w, h) = (f64::from(self.width_px), f64::from(self.height_px));
+        let widest = w.max(h);
+        let all = [
+            ("width_px", w, 1.0, f64::MAX),
+            ("height_px", h, 1.0, f64::MAX),
+            ("the focal length fx_px", self.fx_px, 0.1 * widest, 50.0 * widest),
+            ("the focal length fy_px", self.fy_px, 0.1 * widest, 50.0 * widest),
+            ("cx_px", self.cx_px, -w, 2.0 * w),
+            ("cy_px", self.cy_px, -h, 2.0 * h),
+            ("k1", self.k1, -10.0, 10.0),
+            ("k2", self.k2, -100.0, 100.0),
+        ];
+        // What is not a number lies in no range.
+        let fault = all.iter().find(|(_, value, least, most)| !(least..=most).contains(&value));
+        fault.map(|(key, value, ..)| format!("{key} = {value}"))
     }
 
     /// Half the sum of both focal lengths, pixels: what a ray's length of 1 is.
@@ -104,6 +127,28 @@ mod tests {
     #[test]
     fn what_is_no_lens_is_refused() {
         assert!(Lens::read(&TEXT.replace("610.0", "0.0")).unwrap_err().contains("focal"));
-        assert!(Lens::read("width_px = 640").unwrap_err().contains("height_px"));
+        assert!(Lens::read("width_px = 640\n").unwrap_err().contains("height_px"));
+        for (key, from, to) in [
+            ("cx_px", "330.0", "nan"),
+            ("cy_px", "236.0", "inf"),
+            ("cx_px", "330.0", "1e9"),
+            ("k1", "-0.12", "nan"),
+        ] {
+            let said = Lens::read(&TEXT.replace(from, to)).unwrap_err();
+            assert!(said.contains(key) && said.contains("no camera"), "{said}");
+        }
+    }
+
+    /// A pulled plug leaves any part of a file: what is left says the same numbers, or is refused.
+    #[test]
+    fn half_a_file_is_refused_wherever_a_number_may_be_lost() {
+        let whole = Lens::read(TEXT).unwrap();
+        let numbers = TEXT.find("rms_px").unwrap();
+        for end in 0..TEXT.len() {
+            match Lens::read(&TEXT[..end]) {
+                Ok(lens) => assert!(end >= numbers && lens == whole, "{end}"),
+                Err(why) => assert!(end != numbers, "{why}"),
+            }
+        }
     }
 }

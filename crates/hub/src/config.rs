@@ -214,7 +214,7 @@ mod tests {
     fn folder(cameras: &str) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("cameras.toml"), cameras).unwrap();
-        let lens = "width_px = 640\nheight_px = 480\nfx_px = 500\nfy_px = 500\ncx_px = 320\ncy_px = 240\n";
+        let lens = "width_px = 640\nheight_px = 480\nfx_px = 500\nfy_px = 500\ncx_px = 320\ncy_px = 240\nk1 = 0\nk2 = 0\n";
         fs::write(folder.path().join("lens.toml"), lens).unwrap();
         folder
     }

@@ -4,6 +4,7 @@ use crate::camera::Lens;
 use crate::clock::{Clock, Estimate, Exchange};
 use crate::fuse::{Fusion, RoomPerson};
 use crate::line::{self, LineError, Look};
+use crate::reach::Reach;
 use crate::twin::Beat;
 use crate::{Place, V3};
 
@@ -30,13 +31,15 @@ pub struct Ears {
     offsets_us: Vec<i64>,
     /// The last stamp of each camera, by its board's clock: what another datagram overtook is old.
     captured_us: Vec<i64>,
+    reach: Vec<Reach>,
 }
 
 impl Ears {
     /// Hears cameras with these lenses; `offsets_us` are added to their stamps.
     pub fn new(lenses: Vec<Lens>, offsets_us: Vec<i64>) -> Self {
         let n = lenses.len();
-        Self { lenses, clocks: vec![Clock::default(); n], offsets_us, captured_us: vec![i64::MIN / 2; n] }
+        let (clocks, captured_us) = (vec![Clock::default(); n], vec![i64::MIN / 2; n]);
+        Self { lenses, clocks, offsets_us, captured_us, reach: vec![Reach::default(); n] }
     }
 
     /// What a camera saw, by the hub's clock; `None` for what was overtaken.
@@ -54,6 +57,7 @@ impl Ears {
             return Ok(None);
         }
         self.captured_us[camera] = read.captured_us;
+        self.reach[camera].add(&read.persons, &self.lenses[camera]);
         let at_us = clock.hub_us(read.captured_us).unwrap_or(packet.arrived_us) + self.offsets_us[camera];
         // A stamp that no clock explains must not carry the whole room away.
         let at_us = at_us.clamp(packet.arrived_us - OLDEST_US, packet.arrived_us + AHEAD_US);
@@ -63,6 +67,12 @@ impl Ears {
     /// An exchange with a camera's agent came to its end.
     pub fn exchanged(&mut self, camera: usize, exchange: Exchange) {
         self.clocks[camera].exchanged(exchange);
+    }
+
+    /// In how many pictures a camera saw somebody, and what is to be doubted of it by where that was.
+    pub fn reach(&self, camera: usize) -> (u64, Option<String>) {
+        let reach = &self.reach[camera];
+        (reach.pictures(), reach.doubt(&self.lenses[camera]))
     }
 
     /// What is known of a camera's clock.
@@ -154,8 +164,9 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_known_better_makes_no_picture_old() {
-        let lens =
-            Lens::read("width_px = 640\nheight_px = 480\nfx_px = 500\nfy_px = 500\ncx_px = 320\ncy_px = 240");
+        let lens = Lens::read(
+            "width_px = 640\nheight_px = 480\nfx_px = 500\nfy_px = 500\ncx_px = 320\ncy_px = 240\nk1 = 0\nk2 = 0\n",
+        );
         let mut ears = Ears::new(vec![lens.unwrap()], vec![0]);
         let mut hear = |captured_us: i64, way_us: i64| {
             let text =
@@ -172,8 +183,9 @@ mod tests {
 
     #[test]
     fn no_line_waits_longer_than_the_gap() {
-        let lens =
-            Lens::read("width_px = 640\nheight_px = 480\nfx_px = 500\nfy_px = 500\ncx_px = 320\ncy_px = 240");
+        let lens = Lens::read(
+            "width_px = 640\nheight_px = 480\nfx_px = 500\nfy_px = 500\ncx_px = 320\ncy_px = 240\nk1 = 0\nk2 = 0\n",
+        );
         let mut hub = Hub::new(vec![lens.unwrap(); 2], vec![Place::identity(); 2], vec![0; 2]);
         let line = |camera: usize, arrived_us: i64| {
             // Both cameras see the same instants.

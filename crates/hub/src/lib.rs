@@ -12,6 +12,7 @@
 //! | [`zones`], [`events`] | what happens, and where on the floor |
 //! | [`twin`] | a second hub of the same room, which takes over |
 //! | [`building`] | several rooms, each with a hub |
+//! | [`reach`] | whether a tracker runs at the size that its lens was calibrated at |
 //! | [`spread`] | how long things take |
 //! | [`simulate`] | virtual cameras and recorded motion with the detector's error, and what comes of them |
 //!
@@ -35,6 +36,7 @@ pub mod hub;
 pub mod line;
 pub mod osc;
 pub mod output;
+pub mod reach;
 pub mod simulate;
 pub mod spread;
 pub mod twin;

@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     fn lens() -> Lens {
-        Lens::read("width_px = 640\nheight_px = 480\nfx_px = 500\nfy_px = 500\ncx_px = 320\ncy_px = 240")
+        Lens::read("width_px = 640\nheight_px = 480\nfx_px = 500\nfy_px = 500\ncx_px = 320\ncy_px = 240\nk1 = 0\nk2 = 0\n")
             .unwrap()
     }
 

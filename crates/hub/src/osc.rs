@@ -4,18 +4,20 @@
 //! |---|---|
 //! | `/room/frame` | i seq, i persons |
 //! | `/room/ids` | i × 16: the identity of person 1 to 16; 0 where nobody is |
-//! | `/room/1/person` | i identity, i cameras, f x y z: the middle of the hips |
+//! | `/room/1/person` | i identity, i cameras, f x y z: the middle of the hips, or below the shoulders; not sent where nobody sees either |
 //! | `/room/1/left_wrist` | f x y z, f sigma (m), i 1 where it is known; zeros else |
 
 use std::convert::Infallible;
 
 use pose::Joint;
+use pose_osc::avatar::HIPS_M;
 use pose_osc::message::Argument::{Float, Int};
 use pose_osc::message::{Argument, add_message, begin_bundle};
 use pose_osc::{AvatarWriter, OscFormat, Slots};
 
 use crate::V3;
 use crate::avatar::Avatar;
+use crate::fuse::RoomPerson;
 use crate::hub::Moment;
 
 /// Persons that have a number of their own.
@@ -26,6 +28,8 @@ const NUMBERS: usize = 16;
 pub struct Osc {
     slots: Slots<NUMBERS>,
     packet: Vec<u8>,
+    /// Whose hips were so high, by number, the last time that they were seen.
+    hips_z_m: [(u32, f64); NUMBERS],
     /// Who is one, where the format is of avatars.
     avatar: Avatar,
     writer: Option<AvatarWriter>,
@@ -35,7 +39,8 @@ impl Osc {
     /// Says nothing yet.
     pub fn new(format: OscFormat) -> Self {
         let (slots, avatar) = (Slots::default(), Avatar::default());
-        Self { slots, packet: Vec::new(), avatar, writer: AvatarWriter::of(format) }
+        let hips_z_m = [(0, 0.0); NUMBERS];
+        Self { slots, packet: Vec::new(), hips_z_m, avatar, writer: AvatarWriter::of(format) }
     }
 
     /// Identities by number; where there is an avatar, whose it is.
@@ -56,7 +61,7 @@ impl Osc {
 
     /// Gives the datagrams of a moment, which is `tag_us` microseconds after 1970.
     pub fn tell(&mut self, moment: &Moment, tag_us: i64, mut send: impl FnMut(&[u8])) {
-        let Self { slots, packet, avatar, writer } = self;
+        let Self { slots, packet, hips_z_m, avatar, writer } = self;
         if let Some(writer) = writer {
             if let Some(seen) = avatar.look(&moment.people) {
                 let Ok(()) = writer.tell(&seen, moment.at_us, |bytes| {
@@ -67,12 +72,18 @@ impl Osc {
             return;
         }
         packet.clear();
-        write_bundle(packet, slots, moment, tag_us);
+        write_bundle(packet, slots, hips_z_m, moment, tag_us);
         send(packet);
     }
 }
 
-fn write_bundle(to: &mut Vec<u8>, slots: &mut Slots<NUMBERS>, moment: &Moment, tag_us: i64) {
+fn write_bundle(
+    to: &mut Vec<u8>,
+    slots: &mut Slots<NUMBERS>,
+    hips_z_m: &mut [(u32, f64); NUMBERS],
+    moment: &Moment,
+    tag_us: i64,
+) {
     slots.update(moment.people.iter().map(|person| person.id));
     begin_bundle(to, tag_us);
     // OSC's integers have 32 bits.
@@ -80,11 +91,12 @@ fn write_bundle(to: &mut Vec<u8>, slots: &mut Slots<NUMBERS>, moment: &Moment, t
     add_message(to, "/room/ids", &slots.ids.map(|id| Int(id as i32)));
     for person in &moment.people {
         let Some(number) = slots.number(person.id) else { continue };
-        let hips = [Joint::LeftHip, Joint::RightHip].map(|hip| person.joints[hip as usize].map(|hip| hip.at));
-        let known = hips.iter().flatten().count().max(1);
-        let [x, y, z] = floats(hips.iter().flatten().sum::<V3>() / known as f64);
-        let about = [Int(person.id as i32), Int(person.cameras as i32), x, y, z];
-        add_message(to, format_args!("/room/{number}/person"), &about);
+        // A place that nobody knows is not the first camera's.
+        if let Some(at) = stands(person, &mut hips_z_m[number - 1]) {
+            let [x, y, z] = floats(at);
+            let about = [Int(person.id as i32), Int(person.cameras as i32), x, y, z];
+            add_message(to, format_args!("/room/{number}/person"), &about);
+        }
         for joint in Joint::ALL {
             let known = person.joints[joint as usize];
             let (at, sigma) = known.map_or((V3::zeros(), 0.0), |k| (k.at, k.sigma));
@@ -95,6 +107,24 @@ fn write_bundle(to: &mut Vec<u8>, slots: &mut Slots<NUMBERS>, moment: &Moment, t
     }
 }
 
+/// The middle of somebody's hips, or below their shoulders at the height that the hips had.
+fn stands(person: &RoomPerson, hips_z_m: &mut (u32, f64)) -> Option<V3> {
+    let middle = |joints: [Joint; 2]| {
+        let known = joints.map(|joint| person.joints[joint as usize].map(|joint| joint.at));
+        let count = known.iter().flatten().count();
+        (count > 0).then(|| known.iter().flatten().sum::<V3>() / count as f64)
+    };
+    let hips = middle([Joint::LeftHip, Joint::RightHip]);
+    if let Some(hips) = hips {
+        *hips_z_m = (person.id, hips.z);
+    }
+    hips.or_else(|| {
+        let shoulders = middle([Joint::LeftShoulder, Joint::RightShoulder])?;
+        let z = if hips_z_m.0 == person.id { hips_z_m.1 } else { f64::from(HIPS_M) };
+        Some(V3::new(shoulders.x, shoulders.y, z))
+    })
+}
+
 fn floats(at: V3) -> [Argument; 3] {
     [at.x, at.y, at.z].map(|v| Float(v as f32))
 }
@@ -102,6 +132,7 @@ fn floats(at: V3) -> [Argument; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fuse::RoomJoint;
     use crate::output::tests::moment;
     use rosc::{OscMessage, OscPacket, OscTime, OscType};
 
@@ -138,6 +169,30 @@ mod tests {
         assert_eq!(wrist[0], OscType::Float(1.0));
         assert_eq!(wrist[4], OscType::Int(1));
         assert_eq!(of("/room/2/right_ear").unwrap()[4], OscType::Int(0));
+    }
+
+    #[test]
+    fn hips_that_nobody_sees_are_below_the_shoulders_and_never_at_the_first_camera() {
+        let mut person = moment(&[9]).people.remove(0);
+        let mut hips_z_m = (4, 0.5);
+        for hip in [Joint::LeftHip, Joint::RightHip] {
+            person.joints[hip as usize] = None;
+        }
+        let shoulders = [Joint::LeftShoulder, Joint::RightShoulder];
+        for shoulder in shoulders {
+            person.joints[shoulder as usize] = Some(RoomJoint { at: V3::new(1.5, 2.0, 1.4), sigma: 0.02 });
+        }
+        assert_eq!(stands(&person, &mut hips_z_m), Some(V3::new(1.5, 2.0, f64::from(HIPS_M))));
+        hips_z_m = (9, 0.8);
+        assert_eq!(stands(&person, &mut hips_z_m), Some(V3::new(1.5, 2.0, 0.8)));
+        for shoulder in shoulders {
+            person.joints[shoulder as usize] = None;
+        }
+        let mut moment = moment(&[9]);
+        moment.people = vec![person];
+        let messages = messages(told(&mut Osc::new(OscFormat::Posewire), &moment));
+        assert!(messages.iter().any(|m| m.addr == "/room/1/nose"));
+        assert!(!messages.iter().any(|m| m.addr == "/room/1/person"));
     }
 
     #[test]

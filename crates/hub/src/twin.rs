@@ -12,6 +12,10 @@ pub const BEAT_US: i64 = 100_000;
 const SILENT_US: i64 = 450_000;
 /// Whoever starts listens for so long.
 const LEARNS_US: i64 = 1_000_000;
+/// Two that meet again both tell for a beat. So many within so long, and their roles are wrong: with two firsts a second of beats; two
+/// seconds silence each other in turn.
+const BOTH_TELL: u32 = 10;
+const BOTH_TELL_US: i64 = 10_000_000;
 
 /// What the hub that tells says to the other.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -46,18 +50,37 @@ pub struct Twin {
     started_us: i64,
     heard_us: Option<i64>,
     beat_us: i64,
+    /// Since when, and how often, the other one told while this one did.
+    both: (i64, u32),
+    is_said: bool,
 }
 
 impl Twin {
     /// `is_second`: the other one tells as long as it is there.
     pub fn new(is_second: bool, now_us: i64) -> Self {
-        Self { is_second, started_us: now_us, heard_us: None, beat_us: i64::MIN / 2 }
+        Self {
+            is_second,
+            started_us: now_us,
+            heard_us: None,
+            beat_us: i64::MIN / 2,
+            both: (now_us, 0),
+            is_said: false,
+        }
     }
 
     /// The other one told; whether this one is to go on as it says. Whoever tells gives the names.
     pub fn hear(&mut self, now_us: i64) -> bool {
+        if now_us - self.both.0 > BOTH_TELL_US {
+            self.both = (now_us, 0);
+        }
+        self.both.1 += u32::from(self.tells(now_us));
         self.heard_us = Some(now_us);
         !self.tells(now_us)
+    }
+
+    /// Whether both tell, which is no state of two hubs with a role each; true once.
+    pub fn is_wrong(&mut self) -> bool {
+        self.both.1 >= BOTH_TELL && !std::mem::replace(&mut self.is_said, true)
     }
 
     /// Whether this one tells.
@@ -105,6 +128,32 @@ mod tests {
         assert!(nobody * 20 < 500, "nobody told for {} ms", nobody * 20);
         assert_eq!(told[300], [false, true], "at 6 s");
         assert_eq!([told[190], told[500]], [[true, false]; 2], "at 3.8 s and at 10 s");
+    }
+
+    #[test]
+    fn two_firsts_and_two_seconds_are_told_once_and_one_of_each_is_not() {
+        // A first that goes away for 2 s again and again is wrong in nothing.
+        let wrong = |are_second: [bool; 2]| {
+            let (mut twins, mut told) = (are_second.map(|is_second| Twin::new(is_second, 0)), [0, 0]);
+            for now_us in (0..60_000_000).step_by(20_000) {
+                let is_away = now_us % 10_000_000 >= 8_000_000 && are_second == [false, true];
+                if is_away {
+                    twins[0] = Twin::new(false, now_us);
+                }
+                // What both say crosses on its way.
+                let beats = [!is_away && twins[0].beats(now_us), twins[1].beats(now_us)];
+                for (k, twin) in twins.iter_mut().enumerate() {
+                    if beats[1 - k] {
+                        twin.hear(now_us);
+                    }
+                    told[k] += u32::from(twin.is_wrong());
+                }
+            }
+            told
+        };
+        assert_eq!(wrong([false, false]), [1, 1]);
+        assert_eq!(wrong([true, true]), [1, 1]);
+        assert_eq!(wrong([false, true]), [0, 0]);
     }
 
     #[test]

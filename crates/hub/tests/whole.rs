@@ -142,6 +142,14 @@ fn what_happens_is_told_as_lines_and_to_a_broker() {
         assert!(said.contains("--jsonl /dev/full") && said.contains("go on"), "{said}");
         assert_eq!(fs::read_to_string(at.join("kept.jsonl")).unwrap(), text);
     }
+    // What is there of a disk that was full ends with a whole line.
+    let mut child = Command::new("sh");
+    child.args(["-c", "trap '' XFSZ; ulimit -f 600; exec \"$@\"", "sh", HUB]).args(&run[..2]).args(take);
+    let out = child.args(["--jsonl", "cut.jsonl"]).current_dir(at).output().unwrap();
+    let said = String::from_utf8(out.stderr).unwrap();
+    assert!(out.status.code() == Some(1) && said.contains("is the disk full"), "{said}");
+    let cut = fs::read_to_string(at.join("cut.jsonl")).unwrap();
+    assert!(cut.is_empty() || cut.ends_with("}\n"), "{}", &cut[cut.len() - 80..]);
     fs::remove_file(at.join("kept.jsonl")).unwrap();
     let mut child = Command::new(HUB);
     child.args(&both).args(["--jsonl", "-"]).current_dir(at).stdout(Stdio::piped());
@@ -214,10 +222,29 @@ fn what_is_wrong_is_said_with_what_to_do() {
     // One of two cameras runs at another size: what is missed was in its lines.
     let lens = fs::read_to_string(at.join("demo/camera-2.toml")).unwrap();
     let small = lens.replace("width_px = 640", "width_px = 64").replace("height_px = 480", "height_px = 48");
+    let small = small.replace("cx_px = ", "cx_px = 32 #").replace("cy_px = ", "cy_px = 24 #");
     fs::write(at.join("demo/camera-2.toml"), small).unwrap();
     let size = told(at, &["calibrate", cameras, "--replay", "demo/take.jsonl"]);
     assert!(size.contains("walk about") && size.contains("of camera \"camera-2\"'s lines"), "{size}");
     assert!(size.contains("--size 64x48"), "{size}");
+    // Boards are off: the take of before stays.
+    let (mut text, [a, b]) = (fs::read_to_string(at.join(cameras)).unwrap(), free_ports());
+    for (from, to) in [("9101", a), ("9102", b)] {
+        text = text.replace(from, &to.to_string());
+    }
+    fs::write(at.join(cameras), text).unwrap();
+    let off = told(at, &["record", cameras, "--out", "demo/take.jsonl", "--seconds", "0.3"]);
+    assert!(off.contains("nothing came") && off.contains("posewire run --udp"), "{off}");
+    assert_eq!(fs::read_to_string(at.join("demo/take.jsonl")).unwrap(), take);
+    for command in ["record", "calibrate"] {
+        let out = hub(at, &[command, cameras, "--out", "new.jsonl", "--seconds", "nan"]);
+        assert_eq!(out.status.code(), Some(2), "{command}");
+    }
+    let room =
+        |name: &str| format!("[[room]]\nname = '{name}'\nlisten = '127.0.0.1:{a}'\nat_m = [0.0, 0.0, 0.0]\n");
+    fs::write(at.join("building.toml"), room("hall") + &room("stage")).unwrap();
+    let port = told(at, &["merge", "building.toml"]);
+    assert!(port.contains("\"hall\" and \"stage\" need a name and a port of their own each"), "{port}");
 }
 
 #[test]

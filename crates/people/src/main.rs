@@ -330,7 +330,7 @@ fn in_room(p: Vec3) -> [f32; 3] {
 fn lens(camera: &Camera, number: usize) -> String {
     let ([width, height], [cx, cy], focal) = (camera.size, camera.centre_px, camera.focal_px);
     format!(
-        "camera = \"rendered {number}\"\nwidth_px = {width}\nheight_px = {height}\nfx_px = {focal:.3}\nfy_px = {focal:.3}\ncx_px = {cx:.3}\ncy_px = {cy:.3}\nk1 = {:.5}\nk2 = 0.0\n",
+        "camera = \"rendered {number}\"\nwidth_px = {width}\nheight_px = {height}\nfx_px = {focal:.3}\nfy_px = {focal:.3}\ncx_px = {cx:.3}\ncy_px = {cy:.3}\nk1 = {:.5}\nk2 = 0.0\nboard = \"none\"\n",
         camera.k1
     )
 }

@@ -13,7 +13,7 @@ use posewire_hub::hub::Ears;
 use posewire_hub::line::Look;
 
 use super::cameras::Wrong;
-use super::sources::{EVERY, Heard, Next, Source, now_us, stop_signal};
+use super::sources::{EVERY, Heard, Next, Source, now_us, seconds, stop_signal};
 use super::text;
 use super::zenoh;
 
@@ -39,7 +39,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME,NAME,M")]
     distance: Option<String>,
     /// For how long to watch
-    #[arg(long, default_value_t = 60.0)]
+    #[arg(long, default_value_t = 60.0, value_parser = seconds)]
     seconds: f64,
     /// A take, as `record` writes it, in the place of the cameras
     #[arg(long, value_name = "FILE")]
@@ -155,15 +155,13 @@ fn watched(args: &Args, cameras: &[Camera]) -> Result<(Vec<Look>, Wrong)> {
             },
         }
     }
-    if looks.is_empty() {
-        match wrong.told() {
-            Some(wrong) => bail!("{wrong}"),
-            None => bail!(
-                "nothing came: does each board run what this wants, as camera {:?} {}?",
-                cameras[0].name,
-                cameras[0].ear.wants()
-            ),
+    for (k, camera) in cameras.iter().enumerate() {
+        if let (_, Some(doubt)) = ears.reach(k) {
+            eprintln!("posewire-hub calibrate: camera {:?}: {doubt}", camera.name);
         }
+    }
+    if looks.is_empty() {
+        return Err(wrong.nothing(cameras));
     }
     Ok((looks, wrong))
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result, anyhow};
 use posewire_hub::Place;
 use posewire_hub::config::{Camera, is_placed_anew, placed_text};
 use posewire_hub::geometry::centre;
@@ -51,6 +51,18 @@ impl Wrong {
         }
     }
 
+    /// Why nothing came that is of use, and what to do.
+    pub fn nothing(&self, cameras: &[Camera]) -> Error {
+        match (self.told(), cameras.first()) {
+            (Some(wrong), _) => Error::msg(wrong),
+            (None, Some(Camera { name, ear, .. })) => anyhow!(
+                "nothing came: does each board run what this wants, as camera {name:?} {}?",
+                ear.wants()
+            ),
+            (None, None) => anyhow!("nothing came"),
+        }
+    }
+
     /// All of them, a sentence a camera; `None` where none was wrong.
     pub fn told(&self) -> Option<String> {
         let all = self.names.iter().zip(&self.all).filter(|(_, (count, _))| *count > 0);
@@ -86,6 +98,11 @@ impl Cameras {
         if let Some(wrong) = wrong {
             self.wrong.add(camera, wrong);
         }
+    }
+
+    /// Says what is to be doubted of a camera.
+    pub fn doubt(&self, camera: usize, doubt: &str) {
+        eprintln!("posewire-hub run: camera {:?}: {doubt}", self.all[camera].name);
     }
 
     /// Says who has been silent for too long.

@@ -66,6 +66,11 @@ pub fn run(args: &Args) -> Result<()> {
     if file.room.is_empty() {
         bail!("{name}: there is no [[room]] in it");
     }
+    for (k, room) in file.room.iter().enumerate() {
+        if let Some(other) = file.room[..k].iter().find(|o| o.name == room.name || o.listen == room.listen) {
+            bail!("{name}: {:?} and {:?} need a name and a port of their own each", other.name, room.name);
+        }
+    }
     let stop = stop_signal()?;
     let (tell, told) = sync_channel::<(usize, Said)>(512);
     for (number, room) in file.room.iter().enumerate() {
@@ -76,14 +81,23 @@ pub fn run(args: &Args) -> Result<()> {
             )
         })?;
         socket.set_read_timeout(Some(Duration::from_millis(200)))?;
-        let (tell, stop) = (tell.clone(), stop.clone());
+        let (tell, stop, name) = (tell.clone(), stop.clone(), room.name.clone());
         std::thread::Builder::new().name("room".into()).spawn(move || {
-            let mut bytes = vec![0; 65_536];
+            let (mut bytes, mut wrong) = (vec![0; 65_536], 0u64);
             while !stop.load(Ordering::Relaxed) {
                 let Ok(n) = socket.recv(&mut bytes) else { continue };
-                // Whatever else comes to the port is not a hub's.
-                let Ok(said) = serde_json::from_slice(&bytes[..n]) else { continue };
-                let _ = tell.try_send((number, said));
+                match serde_json::from_slice(&bytes[..n]) {
+                    Ok(said) => _ = tell.try_send((number, said)),
+                    Err(e) => {
+                        wrong += 1;
+                        // The 1st, 2nd, 4th, 8th …
+                        if wrong.is_power_of_two() {
+                            eprintln!(
+                                "posewire-hub merge: room {name:?}: not a hub's line ({e}), {wrong} so far: `posewire-hub run --udp` sends them; boards send to a hub"
+                            );
+                        }
+                    }
+                }
             }
         })?;
     }

@@ -21,7 +21,11 @@ impl Other {
 
     /// The other one told; whether this one is to go on as it says.
     pub fn hear(&mut self, now_us: i64) -> bool {
-        self.twin.hear(now_us)
+        let follows = self.twin.hear(now_us);
+        if self.twin.is_wrong() {
+            eprintln!("posewire-hub run: the other hub tells, too: exactly one of both needs --standby");
+        }
+        follows
     }
 
     /// Whether this hub tells now; if so, the other one gets its `beat` from time to time.

@@ -68,6 +68,11 @@ pub struct Outputs {
 }
 
 impl Args {
+    /// Whether anybody takes moments as they come, rather than a text that waits.
+    pub fn are_live(&self) -> bool {
+        self.udp.is_some() || self.osc.is_some() || self.web.is_some() || self.mqtt.is_some()
+    }
+
     /// Refuses outputs that would overwrite each other, or what is read: `inputs` and the zones.
     pub fn keep<'a>(&'a self, inputs: impl Iterator<Item = &'a Path> + Clone) -> Result<()> {
         let inputs = inputs.chain(self.zones.as_deref());

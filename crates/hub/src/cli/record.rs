@@ -11,7 +11,7 @@ use posewire_hub::config::cameras;
 use posewire_hub::line;
 
 use super::cameras::Wrong;
-use super::sources::{EVERY, Heard, Next, Source, Taken, now_us, stop_signal};
+use super::sources::{EVERY, Heard, Next, Source, Taken, now_us, seconds, stop_signal};
 use super::text;
 use super::zenoh;
 
@@ -23,11 +23,11 @@ Example:
 pub struct Args {
     /// The file of cameras
     cameras: PathBuf,
-    /// The take
+    /// The take; what is there stays until the first line comes
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
     /// For how long; until Ctrl-C where not given
-    #[arg(long)]
+    #[arg(long, value_parser = seconds)]
     seconds: Option<f64>,
     #[command(flatten)]
     net: zenoh::Args,
@@ -40,9 +40,7 @@ pub fn run(args: &Args) -> Result<()> {
     let stop = stop_signal()?;
     let mut source = Source::open(&cameras, None, &args.net, None, EVERY, &stop)?;
     let cannot = || format!("{} cannot be written: is the disk full?", args.out.display());
-    let file =
-        File::create(&args.out).with_context(|| format!("{} cannot be written", args.out.display()))?;
-    let mut out = BufWriter::new(file);
+    let mut out = None;
     let mut wrong = Wrong::new("record", &cameras);
     let (began, mut count) = (now_us(), vec![0usize; cameras.len()]);
     eprintln!("posewire-hub record: {} cameras; Ctrl-C ends it", cameras.len());
@@ -60,10 +58,21 @@ pub fn run(args: &Args) -> Result<()> {
         let Ok(line) = serde_json::from_str(&packet.text) else { continue };
         let camera = camera.name.clone();
         let taken = Taken { camera, arrived_us: packet.arrived_us, line };
-        serde_json::to_writer(&mut out, &taken).with_context(cannot)?;
+        // Not before: the take of a walk is not lost to boards that are off.
+        let out = match &mut out {
+            Some(out) => out,
+            None => {
+                let file = File::create(&args.out);
+                out.insert(BufWriter::new(
+                    file.with_context(|| format!("{} cannot be written", args.out.display()))?,
+                ))
+            }
+        };
+        serde_json::to_writer(&mut *out, &taken).with_context(cannot)?;
         out.write_all(b"\n").with_context(cannot)?;
         count[packet.camera] += 1;
     }
+    let Some(mut out) = out else { return Err(wrong.nothing(&cameras)) };
     out.flush().with_context(cannot)?;
     for (camera, count) in cameras.iter().zip(count) {
         eprintln!("{}: {count} lines", camera.name);

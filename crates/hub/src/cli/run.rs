@@ -18,6 +18,9 @@ use super::sources::{Heard, NEWEST, Next, Source, now_us, stop_signal};
 use super::text::IfLate;
 use super::zenoh;
 
+/// So many pictures of somebody are a minute of most cameras.
+const MINUTE: u64 = 1_800;
+
 /// Tells where everybody is, in metres of the room
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -61,7 +64,8 @@ pub struct Args {
     /// Leave the room's file as it is when a camera that was moved has been placed anew
     #[arg(long)]
     keep_room: bool,
-    /// A take, as `record` writes it, in the place of the cameras
+    /// A take, as `record` writes it, in the place of the cameras: as fast as it was recorded where --udp, --osc, --web or --mqtt take it,
+    /// else as fast as it can be read
     #[arg(long, value_name = "FILE", conflicts_with = "twin")]
     replay: Option<PathBuf>,
 }
@@ -90,7 +94,18 @@ pub fn run(args: &Args) -> Result<()> {
     let mut source = Source::open(&all, args.replay.as_deref(), &args.net, listen, NEWEST, &stop)?;
     let mut room = Room::open(args, all, places, now_us())?;
     if source.is_take() {
-        replay(&mut room, |wait| source.next(wait), &stop)?;
+        let mut began = None;
+        let pace = |at_us: i64| {
+            let began = *began.get_or_insert(now_us() - at_us);
+            while args.outputs.are_live() && !stop.load(Ordering::Relaxed) {
+                let left_us = began + at_us - now_us();
+                if left_us <= 0 {
+                    break;
+                }
+                std::thread::sleep(Duration::from_micros(left_us.min(100_000) as u64));
+            }
+        };
+        replay(&mut room, |wait| source.next(wait), pace, &stop)?;
     } else {
         eprintln!("posewire-hub run: {} cameras; Ctrl-C ends it", room.cameras.names().len());
         let added = live(&mut room, |wait| source.next(wait), now_us, &stop)?;
@@ -113,10 +128,15 @@ fn live(
         // What has come meanwhile goes into the same moment. Where lines come as fast as they are heard, that would never end.
         let mut until_us = None;
         while let Next::Heard(heard) = next(wait)? {
-            if let Heard::Line(packet) = &heard {
-                since_us.get_or_insert(packet.arrived_us);
-            }
+            let arrived_us = match &heard {
+                Heard::Line(packet) => Some(packet.arrived_us),
+                _ => None,
+            };
             room.hear(heard, now_us());
+            // A line that was overtaken, or is none, makes no moment.
+            if let (Some(arrived_us), Some(_)) = (arrived_us, room.hub.due_us(room.gap_us)) {
+                since_us.get_or_insert(arrived_us);
+            }
             wait = Duration::ZERO;
             let now = now_us();
             if now >= *until_us.get_or_insert(now + room.gap_us) || stop.load(Ordering::Relaxed) {
@@ -138,7 +158,13 @@ fn live(
 }
 
 /// A take, in which time goes by as its lines say: each is its own moment, or waits for one as it would have waited.
-fn replay(room: &mut Room, mut next: impl FnMut(Duration) -> Result<Next>, stop: &AtomicBool) -> Result<()> {
+/// `pace` waits until a time of the take, or does not.
+fn replay(
+    room: &mut Room,
+    mut next: impl FnMut(Duration) -> Result<Next>,
+    mut pace: impl FnMut(i64),
+    stop: &AtomicBool,
+) -> Result<()> {
     while !stop.load(Ordering::Relaxed) {
         let packet = match next(Duration::ZERO)? {
             Next::Heard(Heard::Line(packet)) => Some(packet),
@@ -148,12 +174,14 @@ fn replay(room: &mut Room, mut next: impl FnMut(Duration) -> Result<Next>, stop:
         let arrived_us = packet.as_ref().map_or(i64::MAX, |packet| packet.arrived_us);
         // What was due before this line came, or the end.
         let due_us = room.hub.due_us(room.gap_us).filter(|due| *due < arrived_us);
-        if let Some(due_us) = due_us
-            && room.tell(due_us)? == Told::ToNobody
-        {
-            return Ok(());
+        if let Some(due_us) = due_us {
+            pace(due_us);
+            if room.tell(due_us)? == Told::ToNobody {
+                return Ok(());
+            }
         }
         let Some(packet) = packet else { return Ok(()) };
+        pace(arrived_us);
         room.hear(Heard::Line(packet), arrived_us);
         if room.tell(arrived_us)? == Told::ToNobody {
             return Ok(());
@@ -202,6 +230,12 @@ impl Room {
             }
             Heard::Line(packet) => {
                 let heard = self.hub.hear(&packet);
+                // Where somebody was, so that this is so once.
+                if heard.as_ref().is_ok_and(|persons| *persons > 0)
+                    && let (MINUTE, Some(doubt)) = self.hub.ears.reach(packet.camera)
+                {
+                    self.cameras.doubt(packet.camera, &doubt);
+                }
                 self.cameras.heard(packet.camera, heard.err().as_ref(), now_us);
             }
         }
@@ -263,7 +297,7 @@ mod tests {
 
     /// Two cameras whose moments go to out.jsonl, at most one in 8 ms.
     fn room(folder: &Path, is_take: bool) -> Room {
-        let lens = "width_px = 640\nheight_px = 480\nfx_px = 500\nfy_px = 500\ncx_px = 320\ncy_px = 240\n";
+        let lens = "width_px = 640\nheight_px = 480\nfx_px = 500\nfy_px = 500\ncx_px = 320\ncy_px = 240\nk1 = 0\nk2 = 0\n";
         let (mut two, mut stand) = (String::new(), String::new());
         for name in ["door", "window"] {
             two +=
@@ -318,11 +352,35 @@ mod tests {
     }
 
     #[test]
+    fn a_line_of_no_use_is_nobodys_wait() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut room = room(folder.path(), false);
+        let (now_us, stop) = (Cell::new(10_000_000), AtomicBool::new(false));
+        let next = |_| {
+            now_us.set(now_us.get() + 3_000);
+            stop.store(now_us.get() >= 19_100_000, Ordering::Relaxed);
+            match now_us.get() {
+                ..10_010_000 => {
+                    let text = "no line".to_owned();
+                    Ok(Next::Heard(Heard::Line(Packet { camera: 0, arrived_us: now_us.get(), text })))
+                }
+                10_010_000..19_000_000 => Ok(Next::Nothing),
+                _ => Ok(line(0, now_us.get())),
+            }
+        };
+        let waited = live(&mut room, next, || now_us.get(), &stop).unwrap();
+        assert!(waited.count() > 0 && waited.at(1.0) < 100_000.0, "{}", waited.said("waits"));
+    }
+
+    #[test]
     fn of_a_take_the_moment_that_is_due_at_the_end_is_told() {
         let folder = tempfile::tempdir().unwrap();
         let mut room = room(folder.path(), true);
         let mut lines = vec![line(0, 1_000_000), line(1, 1_002_000)].into_iter();
-        replay(&mut room, |_| Ok(lines.next().unwrap_or(Next::End)), &AtomicBool::new(false)).unwrap();
+        let mut paced_ms = Vec::new();
+        let next = |_| Ok(lines.next().unwrap_or(Next::End));
+        replay(&mut room, next, |at_us| paced_ms.push(at_us / 1_000), &AtomicBool::new(false)).unwrap();
         assert_eq!(sent_ms(room, folder.path()), [1_000, 1_008]);
+        assert_eq!(paced_ms, [1_000, 1_002, 1_008], "who listens hears them as they were");
     }
 }

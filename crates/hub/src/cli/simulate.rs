@@ -54,7 +54,9 @@ pub fn run(args: &Args) -> Result<()> {
     let mut cameras = String::new();
     for (k, (lens, _)) in scene.cameras.iter().enumerate() {
         let n = k + 1;
-        fs::write(args.out.join(format!("camera-{n}.toml")), toml::to_string(lens)?)?;
+        // The last key of such a file, without which `posewire run` takes it for half of one.
+        let lens = toml::to_string(lens)? + "board = \"none\"\n";
+        fs::write(args.out.join(format!("camera-{n}.toml")), lens)?;
         cameras += &format!(
             "[[camera]]\nname = \"camera-{n}\"\ncalibration = \"camera-{n}.toml\"\nlisten = \"127.0.0.1:{}\"\n\n",
             9_100 + n

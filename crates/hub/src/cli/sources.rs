@@ -44,6 +44,12 @@ pub fn now_us() -> i64 {
     t.tv_sec * 1_000_000 + t.tv_nsec / 1_000
 }
 
+/// Reads a length of time, of the command line.
+pub fn seconds(text: &str) -> std::result::Result<f64, String> {
+    let seconds = text.parse::<f64>().ok().filter(|s| s.is_finite() && *s > 0.0);
+    seconds.ok_or_else(|| "give seconds, more than 0, as in 60".to_owned())
+}
+
 /// What this thread has worked, microseconds of processor time.
 pub fn worked_us() -> f64 {
     let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
@@ -65,7 +71,7 @@ pub enum Source {
     /// Sockets, each with a thread, and what is published under keys as long as the session lasts.
     Live { told: Arc<Queue>, lost: u64, _session: Option<zenoh::Session> },
     /// A take, and its next line's number.
-    Take { lines: std::io::Lines<BufReader<File>>, path: String, names: Vec<String>, number: usize },
+    Take { lines: BufReader<File>, path: String, names: Vec<String>, number: usize },
 }
 
 /// One line of a take.
@@ -136,7 +142,7 @@ impl Source {
             format!("{}: `posewire-hub record CAMERAS --out FILE` writes a take", path.display())
         })?;
         Ok(Source::Take {
-            lines: BufReader::new(file).lines(),
+            lines: BufReader::new(file),
             path: path.display().to_string(),
             names: cameras.iter().map(|c| c.name.clone()).collect(),
             number: 0,
@@ -158,10 +164,21 @@ impl Source {
                 Ok(told.next(wait).map_or(Next::Nothing, Next::Heard))
             }
             Source::Take { lines, path, names, number } => {
-                let Some(line) = lines.next() else { return Ok(Next::End) };
                 *number += 1;
                 let said = || format!("{path}, line {number}");
-                let taken: Taken = serde_json::from_str(&line.with_context(said)?).with_context(said)?;
+                let mut line = Vec::new();
+                if lines.read_until(b'\n', &mut line).with_context(said)? == 0 {
+                    return Ok(Next::End);
+                }
+                let taken: Taken = match serde_json::from_slice(&line) {
+                    Ok(taken) => taken,
+                    // A take that was cut off, by a pulled plug or a full disk, is good up to there.
+                    Err(_) if !line.ends_with(b"\n") && *number > 1 => {
+                        eprintln!("posewire-hub: {} is cut off: the take ends before it", said());
+                        return Ok(Next::End);
+                    }
+                    Err(e) => return Err(e).with_context(said),
+                };
                 let Some(camera) = names.iter().position(|n| *n == taken.camera) else {
                     bail!("{}: there is no camera {:?} in the file of cameras", said(), taken.camera);
                 };
@@ -261,7 +278,41 @@ fn listen(socket: &UdpSocket, mut lines: Lines, name: &str, stop: &AtomicBool) {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
+
+    #[test]
+    fn a_take_that_was_cut_off_is_read_up_to_there_and_a_fault_elsewhere_is_told() {
+        let lens = "width_px = 640\nheight_px = 480\nfx_px = 500\nfy_px = 500\ncx_px = 320\ncy_px = 240\nk1 = 0\nk2 = 0\n";
+        let lens = posewire_hub::camera::Lens::read(lens).unwrap();
+        let ear = Ear::Key("door".to_owned());
+        let camera = Camera { name: "door".to_owned(), lens, calibration: "lens.toml".into(), ear };
+        let line = "{\"camera\":\"door\",\"arrived_us\":1,\"line\":{\"name\":\"ü\"}}\n";
+        let heard = |text: &[u8]| {
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            file.write_all(text).unwrap();
+            let (net, stop) = (zenoh::Args::default(), Arc::default());
+            let camera = std::slice::from_ref(&camera);
+            let mut source = Source::open(camera, Some(file.path()), &net, None, NEWEST, &stop).unwrap();
+            let mut count = 0;
+            loop {
+                match source.next(Duration::ZERO) {
+                    Ok(Next::Heard(_)) => count += 1,
+                    Ok(_) => break Ok(count),
+                    Err(e) => break Err(e.to_string()),
+                }
+            }
+        };
+        let two = line.repeat(2);
+        for end in line.len()..two.len() - 1 {
+            assert_eq!(heard(&two.as_bytes()[..end]), Ok(1), "{end}");
+        }
+        assert_eq!(heard(two.trim_end().as_bytes()), Ok(2));
+        let broken = format!("{line}{{\n{line}");
+        assert!(heard(broken.as_bytes()).unwrap_err().ends_with("line 2"));
+        assert!(heard(b"no take").unwrap_err().ends_with("line 1"));
+    }
 
     #[test]
     fn two_boards_on_one_port_are_said_once_and_one_that_was_started_anew_is_not() {

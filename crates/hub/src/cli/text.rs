@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::thread::JoinHandle;
@@ -78,7 +78,7 @@ impl Text {
         } else {
             let file = File::create(path)
                 .with_context(|| format!("{option} {}: it cannot be written", path.display()))?;
-            Box::new(file)
+            Box::new(Whole(file))
         };
         Self::to(option, path, if_late, to)
     }
@@ -145,6 +145,25 @@ impl Text {
                 Ended::Failed(Error::new(error).context(said))
             }
         })
+    }
+}
+
+/// A file that gets all that is written at once, or nothing: on a full disk it ends with a whole line.
+struct Whole(File);
+
+impl Write for Whole {
+    fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
+        let before = self.0.stream_position();
+        let written = self.0.write_all(lines);
+        if let (Err(_), Ok(bytes)) = (&written, before) {
+            // What cannot be cut back, a device or a pipe, keeps what it has.
+            let _ = self.0.set_len(bytes);
+        }
+        written.map(|()| lines.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
     }
 }
 
