@@ -302,6 +302,40 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_is_known_is_looked_for_again_and_followed_to_where_it_is_now() {
+        let [before, after] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+        let mut datagrams = Datagrams::to(&format!("localhost:{}", before.local_addr().unwrap().port()));
+        datagrams.send(b"one", 0).unwrap();
+        assert_eq!(heard(&before), b"one");
+        datagrams.send(b"two", LOOK_ANEW_US - 1).unwrap();
+        assert!(datagrams.look.is_none());
+        datagrams.send(b"three", LOOK_ANEW_US).unwrap();
+        let began = std::time::Instant::now();
+        while datagrams.look.is_some() && began.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(20));
+            datagrams.send(b"three", LOOK_ANEW_US + 5).unwrap();
+        }
+        assert_eq!(datagrams.look_at_us, 2 * LOOK_ANEW_US + 5);
+        // What the resolver cannot say now is where it was.
+        datagrams.take(Err(io::Error::other("away")));
+        assert!(datagrams.known().is_ok() && datagrams.send(b"four", LOOK_ANEW_US + 6).is_ok());
+        datagrams.take(after.local_addr());
+        assert!(datagrams.socket().is_none(), "it may be of the other version");
+        datagrams.send(b"five", LOOK_ANEW_US + 7).unwrap();
+        assert_eq!(heard(&after), b"five");
+    }
+
+    #[test]
+    fn an_answer_that_has_not_come_is_not_waited_for() {
+        let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let mut datagrams = Datagrams::to(&peer.local_addr().unwrap().to_string());
+        datagrams.send(b"asks", 0).unwrap();
+        let (tell, told) = sync_channel(1);
+        std::thread::spawn(move || tell.send(datagrams.receive(&mut [0; 9])));
+        assert_eq!(told.recv_timeout(Duration::from_secs(10)), Ok(None));
+    }
+
+    #[test]
     fn what_fits_into_no_datagram_is_told() {
         let mut datagrams = Datagrams::to("127.0.0.1:9");
         let told = datagrams.send(&vec![0; MAX_BYTES + 1], 0).map_err(|e| e.to_string());

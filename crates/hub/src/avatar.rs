@@ -133,5 +133,9 @@ mod tests {
             avatar.look(&[somebody(9, 0.0, 0.0), somebody(4, 2.0, 3.0), somebody(2, 0.0, 1.0)]).unwrap();
         assert_eq!(seen.id, 4);
         assert_eq!(avatar.look(&[somebody(9, 0.0, 0.0), somebody(2, 0.0, 1.0)]).unwrap().id, 2);
+        // Of somebody new nobody knows yet how high their hips are.
+        let mut hidden = somebody(9, 1.0, 3.0);
+        hidden.joints[Joint::RightHip as usize] = None;
+        near(avatar.look(&[hidden]).unwrap().hips_m, [-1.0, 0.95, -3.0]);
     }
 }

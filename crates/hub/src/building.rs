@@ -338,6 +338,33 @@ mod tests {
     }
 
     #[test]
+    fn a_room_is_turned_about_the_vertical_and_lies_as_high_as_it_is_said_to() {
+        let place = |turn_degrees, at: [f64; 4]| {
+            Lies { at_m: [6.0, 1.0, 3.0], turn_degrees }.place(at).map(|v| (v * 1e6).round() / 1e6)
+        };
+        assert_eq!(place(0.0, [1.0, 2.0, 0.5, 0.02]), [7.0, 3.0, 3.5, 0.02]);
+        assert_eq!(place(90.0, [1.0, 2.0, 0.5, 0.02]), [4.0, 2.0, 3.5, 0.02]);
+    }
+
+    #[test]
+    fn whom_two_rooms_see_is_told_by_the_one_with_more_cameras() {
+        for cameras in [[2, 3], [3, 2]] {
+            let mut b = building();
+            let by = |cameras: usize, person: (u32, [f64; 2])| {
+                let mut said = said(&[person]);
+                said.persons[0].cameras = cameras;
+                said
+            };
+            b.take(0, &by(cameras[0], (1, [6.2, 0.1])), 0);
+            b.take(1, &by(cameras[1], (7, [0.15, -0.25])), 20_000);
+            let all: Vec<_> = b.residents(30_000).iter().map(|r| (r.id, r.room, r.cameras)).collect();
+            assert_eq!(all, [(1, usize::from(cameras[1] > cameras[0]), 3)]);
+            // Nobody tells of them any more.
+            assert_eq!((b.residents(399_000).len(), b.residents(421_000).len()), (1, 0));
+        }
+    }
+
+    #[test]
     fn whom_two_rooms_see_is_told_once() {
         let mut b = building();
         b.take(0, &said(&[(1, [6.2, 0.1])]), 0);

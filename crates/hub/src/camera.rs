@@ -122,6 +122,24 @@ mod tests {
             assert!((back - px).norm() < 1e-3, "{px} {back}");
         }
         assert_eq!(lens.project(V3::new(0.0, 0.0, -1.0)), None);
+        assert_eq!(lens.project(V3::new(0.0, 0.0, 0.0)), None);
+    }
+
+    #[test]
+    fn a_tenth_of_the_picture_beyond_its_edge_is_near_it() {
+        let lens = Lens::read(TEXT).unwrap();
+        for (x, y, is_near) in [
+            (-63.0, 240.0, true),
+            (-65.0, 240.0, false),
+            (703.0, 240.0, true),
+            (705.0, 240.0, false),
+            (320.0, -47.0, true),
+            (320.0, -49.0, false),
+            (320.0, 527.0, true),
+            (320.0, 529.0, false),
+        ] {
+            assert_eq!(lens.is_near_picture(V2::new(x, y)), is_near, "{x} {y}");
+        }
     }
 
     #[test]

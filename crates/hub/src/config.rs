@@ -148,7 +148,8 @@ pub fn room(path: &Path, cameras: &[Camera]) -> Result<Room, ConfigError> {
         };
         let [w, x, y, z] = entry.rotation;
         let quaternion = Quaternion::new(w, x, y, z);
-        if (quaternion.norm() - 1.0).abs() > 1e-3 || !entry.at_m.iter().all(|v| v.is_finite()) {
+        // Written so that what is no number is refused, too.
+        if !((quaternion.norm() - 1.0).abs() <= 1e-3) || !entry.at_m.iter().all(|v| v.is_finite()) {
             return Err(wrong(path, format!("the place of {:?} is no place: calibrate again", camera.name)));
         }
         let rotation = UnitQuaternion::from_quaternion(quaternion);
@@ -255,6 +256,12 @@ mod tests {
             assert!(turned < 1e-5 && moved < 1e-3, "{turned} {moved}");
         }
         assert_eq!(placed_text("camera = 3", "window", &place(0.9)), None);
+        for rotation in ["[0.5, 0.0, 0.0, 0.0]", "[0.0, 0.0, 0.0, 0.0]", "[nan, 0.0, 0.0, 0.0]"] {
+            let line = before.lines().find(|line| line.starts_with("rotation = ")).unwrap();
+            fs::write(&file, before.replacen(line, &format!("rotation = {rotation}"), 1)).unwrap();
+            let told = super::room(&file, &cameras).unwrap_err().to_string();
+            assert!(told.contains("\"door\" is no place"), "{told}");
+        }
         fs::write(&file, room_text(&found, &["door", "cellar"])).unwrap();
         assert!(super::room(&file, &cameras).unwrap_err().to_string().contains("window"));
     }

@@ -146,6 +146,17 @@ mod tests {
     }
 
     #[test]
+    fn a_line_has_the_keys_of_the_room() {
+        let event = Event { what: pose_events::What::Fall, track_id: 3, at_us: 5, persons: 2 };
+        let read: serde_json::Value =
+            serde_json::from_slice(&line(&event, &Zones::default(), 9)).expect("is JSON");
+        assert_eq!(
+            read,
+            serde_json::json!({"event": "fall", "id": 3, "at_us": 5, "sent_us": 9, "persons": 2})
+        );
+    }
+
+    #[test]
     fn who_has_fallen_lies_there_while_their_shoulders_are_hidden() {
         let mut watch = Watch::new(Zones::default());
         let mut told = Vec::new();

@@ -181,6 +181,48 @@ mod tests {
         assert!(hear(1_066_000, 0).is_some());
     }
 
+    const LENS: &str = "width_px = 640\nheight_px = 480\nfx_px = 500\nfy_px = 500\ncx_px = 320\ncy_px = 240\nk1 = 0\nk2 = 0\n";
+
+    fn heard(ears: &mut Ears, captured_us: i64, emitted_us: i64, arrived_us: i64) -> Option<i64> {
+        let text = format!("{{\"captured_us\":{captured_us},\"emitted_us\":{emitted_us},\"persons\":[]}}");
+        ears.hear(&Packet { camera: 0, arrived_us, text }).unwrap().map(|look| look.at_us)
+    }
+
+    #[test]
+    fn a_stamp_is_corrected_by_the_cameras_offset_and_kept_near_its_arrival() {
+        let ears = |offset_us| Ears::new(vec![Lens::read(LENS).unwrap()], vec![offset_us]);
+        assert_eq!(heard(&mut ears(0), 1_000_000, 1_010_000, 1_010_000), Some(1_000_000));
+        assert_eq!(heard(&mut ears(-7_000), 1_000_000, 1_010_000, 1_010_000), Some(993_000));
+        // Light of an hour ago, and of an hour hence.
+        assert_eq!(heard(&mut ears(0), -3_600_000_000, 1_000_000, 1_000_000), Some(-1_000_000));
+        assert_eq!(heard(&mut ears(0), 3_600_000_000, 1_000_000, 1_000_000), Some(1_020_000));
+    }
+
+    #[test]
+    fn a_board_whose_clock_was_set_back_is_heard_again() {
+        let mut ears = Ears::new(vec![Lens::read(LENS).unwrap()], vec![0]);
+        assert!(heard(&mut ears, 9_000_000, 9_000_000, 9_000_000).is_some());
+        assert_eq!(heard(&mut ears, 8_001_000, 8_001_000, 9_001_000), None, "was overtaken");
+        assert!(heard(&mut ears, 7_999_000, 7_999_000, 9_033_000).is_some());
+    }
+
+    #[test]
+    fn whoever_learns_from_the_other_hub_counts_on_from_there() {
+        let new = || Hub::new(vec![Lens::read(LENS).unwrap()], vec![Place::identity()], vec![0]);
+        let (mut first, mut second) = (new(), new());
+        let tell = |hub: &mut Hub, now_us: i64| {
+            let text = format!("{{\"captured_us\":{now_us},\"emitted_us\":{now_us},\"persons\":[]}}");
+            hub.hear(&Packet { camera: 0, arrived_us: now_us, text }).unwrap();
+            hub.tell(now_us, 0).unwrap().seq
+        };
+        assert_eq!([tell(&mut first, 1_000_000), tell(&mut first, 2_000_000)], [0, 1]);
+        second.learn(&first.beat(&[]));
+        assert_eq!(tell(&mut second, 3_000_000), 2);
+        // What the other told before this one does not count back.
+        second.learn(&Beat { beat: 1, ..Beat::default() });
+        assert_eq!(tell(&mut second, 4_000_000), 3);
+    }
+
     #[test]
     fn no_line_waits_longer_than_the_gap() {
         let lens = Lens::read(

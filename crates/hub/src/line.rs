@@ -127,6 +127,10 @@ pub fn read(text: &str, lens: &Lens) -> Result<Line, LineError> {
     if said.source.as_deref() == Some(BUILT_IN) {
         return Err(LineError::BuiltInClip);
     }
+    // Sums of such stamps cannot overflow.
+    if [said.captured_us, said.emitted_us].iter().any(|stamp| stamp.unsigned_abs() > 1 << 60) {
+        return Err(LineError::NotALine("its times are no microseconds".into()));
+    }
     let persons = said.persons.iter().map(|p| person(p, lens)).collect::<Result<_, _>>()?;
     Ok(Line { captured_us: said.captured_us, emitted_us: said.emitted_us, persons })
 }
@@ -190,6 +194,25 @@ mod tests {
     }
 
     #[test]
+    fn a_joint_has_a_sigma_by_the_persons_size_at_least_and_one_that_is_unsure_is_none() {
+        // Two joints that are 100 px apart, through a lens of 500 px.
+        for (second, sigma_px) in [
+            ("[320,240,0.8,0,\"measured\"]", Some(3.0)),
+            ("[320,240,0.8,0.01,\"measured\"]", Some(0.6)),
+            ("[320,240,0.8,2,\"measured\"]", Some(2.0)),
+            ("[320,240,0.8,0,\"predicted\"]", Some(6.0)),
+            ("[320,240,0.8,2,\"of a later board\"]", Some(4.0)),
+            ("[320,240,0.09,2,\"measured\"]", None),
+        ] {
+            let line = read(&text(420.0, second), &lens()).unwrap();
+            let told = line.persons[0].joints[1].map(|ray| (ray.sigma * 500.0 * 1e6).round() / 1e6);
+            assert_eq!(told, sigma_px, "{second}");
+        }
+        let few = text(420.0, "[320,240,0.8,5,\"measured\"]").replace(",[0,0,0,0,\"absent\"]]", "]");
+        assert!(matches!(read(&few, &lens()), Err(LineError::NotALine(why)) if why.contains("16 keypoints")));
+    }
+
+    #[test]
     fn another_line_and_another_picture_are_told() {
         assert!(matches!(read("{\"seq\":1}", &lens()), Err(LineError::NotALine(_))));
         let far = read(&text(1_900.0, "[0,0,0,0,\"absent\"]"), &lens()).unwrap_err();
@@ -197,6 +220,9 @@ mod tests {
         let text = text(420.0, "[320,340,0.8,5,\"measured\"]");
         let clip = text.replace("\"persons\"", "\"source\":\"built-in clip\",\"persons\"");
         assert_eq!(read(&clip, &lens()), Err(LineError::BuiltInClip));
+        let mut line: serde_json::Value = serde_json::from_str(&text).unwrap();
+        line["emitted_us"] = i64::MIN.into();
+        assert!(matches!(read(&line.to_string(), &lens()), Err(LineError::NotALine(_))));
         assert!(read(&text, &lens()).is_ok());
     }
 }

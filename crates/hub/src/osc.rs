@@ -167,8 +167,13 @@ mod tests {
         assert_eq!(about[4], OscType::Float(1.15));
         let wrist = of("/room/2/left_wrist").unwrap();
         assert_eq!(wrist[0], OscType::Float(1.0));
+        assert_eq!((&wrist[1], &wrist[3]), (&OscType::Float(-2.0), &OscType::Float(0.02)));
         assert_eq!(wrist[4], OscType::Int(1));
         assert_eq!(of("/room/2/right_ear").unwrap()[4], OscType::Int(0));
+        let mut second = Osc::new(OscFormat::Posewire);
+        second.take_over(osc.numbers());
+        told(&mut second, &moment(&[9, 3]));
+        assert_eq!(second.numbers()[..3], [3, 9, 0], "another hub goes on with the numbers");
     }
 
     #[test]

@@ -61,7 +61,11 @@ pub(crate) mod tests {
         let text = json_line(&moment(&[4, 9]), 1_020_000, &["door", "the \"window\""]);
         let read: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(read["moved"][0], "the \"window\"");
-        assert_eq!(read["persons"][1]["id"], 9);
+        assert_eq!(
+            (&read["seq"], &read["at_us"], &read["sent_us"]),
+            (&7.into(), &1_000_000.into(), &1_020_000.into())
+        );
+        assert_eq!((&read["persons"][1]["id"], &read["persons"][1]["cameras"]), (&9.into(), &3.into()));
         assert_eq!(read["persons"][0]["joints"][9], serde_json::json!([1.0, -2.0, 0.9, 0.02]));
         assert!(read["persons"][0]["joints"][4].is_null());
         assert!(text.ends_with("]}\n") && !text.trim_end().contains('\n'));

@@ -67,5 +67,8 @@ mod tests {
         spread.add(u64::MAX);
         assert_eq!(spread.count(), 1_002);
         assert!(spread.said("x").starts_with("x: p50 0.5"), "{}", spread.said("x"));
+        let mut falling = Spread::default();
+        [9_000, 2_000, 1_000].into_iter().for_each(|us| falling.add(us));
+        assert_eq!((falling.at(1.0), falling.count()), (9_000.0, 3));
     }
 }

@@ -67,6 +67,16 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn a_scale_is_that_of_the_longer_axis_and_the_second_map_comes_second() {
+        let m = Affine::scale_then_shift(2.0, 3.0, 10.0, 20.0);
+        assert_eq!((m.apply(1.0, 1.0), m.scale()), ((12.0, 23.0), 3.0));
+        // A quarter to the right after that: x becomes y, y becomes -x.
+        let quarter = Affine { xx: 0.0, xy: -1.0, x0: 0.0, yx: 1.0, yy: 0.0, y0: 0.0 };
+        assert_eq!((m.then(&quarter).apply(1.0, 1.0), m.then(&quarter).scale()), ((-23.0, 12.0), 3.0));
+        assert_eq!(Affine::scale_then_shift(1.0, 0.0, 5.0, 5.0).inverse(), None);
+    }
+
     proptest! {
         #[test]
         fn an_affine_and_its_inverse_cancel(

@@ -241,6 +241,33 @@ mod tests {
         to_rgb(p.format, sum)
     }
 
+    /// Two by two pixels that stand for eight by four of the image.
+    #[test]
+    fn a_reduced_picture_is_read_at_the_places_of_the_image() {
+        let colours = [[10, 20, 30], [40, 50, 60], [70, 80, 90], [100, 110, 120]];
+        let mut picture = picture(PixelFormat::Rgb24, 2, 2, 6, colours.as_flattened());
+        (picture.image_size, picture.image_from_picture) = ([8, 4], [4.0, 2.0]);
+        for (x, y, colour) in [
+            (0.0, 0.0, Some(0)),
+            (3.9, 1.9, Some(0)),
+            (4.1, 1.9, Some(1)),
+            (3.9, 2.1, Some(2)),
+            (7.9, 3.9, Some(3)),
+            (8.0, 1.0, None),
+            (1.0, 4.0, None),
+            (-0.1, 1.0, None),
+            (1.0, -0.1, None),
+            (f32::NAN, 1.0, None),
+        ] {
+            assert_eq!(colour_at(&picture, x, y), colour.map(|i: usize| colours[i]), "{x} {y}");
+        }
+        let mut rgb = Vec::new();
+        whole_rgb_into(&picture, 8, 4, &mut rgb);
+        let corners =
+            [(0, 0), (7, 0), (0, 3), (7, 3)].map(|(x, y)| [0, 1, 2].map(|c| rgb[3 * (8 * y + x) + c]));
+        assert_eq!((rgb.len(), corners), (96, colours));
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(300))]
         #[test]

@@ -401,6 +401,35 @@ mod tests {
     }
 
     #[test]
+    fn a_raw_frame_is_read_in_place_by_its_own_stride() {
+        let mut frame = mjpeg((0..30).collect());
+        (frame.format, frame.width, frame.height) = (PixelFormat::Rgb24, 3, 2);
+        let mut decoder = Decoder::new().expect("sets up");
+        for (stride, second_row) in [(0, 9), (9, 9), (12, 12)] {
+            frame.stride = stride;
+            let picture = decoder.decode(&frame, 8).expect("is long enough");
+            assert_eq!((picture.bytes[picture.stride], picture.stride), (second_row, second_row.into()));
+            assert_eq!((picture.image_size, picture.image_from_picture), ([3, 2], [1.0; 2]));
+        }
+        frame.stride = 16;
+        assert!(matches!(decoder.decode(&frame, 1), Err(DecodeError::Short { needed: 32, got: 30, .. })));
+    }
+
+    #[test]
+    fn a_picture_has_a_pixel_at_least_and_8k_at_most() {
+        for (size, is_accepted) in [
+            ((1, 1), true),
+            ((7680, 4320), true),
+            ((7681, 4320), false),
+            ((0, 5), false),
+            ((5, 0), false),
+            ((usize::MAX, 2), false),
+        ] {
+            assert_eq!(check_size(size.0, size.1).is_ok(), is_accepted, "{size:?}");
+        }
+    }
+
+    #[test]
     fn a_short_raw_frame_is_an_error() {
         for format in [PixelFormat::Yuyv, PixelFormat::Nv12, PixelFormat::Grey, PixelFormat::Rgb24] {
             let mut frame = mjpeg(vec![0; 63]);

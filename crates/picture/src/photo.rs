@@ -10,7 +10,7 @@ use image::{DynamicImage, ImageDecoder, ImageReader, Limits, RgbImage};
 
 use super::decode::{MAX_SCANS, jpeg_header_of_any_size, whole_though_padded};
 use super::jpeg::Jpeg;
-use super::{DecodeError, JpegHeader, MAX_PIXELS, Picture, PixelFormat, check_size};
+use super::{DecodeError, JpegHeader, MAX_PIXELS, Picture, PixelFormat, Turn, check_size};
 
 /// The largest JPEG that is accepted, in pixels: what the largest telephones give. Past [`MAX_PIXELS`] it is read at a half
 /// or a quarter of its size.
@@ -112,7 +112,7 @@ impl Photo {
             .decode_into(reduction, None, &mut rgb)
             .or_else(whole_though_padded)
             .map_err(PhotoError::Damaged)?;
-        Ok(Self::upright(rgb, jpeg_orientation(bytes), [width, height], reduction as u32, true))
+        Ok(Self::upright(rgb, orientation(bytes), [width, height], reduction as u32, true))
     }
 
     fn upright(
@@ -162,10 +162,30 @@ fn within(checked: Result<(), DecodeError>) -> Result<(), PhotoError> {
     }
 }
 
+/// How a picture file's stored pixels are turned to stand upright, as its EXIF says.
+pub fn exif_turn(bytes: &[u8]) -> Turn {
+    turn_of(orientation(bytes))
+}
+
+fn turn_of(orientation: Orientation) -> Turn {
+    let (quarters, mirror) = match orientation {
+        Orientation::NoTransforms => (0, false),
+        Orientation::Rotate90 => (1, false),
+        Orientation::Rotate180 => (2, false),
+        Orientation::Rotate270 => (3, false),
+        Orientation::FlipHorizontal => (0, true),
+        Orientation::Rotate90FlipH => (1, true),
+        Orientation::FlipVertical => (2, true),
+        Orientation::Rotate270FlipH => (3, true),
+    };
+    Turn { quarters, mirror }
+}
+
 /// As the camera was held; what says nothing, or nonsense, is upright.
-fn jpeg_orientation(bytes: &[u8]) -> Orientation {
-    let decoder = image::codecs::jpeg::JpegDecoder::new(Cursor::new(bytes));
-    decoder.and_then(|mut decoder| decoder.orientation()).unwrap_or(Orientation::NoTransforms)
+fn orientation(bytes: &[u8]) -> Orientation {
+    let reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format();
+    let decoder = reader.ok().and_then(|reader| reader.into_decoder().ok());
+    decoder.and_then(|mut decoder| decoder.orientation().ok()).unwrap_or(Orientation::NoTransforms)
 }
 
 /// What is transparent shows white, as in a browser.
@@ -182,6 +202,7 @@ mod tests {
     use image::{ExtendedColorType, ImageEncoder, ImageFormat};
 
     use super::*;
+    use crate::{Frame, Turner};
 
     /// 40×20, its left half red, its right half blue.
     fn two_halves() -> RgbImage {
@@ -240,6 +261,28 @@ mod tests {
     }
 
     #[test]
+    fn frames_are_turned_as_photos_are() {
+        let pixels: Vec<u8> = (0..18).collect();
+        let frame = Frame {
+            bytes: std::sync::Arc::new(pixels.clone()),
+            format: PixelFormat::Rgb24,
+            width: 3,
+            height: 2,
+            stride: 9,
+            seq: 0,
+            captured_at_us: 0,
+        };
+        for held in 1..=8 {
+            let mut image = DynamicImage::ImageRgb8(RgbImage::from_raw(3, 2, pixels.clone()).unwrap());
+            image.apply_orientation(Orientation::from_exif(held).unwrap());
+            let turned = Turner::new(exif_turn(&jpeg_held(held))).turn(&frame).unwrap();
+            assert_eq!((turned.width, turned.height), (image.width(), image.height()), "{held}");
+            assert_eq!(turned.bytes[..], image.as_bytes()[..], "{held}");
+        }
+        assert!(exif_turn(&jpeg_held(99)).is_none() && exif_turn(b"").is_none());
+    }
+
+    #[test]
     fn every_common_kind_is_read() {
         let rgb = DynamicImage::ImageRgb8(two_halves());
         let kinds = [
@@ -267,6 +310,9 @@ mod tests {
         let clear = image::RgbaImage::from_pixel(3, 3, image::Rgba([0, 0, 0, 0]));
         let photo = Photo::read(&encoded(&DynamicImage::ImageRgba8(clear), ImageFormat::Png)).expect("reads");
         assert_eq!(at(&photo, 1, 1), [255; 3]);
+        let half = image::RgbaImage::from_pixel(3, 3, image::Rgba([0, 100, 255, 51]));
+        let photo = Photo::read(&encoded(&DynamicImage::ImageRgba8(half), ImageFormat::Png)).expect("reads");
+        assert_eq!(at(&photo, 1, 1), [204, 224, 255], "a fifth of the colour");
     }
 
     #[test]

@@ -117,13 +117,20 @@ mod tests {
     use crate::{At, Zone};
     use serde_json::{Value, json};
 
+    /// What homes and robots have by name: `docs/events.md`.
+    #[test]
+    fn words_are_those_of_the_document() {
+        let words = "appear leave enter exit left_hand_raised left_hand_lowered right_hand_raised right_hand_lowered arms_crossed arms_uncrossed fall got_up count";
+        assert_eq!(KINDS.join(" "), words);
+    }
+
     #[test]
     fn a_line_is_json_whatever_a_zone_is_called() {
         let name = "Tür \"A\"\\".to_owned();
         let zones =
             Zones { zones: vec![Zone { name: name.clone(), at: At::Feet, polygon: vec![[0.0; 2]; 3] }] };
         let mut lines = Vec::new();
-        for (what, track_id) in [(What::Enter(0), 3), (What::Fall, 4), (What::Count, 0)] {
+        for (what, track_id) in [(What::Enter(0), 3), (What::Exit(0), 3), (What::Fall, 4), (What::Count, 0)] {
             let event = Event { what, track_id, at_us: 5, persons: 2 };
             event.write_line(&mut lines, &zones, ["captured_us", "emitted_us"], 9);
         }
@@ -133,6 +140,7 @@ mod tests {
             lines,
             [
                 json!({"event": "enter", "id": 3, "zone": name, "captured_us": 5, "emitted_us": 9, "persons": 2}),
+                json!({"event": "exit", "id": 3, "zone": name, "captured_us": 5, "emitted_us": 9, "persons": 2}),
                 json!({"event": "fall", "id": 4, "captured_us": 5, "emitted_us": 9, "persons": 2}),
                 json!({"event": "count", "captured_us": 5, "emitted_us": 9, "persons": 2}),
             ]

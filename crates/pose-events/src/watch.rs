@@ -191,7 +191,7 @@ mod tests {
     use crate::{At, Zone};
     use pose::{JointState, PoseJoint};
 
-    /// Somebody whose every joint is at one place, and how their trunk lies: `None` where nobody can say.
+    /// Somebody whose every joint is at one place, and how their trunk lies, seen from beside alone: `None` where nobody can say.
     struct Somebody {
         at: [f32; 2],
         lies: Option<bool>,
@@ -219,7 +219,37 @@ mod tests {
                 }
                 pose
             });
-            [pose; 2]
+            [None, pose]
+        }
+    }
+
+    /// Who stands and is seen from before alone, with each wrist somewhere; nobody knows where.
+    struct Gesturing {
+        id: u32,
+        wrists: [[f32; 2]; 2],
+    }
+
+    impl Person for Gesturing {
+        fn track_id(&self) -> u32 {
+            self.id
+        }
+        fn place(&self, _: Joint) -> Option<[f32; 2]> {
+            None
+        }
+        fn pictures(&self) -> [Option<Pose>; 2] {
+            let mut pose = Pose::default();
+            for (joint, [x_px, y_px]) in [
+                (Joint::LeftShoulder, [30.0, 0.0]),
+                (Joint::RightShoulder, [-30.0, 0.0]),
+                (Joint::LeftHip, [20.0, 100.0]),
+                (Joint::RightHip, [-20.0, 100.0]),
+                (Joint::LeftWrist, self.wrists[0]),
+                (Joint::RightWrist, self.wrists[1]),
+            ] {
+                pose.joints[joint as usize] =
+                    PoseJoint { x_px, y_px, score: 0.9, sigma_px: 1.0, state: JointState::Measured };
+            }
+            [Some(pose), None]
         }
     }
 
@@ -255,6 +285,97 @@ mod tests {
             assert_eq!(watch.said(false)["zones"][0]["persons"], Value::Null);
         }
         all
+    }
+
+    #[test]
+    fn gestures_are_told_of_the_hand_that_makes_them_once_they_have_held() {
+        let scene = |at_ms: i64| {
+            let [left, right] = [[45.0, 100.0], [-45.0, 100.0]];
+            let [left_up, right_up] = [[45.0, -60.0], [-45.0, -60.0]];
+            let wrists = match at_ms {
+                1_000..2_000 => [left_up, right],
+                3_000..4_000 => [left, right_up],
+                5_000..6_000 => [[-20.0, 50.0], [20.0, 50.0]],
+                // Too short, and let go of for too short.
+                7_000..7_280 => [left_up, right_up],
+                8_000..8_400 | 8_780..9_000 => [left_up, right],
+                _ => [left, right],
+            };
+            Some(Gesturing { id: 7, wrists })
+        };
+        let expected = [
+            (0, "appear"),
+            (300, "count"),
+            (1_300, "left_hand_raised"),
+            (2_400, "left_hand_lowered"),
+            (3_300, "right_hand_raised"),
+            (4_400, "right_hand_lowered"),
+            (5_300, "arms_crossed"),
+            (6_400, "arms_uncrossed"),
+            (8_300, "left_hand_raised"),
+            (9_400, "left_hand_lowered"),
+        ];
+        assert_eq!(told(At::Feet, scene), expected);
+    }
+
+    /// Stands at the hips' place; nobody knows more.
+    struct Stands(u32, f32);
+
+    impl Person for Stands {
+        fn track_id(&self) -> u32 {
+            self.0
+        }
+        fn place(&self, joint: Joint) -> Option<[f32; 2]> {
+            matches!(joint, Joint::LeftHip | Joint::RightHip).then_some([self.1, 0.5])
+        }
+        fn pictures(&self) -> [Option<Pose>; 2] {
+            [None; 2]
+        }
+    }
+
+    #[test]
+    fn of_several_each_is_told_by_their_own_number_and_zones_are_counted_by_themselves() {
+        let zone = |name: &str, x: f32| Zone {
+            name: name.into(),
+            at: At::Hips,
+            polygon: vec![[x, 0.0], [x + 1.0, 0.0], [x + 1.0, 1.0], [x, 1.0]],
+        };
+        let mut watch = Watch::new(Zones { zones: vec![zone("a", 0.0), zone("b", 1.0)] });
+        let mut all = Vec::new();
+        let mut go = |from_ms: i64, to_ms: i64, there: &[Stands]| {
+            for at_ms in (from_ms..to_ms).step_by(20) {
+                watch.update(1_000 * at_ms, there.iter(), |e| {
+                    all.push((at_ms, e.track_id, e.what, e.persons))
+                });
+            }
+            let said = watch.said(true);
+            [&said["persons"], &said["zones"][0]["persons"], &said["zones"][1]["persons"]].map(|n| n.as_u64())
+        };
+        assert_eq!(
+            go(0, 1_000, &[Stands(3, 0.5), Stands(8, 1.5), Stands(9, 1.5)]),
+            [Some(3), Some(1), Some(2)]
+        );
+        assert_eq!(go(1_000, 2_000, &[Stands(8, 1.5)]), [Some(1), Some(0), Some(1)]);
+        // A clock that goes back: what was not told yet is counted from there.
+        assert_eq!(go(2_000, 2_100, &[Stands(8, 1.5), Stands(9, 2.5)]), [Some(1), Some(0), Some(1)]);
+        assert_eq!(go(100, 1_000, &[Stands(8, 1.5), Stands(9, 2.5)]), [Some(2), Some(0), Some(1)]);
+        let expected = [
+            (0, 3, What::Appear, 3),
+            (0, 8, What::Appear, 3),
+            (0, 9, What::Appear, 3),
+            (200, 3, What::Enter(0), 3),
+            (200, 8, What::Enter(1), 3),
+            (200, 9, What::Enter(1), 3),
+            (300, 0, What::Count, 3),
+            (1_500, 3, What::Exit(0), 1),
+            (1_500, 3, What::Leave, 1),
+            (1_500, 9, What::Exit(1), 1),
+            (1_500, 9, What::Leave, 1),
+            (1_500, 0, What::Count, 1),
+            (2_000, 9, What::Appear, 2),
+            (400, 0, What::Count, 2),
+        ];
+        assert_eq!(all, expected);
     }
 
     #[test]

@@ -180,6 +180,17 @@ mod tests {
         let away = Joints(&[(Joint::RightWrist, 0.9, 0.1), (Joint::RightEar, 0.5, 0.1)]);
         assert_eq!(zone(At::Hands).holds(&away), [None, Some(false)]);
         assert_eq!(zone(At::Head).holds(&away), [Some(true), None], "one ear alone");
+        let leaning = Joints(&[
+            (Joint::Nose, 0.5, 0.1),
+            (Joint::LeftEar, 0.2, 0.1),
+            (Joint::RightEar, 0.3, 0.1),
+            (Joint::LeftHip, 0.3, 0.5),
+            (Joint::RightHip, 0.45, 0.5),
+            (Joint::LeftAnkle, 0.1, 0.9),
+        ]);
+        assert_eq!(zone(At::Head).holds(&leaning), [Some(true), None], "the nose comes first");
+        assert_eq!(zone(At::Hips).holds(&leaning), [Some(false), None]);
+        assert_eq!(zone(At::Feet).holds(&leaning), [Some(false), None], "one ankle alone");
     }
 
     #[test]
@@ -194,6 +205,8 @@ mod tests {
             (zone("a", "[[0,0],[1,0],[1,2e9]]"), Plane::Floor, "metres"),
             (zone("a", "[[0,0],[1,0],[nan,1]]"), Plane::Floor, "metres"),
             (zone("", triangle), Plane::Picture, "no name"),
+            (zone("a\\tb", triangle), Plane::Picture, "no name"),
+            ((0..33).map(|i| zone(&i.to_string(), triangle)).collect(), Plane::Floor, "33 zones, 32 at most"),
             (zone("a", triangle) + "where = \"feet\"", Plane::Picture, "unknown field"),
             (zone("a", triangle) + "at = \"tail\"", Plane::Picture, "tail"),
             (zone("a", triangle).repeat(2), Plane::Floor, "twice"),
@@ -202,5 +215,17 @@ mod tests {
             assert!(error.contains(told), "{text}: {error}");
         }
         assert!(Zones::parse(&zone("a", "[[-3,0],[640,480],[1,1]]"), Plane::Floor).is_ok());
+        let most: String = (0..32).map(|i| zone(&i.to_string(), triangle)).collect();
+        assert_eq!(Zones::parse(&most, Plane::Picture).unwrap().zones.len(), 32);
+    }
+
+    #[test]
+    fn feet_count_unless_something_else_is_said() {
+        let text = |at: &str| format!("[[zone]]\nname = \"a\"\n{at}polygon = [[0,0],[1,0],[1,1]]\n");
+        let read = |at: &str| Zones::parse(&text(at), Plane::Picture).unwrap().zones[0].at;
+        assert_eq!(read(""), At::Feet);
+        for at in [At::Feet, At::Hips, At::Head, At::Hands] {
+            assert_eq!(read(&format!("at = \"{}\"\n", at.name())), at);
+        }
     }
 }

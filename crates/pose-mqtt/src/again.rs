@@ -133,6 +133,19 @@ mod tests {
     }
 
     #[test]
+    fn connections_that_last_between_short_ones_are_no_quarrel() {
+        let mut again = Again::new();
+        let mut now = Instant::now();
+        for lasted in [1, 1, 20, 1, 1, 3_600, 1, 1].map(Duration::from_secs) {
+            assert!(again.connected(now));
+            now += lasted;
+            assert_eq!(again.failed(now), (FIRST, Some(Trouble::Gone)));
+        }
+        again.connected(now);
+        assert_eq!(again.failed(now), (FIRST, Some(Trouble::ThrownOut)));
+    }
+
+    #[test]
     fn who_is_alone_under_their_name_again_is_told_so() {
         let mut again = Again::new();
         let mut now = Instant::now();

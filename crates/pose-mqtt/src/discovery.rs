@@ -131,6 +131,14 @@ mod tests {
             assert!(!template.contains("Tür"), "a name is no part of a template: {template}");
         }
         assert_eq!(parsed[3]["name"], "Tür \"A\" '{{ x }}'");
+        let template =
+            |value: &str| format!("{{{{ 'None' if {value} is none else ('ON' if {value} else 'OFF') }}}}");
+        assert_eq!(parsed[0]["value_template"], template("value_json.presence"));
+        assert_eq!(parsed[3]["value_template"], template("value_json.zones[1].persons"));
+        let state = |c: &Value| c["state_topic"].as_str().map(str::to_owned);
+        let said =
+            ["state", "state", "state", "state", "event"].map(|what| Some(format!("posewire/hall/{what}")));
+        assert_eq!(parsed[..5].iter().map(state).collect::<Vec<_>>(), said);
         assert_eq!(parsed[4]["event_types"], json!(["appear", "leave"]));
     }
 }

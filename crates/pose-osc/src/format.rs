@@ -53,3 +53,21 @@ impl std::fmt::Display for OscFormat {
         f.write_str((*self).into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_read_as_they_are_told_and_avatars_need_3d() {
+        for (word, format, needs_3d) in [
+            ("posewire", OscFormat::Posewire, false),
+            ("vrchat", OscFormat::VrChat, true),
+            ("vmc", OscFormat::Vmc, true),
+        ] {
+            assert_eq!((word.parse(), format.to_string().as_str()), (Ok(format), word));
+            assert_eq!(format.needs_3d(), needs_3d, "{word}");
+        }
+        assert!("vrchatt".parse::<OscFormat>().unwrap_err().contains("did you mean 'vrchat'"));
+    }
+}

@@ -90,3 +90,30 @@ fn pad(to: &mut Vec<u8>, start: usize) {
     let length = to.len() - start;
     to.resize(start + length - length % 4 + 4, 0);
 }
+
+#[cfg(test)]
+mod tests {
+    use rosc::decoder::decode_udp;
+    use rosc::{OscPacket, OscTime, OscType};
+
+    use super::*;
+
+    #[test]
+    fn texts_of_any_length_what_is_no_number_and_any_time_are_read_back() {
+        for text in ["/", "/a", "/ab", "/abc", "/abcd"] {
+            let mut bytes = Vec::new();
+            // A microsecond before 1970.
+            begin_bundle(&mut bytes, -1);
+            add_message(&mut bytes, text, &[Int(-3), Float(f32::NAN), Text(text), Float(0.5)]);
+            let (rest, packet) = decode_udp(&bytes).unwrap();
+            let OscPacket::Bundle(bundle) = packet else { panic!("{packet:?}") };
+            assert!(rest.is_empty());
+            assert_eq!(bundle.timetag, OscTime { seconds: 2_208_988_799, fractional: 4_294_963_001 });
+            let [OscPacket::Message(message)] = &bundle.content[..] else { panic!("{bundle:?}") };
+            assert_eq!(message.addr, text);
+            let said =
+                [OscType::Int(-3), OscType::Float(0.0), OscType::String(text.into()), OscType::Float(0.5)];
+            assert_eq!(message.args, said);
+        }
+    }
+}

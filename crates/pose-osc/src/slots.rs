@@ -42,3 +42,23 @@ impl<const N: usize> Slots<N> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_person_keeps_their_number_and_another_programs_are_taken_over() {
+        let mut slots = Slots::<3>::default();
+        let mut with = |there: &[u32]| {
+            slots.update(there.iter().copied());
+            (slots.ids, [5, 6, 9].map(|id| slots.number(id)))
+        };
+        assert_eq!(with(&[5, 6]), ([5, 6, 0], [Some(1), Some(2), None]));
+        assert_eq!(with(&[6]), ([0, 6, 0], [None, Some(2), None]));
+        assert_eq!(with(&[6, 9, 4, 7]), ([9, 6, 4], [None, Some(2), Some(1)]), "there are three numbers");
+        let mut other = Slots::<3>::default();
+        other.take_over(&slots.ids[..2]);
+        assert_eq!(other.ids, [9, 6, 0]);
+    }
+}

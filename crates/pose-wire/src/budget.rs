@@ -180,6 +180,23 @@ mod tests {
         let error = fits_baud(1200, stream(30.0, 1, false)).unwrap_err();
         assert!(error.carried < 1.0);
         assert!(fits_baud(0, stream(30.0, 1, false)).is_err());
+        // 108 bytes of housekeeping and 140 a pose.
+        let [slow, enough] = [2_700, 2_800].map(|baud| fits_baud(baud, stream(30.0, 1, false)));
+        assert!(
+            slow.is_err_and(|told| told.carried > 0.9) && enough.is_ok_and(|fit| fit.stream.rate_hz < 1.1)
+        );
+    }
+
+    #[test]
+    fn a_tenth_of_the_line_is_left_and_a_byte_has_ten_bits() {
+        let wanted = stream(30.0, 2, false);
+        let full = wanted.bytes_per_s() * 10.0 / 0.9;
+        let fit = fits_baud(full.ceil() as u32, wanted).unwrap();
+        assert_eq!((fit.stream, fit.downgrade), (wanted, Downgrade::default()));
+        assert!(fit.load <= 0.9 && fit.load > 0.899, "{}", fit.load);
+        let fit = fits_baud(full.floor() as u32 - 1, wanted).unwrap();
+        assert_eq!(fit.downgrade, Downgrade { dropped_3d: false, lowered_rate: true });
+        assert!(fit.stream.rate_hz > 29.9, "{}", fit.stream.rate_hz);
     }
 
     #[test]

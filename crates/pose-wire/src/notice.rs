@@ -121,6 +121,27 @@ impl Notice {
 mod tests {
     use super::*;
 
+    /// What other programs have by number: `docs/wire.md`.
+    #[test]
+    fn codes_have_the_words_of_the_specification() {
+        let words = [
+            "appear",
+            "leave",
+            "enter",
+            "exit",
+            "left_hand_raised",
+            "left_hand_lowered",
+            "right_hand_raised",
+            "right_hand_lowered",
+            "arms_crossed",
+            "arms_uncrossed",
+            "fall",
+            "got_up",
+            "count",
+        ];
+        assert_eq!(core::array::from_fn(|i| NoticeCode(i as u8 + 1).name()), words.map(Some));
+    }
+
     #[test]
     fn every_code_has_a_word_and_every_word_its_code() {
         for code in 1..=13 {

@@ -408,9 +408,31 @@ mod tests {
     #[test]
     fn text_is_cut_between_characters() {
         assert_eq!(&text16("tract int8"), b"tract int8\0\0\0\0\0\0");
+        assert_eq!(&text16("fifteen bytes..é"), b"fifteen bytes..\0", "not half of a character");
         let hello = Hello { backend: text16("fifteen bytes..é"), ..Hello::default() };
         assert_eq!(hello.backend(), "fifteen bytes..");
         let damaged = Hello { backend: *b"ab\xff\xfecdefghijklmn", ..Hello::default() };
         assert_eq!(damaged.backend(), "ab");
+    }
+
+    /// What other programs have by number: `docs/wire.md`.
+    #[test]
+    fn numbers_are_those_of_the_specification() {
+        use HelloFlags as F;
+        let flags =
+            [F::WITH_3D, F::PREDICTED, F::DROPPED_3D, F::LOWERED_RATE, F::WITH_PLACE, F::WITH_NOTICES];
+        assert_eq!(flags, [0x01, 0x02, 0x04, 0x08, 0x10, 0x20]);
+        use SourceState as S;
+        assert_eq!([S::RUNNING, S::LOST, S::REPLAY, S::BUILT_IN].map(|state| state.0), [1, 2, 3, 4]);
+        assert_eq!((Status::THROTTLED, Status::NO_TEMPERATURE), (1, -32768));
+        let both = HelloFlags(F::PREDICTED | F::LOWERED_RATE);
+        assert!(both.has(F::PREDICTED) && !both.has(F::PREDICTED | F::WITH_3D));
+    }
+
+    #[test]
+    fn a_rate_beyond_what_is_carried_is_the_highest() {
+        let body = [2, 0, 0, 0, 0, 0, 1, 0];
+        let read = Command::read(Reader::new(&body));
+        assert!(matches!(read, Some(CommandBody::Known(Command::SetRate { rate_chz: u16::MAX }))));
     }
 }

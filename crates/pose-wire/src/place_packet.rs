@@ -96,13 +96,16 @@ mod tests {
     fn metres_come_back_to_half_a_millimetre_and_stop_at_the_ends() {
         let place = Place {
             at_m: [-0.4204, 0.31, 3.1216],
-            sigma_m: [0.02, 0.0, 0.11],
-            distance_m: 3.1651,
-            distance_sigma_m: 0.11,
+            sigma_m: [0.02, 0.0, 0.1106],
+            distance_m: 3.1656,
+            distance_sigma_m: 0.13,
         };
         let packet = PlacePacket::new(&place, 7, 3, 9);
-        assert_eq!((packet.at_mm, packet.distance_mm), ([-420, 310, 3122], 3165));
+        assert_eq!((packet.track_id, packet.seq, packet.captured_at_us), (7, 3, 9));
+        assert_eq!((packet.at_mm, packet.distance_mm), ([-420, 310, 3122], 3166));
+        assert_eq!((packet.sigma_mm, packet.distance_sigma_mm), ([20, 0, 111], 130));
         let back = packet.place();
+        assert_eq!((back.sigma_m, back.distance_m, back.distance_sigma_m), ([0.02, 0.0, 0.111], 3.166, 0.13));
         for (a, b) in back.at_m.iter().zip(place.at_m) {
             assert!((a - b).abs() <= 0.00051, "{a} {b}");
         }

@@ -277,6 +277,8 @@ mod tests {
         assert_eq!(scale_for(4095, 1), Ok(0));
         assert_eq!(scale_for(4096, 1), Ok(1));
         assert_eq!(scale_for(1, 7680), Ok(1));
+        assert_eq!((scale_for(8190, 1), scale_for(8191, 1)), (Ok(1), Ok(2)));
+        assert_eq!(scale_for(4095 << 8, 1), Ok(8));
         assert_eq!(scale_for(1 << 20, 1), Err(ScaleError(1 << 20)));
     }
 
@@ -291,5 +293,17 @@ mod tests {
         let joint =
             PoseJoint { x_px: f32::NAN, state: JointState::Measured, score: 1.0, ..Default::default() };
         assert_eq!(JointCode::new(&joint, 0), JointCode::default());
+        let joint = PoseJoint { x_px: 3.0, y_px: f32::INFINITY, ..joint };
+        assert_eq!(JointCode::new(&joint, 0), JointCode::default());
+    }
+
+    #[test]
+    fn an_age_and_a_horizon_beyond_35_minutes_stop_there() {
+        let at = |sent_at_us| Emission { seq: 0, sent_at_us, persons: 0, scale: 0 };
+        let hour_us = 3_600_000_000;
+        let late = PosePacket::nobody(0, -hour_us, at(hour_us));
+        assert_eq!((late.age_us, late.horizon_us), (i32::MAX, i32::MIN));
+        let early = PosePacket::nobody(i64::MAX, i64::MAX, at(i64::MIN));
+        assert_eq!((early.age_us, early.horizon_us), (i32::MIN, 0));
     }
 }

@@ -156,6 +156,43 @@ fn persons_and_horizon_are_what_the_first_packet_of_the_moment_says() {
 }
 
 #[test]
+fn fifteen_moments_back_is_late_and_farther_a_sender_that_starts_anew() {
+    for (back, is_late) in [(1, true), (15, true), (16, false)] {
+        let mut old = packet(100, 20 - back, 0, 1);
+        old.captured_at_us = 0;
+        let (moments, counters) = assembled(&[packet(100, 20, 0, 1), old]);
+        assert_eq!((moments.len(), counters.refused), if is_late { (1, 1) } else { (2, 0) }, "{back} back");
+    }
+}
+
+#[test]
+fn a_moment_is_as_old_as_its_newest_packet_says() {
+    let [first, mut second] = [0, 1].map(|index| packet(5, 0, index, 2));
+    second.age_us += 700;
+    let (moments, _) = assembled(&[first, second]);
+    assert_eq!(moments[0].sent_at_us(), first.captured_at_us + 20_700);
+    assert_eq!(
+        [1, 2, 3].map(|id| moments[0].pose_of(id).map(|pose| pose.value.track_id)),
+        [Some(1), Some(2), None]
+    );
+}
+
+#[test]
+fn of_more_persons_than_there_are_places_for_the_first_are_given_and_the_rest_is_not_waited_for() {
+    let (mut assembly, mut given) = (Assembly::new(), Vec::new());
+    let persons = MAX_PERSONS as u8 + 2;
+    for index in 0..persons {
+        assembly.push(&packet(5, 0, index, persons), |moment| given.push((index, *moment)));
+    }
+    let [(with, moment)] = given[..] else { panic!("{} moments", given.len()) };
+    assert_eq!(
+        (usize::from(with) + 1, moment.persons().count(), moment.expected),
+        (MAX_PERSONS, MAX_PERSONS, persons)
+    );
+    assert_eq!((assembly.counters().incomplete, assembly.counters().refused), (0, 2));
+}
+
+#[test]
 fn times_at_the_ends_of_their_ranges_stop_there() {
     let mut last = packet(0, 0, 0, 1);
     (last.captured_at_us, last.age_us, last.horizon_us) = (i64::MAX - 5, i32::MAX, 6);

@@ -231,6 +231,7 @@ proptest! {
         let mut decoder = Decoder::new();
         let events: Vec<Event> = decoder.feed(&foreign(VERSION, payload[1], short)).collect();
         prop_assert_eq!(events, vec![Event::Dropped(Fault::Malformed(payload[1]))]);
+        prop_assert_eq!((decoder.counters().malformed, decoder.counters().damaged()), (1, 1));
     }
 
     #[test]
@@ -337,9 +338,30 @@ fn packets_that_no_decoder_would_take_are_refused() {
     let mut to = [0; MAX_PACKET];
     let error = encode(&Packet::Pose(wrong), &mut to).unwrap_err();
     assert!(matches!(error, EncodeError::Inconsistent { index: 2, persons: 2, scale: 0 }));
+    let coarse = PosePacket::new(&Stamped::default(), 1, Emission { scale: 9, ..at });
+    let error = encode(&Packet::Pose(coarse), &mut to).unwrap_err();
+    assert!(matches!(error, EncodeError::Inconsistent { index: 1, persons: 2, scale: 9 }));
     let right = PosePacket::new(&Stamped::default(), 1, at);
     let error = encode(&Packet::Pose(right), &mut to[..20]).unwrap_err();
     assert_eq!(error, EncodeError::Buffer { needed: 140, have: 20 });
+}
+
+#[test]
+fn a_person_beyond_those_of_the_moment_and_a_scale_beyond_8_are_malformed() {
+    let at = Emission { seq: 0, sent_at_us: 0, persons: 2, scale: 8 };
+    let encoded = frame(&Packet::Pose(PosePacket::new(&Stamped::default(), 1, at)));
+    let mut payload = vec![0; encoded.len()];
+    let n = cobs::decode(&encoded, &mut payload).unwrap().frame_size();
+    // Index, persons and layout, by their places in the drawing.
+    for (place, value, is_whole) in
+        [(29, 1, true), (29, 2, false), (30, 1, false), (31, 8, true), (31, 9, false)]
+    {
+        let mut body = payload[HEADER_LEN..n - CRC_LEN].to_vec();
+        body[place - HEADER_LEN] = value;
+        let event = Decoder::new().feed(&foreign(VERSION, 2, &body)).next();
+        assert_eq!(matches!(event, Some(Event::Packet(_))), is_whole, "{value} at {place}: {event:?}");
+        assert!(is_whole || event == Some(Event::Dropped(Fault::Malformed(2))));
+    }
 }
 
 #[test]

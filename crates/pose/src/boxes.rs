@@ -80,5 +80,14 @@ mod tests {
         assert_eq!(a.share_inside(&BoxPx { w: 2.0, ..a }), 1.0);
         assert_eq!(a.share_inside(&BoxPx { x: 3.0, ..a }), 0.5);
         assert_eq!(a.share_inside(&BoxPx { w: 0.0, ..a }), 0.0);
+        // Half of each lies in the other: a third of both together.
+        assert_eq!(a.iou(&BoxPx { x: 3.0, ..a }), 1.0 / 3.0);
+        assert_eq!(a.share_inside(&BoxPx { x: 3.0, w: 20.0, ..a }), 0.5);
+    }
+
+    #[test]
+    fn a_box_has_its_middle_between_its_corners_in_either_order() {
+        let a = BoxPx::from_corners(5.0, 1.0, 3.0, 9.0);
+        assert_eq!((a, a.centre()), (BoxPx { x: 3.0, y: 1.0, w: 2.0, h: 8.0 }, (4.0, 5.0)));
     }
 }

@@ -117,12 +117,17 @@ mod tests {
         for (j, score) in f.score.iter_mut().enumerate() {
             *score = j as f32 / 100.0;
             f.places_px[2][j][1] = j as f32;
+            f.sigma_px[1][j] = j as f32;
         }
+        f.state[9] = JointState::Predicted;
+        f.state[15] = JointState::Absent;
+        assert_eq!(f.known_joints(), JOINTS - 1);
         f.joints_3d_m = Some(core::array::from_fn(|j| [j as f32, 0.0, 0.0]));
         let other = f.with_sides_exchanged();
         for (j, &m) in MIRROR.iter().enumerate() {
             assert_eq!(other.score[j], f.score[m]);
             assert_eq!(other.places_px[2][j], f.places_px[2][m]);
+            assert_eq!((other.sigma_px[1][j], other.state[j]), (f.sigma_px[1][m], f.state[m]));
             assert_eq!(other.joints_3d_m.unwrap()[j][0], m as f32);
         }
         assert_eq!(other.with_sides_exchanged(), f);
@@ -173,6 +178,19 @@ mod tests {
             let p = moving_right().at(1, 1.0, when);
             assert!(p.value.joints.iter().all(|j| j.state == JointState::Absent && j.score == 0.0));
         }
+        let last = moving_right().at(1, 1.0, 2_000_000);
+        assert!(last.value.joints.iter().all(|j| j.state == JointState::Measured && j.score > 0.0));
+    }
+
+    #[test]
+    fn a_model_that_grows_surer_ahead_is_not_believed_beyond_what_it_says() {
+        let mut f = moving_right();
+        for (h, sigma_px) in [4.0, 3.0, 2.0, 1.0].into_iter().enumerate() {
+            f.sigma_px[h] = [sigma_px; JOINTS];
+        }
+        let sigma_px = |ahead_us: i64| f.at(1, 1.0, 1_000_000 + ahead_us).value.joints[0].sigma_px;
+        assert_eq!(sigma_px(150_000), 1.0);
+        assert!((sigma_px(400_000) - 2.0).abs() < 1e-3, "four times itself a second: {}", sigma_px(400_000));
     }
 
     proptest! {

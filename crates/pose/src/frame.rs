@@ -76,3 +76,51 @@ impl PoseFrame {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frames_poses_have_whose_place_it_is() {
+        let at = |z: f32| Place { at_m: [0.0, 0.0, z], ..Place::default() };
+        let person = |track_id: u32, place: Option<Place>| {
+            let forecast = Forecast { captured_at_us: 1_000, ..Forecast::default() };
+            Some(TrackedPerson { track_id, score: 0.5, forecast, seen: None, place })
+        };
+        let mut persons = [None; MAX_PERSONS];
+        persons[..3].copy_from_slice(&[person(4, Some(at(2.0))), person(7, None), person(9, Some(at(3.0)))]);
+        let frame = PoseFrame {
+            seq: 0,
+            frame: 0,
+            captured_at_us: 1_000,
+            width: 640,
+            height: 480,
+            persons,
+            floor: None,
+        };
+        let told: [Stamped<Pose>; 3] = {
+            let mut poses = frame.poses_at(2_000);
+            core::array::from_fn(|_| poses.next().unwrap())
+        };
+        assert_eq!(told.map(|pose| pose.value.track_id), [4, 7, 9]);
+        assert_eq!(
+            told.map(|pose| pose.value.place.map(|place| place.at_m[2])),
+            [Some(2.0), None, Some(3.0)]
+        );
+        assert_eq!(told.map(|pose| pose.valid_at_us), [2_000; 3]);
+    }
+
+    #[test]
+    fn ground_is_right_and_ahead_of_the_point_below_the_camera() {
+        // Looks down by 30 degrees: up is against y, and towards the lens.
+        let (sine, cosine) = (0.5, libm::sqrtf(0.75));
+        let (up, ahead) = ([0.0, -cosine, -sine], [0.0, -sine, cosine]);
+        let floor = Floor { up, ahead, right: [1.0, 0.0, 0.0], ..Floor::default() };
+        let at = |right: f32, ahead_m: f32, up_m: f32| {
+            core::array::from_fn(|i| right * floor.right[i] + ahead_m * ahead[i] + up_m * up[i])
+        };
+        let [right, ahead_m] = floor.ground(at(-0.5, 3.0, -1.2));
+        assert!((right + 0.5).abs() < 1e-6 && (ahead_m - 3.0).abs() < 1e-6, "{right} {ahead_m}");
+    }
+}

@@ -298,6 +298,11 @@ mod tests {
         assert_eq!(hands_raised(&pose)[0], Some(false));
         pose.joints[Joint::LeftWrist as usize].state = JointState::Absent;
         assert_eq!(hands_raised(&pose), [None, Some(false)]);
+        // The trunk has 100 px, the shoulder is at 100.
+        for (y_px, is_raised) in [(72.0, false), (68.0, true)] {
+            put(&mut pose, Joint::RightWrist, 165.0, y_px);
+            assert_eq!(hands_raised(&pose)[1], Some(is_raised), "{y_px}");
+        }
     }
 
     #[test]
@@ -308,9 +313,43 @@ mod tests {
         assert_eq!(arms_crossed(&pose), Some(false), "one hand on the chest");
         put(&mut pose, Joint::RightWrist, 225.0, 140.0);
         assert_eq!(arms_crossed(&pose), Some(true));
+        for y_px in [60.0, 230.0] {
+            let mut beyond = pose;
+            put(&mut beyond, Joint::LeftWrist, 175.0, y_px);
+            assert_eq!(arms_crossed(&beyond), Some(false), "above the head, or in the lap");
+        }
         put(&mut pose, Joint::LeftShoulder, 205.0, 100.0);
         put(&mut pose, Joint::RightShoulder, 195.0, 100.0);
         assert_eq!(arms_crossed(&pose), None, "seen from the side");
+    }
+
+    #[test]
+    fn a_trunk_lies_from_60_degrees_on_either_way_and_one_side_of_it_is_enough() {
+        let leaning = |degrees: f32| moved(&standing(), degrees.to_radians(), 1.0, [0.0; 2]);
+        for degrees in [-180.0f32, -150.0, -90.0, -61.0, -59.0, -30.0, 0.0, 30.0, 59.0, 61.0, 90.0, 150.0] {
+            assert_eq!(is_lying(&leaning(degrees)), Some(degrees.abs() > 60.0), "{degrees}");
+        }
+        for degrees in [0.0, 40.0, 80.0] {
+            let mut pose = leaning(degrees);
+            for joint in [Joint::LeftHip, Joint::LeftShoulder] {
+                pose.joints[joint as usize].score = 0.1;
+            }
+            assert_eq!(is_lying(&pose), Some(degrees > 60.0), "{degrees}, by the right side");
+            pose.joints[Joint::RightHip as usize].state = JointState::Absent;
+            assert_eq!(is_lying(&pose), None);
+        }
+    }
+
+    #[test]
+    fn who_has_fallen_was_upright_at_most_a_second_and_a_half_before() {
+        for (hidden_us, has_fallen) in [(1_450_000, true), (1_550_000, false)] {
+            let mut fall = Fall::new();
+            fall.update(&standing(), 0);
+            fall.update(&lying(), hidden_us);
+            assert_eq!(fall.update(&lying(), hidden_us + 1_000_000), has_fallen, "{hidden_us}");
+            let mut up = |after_us: i64| fall.update(&standing(), hidden_us + 2_000_000 + after_us);
+            assert_eq!([up(0), up(290_000), up(310_000)], [has_fallen, has_fallen, false]);
+        }
     }
 
     #[test]
@@ -339,6 +378,18 @@ mod tests {
     }
 
     #[test]
+    fn answers_that_change_to_and_fro_change_nothing_however_often() {
+        let mut held = Held::new(200_000, 200_000);
+        for at_us in (0..5_000_000).step_by(250_000) {
+            let answers = [(true, 0), (true, 150_000), (false, 200_000)];
+            assert!(
+                answers.map(|(answer, us)| held.update(Some(answer), at_us + us)) == [false; 3],
+                "{at_us}"
+            );
+        }
+    }
+
+    #[test]
     fn time_in_which_nobody_knows_counts_neither_for_the_beginning_nor_for_the_end() {
         for is_on in [false, true] {
             let mut held = Held::new(200_000, 200_000);
@@ -351,6 +402,13 @@ mod tests {
             assert!(!at(Some(!is_on), 5_000) && !at(Some(!is_on), 5_150));
             assert!(at(Some(!is_on), 5_167), "33 ms and 167 ms");
         }
+        let mut back = Held::new(200_000, 200_000);
+        assert!(!back.update(Some(true), 5_000_000) && !back.update(Some(true), 5_150_000));
+        assert!(
+            !back.update(Some(true), 1_000_000) && !back.update(Some(true), 1_100_000),
+            "the clock went back"
+        );
+        assert!(back.update(Some(true), 1_200_000));
         let mut fall = Fall::new();
         fall.update(&standing(), 0);
         assert!(!fall.update(&lying(), 33_000) && !fall.update(&Pose::default(), 66_000));

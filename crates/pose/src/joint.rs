@@ -146,6 +146,29 @@ mod tests {
                 Some(rest) => assert_eq!(m.name().strip_prefix("right_"), Some(rest)),
                 None => assert!(j == Joint::Nose || j.name().starts_with("right_")),
             }
+            assert_eq!((j.oks_sigma(), j.is_body()), (m.oks_sigma(), m.is_body()));
         }
+    }
+
+    #[test]
+    fn bones_of_one_side_are_those_of_the_other() {
+        let mirrored = |j: Joint| Joint::ALL[MIRROR[j as usize]];
+        for (a, b) in BONES {
+            let (a, b) = (mirrored(a), mirrored(b));
+            assert!(BONES.contains(&(a, b)) || BONES.contains(&(b, a)), "{a:?} {b:?}");
+        }
+        for j in Joint::ALL {
+            assert!(BONES.iter().any(|(a, b)| *a == j || *b == j), "{j:?}");
+        }
+    }
+
+    /// As COCO's own evaluation has them, thousandths.
+    #[test]
+    fn tolerances_are_cocos_and_five_joints_are_of_the_head() {
+        let coco = [26, 25, 25, 35, 35, 79, 79, 72, 72, 62, 62, 107, 107, 87, 87, 89, 89];
+        for (j, sigma) in Joint::ALL.into_iter().zip(coco) {
+            assert_eq!(j.oks_sigma(), sigma as f32 / 1000.0, "{j:?}");
+        }
+        assert_eq!(Joint::ALL.map(Joint::is_body), core::array::from_fn(|j| j >= 5));
     }
 }

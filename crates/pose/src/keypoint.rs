@@ -62,6 +62,16 @@ mod tests {
         k.joints[1] = Keypoint { x_px: 5.0, y_px: 1.0, score: 0.8, sigma_px: 0.0 };
         k.joints[2] = Keypoint { x_px: 500.0, y_px: 1.0, score: 0.1, sigma_px: 0.0 };
         assert_eq!(k.bounds(0.5), Some(BoxPx { x: 3.0, y: 1.0, w: 2.0, h: 3.0 }));
+        assert_eq!(k.bounds(0.8), k.bounds(0.5));
         assert_eq!(k.bounds(0.95), None);
+    }
+
+    #[test]
+    fn exchanged_sides_are_the_other_joints_and_the_score_stays() {
+        let mut k = Keypoints { score: 0.7, ..Keypoints::default() };
+        k.joints[Joint::LeftWrist as usize].x_px = 9.0;
+        let other = k.with_sides_exchanged();
+        assert_eq!((other[Joint::RightWrist].x_px, other[Joint::LeftWrist].x_px), (9.0, 0.0));
+        assert_eq!((other.score, other.with_sides_exchanged()), (0.7, k));
     }
 }

@@ -57,5 +57,11 @@ mod tests {
         let d = 2.0 * Joint::Nose.oks_sigma() * 20.0;
         let s = oks(|_| (0.0, 0.0), |_| (d, 0.0), |j| j == 0, 400.0, 1.0).unwrap();
         assert!((s - 0.606_530_7).abs() < 1e-6);
+        // Twice as tolerant, the same is half as far.
+        let tolerant = oks(|_| (0.0, 0.0), |_| (0.0, 2.0 * d), |j| j == 0, 400.0, 2.0).unwrap();
+        assert!((tolerant - s).abs() < 1e-6, "{tolerant}");
+        // The mean of a joint that is there and one that is nowhere near.
+        let half = oks(|_| (0.0, 0.0), |j| (1e4 * j as f32, 0.0), |j| j < 2, 400.0, 1.0);
+        assert_eq!(half, Some(0.5));
     }
 }

@@ -121,3 +121,28 @@ impl<T> Stamped<T> {
         now_us - self.captured_at_us
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_leave_out_what_is_absent_and_keep_what_is_predicted() {
+        let mut pose = Pose::default();
+        assert_eq!(pose.bounds(), None);
+        for (joint, x_px, y_px, state) in [
+            (Joint::Nose, 30.0, 10.0, JointState::Measured),
+            (Joint::LeftAnkle, 20.0, 90.0, JointState::Predicted),
+            (Joint::RightAnkle, 500.0, -500.0, JointState::Absent),
+        ] {
+            pose.joints[joint as usize] = PoseJoint { x_px, y_px, state, ..PoseJoint::default() };
+        }
+        assert_eq!(pose.bounds(), Some(BoxPx { x: 20.0, y: 10.0, w: 10.0, h: 80.0 }));
+    }
+
+    #[test]
+    fn an_age_is_above_0_after_the_capture() {
+        let stamped = Stamped { captured_at_us: 5_000, valid_at_us: 9_000, value: () };
+        assert_eq!([stamped.age_us(8_000), stamped.age_us(4_000)], [3_000, -1_000]);
+    }
+}

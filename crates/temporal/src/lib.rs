@@ -234,6 +234,7 @@ mod tests {
         assert!(!seen(&Keypoint { y_px: f32::INFINITY, ..good }));
         assert!(!seen(&Keypoint { x_px: -2e5, ..good }));
         assert!(!seen(&Keypoint { score: f32::NAN, ..good }));
-        assert!(!seen(&Keypoint { score: 0.01, ..good }));
+        assert!(!seen(&Keypoint { score: 0.049, ..good }) && seen(&Keypoint { score: 0.051, ..good }));
+        assert!(!seen(&Keypoint { y_px: -1.001e5, ..good }) && seen(&Keypoint { x_px: -9.99e4, ..good }));
     }
 }

@@ -54,6 +54,22 @@ mod tests {
     }
 
     #[test]
+    fn a_millisecond_is_a_step_and_two_seconds_are_no_jump() {
+        for (captured_at_us, arrival) in [
+            (10_000_999, Arrival::Stale),
+            (10_001_000, Arrival::After(1_000)),
+            (12_000_000, Arrival::After(2_000_000)),
+            (12_000_001, Arrival::First),
+            (8_000_000, Arrival::Stale),
+            (7_999_999, Arrival::First),
+        ] {
+            let mut last = LastSeen::default();
+            last.arrive(10_000_000);
+            assert_eq!(last.arrive(captured_at_us), arrival, "{captured_at_us}");
+        }
+    }
+
+    #[test]
     fn a_jump_of_hours_either_way_begins_anew() {
         let mut last = LastSeen::default();
         last.arrive(10_000_000_000);

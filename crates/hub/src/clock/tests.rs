@@ -104,6 +104,24 @@ fn a_network_that_is_slow_for_two_seconds_changes_nothing() {
 }
 
 #[test]
+fn an_exchange_that_cannot_be_says_nothing_and_a_board_that_starts_anew_is_believed_at_once() {
+    let mut clock = Clock::default();
+    let way = |asked_us: i64, board_less_us: i64, there_us: i64, back_us: i64| Exchange {
+        asked_us,
+        heard_us: asked_us + board_less_us + there_us,
+        answered_us: asked_us + board_less_us + there_us + 10,
+        got_us: asked_us + there_us + 10 + back_us,
+    };
+    clock.exchanged(way(1_000_000, 0, 300, -900));
+    clock.exchanged(way(2_000_000, 0, 300, 20_000_000));
+    assert_eq!(clock.estimate(), None, "an answer before the question, and one after twenty seconds");
+    clock.exchanged(way(3_000_000, 5_000, 300, 500));
+    assert_eq!(clock.hub_us(3_000_000), Some(3_004_900));
+    clock.exchanged(way(4_000_000, 905_000, 300, 300));
+    assert_eq!(clock.hub_us(4_000_000), Some(4_905_000));
+}
+
+#[test]
 fn an_agent_with_another_clock_than_the_lines_is_not_believed() {
     let mut clock = Clock::default();
     for second in 0..20i64 {

@@ -10,7 +10,7 @@
 
 mod body;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use nalgebra::{Matrix3, Rotation3, Unit, UnitQuaternion, Vector3};
 use pose::{JOINTS, Joint};

@@ -5,7 +5,7 @@ use super::*;
 use crate::avatar::Seen;
 
 /// Somebody who stands as Unity's T-pose does and looks along z, metres from the middle of the hips.
-fn t_pose() -> [Option<[f32; 3]>; JOINTS] {
+pub(crate) fn t_pose() -> [Option<[f32; 3]>; JOINTS] {
     let left = |x: f32, y: f32, z: f32| [-x, y, z];
     let half = [
         (Joint::Nose, left(0.0, 0.68, 0.1)),
@@ -144,6 +144,24 @@ fn limits_hold_and_what_is_not_seen_is_not_said() {
     let rotations = solve(&joints);
     let elbow = rotations[LeftLowerArm as usize].unwrap();
     assert!((elbow.angle().to_degrees() - limit::LOWER_ARM).abs() < 0.1, "{elbow}");
+
+    // Shoulders and a head turned farther about the trunk than anybody's: half of the one is the spine's, half the chest's.
+    let about_y = |[x, y, z]: [f32; 3], degrees: f32| {
+        let (sine, cosine) = degrees.to_radians().sin_cos();
+        [cosine * x + sine * z, y, cosine * z - sine * x]
+    };
+    let mut joints = t_pose();
+    for joint in Joint::ALL.into_iter().filter(|j| *j < Joint::LeftHip) {
+        let turned = if joint < Joint::LeftShoulder { 215.0 } else { 100.0 };
+        joints[joint as usize] = joints[joint as usize].map(|at| about_y(at, turned));
+    }
+    let rotations = solve(&joints);
+    for (bone, degrees) in
+        [(Spine, 0.5 * limit::TRUNK_TWIST), (Chest, 0.5 * limit::TRUNK_TWIST), (Head, limit::HEAD)]
+    {
+        let turn = rotations[bone as usize].unwrap();
+        assert!((turn.angle().to_degrees() - degrees).abs() < 0.1, "{bone:?}: {turn}");
+    }
 
     let mut joints = t_pose();
     joints[Joint::RightElbow as usize] = None;

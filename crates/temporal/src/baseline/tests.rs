@@ -95,6 +95,86 @@ fn an_unseen_joint_is_predicted_for_half_a_second_and_then_absent() {
     }
 }
 
+/// All that is said of a joint is measured by the person: who is twice as large and moves twice as far is answered twice as much.
+#[test]
+fn answers_grow_with_the_person() {
+    let grown = |k: Keypoints, by: f32| {
+        let joints = k.joints.map(|j| Keypoint { x_px: by * j.x_px, y_px: by * j.y_px, ..j });
+        Keypoints { joints, ..k }
+    };
+    let run = |model: &mut dyn TemporalModel, by: f32| {
+        let mut random = fastrand::Rng::with_seed(3);
+        let mut f = Forecast::default();
+        for i in 0..30 {
+            let x = 2.0 * i as f32 + 9.0 * random.f32();
+            f = step(model, seen_at(i * FRAME_US, grown(person(x, 200.0, 0.9), by)));
+        }
+        f
+    };
+    for (mut small, mut large) in classics().into_iter().zip(classics()) {
+        let (a, b) = (run(small.as_mut(), 1.0), run(large.as_mut(), 2.0));
+        let near = |a: f32, b: f32| (2.0 * a - b).abs() < 1e-3 * (1.0 + b.abs());
+        for h in 0..HORIZONS_US.len() {
+            assert!(near(a.places_px[h][9][0], b.places_px[h][9][0]), "{}", small.name());
+            assert!(near(a.sigma_px[h][9], b.sigma_px[h][9]), "{}", small.name());
+            assert!(a.sigma_px[h][9] > if h > 0 { a.sigma_px[h - 1][9] } else { 0.0 }, "{}", small.name());
+            // Of a person of 200 px.
+            assert!((1.0..40.0).contains(&a.sigma_px[h][9]), "{}: {}", small.name(), a.sigma_px[h][9]);
+        }
+    }
+}
+
+#[test]
+fn what_is_known_of_a_joint_fades_while_it_is_not_seen() {
+    for mut model in classics() {
+        let mut last = step(model.as_mut(), seen_at(0, person(300.0, 200.0, 0.8)));
+        assert_eq!(last.score[9], 0.8);
+        for i in 1..=15 {
+            let missed = Observation { slot: 0, captured_at_us: i * FRAME_US, keypoints: None };
+            let f = step(model.as_mut(), missed);
+            assert!(f.sigma_px[0][9] > last.sigma_px[0][9] && f.score[9] < last.score[9], "{}", model.name());
+            last = f;
+        }
+        assert!(last.score[9] < 0.01, "{}: {}", model.name(), last.score[9]);
+    }
+}
+
+#[test]
+fn a_glimpse_of_a_hand_and_an_elbow_is_no_smaller_person() {
+    for (mut whole, mut hidden) in classics().into_iter().zip(classics()) {
+        let [mut a, mut b] = [Forecast::default(); 2];
+        for i in 0..60 {
+            let mut k = person(300.0, 200.0, 0.9);
+            a = step(whole.as_mut(), seen_at(i * FRAME_US, k));
+            for (j, joint) in k.joints.iter_mut().enumerate().filter(|_| i >= 30) {
+                joint.score = if j == 7 || j == 9 { 0.9 } else { 0.0 };
+            }
+            b = step(hidden.as_mut(), seen_at(i * FRAME_US, k));
+        }
+        assert!((b.sigma_px[0][9] / a.sigma_px[0][9] - 1.0).abs() < 1e-3, "{}", whole.name());
+    }
+}
+
+#[test]
+fn one_euro_lags_less_the_faster_somebody_is_and_rests_again_when_they_do() {
+    let mut model = build(Smoother::OneEuro, None, None).unwrap();
+    let (mut x, mut t) = (0.0, 0);
+    let mut go = |by: &dyn Fn(usize) -> f32| {
+        let mut f = Forecast::default();
+        for i in 0..60 {
+            (x, t) = (x + by(i), t + FRAME_US);
+            f = step(model.as_mut(), seen_at(t, person(x, 200.0, 0.9)));
+        }
+        x - f.places_px[0][0][0]
+    };
+    let shakes = |i: usize| if i.is_multiple_of(2) { 4.0 } else { -4.0 };
+    let before = go(&shakes);
+    let [slow, fast] = [2.0, 20.0].map(|px| go(&|_| px) / px);
+    assert!(fast > 0.0 && fast < 0.7 * slow, "behind by {slow} and {fast} frames");
+    let after = go(&shakes);
+    assert!((after - before).abs() < 0.2, "{before} {after}");
+}
+
 #[test]
 fn a_joint_with_little_score_is_used_but_called_predicted() {
     for mut model in classics() {

@@ -154,6 +154,49 @@ fn a_file_without_exchange_or_inertia_answers_as_one_that_never_does_either() {
     assert_ne!(run(EXCHANGING, false).places_px, run(OUTPUTS, false).places_px);
 }
 
+/// By the network's sigma, that joints which are not measured are predicted or absent by, moved to about where that is decided.
+#[test]
+fn measured_is_what_is_seen_there_and_sure_predicted_what_is_known_well_enough_and_the_rest_absent() {
+    let (_, mut tensors) = random_file(&SMALL, 11);
+    let (_, _, bias) = tensors.iter_mut().find(|(name, ..)| name == "head.bias").unwrap();
+    bias[DELTAS..DELTAS + SIGMAS].iter_mut().for_each(|v| *v += 1.8);
+    let mut model = Xl::new(&super::weights::testing::write(&SMALL, &tensors), 0.5).unwrap();
+    let (mut frame, mut random) = (PersonFrame::default(), fastrand::Rng::with_seed(5));
+    let mut counts = [0; 6];
+    for i in 0..300 {
+        let mut keypoints = person(300.0, 100.0);
+        for k in &mut keypoints.joints {
+            k.score = random.f32();
+            k.y_px += if random.u8(..) < 60 { 90.0 * (random.f32() - 0.5) } else { 0.0 };
+        }
+        frame.take(1.0, &keypoints, 0.5, &mut [0.0; FEATURES]);
+        let f = step(&mut model, Observation { keypoints: Some(keypoints), ..at(0, i * FRAME_US, 0.0) });
+        for (j, k) in keypoints.joints.iter().enumerate() {
+            let [x, y] = f.places_px[0][j];
+            let off = (k.x_px - x).hypot(k.y_px - y) / frame.scale_px();
+            let sigma = f.sigma_px[0][j] / frame.scale_px();
+            let is_seen = k.score >= 0.05;
+            let most = if is_seen { 0.4 } else { 0.15 };
+            // What lies on an edge may go either way.
+            if (off / 0.1 - 1.0).abs() < 0.01 || (sigma / most - 1.0).abs() < 0.01 {
+                continue;
+            }
+            let (state, kind) = match (k.score >= 0.2, off < 0.1, sigma < most) {
+                (true, true, _) => (pose::JointState::Measured, 0),
+                (_, _, true) => {
+                    (pose::JointState::Predicted, if is_seen { 1 + usize::from(sigma > 0.15) } else { 3 })
+                }
+                _ => (pose::JointState::Absent, if is_seen { 4 } else { 5 }),
+            };
+            counts[kind] += 1;
+            assert_eq!(f.state[j], state, "{off} {sigma} {k:?}");
+            let likely = if kind < 4 { 1.0 - (-0.5 * (0.1 / sigma).powi(2)).exp() } else { 0.0 };
+            assert!((f.score[j] - likely).abs() < 1e-3, "{} {likely}", f.score[j]);
+        }
+    }
+    assert!(counts.iter().all(|n| *n > 5), "{counts:?}");
+}
+
 #[test]
 fn an_error_model_of_another_shape_is_refused() {
     let (_, mut tensors) = random_file(&SMALL, 11);
