@@ -42,7 +42,7 @@ pub const SILENCE: Duration = Duration::from_secs(1);
 
 /// How long sinks may take to complete their files when told to stop; the rest of the 500 ms is for waking up.
 const FINISH_STOPPED: Duration = Duration::from_millis(250);
-/// The same at the end of a file, where nobody is waiting with a SIGKILL.
+/// The same at the end of a file, where nobody is waiting with a SIGKILL; a film whose encoder gets on takes longer.
 const FINISH_ENDED: Duration = Duration::from_secs(5);
 
 /// From a frame to the poses in it: everything that the `infer` thread does.

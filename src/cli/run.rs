@@ -16,7 +16,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
-use clap::builder::NonEmptyStringValueParser;
 use posewire::capture::{Noticed, Seen, Turned, is_camera_name};
 use posewire::clock::{Clock, Monotonic};
 use posewire::config::{Config, Flags, Frames, Size};
@@ -55,8 +54,8 @@ Examples:
   posewire run --synthetic --inject camera.drop=0.1,camera.unplug=0.005 --display terminal")]
 pub struct Args {
     /// What to watch: a video, a folder of pictures, "-" for a pipe, a camera's device or address
-    #[arg(value_name = "SOURCE", conflicts_with = "source", value_parser = NonEmptyStringValueParser::new())]
-    input: Option<String>,
+    #[arg(value_name = "SOURCE", conflicts_with = "source")]
+    input: Option<PathBuf>,
     /// Pixels asked of the camera: --size 1280x720
     #[arg(long, value_name = "WxH")]
     size: Option<Size>,
@@ -73,9 +72,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         None => Config::default(),
     };
     let mut flags = args.flags;
-    match args.input {
-        Some(camera) if is_camera_name(&camera) => flags.camera = Some(camera),
-        Some(path) => flags.replay = Some(path.into()),
+    match &args.input {
+        Some(camera) if camera.to_str().is_some_and(is_camera_name) => {
+            flags.camera = camera.to_str().map(Into::into);
+        }
+        Some(path) => flags.replay = Some(path.clone()),
         None => {}
     }
     flags.clone().apply(&mut config);
@@ -144,12 +145,26 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         .then(|| Duration::from_secs(config.service.health_every_s.into()));
     let pipeline = Pipeline::start(parts, options).context("cannot start a thread")?;
     let outcome = supervise(pipeline, &stop, health_every, &mut *notify::service_manager());
-    let failed = !outcome.errors.is_empty();
+    let unfinished = unfinished(&config, &outcome.stuck);
+    if let Some(file) = unfinished {
+        log::error!("{} is not complete: what there is of it is beside its place, as .part", file.display());
+    }
+    let failed = !outcome.errors.is_empty() || unfinished.is_some();
     match outcome.errors.into_iter().find(|error| !error.is_told()) {
         Some(error) => Err(error.into()),
         None if failed => Ok(ExitCode::FAILURE),
         None => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// A file that needs an end and did not get one, as its thread is among the `stuck`.
+fn unfinished<'a>(config: &'a Config, stuck: &[String]) -> Option<&'a Path> {
+    let Outputs { video, mcap, .. } = Outputs::of(config);
+    let is_stuck = |kind: &str, file: &Path| {
+        let sink = format!(" {kind} {}", file.display());
+        stuck.iter().any(|thread| thread.ends_with(&sink))
+    };
+    video.filter(|file| is_stuck("video", file)).or_else(|| mcap.filter(|file| is_stuck("mcap", file)))
 }
 
 /// A signal sets `stop`; a later one ends the process at once: the user has waited enough.
@@ -226,4 +241,19 @@ pub(super) fn tracker(
         let timed = Timed::new(tracker, clock, tap);
         Ok(if faults.has_infer() { Box::new(FaultyTracker::new(timed, faults)) } else { Box::new(timed) })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_film_whose_thread_is_left_behind_is_unfinished_and_a_terminal_is_not() {
+        let text = "[video]\npath = \"a b.mp4\"\n[mcap]\npath = \"a.mcap\"\n";
+        let config = Config::parse(text, Path::new("x")).unwrap();
+        let told = |thread: &str| unfinished(&config, &["infer".into(), thread.into()]);
+        assert_eq!(told("sink-0 video a b.mp4"), Some(Path::new("a b.mp4")));
+        assert_eq!(told("sink-1 mcap a.mcap"), Some(Path::new("a.mcap")));
+        assert_eq!(told("sink-2 terminal"), None);
+    }
 }

@@ -35,6 +35,11 @@ impl Lines {
         if path == Path::new("-") {
             return Ok(Self::Stdout { out: io::stdout(), is_begun: false });
         }
+        #[cfg(unix)]
+        if std::fs::metadata(path).is_ok_and(|of| std::os::unix::fs::FileTypeExt::is_fifo(&of.file_type())) {
+            // Opening it lasts until there is one.
+            log::info!("{option} {}: a pipe: waiting for its reader", path.display());
+        }
         let file = LinesFile::open(path, existing, shape).map_err(|e| {
             SinkError::Fatal(match e.kind() {
                 io::ErrorKind::InvalidData | io::ErrorKind::ResourceBusy => {

@@ -83,7 +83,9 @@ pub fn supervise(
     pipeline.stop();
     pipeline.wait(STOP_WITHIN - LOOK_EVERY);
     let stuck: Vec<String> = pipeline.running().map(str::to_owned).collect();
-    for name in &stuck {
+    // Models that still load when the source turns out to be none: what ends the run is said, and is all there is to say.
+    let has_not_begun = !pipeline.is_ready() && !pipeline.errors().is_empty();
+    for name in stuck.iter().filter(|name| !(has_not_begun && *name == "infer")) {
         log::warn!("{name} did not end within {} ms and is left behind", STOP_WITHIN.as_millis());
     }
     Outcome { errors: pipeline.into_errors(), stuck }

@@ -164,6 +164,7 @@ fn bad_input_is_named() {
         (&["--synthetic", "--camera", "auto"], 2, &["cannot be used with"]),
         (&["--camera", "auto", "--no-drop"], 2, &["--no-drop"]),
         (&["--no-drop"], 2, &["--no-drop", "--replay FILE"]),
+        (&["--synthetic", "--no-drop", "--rate", "50"], 2, &["--rate", "--no-drop"]),
         (&[""], 2, &["SOURCE"]),
         (&["--camera", "csi:x"], 2, &["csi:0"]),
         (&["ftp://camera.local/"], 2, &["rtsp://"]),
@@ -187,6 +188,7 @@ fn bad_input_is_named() {
         let out = posewire(&[&["run"], args].concat());
         let text = String::from_utf8_lossy(&out.stderr);
         assert_eq!(out.status.code(), Some(code), "{args:?}: {text}");
+        assert!(!text.contains("left behind"), "{args:?}: models that still load are not the matter\n{text}");
         for word in words {
             assert!(text.contains(word), "{args:?}: no {word} in\n{text}");
         }

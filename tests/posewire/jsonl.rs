@@ -4,8 +4,10 @@
 //! client's own tests are held to the same files.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use pose_wire::{Emission, Packet, PosePacket};
 use posewire::output::Existing;
@@ -157,4 +159,24 @@ fn run_writes_the_format_that_is_asked_for() {
         .unwrap();
     let told = String::from_utf8_lossy(&wrong.stderr);
     assert!(wrong.status.code() == Some(2) && told.contains("did you mean 'csv'?"), "{told}");
+}
+
+#[test]
+fn a_named_pipe_without_a_reader_is_said_to_wait_for_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_posewire"));
+    command.args(["run", "--synthetic", "--smoother", "none", "--jsonl"]).arg(&pipe);
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    // Where it does not say so, a reader that goes at once ends it, and not the patience of whoever runs this.
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs(20));
+        fs::File::open(pipe).map(drop)
+    });
+    let waits = said.any(|line| line.contains("waiting for its reader"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(waits);
 }

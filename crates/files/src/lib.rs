@@ -125,6 +125,15 @@ impl Replacement {
         })
     }
 
+    /// Leaves the file where it is, beside the place, and says where: whoever writes it may still be at it.
+    ///
+    /// # Errors
+    /// It cannot be kept there.
+    pub fn keep(mut self) -> io::Result<PathBuf> {
+        let Some(beside) = self.beside.take() else { return Ok(self.path) };
+        beside.keep().map_err(|failed| failed.error)
+    }
+
     /// Cuts the file off, or makes it longer.
     ///
     /// # Errors
@@ -186,6 +195,11 @@ mod tests {
         new.commit().unwrap();
         drop(new);
         assert_eq!((fs::read_to_string(&path).unwrap().as_str(), names().len()), ("new", 1));
+        let mut newer = Replacement::create(&path).unwrap();
+        newer.write_all(b"newer").unwrap();
+        let kept = newer.keep().unwrap();
+        assert_eq!(fs::read_to_string(kept).unwrap(), "newer");
+        assert_eq!((fs::read_to_string(&path).unwrap().as_str(), names().len()), ("new", 2));
     }
 
     #[cfg(unix)]

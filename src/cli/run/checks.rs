@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use posewire::capture;
-use posewire::config::{BUILTIN, Config, Flags, SMOOTHER, Size};
+use posewire::config::{BUILTIN, Config, Flags, Rate, SMOOTHER, Size};
 use posewire::files;
 use posewire::output::display::DisplayTarget;
 use posewire::output::video;
@@ -42,7 +42,15 @@ pub fn check(
     }
     keep_inputs(config, &outputs, config_file)?;
     keep_apart(config, std::io::stdout().is_terminal())?;
-    has_use(config, flags)
+    has_use(config, flags)?;
+    if config.source.no_drop && matches!(config.output.rate, Rate::Hz(_)) {
+        let why = "every frame of a file is sent once (--no-drop, or --video of a file)";
+        if flags.rate.is_some() {
+            return Err(Usage(format!("--rate does nothing where {why}: leave it out")));
+        }
+        log::warn!("[output] rate does nothing where {why}");
+    }
+    Ok(())
 }
 
 fn check_source(config: &Config, faults: &Faults) -> Result<(), Usage> {

@@ -40,6 +40,13 @@ impl PngFiles {
             Target::Newest { file: path.to_owned(), beside: path.with_extension("png.new") }
         } else {
             fs::create_dir_all(path).map_err(fatal)?;
+            let there = numbered(path).map_err(fatal)?;
+            if there > 0 {
+                let folder = path.display();
+                log::warn!(
+                    "png {folder}: {there} numbered pictures are there already: this run's replace those of their numbers only"
+                );
+            }
             Target::Each { folder: path.to_owned() }
         };
         Ok(Self { name: format!("png {}", path.display()), target, encoded: Vec::new() })
@@ -74,6 +81,13 @@ impl Surface for PngFiles {
     }
 }
 
+/// How many pictures of a run before are in `folder`.
+fn numbered(folder: &Path) -> io::Result<usize> {
+    let is_number = |name: &str| name.len() >= 6 && name.bytes().all(|byte| byte.is_ascii_digit());
+    let names = fs::read_dir(folder)?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    Ok(names.filter(|name| name.strip_suffix(".png").is_some_and(is_number)).count())
+}
+
 /// Nothing half-written stays behind.
 fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let written = File::create(path).and_then(|mut f| f.write_all(bytes));
@@ -96,4 +110,18 @@ pub(super) fn encode(canvas: &Canvas, to: &mut Vec<u8>) -> Result<(), ::png::Enc
     let mut writer = encoder.write_header()?;
     writer.write_image_data(canvas.rgb())?;
     writer.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_of_a_run_before_are_counted_and_nothing_else_is() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["000000.png", "000029.png", "1000000.png", "cat.png", "12.png", "000001.jpg"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        assert_eq!(numbered(folder.path()).unwrap(), 3);
+    }
 }

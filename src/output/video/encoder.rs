@@ -121,7 +121,9 @@ impl Encoder {
         let [width, height] = film.size_px;
         let mut command = Command::new(&film.program);
         // Without `-xerror` a disk that fills up with the end of the film is told in words alone, and the status is that of success.
-        command.args(["-hide_banner", "-v", "error", "-xerror", "-f", "rawvideo", "-pix_fmt", "rgb24"]);
+        command.args(["-hide_banner", "-v", "error", "-xerror"]);
+        // And without this it gives up before the end of the file where the pipe's thread ends with the process in mid-picture.
+        command.args(["-fflags", "+discardcorrupt", "-f", "rawvideo", "-pix_fmt", "rgb24"]);
         command.args(["-video_size", &format!("{width}x{height}"), "-framerate", &film.rate.to_string()]);
         command.args(["-i", "pipe:0", "-an", "-vf", &filters(film.size_px)]).args(film.codec.arguments());
         // Said in the file, or players take small pictures for those of old television.
@@ -200,6 +202,11 @@ impl Encoder {
             Some(Err(SendTimeoutError::Timeout(_))) => Ok(false),
             _ => Err(self.why_it_ended()),
         }
+    }
+
+    /// Pictures that ffmpeg has taken so far.
+    pub fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
     }
 
     /// Ends the pipe and waits for the film; `false` where ffmpeg is not done within that time: it goes on by itself.

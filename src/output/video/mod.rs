@@ -6,7 +6,7 @@
 mod encoder;
 mod pace;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,9 @@ use crate::files::Replacement;
 
 /// How long a program that has only been started may take to open its file, however short the time is.
 const BEGUN_WITHIN: Duration = Duration::from_secs(5);
+
+/// Whoever gives more time than this to end is in no hurry: a signal leaves less, and an encoder that gets on may then take its own.
+const HURRY: Duration = Duration::from_secs(1);
 
 /// The kinds of file that hold both codecs, and ffmpeg's words for them.
 const CONTAINERS: [(&str, &str); 5] =
@@ -61,7 +64,9 @@ pub struct VideoOptions {
 /// `--video FILE`: a display whose pictures are a film's.
 pub struct Video {
     name: String,
-    file: Replacement,
+    path: PathBuf,
+    /// Gone where the film stays beside its place.
+    file: Option<Replacement>,
     options: VideoOptions,
     program: String,
     codec: Codec,
@@ -96,8 +101,9 @@ impl Video {
         let container = container_of(path)?;
         let codec = Codec::of(program).map_err(|e| fatal(&e))?;
         let file = Replacement::create(path).map_err(|e| fatal(&format_args!("cannot be created: {e}")))?;
-        let program = program.into();
-        Ok(Self { name, file, options, program, codec, container, film: None, is_cut_short: false })
+        let (path, program) = (path.to_owned(), program.into());
+        let (file, film) = (Some(file), None);
+        Ok(Self { name, path, file, options, program, codec, container, film, is_cut_short: false })
     }
 
     fn fatal(&self, what: &dyn std::fmt::Display) -> SinkError {
@@ -106,12 +112,12 @@ impl Video {
 
     /// What it means that a film gets no more pictures. One that is complete up to there is kept: it cannot be made again.
     fn cut_short(&mut self, ended: &Ended) -> SinkError {
-        let is_kept = ended.is_film && self.file.is_empty().is_ok_and(|is_empty| !is_empty);
-        if !is_kept {
-            return self.fatal(&ended.why);
-        }
-        if let Err(e) = self.file.commit() {
-            return self.fatal(&e);
+        let is_kept =
+            |file: &&mut Replacement| ended.is_film && file.is_empty().is_ok_and(|is_empty| !is_empty);
+        match self.file.as_mut().filter(is_kept).map(Replacement::commit) {
+            None => return self.fatal(&ended.why),
+            Some(Err(e)) => return self.fatal(&e),
+            Some(Ok(())) => {}
         }
         (self.film, self.is_cut_short) = (None, true);
         SinkError::Closed(format!("{}, and the video ends there", ended.why))
@@ -127,7 +133,8 @@ impl Video {
             size_px,
             rate,
         };
-        let encoder = Encoder::start(&film, self.file.written_to())
+        let path = self.file.as_ref().map_or(&*self.path, Replacement::written_to);
+        let encoder = Encoder::start(&film, path)
             .map_err(|e| self.fatal(&format_args!("ffmpeg cannot be started: {e}")))?;
         Ok(Running { encoder, pace: Pace::new(rate, self.options.takes_every_frame), rate, size_px, owed: 0 })
     }
@@ -135,15 +142,21 @@ impl Video {
 
 impl Running {
     /// Shows the last picture as often as is owed and waits for the film; `false` where ffmpeg goes on by itself.
-    fn end(&mut self, file: &Replacement, within: Duration) -> Result<bool, Ended> {
-        let ending = Instant::now();
+    fn end(&mut self, file: Option<&Replacement>, within: Duration) -> Result<bool, Ended> {
+        let (ending, mut taken) = (Instant::now(), self.encoder.taken());
         if self.owed > 0 && self.encoder.again(self.owed, within)? {
             self.owed = 0;
         }
         let mut is_whole = self.encoder.finish(within.saturating_sub(ending.elapsed()))?;
+        // The last picture may be owed a minute, which a slow one takes longer for than any limit.
+        while !is_whole && within > HURRY && self.encoder.taken() > taken {
+            taken = self.encoder.taken();
+            is_whole = self.encoder.finish(within)?;
+        }
         // One that has not even opened the file must not be left a name that leads nowhere.
         let began = Instant::now();
-        while !is_whole && began.elapsed() < BEGUN_WITHIN && file.is_empty().unwrap_or(false) {
+        let is_empty = || file.is_some_and(|file| file.is_empty().unwrap_or(false));
+        while !is_whole && began.elapsed() < BEGUN_WITHIN && is_empty() {
             is_whole = self.encoder.finish(Duration::from_millis(20))?;
         }
         Ok(is_whole)
@@ -196,7 +209,7 @@ impl Surface for Video {
             log::warn!("{}: no frame came, and there is no video", self.name);
             return Ok(());
         };
-        let is_whole = match film.end(&self.file, within) {
+        let is_whole = match film.end(self.file.as_ref(), within) {
             Ok(is_whole) => is_whole,
             Err(ended) => {
                 let why = self.cut_short(&ended);
@@ -207,7 +220,16 @@ impl Surface for Video {
                 return Err(why);
             }
         };
-        self.file.commit().map_err(|e| self.fatal(&e))?;
+        let Some(mut file) = self.file.take() else { return Ok(()) };
+        if !is_whole && self.path.is_file() {
+            // Whether it will be a film is not known yet, and the one that is there would be lost.
+            let beside = file.keep().map_err(|e| self.fatal(&e))?;
+            return Err(self.fatal(&format_args!(
+                "ffmpeg is still writing the end of the new video, which stays in {}; the old one stays in its place",
+                beside.display()
+            )));
+        }
+        file.commit().map_err(|e| self.fatal(&e))?;
         // What there was no room for to the end is not in the film.
         let (frames, rate) = (film.pace.taken() - u64::from(film.owed), film.rate);
         let seconds = frames as f64 * f64::from(rate.per_seconds) / f64::from(rate.frames);
@@ -215,6 +237,10 @@ impl Surface for Video {
         let [width, height] = film.size_px.map(|side| side & !1);
         let codec = self.codec.name();
         log::info!("{}: {frames} frames, {seconds:.1} s, {width}x{height}, {codec}", self.name);
+        let left_out_s = film.pace.left_out_us() as f64 / 1e6;
+        if left_out_s > 0.0 {
+            log::warn!("{}: {left_out_s:.1} s without a frame are left out", self.name);
+        }
         if !is_whole {
             log::warn!("{}: ffmpeg is still writing the end of it", self.name);
         }

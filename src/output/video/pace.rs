@@ -52,6 +52,9 @@ impl fmt::Display for FrameRate {
 /// A stretch without frames that is longer is shortened to it: a clock that jumped must not fill the disk.
 const LONGEST_STILL_US: i64 = 10_000_000;
 
+/// The same where no frame is left out: a file's times are its own, and only damage makes them jump by more.
+const LONGEST_STILL_IN_FILE_US: i64 = 600_000_000;
+
 /// How far the film stays behind the clock where no frame comes: one that is on its way is not to find its place taken.
 const BEHIND_US: i64 = 500_000;
 
@@ -65,11 +68,23 @@ pub(super) struct Pace {
     began_us: Option<i64>,
     /// Places that are taken.
     taken: i64,
+    /// What stretches without frames were shortened by, µs.
+    left_out_us: i64,
 }
 
 impl Pace {
     pub fn new(rate: FrameRate, takes_every: bool) -> Self {
-        Self { rate, takes_every, began_us: None, taken: 0 }
+        Self { rate, takes_every, began_us: None, taken: 0, left_out_us: 0 }
+    }
+
+    /// The longest stretch without frames that is shown in full, µs.
+    fn longest_still_us(&self) -> i64 {
+        if self.takes_every { LONGEST_STILL_IN_FILE_US } else { LONGEST_STILL_US }
+    }
+
+    /// How much is not in the film where stretches without frames were too long, µs.
+    pub fn left_out_us(&self) -> i64 {
+        self.left_out_us
     }
 
     /// Places taken so far.
@@ -80,10 +95,12 @@ impl Pace {
     /// Takes the place of a frame of this time; how often the one before it is shown again until then. `None`: its place is
     /// taken, and it is left out.
     pub fn frame(&mut self, captured_at_us: i64) -> Option<u32> {
+        let longest = self.rate.place(self.longest_still_us());
         let began_us = self.began_us.get_or_insert(captured_at_us);
         let mut place = self.rate.place(captured_at_us.saturating_sub(*began_us));
-        let longest = self.rate.place(LONGEST_STILL_US);
         if place - self.taken > longest {
+            let left_out_us = self.rate.us(place - self.taken - longest);
+            self.left_out_us = self.left_out_us.saturating_add(left_out_us);
             *began_us = captured_at_us.saturating_sub(self.rate.us(self.taken + longest));
             place = self.taken + longest;
         } else if place < self.taken && self.takes_every {
@@ -100,7 +117,7 @@ impl Pace {
     pub fn still(&mut self, now_us: i64) -> u32 {
         let Some(began_us) = self.began_us else { return 0 };
         let passed = self.rate.place(now_us.saturating_sub(began_us).saturating_sub(BEHIND_US));
-        let again = (passed - self.taken).clamp(0, self.rate.place(LONGEST_STILL_US));
+        let again = (passed - self.taken).clamp(0, self.rate.place(self.longest_still_us()));
         self.taken += again;
         again as u32
     }
@@ -166,6 +183,15 @@ mod tests {
         let again = [0, 33_333, 33_333, 20_000, 1_000_000, 1_033_333].map(|us| pace.frame(us));
         assert_eq!(again, [Some(0), Some(0), Some(0), Some(0), Some(26), Some(0)]);
         assert_eq!(pace.taken(), 32);
+    }
+
+    #[test]
+    fn a_files_long_gap_is_shown_in_full_up_to_ten_minutes() {
+        let mut pace = Pace::new(FrameRate::of(30.0), true);
+        assert_eq!([0, 25_000_000].map(|us| pace.frame(us)), [Some(0), Some(749)]);
+        assert_eq!(pace.left_out_us(), 0);
+        assert_eq!(pace.frame(25_000_000 + 3_600_000_000), Some(18_000));
+        assert!((2_999_900_000..3_000_000_000).contains(&pace.left_out_us()), "{}", pace.left_out_us());
     }
 
     #[test]

@@ -67,6 +67,7 @@ fn pictures_go_down_the_pipe_repeated_and_left_out_as_time_wants() {
     let asked = fs::read_to_string(bench.folder.path().join("asked")).unwrap();
     assert!(asked.contains("-video_size 4x2 -framerate 10/1") && asked.contains("-c:v libx264"), "{asked}");
     assert!(asked.contains("-xerror"), "a full disk must show in the status: {asked}");
+    assert!(asked.contains("-fflags +discardcorrupt"), "half a picture must not cost the film: {asked}");
     assert_eq!(bench.files(), 3);
 }
 
@@ -176,6 +177,41 @@ fn an_encoder_that_takes_its_time_is_not_cut_off() {
         assert!(began.elapsed() < WITHIN);
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Nobody knows yet whether it becomes a film.
+#[test]
+fn a_film_that_is_not_written_yet_does_not_take_the_place_of_another() {
+    let bench = Bench::new("libx264", "exec 3> \"$out\"; cat >&3; sleep .3; echo end >&3");
+    fs::write(bench.path(), "old").unwrap();
+    let mut video = bench.video(10.0, true);
+    show(&mut video, 1, 0).unwrap();
+    let beside = video.file.as_ref().unwrap().written_to().to_owned();
+    let ended = video.finish(Duration::from_millis(10)).unwrap_err().to_string();
+    assert!(ended.contains(beside.to_str().unwrap()), "{ended}");
+    drop(video);
+    let began = Instant::now();
+    while fs::read(&beside).unwrap().len() < 28 {
+        assert!(began.elapsed() < WITHIN);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(fs::read_to_string(bench.path()).unwrap(), "old");
+}
+
+#[test]
+fn at_the_end_of_a_file_an_encoder_that_gets_on_is_waited_for() {
+    const BYTES: usize = 320 * 240 * 3;
+    let script = format!("exec 3> \"$out\"; for i in 1 2 3 4 5 6 7; do head -c {BYTES} >&3; sleep .4; done");
+    let bench = Bench::new("libx264", &script);
+    let mut video = bench.video(10.0, true);
+    let [width, height] = video.size_px([320, 240]).unwrap();
+    let mut canvas = Canvas::default();
+    canvas.reset(width, height);
+    for captured_at_us in [0, 600_000] {
+        video.show(&canvas, FrameStamp { seq: 0, captured_at_us }).unwrap();
+    }
+    video.finish(HURRY + Duration::from_millis(100)).unwrap();
+    assert_eq!(fs::read(bench.path()).unwrap().len(), 7 * BYTES);
 }
 
 #[test]
