@@ -165,6 +165,7 @@ impl std::fmt::Display for Health {
             write!(f, ", age {:.0} ms", age_us as f32 / 1e3)?;
         }
         f.write_str(match (self.source_up, self.source_kind) {
+            (false, _) if self.count(Count::Captured) == 0 => ", waiting for the source",
             (false, _) => ", source lost",
             (true, SourceKind::BuiltIn) => ", built-in clip, not a camera",
             (true, _) => "",
@@ -409,6 +410,9 @@ mod tests {
     fn health_tells_of_the_last_interval_and_of_all_counts() {
         let telemetry = Telemetry::default();
         assert_eq!(telemetry.health().temperature_c, None);
+        assert_eq!(telemetry.health().to_string(), "0.0 fps, waiting for the source");
+        telemetry.add(Count::Captured, 60);
+        assert_eq!(telemetry.health().to_string(), "0.0 fps, source lost");
         telemetry.add(Count::Processed, 60);
         telemetry.time_us(Stage::CaptureToSent, 40_000);
         telemetry.time_us(Stage::CaptureToSent, -3);

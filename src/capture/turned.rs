@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
 use crate::picture::{Frame, Turn, Turner};
 
-/// Any source, turned. A picture that cannot be is left out and counted as damaged.
+/// Any source, turned. A picture that cannot be is left out and counted as damaged; the first is told of.
 pub struct Turned<S> {
     source: S,
     turn: Turn,
@@ -13,12 +13,13 @@ pub struct Turned<S> {
     /// Of the last picture, once there is one: a JPEG may lose some pixels.
     size_px: Option<[u32; 2]>,
     damaged: u64,
+    first_damage: Option<String>,
 }
 
 impl<S: FrameSource> Turned<S> {
     /// Turns `source` by `turn`.
     pub fn new(source: S, turn: Turn) -> Self {
-        Self { source, turn, turner: Turner::new(turn), size_px: None, damaged: 0 }
+        Self { source, turn, turner: Turner::new(turn), size_px: None, damaged: 0, first_damage: None }
     }
 }
 
@@ -32,7 +33,18 @@ impl<S: FrameSource> FrameSource for Turned<S> {
     }
 
     fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
-        let Some(frame) = self.source.next_frame(timeout)? else { return Ok(None) };
+        let frame = match self.source.next_frame(timeout) {
+            Ok(Some(frame)) => frame,
+            Err(CaptureError::Ended) if self.size_px.is_none() && self.first_damage.is_some() => {
+                let (name, first) = (self.source.info().name, self.first_damage.take().unwrap_or_default());
+                let none = format!(
+                    "{name}: none of the {} pictures can be turned; the first: {first}",
+                    self.damaged
+                );
+                return Err(CaptureError::Unusable(none));
+            }
+            none => return none,
+        };
         match self.turner.turn(&frame) {
             Ok(turned) => {
                 self.size_px = Some([turned.width, turned.height]);
@@ -40,7 +52,9 @@ impl<S: FrameSource> FrameSource for Turned<S> {
             }
             Err(why) => {
                 self.damaged += 1;
-                log::debug!("{}: frame {}: {why}; left out", self.source.info().name, frame.seq);
+                let level = if self.first_damage.is_none() { log::Level::Warn } else { log::Level::Debug };
+                log::log!(level, "{}: frame {}: {why}; left out", self.source.info().name, frame.seq);
+                self.first_damage.get_or_insert_with(|| why.to_string());
                 Ok(None)
             }
         }
@@ -111,6 +125,27 @@ mod tests {
         assert_eq!(source.next_frame(Duration::ZERO).unwrap().expect("whole").seq, 2);
         assert_eq!(source.counters().damaged, 6);
         assert_eq!((source.info().width, source.info().height), (1, 3));
+    }
+
+    /// Frames that are cut short, and then no more.
+    struct Cut(u64);
+
+    impl FrameSource for Cut {
+        fn info(&self) -> SourceInfo {
+            Halves(0).info()
+        }
+        fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
+            self.0 = self.0.checked_sub(1).ok_or(CaptureError::Ended)?;
+            Halves(1).next_frame(timeout)
+        }
+    }
+
+    #[test]
+    fn a_source_of_which_nothing_can_be_turned_is_unusable() {
+        let mut source = Turned::new(Cut(2), Turn { quarters: 1, mirror: false });
+        assert!((0..2).all(|_| source.next_frame(Duration::ZERO).is_ok_and(|frame| frame.is_none())));
+        let why = source.next_frame(Duration::ZERO).unwrap_err().to_string();
+        assert!(why.contains("none of the 2 pictures can be turned") && why.contains("has 1 bytes"), "{why}");
     }
 
     #[test]

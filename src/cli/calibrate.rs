@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 use anyhow::Context;
 use posewire::calibrate::{Board, CameraFile, Coverage, Paper, Shelf, UsbId, date, sheet, solve};
-use posewire::capture::{self, FrameSource, SourceConfig};
+use posewire::capture::{self, CaptureError, FrameSource, SourceConfig};
 use posewire::config::Size;
 use posewire::files::Replacement;
 
@@ -82,7 +82,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     signals::set(&is_over, &[]).context("cannot listen for signals")?;
     // Before the camera: what cannot be written would be known only after all the views.
     let named = args.out.as_deref().map(|path| opened(path, &args)).transpose()?;
-    let mut source = capture::open(&source_of(&args))?;
+    let mut source = open(&args)?;
     let name = source.info().name;
     let usb: Option<UsbId> = source.usb_id().and_then(|id| id.parse().ok());
     let (path, out) = match named {
@@ -110,18 +110,18 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the pictures come from.
-fn source_of(args: &Args) -> SourceConfig {
+/// Opens what the pictures come from, which are not turned upright: the lens is that of the sensor.
+fn open(args: &Args) -> Result<Box<dyn FrameSource>, CaptureError> {
     match &args.replay {
-        Some(path) => SourceConfig::Replay { path: path.clone(), no_drop: true },
-        None => SourceConfig::Camera {
+        Some(path) => capture::replay::open_stored(path),
+        None => capture::open(&SourceConfig::Camera {
             device: args.camera.clone(),
             width: args.size.width,
             height: args.size.height,
             fps: 30.0,
             format: None,
             wait: false,
-        },
+        }),
     }
 }
 
@@ -192,6 +192,7 @@ fn tell(file: &CameraFile, coverage: Coverage, path: &Path, page: Option<&Page>)
 
 /// Writes the board to print.
 fn print(path: &Path, args: &Args) -> anyhow::Result<ExitCode> {
+    super::check_ending(path, "pdf")?;
     let (pdf, square_mm) = sheet(args.board, args.paper).map_err(Usage)?;
     let mut out = super::output_file(path, None)?;
     out.write_all(&pdf)

@@ -190,6 +190,14 @@ fn keep_input(input: &Path, output: &Path) -> Result<(), Usage> {
     Ok(())
 }
 
+/// Refuses an output whose name does not end as such files do.
+fn check_ending(output: &Path, ending: &str) -> Result<(), Usage> {
+    if output.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending)) {
+        return Ok(());
+    }
+    Err(Usage(format!("{}: give the file a name that ends in .{ending}", output.display())))
+}
+
 /// Says in the log what is watched.
 fn tell_source(info: &SourceInfo) {
     // Of a stream nothing is known before its first frame.

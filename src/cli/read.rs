@@ -92,6 +92,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             Heard::Status(_) => Ok(()),
         };
         let n = port.receive(&mut bytes);
+        if received == 0 && n > 0 {
+            // Whoever sends may be started later: what comes is judged from its first byte on.
+            hint_at = Some(Instant::now() + HINT_AFTER);
+        }
         received += n;
         if hint_at.take_if(|at| Instant::now() > *at).is_some() {
             hint(&args.port, received, reader.counters().wire.packets);

@@ -66,6 +66,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    super::check_ending(&args.out, "avi")?;
     let is_over = Arc::default();
     signals::set(&is_over, &[]).context("cannot listen for signals")?;
     if let Some(path) = &args.replay {

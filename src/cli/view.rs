@@ -58,6 +58,9 @@ pub struct Args {
     /// Keypoint network: a name that `posewire models` lists, or a manifest
     #[arg(long, value_name = "MODEL", requires = "input")]
     model: Option<String>,
+    /// Weights of the learned smoother: the manifest of some (*.toml beside its *.pwt)
+    #[arg(long, value_name = "FILE", requires = "input")]
+    temporal: Option<String>,
     /// Persons followed at once, 1 to 8
     #[arg(long, value_name = "N", requires = "input")]
     max_persons: Option<MaxPersons>,
@@ -127,6 +130,9 @@ fn config(args: &Args) -> anyhow::Result<Config> {
     };
     if let Some(model) = &args.model {
         config.models.keypoints.clone_from(model);
+    }
+    if let Some(temporal) = &args.temporal {
+        config.models.temporal.clone_from(temporal);
     }
     if let Some(max) = args.max_persons {
         config.persons.max = max;

@@ -105,6 +105,8 @@ fn a_board_shown_from_all_sides_gives_the_camera_back() {
     assert!(code == Some(1) && said.contains("is of pictures of 320x240, these have 640x360"), "{said}");
     let (code, said) = run(&wide, "none", &["--fov", "70"]);
     assert!(code == Some(0) && said.contains("lens: taken to see 70 degrees"), "{said}");
+    let (code, said) = run(&wide, "auto", &["--floor"]);
+    assert!(code == Some(0) && said.contains("--floor needs the camera's lens, and none is known"), "{said}");
 
     let whole = std::fs::read_to_string(&out).unwrap();
     std::fs::write(&out, &whole[..whole.len() / 2]).unwrap();
@@ -122,6 +124,13 @@ fn the_board_is_printed_and_a_file_has_to_be_named_for_what_has_no_usb_id() {
     let said = String::from_utf8_lossy(&told.stderr);
     assert!(told.status.success() && said.contains("9x6 corners, squares of 25 mm"), "{said}");
     assert!(std::fs::read(&pdf).unwrap().starts_with(b"%PDF-1.4"));
+    let photo = folder.path().join("photo.jpg");
+    std::fs::write(&photo, "kept").unwrap();
+    let told = posewire(&["calibrate", "--print", photo.to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&told.stderr);
+    assert!(told.status.code() == Some(2) && said.contains("ends in .pdf"), "{said}");
+    assert_eq!(std::fs::read(&photo).unwrap(), b"kept");
+    std::fs::remove_file(&photo).unwrap();
     let told = posewire(&["calibrate", "--print", pdf.to_str().unwrap(), "--out", "x.toml"]);
     assert_eq!(told.status.code(), Some(2));
 

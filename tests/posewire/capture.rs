@@ -1,13 +1,18 @@
 //! Sources from the outside: real files of every kind, and every kind of bad one.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
+use posewire::capture::replay::open_stored;
 use posewire::capture::{CaptureError, FrameSource, SourceConfig, SourceInfo, open};
 use posewire::picture::{Decoder, Frame, PixelFormat};
 
 use crate::clips;
+use crate::stills::{cmyk, held_upright};
 
 fn replay(path: &Path) -> Result<Box<dyn FrameSource>, CaptureError> {
     open(&SourceConfig::Replay { path: path.into(), no_drop: true })
@@ -36,6 +41,41 @@ fn picture(dir: &Path, name: &str, width: u32, height: u32) -> PathBuf {
     let pixel = |x, y| image::Rgb([(x * 3) as u8, (y * 5) as u8, 90]);
     image::RgbImage::from_fn(width, height, pixel).save(&path).expect("writes");
     path
+}
+
+#[test]
+fn photos_stand_upright_alone_and_in_a_folder_but_for_a_calibration() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (photo, dir) = (dir.path().join("photo.jpg"), dir.path());
+    fs::write(&photo, held_upright(&image::RgbImage::new(32, 64))).expect("writes");
+    for path in [&photo, dir] {
+        let sizes = |mut source: Box<dyn FrameSource>| -> Vec<_> {
+            all(&mut *source).0.iter().map(|frame| [frame.width, frame.height]).collect()
+        };
+        assert_eq!(sizes(replay(path).expect("opens")), [[32, 64]]);
+        assert_eq!(sizes(open_stored(path).expect("opens")), [[64, 32]]);
+    }
+}
+
+#[test]
+fn a_cmyk_jpeg_alone_is_read_as_one_in_a_folder_is() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("photo.jpg");
+    fs::write(&path, cmyk(&image::RgbImage::from_pixel(16, 16, image::Rgb([200, 30, 30])))).expect("writes");
+    let (frames, _) = all(&mut *replay(&path).expect("opens"));
+    assert!(frames.len() == 1 && frames[0].format == PixelFormat::Rgb24, "{frames:?}");
+}
+
+/// As a camera's folder of another age may have it.
+#[test]
+fn a_name_that_is_no_text_is_a_source() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join(OsStr::from_bytes(b"caf\xe9.png"));
+    fs::rename(picture(dir.path(), "clip.png", 64, 48), &path).expect("renames");
+    let posewire = env!("CARGO_BIN_EXE_posewire");
+    let out = Command::new(posewire).args(["run", "--no-drop"]).arg(&path).output().expect("runs");
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success() && out.stdout.starts_with(b"{\"seq\":0"), "{said}");
 }
 
 #[test]

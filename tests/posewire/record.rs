@@ -125,6 +125,8 @@ fn an_old_recording_is_replaced_only_by_a_whole_new_one() {
         (&["record", "a.avi", "--synthetic", "--seconds=NaN"], 2),
         (&["record", "a.avi", "--synthetic", "--seconds=inf"], 2),
         (&["record", "a.avi", "--replay", "broken.mjpeg"], 1),
+        (&["record", "a.mp4", "--synthetic"], 2),
+        (&["record", "-", "--synthetic"], 2),
         (&["run", "--replay", "a.avi", "--jsonl", "a.avi"], 2),
         (&["run", "--replay", "a.avi", "--jsonl", "soft.avi"], 2),
         (&["run", "--config", "posewire.toml", "--jsonl", "hard.avi"], 2),

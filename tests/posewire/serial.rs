@@ -360,9 +360,10 @@ fn what_the_consumer_says_of_itself_is_kept() {
 
 #[test]
 fn posewire_read_says_what_is_wrong_with_a_line_it_understands_nothing_of() {
-    for (bytes, expected) in
-        [(&b""[..], "nothing received yet"), (b"\xf8\x80\x7f\x00", "nothing understood at 115200 baud")]
-    {
+    let [silent, other_rate] = ["nothing received yet", "nothing understood at 115200 baud"];
+    // What is sent, and what is said, one after the other.
+    let noise = b"\xf8\x80\x7f\x00";
+    for said in [&[(&b""[..], silent)][..], &[(noise, other_rate)], &[(b"", silent), (noise, other_rate)]] {
         let pty = Pty::open();
         let mut child = Command::new(env!("CARGO_BIN_EXE_posewire"))
             .arg("read")
@@ -374,15 +375,19 @@ fn posewire_read_says_what_is_wrong_with_a_line_it_understands_nothing_of() {
         let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
         let (sender, lines) = std::sync::mpsc::channel();
         std::thread::spawn(move || told.try_for_each(|line| sender.send(line.unwrap())));
-        let began = Instant::now();
-        let line = loop {
-            pty.hand.write_all(bytes).unwrap();
-            match lines.recv_timeout(Duration::from_millis(50)) {
-                Ok(line) => break line,
-                Err(_) => assert!(began.elapsed() < Duration::from_secs(30), "it says nothing"),
-            }
-        };
-        assert!(line.contains(expected) && line.contains(pty.path.to_str().unwrap()), "{line}");
+        for (bytes, expected) in said {
+            let began = Instant::now();
+            let line = loop {
+                pty.hand.write_all(bytes).unwrap();
+                match lines.recv_timeout(Duration::from_millis(50)) {
+                    Ok(line) => break line,
+                    Err(_) => {
+                        assert!(began.elapsed() < Duration::from_secs(30), "it says nothing: {expected}")
+                    }
+                }
+            };
+            assert!(line.contains(expected) && line.contains(pty.path.to_str().unwrap()), "{line}");
+        }
         child.kill().unwrap();
         child.wait().unwrap();
     }

@@ -150,7 +150,7 @@ fn enlarged(photo: &image::RgbImage, times: u32) -> Vec<u8> {
 }
 
 /// As printers want it: inks, stored the other way round as Adobe does.
-fn cmyk(photo: &image::RgbImage) -> Vec<u8> {
+pub fn cmyk(photo: &image::RgbImage) -> Vec<u8> {
     let pixels: Vec<u8> = photo.pixels().flat_map(|p| [p[0], p[1], p[2], 255]).collect();
     let (width, height) = (photo.width() as usize, photo.height() as usize);
     let format = turbojpeg::PixelFormat::CMYK;
@@ -159,7 +159,7 @@ fn cmyk(photo: &image::RgbImage) -> Vec<u8> {
 }
 
 /// Stored on its side, with EXIF's word that it is to be turned by 90 degrees.
-fn held_upright(photo: &image::RgbImage) -> Vec<u8> {
+pub fn held_upright(photo: &image::RgbImage) -> Vec<u8> {
     use image::ImageEncoder;
     let stored = image::imageops::rotate270(photo);
     let tiff = [&b"II*\0\x08\0\0\0"[..], &[1, 0, 0x12, 0x01, 3, 0, 1, 0, 0, 0, 6, 0, 0, 0], &[0; 4]].concat();

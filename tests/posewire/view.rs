@@ -198,6 +198,7 @@ fn what_cannot_be_shown_is_told_before_anything_is_served() {
         (&[clip, x, y, z], 2, "2 at most"),
         (&[clip, x, "--jsonl", &wrong], 2, "give one of them"),
         (&[clip, "--smoother", "oneeuro"], 2, "one-euro"),
+        (&[clip, "--smoother", "gru", "--temporal", "nothing.toml"], 2, "nothing.toml"),
         (&[x], 2, "RECORDING"),
         (&["--web", &address], 1, "free port"),
     ] {

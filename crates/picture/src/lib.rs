@@ -30,7 +30,7 @@ pub use encode::{EncodeError, JpegEncoder};
 pub use frame::{Frame, PixelFormat};
 pub use inpaint::Inpainter;
 pub use mask::Mask;
-pub use photo::{MAX_PHOTO_PIXELS, Photo, PhotoError, is_photo};
+pub use photo::{MAX_PHOTO_PIXELS, Photo, PhotoError, exif_turn, is_photo};
 pub use pool::BufferPool;
 pub use texel::rgb_from_yuv_bytes;
 pub use turn::{Turn, Turner};

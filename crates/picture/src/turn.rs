@@ -2,14 +2,14 @@
 //!
 //! JPEGs are turned as they are, without decoding (libjpeg-turbo's lossless transform): what does not fill a whole block at the right
 //! or lower edge is cut off where that edge comes to the left or to the top, with the usual colours at most 15 pixels of sizes that
-//! are no multiple of 16. [`Turn::shown_px`] says what is left.
+//! are no multiple of 16. [`Turn::shown_px`] says what is left. Those of many scans, which no camera sends, are decoded and then turned.
 
 use std::convert::Infallible;
 
 use turbojpeg::{OutputBuf, Transform, TransformOp, Transformer};
 
 use super::decode::{DecodeError, check_size, jpeg_header, whole_though_padded};
-use super::{BufferPool, Frame, PixelFormat, packed_stride, raw_len, scans};
+use super::{BufferPool, Decoder, Frame, PixelFormat, packed_stride, raw_len, scans};
 
 /// Sides of the blocks that a JPEG is turned by, by how much coarser its colours are.
 const SMALLEST_BLOCK_PX: u32 = 8;
@@ -94,7 +94,7 @@ impl Turner {
     /// The turned frame; number and time stay.
     ///
     /// # Errors
-    /// [`DecodeError`]: a JPEG that cannot be read, or is of a kind that cameras do not send.
+    /// [`DecodeError`]: the frame cannot be read.
     pub fn turn(&mut self, frame: &Frame) -> Result<Frame, DecodeError> {
         match frame.format {
             PixelFormat::Mjpeg => self.jpeg(frame),
@@ -105,7 +105,9 @@ impl Turner {
     fn jpeg(&mut self, frame: &Frame) -> Result<Frame, DecodeError> {
         let header = jpeg_header(&frame.bytes)?;
         let fail = |reason: String| DecodeError::Jpeg { bytes: frame.bytes.len(), reason };
-        scans::check(&frame.bytes, header.components).map_err(fail)?;
+        if !scans::are_a_cameras(&frame.bytes, header.components) {
+            return self.decoded(frame);
+        }
         let mut transform = Transform::op(self.turn.operation());
         (transform.trim, transform.copy_none) = (true, true);
         // A new one each time: after a damaged picture the library would refuse the next.
@@ -124,6 +126,15 @@ impl Turner {
         let header = jpeg_header(&bytes)?;
         let (width, height) = (header.width as u32, header.height as u32);
         Ok(Frame { bytes, width, height, ..frame.clone() })
+    }
+
+    /// A JPEG turned as pixels: the decoder bounds what its scans may ask for.
+    fn decoded(&mut self, frame: &Frame) -> Result<Frame, DecodeError> {
+        let mut decoder = Decoder::new()?;
+        let picture = decoder.decode(frame, 1)?;
+        let (width, height, stride) = (picture.width as u32, picture.height as u32, picture.stride as u32);
+        let bytes = self.pool.copy(picture.bytes);
+        self.raw(&Frame { bytes, format: picture.format, width, height, stride, ..frame.clone() })
     }
 
     fn raw(&mut self, frame: &Frame) -> Result<Frame, DecodeError> {
@@ -372,6 +383,24 @@ mod tests {
         let [whole, padded] = [whole, padded]
             .map(|bytes| Turner::new(half).turn(&frame(bytes, PixelFormat::Mjpeg, 0)).unwrap());
         assert_eq!(whole.bytes, padded.bytes);
+    }
+
+    #[test]
+    fn a_progressive_jpeg_is_turned_whole() {
+        let (w, h) = (40, 24);
+        let pixels: Vec<u8> = (0..w * h).flat_map(|i| colour(i % w, i / w)).collect();
+        let mut compressor = turbojpeg::Compressor::new().unwrap();
+        compressor.set_progressive(true).unwrap();
+        let format = turbojpeg::PixelFormat::RGB;
+        let image = turbojpeg::Image { pixels: &pixels[..], width: w, height: h, pitch: 3 * w, format };
+        let bytes = compressor.compress_to_vec(image).unwrap();
+        assert!(!scans::are_a_cameras(&bytes, 3), "of many scans");
+        let whole = Frame { width: 40, height: 24, ..frame(bytes, PixelFormat::Mjpeg, 0) };
+        let before = rgb(&whole);
+        let turned = Turner::new(Turn { quarters: 1, mirror: false }).turn(&whole).unwrap();
+        assert_eq!((turned.width, turned.height, turned.seq), (24, 40, 7));
+        let after = rgb(&turned);
+        assert_eq!(after[..3], before[3 * w * (h - 1)..][..3], "the lower left corner comes to the top");
     }
 
     #[test]

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use super::{DEFAULT_FPS, MAX_JPEG_BYTES, due_us, short_name};
 use crate::capture::clip::Clip;
 use crate::capture::{CaptureError, SourceInfo};
-use crate::picture::{BufferPool, Frame, JpegHeader, PixelFormat, check_size, jpeg_header, packed_stride};
+use crate::picture::{BufferPool, Frame, JpegHeader, PixelFormat, Turn, Turner};
+use crate::picture::{check_size, exif_turn, jpeg_header, packed_stride};
 
 /// What is taken for a picture, by the name's end.
 const EXTENSIONS: [&str; 6] = ["jpg", "jpeg", "png", "bmp", "webp", "gif"];
@@ -38,7 +39,7 @@ pub fn pictures(folder: &Path) -> Result<Vec<PathBuf>, CaptureError> {
 }
 
 /// Pictures of a folder; sizes may change from one to the next. JPEGs are handed on as they are; others are decoded to
-/// RGB24 (16 bits and grey too). EXIF orientation is not applied: coordinates are those of the stored picture.
+/// RGB24 (16 bits and grey too). Coordinates are those of the stored picture, unless it is made [`upright`](Self::upright).
 pub struct Folder {
     name: String,
     files: Vec<PathBuf>,
@@ -48,6 +49,7 @@ pub struct Folder {
     first_damage: Option<String>,
     file_bytes: Vec<u8>,
     pool: BufferPool,
+    is_upright: bool,
 }
 
 impl Folder {
@@ -64,12 +66,35 @@ impl Folder {
         Self::of(short_name(path), vec![path.to_path_buf()])
     }
 
+    /// Turns each picture as its EXIF says that the camera was held.
+    pub fn upright(self) -> Self {
+        Self { is_upright: true, ..self }
+    }
+
     fn of(name: String, files: Vec<PathBuf>) -> Self {
-        let (file_bytes, pool) = (Vec::new(), BufferPool::new());
-        Self { name, files, next: 0, size: (0, 0), damaged: 0, first_damage: None, file_bytes, pool }
+        Self {
+            name,
+            files,
+            next: 0,
+            size: (0, 0),
+            damaged: 0,
+            first_damage: None,
+            file_bytes: Vec::new(),
+            pool: BufferPool::new(),
+            is_upright: false,
+        }
     }
 
     fn read(&mut self, at: usize) -> Result<Frame, String> {
+        let frame = self.read_stored(at)?;
+        let turn = if self.is_upright { exif_turn(&self.file_bytes) } else { Turn::default() };
+        match turn.is_none() {
+            true => Ok(frame),
+            false => Turner::new(turn).turn(&frame).map_err(|e| e.to_string()),
+        }
+    }
+
+    fn read_stored(&mut self, at: usize) -> Result<Frame, String> {
         use std::io::Read;
         let file = std::fs::File::open(&self.files[at]).map_err(|e| e.to_string())?;
         self.file_bytes.clear();

@@ -209,6 +209,20 @@ impl<R: Read + Send> Clip for Mjpeg<R> {
     }
 }
 
+/// Whether what begins with a JPEG is that one whole picture: none begins soon after it.
+pub(super) fn is_one(mut input: impl Read) -> std::io::Result<bool> {
+    let mut bytes = Vec::new();
+    let mut walk = Walk::default();
+    let mut more = |bytes: &mut Vec<u8>| input.by_ref().take(READ_BYTES as u64).read_to_end(bytes);
+    while walk.on(&bytes).is_none() {
+        if bytes.len() > MAX_JPEG_BYTES || more(&mut bytes)? == 0 {
+            return Ok(false);
+        }
+    }
+    more(&mut bytes)?;
+    Ok(walk.begins_at == Some(0) && !bytes[walk.at..].windows(3).any(|start| start == [0xff, 0xd8, 0xff]))
+}
+
 /// Walks a picture's markers, so that a thumbnail in its header is not taken for the next picture, and goes on where it
 /// stood when there are more bytes: each is looked at once. Places count from the first byte that is kept.
 #[derive(Clone, Copy, Debug, Default)]
@@ -307,6 +321,15 @@ mod tests {
         let mut clip = Mjpeg::new(input, "test".into());
         let frames = std::iter::from_fn(|| clip.next().ok().map(|f| f.bytes.to_vec())).collect();
         (frames, clip.damaged())
+    }
+
+    #[test]
+    fn one_whole_picture_is_told_from_a_stream() {
+        let (one, boundary) = (jpeg(64, 3), &b"\r\n--frame\r\nContent-Type: image/jpeg\r\n\r\n"[..]);
+        let is_one = |parts: &[&[u8]]| is_one(&parts.concat()[..]).unwrap();
+        assert!(is_one(&[&one]) && is_one(&[&one, &[0; 200_000]]));
+        assert!(!is_one(&[&one, &one]) && !is_one(&[&one, boundary, &one]));
+        assert!(!is_one(&[&one[..one.len() / 2]]), "a picture that is cut off");
     }
 
     proptest! {

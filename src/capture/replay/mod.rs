@@ -2,9 +2,9 @@
 //!
 //! | input | read by |
 //! |---|---|
-//! | folder of JPEG, PNG, BMP, WebP | [`folder`] |
+//! | folder of JPEG, PNG, BMP, WebP, or one of them | [`folder`] |
 //! | AVI with MJPEG | [`avi`] |
-//! | raw MJPEG stream, or one JPEG | [`mjpeg`] |
+//! | raw MJPEG stream | [`mjpeg`] |
 //! | Y4M | [`y4m`] |
 //! | `-`, the standard input, and FIFOs: MJPEG or Y4M as it comes | [`pipe`] |
 //! | anything else | an `ffmpeg` child process, [`ffmpeg`] |
@@ -20,6 +20,7 @@ pub mod y4m;
 use std::io::Read;
 use std::path::Path;
 
+use self::folder::Folder;
 use super::clip::{Clip, as_source};
 use super::{CaptureError, FrameSource};
 
@@ -30,7 +31,7 @@ pub const DEFAULT_FPS: f32 = 30.0;
 /// for.
 const MAX_JPEG_BYTES: usize = 64 << 20;
 
-/// Opens a file or folder; see [`SourceConfig::Replay`](super::SourceConfig::Replay).
+/// Opens a file or folder, pictures upright; see [`SourceConfig::Replay`](super::SourceConfig::Replay).
 ///
 /// # Errors
 /// [`CaptureError::Unusable`] where there is nothing to play: missing, empty, not a video, `ffmpeg` not installed.
@@ -38,19 +39,35 @@ pub fn open(path: &Path, no_drop: bool) -> Result<Box<dyn FrameSource>, CaptureE
     if pipe::is_pipe(path) {
         return pipe::open(path, no_drop);
     }
-    Ok(as_source(open_clip(path)?, no_drop))
+    Ok(as_source(clip(path, Folder::upright)?, no_drop))
 }
 
-/// [`open`] without a clock: the frames and their own times.
+/// Every frame of [`open`], but pictures as they are stored: as the camera's own sensor saw them.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_stored(path: &Path) -> Result<Box<dyn FrameSource>, CaptureError> {
+    if pipe::is_pipe(path) {
+        return pipe::open(path, true);
+    }
+    Ok(as_source(open_clip(path)?, true))
+}
+
+/// [`open_stored`] without a clock: the frames and their own times.
 ///
 /// # Errors
 /// As [`open`].
 pub fn open_clip(path: &Path) -> Result<Box<dyn Clip>, CaptureError> {
+    clip(path, std::convert::identity)
+}
+
+/// `as_shown` says how pictures stand.
+fn clip(path: &Path, as_shown: impl Fn(Folder) -> Folder) -> Result<Box<dyn Clip>, CaptureError> {
     let fail = |what: &dyn std::fmt::Display| CaptureError::Unusable(format!("{}: {what}", path.display()));
     let meta = std::fs::metadata(path)
         .map_err(|e| fail(&format_args!("{e}; give a folder of pictures or a video")))?;
     if meta.is_dir() {
-        return Ok(Box::new(folder::Folder::open(path)?));
+        return Ok(Box::new(as_shown(Folder::open(path)?)));
     }
     let mut head = Vec::with_capacity(16);
     std::fs::File::open(path).and_then(|f| f.take(16).read_to_end(&mut head)).map_err(|e| fail(&e))?;
@@ -61,10 +78,19 @@ pub fn open_clip(path: &Path) -> Result<Box<dyn Clip>, CaptureError> {
             None => Ok(Box::new(ffmpeg::Ffmpeg::open(path)?)),
         },
         h if h.starts_with(b"YUV4MPEG2") => Ok(Box::new(y4m::Y4m::open(path)?)),
-        [0xff, 0xd8, 0xff, ..] => Ok(Box::new(mjpeg::Mjpeg::open(path)?)),
-        h if is_still(h) => Ok(Box::new(folder::Folder::of_one(path))),
+        [0xff, 0xd8, 0xff, ..] if !is_alone(path).map_err(|e| fail(&e))? => {
+            Ok(Box::new(mjpeg::Mjpeg::open(path)?))
+        }
+        h if h.starts_with(&[0xff, 0xd8, 0xff]) || is_still(h) => {
+            Ok(Box::new(as_shown(Folder::of_one(path))))
+        }
         _ => Ok(Box::new(ffmpeg::Ffmpeg::open(path)?)),
     }
+}
+
+/// Whether a file that begins with a JPEG holds no other.
+fn is_alone(path: &Path) -> std::io::Result<bool> {
+    mjpeg::is_one(std::fs::File::open(path)?)
 }
 
 /// PNG, BMP or WebP?

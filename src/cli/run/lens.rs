@@ -17,6 +17,8 @@ use crate::cli::Usage;
 pub struct Lenses {
     calibration: Known,
     fov_deg: Option<f64>,
+    /// The flag that asks for metres, where nothing was said yet of why there are none.
+    asked: Option<&'static str>,
 }
 
 enum Known {
@@ -42,10 +44,12 @@ impl Lenses {
             }
         };
         let fov_deg = config.metres.fov.degrees();
-        if let Some(why) = in_vain(config) {
+        let in_vain = in_vain(config);
+        if let Some(why) = &in_vain {
             log::warn!("{why}");
         }
-        Ok(Self { calibration, fov_deg })
+        let asked = asked(config).filter(|_| in_vain.is_none());
+        Ok(Self { calibration, fov_deg, asked })
     }
 
     /// `source`, of which `lens` says at any time what lens it has; pictures are not turned before that.
@@ -66,6 +70,11 @@ impl Lenses {
                 log::info!("lens: taken to see {across_deg} degrees across (--fov), which is rough");
                 Some(Intrinsics::from_view(across_deg, seen.size_px))
             });
+            if let (None, Some(flag)) = (&found, self.asked) {
+                log::warn!(
+                    "{flag} needs the camera's lens, and none is known: give --calibration FILE or --fov DEGREES"
+                );
+            }
             lens.set(found.map(|intrinsics| (intrinsics, seen.size_px)));
             Ok(())
         });
@@ -113,16 +122,22 @@ impl Lenses {
     }
 }
 
-/// Why what `config` asks of metres cannot be had with the rest of it, and what to do.
-fn in_vain(config: &Config) -> Option<String> {
-    let (metres, smoother) = (&config.metres, config.temporal.smoother);
-    let names_lens = metres.fov.degrees().is_some() || matches!(metres.calibration, Calibration::File(_));
-    let asked = [
+/// The first flag that asks for what only a lens gives.
+fn asked(config: &Config) -> Option<&'static str> {
+    let metres = &config.metres;
+    let flags = [
         ("--floor", metres.floor),
         ("--camera-height", metres.camera_height.metres().is_some()),
         ("--person-height", metres.person_height.metres().is_some()),
     ];
-    let asked = asked.into_iter().find(|(_, is_asked)| *is_asked).map(|(flag, _)| flag);
+    flags.into_iter().find(|(_, is_asked)| *is_asked).map(|(flag, _)| flag)
+}
+
+/// Why what `config` asks of metres cannot be had with the rest of it, and what to do.
+fn in_vain(config: &Config) -> Option<String> {
+    let (metres, smoother) = (&config.metres, config.temporal.smoother);
+    let names_lens = metres.fov.degrees().is_some() || matches!(metres.calibration, Calibration::File(_));
+    let asked = asked(config);
     if (names_lens || asked.is_some()) && smoother.network().is_none() {
         return Some(format!(
             "--smoother {smoother} gives no 3D poses, which metres are made from: leave it out"
