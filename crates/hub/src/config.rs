@@ -148,8 +148,9 @@ pub fn room(path: &Path, cameras: &[Camera]) -> Result<Room, ConfigError> {
         };
         let [w, x, y, z] = entry.rotation;
         let quaternion = Quaternion::new(w, x, y, z);
-        // Written so that what is no number is refused, too.
-        if !((quaternion.norm() - 1.0).abs() <= 1e-3) || !entry.at_m.iter().all(|v| v.is_finite()) {
+        // Of what is no number this is false, too.
+        let is_turn = (quaternion.norm() - 1.0).abs() <= 1e-3;
+        if !is_turn || !entry.at_m.iter().all(|v| v.is_finite()) {
             return Err(wrong(path, format!("the place of {:?} is no place: calibrate again", camera.name)));
         }
         let rotation = UnitQuaternion::from_quaternion(quaternion);
