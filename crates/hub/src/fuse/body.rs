@@ -157,6 +157,13 @@ impl Body {
         body
     }
 
+    /// It is elsewhere: as if it were new, but for who it is and how long its bones are.
+    pub fn put(&mut self, at_us: i64, joints: [Option<JointFilter>; JOINTS]) {
+        (self.at_us, self.joints) = (at_us, joints);
+        (self.front, self.alone) = (0.0, [0.0; 2]);
+        self.find_middle();
+    }
+
     /// How many cameras saw it within `us` before `at_us`.
     pub fn watched_by(&self, at_us: i64, us: i64) -> usize {
         self.seen_us.iter().filter(|&&t| at_us - t < us).count()

@@ -3,8 +3,8 @@
 //! A look is assigned to the persons that the room knows (`associate.rs`: how far rays lie from where the joints are by now, and whom
 //! the board called how); each of its rays moves its joint (`joint.rs`), whatever the other cameras see at that moment, so a
 //! camera may be late, slow or away. Bones keep their lengths, sides are put right (`body.rs`). Unknown persons of two cameras whose rays meet in
-//! a body are somebody new (`birth.rs`). `watch.rs` tells of cameras that were moved: from
-//! then on they move nobody, until `anew.rs` has found where they stand now.
+//! a body are somebody new (`birth.rs`), or whom both lost just now. `watch.rs` tells of cameras that were moved: from then on they move
+//! nobody, until `anew.rs` has found where they stand now.
 
 mod anew;
 mod associate;
@@ -30,8 +30,11 @@ use watch::{Watch, watched_by_others};
 const GONE_US: i64 = 1_000_000;
 /// For so long their number is kept for them: four seconds, and what it takes to find somebody.
 const KEPT_US: i64 = 4_300_000;
-/// Whoever comes back so near to where they went, metres, is the same.
+/// Whoever comes back so near to where they went, metres, is the same; and so much farther for each second, metres.
 const BACK_M: f64 = 0.8;
+const AWAY_M_S: f64 = 0.7;
+/// For so long a camera's last picture says where somebody is.
+const HOLDS_US: i64 = 200_000;
 /// Until then two cameras must see somebody new, or there is nobody.
 const PROBATION_US: i64 = 400_000;
 /// Who is gone, a double or nobody is looked at so often.
@@ -58,6 +61,11 @@ pub struct RoomPerson {
     pub joints: [Option<RoomJoint>; JOINTS],
     /// How many cameras see them now.
     pub cameras: usize,
+}
+
+/// Whether somebody who was at `was` may be at `now` after so long.
+fn may_be(now: V3, was: V3, away_us: i64) -> bool {
+    (now - was).norm() < BACK_M + AWAY_M_S * away_us as f64 / 1e6
 }
 
 /// The room.
@@ -160,29 +168,60 @@ impl Fusion {
     }
 
     fn add(&mut self, newborn: birth::Newborn, camera: usize, unknown: &Loose) {
-        let mut body = Body::new(0, unknown.at_us, newborn.joints, self.places.len());
-        // Two pairs of cameras may find the same person at the same time.
-        let known = self.bodies.iter().any(|b| b.apart(&body).is_some_and(|m| m < 2.0 * ONE_M));
+        let at_us = unknown.at_us;
+        let seen_by = [(camera, unknown.seen.id), (newborn.camera, newborn.as_whom)];
         self.loose[newborn.camera].retain(|l| l.seen.id != newborn.as_whom);
-        if known {
+        let mut body = Body::new(0, at_us, newborn.joints, self.places.len());
+        let lost = self.lost(&body, seen_by);
+        // Two pairs of cameras may find the same person at the same time.
+        let is_there =
+            |(k, b): (usize, &Body)| Some(k) != lost && b.apart(&body).is_some_and(|m| m < 2.0 * ONE_M);
+        if self.bodies.iter().enumerate().any(is_there) {
             return;
         }
-        let middle = body.middle(0.0);
-        let far = |(k, (_, at_us, place)): (usize, &(u32, i64, V3))| {
-            let (far, away_s) = ((middle? - place).norm(), (unknown.at_us - at_us) as f64 / 1e6);
-            (far < BACK_M + 0.7 * away_s).then_some((far, k))
+        let k = lost.unwrap_or(self.bodies.len());
+        if lost.is_some() {
+            self.bodies[k].put(at_us, body.joints);
+        } else {
+            body.id = self.id_of(&body);
+            self.bodies.push(body);
+        }
+        for (camera, id) in seen_by {
+            (self.bodies[k].seen_us[camera], self.bodies[k].seen_as[camera]) = (at_us, id);
+        }
+    }
+
+    /// Who `newborn` is, if the room lost them: both cameras called them so when they still fitted, and one other camera at most sees them
+    /// where they were. Two others would be right, and this is somebody else.
+    fn lost(&self, newborn: &Body, seen_by: [(usize, u32); 2]) -> Option<usize> {
+        let (now, middle) = (newborn.at_us, newborn.middle(0.0)?);
+        let is_lost = |body: &Body| {
+            let [a, b] = seen_by.map(|(c, _)| now - body.seen_us[c]);
+            let away_us = a.max(b);
+            let holds = |c: &usize| {
+                let last_us = self.before[*c].as_ref().map_or(i64::MAX, |look| look.at_us);
+                body.seen_us[*c] >= last_us && now - last_us < HOLDS_US && seen_by.iter().all(|s| s.0 != *c)
+            };
+            seen_by.iter().all(|(c, id)| body.seen_as[*c] == *id)
+                && away_us < GONE_US
+                && body.middle(0.0).is_some_and(|was| may_be(middle, was, away_us))
+                && (0..self.places.len()).filter(holds).count() < 2
+        };
+        self.bodies.iter().position(is_lost)
+    }
+
+    /// That of whoever went near there, or a new one.
+    fn id_of(&mut self, newborn: &Body) -> u32 {
+        let far = |(k, (_, at_us, was)): (usize, &(u32, i64, V3))| {
+            let middle = newborn.middle(0.0)?;
+            may_be(middle, *was, newborn.at_us - at_us).then_some(((middle - was).norm(), k))
         };
         let back = self.gone.iter().enumerate().filter_map(far).min_by(|a, b| a.0.total_cmp(&b.0));
-        body.id = match back {
-            Some((_, k)) => self.gone.remove(k).0,
-            None => {
-                self.next_id += 1;
-                self.next_id - 1
-            }
-        };
-        (body.seen_us[camera], body.seen_as[camera]) = (unknown.at_us, unknown.seen.id);
-        (body.seen_us[newborn.camera], body.seen_as[newborn.camera]) = (unknown.at_us, newborn.as_whom);
-        self.bodies.push(body);
+        if let Some((_, k)) = back {
+            return self.gone.remove(k).0;
+        }
+        self.next_id += 1;
+        self.next_id - 1
     }
 
     /// How rays moved since the camera's last look.

@@ -174,6 +174,26 @@ fn whoever_stands_still_while_no_camera_speaks_is_the_same_for_four_seconds_and_
 }
 
 #[test]
+fn whoever_is_elsewhere_at_once_is_the_same_unless_two_cameras_see_them_where_they_were() {
+    for (seed, leaping) in [(1, 4), (2, 4), (3, 4), (4, 2), (5, 2), (6, 2)] {
+        let scene = Scene::new(Setting { seed, seconds: 7.0, ..Setting::default() });
+        let by = V3::new(0.6, 0.0, 0.0);
+        let mut after = scene.clone();
+        for (_, place) in after.cameras.iter_mut().take(leaping) {
+            *place *= nalgebra::Translation3::from(by);
+        }
+        let fusion = moved(&scene, &after, 6_000_000).fusion;
+        let joints = scene.truth(fusion.newest_us())[0];
+        let hips = 0.5 * (joints[11] + joints[12]);
+        let truth = hips + if leaping > 2 { by } else { V3::zeros() };
+        let (here, _) = fusion.whereabouts();
+        let first = here.iter().find(|p| p.0 == 1).expect("who was there");
+        assert!((first.1 - truth).xy().norm() < 0.3, "seed {seed}: {here:?}, {truth:?}");
+        assert!(leaping == 2 || here.len() == 1, "seed {seed}: {here:?}");
+    }
+}
+
+#[test]
 fn an_empty_room_is_empty_and_a_picture_alone_is_nobody() {
     let scene = Scene::new(Setting { cameras: 2, seconds: 4.0, ..Setting::default() });
     let mut fusion = Fusion::new(places(&scene));
