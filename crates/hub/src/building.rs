@@ -54,7 +54,7 @@ pub struct SaidPerson {
 
 /// Where a room lies in the building.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Lies {
+pub struct RoomPlacement {
     /// Its origin, metres.
     pub at_m: [f64; 3],
     /// Turned about the vertical.
@@ -100,7 +100,7 @@ impl Known {
 /// Everybody in all rooms.
 #[derive(Clone, Debug)]
 pub struct Building {
-    lies: Vec<Lies>,
+    placements: Vec<RoomPlacement>,
     /// By room and by the room's identity; see [`Building::forget`] for rooms beyond the last.
     known: HashMap<(usize, u32), Known>,
     /// The newest moment of each room, and when it came.
@@ -111,9 +111,9 @@ pub struct Building {
 
 impl Building {
     /// Rooms that lie so.
-    pub fn new(lies: Vec<Lies>) -> Self {
-        let newest = vec![None; lies.len()];
-        Self { lies, known: HashMap::new(), newest, looked_us: i64::MIN / 2, next_id: 1 }
+    pub fn new(placements: Vec<RoomPlacement>) -> Self {
+        let newest = vec![None; placements.len()];
+        Self { placements, known: HashMap::new(), newest, looked_us: i64::MIN / 2, next_id: 1 }
     }
 
     /// Takes in what room `room` said, at `now_us` of the building's clock; not what was overtaken on its way.
@@ -131,7 +131,7 @@ impl Building {
         self.newest[room] = Some((said.seq, now_us));
         self.known.retain(|_, k| now_us - k.seen_us < KEPT_US);
         for person in &said.persons {
-            let joints = person.joints.map(|j| j.map(|j| self.lies[room].place(j)));
+            let joints = person.joints.map(|j| j.map(|j| self.placements[room].place(j)));
             let Some(at) = middle(&joints) else { continue };
             let (id, since_us, apart_us) = match self.known.get(&(room, person.id)) {
                 Some(known) => (known.who.id, known.since_us, known.apart_us),
@@ -152,7 +152,7 @@ impl Building {
     /// The room's hub was started anew, and its identities mean nobody any more: everybody is lost, under the building's identity
     /// and in a room beyond the last, until place says who is who.
     fn forget(&mut self, room: usize) {
-        let beyond = self.lies.len() + room;
+        let beyond = self.placements.len() + room;
         let (lost, others) = self.known.drain().partition::<HashMap<_, _>, _>(|(key, _)| key.0 == room);
         self.known = others;
         for mut known in lost.into_values() {
@@ -224,7 +224,7 @@ impl Building {
     }
 }
 
-impl Lies {
+impl RoomPlacement {
     fn place(&self, [x, y, z, sigma]: [f64; 4]) -> [f64; 4] {
         let (sin, cos) = self.turn_degrees.to_radians().sin_cos();
         let [ax, ay, az] = self.at_m;
@@ -253,8 +253,8 @@ mod tests {
 
     fn building() -> Building {
         // The second room begins where the first ends, and is turned by a quarter.
-        let lies = |x, turn_degrees| Lies { at_m: [x, 0.0, 0.0], turn_degrees };
-        Building::new(vec![lies(0.0, 0.0), lies(6.0, 90.0)])
+        let placed = |x, turn_degrees| RoomPlacement { at_m: [x, 0.0, 0.0], turn_degrees };
+        Building::new(vec![placed(0.0, 0.0), placed(6.0, 90.0)])
     }
 
     #[test]
@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn a_room_is_turned_about_the_vertical_and_lies_as_high_as_it_is_said_to() {
         let place = |turn_degrees, at: [f64; 4]| {
-            Lies { at_m: [6.0, 1.0, 3.0], turn_degrees }.place(at).map(|v| (v * 1e6).round() / 1e6)
+            RoomPlacement { at_m: [6.0, 1.0, 3.0], turn_degrees }.place(at).map(|v| (v * 1e6).round() / 1e6)
         };
         assert_eq!(place(0.0, [1.0, 2.0, 0.5, 0.02]), [7.0, 3.0, 3.5, 0.02]);
         assert_eq!(place(90.0, [1.0, 2.0, 0.5, 0.02]), [4.0, 2.0, 3.5, 0.02]);

@@ -5,12 +5,12 @@
 //! (Moon, Skelly and Towsley 1999; an edge of the lower convex hull). It is late by the shortest way there, which nobody can see;
 //! what is equal on all boards cancels.
 //!
-//! Both clocks may drift by [`MOST_DRIFT`]; a step of the board's clock (it was started anew) begins the estimate anew.
+//! Both clocks may drift by `MOST_DRIFT`; a step of the board's clock (it was started anew) begins the estimate anew.
 
 use std::collections::VecDeque;
 
 /// Quartz is within 100 parts in a million; 500 leaves room for a bad one.
-pub const MOST_DRIFT: f64 = 500e-6;
+const MOST_DRIFT: f64 = 500e-6;
 /// What is older says nothing of the present temperature, and so of the drift.
 const WINDOW_US: i64 = 120_000_000;
 /// Of each such span the least counts.
@@ -55,7 +55,7 @@ pub struct Estimate {
 
 impl Estimate {
     /// A board's stamp by the hub's clock.
-    pub fn hub_us(&self, board_us: i64) -> i64 {
+    fn hub_us(&self, board_us: i64) -> i64 {
         board_us + self.offset_at(board_us).round() as i64
     }
 
@@ -77,7 +77,7 @@ struct Sample {
 
 /// One board's clock.
 #[derive(Clone, Debug, Default)]
-pub struct Clock {
+pub(crate) struct Clock {
     arrivals: VecDeque<Sample>,
     exchanges: VecDeque<Sample>,
     stepped: u32,

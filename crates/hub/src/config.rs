@@ -11,7 +11,7 @@ use crate::calibrate::Calibration;
 use crate::camera::Lens;
 use crate::ear::Ear;
 use crate::geometry::centre;
-use crate::{Place, V3};
+use crate::{Extrinsics, V3};
 
 /// A file of ours is a page at most.
 const MOST_BYTES: u64 = 1 << 20;
@@ -114,7 +114,7 @@ pub fn cameras(path: &Path) -> Result<Vec<Camera>, ConfigError> {
 #[derive(Clone, Debug)]
 pub struct Room {
     /// From the room to each camera, in the order of the cameras' file.
-    pub places: Vec<Place>,
+    pub places: Vec<Extrinsics>,
     /// Added to each camera's stamps.
     pub offsets_us: Vec<i64>,
 }
@@ -155,7 +155,7 @@ pub fn room(path: &Path, cameras: &[Camera]) -> Result<Room, ConfigError> {
         }
         let rotation = UnitQuaternion::from_quaternion(quaternion);
         let eye = V3::from(entry.at_m);
-        places.push(Place::from_parts((-(rotation * eye)).into(), rotation));
+        places.push(Extrinsics::from_parts((-(rotation * eye)).into(), rotation));
         offsets_us.push(entry.offset_us.round() as i64);
     }
     Ok(Room { places, offsets_us })
@@ -172,7 +172,7 @@ pub fn is_placed_anew(text: &str) -> bool {
 }
 
 /// The room's file `text` with another place of one camera; `None` where it is no such file, or without that camera.
-pub fn placed_text(text: &str, name: &str, place: &Place) -> Option<String> {
+pub fn placed_text(text: &str, name: &str, place: &Extrinsics) -> Option<String> {
     let mut room: toml::Table = text.parse().ok()?;
     let cameras = room.get_mut("camera")?.as_array_mut()?;
     let camera = cameras.iter_mut().find(|c| c.get("name").and_then(|n| n.as_str()) == Some(name))?;
@@ -227,7 +227,7 @@ mod tests {
     fn a_room_is_read_as_it_was_written() {
         let folder = folder(TWO);
         let cameras = cameras(&folder.path().join("cameras.toml")).unwrap();
-        let place = |x: f64| Place::new(V3::new(x, 2.0, 3.0), V3::new(0.1, x, -0.4));
+        let place = |x: f64| Extrinsics::new(V3::new(x, 2.0, 3.0), V3::new(0.1, x, -0.4));
         let found = Calibration {
             places: vec![place(0.3), place(-0.7)],
             offsets_us: vec![0.0, -1234.4],

@@ -6,7 +6,7 @@ use crate::fuse::{Fusion, RoomPerson};
 use crate::line::{self, LineError, Look};
 use crate::reach::Reach;
 use crate::twin::Beat;
-use crate::{Place, V3};
+use crate::{Extrinsics, V3};
 
 /// Nobody sends what is older, and nothing comes before its light but by a clock's error.
 const OLDEST_US: i64 = 2_000_000;
@@ -109,7 +109,7 @@ pub struct Hub {
 
 impl Hub {
     /// Cameras with these lenses at these places.
-    pub fn new(lenses: Vec<Lens>, places: Vec<Place>, offsets_us: Vec<i64>) -> Self {
+    pub fn new(lenses: Vec<Lens>, places: Vec<Extrinsics>, offsets_us: Vec<i64>) -> Self {
         let fusion = Fusion::new(places);
         Self { ears: Ears::new(lenses, offsets_us), fusion, seq: 0, told_us: i64::MIN / 2, is_fresh: false }
     }
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn whoever_learns_from_the_other_hub_counts_on_from_there() {
-        let new = || Hub::new(vec![Lens::read(LENS).unwrap()], vec![Place::identity()], vec![0]);
+        let new = || Hub::new(vec![Lens::read(LENS).unwrap()], vec![Extrinsics::identity()], vec![0]);
         let (mut first, mut second) = (new(), new());
         let tell = |hub: &mut Hub, now_us: i64| {
             let text = format!("{{\"captured_us\":{now_us},\"emitted_us\":{now_us},\"persons\":[]}}");
@@ -228,7 +228,7 @@ mod tests {
         let lens = Lens::read(
             "width_px = 640\nheight_px = 480\nfx_px = 500\nfy_px = 500\ncx_px = 320\ncy_px = 240\nk1 = 0\nk2 = 0\n",
         );
-        let mut hub = Hub::new(vec![lens.unwrap(); 2], vec![Place::identity(); 2], vec![0; 2]);
+        let mut hub = Hub::new(vec![lens.unwrap(); 2], vec![Extrinsics::identity(); 2], vec![0; 2]);
         let line = |camera: usize, arrived_us: i64| {
             // Both cameras see the same instants.
             let captured_us = arrived_us / 100_000 * 100_000;

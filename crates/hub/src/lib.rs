@@ -46,5 +46,5 @@ pub mod zones;
 pub type V2 = nalgebra::Vector2<f64>;
 /// A place in metres.
 pub type V3 = nalgebra::Vector3<f64>;
-/// Where a camera is: from the room to the camera.
-pub type Place = nalgebra::Isometry3<f64>;
+/// Where a camera is, its extrinsic parameters: from the room to the camera.
+pub type Extrinsics = nalgebra::Isometry3<f64>;

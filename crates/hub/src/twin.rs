@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 /// From one beat to the next.
-pub const BEAT_US: i64 = 100_000;
+const BEAT_US: i64 = 100_000;
 /// Silent for so long, the other one is gone.
 const SILENT_US: i64 = 450_000;
 /// Whoever starts listens for so long.

@@ -13,7 +13,7 @@ use pose::{JOINTS, MIRROR};
 use super::Moment;
 use super::moments::Sight;
 use crate::geometry::{View, seen_at, triangulate};
-use crate::{Place, V2, V3};
+use crate::{Extrinsics, V2, V3};
 
 /// Of a camera: a turn, a shift, milliseconds.
 const UNKNOWNS: usize = 7;
@@ -28,7 +28,7 @@ const WILD: f64 = 8.0;
 
 /// What comes out.
 pub struct Bundle {
-    pub places: Vec<Place>,
+    pub places: Vec<Extrinsics>,
     pub offsets_us: Vec<f64>,
     pub misfit: f64,
 }
@@ -40,9 +40,9 @@ struct Spot {
 }
 
 struct Problem {
-    start: Vec<Place>,
+    start: Vec<Extrinsics>,
     params: DVector<f64>,
-    places: Vec<Place>,
+    places: Vec<Extrinsics>,
     offsets_ms: Vec<f64>,
     spots: Vec<Spot>,
     rows: usize,
@@ -51,10 +51,10 @@ struct Problem {
 }
 
 /// Adjusts `places`; also puts left and right right where a camera took one for the other.
-pub fn adjust(moments: &mut [Moment], places: Vec<Place>) -> Bundle {
+pub fn adjust(moments: &mut [Moment], places: Vec<Extrinsics>) -> Bundle {
     // The first camera is the origin.
     let first = places[0].inverse();
-    let mut places: Vec<Place> = places.iter().map(|p| p * first).collect();
+    let mut places: Vec<Extrinsics> = places.iter().map(|p| p * first).collect();
     let mut offsets_ms = vec![0.0; places.len()];
     let mut misfit = f64::MAX;
     for round in 0..ROUNDS {
@@ -99,7 +99,7 @@ fn shifted(sight: &Sight, ms: f64) -> V2 {
     sight.at - sight.speed * (ms / 1e3)
 }
 
-fn spots(moments: &[Moment], places: &[Place], offsets_ms: &[f64], weighed: bool) -> Vec<Spot> {
+fn spots(moments: &[Moment], places: &[Extrinsics], offsets_ms: &[f64], weighed: bool) -> Vec<Spot> {
     let mut spots = Vec::new();
     for m in moments {
         for j in 0..JOINTS {
@@ -130,7 +130,7 @@ fn spots(moments: &[Moment], places: &[Place], offsets_ms: &[f64], weighed: bool
 }
 
 /// Root of the middle squared distance, as the root mean square of normal errors would be.
-fn middle_misfit(spots: &[Spot], places: &[Place], offsets_ms: &[f64]) -> f64 {
+fn middle_misfit(spots: &[Spot], places: &[Extrinsics], offsets_ms: &[f64]) -> f64 {
     let mut all: Vec<f64> = spots
         .iter()
         .flat_map(|spot| {
@@ -148,7 +148,7 @@ fn middle_misfit(spots: &[Spot], places: &[Place], offsets_ms: &[f64]) -> f64 {
 }
 
 /// Where a camera's rays fit much better with left and right exchanged, they are.
-fn exchange_sides(moments: &mut [Moment], places: &[Place], offsets_ms: &[f64]) {
+fn exchange_sides(moments: &mut [Moment], places: &[Extrinsics], offsets_ms: &[f64]) {
     for m in moments {
         let bodies: Vec<Option<V3>> = (0..JOINTS)
             .map(|j| {
@@ -182,7 +182,7 @@ fn exchange_sides(moments: &mut [Moment], places: &[Place], offsets_ms: &[f64]) 
 }
 
 impl Problem {
-    fn new(places: Vec<Place>, offsets_ms: Vec<f64>, spots: Vec<Spot>) -> Self {
+    fn new(places: Vec<Extrinsics>, offsets_ms: Vec<f64>, spots: Vec<Spot>) -> Self {
         let rows = spots.iter().map(|s| 2 * s.views.len()).sum();
         let mut params = DVector::zeros(UNKNOWNS * (places.len() - 1));
         for (k, ms) in offsets_ms[1..].iter().enumerate() {
@@ -245,7 +245,7 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for Problem {
             let turn = UnitQuaternion::from_scaled_axis(V3::new(p[0], p[1], p[2]));
             let shift = Translation3::new(p[3], p[4], p[5]);
             let start = &self.start[c];
-            self.places[c] = Place::from_parts(shift * start.translation, turn * start.rotation);
+            self.places[c] = Extrinsics::from_parts(shift * start.translation, turn * start.rotation);
             self.offsets_ms[c] = p[6];
         }
         self.settle();
@@ -323,9 +323,9 @@ mod tests {
         let mut rng = fastrand::Rng::with_seed(4);
         let mut any = |s: f64| V3::new(rng.f64() - 0.5, rng.f64() - 0.5, rng.f64() - 0.5) * s;
         let places = vec![
-            Place::identity(),
-            Place::new(V3::new(1.0, 0.1, 0.5), V3::new(0.1, -0.6, 0.0)),
-            Place::new(V3::new(-1.0, 0.2, 0.3), V3::new(0.0, 0.5, 0.1)),
+            Extrinsics::identity(),
+            Extrinsics::new(V3::new(1.0, 0.1, 0.5), V3::new(0.1, -0.6, 0.0)),
+            Extrinsics::new(V3::new(-1.0, 0.2, 0.3), V3::new(0.0, 0.5, 0.1)),
         ];
         let offsets_ms = vec![0.0, 1.0, -2.0];
         let mut spots = Vec::new();

@@ -4,7 +4,7 @@ use nalgebra::{Rotation3, UnitQuaternion};
 use pose::JOINTS;
 
 use crate::geometry::centre;
-use crate::{Place, V3};
+use crate::{Extrinsics, V3};
 
 /// Middle height of the lower ankle, and of eyes, ears and nose together, as parts of the stature: of people who walk, which lowers a head
 /// by two hundredths and lifts an ankle by one. Ten recorded walks give .907 ± .003 and .061 ± .005.
@@ -26,7 +26,7 @@ pub struct Floor {
 }
 
 /// Finds it from bodies; `None` for too few that are whole.
-pub fn find(bodies: &[[Option<V3>; JOINTS]], cameras: &[Place]) -> Option<Floor> {
+pub fn find(bodies: &[[Option<V3>; JOINTS]], cameras: &[Extrinsics]) -> Option<Floor> {
     // Where bodies point is up, roughly.
     let trunks: Vec<V3> = bodies.iter().filter_map(trunk).collect();
     if trunks.len() < MIN_BODIES {
@@ -111,7 +111,7 @@ fn middle(mut values: Vec<f64>) -> Option<f64> {
 
 impl Floor {
     /// Cameras in the room: z up from the floor, the origin below the first camera, which looks along y.
-    pub fn room_of(&self, cameras: &[Place], scale: f64) -> Vec<Place> {
+    pub fn room_of(&self, cameras: &[Extrinsics], scale: f64) -> Vec<Extrinsics> {
         let first = &cameras[0];
         let ahead = first.rotation.inverse() * V3::z();
         // A camera that looks straight down has the picture's top ahead.
@@ -128,7 +128,7 @@ impl Floor {
             .map(|c| {
                 let rotation = c.rotation * UnitQuaternion::from_rotation_matrix(&turn);
                 let shift = (c.rotation * origin + c.translation.vector) * scale;
-                Place::from_parts(shift.into(), rotation)
+                Extrinsics::from_parts(shift.into(), rotation)
             })
             .collect()
     }

@@ -17,7 +17,7 @@ mod tests;
 
 pub use moments::Moment;
 
-use crate::Place;
+use crate::Extrinsics;
 use crate::line::Look;
 
 /// People of whom nothing is known: the mean of adults' statures, and how far they lie from it.
@@ -38,7 +38,7 @@ pub struct Known {
 #[derive(Clone, Debug)]
 pub struct Calibration {
     /// From the room to each camera.
-    pub places: Vec<Place>,
+    pub places: Vec<Extrinsics>,
     /// What is to be added to each camera's stamps, microseconds: 0 of the first.
     pub offsets_us: Vec<f64>,
     /// Root mean square of how far rays and joints lie apart, in units of the sigmas that boards give; about 1.

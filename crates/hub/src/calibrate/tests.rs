@@ -1,38 +1,8 @@
 //! A minute of one walking person before virtual cameras.
 
 use super::*;
-use crate::geometry::{apart, centre};
-use crate::hub::{Ears, Packet};
-use crate::simulate::{Level, Scene, Setting};
-
-/// What comes to a hub, by its own estimates of the clocks.
-fn looks(scene: &Scene) -> Vec<Look> {
-    let lenses = scene.cameras.iter().map(|c| c.0.clone()).collect();
-    let mut ears = Ears::new(lenses, vec![0; scene.cameras.len()]);
-    let mut looks = Vec::new();
-    for p in scene.packets() {
-        let packet = Packet { camera: p.camera, arrived_us: p.arrived_us, text: p.text };
-        looks.extend(ears.hear(&packet).unwrap());
-    }
-    looks
-}
-
-/// The worst angle in degrees, and distance in parts of the true one, between every two cameras.
-fn worst(found: &Calibration, scene: &Scene) -> (f64, f64) {
-    let (mut degrees, mut off) = (0.0f64, 0.0f64);
-    for a in 0..scene.cameras.len() {
-        for b in a + 1..scene.cameras.len() {
-            let (true_a, true_b) = (scene.cameras[a].1, scene.cameras[b].1);
-            let (got_a, got_b) = (found.places[a], found.places[b]);
-            let got = got_b.rotation * got_a.rotation.inverse();
-            let truth = true_b.rotation * true_a.rotation.inverse();
-            degrees = degrees.max((got * truth.inverse()).angle().to_degrees());
-            let (_, d) = apart(&true_a, &true_b);
-            off = off.max((apart(&got_a, &got_b).1 - d).abs() / d);
-        }
-    }
-    (degrees, off)
-}
+use crate::geometry::centre;
+use crate::simulate::{Level, Scene, Setting, worst};
 
 #[test]
 fn without_error_the_cameras_are_where_they_are() {
@@ -44,8 +14,8 @@ fn without_error_the_cameras_are_where_they_are() {
         ..Setting::default()
     });
     let known = Known { stature_m: Some(scene.walkers[0].stature_m), distance: None };
-    let found = calibrate(&looks(&scene), 3, known, 1).unwrap();
-    let (degrees, off) = worst(&found, &scene);
+    let found = calibrate(&scene.looks().unwrap(), 3, known, 1).unwrap();
+    let (degrees, off) = worst(&found.places, &scene);
     assert!(degrees < 0.2 && off < 0.02, "{degrees}° {off}");
     for ((_, truth), got) in scene.cameras.iter().zip(&found.places) {
         // The heights above the floor hold the floor to its place and tilt.
@@ -60,8 +30,8 @@ fn a_minute_of_a_walking_person_places_cameras_within_a_degree_and_two_hundredth
     for cameras in [2, 4] {
         let scene = Scene::new(Setting { cameras, seed: 5, ..Setting::default() });
         let known = Known { stature_m: Some(scene.walkers[0].stature_m), distance: None };
-        let found = calibrate(&looks(&scene), cameras, known, 1).unwrap();
-        let (degrees, off) = worst(&found, &scene);
+        let found = calibrate(&scene.looks().unwrap(), cameras, known, 1).unwrap();
+        let (degrees, off) = worst(&found.places, &scene);
         assert!(degrees < 1.0 && off < 0.02, "{cameras} cameras: {degrees}° {off}");
     }
 }
@@ -70,8 +40,9 @@ fn a_minute_of_a_walking_person_places_cameras_within_a_degree_and_two_hundredth
 fn two_who_walk_at_the_same_time_do_as_well() {
     let scene = Scene::new(Setting { persons: 2, seed: 6, ..Setting::default() });
     let stature = 0.5 * (scene.walkers[0].stature_m + scene.walkers[1].stature_m);
-    let found = calibrate(&looks(&scene), 4, Known { stature_m: Some(stature), distance: None }, 1).unwrap();
-    let (degrees, off) = worst(&found, &scene);
+    let found =
+        calibrate(&scene.looks().unwrap(), 4, Known { stature_m: Some(stature), distance: None }, 1).unwrap();
+    let (degrees, off) = worst(&found.places, &scene);
     println!("two persons: {degrees:.2} degrees, {:.1} %", 100.0 * off);
     assert!(degrees < 1.0 && off < 0.03, "{degrees}° {off}");
 }
@@ -79,7 +50,7 @@ fn two_who_walk_at_the_same_time_do_as_well() {
 #[test]
 fn who_sees_nobody_is_named() {
     let scene = Scene::new(Setting { cameras: 2, seconds: 20.0, ..Setting::default() });
-    let mut seen = looks(&scene);
+    let mut seen = scene.looks().unwrap();
     seen.retain(|l| l.camera == 0 || l.at_us < 3_000_000);
     let told = calibrate(&seen, 2, Known::default(), 1).unwrap_err();
     assert!(matches!(told, CalibrateError::NobodyThere { camera: 1, .. }), "{told}");

@@ -4,7 +4,7 @@ use nalgebra::Point3;
 
 use super::{CalibrateError, Moment};
 use crate::geometry::{Pair, Relative, View, relative, seen_at, triangulate};
-use crate::{Place, V3};
+use crate::{Extrinsics, V3};
 
 /// Fewer rays in common are no tie.
 const MIN_PAIRS: usize = 150;
@@ -23,16 +23,16 @@ pub fn places(
     moments: &[Moment],
     cameras: usize,
     rng: &mut fastrand::Rng,
-) -> Result<Vec<Place>, CalibrateError> {
+) -> Result<Vec<Extrinsics>, CalibrateError> {
     let mut ties = Vec::new();
     for a in 0..cameras {
         for b in a + 1..cameras {
             ties.extend(tie(moments, [a, b], rng));
         }
     }
-    let mut placed: Vec<Option<Place>> = vec![None; cameras];
+    let mut placed: Vec<Option<Extrinsics>> = vec![None; cameras];
     if let Some(best) = ties.iter().max_by(|s, t| s.weight.total_cmp(&t.weight)) {
-        placed[best.cameras[0]] = Some(Place::identity());
+        placed[best.cameras[0]] = Some(Extrinsics::identity());
         placed[best.cameras[1]] = Some(best.relative.place);
     }
     while let Some(missing) = placed.iter().position(Option::is_none) {
@@ -81,13 +81,13 @@ fn tie(moments: &[Moment], [a, b]: [usize; 2], rng: &mut fastrand::Rng) -> Optio
 /// The place of `to`, its distance from `from` being such that joints lie as deep as those that stand say.
 fn scaled(
     moments: &[Moment],
-    placed: &[Option<Place>],
+    placed: &[Option<Extrinsics>],
     from: usize,
     to: usize,
-    turned: Place,
-) -> Option<Place> {
+    turned: Extrinsics,
+) -> Option<Extrinsics> {
     let base = placed[from]?;
-    let identity = Place::identity();
+    let identity = Extrinsics::identity();
     let mut ratios = Vec::new();
     for m in moments.iter().filter(|m| m.seen[to].is_some()) {
         for joint in 0..pose::JOINTS {
@@ -116,5 +116,5 @@ fn scaled(
     ratios.sort_by(f64::total_cmp);
     let scale = ratios[ratios.len() / 2];
     let moved: V3 = turned.translation.vector * scale;
-    (scale > 0.0).then(|| Place::from_parts(moved.into(), turned.rotation) * base)
+    (scale > 0.0).then(|| Extrinsics::from_parts(moved.into(), turned.rotation) * base)
 }

@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use super::peer::Peer;
-use super::sources::{now_us, stop_signal};
+use super::sources::{DATAGRAM, now_us, stop_signal};
 use super::zenoh;
 
 /// Passes a board's lines on, and lets the hub compare clocks: to half the network's asymmetry, where arrivals alone are late by its
@@ -130,7 +130,7 @@ pub fn run(args: &Args) -> Result<()> {
     let mut session = None;
     let hubs = args.to.iter().map(|name| Hub::find(name, &args.net, &mut session));
     let mut hubs = hubs.collect::<Result<Vec<Hub>>>()?;
-    let mut bytes = vec![0; 65_536];
+    let mut bytes = vec![0; DATAGRAM];
     eprintln!("posewire-hub agent: {} to {}; Ctrl-C ends it", args.listen, args.to.join(" and "));
     while !stop.load(Ordering::Relaxed) {
         wait(&lines, &hubs, &LOOK)?;

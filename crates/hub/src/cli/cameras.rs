@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Error, Result, anyhow};
-use posewire_hub::Place;
+use posewire_hub::Extrinsics;
 use posewire_hub::config::{Camera, is_placed_anew, placed_text};
 use posewire_hub::geometry::centre;
 use posewire_hub::line::LineError;
@@ -131,7 +131,7 @@ impl Cameras {
     }
 
     /// Says where a camera was placed anew, and writes it down, so that it is known after a restart.
-    pub fn placed(&self, camera: usize, place: &Place) {
+    pub fn placed(&self, camera: usize, place: &Extrinsics) {
         let (eye, name) = (centre(place), &self.all[camera].name);
         let where_to =
             format!("camera {name:?} is placed anew, at {:.2}, {:.2}, {:.2} m", eye.x, eye.y, eye.z);
@@ -153,8 +153,8 @@ impl Cameras {
     }
 
     /// Where they stand, for the view: rows of the rotation are their right, down and ahead; `half` is the tangent of half the picture.
-    pub fn said(&self, places: &[Place]) -> String {
-        let one = |(camera, place): (&Camera, &Place)| {
+    pub fn said(&self, places: &[Extrinsics]) -> String {
+        let one = |(camera, place): (&Camera, &Extrinsics)| {
             let (eye, turn) = (centre(place), place.rotation.to_rotation_matrix());
             let row = |k: usize| [turn[(k, 0)], turn[(k, 1)], turn[(k, 2)]];
             let lens = &camera.lens;
@@ -167,7 +167,7 @@ impl Cameras {
 }
 
 /// Writes a camera's place into the room's file; gives where the file as `calibrate` wrote it is kept.
-fn write_down(room: &Path, name: &str, place: &Place) -> Result<PathBuf> {
+fn write_down(room: &Path, name: &str, place: &Extrinsics) -> Result<PathBuf> {
     let text = std::fs::read_to_string(room)?;
     let placed = placed_text(&text, name, place).context("it is no room's file any more")?;
     let mut before = room.as_os_str().to_owned();
@@ -199,12 +199,12 @@ mod tests {
         for number in 1..=2 {
             fs::write(&room, calibrated(number)).unwrap();
             for _ in 0..2 {
-                let before = write_down(&room, "door", &Place::translation(0.0, 0.0, 1.0)).unwrap();
+                let before = write_down(&room, "door", &Extrinsics::translation(0.0, 0.0, 1.0)).unwrap();
                 assert_eq!(fs::read_to_string(before).unwrap(), calibrated(number));
                 let text = fs::read_to_string(&room).unwrap();
                 assert!(text.starts_with(&format!("# the {number}.")) && text.contains("-1.0"), "{text}");
             }
         }
-        assert!(write_down(&room, "window", &Place::identity()).is_err());
+        assert!(write_down(&room, "window", &Extrinsics::identity()).is_err());
     }
 }

@@ -9,12 +9,12 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use posewire_hub::building::{Building, Lies, Said};
+use posewire_hub::building::{Building, RoomPlacement, Said};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::peer::Peer;
-use super::sources::{now_us, stop_signal};
+use super::sources::{DATAGRAM, now_us, stop_signal};
 
 /// Puts several hubs' rooms together to one building: whoever goes from one to the next keeps their identity
 #[derive(Debug, clap::Args)]
@@ -83,7 +83,7 @@ pub fn run(args: &Args) -> Result<()> {
         socket.set_read_timeout(Some(Duration::from_millis(200)))?;
         let (tell, stop, name) = (tell.clone(), stop.clone(), room.name.clone());
         std::thread::Builder::new().name("room".into()).spawn(move || {
-            let (mut bytes, mut wrong) = (vec![0; 65_536], 0u64);
+            let (mut bytes, mut wrong) = (vec![0; DATAGRAM], 0u64);
             while !stop.load(Ordering::Relaxed) {
                 let Ok(n) = socket.recv(&mut bytes) else { continue };
                 match serde_json::from_slice(&bytes[..n]) {
@@ -103,8 +103,8 @@ pub fn run(args: &Args) -> Result<()> {
     }
     let udp = args.udp.as_deref().map(|to| Peer::open("merge: --udp", to)).transpose()?;
     let mut udp = udp.map(|peer| peer.or("for so many people leave --udp out, and take standard output"));
-    let lies = |r: &Room| Lies { at_m: r.at_m, turn_degrees: r.turn_degrees };
-    let mut building = Building::new(file.room.iter().map(lies).collect());
+    let placement = |r: &Room| RoomPlacement { at_m: r.at_m, turn_degrees: r.turn_degrees };
+    let mut building = Building::new(file.room.iter().map(placement).collect());
     let gap_us = (1e6 / args.rate.clamp(0.1, 1_000.0)) as i64;
     let (mut next_us, mut seq) = (now_us() + gap_us, 0u64);
     eprintln!("posewire-hub merge: {} rooms; Ctrl-C ends it", file.room.len());

@@ -26,7 +26,7 @@ const LOOK: Duration = Duration::from_millis(200);
 pub const NEWEST: usize = 8;
 pub const EVERY: usize = 512;
 /// A datagram's most.
-const DATAGRAM: usize = 65_536;
+pub const DATAGRAM: usize = 65_536;
 
 /// What comes in.
 pub enum Heard {

@@ -2,11 +2,8 @@
 
 use anyhow::{Result, ensure};
 use posewire_hub::calibrate::{Known, calibrate};
-use posewire_hub::geometry::apart;
-use posewire_hub::hub::{Ears, Packet};
-use posewire_hub::line::Look;
-use posewire_hub::simulate::{Level, Scene, Setting, score};
-use posewire_hub::{Place, V3};
+use posewire_hub::simulate::{Level, Scene, Setting, score, worst};
+use posewire_hub::{Extrinsics, V3};
 use serde_json::json;
 
 /// Measures places of cameras and of people against the truth: prints a table, or JSON as it is kept
@@ -28,8 +25,8 @@ pub struct Args {
     #[arg(long, default_value_t = 60.0)]
     seconds: f64,
     /// Shares of pictures of somebody's back in which left and right are exchanged; both as networks have done it on rendered films
-    #[arg(long, value_delimiter = ',', default_value = "0,0.35")]
-    turned: Vec<f64>,
+    #[arg(long = "turned", value_name = "TURNED", value_delimiter = ',', default_value = "0,0.35")]
+    exchanged: Vec<f64>,
     /// The detector's error as in J-HMDB's small, blurred films
     #[arg(long)]
     blurred: bool,
@@ -40,7 +37,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<()> {
     ensure!(args.cameras.iter().all(|c| (2..=16).contains(c)), "--cameras: 2 to 16 each");
-    ensure!(args.turned.iter().all(|t| (0.0..=0.95).contains(t)), "--turned: shares from 0 to 0.95");
+    ensure!(args.exchanged.iter().all(|t| (0.0..=0.95).contains(t)), "--turned: shares from 0 to 0.95");
     ensure!(args.persons.iter().all(|p| (1..=10).contains(p)), "--persons: 1 to 10 each");
     let level = if args.blurred { Level::Blurred } else { Level::Rendered };
     let mut rows = Vec::new();
@@ -49,17 +46,19 @@ pub fn run(args: &Args) -> Result<()> {
             "turned cameras persons seed | worst angle, distance | MPJPE, plain DLT, offline mm | told, switches, ghosts a moment"
         );
     }
-    let each =
-        args.turned.iter().flat_map(|&turned| args.cameras.iter().map(move |&cameras| (turned, cameras)));
-    for (turned, cameras) in each {
+    let each = args
+        .exchanged
+        .iter()
+        .flat_map(|&exchanged| args.cameras.iter().map(move |&cameras| (exchanged, cameras)));
+    for (exchanged_share, cameras) in each {
         for seed in 1..=args.seeds {
             let of = |persons| {
                 let (seconds, base) = (args.seconds, Setting::default());
-                Scene::new(Setting { cameras, persons, seconds, level, turned, seed, ..base })
+                Scene::new(Setting { cameras, persons, seconds, level, exchanged_share, seed, ..base })
             };
             let walk = of(1);
             let known = Known { stature_m: Some(walk.walkers[0].stature_m), distance: None };
-            let found = calibrate(&looks(&walk)?, cameras, known, 1)?;
+            let found = calibrate(&walk.looks()?, cameras, known, 1)?;
             let (degrees, off) = worst(&found.places, &walk);
             for &persons in &args.persons {
                 let scene = of(persons);
@@ -69,13 +68,13 @@ pub fn run(args: &Args) -> Result<()> {
                 let p95 = s.all_mm[(s.all_mm.len() - 1) * 95 / 100];
                 if args.json {
                     rows.push(json!({
-                        "turned": turned, "cameras": cameras, "persons": persons, "seed": seed, "worst_degrees": degrees, "worst_distance": off,
+                        "turned": exchanged_share, "cameras": cameras, "persons": persons, "seed": seed, "worst_degrees": degrees, "worst_distance": off,
                         "mpjpe_mm": s.mpjpe_mm, "p95_mm": p95, "dlt_mm": s.dlt_mm, "offline_mm": s.offline_mm, "told": s.told, "switches": s.switches,
                         "ghosts": s.ghosts,
                     }));
                 } else {
                     println!(
-                        "{turned:6.2} {cameras:7} {persons:7} {seed:4} | {degrees:5.2}° {:5.2} % | {:5.1} {:5.1} {:5.1} | {:.3} {} {:.4}",
+                        "{exchanged_share:6.2} {cameras:7} {persons:7} {seed:4} | {degrees:5.2}° {:5.2} % | {:5.1} {:5.1} {:5.1} | {:.3} {} {:.4}",
                         100.0 * off,
                         s.mpjpe_mm,
                         s.dlt_mm,
@@ -102,41 +101,13 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// What a hub hears of a scene.
-fn looks(scene: &Scene) -> Result<Vec<Look>> {
-    let lenses = scene.cameras.iter().map(|c| c.0.clone()).collect();
-    let mut ears = Ears::new(lenses, vec![0; scene.cameras.len()]);
-    let mut looks = Vec::new();
-    for p in scene.packets() {
-        let packet = Packet { camera: p.camera, arrived_us: p.arrived_us, text: p.text };
-        looks.extend(ears.hear(&packet)?);
-    }
-    Ok(looks)
-}
-
-/// The worst angle, degrees, and the worst distance, as a part of the true one, between every two cameras.
-fn worst(places: &[Place], scene: &Scene) -> (f64, f64) {
-    let (mut degrees, mut off) = (0.0f64, 0.0f64);
-    for a in 0..places.len() {
-        for b in a + 1..places.len() {
-            let (true_a, true_b) = (&scene.cameras[a].1, &scene.cameras[b].1);
-            let got = places[b].rotation * places[a].rotation.inverse();
-            let truth = true_b.rotation * true_a.rotation.inverse();
-            degrees = degrees.max((got * truth.inverse()).angle().to_degrees());
-            let far = apart(true_a, true_b).1;
-            off = off.max((apart(&places[a], &places[b]).1 - far).abs() / far);
-        }
-    }
-    (degrees, off)
-}
-
 /// From the scene's room to the found one: by all cameras' places and directions together, without any stretching.
-fn between(scene: &Scene, places: &[Place]) -> Place {
+fn between(scene: &Scene, places: &[Extrinsics]) -> Extrinsics {
     // A few points before each camera, as both rooms have them.
     let mut points: Vec<(V3, V3)> = Vec::new();
     for ((_, truth), found) in scene.cameras.iter().zip(places) {
         for at in [V3::zeros(), V3::new(0.0, 0.0, 4.0), V3::new(1.0, 0.0, 4.0), V3::new(0.0, 1.0, 4.0)] {
-            let of = |place: &Place| (place.inverse() * nalgebra::Point3::from(at)).coords;
+            let of = |place: &Extrinsics| (place.inverse() * nalgebra::Point3::from(at)).coords;
             points.push((of(truth), of(found)));
         }
     }
@@ -146,5 +117,5 @@ fn between(scene: &Scene, places: &[Place]) -> Place {
     let spread: nalgebra::Matrix3<f64> = points.iter().map(|p| (p.1 - b) * (p.0 - a).transpose()).sum();
     let rotation = nalgebra::Rotation3::from_matrix(&spread);
     let rotation = nalgebra::UnitQuaternion::from_rotation_matrix(&rotation);
-    Place::from_parts((b - rotation * a).into(), rotation)
+    Extrinsics::from_parts((b - rotation * a).into(), rotation)
 }

@@ -11,7 +11,7 @@ use super::body::{Body, TOLD_M};
 use super::watch::watched_by_others;
 use crate::geometry::{Eye, Mark, apart, centre, resect};
 use crate::line::Look;
-use crate::{Place, V2, V3};
+use crate::{Extrinsics, V2, V3};
 
 /// From one look that is kept to the next: the error of what comes sooner is the same.
 const STEP_US: i64 = 100_000;
@@ -60,7 +60,7 @@ pub(super) struct Anew {
 
 impl Anew {
     /// Keeps what `look` saw beside who is there, and tries to find the camera's place from all of it.
-    pub fn look(&mut self, bodies: &[Body], look: &Look, before: &Place) -> Option<Place> {
+    pub fn look(&mut self, bodies: &[Body], look: &Look, before: &Extrinsics) -> Option<Extrinsics> {
         if look.at_us < self.kept_us + STEP_US {
             return None;
         }
@@ -93,7 +93,7 @@ impl Anew {
         self.find(before)
     }
 
-    fn find(&self, before: &Place) -> Option<Place> {
+    fn find(&self, before: &Extrinsics) -> Option<Extrinsics> {
         let enough =
             |t: &Together| t.marks.len() >= MIN_MARKS && t.lasted_us() > MIN_US && t.way_m() > MIN_WAY_M;
         let mut pairs: Vec<(&(u32, u32), &Together)> =
@@ -101,7 +101,7 @@ impl Anew {
         pairs.sort_by_key(|(pair, t)| (std::cmp::Reverse(t.marks.len()), **pair));
         // The same marks give the same place, whatever came before.
         let mut rng = fastrand::Rng::with_seed(1);
-        let mut best: Option<(f64, Place)> = None;
+        let mut best: Option<(f64, Extrinsics)> = None;
         for (_, together) in pairs.into_iter().take(PAIRS) {
             let marks: Vec<Mark> = together.marks.iter().map(|m| m.1).collect();
             let Some(found) = resect(&marks, &mut rng) else { continue };
@@ -119,7 +119,7 @@ impl Anew {
 }
 
 /// What was seen, each joint by its own ray or its other side's, whichever a camera at `place` rather sees it by.
-fn sided(marks: &[(i64, Mark, Option<V2>)], place: &Place) -> Vec<Mark> {
+fn sided(marks: &[(i64, Mark, Option<V2>)], place: &Extrinsics) -> Vec<Mark> {
     let eye = Eye::of(place);
     let one = |(_, mark, other): &(i64, Mark, Option<V2>)| {
         let rather = eye.seen(mark.at).zip(*other).and_then(|(seen, other)| {

@@ -8,7 +8,7 @@ use super::body::BONES;
 use super::joint::JointFilter;
 use crate::geometry::{View, centre, triangulate};
 use crate::line::Seen;
-use crate::{Place, V2, V3};
+use crate::{Extrinsics, V2, V3};
 
 /// What one camera saw and nobody in the room explains.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub(super) struct Loose {
 
 impl Loose {
     /// Seen by a camera at `place`.
-    pub fn new(place: &Place, at_us: i64, seen: Seen, speed: [V2; JOINTS]) -> Self {
+    pub fn new(place: &Extrinsics, at_us: i64, seen: Seen, speed: [V2; JOINTS]) -> Self {
         let rays = [5, 6, 11, 12].iter().filter_map(|&j| Some(seen.joints[j]?.at));
         let (sum, count) = rays.fold((V2::zeros(), 0.0), |s, r| (s.0 + r, s.1 + 1.0));
         let line = (count > 0.0).then(|| {
@@ -63,7 +63,7 @@ impl Births {
     /// Whether `seen` by `camera` is somebody whom another camera does not know either.
     pub fn look(
         &mut self,
-        places: &[Place],
+        places: &[Extrinsics],
         camera: usize,
         now: &Loose,
         others: &[Vec<Loose>],
@@ -116,7 +116,7 @@ fn may_meet(now: &Loose, then: &Loose) -> bool {
 
 /// The body that both saw, at the first one's moment, and how badly rays meet; `exchanged`: if the second one took left for right.
 fn body(
-    places: &[Place],
+    places: &[Extrinsics],
     pair: [(usize, &Loose); 2],
     exchanged: bool,
 ) -> Option<(f64, [Option<JointFilter>; JOINTS])> {

@@ -20,7 +20,7 @@ use pose::JOINTS;
 
 use crate::geometry::Eye;
 use crate::line::{Look, Seen};
-use crate::{Place, V2, V3};
+use crate::{Extrinsics, V2, V3};
 use anew::Anew;
 use birth::{Births, Loose};
 use body::{Body, Fit, TOLD_M};
@@ -71,7 +71,7 @@ fn may_be(now: V3, was: V3, away_us: i64) -> bool {
 /// The room.
 #[derive(Clone, Debug)]
 pub struct Fusion {
-    places: Vec<Place>,
+    places: Vec<Extrinsics>,
     eyes: Vec<Eye>,
     bodies: Vec<Body>,
     /// Who went: number, when they were seen last, where.
@@ -92,7 +92,7 @@ pub struct Fusion {
 
 impl Fusion {
     /// An empty room with cameras at `places`.
-    pub fn new(places: Vec<Place>) -> Self {
+    pub fn new(places: Vec<Extrinsics>) -> Self {
         let n = places.len();
         Self {
             eyes: places.iter().map(Eye::of).collect(),
@@ -112,7 +112,7 @@ impl Fusion {
     }
 
     /// Where a camera stands now.
-    pub fn place(&mut self, camera: usize, place: Place) {
+    pub fn place(&mut self, camera: usize, place: Extrinsics) {
         self.places[camera] = place;
         self.eyes[camera] = Eye::of(&place);
         self.watches[camera] = Watch::default();
@@ -120,7 +120,7 @@ impl Fusion {
     }
 
     /// Where the cameras stand.
-    pub fn places(&self) -> &[Place] {
+    pub fn places(&self) -> &[Extrinsics] {
         &self.places
     }
 

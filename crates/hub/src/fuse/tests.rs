@@ -6,7 +6,7 @@ use crate::hub::{Ears, Packet};
 use crate::line;
 use crate::simulate::{Scene, Setting, score};
 
-fn places(scene: &Scene) -> Vec<Place> {
+fn places(scene: &Scene) -> Vec<Extrinsics> {
     scene.cameras.iter().map(|c| c.1).collect()
 }
 
@@ -14,7 +14,7 @@ fn places(scene: &Scene) -> Vec<Place> {
 fn four_cameras_are_within_35_mm_and_nearer_than_the_plain_transform() {
     for seed in [1, 2] {
         let scene = Scene::new(Setting { seed, seconds: 25.0, ..Setting::default() });
-        let s = score(&scene, places(&scene), Place::identity(), |_, _| false);
+        let s = score(&scene, places(&scene), Extrinsics::identity(), |_, _| false);
         assert!(s.mpjpe_mm < 35.0 && s.mpjpe_mm < 0.85 * s.dlt_mm, "{} {}", s.mpjpe_mm, s.dlt_mm);
         assert!(
             s.told > 0.98 && s.switches == 0 && s.ghosts < 0.01,
@@ -30,9 +30,9 @@ fn four_cameras_are_within_35_mm_and_nearer_than_the_plain_transform() {
 fn whoever_turns_their_back_to_a_camera_keeps_left_and_right() {
     for seed in [1, 2] {
         // As networks do on rendered films, `tests/hub_causes.py`.
-        let setting = Setting { seed, seconds: 25.0, turned: 0.7, ..Setting::default() };
+        let setting = Setting { seed, seconds: 25.0, exchanged_share: 0.7, ..Setting::default() };
         let scene = Scene::new(setting);
-        let s = score(&scene, places(&scene), Place::identity(), |_, _| false);
+        let s = score(&scene, places(&scene), Extrinsics::identity(), |_, _| false);
         eprintln!(
             "sides exchanged from behind: {:.1} mm, the plain transform {:.1} mm",
             s.mpjpe_mm, s.dlt_mm
@@ -52,7 +52,7 @@ fn three_who_cross_keep_who_they_are_while_cameras_go_and_come() {
     let rooms: Vec<_> = (1..=8)
         .map(|seed| {
             let scene = Scene::new(Setting { seed, seconds: 25.0, persons: 3, ..Setting::default() });
-            score(&scene, places(&scene), Place::identity(), away)
+            score(&scene, places(&scene), Extrinsics::identity(), away)
         })
         .collect();
     // Two who meet where two cameras alone see them may be exchanged: now and then one is.

@@ -4,7 +4,7 @@
 use nalgebra::{Matrix3, Rotation3, SMatrix, SVector, SymmetricEigen, UnitQuaternion};
 
 use super::triangulate::dlt;
-use crate::{Place, V2, V3};
+use crate::{Extrinsics, V2, V3};
 
 /// Rays of two cameras to one point.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ pub struct Pair {
 #[derive(Clone, Debug)]
 pub struct Relative {
     /// From the first camera's space to the second's; the translation has length 1.
-    pub place: Place,
+    pub place: Extrinsics,
     /// Share of pairs that agree.
     pub inliers: f64,
     /// Middle one of the angles between the rays to one point, radians.
@@ -147,7 +147,7 @@ fn cost(e: &Matrix3<f64>, pairs: &[Pair]) -> f64 {
 }
 
 /// Of the four cameras that an essential matrix allows, the one that has the points before both.
-fn in_front(e: &Matrix3<f64>, pairs: &[&Pair]) -> Option<Place> {
+fn in_front(e: &Matrix3<f64>, pairs: &[&Pair]) -> Option<Extrinsics> {
     let svd = e.svd(true, true);
     let (mut u, mut v_t) = (svd.u?, svd.v_t?);
     if u.determinant() < 0.0 {
@@ -158,16 +158,16 @@ fn in_front(e: &Matrix3<f64>, pairs: &[&Pair]) -> Option<Place> {
     }
     let w = Matrix3::new(0.0, -1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0);
     let t = u.column(2).into_owned();
-    let mut best: Option<(usize, Place)> = None;
+    let mut best: Option<(usize, Extrinsics)> = None;
     for (turn, side) in [(w, 1.0), (w, -1.0), (w.transpose(), 1.0), (w.transpose(), -1.0)] {
         let rotation =
             UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(u * turn * v_t));
-        let place = Place::from_parts((t * side).into(), rotation);
+        let place = Extrinsics::from_parts((t * side).into(), rotation);
         let before = pairs
             .iter()
             .step_by(1 + pairs.len() / 200)
             .filter(|p| {
-                let Some(at) = dlt([(&Place::identity(), p.a), (&place, p.b)].into_iter()) else {
+                let Some(at) = dlt([(&Extrinsics::identity(), p.a), (&place, p.b)].into_iter()) else {
                     return false;
                 };
                 at.z > 0.0 && (place * nalgebra::Point3::from(at)).z > 0.0
@@ -191,12 +191,12 @@ mod tests {
             let mut rng = fastrand::Rng::with_seed(seed);
             let turn = UnitQuaternion::from_euler_angles(0.1, 1.2, 0.05);
             let at = V3::new(4.0, 0.3, 3.5);
-            let truth = Place::from_parts((-(turn * at)).into(), turn);
+            let truth = Extrinsics::from_parts((-(turn * at)).into(), turn);
             let mut noise = |s: f64| s * (0..12).map(|_| rng.f64() - 0.5).sum::<f64>();
             let mut pairs = Vec::new();
             while pairs.len() < 900 {
                 let p = V3::new(noise(1.0), 0.5 * noise(1.0), 4.5 + noise(1.0));
-                let (Some(a), Some(b)) = (seen_at(&Place::identity(), p), seen_at(&truth, p)) else {
+                let (Some(a), Some(b)) = (seen_at(&Extrinsics::identity(), p), seen_at(&truth, p)) else {
                     continue;
                 };
                 let sigma = if pairs.len() % 5 == 0 { 0.2 } else { 0.004 };

@@ -10,21 +10,21 @@ pub use triangulate::{Spot, View, dlt, triangulate, weighted_dlt};
 
 use nalgebra::{Matrix2x3, Matrix3};
 
-use crate::{Place, V2, V3};
+use crate::{Extrinsics, V2, V3};
 
 /// The ray that a camera sees a point of the room by; `None` behind it.
-pub fn seen_at(camera: &Place, point: V3) -> Option<V2> {
+pub fn seen_at(camera: &Extrinsics, point: V3) -> Option<V2> {
     let at = camera * nalgebra::Point3::from(point);
     (at.z > 0.05).then(|| at.coords.xy() / at.z)
 }
 
 /// Where a camera stands in the room.
-pub fn centre(camera: &Place) -> V3 {
+pub fn centre(camera: &Extrinsics) -> V3 {
     -(camera.rotation.inverse() * camera.translation.vector)
 }
 
 /// The angle between two cameras' directions, radians, and the distance of their centres.
-pub fn apart(a: &Place, b: &Place) -> (f64, f64) {
+pub fn apart(a: &Extrinsics, b: &Extrinsics) -> (f64, f64) {
     ((a.rotation * b.rotation.inverse()).angle(), (centre(a) - centre(b)).norm())
 }
 
@@ -37,7 +37,7 @@ pub struct Eye {
 
 impl Eye {
     /// Of a camera there.
-    pub fn of(place: &Place) -> Self {
+    pub fn of(place: &Extrinsics) -> Self {
         Self { turn: *place.rotation.to_rotation_matrix().matrix(), shift: place.translation.vector }
     }
 

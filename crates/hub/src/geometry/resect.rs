@@ -3,7 +3,7 @@
 use nalgebra::{Matrix3, Matrix3x4, Matrix6, Rotation3, SMatrix, SymmetricEigen, UnitQuaternion, Vector6};
 
 use super::triangulate::residual;
-use crate::{Place, V2, V3};
+use crate::{Extrinsics, V2, V3};
 
 /// A point of the room and the ray that the camera sees it by.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,7 @@ pub struct Mark {
 #[derive(Clone, Copy, Debug)]
 pub struct Resected {
     /// From the room to the camera.
-    pub place: Place,
+    pub place: Extrinsics,
     /// Share of the marks that lie within three sigmas.
     pub inliers: f64,
 }
@@ -43,8 +43,8 @@ pub fn resect(marks: &[Mark], rng: &mut fastrand::Rng) -> Option<Resected> {
     }
     let judges: Vec<Mark> =
         (0..JUDGES.min(marks.len())).map(|k| marks[k * marks.len() / JUDGES.min(marks.len())]).collect();
-    let cost = |place: &Place| judges.iter().map(|m| off(place, m).min(NEAR * NEAR)).sum::<f64>();
-    let mut best: Option<(f64, Place)> = None;
+    let cost = |place: &Extrinsics| judges.iter().map(|m| off(place, m).min(NEAR * NEAR)).sum::<f64>();
+    let mut best: Option<(f64, Extrinsics)> = None;
     for _ in 0..TRIES {
         let sample: [Mark; SAMPLE] = std::array::from_fn(|_| marks[rng.usize(..marks.len())]);
         let Some(place) = transform(&sample).map(|place| refined(place, &sample, 3)) else { continue };
@@ -59,12 +59,12 @@ pub fn resect(marks: &[Mark], rng: &mut fastrand::Rng) -> Option<Resected> {
 }
 
 /// Squared distance in sigmas.
-fn off(place: &Place, mark: &Mark) -> f64 {
+fn off(place: &Extrinsics, mark: &Mark) -> f64 {
     residual(place, mark.at, mark.ray).map_or(f64::MAX, |(r, _)| r.norm_squared() / (mark.sigma * mark.sigma))
 }
 
 /// The camera matrix that fits all marks alike, made a place; `None` where they lie in a plane or behind.
-fn transform(marks: &[Mark]) -> Option<Place> {
+fn transform(marks: &[Mark]) -> Option<Extrinsics> {
     let n = marks.len() as f64;
     let middle = marks.iter().map(|m| m.at).sum::<V3>() / n;
     let size = (marks.iter().map(|m| (m.at - middle).norm_squared()).sum::<f64>() / n).sqrt().max(1e-6);
@@ -98,12 +98,12 @@ fn transform(marks: &[Mark]) -> Option<Place> {
         Rotation3::identity(),
     ));
     let shift = matrix.column(3) / scale * size - rotation * middle;
-    let place = Place::from_parts(shift.into(), rotation);
+    let place = Extrinsics::from_parts(shift.into(), rotation);
     marks.iter().all(|m| (place * nalgebra::Point3::from(m.at)).z > 0.2).then_some(place)
 }
 
 /// Gauss and Newton's steps, marks that do not fit counting less and less (Cauchy).
-fn refined(start: Place, marks: &[Mark], rounds: usize) -> Place {
+fn refined(start: Extrinsics, marks: &[Mark], rounds: usize) -> Extrinsics {
     let mut place = start;
     for _ in 0..rounds {
         let (mut a, mut b) = (Matrix6::<f64>::zeros(), Vector6::<f64>::zeros());
@@ -125,7 +125,7 @@ fn refined(start: Place, marks: &[Mark], rounds: usize) -> Place {
         let Some(step) = a.cholesky().map(|f| f.solve(&b)) else { break };
         let turn = UnitQuaternion::from_scaled_axis(-step.fixed_rows::<3>(0).into_owned());
         let shift = place.translation.vector - step.fixed_rows::<3>(3);
-        place = Place::from_parts(shift.into(), turn * place.rotation);
+        place = Extrinsics::from_parts(shift.into(), turn * place.rotation);
         if step.norm() < 1e-7 {
             break;
         }
@@ -145,7 +145,7 @@ mod tests {
             let mut any = |s: f64| V3::new(rng.f64() - 0.5, rng.f64() - 0.5, rng.f64() - 0.5) * s;
             let eye = any(2.0) + V3::new(0.0, -4.0, 1.8);
             let turn = UnitQuaternion::face_towards(&(V3::new(0.0, 0.0, 0.9) - eye), &-V3::z());
-            let truth = Place::from_parts(eye.into(), turn).inverse();
+            let truth = Extrinsics::from_parts(eye.into(), turn).inverse();
             let mut marks = Vec::new();
             for k in 0..300 {
                 let at = any(2.0) + V3::new(0.0, 0.0, 1.0);

@@ -3,13 +3,13 @@
 use nalgebra::{Matrix2x3, Matrix3, Matrix4, RowVector4, SymmetricEigen};
 
 use super::Eye;
-use crate::{Place, V2, V3};
+use crate::{Extrinsics, V2, V3};
 
 /// One camera's ray to a point.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// Where the camera is.
-    pub camera: &'a Place,
+    pub camera: &'a Extrinsics,
     /// The ray.
     pub ray: V2,
     /// Standard deviation of the ray along each axis.
@@ -28,12 +28,12 @@ pub struct Spot {
 }
 
 /// The plain direct linear transform: all views count alike. `None` for less than two views, or parallel ones.
-pub fn dlt<'a>(views: impl Iterator<Item = (&'a Place, V2)>) -> Option<V3> {
+pub fn dlt<'a>(views: impl Iterator<Item = (&'a Extrinsics, V2)>) -> Option<V3> {
     weighted_dlt(views.map(|(camera, ray)| (camera, ray, 1.0)))
 }
 
 /// The same, each view's equations times its weight.
-pub fn weighted_dlt<'a>(views: impl Iterator<Item = (&'a Place, V2, f64)>) -> Option<V3> {
+pub fn weighted_dlt<'a>(views: impl Iterator<Item = (&'a Extrinsics, V2, f64)>) -> Option<V3> {
     let (mut normal, mut count) = (Matrix4::<f64>::zeros(), 0);
     for (camera, ray, weight) in views {
         let m = camera.to_homogeneous();
@@ -100,7 +100,7 @@ fn nearest_to(views: &[View<'_>]) -> Option<V3> {
 }
 
 /// How far the ray of `point` lies from `ray`, and how that changes with the point; `None` behind the camera.
-pub(crate) fn residual(camera: &Place, point: V3, ray: V2) -> Option<(V2, Matrix2x3<f64>)> {
+pub(crate) fn residual(camera: &Extrinsics, point: V3, ray: V2) -> Option<(V2, Matrix2x3<f64>)> {
     let (seen, slope) = Eye::of(camera).project(point)?;
     Some((seen - ray, slope))
 }
@@ -111,11 +111,11 @@ mod tests {
     use crate::geometry::seen_at;
     use nalgebra::{Point3, Vector3};
 
-    fn cameras() -> [Place; 3] {
+    fn cameras() -> [Extrinsics; 3] {
         [(-3.0, -3.0), (3.0, -3.0), (0.0, 4.0)].map(|(x, y)| {
             // `look_at_rh` looks along -z with y up.
             let turn = nalgebra::UnitQuaternion::from_axis_angle(&Vector3::x_axis(), std::f64::consts::PI);
-            turn * Place::look_at_rh(&Point3::new(x, y, 2.0), &Point3::new(0.0, 0.0, 1.0), &Vector3::z())
+            turn * Extrinsics::look_at_rh(&Point3::new(x, y, 2.0), &Point3::new(0.0, 0.0, 1.0), &Vector3::z())
         })
     }
 

@@ -61,7 +61,8 @@ pub struct Shown {
 pub struct Detector {
     rng: fastrand::Rng,
     level: Level,
-    turned: f64,
+    /// Of the pictures of their back, those in which sides are exchanged.
+    exchanged_share: f64,
     /// Errors of about three frames and about a second, in units of sigma; and how wild a joint is just now.
     short: [V2; JOINTS],
     long: [V2; JOINTS],
@@ -70,28 +71,28 @@ pub struct Detector {
     hidden: Vec<(f64, &'static [usize], bool)>,
     exchanged: Option<(f64, bool, bool)>,
     /// Taken for somebody who faces the camera, though it sees their back.
-    is_turned_round: bool,
+    is_exchanged_from_behind: bool,
     elsewhere: Option<(f64, usize, V2)>,
     gone_until: f64,
     last_s: f64,
 }
 
 impl Detector {
-    /// Of one person before one camera; `turned`: the share of pictures of their back in which sides are exchanged.
-    pub fn new(level: Level, turned: f64, seed: u64) -> Self {
+    /// Of one person before one camera; `exchanged_share`: of pictures of their back in which sides are exchanged.
+    pub fn new(level: Level, exchanged_share: f64, seed: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut start = || std::array::from_fn(|_| normal2(&mut rng));
         let (short, long) = (start(), start());
         Self {
             rng,
             level,
-            turned: turned.clamp(0.0, 0.95),
+            exchanged_share: exchanged_share.clamp(0.0, 0.95),
             short,
             long,
             wild: [0.0; JOINTS],
             hidden: Vec::new(),
             exchanged: None,
-            is_turned_round: false,
+            is_exchanged_from_behind: false,
             elsewhere: None,
             gone_until: 0.0,
             last_s: 0.0,
@@ -147,8 +148,8 @@ impl Detector {
             }
             Shown { at, score, sigma: told, measured }
         });
-        let turned = self.is_turned_round.then_some((0.0, true, true));
-        if let Some((_, arms, legs)) = self.exchanged.or(turned) {
+        let from_behind = self.is_exchanged_from_behind.then_some((0.0, true, true));
+        if let Some((_, arms, legs)) = self.exchanged.or(from_behind) {
             let before = shown;
             for (limb, now) in [(&ARMS, arms), (&LEGS, legs)] {
                 for &j in limb.iter().filter(|_| now) {
@@ -163,7 +164,7 @@ impl Detector {
     fn go_on(&mut self, t_s: f64, is_behind: bool) {
         let frames = ((t_s - self.last_s) * 30.0).clamp(0.0, 300.0);
         self.last_s = t_s;
-        let (rng, turned) = (&mut self.rng, self.turned);
+        let (rng, share) = (&mut self.rng, self.exchanged_share);
         let (k3, k25) = ((-frames / 3.0).exp(), (-frames / 25.0).exp());
         for j in 0..JOINTS {
             self.short[j] = self.short[j] * k3 + normal2(rng) * (1.0 - k3 * k3).sqrt();
@@ -172,9 +173,10 @@ impl Detector {
             self.wild[j] = self.wild[j] * k6 + normal(rng) * (1.0 - k6 * k6).sqrt();
         }
         let mut happens = |a_frame: f64| rng.f64() < a_frame * frames;
-        if turned > 0.0 {
-            let (mistaken, noticed) = (happens(turned / (1.0 - turned) / 25.0), happens(1.0 / 25.0));
-            self.is_turned_round = is_behind && if self.is_turned_round { !noticed } else { mistaken };
+        if share > 0.0 {
+            let (mistaken, noticed) = (happens(share / (1.0 - share) / 25.0), happens(1.0 / 25.0));
+            self.is_exchanged_from_behind =
+                is_behind && if self.is_exchanged_from_behind { !noticed } else { mistaken };
         }
         let (hide, exchange, away, gone) = (happens(0.012), happens(0.004), happens(0.03), happens(0.001));
         let lasts = |rng: &mut fastrand::Rng, frames: f64| t_s - frames / 30.0 * (1.0 - rng.f64()).ln();

@@ -11,5 +11,5 @@ mod walker;
 
 pub use detector::{Detector, Level, Shown};
 pub use scene::{Packet, Scene, Setting, ring};
-pub use score::{Score, score};
+pub use score::{Score, score, worst};
 pub use walker::Walker;

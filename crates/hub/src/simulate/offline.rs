@@ -5,7 +5,7 @@
 use pose::JOINTS;
 
 use crate::geometry::{seen_at, weighted_dlt};
-use crate::{Place, V2, V3};
+use crate::{Extrinsics, V2, V3};
 
 /// What one camera saw of somebody: moment, and ray and score of each joint.
 pub type Track = Vec<(i64, [Option<(V2, f64)>; JOINTS])>;
@@ -23,7 +23,7 @@ const CUT_HZ: f64 = 6.0;
 const MOMENTS_HZ: f64 = 30.0;
 
 /// Where somebody's joints were at `moments` (1/30 s apart), from each camera's track of them.
-pub fn whole_take(places: &[Place], tracks: &[Track], moments: &[i64]) -> Vec<[Option<V3>; JOINTS]> {
+pub fn whole_take(places: &[Extrinsics], tracks: &[Track], moments: &[i64]) -> Vec<[Option<V3>; JOINTS]> {
     let mut found: Vec<[Option<V3>; JOINTS]> = Vec::with_capacity(moments.len());
     let mut cursors = vec![0; tracks.len()];
     for &at_us in moments {
@@ -65,7 +65,7 @@ fn between(track: &Track, cursor: &mut usize, at_us: i64) -> [Option<(V2, f64)>;
 }
 
 /// The point of all views, or of those that are left once the worst one after the other was taken out until the rest fit.
-fn fitting(places: &[Place], mut views: Vec<(usize, V2, f64)>) -> Option<V3> {
+fn fitting(places: &[Extrinsics], mut views: Vec<(usize, V2, f64)>) -> Option<V3> {
     loop {
         let (at, off) = point(places, &views)?;
         if off < FITS {
@@ -81,7 +81,7 @@ fn fitting(places: &[Place], mut views: Vec<(usize, V2, f64)>) -> Option<V3> {
 }
 
 /// And how far its rays lie from it on average.
-fn point(places: &[Place], views: &[(usize, V2, f64)]) -> Option<(V3, f64)> {
+fn point(places: &[Extrinsics], views: &[(usize, V2, f64)]) -> Option<(V3, f64)> {
     let at = weighted_dlt(views.iter().map(|(c, ray, score)| (&places[*c], *ray, *score)))?;
     let offs =
         views.iter().map(|(c, ray, _)| seen_at(&places[*c], at).map_or(f64::MAX, |r| (r - ray).norm()));
@@ -147,7 +147,8 @@ mod tests {
     #[test]
     fn a_camera_that_does_not_fit_is_left_out_and_gaps_are_filled() {
         let mut rng = fastrand::Rng::with_seed(2);
-        let cameras: Vec<Place> = crate::simulate::ring(4, 4.0, &mut rng).into_iter().map(|c| c.1).collect();
+        let cameras: Vec<Extrinsics> =
+            crate::simulate::ring(4, 4.0, &mut rng).into_iter().map(|c| c.1).collect();
         let at = V3::new(0.2, -0.3, 1.0);
         let moments: Vec<i64> = (1..40).map(|k| k * 33_333).collect();
         let tracks: Vec<Track> = cameras

@@ -9,7 +9,9 @@ use super::detector::{Detector, Level, Shown, normal};
 use super::walker::Walker;
 use crate::camera::Lens;
 use crate::geometry::seen_at;
-use crate::{Place, V2, V3};
+use crate::hub::{self, Ears};
+use crate::line::{LineError, Look};
+use crate::{Extrinsics, V2, V3};
 
 /// What is simulated.
 #[derive(Clone, Debug)]
@@ -23,7 +25,7 @@ pub struct Setting {
     /// The detector's error.
     pub level: Level,
     /// The share of pictures of somebody's back in which left and right are exchanged, for about a second at a time.
-    pub turned: f64,
+    pub exchanged_share: f64,
     /// Boards' clocks drift by up to 50 parts in a million, ways take long at times, frames are dropped.
     pub rough: bool,
     /// The share of stops at which somebody does something other than walk on.
@@ -35,7 +37,16 @@ pub struct Setting {
 impl Default for Setting {
     fn default() -> Self {
         let (level, rough) = (Level::Rendered, true);
-        Self { cameras: 4, persons: 1, seconds: 60.0, level, turned: 0.0, rough, lively: 0.3, seed: 1 }
+        Self {
+            cameras: 4,
+            persons: 1,
+            seconds: 60.0,
+            level,
+            exchanged_share: 0.0,
+            rough,
+            lively: 0.3,
+            seed: 1,
+        }
     }
 }
 
@@ -60,12 +71,12 @@ pub struct Scene {
     /// The people.
     pub walkers: Vec<Walker>,
     /// The cameras.
-    pub cameras: Vec<(Lens, Place)>,
+    pub cameras: Vec<(Lens, Extrinsics)>,
     setting: Setting,
 }
 
 /// Cameras on a ring round the origin that look to its middle: on stands, shelves and walls.
-pub fn ring(count: usize, radius_m: f64, rng: &mut fastrand::Rng) -> Vec<(Lens, Place)> {
+pub fn ring(count: usize, radius_m: f64, rng: &mut fastrand::Rng) -> Vec<(Lens, Extrinsics)> {
     let first = rng.f64();
     (0..count)
         .map(|k| {
@@ -90,7 +101,7 @@ pub fn ring(count: usize, radius_m: f64, rng: &mut fastrand::Rng) -> Vec<(Lens, 
                 k1: -0.06,
                 k2: 0.01,
             };
-            (lens, roll * turn * Place::look_at_rh(&eye, &target, &Vector3::z()))
+            (lens, roll * turn * Extrinsics::look_at_rh(&eye, &target, &Vector3::z()))
         })
         .collect()
 }
@@ -139,12 +150,26 @@ impl Scene {
         packets
     }
 
+    /// What a hub hears of them, by its own estimates of the clocks.
+    ///
+    /// # Errors
+    /// [`LineError`]: a simulated line is none, which is a fault of the simulation.
+    pub fn looks(&self) -> Result<Vec<Look>, LineError> {
+        let lenses = self.cameras.iter().map(|c| c.0.clone()).collect();
+        let mut ears = Ears::new(lenses, vec![0; self.cameras.len()]);
+        let heard = self
+            .packets()
+            .into_iter()
+            .map(|p| ears.hear(&hub::Packet { camera: p.camera, arrived_us: p.arrived_us, text: p.text }));
+        heard.filter_map(Result::transpose).collect()
+    }
+
     fn of_camera(&self, camera: usize) -> Vec<Packet> {
-        let Setting { seed, seconds, level, turned, rough, .. } = self.setting;
+        let Setting { seed, seconds, level, exchanged_share, rough, .. } = self.setting;
         let mut rng = fastrand::Rng::with_seed(seed.wrapping_mul(1_000).wrapping_add(camera as u64));
         let (lens, place) = &self.cameras[camera];
         let mut detectors: Vec<Detector> =
-            self.walkers.iter().map(|_| Detector::new(level, turned, rng.u64(..))).collect();
+            self.walkers.iter().map(|_| Detector::new(level, exchanged_share, rng.u64(..))).collect();
         // The board's identities: a new one for whoever was away for long.
         let mut ids: Vec<(u32, f64)> = vec![(0, -1e9); self.walkers.len()];
         let mut next_id = 1;
@@ -200,7 +225,7 @@ impl Scene {
 }
 
 /// Whom a board tells of: no more than the nearest, and nobody too far away to be found.
-fn nearest(walkers: &[Walker], place: &Place, t_s: f64) -> Vec<usize> {
+fn nearest(walkers: &[Walker], place: &Extrinsics, t_s: f64) -> Vec<usize> {
     const FAR_M: f64 = 9.0;
     let far = |k: usize| (place * Point3::from(walkers[k].at(t_s)[0])).coords.norm();
     let mut near: Vec<(f64, usize)> =
@@ -218,7 +243,7 @@ fn way_s(rng: &mut fastrand::Rng) -> f64 {
 }
 
 /// Where the camera sees joints; `None` where one is behind it.
-fn pixels(lens: &Lens, place: &Place, joints: &[V3; JOINTS]) -> Option<[V2; JOINTS]> {
+fn pixels(lens: &Lens, place: &Extrinsics, joints: &[V3; JOINTS]) -> Option<[V2; JOINTS]> {
     let mut px = [V2::zeros(); JOINTS];
     for (px, at) in px.iter_mut().zip(joints) {
         let ray = seen_at(place, *at)?;

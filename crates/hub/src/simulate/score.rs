@@ -1,4 +1,4 @@
-//! How far the room's people are from those who were there.
+//! How far the room's people and cameras are from those that were there.
 
 use std::collections::HashMap;
 
@@ -8,9 +8,9 @@ use super::Scene;
 use super::offline::{Track, whole_take};
 use crate::V3;
 use crate::fuse::{Fusion, RoomPerson};
-use crate::geometry::dlt;
+use crate::geometry::{apart, dlt};
 use crate::hub::{self, Ears};
-use crate::{Place, V2};
+use crate::{Extrinsics, V2};
 
 /// What came of a scene.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +41,12 @@ const BEGIN_US: i64 = 3_000_000;
 
 /// Lets the scene's datagrams come to a hub that knows `places`, and compares thirty times a second. `room`: from the scene's room
 /// to that of `places`. `without`: datagrams that are lost on purpose.
-pub fn score(scene: &Scene, places: Vec<Place>, room: Place, without: impl Fn(usize, i64) -> bool) -> Score {
+pub fn score(
+    scene: &Scene,
+    places: Vec<Extrinsics>,
+    room: Extrinsics,
+    without: impl Fn(usize, i64) -> bool,
+) -> Score {
     let cameras = scene.cameras.len();
     let mut fusion = Fusion::new(places.clone());
     let mut ears = Ears::new(scene.cameras.iter().map(|c| c.0.clone()).collect(), vec![0; cameras]);
@@ -116,6 +121,22 @@ pub fn score(scene: &Scene, places: Vec<Place>, room: Place, without: impl Fn(us
     score.ghosts = ghosts / ticks;
     score.all_mm.sort_by(f64::total_cmp);
     score
+}
+
+/// Between every two cameras, the worst angle, degrees, and the worst distance, as a part of the true one.
+pub fn worst(places: &[Extrinsics], scene: &Scene) -> (f64, f64) {
+    let (mut degrees, mut off) = (0.0f64, 0.0f64);
+    for a in 0..places.len() {
+        for b in a + 1..places.len() {
+            let (true_a, true_b) = (&scene.cameras[a].1, &scene.cameras[b].1);
+            let got = places[b].rotation * places[a].rotation.inverse();
+            let truth = true_b.rotation * true_a.rotation.inverse();
+            degrees = degrees.max((got * truth.inverse()).angle().to_degrees());
+            let far = apart(true_a, true_b).1;
+            off = off.max((apart(&places[a], &places[b]).1 - far).abs() / far);
+        }
+    }
+    (degrees, off)
 }
 
 /// For each true person the nearest of the room's, each once.
