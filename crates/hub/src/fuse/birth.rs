@@ -1,6 +1,7 @@
 //! Somebody new: two cameras whose unknown persons are the same body.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use pose::{JOINTS, MIRROR};
 
@@ -40,10 +41,17 @@ const FRESH_US: i64 = 120_000;
 const TIMES: u32 = 3;
 /// Joints that must meet.
 const MIN_JOINTS: usize = 8;
+const ARM_BONES: [(usize, usize); 4] = [(5, 7), (7, 9), (6, 8), (8, 10)];
 /// Mean misfit of the rays of both cameras, in sigmas squared.
 const MEETS: f64 = 2.2;
-/// Bodies that can be, metres: of bones, and above the floor.
-const BONE_M: (f64, f64) = (0.04, 0.8);
+/// The same, of whom both see the upper half alone.
+const MEETS_HALF: f64 = 1.6;
+/// Bodies that can be, metres: of bones, of arms' bones, from shoulders to hips, from one to the other, from there to the head, and above the floor.
+const BONE_M: Range<f64> = 0.04..0.8;
+const ARM_BONE_M: Range<f64> = 0.04..0.45;
+const TRUNK_M: Range<f64> = 0.25..0.85;
+const SHOULDERS_M: Range<f64> = 0.15..0.6;
+const NECK_M: Range<f64> = 0.1..0.45;
 const ABOVE_M: (f64, f64) = (-0.4, 2.6);
 
 /// Who may be whom: (camera, identity) twice → how often it fitted, and when last.
@@ -149,9 +157,32 @@ fn body(
     if at.iter().flatten().count() < MIN_JOINTS || cost > MEETS {
         return None;
     }
-    let lengths: Vec<f64> = BONES.iter().filter_map(|(a, b)| Some((at[*a]? - at[*b]?).norm())).collect();
-    let fair = lengths.iter().filter(|l| (BONE_M.0..BONE_M.1).contains(*l)).count();
+    let lengths = |of: &[(usize, usize)]| -> Vec<f64> {
+        of.iter().filter_map(|(a, b)| Some((at[*a]? - at[*b]?).norm())).collect()
+    };
     // Rays of two different people meet too, in bodies that nobody has.
-    let trunk = 0.5 * (at[5]? + at[6]?) - 0.5 * (at[11]? + at[12]?);
-    (5 * fair >= 4 * lengths.len() && (0.25..0.85).contains(&trunk.norm())).then_some((cost, joints))
+    let is_body = match (at[5].zip(at[6]), at[11].zip(at[12])) {
+        (Some((l, r)), Some((m, s))) => {
+            let lengths = lengths(&BONES);
+            let fair = lengths.iter().filter(|m| BONE_M.contains(m)).count();
+            let trunk_m = (0.5 * (l + r) - 0.5 * (m + s)).norm();
+            5 * fair >= 4 * lengths.len() && TRUNK_M.contains(&trunk_m)
+        }
+        // Who stands or sits behind something: there is less that must fit, so all of it must.
+        (Some((l, r)), None) => {
+            let head = mean(at[..5].iter().flatten());
+            let neck_m = head.map(|head| (head - 0.5 * (l + r)).norm());
+            cost <= MEETS_HALF
+                && lengths(&ARM_BONES).iter().all(|m| ARM_BONE_M.contains(m))
+                && SHOULDERS_M.contains(&(l - r).norm())
+                && neck_m.is_some_and(|m| NECK_M.contains(&m))
+        }
+        _ => false,
+    };
+    is_body.then_some((cost, joints))
+}
+
+fn mean<'a>(places: impl Iterator<Item = &'a V3>) -> Option<V3> {
+    let (sum, count) = places.fold((V3::zeros(), 0.0), |(sum, n), at| (sum + at, n + 1.0));
+    (count > 0.0).then(|| sum / count)
 }

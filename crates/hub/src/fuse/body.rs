@@ -22,8 +22,26 @@ pub(super) const BONES: [(usize, usize); 12] = [
     (5, 11),
     (6, 12),
 ];
-/// From where a joint that nobody has seen yet is looked for.
-const NEAR: [usize; JOINTS] = [3, 0, 0, 0, 0, 6, 5, 5, 6, 7, 8, 12, 11, 11, 12, 13, 14];
+/// From where a joint that nobody has seen yet is looked for: the first of both that is known.
+const NEAR: [[usize; 2]; JOINTS] = [
+    [3, 5],
+    [0, 5],
+    [0, 6],
+    [0, 5],
+    [0, 6],
+    [6, 11],
+    [5, 12],
+    [5, 6],
+    [6, 5],
+    [7, 5],
+    [8, 6],
+    [12, 5],
+    [11, 6],
+    [11, 12],
+    [12, 11],
+    [13, 11],
+    [14, 12],
+];
 const ARMS: [usize; 6] = [5, 6, 7, 8, 9, 10];
 const LEGS: [usize; 6] = [11, 12, 13, 14, 15, 16];
 /// How far such a joint may be from there, metres.
@@ -230,7 +248,8 @@ impl Body {
         for j in 0..JOINTS {
             let Some(ray) = rays[j] else { continue };
             if self.joints[j].is_none() {
-                self.joints[j] = self.joints[NEAR[j]].map(|near| {
+                let near = NEAR[j].iter().find_map(|&near| self.joints[near]);
+                self.joints[j] = near.map(|near| {
                     JointFilter::new(near.at(), nalgebra::Matrix3::identity() * (ABOUT_M * ABOUT_M))
                 });
             }

@@ -13,6 +13,9 @@ use crate::hub::{self, Ears};
 use crate::line::{LineError, Look};
 use crate::{Extrinsics, V2, V3};
 
+/// COCO's first joint of the lower half.
+const HIPS: usize = 11;
+
 /// What is simulated.
 #[derive(Clone, Debug)]
 pub struct Setting {
@@ -30,6 +33,8 @@ pub struct Setting {
     pub rough: bool,
     /// The share of stops at which somebody does something other than walk on.
     pub lively: f64,
+    /// Everybody is behind something: below the hips, themselves included, no camera sees anything.
+    pub halved: bool,
     /// Everything that is by chance.
     pub seed: u64,
 }
@@ -45,6 +50,7 @@ impl Default for Setting {
             exchanged_share: 0.0,
             rough,
             lively: 0.3,
+            halved: false,
             seed: 1,
         }
     }
@@ -165,7 +171,7 @@ impl Scene {
     }
 
     fn of_camera(&self, camera: usize) -> Vec<Packet> {
-        let Setting { seed, seconds, level, exchanged_share, rough, .. } = self.setting;
+        let Setting { seed, seconds, level, exchanged_share, rough, halved, .. } = self.setting;
         let mut rng = fastrand::Rng::with_seed(seed.wrapping_mul(1_000).wrapping_add(camera as u64));
         let (lens, place) = &self.cameras[camera];
         let mut detectors: Vec<Detector> =
@@ -187,7 +193,10 @@ impl Scene {
             let mut persons = String::new();
             for k in nearest(&self.walkers, place, t_s) {
                 let Some(px) = pixels(lens, place, &self.walkers[k].at(t_s)) else { continue };
-                let Some(shown) = detectors[k].see(t_s, &px, size) else { continue };
+                let Some(mut shown) = detectors[k].see(t_s, &px, size) else { continue };
+                if halved {
+                    shown[HIPS..].iter_mut().for_each(|joint| joint.score = 0.0);
+                }
                 if t_s - ids[k].1 > 1.0 {
                     ids[k].0 = next_id;
                     next_id += 1;
