@@ -291,6 +291,30 @@ fn an_agent_that_is_told_to_stop_has_not_failed() {
     }
 }
 
+#[test]
+fn a_reader_of_a_building_that_pauses_does_not_hold_up_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let [port] = free_ports();
+    let room = format!("[[room]]\nname = 'hall'\nlisten = '127.0.0.1:{port}'\nat_m = [0.0, 0.0, 0.0]\n");
+    fs::write(at.join("building.toml"), room).unwrap();
+    let mut merge = Command::new(HUB);
+    merge.args(["merge", "building.toml", "--rate", "1000"]).current_dir(at).stdin(Stdio::null());
+    // Nobody reads either: a pipe takes some thousand lines, and then none.
+    let mut merge = merge.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = std::io::BufReader::new(merge.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("is not read") {
+        line.clear();
+        assert!(std::io::BufRead::read_line(&mut said, &mut line).unwrap() > 0);
+    }
+    assert!(Command::new("kill").arg(merge.id().to_string()).status().unwrap().success());
+    assert!(merge.wait().unwrap().success());
+    let mut rest = String::new();
+    std::io::Read::read_to_string(&mut said, &mut rest).unwrap();
+    assert!(rest.contains("its last lines are lost"), "{rest}");
+}
+
 /// The take's lines to every one of `hubs` (ports by camera), as time goes by; until `until_s`.
 fn feed(at: &Path, take: &str, hubs: &[[u16; 3]], from_s: f64, until_s: f64) {
     let mouth = UdpSocket::bind("127.0.0.1:0").unwrap();

@@ -1,7 +1,6 @@
 //! `posewire-hub merge`: the rooms of a building, each with a hub of its own.
 
 use std::fs;
-use std::io::Write;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -15,6 +14,7 @@ use serde_json::json;
 
 use super::peer::Peer;
 use super::sources::{DATAGRAM, now_us, stop_signal};
+use super::text::{Ended, IfLate, Text};
 
 /// Puts several hubs' rooms together to one building: whoever goes from one to the next keeps their identity
 #[derive(Debug, clap::Args)]
@@ -103,6 +103,12 @@ pub fn run(args: &Args) -> Result<()> {
     }
     let udp = args.udp.as_deref().map(|to| Peer::open("merge: --udp", to)).transpose()?;
     let mut udp = udp.map(|peer| peer.or("for so many people leave --udp out, and take standard output"));
+    // By a thread of its own: whoever pauses it holds up neither the rooms nor the end.
+    let to_standard_output = || {
+        let to = Box::new(std::io::stdout());
+        Text::to("merge", "standard output".into(), IfLate::Lost, to)
+    };
+    let mut lines = udp.is_none().then(to_standard_output).transpose()?;
     let placement = |r: &Room| RoomPlacement { at_m: r.at_m, turn_degrees: r.turn_degrees };
     let mut building = Building::new(file.room.iter().map(placement).collect());
     let gap_us = (1e6 / args.rate.clamp(0.1, 1_000.0)) as i64;
@@ -128,13 +134,25 @@ pub fn run(args: &Args) -> Result<()> {
         let persons: Vec<_> = building.residents(now).into_iter().map(person).collect();
         let line = json!({ "seq": seq, "sent_us": now, "persons": persons }).to_string() + "\n";
         seq += 1;
-        match &mut udp {
-            Some(peer) => peer.send(line.as_bytes()),
-            None => match std::io::stdout().write_all(line.as_bytes()) {
-                Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),
-                done => done.context("standard output")?,
-            },
+        if let Some(peer) = &mut udp {
+            peer.send(line.as_bytes());
+        }
+        if let Some(out) = &mut lines {
+            out.write(line.into_bytes());
+            match out.ended() {
+                Some(Ended::Failed(error)) => return Err(error),
+                // Its reader has had enough.
+                Some(Ended::Left(_)) => return Ok(()),
+                None => {}
+            }
         }
     }
-    Ok(())
+    match lines.as_mut().and_then(Text::finish) {
+        Some(Ended::Failed(error)) => Err(error),
+        Some(Ended::Left(why)) => {
+            eprintln!("posewire-hub merge: {why}");
+            Ok(())
+        }
+        None => Ok(()),
+    }
 }

@@ -121,8 +121,9 @@ impl Outputs {
         let mqtt = broker.map(|broker| Mqtt::new(broker, &args.mqtt_name, &names, now_us()));
         // Files last: they are emptied only when nothing else is wrong.
         let shown = none.then_some(Path::new("-"));
-        let text =
-            |option, path: Option<&Path>| path.map(|path| Text::create(option, path, if_late)).transpose();
+        let text = |option, path: Option<&Path>| {
+            path.map(|path| Text::create("run", option, path, if_late)).transpose()
+        };
         let lines = text("--jsonl", args.jsonl.as_deref().or(shown))?;
         let events = text("--events", args.events.as_deref())?;
         Ok(Self { lines, udp, osc, web, events, mqtt, watch, names, failed: None })
@@ -288,8 +289,8 @@ mod tests {
     }
 
     fn outputs(lines: Option<&Kept>, events: &Kept) -> Outputs {
-        let text = |option, kept: &Kept| {
-            Text::to(option, Path::new("kept"), IfLate::Lost, Box::new(kept.clone())).unwrap()
+        let text = |option: &str, kept: &Kept| {
+            Text::to("run", format!("{option} kept"), IfLate::Lost, Box::new(kept.clone())).unwrap()
         };
         Outputs {
             lines: lines.map(|kept| text("--jsonl", kept)),

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, ErrorKind, Seek, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -60,9 +60,9 @@ pub enum IfLate {
 
 /// Text that goes to a file or to standard output, by a thread of its own, as long as somebody takes it.
 pub struct Text {
-    /// Of the command line.
-    option: &'static str,
-    path: PathBuf,
+    /// Of the command line: who writes, and to what.
+    command: &'static str,
+    name: String,
     if_late: IfLate,
     lines: Option<SyncSender<Vec<u8>>>,
     /// Until it is known how it ended.
@@ -71,8 +71,8 @@ pub struct Text {
 }
 
 impl Text {
-    /// To a file, or to standard output for `-`; `option` named it.
-    pub fn create(option: &'static str, path: &Path, if_late: IfLate) -> Result<Self> {
+    /// To a file, or to standard output for `-`; `option` of `command` named it.
+    pub fn create(command: &'static str, option: &str, path: &Path, if_late: IfLate) -> Result<Self> {
         let to: Box<dyn Write + Send> = if path == Path::new(STANDARD) {
             Box::new(io::stdout())
         } else {
@@ -80,15 +80,20 @@ impl Text {
                 .with_context(|| format!("{option} {}: it cannot be written", path.display()))?;
             Box::new(Whole(file))
         };
-        Self::to(option, path, if_late, to)
+        Self::to(command, format!("{option} {}", path.display()), if_late, to)
     }
 
-    /// To whatever takes it.
-    pub fn to(option: &'static str, path: &Path, if_late: IfLate, to: Box<dyn Write + Send>) -> Result<Self> {
+    /// To whatever takes it, by that name.
+    pub fn to(
+        command: &'static str,
+        name: String,
+        if_late: IfLate,
+        to: Box<dyn Write + Send>,
+    ) -> Result<Self> {
         let (lines, told) = mpsc::sync_channel(ROOM);
         let thread = std::thread::Builder::new().name("text".into()).spawn(move || pass_on(&told, to))?;
         let (lines, thread) = (Some(lines), Some(thread));
-        Ok(Self { option, path: path.to_owned(), if_late, lines, thread, lost: 0 })
+        Ok(Self { command, name, if_late, lines, thread, lost: 0 })
     }
 
     /// Writes, unless it has ended; whole lines.
@@ -102,9 +107,9 @@ impl Text {
                     self.lost += 1;
                     // The 1st, 2nd, 4th, 8th …
                     if self.lost.is_power_of_two() {
-                        let (option, path, lost) = (self.option, self.path.display(), self.lost);
+                        let (command, name, lost) = (self.command, &self.name, self.lost);
                         eprintln!(
-                            "posewire-hub run: {option} {path} is not read, or written too slowly: {lost} of its lines are lost"
+                            "posewire-hub {command}: {name} is not read, or written too slowly: {lost} of its lines are lost"
                         );
                     }
                 }
@@ -124,8 +129,7 @@ impl Text {
         while !self.thread.as_ref()?.is_finished() {
             if self.if_late == IfLate::Lost && began.elapsed() > END {
                 self.thread = None;
-                let (option, path) = (self.option, self.path.display());
-                return Some(Ended::Left(format!("{option} {path} is not read: its last lines are lost")));
+                return Some(Ended::Left(format!("{} is not read: its last lines are lost", self.name)));
             }
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -137,11 +141,11 @@ impl Text {
             Ok(result) => result.err()?,
             Err(_) => io::Error::other("its thread has failed"),
         };
-        let (option, path) = (self.option, self.path.display());
+        let name = &self.name;
         Some(match error.kind() {
-            ErrorKind::BrokenPipe => Ended::Left(format!("{option} {path}: its reader is gone")),
+            ErrorKind::BrokenPipe => Ended::Left(format!("{name}: its reader is gone")),
             _ => {
-                let said = format!("{option} {path} cannot be written any more: is the disk full?");
+                let said = format!("{name} cannot be written any more: is the disk full?");
                 Ended::Failed(Error::new(error).context(said))
             }
         })
@@ -222,7 +226,7 @@ mod tests {
     #[test]
     fn a_reader_that_pauses_holds_up_nothing_and_loses_the_newest_lines_alone() {
         let (mut reader, writer) = io::pipe().unwrap();
-        let mut text = Text::to("--jsonl", Path::new("-"), IfLate::Lost, Box::new(writer)).unwrap();
+        let mut text = Text::to("run", "--jsonl -".into(), IfLate::Lost, Box::new(writer)).unwrap();
         // More than the pipe and the room hold: this would never end if a line waited for the one before.
         let lines = 2_000;
         for k in 0..lines {
@@ -245,7 +249,7 @@ mod tests {
     #[test]
     fn a_reader_that_never_comes_back_does_not_hold_up_the_end() {
         let (reader, writer) = io::pipe().unwrap();
-        let mut text = Text::to("--events", Path::new("-"), IfLate::Lost, Box::new(writer)).unwrap();
+        let mut text = Text::to("run", "--events -".into(), IfLate::Lost, Box::new(writer)).unwrap();
         (0..2_000).for_each(|k| text.write(format!("{k:1023}\n").into_bytes()));
         assert!(matches!(text.finish(), Some(Ended::Left(why)) if why.contains("last lines are lost")));
         drop(reader);
@@ -254,7 +258,7 @@ mod tests {
     #[test]
     fn of_a_take_every_line_is_written_however_slowly_it_is_read() {
         let (reader, writer) = io::pipe().unwrap();
-        let mut text = Text::to("--jsonl", Path::new("-"), IfLate::Waits, Box::new(writer)).unwrap();
+        let mut text = Text::to("run", "--jsonl -".into(), IfLate::Waits, Box::new(writer)).unwrap();
         let read = std::thread::spawn(move || io::BufRead::lines(io::BufReader::new(reader)).count());
         (0..2_000).for_each(|k| text.write(format!("{k:1023}\n").into_bytes()));
         assert!(text.finish().is_none());
