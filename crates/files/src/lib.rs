@@ -225,6 +225,86 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
+    fn one_output_is_known_before_it_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let [a, hard, other] = ["a", "hard", "other"].map(|name| folder.path().join(name));
+        let by_dot = folder.path().join(".").join("a");
+        assert!(would_be_same(&a, &a) && would_be_same(&a, &by_dot) && !would_be_same(&a, &other));
+        // Names without a folder are those of the folder that one is in.
+        let here = Path::new("no file of this name");
+        assert!(would_be_same(here, &std::env::current_dir().unwrap().join(here)));
+        assert!(!would_be_same(&folder.path().join("none/a"), &folder.path().join("none/b")));
+        fs::write(&a, "1").unwrap();
+        fs::write(&other, "1").unwrap();
+        fs::hard_link(&a, &hard).unwrap();
+        assert!(would_be_same(&a, &hard) && !would_be_same(&a, &other));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn who_may_read_a_file_stays_so_and_a_new_one_is_as_any_other() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let [old, new, plain] = ["old", "new", "plain"].map(|name| folder.path().join(name));
+        fs::write(&plain, "").unwrap();
+        fs::write(&old, "").unwrap();
+        fs::set_permissions(&old, fs::Permissions::from_mode(0o640)).unwrap();
+        let mode = |path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        for path in [&old, &new] {
+            Replacement::create(path).unwrap().commit().unwrap();
+        }
+        assert_eq!((mode(&old), mode(&new)), (0o640, mode(&plain)));
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 3);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_written_to_at_once_and_never_replaced() {
+        let null = Path::new("/dev/null");
+        let mut new = Replacement::create(null).unwrap();
+        assert_eq!(new.written_to(), null);
+        new.write_all(b"gone").unwrap();
+        assert_eq!(new.keep().unwrap(), null);
+    }
+
+    #[test]
+    fn a_file_without_a_folder_is_made_in_the_one_that_one_is_in() {
+        let name = Path::new("a file that is never committed");
+        let new = Replacement::create(name).unwrap();
+        let beside = new.written_to().to_owned();
+        assert!(beside.exists() && beside.to_string_lossy().contains("a file that is never committed."));
+        drop(new);
+        assert!(!beside.exists() && !name.exists());
+    }
+
+    #[test]
+    fn what_was_written_is_cut_off_where_one_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let mut new = Replacement::create(&path).unwrap();
+        assert!(new.is_empty().unwrap());
+        new.write_all(b"123456").unwrap();
+        assert!(!new.is_empty().unwrap());
+        new.set_len(4).unwrap();
+        new.seek(SeekFrom::Start(1)).unwrap();
+        new.write_all(b"x").unwrap();
+        new.commit().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "1x34");
+    }
+
+    #[test]
+    fn a_file_as_long_as_may_be_is_read_and_a_longer_one_and_what_is_no_text_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        fs::write(&path, b"four").unwrap();
+        assert_eq!(read_text_at_most(&path, 4).unwrap(), "four");
+        assert_eq!(read_text_at_most(&path, 3).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        fs::write(&path, b"\xff\xfe").unwrap();
+        assert_eq!(read_text_at_most(&path, 4).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+
+    #[cfg(unix)]
+    #[test]
     fn what_is_endless_is_read_no_further_than_the_limit() {
         let error = read_at_most(Path::new("/dev/zero"), MAX_TEXT_BYTES).unwrap_err();
         assert_eq!((error.kind(), error.to_string().contains("1 MiB")), (io::ErrorKind::FileTooLarge, true));

@@ -50,6 +50,26 @@ fn a_waiting_receiver_wakes_for_a_value_and_for_the_end() {
     }
 }
 
+/// Whoever is not woken looks once more when time is up, and finds what came long ago.
+#[test]
+fn a_receiver_is_woken_and_does_not_wait_for_its_deadline() {
+    let has_begun = Instant::now();
+    let (sender, receiver) = newest_wins();
+    let (heard, hears) = std::sync::mpsc::channel();
+    let taker = std::thread::spawn(move || {
+        let first = receiver.recv_timeout(LONG);
+        heard.send(()).unwrap();
+        (first, receiver.recv_timeout(LONG))
+    });
+    std::thread::sleep(10 * SOON);
+    sender.send(1, LONG);
+    hears.recv().unwrap();
+    std::thread::sleep(10 * SOON);
+    drop(sender);
+    assert_eq!(taker.join().unwrap(), (Received::Value(1), Received::Closed));
+    assert!(has_begun.elapsed() < LONG / 2, "{:?}", has_begun.elapsed());
+}
+
 /// Under a racing sender nothing is torn, repeated or reordered, the last value always arrives, and every value is
 /// either taken or counted.
 #[test]

@@ -313,6 +313,37 @@ mod tests {
     }
 
     #[test]
+    fn at_the_map_s_edge_a_place_is_its_cell_s_and_elsewhere_between_its_neighbours() {
+        let (rows, columns) = (6, 9);
+        for (row, column) in [(0, 4), (5, 4), (3, 0), (3, 8), (0, 0), (0, 8), (5, 0), (5, 8), (2, 3)] {
+            // Falls off to all sides, and more slowly to the right and down.
+            let fall = |d: f32| if d > 0.0 { 1.5 * d } else { -3.0 * d };
+            let map: Vec<f32> = (0..rows * columns)
+                .map(|i| {
+                    -fall((i % columns) as f32 - column as f32) - fall((i / columns) as f32 - row as f32)
+                })
+                .collect();
+            let place = Hits::new(rows, columns, &[1]).find(&map, row * columns + column, 0.0);
+            assert_eq!((place.row, place.column), (row, column));
+            for (at, cell, last) in [(place.x, column, columns - 1), (place.y, row, rows - 1)] {
+                let beyond = at - cell as f32;
+                let is_right =
+                    if cell == 0 || cell == last { beyond == 0.0 } else { beyond > 0.02 && beyond < 0.3 };
+                assert!(is_right, "{row}, {column}: {place:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn between_neighbours_that_differ_by_rounding_there_is_no_top() {
+        assert_eq!(top_between(1.0, 1.000_5, 1.000_2), 0.0);
+        assert_eq!(top_between(1.0, 1.0, 1.0), 0.0);
+        assert!((top_between(0.8, 1.0, 0.9) - 0.5 * 0.1 / 0.3).abs() < 1e-6);
+        assert_eq!(top_between(0.2, 1.0, 1.0), 0.5);
+        assert_eq!(top_between(1.0, 0.5, 1.0), 0.0, "a valley");
+    }
+
+    #[test]
     fn a_flat_map_gives_the_first_of_its_cells_with_whole_squares() {
         let place = Hits::new(20, 20, &[3, 7, 13]).find(&[0.0; 400], 0, 0.0);
         // To the right and below it is as flat: the parabola's top is half way there.

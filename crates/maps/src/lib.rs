@@ -41,4 +41,15 @@ mod tests {
         assert_eq!(peak(&[]), None);
         assert_eq!(peak(&[f32::INFINITY, 1.0]), None);
     }
+
+    #[test]
+    fn the_peak_is_found_in_every_place_of_every_length() {
+        for length in 1..=40 {
+            for at in 0..length {
+                let mut values: Vec<f32> = (0..length).map(|i| -1.0 - i as f32).collect();
+                values[at] = -0.5;
+                assert_eq!(peak(&values), Some((at, -0.5)), "{at} of {length}");
+            }
+        }
+    }
 }

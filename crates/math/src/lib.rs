@@ -86,6 +86,18 @@ mod tests {
         assert_eq!(exp_nonpositive(0.0), 1.0);
         assert!(exp_nonpositive(-1e9) < 1e-37 && exp_nonpositive(f32::NEG_INFINITY) < 1e-37);
         assert!(exp_nonpositive(f32::NAN) < 1e-37);
+        for i in 0..20_000 {
+            let x = -87.0 - 0.1 * i as f32;
+            assert!((0.0..2e-38).contains(&exp_nonpositive(x)), "{x}: {:e}", exp_nonpositive(x));
+        }
+    }
+
+    #[test]
+    fn it_is_the_probability_of_a_logit() {
+        for (x, exact) in [(0.0, 0.5), (3.0f32.ln(), 0.75), (-(3.0f32.ln()), 0.25), (9.0f32.ln(), 0.9)] {
+            assert!((logistic(x) - exact).abs() < 1e-6, "{x}: {}", logistic(x));
+        }
+        assert_eq!((logistic(f32::NEG_INFINITY), logistic(1e3), logistic(-1e3)), (0.0, 1.0, 0.0));
     }
 
     #[test]

@@ -37,4 +37,29 @@ mod tests {
         assert_eq!(did_you_mean("colour", ["port", "baud"]), "");
         assert_eq!(did_you_mean("smother", ["smoother"]), "; did you mean 'smoother'?");
     }
+
+    #[test]
+    fn half_of_a_name_may_be_wrong_and_one_letter_of_a_short_one_and_the_nearest_is_meant() {
+        assert_eq!(did_you_mean("smoth", ["smoother"]), "; did you mean 'smoother'?");
+        assert_eq!(did_you_mean("sm", ["smoother"]), "");
+        assert_eq!(did_you_mean("fp", ["fps"]), "; did you mean 'fps'?");
+        assert_eq!(did_you_mean("f", ["fps"]), "");
+        assert_eq!(
+            did_you_mean("bade", ["base", "baud", "bake"]),
+            "; did you mean 'bake'?",
+            "the first of the nearest"
+        );
+    }
+
+    #[test]
+    fn a_word_means_its_value_and_a_value_has_its_word() {
+        const ALL: [(&str, u32); 3] = [("small", 1), ("base", 2), ("large", 3)];
+        for (name, value) in ALL {
+            assert_eq!(one_of("model", name, &ALL), Ok(value));
+            assert_eq!(name_of(value, &ALL), name);
+        }
+        assert_eq!(name_of(4, &ALL), "");
+        let error = one_of("model", "lage", &ALL).unwrap_err();
+        assert_eq!(error, "there is no model 'lage', only small, base, large; did you mean 'large'?");
+    }
 }
