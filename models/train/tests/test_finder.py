@@ -22,7 +22,7 @@ from posetrain.finder import net as finder
 from posetrain.finder.evaluate import Finder, Rule, Test, choose_threshold, test
 from posetrain.finder.graph import export
 from posetrain.finder.make import may_begin, mean
-from posetrain.finder.sample import letterbox, sample
+from posetrain.finder.sample import letterbox, sample, turned
 from posetrain.finder.train import BATCH
 from posetrain.keypoints.adopt import dequantised, take_over
 from posetrain.keypoints.train import to_input
@@ -58,6 +58,23 @@ class Targets(unittest.TestCase):
             rows, columns = (int((net[:, :, 0].max(axis=a) > 127).sum()) for a in (1, 0))
             self.assertAlmostEqual(rows, height * s, delta=1.01)
             self.assertAlmostEqual(columns, width * s, delta=1.01)
+
+    def test_boxes_turn_with_the_scene(self) -> None:
+        boxes = np.array([[[4, 6, 14, 26]], [[40, 0, 50, 8]]], np.float32)
+        bright = Scene(np.zeros((30, 50, 3), np.uint8), *boxes, "jhmdb")
+        for box, value in ((bright.persons[0], 100), (bright.doubtful[0], 200)):
+            x0, y0, x1, y1 = box.astype(int)
+            bright.pixels[y0:y1, x0:x1] = value
+        corners = set()
+        for quarters in range(4):
+            s = turned(bright, quarters)
+            self.assertEqual(s.pixels.shape[:2], (30, 50) if quarters % 2 == 0 else (50, 30))
+            for box, value in ((s.persons[0], 100), (s.doubtful[0], 200)):
+                rows, columns = np.nonzero(s.pixels[:, :, 0] == value)
+                tight = [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
+                self.assertEqual(box.tolist(), tight, quarters)
+            corners.add(tuple(s.doubtful[0].tolist()))
+        self.assertEqual(len(corners), 4)
 
     def test_boxes_of_training_pictures_lie_in_them(self) -> None:
         scenes = [scene(240, 320, [20, 30, 120, 220]), scene(300, 200, [50, 10, 150, 290], [0, 0, 60, 90])]

@@ -12,6 +12,8 @@ from posetrain.finder.net import Size
 
 # Width over height: 4:3 twice as often as 16:9, square and upright ones.
 SHAPES = (4 / 3, 4 / 3, 16 / 9, 1.0, 3 / 4)
+# How often a scene is turned by so many quarters: photos show few people who lie, fall or stand on their hands.
+QUARTERS = (0.88, 0.05, 0.02, 0.05)
 
 
 def letterbox(pixels: Pixels, size: Size) -> tuple[Pixels, float]:
@@ -25,6 +27,26 @@ def letterbox(pixels: Pixels, size: Size) -> tuple[Pixels, float]:
         pixels = np.asarray(cv2.resize(pixels, twice, interpolation=cv2.INTER_AREA), np.uint8)
         matrix = np.array([[0.5, 0, -0.25], [0, 0.5, -0.25]], np.float32)
     return np.asarray(cv2.warpAffine(pixels, matrix, size, flags=cv2.INTER_LINEAR), np.uint8), s
+
+
+def turned(s: Scene, quarters: int) -> Scene:
+    """The scene turned counterclockwise by quarters of a turn."""
+    quarters %= 4
+    height, width = s.pixels.shape[:2]
+
+    def boxes(of: Floats) -> Floats:
+        x0, y0, x1, y1 = of.T
+        by = {
+            0: (x0, y0, x1, y1),
+            1: (y0, width - x1, y1, width - x0),
+            2: (width - x1, height - y1, width - x0, height - y0),
+            3: (height - y1, x0, height - y0, x1),
+        }
+        return np.stack(by[quarters], axis=1)
+
+    return Scene(
+        np.ascontiguousarray(np.rot90(s.pixels, quarters)), boxes(s.persons), boxes(s.doubtful), s.pack
+    )
 
 
 def _place(
@@ -87,7 +109,8 @@ def sample(
     doubtful: list[Floats] = []
 
     def pick() -> Scene:
-        return scenes[int(rng.choice(len(scenes), p=share))]
+        s = scenes[int(rng.choice(len(scenes), p=share))]
+        return turned(s, int(rng.choice(4, p=QUARTERS)))
 
     kind = rng.random()
     if kind < 0.35:
