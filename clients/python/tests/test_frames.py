@@ -9,7 +9,9 @@ import csv
 import io
 import json
 import math
+import os
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -36,6 +38,11 @@ try:
 except ImportError:
     parquet = None
     print("SKIPPED: poses in Parquet: python3 has no pyarrow (pip install pyarrow)", file=sys.stderr)
+
+try:
+    import resource
+except ImportError:
+    resource = None  # type: ignore[assignment]
 
 FULL = GOLDEN / "full.jsonl"
 
@@ -438,12 +445,67 @@ class OnDisk(unittest.TestCase):
         self.assertEqual(len(list(self.folder.iterdir())), 4, "no part is left")
 
     @unittest.skipUnless(Path("/dev/full").exists(), "no /dev/full")
-    def test_an_output_that_fails_is_named_and_the_others_are_kept(self) -> None:
-        markers, lines = self.folder / "a.trc", self.folder / "poses.jsonl"
-        lines.write_text(f"{as_lines(walker(0))[0]}\n", encoding="utf-8")
-        code, said = self.recorded(str(lines), "--csv", "/dev/full", "--trc", str(markers))
-        self.assertEqual((code, said.count("/dev/full: "), str(lines) in said), (1, 1, False), said)
-        self.assertTrue(markers.read_text(encoding="utf-8").startswith("PathFileType"))
+    def test_an_output_that_fails_at_once_is_named_alone(self) -> None:
+        markers = self.folder / "a.trc"
+        code, said = self.recorded(str(FULL), "--csv", "/dev/full", "--trc", str(markers))
+        self.assertEqual((code, said), (1, "/dev/full: No space left on device; nothing is recorded\n"))
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    @unittest.skipIf(resource is None, "no limits on the size of files")
+    def test_a_full_disk_leaves_whole_rows_and_costs_the_others_nothing(self) -> None:
+        lines = self.folder / "poses.jsonl"
+        lines.write_text("".join(f"{as_lines(walker(seq))[0]}\n" for seq in range(700)), encoding="utf-8")
+        wishes = [("csv", 900), ("trc", 900), *([("parquet", 400)] if parquet else [])]
+        for kind, kib in wishes:
+            with self.subTest(kind):
+                path, other = self.folder / f"a.{kind}", self.folder / "other.trc"
+                whole, size = self.limited(kib << 10, str(lines), f"--{kind}", str(path)), path.stat().st_size
+                self.assertEqual((whole.returncode, whole.stderr), (0, f"{path}: 700 rows\n"))
+                earlier, whole_file = b"earlier", path.read_bytes()
+                path.write_bytes(earlier)
+                path.chmod(0o640)
+                # Not at a row's end.
+                words = [str(lines), f"--{kind}", str(path), "--trc", str(other)]
+                done = self.limited(size // 2, *(words if kind == "csv" else words[:3]))
+                self.assertEqual(done.returncode, 1)
+                self.assertTrue(done.stderr.startswith(f"{path}: "), done.stderr)
+                self.assertIn("File too large; ", done.stderr)
+                self.assertFalse(path.with_name(f"{path.name}.part").exists())
+                self.assertEqual(path.stat().st_mode & 0o777, 0o640)
+                if kind == "parquet":
+                    self.assertEqual(path.read_bytes(), earlier)
+                    continue
+                kept = path.read_bytes()
+                rows = kept.count(b"\n") - (1 if kind == "csv" else 6)
+                self.assertIn(f"; the {rows} rows before are kept\n", done.stderr)
+                self.assertLess(size // 2 - len(kept), 2_000)
+                if kind == "csv":
+                    self.assertTrue(whole_file.startswith(kept) and kept.endswith(b"\n"))
+                    self.assertIn(f"{other}: {rows + 1} rows\n", done.stderr)
+                else:
+                    heads = [text.split(b"\n")[2].split(b"\t")[2] for text in (whole_file, kept)]
+                    self.assertEqual(heads, [b"700", b"%d" % rows])
+                    body = kept.split(b"\n", 3)[3]
+                    self.assertTrue(whole_file.split(b"\n", 3)[3].startswith(body) and body.endswith(b"\n"))
+
+    def limited(self, most_bytes: int, *words: str) -> subprocess.CompletedProcess[str]:
+        """`record`, where no file may be longer: a disk that is full, for files that grow."""
+        code = (
+            f"import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, ({most_bytes}, {most_bytes})); "
+            f"from posewire.record import main; sys.exit(main({[*words]!r}))"
+        )
+        return subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True, check=False)
+
+    def test_links_stay_and_devices_are_left_alone(self) -> None:
+        link, target = self.folder / "link.trc", self.folder / "there" / "walk.trc"
+        target.parent.mkdir()
+        target.write_text("earlier", encoding="utf-8")
+        link.symlink_to(target)
+        self.assertEqual(self.recorded(str(FULL), "--trc", str(link))[0], 0)
+        self.assertTrue(link.is_symlink() and target.read_text("utf-8").startswith("PathFileType"))
+        code, said = self.recorded(str(FULL), "--trc", os.devnull)
+        self.assertEqual((code, "no regular file" in said), (1, True), said)
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["link.trc", "there"])
 
 
 if __name__ == "__main__":

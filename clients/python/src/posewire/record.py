@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from statistics import median
 from types import TracebackType
-from typing import IO, Any, Protocol
+from typing import Any, Protocol
 
 from ._command import command_line, end_by_signal, real_of
+from ._files import Lines, Replacement
+from ._trc import Elapsed, TrcRecorder
 from .frames import FrameLike, frames_from
 from .jsonl import as_lines, first_row, row
-from .pose import JOINTS, Pose
+
+__all__ = ["CsvRecorder", "ParquetRecorder", "Recorder", "TrcRecorder", "main"]
 
 EXAMPLES = """\
 examples:
@@ -27,27 +29,6 @@ SOURCE is a serial port, udp:PORT (of posewire run --udp), a file of JSON lines,
 Ctrl-C ends it; what was recorded is kept."""
 
 
-#: A step back beyond it is a tracker whose clock has started anew; a smaller one is a frame that came late. Microseconds.
-_ANEW_US = 1_000_000
-
-
-class _Elapsed:
-    """Time by capture, carried on where the tracker's clock starts anew."""
-
-    def __init__(self) -> None:
-        #: The latest so far, microseconds.
-        self.us = 0
-        self._begun_us: int | None = None
-
-    def at(self, captured_us: int) -> int:
-        """Microseconds from the first frame to this one."""
-        if self._begun_us is None or captured_us - self._begun_us < self.us - _ANEW_US:
-            self._begun_us = captured_us - self.us
-        us = captured_us - self._begun_us
-        self.us = max(self.us, us)
-        return us
-
-
 class Recorder(Protocol):
     """What every recorder is."""
 
@@ -56,6 +37,8 @@ class Recorder(Protocol):
 
     def write(self, frame: FrameLike) -> None: ...
     def close(self) -> None: ...
+    def kept(self) -> str:
+        """What is there after something went wrong, in words."""
 
 
 class CsvRecorder:
@@ -63,18 +46,24 @@ class CsvRecorder:
 
     def __init__(self, path: str | Path) -> None:
         self.rows = 0
-        self._file: IO[str] = Path(path).open("w", encoding="utf-8", newline="")  # noqa: SIM115  # closed in `close`
-        self._file.write(f"{first_row('csv')}\n")
+        self._lines = Lines(Path(path))
+        try:
+            self._lines.add(f"{first_row('csv')}\n")
+        except BaseException:
+            self._lines.close()
+            raise
 
     def write(self, frame: FrameLike) -> None:
-        for line in as_lines(frame, "csv"):
-            self._file.write(line + "\n")
-            self.rows += 1
+        lines = as_lines(frame, "csv")
         # A recording that is killed holds all whole rows.
-        self._file.flush()
+        self._lines.add("".join(f"{line}\n" for line in lines))
+        self.rows += len(lines)
 
     def close(self) -> None:
-        self._file.close()
+        self._lines.close()
+
+    def kept(self) -> str:
+        return f"the {self.rows} rows before are kept"
 
     def __enter__(self) -> CsvRecorder:
         return self
@@ -100,13 +89,15 @@ class ParquetRecorder:
 
         self.rows = 0
         self._is_begun = False
+        self._is_broken = False
         self._arrow: Any = pyarrow
-        self._path = Path(path)
-        self._part_path = self._path.with_name(self._path.name + ".part")
+        self._replacement = Replacement(path)
         columns = [(name, self._type(name)) for name in row(None, None)]
         self._schema: Any = pyarrow.schema(columns)
         self._kept: list[dict[str, int | float | str | None]] = []
-        self._writer: Any = pyarrow.parquet.ParquetWriter(self._part_path, self._schema, compression="zstd")
+        self._writer: Any = pyarrow.parquet.ParquetWriter(
+            self._replacement.part, self._schema, compression="zstd"
+        )
 
     def _type(self, name: str) -> Any:
         arrow = self._arrow
@@ -126,18 +117,32 @@ class ParquetRecorder:
 
     def _write_group(self) -> None:
         if self._kept:
-            self._writer.write_table(self._arrow.Table.from_pylist(self._kept, schema=self._schema))
+            try:
+                self._writer.write_table(self._arrow.Table.from_pylist(self._kept, schema=self._schema))
+            except BaseException:
+                self._is_broken = True
+                raise
             self._kept.clear()
 
     def close(self) -> None:
-        """Writes what is kept and gives the file its name; where no frame came, what had that name before stays."""
-        if self._writer.is_open:
-            self._write_group()
-            self._writer.close()
-            if self._is_begun:
-                self._part_path.replace(self._path)
-            else:
-                self._part_path.unlink()
+        """Writes what is kept and gives the file its name; where no frame came or writing failed, what had that name before stays."""
+        if not self._writer.is_open:
+            return
+        try:
+            if self._is_begun and not self._is_broken:
+                self._write_group()
+                self._writer.close()
+                self._replacement.take_place()
+        finally:
+            if self._writer.is_open:
+                # It ends what it has begun, and what it has begun is none.
+                with suppress(OSError, ValueError):
+                    self._writer.close()
+            # Without its end it says nothing, and takes room on a disk that is full.
+            self._replacement.give_up()
+
+    def kept(self) -> str:
+        return "a Parquet file is whole or nothing: an earlier one stays as it is"
 
     def __enter__(self) -> ParquetRecorder:
         return self
@@ -148,130 +153,55 @@ class ParquetRecorder:
         self.close()
 
 
-class TrcRecorder:
-    """One person's 3D joints as markers, in metres: x right in the picture, y up, z towards the camera.
-
-    `person` is an identity, or None for the first who has 3D. A frame without them, and a joint that is absent, are empty cells. TRC
-    says how many rows there are at its top: they wait in `PATH.part` and become the file in `close`.
-    """
-
-    def __init__(self, path: str | Path, person: int | None = None) -> None:
-        self.rows = 0
-        self._path = Path(path)
-        self._person = person
-        self._part: IO[str] = self._part_path.open("w+", encoding="utf-8", newline="")
-        self._elapsed = _Elapsed()
-        self._steps_us: list[int] = []
-
-    @property
-    def _part_path(self) -> Path:
-        return self._path.with_name(self._path.name + ".part")
-
-    def write(self, frame: FrameLike) -> None:
-        pose = self._pose(frame)
-        if self.rows == 0 and pose is None:
-            # The recording begins with the person.
-            return
-        last_us = self._elapsed.us
-        us = self._elapsed.at(frame.captured_us)
-        if self.rows:
-            if us <= last_us:
-                # Late, sent twice, or the first of a tracker that has started anew: time goes forwards in a TRC.
-                return
-            self._steps_us.append(us - last_us)
-        self.rows += 1
-        self._part.write(f"{self.rows}\t{us / 1e6:.6f}\t{_cells(pose)}\n")
-        self._part.flush()
-
-    def _pose(self, frame: FrameLike) -> Pose | None:
-        for pose in frame.poses:
-            if pose.joints_3d is not None and self._person in (None, pose.track_id):
-                self._person = pose.track_id
-                return pose
-        return None
-
-    def close(self) -> None:
-        """Writes the file and removes its part; where the person did not come, what had its name before stays."""
-        if self._part.closed:
-            return
-        if self.rows == 0:
-            self._part.close()
-            self._part_path.unlink()
-            return
-        step_us = median(self._steps_us) if self._steps_us else 0
-        rate = f"{1e6 / step_us:.2f}" if step_us else "0.00"
-        count = len(JOINTS)
-        names = "\t\t\t".join(JOINTS)
-        axes = "\t".join(f"{axis}{i}" for i in range(1, count + 1) for axis in "XYZ")
-        self._part.seek(0)
-        with self._path.open("w", encoding="utf-8", newline="") as file:
-            file.write(f"PathFileType\t4\t(X/Y/Z)\t{self._path.name}\n")
-            file.write(
-                "DataRate\tCameraRate\tNumFrames\tNumMarkers\tUnits\tOrigDataRate\tOrigDataStartFrame\tOrigNumFrames\n"
-            )
-            file.write(f"{rate}\t{rate}\t{self.rows}\t{count}\tm\t{rate}\t1\t{self.rows}\n")
-            file.write(f"Frame#\tTime\t{names}\t\t\n\t\t{axes}\n\n")
-            for row in self._part:
-                file.write(row)
-        self._part.close()
-        self._part_path.unlink()
-
-    def __enter__(self) -> TrcRecorder:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-def _cells(pose: Pose | None) -> str:
-    if pose is None or pose.joints_3d is None:
-        return "\t\t" + "\t\t\t" * (len(JOINTS) - 1)
-    return "\t".join(
-        # Half a turn about x: y up, still right-handed.
-        f"{x:.5f}\t{-y:.5f}\t{-z:.5f}" if joint.state != "absent" else "\t\t"
-        for joint, (x, y, z) in zip(pose.joints, pose.joints_3d, strict=True)
-    )
-
-
 class _OutputError(Exception):
     """What befell a file that is written; the source is not to blame."""
 
+    def __init__(self, path: Path, said: str) -> None:
+        super().__init__(f"{path}: {said}")
+        self.path = path
+
 
 @contextmanager
-def _blamed(path: Path) -> Iterator[None]:
-    """Errors inside are told of `path`."""
+def _blamed(path: Path, kept: Callable[[], str]) -> Iterator[None]:
+    """Errors inside are told of `path`, with what is `kept` of it."""
     try:
         yield
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise _OutputError(f"{path}: {reason}; what was written before is kept") from error
+        raise _OutputError(path, f"{reason}; {kept()}") from error
 
 
-def _open(outputs: list[tuple[Path, Recorder]], args: argparse.Namespace) -> None:
-    """Opens what is to be written, into `outputs`. The table, which has no part of its own, is the last: nothing fails after it."""
-    if args.parquet is not None:
-        with _blamed(args.parquet):
-            outputs.append((args.parquet, ParquetRecorder(args.parquet)))
-    if args.trc is not None:
-        with _blamed(args.trc):
-            outputs.append((args.trc, TrcRecorder(args.trc, args.person)))
-    if args.csv is not None:
-        with _blamed(args.csv):
-            outputs.append((args.csv, CsvRecorder(args.csv)))
+def _open(args: argparse.Namespace) -> list[tuple[Path, Recorder]]:
+    """What is to be written, all of it or none. The table, which has no part of its own, is the last: nothing fails after it."""
+    outputs: list[tuple[Path, Recorder]] = []
 
+    def begin(path: Path | None, recorder: Callable[[Path], Recorder]) -> None:
+        if path is not None:
+            with _blamed(path, lambda: "nothing is recorded"):
+                outputs.append((path, recorder(path)))
 
-def _close(path: Path, recorder: Recorder) -> str | None:
-    """What went wrong."""
     try:
-        with _blamed(path):
+        begin(args.parquet, ParquetRecorder)
+        begin(args.trc, lambda path: TrcRecorder(path, args.person))
+        begin(args.csv, CsvRecorder)
+    except BaseException:
+        for _, recorder in outputs:
             recorder.close()
-    except _OutputError as error:
-        return str(error)
-    if isinstance(recorder, TrcRecorder) and recorder.rows == 0:
-        return f"{path}: nobody with 3D came, nothing is written; over a serial line they come with `[serial] with_3d = true`"
-    return None
+        raise
+    return outputs
+
+
+def _close(outputs: list[tuple[Path, Recorder]], faults: dict[str | Path, str]) -> None:
+    """Closes every one, whatever becomes of the others. One that failed when it was written to may fail once more."""
+    for path, recorder in outputs:
+        try:
+            with _blamed(path, recorder.kept):
+                recorder.close()
+        except _OutputError as error:
+            faults[path] = str(error)
+        if isinstance(recorder, TrcRecorder) and recorder.is_begun and recorder.rows == 0:
+            why = "over a serial line they come with `[serial] with_3d = true`"
+            faults.setdefault(path, f"{path}: nobody with 3D came, nothing is written; {why}")
 
 
 def _is_same(one: Path, other: Path) -> bool:
@@ -320,43 +250,42 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(clash)
     end_by_signal()
     outputs: list[tuple[Path, Recorder]] = []
-    faults: list[str] = []
+    #: By what it befell.
+    faults: dict[str | Path, str] = {}
     try:
         if args.parquet is not None:
             # What is missing is told at once.
             import_module("pyarrow.parquet")
-        elapsed = _Elapsed()
+        elapsed = Elapsed()
         for frame in frames_from(args.source, args.baud):
             if not outputs:
                 # Not before something comes: a source that is mistyped leaves an earlier recording as it is.
-                _open(outputs, args)
+                outputs = _open(args)
             if elapsed.at(frame.captured_us) >= args.seconds * 1e6 > 0:
                 break
             for path, recorder in outputs:
-                with _blamed(path):
+                with _blamed(path, recorder.kept):
                     recorder.write(frame)
     except ImportError as error:
         missing = "pyarrow" if (error.name or "").startswith("pyarrow") else "pyserial"
         print(f"{missing} is missing: pip install {missing}", file=sys.stderr)
         return 2
     except _OutputError as error:
-        faults.append(str(error))
+        faults[error.path] = str(error)
     except (OSError, ValueError) as error:
-        faults.append(f"{args.source}: {error}")
+        faults[args.source] = f"{args.source}: {error}"
     except KeyboardInterrupt:
         pass
     finally:
-        # Every one, whatever becomes of the others.
-        faults += [fault for path, recorder in outputs if (fault := _close(path, recorder))]
+        _close(outputs, faults)
     if not (outputs or faults):
-        faults.append(f"{args.source}: no frame came, nothing is recorded")
-    if faults:
-        # A full disk says so when it is written to and once more when it is closed.
-        print("\n".join(dict.fromkeys(faults)), file=sys.stderr)
-        return 1
+        faults[args.source] = f"{args.source}: no frame came, nothing is recorded"
+    for said in faults.values():
+        print(said, file=sys.stderr)
     for path, recorder in outputs:
-        print(f"{path}: {recorder.rows} rows", file=sys.stderr)
-    return 0
+        if path not in faults:
+            print(f"{path}: {recorder.rows} rows", file=sys.stderr)
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":
