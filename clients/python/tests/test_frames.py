@@ -375,6 +375,10 @@ class OnDisk(unittest.TestCase):
             self.assertEqual(ended.exception.code, 2)
         with self.assertRaises(argparse.ArgumentTypeError):
             count_of("-1")
+        said = io.StringIO()
+        with self.assertRaises(SystemExit), contextlib.redirect_stderr(said):
+            main([str(FULL), "--csv", str(self.folder / "a.csv"), "--person", "7"])
+        self.assertIn("tables hold everybody", said.getvalue())
 
     def test_the_command_records_both_and_says_how_much(self) -> None:
         table, markers = self.folder / "a.csv", self.folder / "a.trc"

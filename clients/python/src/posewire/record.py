@@ -238,7 +238,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--trc", type=Path, metavar="FILE", help="one person's joints in metres")
     parser.add_argument(
-        "--person", type=int, metavar="ID", help="whose markers (default: the first who has 3D)"
+        "--person", type=int, metavar="ID", help="whose joints --trc holds (default: the first who has 3D)"
     )
     parser.add_argument(
         "--seconds", type=real_of, default=0.0, help="stop after so long, by capture (default: never)"
@@ -246,6 +246,10 @@ def main(arguments: list[str] | None = None) -> int:
     args = parser.parse_args(arguments)
     if args.csv is None and args.parquet is None and args.trc is None:
         parser.error("nothing to write: give --csv FILE, --parquet FILE or --trc FILE")
+    if args.person is not None and args.trc is None:
+        parser.error(
+            "--person says whose markers --trc FILE holds, and tables hold everybody: leave it out, and choose by the column `id`"
+        )
     if clash := _clash(args):
         parser.error(clash)
     end_by_signal()
