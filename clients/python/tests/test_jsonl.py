@@ -10,7 +10,18 @@ import sys
 import unittest
 from pathlib import Path
 
-from posewire import FORMATS, JOINTS, Assembly, Decoder, Moment, PosePacket, as_line, as_lines, first_row
+from posewire import (
+    FORMATS,
+    JOINTS,
+    Assembly,
+    Decoder,
+    Frame,
+    Moment,
+    PosePacket,
+    as_line,
+    as_lines,
+    first_row,
+)
 
 GOLDEN = Path(__file__).resolve().parents[3] / "tests" / "golden" / "lines"
 
@@ -44,6 +55,25 @@ class Lines(unittest.TestCase):
         for row, line in zip(rows, flat, strict=True):
             self.assertEqual({k: v or None for k, v in row.items()}, {k: _text(v) for k, v in line.items()})
             self.assertTrue(all(f"{joint}_z3d" in row for joint in JOINTS))
+
+    def test_a_line_of_the_program_is_written_again_as_it_was(self) -> None:
+        # Corners of a frame of the built-in clip, whose box is a subtraction of 32-bit floats; a tie of two decimals; both zeros.
+        joints = [
+            '[83.02677,205.96008,0.9690121,4.1462407,"measured"]',
+            '[197.29665,207.42628,0.9730997,316.64063,"measured"]',
+            '[131.978,107.708694,0.97969353,1243.4063,"measured"]',
+            '[174.50061,424.70383,0.91079307,7.8958745,"measured"]',
+            *['[0,0,0,0,"absent"]'] * 13,
+        ]
+        places = ["[0,-0,0.25]", "[-0,0,-0.25]", *["[0,0,0]"] * 15]
+        line = (
+            '{"seq":1,"frame":1,"captured_us":40000,"emitted_us":40009,"persons":[{"id":1,"score":0.9,'
+            f'"box":[83.02677,107.708694,114.269875,316.99512],"keypoints":[{",".join(joints)}],'
+            f'"keypoints3d":[{",".join(places)}]}}]}}'
+        )
+        frame = Frame.from_line(line)
+        self.assertEqual(as_line(frame), line)
+        self.assertIn("83.02677,107.708694,114.269875,316.99512,", as_lines(frame, "csv")[0])
 
     def test_help_has_examples(self) -> None:
         command = [sys.executable, "-B", "-m", "posewire", "--help"]

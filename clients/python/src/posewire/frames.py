@@ -95,7 +95,7 @@ class Frame:
     def from_line(line: str | bytes) -> Frame:
         """A JSON line of the format `full` or `named`. `ValueError` where it is none."""
         try:
-            said = json.loads(line)
+            said = json.loads(line, parse_int=_int)
             poses = tuple(_pose(said, person, index) for index, person in enumerate(said["persons"]))
             seq, captured_us, emitted_us = (
                 _whole(said[name]) for name in ("seq", "captured_us", "emitted_us")
@@ -107,6 +107,11 @@ class Frame:
             return Frame(seq, captured_us, emitted_us, poses, source, frame, _floor(said))
         except (KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError) as error:
             raise ValueError(f"no JSON line of full or named poses: {error!r} in {line[:80]!r}") from error
+
+
+def _int(text: str) -> int | float:
+    # Whole numbers have no -0, and a coordinate may be one.
+    return -0.0 if text == "-0" else int(text)
 
 
 def _whole(value: object) -> int:

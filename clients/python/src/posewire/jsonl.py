@@ -6,7 +6,7 @@ import json
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 
 from .frames import FrameLike
@@ -77,8 +77,10 @@ def _box(pose: Pose) -> tuple[float, float, float, float] | None:
     seen = [joint for joint in pose.joints if joint.state != "absent"]
     if not seen:
         return None
-    left, top = min(j.x for j in seen), min(j.y for j in seen)
-    return (left, top, max(j.x for j in seen) - left, max(j.y for j in seen) - top)
+    # The tracker subtracts 32-bit floats; the same of their decimals differs in the last digit.
+    left, top = _single(min(j.x for j in seen)), _single(min(j.y for j in seen))
+    right, bottom = _single(max(j.x for j in seen)), _single(max(j.y for j in seen))
+    return (left, top, right - left, bottom - top)
 
 
 def _place(pose: Pose) -> str:
@@ -122,7 +124,9 @@ def _named_joints(pose: Pose) -> str:
 
 def _coco(moment: FrameLike, pose: Pose) -> str:
     def joint(j: Joint) -> tuple[float, float, float]:
-        return (0.0, 0.0, 0.0) if j.state == "absent" else (j.x - _CENTRE_PX, j.y - _CENTRE_PX, j.score)
+        if j.state == "absent":
+            return (0.0, 0.0, 0.0)
+        return (_single(j.x) - _CENTRE_PX, _single(j.y) - _CENTRE_PX, j.score)
 
     joints = ",".join(_numbers(joint(j)) for j in pose.joints)
     image = moment.seq if moment.frame is None else moment.frame
@@ -201,10 +205,24 @@ def _numbers(values: Iterable[float]) -> str:
     return ",".join(map(_number, values))
 
 
-@lru_cache(maxsize=1 << 16)
+def _single(value: float) -> float:
+    """The nearest 32-bit float."""
+    (single,) = struct.unpack("<f", struct.pack("<f", value))
+    return float(single)
+
+
 def _number(value: float) -> str:
     """The shortest decimal that reads back as the same 32-bit float, without an exponent."""
-    packed = struct.pack("<f", value)
-    (rounded,) = struct.unpack("<f", packed)
-    text = next(t for d in range(1, 10) if struct.pack("<f", float(t := f"{rounded:.{d}g}")) == packed)
-    return format(Decimal(text), "f")
+    return _shortest(struct.pack("<f", value))
+
+
+#: To so many digits. Of two decimals that are as near Rust takes the one further from 0.
+_ROUNDED = [Context(prec=digits, rounding=ROUND_HALF_UP).create_decimal for digits in range(1, 10)]
+
+
+# By the bits: 0 and -0 are equal, and are written differently.
+@lru_cache(maxsize=1 << 16)
+def _shortest(packed: bytes) -> str:
+    (single,) = struct.unpack("<f", packed)
+    exact = Decimal(single)
+    return next(f"{t:f}" for rounded in _ROUNDED if struct.pack("<f", float(t := rounded(exact))) == packed)
