@@ -151,8 +151,40 @@ class Reading(unittest.TestCase):
             "nonsense\n",
             '{"seq":1,"captured_us":1,"emitted_us":1,"persons":[{}]}\n',
         ):
-            with self.subTest(wrong), self.assertRaises(ValueError):
+            with self.subTest(wrong), self.assertRaisesRegex(ValueError, "^line 3: no JSON"):
                 list(frames_from_lines([*lines[:2], wrong]))
+        deep = "[" * 60_000 + "\n"
+        with self.assertRaisesRegex(ValueError, "^line 4: "):
+            list(frames_from_lines([lines[0], "\n", lines[1], deep]))
+
+    def test_what_is_no_recording_is_told_by_its_line_and_kind(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "poses.jsonl"
+            lines = FULL.read_bytes()
+            for data, why in (
+                (
+                    (GOLDEN / "csv.csv").read_bytes(),
+                    "^line 1: no JSON: .* character 1, near 'seq,frame,.* --jsonl FILE",
+                ),
+                (
+                    (GOLDEN / "coco.jsonl").read_bytes(),
+                    "^line 1: no JSON line .*'persons' is missing.* --jsonl FILE",
+                ),
+                (lines.decode().encode("utf-16"), "^line 1: no text in UTF-8"),
+                (
+                    lines + b'{"seq":1,}\n',
+                    f"^line {lines.count(10) + 1}: no JSON: .* character 10, near '{{\"seq\":1,}}.n'$",
+                ),
+            ):
+                source.write_bytes(data)
+                with self.subTest(why), self.assertRaisesRegex(ValueError, why):
+                    list(frames_from(str(source)))
+            source.write_bytes(b"\xef\xbb\xbf" + lines)
+            self.assertEqual(list(frames_from(str(source))), golden())
+            with self.assertRaisesRegex(FileNotFoundError, "^no such file; "):
+                next(frames_from(str(source.with_suffix(".json"))))
+            with self.assertRaisesRegex(IsADirectoryError, "^a folder"):
+                next(frames_from(folder))
 
     def test_a_port_of_datagrams_that_is_none_is_told(self) -> None:
         for port in ("abc", "99999", "0", "-1", ""):

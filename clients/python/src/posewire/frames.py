@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import socket
 import sys
 import time
@@ -105,8 +106,12 @@ class Frame:
                 raise TypeError(f"source {source!r}")
             frame = None if frame is None else _whole(frame)
             return Frame(seq, captured_us, emitted_us, poses, source, frame, _floor(said))
+        except json.JSONDecodeError as error:
+            near = line[max(0, error.pos - 20) : error.pos + 40]
+            raise ValueError(f"no JSON: {error.msg} at character {error.pos + 1}, near {near!r}") from error
         except (KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError) as error:
-            raise ValueError(f"no JSON line of full or named poses: {error!r} in {line[:80]!r}") from error
+            why = f"{error} is missing" if isinstance(error, KeyError) else repr(error)
+            raise ValueError(f"no JSON line of full or named poses: {why} in {line[:80]!r}") from error
 
 
 def _int(text: str) -> int | float:
@@ -185,26 +190,43 @@ def _floor(said: dict[str, Any]) -> Floor | None:
 
 
 def frames_from_lines(lines: Iterable[str | bytes]) -> Iterator[Frame]:
-    """Frames of JSON lines; a last line that is cut off ends them. Events among them (`--events -`) are passed over."""
-    for line in lines:
+    """Frames of JSON lines; a last line that is cut off ends them. Events among them (`--events -`) are passed over.
+
+    `ValueError` names the line that is none, the first being 1.
+    """
+    is_begun = False
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
-        text = line.decode() if isinstance(line, bytes) else line
         try:
-            frame = Frame.from_line(text)
-        except ValueError:
-            if _is_event(text):
+            frame = Frame.from_line(_text(line, number == 1))
+        except ValueError as error:
+            if _is_event(line):
                 continue
-            if text.endswith("\n"):
-                raise
-            return
+            if line[-1:] not in ("\n", b"\n"):
+                return
+            wanted = (
+                "" if is_begun else "; what is read is posewire run --jsonl FILE, in the format full or named"
+            )
+            raise ValueError(f"line {number}: {error}{wanted}") from error
+        is_begun = True
         yield frame
 
 
-def _is_event(text: str) -> bool:
+def _text(line: str | bytes, is_first: bool) -> str:
+    if isinstance(line, bytes):
+        try:
+            line = line.decode()
+        except UnicodeDecodeError as error:
+            raise ValueError(f"no text in UTF-8: {line[:40]!r}") from error
+    # Some editors and shells mark a text's beginning.
+    return line.removeprefix("\ufeff") if is_first else line
+
+
+def _is_event(line: str | bytes) -> bool:
     try:
-        said = json.loads(text)
-    except ValueError:
+        said = json.loads(line)
+    except (ValueError, RecursionError):
         return False
     return isinstance(said, dict) and isinstance(said.get("event"), str)
 
@@ -242,6 +264,19 @@ def can_wait(source: str) -> bool:
     return source == "-" or Path(source).is_file()
 
 
+#: How systems call serial ports, whether or not one is there.
+_PORT_NAME = re.compile(r"/dev/|COM\d+$|\\\\\.\\", re.IGNORECASE)
+
+
+def _check_port(source: str) -> None:
+    """Refuses what can be no serial port: what a port would say of a mistyped name misleads."""
+    if Path(source).is_dir():
+        raise IsADirectoryError("a folder: name a file of JSON lines in it")
+    if not (Path(source).exists() or _PORT_NAME.match(source)):
+        said = "no such file; else a source is a serial port (/dev/ttyUSB0, COM3), udp:PORT, or - for standard input"
+        raise FileNotFoundError(said)
+
+
 def _udp_port(text: str) -> int:
     if not (text.isdecimal() and 1 <= int(text) <= 65_535):
         raise ValueError(f"a port is a whole number from 1 to 65535, not {text!r:.20}")
@@ -258,11 +293,12 @@ def frames_from(
     if source.startswith("udp:"):
         yield from frames_from_udp(_udp_port(source.removeprefix("udp:")), is_over=is_over)
     elif source == "-":
-        yield from frames_from_lines(sys.stdin)
+        yield from frames_from_lines(sys.stdin.buffer)
     elif Path(source).is_file():
-        with Path(source).open(encoding="utf-8") as lines:
+        with Path(source).open("rb") as lines:
             yield from frames_from_lines(lines)
     else:
+        _check_port(source)
         from .reader import PoseReader
 
         with PoseReader(source, baud, is_over) as reader:
