@@ -144,8 +144,8 @@ fn config(args: &Args) -> anyhow::Result<Config> {
 fn open(address: &str, reel: Option<Reel>) -> anyhow::Result<Viewer> {
     let viewer = Viewer::open(address, reel)?;
     eprintln!("open {} in a browser; Ctrl-C ends it", viewer.link());
-    if !viewer.address().ip().is_loopback() {
-        log::warn!("whoever has this link sees the recording, over an unencrypted line; 127.0.0.1 keeps it on this machine");
+    if let Some(warning) = viewer.warning() {
+        log::warn!("{warning}");
     }
     Ok(viewer)
 }

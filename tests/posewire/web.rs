@@ -106,7 +106,7 @@ fn has_come(socket: &mut WebSocket<TcpStream>) -> bool {
 }
 
 #[test]
-fn the_page_is_whole_asks_nobody_else_and_other_requests_are_refused() {
+fn the_page_is_whole_and_asks_nobody_else() {
     let web = web();
     let host = "Host: localhost:99\r\n";
     let index = get(&web, "/", host);
@@ -123,46 +123,12 @@ fn the_page_is_whole_asks_nobody_else_and_other_requests_are_refused() {
         assert!(!part.contains("http://") && !part.contains("https://") && !part.contains("//cdn"), "{part}");
     }
 
-    for (path, headers, status) in [
-        ("/x", host, 404),
-        ("/../../etc/passwd", host, 404),
-        ("/%2e%2e/etc/passwd", host, 404),
-        ("/live", host, 400),
-        ("/", "Host: evil.example\r\n", 403),
-        ("/poses", "Host: 10.0.0.1\r\n", 403),
-        ("/poses", "", 403),
-        ("/live", "Host: localhost\r\nOrigin: http://evil.example\r\n", 403),
-    ] {
-        let told = get(&web, path, headers);
-        assert!(told.starts_with(&format!("HTTP/1.1 {status} ")), "{path} with {headers:?}: {told}");
+    // Who asks, and what for, the server of all pages looks at: its own tests show how.
+    let none = get(&web, "/x", host);
+    assert!(none.starts_with("HTTP/1.1 404") && none.contains("/lines and /poses"), "{none}");
+    for path in ["/", "/live", "/lines", "/poses"] {
+        assert!(get(&web, path, "Host: evil.example\r\n").starts_with("HTTP/1.1 403"), "{path}");
     }
-    assert!(ask(&web, "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").starts_with("HTTP/1.1 405"));
-    assert!(ask(&web, "\0\0\r\n\r\n").starts_with("HTTP/1.1 400"));
-    let long = format!("GET / HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "a".repeat(1 << 20));
-    let told = {
-        let mut stream = connect(&web, "");
-        // Refused before all of it is taken.
-        let _ = stream.write_all(long.as_bytes());
-        answer(stream)
-    };
-    assert!(told.is_empty() || told.starts_with("HTTP/1.1 431"), "{told}");
-}
-
-#[test]
-fn another_address_asks_every_request_for_the_token_of_the_link() {
-    let web = Web::open("0.0.0.0:0", WebOptions::default()).unwrap();
-    let link = web.link();
-    let query = link.split_once("/?").unwrap().1;
-    let host = "Host: 192.0.2.7:8080\r\n";
-    for path in ["/", "/page.js", "/page.css", "/poses", "/live", "/x", "/?token=", "/?token=0123"] {
-        assert!(get(&web, path, host).starts_with("HTTP/1.1 403"), "{path}");
-    }
-    let index = get(&web, &format!("/?{query}"), host);
-    assert!(index.starts_with("HTTP/1.1 200 OK\r\n"), "{index}");
-    let cookie = index.lines().find_map(|l| l.strip_prefix("set-cookie: ")).unwrap();
-    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
-    let cookie = cookie.split(';').next().unwrap();
-    assert!(get(&web, "/page.js", &format!("{host}Cookie: {cookie}\r\n")).starts_with("HTTP/1.1 200"));
 }
 
 #[test]
@@ -181,7 +147,8 @@ fn a_page_gets_the_newest_frame_and_the_next_one_once_it_has_taken_that() {
     socket.send(Message::text("taken")).unwrap();
     assert_eq!(frame_of(&mut socket).0["line"]["seq"], 1_099, "the newest wins");
     web.finish(Duration::ZERO).unwrap();
-    assert!(matches!(socket.read(), Ok(Message::Close(_)) | Err(_)));
+    let end = socket.read();
+    assert!(matches!(end, Ok(Message::Close(_))), "cut off: {end:?}");
 }
 
 #[test]
@@ -293,25 +260,9 @@ fn poses_stream_as_events_to_a_bounded_number_of_readers() {
         web.send(&nobody(seq), 9).unwrap();
     }
     web.finish(Duration::from_millis(100)).unwrap();
-}
-
-#[test]
-fn idle_and_slow_connections_do_not_shut_others_out() {
-    let web = web();
-    let mut slow: Vec<TcpStream> =
-        (0..200).map(|i| connect(&web, if i % 4 == 0 { "GET / HTTP/1.1\r\nX: " } else { "" })).collect();
-    let began = Instant::now();
-    loop {
-        for stream in slow.iter_mut().step_by(4) {
-            // Fails once it is let go.
-            let _ = stream.write_all(b"a");
-        }
-        let told = get(&web, "/", "Host: localhost\r\n");
-        if told.starts_with("HTTP/1.1 200 OK\r\n") {
-            break;
-        }
-        assert!(began.elapsed() < SOON, "{told}");
-        sleep(Duration::from_millis(100));
+    for reader in readers {
+        let rest = answer(reader);
+        assert!(rest.ends_with("\r\n0\r\n\r\n"), "cut off, as curl says of it");
     }
 }
 

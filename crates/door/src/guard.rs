@@ -16,7 +16,7 @@ const TOKEN_BYTES: usize = 16;
 
 /// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stranger {
+pub(crate) enum Stranger {
     /// It asks for another host than this machine.
     Host,
     /// A page from elsewhere sends it.
@@ -38,7 +38,7 @@ impl Stranger {
 
 /// What every request is asked for.
 #[derive(Debug)]
-pub struct Guard {
+pub(crate) struct Guard {
     /// Hexadecimal; `None` on the loopback.
     token: Option<String>,
     address: SocketAddr,

@@ -11,10 +11,10 @@ use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
 /// A client that takes nothing of what is being written for so long is let go.
-pub const PATIENCE: Duration = Duration::from_secs(2);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A stream on which a write that does not get on for [`PATIENCE`] fails.
-pub(super) struct Patient {
+pub(crate) struct Patient {
     stream: TcpStream,
     /// Runs while a write waits.
     waits: Option<Pin<Box<Sleep>>>,

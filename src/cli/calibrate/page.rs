@@ -20,10 +20,8 @@ impl Page {
     pub fn open(address: &str) -> anyhow::Result<Self> {
         let page = CalibrationPage::open(address)?;
         eprintln!("open {} in a browser", page.link());
-        if !page.address().ip().is_loopback() {
-            log::warn!(
-                "whoever has this link sees the camera's pictures, over an unencrypted line; 127.0.0.1 keeps them on this machine"
-            );
+        if let Some(warning) = page.warning() {
+            log::warn!("{warning}");
         }
         Ok(Self { page, jpeg: JpegEncoder::new(QUALITY)? })
     }

@@ -4,7 +4,6 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -13,12 +12,10 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use door::{Guard, guarded, page, typed};
+use door::{CSS, JSON, SCRIPT, ServeError, Server, page, typed};
 use serde::Serialize;
-use tokio::sync::watch;
 
-use super::recording::ReelError;
-use super::{listen_on, parts};
+use super::parts;
 
 /// Whoever asked longer ago has gone.
 const STAYS: Duration = Duration::from_secs(2);
@@ -53,55 +50,45 @@ struct Newest {
     is_heard: bool,
 }
 
-#[derive(Clone)]
-struct Served {
-    guard: Arc<Guard>,
-    newest: Arc<Mutex<Newest>>,
-}
+#[derive(Clone, Default)]
+struct Served(Arc<Mutex<Newest>>);
 
 impl Served {
     fn lock(&self) -> MutexGuard<'_, Newest> {
-        self.newest.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The page's server, until it is dropped.
 pub struct CalibrationPage {
     served: Served,
-    link: String,
-    address: SocketAddr,
-    is_over: watch::Sender<bool>,
-    thread: Option<JoinHandle<()>>,
+    server: Server,
 }
 
 impl CalibrationPage {
     /// Serves the page on `address`.
     ///
     /// # Errors
-    /// [`ReelError::Address`], [`ReelError::Start`].
-    pub fn open(address: &str) -> Result<Self, ReelError> {
-        let listener = listen_on(address).map_err(ReelError::Address)?;
-        let address = listener.local_addr().map_err(ReelError::Start)?;
-        let guard = Arc::new(Guard::of(address).map_err(ReelError::Start)?);
-        let link = guard.link();
-        let served = Served { guard, newest: Arc::default() };
-        let is_over = watch::Sender::new(false);
-        let (paths, over) = (paths(served.clone()), is_over.subscribe());
-        let thread = std::thread::Builder::new()
-            .name("web".into())
-            .spawn(move || door::run(listener, over, paths))
-            .map_err(ReelError::Start)?;
-        Ok(Self { served, link, address, is_over, thread: Some(thread) })
+    /// [`ServeError`].
+    pub fn open(address: &str) -> Result<Self, ServeError> {
+        let served = Served::default();
+        let server = Server::open(address, paths(served.clone()), "there are /, /state and /picture\n")?;
+        Ok(Self { served, server })
     }
 
     /// What a browser is given: the address, and the token where one is asked for.
     pub fn link(&self) -> &str {
-        &self.link
+        self.server.link()
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.server.address()
+    }
+
+    /// What is to be said where others than this machine's own may look.
+    pub fn warning(&self) -> Option<String> {
+        self.server.warning("the camera's pictures")
     }
 
     /// Whether somebody looks.
@@ -130,28 +117,14 @@ impl CalibrationPage {
     }
 }
 
-impl Drop for CalibrationPage {
-    fn drop(&mut self) {
-        self.is_over.send_replace(true);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
 fn paths(served: Served) -> Router {
-    let guard = served.guard.clone();
-    let paths = Router::new()
-        .route("/", get(async |State(served): State<Served>| page(parts::CALIBRATION_HTML, &served.guard)))
-        .route("/page.css", get(async || typed("text/css; charset=utf-8", parts::STYLE)))
-        .route(
-            "/calibration.js",
-            get(async || typed("text/javascript; charset=utf-8", parts::calibration_script())),
-        )
+    Router::new()
+        .route("/", get(async || page(parts::CALIBRATION_HTML)))
+        .route("/page.css", get(async || typed(CSS, parts::STYLE)))
+        .route("/calibration.js", get(async || typed(SCRIPT, parts::calibration_script())))
         .route("/state", get(state))
         .route("/picture", get(picture))
-        .with_state(served);
-    guarded(paths, guard, "there are /, /state and /picture\n")
+        .with_state(served)
 }
 
 async fn state(State(served): State<Served>) -> Response {
@@ -159,7 +132,7 @@ async fn state(State(served): State<Served>) -> Response {
     newest.asked = Some(Instant::now());
     newest.is_heard |= newest.state.is_over;
     match serde_json::to_string(&newest.state) {
-        Ok(text) => typed("application/json", text),
+        Ok(text) => typed(JSON, text),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }

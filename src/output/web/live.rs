@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
-use tokio::sync::watch;
+use axum::extract::ws::Message;
+use door::{Place, Visitor};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::Shared;
@@ -25,10 +25,9 @@ const STILL_HERE: &[u8] = b": still here\n\n";
 ///
 /// The page says `taken` after each binary message, `reset` where identities are to be forgotten, and `bodies` or `no bodies` when it
 /// begins or ceases to show them.
-pub(super) async fn page(mut socket: WebSocket, shared: Arc<Shared>) {
+pub(super) async fn page(mut visitor: Visitor, shared: Arc<Shared>) {
     let mut poses = shared.poses.subscribe();
     let mut status = shared.status.subscribe();
-    let mut is_over = shared.is_over.subscribe();
     // What was the newest before anybody looked may be old.
     poses.mark_unchanged();
     status.mark_unchanged();
@@ -38,39 +37,29 @@ pub(super) async fn page(mut socket: WebSocket, shared: Arc<Shared>) {
         let patience_ends = waits_since.unwrap_or_else(Instant::now) + TAKEN_WITHIN;
         let outgoing = tokio::select! {
             biased;
-            _ = is_over.wait_for(|over| *over) => break,
-            said = socket.recv() => match said {
-                Some(Ok(Message::Text(word))) if word.as_str() == "taken" => {
-                    waits_since = None;
-                    continue;
+            said = visitor.hear() => {
+                match said.as_deref() {
+                    Some("taken") => waits_since = None,
+                    Some("bodies") => bodies.show(true),
+                    Some("no bodies") => bodies.show(false),
+                    Some(word) if obey(word, &shared) => {}
+                    _ => break,
                 }
-                Some(Ok(Message::Text(word))) if word.as_str() == "bodies" => {
-                    bodies.show(true);
-                    continue;
-                }
-                Some(Ok(Message::Text(word))) if word.as_str() == "no bodies" => {
-                    bodies.show(false);
-                    continue;
-                }
-                other if obeyed(&other, &shared) => continue,
-                _ => break,
-            },
-            () = sleep_until(patience_ends), if waits_since.is_some() => break,
-            Ok(()) = status.changed() => {
-                let Ok(text) = Utf8Bytes::try_from(newest(&mut status)) else { continue };
-                Message::Text(text)
+                continue;
             }
+            () = sleep_until(patience_ends), if waits_since.is_some() => break,
+            Ok(()) = status.changed() => Message::Text(status.borrow_and_update().clone()),
             Ok(()) = poses.changed(), if waits_since.is_none() => {
                 waits_since = Some(Instant::now());
-                Message::Binary(newest(&mut poses))
+                Message::Binary(poses.borrow_and_update().clone())
             }
             else => break,
         };
-        if socket.send(outgoing).await.is_err() {
+        if visitor.say(outgoing).await.is_err() {
             return;
         }
     }
-    let _ = timeout(Duration::from_millis(100), socket.send(Message::Close(None))).await;
+    visitor.leave().await;
 }
 
 /// Whether one page shows bodies; a page that goes shows none.
@@ -96,68 +85,35 @@ impl Drop for ShownBodies<'_> {
     }
 }
 
-/// Does what any client may ask for. False: it asked for something else, or is gone.
-fn obeyed(said: &Option<Result<Message, axum::Error>>, shared: &Shared) -> bool {
-    match said {
-        Some(Ok(Message::Text(word))) if word.as_str() == "reset" => {
-            if let Some(host) = &shared.host {
-                host.reset();
-            }
-            true
-        }
-        // The library answers pings itself.
-        Some(Ok(Message::Ping(_) | Message::Pong(_))) => true,
-        _ => false,
+/// Does what any client may ask for; false where there is no such word.
+fn obey(word: &str, shared: &Shared) -> bool {
+    let is_reset = word == "reset";
+    if let Some(host) = shared.host.as_ref().filter(|_| is_reset) {
+        host.reset();
     }
+    is_reset
 }
 
 /// Sends a program each newest line once its connection has taken the one before, until it or the tracker goes.
-pub(super) async fn program(mut socket: WebSocket, shared: Arc<Shared>) {
-    let mut lines = shared.lines.subscribe();
-    let mut is_over = shared.is_over.subscribe();
-    lines.mark_unchanged();
-    loop {
-        let line = tokio::select! {
-            biased;
-            _ = is_over.wait_for(|over| *over) => break,
-            said = socket.recv() => {
-                if obeyed(&said, &shared) { continue } else { break }
-            }
-            Ok(()) = lines.changed() => newest(&mut lines),
-            else => break,
-        };
-        let Ok(text) = Utf8Bytes::try_from(line) else { continue };
-        // Ends with an error where nothing is taken for the connection's patience.
-        if socket.send(Message::Text(text)).await.is_err() {
-            return;
-        }
-    }
-    let _ = timeout(Duration::from_millis(100), socket.send(Message::Close(None))).await;
-}
-
-fn newest(slot: &mut watch::Receiver<Bytes>) -> Bytes {
-    slot.borrow_and_update().clone()
+pub(super) async fn program(visitor: Visitor, shared: Arc<Shared>) {
+    visitor.tell(shared.lines.subscribe(), |word| obey(word, &shared)).await;
 }
 
 /// The body of an event stream; `place` is held as long as it lasts.
-pub(super) fn events<P: Send + 'static>(shared: &Arc<Shared>, place: P) -> Body {
+pub(super) fn events(shared: &Arc<Shared>, place: Place) -> Body {
     let mut events = shared.events.subscribe();
     events.mark_unchanged();
-    let is_over = shared.is_over.subscribe();
-    let stream = futures_util::stream::unfold(
-        (events, is_over, place),
-        |(mut events, mut is_over, place)| async move {
-            let next = tokio::select! {
-                biased;
-                _ = is_over.wait_for(|over| *over) => return None,
-                changed = timeout(QUIET, events.changed()) => match changed {
-                    Ok(Ok(())) => newest(&mut events),
-                    Ok(Err(_)) => return None,
-                    Err(_) => Bytes::from_static(STILL_HERE),
-                },
-            };
-            Some((Ok::<_, Infallible>(next), (events, is_over, place)))
-        },
-    );
+    let stream = futures_util::stream::unfold((events, place), |(mut events, mut place)| async move {
+        let next = tokio::select! {
+            biased;
+            () = place.over() => return None,
+            changed = timeout(QUIET, events.changed()) => match changed {
+                Ok(Ok(())) => events.borrow_and_update().clone(),
+                Ok(Err(_)) => return None,
+                Err(_) => Bytes::from_static(STILL_HERE),
+            },
+        };
+        Some((Ok::<_, Infallible>(next), (events, place)))
+    });
     Body::from_stream(stream)
 }

@@ -13,6 +13,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use axum::body::Bytes;
+use axum::extract::ws::Utf8Bytes;
 use pose::PoseFrame;
 
 use people::mannequin::Mannequin;
@@ -71,12 +72,13 @@ impl Messages {
     }
 
     /// The text message of a program's WebSocket.
-    pub fn text(&self, poses: &PoseFrame, now_us: i64) -> Bytes {
+    pub fn text(&self, poses: &PoseFrame, now_us: i64) -> Utf8Bytes {
         let mut bytes = Vec::new();
         self.line(&mut bytes, poses, now_us);
         // The line's end: a message has its own.
         bytes.pop();
-        bytes.into()
+        // JSON is text.
+        Utf8Bytes::try_from(bytes).unwrap_or_default()
     }
 
     /// The server-sent event.

@@ -6,7 +6,7 @@
 //! With nobody watching nothing is made and nothing allocated.
 //! [`Viewer`] serves a recording the same way, behind the same door (`recording.rs`), and [`CalibrationPage`] a calibration.
 //!
-//! `axum` answers, on one thread with a runtime of its own, behind [`door`], which bounds connections and asks who sends a request.
+//! [`door`] serves all of them, on one thread with a runtime of its own, bounds connections and asks who sends a request.
 
 mod body;
 mod calibration;
@@ -18,14 +18,14 @@ mod server;
 mod status;
 mod told;
 
-use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use axum::body::Bytes;
-use door::Guard;
+use axum::extract::ws::Utf8Bytes;
+use door::Server;
 use log::{info, warn};
 use pose::PoseFrame;
 use tokio::sync::watch;
@@ -37,7 +37,7 @@ use self::told::Told;
 use super::display::{DisplayStyle, PictureTap};
 use super::events::Zones;
 use super::{Host, PoseSink, Predict, Sending, SinkError};
-pub use door::MAX_CLIENTS;
+pub use door::{MAX_CLIENTS, ServeError};
 
 /// How often the page is told how the tracker is, microseconds.
 const STATUS_EVERY_US: i64 = 1_000_000;
@@ -47,28 +47,25 @@ struct Shared {
     /// Binary messages of the WebSocket.
     poses: watch::Sender<Bytes>,
     /// The same poses as JSON lines, for the WebSocket of programs.
-    lines: watch::Sender<Bytes>,
+    lines: watch::Sender<Utf8Bytes>,
     /// And as server-sent events.
     events: watch::Sender<Bytes>,
     /// Text messages of the WebSocket.
-    status: watch::Sender<Bytes>,
-    is_over: watch::Sender<bool>,
+    status: watch::Sender<Utf8Bytes>,
     /// How many pages show bodies.
     bodies: AtomicUsize,
-    guard: Arc<Guard>,
     host: Option<Arc<dyn Host>>,
 }
 
 /// The sink of `--web`.
 pub struct Web {
     name: String,
-    address: SocketAddr,
+    server: Server,
     messages: Messages,
     told: Told,
     shared: Arc<Shared>,
     /// When the page was last told how the tracker is.
     told_at_us: i64,
-    thread: Option<JoinHandle<()>>,
 }
 
 /// What the page is made of.
@@ -86,72 +83,47 @@ pub struct WebOptions {
     pub style: DisplayStyle,
 }
 
-/// Listens on an address as `--web` has it; else what is wrong, and what to do.
-fn listen_on(address: &str) -> Result<TcpListener, String> {
-    let listen = || {
-        let addresses: Vec<SocketAddr> = address.to_socket_addrs()?.collect();
-        let listener = TcpListener::bind(&addresses[..])?;
-        listener.set_nonblocking(true)?;
-        Ok(listener)
-    };
-    listen().map_err(|e: std::io::Error| {
-        format!("--web {address}: {e}; give an address of this machine and a free port, as in 127.0.0.1:8080")
-    })
-}
-
 impl Web {
     /// Listens on `address` (`127.0.0.1:8080`, `localhost:8080`, `[::]:8080`) and answers from now on.
     ///
     /// # Errors
     /// [`SinkError::Fatal`] where that is no address or cannot be listened on.
     pub fn open(address: &str, options: WebOptions) -> Result<Self, SinkError> {
-        let listener = listen_on(address).map_err(SinkError::Fatal)?;
-        let fatal = |e: std::io::Error| SinkError::Fatal(format!("--web {address}: {e}"));
-        let address = listener.local_addr().map_err(fatal)?;
-        let guard = Arc::new(Guard::of(address).map_err(fatal)?);
-        info!("web preview: {}", guard.link());
         let WebOptions { predict, host, pictures, zones, style } = options;
-        if !address.ip().is_loopback() {
-            let what = if pictures.is_some() { "the poses and the camera's pictures" } else { "the poses" };
-            warn!(
-                "web preview: whoever has this link sees {what}, over an unencrypted line; 127.0.0.1 keeps them on this machine"
-            );
-        }
         let shared = Arc::new(Shared {
             poses: watch::Sender::default(),
             lines: watch::Sender::default(),
             events: watch::Sender::default(),
             status: watch::Sender::default(),
-            is_over: watch::Sender::default(),
             bodies: AtomicUsize::new(0),
-            guard,
             host: host.clone(),
         });
-        let (paths, is_over) =
-            (server::paths(&shared, pictures.is_some(), style), shared.is_over.subscribe());
-        let thread = std::thread::Builder::new()
-            .name("web".into())
-            .spawn(move || door::run(listener, is_over, paths))
-            .map_err(fatal)?;
+        let paths = server::paths(&shared, pictures.is_some(), style);
+        let server = Server::open(address, paths, server::THERE_ARE)
+            .map_err(|error| SinkError::Fatal(error.to_string()))?;
+        info!("web preview: {}", server.link());
+        let what = if pictures.is_some() { "the poses and the camera's pictures" } else { "the poses" };
+        if let Some(warning) = server.warning(what) {
+            warn!("web preview: {warning}");
+        }
         Ok(Self {
-            name: format!("web {address}"),
-            address,
+            name: format!("web {}", server.address()),
+            server,
             messages: Messages::new(predict, host, pictures),
             told: Told::new(zones),
             shared,
             told_at_us: i64::MIN,
-            thread: Some(thread),
         })
     }
 
     /// Where it listens: the port is told where 0 was asked for.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.server.address()
     }
 
     /// What a browser is given to come in: address, and the token where one is asked for.
-    pub fn link(&self) -> String {
-        self.shared.guard.link()
+    pub fn link(&self) -> &str {
+        self.server.link()
     }
 
     fn tell_status(&mut self, now_us: i64) {
@@ -200,17 +172,7 @@ impl PoseSink for Web {
     }
 
     fn finish(&mut self, _within: Duration) -> Result<(), SinkError> {
-        self.shared.is_over.send_replace(true);
-        if let Some(thread) = self.thread.take() {
-            // Ends at once; connections are dropped with their runtime.
-            let _ = thread.join();
-        }
+        self.server.end();
         Ok(())
-    }
-}
-
-impl Drop for Web {
-    fn drop(&mut self) {
-        self.shared.is_over.send_replace(true);
     }
 }

@@ -7,19 +7,17 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::JoinHandle;
 
 use axum::Router;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use door::{Guard, guarded, page, typed};
+use door::{CSS, JSON, SCRIPT, ServeError, Server, page, typed};
 use people::mannequin::Mannequin;
 use serde_json::json;
-use tokio::sync::watch;
 
-use super::{body, listen_on, parts};
+use super::{body, parts};
 
 /// What one answer holds of times or lines at most: a page asks again for the rest.
 const MOST_AT_ONCE: usize = 4_000;
@@ -35,12 +33,6 @@ pub enum ReelError {
         /// What the system said.
         source: io::Error,
     },
-    /// The page cannot be served.
-    #[error("{0}")]
-    Address(String),
-    /// The system refuses a thread or its randomness.
-    #[error("the viewer cannot be started")]
-    Start(#[source] io::Error),
 }
 
 /// A file without a name.
@@ -166,16 +158,10 @@ impl Reel {
 }
 
 /// The viewer's server, until it is dropped.
-pub struct Viewer {
-    link: String,
-    address: SocketAddr,
-    is_over: watch::Sender<bool>,
-    thread: Option<JoinHandle<()>>,
-}
+pub struct Viewer(Server);
 
 #[derive(Clone)]
 struct Served {
-    guard: Arc<Guard>,
     reel: Option<Reel>,
     /// Made when somebody first looks at bodies.
     mannequin: Arc<OnceLock<Mannequin>>,
@@ -191,48 +177,37 @@ impl Viewer {
     /// Serves the page on `address`; without a recording it opens those that are dropped onto it.
     ///
     /// # Errors
-    /// [`ReelError`].
-    pub fn open(address: &str, reel: Option<Reel>) -> Result<Self, ReelError> {
-        let listener = listen_on(address).map_err(ReelError::Address)?;
-        let address = listener.local_addr().map_err(ReelError::Start)?;
-        let guard = Arc::new(Guard::of(address).map_err(ReelError::Start)?);
-        let link = guard.link();
-        let is_over = watch::Sender::new(false);
-        let (paths, over) = (paths(Served { guard, reel, mannequin: Arc::default() }), is_over.subscribe());
-        let thread = std::thread::Builder::new()
-            .name("web".into())
-            .spawn(move || door::run(listener, over, paths))
-            .map_err(ReelError::Start)?;
-        Ok(Self { link, address, is_over, thread: Some(thread) })
+    /// [`ServeError`].
+    pub fn open(address: &str, reel: Option<Reel>) -> Result<Self, ServeError> {
+        let paths = paths(Served { reel, mannequin: Arc::default() });
+        Server::open(address, paths, THERE_ARE).map(Self)
     }
 
     /// What a browser is given: the address, and the token where one is asked for.
     pub fn link(&self) -> &str {
-        &self.link
+        self.0.link()
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.0.address()
+    }
+
+    /// What is to be said where others than this machine's own may look.
+    pub fn warning(&self) -> Option<String> {
+        self.0.warning("the recording")
     }
 }
 
-impl Drop for Viewer {
-    fn drop(&mut self) {
-        self.is_over.send_replace(true);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
+/// Told to who asks for anything else.
+const THERE_ARE: &str = "there are /, /recording, /times, /frames/N, /tracks/N and /bodies/N/LINE\n";
 
 fn paths(served: Served) -> Router {
-    let (guard, is_served) = (served.guard.clone(), served.reel.is_some());
-    let script =
-        move || async move { typed("text/javascript; charset=utf-8", parts::view_script(is_served)) };
-    let paths = Router::new()
-        .route("/", get(async |State(served): State<Served>| page(parts::VIEW_HTML, &served.guard)))
-        .route("/page.css", get(async || typed("text/css; charset=utf-8", parts::STYLE)))
+    let is_served = served.reel.is_some();
+    let script = move || async move { typed(SCRIPT, parts::view_script(is_served)) };
+    Router::new()
+        .route("/", get(async || page(parts::VIEW_HTML)))
+        .route("/page.css", get(async || typed(CSS, parts::STYLE)))
         .route("/view.js", get(script))
         .route("/body", get(mesh))
         .route("/bodies/{run}/{line}", get(bodies))
@@ -240,8 +215,7 @@ fn paths(served: Served) -> Router {
         .route("/times", get(times))
         .route("/frames/{index}", get(frame))
         .route("/tracks/{run}", get(track))
-        .with_state(served);
-    guarded(paths, guard, "there are /, /recording, /times, /frames/N, /tracks/N and /bodies/N/LINE\n")
+        .with_state(served)
 }
 
 /// From which one on: `from=120`.
@@ -264,7 +238,7 @@ async fn recording(State(served): State<Served>) -> Response {
         "is_whole": inner.is_whole,
         "tracks": runs,
     });
-    typed("application/json", said.to_string())
+    typed(JSON, said.to_string())
 }
 
 async fn times(State(served): State<Served>, RawQuery(query): RawQuery) -> Response {
@@ -273,7 +247,7 @@ async fn times(State(served): State<Served>, RawQuery(query): RawQuery) -> Respo
     let first_us = inner.shots.first().map_or(0, |shot| shot.captured_at_us);
     let shots = inner.shots.iter().skip(first_of(query)).take(MOST_AT_ONCE);
     let times: Vec<_> = shots.map(|s| json!([s.number, s.captured_at_us.saturating_sub(first_us)])).collect();
-    typed("application/json", serde_json::Value::from(times).to_string())
+    typed(JSON, serde_json::Value::from(times).to_string())
 }
 
 async fn frame(State(served): State<Served>, Path(index): Path<usize>) -> Response {
@@ -316,7 +290,7 @@ async fn bodies(State(served): State<Served>, Path((run, line)): Path<(usize, us
         run.text.read(begins, ends)
     };
     match text {
-        Ok(text) => typed("application/json", body::of_line(served.mannequin(), &text)),
+        Ok(text) => typed(JSON, body::of_line(served.mannequin(), &text)),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }

@@ -1,24 +1,19 @@
-//! A view of the room for browsers: the page, the moments as a WebSocket's lines, and where the cameras stand. Who may come in, and how many,
-//! [`door`] says, as of the tracker's own pages.
+//! A view of the room for browsers: the page, the moments as a WebSocket's lines, and where the cameras stand. [`door`] serves it, as the
+//! tracker's own pages.
 
-use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
+use std::net::SocketAddr;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use axum::Router;
-use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
-use axum::extract::{State, WebSocketUpgrade};
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::extract::State;
+use axum::extract::ws::Utf8Bytes;
+use axum::response::Response;
 use axum::routing::get;
-use door::{Guard, MAX_CLIENTS, guarded, page, typed};
-use tokio::sync::{Semaphore, watch};
+use door::{CSS, JSON, SCRIPT, Server, Visit, page, typed};
+use tokio::sync::watch;
 
 const HTML: &str = include_str!("web/index.html");
 const STYLE: &str = include_str!("web/page.css");
-
-/// What somebody who looks may say.
-const MAX_SAID_BYTES: usize = 1024;
 
 /// The newest of each, for all who look.
 pub struct Web {
@@ -26,7 +21,7 @@ pub struct Web {
     cameras: watch::Sender<String>,
     tells: watch::Sender<bool>,
     /// Dropped, it ends the page.
-    _is_over: watch::Sender<bool>,
+    _server: Server,
 }
 
 #[derive(Clone)]
@@ -34,29 +29,21 @@ struct Served {
     lines: watch::Receiver<Utf8Bytes>,
     cameras: watch::Receiver<String>,
     tells: watch::Receiver<bool>,
-    guard: Arc<Guard>,
-    /// Places of those who stay.
-    places: Arc<Semaphore>,
 }
 
 impl Web {
     /// Listens at `address`; a thread of its own serves. Also gives the link that a browser opens.
     pub fn start(address: SocketAddr, cameras: String) -> Result<(Self, String)> {
-        let listener = TcpListener::bind(address).with_context(|| {
-            format!("--web {address}: another program has the port, or this machine no such address")
-        })?;
-        listener.set_nonblocking(true)?;
-        let guard = Guard::of(listener.local_addr()?).context("--web: no token")?;
-        let link = guard.link();
         let (lines, line) = watch::channel(Utf8Bytes::default());
         let (cameras, camera) = watch::channel(cameras);
         let (tells, told) = watch::channel(true);
-        let (is_over, over) = watch::channel(false);
-        let places = Arc::new(Semaphore::new(MAX_CLIENTS));
-        let served = Served { lines: line, cameras: camera, tells: told, guard: Arc::new(guard), places };
-        let paths = paths(served);
-        std::thread::Builder::new().name("web".into()).spawn(move || door::run(listener, over, paths))?;
-        Ok((Self { lines, cameras, tells, _is_over: is_over }, link))
+        let paths = paths(Served { lines: line, cameras: camera, tells: told });
+        let server = Server::open(address, paths, "there are /, /lines, /cameras and /tells\n")?;
+        if let Some(warning) = server.warning("who is where in the room") {
+            log::warn!("{warning}");
+        }
+        let link = server.link().to_owned();
+        Ok((Self { lines, cameras, tells, _server: server }, link))
     }
 
     /// The newest moment.
@@ -76,16 +63,14 @@ impl Web {
 }
 
 fn paths(served: Served) -> Router {
-    let guard = served.guard.clone();
-    let paths = Router::new()
-        .route("/", get(async |State(served): State<Served>| page(HTML, &served.guard)))
-        .route("/page.css", get(async || typed("text/css; charset=utf-8", STYLE)))
-        .route("/page.js", get(async || typed("text/javascript; charset=utf-8", script())))
+    Router::new()
+        .route("/", get(async || page(HTML)))
+        .route("/page.css", get(async || typed(CSS, STYLE)))
+        .route("/page.js", get(async || typed(SCRIPT, script())))
         .route("/cameras", get(cameras))
         .route("/tells", get(tells))
         .route("/lines", get(lines))
-        .with_state(served);
-    guarded(paths, guard, "there are /, /lines, /cameras and /tells\n")
+        .with_state(served)
 }
 
 /// Bones and colours as everywhere, then the page's own.
@@ -100,45 +85,18 @@ fn script() -> String {
 
 async fn cameras(State(served): State<Served>) -> Response {
     let text = served.cameras.borrow().clone();
-    typed("application/json", text)
+    typed(JSON, text)
 }
 
 /// `true`; `false` where another hub of the room tells, so that no line comes.
 async fn tells(State(served): State<Served>) -> Response {
     let tells = *served.tells.borrow();
-    typed("application/json", tells.to_string())
+    typed(JSON, tells.to_string())
 }
 
-async fn lines(State(served): State<Served>, upgrade: WebSocketUpgrade) -> Response {
-    let Ok(place) = served.places.clone().try_acquire_owned() else {
-        return (StatusCode::SERVICE_UNAVAILABLE, "too many viewers\n").into_response();
-    };
-    upgrade.max_message_size(MAX_SAID_BYTES).max_frame_size(MAX_SAID_BYTES).on_upgrade(async move |socket| {
-        send(socket, served.lines).await;
-        drop(place);
-    })
-}
-
-/// Each newest line once the one before was taken.
-async fn send(mut socket: WebSocket, mut lines: watch::Receiver<Utf8Bytes>) {
-    lines.mark_unchanged();
-    loop {
-        let line = tokio::select! {
-            said = socket.recv() => match said {
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
-                _ => return,
-            },
-            changed = lines.changed() => {
-                if changed.is_err() {
-                    return;
-                }
-                lines.borrow_and_update().clone()
-            }
-        };
-        if socket.send(Message::Text(line)).await.is_err() {
-            return;
-        }
-    }
+/// Whoever looks has nothing to say.
+async fn lines(State(served): State<Served>, visit: Visit) -> Response {
+    visit.meet(|visitor| visitor.tell(served.lines, |_| false))
 }
 
 #[cfg(test)]
@@ -178,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_is_for_this_machine_and_its_own_scripts_alone() {
+    fn the_page_is_whole_and_for_this_machine_alone() {
         let (web, address) = started();
         let page = until(&mut ask(&address, "/", &address, ""), "</script>");
         assert!(page.starts_with("HTTP/1.1 200") && page.contains("default-src 'none'"), "{page}");
@@ -189,28 +147,21 @@ mod tests {
         web.look(false);
         until(&mut ask(&address, "/tells", &address, ""), "\r\n\r\nfalse");
         until(&mut ask(&address, "/", "evil.example", ""), "this machine only");
-        let elsewhere = format!("Origin: http://evil.example\r\n{UPGRADE}");
-        until(&mut ask(&address, "/lines", &address, &elsewhere), "HTTP/1.1 403");
+        until(&mut ask(&address, "/x", &address, ""), "there are /, /lines");
     }
 
     #[test]
-    fn moments_go_to_as_many_as_have_a_place() {
+    fn moments_go_to_who_looks() {
         let (web, address) = started();
-        let mut all: Vec<TcpStream> =
-            (0..MAX_CLIENTS).map(|_| ask(&address, "/lines", &address, UPGRADE)).collect();
-        for stream in &mut all {
-            until(stream, "101 Switching");
-        }
-        until(&mut ask(&address, "/lines", &address, UPGRADE), "too many viewers");
+        let mut stream = ask(&address, "/lines", &address, UPGRADE);
+        until(&mut stream, "101 Switching");
         // The page waits for news from when its socket is open, which is after the answer: told until it has come.
-        for stream in &mut all {
-            stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
-            let heard = (0..500).any(|k| {
-                web.tell(&format!("{{\"seq\": {k}}}\n"));
-                let mut some = [0; 4096];
-                stream.read(&mut some).is_ok_and(|n| String::from_utf8_lossy(&some[..n]).contains("\"seq\""))
-            });
-            assert!(heard);
-        }
+        stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+        let heard = (0..500).any(|k| {
+            web.tell(&format!("{{\"seq\": {k}}}\n"));
+            let mut some = [0; 4096];
+            stream.read(&mut some).is_ok_and(|n| String::from_utf8_lossy(&some[..n]).contains("\"seq\""))
+        });
+        assert!(heard);
     }
 }
