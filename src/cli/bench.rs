@@ -140,7 +140,7 @@ fn pipeline(args: &Args, report: &mut Report, progress: &Progress) -> anyhow::Re
     config.models.keypoints.clone_from(&args.model);
     let cable = Cable::open(BAUD).context("cannot open a pseudo-terminal")?;
     let options = SerialOptions {
-        port: cable.port().parse::<PortSpec>().map_err(anyhow::Error::msg)?,
+        port: cable.port().parse::<PortSpec>()?,
         predict: Predict::Now,
         rate_hz: None,
         nominal_fps: 30.0,

@@ -62,7 +62,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     } else {
         View::Lines(Lines { format: args.jsonl_format, is_begun: false, bytes: Vec::new() })
     };
-    let mut port = ReceivePort::open(&args.port).map_err(anyhow::Error::msg)?;
+    let mut port = ReceivePort::open(&args.port)?;
     // Pictures are drawn to the size that HELLO tells; do not wait a second for it.
     let mut ask = [0; MAX_PACKET];
     let n = encode(&Packet::Command(Command::RequestHello), &mut ask)?;

@@ -8,7 +8,8 @@ use pose::MAX_PERSONS;
 use pose_wire::MAX_PACKET;
 use serial2::{SerialPort, Settings};
 
-use super::ports::{PortSpec, lasting_name, list_ports};
+use super::PortError;
+use super::ports::{PortSpec, lasting_name};
 
 /// Everything that one moment can put on the wire: HELLO, STATUS, every person and their place, and what happened.
 const BATCH_BYTES: usize = (2 * MAX_PERSONS + 2 + super::notices::A_BATCH) * MAX_PACKET;
@@ -49,12 +50,24 @@ pub(super) enum Progress {
     Stuck,
 }
 
+/// When the line takes a new batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Room {
+    Now,
+    /// When it has carried what the driver holds.
+    At {
+        us: i64,
+    },
+    /// The driver is full, or the port gone.
+    Unknown,
+}
+
 impl Line {
     /// Opens the port; [`Self::read`] will wait `read_wait` for bytes.
     ///
     /// # Errors
-    /// What is wrong with it and what to do.
-    pub fn open(spec: &PortSpec, read_wait: Duration) -> Result<Self, String> {
+    /// [`PortError`]: what is wrong with it and what to do.
+    pub fn open(spec: &PortSpec, read_wait: Duration) -> Result<Self, PortError> {
         let mut line = Self::closed(spec, read_wait);
         line.port = Some(open_port(&line.path, spec.baud, read_wait)?);
         Ok(line)
@@ -85,10 +98,15 @@ impl Line {
         self.port.is_some()
     }
 
-    /// Whether a new batch would go onto the wire at once: nothing of the last one is left here, and next to nothing in
-    /// the driver.
-    pub fn is_free(&self, now_us: i64) -> bool {
-        self.batch_len == self.sent_len && self.free_at_us <= now_us + LINE_SLACK_US
+    /// When a new batch would go onto the wire at once: nothing of the last one is left here, and next to nothing in the
+    /// driver.
+    pub fn room(&self, now_us: i64) -> Room {
+        let at_us = self.free_at_us.saturating_sub(LINE_SLACK_US);
+        match self.batch_len == self.sent_len && self.is_open() {
+            true if at_us <= now_us => Room::Now,
+            true => Room::At { us: at_us },
+            false => Room::Unknown,
+        }
     }
 
     /// Begins a batch, forgetting what is left of the last one; [`Self::extend`] adds each packet.
@@ -105,19 +123,22 @@ impl Line {
     /// Gives the driver as much of the batch as it takes within some 20 ms.
     ///
     /// # Errors
-    /// The port is gone; it is closed and looked for from now on.
-    pub fn push(&mut self, now_us: i64) -> Result<Progress, String> {
+    /// [`PortError::Lost`]: it is closed and looked for from now on.
+    pub fn push(&mut self, now_us: i64) -> Result<Progress, PortError> {
         let Some(port) = &self.port else { return Ok(Progress::Stuck) };
         while self.sent_len < self.batch_len {
             match port.write(&self.batch[self.sent_len..self.batch_len]) {
-                Ok(0) => return Err(self.lose(now_us, "it takes no bytes")),
+                Ok(0) => {
+                    let told = io::Error::new(io::ErrorKind::WriteZero, "it takes no bytes");
+                    return Err(self.lose(now_us, told));
+                }
                 Ok(n) => {
                     self.sent_len += n;
                     let carry_us = n as i64 * 10 * 1_000_000 / i64::from(self.baud);
                     self.free_at_us = self.free_at_us.max(now_us) + carry_us;
                 }
                 Err(e) if is_full(&e) => return Ok(Progress::Stuck),
-                Err(e) => return Err(self.lose(now_us, &e.to_string())),
+                Err(e) => return Err(self.lose(now_us, e)),
             }
         }
         Ok(Progress::Done)
@@ -126,15 +147,15 @@ impl Line {
     /// Reads what the other end has sent; 0 where nothing.
     ///
     /// # Errors
-    /// The port is gone; it is closed and looked for from now on.
-    pub fn read(&mut self, to: &mut [u8], now_us: i64) -> Result<usize, String> {
+    /// [`PortError::Lost`]: it is closed and looked for from now on.
+    pub fn read(&mut self, to: &mut [u8], now_us: i64) -> Result<usize, PortError> {
         let Some(port) = &self.port else { return Ok(0) };
         match port.read(to) {
             // A terminal that is there gives "nothing yet"; end of file means that it was hung up.
-            Ok(0) => Err(self.lose(now_us, "hung up")),
+            Ok(0) => Err(self.lose(now_us, io::Error::new(io::ErrorKind::UnexpectedEof, "hung up"))),
             Ok(n) => Ok(n),
             Err(e) if is_full(&e) => Ok(0),
-            Err(e) => Err(self.lose(now_us, &e.to_string())),
+            Err(e) => Err(self.lose(now_us, e)),
         }
     }
 
@@ -142,7 +163,7 @@ impl Line {
     ///
     /// # Errors
     /// Why it could not be opened, each time it was tried.
-    pub fn reopen(&mut self, now_us: i64) -> Result<bool, String> {
+    pub fn reopen(&mut self, now_us: i64) -> Result<bool, PortError> {
         if self.port.is_some() || now_us < self.reopen_at_us {
             return Ok(false);
         }
@@ -156,10 +177,10 @@ impl Line {
                 self.begin();
                 Ok(true)
             }
-            Err(reason) => {
+            Err(error) => {
                 self.reopen_at_us = now_us + self.reopen_wait_us;
                 self.reopen_wait_us = (2 * self.reopen_wait_us).min(REOPEN_LONGEST_US);
-                Err(reason)
+                Err(error)
             }
         }
     }
@@ -175,11 +196,11 @@ impl Line {
         }
     }
 
-    fn lose(&mut self, now_us: i64, reason: &str) -> String {
+    fn lose(&mut self, now_us: i64, source: io::Error) -> PortError {
         self.close();
         self.begin();
         self.reopen_at_us = now_us + REOPEN_FIRST_US;
-        format!("{}: lost: {reason}; looking for it again", self.path.display())
+        PortError::Lost { path: self.path.clone(), source }
     }
 }
 
@@ -195,28 +216,19 @@ fn is_full(e: &io::Error) -> bool {
 }
 
 /// Opens `path` raw, 8N1, without flow control: reads wait `read_wait`, writes [`WRITE_TIMEOUT`].
-fn open_port(path: &Path, baud: u32, read_wait: Duration) -> Result<SerialPort, String> {
-    let shown = path.display();
+fn open_port(path: &Path, baud: u32, read_wait: Duration) -> Result<SerialPort, PortError> {
     let raw = |mut settings: Settings| {
         settings.set_raw();
         settings.set_baud_rate(baud)?;
         Ok(settings)
     };
-    let mut port = SerialPort::open(path, raw).map_err(|e| match e.kind() {
-        io::ErrorKind::NotFound => format!("{shown}: there is no such port; {}", ports_there_are()),
-        io::ErrorKind::PermissionDenied => format!(
-            "{shown}: no permission; add yourself to its group (sudo usermod -aG dialout $USER) and log in again"
-        ),
-        _ if e.raw_os_error() == Some(libc::ENOTTY) => format!("{shown}: is not a serial port; {}", ports_there_are()),
-        _ if e.raw_os_error() == Some(libc::EBUSY) => in_use(path),
-        _ => format!("{shown}: cannot be opened at {baud} baud: {e}"),
-    })?;
+    let mut port = SerialPort::open(path, raw).map_err(|e| PortError::of_opening(path.into(), baud, e))?;
     lock(&port, path)?;
     let real = port.get_configuration().and_then(|c| c.get_baud_rate()).unwrap_or(baud);
     check_rate(path, baud, real)?;
     // Neither call can fail on Unix; elsewhere the library's own timeout of 3 s would stay.
     let timeouts = port.set_read_timeout(read_wait).and_then(|()| port.set_write_timeout(WRITE_TIMEOUT));
-    timeouts.map_err(|e| format!("{shown}: {e}"))?;
+    timeouts.map_err(|source| PortError::Timeouts { path: path.into(), source })?;
     Ok(port)
 }
 
@@ -224,10 +236,10 @@ fn open_port(path: &Path, baud: u32, read_wait: Duration) -> Result<SerialPort, 
 /// what other programs for serial ports respect and what root cannot pass; the mark of exclusive use stops those that ask
 /// for nothing. Both end with the last handle, however this program ends.
 #[cfg(unix)]
-fn lock(port: &SerialPort, path: &Path) -> Result<(), String> {
+fn lock(port: &SerialPort, path: &Path) -> Result<(), PortError> {
     match rustix::fs::flock(port, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
-        Err(rustix::io::Errno::WOULDBLOCK) => return Err(in_use(path)),
+        Err(rustix::io::Errno::WOULDBLOCK) => return Err(PortError::InUse { path: path.into() }),
         // A file system without locks, or a driver without the mark: a line that works is worth more.
         Err(e) => log::debug!("{}: cannot be locked: {e}", path.display()),
     }
@@ -246,39 +258,19 @@ fn unlock(port: &SerialPort) {
 
 /// Windows opens every port for one program alone.
 #[cfg(not(unix))]
-fn lock(_: &SerialPort, _: &Path) -> Result<(), String> {
+fn lock(_: &SerialPort, _: &Path) -> Result<(), PortError> {
     Ok(())
 }
 
 #[cfg(not(unix))]
 fn unlock(_: &SerialPort) {}
 
-fn in_use(path: &Path) -> String {
-    let shown = path.display();
-    format!(
-        "{shown}: another program uses it, perhaps a second posewire or a serial monitor (sudo fuser -v {shown} names it); end \
-         that one first"
-    )
-}
-
 /// Whether the rate that the hardware really runs at is near enough to the one asked for.
-fn check_rate(path: &Path, asked: u32, real: u32) -> Result<(), String> {
+fn check_rate(path: &Path, asked: u32, real: u32) -> Result<(), PortError> {
     if (f64::from(real) / f64::from(asked) - 1.0).abs() <= RATE_TOLERANCE {
         return Ok(());
     }
-    Err(format!(
-        "{}: cannot run at {asked} baud, the nearest it does is {real}; use a rate that both ends have, such as 115200",
-        path.display()
-    ))
-}
-
-fn ports_there_are() -> String {
-    let ports: Vec<String> = list_ports().iter().map(|p| p.name().display().to_string()).collect();
-    if ports.is_empty() {
-        "no serial port is plugged in".to_owned()
-    } else {
-        format!("there are: {}", ports.join(", "))
-    }
+    Err(PortError::OtherRate { path: path.into(), asked, nearest: real })
 }
 
 #[cfg(test)]
@@ -291,7 +283,7 @@ mod tests {
         assert!(check(921_600).is_ok());
         // Dividers make most rates a little wrong; receivers put up with that.
         assert!(check(923_076).is_ok());
-        let told = check(460_800).unwrap_err();
+        let told = check(460_800).unwrap_err().to_string();
         assert!(told.contains("/dev/ttyS0") && told.contains("921600") && told.contains("460800"), "{told}");
     }
 }

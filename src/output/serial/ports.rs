@@ -6,9 +6,11 @@ use std::str::FromStr;
 
 use pose_wire::DEFAULT_BAUD;
 
+use super::PortError;
+
 /// Of the usual rates the first carries one person's HELLO, STATUS and a pose a second, and the one below it does not; above the last
 /// no adapter goes.
-const BAUD_RANGE: std::ops::RangeInclusive<u32> = 4_800..=12_000_000;
+pub(super) const BAUD_RANGE: std::ops::RangeInclusive<u32> = 4_800..=12_000_000;
 
 /// `PORT[@BAUD]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,27 +22,22 @@ pub struct PortSpec {
 }
 
 impl FromStr for PortSpec {
-    type Err = String;
+    type Err = PortError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, PortError> {
         let (path, baud) = match text.rsplit_once('@') {
             // A name may itself hold an @; a rate may not hold anything but digits.
             Some((path, digits)) if !digits.contains('/') => {
-                let baud = digits.parse().ok().filter(|b| BAUD_RANGE.contains(b)).ok_or_else(|| {
-                    format!(
-                        "'{digits}' is no baud rate: give {} to {} after the @, as in {path}@{DEFAULT_BAUD}",
-                        BAUD_RANGE.start(),
-                        BAUD_RANGE.end()
-                    )
-                })?;
+                let baud =
+                    digits.parse().ok().filter(|b| BAUD_RANGE.contains(b)).ok_or_else(|| {
+                        PortError::NoRate { given: digits.to_owned(), name: path.to_owned() }
+                    })?;
                 (path, baud)
             }
             _ => (text, DEFAULT_BAUD),
         };
         if path.is_empty() {
-            return Err(format!(
-                "'{text}' names no port: give PORT[@BAUD], as in /dev/ttyUSB0@{DEFAULT_BAUD}"
-            ));
+            return Err(PortError::NoName { given: text.to_owned() });
         }
         Ok(Self { path: path.into(), baud })
     }
@@ -160,7 +157,7 @@ mod tests {
         for bad in
             ["/dev/ttyUSB0@", "/dev/ttyUSB0@fast", "/dev/ttyUSB0@0", "/dev/ttyUSB0@99999999999", "@9600"]
         {
-            let error = spec(bad).unwrap_err();
+            let error = spec(bad).unwrap_err().to_string();
             assert!(error.contains("@115200"), "{bad}: {error}");
         }
     }
@@ -176,7 +173,7 @@ mod tests {
         };
         assert!(pose_wire::fits_baud(*BAUD_RANGE.start(), one(30.0)).is_ok());
         assert!(pose_wire::fits_baud(2_400, one(30.0)).is_err());
-        let error = "/dev/ttyUSB0@300".parse::<PortSpec>().unwrap_err();
+        let error = "/dev/ttyUSB0@300".parse::<PortSpec>().unwrap_err().to_string();
         assert!(error.contains("give 4800 to 12000000"), "{error}");
     }
 

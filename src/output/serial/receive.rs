@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::PortError;
 use super::line::Line;
 use super::ports::PortSpec;
 
@@ -19,8 +20,8 @@ impl ReceivePort {
     /// Opens the port.
     ///
     /// # Errors
-    /// What is wrong with it and what to do.
-    pub fn open(spec: &PortSpec) -> Result<Self, String> {
+    /// [`PortError`]: what is wrong with it and what to do.
+    pub fn open(spec: &PortSpec) -> Result<Self, PortError> {
         Ok(Self { line: Line::open(spec, WAIT)?, started: Instant::now(), losses: 0 })
     }
 
@@ -40,9 +41,9 @@ impl ReceivePort {
             }
             return 0;
         }
-        self.line.read(to, now_us).unwrap_or_else(|reason| {
+        self.line.read(to, now_us).unwrap_or_else(|error| {
             self.losses += 1;
-            log::warn!("{reason}");
+            log::warn!("{}; looking for it again", error.told());
             0
         })
     }

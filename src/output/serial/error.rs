@@ -1,0 +1,167 @@
+//! What stands in the way of a serial port, and what to do.
+
+use std::fmt::Write;
+use std::io;
+use std::path::PathBuf;
+
+use pose_wire::DEFAULT_BAUD;
+
+use super::ports::{BAUD_RANGE, list_ports};
+
+/// Why a serial port cannot be used. Where the system's reason is not one of those known here, it is the source.
+#[derive(Debug, thiserror::Error)]
+pub enum PortError {
+    /// What follows the @ is no rate, or one that no adapter or no pose has.
+    #[error(
+        "'{given}' is no baud rate: give {} to {} after the @, as in {name}@{DEFAULT_BAUD}",
+        BAUD_RANGE.start(),
+        BAUD_RANGE.end()
+    )]
+    NoRate {
+        /// What stands there.
+        given: String,
+        /// The port's name before it.
+        name: String,
+    },
+    /// There is no name in what was given.
+    #[error("'{given}' names no port: give PORT[@BAUD], as in /dev/ttyUSB0@{DEFAULT_BAUD}")]
+    NoName {
+        /// All of it.
+        given: String,
+    },
+    /// Nothing has that name.
+    #[error("{path}: there is no such port; {}", listed(.there_are))]
+    Missing {
+        /// The port.
+        path: PathBuf,
+        /// Those that are plugged in.
+        there_are: Vec<PathBuf>,
+    },
+    /// It is a device or a file of another kind.
+    #[error("{path}: is not a serial port; {}", listed(.there_are))]
+    NotSerial {
+        /// What was taken for one.
+        path: PathBuf,
+        /// Those that are plugged in.
+        there_are: Vec<PathBuf>,
+    },
+    /// This user may not open it.
+    #[error(
+        "{path}: no permission; add yourself to its group (sudo usermod -aG dialout $USER) and log in again"
+    )]
+    Denied {
+        /// The port.
+        path: PathBuf,
+    },
+    /// Somebody else has it.
+    #[error(
+        "{path}: another program uses it, perhaps a second posewire or a serial monitor (sudo fuser -v {path} names it); end that \
+         one first"
+    )]
+    InUse {
+        /// The port.
+        path: PathBuf,
+    },
+    /// The system refuses it otherwise.
+    #[error("{path}: cannot be opened at {baud} baud")]
+    Open {
+        /// The port.
+        path: PathBuf,
+        /// The rate.
+        baud: u32,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The hardware does not make the rate.
+    #[error(
+        "{path}: cannot run at {asked} baud, the nearest it does is {nearest}; use a rate that both ends have, such as 115200"
+    )]
+    OtherRate {
+        /// The port.
+        path: PathBuf,
+        /// The rate that is wanted.
+        asked: u32,
+        /// What it would run at.
+        nearest: u32,
+    },
+    /// Reads and writes cannot be bounded in time.
+    #[error("{path}: its timeouts cannot be set")]
+    Timeouts {
+        /// The port.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It was open and has gone.
+    #[error("{path}: lost")]
+    Lost {
+        /// The port.
+        path: PathBuf,
+        /// How that was seen.
+        source: io::Error,
+    },
+}
+
+impl PortError {
+    /// Of a port that could not be opened.
+    pub(super) fn of_opening(path: PathBuf, baud: u32, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::Missing { path, there_are: names() },
+            io::ErrorKind::PermissionDenied => Self::Denied { path },
+            _ if source.raw_os_error() == Some(libc::ENOTTY) => Self::NotSerial { path, there_are: names() },
+            _ if source.raw_os_error() == Some(libc::EBUSY) => Self::InUse { path },
+            _ => Self::Open { path, baud, source },
+        }
+    }
+
+    /// All of it in a line, the source too, for a log.
+    pub(super) fn told(&self) -> String {
+        let mut told = self.to_string();
+        let mut source = std::error::Error::source(self);
+        while let Some(error) = source {
+            // Writing to a String cannot fail.
+            let _ = write!(told, ": {error}");
+            source = error.source();
+        }
+        told
+    }
+}
+
+fn names() -> Vec<PathBuf> {
+    list_ports().iter().map(|port| port.name().to_owned()).collect()
+}
+
+fn listed(there_are: &[PathBuf]) -> String {
+    let names: Vec<String> = there_are.iter().map(|name| name.display().to_string()).collect();
+    if names.is_empty() {
+        "no serial port is plugged in".to_owned()
+    } else {
+        format!("there are: {}", names.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_says_becomes_what_to_do_and_what_is_not_known_is_told_once() {
+        let told = |code| {
+            PortError::of_opening("/dev/ttyS9".into(), 9_600, io::Error::from_raw_os_error(code)).told()
+        };
+        for (code, begins) in [
+            (libc::ENOENT, "/dev/ttyS9: there is no such port; "),
+            (libc::EACCES, "/dev/ttyS9: no permission; add yourself to its group"),
+            (libc::ENOTTY, "/dev/ttyS9: is not a serial port; "),
+            (libc::EBUSY, "/dev/ttyS9: another program uses it"),
+            (libc::EIO, "/dev/ttyS9: cannot be opened at 9600 baud: "),
+        ] {
+            let told = told(code);
+            assert!(told.starts_with(begins), "{told}");
+            assert_eq!(told.matches("os error").count(), usize::from(code == libc::EIO), "{told}");
+        }
+        let ports = |names: &[&str]| listed(&names.iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(ports(&[]), "no serial port is plugged in");
+        assert_eq!(ports(&["/dev/ttyUSB0", "/dev/ttyS0"]), "there are: /dev/ttyUSB0, /dev/ttyS0");
+    }
+}
