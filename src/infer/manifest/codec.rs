@@ -74,7 +74,7 @@ pub struct SimccSpec {
     pub bins_per_px: f32,
     /// How bins become probabilities.
     pub activation: Activation,
-    /// As for heat maps, over the mean of the two axes' features.
+    /// As for heat maps, of the less sure axis' feature.
     #[serde(default)]
     pub score: Option<ScoreFit>,
     /// As for heat maps.
