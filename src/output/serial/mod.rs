@@ -27,7 +27,7 @@ use pose_wire::{
 use super::events::Zones;
 use super::{Host, PoseSink, Predict, Sending, SinkError, Source, Vitals};
 use consumer::Consumer;
-use line::{Line, Progress, Room};
+use line::{Line, Progress};
 use notices::Notices;
 use pace::Pace;
 use stall::Stall;
@@ -72,7 +72,7 @@ pub struct SerialOptions {
 pub struct SerialCounters {
     /// Moments given to the driver whole.
     pub moments_sent: u64,
-    /// Moments left out because the line was stuck or gone, or, where every frame is to go, busy until the next one.
+    /// Moments left out because the line was busy, stuck or gone.
     pub moments_dropped: u64,
     /// Packets given to the driver.
     pub packets: u64,
@@ -95,8 +95,6 @@ pub struct Serial {
     /// Counts moments, dropped ones too, so that the consumer sees what it missed.
     seq: u32,
     persons: u8,
-    /// The frame that waits until the line is free, where every frame is to go.
-    waiting: Option<u64>,
     size_px: (u32, u32),
     /// The number of the newest frame.
     frame: u64,
@@ -157,7 +155,6 @@ impl Serial {
             consumer: Consumer::default(),
             seq: 0,
             persons: 0,
-            waiting: None,
             size_px: (0, 0),
             frame: 0,
             next_hello_at_us: i64::MIN,
@@ -175,11 +172,11 @@ impl Serial {
         SerialCounters { receipt: self.consumer.newest(), ..self.counters }
     }
 
-    /// Finds a lost port, hears the consumer, and moves on what is under way; says when a new batch can begin.
-    fn attend(&mut self, now_us: i64) -> Result<Room, SinkError> {
+    /// Finds a lost port, hears the consumer, and moves on what is under way; says whether a new batch can begin.
+    fn attend(&mut self, now_us: i64) -> Result<bool, SinkError> {
         if !self.line.is_open() {
             if !self.line.reopen(now_us).map_err(|e| SinkError::Retry(e.told()))? {
-                return Ok(Room::Unknown);
+                return Ok(false);
             }
             log::info!("{}: there again", self.name);
             self.decoder = Decoder::new();
@@ -192,7 +189,7 @@ impl Serial {
         }
         self.hear(now_us)?;
         self.push(now_us)?;
-        Ok(self.line.room(now_us))
+        Ok(self.line.is_free(now_us))
     }
 
     fn push(&mut self, now_us: i64) -> Result<(), SinkError> {
@@ -286,13 +283,6 @@ impl Serial {
         }
     }
 
-    /// A moment does not go: the consumer sees by the next one's number that it missed it.
-    fn leave_out(&mut self) {
-        self.waiting = None;
-        self.seq = self.seq.wrapping_add(1);
-        self.counters.moments_dropped += 1;
-    }
-
     fn hello(&self, vitals: &Vitals) -> Hello {
         let fit = self.pace.fit();
         let Downgrade { dropped_3d, lowered_rate } = fit.downgrade;
@@ -383,27 +373,16 @@ impl PoseSink for Serial {
     fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<Sending, SinkError> {
         (self.size_px, self.frame) = ((poses.width, poses.height), poses.frame);
         self.persons = poses.persons.iter().flatten().count() as u8;
-        let room = self.attend(now_us);
-        if self.waiting.is_some_and(|frame| frame != poses.frame) {
-            self.leave_out();
+        let free = self.attend(now_us);
+        if self.pace.too_soon(self.persons, now_us) {
+            return free.map(|_| Sending::NotDue);
         }
-        if self.pace.is_too_soon(self.persons, now_us) {
-            return room.map(|_| Sending::NotDue);
-        }
-        if let Ok(Room::At { us }) = room {
-            // At a rate of their own, a newer moment in the place of one that waits is no loss.
-            let is_missed = self.pace.rate_hz(self.persons).is_none();
-            self.waiting = is_missed.then_some(poses.frame);
-            return Ok(Sending::NotYet { until_us: us, is_missed });
-        }
-        self.pace.spend(self.persons, now_us);
-        if !matches!(room, Ok(Room::Now)) {
-            self.leave_out();
-            return room.map(|_| Sending::LeftOut);
-        }
-        self.waiting = None;
         let seq = self.seq;
         self.seq = self.seq.wrapping_add(1);
+        if !matches!(free, Ok(true)) {
+            self.counters.moments_dropped += 1;
+            return free.map(|_| Sending::LeftOut);
+        }
         let scale = scale_for(poses.width, poses.height)
             .map_err(|e| SinkError::Fatal(format!("{}: {e}", self.name)))?;
         self.line.begin();
@@ -434,7 +413,7 @@ impl PoseSink for Serial {
     }
 
     fn idle(&mut self, now_us: i64) -> Result<(), SinkError> {
-        if self.attend(now_us)? == Room::Now && (now_us >= self.next_hello_at_us || now_us >= self.next_status_at_us) {
+        if self.attend(now_us)? && (now_us >= self.next_hello_at_us || now_us >= self.next_status_at_us) {
             self.line.begin();
             self.heartbeat(now_us);
             self.push(now_us)?;
@@ -450,9 +429,6 @@ impl PoseSink for Serial {
             && Instant::now() < deadline
         {}
         self.line.close();
-        if self.waiting.is_some() {
-            self.leave_out();
-        }
         let SerialCounters { moments_sent, moments_dropped, losses, .. } = self.counters;
         log::info!(
             "{}: {moments_sent} moments sent, {moments_dropped} dropped, the port was lost {losses} times{}",
