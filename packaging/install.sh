@@ -4,10 +4,12 @@
 #   sh install.sh                   takes what lies beside this script, else fetches it
 #   sh install.sh --dry-run         only says what it would do
 #
-# Everything is held to SHA256SUMS before it is used. POSEWIRE_URL names another place to fetch from.
+# Everything is held to SHA256SUMS before it is used. POSEWIRE_URL names another place to fetch from, POSEWIRE_ROOT another root
+# folder for what is in the archive, as an image that is being made.
 set -eu
 version=0.1.0
 url=${POSEWIRE_URL:-https://github.com/posewire/posewire/releases/download/v$version}
+root=${POSEWIRE_ROOT-}
 dry=
 case ${1-} in
 --dry-run) dry=1 ;;
@@ -62,17 +64,42 @@ if ! (cd "$work" && grep " $file\$" SHA256SUMS | sha256sum -c - >/dev/null 2>&1)
 fi
 echo "$file: checksum holds"
 if [ -n "$dry" ]; then echo "would install $file${as_root:+ with sudo}"; exit 0; fi
+
+# One that was edited stays, as with dpkg: what this script put there last tells which is.
+put() {
+    there=$root$2/$1 last=$root/usr/local/share/posewire/installed/$1
+    if [ -e "$there" ] && ! cmp -s "$1" "$there" && ! cmp -s "$last" "$there"; then
+        $as_root install -m 644 "$1" "$there.new"
+        echo "install.sh: $there is not as it was installed, and stays; compare it with this release's: $there.new" >&2
+    else
+        $as_root install -m 644 "$1" "$there"
+    fi
+    $as_root install -D -m 644 "$1" "$last"
+}
+
 case $file in
-*.deb) $as_root apt-get install -y "$work/$file" ;;
+*.deb)
+    $as_root apt-get install -y "$work/$file"
+    posewire --version ;;
 *)
     tar -C "$work" -xzf "$work/$file"
     cd "$work/posewire-$version-$arch"
-    $as_root install -D -m 755 posewire /usr/local/bin/posewire
-    $as_root install -D -m 644 man1/* -t /usr/local/share/man/man1
-    if [ -d models ]; then $as_root install -D -m 644 models/* -t /usr/local/share/posewire/models; fi
-    [ -e /etc/posewire.toml ] || $as_root install -m 644 posewire.example.toml /etc/posewire.toml
-    if [ -d /etc/udev/rules.d ]; then $as_root install -m 644 99-posewire.rules /etc/udev/rules.d/; fi
-    if [ -d /etc/systemd/system ]; then $as_root install -m 644 posewire.service /etc/systemd/system/; fi ;;
+    $as_root install -D -m 755 posewire "$root/usr/local/bin/posewire"
+    $as_root install -D -m 644 man1/* -t "$root/usr/local/share/man/man1"
+    if [ -d models ]; then $as_root install -D -m 644 models/* -t "$root/usr/local/share/posewire/models"; fi
+    [ -e "$root/etc/posewire.toml" ] || $as_root install -D -m 644 posewire.example.toml "$root/etc/posewire.toml"
+    if [ -d "$root/etc/udev/rules.d" ]; then put 99-posewire.rules /etc/udev/rules.d; fi
+    if [ -d "$root/etc/systemd/system" ]; then put posewire.service /etc/systemd/system; fi
+    if [ -z "$root" ] && [ -d /run/systemd/system ]; then
+        # As the package does; an upgrade restarts a service that runs.
+        $as_root systemctl daemon-reload
+        $as_root udevadm control --reload || true
+        $as_root systemctl try-restart posewire.service || true
+    fi
+    "$root/usr/local/bin/posewire" --version
+    case :$PATH: in
+    *:/usr/local/bin:*) ;;
+    *) echo "install.sh: /usr/local/bin is not in PATH: add it, or type /usr/local/bin/posewire" >&2 ;;
+    esac ;;
 esac
-posewire --version
 echo "next: plug a camera in and type: posewire run"

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import tarfile
 import tempfile
 import unittest
 from pathlib import Path
@@ -42,11 +43,11 @@ class Install(unittest.TestCase):
         path.write_text(f"#!/bin/sh\n{answer}\n")
         path.chmod(0o755)
 
-    def install(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def install(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
         path = f"{self.programs}:{os.environ['PATH']}"
         command = ["sh", str(self.folder / "install.sh"), *arguments]
         nowhere = "http://127.0.0.1:9/nothing"
-        environment = {**os.environ, "PATH": path, "POSEWIRE_URL": nowhere}
+        environment = {**os.environ, "PATH": path, "POSEWIRE_URL": nowhere, **more}
         return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
     def test_the_version_is_the_projects(self) -> None:
@@ -98,6 +99,48 @@ class Install(unittest.TestCase):
         done = self.install("--dry-run")
         self.assertEqual(done.returncode, 1)
         self.assertIn(f"posewire_{VERSION}_arm64.deb is neither beside this script nor at", done.stderr)
+
+    def archive(self, word: str) -> None:
+        """An archive whose unit and rule say `word`."""
+        inside = self.folder / f"posewire-{VERSION}-arm64"
+        (inside / "man1").mkdir(parents=True, exist_ok=True)
+        (inside / "posewire").write_text("#!/bin/sh\necho posewire of this release\n")
+        for name in ("posewire.service", "99-posewire.rules", "posewire.example.toml", "man1/posewire.1"):
+            (inside / name).write_text(word)
+        with tarfile.open(self.folder / f"{inside.name}.tar.gz", "w:gz") as packed:
+            packed.add(inside, inside.name)
+        shutil.rmtree(inside)
+        self.sums()
+
+    def test_without_a_package_what_was_edited_stays_and_the_rest_is_new(self) -> None:
+        root = self.folder / "root"
+        unit, rule = root / "etc/systemd/system/posewire.service", root / "etc/udev/rules.d/99-posewire.rules"
+        for file in (unit, rule):
+            file.parent.mkdir(parents=True)
+        self.program("sudo", 'exec "$@"')
+        # A system without dpkg, wherever the test runs.
+        script = self.folder / "install.sh"
+        text = script.read_text().replace("command -v dpkg", "command -v no-dpkg")
+        script.write_text(text)
+        self.program("uname", "echo aarch64")
+        self.program("getconf", "echo 64")
+        path = f"{self.programs}:/usr/bin:/bin"
+        told = {}
+        for release in ("first", "second", "third"):
+            self.archive(release)
+            done = self.install(POSEWIRE_ROOT=str(root), PATH=path)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("posewire of this release", done.stdout)
+            self.assertIn("/usr/local/bin is not in PATH", done.stderr)
+            told[release] = done.stderr
+            self.assertEqual(rule.read_text(), release)
+            if release == "first":
+                unit.write_text("mine")
+        self.assertNotIn("stays", told["first"])
+        for release in ("second", "third"):
+            self.assertIn(f"{unit} is not as it was installed, and stays", told[release])
+        self.assertEqual((unit.read_text(), Path(f"{unit}.new").read_text()), ("mine", "third"))
+        self.assertEqual((root / "etc/posewire.toml").read_text(), "first")
 
     def test_an_unknown_word_is_refused(self) -> None:
         self.assertEqual(self.install("--help-me").returncode, 2)
