@@ -331,4 +331,21 @@ mod tests {
         assert!((found.score - 0.9f32.powf(0.4)).abs() < 1e-6);
         assert_eq!(found.box_px, BoxPx { x: -88.0, y: -88.0, w: 176.0, h: 176.0 });
     }
+
+    #[test]
+    fn a_fastestdet_cell_lies_where_its_row_and_column_say_in_a_picture_that_is_not_square() {
+        let (rows, columns, classes) = (2, 3, 2);
+        let mut map = vec![0.0; 7 * 6];
+        // The second row's second cell; half as wide as the picture, three quarters as high.
+        let cell = columns + 1;
+        (map[cell], map[5 * 6 + cell]) = (1.0, 1.0);
+        map[4 * 6 + cell] = 3f32.ln();
+        let mut out = Candidates::up_to(2);
+        read_fastestdet(&map, [rows, columns, classes], [300, 200], 0.5, &mut out);
+        let [found] = out.all()[..] else { panic!("{out:?}") };
+        let b = found.box_px;
+        for (v, expected) in [b.x, b.y, b.w, b.h].into_iter().zip([25.0, 25.0, 150.0, 150.0]) {
+            assert!((v - expected).abs() < 1e-3, "{b:?}");
+        }
+    }
 }

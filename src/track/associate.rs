@@ -201,6 +201,36 @@ mod tests {
         kuhn_munkres(&weights).0
     }
 
+    #[test]
+    fn a_joint_whose_place_is_no_number_counts_nowhere() {
+        for odd in [f32::NAN, f32::INFINITY] {
+            let shape = Shape::new(std::array::from_fn(|j| {
+                let along = j as f32;
+                (if j == 3 { odd } else { 10.0 * along }, 8.0 * along, 0.9)
+            }));
+            let shape = shape.expect("sixteen count");
+            assert_eq!((shape.joints(), shape.extent_px()), (JOINTS - 1, 160.0));
+            assert_eq!(shape.similarity(&shape), 1.0);
+        }
+    }
+
+    #[test]
+    fn of_few_joints_in_common_the_boxes_alone_decide_and_of_many_the_joints_most() {
+        // Two figures in one box, left and right exchanged, of which so many joints count.
+        let figure = |exchanged: bool, counting: usize| {
+            let shape = Shape::new(std::array::from_fn(|j| {
+                let x = if (j % 2 == 0) == exchanged { 100.0 } else { 0.0 };
+                (x, 15.0 * j as f32, if j < counting { 0.9 } else { 0.0 })
+            }));
+            shape.expect("some count")
+        };
+        let (a, b) = (figure(false, 3), figure(true, 3));
+        assert_eq!(a.similarity(&b), a.bounds.iou(&b.bounds));
+        let (a, b) = (figure(false, JOINTS), figure(true, JOINTS));
+        assert!(a.bounds.iou(&b.bounds) > 0.99);
+        assert!((a.similarity(&b) - (1.0 - JOINTS_SHARE)).abs() < 0.05, "{}", a.similarity(&b));
+    }
+
     proptest! {
         #[test]
         fn no_other_assignment_is_better(

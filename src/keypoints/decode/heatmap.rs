@@ -245,6 +245,34 @@ mod tests {
     }
 
     #[test]
+    fn a_cell_whose_first_pixel_is_meant_lies_half_a_stride_nearer_to_the_corner() {
+        let map = gaussian(4.0, 6.0, |g| g);
+        let (mut centres, mut firsts) = ([Keypoint::default(); JOINTS], [Keypoint::default(); JOINTS]);
+        let mut codec = codec(Activation::Softmax, Refine::Expectation);
+        codec.decode(&map, &mut centres);
+        codec.origin = Origin::FirstPixel;
+        codec.decode(&map, &mut firsts);
+        for (centre, first) in centres.iter().zip(&firsts) {
+            // The middle of a cell of four pixels, and the middle of its first pixel.
+            assert!(
+                (centre.x_px - 18.0).abs() < 1e-3 && (first.x_px - 16.5).abs() < 1e-3,
+                "{centre:?} {first:?}"
+            );
+            assert!(
+                (centre.y_px - 26.0).abs() < 1e-3 && (first.y_px - 24.5).abs() < 1e-3,
+                "{centre:?} {first:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_map_of_logits_gives_its_peaks_probability() {
+        let mut joints = [Keypoint::default(); JOINTS];
+        codec(Activation::Sigmoid, Refine::Quarter).decode(&gaussian(4.0, 6.0, |g| 1.0 + g), &mut joints);
+        assert!(joints.iter().all(|k| (k.score - 0.731_059).abs() < 1e-5), "{:?}", joints[0]);
+    }
+
+    #[test]
     fn a_map_without_numbers_leaves_its_joint_absent() {
         let mut joints = [Keypoint::default(); JOINTS];
         codec(Activation::Softmax, Refine::Expectation).decode(&[f32::NAN; 120 * JOINTS], &mut joints);
