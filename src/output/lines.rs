@@ -1,12 +1,12 @@
 //! Where lines go: the standard output, a pipe, or a file that ends with a whole line whatever happens.
 
 use std::fs::File;
-#[cfg(unix)]
-use std::fs::TryLockError;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::SinkError;
+use crate::files;
+pub use crate::files::Existing;
 
 /// What lines look like.
 #[derive(Clone, Copy)]
@@ -109,21 +109,10 @@ impl Lines {
     }
 }
 
-/// What becomes of lines that the file holds already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Existing {
-    /// The first new frame takes their place.
-    Replace,
-    /// New ones follow them.
-    Append,
-}
-
 /// An open file, pipe or device.
 pub(super) struct LinesFile {
-    file: File,
+    file: files::LinesFile,
     path: PathBuf,
-    /// What it holds goes with the first frame.
-    is_old: bool,
     /// Something was written to what is no regular file.
     is_begun: bool,
     /// Bytes after which a new file is begun.
@@ -134,46 +123,31 @@ impl LinesFile {
     /// # Errors
     /// It cannot be created, or what it holds is not of this format.
     fn open(path: &Path, existing: Existing, shape: Shape<'_>) -> io::Result<Self> {
-        let file = open_lines(path)?;
+        let file = files::LinesFile::open(path, existing)?;
         if existing == Existing::Append {
-            end_last_line(path, &file, shape)?;
+            end_last_line(path, file.as_file(), shape)?;
         }
-        let is_old = existing == Existing::Replace;
-        Ok(Self { file, path: path.to_owned(), is_old, is_begun: false, rotate_at: None })
+        Ok(Self { file, path: path.to_owned(), is_begun: false, rotate_at: None })
     }
 
     /// Makes room for the next lines; with `has_first_row`, whether that is what has to come first.
     fn prepare(&mut self, has_first_row: bool) -> io::Result<bool> {
-        if std::mem::take(&mut self.is_old) && self.file.metadata()?.is_file() {
-            self.file.set_len(0)?;
-        }
+        self.file.make_room()?;
         if let Some(bytes) = self.rotate_at {
             rotate(&mut self.file, &self.path, bytes)?;
         }
         if !has_first_row {
             return Ok(false);
         }
-        let now = self.file.metadata()?;
+        let now = self.file.as_file().metadata()?;
         Ok(if now.is_file() { now.len() == 0 } else { !self.is_begun })
     }
 
     /// All of `lines` or nothing, where the file can be cut back.
     fn write(&mut self, lines: &[u8]) -> io::Result<()> {
         self.is_begun = true;
-        append_whole(&mut self.file, lines)
+        self.file.write_all(lines)
     }
-}
-
-/// At its end, wherever that is: somebody else may cut the file back.
-fn open_lines(path: &Path) -> io::Result<File> {
-    let file = File::options().append(true).create(true).open(path)?;
-    // Elsewhere a lock would keep readers out too.
-    #[cfg(unix)]
-    if file.metadata()?.is_file() && matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
-        let said = "another program writes it: end that one, or name another file";
-        return Err(io::Error::new(io::ErrorKind::ResourceBusy, said));
-    }
-    Ok(file)
 }
 
 /// Cuts off the half line that a pulled plug left; text of another kind gets an end of its own. A table goes on only under
@@ -211,32 +185,37 @@ fn end_last_line(path: &Path, mut file: &File, shape: Shape<'_>) -> io::Result<(
     }
 }
 
-/// Half a line would make the whole file unreadable to a strict reader: it is taken back. Pipes and devices cannot be cut
-/// back, and have nothing to keep.
-fn append_whole(file: &mut File, lines: &[u8]) -> io::Result<()> {
-    let mut written = 0;
-    while written < lines.len() {
-        match file.write(&lines[written..]) {
-            Ok(n @ 1..) => written += n,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            failed => {
-                if let Ok(now) = file.metadata() {
-                    let _ = file.set_len(now.len().saturating_sub(written as u64));
-                }
-                return Err(failed.err().unwrap_or(io::ErrorKind::WriteZero.into()));
-            }
-        }
+fn rotate(file: &mut files::LinesFile, path: &Path, at_bytes: u64) -> io::Result<()> {
+    let now = file.as_file().metadata()?;
+    if now.is_file() && now.len() >= at_bytes {
+        // A link stays, and both files where it leads to.
+        let path = files::followed(path);
+        std::fs::rename(&path, files::rotated_name(&path))?;
+        *file = files::LinesFile::open(&path, Existing::Append)?;
     }
     Ok(())
 }
 
-fn rotate(file: &mut File, path: &Path, at_bytes: u64) -> io::Result<()> {
-    let now = file.metadata()?;
-    if now.is_file() && now.len() >= at_bytes {
-        let mut older = path.as_os_str().to_owned();
-        older.push(".1");
-        std::fs::rename(path, older)?;
-        *file = open_lines(path)?;
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_stays_and_what_it_leads_to_is_put_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir(at("usb")).unwrap();
+        std::os::unix::fs::symlink("usb/poses", at("poses")).unwrap();
+        let shape = Shape { first_row: b"", beginning: b"", longest: 10 };
+        let mut lines = Lines::open("--jsonl", &at("poses"), Existing::Append, shape).unwrap();
+        lines.rotate_at(4);
+        for line in [b"old\n", b"new\n"] {
+            lines.prepare(false).unwrap();
+            lines.write(line).unwrap();
+        }
+        assert!(std::fs::symlink_metadata(at("poses")).unwrap().is_symlink());
+        let held = ["usb/poses.1", "usb/poses"].map(|name| std::fs::read_to_string(at(name)).unwrap());
+        assert_eq!(held, ["old\n", "new\n"]);
+        assert!(!at("poses.1").exists());
     }
-    Ok(())
 }

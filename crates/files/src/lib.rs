@@ -1,12 +1,16 @@
-//! Files that users name: read up to a limit, replaced only by whole ones, and never an output that is also the input.
+//! Files that users name: read up to a limit, replaced only by whole ones or by new lines, and never an output that is also the input.
 
 #![forbid(unsafe_code)]
+
+mod lines;
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::TempPath;
+
+pub use lines::{Existing, LinesFile};
 
 /// Configurations and manifests: a hundred times what anybody has written.
 pub const MAX_TEXT_BYTES: u64 = 1 << 20;

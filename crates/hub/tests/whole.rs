@@ -133,7 +133,12 @@ fn what_happens_is_told_as_lines_and_to_a_broker() {
     fs::write(at.join("bad.toml"), "[[zone]]\nname = 'all'\n").unwrap();
     let bad = ["run", "demo/cameras.toml", "--zones", "bad.toml", "--events", "kept.jsonl"];
     assert!(told(at, &[&bad[..], &take[..]].concat()).contains("bad.toml"));
-    assert_eq!(fs::read_to_string(at.join("kept.jsonl")).unwrap(), "kept");
+    fs::write(at.join("broken.jsonl"), "{\n").unwrap();
+    for option in ["--events", "--jsonl"] {
+        let broken = ["run", "demo/cameras.toml", option, "kept.jsonl", "--replay", "broken.jsonl"];
+        assert!(told(at, &broken).contains("broken.jsonl, line 1"));
+        assert_eq!(fs::read_to_string(at.join("kept.jsonl")).unwrap(), "kept", "{option}");
+    }
 
     // An output that ends leaves the others alone: a full disk, which is a fault, and a reader that has had enough.
     let both = [&run[..], &["--events", "kept.jsonl"][..], &take[..]].concat();

@@ -119,7 +119,7 @@ impl Outputs {
         });
         let broker = args.mqtt.clone().filter(|broker| broker.get().is_some());
         let mqtt = broker.map(|broker| Mqtt::new(broker, &args.mqtt_name, &names, now_us()));
-        // Files last: they are emptied only when nothing else is wrong.
+        // Files last: none is made where something else is wrong.
         let shown = none.then_some(Path::new("-"));
         let text = |option, path: Option<&Path>| {
             path.map(|path| Text::create("run", option, path, if_late)).transpose()

@@ -2,15 +2,14 @@
 //! leaves the others alone.
 
 use std::fmt;
-use std::fs::File;
-use std::io::{self, ErrorKind, Seek, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result, ensure};
-use files::Replacement;
+use files::{Existing, LinesFile, Replacement};
 
 /// In the place of a path: standard output.
 const STANDARD: &str = "-";
@@ -71,14 +70,14 @@ pub struct Text {
 }
 
 impl Text {
-    /// To a file, or to standard output for `-`; `option` of `command` named it.
+    /// To a file, whose first new line takes the place of what it holds, or to standard output for `-`; `option` of `command` named it.
     pub fn create(command: &'static str, option: &str, path: &Path, if_late: IfLate) -> Result<Self> {
         let to: Box<dyn Write + Send> = if path == Path::new(STANDARD) {
             Box::new(io::stdout())
         } else {
-            let file = File::create(path)
+            let file = LinesFile::open(path, Existing::Replace)
                 .with_context(|| format!("{option} {}: it cannot be written", path.display()))?;
-            Box::new(Whole(file))
+            Box::new(file)
         };
         Self::to(command, format!("{option} {}", path.display()), if_late, to)
     }
@@ -149,25 +148,6 @@ impl Text {
                 Ended::Failed(Error::new(error).context(said))
             }
         })
-    }
-}
-
-/// A file that gets all that is written at once, or nothing: on a full disk it ends with a whole line.
-struct Whole(File);
-
-impl Write for Whole {
-    fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
-        let before = self.0.stream_position();
-        let written = self.0.write_all(lines);
-        if let (Err(_), Ok(bytes)) = (&written, before) {
-            // What cannot be cut back, a device or a pipe, keeps what it has.
-            let _ = self.0.set_len(bytes);
-        }
-        written.map(|()| lines.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
     }
 }
 
