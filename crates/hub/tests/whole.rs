@@ -207,6 +207,9 @@ fn what_is_wrong_is_said_with_what_to_do() {
     assert!(no_cameras.contains("posewire-hub --help"), "{no_cameras}");
     let high = told(at, &["calibrate", cameras, "--stature", "178"]);
     assert!(high.contains("nobody is 178 m high"), "{high}");
+    let nowhere = ["calibrate", cameras, "--replay", "demo/take.jsonl", "--out", "none/room.toml"];
+    let nowhere = told(at, &nowhere);
+    assert!(nowhere.contains("none/room.toml cannot be written"), "before the walk: {nowhere}");
     // What is read stays.
     let take = fs::read_to_string(at.join("demo/take.jsonl")).unwrap();
     let replay = ["--replay", "demo/take.jsonl"];
@@ -250,6 +253,28 @@ fn what_is_wrong_is_said_with_what_to_do() {
     fs::write(at.join("building.toml"), room("hall") + &room("stage")).unwrap();
     let port = told(at, &["merge", "building.toml"]);
     assert!(port.contains("\"hall\" and \"stage\" need a name and a port of their own each"), "{port}");
+}
+
+#[test]
+fn a_simulation_replaces_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let simulate = ["simulate", "--out", "demo", "--cameras", "1", "--seconds", "1"];
+    fs::create_dir(at.join("demo")).unwrap();
+    for name in ["cameras.toml", "take.jsonl", "truth.jsonl", "camera-1.toml"] {
+        fs::write(at.join("demo").join(name), "kept").unwrap();
+        let said = told(at, &simulate);
+        assert!(said.contains(&format!("demo/{name} is there already")) && said.contains("--out"), "{said}");
+        let names: Vec<_> = fs::read_dir(at.join("demo")).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(
+            (names.as_slice(), fs::read_to_string(at.join("demo").join(name)).unwrap().as_str()),
+            (&[name.into()][..], "kept")
+        );
+        fs::remove_file(at.join("demo").join(name)).unwrap();
+    }
+    // What it does not write may be there.
+    fs::write(at.join("demo/room.toml"), "kept").unwrap();
+    done(at, &simulate);
 }
 
 #[test]

@@ -54,6 +54,8 @@ pub fn run(args: &Args) -> Result<()> {
     let inputs = [Some(&*args.cameras), args.replay.as_deref()].into_iter().flatten();
     text::keep(inputs.chain(lenses), &args.out)?;
     let known = known(args, &cameras)?;
+    // Before anybody walks about for it.
+    text::try_replace(&args.out)?;
     let (looks, wrong) = watched(args, &cameras)?;
     eprintln!("posewire-hub calibrate: {} pictures, now they are fitted …", looks.len());
     let found = match calibrate(&looks, cameras.len(), known, 1) {

@@ -17,7 +17,7 @@ Example:
   posewire-hub calibrate demo/cameras.toml --replay demo/take.jsonl --out demo/room.toml
   posewire-hub run demo/cameras.toml --room demo/room.toml --replay demo/take.jsonl --jsonl -")]
 pub struct Args {
-    /// The folder for cameras.toml, the lenses, take.jsonl and truth.jsonl
+    /// The folder for cameras.toml, the lenses, take.jsonl and truth.jsonl; what it holds of these is never replaced
     #[arg(long, value_name = "FOLDER")]
     out: PathBuf,
     /// Cameras round the room
@@ -37,10 +37,33 @@ pub struct Args {
     exact: bool,
 }
 
+const CAMERAS: &str = "cameras.toml";
+const TAKE: &str = "take.jsonl";
+const TRUTH: &str = "truth.jsonl";
+
+fn lens_file(number: usize) -> String {
+    format!("camera-{number}.toml")
+}
+
+/// Refuses a folder with files of these names: a real room's, somebody's walk, an earlier simulation.
+fn keep(args: &Args) -> Result<()> {
+    let files = [CAMERAS, TAKE, TRUTH].map(str::to_owned).into_iter();
+    for file in files.chain((1..=args.cameras).map(lens_file)) {
+        let path = args.out.join(file);
+        ensure!(
+            fs::symlink_metadata(&path).is_err(),
+            "{} is there already, and would be replaced: name a new folder with --out, or delete what is in this one",
+            path.display()
+        );
+    }
+    Ok(())
+}
+
 pub fn run(args: &Args) -> Result<()> {
     ensure!((1..=64).contains(&args.cameras), "--cameras {}: 1 to 64", args.cameras);
     ensure!((1..=50).contains(&args.persons), "--persons {}: 1 to 50", args.persons);
     ensure!((1.0..=3_600.0).contains(&args.seconds), "--seconds {}: 1 to 3600", args.seconds);
+    keep(args)?;
     let scene = Scene::new(Setting {
         cameras: args.cameras,
         persons: args.persons,
@@ -56,14 +79,15 @@ pub fn run(args: &Args) -> Result<()> {
         let n = k + 1;
         // The last key of such a file, without which `posewire run` takes it for half of one.
         let lens = toml::to_string(lens)? + "board = \"none\"\n";
-        fs::write(args.out.join(format!("camera-{n}.toml")), lens)?;
+        fs::write(args.out.join(lens_file(n)), lens)?;
         cameras += &format!(
-            "[[camera]]\nname = \"camera-{n}\"\ncalibration = \"camera-{n}.toml\"\nlisten = \"127.0.0.1:{}\"\n\n",
+            "[[camera]]\nname = \"camera-{n}\"\ncalibration = \"{}\"\nlisten = \"127.0.0.1:{}\"\n\n",
+            lens_file(n),
             9_100 + n
         );
     }
-    fs::write(args.out.join("cameras.toml"), cameras)?;
-    let mut take = BufWriter::new(File::create(args.out.join("take.jsonl"))?);
+    fs::write(args.out.join(CAMERAS), cameras)?;
+    let mut take = BufWriter::new(File::create(args.out.join(TAKE))?);
     for packet in scene.packets() {
         let camera = format!("camera-{}", packet.camera + 1);
         let line = serde_json::from_str(&packet.text)?;
@@ -72,7 +96,7 @@ pub fn run(args: &Args) -> Result<()> {
     }
     take.flush()?;
     // In the simulation's own room; that of `calibrate` differs by where its origin is and whither it looks.
-    let mut truth = BufWriter::new(File::create(args.out.join("truth.jsonl"))?);
+    let mut truth = BufWriter::new(File::create(args.out.join(TRUTH))?);
     for k in 0..(args.seconds * 30.0) as i64 {
         let at_us = k * 33_333;
         let persons: Vec<Vec<[f64; 3]>> =
@@ -83,7 +107,7 @@ pub fn run(args: &Args) -> Result<()> {
     let (out, stature) = (args.out.display(), scene.walkers[0].stature_m);
     println!("{out}: {} cameras; the first person is {stature:.3} m high", args.cameras);
     eprintln!(
-        "Now: posewire-hub calibrate {out}/cameras.toml --replay {out}/take.jsonl --stature {stature:.3} --out {out}/room.toml"
+        "Now: posewire-hub calibrate {out}/{CAMERAS} --replay {out}/{TAKE} --stature {stature:.3} --out {out}/room.toml"
     );
     Ok(())
 }

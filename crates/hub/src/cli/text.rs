@@ -2,6 +2,7 @@
 //! leaves the others alone.
 
 use std::fmt;
+use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
@@ -33,6 +34,14 @@ pub fn keep<'a>(inputs: impl IntoIterator<Item = &'a Path>, output: &Path) -> Re
     Ok(())
 }
 
+/// Whether [`replace`] could write there now; changes nothing.
+pub fn try_replace(path: &Path) -> Result<()> {
+    // Whoever reads a pipe would take a trial's end for the end.
+    let is_tried = fs::metadata(path).map_or(true, |there| there.is_file() || there.is_dir());
+    is_tried.then(|| Replacement::create(path)).transpose().with_context(|| cannot(path))?;
+    Ok(())
+}
+
 /// Writes a whole file, or leaves what is there.
 pub fn replace(path: &Path, text: &str) -> Result<()> {
     let write = || {
@@ -45,7 +54,11 @@ pub fn replace(path: &Path, text: &str) -> Result<()> {
         }
         file.commit()
     };
-    write().with_context(|| format!("{} cannot be written", path.display()))
+    write().with_context(|| cannot(path))
+}
+
+fn cannot(path: &Path) -> String {
+    format!("{} cannot be written", path.display())
 }
 
 /// What becomes of a line for which there is no room, since those before it are not taken.
@@ -182,8 +195,6 @@ impl fmt::Display for Ended {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     #[test]
@@ -201,6 +212,22 @@ mod tests {
         keep([Path::new("-")], Path::new("-")).unwrap();
         let told = keep([&*at("new.jsonl")], &at("more/../new.jsonl"));
         assert!(told.is_err(), "neither is there yet");
+    }
+
+    #[test]
+    fn a_trial_says_what_the_writing_would_and_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("room.toml"), "a room").unwrap();
+        for path in [at("room.toml"), at("new.toml"), "/dev/null".into()] {
+            try_replace(&path).unwrap();
+        }
+        assert_eq!(fs::read_to_string(at("room.toml")).unwrap(), "a room");
+        for path in [at("none/room.toml"), folder.path().to_owned()] {
+            let told = try_replace(&path).unwrap_err().to_string();
+            assert_eq!(told, format!("{} cannot be written", path.display()));
+        }
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
     }
 
     #[test]
