@@ -210,6 +210,9 @@ fn what_is_wrong_is_said_with_what_to_do() {
     let nowhere = ["calibrate", cameras, "--replay", "demo/take.jsonl", "--out", "none/room.toml"];
     let nowhere = told(at, &nowhere);
     assert!(nowhere.contains("none/room.toml cannot be written"), "before the walk: {nowhere}");
+    fs::write(at.join("empty.jsonl"), "").unwrap();
+    let empty = told(at, &["calibrate", cameras, "--replay", "empty.jsonl"]);
+    assert!(empty.contains("empty.jsonl: there is no line in it"), "{empty}");
     // What is read stays.
     let take = fs::read_to_string(at.join("demo/take.jsonl")).unwrap();
     let replay = ["--replay", "demo/take.jsonl"];

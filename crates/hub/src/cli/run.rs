@@ -1,5 +1,7 @@
 //! `posewire-hub run`: people in metres.
 
+mod replay;
+
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,6 +19,7 @@ use super::outputs::{self, Outputs};
 use super::sources::{Heard, NEWEST, Next, Source, now_us, stop_signal};
 use super::text::IfLate;
 use super::zenoh;
+use replay::replay;
 
 /// So many pictures of somebody are a minute of most cameras.
 const MINUTE: u64 = 1_800;
@@ -93,7 +96,7 @@ pub fn run(args: &Args) -> Result<()> {
     let listen = args.twin.as_ref().map(|_| args.twin_listen);
     let mut source = Source::open(&all, args.replay.as_deref(), &args.net, listen, NEWEST, &stop)?;
     let mut room = Room::open(args, all, places, now_us())?;
-    if source.is_take() {
+    if let Some(path) = &args.replay {
         let mut began = None;
         let pace = |at_us: i64| {
             let began = *began.get_or_insert(now_us() - at_us);
@@ -105,7 +108,10 @@ pub fn run(args: &Args) -> Result<()> {
                 std::thread::sleep(Duration::from_micros(left_us.min(100_000) as u64));
             }
         };
-        replay(&mut room, |wait| source.next(wait), pace, &stop)?;
+        let left_out = replay(&mut room, |wait| source.next(wait), pace, &stop)?;
+        if let Some(said) = left_out.said() {
+            eprintln!("posewire-hub run: {}: {said}", path.display());
+        }
     } else {
         eprintln!("posewire-hub run: {} cameras; Ctrl-C ends it", room.cameras.names().len());
         let added = live(&mut room, |wait| source.next(wait), now_us, &stop)?;
@@ -155,39 +161,6 @@ fn live(
         room.look(now_us())?;
     }
     Ok(added)
-}
-
-/// A take, in which time goes by as its lines say: each is its own moment, or waits for one as it would have waited.
-/// `pace` waits until a time of the take, or does not.
-fn replay(
-    room: &mut Room,
-    mut next: impl FnMut(Duration) -> Result<Next>,
-    mut pace: impl FnMut(i64),
-    stop: &AtomicBool,
-) -> Result<()> {
-    while !stop.load(Ordering::Relaxed) {
-        let packet = match next(Duration::ZERO)? {
-            Next::Heard(Heard::Line(packet)) => Some(packet),
-            Next::Heard(_) | Next::Nothing => continue,
-            Next::End => None,
-        };
-        let arrived_us = packet.as_ref().map_or(i64::MAX, |packet| packet.arrived_us);
-        // What was due before this line came, or the end.
-        let due_us = room.hub.due_us(room.gap_us).filter(|due| *due < arrived_us);
-        if let Some(due_us) = due_us {
-            pace(due_us);
-            if room.tell(due_us)? == Told::ToNobody {
-                return Ok(());
-            }
-        }
-        let Some(packet) = packet else { return Ok(()) };
-        pace(arrived_us);
-        room.hear(Heard::Line(packet), arrived_us);
-        if room.tell(arrived_us)? == Told::ToNobody {
-            return Ok(());
-        }
-    }
-    Ok(())
 }
 
 /// What became of a moment.
@@ -382,5 +355,19 @@ mod tests {
         replay(&mut room, next, |at_us| paced_ms.push(at_us / 1_000), &AtomicBool::new(false)).unwrap();
         assert_eq!(sent_ms(room, folder.path()), [1_000, 1_008]);
         assert_eq!(paced_ms, [1_000, 1_002, 1_008], "who listens hears them as they were");
+    }
+
+    #[test]
+    fn lines_of_a_take_whose_clock_goes_back_are_left_out_and_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut room = room(folder.path(), true);
+        // The second camera's thread was held up a little; from the fourth line on another take follows.
+        let heard = [(0, 9_000), (0, 9_020), (1, 8_990), (0, 1_000), (1, 1_020), (0, 9_040)];
+        let mut lines = heard.iter().map(|&(camera, at_ms)| line(camera, 1_000 * at_ms));
+        let next = |_| Ok(lines.next().unwrap_or(Next::End));
+        let left_out = replay(&mut room, next, |_| {}, &AtomicBool::new(false)).unwrap();
+        assert_eq!((left_out.count, left_out.first), (2, 4));
+        assert!(left_out.said().unwrap().contains("line 4"));
+        assert_eq!(sent_ms(room, folder.path()), [9_000, 9_020, 9_028, 9_040]);
     }
 }

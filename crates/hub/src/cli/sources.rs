@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use posewire_hub::clock::Exchange;
 use posewire_hub::config::Camera;
 use posewire_hub::ear::Ear;
@@ -168,6 +168,10 @@ impl Source {
                 let said = || format!("{path}, line {number}");
                 let mut line = Vec::new();
                 if lines.read_until(b'\n', &mut line).with_context(said)? == 0 {
+                    ensure!(
+                        *number > 1,
+                        "{path}: there is no line in it: `posewire-hub record CAMERAS --out FILE` writes a take"
+                    );
                     return Ok(Next::End);
                 }
                 let taken: Taken = match serde_json::from_slice(&line) {

@@ -1,0 +1,78 @@
+//! A take in the place of cameras.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::{Heard, Next, Room, Told};
+
+/// Cameras' lines are written about as they arrive: one whose thread was held up stands behind younger ones, but never by so much.
+const LATE_US: i64 = 1_000_000;
+
+/// Lines of a take that were not heard, since time had gone on without them.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    pub count: u64,
+    /// The number of the first of them.
+    pub first: u64,
+}
+
+impl LeftOut {
+    fn add(&mut self, number: u64) {
+        if self.count == 0 {
+            self.first = number;
+        }
+        self.count += 1;
+    }
+
+    /// What they are and what to do; `None` where there are none.
+    pub fn said(&self) -> Option<String> {
+        let Self { count, first } = self;
+        (*count > 0).then(|| {
+            format!(
+                "{count} of its lines are more than a second older (arrived_us) than one before them and were left out, the first is line {first}: if several takes were put into one file, replay each by itself"
+            )
+        })
+    }
+}
+
+/// A take, in which time goes by as its lines say: each is its own moment, or waits for one as it would have waited.
+/// `pace` waits until a time of the take, or does not.
+pub fn replay(
+    room: &mut Room,
+    mut next: impl FnMut(Duration) -> Result<Next>,
+    mut pace: impl FnMut(i64),
+    stop: &AtomicBool,
+) -> Result<LeftOut> {
+    let (mut left_out, mut number, mut newest_us) = (LeftOut::default(), 0, i64::MIN);
+    while !stop.load(Ordering::Relaxed) {
+        let packet = match next(Duration::ZERO)? {
+            Next::Heard(Heard::Line(packet)) => Some(packet),
+            Next::Heard(_) | Next::Nothing => continue,
+            Next::End => None,
+        };
+        let arrived_us = packet.as_ref().map_or(i64::MAX, |packet| packet.arrived_us);
+        number += 1;
+        if arrived_us < newest_us.saturating_sub(LATE_US) {
+            left_out.add(number);
+            continue;
+        }
+        newest_us = newest_us.max(arrived_us);
+        // What was due before this line came, or the end.
+        let due_us = room.hub.due_us(room.gap_us).filter(|due| *due < arrived_us);
+        if let Some(due_us) = due_us {
+            pace(due_us);
+            if room.tell(due_us)? == Told::ToNobody {
+                break;
+            }
+        }
+        let Some(packet) = packet else { break };
+        pace(arrived_us);
+        room.hear(Heard::Line(packet), arrived_us);
+        if room.tell(arrived_us)? == Told::ToNobody {
+            break;
+        }
+    }
+    Ok(left_out)
+}
