@@ -247,10 +247,6 @@ fn what_is_wrong_is_said_with_what_to_do() {
     let off = told(at, &["record", cameras, "--out", "demo/take.jsonl", "--seconds", "0.3"]);
     assert!(off.contains("nothing came") && off.contains("posewire run --udp"), "{off}");
     assert_eq!(fs::read_to_string(at.join("demo/take.jsonl")).unwrap(), take);
-    for command in ["record", "calibrate"] {
-        let out = hub(at, &[command, cameras, "--out", "new.jsonl", "--seconds", "nan"]);
-        assert_eq!(out.status.code(), Some(2), "{command}");
-    }
     let room =
         |name: &str| format!("[[room]]\nname = '{name}'\nlisten = '127.0.0.1:{a}'\nat_m = [0.0, 0.0, 0.0]\n");
     fs::write(at.join("building.toml"), room("hall") + &room("stage")).unwrap();
@@ -278,6 +274,30 @@ fn a_simulation_replaces_nothing() {
     // What it does not write may be there.
     fs::write(at.join("demo/room.toml"), "kept").unwrap();
     done(at, &simulate);
+}
+
+#[test]
+fn an_option_that_would_do_nothing_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for words in [
+        "run cameras.toml --rate 0",
+        "run cameras.toml --rate nan",
+        "merge building.toml --rate 0.01",
+        "merge building.toml --rate inf",
+        "record cameras.toml --out new.jsonl --seconds nan",
+        "calibrate cameras.toml --seconds nan",
+        "calibrate cameras.toml --replay take.jsonl --seconds 5",
+        "calibrate cameras.toml --replay take.jsonl --zenoh tcp/127.0.0.1:1",
+        "run cameras.toml --replay take.jsonl --standby",
+        "run cameras.toml --replay take.jsonl --twin-listen 127.0.0.1:1",
+        "run cameras.toml --replay take.jsonl --zenoh-listen tcp/127.0.0.1:1",
+        "run cameras.toml --twin-listen 127.0.0.1:1",
+    ] {
+        let out = hub(folder.path(), &words.split(' ').collect::<Vec<_>>());
+        let said = String::from_utf8(out.stderr).unwrap();
+        let option = words.split(' ').rfind(|word| word.starts_with("--")).unwrap();
+        assert!(out.status.code() == Some(2) && said.contains(option), "{words}: {said}");
+    }
 }
 
 #[test]

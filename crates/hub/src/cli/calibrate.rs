@@ -42,7 +42,7 @@ pub struct Args {
     #[arg(long, default_value_t = 60.0, value_parser = seconds)]
     seconds: f64,
     /// A take, as `record` writes it, in the place of the cameras
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["seconds", "zenoh", "zenoh_listen"])]
     replay: Option<PathBuf>,
     #[command(flatten)]
     net: zenoh::Args,

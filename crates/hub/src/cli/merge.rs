@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::peer::Peer;
-use super::sources::{DATAGRAM, now_us, stop_signal};
+use super::sources::{DATAGRAM, now_us, rate, stop_signal};
 use super::text::{Ended, IfLate, Text};
 
 /// Puts several hubs' rooms together to one building: whoever goes from one to the next keeps their identity
@@ -38,7 +38,7 @@ pub struct Args {
     #[arg(long, value_name = "HOST:PORT")]
     udp: Option<String>,
     /// Lines a second
-    #[arg(long, value_name = "HZ", default_value_t = 30.0)]
+    #[arg(long, value_name = "HZ", default_value_t = 30.0, value_parser = rate)]
     rate: f64,
 }
 
@@ -111,7 +111,7 @@ pub fn run(args: &Args) -> Result<()> {
     let mut lines = udp.is_none().then(to_standard_output).transpose()?;
     let placement = |r: &Room| RoomPlacement { at_m: r.at_m, turn_degrees: r.turn_degrees };
     let mut building = Building::new(file.room.iter().map(placement).collect());
-    let gap_us = (1e6 / args.rate.clamp(0.1, 1_000.0)) as i64;
+    let gap_us = (1e6 / args.rate) as i64;
     let (mut next_us, mut seq) = (now_us() + gap_us, 0u64);
     eprintln!("posewire-hub merge: {} rooms; Ctrl-C ends it", file.room.len());
     while !stop.load(Ordering::Relaxed) {

@@ -16,7 +16,7 @@ use posewire_hub::spread::Spread;
 use super::cameras::Cameras;
 use super::other::Other;
 use super::outputs::{self, Outputs};
-use super::sources::{Heard, NEWEST, Next, Source, now_us, stop_signal};
+use super::sources::{Heard, NEWEST, Next, Source, now_us, rate, stop_signal};
 use super::text::IfLate;
 use super::zenoh;
 use replay::replay;
@@ -56,20 +56,20 @@ pub struct Args {
     #[arg(long, value_name = "HOST:PORT")]
     twin: Option<String>,
     /// Where this one hears the other
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:9190")]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:9190", requires = "twin")]
     twin_listen: SocketAddr,
     /// Say nothing as long as the other hub tells; take over when it is silent for half a second
     #[arg(long, requires = "twin")]
     standby: bool,
     /// Moments a second at most; one follows each picture of any camera, and no picture waits longer than that
-    #[arg(long, value_name = "HZ", default_value_t = 120.0)]
+    #[arg(long, value_name = "HZ", default_value_t = 120.0, value_parser = rate)]
     rate: f64,
     /// Leave the room's file as it is when a camera that was moved has been placed anew
     #[arg(long)]
     keep_room: bool,
     /// A take, as `record` writes it, in the place of the cameras: as fast as it was recorded where --udp, --osc, --web or --mqtt take it,
     /// else as fast as it can be read
-    #[arg(long, value_name = "FILE", conflicts_with = "twin")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["twin", "twin_listen", "standby", "zenoh", "zenoh_listen"])]
     replay: Option<PathBuf>,
 }
 
@@ -186,7 +186,7 @@ impl Room {
         let cameras = Cameras::new(all, written, now_us);
         let outputs =
             Outputs::open(&args.outputs, &cameras.said(hub.fusion.places()), cameras.names(), if_late)?;
-        let gap_us = (1e6 / args.rate.clamp(0.1, 10_000.0)) as i64;
+        let gap_us = (1e6 / args.rate) as i64;
         let tells = other.is_none();
         Ok(Self { hub, cameras, other, outputs, gap_us, tells })
     }

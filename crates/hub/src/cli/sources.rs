@@ -50,6 +50,12 @@ pub fn seconds(text: &str) -> std::result::Result<f64, String> {
     seconds.ok_or_else(|| "give seconds, more than 0, as in 60".to_owned())
 }
 
+/// Reads how often, of the command line; as `posewire run --rate`.
+pub fn rate(text: &str) -> std::result::Result<f64, String> {
+    let hz = text.parse::<f64>().ok().filter(|hz| (0.1..=1_000.0).contains(hz));
+    hz.ok_or_else(|| "give a number of Hz from 0.1 to 1000, as in 30".to_owned())
+}
+
 /// What this thread has worked, microseconds of processor time.
 pub fn worked_us() -> f64 {
     let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
