@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod earlier;
 mod lines;
 
 use std::fs::{self, File};
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempPath;
 
+pub use earlier::{EARLIER_KEPT, earlier_names, followed, rotated_name};
 pub use lines::{Existing, LinesFile};
 
 /// Configurations and manifests: a hundred times what anybody has written.
@@ -72,6 +74,9 @@ pub struct Replacement {
     path: PathBuf,
     /// Where it is until then.
     beside: Option<TempPath>,
+    existing: Existing,
+    /// Where the one went that stood there.
+    earlier: Option<PathBuf>,
 }
 
 impl Replacement {
@@ -85,15 +90,14 @@ impl Replacement {
             Err(e) if e.kind() == io::ErrorKind::NotFound => None,
             Err(e) => return Err(e),
         };
-        let mut path = path.to_owned();
+        // A link stays; what it leads to is replaced.
+        let path = followed(path);
         if let Some(before) = &before {
             // Also of a file that will be replaced: a folder that may be written would get round its protection.
             let file = File::options().write(true).open(&path)?;
             if !before.is_file() {
-                return Ok(Self { file, path, beside: None });
+                return Ok(Self { file, path, beside: None, existing: Existing::Replace, earlier: None });
             }
-            // A link stays; what it leads to is replaced.
-            path = fs::canonicalize(path)?;
         }
         let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy().into_owned() + ".";
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -107,7 +111,19 @@ impl Replacement {
         if let Some(before) = before {
             file.set_permissions(before.permissions())?;
         }
-        Ok(Self { file, path, beside: Some(beside) })
+        Ok(Self { file, path, beside: Some(beside), existing: Existing::Replace, earlier: None })
+    }
+
+    /// With [`Existing::Append`], what stands in the place when this takes it is kept under the first of [`earlier_names`].
+    #[must_use]
+    pub fn following(mut self, existing: Existing) -> Self {
+        self.existing = existing;
+        self
+    }
+
+    /// Where the file went that stood in the place, once this one is there.
+    pub fn earlier(&self) -> Option<&Path> {
+        self.earlier.as_deref()
     }
 
     /// Where it is until then, for a program that writes it: the place itself where that is no regular file.
@@ -121,12 +137,20 @@ impl Replacement {
     /// It cannot be renamed; it then stays beside.
     pub fn commit(&mut self) -> io::Result<()> {
         let Some(beside) = self.beside.take() else { return Ok(()) };
-        beside.persist(&self.path).map_err(|failed| match failed.path.keep() {
-            Ok(kept) => {
-                io::Error::new(failed.error.kind(), format!("{}; it is in {}", failed.error, kept.display()))
+        let stays = |beside: TempPath, error: io::Error| match beside.keep() {
+            Ok(kept) => io::Error::new(error.kind(), format!("{error}; it is in {}", kept.display())),
+            Err(_) => error,
+        };
+        if self.existing == Existing::Append {
+            match earlier::set_aside(&self.path) {
+                Ok(earlier) => self.earlier = earlier,
+                Err(e) => {
+                    let said = format!("the earlier one cannot be kept under another name: {e}");
+                    return Err(stays(beside, io::Error::new(e.kind(), said)));
+                }
             }
-            Err(_) => failed.error,
-        })
+        }
+        beside.persist(&self.path).map_err(|failed| stays(failed.path, failed.error))
     }
 
     /// Leaves the file where it is, beside the place, and says where: whoever writes it may still be at it.
@@ -204,6 +228,20 @@ mod tests {
         let kept = newer.keep().unwrap();
         assert_eq!(fs::read_to_string(kept).unwrap(), "newer");
         assert_eq!((fs::read_to_string(&path).unwrap().as_str(), names().len()), ("new", 2));
+    }
+
+    #[test]
+    fn what_stood_there_is_kept_where_one_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, earlier] = ["a.txt", "a.1.txt"].map(|name| folder.path().join(name));
+        for (held, existing) in [("1", Existing::Append), ("2", Existing::Append), ("3", Existing::Replace)] {
+            let mut new = Replacement::create(&path).unwrap().following(existing);
+            new.write_all(held.as_bytes()).unwrap();
+            new.commit().unwrap();
+            assert_eq!(new.earlier(), (held == "2").then_some(&*earlier));
+        }
+        let held = [&path, &earlier].map(|path| fs::read_to_string(path).unwrap());
+        assert_eq!(held, ["3", "1"]);
     }
 
     #[cfg(unix)]
