@@ -199,6 +199,44 @@ mod binary {
         }
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_film_that_is_being_opened_does_not_hold_it_and_its_reader_is_not_left_behind() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        // As on a disk that does not answer; what it starts ends too.
+        std::fs::write(at("ffmpeg"), "#!/bin/sh\nsleep 300 & echo $$ $! > \"$0.ids\"; wait\n").unwrap();
+        std::fs::set_permissions(at("ffmpeg"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::write(at("clip.mp4"), "whatever").unwrap();
+        let child = Running::start(
+            Command::new(env!("CARGO_BIN_EXE_posewire"))
+                .args(["run", "clip.mp4", "--smoother", "none", "--jsonl", "/dev/null"])
+                .current_dir(&folder)
+                .env("PATH", format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap()))
+                .stderr(Stdio::null()),
+        );
+        let began = Instant::now();
+        let mut ids = String::new();
+        while !ids.ends_with('\n') {
+            assert!(began.elapsed() < Duration::from_secs(60), "it opens nothing");
+            sleep(Duration::from_millis(10));
+            ids = std::fs::read_to_string(at("ffmpeg.ids")).unwrap_or_default();
+        }
+        let (took, code) = terminated(child);
+        assert_eq!(code, Some(0));
+        assert!(took < STOP_WITHIN + GRACE, "{took:?}");
+        let runs = |id: &str| {
+            let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+            stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
+        };
+        let killed = Instant::now();
+        while ids.split_whitespace().any(runs) {
+            assert!(killed.elapsed() < Duration::from_secs(20), "{ids} are left behind");
+            sleep(Duration::from_millis(10));
+        }
+    }
+
     #[cfg(all(feature = "v4l", target_os = "linux"))]
     #[test]
     fn it_waits_for_a_camera_and_ends_in_time_while_it_does() {

@@ -1,23 +1,26 @@
 //! Any other container, through an `ffmpeg` child process that writes Y4M into a pipe.
 
-use std::io::{BufReader, ErrorKind};
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
+use std::sync::mpsc;
 
+use super::stamps::{FILTERS, FilmClock, LOG_LEVEL, Log};
 use super::{short_name, y4m::Y4m};
 use crate::capture::clip::Clip;
 use crate::capture::{CaptureError, SourceInfo};
+use crate::child_process::Group;
 use crate::last_words::LastWords;
 use crate::picture::Frame;
 
 /// A video decoded by `ffmpeg`; the child is ended with it.
 pub struct Ffmpeg {
     name: String,
-    child: Child,
     frames: Y4m<BufReader<ChildStdout>>,
-    /// When each frame is due, microseconds from the first; empty where the container does not say.
-    times_us: Vec<i64>,
+    clock: FilmClock,
     words: LastWords,
+    /// It ends with us, also where this is left behind by the end of the process.
+    _group: Group,
 }
 
 impl Ffmpeg {
@@ -33,44 +36,54 @@ impl Ffmpeg {
     fn with_program(path: &Path, program: &str) -> Result<Self, CaptureError> {
         let fail =
             |what: &dyn std::fmt::Display| CaptureError::Unusable(format!("{}: {what}", path.display()));
-        let mut child = Command::new(program)
-            .args(["-v", "error", "-nostdin", "-i"])
+        let mut command = Command::new(program);
+        command
+            .args(["-hide_banner", "-nostats", "-nostdin", "-v", LOG_LEVEL, "-i"])
             // A leading dash must not read as an option.
             .arg(if path.is_relative() { Path::new(".").join(path) } else { path.to_path_buf() })
             // Every stored frame once: neither doubled nor dropped to make the rate even.
-            .args(["-map", "0:v:0", "-vsync", "passthrough", "-pix_fmt", "yuv420p", "-f", "yuv4mpegpipe", "-"])
+            .args(["-map", "0:v:0", "-vf", FILTERS, "-vsync", "passthrough"])
+            .args(["-pix_fmt", "yuv420p", "-f", "yuv4mpegpipe", "-"])
+            // Colours would stand between a line and its beginning.
+            .env("AV_LOG_FORCE_NOCOLOR", "1")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|e| match e.kind() {
-                ErrorKind::NotFound => fail(
-                    &"not a folder, MJPEG-AVI, MJPEG or Y4M, and ffmpeg, which reads the rest, is not installed: \
-                      sudo apt install ffmpeg",
-                ),
-                _ => fail(&format_args!("ffmpeg cannot be started: {e}")),
-            })?;
-        let words = match child.stderr.take() {
-            Some(stderr) => LastWords::of(stderr).map_err(|e| fail(&e))?,
-            None => LastWords::default(),
+            .stderr(Stdio::piped());
+        let mut group = Group::start(&mut command).map_err(|e| match e.kind() {
+            ErrorKind::NotFound => fail(
+                &"not a folder, MJPEG-AVI, MJPEG or Y4M, and ffmpeg, which reads the rest, is not installed: \
+                  sudo apt install ffmpeg",
+            ),
+            _ => fail(&format_args!("ffmpeg cannot be started: {e}")),
+        })?;
+        let (stdout, stderr) = (group.first().stdout.take(), group.first().stderr.take());
+        let (Some(stdout), Some(stderr)) = (stdout, stderr) else {
+            return Err(fail(&"ffmpeg gave no pipe"));
         };
-        let Some(stdout) = child.stdout.take() else { return Err(fail(&"ffmpeg gave no pipe")) };
+        let (to_clock, times_us) = mpsc::channel();
+        let words = LastWords::of(Log::new(stderr, to_clock)).map_err(|e| fail(&e))?;
         // Wide enough for a frame of 640×480: fewer switches between the processes.
-        let header = Y4m::new(BufReader::with_capacity(1 << 19, stdout), short_name(path));
-        let frames = match header {
+        let mut stdout = BufReader::with_capacity(1 << 19, stdout);
+        let is_silent = stdout.fill_buf().map_or(true, <[u8]>::is_empty);
+        let frames = match Y4m::new(stdout, short_name(path)) {
             Ok(frames) => frames,
-            Err(why) => {
-                let _ = child.wait();
+            // It could read it: what it made of it is of no use here.
+            Err(why) if !is_silent => {
+                return Err(fail(&format_args!("ffmpeg's answer cannot be used: {why}")));
+            }
+            Err(_) => {
+                let status = group.first().wait().map_err(|e| fail(&e))?;
                 words.wait_for_all();
                 let said = words.said();
                 return Err(match &said[..] {
-                    // It could: what it made of the file is of no use here.
-                    "" => fail(&format_args!("ffmpeg's answer cannot be used: {why}")),
+                    "" if status.success() => fail(&"ffmpeg finds no picture in it"),
+                    "" => fail(&format_args!("ffmpeg has ended before the first picture ({status})")),
                     said => fail(&format_args!("ffmpeg cannot read it: {said}")),
                 });
             }
         };
-        Ok(Self { name: short_name(path), child, frames, times_us: times_us(path), words })
+        let clock = FilmClock::new(times_us);
+        Ok(Self { name: short_name(path), frames, clock, words, _group: group })
     }
 }
 
@@ -86,12 +99,13 @@ impl Clip for Ffmpeg {
                 log::warn!("{}: ffmpeg: {said}", self.name);
             }
         })?;
-        let own_time = |frame: Frame| {
-            let captured_at_us =
-                self.times_us.get(frame.seq as usize).copied().unwrap_or(frame.captured_at_us);
-            Frame { captured_at_us, ..frame }
-        };
-        Ok(polled.map(own_time))
+        let Some(frame) = polled else { return Ok(None) };
+        let (captured_at_us, oddity) = self.clock.next_us(frame.captured_at_us);
+        if let Some(oddity) = oddity {
+            let (name, number) = (&self.name, frame.seq + 1);
+            log::warn!("{name}: picture {number} {oddity}; so do others of the kind, untold");
+        }
+        Ok(Some(Frame { captured_at_us, ..frame }))
     }
 
     fn damaged(&self) -> u64 {
@@ -99,60 +113,67 @@ impl Clip for Ffmpeg {
     }
 }
 
-impl Drop for Ffmpeg {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Presentation times from `ffprobe`, which comes with ffmpeg; empty where there are none or they cannot be trusted (the
-/// stream's nominal rate is then used).
-fn times_us(path: &Path) -> Vec<i64> {
-    let output = Command::new("ffprobe")
-        .args(["-v", "error", "-select_streams", "v:0", "-show_entries", "packet=pts_time", "-of", "csv=p=0"])
-        .arg(if path.is_relative() { Path::new(".").join(path) } else { path.to_path_buf() })
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output();
-    let Ok(output) = output else { return Vec::new() };
-    let text = String::from_utf8_lossy(&output.stdout);
-    let lines = text.lines().map(|l| l.trim_end_matches(',').trim()).filter(|l| !l.is_empty());
-    let mut times_us = Vec::new();
-    for line in lines {
-        match line.parse::<f64>() {
-            Ok(s) => times_us.push((s * 1e6).round() as i64),
-            Err(_) => return Vec::new(),
-        }
-    }
-    // Packets are stored in decoding order.
-    times_us.sort_unstable();
-    let first = times_us.first().copied().unwrap_or(0);
-    times_us.iter_mut().for_each(|t| *t -= first);
-    if times_us.windows(2).any(|w| w[0] == w[1]) { Vec::new() } else { times_us }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// What comes of a program of this script in ffmpeg's place.
     #[cfg(unix)]
-    #[test]
-    fn what_ffmpeg_makes_of_a_file_is_refused_with_the_reason() {
+    fn opened(script: &str) -> Result<Ffmpeg, String> {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("ffmpeg");
-        let refused = |script: &str| {
-            std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-            std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-            let opened = Ffmpeg::with_program(Path::new("clip.mp4"), program.to_str().unwrap());
-            opened.err().map(|e| e.to_string()).unwrap_or_default()
-        };
-        let size = refused("printf 'YUV4MPEG2 W9999 H9999 F25:1\\n'");
+        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        Ffmpeg::with_program(Path::new("clip.mp4"), program.to_str().unwrap()).map_err(|e| e.to_string())
+    }
+
+    fn times(mut film: Ffmpeg) -> Vec<i64> {
+        std::iter::from_fn(|| film.next().ok().map(|frame| frame.captured_at_us)).collect()
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_ffmpeg_makes_of_a_file_is_refused_with_the_reason() {
+        let refused = |script: &str| opened(script).err().unwrap_or_default();
+        let size = refused("printf 'YUV4MPEG2 W9999 H9999 F25:1\\n'; echo '[error] Broken pipe' >&2");
         assert!(size.contains("clip.mp4") && size.contains("9999x9999 refused"), "{size}");
-        let words = refused("echo 'moov atom not found' >&2; exit 1");
-        assert!(words.contains("ffmpeg cannot read it: moov atom not found"), "{words}");
+        let words = refused("echo '[info] Input' >&2; echo 'moov atom not found' >&2; exit 1");
+        assert!(words.ends_with("ffmpeg cannot read it: moov atom not found"), "{words}");
+        let killed = refused("kill -TERM $$");
+        assert!(killed.contains("ended before the first picture (signal: 15"), "{killed}");
+        assert!(refused("exit 0").contains("no picture in it"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn frames_have_the_times_that_ffmpeg_tells() {
+        let line = |pts: i64| format!("echo '[Parsed_metadata_2 @ 0x5] [info] frame:0 pts:{pts} x' >&2\n");
+        let lines: String = [70_000, 80_000, 200_000].map(line).concat();
+        let frames = "printf 'YUV4MPEG2 W2 H2 F10:1 Cmono\\nFRAME\\nabcdFRAME\\nabcdFRAME\\nabcd'";
+        assert_eq!(times(opened(&format!("{lines}{frames}")).unwrap()), [0, 10_000, 130_000]);
+        assert_eq!(times(opened(frames).unwrap()), [0, 100_000, 200_000], "it says nothing of times");
+    }
+
+    /// What is trimmed without being encoded anew keeps pictures that are not shown.
+    #[test]
+    fn a_trimmed_film_has_the_times_of_the_frames_that_it_shows() {
+        let folder = tempfile::tempdir().unwrap();
+        let make = |args: &str| {
+            let made = Command::new("ffmpeg").args(args.split(' ')).current_dir(&folder).status();
+            made.map(|status| assert!(status.success(), "{args}"))
+        };
+        // Thirty frames a second up to the twentieth, then ten.
+        let film = "-v error -f lavfi -i testsrc=s=64x48:r=30:d=2 -vf select=not(mod(n\\,3))+lt(n\\,20) -vsync vfr \
+                    -c:v mpeg4 -g 60 film.mp4";
+        if make(film).is_err() {
+            eprintln!("SKIPPED: a trimmed film: ffmpeg is not installed (sudo apt install ffmpeg)");
+            return;
+        }
+        make("-v error -ss 0.5 -i film.mp4 -c copy trimmed.mp4").unwrap();
+        let times = times(Ffmpeg::open(&folder.path().join("trimmed.mp4")).unwrap());
+        let steps: Vec<i64> = times.windows(2).map(|t| (t[1] - t[0] + 500) / 1_000).collect();
+        assert_eq!(steps, [33, 33, 33, 33, 67, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100]);
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub mod folder;
 mod light;
 pub mod mjpeg;
 pub mod pipe;
+mod stamps;
 pub mod y4m;
 
 use std::io::Read;
