@@ -1,7 +1,8 @@
 //! A film of what displays show: the pictures with their poses, in a file that every player plays, made by `ffmpeg`.
 //!
 //! A film has a constant rate, the source's. Live, frames are repeated and left out so that it runs at true speed; without
-//! loss it has every frame. It is written beside its place and renamed when it is complete.
+//! loss it has every frame, but where it is asked for at a lower rate than the file's. It is written beside its place and
+//! renamed when it is complete.
 
 mod encoder;
 mod pace;
@@ -11,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use self::encoder::{Codec, Encoder, Ended, Film};
-use self::pace::{FrameRate, Pace};
+use self::pace::{FrameRate, Frames, Pace};
 use super::SinkError;
 use super::display::{Canvas, FrameStamp, Surface};
 use crate::files::Replacement;
@@ -57,7 +58,7 @@ pub struct VideoOptions {
     pub rate_hz: Option<f32>,
     /// The source's.
     pub source_rate: SourceRate,
-    /// No frame is left out.
+    /// The source is a file whose frames all come; none is left out, unless `rate_hz` has no place for it.
     pub takes_every_frame: bool,
 }
 
@@ -124,8 +125,15 @@ impl Video {
     }
 
     fn start(&self, size_px: [usize; 2]) -> Result<Running, SinkError> {
-        let fps = self.options.rate_hz.or(self.options.source_rate.get().copied());
-        let rate = FrameRate::of(fps.unwrap_or_default());
+        let VideoOptions { rate_hz, ref source_rate, takes_every_frame } = self.options;
+        let source_hz = source_rate.get().copied();
+        let rate = FrameRate::of(rate_hz.or(source_hz).unwrap_or_default());
+        let is_thinned = rate_hz.is_some_and(|rate_hz| source_hz.is_none_or(|own_hz| rate_hz < own_hz));
+        let frames = match takes_every_frame {
+            false => Frames::Live,
+            true if is_thinned => Frames::FileThinned,
+            true => Frames::File,
+        };
         let film = Film {
             program: self.program.clone(),
             codec: self.codec,
@@ -136,7 +144,7 @@ impl Video {
         let path = self.file.as_ref().map_or(&*self.path, Replacement::written_to);
         let encoder = Encoder::start(&film, path)
             .map_err(|e| self.fatal(&format_args!("ffmpeg cannot be started: {e}")))?;
-        Ok(Running { encoder, pace: Pace::new(rate, self.options.takes_every_frame), rate, size_px, owed: 0 })
+        Ok(Running { encoder, pace: Pace::new(rate, frames), rate, size_px, owed: 0 })
     }
 }
 

@@ -52,18 +52,28 @@ impl fmt::Display for FrameRate {
 /// A stretch without frames that is longer is shortened to it: a clock that jumped must not fill the disk.
 const LONGEST_STILL_US: i64 = 10_000_000;
 
-/// The same where no frame is left out: a file's times are its own, and only damage makes them jump by more.
+/// The same of a file: its times are its own, and only damage makes them jump by more.
 const LONGEST_STILL_IN_FILE_US: i64 = 600_000_000;
 
 /// How far the film stays behind the clock where no frame comes: one that is on its way is not to find its place taken.
 const BEHIND_US: i64 = 500_000;
 
+/// What a film is made of, and which of its frames have a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Frames {
+    /// Of something live, those that do not come too soon.
+    Live,
+    /// Of a file, the same: the film has a lower rate.
+    FileThinned,
+    /// Of a file, all: one that comes sooner than its place takes the next.
+    File,
+}
+
 /// Counts a film's places.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
     rate: FrameRate,
-    /// No frame is left out, though it comes sooner than its place.
-    takes_every: bool,
+    frames: Frames,
     /// When the first place was, µs.
     began_us: Option<i64>,
     /// Places that are taken.
@@ -73,13 +83,13 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub fn new(rate: FrameRate, takes_every: bool) -> Self {
-        Self { rate, takes_every, began_us: None, taken: 0, left_out_us: 0 }
+    pub fn new(rate: FrameRate, frames: Frames) -> Self {
+        Self { rate, frames, began_us: None, taken: 0, left_out_us: 0 }
     }
 
     /// The longest stretch without frames that is shown in full, µs.
     fn longest_still_us(&self) -> i64 {
-        if self.takes_every { LONGEST_STILL_IN_FILE_US } else { LONGEST_STILL_US }
+        if self.frames == Frames::Live { LONGEST_STILL_US } else { LONGEST_STILL_IN_FILE_US }
     }
 
     /// How much is not in the film where stretches without frames were too long, µs.
@@ -103,7 +113,7 @@ impl Pace {
             self.left_out_us = self.left_out_us.saturating_add(left_out_us);
             *began_us = captured_at_us.saturating_sub(self.rate.us(self.taken + longest));
             place = self.taken + longest;
-        } else if place < self.taken && self.takes_every {
+        } else if place < self.taken && self.frames == Frames::File {
             place = self.taken;
         } else if place < self.taken {
             return None;
@@ -147,8 +157,8 @@ mod tests {
     #[test]
     fn frames_of_the_films_own_rate_are_shown_once_each() {
         for fps in [25.0, 29.97, 30.0, 59.94] {
-            for takes_every in [false, true] {
-                let mut pace = Pace::new(FrameRate::of(fps), takes_every);
+            for of in [Frames::Live, Frames::FileThinned, Frames::File] {
+                let mut pace = Pace::new(FrameRate::of(fps), of);
                 let FrameRate { frames, per_seconds } = pace.rate;
                 for i in 0..100_000i64 {
                     let at = i as f64 * 1e6 * f64::from(per_seconds) / f64::from(frames);
@@ -161,7 +171,7 @@ mod tests {
     #[test]
     fn a_film_is_as_long_as_what_it_shows_whatever_comes() {
         let mut rng = fastrand::Rng::with_seed(1);
-        let mut pace = Pace::new(FrameRate::of(30.0), false);
+        let mut pace = Pace::new(FrameRate::of(30.0), Frames::Live);
         let (mut now_us, mut shown) = (0, 0);
         for _ in 0..20_000 {
             // From four times the film's rate to a tenth of it, and sometimes nothing for a while.
@@ -178,7 +188,7 @@ mod tests {
 
     #[test]
     fn without_loss_every_frame_has_a_place() {
-        let mut pace = Pace::new(FrameRate::of(30.0), true);
+        let mut pace = Pace::new(FrameRate::of(30.0), Frames::File);
         // A doubled stamp, one that goes back, a gap of a second.
         let again = [0, 33_333, 33_333, 20_000, 1_000_000, 1_033_333].map(|us| pace.frame(us));
         assert_eq!(again, [Some(0), Some(0), Some(0), Some(0), Some(26), Some(0)]);
@@ -186,8 +196,17 @@ mod tests {
     }
 
     #[test]
+    fn at_a_lower_rate_a_file_is_as_long_as_it_was() {
+        let mut pace = Pace::new(FrameRate::of(5.0), Frames::FileThinned);
+        let shown = (0..300).filter_map(|i| pace.frame(i * 1_000_000 / 30)).count();
+        assert_eq!((shown, pace.taken()), (51, 51));
+        // And its gaps are shown in full.
+        assert_eq!(pace.frame(40_000_000), Some(149));
+    }
+
+    #[test]
     fn a_files_long_gap_is_shown_in_full_up_to_ten_minutes() {
-        let mut pace = Pace::new(FrameRate::of(30.0), true);
+        let mut pace = Pace::new(FrameRate::of(30.0), Frames::File);
         assert_eq!([0, 25_000_000].map(|us| pace.frame(us)), [Some(0), Some(749)]);
         assert_eq!(pace.left_out_us(), 0);
         assert_eq!(pace.frame(25_000_000 + 3_600_000_000), Some(18_000));
@@ -196,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_jumps_adds_no_more_than_ten_seconds() {
-        let mut pace = Pace::new(FrameRate::of(30.0), false);
+        let mut pace = Pace::new(FrameRate::of(30.0), Frames::Live);
         assert_eq!((pace.still(50), pace.frame(0)), (0, Some(0)));
         assert_eq!(pace.frame(i64::MAX / 2), Some(300));
         assert_eq!(pace.frame(i64::MAX / 2 + 33_333), Some(0));

@@ -31,8 +31,13 @@ impl Bench {
     }
 
     fn video(&self, fps: f32, takes_every_frame: bool) -> Video {
-        let options =
-            VideoOptions { rate_hz: Some(fps), source_rate: SourceRate::default(), takes_every_frame };
+        self.video_of(fps, fps, takes_every_frame)
+    }
+
+    /// The same of a source of another rate.
+    fn video_of(&self, source_fps: f32, fps: f32, takes_every_frame: bool) -> Video {
+        let source_rate = SourceRate::new(source_fps.into());
+        let options = VideoOptions { rate_hz: Some(fps), source_rate, takes_every_frame };
         Video::with_program(&self.path(), options, &self.program).unwrap()
     }
 
@@ -108,6 +113,16 @@ fn without_loss_every_picture_is_there_and_one_size_holds() {
     video.finish(WITHIN).unwrap();
     let film = fs::read(bench.path()).unwrap();
     assert!(film.chunks(24).map(|picture| picture[0]).eq(0..200));
+}
+
+#[test]
+fn a_file_at_a_lower_rate_than_its_own_runs_at_true_speed() {
+    let bench = Bench::new("mpeg4", "cat > \"$out\"");
+    let mut video = bench.video_of(10.0, 5.0, true);
+    (0..9).for_each(|i| show(&mut video, i, i64::from(i) * 100_000).unwrap());
+    video.finish(WITHIN).unwrap();
+    let film: Vec<u8> = fs::read(bench.path()).unwrap().chunks(24).map(|picture| picture[0]).collect();
+    assert_eq!(film, [0, 1, 3, 5, 7]);
 }
 
 #[test]
