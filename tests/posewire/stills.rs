@@ -87,6 +87,10 @@ fn a_folder_goes_on_past_what_cannot_be_read_and_the_exit_status_says_so() {
     let sof = huge.windows(2).position(|m| m == [0xff, 0xc0]).unwrap();
     huge[sof + 5..sof + 9].copy_from_slice(&[0xff; 4]);
     fs::write(path("in/6.jpg"), huge).unwrap();
+    // Nobody will ever write into it.
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mkfifoat(rustix::fs::CWD, path("in/7.jpg"), mode).unwrap();
+    fs::write(path("in/8.tiff"), "II*").unwrap();
     fs::write(path("in/notes.txt"), "no photo").unwrap();
     // Drawn by an earlier run.
     photo.save(path("in/1.poses.jpg")).unwrap();
@@ -114,12 +118,14 @@ fn a_folder_goes_on_past_what_cannot_be_read_and_the_exit_status_says_so() {
             "in/6.jpg",
             "picture of 65535x65535 refused: up to 256 megapixels are accepted as JPEG, 33 as anything else",
         ),
+        ("in/7.jpg", "no file but a folder, a pipe or a device: name a picture's file"),
         ("in/10.gif", "1"),
         ("in/11.png", "0"),
     ];
     let expected: Vec<(String, String)> = expected.map(|(a, b)| (a.into(), b.into())).to_vec();
     assert_eq!(got, expected);
-    assert!(said(&done).contains("posewire: 4 of 8 pictures failed"), "{}", said(&done));
+    assert!(said(&done).contains("posewire: 5 of 9 pictures failed"), "{}", said(&done));
+    assert!(said(&done).contains("in/8.tiff: a kind of picture that is not read"), "{}", said(&done));
     let mut drawn: Vec<_> =
         fs::read_dir(path("new/drawn")).unwrap().map(|e| e.unwrap().file_name()).collect();
     drawn.sort();

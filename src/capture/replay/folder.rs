@@ -1,6 +1,8 @@
 //! A folder of pictures, in the order of the numbers in their names.
 
 use std::cmp::Ordering;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{DEFAULT_FPS, MAX_JPEG_BYTES, due_us, short_name};
@@ -12,9 +14,34 @@ use crate::picture::{check_size, exif_turn, jpeg_header, packed_stride};
 /// What is taken for a picture, by the name's end.
 const EXTENSIONS: [&str; 6] = ["jpg", "jpeg", "png", "bmp", "webp", "gif"];
 
+/// What is a picture too, but of a kind that is not read.
+const UNREAD: [&str; 15] = [
+    "tif", "tiff", "jp2", "j2k", "heic", "heif", "avif", "jxl", "dng", "cr2", "cr3", "nef", "arw", "raf",
+    "orf",
+];
+
+/// What is open already, whatever it is: whoever writes into it has begun.
+const OPEN: [&str; 3] = ["/dev/stdin", "/dev/fd", "/proc/self/fd"];
+
 /// Whether a folder's file counts as a picture, by its name.
 pub fn is_picture(path: &Path) -> bool {
-    path.extension().is_some_and(|e| EXTENSIONS.contains(&&*e.to_string_lossy().to_lowercase()))
+    ends_as(path, &EXTENSIONS)
+}
+
+fn ends_as(path: &Path, endings: &[&str]) -> bool {
+    path.extension().is_some_and(|e| endings.contains(&&*e.to_string_lossy().to_lowercase()))
+}
+
+/// Opens a picture. A named pipe would wait for somebody who writes into it, and there may never be one.
+///
+/// # Errors
+/// What the system says; or it is no file.
+pub fn open_picture(path: &Path) -> io::Result<File> {
+    if !std::fs::metadata(path)?.is_file() && !OPEN.iter().any(|open| path.starts_with(open)) {
+        let said = "no file but a folder, a pipe or a device: name a picture's file";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, said));
+    }
+    File::open(path)
 }
 
 /// The pictures of a folder, without sub-folders, in the order of the numbers in their names.
@@ -23,12 +50,21 @@ pub fn is_picture(path: &Path) -> bool {
 /// [`CaptureError::Unusable`] where the folder cannot be read or holds no picture.
 pub fn pictures(folder: &Path) -> Result<Vec<PathBuf>, CaptureError> {
     let fail = |what: &dyn std::fmt::Display| CaptureError::Unusable(format!("{}: {what}", folder.display()));
-    let mut files = Vec::new();
+    let (mut files, mut unread) = (Vec::new(), Vec::new());
     for entry in std::fs::read_dir(folder).map_err(|e| fail(&e))? {
         let file = entry.map_err(|e| fail(&e))?.path();
         if is_picture(&file) {
             files.push(file);
+        } else if ends_as(&file, &UNREAD) {
+            unread.push(file);
         }
+    }
+    if let Some(first) = unread.iter().min() {
+        let more = if unread.len() > 1 { format!(" and {} more", unread.len() - 1) } else { String::new() };
+        log::warn!(
+            "{}{more}: a kind of picture that is not read, and passed over: make a JPEG or a PNG of it",
+            first.display()
+        );
     }
     if files.is_empty() {
         let kinds = EXTENSIONS.join(", .");
@@ -96,7 +132,7 @@ impl Folder {
 
     fn read_stored(&mut self, at: usize) -> Result<Frame, String> {
         use std::io::Read;
-        let file = std::fs::File::open(&self.files[at]).map_err(|e| e.to_string())?;
+        let file = open_picture(&self.files[at]).map_err(|e| e.to_string())?;
         self.file_bytes.clear();
         file.take(MAX_JPEG_BYTES as u64 + 1).read_to_end(&mut self.file_bytes).map_err(|e| e.to_string())?;
         match self.file_bytes.len() {
@@ -202,6 +238,24 @@ fn by_number(a: &str, b: &str) -> Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, at("1.jpg"), mode).unwrap();
+        std::fs::write(at("file.bin"), b"GIF89a").unwrap();
+        std::os::unix::fs::symlink(at("file.bin"), at("2.jpg")).unwrap();
+        std::fs::write(at("3.tiff"), b"II*").unwrap();
+        let files = pictures(folder.path()).unwrap();
+        assert_eq!(files, [at("1.jpg"), at("2.jpg")]);
+        let refused = open_picture(&files[0]).unwrap_err().to_string();
+        assert!(refused.contains("a pipe or a device"), "{refused}");
+        assert!(open_picture(&files[1]).is_ok(), "a link leads to a file");
+        assert!(Folder::open(folder.path()).unwrap().poll().unwrap().is_none(), "left out");
+    }
 
     #[test]
     fn names_are_ordered_by_their_numbers() {

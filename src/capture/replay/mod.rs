@@ -28,6 +28,9 @@ use super::{CaptureError, FrameSource};
 /// Frames a second of pictures without times of their own.
 pub const DEFAULT_FPS: f32 = 30.0;
 
+/// What tells a file's kind, and whether a picture moves: an animated PNG says so among its first chunks.
+const HEAD_BYTES: usize = 1024;
+
 /// Longest compressed picture that is read, bytes: an 8K JPEG at the highest quality. Bounds what a damaged length can ask
 /// for.
 const MAX_JPEG_BYTES: usize = 64 << 20;
@@ -70,8 +73,10 @@ fn clip(path: &Path, as_shown: impl Fn(Folder) -> Folder) -> Result<Box<dyn Clip
     if meta.is_dir() {
         return Ok(Box::new(as_shown(Folder::open(path)?)));
     }
-    let mut head = Vec::with_capacity(16);
-    std::fs::File::open(path).and_then(|f| f.take(16).read_to_end(&mut head)).map_err(|e| fail(&e))?;
+    let mut head = Vec::with_capacity(HEAD_BYTES);
+    std::fs::File::open(path)
+        .and_then(|f| f.take(HEAD_BYTES as u64).read_to_end(&mut head))
+        .map_err(|e| fail(&e))?;
     match &head[..] {
         [] => Err(fail(&"empty file: nothing to play")),
         h if h.starts_with(b"RIFF") && h.get(8..12) == Some(b"AVI ") => match avi::Avi::open(path)? {
@@ -83,6 +88,12 @@ fn clip(path: &Path, as_shown: impl Fn(Folder) -> Folder) -> Result<Box<dyn Clip
             Ok(Box::new(mjpeg::Mjpeg::open(path)?))
         }
         h if h.starts_with(&[0xff, 0xd8, 0xff]) || is_still(h) => {
+            if is_animated(h) {
+                let path = path.display();
+                log::warn!(
+                    "{path}: of this animation the first picture alone is watched: make a GIF or a video of it for the others"
+                );
+            }
             Ok(Box::new(as_shown(Folder::of_one(path))))
         }
         _ => Ok(Box::new(ffmpeg::Ffmpeg::open(path)?)),
@@ -101,6 +112,18 @@ fn is_still(head: &[u8]) -> bool {
         || (head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP"))
 }
 
+/// Whether a PNG or WebP that begins so is an animation.
+fn is_animated(head: &[u8]) -> bool {
+    /// In the flags of the extended header.
+    const WEBP_ANIMATION: u8 = 2;
+    if head.get(12..16) == Some(b"VP8X") {
+        return head.get(20).is_some_and(|flags| flags & WEBP_ANIMATION != 0);
+    }
+    let is_there = |chunk: &[u8]| head.windows(4).position(|name| name == chunk);
+    head.starts_with(b"\x89PNG")
+        && is_there(b"acTL").is_some_and(|control| is_there(b"IDAT").is_none_or(|data| control < data))
+}
+
 /// When frame `seq` is due at `fps`, microseconds.
 fn due_us(seq: u64, fps: f64) -> i64 {
     (seq as f64 * 1e6 / fps).round() as i64
@@ -109,4 +132,18 @@ fn due_us(seq: u64, fps: f64) -> i64 {
 /// `clip.avi`, for [`SourceInfo::name`](super::SourceInfo::name).
 fn short_name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_that_move_are_told_from_those_that_do_not() {
+        let webp = |flags: u8| [&b"RIFF\x20\0\0\0WEBPVP8X\x0a\0\0\0"[..], &[flags, 0, 0, 0]].concat();
+        assert!(is_animated(&webp(0x12)) && !is_animated(&webp(0x10)));
+        assert!(!is_animated(b"RIFF\x20\0\0\0WEBPVP8L\x0a\0\0\0\x02\x02\x02\x02"));
+        let png = |chunks: &[u8]| [&b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"[..], chunks].concat();
+        assert!(is_animated(&png(b"gAMAacTL..IDAT")) && !is_animated(&png(b"gAMAIDAT..acTL")));
+    }
 }

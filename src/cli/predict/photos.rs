@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use pose::Pose;
-use posewire::capture::replay::folder::{is_picture, pictures};
+use posewire::capture::replay::folder::{is_picture, open_picture, pictures};
 use posewire::config;
 use posewire::files::{self, Replacement};
 use posewire::output::display::{DisplayStyle, draw_still, encode_still};
@@ -130,6 +130,8 @@ fn listed(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 fn look(path: &Path, stills: &mut Stills) -> anyhow::Result<(Photo, Vec<Pose>)> {
+    // Looked at first: to open a named pipe is to wait.
+    open_picture(path)?;
     let photo = Photo::read(&files::read_at_most(path, MAX_FILE_BYTES)?)?;
     let poses = stills.poses(&photo.picture())?;
     Ok((photo, poses))
