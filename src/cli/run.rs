@@ -86,7 +86,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     models::check_names(&config.models).map_err(|e| Usage(e.to_string()))?;
     let faults = Faults::parse(&config.faults.inject, config.faults.seed).map_err(Usage)?;
-    checks::check(&config, args.config.as_deref(), &flags, &faults)?;
+    checks::check(&config, args.config.as_deref(), &flags, args.size.is_some(), &faults)?;
     let stop = Arc::new(AtomicBool::new(false));
     let draws_on_terminal = config.display.kind.0 == Some(DisplayTarget::Terminal);
     listen(&stop, draws_on_terminal).context("cannot listen for signals")?;

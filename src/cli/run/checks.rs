@@ -10,6 +10,7 @@ use posewire::output::display::DisplayTarget;
 use posewire::output::video;
 use posewire::pipeline::faults::Faults;
 
+use super::notify;
 use super::outputs::Outputs;
 use crate::cli::{Usage, keep_input};
 
@@ -24,9 +25,11 @@ pub fn check(
     config: &Config,
     config_file: Option<&Path>,
     flags: &Flags,
+    has_size: bool,
     faults: &Faults,
 ) -> Result<(), Usage> {
     check_source(config, faults)?;
+    suits_source(config, flags, has_size, notify::is_service())?;
     let (smoother, weights) = (config.temporal.smoother, &config.models.temporal);
     if weights == BUILTIN && smoother.network().is_some() && smoother != SMOOTHER {
         return Err(Usage(format!(
@@ -75,6 +78,40 @@ fn check_source(config: &Config, faults: &Faults) -> Result<(), Usage> {
         ));
     }
     Ok(())
+}
+
+/// Refuses flags that ask for what the source does not give: a file is as it is.
+fn suits_source(config: &Config, flags: &Flags, has_size: bool, is_service: bool) -> Result<(), Usage> {
+    let (s, has_serial) = (&config.source, Outputs::of(config).serial.is_some());
+    let is_file = !s.replay.as_os_str().is_empty();
+    let is_clip = !is_file && s.camera.is_empty();
+    let of_camera = "is asked of a camera or of the built-in clip";
+    let table = [
+        ("--size", has_size, !is_file, of_camera),
+        // A line is shared out by it.
+        ("--fps", flags.fps.is_some(), !is_file || has_serial, of_camera),
+        // A service waits for its port too.
+        (
+            "--no-wait",
+            flags.no_wait,
+            !is_file || (is_service && has_serial),
+            "is for a camera that may be missing",
+        ),
+        (
+            "--seed",
+            flags.seed.is_some(),
+            is_clip || !config.faults.inject.is_empty(),
+            "is for the built-in clip and for --inject",
+        ),
+    ];
+    match table.into_iter().find(|(_, is_given, has_use, _)| *is_given && !has_use) {
+        Some((flag, _, _, use_of_it)) => {
+            let camera = Path::new(&s.camera);
+            let source = if is_file { &s.replay } else { camera }.display();
+            Err(Usage(format!("{flag} does nothing with {source}: it {use_of_it}; leave it out")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Refuses outputs that would overwrite what is read.
@@ -142,12 +179,7 @@ fn has_use(config: &Config, flags: &Flags) -> Result<(), Usage> {
         ("--udp-format", flags.udp_format.is_some(), outputs.udp.is_some(), "--udp HOST:PORT"),
         ("--mqtt-name", flags.mqtt_name.is_some(), outputs.mqtt.is_some(), "--mqtt URL"),
         ("--mcap-pixels", flags.mcap_pixels, outputs.mcap.is_some(), "--mcap FILE"),
-        (
-            "--foxglove-pixels",
-            flags.foxglove_pixels,
-            outputs.foxglove.is_some(),
-            "--foxglove ADDR",
-        ),
+        ("--foxglove-pixels", flags.foxglove_pixels, outputs.foxglove.is_some(), "--foxglove ADDR"),
     ];
     match table.into_iter().find(|(_, is_given, has_use, _)| *is_given && !has_use) {
         Some((flag, _, _, need)) => {
@@ -188,6 +220,36 @@ mod tests {
         let config = config("[display]\nkind = \"terminal\"\n[events]\npath = \"-\"\n");
         assert!(keep_apart(&config, true).is_err_and(|why| why.0.contains("--events -")));
         assert!(keep_apart(&config, false).is_ok(), "the display itself says what is amiss");
+    }
+
+    #[test]
+    fn a_flag_that_the_source_has_no_use_for_is_refused() {
+        let told = |flags: Flags, has_size: bool, text: &str| {
+            let mut config = config(text);
+            flags.clone().apply(&mut config);
+            suits_source(&config, &flags, has_size, false).err().map(|why| why.0).unwrap_or_default()
+        };
+        let film = "[source]\nreplay = \"a.mp4\"\n";
+        let with_serial = "[source]\nreplay = \"a.mp4\"\n[serial]\nport = \"/dev/ttyUSB0\"\n";
+        let size = told(Flags::default(), true, film);
+        assert!(size.contains("--size does nothing with a.mp4") && size.contains("leave it out"), "{size}");
+        assert_eq!(told(Flags::default(), true, ""), "");
+        let fps = || Flags { fps: Some(60), ..Flags::default() };
+        assert!(told(fps(), false, film).contains("--fps"));
+        assert_eq!(told(fps(), false, with_serial), "");
+        let no_wait = || Flags { no_wait: true, ..Flags::default() };
+        assert!(told(no_wait(), false, film).contains("a camera that may be missing"));
+        assert_eq!(told(no_wait(), false, "[source]\ncamera = \"auto\"\n"), "");
+        let seed = || Flags { seed: Some(7), ..Flags::default() };
+        assert!(told(seed(), false, film).contains("--seed"));
+        assert!(told(seed(), false, "[source]\ncamera = \"auto\"\n").contains("does nothing with auto"));
+        assert_eq!(told(Flags { inject: Some("camera.drop=1".into()), ..seed() }, false, film), "");
+        assert_eq!(told(Flags { synthetic: true, ..seed() }, false, ""), "");
+        assert_eq!(
+            told(Flags::default(), false, &format!("{film}[faults]\nseed = 4\n")),
+            "",
+            "a file may say so"
+        );
     }
 
     #[test]
