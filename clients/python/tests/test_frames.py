@@ -66,7 +66,7 @@ class Reading(unittest.TestCase):
         assert place is not None
         self.assertEqual((place.at, place.distance), ((0.42, 0.31, 3.12), 3.16))
         self.assertEqual(as_lines(frame), [line])
-        self.assertTrue(as_lines(frame, "csv")[0].endswith("0.42,0.02,0.31,0.03,3.12,0.11,3.16,0.12"))
+        self.assertTrue(as_lines(frame, "csv")[0].endswith("0.42,0.02,0.31,0.03,3.12,0.11,3.16,0.12,,"))
         self.assertIsNone(walker(1).poses[0].place)
 
     def test_the_floor_and_where_on_it_somebody_stands_are_read_and_written(self) -> None:
@@ -80,6 +80,10 @@ class Reading(unittest.TestCase):
                 (frame.floor, frame.poses[0].ground), (Floor(1.32, 0.08, 7.5, 1.25, -0.5, 1), (0.5, 3))
             )
             self.assertEqual(as_lines(frame, line_format), [line])
+            table = as_lines(frame, "csv")[0]
+            self.assertTrue(
+                ",1.32,0.08,7.5,1.25,-0.5,1,3," in table and table.endswith(",3.05,0.12,0.5,3"), table
+            )
             for old, new in (
                 ('"pitch":7.5,', ""),
                 ('"roll":-0.5', '"roll":[]'),
@@ -98,7 +102,7 @@ class Reading(unittest.TestCase):
             said = json.loads(as_lines(frame, line_format)[0])
             self.assertEqual(said["source"], "built-in clip")
             self.assertEqual(said["image_id" if line_format == "coco" else "frame"], 901)
-        self.assertTrue(as_lines(frame, "csv")[0].startswith("1,901,40000,40009,built-in clip,3,"))
+        self.assertTrue(as_lines(frame, "csv")[0].startswith("1,901,40000,40009,built-in clip,,,,,,,3,"))
         self.assertNotIn("source", as_lines(walker(1))[0])
 
     def test_whatever_a_line_holds_it_is_a_frame_or_a_value_error(self) -> None:

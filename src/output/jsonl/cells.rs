@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use pose::{Joint, JointState::Absent, Pose};
+use pose::{Floor, Joint, JointState::Absent, Pose};
 
 use super::Head;
 use super::values::placed;
@@ -39,19 +39,32 @@ pub(super) enum Cell<'a> {
 pub(super) type HeadCell<'a> = (&'static str, Cell<'a>);
 
 impl<'a> Head<'a> {
-    pub(super) fn cells(&self) -> [HeadCell<'a>; 5] {
+    pub(super) fn cells(&self) -> [HeadCell<'a>; 11] {
+        let floor =
+            |value: fn(&Floor) -> f32| self.floor.as_ref().map_or(Cell::Empty, |f| Cell::Real(value(f)));
         [
             ("seq", Cell::Whole(self.seq.into())),
             ("frame", self.frame.map_or(Cell::Empty, |frame| Cell::Whole(frame.into()))),
             ("captured_us", Cell::Whole(self.captured_at_us.into())),
             ("emitted_us", Cell::Whole(self.emitted_at_us.into())),
             ("source", self.source.map_or(Cell::Empty, Cell::Word)),
+            ("floor_height", floor(|f| f.height_m)),
+            ("floor_height_sigma", floor(|f| f.height_sigma_m)),
+            ("floor_pitch", floor(|f| f.pitch_deg)),
+            ("floor_pitch_sigma", floor(|f| f.pitch_sigma_deg)),
+            ("floor_roll", floor(|f| f.roll_deg)),
+            ("floor_roll_sigma", floor(|f| f.roll_sigma_deg)),
         ]
     }
 }
 
-/// Gives every cell of the row to `put`, from the left.
-pub(super) fn cells<'a>(head: &[HeadCell<'a>], pose: &Pose, mut put: impl FnMut(Column, Cell<'a>)) {
+/// Gives every cell of the row to `put`, from the left. Where the person stands on `floor` is the last of it.
+pub(super) fn cells<'a>(
+    head: &[HeadCell<'a>],
+    floor: Option<&Floor>,
+    pose: &Pose,
+    mut put: impl FnMut(Column, Cell<'a>),
+) {
     for &(what, cell) in head {
         put(Column { joint: None, what }, cell);
     }
@@ -96,4 +109,7 @@ pub(super) fn cells<'a>(head: &[HeadCell<'a>], pose: &Pose, mut put: impl FnMut(
     }
     real("distance", pose.place.map(|p| p.distance_m));
     real("distance_sigma", pose.place.map(|p| p.distance_sigma_m));
+    let ground_m = floor.zip(pose.place).map(|(floor, place)| floor.ground(place.at_m));
+    real("ground_x", ground_m.map(|at_m| at_m[0]));
+    real("ground_z", ground_m.map(|at_m| at_m[1]));
 }

@@ -1,15 +1,15 @@
 //! `csv`: a row a person under a row of names (RFC 4180, lines ended by a line feed): the cells of `flat`.
 //!
 //! ```csv
-//! seq,frame,captured_us,emitted_us,source,id,score,box_x,box_y,box_w,box_h,nose_x,nose_y,nose_score,nose_sigma,nose_state,…
-//! 0,0,1000,9000,,1,0.93,80.5,40,95,300.25,120.5,60,0.97,1.5,measured,…
+//! seq,frame,captured_us,emitted_us,source,floor_height, … ,id,score,box_x,box_y,box_w,box_h,nose_x,nose_y,nose_score,nose_sigma,nose_state,…
+//! 0,0,1000,9000,,, … ,1,0.93,80.5,40,95,300.25,120.5,60,0.97,1.5,measured,…
 //! ```
 //!
 //! What is not known is an empty cell.
 
 use std::io::Write;
 
-use pose::Pose;
+use pose::{Floor, Pose};
 
 use super::cells::{Cell, HeadCell, cells};
 use super::values::number;
@@ -17,7 +17,7 @@ use super::values::number;
 /// The names of the columns, of which those in `head` come first.
 pub(super) fn write_first_row(to: &mut Vec<u8>, head: &[HeadCell<'_>]) {
     let mut before = "";
-    cells(head, &Pose::default(), |column, _| {
+    cells(head, None, &Pose::default(), |column, _| {
         // Writing to a Vec cannot fail.
         let _ = write!(to, "{before}{column}");
         before = ",";
@@ -25,9 +25,9 @@ pub(super) fn write_first_row(to: &mut Vec<u8>, head: &[HeadCell<'_>]) {
     to.push(b'\n');
 }
 
-pub(super) fn write_row(to: &mut Vec<u8>, head: &[HeadCell<'_>], pose: &Pose) {
+pub(super) fn write_row(to: &mut Vec<u8>, head: &[HeadCell<'_>], floor: Option<&Floor>, pose: &Pose) {
     let mut is_first = true;
-    cells(head, pose, |_, cell| {
+    cells(head, floor, pose, |_, cell| {
         if !std::mem::take(&mut is_first) {
             to.push(b',');
         }

@@ -133,8 +133,10 @@ impl Format {
             Self::Full => full::write_line(to, head, poses),
             Self::Named => named::write_line(to, head, poses),
             Self::Coco => poses.for_each(|pose| coco::write_line(to, head, &pose)),
-            Self::Flat => poses.for_each(|pose| flat::write_line(to, &head.cells(), &pose)),
-            Self::Csv => poses.for_each(|pose| csv::write_row(to, &head.cells(), &pose)),
+            Self::Flat => {
+                poses.for_each(|pose| flat::write_line(to, &head.cells(), head.floor.as_ref(), &pose))
+            }
+            Self::Csv => poses.for_each(|pose| csv::write_row(to, &head.cells(), head.floor.as_ref(), &pose)),
         }
     }
 

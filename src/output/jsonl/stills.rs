@@ -39,8 +39,8 @@ impl<'a> Still<'a> {
                 text(to, self.file);
                 to.extend_from_slice(b"}\n");
             }),
-            Format::Flat => poses.for_each(|pose| flat::write_line(to, &self.cells(), &pose)),
-            Format::Csv => poses.for_each(|pose| csv::write_row(to, &self.cells(), &pose)),
+            Format::Flat => poses.for_each(|pose| flat::write_line(to, &self.cells(), None, &pose)),
+            Format::Csv => poses.for_each(|pose| csv::write_row(to, &self.cells(), None, &pose)),
         }
     }
 

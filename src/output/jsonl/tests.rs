@@ -190,7 +190,7 @@ fn flat_and_csv_say_the_same_and_what_full_says() {
     Format::Csv.write_first_row(&mut names);
     let names = String::from_utf8(names).unwrap();
     let names = &cells_of(&names)[0];
-    assert_eq!(names.len(), 11 + JOINTS * 8 + 8);
+    assert_eq!(names.len(), 17 + JOINTS * 8 + 10);
     for (head, poses) in random_frames() {
         let full = &parsed(Format::Full, &head, &poses)[0];
         let (flat, csv) = (parsed(Format::Flat, &head, &poses), written(Format::Csv, &head, &poses));
@@ -217,6 +217,9 @@ fn flat_and_csv_say_the_same_and_what_full_says() {
                 (&flat["place_z"], &flat["place_x_sigma"]),
                 (of_place("place", 2), of_place("place_sigma", 0))
             );
+            let of_floor = full.get("floor").map_or(&Value::Null, |floor| &floor["pitch_sigma"]);
+            assert_eq!((&flat["floor_pitch_sigma"], &flat["ground_x"]), (of_floor, of_place("ground", 0)));
+            assert_eq!(&flat["ground_z"], of_place("ground", 1));
             assert_eq!(&flat["distance"], person.get("distance").unwrap_or(&Value::Null));
             assert_eq!((&flat["box_y"], &flat["box_h"]), (&person["box"][1], &person["box"][3]));
             for (j, joint) in Joint::ALL.iter().enumerate() {

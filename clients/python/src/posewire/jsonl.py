@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 
-from .frames import FrameLike
+from .frames import Floor, FrameLike
 from .moments import Moment
 from .pose import JOINTS, Joint, Pose
 
@@ -143,9 +143,10 @@ def _cells(moment: FrameLike, pose: Pose) -> Iterator[tuple[str, _Cell]]:
     yield from (
         ("emitted_us", moment.sent_us),
         ("source", moment.source),
-        ("id", pose.track_id),
-        ("score", pose.score),
     )
+    for part in fields(Floor):
+        yield f"floor_{part.name}", getattr(moment.floor, part.name) if moment.floor else None
+    yield from (("id", pose.track_id), ("score", pose.score))
     yield from zip(("box_x", "box_y", "box_w", "box_h"), _box(pose) or (None,) * 4, strict=True)
     for name, j in zip(JOINTS, pose.joints, strict=True):
         is_there = j.state != "absent"
@@ -163,6 +164,7 @@ def _cells(moment: FrameLike, pose: Pose) -> Iterator[tuple[str, _Cell]]:
         yield f"place_{axis}_sigma", stands.sigma[i] if stands else None
     yield "distance", stands.distance if stands else None
     yield "distance_sigma", stands.distance_sigma if stands else None
+    yield from zip(("ground_x", "ground_z"), pose.ground or (None,) * 2, strict=True)
 
 
 def _flat(moment: FrameLike, pose: Pose) -> str:
