@@ -6,6 +6,10 @@ use crate::{V2, V3};
 
 /// The last key of a file that `posewire calibrate` wrote.
 const LAST: &str = "board";
+/// No picture is pressed together more than this.
+const LEAST_BEND: f64 = 0.2;
+/// Newton's method meets any lens in a few.
+const STEPS: usize = 20;
 
 /// Intrinsics: the file's own keys, pixels from the picture's top left corner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -79,15 +83,36 @@ impl Lens {
         px.x > -0.1 * w && px.x < 1.1 * w && px.y > -0.1 * h && px.y < 1.1 * h
     }
 
-    /// The ray that is seen at `px`.
+    /// The ray that is seen at `px`; beyond what the lens sees at all, the last one before.
     pub fn ray(&self, px: V2) -> V2 {
         let bent = V2::new((px.x - self.cx_px) / self.fx_px, (px.y - self.cy_px) / self.fy_px);
-        let mut ray = bent;
-        // Contracts for every lens that is one to one over its picture.
-        for _ in 0..8 {
-            ray = bent / self.bend(ray);
+        let seen = bent.x.hypot(bent.y);
+        if seen == 0.0 {
+            return bent;
         }
-        ray
+        // Along the radius, r · bend(r²) = seen: Newton's steps, and halves where one leads out of what is left.
+        let (mut low, mut high) = (0.0, self.widest().min(seen / LEAST_BEND));
+        let mut r = seen.min(high);
+        for _ in 0..STEPS {
+            let (r2, off) = (r * r, r * self.bend(r * r) - seen);
+            if off < 0.0 {
+                low = r
+            } else {
+                high = r
+            }
+            let next = r - off / (1.0 + r2 * (3.0 * self.k1 + r2 * 5.0 * self.k2));
+            r = if (low..=high).contains(&next) { next } else { 0.5 * (low + high) };
+        }
+        bent * (r / seen)
+    }
+
+    /// Up to this ray's length, what is farther out is seen farther out; then the polynomial turns over.
+    fn widest(&self) -> f64 {
+        let (k1, k2) = (self.k1, self.k2);
+        // The first place where 1 + 3 k1 r² + 5 k2 r⁴ is 0.
+        let root = (9.0 * k1 * k1 - 20.0 * k2).sqrt();
+        let r2 = 2.0 / (root - 3.0 * k1);
+        if r2 > 0.0 { r2.sqrt() } else { f64::INFINITY }
     }
 
     /// Where the point `at` of the camera's space is seen; `None` behind the camera.
@@ -96,19 +121,20 @@ impl Lens {
             return None;
         }
         let ray = at.xy() / at.z;
-        let bent = ray * self.bend(ray);
+        let bent = ray * self.bend(ray.norm_squared());
         Some(V2::new(self.fx_px * bent.x + self.cx_px, self.fy_px * bent.y + self.cy_px))
     }
 
-    fn bend(&self, ray: V2) -> f64 {
-        let r2 = ray.norm_squared();
+    fn bend(&self, r2: f64) -> f64 {
         // Far outside the picture the polynomial may turn over.
-        (1.0 + r2 * (self.k1 + r2 * self.k2)).max(0.2)
+        (1.0 + r2 * (self.k1 + r2 * self.k2)).max(LEAST_BEND)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const TEXT: &str = "camera = 'x'\nwidth_px = 640\nheight_px = 480\nfx_px = 610.0\nfy_px = 605.0\ncx_px = 330.0\ncy_px = 236.0\nk1 = -0.12\nk2 = 0.05\nrms_px = 0.1\nviews = 20\nboard = '9x6'\n";
@@ -155,6 +181,38 @@ mod tests {
             let said = Lens::read(&TEXT.replace(from, to)).unwrap_err();
             assert!(said.contains(key) && said.contains("no camera"), "{said}");
         }
+    }
+
+    proptest! {
+        #[test]
+        fn a_ray_leads_back_to_its_pixel_through_every_lens_that_is_one_to_one_over_its_picture(
+            focal in 0.3..2.0, k1 in -0.5..0.3, k2 in -0.1..0.3, x in 0.0..640.0, y in 0.0..480.0,
+        ) {
+            let lens = Lens { fx_px: 640.0 * focal, fy_px: 630.0 * focal, k1, k2, ..Lens::read(TEXT).unwrap() };
+            let px = V2::new(x, y);
+            let seen = V2::new((x - lens.cx_px) / lens.fx_px, (y - lens.cy_px) / lens.fy_px).norm();
+            // As far as that, step by step.
+            let outwards = (0..4_000).map(|k| f64::from(k) * 1e-3);
+            let rises = outwards.take_while(|r| 1.0 + r * r * (3.0 * k1 + r * r * 5.0 * k2) > 0.0);
+            let most = rises.fold(0.0f64, |most, r| most.max(r * (1.0 + r * r * (k1 + r * r * k2))));
+            prop_assume!(seen < most - 1e-3);
+            let ray = lens.ray(px);
+            let back = lens.project(V3::new(ray.x, ray.y, 1.0)).unwrap();
+            prop_assert!((back - px).norm() < 1e-3, "{lens:?} {px} {back}");
+            // Nothing lies between: it is the nearest ray that is seen there.
+            prop_assert!(ray.norm() < 4.0 && 1.0 + ray.norm_squared() * (3.0 * k1 + ray.norm_squared() * 5.0 * k2) > 0.0);
+        }
+    }
+
+    #[test]
+    fn beyond_what_a_lens_sees_lies_its_last_ray() {
+        let lens = Lens { k1: -0.4, k2: 0.0, ..Lens::read(TEXT).unwrap() };
+        // r (1 - 0.4 r²) is most at r² = 1 / 1.2.
+        let last = (1.0f64 / 1.2).sqrt();
+        for x in [1_000.0, 5_000.0] {
+            assert!((lens.ray(V2::new(x, lens.cy_px)) - V2::new(last, 0.0)).norm() < 1e-3, "{x}");
+        }
+        assert_eq!(lens.ray(V2::new(lens.cx_px, lens.cy_px)), V2::zeros());
     }
 
     /// A pulled plug leaves any part of a file: what is left says the same numbers, or is refused.

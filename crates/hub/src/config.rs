@@ -211,6 +211,8 @@ pub fn room_text(found: &Calibration, names: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn folder(cameras: &str) -> tempfile::TempDir {
@@ -265,6 +267,30 @@ mod tests {
         }
         fs::write(&file, room_text(&found, &["door", "cellar"])).unwrap();
         assert!(super::room(&file, &cameras).unwrap_err().to_string().contains("window"));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn every_place_is_read_as_it_was_written(
+            at in prop::array::uniform3(-50.0..50.0), axis in prop::array::uniform3(-3.2..3.2), offset_us in -1e5..1e5,
+        ) {
+            let place = Extrinsics::new(V3::from(at), V3::from(axis));
+            let (misfit, moments, scale_sigma, stature_m) = (0.9, 300, 0.012, 1.78);
+            let (places, offsets_us) = (vec![place; 2], vec![0.0, offset_us]);
+            let found = Calibration { places, offsets_us, misfit, moments, scale_sigma, stature_m };
+            let folder = folder(TWO);
+            let cameras = cameras(&folder.path().join("cameras.toml")).unwrap();
+            let file = folder.path().join("room.toml");
+            let text = room_text(&found, &["door", "window"]);
+            for text in [&text, &placed_text(&text, "window", &place).unwrap()] {
+                fs::write(&file, text).unwrap();
+                let room = room(&file, &cameras).unwrap();
+                prop_assert!((room.offsets_us[1] as f64 - offset_us).abs() <= 0.5 + 1e-9);
+                let (turned, moved) = crate::geometry::apart(&room.places[1], &place);
+                prop_assert!(turned < 1e-5 && moved < 1e-3, "{turned} {moved}: {text}");
+            }
+        }
     }
 
     #[test]
