@@ -133,3 +133,58 @@ impl Floor {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use nalgebra::Point3;
+
+    use super::*;
+
+    /// People of 1.8 units who stand about on the floor z = 0.5.
+    fn bodies() -> Vec<[Option<V3>; JOINTS]> {
+        let one = |k: usize| {
+            let feet = V3::new((k % 6) as f64 * 0.5, (k / 6) as f64 * 0.5, 0.5);
+            std::array::from_fn(|j| {
+                let height = match j {
+                    0..=4 => FACE,
+                    5..=10 => 0.8,
+                    11..=14 => 0.5,
+                    _ => ANKLE,
+                };
+                // One foot is lifted.
+                let lift = if j == 15 + k % 2 { 0.1 } else { 0.0 };
+                let aside = if j % 2 == 1 { 0.15 } else { -0.15 };
+                Some(feet + V3::new(aside, 0.0, 1.8 * height + lift))
+            })
+        };
+        (0..36).map(one).collect()
+    }
+
+    fn looking(eye: V3, to: V3, up: V3) -> Extrinsics {
+        let turn = UnitQuaternion::from_axis_angle(&V3::x_axis(), std::f64::consts::PI);
+        turn * Extrinsics::look_at_rh(&Point3::from(eye), &Point3::from(to), &up)
+    }
+
+    #[test]
+    fn the_room_stands_on_its_floor_below_the_first_camera_also_where_that_looks_down() {
+        let (eye, below) = (V3::new(1.0, 2.0, 3.5), V3::new(1.0, 2.0, 0.5));
+        for (to, up) in [(V3::new(1.0, 5.0, 2.5), V3::z()), (below, V3::y())] {
+            let cameras = [looking(eye, to, up), looking(V3::new(4.0, 2.0, 2.5), below, V3::z())];
+            let floor = find(&bodies(), &cameras).unwrap();
+            assert!((floor.stature - 1.8).abs() < 0.05, "{}", floor.stature);
+            let placed = floor.room_of(&cameras, 2.0);
+            // Twice as large, three units up; y is where the first one looks, or the top of its picture.
+            assert!((centre(&placed[0]) - V3::new(0.0, 0.0, 6.0)).norm() < 0.1, "{}", centre(&placed[0]));
+            assert!((centre(&placed[1]) - V3::new(6.0, 0.0, 4.0)).norm() < 0.1, "{}", centre(&placed[1]));
+            let ahead = placed[0].rotation.inverse() * if up == V3::z() { V3::z() } else { -V3::y() };
+            assert!(ahead.x.abs() < 0.01 && ahead.y > 0.9, "{ahead}");
+        }
+    }
+
+    #[test]
+    fn cameras_below_the_floor_have_none() {
+        let cameras = [0.0, 1.0].map(|x| looking(V3::new(x, 2.0, -1.0), V3::new(1.0, 1.0, 0.0), V3::z()));
+        assert!(find(&bodies(), &cameras).is_none());
+        assert!(find(&bodies()[..20], &cameras.map(|c| c.inverse())).is_none());
+    }
+}

@@ -136,3 +136,54 @@ pub(super) fn between(
     });
     (joints.iter().flatten().count() >= MIN_JOINTS).then_some(joints)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::line::Ray;
+
+    fn seen(id: u32, x: f64, score: f64) -> Seen {
+        let ray = Ray { at: V2::new(x, 0.0), sigma: 0.01, score };
+        Seen { id, score: 0.9, joints: [Some(ray); JOINTS] }
+    }
+
+    #[test]
+    fn between_two_pictures_of_a_person_they_are_between_both_places() {
+        let at = |(b_us, x, score): (i64, f64, f64), at_us: i64| {
+            let found = between((0, &seen(1, 0.0, 0.9)), (b_us, &seen(1, x, score)), at_us);
+            found.map(|joints| joints[3].unwrap()).map(|s| (s.at.x, s.speed.x))
+        };
+        let (x, speed) = at((100_000, 0.04, 0.9), 25_000).unwrap();
+        assert!((x - 0.01).abs() < 1e-9 && (speed - 0.4).abs() < 1e-9, "{x} {speed}");
+        assert!(at((121_000, 0.04, 0.9), 25_000).is_none(), "too far apart");
+        assert!(at((100_000, 0.09, 0.9), 25_000).is_none(), "nothing moves so fast");
+        assert!(at((100_000, 0.04, 0.3), 25_000).is_none(), "not sure of it");
+        assert!(at((100_000, 0.04, 0.9), 101_000).is_none() && at((0, 0.04, 0.9), 0).is_none());
+    }
+
+    #[test]
+    fn a_moment_is_of_one_person_who_is_alone() {
+        let found = |second: &[u32]| {
+            let look = |at_us, ids: &[u32]| Look {
+                camera: 0,
+                at_us,
+                persons: ids.iter().map(|id| seen(*id, 0.0, 0.9)).collect(),
+            };
+            let (a, b) = (look(0, &[1]), look(33_000, second));
+            alone_at(&[&a, &b], &mut 0, 10_000).is_some()
+        };
+        assert!(found(&[1]) && !found(&[2]) && !found(&[1, 2]) && !found(&[]));
+    }
+
+    #[test]
+    fn somebody_must_be_there_for_eight_seconds_and_moments_are_spread_over_all_of_the_time() {
+        let moment = |k: i64| Moment { at_us: k * STEP_US, seen: Vec::new() };
+        let of = |count: usize, seen: usize| enough((0..count as i64).map(moment).collect(), &[seen, 400]);
+        assert!(matches!(of(60, 52), Err(CalibrateError::NobodyThere { camera: 0, .. })));
+        assert_eq!(of(60, 54).unwrap().len(), 60);
+        let many = of(1_000, 900).unwrap();
+        assert_eq!(many.len(), MOST);
+        assert!(many[0].at_us < 3 * STEP_US && many[MOST - 1].at_us > 996 * STEP_US);
+        assert!(many.windows(2).all(|two| two[1].at_us - two[0].at_us <= 3 * STEP_US));
+    }
+}

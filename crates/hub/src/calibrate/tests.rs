@@ -56,3 +56,20 @@ fn who_sees_nobody_is_named() {
     assert!(matches!(told, CalibrateError::NobodyThere { camera: 1, .. }), "{told}");
     assert_eq!(calibrate(&[], 1, Known::default(), 1).unwrap_err(), CalibrateError::TooFew);
 }
+
+#[test]
+fn metres_between_two_cameras_are_the_rooms_and_a_camera_whose_stamps_are_late_is_put_right() {
+    let (cameras, seconds) = (3, 40.0);
+    let exact = Setting { level: Level::Exact, rough: false, ..Setting::default() };
+    let scene = Scene::new(Setting { cameras, seconds, ..exact });
+    let mut looks = scene.looks().unwrap();
+    looks.iter_mut().filter(|l| l.camera == 2).for_each(|l| l.at_us += 12_000);
+    let (_, metres) = crate::geometry::apart(&scene.cameras[1].1, &scene.cameras[2].1);
+    let known = Known { stature_m: Some(1.0), distance: Some((1, 2, metres)) };
+    let found = calibrate(&looks, cameras, known, 1).unwrap();
+    let (degrees, off) = worst(&found.places, &scene);
+    assert!(degrees < 0.3 && off < 0.01, "{degrees}° {off}");
+    assert!((found.stature_m - scene.walkers[0].stature_m).abs() < 0.1, "{}", found.stature_m);
+    assert!((found.offsets_us[2] + 12_000.0).abs() < 2_000.0, "{:?}", found.offsets_us);
+    assert!(found.offsets_us[1].abs() < 2_000.0 && found.offsets_us[0] == 0.0, "{:?}", found.offsets_us);
+}

@@ -133,3 +133,67 @@ impl JointFilter {
 pub(super) fn coasted(seconds: f64) -> f64 {
     if seconds > 0.0 { COASTS_S * (1.0 - (-seconds / COASTS_S).exp()) } else { seconds }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Extrinsics;
+
+    /// Four metres before a camera at the origin, known to two centimetres.
+    fn joint() -> (Eye, JointFilter) {
+        let joint = JointFilter::new(V3::new(0.0, 0.0, 4.0), Matrix3::identity() * (0.02 * 0.02));
+        (Eye::of(&Extrinsics::identity()), joint)
+    }
+
+    #[test]
+    fn a_late_ray_is_held_against_where_the_joint_was_then() {
+        let (eye, mut joint) = joint();
+        joint.speed = V3::new(2.0, 0.0, 0.0);
+        let then = joint.expected(&eye, 0.2).unwrap().at;
+        assert!((then - V2::new(-0.1, 0.0)).norm() < 1e-9, "{then}");
+        joint.take(&eye, then, 0.005, 0.2);
+        assert!((joint.at - V3::new(0.0, 0.0, 4.0)).norm() < 1e-9, "{}", joint.at);
+        // Whoever was farther to the right then is so now, and is slower.
+        joint.take(&eye, then + V2::new(0.02, 0.0), 0.005, 0.2);
+        assert!(joint.speed.x < 2.0 - 1e-3, "{}", joint.speed);
+    }
+
+    #[test]
+    fn a_ray_along_what_is_uncertain_is_nearer_than_one_across() {
+        let covariance = Matrix2::new(4.0, 3.0, 3.0, 4.0);
+        let expected = Expected { at: V2::new(1.0, 2.0), covariance };
+        // Eigenvalues 7 and 1 of the diagonals, and 1 of the ray's own.
+        let off = |x: f64, y: f64| expected.off(V2::new(1.0 + x, 2.0 + y), 1.0);
+        assert!((off(1.0, 1.0) - 2.0 / 8.0).abs() < 1e-9 && (off(1.0, -1.0) - 2.0 / 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_farther_off_a_ray_is_the_less_it_moves_a_joint_and_a_wild_one_not_at_all() {
+        let moved = |by: f64| {
+            let (eye, mut joint) = joint();
+            joint.take(&eye, V2::new(by, 0.0), 0.005, 0.0);
+            joint.at.x
+        };
+        let [near, far, wild] = [0.01, 0.1, 0.5].map(moved);
+        assert!(near > 0.01 && far > 0.0 && far < near && wild == 0.0, "{near} {far} {wild}");
+    }
+
+    #[test]
+    fn a_joint_that_no_ray_moves_comes_to_rest() {
+        let (_, mut joint) = joint();
+        joint.speed = V3::new(1.5, 0.0, 0.0);
+        let after = joint.after(3.0);
+        (0..30).for_each(|_| joint.go_on(0.1, 4.0));
+        assert!((joint.at - after).norm() < 1e-9 && (joint.at.x - 0.9).abs() < 0.01, "{} {after}", joint.at);
+        assert!(joint.speed.norm() < 0.02, "{}", joint.speed);
+    }
+
+    #[test]
+    fn rays_in_a_row_are_no_more_than_a_third_of_so_many() {
+        let (eye, mut joint) = joint();
+        joint.places *= 1e4;
+        (0..3).for_each(|_| joint.take(&eye, V2::zeros(), 0.005, 0.0));
+        // Three say what one says: across, two centimetres at four metres.
+        assert!((joint.places.m11.sqrt() - 0.02).abs() < 0.001, "{}", joint.places.m11.sqrt());
+    }
+}

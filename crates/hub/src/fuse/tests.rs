@@ -295,3 +295,129 @@ fn another_hub_s_names_are_taken_over() {
     let ids: std::collections::BTreeSet<u32> = there.iter().map(|t| t.0).collect();
     assert_eq!(ids.len(), 3, "{there:?}");
 }
+
+/// Whoever stands with every joint round `at`, known to a centimetre.
+fn body_at(id: u32, at: V3, born_us: i64, seen_us: &[i64]) -> Body {
+    let joint = |j: usize| {
+        let at = at + V3::new(0.02 * j as f64, 0.0, 0.0);
+        Some(joint::JointFilter::new(at, nalgebra::Matrix3::identity() * 1e-4))
+    };
+    let mut body = Body::new(id, born_us, std::array::from_fn(joint), seen_us.len());
+    body.seen_us = seen_us.to_vec();
+    body
+}
+
+fn seen(id: u32, at: V2) -> Seen {
+    let ray =
+        |j: usize| Some(line::Ray { at: at + V2::new(0.005 * j as f64, 0.0), sigma: 0.005, score: 0.9 });
+    Seen { id, score: 0.9, joints: std::array::from_fn(ray) }
+}
+
+/// Cameras at one place: who is told, renamed or ended asks for none.
+fn room_of(bodies: Vec<Body>, newest_us: i64) -> Fusion {
+    let mut fusion = Fusion::new(vec![Extrinsics::identity(); bodies[0].seen_us.len()]);
+    (fusion.next_id, fusion.bodies, fusion.newest_us) = (1 + bodies.len() as u32, bodies, newest_us);
+    fusion
+}
+
+#[test]
+fn whoever_comes_back_may_have_walked_meanwhile_and_no_farther() {
+    for (far_m, away_us, may) in
+        [(0.7, 0, true), (0.9, 0, false), (1.4, 1_000_000, true), (1.6, 1_000_000, false)]
+    {
+        assert_eq!(may_be(V3::new(far_m, 0.0, 0.0), V3::zeros(), away_us), may, "{far_m} m, {away_us} us");
+    }
+}
+
+#[test]
+fn another_hub_s_name_is_for_whoever_is_near_and_none_of_its_names_is_given_twice() {
+    let (here, far) = (V3::new(0.0, 0.0, 1.0), V3::new(5.0, 0.0, 1.0));
+    let mut fusion = room_of(vec![body_at(1, here, 0, &[1, 1]), body_at(2, far, 0, &[1, 1])], 1_000_000);
+    fusion.gone = vec![(7, 900_000, far), (8, 900_000, far)];
+    fusion.rename(&[(7, here + V3::new(0.3, 0.0, 0.0)), (9, far + V3::new(2.0, 0.0, 0.0))], 50);
+    assert_eq!(fusion.bodies.iter().map(|b| b.id).collect::<Vec<_>>(), [7, 2]);
+    assert_eq!(fusion.next_id, 50);
+    // Nobody who comes back gets the name of somebody who is there.
+    assert_eq!(fusion.gone.iter().map(|g| g.0).collect::<Vec<_>>(), [8]);
+}
+
+#[test]
+fn people_are_told_half_a_second_ahead_at_most_by_the_cameras_that_see_them_now() {
+    let scene = Scene::new(Setting { seed: 3, seconds: 4.0, ..Setting::default() });
+    let mut fusion = moved(&scene, &scene, 1).fusion;
+    let newest_us = fusion.newest_us();
+    assert_eq!(fusion.people(newest_us + 600_000), fusion.people(newest_us + 9_000_000));
+    fusion.bodies[0].seen_us = [10_000, 150_000, 300_000, 900_000].map(|ago| newest_us - ago).to_vec();
+    assert_eq!(fusion.people(newest_us)[0].cameras, 2);
+}
+
+#[test]
+fn of_two_bodies_in_one_place_the_older_one_stays_and_one_that_one_camera_alone_saw_does_not() {
+    let at = V3::new(0.0, 0.0, 1.0);
+    let two = |ids: [u32; 2], born_us: [i64; 2]| {
+        let bodies = (0..2).map(|k| body_at(ids[k], at, born_us[k], &[5_000_000, 5_000_000])).collect();
+        let mut fusion = room_of(bodies, 5_000_000);
+        for newest_us in [5_000_000, 5_500_000] {
+            fusion.newest_us = newest_us;
+            fusion.tidy();
+        }
+        fusion.bodies.iter().map(|b| b.id).collect::<Vec<_>>()
+    };
+    assert_eq!((two([1, 2], [0, 1_000_000]), two([1, 2], [1_000_000, 0])), (vec![1], vec![2]));
+    let mut fusion = room_of(vec![body_at(1, at, 4_500_000, &[5_000_000, 4_500_000])], 5_000_000);
+    fusion.tidy();
+    assert!(fusion.bodies.is_empty());
+}
+
+#[test]
+fn a_camera_that_was_put_back_is_there_again() {
+    let mut fusion = room_of(vec![body_at(1, V3::z(), 0, &[1, 1])], 1_000_000);
+    fusion.away[1] = Some(Anew::default());
+    fusion.tidy();
+    assert!(fusion.away.iter().all(Option::is_none));
+}
+
+#[test]
+fn rays_have_a_speed_between_pictures_that_follow_each_other() {
+    let mut fusion = room_of(vec![body_at(1, V3::z(), 0, &[1, 1])], 1_000_000);
+    let look = |at_us| Look { camera: 0, at_us, persons: vec![seen(3, V2::zeros())] };
+    fusion.before[0] = Some(look(1_000_000));
+    let speed = |id: u32, at_us: i64| fusion.speed(0, &seen(id, V2::new(0.1, 0.0)), at_us)[4];
+    assert!((speed(3, 1_100_000) - V2::new(1.0, 0.0)).norm() < 1e-9);
+    assert_eq!([speed(3, 1_300_000), speed(4, 1_100_000)], [V2::zeros(); 2], "long ago, and another one");
+}
+
+#[test]
+fn a_camera_misses_whom_it_should_see_and_nobody_beside_its_picture() {
+    for (x, moved) in [(0.0, vec![0]), (3.0, vec![])] {
+        // Cameras 1 and 2 see who stands there, camera 0 a stranger.
+        let at_us = 9_000_000;
+        let mut fusion = room_of(vec![body_at(1, V3::new(x, 0.0, 4.0), 0, &[0, at_us, at_us])], at_us);
+        for k in 0..250 {
+            let look = Look { camera: 0, at_us: at_us + 40_000 * k, persons: vec![seen(3, V2::zeros())] };
+            fusion.bodies[0].seen_us = vec![0, look.at_us, look.at_us];
+            fusion.watch(&look, &[None]);
+        }
+        assert_eq!(fusion.moved(), moved, "{x} m aside");
+    }
+}
+
+#[test]
+fn whom_two_cameras_lost_just_now_is_found_again_unless_two_others_hold_them() {
+    let (now, at) = (9_000_000, V3::new(0.0, 0.0, 4.0));
+    let lost = |ago_us: i64, ids: [u32; 2], others_us: i64| {
+        let others = now - others_us;
+        let mut body = body_at(1, at, 0, &[now - ago_us, now - ago_us, others, others]);
+        body.seen_as = vec![4, 5, 6, 7];
+        let mut fusion = room_of(vec![body], now);
+        for camera in 2..4 {
+            fusion.before[camera] = Some(Look { camera, at_us: others, persons: vec![] });
+        }
+        let newborn = body_at(0, at + V3::new(0.3, 0.0, 0.0), now, &[now; 4]);
+        fusion.lost(&newborn, [(0, ids[0]), (1, ids[1])])
+    };
+    assert_eq!(lost(300_000, [4, 5], 500_000), Some(0));
+    assert_eq!(lost(300_000, [4, 9], 500_000), None, "another name");
+    assert_eq!(lost(1_100_000, [4, 5], 1_200_000), None, "too long ago");
+    assert_eq!(lost(300_000, [4, 5], 50_000), None, "two others hold them");
+}

@@ -125,4 +125,43 @@ mod tests {
         assert!(moved_by(&[there, aside]).is_empty());
         assert!(moved_by(&[]).is_empty());
     }
+
+    #[test]
+    fn of_two_whom_a_moved_camera_draws_along_neither_is_named() {
+        // All of them are aside alike: it is the room's people who are wrong, or one camera, and which one nobody knows.
+        let mut watches = [Watch::default(); 4];
+        for k in 0..250 {
+            for (watch, aside) in watches.iter_mut().zip([0.02, 0.016, 0.016, 0.012]) {
+                watch.known(&[V2::new(aside, 0.0)], k * 40_000);
+            }
+        }
+        assert!(moved(&watches).is_empty());
+    }
+
+    #[test]
+    fn a_camera_that_sees_strangers_alone_was_moved_and_one_look_after_a_silence_says_nothing() {
+        let mut watches = [Watch::default(); 4];
+        (0..250).for_each(|k| watches[2].strange(k * 40_000));
+        assert_eq!(moved(&watches), [2]);
+        // Strangers are forgotten where everybody is known again.
+        (250..500).for_each(|k| watches[2].known(&[V2::zeros()], k * 40_000));
+        assert!(moved(&watches).is_empty());
+        watches[2].known(&[V2::new(0.1, 0.0)], 3_600_000_000);
+        assert!(moved(&watches).is_empty());
+    }
+
+    #[test]
+    fn a_body_is_held_by_two_other_cameras_that_see_it_now_once_it_is_a_second_old() {
+        let at_us = 5_000_000;
+        let held = |seen: [i64; 4], age_us: i64| {
+            let mut body = Body::new(1, at_us, [None; pose::JOINTS], 4);
+            body.born_us = at_us - age_us;
+            body.seen_us = seen.map(|ago_us| at_us - ago_us).to_vec();
+            watched_by_others(&body, 0, at_us)
+        };
+        let (now, long) = (30_000, 250_000);
+        assert!(held([long, now, now, long], 2_000_000));
+        assert!(!held([now, now, long, long], 2_000_000), "one other");
+        assert!(!held([long, now, now, now], 900_000), "just born");
+    }
 }

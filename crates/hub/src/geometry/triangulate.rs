@@ -144,4 +144,20 @@ mod tests {
         assert!(triangulate(&[View { camera: &cameras[0], ray, sigma: 0.01 }]).is_none());
         assert!(dlt([(&cameras[0], ray), (&cameras[0], ray)].into_iter()).is_none_or(|p| p.norm() < 1e9));
     }
+
+    #[test]
+    fn rays_that_are_off_by_their_sigmas_have_a_misfit_of_what_three_numbers_leave_of_six() {
+        let (cameras, truth, sigma) = (cameras(), V3::new(0.3, 0.2, 1.4), 0.004);
+        let mut rng = fastrand::Rng::with_seed(5);
+        let mut normal = || sigma * ((0..12).map(|_| rng.f64()).sum::<f64>() - 6.0);
+        let misfits = (0..400).map(|_| {
+            let views = cameras.each_ref().map(|camera| {
+                let ray = seen_at(camera, truth).unwrap() + V2::new(normal(), normal());
+                View { camera, ray, sigma }
+            });
+            triangulate(&views).unwrap().misfit
+        });
+        let mean = misfits.sum::<f64>() / 400.0;
+        assert!((mean - 0.5).abs() < 0.06, "{mean}");
+    }
 }
