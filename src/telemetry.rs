@@ -208,6 +208,7 @@ pub struct Telemetry {
     engine_allocations: AtomicU64,
     source_up: AtomicBool,
     source_kind: AtomicU8,
+    source_rate_bits: AtomicU32,
     first_of_camera: AtomicU64,
     reset_requested: AtomicBool,
     engine: OnceLock<EngineCard>,
@@ -230,6 +231,7 @@ impl Default for Telemetry {
             engine_allocations: AtomicU64::new(0),
             source_up: AtomicBool::new(false),
             source_kind: AtomicU8::new(SourceKind::File as u8),
+            source_rate_bits: AtomicU32::new(0),
             first_of_camera: AtomicU64::new(0),
             reset_requested: AtomicBool::new(false),
             engine: OnceLock::new(),
@@ -322,6 +324,17 @@ impl Telemetry {
     /// Says what the source is.
     pub fn set_source_kind(&self, kind: SourceKind) {
         self.source_kind.store(kind as u8, Ordering::Release);
+    }
+
+    /// Says how many frames a second the source gives by its own words; 0 where it has none.
+    pub fn set_source_rate_hz(&self, rate_hz: f32) {
+        self.source_rate_bits.store(rate_hz.to_bits(), Ordering::Relaxed);
+    }
+
+    /// How many frames a second the source gives by its own words; `None` before the first frame, and where it has none.
+    pub fn source_rate_hz(&self) -> Option<f32> {
+        let rate_hz = f32::from_bits(self.source_rate_bits.load(Ordering::Relaxed));
+        Some(rate_hz).filter(|hz| hz.is_finite() && *hz > 0.0)
     }
 
     /// Says that the built-in clip gives way to a camera with the frame of this number.

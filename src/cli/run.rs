@@ -109,7 +109,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let told = telemetry.clone();
     let turn = Turn { quarters: config.source.rotate.quarters(), mirror: config.source.mirror };
     let (lenses, lens) = (lens::Lenses::open(&config)?, Lens::turned(turn));
-    let (watched, seen_by) = (telemetry.clone(), lens.clone());
+    let (watched, seen_by, rate_told) = (telemetry.clone(), lens.clone(), telemetry.clone());
     let sinks = Opener {
         config: &config,
         outputs,
@@ -125,6 +125,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             // Not before the first frame: until then a stream does not say its rate.
             let notice = move |seen: &Seen| {
                 let _ = rate.set(seen.fps);
+                rate_told.set_source_rate_hz(seen.fps);
                 Ok(())
             };
             let source = Box::new(Noticed::new(source, Box::new(notice)));

@@ -126,6 +126,13 @@ pub enum Sending {
     Sent,
     /// They are more than the rate that was asked for, or that the line carries, has a place for.
     NotDue,
+    /// There is no room for them yet. The sink is given the newest poses, these or others, at `until_us` on the clock of sending.
+    NotYet {
+        /// When there will be room.
+        until_us: i64,
+        /// Whether every frame is to be sent: where a newer one takes the place of this one, it was left out.
+        is_missed: bool,
+    },
     /// There was no room for them, or nothing to send them to.
     LeftOut,
 }
@@ -137,6 +144,10 @@ pub trait Host: Send + Sync {
     /// Where frames come from.
     fn source(&self) -> Source {
         self.vitals().source
+    }
+    /// Frames a second that the source gives by its own words; `None` before the first one, and where it says nothing.
+    fn source_rate_hz(&self) -> Option<f32> {
+        None
     }
     /// Whether this frame ([`PoseFrame::frame`]) is the built-in clip's, whatever has come since.
     fn is_built_in(&self, _frame: u64) -> bool {

@@ -38,6 +38,10 @@ impl Host for Telemetry {
         }
     }
 
+    fn source_rate_hz(&self) -> Option<f32> {
+        self.source_rate_hz()
+    }
+
     fn is_built_in(&self, frame: u64) -> bool {
         self.source_kind_of(frame) == SourceKind::BuiltIn
     }

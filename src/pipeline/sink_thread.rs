@@ -1,7 +1,7 @@
 //! The thread of one sink: gives it the newest poses at its own rate, and ends it properly.
 
 use std::ops::ControlFlow;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use latest::{Received, Receiver};
 
@@ -37,17 +37,30 @@ enum Call {
     Idle,
 }
 
-/// The newest poses, for a sink at a rate of its own.
+/// The newest poses, for a sink at a rate of its own or without room as yet.
 struct Pending {
     delivery: Delivery,
-    /// The sink was given them.
+    /// The sink has sent them, or left them out.
     is_given: bool,
+    /// The sink had no room for them when they came.
+    has_waited: bool,
+}
+
+/// When the sink has room again.
+#[derive(Clone, Copy)]
+struct Room {
+    /// On the clock of sending.
+    at_us: i64,
+    /// Whether poses that newer ones take the place of meanwhile count.
+    is_missed: bool,
 }
 
 struct Outlet<'a> {
     sink: &'a mut dyn PoseSink,
     shared: &'a Shared,
     last_captured_at_us: Option<i64>,
+    /// Where the sink has said that there was none.
+    room: Option<Room>,
     errors_in_a_row: u32,
     /// One of these errors was of sending.
     cannot_send: bool,
@@ -56,10 +69,19 @@ struct Outlet<'a> {
 
 impl<'a> Outlet<'a> {
     fn new(sink: &'a mut dyn PoseSink, shared: &'a Shared) -> Self {
-        Self { sink, shared, last_captured_at_us: None, errors_in_a_row: 0, cannot_send: false, failed: None }
+        Self {
+            sink,
+            shared,
+            last_captured_at_us: None,
+            room: None,
+            errors_in_a_row: 0,
+            cannot_send: false,
+            failed: None,
+        }
     }
 
     fn drain(&mut self, deliveries: &Receiver<Delivery>) {
+        let lossless = self.shared.options.lossless;
         let mut newest: Option<Pending> = None;
         // When poses were last due at the sink's own rate.
         let mut beat: Option<Instant> = None;
@@ -67,45 +89,52 @@ impl<'a> Outlet<'a> {
         let mut allocated = alloc::of_this_thread();
         while !self.shared.stopping() {
             // Without loss, each frame is sent once: a rate would make the output depend on the machine.
-            let period = self.sink.period().filter(|_| !self.shared.options.lossless);
+            let period = self.sink.period().filter(|_| !lossless);
             // From the last beat and the rate of now: one that the sink's consumer has raised holds at once.
             let due = period.map(|period| (beat.map_or_else(Instant::now, |beat| beat + period), period));
-            let wake = match due {
-                Some((due, _)) if newest.is_some() => due.min(Instant::now() + TICK),
-                _ => Instant::now() + TICK,
-            };
-            let received = match deliveries.recv_deadline(wake) {
-                Received::Closed => break,
+            let received = match deliveries.recv_deadline(self.wake(due.filter(|_| newest.is_some()))) {
+                Received::Closed => {
+                    self.end(newest);
+                    break;
+                }
                 Received::Value(delivery) => Some(delivery),
                 Received::Timeout => None,
             };
-            if let Some(delivery) = &received {
-                self.sink.watch(&delivery.poses);
-            }
-            let called = match due {
-                None => {
-                    // Or what waits for a beat now is sent with the first one of another rate, however late that comes.
-                    newest = None;
-                    received.map(|delivery| self.deliver(&delivery, true))
+            let is_new = received.is_some();
+            if let Some(delivery) = received {
+                if let Some(earlier) = newest.take()
+                    && self.overtake(earlier, delivery.poses.captured_at_us).is_break()
+                {
+                    break;
                 }
-                Some((due, period)) => {
-                    if let Some(delivery) = received {
-                        newest = Some(Pending { delivery, is_given: false });
-                    }
+                self.sink.watch(&delivery.poses);
+                newest = Some(Pending { delivery, is_given: false, has_waited: false });
+            }
+            let is_called = match (self.room, due) {
+                (None, None) => {
+                    // Or what waits for a beat now is sent with the first one of another rate, however late that comes.
+                    newest = newest.filter(|_| is_new);
+                    is_new
+                }
+                // Without loss the frames' time stands still until the next one.
+                (Some(_), None) if is_new || lossless => is_new,
+                (Some(room), _) => self.shared.clock.now_us() >= room.at_us,
+                (None, Some((due, period))) => {
                     let now = Instant::now();
-                    newest.as_mut().filter(|_| now >= due).and_then(|pending| {
+                    let is_due = newest.is_some() && now >= due;
+                    if is_due {
                         // After a stall the missed beats are gone: sending them in a burst would only make others late.
                         beat = Some(if now - due > period { now } else { due });
-                        let Pending { delivery, is_given } = pending;
-                        let is_first = !std::mem::replace(is_given, true);
-                        let age_us = self.shared.clock.now_us() - delivery.poses.captured_at_us;
-                        // However slow the network is: what it says is sent once.
-                        (is_first || age_us < STALE_US).then(|| self.deliver(delivery, is_first))
-                    })
+                    }
+                    is_due
                 }
             };
-            let flow = match called {
-                Some(flow) => {
+            if is_called {
+                self.room = None;
+            }
+            let flow = match newest.as_mut().filter(|pending| is_called && self.is_fresh(pending)) {
+                Some(pending) => {
+                    let flow = self.deliver(pending, None);
                     last_call = Instant::now();
                     let made = alloc::of_this_thread();
                     self.shared.telemetry.add_allocations(made - allocated);
@@ -125,6 +154,48 @@ impl<'a> Outlet<'a> {
         }
     }
 
+    /// Whether the sink may be given these poses: once, however slow the network is, and again until they are stale.
+    fn is_fresh(&self, pending: &Pending) -> bool {
+        let age_us = self.shared.clock.now_us() - pending.delivery.poses.captured_at_us;
+        !pending.is_given || age_us < STALE_US
+    }
+
+    /// When to look again, whatever comes: when there is room, or poses are `due`, or it may be time to end.
+    fn wake(&self, due: Option<(Instant, Duration)>) -> Instant {
+        let now = Instant::now();
+        let due = match self.room.filter(|_| !self.shared.options.lossless) {
+            Some(room) => {
+                let wait_us = room.at_us.saturating_sub(self.shared.clock.now_us()).max(0);
+                Some(now + Duration::from_micros(wait_us as u64))
+            }
+            None => due.map(|(due, _)| due),
+        };
+        due.map_or(now + TICK, |due| due.min(now + TICK))
+    }
+
+    /// What becomes of poses that there was no room for, now that newer ones, captured at `captured_at_us`, are there. Without
+    /// loss they are sent by the frames' own time, if there was room before that.
+    fn overtake(&mut self, mut earlier: Pending, captured_at_us: i64) -> ControlFlow<()> {
+        let lossless = self.shared.options.lossless;
+        while let Some(room) = self.room.take_if(|room| lossless && room.at_us <= captured_at_us) {
+            self.deliver(&mut earlier, Some(room.at_us))?;
+        }
+        if self.room.is_some_and(|room| room.is_missed) {
+            self.shared.telemetry.add(Count::Unsent, 1);
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The last poses, where there was no room for them and nobody has to wait until there is.
+    fn end(&mut self, newest: Option<Pending>) {
+        let Some((mut last, room)) = newest.zip(self.room.take()) else { return };
+        if self.shared.options.lossless {
+            let _ = self.deliver(&mut last, Some(room.at_us));
+        } else if room.is_missed {
+            self.shared.telemetry.add(Count::Unsent, 1);
+        }
+    }
+
     fn idle(&mut self) -> ControlFlow<()> {
         let Shared { clock, options, .. } = self.shared;
         // Without loss the frames' own time is the only one that a sink ever hears of: it stands still between them.
@@ -138,27 +209,35 @@ impl<'a> Outlet<'a> {
         }
     }
 
-    fn deliver(&mut self, delivery: &Delivery, is_first: bool) -> ControlFlow<()> {
+    /// Gives poses to the sink; without loss, at `now_us`, or at their capture where that is `None`.
+    fn deliver(&mut self, pending: &mut Pending, now_us: Option<i64>) -> ControlFlow<()> {
         let Shared { clock, telemetry, options, .. } = self.shared;
+        let Pending { delivery, is_given, has_waited } = pending;
         let started_at_us = clock.now_us();
         let captured_at_us = delivery.poses.captured_at_us;
         self.last_captured_at_us = Some(captured_at_us);
-        let now_us = if options.lossless { captured_at_us } else { started_at_us };
+        let now_us = if options.lossless { now_us.unwrap_or(captured_at_us) } else { started_at_us };
         let result = self.sink.send(&delivery.poses, now_us);
+        if let Ok(Sending::NotYet { until_us, is_missed }) = result {
+            self.room = Some(Room { at_us: until_us, is_missed });
+            *has_waited = true;
+            return self.judge(Call::Send, result);
+        }
+        let is_first = !std::mem::replace(is_given, true);
         match result {
             Ok(Sending::Sent) => {
                 let sent_at_us = clock.now_us();
                 telemetry.add(Count::Sent, 1);
                 telemetry.time_us(Stage::Send, sent_at_us - started_at_us);
-                if is_first {
+                if is_first && !*has_waited {
                     let overhead_us = delivery.own_us + sent_at_us - delivery.handed_over_at_us;
                     telemetry.time_us(Stage::Overhead, overhead_us);
-                    if !options.lossless {
-                        telemetry.time_us(Stage::CaptureToSent, sent_at_us - captured_at_us);
-                    }
+                }
+                if is_first && !options.lossless {
+                    telemetry.time_us(Stage::CaptureToSent, sent_at_us - captured_at_us);
                 }
             }
-            Ok(Sending::NotDue) => {}
+            Ok(Sending::NotDue | Sending::NotYet { .. }) => {}
             Ok(Sending::LeftOut) | Err(_) => telemetry.add(Count::Unsent, 1),
         }
         self.judge(Call::Send, result)
@@ -169,7 +248,9 @@ impl<'a> Outlet<'a> {
             // It has said that it is; each look for a cable would otherwise be two lines in the log.
             Ok(_) if self.sink.is_away() => ControlFlow::Continue(()),
             // Most sinks have nothing to do between frames: that this works says nothing of sending.
-            Ok(Sending::NotDue | Sending::LeftOut) if self.cannot_send => ControlFlow::Continue(()),
+            Ok(Sending::NotDue | Sending::NotYet { .. } | Sending::LeftOut) if self.cannot_send => {
+                ControlFlow::Continue(())
+            }
             Ok(_) => {
                 if self.errors_in_a_row > 0 {
                     log::info!("{}: works again", self.sink.name());
@@ -227,16 +308,109 @@ mod tests {
         }
     }
 
-    #[test]
-    fn what_cannot_send_works_again_once_it_sends_and_not_between_frames() {
-        let shared = Shared {
+    /// A line that one moment keeps busy for this long, microseconds, and what went onto it: frame and time.
+    struct Busy {
+        for_us: i64,
+        free_at_us: i64,
+        sent: Vec<(u64, i64)>,
+    }
+
+    impl Busy {
+        const fn new(for_us: i64, free_at_us: i64) -> Self {
+            Self { for_us, free_at_us, sent: Vec::new() }
+        }
+    }
+
+    impl PoseSink for Busy {
+        fn name(&self) -> &str {
+            "busy"
+        }
+        fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<Sending, SinkError> {
+            if now_us < self.free_at_us {
+                return Ok(Sending::NotYet { until_us: self.free_at_us, is_missed: true });
+            }
+            self.free_at_us = now_us + self.for_us;
+            self.sent.push((poses.frame, now_us));
+            Ok(Sending::Sent)
+        }
+        fn finish(&mut self, _: Duration) -> Result<(), SinkError> {
+            Ok(())
+        }
+    }
+
+    fn shared(lossless: bool) -> Shared {
+        Shared {
             telemetry: Arc::default(),
             clock: Arc::new(Monotonic),
-            options: Options::default(),
+            options: Options { lossless, ..Options::default() },
             stop: AtomicBool::new(false),
             tracker_ready: AtomicBool::new(false),
             searches: AtomicU64::new(0),
+        }
+    }
+
+    fn delivery(frame: u64, captured_at_us: i64) -> Delivery {
+        let poses = PoseFrame {
+            seq: frame,
+            frame,
+            captured_at_us,
+            width: 640,
+            height: 480,
+            persons: [None; pose::MAX_PERSONS],
+            floor: None,
         };
+        Delivery { poses, handed_over_at_us: captured_at_us, own_us: 0 }
+    }
+
+    #[test]
+    fn without_loss_a_busy_line_takes_the_newest_frame_when_it_is_free_by_the_frames_time() {
+        let shared = shared(true);
+        let mut sink = Busy::new(48_000, 0);
+        let (sender, receiver) = latest::rendezvous();
+        std::thread::scope(|threads| {
+            threads.spawn(move || {
+                for i in 0..7 {
+                    sender.send(delivery(i, i as i64 * 33_333), Duration::from_secs(60));
+                }
+            });
+            Outlet::new(&mut sink, &shared).drain(&receiver);
+        });
+        assert_eq!(sink.sent, [(0, 0), (1, 48_000), (2, 96_000), (4, 144_000), (5, 192_000), (6, 240_000)]);
+        let count = |what| shared.telemetry.count(what);
+        assert_eq!((count(Count::Sent), count(Count::Unsent)), (6, 1), "the fourth found no room");
+    }
+
+    #[test]
+    fn poses_that_wait_for_a_busy_line_go_when_it_is_free_without_a_newer_frame() {
+        let shared = shared(false);
+        let captured_at_us = shared.clock.now_us();
+        let free_at_us = captured_at_us + 30_000;
+        let mut sink = Busy::new(0, free_at_us);
+        let (sender, receiver) = latest::newest_wins();
+        std::thread::scope(|threads| {
+            let shared = &shared;
+            threads.spawn(move || {
+                sender.send(delivery(5, captured_at_us), Duration::ZERO);
+                let began = Instant::now();
+                while shared.telemetry.count(Count::Sent) == 0 && began.elapsed() < Duration::from_secs(30) {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            });
+            Outlet::new(&mut sink, shared).drain(&receiver);
+        });
+        assert!(matches!(sink.sent[..], [(5, at_us)] if at_us >= free_at_us), "{:?}", sink.sent);
+        let times = |stage| shared.telemetry.times(stage).count;
+        assert_eq!(shared.telemetry.count(Count::Unsent), 0);
+        assert_eq!(
+            (times(Stage::CaptureToSent), times(Stage::Overhead)),
+            (1, 0),
+            "the line's time is not ours"
+        );
+    }
+
+    #[test]
+    fn what_cannot_send_works_again_once_it_sends_and_not_between_frames() {
+        let shared = shared(false);
         let mut sink = Plain;
         let mut outlet = Outlet::new(&mut sink, &shared);
         let mut errors_after = |call, works: bool| {

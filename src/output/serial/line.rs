@@ -50,6 +50,18 @@ pub(super) enum Progress {
     Stuck,
 }
 
+/// When the line takes a new batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Room {
+    Now,
+    /// When it has carried what the driver holds.
+    At {
+        us: i64,
+    },
+    /// The driver is full, or the port gone.
+    Unknown,
+}
+
 impl Line {
     /// Opens the port; [`Self::read`] will wait `read_wait` for bytes.
     ///
@@ -86,10 +98,15 @@ impl Line {
         self.port.is_some()
     }
 
-    /// Whether a new batch would go onto the wire at once: nothing of the last one is left here, and next to nothing in
-    /// the driver.
-    pub fn is_free(&self, now_us: i64) -> bool {
-        self.batch_len == self.sent_len && self.free_at_us <= now_us + LINE_SLACK_US
+    /// When a new batch would go onto the wire at once: nothing of the last one is left here, and next to nothing in the
+    /// driver.
+    pub fn room(&self, now_us: i64) -> Room {
+        let at_us = self.free_at_us.saturating_sub(LINE_SLACK_US);
+        match self.batch_len == self.sent_len && self.is_open() {
+            true if at_us <= now_us => Room::Now,
+            true => Room::At { us: at_us },
+            false => Room::Unknown,
+        }
     }
 
     /// Begins a batch, forgetting what is left of the last one; [`Self::extend`] adds each packet.

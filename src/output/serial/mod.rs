@@ -27,7 +27,7 @@ use pose_wire::{
 use super::events::Zones;
 use super::{Host, PoseSink, Predict, Sending, SinkError, Source, Vitals};
 use consumer::Consumer;
-use line::{Line, Progress};
+use line::{Line, Progress, Room};
 use notices::Notices;
 use pace::Pace;
 use stall::Stall;
@@ -55,7 +55,7 @@ pub struct SerialOptions {
     pub predict: Predict,
     /// Poses a second of each person, whatever the camera's rate; `None`: one for each frame.
     pub rate_hz: Option<f32>,
-    /// What the source is expected to give, for the budget where `rate_hz` is `None`.
+    /// What the source is expected to give until it says so, for the budget where `rate_hz` is `None`.
     pub nominal_fps: f32,
     /// Persons followed at most.
     pub max_persons: u8,
@@ -72,7 +72,7 @@ pub struct SerialOptions {
 pub struct SerialCounters {
     /// Moments given to the driver whole.
     pub moments_sent: u64,
-    /// Moments left out because the line was busy, stuck or gone.
+    /// Moments left out because the line was stuck or gone, or, where every frame is to go, busy until the next one.
     pub moments_dropped: u64,
     /// Packets given to the driver.
     pub packets: u64,
@@ -95,6 +95,8 @@ pub struct Serial {
     /// Counts moments, dropped ones too, so that the consumer sees what it missed.
     seq: u32,
     persons: u8,
+    /// The frame that waits until the line is free, where every frame is to go.
+    waiting: Option<u64>,
     size_px: (u32, u32),
     /// The number of the newest frame.
     frame: u64,
@@ -104,6 +106,8 @@ pub struct Serial {
     last_reset_at_us: i64,
     stall: Stall,
     notices: Option<Notices>,
+    /// What was last said of what does not fit; `None` before it is known.
+    told: Option<String>,
 }
 
 impl Serial {
@@ -137,15 +141,13 @@ impl Serial {
     ) -> Result<Self, SinkError> {
         let name = format!("serial {}@{}", options.port.path.display(), options.port.baud);
         let pace = Pace::new(&options).map_err(|e| SinkError::Fatal(format!("{name}: {e}")))?;
-        if let Some(what) = pace.told() {
-            log::warn!("{name}: {what}");
-        }
         let line = open(&options.port)?;
         let is_it = |p: &PortInfo| p.path == options.port.path || p.name() == options.port.path;
         if let Some(hint) = list_ports().into_iter().find(is_it).and_then(|p| p.latency_hint()) {
             log::warn!("{name}: {hint}");
         }
-        Ok(Self {
+        let is_rate_known = options.rate_hz.is_some();
+        let mut serial = Self {
             name,
             pace,
             line,
@@ -155,6 +157,7 @@ impl Serial {
             consumer: Consumer::default(),
             seq: 0,
             persons: 0,
+            waiting: None,
             size_px: (0, 0),
             frame: 0,
             next_hello_at_us: i64::MIN,
@@ -163,8 +166,13 @@ impl Serial {
             last_reset_at_us: i64::MIN / 2,
             stall: Stall::default(),
             notices: options.events.clone().map(Notices::new),
+            told: None,
             options,
-        })
+        };
+        if is_rate_known {
+            serial.tell_what_fits();
+        }
+        Ok(serial)
     }
 
     /// What happened so far.
@@ -172,11 +180,33 @@ impl Serial {
         SerialCounters { receipt: self.consumer.newest(), ..self.counters }
     }
 
-    /// Finds a lost port, hears the consumer, and moves on what is under way; says whether a new batch can begin.
-    fn attend(&mut self, now_us: i64) -> Result<bool, SinkError> {
+    /// Shares the line out by what the source gives, which it says with its first frame, and another camera again.
+    fn follow_source(&mut self) {
+        let source_hz = self.host.source_rate_hz().unwrap_or(self.options.nominal_fps);
+        if self.told.is_some() && source_hz == self.options.nominal_fps {
+            return;
+        }
+        self.options.nominal_fps = source_hz;
+        if let Err(e) = self.pace.follow(&self.options) {
+            // HELLO goes on saying the old rate.
+            log::debug!("{}: the source gives {source_hz} Hz: {e}", self.name);
+        }
+        self.tell_what_fits();
+    }
+
+    fn tell_what_fits(&mut self) {
+        let what = self.pace.told().unwrap_or_default();
+        if !what.is_empty() && self.told.as_ref() != Some(&what) {
+            log::warn!("{}: {what}", self.name);
+        }
+        self.told = Some(what);
+    }
+
+    /// Finds a lost port, hears the consumer, and moves on what is under way; says when a new batch can begin.
+    fn attend(&mut self, now_us: i64) -> Result<Room, SinkError> {
         if !self.line.is_open() {
             if !self.line.reopen(now_us).map_err(|e| SinkError::Retry(e.told()))? {
-                return Ok(false);
+                return Ok(Room::Unknown);
             }
             log::info!("{}: there again", self.name);
             self.decoder = Decoder::new();
@@ -189,7 +219,7 @@ impl Serial {
         }
         self.hear(now_us)?;
         self.push(now_us)?;
-        Ok(self.line.is_free(now_us))
+        Ok(self.line.room(now_us))
     }
 
     fn push(&mut self, now_us: i64) -> Result<(), SinkError> {
@@ -283,6 +313,13 @@ impl Serial {
         }
     }
 
+    /// A moment does not go: the consumer sees by the next one's number that it missed it.
+    fn leave_out(&mut self) {
+        self.waiting = None;
+        self.seq = self.seq.wrapping_add(1);
+        self.counters.moments_dropped += 1;
+    }
+
     fn hello(&self, vitals: &Vitals) -> Hello {
         let fit = self.pace.fit();
         let Downgrade { dropped_3d, lowered_rate } = fit.downgrade;
@@ -373,16 +410,28 @@ impl PoseSink for Serial {
     fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<Sending, SinkError> {
         (self.size_px, self.frame) = ((poses.width, poses.height), poses.frame);
         self.persons = poses.persons.iter().flatten().count() as u8;
-        let free = self.attend(now_us);
-        if self.pace.too_soon(self.persons, now_us) {
-            return free.map(|_| Sending::NotDue);
+        self.follow_source();
+        let room = self.attend(now_us);
+        if self.waiting.is_some_and(|frame| frame != poses.frame) {
+            self.leave_out();
         }
+        if self.pace.is_too_soon(self.persons, now_us) {
+            return room.map(|_| Sending::NotDue);
+        }
+        if let Ok(Room::At { us }) = room {
+            // At a rate of their own, a newer moment in the place of one that waits is no loss.
+            let is_missed = self.pace.rate_hz(self.persons).is_none();
+            self.waiting = is_missed.then_some(poses.frame);
+            return Ok(Sending::NotYet { until_us: us, is_missed });
+        }
+        self.pace.spend(self.persons, now_us);
+        if !matches!(room, Ok(Room::Now)) {
+            self.leave_out();
+            return room.map(|_| Sending::LeftOut);
+        }
+        self.waiting = None;
         let seq = self.seq;
         self.seq = self.seq.wrapping_add(1);
-        if !matches!(free, Ok(true)) {
-            self.counters.moments_dropped += 1;
-            return free.map(|_| Sending::LeftOut);
-        }
         let scale = scale_for(poses.width, poses.height)
             .map_err(|e| SinkError::Fatal(format!("{}: {e}", self.name)))?;
         self.line.begin();
@@ -413,7 +462,9 @@ impl PoseSink for Serial {
     }
 
     fn idle(&mut self, now_us: i64) -> Result<(), SinkError> {
-        if self.attend(now_us)? && (now_us >= self.next_hello_at_us || now_us >= self.next_status_at_us) {
+        if self.attend(now_us)? == Room::Now
+            && (now_us >= self.next_hello_at_us || now_us >= self.next_status_at_us)
+        {
             self.line.begin();
             self.heartbeat(now_us);
             self.push(now_us)?;
@@ -429,6 +480,9 @@ impl PoseSink for Serial {
             && Instant::now() < deadline
         {}
         self.line.close();
+        if self.waiting.is_some() {
+            self.leave_out();
+        }
         let SerialCounters { moments_sent, moments_dropped, losses, .. } = self.counters;
         log::info!(
             "{}: {moments_sent} moments sent, {moments_dropped} dropped, the port was lost {losses} times{}",

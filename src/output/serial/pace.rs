@@ -14,8 +14,8 @@ pub(super) struct Pace {
     /// Whether somebody asks for a rate: as frames come where not.
     is_asked: bool,
     fit: Fit,
-    /// When the last moment was due: the next one's time follows from it and from the rate of now, so that a rate that is
-    /// raised holds at once.
+    /// When the last moment that went was due: the next one's time follows from it and from the rate of now, so that a rate
+    /// that is raised holds at once.
     beat_at_us: i64,
 }
 
@@ -49,6 +49,14 @@ impl Pace {
         Ok(())
     }
 
+    /// Goes over to the rate that the source gives, where nobody asks for another.
+    ///
+    /// # Errors
+    /// Where the line does not carry it; the old rate stays.
+    pub fn follow(&mut self, options: &SerialOptions) -> Result<(), TooSlow> {
+        if self.is_asked { Ok(()) } else { self.ask(options, None) }
+    }
+
     /// What the line carries of what was asked for.
     pub fn fit(&self) -> &Fit {
         &self.fit
@@ -71,16 +79,18 @@ impl Pace {
     }
 
     /// Whether a moment of `persons` that comes now is one too many; keeps the average, not each gap.
-    pub fn too_soon(&mut self, persons: u8, now_us: i64) -> bool {
-        let Some(rate_hz) = self.rate_hz(persons) else { return false };
-        let interval_us = interval_us(rate_hz);
+    pub fn is_too_soon(&self, persons: u8, now_us: i64) -> bool {
+        self.rate_hz(persons).map(interval_us).is_some_and(|interval_us| {
+            now_us < self.beat_at_us.saturating_add(interval_us).saturating_sub(interval_us / 4)
+        })
+    }
+
+    /// A moment of `persons` goes now. One that still waits for the line has not: its beat is not spent.
+    pub fn spend(&mut self, persons: u8, now_us: i64) {
+        let Some(interval_us) = self.rate_hz(persons).map(interval_us) else { return };
         let due_at_us = self.beat_at_us.saturating_add(interval_us);
-        if now_us < due_at_us.saturating_sub(interval_us / 4) {
-            return true;
-        }
         // After a gap the missed beats are gone.
         self.beat_at_us = if now_us.saturating_sub(due_at_us) > interval_us { now_us } else { due_at_us };
-        false
     }
 
     /// What had to be given up, for people.
