@@ -315,11 +315,8 @@ fn osc_options(config: &Config, predict: Predict) -> Result<OscOptions, Usage> {
 }
 
 fn serial_options(config: &Config, predict: Predict, zones: &Zones) -> anyhow::Result<SerialOptions> {
-    let text = match config.serial.port.contains('@') {
-        true => config.serial.port.clone(),
-        false => format!("{}@{}", config.serial.port, config.serial.baud),
-    };
-    let port = text.parse::<PortSpec>().map_err(|e| Usage(format!("serial port '{text}': {e}")))?;
+    let (text, baud) = (&config.serial.port, config.serial.baud);
+    let port = PortSpec::named(text, baud).map_err(|e| Usage(format!("serial port '{text}': {e}")))?;
     Ok(SerialOptions {
         port,
         predict,

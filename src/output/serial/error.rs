@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pose_wire::DEFAULT_BAUD;
 
@@ -30,7 +30,7 @@ pub enum PortError {
         given: String,
     },
     /// Nothing has that name.
-    #[error("{path}: there is no such port; {}", listed(.there_are))]
+    #[error("{path}: there is no such port; {}{}", listed(.there_are), of_rates(.path))]
     Missing {
         /// The port.
         path: PathBuf,
@@ -131,6 +131,14 @@ fn names() -> Vec<PathBuf> {
     list_ports().iter().map(|port| port.name().to_owned()).collect()
 }
 
+/// What somebody may not know whose port was looked for by a name with an @ in it.
+fn of_rates(path: &Path) -> String {
+    match path.to_string_lossy().contains('@') {
+        true => format!("; a rate is digits, as in @{DEFAULT_BAUD}"),
+        false => String::new(),
+    }
+}
+
 fn listed(there_are: &[PathBuf]) -> String {
     let names: Vec<String> = there_are.iter().map(|name| name.display().to_string()).collect();
     if names.is_empty() {
@@ -160,6 +168,8 @@ mod tests {
             assert!(told.starts_with(begins), "{told}");
             assert_eq!(told.matches("os error").count(), usize::from(code == libc::EIO), "{told}");
         }
+        let fast = PortError::Missing { path: "/dev/ttyUSB0@fast".into(), there_are: Vec::new() }.told();
+        assert!(fast.ends_with("a rate is digits, as in @115200"), "{fast}");
         let ports = |names: &[&str]| listed(&names.iter().map(PathBuf::from).collect::<Vec<_>>());
         assert_eq!(ports(&[]), "no serial port is plugged in");
         assert_eq!(ports(&["/dev/ttyUSB0", "/dev/ttyS0"]), "there are: /dev/ttyUSB0, /dev/ttyS0");

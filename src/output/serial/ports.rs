@@ -21,25 +21,32 @@ pub struct PortSpec {
     pub baud: u32,
 }
 
+impl PortSpec {
+    /// `PORT[@BAUD]`, at `baud` where the text says no rate. A name may itself hold an @: what follows the last one is a rate where
+    /// it is digits, or nothing.
+    ///
+    /// # Errors
+    /// [`PortError::NoRate`], [`PortError::NoName`].
+    pub fn named(text: &str, baud: u32) -> Result<Self, PortError> {
+        let own = text.rsplit_once('@').filter(|(_, rate)| rate.bytes().all(|b| b.is_ascii_digit()));
+        let (name, rate) = own.map_or((text, None), |(name, rate)| (name, Some(rate)));
+        if name.is_empty() {
+            return Err(PortError::NoName { given: text.to_owned() });
+        }
+        let asked = rate.map_or(Some(baud), |rate| rate.parse().ok());
+        let Some(baud) = asked.filter(|baud| BAUD_RANGE.contains(baud)) else {
+            let given = rate.map_or_else(|| baud.to_string(), Into::into);
+            return Err(PortError::NoRate { given, name: name.to_owned() });
+        };
+        Ok(Self { path: name.into(), baud })
+    }
+}
+
 impl FromStr for PortSpec {
     type Err = PortError;
 
     fn from_str(text: &str) -> Result<Self, PortError> {
-        let (path, baud) = match text.rsplit_once('@') {
-            // A name may itself hold an @; a rate may not hold anything but digits.
-            Some((path, digits)) if !digits.contains('/') => {
-                let baud =
-                    digits.parse().ok().filter(|b| BAUD_RANGE.contains(b)).ok_or_else(|| {
-                        PortError::NoRate { given: digits.to_owned(), name: path.to_owned() }
-                    })?;
-                (path, baud)
-            }
-            _ => (text, DEFAULT_BAUD),
-        };
-        if path.is_empty() {
-            return Err(PortError::NoName { given: text.to_owned() });
-        }
-        Ok(Self { path: path.into(), baud })
+        Self::named(text, DEFAULT_BAUD)
     }
 }
 
@@ -154,12 +161,22 @@ mod tests {
         );
         assert_eq!(spec("COM3").unwrap(), PortSpec { path: "COM3".into(), baud: DEFAULT_BAUD });
         assert_eq!(spec("/dev/serial/by-id/usb-x@y/z").unwrap().baud, DEFAULT_BAUD);
-        for bad in
-            ["/dev/ttyUSB0@", "/dev/ttyUSB0@fast", "/dev/ttyUSB0@0", "/dev/ttyUSB0@99999999999", "@9600"]
-        {
+        for bad in ["/dev/ttyUSB0@", "/dev/ttyUSB0@0", "/dev/ttyUSB0@99999999999", "@9600"] {
             let error = spec(bad).unwrap_err().to_string();
             assert!(error.contains("@115200"), "{bad}: {error}");
         }
+    }
+
+    #[test]
+    fn a_name_with_an_at_keeps_it_and_the_rate_that_is_set_beside_it() {
+        for name in ["/dev/serial/by-id/usb-Foo@Bar-if00", "/dev/serial/by-id/usb-Foo@Bar/x", "/dev/ttyUSB0"]
+        {
+            let named = |text: &str| PortSpec::named(text, 57_600).unwrap();
+            assert_eq!(named(name), PortSpec { path: name.into(), baud: 57_600 });
+            assert_eq!(named(&format!("{name}@9600")), PortSpec { path: name.into(), baud: 9_600 });
+        }
+        let error = PortSpec::named("/dev/ttyUSB0", 300).unwrap_err().to_string();
+        assert!(error.starts_with("'300' is no baud rate"), "{error}");
     }
 
     #[test]
