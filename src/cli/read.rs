@@ -7,9 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use pose_wire::{Command, DEFAULT_BAUD, Hello, MAX_PACKET, Moment, Notice, Packet, QUIET_US, encode};
+use pose_wire::{
+    Command, DEFAULT_BAUD, Hello, MAX_PACKET, Moment, Notice, Packet, QUIET_US, SourceState, encode,
+};
 use posewire::output::display::{Canvas, FrameStamp, Seen, Status, Surface, Terminal, draw_poses};
-use posewire::output::jsonl::{Format, Head};
+use posewire::output::jsonl::{BUILT_IN, Format, Head};
 use posewire::output::serial::{Heard, Places, PortSpec, Reader, ReceivePort};
 use signal_hook::consts::{SIGHUP, SIGQUIT};
 
@@ -60,7 +62,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut view = if args.live {
         View::Live(Live::open(&args.port, &is_over)?)
     } else {
-        View::Lines(Lines { format: args.jsonl_format, is_begun: false, bytes: Vec::new() })
+        View::Lines(Lines::new(args.jsonl_format))
     };
     let mut port = ReceivePort::open(&args.port)?;
     // Pictures are drawn to the size that HELLO tells; do not wait a second for it.
@@ -89,7 +91,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
                 view.hello(&hello);
                 Ok(())
             }
-            Heard::Status(_) => Ok(()),
+            Heard::Status(status) => {
+                view.status(&status);
+                Ok(())
+            }
         };
         let n = port.receive(&mut bytes);
         if received == 0 && n > 0 {
@@ -187,17 +192,36 @@ impl View {
             live.image_px = [usize::from(hello.width_px), usize::from(hello.height_px)];
         }
     }
+
+    fn status(&mut self, status: &pose_wire::Status) {
+        if let Self::Lines(lines) = self {
+            lines.is_built_in = status.source == SourceState::BUILT_IN;
+        }
+    }
 }
 
 /// What goes to the standard output.
 struct Lines {
     format: Format,
     is_begun: bool,
+    /// By the newest STATUS, which goes out once a second.
+    is_built_in: bool,
     bytes: Vec<u8>,
 }
 
 impl Lines {
+    const fn new(format: Format) -> Self {
+        Self { format, is_begun: false, is_built_in: false, bytes: Vec::new() }
+    }
+
     fn moment(&mut self, moment: &Moment, places: &Places) -> io::Result<()> {
+        self.write(moment, places);
+        let mut out = io::stdout().lock();
+        out.write_all(&self.bytes)?;
+        out.flush()
+    }
+
+    fn write(&mut self, moment: &Moment, places: &Places) {
         self.bytes.clear();
         if !std::mem::replace(&mut self.is_begun, true) {
             self.format.write_first_row(&mut self.bytes);
@@ -207,13 +231,10 @@ impl Lines {
             frame: None,
             captured_at_us: moment.captured_at_us,
             emitted_at_us: moment.sent_at_us(),
-            source: None,
+            source: self.is_built_in.then_some(BUILT_IN),
             floor: None,
         };
         self.format.write(&mut self.bytes, &head, places.poses(moment));
-        let mut out = io::stdout().lock();
-        out.write_all(&self.bytes)?;
-        out.flush()
     }
 }
 
@@ -241,5 +262,62 @@ impl Live {
         self.terminal.tell(&self.status);
         draw_poses(&mut self.terminal, &mut self.canvas, self.image_px, moment.poses(), stamp)
             .map_err(io::Error::other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pose_wire::{Emission, PosePacket};
+
+    use super::*;
+
+    #[test]
+    fn lines_of_a_sender_that_runs_the_built_in_clip_say_so() {
+        let status = |source| pose_wire::Status {
+            uptime_ms: 0,
+            temperature_cc: pose_wire::Status::NO_TEMPERATURE,
+            frame_rate_chz: 3_000,
+            frames_dropped: 0,
+            poses_dropped: 0,
+            camera_losses: 0,
+            camera_errors: 0,
+            wire_errors: 0,
+            source,
+            persons: 0,
+            flags: 0,
+        };
+        let nobody = |seq| {
+            let at = Emission { seq, sent_at_us: 0, persons: 0, scale: 0 };
+            Packet::Pose(PosePacket::nobody(i64::from(seq), i64::from(seq), at))
+        };
+        let mut view = View::Lines(Lines::new(Format::Full));
+        let mut lines = Vec::new();
+        let mut reader = Reader::default();
+        let sent = [
+            nobody(0),
+            Packet::Status(status(SourceState::BUILT_IN)),
+            nobody(1),
+            Packet::Status(status(SourceState::RUNNING)),
+            nobody(2),
+        ];
+        for packet in &sent {
+            let mut bytes = [0; MAX_PACKET];
+            let n = encode(packet, &mut bytes).unwrap();
+            let hear = |heard| {
+                match heard {
+                    Heard::Status(status) => view.status(&status),
+                    Heard::Moment(moment, places) => {
+                        let View::Lines(out) = &mut view else { unreachable!() };
+                        out.write(&moment, &places);
+                        lines.push(String::from_utf8(out.bytes.clone()).unwrap());
+                    }
+                    _ => {}
+                }
+                Ok(())
+            };
+            reader.feed(&bytes[..n], hear).unwrap();
+        }
+        let say_so: Vec<_> = lines.iter().map(|line| line.contains("\"source\":\"built-in clip\"")).collect();
+        assert_eq!(say_so, [false, true, false], "{lines:?}");
     }
 }

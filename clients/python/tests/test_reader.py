@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 from unittest import mock
 
-from posewire import Command, Decoder, Hello, PoseReader
+from posewire import Command, Decoder, Frame, Hello, PosePacket, PoseReader, Status
 from posewire.port import Port
 
 GOLDEN = Path(__file__).resolve().parents[3] / "tests" / "golden" / "wire_v1.json"
@@ -66,6 +66,18 @@ class Reading(unittest.TestCase):
         moments = opened(Line(two[:50], two[50:], FRAMES["pose_nobody"])).moments()
         self.assertEqual([p.index for p in next(moments).poses], [0, 1])
         self.assertEqual(next(moments).poses, [])
+
+    def test_moments_of_a_host_that_shows_the_built_in_clip_say_so(self) -> None:
+        (nobody, status) = (
+            event for name in ("pose_nobody", "status") for event in Decoder().feed(FRAMES[name])
+        )
+        assert isinstance(nobody, PosePacket) and isinstance(status, Status)
+        later = [nobody._replace(seq=nobody.seq + i, captured_us=nobody.captured_us + i) for i in (1, 2)]
+        read = [nobody, status._replace(source=4), later[0], status._replace(source=1), later[1]]
+        with mock.patch.object(PoseReader, "_reads", return_value=iter([read])):
+            moments = list(opened(Line()).moments())
+        self.assertEqual([moment.source for moment in moments], [None, "built-in clip", None])
+        self.assertEqual([Frame.of(m).source for m in moments], [None, "built-in clip", None])
 
     def test_a_moment_ends_with_silence_and_with_the_port(self) -> None:
         two = FRAMES["pose_two_persons"]

@@ -90,7 +90,7 @@ class Frame:
     @staticmethod
     def of(moment: Moment) -> Frame:
         """What a wire brought."""
-        return Frame(moment.seq, moment.captured_us, moment.sent_us, tuple(moment.poses))
+        return Frame(moment.seq, moment.captured_us, moment.sent_us, tuple(moment.poses), moment.source)
 
     @staticmethod
     def from_line(line: str | bytes) -> Frame:

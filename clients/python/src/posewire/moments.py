@@ -11,6 +11,8 @@ from .wire import Notice, PlacePacket, PosePacket
 MAX_PERSONS = 8
 #: Of what happened while no moment came the newest are kept.
 MAX_NOTICES = 64
+#: The source of moments that show nobody who is there.
+BUILT_IN = "built-in clip"
 #: Silence after which the rest of a moment is not coming: whoever reads calls `Assembly.flush` then.
 QUIET_S = 0.05
 #: A packet that is so many moments old, or older, is no straggler: its sender has started anew.
@@ -31,6 +33,7 @@ class Moment:
         default_factory=dict
     )  #: where they stand, by `track_id`, if that is sent
     notices: tuple[Notice, ...] = ()  #: what was said to have happened since the moment before
+    source: str | None = None  #: "built-in clip" where the newest STATUS says so
 
     @property
     def poses(self) -> list[Pose]:
@@ -47,10 +50,6 @@ class Moment:
     def valid_us(self) -> int:
         """The moment that the poses speak of."""
         return _clamped(self.captured_us + self.horizon_us)
-
-    @property
-    def source(self) -> None:
-        """What lines of the built-in clip say; a wire says it in STATUS."""
 
     @property
     def frame(self) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from .frames import never
-from .moments import Assembly, Moment, MomentCounters
+from .moments import BUILT_IN, Assembly, Moment, MomentCounters
 from .port import Gap, Port
 from .pose import Pose
 from .wire import (
     DEFAULT_BAUD,
+    SOURCE_BUILT_IN,
     Command,
     Counters,
     Decoder,
@@ -47,6 +49,8 @@ class PoseReader:
         self.hello: Hello | None = None
         self.status: Status | None = None
         self.received = 0
+        # As of the packets that `moments` has come to, which one read may have brought with an older moment.
+        self._source = 0
         self.request_hello()
 
     @property
@@ -78,15 +82,21 @@ class PoseReader:
         """
         for packets in self._reads():
             if packets is None:
-                yield from self._assembly.flush()
+                yield from self._of_its_source(self._assembly.flush())
                 continue
             for packet in packets:
                 if isinstance(packet, PosePacket):
-                    yield from self._assembly.push(packet)
+                    yield from self._of_its_source(self._assembly.push(packet))
+                elif isinstance(packet, Status):
+                    self._source = packet.source
                 elif isinstance(packet, PlacePacket):
                     self._assembly.push_place(packet)
                 elif isinstance(packet, Notice):
                     self._assembly.push_notice(packet)
+
+    def _of_its_source(self, moments: Iterable[Moment]) -> Iterator[Moment]:
+        is_built_in = self._source == SOURCE_BUILT_IN
+        return (replace(moment, source=BUILT_IN) if is_built_in else moment for moment in moments)
 
     def request_hello(self) -> None:
         """Asks the host to send HELLO now."""

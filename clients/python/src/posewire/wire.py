@@ -133,6 +133,10 @@ class Hello(NamedTuple):
     packets_sent: int
 
 
+#: `Status.source` of a host that shows the built-in clip.
+SOURCE_BUILT_IN = 4
+
+
 class Status(NamedTuple):
     """How the host is. `temperature` is 1/100 °C, -32768 where there is no sensor; `frame_rate` 1/100 Hz."""
 
