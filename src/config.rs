@@ -217,7 +217,7 @@ options! {
         path: PathBuf = PathBuf::new() => jsonl(value_name = "PATH");
         /// A line is a frame: full or named (joints by name); a person: coco (results), flat (a number a key); csv: a table
         format: Format = Format::Full => jsonl_format(value_name = "FORMAT");
-        /// Lines that the file holds at the start: append to them, replace them, or auto: append as a service, else replace
+        /// What files hold at the start: append to lines and keep whole films, replace them, or auto: append as a service, else replace
         existing: ExistingLines = ExistingLines::Auto;
         /// MB after which the file becomes PATH.1 and a new one is begun; 0 lets it grow, by some 4 GB a day
         rotate_mb: u32 = 0;

@@ -25,6 +25,18 @@ pub use lines::Existing;
 use pose::Forecast;
 use pose::{Pose, PoseFrame, Stamped};
 
+use crate::files::{EARLIER_KEPT, Replacement};
+
+/// Says where the file went that stood in the place of one that is whole now.
+fn tell_of_earlier(name: &str, file: &Replacement) {
+    if let Some(earlier) = file.earlier() {
+        log::info!(
+            "{name}: the earlier one is kept as {}; {EARLIER_KEPT} such stay, the oldest goes",
+            earlier.display()
+        );
+    }
+}
+
 /// The moment that a sink's poses speak of (`--predict`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Predict {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use pose::{Forecast, JointState, MAX_PERSONS, Place, PoseFrame, TrackedPerson};
 use posewire::output::display::PictureTap;
 use posewire::output::mcap::{Mcap, McapOptions};
-use posewire::output::{PoseSink, Predict, SinkError};
+use posewire::output::{Existing, PoseSink, Predict, SinkError};
 use posewire::picture::{Frame, PixelFormat};
 use serde_json::Value;
 
@@ -95,7 +95,7 @@ fn what_is_written_is_read_back_with_its_times_and_pictures() {
     let tap = PictureTap::default();
     let options =
         McapOptions { predict: Predict::Capture, pictures: Some(tap.clone()), is_replayed: true, host: None };
-    let mut sink = Mcap::create(&path, options).unwrap();
+    let mut sink = Mcap::create(&path, Existing::Replace, options).unwrap();
     for seq in 0..3 {
         // The picture of the last one has gone.
         let bytes = Arc::new(vec![0xff, 0xd8, seq as u8]);
@@ -125,18 +125,20 @@ fn what_is_written_is_read_back_with_its_times_and_pictures() {
 fn a_file_without_a_frame_leaves_no_trace_and_one_that_cannot_be_made_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("poses.mcap");
-    let mut sink = Mcap::create(&path, McapOptions::default()).unwrap();
+    let mut sink = Mcap::create(&path, Existing::Replace, McapOptions::default()).unwrap();
     sink.finish(Duration::ZERO).unwrap();
     drop(sink);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-    let error = Mcap::create(Path::new("/no/such/folder/x.mcap"), McapOptions::default()).err().unwrap();
+    let error = Mcap::create(Path::new("/no/such/folder/x.mcap"), Existing::Replace, McapOptions::default())
+        .err()
+        .unwrap();
     assert!(error.to_string().contains("/no/such/folder/x.mcap"), "{error}");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_ends_it() {
-    let mut sink = Mcap::create(Path::new("/dev/full"), McapOptions::default()).unwrap();
+    let mut sink = Mcap::create(Path::new("/dev/full"), Existing::Replace, McapOptions::default()).unwrap();
     let error = (0..100_000).find_map(|seq| sink.send(&frame(seq), 9).err()).expect("an error");
     assert!(matches!(&error, SinkError::Fatal(told) if told.contains("make room")), "{error}");
     assert!(sink.finish(Duration::ZERO).is_ok(), "it has ended already");

@@ -278,9 +278,10 @@ mod binary {
     /// Poses are kept from one start of a service to the next.
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_service_that_starts_again_keeps_the_lines_of_before() {
+    fn a_service_that_starts_again_keeps_the_lines_and_the_file_of_before() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("poses.jsonl");
+        let [whole, earlier] = ["poses.mcap", "poses.1.mcap"].map(|name| folder.path().join(name));
         let lines_after = |manager: Option<&str>| {
             let mut command = Command::new(env!("CARGO_BIN_EXE_posewire"));
             command.args([
@@ -293,7 +294,7 @@ mod binary {
                 "none",
                 "--jsonl",
             ]);
-            command.arg(&path).stderr(Stdio::null()).env_remove("NOTIFY_SOCKET");
+            command.arg(&path).arg("--mcap").arg(&whole).stderr(Stdio::null()).env_remove("NOTIFY_SOCKET");
             if let Some(manager) = manager {
                 command.env("NOTIFY_SOCKET", manager);
             }
@@ -301,8 +302,11 @@ mod binary {
             std::fs::read_to_string(&path).unwrap().lines().count()
         };
         assert_eq!(lines_after(None), 3);
+        let first = std::fs::read(&whole).unwrap();
         assert_eq!(lines_after(Some("@posewire-nobody-listens")), 6);
+        assert_eq!(std::fs::read(&earlier).unwrap(), first);
         assert_eq!(lines_after(None), 3);
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 3, "by hand it is replaced");
     }
 
     #[cfg(target_os = "linux")]

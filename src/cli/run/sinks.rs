@@ -94,7 +94,7 @@ impl Opener<'_> {
         }
         if let Some(path) = outputs.mcap {
             let options = told_options(config, self.pictures_if(config.mcap.pictures), telemetry);
-            sinks.push(Box::new(Mcap::create(path, options)?));
+            sinks.push(Box::new(Mcap::create(path, existing(config), options)?));
         }
         if let Some(address) = outputs.foxglove {
             let options = told_options(config, self.pictures_if(config.foxglove.pictures), telemetry);
@@ -169,7 +169,7 @@ impl Opener<'_> {
             source_rate: self.source_rate.clone(),
             takes_every_frame: self.config.source.no_drop,
         };
-        Ok(self.shown(predict).surface(Video::create(path, options)?))
+        Ok(self.shown(predict).surface(Video::create(path, existing(self.config), options)?))
     }
 
     fn shown(&self, predict: Predict) -> Shown {
@@ -202,7 +202,7 @@ fn json_lines(path: &Path, config: &Config) -> Result<JsonLines, SinkError> {
     Ok(if rotate_mb > 0 { lines.rotated_at(u64::from(rotate_mb) * 1_000_000) } else { lines })
 }
 
-/// What becomes of lines that are there already.
+/// What becomes of lines, a film or an MCAP file that are there already.
 fn existing(config: &Config) -> Existing {
     match config.jsonl.existing {
         ExistingLines::Auto if notify::is_service() => Existing::Append,

@@ -24,7 +24,7 @@ use pose::PoseFrame;
 
 use self::file::{Channel, File};
 use super::display::PictureTap;
-use super::{Host, PoseSink, Predict, Sending, SinkError};
+use super::{Existing, Host, PoseSink, Predict, Sending, SinkError, tell_of_earlier};
 use crate::files::Replacement;
 
 #[cfg(feature = "foxglove")]
@@ -58,13 +58,13 @@ impl Mcap {
     ///
     /// # Errors
     /// [`SinkError::Fatal`] where it cannot be made.
-    pub fn create(path: &Path, options: McapOptions) -> Result<Self, SinkError> {
+    pub fn create(path: &Path, existing: Existing, options: McapOptions) -> Result<Self, SinkError> {
         let fatal = |e: &dyn std::fmt::Display| {
             SinkError::Fatal(format!("--mcap {}: cannot be created: {e}", path.display()))
         };
-        let file = BufWriter::new(Replacement::create(path).map_err(|e| fatal(&e))?);
+        let file = Replacement::create(path).map_err(|e| fatal(&e))?.following(existing);
         let library = concat!("posewire ", env!("CARGO_PKG_VERSION"));
-        let mut file = File::begin(file, library).map_err(|e| fatal(&e))?;
+        let mut file = File::begin(BufWriter::new(file), library).map_err(|e| fatal(&e))?;
         let mut channels = [None; Topic::ALL.len()];
         for topic in Topic::ALL {
             if topic.is_wanted(&options) {
@@ -81,7 +81,9 @@ impl Mcap {
     fn broken(&mut self) {
         if let Some(file) = self.file.take() {
             let (mut file, _) = file.into_inner().into_parts();
-            let _ = file.commit();
+            if file.commit().is_ok() {
+                tell_of_earlier(&self.name, &file);
+            }
         }
     }
 }
@@ -115,8 +117,10 @@ impl PoseSink for Mcap {
         }
         let ended = file.finish();
         let (mut file, _) = file.into_inner().into_parts();
+        let in_place = file.commit();
+        tell_of_earlier(&self.name, &file);
         ended
-            .and(file.commit())
+            .and(in_place)
             .map_err(|e| SinkError::Fatal(format!("{}: {e}; what was written before can be read", self.name)))
     }
 }

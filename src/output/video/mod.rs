@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use self::encoder::{Codec, Encoder, Ended, Film};
 use self::pace::{FrameRate, Frames, Pace};
-use super::SinkError;
 use super::display::{Canvas, FrameStamp, Surface};
+use super::{Existing, SinkError, tell_of_earlier};
 use crate::files::Replacement;
 
 /// How long a program that has only been started may take to open its file, however short the time is.
@@ -66,6 +66,7 @@ pub struct VideoOptions {
 pub struct Video {
     name: String,
     path: PathBuf,
+    existing: Existing,
     /// Gone where the film stays beside its place.
     file: Option<Replacement>,
     options: VideoOptions,
@@ -92,19 +93,24 @@ impl Video {
     ///
     /// # Errors
     /// [`SinkError::Fatal`]: the name is of no film, the file cannot be made, ffmpeg is not installed.
-    pub fn create(path: &Path, options: VideoOptions) -> Result<Self, SinkError> {
-        Self::with_program(path, options, "ffmpeg")
+    pub fn create(path: &Path, existing: Existing, options: VideoOptions) -> Result<Self, SinkError> {
+        Self::with_program(path, existing, options, "ffmpeg")
     }
 
-    fn with_program(path: &Path, options: VideoOptions, program: &str) -> Result<Self, SinkError> {
+    fn with_program(
+        path: &Path,
+        existing: Existing,
+        options: VideoOptions,
+        program: &str,
+    ) -> Result<Self, SinkError> {
         let name = format!("video {}", path.display());
         let fatal = |what: &dyn std::fmt::Display| SinkError::Fatal(format!("--{name}: {what}"));
         let container = container_of(path)?;
         let codec = Codec::of(program).map_err(|e| fatal(&e))?;
         let file = Replacement::create(path).map_err(|e| fatal(&format_args!("cannot be created: {e}")))?;
         let (path, program) = (path.to_owned(), program.into());
-        let (file, film) = (Some(file), None);
-        Ok(Self { name, path, file, options, program, codec, container, film, is_cut_short: false })
+        let (file, film) = (Some(file.following(existing)), None);
+        Ok(Self { name, path, existing, file, options, program, codec, container, film, is_cut_short: false })
     }
 
     fn fatal(&self, what: &dyn std::fmt::Display) -> SinkError {
@@ -114,12 +120,12 @@ impl Video {
     /// What it means that a film gets no more pictures. One that is complete up to there is kept: it cannot be made again.
     fn cut_short(&mut self, ended: &Ended) -> SinkError {
         let is_kept =
-            |file: &&mut Replacement| ended.is_film && file.is_empty().is_ok_and(|is_empty| !is_empty);
-        match self.file.as_mut().filter(is_kept).map(Replacement::commit) {
-            None => return self.fatal(&ended.why),
-            Some(Err(e)) => return self.fatal(&e),
-            Some(Ok(())) => {}
+            |file: &mut Replacement| ended.is_film && file.is_empty().is_ok_and(|is_empty| !is_empty);
+        let Some(mut file) = self.file.take_if(is_kept) else { return self.fatal(&ended.why) };
+        if let Err(e) = file.commit() {
+            return self.fatal(&e);
         }
+        tell_of_earlier(&self.name, &file);
         (self.film, self.is_cut_short) = (None, true);
         SinkError::Closed(format!("{}, and the video ends there", ended.why))
     }
@@ -229,7 +235,7 @@ impl Surface for Video {
             }
         };
         let Some(mut file) = self.file.take() else { return Ok(()) };
-        if !is_whole && self.path.is_file() {
+        if !is_whole && self.existing == Existing::Replace && self.path.is_file() {
             // Whether it will be a film is not known yet, and the one that is there would be lost.
             let beside = file.keep().map_err(|e| self.fatal(&e))?;
             return Err(self.fatal(&format_args!(
@@ -238,6 +244,7 @@ impl Surface for Video {
             )));
         }
         file.commit().map_err(|e| self.fatal(&e))?;
+        tell_of_earlier(&self.name, &file);
         // What there was no room for to the end is not in the film.
         let (frames, rate) = (film.pace.taken() - u64::from(film.owed), film.rate);
         let seconds = frames as f64 * f64::from(rate.per_seconds) / f64::from(rate.frames);

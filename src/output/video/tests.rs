@@ -38,7 +38,14 @@ impl Bench {
     fn video_of(&self, source_fps: f32, fps: f32, takes_every_frame: bool) -> Video {
         let source_rate = SourceRate::new(source_fps.into());
         let options = VideoOptions { rate_hz: Some(fps), source_rate, takes_every_frame };
-        Video::with_program(&self.path(), options, &self.program).unwrap()
+        Video::with_program(&self.path(), Existing::Replace, options, &self.program).unwrap()
+    }
+
+    /// One that leaves an earlier film its pictures.
+    fn video_after_another(&self) -> Video {
+        let source_rate = SourceRate::new(10.0.into());
+        let options = VideoOptions { rate_hz: None, source_rate, takes_every_frame: true };
+        Video::with_program(&self.path(), Existing::Append, options, &self.program).unwrap()
     }
 
     fn files(&self) -> usize {
@@ -214,6 +221,24 @@ fn a_film_that_is_not_written_yet_does_not_take_the_place_of_another() {
 }
 
 #[test]
+fn a_service_keeps_the_films_of_its_earlier_runs() {
+    // One that ends in good order, one that is ended by somebody else, one that is not written yet.
+    for script in ["cat > \"$out\"", "cat > \"$out\"; exit 255", "exec 3> \"$out\"; cat >&3; sleep .3"] {
+        let bench = Bench::new("libx264", script);
+        fs::write(bench.path(), "old").unwrap();
+        let mut video = bench.video_after_another();
+        show(&mut video, 1, 0).unwrap();
+        let within = if script.contains("sleep") { Duration::from_millis(10) } else { WITHIN };
+        let ended = video.finish(within);
+        assert!(matches!(ended, Ok(()) | Err(SinkError::Closed(_))), "{script}: {ended:?}");
+        drop(video);
+        assert_eq!(fs::read_to_string(bench.path().with_file_name("film.1.mp4")).unwrap(), "old", "{script}");
+        assert!(bench.path().is_file() && fs::read_to_string(bench.path()).is_ok_and(|film| film != "old"));
+        assert_eq!(bench.files(), 4, "{script}");
+    }
+}
+
+#[test]
 fn at_the_end_of_a_file_an_encoder_that_gets_on_is_waited_for() {
     const BYTES: usize = 320 * 240 * 3;
     let script = format!("exec 3> \"$out\"; for i in 1 2 3 4 5 6 7; do head -c {BYTES} >&3; sleep .4; done");
@@ -254,7 +279,7 @@ fn what_cannot_be_a_film_is_refused_before_anything_begins() {
     let refused = |path: &str, program: &str| {
         let options =
             VideoOptions { rate_hz: None, source_rate: SourceRate::default(), takes_every_frame: true };
-        Video::with_program(Path::new(path), options, program)
+        Video::with_program(Path::new(path), Existing::Replace, options, program)
             .err()
             .map(|e| e.to_string())
             .unwrap_or_default()
