@@ -174,8 +174,7 @@ fn listen(stop: &Arc<AtomicBool>, draws_on_terminal: bool) -> std::io::Result<()
         return signals::listen(stop);
     }
     let is_late = signals::arm(stop)?;
-    // A terminal that is closed while it shows poses ends the run; without a picture in it the system's own way is kept, and
-    // nohup's. Whatever ends it gives the terminal back.
+    // A terminal that is closed while it shows poses ends the run, whoever had that ignored. Whatever ends it gives the terminal back.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT])?;
     let stop = stop.clone();
     let listening = move || {

@@ -8,10 +8,23 @@ use std::time::Duration;
 
 use posewire::child_process::end_groups;
 use posewire::output::display;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-/// What a terminal sends for Ctrl-C, and a service manager.
-const ASK_TO_END: [c_int; 2] = [SIGINT, SIGTERM];
+/// What a terminal sends for Ctrl-C, a service manager, and a terminal or connection that is closed.
+fn ask_to_end() -> impl Iterator<Item = c_int> {
+    let told = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    // Where it cannot be read, the system's own way is kept: nothing that `nohup` started may end.
+    let is_kept_alive = ignores(&told, SIGHUP).unwrap_or(true);
+    [SIGINT, SIGTERM].into_iter().chain((!is_kept_alive).then_some(SIGHUP))
+}
+
+/// Whether the process ignores `signal`, as `nohup` has it from the start, by what Linux says in `/proc/self/status`.
+fn ignores(status: &str, signal: c_int) -> Option<bool> {
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+    let mask = u64::from_str_radix(ignored.trim(), 16).ok()?;
+    Some((mask >> (signal - 1)) & 1 == 1)
+}
+
 /// From the signal. An orderly end takes half a second at most.
 const AFTER: Duration = Duration::from_secs(2);
 /// From the signal to the moment from which on another one ends the process at once. Not before: `timeout` and terminals send one
@@ -43,25 +56,41 @@ pub fn arm(stop: &Arc<AtomicBool>) -> std::io::Result<Arc<AtomicBool>> {
     Ok(is_late)
 }
 
-/// SIGINT, SIGTERM or one of `others` sets `stop`; a later one does nothing.
+/// SIGINT, SIGTERM, SIGHUP that is not ignored, or one of `others` sets `stop`; a later one does nothing.
 ///
 /// # Errors
 /// Signals cannot be listened for.
 pub fn set(stop: &Arc<AtomicBool>, others: &[c_int]) -> std::io::Result<()> {
-    for &signal in ASK_TO_END.iter().chain(others) {
+    for signal in ask_to_end().chain(others.iter().copied()) {
         signal_hook::flag::register(signal, stop.clone())?;
     }
     Ok(())
 }
 
-/// SIGINT or SIGTERM sets `stop`; a later one, and a hang in any case, ends the process with 1.
+/// SIGINT, SIGTERM, or SIGHUP that is not ignored, sets `stop`; a later one, and a hang in any case, ends the process with 1.
 ///
 /// # Errors
 /// Signals cannot be listened for.
 pub fn listen(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
     let is_late = arm(stop)?;
-    for signal in ASK_TO_END {
+    for signal in ask_to_end() {
         signal_hook::flag::register_conditional_shutdown(signal, 1, is_late.clone())?;
     }
     set(stop, &[])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nohup_keeps_away_is_known() {
+        let status = |ignored: &str| {
+            format!("Name:\tposewire\nSigBlk:\tffffffffffffffff\nSigIgn:\t{ignored}\nSigCgt:\t01\n")
+        };
+        assert_eq!(ignores(&status("0000000000001001"), SIGHUP), Some(true));
+        assert_eq!(ignores(&status("0000000000001000"), SIGHUP), Some(false));
+        assert_eq!(ignores(&status("0000000000004000"), SIGTERM), Some(true));
+        assert_eq!((ignores("", SIGHUP), ignores(&status("no number"), SIGHUP)), (None, None));
+    }
 }

@@ -187,6 +187,43 @@ mod binary {
         assert!(took < STOP_WITHIN + GRACE, "{took:?}");
     }
 
+    /// An ssh that breaks off, or a window that is closed; `nohup` is there for who wants it to go on.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_terminal_that_is_closed_ends_it_with_a_whole_file_but_not_under_nohup() {
+        for keeps_on in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let [lines, film] = ["poses.jsonl", "poses.mcap"].map(|name| folder.path().join(name));
+            let posewire = env!("CARGO_BIN_EXE_posewire");
+            let mut command = Command::new(if keeps_on { "nohup" } else { posewire });
+            command.args([posewire].iter().filter(|_| keeps_on)).args([
+                "run",
+                "--synthetic",
+                "--smoother",
+                "none",
+            ]);
+            command.arg("--jsonl").arg(&lines).arg("--mcap").arg(&film);
+            let mut child = Running::start(command.stdout(Stdio::null()).stderr(Stdio::null()));
+            let written = || std::fs::read_to_string(&lines).unwrap_or_default().lines().count();
+            let wait_for = |count: usize| {
+                let began = Instant::now();
+                while written() < count {
+                    assert!(began.elapsed() < Duration::from_secs(60), "no poses");
+                    sleep(Duration::from_millis(10));
+                }
+            };
+            wait_for(10);
+            child.signal("-HUP");
+            if keeps_on {
+                wait_for(written() + 30);
+                assert!(child.ended().is_none());
+                child.terminate();
+            }
+            assert_eq!(child.wait_within(Duration::from_secs(20)).code(), Some(0), "{keeps_on}");
+            assert!(film.is_file());
+        }
+    }
+
     #[test]
     fn it_ends_in_time_whenever_it_is_asked_during_the_start() {
         for after_ms in [60, 150, 400] {
