@@ -231,7 +231,7 @@ options! {
     }
     /// Poses drawn
     display: Display {
-        /// Draw: window, fb, terminal, png:FOLDER or png:FILE.png
+        /// Draw: window, fb, terminal, png:FOLDER or png:FILE.png; fb:/dev/fb1 for another screen
         kind: DisplayKind = DisplayKind::default() => display(value_name = "KIND");
         /// The camera's pictures under the skeletons; false draws these alone, on black
         pictures: bool = true, no_pictures(

@@ -240,14 +240,20 @@ fn a_framebuffer_that_cannot_be_used_is_refused_with_what_to_do() {
     file.write_all(b"x").unwrap();
     file.rewind().unwrap();
     assert!(refused().contains("virtual_size"));
-    fs::write(folder.path().join("virtual_size"), "5,6\n").unwrap();
+    fs::write(folder.path().join("virtual_size"), "0,0\n").unwrap();
     fs::write(folder.path().join("bits_per_pixel"), "8\n").unwrap();
+    assert!(refused().contains("size '0,0' is none"));
+    fs::write(folder.path().join("virtual_size"), "5,6\n").unwrap();
     assert!(refused().contains("8 bits a pixel; 16 and 32 are supported"));
 }
 
 #[test]
 fn displays_are_named_as_the_command_line_says() {
-    assert_eq!("fb".parse(), Ok(DisplayTarget::Framebuffer));
+    for (name, device) in [("fb", "/dev/fb0"), ("fb:/dev/fb1", "/dev/fb1")] {
+        let target: DisplayTarget = name.parse().unwrap();
+        assert_eq!((&target, &*target.to_string()), (&DisplayTarget::Framebuffer(device.into()), name));
+    }
+    assert!("fb:".parse::<DisplayTarget>().unwrap_err().contains("fb:/dev/fb1"));
     assert_eq!("png:a/b.png".parse(), Ok(DisplayTarget::Png("a/b.png".into())));
     let error = "png:".parse::<DisplayTarget>().unwrap_err();
     assert!(error.contains("window, fb, terminal or png:PATH"), "{error}");

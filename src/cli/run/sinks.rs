@@ -214,7 +214,7 @@ fn existing(config: &Config) -> Existing {
 /// The sink of `--display KIND`.
 fn display(target: &DisplayTarget, on: Shown) -> anyhow::Result<Box<dyn PoseSink>> {
     Ok(match target {
-        DisplayTarget::Framebuffer => on.surface(Framebuffer::open()?),
+        DisplayTarget::Framebuffer(device) => on.surface(Framebuffer::open(device)?),
         DisplayTarget::Terminal => {
             let terminal = Terminal::open()?.stopping(on.stop.clone());
             on.surface(terminal)

@@ -1,6 +1,6 @@
 //! The Linux framebuffer: a screen on a board without a desktop.
 //!
-//! What it looks like is read from `/sys/class/graphics/fb0`; pixels go there by `pwrite`, one call a row, so that no
+//! What it looks like is read from `/sys/class/graphics/fb0` or the folder of another; pixels go there by `pwrite`, one call a row, so that no
 //! memory is shared with the driver and nothing here is unsafe. 16 bits a pixel are taken for RGB565, 32 for XRGB8888,
 //! which is what every driver of a Pi, a Jetson and a PC gives.
 
@@ -10,6 +10,9 @@ use std::path::Path;
 
 use super::{Canvas, FrameStamp, Surface};
 use crate::output::SinkError;
+
+/// What `--display fb` is without a device.
+pub(super) const FIRST: &str = "/dev/fb0";
 
 /// `--display fb`.
 pub struct Framebuffer {
@@ -29,12 +32,14 @@ enum PixelBits {
 }
 
 impl Framebuffer {
-    /// Opens `/dev/fb0`.
+    /// Opens `device`, as `/dev/fb0`.
     ///
     /// # Errors
     /// [`SinkError::Fatal`] where there is none, it may not be written, or its pixels are of another kind.
-    pub fn open() -> Result<Self, SinkError> {
-        Self::at(Path::new("/dev/fb0"), Path::new("/sys/class/graphics/fb0"))
+    pub fn open(device: &Path) -> Result<Self, SinkError> {
+        let node = crate::files::followed(device);
+        let name = node.file_name().unwrap_or_default();
+        Self::at(device, &Path::new("/sys/class/graphics").join(name))
     }
 
     /// The framebuffer `device`, described by the folder `sys`.
@@ -61,13 +66,15 @@ impl Framebuffer {
             fs::read_to_string(&path).map_err(|e| fatal(format!("{}: {e}", path.display())))
         };
         let number = |text: &str| text.trim().parse::<usize>().ok();
+        let has_pixels = |&(width, height): &(usize, usize)| width > 0 && height > 0;
         // The virtual size may hold a second page below the visible one; the mode, where it is told, knows better.
-        let visible = attribute("modes").ok().and_then(|m| mode_size(&m));
+        let visible = attribute("modes").ok().and_then(|m| mode_size(&m)).filter(has_pixels);
         let virtual_size = attribute("virtual_size")?;
         let whole = virtual_size.split_once(',').and_then(|(w, h)| Some((number(w)?, number(h)?)));
         let (width, height) = visible
             .or(whole)
-            .ok_or_else(|| fatal(format!("size '{}' not understood", virtual_size.trim())))?;
+            .filter(has_pixels)
+            .ok_or_else(|| fatal(format!("size '{}' is none: is a screen attached?", virtual_size.trim())))?;
         let bits = attribute("bits_per_pixel")?;
         let pixel = match bits.trim() {
             "16" => PixelBits::Rgb565,

@@ -12,7 +12,7 @@ mod terminal;
 #[cfg(feature = "window")]
 mod window;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -47,8 +47,8 @@ pub use window::Window;
 pub enum DisplayTarget {
     /// A window of the desktop (feature `window`).
     Window,
-    /// The Linux framebuffer `/dev/fb0`.
-    Framebuffer,
+    /// A Linux framebuffer: `fb` is `/dev/fb0`, `fb:/dev/fb1` another, as that of a small screen beside HDMI.
+    Framebuffer(PathBuf),
     /// The terminal that standard output is.
     Terminal,
     /// `png:FILE.png`: the newest picture, replaced whole; `png:FOLDER`: one file a frame.
@@ -61,11 +61,14 @@ impl FromStr for DisplayTarget {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "window" => Ok(Self::Window),
-            "fb" => Ok(Self::Framebuffer),
+            "fb" => Ok(Self::Framebuffer(framebuffer::FIRST.into())),
             "terminal" => Ok(Self::Terminal),
-            _ => match text.strip_prefix("png:") {
-                Some(path) if !path.is_empty() => Ok(Self::Png(path.into())),
-                _ => Err(format!("'{text}' is no display: give window, fb, terminal or png:PATH")),
+            _ => match text.split_once(':') {
+                Some(("png", path)) if !path.is_empty() => Ok(Self::Png(path.into())),
+                Some(("fb", device)) if !device.is_empty() => Ok(Self::Framebuffer(device.into())),
+                _ => Err(format!(
+                    "'{text}' is no display: give window, fb, terminal or png:PATH; fb:/dev/fb1 for another screen than the first"
+                )),
             },
         }
     }
@@ -75,7 +78,8 @@ impl std::fmt::Display for DisplayTarget {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Window => f.write_str("window"),
-            Self::Framebuffer => f.write_str("fb"),
+            Self::Framebuffer(device) if device == Path::new(framebuffer::FIRST) => f.write_str("fb"),
+            Self::Framebuffer(device) => write!(f, "fb:{}", device.display()),
             Self::Terminal => f.write_str("terminal"),
             Self::Png(path) => write!(f, "png:{}", path.display()),
         }
