@@ -163,6 +163,10 @@ impl<C: Clip, K: Clock> FrameSource for RealTime<C, K> {
         Ok(Some(frame))
     }
 
+    fn is_pausing(&self) -> bool {
+        self.ahead.as_ref().is_some_and(|next| next.captured_at_us > self.clock.now_us())
+    }
+
     fn counters(&self) -> SourceCounters {
         SourceCounters {
             damaged: self.clip.damaged(),
@@ -235,15 +239,29 @@ mod tests {
         assert!(times.is_sorted(), "{times:?}");
     }
 
+    struct Shared(&'static Manual);
+
+    impl Clock for Shared {
+        fn now_us(&self) -> i64 {
+            self.0.now_us()
+        }
+    }
+
+    #[test]
+    fn it_pauses_until_the_next_frame_is_due() {
+        let clock: &'static Manual = Box::leak(Box::new(Manual::at(5_000_000)));
+        let mut source = RealTime::new(Ten(0), Shared(clock));
+        assert!(!source.is_pausing());
+        assert!(source.next_frame(Duration::ZERO).unwrap().is_some());
+        clock.set(5_009_000);
+        assert!(source.next_frame(Duration::ZERO).unwrap().is_none() && source.is_pausing());
+        clock.set(5_010_000);
+        assert!(!source.is_pausing());
+    }
+
     #[test]
     fn in_real_time_a_slow_reader_gets_the_newest_frame_and_the_rest_is_counted() {
         let clock: &'static Manual = Box::leak(Box::new(Manual::at(5_000_000)));
-        struct Shared(&'static Manual);
-        impl Clock for Shared {
-            fn now_us(&self) -> i64 {
-                self.0.now_us()
-            }
-        }
         let mut source = RealTime::new(Ten(0), Shared(clock));
         let mut next = |at_us: i64| {
             clock.set(at_us);

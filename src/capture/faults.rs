@@ -244,6 +244,10 @@ impl<S: FrameSource> FrameSource for Faulty<S> {
         self.source.is_away()
     }
 
+    fn is_pausing(&self) -> bool {
+        self.source.is_pausing()
+    }
+
     fn usb_id(&self) -> Option<&str> {
         self.source.usb_id()
     }

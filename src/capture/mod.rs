@@ -79,6 +79,11 @@ pub trait FrameSource: Send {
         false
     }
 
+    /// Whether no frame is due yet, as in a gap of a recording that is played: nothing is lost.
+    fn is_pausing(&self) -> bool {
+        false
+    }
+
     /// Which USB device frames come from now: `vendor:product`, or `vendor:product:serial` where it has a serial number.
     fn usb_id(&self) -> Option<&str> {
         None
@@ -108,6 +113,9 @@ impl<S: FrameSource + ?Sized> FrameSource for Box<S> {
     }
     fn is_away(&self) -> bool {
         (**self).is_away()
+    }
+    fn is_pausing(&self) -> bool {
+        (**self).is_pausing()
     }
     fn usb_id(&self) -> Option<&str> {
         (**self).usb_id()

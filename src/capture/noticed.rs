@@ -71,6 +71,10 @@ impl<S: FrameSource> FrameSource for Noticed<S> {
         self.source.is_away()
     }
 
+    fn is_pausing(&self) -> bool {
+        self.source.is_pausing()
+    }
+
     fn usb_id(&self) -> Option<&str> {
         self.source.usb_id()
     }

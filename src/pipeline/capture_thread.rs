@@ -79,6 +79,11 @@ fn pass_on(source: &mut dyn FrameSource, to_infer: &Sender<Frame>, shared: &Shar
                 telemetry.add(Count::Losses, u64::from(expected_seq.is_some()));
                 continue;
             }
+            // To the watchdog a pause that the recording itself has is a sign of life.
+            Ok(None) if source.is_pausing() => {
+                shared.searches.fetch_add(1, Ordering::Relaxed);
+                continue;
+            }
             Ok(None) if !live || last_frame.elapsed() < SILENCE => continue,
             Ok(None) => format!("{}: no frame for {} s", source.info().name, SILENCE.as_secs()),
             Err(CaptureError::Ended) => return Ok(()),

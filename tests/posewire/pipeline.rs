@@ -371,6 +371,31 @@ fn an_unplugged_camera_is_counted_once_and_its_frames_come_again() {
     assert_eq!(seen.lock().unwrap().last().unwrap().1, 9);
 }
 
+/// A recording that is played, with a gap in it.
+struct Gap<S>(S);
+
+impl<S: FrameSource> FrameSource for Gap<S> {
+    fn info(&self) -> SourceInfo {
+        self.0.info()
+    }
+    fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
+        self.0.next_frame(timeout)
+    }
+    fn is_pausing(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_gap_in_what_is_played_is_no_loss() {
+    let silence = repeat_with(|| Event::Silence).take(25);
+    let source = Gap(Camera::new(frames(5).chain(silence).chain(frames(5)), FRAME, true));
+    let mut pipeline = start(source, FAST, vec![Box::new(Log::default())], Options::default());
+    assert!(pipeline.wait(LONG));
+    let telemetry = &pipeline.shared().telemetry;
+    assert_eq!((telemetry.count(Count::Losses), telemetry.count(Count::Captured)), (0, 10));
+}
+
 /// A source that says of itself what it lost, as a camera does.
 struct Outspoken {
     camera: Box<dyn FrameSource>,
