@@ -7,15 +7,13 @@ use posewire::capture;
 use posewire::config::{BUILTIN, Config, Flags, Rate, SMOOTHER, Size};
 use posewire::files;
 use posewire::output::display::DisplayTarget;
-use posewire::output::video;
+use posewire::output::{Existing, video};
 use posewire::pipeline::faults::Faults;
 
 use super::notify;
-use super::outputs::Outputs;
+use super::outputs::{Outputs, STANDARD};
+use super::sinks::existing;
 use crate::cli::{Usage, keep_input};
-
-/// Standard output in the place of a path.
-const STANDARD: &str = "-";
 
 /// Refuses what cannot be, or would be for nothing.
 ///
@@ -45,6 +43,7 @@ pub fn check(
     }
     keep_inputs(config, &outputs, config_file)?;
     keep_apart(config, std::io::stdout().is_terminal())?;
+    keep_moved_apart(config, &outputs, existing(config), config_file)?;
     has_use(config, flags)?;
     if config.source.no_drop && matches!(config.output.rate, Rate::Hz(_)) {
         let why = "every frame of a file is sent once (--no-drop, or --video of a file)";
@@ -116,11 +115,39 @@ fn suits_source(config: &Config, flags: &Flags, has_size: bool, is_service: bool
 
 /// Refuses outputs that would overwrite what is read.
 fn keep_inputs(config: &Config, outputs: &Outputs, config_file: Option<&Path>) -> Result<(), Usage> {
-    let inputs = [&*config.source.replay, &*config.events.zones].into_iter().chain(config_file);
-    for input in inputs {
+    for input in inputs(config, config_file) {
         for (_, output) in outputs.files() {
             keep_input(input, output)?;
         }
+    }
+    Ok(())
+}
+
+/// What is read.
+fn inputs<'a>(config: &'a Config, config_file: Option<&'a Path>) -> impl Iterator<Item = &'a Path> {
+    [&*config.source.replay, &*config.events.zones].into_iter().chain(config_file)
+}
+
+/// Refuses what would be overwritten by a file that moves out of a new one's way.
+fn keep_moved_apart(
+    config: &Config,
+    outputs: &Outputs,
+    existing: Existing,
+    config_file: Option<&Path>,
+) -> Result<(), Usage> {
+    for (flag, name) in outputs.moved_files(config, existing) {
+        let other = outputs.files().find(|(_, path)| files::would_be_same(path, &name));
+        let over = match other {
+            Some((other, _)) => format!("that of {other}"),
+            None if inputs(config, config_file).any(|input| files::is_same(input, &name)) => {
+                "what is read".into()
+            }
+            None => continue,
+        };
+        let name = name.display();
+        return Err(Usage(format!(
+            "{name}: {flag} moves its older file there, over {over}: give one of them another name"
+        )));
     }
     Ok(())
 }
@@ -220,6 +247,38 @@ mod tests {
         let config = config("[display]\nkind = \"terminal\"\n[events]\npath = \"-\"\n");
         assert!(keep_apart(&config, true).is_err_and(|why| why.0.contains("--events -")));
         assert!(keep_apart(&config, false).is_ok(), "the display itself says what is amiss");
+    }
+
+    #[test]
+    fn a_file_that_moves_out_of_the_way_goes_over_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        let told = |text: &str, existing, config_file: Option<&Path>| {
+            let config = config(text);
+            let kept = keep_moved_apart(&config, &Outputs::of(&config), existing, config_file);
+            kept.err().map(|why| why.0).unwrap_or_default()
+        };
+        let lines = |rotate_mb: u32, other: &str| {
+            format!("[jsonl]\npath = {:?}\nrotate_mb = {rotate_mb}\n{other}", at("poses.jsonl"))
+        };
+        let events = format!("[events]\npath = {:?}\n", at("poses.jsonl.1"));
+        let both = told(&lines(1, &events), Existing::Append, None);
+        assert!(
+            both.contains("poses.jsonl.1") && both.contains("rotate_mb") && both.contains("--events"),
+            "{both}"
+        );
+        assert_eq!(told(&lines(0, &events), Existing::Append, None), "");
+        std::fs::write(at("poses.jsonl.1"), "").unwrap();
+        let file = at("poses.jsonl.1");
+        assert!(told(&lines(1, ""), Existing::Replace, Some(Path::new(&file))).contains("what is read"));
+        assert_eq!(told(&lines(1, ""), Existing::Replace, None), "");
+        assert_eq!(told("[jsonl]\npath = \"-\"\nrotate_mb = 1\n", Existing::Append, None), "");
+        let film =
+            format!("[video]\npath = {:?}\n[source]\nreplay = {:?}\n", at("film.mp4"), at("film.2.mp4"));
+        std::fs::write(at("film.2.mp4"), "").unwrap();
+        let film_of_one = told(&film, Existing::Append, None);
+        assert!(film_of_one.contains("film.2.mp4") && film_of_one.contains("what is read"), "{film_of_one}");
+        assert_eq!(told(&film, Existing::Replace, None), "");
     }
 
     #[test]

@@ -1,10 +1,15 @@
 //! Which outputs a configuration asks for, decided once.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use posewire::config::Config;
+use posewire::files;
+use posewire::output::Existing;
 use posewire::output::display::DisplayTarget;
 use posewire::output::mqtt::Broker;
+
+/// Standard output in the place of a path.
+pub const STANDARD: &str = "-";
 
 /// Where each output goes; `None` where it is not asked for.
 pub struct Outputs<'a> {
@@ -68,6 +73,22 @@ impl<'a> Outputs<'a> {
             ("--display", png),
         ];
         files.into_iter().filter_map(|(flag, path)| Some((flag, path?)))
+    }
+
+    /// The names that these files move to, to leave their place to new ones, and why.
+    pub fn moved_files(&self, config: &Config, existing: Existing) -> Vec<(&'static str, PathBuf)> {
+        let lines = self.jsonl.filter(|path| config.jsonl.rotate_mb > 0 && *path != Path::new(STANDARD));
+        let mut moved: Vec<_> = lines
+            .map(|path| ("--jsonl ([jsonl] rotate_mb)", files::rotated_name(&files::followed(path))))
+            .into_iter()
+            .collect();
+        if existing == Existing::Append {
+            for (flag, path) in [("--video", self.video), ("--mcap", self.mcap)] {
+                let Some(path) = path.map(files::followed) else { continue };
+                moved.extend(files::earlier_names(&path).map(|name| (flag, name)));
+            }
+        }
+        moved
     }
 
     /// Whether one of them shows the source's pictures.

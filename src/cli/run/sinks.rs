@@ -203,7 +203,7 @@ fn json_lines(path: &Path, config: &Config) -> Result<JsonLines, SinkError> {
 }
 
 /// What becomes of lines, a film or an MCAP file that are there already.
-fn existing(config: &Config) -> Existing {
+pub fn existing(config: &Config) -> Existing {
     match config.jsonl.existing {
         ExistingLines::Auto if notify::is_service() => Existing::Append,
         ExistingLines::Append => Existing::Append,

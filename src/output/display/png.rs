@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::{Canvas, FrameStamp, Surface};
+use crate::files;
 use crate::output::SinkError;
 
 /// Pictures no larger than this many pixels a side: a preview, not an archive.
@@ -34,10 +35,12 @@ impl PngFiles {
     pub fn open(path: &Path) -> Result<Self, SinkError> {
         let fatal = |e: io::Error| SinkError::Fatal(format!("--display png:{}: {e}", path.display()));
         let target = if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png")) {
+            // A link stays; what it leads to is replaced.
+            let file = files::followed(path);
             // The directory must be there now rather than fail at the first frame.
-            let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let folder = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
             fs::metadata(folder).map_err(fatal)?;
-            Target::Newest { file: path.to_owned(), beside: path.with_extension("png.new") }
+            Target::Newest { beside: file.with_extension("png.new"), file }
         } else {
             fs::create_dir_all(path).map_err(fatal)?;
             let there = numbered(path).map_err(fatal)?;
@@ -115,6 +118,24 @@ pub(super) fn encode(canvas: &Canvas, to: &mut Vec<u8>) -> Result<(), ::png::Enc
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_the_newest_picture_stays_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let [link, file] = ["live.png", "usb/live.png"].map(|name| folder.path().join(name));
+        fs::create_dir(folder.path().join("usb")).unwrap();
+        std::os::unix::fs::symlink("usb/live.png", &link).unwrap();
+        let mut pictures = PngFiles::open(&link).unwrap();
+        let mut canvas = Canvas::default();
+        canvas.reset(4, 2);
+        for _ in 0..2 {
+            pictures.show(&canvas, FrameStamp::default()).unwrap();
+            assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+            assert!(fs::read(&file).unwrap().starts_with(b"\x89PNG"));
+        }
+        assert_eq!(fs::read_dir(folder.path().join("usb")).unwrap().count(), 1);
+    }
 
     #[test]
     fn pictures_of_a_run_before_are_counted_and_nothing_else_is() {
