@@ -60,8 +60,8 @@ class Targets(unittest.TestCase):
             self.assertAlmostEqual(columns, width * s, delta=1.01)
 
     def test_boxes_turn_with_the_scene(self) -> None:
-        boxes = np.array([[[4, 6, 14, 26]], [[40, 0, 50, 8]]], np.float32)
-        bright = Scene(np.zeros((30, 50, 3), np.uint8), *boxes, "jhmdb")
+        person, doubtful = np.array([[[4, 6, 14, 26]], [[40, 0, 50, 8]]], np.float32)
+        bright = Scene(np.zeros((30, 50, 3), np.uint8), person, doubtful, "jhmdb")
         for box, value in ((bright.persons[0], 100), (bright.doubtful[0], 200)):
             x0, y0, x1, y1 = box.astype(int)
             bright.pixels[y0:y1, x0:x1] = value
@@ -185,6 +185,11 @@ class Weights(unittest.TestCase):
         self.assertEqual(of["learned"], ["of 10", "of 20"])
         torch.testing.assert_close(of["ema"]["w"], torch.full((2,), 2.0))
         self.assertEqual((of["pictures"], of["spent"]), (1000 + 30 * BATCH, 1800.0))
+        began = run(3.0, 10)
+        del began["step"]
+        of = mean([run(1.0, 20), began])
+        torch.testing.assert_close(of["ema"]["w"], torch.full((2,), 2.0))
+        self.assertEqual((of["pictures"], of["spent"]), (1000 + 20 * BATCH, 1200.0))
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ SOURCES: dict[str, Source] = {
     ),
     "free_films": Source(
         Licence.FREE, "films and photos that those who made them publish under MIT, BSD-3-Clause or CC BY 4.0 (credit below)",
-        "keypoints", ("movenet_thunder",),
+        "keypoints, finder", ("movenet_thunder",),
     ),
     **{
         name: Source(Licence.RESEARCH, "weights of this project (above)", "teacher")

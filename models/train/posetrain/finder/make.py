@@ -43,7 +43,8 @@ def may_begin(allowed: Licence, begin: Path | None, backbone: Path | None) -> No
 
 
 def mean(states: list[dict[str, Any]]) -> dict[str, Any]:
-    """Of the averaged weights of runs that began with the same ones; pictures and seconds are those of all (Wortsman 2022)."""
+    """Of the averaged weights of runs that began with the same ones, or of a run and of what it began with; pictures and seconds are
+    those of all (Wortsman 2022)."""
     first, *others = states
     weights = {
         name: sum((s["ema"][name] for s in others), value) / len(states)
@@ -51,8 +52,9 @@ def mean(states: list[dict[str, Any]]) -> dict[str, Any]:
         else value
         for name, value in first["ema"].items()
     }
-    seen = sum(s["step"] for s in others) * BATCH
-    spent = sum(s["spent"] for s in others)
+    # What a run began with has been counted by the run.
+    seen = sum(s["step"] for s in others if "step" in s) * BATCH
+    spent = sum(s["spent"] for s in others if "step" in s)
     learned = sorted({name for s in states for name in s["learned"]})
     counts = {"pictures": first["pictures"] + seen, "spent": first["spent"] + spent}
     return {**first, "ema": weights, "learned": learned, **counts}
