@@ -87,7 +87,7 @@ fn suits_source(config: &Config, flags: &Flags, has_size: bool, is_service: bool
     let of_camera = "is asked of a camera or of the built-in clip";
     let table = [
         ("--size", has_size, !is_file, of_camera),
-        // A line is shared out by it.
+        // Where a file or a folder says no rate, a line is shared out by it.
         ("--fps", flags.fps.is_some(), !is_file || has_serial, of_camera),
         // A service waits for its port too.
         (

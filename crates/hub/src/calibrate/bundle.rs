@@ -356,4 +356,30 @@ mod tests {
             assert!(off < 1e-3, "unknown {k}: {off}");
         }
     }
+
+    #[test]
+    fn a_camera_that_takes_left_for_right_among_five_is_put_right() {
+        let place = |x, y, z, by: [f64; 3]| Extrinsics::new(V3::new(x, y, z), V3::from(by));
+        let places = [
+            Extrinsics::identity(),
+            place(1.0, 0.1, 0.5, [0.1, -0.6, 0.0]),
+            place(-1.0, 0.2, 0.3, [0.0, 0.5, 0.1]),
+            place(0.5, 0.1, 0.2, [0.0, -0.3, 0.0]),
+            place(-0.6, -0.2, 0.1, [0.1, 0.25, 0.0]),
+        ];
+        let joint = |j: usize| V3::new(if j % 2 == 1 { 0.2 } else { -0.2 }, 0.08 * j as f64 - 0.7, 3.0);
+        let sees = |c: usize, is_exchanged: bool| {
+            std::array::from_fn(|j| {
+                let j = if is_exchanged { MIRROR[j] } else { j };
+                Some(Sight { at: seen_at(&places[c], joint(j))?, speed: V2::zeros(), sigma: 0.01 })
+            })
+        };
+        let mut moments = [Moment { at_us: 0, seen: (0..5).map(|c| Some(sees(c, c == 1))).collect() }];
+        exchange_sides(&mut moments, &places, &[0.0; 5]);
+        for (c, seen) in moments[0].seen.iter().enumerate() {
+            for (now, right) in seen.unwrap().iter().zip(sees(c, false)) {
+                assert_eq!(now.unwrap().at, right.unwrap().at, "camera {c}");
+            }
+        }
+    }
 }

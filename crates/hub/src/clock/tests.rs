@@ -137,3 +137,14 @@ fn an_agent_with_another_clock_than_the_lines_is_not_believed() {
     }
     assert_eq!(clock.estimate().unwrap().asymmetry_us, None);
 }
+
+#[test]
+fn a_datagram_that_another_one_overtook_by_seconds_changes_nothing() {
+    let mut clock = Clock::default();
+    for k in 0..200i64 {
+        clock.arrived(100_000 * k, 100_000 * k + 1_000 + k % 7);
+    }
+    let before = clock.estimate();
+    clock.arrived(17_000_000, 17_000_500);
+    assert_eq!(clock.estimate(), before);
+}

@@ -348,7 +348,10 @@ fn people_are_told_half_a_second_ahead_at_most_by_the_cameras_that_see_them_now(
     let newest_us = fusion.newest_us();
     assert_eq!(fusion.people(newest_us + 600_000), fusion.people(newest_us + 9_000_000));
     fusion.bodies[0].seen_us = [10_000, 150_000, 300_000, 900_000].map(|ago| newest_us - ago).to_vec();
-    assert_eq!(fusion.people(newest_us)[0].cameras, 2);
+    let unknown = joint::JointFilter::new(V3::z(), nalgebra::Matrix3::identity());
+    fusion.bodies[0].joints[9] = Some(unknown);
+    let person = &fusion.people(newest_us)[0];
+    assert_eq!((person.cameras, person.joints[9]), (2, None));
 }
 
 #[test]

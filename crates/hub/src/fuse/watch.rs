@@ -103,7 +103,10 @@ pub(super) fn watched_by_others(body: &Body, number: usize, at_us: i64) -> bool 
 
 #[cfg(test)]
 mod tests {
+    use super::super::joint::JointFilter;
     use super::*;
+    use crate::V3;
+    use crate::line::Ray;
 
     /// Cameras 1 to 3 see everybody where they are; camera 0 sees persons that far aside, 25 times a second, for ten seconds.
     fn moved_by(asides: &[V2]) -> Vec<usize> {
@@ -163,5 +166,24 @@ mod tests {
         assert!(held([long, now, now, long], 2_000_000));
         assert!(!held([now, now, long, long], 2_000_000), "one other");
         assert!(!held([long, now, now, now], 900_000), "just born");
+    }
+
+    #[test]
+    fn how_far_a_person_lies_aside_is_the_middle_of_six_joints_or_more() {
+        let at_us = 5_000_000;
+        let said = |joints: usize| {
+            let at = |j: usize| V3::new(0.1 * j as f64, 0.0, 4.0);
+            let filter = |j: usize| JointFilter::new(at(j), nalgebra::Matrix3::identity() * 1e-4);
+            let known = std::array::from_fn(|j| (j < joints).then(|| filter(j)));
+            let mut body = Body::new(1, at_us, known, 3);
+            (body.born_us, body.seen_us) = (0, vec![at_us; 3]);
+            // One ray is wild.
+            let by = |j: usize| if j == 2 { V2::new(-1.0, 1.0) } else { V2::new(0.03, -0.01) };
+            let ray = |j: usize| Some(Ray { at: at(j).xy() / 4.0 + by(j), sigma: 0.005, score: 0.9 });
+            let seen = Seen { id: 1, score: 0.9, joints: std::array::from_fn(ray) };
+            aside(&body, 0, &Eye::of(&crate::Extrinsics::identity()), &seen, at_us, [false; 2])
+        };
+        assert_eq!(said(5), None);
+        assert!((said(6).unwrap() - V2::new(0.03, -0.01)).norm() < 1e-9, "{:?}", said(6));
     }
 }
