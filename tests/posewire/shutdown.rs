@@ -194,14 +194,10 @@ mod binary {
         for keeps_on in [false, true] {
             let folder = tempfile::tempdir().unwrap();
             let [lines, film] = ["poses.jsonl", "poses.mcap"].map(|name| folder.path().join(name));
-            let posewire = env!("CARGO_BIN_EXE_posewire");
-            let mut command = Command::new(if keeps_on { "nohup" } else { posewire });
-            command.args([posewire].iter().filter(|_| keeps_on)).args([
-                "run",
-                "--synthetic",
-                "--smoother",
-                "none",
-            ]);
+            // Whoever runs the tests may have SIGHUP ignored, which a child inherits.
+            let mut command = Command::new("env");
+            command.arg("--default-signal=HUP").args(["nohup"].iter().filter(|_| keeps_on));
+            command.arg(env!("CARGO_BIN_EXE_posewire")).args(["run", "--synthetic", "--smoother", "none"]);
             command.arg("--jsonl").arg(&lines).arg("--mcap").arg(&film);
             let mut child = Running::start(command.stdout(Stdio::null()).stderr(Stdio::null()));
             let written = || std::fs::read_to_string(&lines).unwrap_or_default().lines().count();
