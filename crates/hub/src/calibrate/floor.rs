@@ -168,7 +168,9 @@ mod tests {
     #[test]
     fn the_room_stands_on_its_floor_below_the_first_camera_also_where_that_looks_down() {
         let (eye, below) = (V3::new(1.0, 2.0, 3.5), V3::new(1.0, 2.0, 0.5));
-        for (to, up) in [(V3::new(1.0, 5.0, 2.5), V3::z()), (below, V3::new(1.0, -2.0, 0.0))] {
+        for (to, up) in
+            [(V3::new(1.0, 5.0, 2.5), V3::z()), (V3::new(1.2, 2.05, 0.5), V3::new(1.0, -2.0, 0.0))]
+        {
             let cameras = [looking(eye, to, up), looking(V3::new(4.0, 2.0, 2.5), below, V3::z())];
             let floor = find(&bodies(), &cameras).unwrap();
             assert!((floor.stature - 1.8).abs() < 0.05, "{}", floor.stature);
