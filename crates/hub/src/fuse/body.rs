@@ -59,7 +59,7 @@ const TRUNK: [usize; 4] = [5, 6, 11, 12];
 pub(super) const GROUPS: [&[usize; 6]; 2] = [&ARMS, &LEGS];
 /// What it costs, in sigmas squared, to say that a camera takes left for right: whoever turns their back is taken for somebody who
 /// faces the camera, arms and legs alike; one of both alone is rarer.
-const TURNED: f64 = 20.0;
+const EXCHANGED: f64 = 20.0;
 const HALF: f64 = 30.0;
 /// Below that a joint fits so well that nobody asks whether it fits the other way round.
 const FITS: f64 = 2.0;
@@ -136,11 +136,11 @@ fn fits_exchanged(
             *gain += offs[j].zip(others[j]).map_or(0.0, |(own, other)| own - other);
         }
     }
-    let worth = |turned: [bool; 2]| {
-        let gained: f64 = gains.iter().zip(turned).filter(|g| g.1).map(|g| g.0).sum();
-        let cost = match turned {
+    let worth = |exchanged: [bool; 2]| {
+        let gained: f64 = gains.iter().zip(exchanged).filter(|g| g.1).map(|g| g.0).sum();
+        let cost = match exchanged {
             [false, false] => 0.0,
-            [true, true] => TURNED,
+            [true, true] => EXCHANGED,
             _ => HALF,
         };
         gained - cost
