@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use pose::{JOINTS, MIRROR};
 
-use super::body::BONES;
+use super::body::{ARM_BONES, BONES};
 use super::joint::JointFilter;
 use crate::geometry::{View, centre, triangulate};
 use crate::line::Seen;
@@ -41,7 +41,6 @@ const FRESH_US: i64 = 120_000;
 const TIMES: u32 = 3;
 /// Joints that must meet.
 const MIN_JOINTS: usize = 8;
-const ARM_BONES: [(usize, usize); 4] = [(5, 7), (7, 9), (6, 8), (8, 10)];
 /// Mean misfit of the rays of both cameras, in sigmas squared.
 const MEETS: f64 = 2.2;
 /// The same, of whom both see the upper half alone.
@@ -173,7 +172,7 @@ fn body(
             let head = mean(at[..5].iter().flatten());
             let neck_m = head.map(|head| (head - 0.5 * (l + r)).norm());
             cost <= MEETS_HALF
-                && lengths(&ARM_BONES).iter().all(|m| ARM_BONE_M.contains(m))
+                && lengths(&BONES[..ARM_BONES]).iter().all(|m| ARM_BONE_M.contains(m))
                 && SHOULDERS_M.contains(&(l - r).norm())
                 && neck_m.is_some_and(|m| NECK_M.contains(&m))
         }

@@ -22,6 +22,8 @@ pub(super) const BONES: [(usize, usize); 12] = [
     (5, 11),
     (6, 12),
 ];
+/// The first of them, which are the arms'.
+pub(super) const ARM_BONES: usize = 4;
 /// From where a joint that nobody has seen yet is looked for: the first of both that is known.
 const NEAR: [[usize; 2]; JOINTS] = [
     [3, 5],
