@@ -1,5 +1,7 @@
 //! What is behind and before people: rooms, streets and meadows made by rules, with furniture; seen by casting a ray a pixel.
 
+mod furnish;
+mod look;
 mod place;
 mod stuff;
 
@@ -10,7 +12,8 @@ use crate::{
     light::Light,
     math::{Vec3, smooth, vec3},
 };
-use place::{Hit, Meeting, is_piece};
+use look::Hit;
+use place::{Meeting, is_piece};
 
 /// A picture of a place without people: what the key light gives, what sky and ground give, and how near everything is.
 #[derive(Debug, Default)]

@@ -1,5 +1,11 @@
 //! Sets of pictures on disk: shards of JPEGs in plain tars and labels in COCO's form.
 
+mod labels;
+mod photos;
+
+pub use labels::annotation;
+pub use photos::Photos;
+
 use std::{
     fs,
     io::{self, Write},
@@ -16,16 +22,12 @@ use turbojpeg::{Compressor, Image, PixelFormat, Subsamp};
 
 use crate::{
     motion::Motion,
-    render::Truth,
-    rng::Rng,
-    shot::{GROUP, LOOK, MOST, Material, Photo, Shot, Studio, Wanted},
+    shot::{GROUP, LOOK, MOST, Material, Shot, Studio, Wanted},
 };
+use labels::image_record;
 
 /// Pictures in a shard.
 const SHARD: u64 = 500;
-
-/// One [group](GROUP) of pictures in so many is of val.
-const VAL_EVERY: u64 = 25;
 
 /// What to make.
 #[derive(Debug)]
@@ -43,95 +45,6 @@ pub struct Order {
     /// Photographs that cloth is cut from, and the share of garments of such cloth.
     pub cloth: Photos,
 }
-
-/// Photographs by name, in a folder.
-#[derive(Debug, Default)]
-pub struct Photos {
-    folder: PathBuf,
-    names: Vec<String>,
-    /// CRC-32 of all of them, one after another.
-    crc: u32,
-    share: f32,
-}
-
-impl Photos {
-    /// All JPEGs of a folder, for a share of the pictures.
-    ///
-    /// # Errors
-    /// [`DatasetError`] where the folder cannot be read, holds none, or one that is none.
-    pub fn of(folder: &Path, share: f32) -> Result<Self, DatasetError> {
-        let list = fs::read_dir(folder).map_err(io_error("cannot read", folder))?;
-        let mut names: Vec<String> = list
-            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .filter(|name| {
-                let name = name.to_ascii_lowercase();
-                name.ends_with(".jpg") || name.ends_with(".jpeg")
-            })
-            .collect();
-        names.sort();
-        if names.is_empty() {
-            return Err(DatasetError::Order(format!(
-                "{} holds no JPEG: photographs end in .jpg or .jpeg",
-                folder.display()
-            )));
-        }
-        if !(0.0..=1.0).contains(&share) {
-            return Err(DatasetError::Order(format!("a share of {share} asked for: 0 to 1 can be")));
-        }
-        let mut crc = crc32fast::Hasher::new();
-        // Before hours have passed: what is no picture at all.
-        for name in &names {
-            let path = folder.join(name);
-            let bytes = fs::read(&path).map_err(io_error("cannot read", &path))?;
-            crc.update(&bytes);
-            turbojpeg::read_header(&bytes).map_err(|source| DatasetError::Photo { path, source })?;
-        }
-        Ok(Self { folder: folder.to_owned(), names, crc: crc.finalize(), share })
-    }
-
-    fn described(&self) -> Value {
-        let names = crc32fast::hash(self.names.join("\n").as_bytes());
-        let mut described = json!({ "share": self.share, "count": self.names.len(), "names": names });
-        if !self.names.is_empty() {
-            described["contents"] = self.crc.into();
-        }
-        described
-    }
-
-    /// The one behind a picture, by name, if any is.
-    fn of_picture(&self, seed: u64, index: u64) -> Result<Option<(&str, Photo)>, DatasetError> {
-        let mut rng = Rng::new(seed ^ BEHIND, index);
-        if self.names.is_empty() || !rng.chance(self.share) {
-            return Ok(None);
-        }
-        self.read(rng.below(self.names.len())).map(Some)
-    }
-
-    /// What cloth of a group of pictures is cut from.
-    fn of_group(&self, seed: u64, group: u64) -> Result<Vec<(&str, Photo)>, DatasetError> {
-        let mut rng = Rng::new(seed ^ WORN, group);
-        let count = if self.names.is_empty() { 0 } else { CLOTHS };
-        (0..count).map(|_| self.read(rng.below(self.names.len()))).collect()
-    }
-
-    fn read(&self, photo: usize) -> Result<(&str, Photo), DatasetError> {
-        let name = &self.names[photo];
-        let path = self.folder.join(name);
-        let bytes = fs::read(&path).map_err(io_error("cannot read", &path))?;
-        let image = turbojpeg::decompress(&bytes, PixelFormat::RGB)
-            .map_err(|source| DatasetError::Photo { path: path.clone(), source })?;
-        let row = 3 * image.width;
-        let rgb = image.pixels.chunks_exact(image.pitch).flat_map(|r| &r[..row]).copied().collect();
-        Ok((name, Photo { width: image.width, height: image.height, rgb }))
-    }
-}
-
-/// Sets the choice of photographs apart from the pictures' random numbers.
-const BEHIND: u64 = 0x6265_6869_6e64;
-const WORN: u64 = 0x776f_726e;
-
-/// Photographs that the cloth of one group of pictures is cut from.
-const CLOTHS: usize = 3;
 
 /// A set that cannot be made.
 #[derive(Debug, Error)]
@@ -349,52 +262,6 @@ fn encode(shot: &Shot, size: usize) -> turbojpeg::Result<Vec<u8>> {
         format: PixelFormat::RGB,
     };
     jpeg.compress_to_vec(image)
-}
-
-fn round(v: f32, k: f32) -> f64 {
-    f64::from((v * k).round()) / f64::from(k)
-}
-
-/// The part of the set that a picture is in. By groups, so that val shows no dressed people who are learned from.
-fn split(index: u64) -> &'static str {
-    if (index / GROUP).is_multiple_of(VAL_EVERY) { "val" } else { "train" }
-}
-
-fn image_record(shot: &Shot, index: u64, file: &str, tar: &str) -> Value {
-    let [width, height] = shot.camera.size;
-    json!({
-        "id": index + 1, "file_name": file, "tar": tar, "width": width, "height": height,
-        "source": "rendered", "split": split(index),
-        "camera": {
-            "focal_px": round(shot.camera.focal_px, 100.0), "centre_px": shot.camera.centre_px,
-            "k1": round(shot.camera.k1, 1e4), "height_m": round(shot.camera.eye.y, 1000.0),
-        },
-    })
-}
-
-/// Labels of one person in COCO's form, and their places in camera space (metres).
-pub fn annotation(truth: &Truth, index: u64, person: usize) -> Value {
-    let mut keypoints = Vec::with_capacity(51);
-    let mut places = Vec::with_capacity(17);
-    for j in &truth.joints {
-        let v = if !j.is_inside {
-            0
-        } else if j.is_seen {
-            2
-        } else {
-            1
-        };
-        let (x, y) = if v == 0 { (0.0, 0.0) } else { (round(j.x_px, 100.0), round(j.y_px, 100.0)) };
-        keypoints.extend([json!(x), json!(y), json!(v)]);
-        places.push(j.camera_m.map(|m| round(m, 1000.0)));
-    }
-    let labelled = truth.joints.iter().filter(|j| j.is_inside).count();
-    json!({
-        "id": index * 8 + person as u64 + 1, "image_id": index + 1, "category_id": 1, "iscrowd": 0,
-        "keypoints": keypoints, "num_keypoints": labelled, "camera_m": places,
-        "bbox": truth.box_px, "area": truth.area_px, "whole_area": truth.whole_px,
-        "source": "rendered", "split": split(index),
-    })
 }
 
 /// One file of a tar.

@@ -1,55 +1,22 @@
 //! Draws dressed and posed people before a backdrop, and says what is seen of whom.
 
-use pose::JOINTS;
+mod shade;
+mod truth;
+
+pub use truth::{JointTruth, Truth};
 
 use crate::{
     backdrop::Backdrop,
     camera::Camera,
     light::{Light, Shadow, Tone},
-    math::{Vec3, smooth, vec3},
+    math::{Vec3, vec3},
     person::{Figure, Person},
     raster::{NOTHING, Samples, Spot, shares},
-    surface::{Cloth, Pattern, Surface},
 };
+use shade::shade;
 
 /// Larger pictures, pixels, have one sample a pixel instead of four: their edges are fine enough.
 const COARSE_FROM_PX: usize = 1 << 20;
-
-/// A joint lies inside its limb: how far before it (metres, COCO's order) something of its own body must be to hide it.
-const DEEP_OWN_M: [f32; JOINTS] =
-    [0.07, 0.06, 0.06, 0.10, 0.10, 0.19, 0.19, 0.13, 0.13, 0.11, 0.11, 0.27, 0.27, 0.16, 0.16, 0.13, 0.13];
-
-/// The same of other things and other people.
-const DEEP_OTHER_M: [f32; JOINTS] =
-    [0.04, 0.04, 0.04, 0.06, 0.06, 0.12, 0.12, 0.08, 0.08, 0.06, 0.06, 0.18, 0.18, 0.10, 0.10, 0.08, 0.08];
-
-/// One joint's truth.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct JointTruth {
-    /// Pixels.
-    pub x_px: f32,
-    /// Pixels.
-    pub y_px: f32,
-    /// Camera space: right, down, ahead; metres.
-    pub camera_m: [f32; 3],
-    /// Inside the picture and ahead of the camera.
-    pub is_inside: bool,
-    /// Nothing stands before it.
-    pub is_seen: bool,
-}
-
-/// One person's truth.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Truth {
-    /// COCO's joints.
-    pub joints: [JointTruth; JOINTS],
-    /// x, y, width, height of what is seen of the person; pixels.
-    pub box_px: [f32; 4],
-    /// Pixels that show the person.
-    pub area_px: f32,
-    /// Pixels that the person would cover with nothing before it.
-    pub whole_px: f32,
-}
 
 /// Scratch that is kept from picture to picture.
 #[derive(Debug, Default)]
@@ -189,22 +156,6 @@ impl Renderer {
         }
     }
 
-    /// Where joints and boxes are seen once every row is `shifted` sideways.
-    pub fn shift_rows(&mut self, width: usize, shifted: impl Fn(f32) -> f32) {
-        let limit = width as f32;
-        for truth in &mut self.truth {
-            for j in &mut truth.joints {
-                j.x_px += shifted(j.y_px);
-                j.is_inside &= (0.0..limit).contains(&j.x_px);
-                j.is_seen &= j.is_inside;
-            }
-            let [x, y, w, h] = truth.box_px;
-            let (a, b) = (shifted(y), shifted(y + h));
-            let (left, right) = ((x + a.min(b)).max(0.0), (x + w + a.max(b)).min(limit));
-            truth.box_px = [left, y, (right - left).max(0.0), h];
-        }
-    }
-
     /// Where a pixel of the region is in [`picture`](Self::picture).
     fn place(&self, x: usize, y: usize) -> usize {
         let [left, top, right, _] = self.region;
@@ -337,41 +288,6 @@ impl Renderer {
         }
     }
 
-    fn see_joints(&mut self, camera: &Camera, backdrop: &Backdrop, i: usize, figure: &Figure) {
-        let [width, height] = camera.size;
-        for j in 0..JOINTS {
-            let c = camera.see(figure.joints[j]);
-            let mut truth = JointTruth { camera_m: c.into(), ..JointTruth::default() };
-            if c.z > 0.05 {
-                [truth.x_px, truth.y_px] = camera.project(c);
-                let inside = |v: f32, size: usize| v >= 0.0 && v < size as f32;
-                truth.is_inside = inside(truth.x_px, width) && inside(truth.y_px, height);
-            }
-            if truth.is_inside {
-                let (x, y) = (truth.x_px as usize, truth.y_px as usize);
-                // Hidden where most of the nine pixels around show something well before it.
-                let (mut hidden, mut all) = (0, 0);
-                for py in y.saturating_sub(1)..(y + 2).min(height) {
-                    for px in x.saturating_sub(1)..(x + 2).min(width) {
-                        let s = self.samples.at(self.fine * px, self.fine * py);
-                        let (near, deep) = match s.filter(|&s| self.samples.shown[s] != NOTHING) {
-                            None => (backdrop.near_at(py * width + px, 0), DEEP_OTHER_M[j]),
-                            Some(s) => {
-                                let whose = self.of_mesh[Samples::split(self.samples.shown[s]).0].0;
-                                let deep = if whose == i { DEEP_OWN_M[j] } else { DEEP_OTHER_M[j] };
-                                (self.samples.near[s], deep)
-                            }
-                        };
-                        all += 1;
-                        hidden += u32::from(near * (c.z - deep) > 1.0);
-                    }
-                }
-                truth.is_seen = 2 * hidden <= all;
-            }
-            self.truth[i].joints[j] = truth;
-        }
-    }
-
     /// What of the picture is there: left, top, right, bottom.
     pub fn region(&self) -> [usize; 4] {
         self.region
@@ -435,73 +351,4 @@ fn extent(camera: &Camera, low: Vec3, high: Vec3) -> [usize; 4] {
 /// What holds both.
 fn join(a: [usize; 4], b: [usize; 4]) -> [usize; 4] {
     [a[0].min(b[0]), a[1].min(b[1]), a[2].max(b[2]), a[3].max(b[3])]
-}
-
-#[allow(clippy::too_many_arguments, reason = "one sample's circumstances")]
-fn shade(
-    turned: bool,
-    light: &Light,
-    shadows: &[Shadow],
-    camera: &Camera,
-    person: &Person,
-    figure: &Figure,
-    k: usize,
-    t: [usize; 3],
-    s: [f32; 3],
-) -> Vec3 {
-    let layer = &person.layers[k];
-    let blend = |v: &[Vec3]| v[t[0]] * s[0] + v[t[1]] * s[1] + v[t[2]] * s[2];
-    let point = blend(&figure.points[k]);
-    let mut normal = blend(&figure.normals[k]).unit();
-    let view = (camera.eye - point).unit();
-    if turned {
-        normal = -normal;
-    }
-    let open = (layer.light[t[0]] * s[0] + layer.light[t[1]] * s[1] + layer.light[t[2]] * s[2])
-        * if turned { 0.45 } else { 1.0 };
-    let cut = if layer.cut.is_empty() {
-        1.0
-    } else {
-        layer.cut[t[0]] * s[0] + layer.cut[t[1]] * s[1] + layer.cut[t[2]] * s[2]
-    };
-    let paint = blend(&layer.paint);
-    let mut look = layer.surface.look(paint, cut);
-    if let Surface::Cloth(Cloth { pattern: Pattern::Photo(k), .. }) = &layer.surface
-        && let Some(swatch) = person.swatches.get(usize::from(*k))
-    {
-        look.albedo = look.albedo.times(swatch.at(paint));
-    }
-    normal = (normal + look.bump).unit();
-    let facing = normal.dot(light.towards);
-    let mut key = if facing > -look.wrap { (facing + look.wrap) / (1.0 + look.wrap) } else { 0.0 };
-    if key > 0.0 {
-        let probe = point + normal * 0.012;
-        for shadow in shadows {
-            let [a, b] = shadow.bounds;
-            let inside = probe.x > a.x
-                && probe.x < b.x
-                && probe.y > a.y
-                && probe.y < b.y
-                && probe.z > a.z
-                && probe.z < b.z;
-            if inside {
-                key *= shadow.reaches(probe, 0.022, light.softness * 0.6);
-            }
-        }
-    }
-    // Near the ground less of the sky arrives.
-    let ground = 0.7 + 0.3 * smooth(0.0, 0.7, point.y);
-    let open = open * ground;
-    let mut colour = look.albedo.times(light.key * key + light.fill(normal) * (open * (0.4 + 0.6 * open)));
-    if look.gloss > 0.0 {
-        let half = (view + light.towards).unit();
-        let shine = normal.dot(half).max(0.0);
-        let shine2 = shine * shine;
-        let shine8 = shine2 * shine2 * shine2 * shine2;
-        let lobe = if look.tight { shine8 * shine8 * shine8 } else { shine8 };
-        let rim = 1.0 - normal.dot(view).max(0.0);
-        colour +=
-            light.key * (look.gloss * lobe * key) + light.sky * (look.gloss * 0.25 * rim * rim * rim * open);
-    }
-    colour
 }

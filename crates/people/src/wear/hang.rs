@@ -352,3 +352,10 @@ pub fn brim(fit: &Fitting, line_y: f32, off_m: f32, cloth: Cloth) -> Layer {
         |_| 0.85,
     )
 }
+
+/// A point moved away from an axis until it is at least `radius` off it.
+pub fn widened(p: Vec3, axis: Vec3, radius: f32) -> Vec3 {
+    let out = p - axis;
+    let r = out.length().max(1e-4);
+    if r < radius { axis + out * (radius / r) } else { p }
+}
