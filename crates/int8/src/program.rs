@@ -127,7 +127,7 @@ impl InputMut<'_> {
     ///
     /// # Panics
     /// If there is no such row.
-    pub fn row_mut(&mut self, y: usize) -> &mut [u8] {
+    fn row_mut(&mut self, y: usize) -> &mut [u8] {
         &mut self.bytes[y * self.row..][..self.shape.w * self.pixel]
     }
 

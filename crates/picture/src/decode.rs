@@ -179,9 +179,11 @@ impl Decoder {
     }
 }
 
-/// Many webcams pad before the end marker; the picture is whole.
+/// Many webcams pad before the end marker; the picture is whole. Bytes before any other marker, such as one to restart at, are what
+/// remains of a lost piece.
 pub(super) fn whole_though_padded(reason: String) -> Result<(), String> {
-    if reason.contains("extraneous bytes before marker") { Ok(()) } else { Err(reason) }
+    let is_padding = reason.contains("extraneous bytes before marker") && reason.trim_end().ends_with("0xd9");
+    if is_padding { Ok(()) } else { Err(reason) }
 }
 
 /// Sizes of the image and of the reduced picture in the decoder's buffer.
@@ -269,7 +271,8 @@ pub fn packed_stride(format: PixelFormat, width: usize) -> usize {
     }
 }
 
-fn raw_picture(frame: &Frame) -> Result<Picture<'_>, DecodeError> {
+/// A raw frame in place; one that is too short for its size is refused.
+pub(super) fn raw_picture(frame: &Frame) -> Result<Picture<'_>, DecodeError> {
     let (width, height) = (frame.width as usize, frame.height as usize);
     check_size(width, height)?;
     let stride = (frame.stride as usize).max(packed_stride(frame.format, width));
@@ -373,6 +376,43 @@ mod tests {
         let mut decoder = Decoder::new().expect("sets up");
         let expected = decoder.decode(&mjpeg(whole), 1).expect("decodes").bytes.to_vec();
         assert_eq!(decoder.decode(&mjpeg(bare), 1).expect("decodes").bytes, expected);
+    }
+
+    /// As most webcams send them: after every row of blocks the code begins anew.
+    fn with_restarts(rows: u8) -> Vec<u8> {
+        let strip = jpeg(64, 16, |x, _| [4 * x as u8, 90, 90]);
+        let code = strip.windows(2).position(|m| m == [0xff, 0xda]).expect("a scan");
+        let sof = strip.windows(2).position(|m| m == [0xff, 0xc0]).expect("a baseline header");
+        let begins = code + 2 + usize::from(u16::from_be_bytes([strip[code + 2], strip[code + 3]]));
+        let mut whole = strip[..code].to_vec();
+        whole[sof + 5..sof + 7].copy_from_slice(&(16 * u16::from(rows)).to_be_bytes());
+        whole.extend([0xff, 0xdd, 0, 4, 0, 4]);
+        whole.extend(&strip[code..begins]);
+        for row in 0..rows {
+            whole.extend(&strip[begins..strip.len() - 2]);
+            whole.extend([0xff, if row + 1 == rows { 0xd9 } else { 0xd0 + row % 8 }]);
+        }
+        whole
+    }
+
+    /// What is lost between two markers leaves bytes before one of them, as padding does before the last.
+    #[test]
+    fn a_jpeg_that_lacks_a_piece_between_its_restarts_is_damaged() {
+        let whole = with_restarts(8);
+        let mut decoder = Decoder::new().expect("sets up");
+        let frame = mjpeg(whole.clone());
+        let picture = decoder.decode(&frame, 1).expect("decodes");
+        assert_eq!((picture.width, picture.height), (64, 128));
+        let marks: Vec<usize> = (0..whole.len() - 1)
+            .filter(|&at| whole[at] == 0xff && (0xd0..=0xd7).contains(&whole[at + 1]))
+            .collect();
+        assert_eq!(marks.len(), 7);
+        // From the mark behind the third row's code, or from that code's middle, to the middle of the fourth's.
+        let to = (marks[2] + marks[3]) / 2;
+        for from in [marks[2], (marks[1] + marks[2]) / 2] {
+            let lacking = [&whole[..from], &whole[to..]].concat();
+            assert!(decoder.decode(&mjpeg(lacking), 1).is_err());
+        }
     }
 
     #[test]

@@ -8,8 +8,8 @@ use std::convert::Infallible;
 
 use turbojpeg::{OutputBuf, Transform, TransformOp, Transformer};
 
-use super::decode::{DecodeError, check_size, jpeg_header, whole_though_padded};
-use super::{BufferPool, Decoder, Frame, PixelFormat, packed_stride, raw_len, scans};
+use super::decode::{DecodeError, jpeg_header, raw_picture, whole_though_padded};
+use super::{BufferPool, Decoder, Frame, Picture, PixelFormat, packed_stride, raw_len, scans};
 
 /// Sides of the blocks that a JPEG is turned by, by how much coarser its colours are.
 const SMALLEST_BLOCK_PX: u32 = 8;
@@ -138,15 +138,8 @@ impl Turner {
     }
 
     fn raw(&mut self, frame: &Frame) -> Result<Frame, DecodeError> {
-        let (w, h) = (frame.width as usize, frame.height as usize);
-        check_size(w, h)?;
-        let from_stride = (frame.stride as usize).max(packed_stride(frame.format, w));
-        let (got, needed) = (frame.bytes.len(), raw_len(frame.format, from_stride, h));
-        if got < needed {
-            let Frame { format, width, height, .. } = *frame;
-            return Err(DecodeError::Short { format, width, height, got, needed });
-        }
-        let (turn, from) = (self.turn, &frame.bytes[..]);
+        let Picture { width: w, height: h, stride: from_stride, bytes: from, .. } = raw_picture(frame)?;
+        let turn = self.turn;
         let (to_w, to_h) = if turn.is_on_its_side() { (h, w) } else { (w, h) };
         // Of pairs of pixels only whole rows stay pairs.
         let format = match frame.format {

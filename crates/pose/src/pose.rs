@@ -118,7 +118,7 @@ pub struct Stamped<T> {
 impl<T> Stamped<T> {
     /// How old the frame behind this value is at `now_us`, in microseconds; negative if the driver stamped the future.
     pub fn age_us(&self, now_us: i64) -> i64 {
-        now_us - self.captured_at_us
+        now_us.saturating_sub(self.captured_at_us)
     }
 }
 
