@@ -21,13 +21,15 @@ pub struct View {
 
 impl View {
     /// How far the board has moved in the picture from one view to another, on average, pixels: its corners where both show all of it, else
-    /// a rectangle of squares round the middle of what is seen.
+    /// a rectangle of squares round the middle of what is seen. Half a turn is no move: which end of a board that stands on its short side
+    /// comes first is chance, and its picture is the same.
     pub fn moved_px(&self, other: &Self) -> f64 {
         let distance = |a: [f64; 2], b: [f64; 2]| (a[0] - b[0]).hypot(a[1] - b[1]);
         if self.is_whole && other.is_whole {
-            let pairs = self.corners.iter().zip(&other.corners);
-            let sum: f64 = pairs.map(|(a, b)| distance(a.seen_px, b.seen_px)).sum();
-            return sum / self.corners.len().max(1) as f64;
+            let of = |pair: (&Corner, &Corner)| distance(pair.0.seen_px, pair.1.seen_px);
+            let straight: f64 = self.corners.iter().zip(&other.corners).map(of).sum();
+            let turned: f64 = self.corners.iter().zip(other.corners.iter().rev()).map(of).sum();
+            return straight.min(turned) / self.corners.len().max(1) as f64;
         }
         let (here, there) = (self.frame(), other.frame());
         here.iter().zip(&there).map(|(a, b)| distance(*a, *b)).sum::<f64>() / here.len() as f64
@@ -74,5 +76,15 @@ mod tests {
             let narrow = view(9, 6, is_whole, |x, y| [100.0 + 120.0 + 20.0 * (x - 4.0), 80.0 + 30.0 * y]);
             assert!(straight.moved_px(&narrow) > 15.0);
         }
+    }
+
+    #[test]
+    fn a_board_that_stands_still_on_its_short_side_has_not_moved_whichever_end_comes_first() {
+        let standing = |x: f64, y: f64| [300.0 - 30.0 * y, 80.0 + 30.0 * x];
+        let first = view(9, 6, true, standing);
+        let other = view(9, 6, true, |x, y| standing(8.0 - x, 5.0 - y));
+        assert_eq!(first.moved_px(&other), 0.0);
+        let pushed = view(9, 6, true, |x, y| standing(8.0 - x, 5.0 - y).map(|v| v + 20.0));
+        assert!(first.moved_px(&pushed) > 15.0);
     }
 }
