@@ -235,7 +235,10 @@ impl FloorFinder {
 mod tests {
     use people::film::Film;
 
+    use pose::Forecast;
+
     use super::super::stance::tests::{body, turned};
+    use super::super::{Lens, Metres};
     use super::*;
 
     /// Rendered people before a camera of which height and tilt are known; each is taken to be a few percent too large or small, and
@@ -280,6 +283,19 @@ mod tests {
         let camera = film.camera();
         let ahead = camera.turn.transpose() * people::math::vec3(0.0, 0.0, 1.0);
         (finder, [camera.eye.y, (-ahead.y).asin().to_degrees() + more_deg], sizes)
+    }
+
+    #[test]
+    fn what_one_camera_stood_above_is_not_told_of_the_next() {
+        let lens = Lens::default();
+        let mut metres = Metres::new(lens.clone(), Stature::ADULT);
+        metres.floor = Some(watched(0.0, 2, 1, 24, false).0);
+        assert!(metres.floor().is_some());
+        // Of which nothing is known.
+        lens.set(None);
+        assert!(metres.floor().is_none());
+        assert!(metres.place(0, 1, &mut Forecast::default(), [640, 480]).is_none());
+        assert!(metres.floor().is_none(), "for good");
     }
 
     #[test]

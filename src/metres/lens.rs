@@ -1,6 +1,6 @@
 //! The lens of whatever camera there is now, from the thread that knows the camera to the one that knows the persons.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::calibrate::Intrinsics;
 use crate::picture::Turn;
@@ -9,11 +9,18 @@ use crate::picture::Turn;
 /// is known.
 #[derive(Clone, Debug, Default)]
 pub struct Lens {
-    known: Arc<Mutex<Option<Known>>>,
+    now: Arc<Mutex<Now>>,
     turn: Turn,
 }
 
 type Known = (Intrinsics, [u32; 2]);
+
+#[derive(Debug, Default)]
+struct Now {
+    known: Option<Known>,
+    /// Cameras so far. Two of one kind are told apart by it alone.
+    generation: u64,
+}
 
 impl Lens {
     /// Of a camera whose pictures are turned by `turn`.
@@ -23,15 +30,25 @@ impl Lens {
 
     /// From now on pictures are of this camera, which gives them in this size, not turned yet; `None`: nobody knows.
     pub fn set(&self, known: Option<Known>) {
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
+        let mut now = self.now();
+        *now = Now { known, generation: now.generation + 1 };
+    }
+
+    /// Another number than before wherever pictures may be of another camera, or of another size.
+    pub fn generation(&self) -> u64 {
+        self.now().generation
     }
 
     /// The camera of a turned picture of `size_px`, as if it had been built so; `None` where it is not known, or another size is.
     pub fn of(&self, size_px: [u32; 2]) -> Option<Intrinsics> {
-        let (intrinsics, of_px) = (*self.known.lock().unwrap_or_else(PoisonError::into_inner))?;
+        let (intrinsics, of_px) = self.now().known?;
         // What turning cuts off a JPEG lies at its right and lower edge: the principal point stays until the rest is turned.
         let shown_px = self.turn.shown_px(of_px, size_px)?;
         Some(intrinsics.turned(self.turn.quarters, self.turn.mirror, shown_px))
+    }
+
+    fn now(&self) -> MutexGuard<'_, Now> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -18,22 +18,20 @@ pub use stature::Stature;
 
 use pose::{Floor, Forecast, JointState, MAX_PERSONS, Place};
 
-use crate::calibrate::Intrinsics;
-
 /// Places persons, each by a memory of its own.
 pub struct Metres {
     lens: Lens,
     stature: Stature,
     bodies: [Body; MAX_PERSONS],
     floor: Option<FloorFinder>,
-    /// What the floor was found with.
-    seen_with: Option<Intrinsics>,
+    /// The [generation](Lens::generation) of the lens that the floor was found with.
+    found_with: u64,
 }
 
 impl Metres {
     /// With the lens that `lens` knows at the time, of persons who are so tall.
     pub fn new(lens: Lens, stature: Stature) -> Self {
-        Self { lens, stature, bodies: Default::default(), floor: None, seen_with: None }
+        Self { lens, stature, bodies: Default::default(), floor: None, found_with: 0 }
     }
 
     /// Finds the floor too, above which the camera is so high where somebody has measured that, metres; and everybody's size by it.
@@ -41,9 +39,9 @@ impl Metres {
         Self { floor: Some(FloorFinder::new(camera_height_m)), ..self }
     }
 
-    /// The floor, where it is asked for and known by now.
+    /// The floor, where it is asked for and known by now. What another camera saw it from is nothing for this one.
     pub fn floor(&self) -> Option<Floor> {
-        self.floor.as_ref()?.floor()
+        self.floor.as_ref().filter(|_| self.found_with == self.lens.generation())?.floor()
     }
 
     /// Forgets the person in `slot`; a slot that does not exist is nothing to forget.
@@ -63,10 +61,12 @@ impl Metres {
         forecast: &mut Forecast,
         size_px: [u32; 2],
     ) -> Option<Place> {
-        let lens = self.lens.of(size_px)?;
-        if self.seen_with.replace(lens) != Some(lens) {
+        let generation = self.lens.generation();
+        if self.found_with != generation {
+            self.found_with = generation;
             self.floor.iter_mut().for_each(FloorFinder::forget);
         }
+        let lens = self.lens.of(size_px)?;
         let fitted = self.bodies.get_mut(slot)?.fitted(forecast, &lens)?;
         // What the floor is found from does not hang on what the floor says.
         let (mut place, mut joints_m) = fitted.placed(self.stature, self.stature.scale());
