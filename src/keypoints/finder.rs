@@ -146,7 +146,7 @@ impl PersonFinder {
     /// [`up_to`](Self::up_to) says, and `found` never grows beyond that.
     ///
     /// # Errors
-    /// [`InferError::Run`] where the network was not run.
+    /// [`InferError::Run`] where the network lacks an output. Without a run of what was fitted the answer is that of the run before.
     pub fn decode(&mut self, found: &mut Vec<PersonBox>) -> Result<(), InferError> {
         self.candidates.clear();
         let threshold = self.with_presence.map_or(self.threshold, |rule| rule.threshold);

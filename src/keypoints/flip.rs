@@ -39,7 +39,7 @@ impl Averaged {
     /// Output `name` of batch elements `i` and, mirrored, `mirrored`.
     ///
     /// # Errors
-    /// [`InferError::Run`] where the network was not run.
+    /// [`InferError::Run`] where the network lacks an output. Without a run of what was fitted the answer is that of the run before.
     pub fn of(
         &mut self,
         state: &dyn State,

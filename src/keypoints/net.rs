@@ -102,7 +102,7 @@ impl KeypointNet {
     /// Reads the joints of each crop, in the boxes' order, in pixels of the source image.
     ///
     /// # Errors
-    /// [`InferError::Run`] where the network was not run.
+    /// [`InferError::Run`] where the network lacks an output. Without a run of what was fitted the answer is that of the run before.
     ///
     /// # Panics
     /// Where `out` is shorter than the boxes were.

@@ -37,8 +37,10 @@ const NECK_RADIUS: f32 = 0.06;
 const HAIR_RADIUS: f32 = 0.08;
 const HAIR: f32 = 0.3;
 
-/// Somebody who stands is so many times as tall as trunk and legs are long.
+/// Somebody who stands is so many times as tall as trunk and legs are long; and the lines of a side from the shoulder down, as parts of that.
 const HEIGHT_PER_TRUNK_AND_LEGS: f32 = 1.25;
+const TRUNK_AND_LEGS: [([(usize, usize); 2], f32); 3] =
+    [([(5, 11), (6, 12)], 0.38), ([(11, 13), (12, 14)], 0.31), ([(13, 15), (14, 16)], 0.31)];
 
 /// Marks in `mask` what `pose`, in pixels of the source image, covers there. Joints that are absent cover nothing.
 ///
@@ -50,14 +52,8 @@ pub(super) fn mark(pose: &Pose, mask_from_image: &Affine, mask: &mut Mask) {
         let (x, y) = mask_from_image.apply(joint.x_px, joint.y_px);
         (joint.state != JointState::Absent).then_some([x, y])
     });
-    let long = |a: usize, b: usize| {
-        let (a, b) = (&pose.joints[a], &pose.joints[b]);
-        (a.x_px - b.x_px).hypot(a.y_px - b.y_px)
-    };
-    let one_side = [long(5, 11), long(11, 13), long(13, 15), long(6, 12), long(12, 14), long(14, 16)];
-    let trunk_and_legs = 0.5 * one_side.iter().sum::<f32>();
-    let height = bounds.w.max(bounds.h).max(HEIGHT_PER_TRUNK_AND_LEGS * trunk_and_legs);
-    let height = height * mask_from_image.scale();
+    let across = bounds.w.max(bounds.h) * mask_from_image.scale();
+    let height = across.max(HEIGHT_PER_TRUNK_AND_LEGS * trunk_and_legs(&at));
 
     for (a, b, radius) in PARTS {
         if let (Some(a), Some(b)) = (at[a], at[b]) {
@@ -89,12 +85,31 @@ pub(super) fn mark(pose: &Pose, mask_from_image: &Affine, mask: &mut Mask) {
     }
 }
 
+/// How long trunk and legs are, by as much of them as is there; 0 where nothing is.
+fn trunk_and_legs(at: &[Option<[f32; 2]>; pose::JOINTS]) -> f32 {
+    let long = |&(a, b): &(usize, usize)| {
+        let ([ax, ay], [bx, by]) = (at[a]?, at[b]?);
+        Some((ax - bx).hypot(ay - by))
+    };
+    let (mut known, mut known_part) = (0.0, 0.0);
+    for (sides, part) in TRUNK_AND_LEGS {
+        let there: Vec<f32> = sides.iter().filter_map(long).collect();
+        if !there.is_empty() {
+            known += there.iter().sum::<f32>() / there.len() as f32;
+            known_part += part;
+        }
+    }
+    if known_part > 0.0 { known / known_part } else { 0.0 }
+}
+
 fn between(a: [f32; 2], b: [f32; 2], share: f32) -> [f32; 2] {
     [a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])]
 }
 
 #[cfg(test)]
 mod tests {
+    use pose::PoseJoint;
+
     use super::*;
 
     /// Somebody 200 px tall who stands upright, arms down, with their nose at (x, 30).
@@ -154,8 +169,12 @@ mod tests {
     #[test]
     fn what_is_absent_covers_nothing() {
         let mut pose = standing(100.0);
-        pose.joints[13..].iter_mut().for_each(|joint| joint.state = JointState::Absent);
+        // Wherever it is said to be: the corner of the picture is as good a place as any.
+        pose.joints[13..]
+            .iter_mut()
+            .for_each(|joint| *joint = PoseJoint { state: JointState::Absent, ..PoseJoint::default() });
         let mask = covered(&pose, 1.0);
+        assert!(!mask.is_marked((140.0, 45.0)), "nor does it make the rest larger");
         assert!(mask.is_marked((100.0, 80.0)) && !mask.is_marked((113.0, 170.0)));
         assert!(!covered(&Pose::default(), 1.0).marked().contains(&true));
     }

@@ -84,7 +84,7 @@ impl Decoder {
     /// manifest wants the flip test.
     ///
     /// # Errors
-    /// [`InferError::Run`] where the network was not run.
+    /// [`InferError::Run`] where the network lacks an output. Without a run of what was fitted the answer is that of the run before.
     pub fn decode(
         &mut self,
         state: &dyn State,
