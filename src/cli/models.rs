@@ -93,7 +93,7 @@ fn describe(out: &mut impl Write, model: &Model, plan: &dyn Plan) -> anyhow::Res
     for output in plan.outputs() {
         writeln!(out, "  output {} {:?}", output.name, output.shape)?;
     }
-    for note in plan.notes() {
+    for note in plan.reason().into_iter().chain(plan.notes().iter().map(String::as_str)) {
         writeln!(out, "  note: {note}")?;
     }
     Ok(())

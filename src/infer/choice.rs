@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use int8::Kernel;
 use tract_onnx::pb;
+use tract_onnx::prelude::DatumType;
 
 use super::joined::JoinedPlan;
 use super::quantised::{self, Int8Plan, Refusal, Rest};
@@ -68,7 +69,7 @@ pub fn load_with(manifest: &Manifest, onnx: &[u8], engine: Engine) -> Result<Arc
     match engine {
         Engine::F32 | Engine::Auto if is_quantised && is_better_in_f32(engine) => {
             quantised::without_quantised_activations(&mut model).map_err(refuse)?;
-            Ok(Arc::new(TractPlan::new(manifest, model, Vec::new())?))
+            Ok(Arc::new(TractPlan::new(manifest, model, None)?))
         }
         Engine::Auto if is_quantised => match int8_plan(manifest, &model, Kernel::best()) {
             Ok((plan, None)) => Ok(Arc::new(plan)),
@@ -76,7 +77,7 @@ pub fn load_with(manifest: &Manifest, onnx: &[u8], engine: Engine) -> Result<Arc
             Err(Refusal::Broken(reason)) => Err(refuse(reason)),
             Err(Refusal::NotUnderstood(reason)) => {
                 let note = format!("runs through tract, slower than the int8 operators, because of {reason}");
-                Ok(Arc::new(TractPlan::new(manifest, model, vec![note])?))
+                Ok(Arc::new(TractPlan::new(manifest, model, Some(note))?))
             }
         },
         Engine::Int8(kernel) => match int8_plan(manifest, &model, kernel.unwrap_or_else(Kernel::best)) {
@@ -84,9 +85,7 @@ pub fn load_with(manifest: &Manifest, onnx: &[u8], engine: Engine) -> Result<Arc
             Ok((_, Some(Rest { reason, .. })))
             | Err(Refusal::Broken(reason) | Refusal::NotUnderstood(reason)) => Err(refuse(reason)),
         },
-        Engine::F32 | Engine::Tract | Engine::Auto => {
-            Ok(Arc::new(TractPlan::new(manifest, model, Vec::new())?))
-        }
+        Engine::F32 | Engine::Tract | Engine::Auto => Ok(Arc::new(TractPlan::new(manifest, model, None)?)),
     }
 }
 
@@ -103,14 +102,19 @@ fn int8_plan(
     let Some(graph) = model.graph.as_ref() else {
         return Err(Refusal::Broken("the ONNX file holds no graph".into()));
     };
-    tract::check_input(graph, &manifest.input).map_err(Refusal::Broken)?;
-    Int8Plan::new(&manifest.name, &manifest.input, graph, kernel)
+    let input_type = tract::check_input(graph, &manifest.input).map_err(Refusal::Broken)?;
+    let mut input = manifest.input.clone();
+    if input_type != DatumType::F32 {
+        // Whole numbers are the pixels as they are.
+        (input.range, input.mean, input.std) = ([0.0, 255.0], [0.0; 3], [1.0; 3]);
+    }
+    Int8Plan::new(&manifest.name, &input, graph, kernel)
 }
 
 /// Why a network runs on the engine that it runs on, where `asked` was asked for; for people.
 pub fn reason(asked: Engine, plan: &dyn Plan) -> String {
-    match (asked, plan.notes().first()) {
-        (Engine::Auto, Some(note)) => note.clone(),
+    match (asked, plan.reason()) {
+        (Engine::Auto, Some(reason)) => reason.to_owned(),
         (Engine::Auto, None) if plan.engine().starts_with("int8") => {
             "this processor has int8 kernels".to_owned()
         }

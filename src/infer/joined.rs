@@ -18,7 +18,7 @@ pub(super) struct JoinedPlan {
     head: Int8Plan,
     tail: Arc<Tail>,
     outputs: Vec<OutputInfo>,
-    notes: Vec<String>,
+    reason: String,
 }
 
 impl JoinedPlan {
@@ -42,7 +42,7 @@ impl JoinedPlan {
         Ok(Self {
             model: manifest.name.clone(),
             engine: format!("{} + tract f32", head.engine()),
-            notes: vec![format!("its last {count} operators run through tract, from {reason} on")],
+            reason: format!("its last {count} operators run through tract, from {reason} on"),
             tail: Arc::new(tail),
             head,
             outputs,
@@ -59,8 +59,8 @@ impl Plan for JoinedPlan {
         &self.outputs
     }
 
-    fn notes(&self) -> &[String] {
-        &self.notes
+    fn reason(&self) -> Option<&str> {
+        Some(&self.reason)
     }
 
     /// The int8 part's layers; tract does not tell its own.

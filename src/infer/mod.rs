@@ -101,6 +101,10 @@ pub trait Plan: Send + Sync {
     fn engine(&self) -> &str;
     /// The outputs, in the graph's order.
     fn outputs(&self) -> &[OutputInfo];
+    /// Why not all of it runs through the int8 operators, where it is quantised and they were asked first; for people.
+    fn reason(&self) -> Option<&str> {
+        None
+    }
     /// What was changed to make the file load, for people.
     fn notes(&self) -> &[String] {
         &[]

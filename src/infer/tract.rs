@@ -22,6 +22,7 @@ pub(super) struct TractPlan {
     input_type: DatumType,
     /// `[channel][pixel value]`: the input's normalisation, looked up.
     levels: Arc<[[f32; 256]; 3]>,
+    reason: Option<String>,
     notes: Vec<String>,
 }
 
@@ -51,19 +52,19 @@ fn guarded<T>(file: &str, call: impl FnOnce() -> Result<T, String>) -> Result<T,
 }
 
 impl TractPlan {
-    /// Holds the graph against the manifest and optimises it; `notes` are put before its own.
+    /// Holds the graph against the manifest and optimises it; `reason` says why the int8 operators do not run it.
     ///
     /// # Errors
     /// [`InferError::Model`] naming the file and the tensor or operator at fault.
     pub(super) fn new(
         manifest: &Manifest,
         mut proto: pb::ModelProto,
-        mut notes: Vec<String>,
+        reason: Option<String>,
     ) -> Result<Self, InferError> {
         let refuse = |reason: String| InferError::model(&manifest.file, reason);
         let framework = tract_onnx::onnx();
         let graph = proto.graph.as_mut().ok_or_else(|| refuse("the ONNX file holds no graph".into()))?;
-        notes.extend(patch_batch_norm(graph).map_err(refuse)?);
+        let notes = patch_batch_norm(graph).map_err(refuse)?;
         let input_type = check_input(graph, &manifest.input).map_err(refuse)?;
         let names: Vec<String> = graph.output.iter().map(|o| o.name.clone()).collect();
 
@@ -82,6 +83,7 @@ impl TractPlan {
             input: manifest.input.clone(),
             outputs: outputs.into(),
             input_type,
+            reason,
             notes,
         })
     }
@@ -163,6 +165,10 @@ impl Plan for TractPlan {
 
     fn outputs(&self) -> &[OutputInfo] {
         &self.outputs
+    }
+
+    fn reason(&self) -> Option<&str> {
+        self.reason.as_deref()
     }
 
     fn notes(&self) -> &[String] {

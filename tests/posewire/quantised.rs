@@ -8,7 +8,7 @@ use std::sync::Arc;
 use int8::Kernel;
 use posewire::infer::{self, Engine, InferError, Manifest, Plan};
 use prost::Message;
-use tract_onnx::pb::{ModelProto, tensor_proto::DataType};
+use tract_onnx::pb::{ModelProto, TensorProto, ValueInfoProto, tensor_proto::DataType};
 
 use crate::tiny;
 
@@ -130,7 +130,7 @@ fn quantised_networks_take_the_int8_operators_unasked_and_tell_their_layers() {
     let golden = golden("qdq_u8");
     let plan = load(&golden.onnx, Engine::Auto).unwrap();
     assert_eq!(plan.engine(), format!("int8 {}", Kernel::best()));
-    assert!(plan.notes().is_empty());
+    assert!(plan.reason().is_none() && plan.notes().is_empty());
     let layers = plan.explain();
     let find = |name: &str| layers.iter().find(|l| l.name == name).unwrap();
     assert_eq!((find("stem").operator, find("stem").macs), ("conv", 9 * 11 * 8 * 27));
@@ -218,7 +218,7 @@ fn what_the_operators_lack_runs_through_tract_and_says_so() {
     let onnx = softened();
     let plan = load(&onnx, Engine::Auto).unwrap();
     assert_eq!(plan.engine(), format!("int8 {} + tract f32", Kernel::best()));
-    assert!(plan.notes().iter().any(|n| n.contains("\"soft\" (Softsign)")), "{:?}", plan.notes());
+    assert!(plan.reason().is_some_and(|n| n.contains("\"soft\" (Softsign)")), "{:?}", plan.reason());
     assert!(plan.explain().iter().any(|layer| layer.name == "stem"));
     assert!(refusal(&onnx, Engine::Int8(None)).contains("\"soft\" (Softsign)"));
     // Both parts together give what tract alone gives, in the file's order, but for roundings on the way.
@@ -230,6 +230,57 @@ fn what_the_operators_lack_runs_through_tract_and_says_so() {
         let worst = got.iter().zip(want).map(|(a, b)| (a - b).abs() / step).fold(0.0, f32::max);
         assert!(worst < 2.01, "{worst} steps");
         assert!(got.iter().any(|v| (v - got[0]).abs() > step), "a flat output proves nothing");
+    }
+}
+
+/// Of what the int8 operators give, the rest reads an output of the file and something else.
+#[test]
+fn what_tract_reads_may_be_an_output_of_the_file_too() {
+    let onnx = changed(|m| {
+        let graph = m.graph.as_mut().unwrap();
+        for (from, to) in [("odd_DequantizeLinear_Output", "bent odd"), ("side", "bent side")] {
+            let mut node = graph.node.iter().find(|n| n.op_type == "Sigmoid").unwrap().clone();
+            (node.op_type, node.name) = ("Softsign".into(), to.into());
+            (node.input, node.output) = (vec![from.into()], vec![to.into()]);
+            graph.node.push(node);
+            graph.output.push(ValueInfoProto { name: to.into(), r#type: None, ..graph.output[0].clone() });
+        }
+    });
+    let (plan, whole) = (load(&onnx, Engine::Auto).unwrap(), load(&onnx, Engine::Tract).unwrap());
+    assert!(plan.engine().starts_with("int8") && plan.engine().ends_with("tract f32"), "{}", plan.engine());
+    assert_eq!(plan.outputs(), whole.outputs());
+    let picture = golden("qdq_u8").picture;
+    let [joined, whole] = [&plan, &whole].map(|plan| {
+        let mut state = plan.state(1).unwrap();
+        write(&mut *state, 0, &picture);
+        state.run(1).unwrap();
+        ["heat", "side", "bent odd", "bent side"].map(|name| state.output(0, name).unwrap().0.to_vec())
+    });
+    for (got, want) in joined.iter().zip(&whole) {
+        let worst = got.iter().zip(want).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        let range = want.iter().fold(0.0f32, |most, v| most.max(v.abs()));
+        assert!(worst < 0.05 * range, "{worst} of {range}");
+        assert!(got.iter().any(|v| (v - got[0]).abs() > 0.05 * range), "a flat output proves nothing");
+    }
+}
+
+/// Such as the condition of a `Where`.
+#[test]
+fn a_constant_of_a_type_that_the_operators_lack_keeps_the_rest_from_nothing() {
+    let onnx = changed(|m| {
+        let flags = TensorProto {
+            name: "flags".into(),
+            dims: vec![2],
+            data_type: DataType::Bool as i32,
+            raw_data: vec![0, 1],
+            ..TensorProto::default()
+        };
+        m.graph.as_mut().unwrap().initializer.push(flags);
+    });
+    let golden = golden("qdq_u8");
+    for engine in [Engine::Auto, Engine::F32] {
+        let plan = load(&onnx, engine).unwrap();
+        assert!(steps_apart(&run(&*plan, &golden.picture), &golden) < 16.0, "{engine}");
     }
 }
 
@@ -247,7 +298,7 @@ fn without_a_convolution_for_the_operators_all_of_it_runs_through_tract() {
     });
     let plan = load(&onnx, Engine::Auto).unwrap();
     assert_eq!(plan.engine(), "tract f32");
-    assert!(plan.notes().iter().any(|n| n.contains("\"odd first\" (Softsign)")), "{:?}", plan.notes());
+    assert!(plan.reason().is_some_and(|n| n.contains("\"odd first\" (Softsign)")), "{:?}", plan.reason());
 }
 
 /// `QuantizeLinear` and `DequantizeLinear` of `from`, as `to`.
@@ -276,7 +327,11 @@ fn sound_operators_that_int8_refuses_run_through_tract() {
         let onnx = coded(net, "odd", "heat").output("heat").bytes();
         let plan = load(&onnx, Engine::Auto).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(plan.engine(), "tract f32");
-        assert!(plan.notes().iter().any(|n| n.contains(&format!("\"odd\" ({name})"))), "{:?}", plan.notes());
+        assert!(
+            plan.reason().is_some_and(|n| n.contains(&format!("\"odd\" ({name})"))),
+            "{:?}",
+            plan.reason()
+        );
         assert!(refusal(&onnx, Engine::Int8(None)).contains("\"odd\""));
         let mut state = plan.state(1).unwrap();
         write(&mut *state, 0, &golden("qdq_u8").picture);

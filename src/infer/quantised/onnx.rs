@@ -12,6 +12,8 @@ pub(super) enum Values {
     U8(Vec<u8>),
     I32(Vec<i32>),
     I64(Vec<i64>),
+    /// Of a type that no operator here reads.
+    Other,
 }
 
 /// A constant tensor.
@@ -53,7 +55,10 @@ impl Constant {
             Ok(DataType::Int32) => Values::I32(proto.int32_data.clone()),
             Ok(DataType::Int64) if is_raw => Values::I64(chunks(raw).map(i64::from_le_bytes).collect()),
             Ok(DataType::Int64) => Values::I64(proto.int64_data.clone()),
-            other => return Err(format!("tensor {name:?} has elements of type {other:?}")),
+            Ok(DataType::Undefined) | Err(_) => {
+                return Err(format!("tensor {name:?} has elements of an unknown type; the file is damaged"));
+            }
+            Ok(_) => return Ok(Self { dims, values: Values::Other }),
         };
         let constant = Self { dims, values };
         if constant.len() != len {
@@ -72,6 +77,7 @@ impl Constant {
             Values::U8(v) => v.len(),
             Values::I32(v) => v.len(),
             Values::I64(v) => v.len(),
+            Values::Other => self.dims.iter().product(),
         }
     }
 

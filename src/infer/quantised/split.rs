@@ -51,11 +51,13 @@ impl Foreign {
                 }
                 Some(Value::Real(_) | Value::Float(_) | Value::Pending(_)) => {
                     let tensor = walk.output(name).map_err(|_| Refusal::NotUnderstood(reason.clone()))?;
-                    let given = walk.give(name, tensor);
-                    inputs.push(value_info(&given.0, &given.1));
-                    if !outputs.iter().any(|(known, _)| *known == given.0) {
-                        outputs.push(given);
-                    }
+                    // Results are read by their number: what the file has among its own is not given twice.
+                    let known = outputs.iter().position(|(known, _)| known == name);
+                    let at = known.unwrap_or_else(|| {
+                        outputs.push(walk.give(name, tensor));
+                        outputs.len() - 1
+                    });
+                    inputs.push(value_info(name, &outputs[at].1));
                 }
                 Some(Value::Picture | Value::Codes(_)) | None => return Err(Refusal::NotUnderstood(reason)),
             }
