@@ -8,7 +8,8 @@ import os
 import sys
 import threading
 
-from ._command import baud_of, count_of, end_by_signal
+from ._command import baud_of, count_of
+from ._signals import Ending
 from .jsonl import FORMATS, as_lines, first_row
 from .reader import PoseReader
 from .wire import DEFAULT_BAUD
@@ -71,7 +72,7 @@ def main() -> int:
         "--frames", type=count_of, default=0, help="stop after so many moments (default: never)"
     )
     args = parser.parse_args()
-    end_by_signal()
+    Ending()
     try:
         with PoseReader(args.port, args.baud) as reader:
             print_moments(reader, args.port, args.baud, args.frames, args.jsonl_format)

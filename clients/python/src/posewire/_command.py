@@ -1,10 +1,9 @@
-"""What the package's commands have in common: a source to read, and an end by signal that loses nothing."""
+"""What the package's commands have in common: a source to read, and arguments."""
 
 from __future__ import annotations
 
 import argparse
 import math
-import signal
 
 from .wire import DEFAULT_BAUD
 
@@ -50,10 +49,3 @@ def command_line(name: str, description: str, examples: str, source: str) -> arg
         "--baud", type=baud_of, default=DEFAULT_BAUD, help="of a serial port (default: %(default)s)"
     )
     return parser
-
-
-def end_by_signal() -> None:
-    """Both Ctrl-C and a polite kill raise KeyboardInterrupt, so that what is open is closed."""
-    # Set for SIGINT, too: a program that a shell started in the background has it ignored.
-    for which in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(which, signal.default_int_handler)

@@ -7,6 +7,7 @@ from statistics import median
 from types import TracebackType
 
 from ._files import Lines, Replacement
+from ._signals import uninterrupted
 from .frames import FrameLike
 from .pose import JOINTS, Pose
 
@@ -69,10 +70,11 @@ class TrcRecorder:
         if self.rows and us <= last_us:
             # Late, sent twice, or the first of a tracker that has started anew: time goes forwards in a TRC.
             return
-        self._lines.add(f"{self.rows + 1}\t{us / 1e6:.6f}\t{_cells(pose)}\n")
-        if self.rows:
-            self._steps_us.append(us - last_us)
-        self.rows += 1
+        with uninterrupted():
+            self._lines.add(f"{self.rows + 1}\t{us / 1e6:.6f}\t{_cells(pose)}\n")
+            if self.rows:
+                self._steps_us.append(us - last_us)
+            self.rows += 1
 
     def _pose(self, frame: FrameLike) -> Pose | None:
         for pose in frame.poses:
@@ -83,8 +85,11 @@ class TrcRecorder:
 
     def close(self) -> None:
         """Writes the file and removes its part; where the person did not come, what had its name before stays."""
-        if self._lines.is_closed:
-            return
+        if not self._lines.is_closed:
+            with uninterrupted():
+                self._end()
+
+    def _end(self) -> None:
         try:
             if self.rows:
                 self._lines.begin_with(

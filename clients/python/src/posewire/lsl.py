@@ -10,7 +10,8 @@ import sys
 import time
 from typing import Any
 
-from ._command import command_line, count_of, end_by_signal, real_of
+from ._command import command_line, count_of, real_of
+from ._signals import Ending
 from .frames import FrameLike, frames_from
 from .pose import JOINTS, Pose
 
@@ -125,7 +126,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     args = parser.parse_args(arguments)
     is_same: bool | None = None if args.clock is None else args.clock == "same"
-    end_by_signal()
+    Ending()
     outlet: Outlet | None = None
     try:
         outlet = Outlet(args.name, args.person, args.rate)

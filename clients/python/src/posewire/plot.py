@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ._command import command_line, count_of, end_by_signal, real_of
+from ._command import command_line, count_of, real_of
+from ._signals import Ending
 from .frames import Frame, frames_from
 from .pose import JOINTS, Pose
 
@@ -233,7 +234,7 @@ def main(arguments: list[str] | None = None) -> int:
     except ImportError:
         print("matplotlib is missing: pip install matplotlib", file=sys.stderr)
         return 2
-    end_by_signal()
+    Ending()
     recent = Recent(args.last)
     joints = args.joint or _JOINTS
     frames = frames_from(args.source, args.baud)

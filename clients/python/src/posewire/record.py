@@ -11,8 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
-from ._command import command_line, end_by_signal, real_of
+from ._command import command_line, real_of
 from ._files import Lines, Replacement
+from ._signals import Ending, uninterrupted
 from ._trc import Elapsed, TrcRecorder
 from .frames import FrameLike, frames_from
 from .jsonl import as_lines, first_row, row
@@ -108,12 +109,14 @@ class ParquetRecorder:
         return arrow.float32()
 
     def write(self, frame: FrameLike) -> None:
-        self._is_begun = True
-        for pose in frame.poses:
-            self._kept.append(row(frame, pose))
-            self.rows += 1
-        if len(self._kept) >= self.GROUP:
-            self._write_group()
+        # Half a group would cost the whole file.
+        with uninterrupted():
+            self._is_begun = True
+            for pose in frame.poses:
+                self._kept.append(row(frame, pose))
+                self.rows += 1
+            if len(self._kept) >= self.GROUP:
+                self._write_group()
 
     def _write_group(self) -> None:
         if self._kept:
@@ -126,8 +129,11 @@ class ParquetRecorder:
 
     def close(self) -> None:
         """Writes what is kept and gives the file its name; where no frame came or writing failed, what had that name before stays."""
-        if not self._writer.is_open:
-            return
+        if self._writer.is_open:
+            with uninterrupted():
+                self._end()
+
+    def _end(self) -> None:
         try:
             if self._is_begun and not self._is_broken:
                 self._write_group()
@@ -181,8 +187,11 @@ def _open(args: argparse.Namespace) -> list[tuple[Path, Recorder]]:
                 outputs.append((path, recorder(path)))
 
     try:
-        begin(args.parquet, ParquetRecorder)
-        begin(args.trc, lambda path: TrcRecorder(path, args.person))
+        # Between a part and its place in the list nobody would remove it.
+        with uninterrupted():
+            begin(args.parquet, ParquetRecorder)
+            begin(args.trc, lambda path: TrcRecorder(path, args.person))
+        # A named pipe makes this one wait.
         begin(args.csv, CsvRecorder)
     except BaseException:
         for _, recorder in outputs:
@@ -252,7 +261,7 @@ def main(arguments: list[str] | None = None) -> int:
         )
     if clash := _clash(args):
         parser.error(clash)
-    end_by_signal()
+    ending = Ending()
     outputs: list[tuple[Path, Recorder]] = []
     #: By what it befell.
     faults: dict[str | Path, str] = {}
@@ -281,6 +290,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         pass
     finally:
+        ending.is_heard = False
         _close(outputs, faults)
     if not (outputs or faults):
         faults[args.source] = f"{args.source}: no frame came, nothing is recorded"
