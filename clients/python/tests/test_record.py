@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from collections.abc import Callable
 from pathlib import Path
 
 from test_frames import FULL, golden, walker
@@ -19,7 +20,7 @@ from test_jsonl import GOLDEN
 
 from posewire import JOINTS, as_lines
 from posewire._command import count_of
-from posewire.record import CsvRecorder, ParquetRecorder, TrcRecorder, main
+from posewire.record import CsvRecorder, ParquetRecorder, Recorder, TrcRecorder, main
 
 try:
     from pyarrow import parquet
@@ -238,6 +239,29 @@ class OnDisk(unittest.TestCase):
             f"from posewire.record import main; sys.exit(main({[*words]!r}))"
         )
         return subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True, check=False)
+
+    @unittest.skipIf(resource is None, "no locks")
+    def test_what_another_recording_writes_is_left_to_it(self) -> None:
+        table, markers, columns = (self.folder / f"a.{kind}" for kind in ("csv", "trc", "parquet"))
+        markers.write_text("earlier", encoding="utf-8")
+        wishes: list[tuple[Path, Callable[[Path], Recorder]]] = [(table, CsvRecorder), (markers, TrcRecorder)]
+        if parquet:
+            wishes.append((columns, ParquetRecorder))
+        for path, kind in wishes:
+            with self.subTest(path.suffix):
+                recorder = kind(path)
+                recorder.write(walker(1))
+                code, said = self.recorded(str(FULL), f"--{path.suffix[1:]}", str(path))
+                self.assertEqual((code, f"{path}: another program writes it: " in said), (1, True), said)
+                if path == table:
+                    # Nor is it replaced by what has a part of its own.
+                    self.assertEqual(self.recorded(str(FULL), "--trc", str(path))[0], 1)
+                recorder.write(walker(2))
+                recorder.close()
+                self.assertEqual(recorder.rows, 2)
+                # It is free again.
+                self.assertEqual(self.recorded(str(FULL), f"--{path.suffix[1:]}", str(path))[0], 0)
+        self.assertEqual(sorted(self.folder.iterdir()), sorted(path for path, _ in wishes))
 
     def test_links_stay_and_devices_are_left_alone(self) -> None:
         link, target = self.folder / "link.trc", self.folder / "there" / "walk.trc"

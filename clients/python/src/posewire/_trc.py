@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import FileIO
 from pathlib import Path
 from statistics import median
 from types import TracebackType
@@ -51,11 +52,10 @@ class TrcRecorder:
         room = self._head(1, 10**12)
         self._room_bytes = len(room.encode())
         self._replacement = Replacement(path)
-        self._lines = Lines(self._replacement.part, "w+")
         try:
+            self._lines = Lines(FileIO(self._replacement.part, "w+"))
             self._lines.add(room)
         except BaseException:
-            self._lines.close()
             self._replacement.give_up()
             raise
 

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from ._command import command_line, real_of
-from ._files import Lines, Replacement
+from ._files import Lines, Replacement, claim
 from ._signals import Ending, uninterrupted
 from ._trc import Elapsed, TrcRecorder
 from .frames import FrameLike, frames_from
@@ -47,7 +47,7 @@ class CsvRecorder:
 
     def __init__(self, path: str | Path) -> None:
         self.rows = 0
-        self._lines = Lines(Path(path))
+        self._lines = Lines(claim(Path(path)))
         try:
             self._lines.add(f"{first_row('csv')}\n")
         except BaseException:
@@ -96,9 +96,13 @@ class ParquetRecorder:
         columns = [(name, self._type(name)) for name in row(None, None)]
         self._schema: Any = pyarrow.schema(columns)
         self._kept: list[dict[str, int | float | str | None]] = []
-        self._writer: Any = pyarrow.parquet.ParquetWriter(
-            self._replacement.part, self._schema, compression="zstd"
-        )
+        try:
+            self._writer: Any = pyarrow.parquet.ParquetWriter(
+                self._replacement.part, self._schema, compression="zstd"
+            )
+        except BaseException:
+            self._replacement.give_up()
+            raise
 
     def _type(self, name: str) -> Any:
         arrow = self._arrow
