@@ -1,0 +1,69 @@
+//! People of recorded motion before virtual cameras that stand where they are said to, and rooms that are made by hand.
+
+mod joints;
+mod moved;
+mod who;
+
+use super::*;
+use crate::geometry::apart;
+use crate::hub::{Ears, Packet};
+use crate::line;
+use crate::simulate::{Scene, Setting, score};
+
+fn places(scene: &Scene) -> Vec<Extrinsics> {
+    scene.cameras.iter().map(|c| c.1).collect()
+}
+
+/// What came of a room in which cameras were moved.
+struct Moved {
+    before: Vec<usize>,
+    after: Vec<usize>,
+    off: Vec<(f64, f64)>,
+    fusion: Fusion,
+}
+
+/// A room that hears `first` until `from_us`, then `second`: the cameras that it took for moved until the change, and after it; and how far
+/// each camera's place is from the truth in the end, degrees and metres.
+fn moved(first: &Scene, second: &Scene, from_us: i64) -> Moved {
+    let mut fusion = Fusion::new(places(first));
+    let lenses: Vec<_> = first.cameras.iter().map(|c| c.0.clone()).collect();
+    let mut ears = Ears::new(lenses, vec![0; first.cameras.len()]);
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    let mut packets: Vec<_> = first.packets().into_iter().filter(|p| p.true_us < from_us).collect();
+    packets.extend(second.packets().into_iter().filter(|p| p.true_us >= from_us));
+    for p in packets {
+        let packet = Packet { camera: p.camera, arrived_us: p.arrived_us, text: p.text };
+        ears.hear(&packet).unwrap().into_iter().for_each(|look| fusion.look(look));
+        if p.true_us < from_us { &mut before } else { &mut after }.extend(fusion.moved());
+    }
+    after.dedup();
+    let off = fusion.places().iter().zip(places(second)).map(|(found, truth)| {
+        let (radians, metres) = apart(found, &truth);
+        (radians.to_degrees(), metres)
+    });
+    Moved { before, after, off: off.collect(), fusion }
+}
+
+/// Whoever stands with every joint round `at`, known to a centimetre.
+fn body_at(id: u32, at: V3, born_us: i64, seen_us: &[i64]) -> Body {
+    let joint = |j: usize| {
+        let at = at + V3::new(0.02 * j as f64, 0.0, 0.0);
+        Some(joint::JointFilter::new(at, nalgebra::Matrix3::identity() * 1e-4))
+    };
+    let mut body = Body::new(id, born_us, std::array::from_fn(joint), seen_us.len());
+    body.seen_us = seen_us.to_vec();
+    body
+}
+
+fn seen(id: u32, at: V2) -> Seen {
+    let ray =
+        |j: usize| Some(line::Ray { at: at + V2::new(0.005 * j as f64, 0.0), sigma: 0.005, score: 0.9 });
+    Seen { id, score: 0.9, joints: std::array::from_fn(ray) }
+}
+
+/// Cameras at one place: who is told, renamed or ended asks for none.
+fn room_of(bodies: Vec<Body>, newest_us: i64) -> Fusion {
+    let mut fusion = Fusion::new(vec![Extrinsics::identity(); bodies[0].seen_us.len()]);
+    (fusion.next_id, fusion.bodies, fusion.newest_us) = (1 + bodies.len() as u32, bodies, newest_us);
+    fusion
+}
