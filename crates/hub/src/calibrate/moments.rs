@@ -102,7 +102,14 @@ fn alone_at(looks: &[&Look], cursor: &mut usize, at_us: i64) -> Option<[Option<S
     while looks.get(*cursor + 1).is_some_and(|next| next.at_us <= at_us) {
         *cursor += 1;
     }
-    let (a, b) = (looks.get(*cursor)?, looks.get(*cursor + 1)?);
+    // A moment that falls on a picture is between that and either neighbour, of which one may be too far away.
+    let before = cursor.checked_sub(1).filter(|_| looks[*cursor].at_us == at_us);
+    let mut firsts = [*cursor].into_iter().chain(before);
+    firsts.find_map(|first| alone_between(looks.get(first)?, looks.get(first + 1)?, at_us))
+}
+
+/// The one person of two pictures that follow each other, at `at_us`.
+fn alone_between(a: &Look, b: &Look, at_us: i64) -> Option<[Option<Sight>; JOINTS]> {
     let ([p], [q]) = (&a.persons[..], &b.persons[..]) else { return None };
     if p.id != q.id {
         return None;
@@ -173,6 +180,19 @@ mod tests {
             alone_at(&[&a, &b], &mut 0, 10_000).is_some()
         };
         assert!(found(&[1]) && !found(&[2]) && !found(&[1, 2]) && !found(&[]));
+    }
+
+    #[test]
+    fn a_moment_that_falls_on_the_last_picture_before_a_gap_counts_and_so_does_the_first_after_it() {
+        let all = [0, 50_000, 900_000, 950_000].map(|at_us| Look {
+            camera: 0,
+            at_us,
+            persons: vec![seen(1, 0.0, 0.9)],
+        });
+        let (looks, mut cursor) = (all.iter().collect::<Vec<_>>(), 0);
+        let mut is_seen = |at_us| alone_at(&looks, &mut cursor, at_us).is_some();
+        let at_us = [0, 25_000, 50_000, 50_001, 899_999, 900_000, 950_000, 950_001];
+        assert_eq!(at_us.map(&mut is_seen), [true, true, true, false, false, true, true, false]);
     }
 
     #[test]

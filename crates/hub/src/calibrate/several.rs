@@ -99,7 +99,9 @@ fn tracks(looks: &[Look], cameras: usize, begin_us: i64) -> Vec<Track> {
             // The moments between these two pictures.
             let first = (a.0 - begin_us + STEP_US - 1) / STEP_US;
             for tick in first..=(b.0 - begin_us) / STEP_US {
-                sights[tick as usize] = between(a, b, begin_us + tick * STEP_US);
+                // One that falls on a picture is between that and either neighbour, of which one may be too far away.
+                let sights = &mut sights[tick as usize];
+                *sights = between(a, b, begin_us + tick * STEP_US).or(*sights);
             }
         }
         all.push((name, Track { camera: name.0, sights }));
@@ -139,4 +141,28 @@ fn agreement(a: &Track, b: &Track, rng: &mut fastrand::Rng) -> Option<f64> {
     let inliers = relative(&some, rng)?.inliers;
     // What lasts longer says more.
     (inliers > AGREE).then(|| inliers + 0.02 * (ticks as f64 / MIN_TICKS as f64).ln())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::V2;
+    use crate::line::Ray;
+
+    /// Pictures every 50 ms, so that each third is a moment; `gone`: without anybody.
+    fn seen_at(gone: std::ops::Range<i64>) -> Vec<Look> {
+        let ray = Some(Ray { at: V2::zeros(), sigma: 0.01, score: 0.9 });
+        let times = (0..=120).filter(|k| !gone.contains(k)).map(|k| k * 50_000);
+        let seen = || Seen { id: 7, score: 0.9, joints: [ray; JOINTS] };
+        times.map(|at_us| Look { camera: 0, at_us, persons: vec![seen()] }).collect()
+    }
+
+    #[test]
+    fn a_moment_that_falls_on_a_picture_counts_before_and_after_a_gap() {
+        // Moments 20 and 30, 30 pictures apart, are the last before it and the first after it.
+        let tracks = tracks(&seen_at(61..90), 1, 0);
+        let is_seen: Vec<bool> = tracks[0].sights.iter().map(Option::is_some).collect();
+        let expected: Vec<bool> = (0..=40).map(|tick| !(21..30).contains(&tick)).collect();
+        assert_eq!(is_seen, expected);
+    }
 }
