@@ -1,4 +1,4 @@
-//! A board's clock beside the hub's: offset and drift, with how sure they are.
+//! A board's clock beside the hub's: offset and drift.
 //!
 //! Two ways. An **exchange** goes there and back (NTP's four stamps): half the way is a guess, wrong by at most half the delay.
 //! **Arrivals** alone know only that nothing comes before it was sent: the line below all of arrival − emission with the least area between
@@ -39,18 +39,13 @@ pub struct Exchange {
 
 /// What is known of a clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
+struct Estimate {
     /// Hub less board at the board's `at_us`.
-    pub offset_us: f64,
+    offset_us: f64,
     /// Where the offset holds, by the board's clock.
-    pub at_us: i64,
+    at_us: i64,
     /// How much faster the hub's clock goes: 20e-6 is 20 parts in a million.
-    pub drift: f64,
-    /// Standard deviation of the offset.
-    pub sigma_us: f64,
-    /// The estimate may be off by so much to one side without any sign of it: half the shortest round trip; of arrivals alone,
-    /// unknown (`None`), the whole of the shortest way there.
-    pub asymmetry_us: Option<f64>,
+    drift: f64,
 }
 
 impl Estimate {
@@ -117,7 +112,7 @@ impl Clock {
     }
 
     /// What is known by now.
-    pub fn estimate(&self) -> Option<Estimate> {
+    fn estimate(&self) -> Option<Estimate> {
         match (self.by_exchanges, self.by_arrivals) {
             // An agent on another machine than the camera's compares a clock that stamps nothing.
             (Some(e), Some(a)) if (e.offset_at(a.at_us) - a.offset_us).abs() > OTHER_CLOCK_US => Some(a),
@@ -189,12 +184,7 @@ fn below(samples: &[Sample]) -> Option<Estimate> {
     let span_s = -x(&samples[0]) / 1e6;
     let drift = slope.filter(|_| span_s > 10.0).unwrap_or(0.0).clamp(-MOST_DRIFT, MOST_DRIFT);
     let offset_us = samples.iter().map(|s| s.difference_us - drift * x(s)).min_by(f64::total_cmp)?;
-    let excess = samples.iter().map(|s| s.difference_us - drift * x(s) - offset_us).sum::<f64>();
-    let excess = excess / samples.len() as f64;
-    // The least of n exponential excesses lies an n-th of their mean above the truth; drift moves it along the window.
-    let sigma_us =
-        STAMP_US + 3.0 * excess / (samples.len() as f64).sqrt() + 50e-6 * (10.0 - span_s).max(0.0) * 1e6;
-    Some(Estimate { offset_us, at_us: last.board_us, drift, sigma_us, asymmetry_us: None })
+    Some(Estimate { offset_us, at_us: last.board_us, drift })
 }
 
 /// The weighted line through exchanges: the longer the way took, the less it says.
@@ -217,13 +207,7 @@ fn fitted(samples: &[Sample]) -> Option<Estimate> {
     let det = a * d - b * b;
     let offset_us = (d * p - b * q) / det;
     let drift = ((a * q - b * p) / det).clamp(-MOST_DRIFT, MOST_DRIFT);
-    Some(Estimate {
-        offset_us,
-        at_us: last.board_us,
-        drift,
-        sigma_us: (d / det).sqrt(),
-        asymmetry_us: Some(0.5 * least),
-    })
+    Some(Estimate { offset_us, at_us: last.board_us, drift })
 }
 
 #[cfg(test)]

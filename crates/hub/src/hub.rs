@@ -1,7 +1,7 @@
 //! Clocks, lines and the room together: datagrams in, people out.
 
 use crate::camera::Lens;
-use crate::clock::{Clock, Estimate, Exchange};
+use crate::clock::{Clock, Exchange};
 use crate::fuse::{Fusion, RoomPerson};
 use crate::line::{self, LineError, Look};
 use crate::reach::Reach;
@@ -73,11 +73,6 @@ impl Ears {
     pub fn reach(&self, camera: usize) -> (u64, Option<String>) {
         let reach = &self.reach[camera];
         (reach.pictures(), reach.doubt(&self.lenses[camera]))
-    }
-
-    /// What is known of a camera's clock.
-    pub fn clock(&self, camera: usize) -> Option<Estimate> {
-        self.clocks[camera].estimate()
     }
 }
 

@@ -44,7 +44,6 @@ fn exchanges_find_offset_and_drift_to_a_fraction_of_the_jitter() {
         let e = clock.estimate().unwrap();
         assert!((e.drift - DRIFT).abs() < 10e-6, "seed {seed}: {e:?}");
         assert!(worst < 1_000.0, "seed {seed}: off by {worst} µs");
-        assert!(e.sigma_us < 500.0 && e.asymmetry_us.unwrap() > 800.0, "{e:?}");
     }
 }
 
@@ -63,7 +62,6 @@ fn arrivals_alone_are_late_by_the_shortest_way() {
         }
         let e = clock.estimate().unwrap();
         assert!((e.drift - DRIFT).abs() < 15e-6, "seed {seed}: {e:?}");
-        assert_eq!(e.asymmetry_us, None);
     }
 }
 
@@ -135,7 +133,6 @@ fn an_agent_with_another_clock_than_the_lines_is_not_believed() {
         clock.arrived(now + 9_000_000_000, now + 1_000);
         assert_eq!(clock.hub_us(now + 9_000_000_000), Some(now + 1_000));
     }
-    assert_eq!(clock.estimate().unwrap().asymmetry_us, None);
 }
 
 #[test]
