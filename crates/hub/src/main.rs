@@ -1,5 +1,13 @@
 //! `posewire-hub`: several cameras as one room.
 
+/// As `eprintln!`, where nothing fails because the terminal is closed or the reader gone.
+macro_rules! say {
+    ($($words:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($words)*);
+    }};
+}
+
 mod cli {
     pub mod agent;
     pub mod bench;
@@ -13,6 +21,7 @@ mod cli {
     pub mod queue;
     pub mod record;
     pub mod run;
+    pub mod signals;
     pub mod simulate;
     pub mod sources;
     pub mod study;
@@ -73,7 +82,7 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("posewire-hub: {error:#}");
+            say!("posewire-hub: {error:#}");
             ExitCode::FAILURE
         }
     }

@@ -12,7 +12,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use super::peer::Peer;
-use super::sources::{DATAGRAM, now_us, stop_signal};
+use super::signals::stop_signal;
+use super::sources::{DATAGRAM, now_us};
 use super::zenoh;
 
 /// Passes a board's lines on, and lets the hub compare clocks: to half the network's asymmetry, where arrivals alone are late by its
@@ -104,7 +105,7 @@ impl Hub {
                 let done = Said::Done(Exchange { asked_us, heard_us, answered_us, got_us });
                 self.way.send(done.text().as_bytes());
                 if !std::mem::replace(&mut self.answered, true) {
-                    eprintln!("posewire-hub agent: {} answered within {} µs", self.name, got_us - asked_us);
+                    say!("posewire-hub agent: {} answered within {} µs", self.name, got_us - asked_us);
                 }
             }
         }
@@ -131,7 +132,7 @@ pub fn run(args: &Args) -> Result<()> {
     let hubs = args.to.iter().map(|name| Hub::find(name, &args.net, &mut session));
     let mut hubs = hubs.collect::<Result<Vec<Hub>>>()?;
     let mut bytes = vec![0; DATAGRAM];
-    eprintln!("posewire-hub agent: {} to {}; Ctrl-C ends it", args.listen, args.to.join(" and "));
+    say!("posewire-hub agent: {} to {}; Ctrl-C ends it", args.listen, args.to.join(" and "));
     while !stop.load(Ordering::Relaxed) {
         wait(&lines, &hubs, &LOOK)?;
         // Answers first: what they wait here would look like their way.

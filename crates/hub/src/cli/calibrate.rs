@@ -1,5 +1,6 @@
 //! `posewire-hub calibrate`: where the cameras stand.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -13,7 +14,8 @@ use posewire_hub::hub::Ears;
 use posewire_hub::line::Look;
 
 use super::cameras::Wrong;
-use super::sources::{EVERY, Heard, Next, Source, now_us, seconds, stop_signal};
+use super::signals::stop_signal;
+use super::sources::{EVERY, Heard, Next, Source, now_us, seconds};
 use super::text;
 use super::zenoh;
 
@@ -57,7 +59,7 @@ pub fn run(args: &Args) -> Result<()> {
     // Before anybody walks about for it.
     text::try_replace(&args.out)?;
     let (looks, wrong) = watched(args, &cameras)?;
-    eprintln!("posewire-hub calibrate: {} pictures, now they are fitted …", looks.len());
+    say!("posewire-hub calibrate: {} pictures, now they are fitted …", looks.len());
     let found = match calibrate(&looks, cameras.len(), known, 1) {
         Ok(found) => found,
         Err(error) => {
@@ -75,24 +77,27 @@ pub fn run(args: &Args) -> Result<()> {
     };
     let names: Vec<&str> = cameras.iter().map(|c| c.name.as_str()).collect();
     text::replace(&args.out, &room_text(&found, &names))?;
+    let mut table = String::new();
     for (name, place) in names.iter().zip(&found.places) {
         // No minus before a zero.
         let eye = centre(place).map(|v| if v.abs() < 0.005 { 0.0 } else { v });
-        println!("{name:16} {:7.2} {:7.2} {:7.2} m", eye.x, eye.y, eye.z);
+        table += &format!("{name:16} {:7.2} {:7.2} {:7.2} m\n", eye.x, eye.y, eye.z);
     }
-    println!(
-        "{} moments, rays meet within {:.2} sigma; lengths to {:.1} %",
+    table += &format!(
+        "{} moments, rays meet within {:.2} sigma; lengths to {:.1} %\n",
         found.moments,
         found.misfit,
         100.0 * found.scale_sigma
     );
+    // The room is there, whether anybody still reads of it or not.
+    let _ = std::io::stdout().write_all(table.as_bytes());
     if found.misfit > 2.5 {
-        eprintln!(
+        say!(
             "posewire-hub calibrate: rays meet badly: was a camera moved meanwhile, or is a calibration file another camera's?"
         );
     }
     let (file, out) = (args.cameras.display(), args.out.display());
-    eprintln!("{out}: written. Now: posewire-hub run {file} --room {out} --jsonl -");
+    say!("{out}: written. Now: posewire-hub run {file} --room {out} --jsonl -");
     Ok(())
 }
 
@@ -127,7 +132,7 @@ fn watched(args: &Args, cameras: &[Camera]) -> Result<(Vec<Look>, Wrong)> {
     let (mut looks, mut alone) = (Vec::new(), vec![0usize; cameras.len()]);
     let mut wrong = Wrong::new("calibrate", cameras);
     if !source.is_take() {
-        eprintln!("posewire-hub calibrate: walk about for {:.0} s, alone; Ctrl-C gives up", args.seconds);
+        say!("posewire-hub calibrate: walk about for {:.0} s, alone; Ctrl-C gives up", args.seconds);
     }
     loop {
         if stop.load(Ordering::Relaxed) {
@@ -141,7 +146,7 @@ fn watched(args: &Args, cameras: &[Camera]) -> Result<(Vec<Look>, Wrong)> {
             said = gone_s as u64 / 5;
             let seen: Vec<String> =
                 cameras.iter().zip(&alone).map(|(c, n)| format!("{} {n}", c.name)).collect();
-            eprintln!("{gone_s:3.0} s, pictures of one person: {}", seen.join(", "));
+            say!("{gone_s:3.0} s, pictures of one person: {}", seen.join(", "));
         }
         match source.next(Duration::from_millis(100))? {
             Next::End => break,
@@ -159,7 +164,7 @@ fn watched(args: &Args, cameras: &[Camera]) -> Result<(Vec<Look>, Wrong)> {
     }
     for (k, camera) in cameras.iter().enumerate() {
         if let (_, Some(doubt)) = ears.reach(k) {
-            eprintln!("posewire-hub calibrate: camera {:?}: {doubt}", camera.name);
+            say!("posewire-hub calibrate: camera {:?}: {doubt}", camera.name);
         }
     }
     if looks.is_empty() {

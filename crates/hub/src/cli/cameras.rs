@@ -47,7 +47,7 @@ impl Wrong {
             *first = wrong.to_string();
         }
         if count.is_power_of_two() {
-            eprintln!("posewire-hub {}: camera {:?}: {wrong}", self.command, self.names[camera]);
+            say!("posewire-hub {}: camera {:?}: {wrong}", self.command, self.names[camera]);
         }
     }
 
@@ -93,7 +93,7 @@ impl Cameras {
     pub fn heard(&mut self, camera: usize, wrong: Option<&LineError>, now_us: i64) {
         self.heard_us[camera] = now_us;
         if std::mem::take(&mut self.health.silent[camera]) {
-            eprintln!("posewire-hub run: camera {:?} is back", self.all[camera].name);
+            say!("posewire-hub run: camera {:?} is back", self.all[camera].name);
         }
         if let Some(wrong) = wrong {
             self.wrong.add(camera, wrong);
@@ -102,7 +102,7 @@ impl Cameras {
 
     /// Says what is to be doubted of a camera.
     pub fn doubt(&self, camera: usize, doubt: &str) {
-        eprintln!("posewire-hub run: camera {:?}: {doubt}", self.all[camera].name);
+        say!("posewire-hub run: camera {:?}: {doubt}", self.all[camera].name);
     }
 
     /// Says who has been silent for too long.
@@ -111,7 +111,7 @@ impl Cameras {
             if !self.health.silent[c] && now_us - self.heard_us[c] > SILENT_US {
                 self.health.silent[c] = true;
                 let (name, wants) = (&camera.name, camera.ear.wants());
-                eprintln!("posewire-hub run: camera {name:?} is silent: does its board run {wants}?");
+                say!("posewire-hub run: camera {name:?} is silent: does its board run {wants}?");
             }
         }
     }
@@ -121,7 +121,7 @@ impl Cameras {
         for (c, was) in self.health.moved.iter_mut().enumerate() {
             let is = moved.contains(&c);
             if is && !*was {
-                eprintln!(
+                say!(
                     "posewire-hub run: camera {:?} was moved: what it sees does not fit any more. It is placed anew as soon as somebody has walked before it for some seconds whom two others see, too",
                     self.all[c].name,
                 );
@@ -136,16 +136,16 @@ impl Cameras {
         let where_to =
             format!("camera {name:?} is placed anew, at {:.2}, {:.2}, {:.2} m", eye.x, eye.y, eye.z);
         let Some(room) = &self.room else {
-            eprintln!("posewire-hub run: {where_to}. The room's file keeps the old place");
+            say!("posewire-hub run: {where_to}. The room's file keeps the old place");
             return;
         };
         match write_down(room, name, place) {
-            Ok(before) => eprintln!(
+            Ok(before) => say!(
                 "posewire-hub run: {where_to}, and {} says so now; what `calibrate` wrote is in {}. A new `calibrate` knows it better",
                 room.display(),
                 before.display()
             ),
-            Err(e) => eprintln!(
+            Err(e) => say!(
                 "posewire-hub run: {where_to}. {} still has the old place ({e:#}): after a restart it is found again, or walk about for `calibrate`",
                 room.display()
             ),

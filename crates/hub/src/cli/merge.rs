@@ -13,7 +13,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::peer::Peer;
-use super::sources::{DATAGRAM, now_us, rate, stop_signal};
+use super::signals::stop_signal;
+use super::sources::{DATAGRAM, now_us, rate};
 use super::text::{Ended, IfLate, Text};
 
 /// Puts several hubs' rooms together to one building: whoever goes from one to the next keeps their identity
@@ -92,7 +93,7 @@ pub fn run(args: &Args) -> Result<()> {
                         wrong += 1;
                         // The 1st, 2nd, 4th, 8th …
                         if wrong.is_power_of_two() {
-                            eprintln!(
+                            say!(
                                 "posewire-hub merge: room {name:?}: not a hub's line ({e}), {wrong} so far: `posewire-hub run --udp` sends them; boards send to a hub"
                             );
                         }
@@ -113,7 +114,7 @@ pub fn run(args: &Args) -> Result<()> {
     let mut building = Building::new(file.room.iter().map(placement).collect());
     let gap_us = (1e6 / args.rate) as i64;
     let (mut next_us, mut seq) = (now_us() + gap_us, 0u64);
-    eprintln!("posewire-hub merge: {} rooms; Ctrl-C ends it", file.room.len());
+    say!("posewire-hub merge: {} rooms; Ctrl-C ends it", file.room.len());
     while !stop.load(Ordering::Relaxed) {
         let wait_us = (next_us - now_us()).clamp(0, 100_000) as u64;
         match told.recv_timeout(Duration::from_micros(wait_us)) {
@@ -150,7 +151,7 @@ pub fn run(args: &Args) -> Result<()> {
     match lines.as_mut().and_then(Text::finish) {
         Some(Ended::Failed(error)) => Err(error),
         Some(Ended::Left(why)) => {
-            eprintln!("posewire-hub merge: {why}");
+            say!("posewire-hub merge: {why}");
             Ok(())
         }
         None => Ok(()),

@@ -23,7 +23,7 @@ impl Other {
     pub fn hear(&mut self, now_us: i64) -> bool {
         let follows = self.twin.hear(now_us);
         if self.twin.is_wrong() {
-            eprintln!("posewire-hub run: the other hub tells, too: exactly one of both needs --standby");
+            say!("posewire-hub run: the other hub tells, too: exactly one of both needs --standby");
         }
         follows
     }
@@ -34,7 +34,7 @@ impl Other {
         if tells != self.tells {
             self.tells = tells;
             let what = if tells { "tells from now on" } else { "listens: the other hub tells" };
-            eprintln!("posewire-hub run: this hub {what}");
+            say!("posewire-hub run: this hub {what}");
         }
         if self.twin.beats(now_us) {
             self.peer.send(beat().text().as_bytes());

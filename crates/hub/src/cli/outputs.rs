@@ -114,7 +114,7 @@ impl Outputs {
         let osc = osc.map(|peer| (peer, Osc::new(args.osc_format)));
         let web = args.web.map(|address| Web::start(address, cameras.to_owned())).transpose()?;
         let web = web.map(|(web, link)| {
-            eprintln!("posewire-hub run: the room in a browser: {link}");
+            say!("posewire-hub run: the room in a browser: {link}");
             web
         });
         let broker = args.mqtt.clone().filter(|broker| broker.get().is_some());
@@ -218,7 +218,7 @@ impl Outputs {
         for why in ended.into_iter().flatten() {
             // The last one's end is the program's.
             if is_taken {
-                eprintln!("posewire-hub run: {why}; the other outputs go on");
+                say!("posewire-hub run: {why}; the other outputs go on");
             }
             self.judge(why);
         }
@@ -230,7 +230,7 @@ impl Outputs {
         for text in [self.lines.take(), self.events.take()].into_iter().flatten() {
             if let Some(why) = { text }.finish() {
                 if let Ended::Left(why) = &why {
-                    eprintln!("posewire-hub run: {why}");
+                    say!("posewire-hub run: {why}");
                 }
                 self.judge(why);
             }

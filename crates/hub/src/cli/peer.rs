@@ -62,7 +62,7 @@ impl Peer {
 
     fn tell(&mut self, error: &SendError) {
         if let Some(said) = self.lose(error) {
-            eprintln!("posewire-hub {said}");
+            say!("posewire-hub {said}");
         }
     }
 

@@ -11,7 +11,8 @@ use posewire_hub::config::cameras;
 use posewire_hub::line;
 
 use super::cameras::Wrong;
-use super::sources::{EVERY, Heard, Next, Source, Taken, now_us, seconds, stop_signal};
+use super::signals::stop_signal;
+use super::sources::{EVERY, Heard, Next, Source, Taken, now_us, seconds};
 use super::text;
 use super::zenoh;
 
@@ -43,7 +44,7 @@ pub fn run(args: &Args) -> Result<()> {
     let mut out = None;
     let mut wrong = Wrong::new("record", &cameras);
     let (began, mut count) = (now_us(), vec![0usize; cameras.len()]);
-    eprintln!("posewire-hub record: {} cameras; Ctrl-C ends it", cameras.len());
+    say!("posewire-hub record: {} cameras; Ctrl-C ends it", cameras.len());
     while !stop.load(Ordering::Relaxed) {
         if args.seconds.is_some_and(|s| (now_us() - began) as f64 > s * 1e6) {
             break;
@@ -75,7 +76,7 @@ pub fn run(args: &Args) -> Result<()> {
     let Some(mut out) = out else { return Err(wrong.nothing(&cameras)) };
     out.flush().with_context(cannot)?;
     for (camera, count) in cameras.iter().zip(count) {
-        eprintln!("{}: {count} lines", camera.name);
+        say!("{}: {count} lines", camera.name);
     }
     Ok(())
 }

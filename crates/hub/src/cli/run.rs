@@ -16,7 +16,8 @@ use posewire_hub::spread::Spread;
 use super::cameras::Cameras;
 use super::other::Other;
 use super::outputs::{self, Outputs};
-use super::sources::{Heard, NEWEST, Next, Source, now_us, rate, stop_signal};
+use super::signals::stop_signal;
+use super::sources::{Heard, NEWEST, Next, Source, now_us, rate};
 use super::text::IfLate;
 use super::zenoh;
 use replay::replay;
@@ -110,12 +111,12 @@ pub fn run(args: &Args) -> Result<()> {
         };
         let left_out = replay(&mut room, |wait| source.next(wait), pace, &stop)?;
         if let Some(said) = left_out.said() {
-            eprintln!("posewire-hub run: {}: {said}", path.display());
+            say!("posewire-hub run: {}: {said}", path.display());
         }
     } else {
-        eprintln!("posewire-hub run: {} cameras; Ctrl-C ends it", room.cameras.names().len());
+        say!("posewire-hub run: {} cameras; Ctrl-C ends it", room.cameras.names().len());
         let added = live(&mut room, |wait| source.next(wait), now_us, &stop)?;
-        eprintln!("posewire-hub run: {}", added.said("from a line's arrival to its moment on the way"));
+        say!("posewire-hub run: {}", added.said("from a line's arrival to its moment on the way"));
     }
     room.outputs.end()
 }

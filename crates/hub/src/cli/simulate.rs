@@ -106,7 +106,7 @@ pub fn run(args: &Args) -> Result<()> {
     truth.flush()?;
     let (out, stature) = (args.out.display(), scene.walkers[0].stature_m);
     println!("{out}: {} cameras; the first person is {stature:.3} m high", args.cameras);
-    eprintln!(
+    say!(
         "Now: posewire-hub calibrate {out}/{CAMERAS} --replay {out}/{TAKE} --stature {stature:.3} --out {out}/room.toml"
     );
     Ok(())

@@ -62,16 +62,6 @@ pub fn worked_us() -> f64 {
     t.tv_sec as f64 * 1e6 + t.tv_nsec as f64 / 1e3
 }
 
-/// Set by SIGINT and SIGTERM.
-pub fn stop_signal() -> Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, 1, stop.clone())?;
-        signal_hook::flag::register(signal, stop.clone())?;
-    }
-    Ok(stop)
-}
-
 /// Everything that cameras send, or sent.
 pub enum Source {
     /// Sockets, each with a thread, and what is published under keys as long as the session lasts.
@@ -163,7 +153,7 @@ impl Source {
                 let so_far = told.lost();
                 if so_far >= (2 * *lost).max(1) {
                     *lost = so_far;
-                    eprintln!(
+                    say!(
                         "posewire-hub: lines come faster than this machine hears them: the oldest are lost, {so_far} so far"
                     );
                 }
@@ -184,7 +174,7 @@ impl Source {
                     Ok(taken) => taken,
                     // A take that was cut off, by a pulled plug or a full disk, is good up to there.
                     Err(_) if !line.ends_with(b"\n") && *number > 1 => {
-                        eprintln!("posewire-hub: {} is cut off: the take ends before it", said());
+                        say!("posewire-hub: {} is cut off: the take ends before it", said());
                         return Ok(Next::End);
                     }
                     Err(e) => return Err(e).with_context(said),
@@ -279,7 +269,7 @@ fn listen(socket: &UdpSocket, mut lines: Lines, name: &str, stop: &AtomicBool) {
             let _ = socket.send_to(answer.text().as_bytes(), from);
         }
         if let Some([one, other]) = senders.hear(from) {
-            eprintln!(
+            say!(
                 "posewire-hub: camera {name:?}: {one} and {other} both send to its port: each board needs one of its own"
             );
         }

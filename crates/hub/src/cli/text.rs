@@ -120,7 +120,7 @@ impl Text {
                     // The 1st, 2nd, 4th, 8th …
                     if self.lost.is_power_of_two() {
                         let (command, name, lost) = (self.command, &self.name, self.lost);
-                        eprintln!(
+                        say!(
                             "posewire-hub {command}: {name} is not read, or written too slowly: {lost} of its lines are lost"
                         );
                     }

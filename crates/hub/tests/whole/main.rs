@@ -1,5 +1,6 @@
 //! The program as people use it: a simulated take, calibrated and replayed; then the same lines over the network.
 
+#[cfg(target_os = "linux")] // what a process listens for, and signals as they are by themselves
 mod end;
 mod network;
 mod take;
