@@ -7,7 +7,7 @@ import unittest
 from dataclasses import replace
 
 from posewire import Assembly, Notice, PlacePacket, PosePacket
-from posewire.__main__ import hint
+from posewire._hints import of_line as hint
 from posewire.jsonl import _number
 from posewire.moments import MAX_PERSONS
 

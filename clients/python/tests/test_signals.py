@@ -82,7 +82,7 @@ class Signals(unittest.TestCase):
         table, markers, columns = (self.folder / f"a.{kind}" for kind in ("csv", "trc", "parquet"))
         typed = ["--parquet", str(columns)] if HAS_ARROW else []
 
-        def ended(*_: object) -> Iterator[Frame]:
+        def ended(*_: object, **__: object) -> Iterator[Frame]:
             yield from map(walker, range(10))
             signal.raise_signal(signal.SIGTERM)
 

@@ -15,7 +15,8 @@
 standard library; `PoseReader` needs pyserial, `posewire.arrays` numpy, `posewire.plot` matplotlib, `posewire.lsl` pylsl.
 """
 
-from .frames import Floor, Frame, FrameLike, frames_from, frames_from_lines, frames_from_udp
+from ._datagrams import frames_from_udp
+from .frames import Floor, Frame, FrameLike, frames_from, frames_from_lines
 from .jsonl import FORMATS, as_line, as_lines, first_row
 from .moments import MAX_PERSONS, Assembly, Moment, MomentCounters
 from .pose import JOINTS, Joint, Place, Pose

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 
 from .wire import DEFAULT_BAUD
 
 #: Bits a second that Posewire takes at the other end.
 _BAUDS = range(4_800, 12_000_001)
+
+
+def say(text: str) -> None:
+    """Tells whoever runs the command."""
+    print(text, file=sys.stderr)
 
 
 def baud_of(text: str) -> int:

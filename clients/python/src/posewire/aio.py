@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 
+from ._datagrams import OneTracker
 from .frames import Frame, can_wait, frames_from
 from .wire import DEFAULT_BAUD
 
@@ -64,13 +65,19 @@ class Frames:
 
 
 class _Ear(asyncio.DatagramProtocol):
-    def __init__(self, frames: Frames) -> None:
+    def __init__(self, frames: Frames, port: int) -> None:
         self._frames = frames
+        self._tracker = OneTracker(port)
+        self._loop = asyncio.get_running_loop()
+        self.is_lost = asyncio.Event()
 
     def datagram_received(self, data: bytes, addr: object) -> None:
-        # What is no frame comes from somebody else.
-        with suppress(ValueError):
-            self._frames.put(Frame.from_line(data))
+        frame = self._tracker.frame(data, addr, self._loop.time())
+        if frame is not None:
+            self._frames.put(frame)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.is_lost.set()
 
 
 @asynccontextmanager
@@ -78,11 +85,13 @@ async def udp_frames(port: int, host: str = "0.0.0.0", backlog: int = 1) -> Asyn
     """Frames of `posewire run --udp`."""
     frames = Frames(backlog)
     loop = asyncio.get_running_loop()
-    transport, _ = await loop.create_datagram_endpoint(lambda: _Ear(frames), local_addr=(host, port))
+    transport, ear = await loop.create_datagram_endpoint(lambda: _Ear(frames, port), local_addr=(host, port))
     try:
         yield frames
     finally:
         transport.close()
+        # In a later turn of the loop: whoever listens again finds the port free.
+        await ear.is_lost.wait()
 
 
 @asynccontextmanager

@@ -9,11 +9,8 @@ from __future__ import annotations
 import json
 import math
 import re
-import socket
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,9 +19,6 @@ from .moments import Moment
 from .pose import JOINTS, Joint, Place, Pose, State
 from .wire import DEFAULT_BAUD
 
-#: No datagram is longer.
-MAX_DATAGRAM = 65_535
-
 #: What a joint's state may be.
 STATES: tuple[State, ...] = ("absent", "measured", "predicted")
 
@@ -32,13 +26,14 @@ STATES: tuple[State, ...] = ("absent", "measured", "predicted")
 _WHOLE_END = 2**63
 _REAL_MAX = 3.4028234e38
 
-#: Where nothing comes, so often is asked whether anybody still listens.
-_ASKED_EVERY_S = 0.1
-
 
 def never() -> bool:
     """Whether reading is over, where nobody ends it."""
     return False
+
+
+def quiet(_: str) -> None:
+    """Where nobody is to hear what seems to be wrong with a source."""
 
 
 @dataclass(frozen=True)
@@ -231,44 +226,21 @@ def _is_event(line: str | bytes) -> bool:
     return isinstance(said, dict) and isinstance(said.get("event"), str)
 
 
-def frames_from_udp(
-    port: int,
-    host: str = "0.0.0.0",
-    timeout_s: float | None = None,
-    is_over: Callable[[], bool] = never,
-) -> Iterator[Frame]:
-    """Frames of `posewire run --udp`, for ever, until none comes for `timeout_s`, or until `is_over`.
-
-    What is no frame is passed over.
-    """
-    with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as ear:
-        ear.bind((host, port))
-        ear.settimeout(_ASKED_EVERY_S if timeout_s is None else min(timeout_s, _ASKED_EVERY_S))
-        heard_at_s = time.monotonic()
-        while not is_over():
-            try:
-                datagram = ear.recv(MAX_DATAGRAM)
-            except (TimeoutError, BlockingIOError):
-                if timeout_s is not None and time.monotonic() - heard_at_s >= timeout_s:
-                    return
-                continue
-            heard_at_s = time.monotonic()
-            try:
-                yield Frame.from_line(datagram)
-            except ValueError:
-                continue
-
-
 def can_wait(source: str) -> bool:
-    """Whether `source` loses nothing while nobody reads: a file of JSON lines, or `-`."""
-    return source == "-" or Path(source).is_file()
+    """Whether `source` loses nothing while nobody reads: a file or a named pipe of JSON lines, or `-`."""
+    return source == "-" or Path(source).is_file() or Path(source).is_fifo()
 
 
 #: How systems call serial ports, whether or not one is there.
 _PORT_NAME = re.compile(r"/dev/|COM\d+$|\\\\\.\\", re.IGNORECASE)
 
 
-def _check_port(source: str) -> None:
+def is_port(source: str) -> bool:
+    """Whether `source` names a serial port, whether or not one is there."""
+    return not (source.startswith("udp:") or can_wait(source))
+
+
+def check_port(source: str) -> None:
     """Refuses what can be no serial port: what a port would say of a mistyped name misleads."""
     if Path(source).is_dir():
         raise IsADirectoryError("a folder: name a file of JSON lines in it")
@@ -284,23 +256,30 @@ def _udp_port(text: str) -> int:
 
 
 def frames_from(
-    source: str, baud: int = DEFAULT_BAUD, is_over: Callable[[], bool] = never
+    source: str,
+    baud: int = DEFAULT_BAUD,
+    is_over: Callable[[], bool] = never,
+    say: Callable[[str], None] = quiet,
 ) -> Iterator[Frame]:
-    """Frames of `udp:PORT`, of a file of JSON lines, of `-` (standard input), or of a serial port.
+    """Frames of `udp:PORT`, of a file or a named pipe of JSON lines, of `-` (standard input), or of a serial port.
 
-    `is_over` ends those of a socket and of a port, of silent ones and of a port that is gone too.
+    `is_over` ends those of a socket and of a port, of silent ones and of a port that is gone too. `say` is told what seems to be wrong with
+    these where nothing, or nothing that is understood, comes.
     """
     if source.startswith("udp:"):
-        yield from frames_from_udp(_udp_port(source.removeprefix("udp:")), is_over=is_over)
+        from ._datagrams import frames_from_udp
+
+        yield from frames_from_udp(_udp_port(source.removeprefix("udp:")), is_over=is_over, say=say)
     elif source == "-":
         yield from frames_from_lines(sys.stdin.buffer)
-    elif Path(source).is_file():
+    elif can_wait(source):
         with Path(source).open("rb") as lines:
             yield from frames_from_lines(lines)
     else:
-        _check_port(source)
+        check_port(source)
+        from ._hints import watched
         from .reader import PoseReader
 
-        with PoseReader(source, baud, is_over) as reader:
+        with PoseReader(source, baud, is_over) as reader, watched(reader, source, baud, say):
             for moment in reader.moments():
                 yield Frame.of(moment)

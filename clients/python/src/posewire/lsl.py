@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Any
 
-from ._command import command_line, count_of, real_of
+from ._command import command_line, count_of, real_of, say
 from ._signals import Ending
 from .frames import FrameLike, frames_from
 from .pose import JOINTS, Pose
@@ -131,7 +131,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         outlet = Outlet(args.name, args.person, args.rate)
         print(f"stream {args.name}, type MoCap, {len(CHANNELS)} channels", file=sys.stderr)
-        for count, frame in enumerate(frames_from(args.source, args.baud), start=1):
+        for count, frame in enumerate(frames_from(args.source, args.baud, say=say), start=1):
             now_us = time.monotonic_ns() // 1_000
             if is_same is None:
                 # Once: stamps that change their measure from frame to frame are worse than either.

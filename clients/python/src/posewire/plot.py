@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ._command import command_line, count_of, real_of
+from ._command import command_line, count_of, real_of, say
 from ._signals import Ending
 from .frames import Frame, frames_from
 from .pose import JOINTS, Pose
@@ -237,7 +237,7 @@ def main(arguments: list[str] | None = None) -> int:
     Ending()
     recent = Recent(args.last)
     joints = args.joint or _JOINTS
-    frames = frames_from(args.source, args.baud)
+    frames = frames_from(args.source, args.baud, say=say)
     try:
         if args.save is None:
             if mpl.get_backend().lower() == "agg":

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
-from ._command import command_line, real_of
+from ._command import command_line, real_of, say
 from ._files import Lines, Replacement, claim
 from ._signals import Ending, uninterrupted
 from ._trc import Elapsed, TrcRecorder
@@ -274,7 +274,7 @@ def main(arguments: list[str] | None = None) -> int:
             # What is missing is told at once.
             import_module("pyarrow.parquet")
         elapsed = Elapsed()
-        for frame in frames_from(args.source, args.baud):
+        for frame in frames_from(args.source, args.baud, say=say):
             if not outputs:
                 # Not before something comes: a source that is mistyped leaves an earlier recording as it is.
                 outputs = _open(args)
