@@ -13,6 +13,7 @@ import sys
 import tempfile
 import unittest
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from test_frames import FULL, golden, walker
@@ -20,6 +21,7 @@ from test_jsonl import GOLDEN
 
 from posewire import JOINTS, as_lines
 from posewire._command import count_of
+from posewire._elapsed import Elapsed
 from posewire.record import CsvRecorder, ParquetRecorder, Recorder, TrcRecorder, main
 
 try:
@@ -110,6 +112,36 @@ class OnDisk(unittest.TestCase):
         times_s = [float(row.split("\t")[1]) for row in markers.read_text(encoding="utf-8").splitlines()[6:]]
         self.assertEqual(times_s, [round(0.04 * i, 2) for i in range(150)])
 
+    def test_time_goes_on_by_the_clock_of_whoever_hears_where_another_trackers_begins(self) -> None:
+        for jump_us in (-1_000_000_000, 1_000_000_000):
+            elapsed = Elapsed()
+            before = [elapsed.at(5_000_000_000 + 40_000 * i, 70 + 40_000 * i) for i in range(100)]
+            # Another board takes its place 2 s later.
+            after = [
+                elapsed.at(5_000_000_000 + jump_us + 40_000 * i, 70 + 5_960_000 + 40_000 * i)
+                for i in range(10)
+            ]
+            self.assertEqual(before + after, [40_000 * i for i in [*range(100), *range(149, 159)]])
+            # Those that waited while this program was stopped for 60 s, and the first one after it.
+            captured_us, now_us = 5_000_000_000 + jump_us, 70 + 5_960_000
+            waited = [elapsed.at(captured_us + 40_000 * i, now_us + 60_400_000 + i) for i in range(10, 13)]
+            waited.append(elapsed.at(captured_us + 60_440_000, now_us + 60_440_000))
+            self.assertEqual([us - 5_960_000 for us in waited], [400_000, 440_000, 480_000, 60_440_000])
+
+    def test_markers_have_a_row_a_captured_frame_and_what_is_left_out_is_said(self) -> None:
+        lines, markers = self.folder / "poses.jsonl", self.folder / "a.trc"
+        # As of --rate 100: three moments of sending for each frame.
+        sent = [
+            replace(walker(seq), sent_us=40_000 * seq + at_us)
+            for seq in range(5)
+            for at_us in (9, 10_009, 20_009)
+        ]
+        lines.write_text("".join(f"{as_lines(frame)[0]}\n" for frame in sent), encoding="utf-8")
+        code, said = self.recorded(str(lines), "--trc", str(markers))
+        self.assertEqual(code, 0)
+        self.assertTrue(said.startswith(f"{markers}: 5 rows, one a captured frame; 10 moments "), said)
+        self.assertIn("--rate camera", said)
+
     def test_arguments_that_mean_nothing_are_refused(self) -> None:
         wrong = {
             "--baud": ("-5", "0", "99999999999", "fast"),
@@ -163,7 +195,16 @@ class OnDisk(unittest.TestCase):
         markers.write_text("earlier")
         code, said = self.recorded(str(FULL), "--trc", str(markers), "--person", "99")
         self.assertEqual((code, markers.read_text()), (1, "earlier"))
-        self.assertIn("nobody with 3D came", said)
+        self.assertIn("nothing is written, person 99 did not come with 3D, which these had: ", said)
+        self.assertNotIn("serial", said)
+        lines = self.folder / "poses.jsonl"
+        for frame, why in (
+            (walker(1, lifted=False), "nobody with 3D came: the smoothers xl"),
+            (replace(walker(1), poses=()), "nobody came"),
+        ):
+            lines.write_text(f"{as_lines(frame)[0]}\n", encoding="utf-8")
+            code, said = self.recorded(str(lines), "--trc", str(markers))
+            self.assertEqual((code, why in said, markers.read_text()), (1, True, "earlier"), said)
 
     def recorded(self, *words: str) -> tuple[int, str]:
         said = io.StringIO()

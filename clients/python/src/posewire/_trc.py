@@ -7,46 +7,36 @@ from pathlib import Path
 from statistics import median
 from types import TracebackType
 
+from ._elapsed import Elapsed
 from ._files import Lines, Replacement
 from ._signals import uninterrupted
 from .frames import FrameLike
 from .pose import JOINTS, Pose
-
-#: A step back beyond it is a tracker whose clock has started anew; a smaller one is a frame that came late. Microseconds.
-_ANEW_US = 1_000_000
-
-
-class Elapsed:
-    """Time by capture, carried on where the tracker's clock starts anew."""
-
-    def __init__(self) -> None:
-        #: The latest so far, microseconds.
-        self.us = 0
-        self._begun_us: int | None = None
-
-    def at(self, captured_us: int) -> int:
-        """Microseconds from the first frame to this one."""
-        if self._begun_us is None or captured_us - self._begun_us < self.us - _ANEW_US:
-            self._begun_us = captured_us - self.us
-        us = captured_us - self._begun_us
-        self.us = max(self.us, us)
-        return us
 
 
 class TrcRecorder:
     """One person's 3D joints as markers, in metres: x right in the picture, y up, z towards the camera.
 
     `person` is an identity, or None for the first who has 3D. A frame without them, and a joint that is absent, are empty cells. TRC
-    says how many rows there are at its top: they wait in `PATH.part`, below room for it, and become the file in `close`.
+    says how many rows there are at its top: they wait in `PATH.part`, below room for it, and become the file in `close`. `elapsed` is
+    that of whoever records, who knows when frames come, or None.
     """
 
-    def __init__(self, path: str | Path, person: int | None = None) -> None:
+    def __init__(self, path: str | Path, person: int | None = None, elapsed: Elapsed | None = None) -> None:
         self.rows = 0
         #: Whether a frame came, with the person or without.
         self.is_begun = False
+        #: Moments of sending that show a captured frame once more, for a later time: a row is a frame, when its light fell.
+        self.left_out = 0
         self._name = Path(path).name
         self._person = person
-        self._elapsed = Elapsed()
+        self._were_there = False
+        self._with_3d: set[int] = set()
+        self._elapsed = elapsed or Elapsed()
+        self._began_us = 0
+        self._last_us = 0
+        #: Of the last row: when the light fell, when it was sent.
+        self._last = (0, 0)
         self._steps_us: list[int] = []
         # Of the shortest step and more rows than anybody waits for.
         room = self._head(1, 10**12)
@@ -62,26 +52,44 @@ class TrcRecorder:
     def write(self, frame: FrameLike) -> None:
         self.is_begun = True
         pose = self._pose(frame)
+        us = self._elapsed.at(frame.captured_us) - self._began_us
         if self.rows == 0 and pose is None:
             # The recording begins with the person.
             return
-        last_us = self._elapsed.us
-        us = self._elapsed.at(frame.captured_us)
-        if self.rows and us <= last_us:
-            # Late, sent twice, or the first of a tracker that has started anew: time goes forwards in a TRC.
+        if self.rows == 0:
+            self._began_us, us = us, 0
+        elif us <= self._last_us:
+            # Late, sent again, or the first of a tracker that has started anew: time goes forwards in a TRC.
+            self.left_out += self._last[0] == frame.captured_us and self._last[1] != frame.sent_us
             return
         with uninterrupted():
             self._lines.add(f"{self.rows + 1}\t{us / 1e6:.6f}\t{_cells(pose)}\n")
             if self.rows:
-                self._steps_us.append(us - last_us)
+                self._steps_us.append(us - self._last_us)
             self.rows += 1
+            self._last_us, self._last = us, (frame.captured_us, frame.sent_us)
 
     def _pose(self, frame: FrameLike) -> Pose | None:
         for pose in frame.poses:
-            if pose.joints_3d is not None and self._person in (None, pose.track_id):
-                self._person = pose.track_id
-                return pose
+            self._were_there = True
+            if pose.joints_3d is not None:
+                if self._person in (None, pose.track_id):
+                    self._person = pose.track_id
+                    return pose
+                self._with_3d.add(pose.track_id)
         return None
+
+    def nobody(self) -> str:
+        """Why there is no row, in words."""
+        if self._with_3d:
+            others = ", ".join(str(who) for who in sorted(self._with_3d)[:8])
+            return f"person {self._person} did not come with 3D, which these had: {others}"
+        if self._were_there:
+            return (
+                "nobody with 3D came: the smoothers xl, gru and s4d give it (--smoother), "
+                "and over a serial line it comes with `[serial] with_3d = true`"
+            )
+        return "nobody came"
 
     def close(self) -> None:
         """Writes the file and removes its part; where the person did not come, what had its name before stays."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -12,10 +13,11 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from ._command import command_line, real_of, say
+from ._elapsed import Elapsed
 from ._files import Lines, Replacement, claim
 from ._signals import Ending, uninterrupted
-from ._trc import Elapsed, TrcRecorder
-from .frames import FrameLike, frames_from
+from ._trc import TrcRecorder
+from .frames import FrameLike, can_wait, frames_from
 from .jsonl import as_lines, first_row, row
 
 __all__ = ["CsvRecorder", "ParquetRecorder", "Recorder", "TrcRecorder", "main"]
@@ -181,7 +183,7 @@ def _blamed(path: Path, kept: Callable[[], str]) -> Iterator[None]:
         raise _OutputError(path, f"{reason}; {kept()}") from error
 
 
-def _open(args: argparse.Namespace) -> list[tuple[Path, Recorder]]:
+def _open(args: argparse.Namespace, elapsed: Elapsed) -> list[tuple[Path, Recorder]]:
     """What is to be written, all of it or none. The table, which has no part of its own, is the last: nothing fails after it."""
     outputs: list[tuple[Path, Recorder]] = []
 
@@ -194,7 +196,7 @@ def _open(args: argparse.Namespace) -> list[tuple[Path, Recorder]]:
         # Between a part and its place in the list nobody would remove it.
         with uninterrupted():
             begin(args.parquet, ParquetRecorder)
-            begin(args.trc, lambda path: TrcRecorder(path, args.person))
+            begin(args.trc, lambda path: TrcRecorder(path, args.person, elapsed))
         # A named pipe makes this one wait.
         begin(args.csv, CsvRecorder)
     except BaseException:
@@ -213,8 +215,16 @@ def _close(outputs: list[tuple[Path, Recorder]], faults: dict[str | Path, str]) 
         except _OutputError as error:
             faults[path] = str(error)
         if isinstance(recorder, TrcRecorder) and recorder.is_begun and recorder.rows == 0:
-            why = "over a serial line they come with `[serial] with_3d = true`"
-            faults.setdefault(path, f"{path}: nobody with 3D came, nothing is written; {why}")
+            faults.setdefault(path, f"{path}: nothing is written, {recorder.nobody()}")
+
+
+def _left_out(recorder: Recorder) -> str:
+    if not isinstance(recorder, TrcRecorder) or recorder.left_out == 0:
+        return ""
+    return (
+        f", one a captured frame; {recorder.left_out} moments that show one again, for later, are left out "
+        "(posewire run --rate camera sends none)"
+    )
 
 
 def _is_same(one: Path, other: Path) -> bool:
@@ -274,11 +284,13 @@ def main(arguments: list[str] | None = None) -> int:
             # What is missing is told at once.
             import_module("pyarrow.parquet")
         elapsed = Elapsed()
+        is_live = not can_wait(args.source)
         for frame in frames_from(args.source, args.baud, say=say):
             if not outputs:
                 # Not before something comes: a source that is mistyped leaves an earlier recording as it is.
-                outputs = _open(args)
-            if elapsed.at(frame.captured_us) >= args.seconds * 1e6 > 0:
+                outputs = _open(args, elapsed)
+            now_us = time.monotonic_ns() // 1_000 if is_live else None
+            if elapsed.at(frame.captured_us, now_us) >= args.seconds * 1e6 > 0:
                 break
             for path, recorder in outputs:
                 with _blamed(path, recorder.kept):
@@ -302,7 +314,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(said, file=sys.stderr)
     for path, recorder in outputs:
         if path not in faults:
-            print(f"{path}: {recorder.rows} rows", file=sys.stderr)
+            say(f"{path}: {recorder.rows} rows{_left_out(recorder)}")
     return 1 if faults else 0
 
 
