@@ -7,15 +7,17 @@ import io
 import math
 import os
 import sys
+import tempfile
 import time
 import unittest
 import uuid
+from pathlib import Path
 from unittest import mock
 
 from test_frames import walker
 
-from posewire import JOINTS, lsl
-from posewire.lsl import CHANNELS, Outlet, is_same_clock
+from posewire import JOINTS, as_lines, lsl
+from posewire.lsl import CHANNELS, Outlet, Pace, is_same_clock
 
 try:
     import pylsl
@@ -93,6 +95,29 @@ class Clock(unittest.TestCase):
             (40_000, False),
         ):
             self.assertIs(is_same_clock(frame, frame.sent_us + 1_000 * way_ms), is_same, way_ms)
+
+    def test_a_recording_is_played_as_it_was_captured(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            lines = Path(folder) / "walk.jsonl"
+            lines.write_text("".join(f"{as_lines(walker(seq))[0]}\n" for seq in range(4)), encoding="utf-8")
+            for words, waits_s in (([], [0.0, 0.04, 0.08, 0.12]), (["--clock", "same"], [])):
+                with (
+                    mock.patch.object(lsl, "Outlet", return_value=mock.Mock(samples=4)),
+                    # Nothing but the waits takes time, and these are not waited.
+                    mock.patch("posewire.lsl.time.monotonic_ns", return_value=10**15),
+                    mock.patch("posewire.lsl.time.sleep") as sleep,
+                    contextlib.redirect_stderr(io.StringIO()) as said,
+                ):
+                    self.assertEqual(lsl.main([str(lines), *words]), 0)
+                self.assertEqual([call.args[0] for call in sleep.call_args_list], waits_s)
+                self.assertEqual("as far apart" in said.getvalue(), not words)
+        pace = Pace()
+        # Late, then early again, and a tracker that has started anew.
+        waits = [
+            pace.wait_us(*at)
+            for at in ((5_000_000, 0), (5_040_000, 50_000), (5_080_000, 60_000), (9, 80_000))
+        ]
+        self.assertEqual(waits, [0, 0, 20_000, 0])
 
     def test_it_is_decided_once_and_said(self) -> None:
         frames = [walker(seq) for seq in (1, 2, 3)]

@@ -11,8 +11,9 @@ import time
 from typing import Any
 
 from ._command import command_line, count_of, real_of, say
+from ._elapsed import Elapsed
 from ._signals import Ending
-from .frames import FrameLike, frames_from
+from .frames import FrameLike, can_wait, frames_from
 from .pose import JOINTS, Pose
 
 EXAMPLES = """\
@@ -20,7 +21,8 @@ examples:
   python -m posewire lsl udp:9100                          # of posewire run --udp 127.0.0.1:9100 --predict capture
   python -m posewire lsl /dev/ttyUSB0 --name Posewire-left --person 3
 
-SOURCE is a serial port or udp:PORT. The stream is found by its name, or by its type, MoCap. Ctrl-C ends it."""
+SOURCE is a serial port, udp:PORT, a file of JSON lines, or - for standard input; a recording plays as fast as it was captured.
+The stream is found by its name, or by its type, MoCap. Ctrl-C ends it."""
 
 #: What a joint has, and in which unit.
 _VALUES = (("x", "PositionX", "pixels"), ("y", "PositionY", "pixels"), ("score", "Confidence", "normalized"))
@@ -97,12 +99,26 @@ def is_same_clock(frame: FrameLike, now_us: int) -> bool:
     return 0 <= now_us - frame.sent_us < _MOST_WAY_US
 
 
+class Pace:
+    """When frames are due that are read as fast as somebody takes them: as far apart as they were captured."""
+
+    def __init__(self) -> None:
+        self._elapsed = Elapsed()
+        self._begun_us: int | None = None
+
+    def wait_us(self, captured_us: int, now_us: int) -> int:
+        """How long from `now_us` on; the first is due at once, and one that comes late too."""
+        if self._begun_us is None:
+            self._begun_us = now_us
+        return max(0, self._begun_us + self._elapsed.at(captured_us) - now_us)
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = command_line(
         "lsl",
         "Offers one person's joints as a stream of Lab Streaming Layer.",
         EXAMPLES,
-        "serial port, udp:PORT, or - for JSON lines",
+        "serial port, udp:PORT, file of JSON lines, or -",
     )
     parser.add_argument(
         "--name", default="Posewire", help="of the stream; one for each tracker (default: %(default)s)"
@@ -126,6 +142,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     args = parser.parse_args(arguments)
     is_same: bool | None = None if args.clock is None else args.clock == "same"
+    pace = Pace()
     Ending()
     outlet: Outlet | None = None
     try:
@@ -137,7 +154,18 @@ def main(arguments: list[str] | None = None) -> int:
                 # Once: stamps that change their measure from frame to frame are worse than either.
                 is_same = is_same_clock(frame, now_us)
                 whose, else_give = ("this", "other") if is_same else ("another", "same")
-                print(f"stamps are of {whose} machine's clock; if not: --clock {else_give}", file=sys.stderr)
+                played = (
+                    ""
+                    if is_same or not can_wait(args.source)
+                    else ", frames come as far apart as they were captured"
+                )
+                print(
+                    f"stamps are of {whose} machine's clock{played}; if not: --clock {else_give}",
+                    file=sys.stderr,
+                )
+            if not is_same and can_wait(args.source):
+                # A sample's stamp is when it is pushed, less its age.
+                time.sleep(pace.wait_us(frame.captured_us, now_us) / 1e6)
             outlet.write(frame, now_us if is_same else None)
             if count == args.frames:
                 break
