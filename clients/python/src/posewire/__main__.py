@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from ._command import baud_of, count_of, say
 from ._hints import watched
-from ._signals import Ending
+from ._signals import Ending, ignore_late
 from .frames import FrameLike, check_port, frames_from, is_port
 from .jsonl import FORMATS, as_lines, first_row
 from .reader import PoseReader
@@ -104,4 +104,6 @@ def print_frames(frames: Iterable[FrameLike], most: int, line_format: str) -> No
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    ignore_late()
+    sys.exit(status)

@@ -28,6 +28,12 @@ class Ending:
             raise KeyboardInterrupt
 
 
+def ignore_late() -> None:
+    """For what is over: a signal that comes while the interpreter ends does not change how it ended."""
+    for which in _ENDS:
+        signal.signal(which, signal.SIG_IGN)
+
+
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """What is inside is done whole: a signal whose handler may raise is heard behind it."""
