@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
+use super::{CaptureError, FrameSource, SourceCounters, SourceInfo, Stored};
 use crate::clock::{Clock, Monotonic};
 use crate::picture::Frame;
 
@@ -35,6 +35,11 @@ pub trait Clip: Send {
         0
     }
 
+    /// As of [`FrameSource::stored`], of the frame that came last.
+    fn stored(&self) -> Option<Stored> {
+        None
+    }
+
     /// When the light of the frame that came last fell, in microseconds of the kernel's monotonic clock, where the clip says so.
     fn light_us(&self) -> Option<i64> {
         None
@@ -50,6 +55,9 @@ impl Clip for Box<dyn Clip> {
     }
     fn damaged(&self) -> u64 {
         (**self).damaged()
+    }
+    fn stored(&self) -> Option<Stored> {
+        (**self).stored()
     }
     fn light_us(&self) -> Option<i64> {
         (**self).light_us()
@@ -71,6 +79,9 @@ impl<C: Clip> FrameSource for EveryFrame<C> {
     fn next_frame(&mut self, _timeout: Duration) -> Result<Option<Frame>, CaptureError> {
         self.0.poll()
     }
+    fn stored(&self) -> Option<Stored> {
+        self.0.stored()
+    }
     fn counters(&self) -> SourceCounters {
         SourceCounters { damaged: self.0.damaged(), ..SourceCounters::default() }
     }
@@ -80,13 +91,18 @@ impl<C: Clip> FrameSource for EveryFrame<C> {
 /// figures on a busy board) would otherwise show nothing: it goes on at the pace of reading instead.
 const CATCH_UP_US: i64 = 100_000;
 
+/// A frame, its time already on the clock, and what was said of its picture.
+type Read = (Frame, Option<Stored>);
+
 /// Plays a clip as a camera would: frame t is there at start + t, and whoever asks late gets the newest.
 pub struct RealTime<C, K = Monotonic> {
     clip: C,
     clock: K,
     started_us: Option<i64>,
-    /// Read ahead; times already on the clock.
-    ahead: Option<Frame>,
+    /// Read ahead.
+    ahead: Option<Read>,
+    /// Of the frame that was given last.
+    stored: Option<Stored>,
     overtaken: u64,
     ended: bool,
     /// Why it ended, until that is told.
@@ -96,10 +112,11 @@ pub struct RealTime<C, K = Monotonic> {
 impl<C: Clip, K: Clock> RealTime<C, K> {
     /// Starts with the first frame that is asked for.
     pub fn new(clip: C, clock: K) -> Self {
-        Self { clip, clock, started_us: None, ahead: None, overtaken: 0, ended: false, untold: None }
+        let (started_us, ahead, stored, untold) = (None, None, None, None);
+        Self { clip, clock, started_us, ahead, stored, overtaken: 0, ended: false, untold }
     }
 
-    fn read(&mut self) -> Result<Option<Frame>, CaptureError> {
+    fn read(&mut self) -> Result<Option<Read>, CaptureError> {
         if self.ended {
             return Err(self.untold.take().unwrap_or(CaptureError::Ended));
         }
@@ -108,17 +125,12 @@ impl<C: Clip, K: Clock> RealTime<C, K> {
         // Read first, then start the clock: opening a file may take longer than a frame.
         let started_us = *self.started_us.get_or_insert_with(|| self.clock.now_us());
         frame.captured_at_us = frame.captured_at_us.saturating_add(started_us);
-        Ok(Some(frame))
-    }
-}
-
-impl<C: Clip, K: Clock> FrameSource for RealTime<C, K> {
-    fn info(&self) -> SourceInfo {
-        SourceInfo { live: true, ..self.clip.info() }
+        Ok(Some((frame, self.clip.stored())))
     }
 
-    fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
-        let mut frame = match self.ahead.take() {
+    /// The frame that is due.
+    fn due(&mut self, timeout: Duration) -> Result<Option<Read>, CaptureError> {
+        let (mut frame, mut stored) = match self.ahead.take() {
             Some(frame) => frame,
             None => match self.read()? {
                 Some(frame) => frame,
@@ -135,36 +147,52 @@ impl<C: Clip, K: Clock> FrameSource for RealTime<C, K> {
             if now_us - asked_at_us > CATCH_UP_US {
                 self.started_us = self.started_us.map(|start| start.saturating_add(late_us));
                 frame.captured_at_us = now_us;
-                return Ok(Some(frame));
+                return Ok(Some((frame, stored)));
             }
             match self.read() {
-                Ok(Some(next)) if next.captured_at_us <= self.clock.now_us() => {
-                    frame = next;
+                Ok(Some(next)) if next.0.captured_at_us <= self.clock.now_us() => {
+                    (frame, stored) = next;
                     self.overtaken += 1;
                 }
                 Ok(next) => {
                     self.ahead = next;
-                    return Ok(Some(frame));
+                    return Ok(Some((frame, stored)));
                 }
                 // The last frame counts too; the end, or what went wrong, is told at the next call.
                 Err(why) => {
                     self.untold = Some(why);
-                    return Ok(Some(frame));
+                    return Ok(Some((frame, stored)));
                 }
             }
         }
         let wait_us = frame.captured_at_us.saturating_sub(self.clock.now_us());
         if wait_us > timeout.as_micros() as i64 {
             std::thread::sleep(timeout);
-            self.ahead = Some(frame);
+            self.ahead = Some((frame, stored));
             return Ok(None);
         }
         std::thread::sleep(Duration::from_micros(wait_us.max(0) as u64));
+        Ok(Some((frame, stored)))
+    }
+}
+
+impl<C: Clip, K: Clock> FrameSource for RealTime<C, K> {
+    fn info(&self) -> SourceInfo {
+        SourceInfo { live: true, ..self.clip.info() }
+    }
+
+    fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
+        let Some((frame, stored)) = self.due(timeout)? else { return Ok(None) };
+        self.stored = stored;
         Ok(Some(frame))
     }
 
     fn is_pausing(&self) -> bool {
-        self.ahead.as_ref().is_some_and(|next| next.captured_at_us > self.clock.now_us())
+        self.ahead.as_ref().is_some_and(|(next, _)| next.captured_at_us > self.clock.now_us())
+    }
+
+    fn stored(&self) -> Option<Stored> {
+        self.stored
     }
 
     fn counters(&self) -> SourceCounters {
@@ -180,7 +208,7 @@ impl<C: Clip, K: Clock> FrameSource for RealTime<C, K> {
 mod tests {
     use super::*;
     use crate::clock::Manual;
-    use crate::picture::PixelFormat;
+    use crate::picture::{PixelFormat, Turn};
     use std::sync::Arc;
 
     /// Ten frames, 10 ms apart.
@@ -206,6 +234,10 @@ mod tests {
                 seq,
                 captured_at_us,
             }))
+        }
+        fn stored(&self) -> Option<Stored> {
+            let turn = Turn { quarters: 2, mirror: false };
+            Some(Stored { size_px: [self.0 as u32 - 1, 1], turn })
         }
     }
 
@@ -266,6 +298,10 @@ mod tests {
         let mut next = |at_us: i64| {
             clock.set(at_us);
             let frame = source.next_frame(Duration::ZERO).ok().flatten().map(|f| (f.seq, f.captured_at_us));
+            if let Some((seq, _)) = frame {
+                let stored_px = source.stored().map(|stored| u64::from(stored.size_px[0]));
+                assert_eq!(stored_px, Some(seq), "that of the frame which was given, not of one read ahead");
+            }
             (frame, source.counters().overtaken)
         };
         assert_eq!(next(5_000_000), (Some((0, 5_000_000)), 0));

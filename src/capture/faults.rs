@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use turbojpeg::{Compressor, Image, Subsamp};
 
-use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
+use super::{CaptureError, FrameSource, SourceCounters, SourceInfo, Stored};
 use crate::picture::{
     Affine, BufferPool, Decoder, Frame, PixelFormat, PixelsMut, crop_resize_into, packed_stride,
 };
@@ -250,6 +250,10 @@ impl<S: FrameSource> FrameSource for Faulty<S> {
 
     fn usb_id(&self) -> Option<&str> {
         self.source.usb_id()
+    }
+
+    fn stored(&self) -> Option<Stored> {
+        self.source.stored()
     }
 
     fn generation(&self) -> u64 {

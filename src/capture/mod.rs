@@ -35,7 +35,7 @@ pub use turned::Turned;
 
 use std::time::Duration;
 
-use crate::picture::Frame;
+use crate::picture::{Frame, Turn};
 
 /// What a source says of itself, for HELLO and the log.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +50,15 @@ pub struct SourceInfo {
     pub fps: f32,
     /// A live source drops what is not taken in time; a file waits.
     pub live: bool,
+}
+
+/// A picture as its file has it, and how that is turned to stand upright.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Width and height before it is turned, pixels.
+    pub size_px: [u32; 2],
+    /// What is done to it.
+    pub turn: Turn,
 }
 
 /// A source of frames. One thread owns it.
@@ -89,6 +98,11 @@ pub trait FrameSource: Send {
         None
     }
 
+    /// How the picture of the last frame is stored, where it was turned upright by what its EXIF says.
+    fn stored(&self) -> Option<Stored> {
+        None
+    }
+
     /// Another number than before wherever something else may have taken the source's place: what costs too much to be asked at
     /// every frame, such as the name, is to be asked again.
     fn generation(&self) -> u64 {
@@ -119,6 +133,9 @@ impl<S: FrameSource + ?Sized> FrameSource for Box<S> {
     }
     fn usb_id(&self) -> Option<&str> {
         (**self).usb_id()
+    }
+    fn stored(&self) -> Option<Stored> {
+        (**self).stored()
     }
     fn generation(&self) -> u64 {
         (**self).generation()

@@ -1,8 +1,9 @@
-//! A source of which somebody is told, with its first frame and whenever another camera or another size takes its place.
+//! A source of which somebody is told, with its first frame and whenever another camera, another size or pictures turned otherwise
+//! take its place.
 
 use std::time::Duration;
 
-use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
+use super::{CaptureError, FrameSource, SourceCounters, SourceInfo, Stored};
 use crate::picture::Frame;
 
 /// What pictures come from now.
@@ -16,6 +17,8 @@ pub struct Seen {
     pub size_px: [u32; 2],
     /// As of [`SourceInfo::fps`].
     pub fps: f32,
+    /// As of [`FrameSource::stored`].
+    pub stored: Option<Stored>,
 }
 
 /// Told what is seen now; an error ends the source.
@@ -50,13 +53,17 @@ impl<S: FrameSource> FrameSource for Noticed<S> {
         // What has no USB id is known by its name, which takes memory: not at every frame. What has one keeps it under any name.
         let is_named =
             |seen: &Seen| !may_be_another || seen.usb_id.is_some() || seen.name == self.source.info().name;
+        let stored = self.source.stored();
         let is_known = |seen: &Seen| {
-            seen.size_px == size_px && seen.usb_id.as_deref() == self.source.usb_id() && is_named(seen)
+            seen.size_px == size_px
+                && seen.stored == stored
+                && seen.usb_id.as_deref() == self.source.usb_id()
+                && is_named(seen)
         };
         if !self.seen.as_ref().is_some_and(is_known) {
             let usb_id = self.source.usb_id().map(str::to_owned);
             let SourceInfo { name, fps, .. } = self.source.info();
-            let seen = Seen { name, usb_id, size_px, fps };
+            let seen = Seen { name, usb_id, size_px, fps, stored };
             (self.notice)(&seen).map_err(CaptureError::Unusable)?;
             self.seen = Some(seen);
         }
@@ -77,6 +84,10 @@ impl<S: FrameSource> FrameSource for Noticed<S> {
 
     fn usb_id(&self) -> Option<&str> {
         self.source.usb_id()
+    }
+
+    fn stored(&self) -> Option<Stored> {
+        self.source.stored()
     }
 
     fn generation(&self) -> u64 {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
+use super::{CaptureError, FrameSource, SourceCounters, SourceInfo, Stored};
 use crate::clock::{Clock, Monotonic};
 use crate::picture::Frame;
 
@@ -180,6 +180,10 @@ impl<S: FrameSource, K: Clock> FrameSource for Reopening<S, K> {
 
     fn reopen(&mut self) -> Result<(), CaptureError> {
         self.source.reopen()
+    }
+
+    fn stored(&self) -> Option<Stored> {
+        self.source.stored()
     }
 
     fn is_away(&self) -> bool {

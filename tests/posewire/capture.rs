@@ -8,8 +8,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use posewire::capture::replay::open_stored;
-use posewire::capture::{CaptureError, FrameSource, SourceConfig, SourceInfo, open};
-use posewire::picture::{Decoder, Frame, PixelFormat};
+use posewire::capture::{CaptureError, FrameSource, SourceConfig, SourceInfo, Stored, open};
+use posewire::picture::{Decoder, Frame, PixelFormat, Turn};
 
 use crate::clips;
 use crate::stills::{cmyk, held_upright};
@@ -54,6 +54,14 @@ fn photos_stand_upright_alone_and_in_a_folder_but_for_a_calibration() {
         };
         assert_eq!(sizes(replay(path).expect("opens")), [[32, 64]]);
         assert_eq!(sizes(open_stored(path).expect("opens")), [[64, 32]]);
+    }
+    // A lens is turned with the picture that was measured, however the next one was held.
+    picture(dir, "second.jpg", 32, 64);
+    let mut source = replay(dir).expect("opens");
+    let turned = Stored { size_px: [64, 32], turn: Turn { quarters: 1, mirror: false } };
+    for stored in [Some(turned), None] {
+        assert!(source.next_frame(Duration::ZERO).expect("goes on").is_some());
+        assert_eq!(source.stored(), stored);
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::{DEFAULT_FPS, MAX_JPEG_BYTES, due_us, short_name};
 use crate::capture::clip::Clip;
-use crate::capture::{CaptureError, SourceInfo};
+use crate::capture::{CaptureError, SourceInfo, Stored};
 use crate::picture::{BufferPool, Frame, JpegHeader, PixelFormat, Turn, Turner};
 use crate::picture::{check_size, exif_turn, jpeg_header, packed_stride};
 
@@ -86,6 +86,8 @@ pub struct Folder {
     file_bytes: Vec<u8>,
     pool: BufferPool,
     is_upright: bool,
+    /// Of the picture that came last, where it was turned.
+    stored: Option<Stored>,
 }
 
 impl Folder {
@@ -118,12 +120,14 @@ impl Folder {
             file_bytes: Vec::new(),
             pool: BufferPool::new(),
             is_upright: false,
+            stored: None,
         }
     }
 
     fn read(&mut self, at: usize) -> Result<Frame, String> {
         let frame = self.read_stored(at)?;
         let turn = if self.is_upright { exif_turn(&self.file_bytes) } else { Turn::default() };
+        self.stored = (!turn.is_none()).then_some(Stored { size_px: [frame.width, frame.height], turn });
         match turn.is_none() {
             true => Ok(frame),
             false => Turner::new(turn).turn(&frame).map_err(|e| e.to_string()),
@@ -207,6 +211,10 @@ impl Clip for Folder {
 
     fn damaged(&self) -> u64 {
         self.damaged
+    }
+
+    fn stored(&self) -> Option<Stored> {
+        self.stored
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use posewire::calibrate::{CameraFile, Intrinsics, Shelf, UsbId};
 use posewire::capture::noticed::Notice;
-use posewire::capture::{FrameSource, Noticed, Seen};
+use posewire::capture::{FrameSource, Noticed, Seen, Stored};
 use posewire::config::{Calibration, Config};
 use posewire::metres::Lens;
 use posewire::output::{Host, Source};
@@ -83,13 +83,22 @@ impl Lenses {
 
     /// The calibration of what is seen; what was named and does not fit is an error, what was only found is said to be left out.
     fn calibrated(&self, seen: &Seen) -> Result<Option<Intrinsics>, String> {
+        let Some(Stored { size_px, turn }) = seen.stored else { return self.of_sensor(seen, seen.size_px) };
+        // A calibration is of pictures as they are stored: it is turned as they are.
+        let shown_px = turn.shown_px(size_px, seen.size_px).unwrap_or(size_px);
+        let stored = self.of_sensor(seen, size_px)?;
+        Ok(stored.map(|lens| lens.turned(turn.quarters, turn.mirror, shown_px)))
+    }
+
+    /// The same before the pictures, of `size_px`, are turned.
+    fn of_sensor(&self, seen: &Seen, size_px: [u32; 2]) -> Result<Option<Intrinsics>, String> {
         let usb: Option<UsbId> = seen.usb_id.as_ref().and_then(|id| id.parse().ok());
         match &self.calibration {
             Known::Nothing => Ok(None),
             Known::File(path, file) => {
                 file.check_camera(usb.as_ref(), path).map_err(|e| e.to_string())?;
-                let intrinsics = file.intrinsics(seen.size_px, path).map_err(|e| e.to_string())?;
-                log::info!("{}", told(file, path, seen.size_px));
+                let intrinsics = file.intrinsics(size_px, path).map_err(|e| e.to_string())?;
+                log::info!("{}", told(file, path, size_px));
                 Ok(Some(intrinsics))
             }
             Known::Shelf(shelf) => {
@@ -97,7 +106,7 @@ impl Lenses {
                     log::debug!("{}: no USB id to find a calibration by (--calibration FILE)", seen.name);
                     return Ok(None);
                 };
-                let (found, broken) = shelf.find(&usb, seen.size_px);
+                let (found, broken) = shelf.find(&usb, size_px);
                 for error in broken {
                     log::warn!("{error}; left out");
                 }
@@ -107,9 +116,9 @@ impl Lenses {
                     );
                     return Ok(None);
                 };
-                match file.intrinsics(seen.size_px, &path) {
+                match file.intrinsics(size_px, &path) {
                     Ok(intrinsics) => {
-                        log::info!("{}", told(&file, &path, seen.size_px));
+                        log::info!("{}", told(&file, &path, size_px));
                         Ok(Some(intrinsics))
                     }
                     Err(error) => {
@@ -162,7 +171,43 @@ fn told(file: &CameraFile, path: &Path, [w, h]: [u32; 2]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use posewire::picture::Turn;
+
     use super::*;
+
+    #[test]
+    fn a_lens_is_turned_as_the_pictures_are_that_it_was_measured_from() {
+        let file = CameraFile {
+            camera: "folder".into(),
+            usb: None,
+            date: String::new(),
+            width_px: 640,
+            height_px: 480,
+            fx_px: 610.0,
+            fy_px: 605.0,
+            cx_px: 326.0,
+            cy_px: 233.0,
+            k1: 0.0,
+            k2: 0.0,
+            rms_px: 0.1,
+            f_sigma_px: 0.1,
+            coverage: 1.0,
+            views: 20,
+            board: "9x6".into(),
+        };
+        let calibration = Known::File("lens.toml".into(), Box::new(file));
+        let lenses = Lenses { calibration, fov_deg: None, asked: None };
+        let centre = |size_px, quarters| {
+            let turn = Turn { quarters, mirror: false };
+            let stored = (!turn.is_none()).then_some(Stored { size_px: [640, 480], turn });
+            let seen = Seen { size_px, stored, ..Seen::default() };
+            lenses.calibrated(&seen).map(|lens| lens.map(|lens| [lens.fx, lens.cx, lens.cy]))
+        };
+        assert_eq!(centre([640, 480], 0), Ok(Some([610.0, 326.0, 233.0])));
+        assert_eq!(centre([640, 480], 2), Ok(Some([610.0, 314.0, 247.0])));
+        assert_eq!(centre([480, 640], 1), Ok(Some([605.0, 247.0, 326.0])));
+        assert!(centre([480, 640], 0).is_err(), "another shape that nobody has turned");
+    }
 
     #[test]
     fn what_is_asked_of_metres_in_vain_is_told() {
