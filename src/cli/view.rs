@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use posewire::capture::{self, CaptureError, FrameSource, SourceConfig};
-use posewire::config::{Config, MaxPersons, SMOOTHER};
+use posewire::capture::{self, CaptureError, FrameSource, SourceConfig, Turned};
+use posewire::config::{Address, Config, MaxPersons, Rotation, SMOOTHER};
 use posewire::output::Predict;
 use posewire::output::jsonl::{Format, Head};
 use posewire::output::web::{Reel, Viewer};
-use posewire::picture::{Frame, JpegEncoder};
+use posewire::picture::{Frame, JpegEncoder, Turn};
 use posewire::progress::Progress;
 use posewire::temporal::Smoother;
 use posewire::{Tracker, models};
@@ -52,9 +52,15 @@ pub struct Args {
     /// Show these JSON lines instead, as a run over the same recording wrote them
     #[arg(long, value_name = "FILE", requires = "input")]
     jsonl: Vec<PathBuf>,
+    /// Turn pictures by so many degrees clockwise, as the run that wrote the lines did: 0, 90, 180 or 270
+    #[arg(long, value_name = "DEGREES", requires = "input")]
+    rotate: Option<Rotation>,
+    /// Show pictures as a mirror does, as the run that wrote the lines did
+    #[arg(long, requires = "input")]
+    mirror: bool,
     /// Where the page is served
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8081")]
-    web: String,
+    web: Address,
     /// Keypoint network: a name that `posewire models` lists, or a manifest
     #[arg(long, value_name = "MODEL", requires = "input")]
     model: Option<String>,
@@ -64,7 +70,7 @@ pub struct Args {
     /// Persons followed at once, 1 to 8
     #[arg(long, value_name = "N", requires = "input")]
     max_persons: Option<MaxPersons>,
-    /// Configuration file, for the networks and the rules for persons
+    /// Configuration file, for the networks, the rules for persons and how pictures are turned
     #[arg(long, value_name = "FILE", requires = "input")]
     config: Option<PathBuf>,
 }
@@ -72,14 +78,18 @@ pub struct Args {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let is_over = Arc::new(AtomicBool::new(false));
     signals::listen(&is_over).context("cannot listen for signals")?;
+    let address =
+        args.web.get().ok_or_else(|| Usage("--web names no address: give 127.0.0.1:8081".into()))?;
     let Some(input) = &args.input else {
-        let viewer = open(&args.web, None)?;
+        let viewer = open(address, None)?;
         return Ok(wait(&viewer, &is_over));
     };
     let smoothers = smoothers(&args)?;
     let config = config(&args)?;
     let replay = SourceConfig::Replay { path: input.clone(), no_drop: true };
+    let turn = Turn { quarters: config.source.rotate.quarters(), mirror: config.source.mirror };
     let source = capture::open(&replay)?;
+    let source = if turn.is_none() { source } else { Box::new(Turned::new(source, turn)) };
     let names: Vec<String> = match &args.jsonl[..] {
         [] => smoothers.iter().map(Smoother::to_string).collect(),
         files => files.iter().map(|file| name_of(file)).collect(),
@@ -93,11 +103,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             Ok(Tracker::new(&config)?)
         })
         .collect::<anyhow::Result<_>>()?;
+    let mut runs = Vec::new();
     for (run, file) in args.jsonl.iter().enumerate() {
-        take_lines(&reel, run, file)?;
+        runs.push((&**file, take_lines(&reel, run, file)?));
     }
-    let viewer = open(&args.web, Some(reel.clone()))?;
-    let frames = take_frames(&reel, source, trackers, &is_over)?;
+    let viewer = open(address, Some(reel.clone()))?;
+    let frames = take_frames(&reel, source, trackers, &runs, &is_over)?;
     if frames == 0 && !is_over.load(Ordering::Relaxed) {
         bail!("{}: no usable frame in it", input.display());
     }
@@ -137,6 +148,10 @@ fn config(args: &Args) -> anyhow::Result<Config> {
     if let Some(max) = args.max_persons {
         config.persons.max = max;
     }
+    if let Some(rotation) = args.rotate {
+        config.source.rotate = rotation;
+    }
+    config.source.mirror |= args.mirror;
     models::check_names(&config.models).map_err(|e| Usage(e.to_string()))?;
     Ok(config)
 }
@@ -158,17 +173,19 @@ fn wait(_: &Viewer, is_over: &AtomicBool) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Every frame of the source, and what each tracker makes of it; how many there were.
+/// Every frame of the source, and what each tracker makes of it; how many there were. `runs` are the files of lines, and when the last
+/// frame was captured that each tells of.
 fn take_frames(
     reel: &Reel,
     mut source: Box<dyn FrameSource>,
     mut trackers: Vec<Tracker>,
+    runs: &[(&Path, i64)],
     is_over: &AtomicBool,
 ) -> anyhow::Result<u64> {
     let name = source.info().name;
     let progress = Progress::start(format!("{name}: waiting for the first frame"));
     let mut jpeg = JpegEncoder::new(QUALITY)?;
-    let (mut frames, mut damaged) = (0, 0);
+    let (mut frames, mut damaged, mut last_us) = (0, 0, i64::MIN);
     let mut line = Vec::new();
     let error = loop {
         if is_over.load(Ordering::Relaxed) {
@@ -207,7 +224,7 @@ fn take_frames(
             Err(_) if trackers.is_empty() => damaged += 1,
             Err(_) => {}
         }
-        frames += 1;
+        (frames, last_us) = (frames + 1, captured_at_us);
         progress.at(format_args!("{name}: {frames} frames; they can be looked at already"));
     };
     drop(progress);
@@ -218,6 +235,13 @@ fn take_frames(
     if damaged > 0 {
         wrong.push(format!("{damaged} of them have no picture that can be read"));
     }
+    let is_whole = error.is_none() && source.counters().damaged == 0;
+    for (file, _) in runs.iter().filter(|(_, ends_us)| is_whole && *ends_us > last_us) {
+        let file = name_of(file);
+        wrong.push(format!(
+            "{file} goes on after the end: it is of another recording, or of a run without --no-drop"
+        ));
+    }
     wrong.extend(error);
     let note = wrong.join("; ");
     reel.finish(&note);
@@ -226,9 +250,9 @@ fn take_frames(
     Ok(frames)
 }
 
-/// The lines of a run, whole ones alone.
-fn take_lines(reel: &Reel, run: usize, path: &Path) -> anyhow::Result<()> {
-    let shown = path.display();
+/// The lines of a run, whole ones alone; when the last frame was captured that they tell of, microseconds.
+fn take_lines(reel: &Reel, run: usize, path: &Path) -> anyhow::Result<i64> {
+    let (shown, mut last_us) = (path.display(), i64::MIN);
     let file = File::open(path).map_err(|e| Usage(format!("{shown}: {e}")))?;
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();
@@ -248,9 +272,12 @@ fn take_lines(reel: &Reel, run: usize, path: &Path) -> anyhow::Result<()> {
         }
         let is_cut = line.last() != Some(&b'\n');
         let parsed = serde_json::from_slice::<serde_json::Value>(&line);
-        let is_line = parsed.is_ok_and(|value| {
-            value["persons"].is_array() && value["captured_us"].is_i64() && value["seq"].is_u64()
+        let captured_us = parsed.ok().and_then(|value| {
+            let is_line = value["persons"].is_array() && value["seq"].is_u64();
+            value["captured_us"].as_i64().filter(|_| is_line)
         });
+        let is_line = captured_us.is_some();
+        last_us = captured_us.unwrap_or(last_us);
         if !is_line || !line.starts_with(b"{\"seq\":") {
             // A plug that was pulled.
             if is_cut && number > 1 {
@@ -258,12 +285,14 @@ fn take_lines(reel: &Reel, run: usize, path: &Path) -> anyhow::Result<()> {
                 break;
             }
             let cure = "`posewire run FILE --no-drop --jsonl LINES` writes them";
-            return Err(Usage(format!("{shown}:{number}: no line of poses in the format full: {cure}")).into());
+            return Err(
+                Usage(format!("{shown}:{number}: no line of poses in the format full: {cure}")).into()
+            );
         }
         if is_cut {
             line.push(b'\n');
         }
         reel.push_line(run, &line)?;
     }
-    Ok(())
+    Ok(last_us)
 }

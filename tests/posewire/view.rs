@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use posewire::capture::{SourceConfig, open};
 use posewire::output::web::{Reel, Viewer};
+use posewire::picture::{Turn, Turner};
 use serde_json::Value;
 
 use crate::cli::posewire;
@@ -174,6 +175,30 @@ fn of_a_recording_that_was_cut_off_the_whole_frames_are_shown_and_the_rest_is_to
 }
 
 #[test]
+fn pictures_are_turned_as_a_run_turned_them_and_another_recordings_lines_are_told_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("clip.avi");
+    record(&path, "4");
+    let line = |at_us: i64| {
+        format!("{{\"seq\":0,\"frame\":0,\"captured_us\":{at_us},\"emitted_us\":0,\"persons\":[]}}\n")
+    };
+    let (lines, config) = (folder.path().join("poses.jsonl"), folder.path().join("config.toml"));
+    std::fs::write(&config, "[source]\nrotate = 180\n").unwrap();
+    let [path, lines_path, config] = [&path, &lines, &config].map(|path| path.to_str().unwrap());
+    let mut source = open(&SourceConfig::Replay { path: path.into(), no_drop: true }).unwrap();
+    let first = source.next_frame(SOON).unwrap().unwrap();
+    let turned = Turner::new(Turn { quarters: 2, mirror: false }).turn(&first).unwrap();
+    for (turn, ends_us) in [(["--rotate", "180"], 0), (["--config", config], 60_000_000)] {
+        std::fs::write(&lines, [line(0), line(ends_us)].concat()).unwrap();
+        let viewing = Viewing::of(&[path, "--jsonl", lines_path, turn[0], turn[1]]);
+        let said = viewing.whole();
+        assert!(viewing.get("/frames/0") == *turned.bytes, "{turn:?}");
+        let is_told = said["note"].as_str().unwrap().contains("poses.jsonl goes on after the end");
+        assert_eq!(is_told, ends_us > 0, "{said}");
+    }
+}
+
+#[test]
 fn what_cannot_be_shown_is_told_before_anything_is_served() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, bytes: &[u8]| {
@@ -201,6 +226,9 @@ fn what_cannot_be_shown_is_told_before_anything_is_served() {
         (&[clip, "--smoother", "gru", "--temporal", "nothing.toml"], 2, "nothing.toml"),
         (&[x], 2, "RECORDING"),
         (&["--web", &address], 1, "free port"),
+        (&["--web", "127.0.0.1:99999"], 2, "is no address"),
+        (&["--web", ""], 2, "--web names no address"),
+        (&["--rotate", "180"], 2, "RECORDING"),
     ] {
         let out = posewire(&[&["view"], args].concat());
         let said = String::from_utf8_lossy(&out.stderr);
