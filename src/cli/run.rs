@@ -4,6 +4,7 @@ mod checks;
 mod lens;
 mod notify;
 mod outputs;
+mod pipes;
 mod sinks;
 mod source;
 
@@ -80,7 +81,14 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         None => {}
     }
     flags.clone().apply(&mut config);
-    config.source.no_drop |= is_file_to_film(&config);
+    if is_file_to_film(&config) && !config.source.no_drop {
+        match seen_live(&Outputs::of(&config)) {
+            None => config.source.no_drop = true,
+            Some(flag) => log::warn!(
+                "with {flag} the file is played as it happens, and frames that come too quickly are not in the video: --no-drop puts every one into it"
+            ),
+        }
+    }
     if let Some(Size { width, height }) = args.size {
         (config.source.width, config.source.height) = (width, height);
     }
@@ -110,6 +118,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let turn = Turn { quarters: config.source.rotate.quarters(), mirror: config.source.mirror };
     let (lenses, lens) = (lens::Lenses::open(&config)?, Lens::turned(turn));
     let (watched, seen_by, rate_told) = (telemetry.clone(), lens.clone(), telemetry.clone());
+    let Some(readers) = pipes::wait_for_readers(&outputs, &stop) else { return Ok(ExitCode::SUCCESS) };
     let sinks = Opener {
         config: &config,
         outputs,
@@ -137,6 +146,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         clock,
         telemetry,
     };
+    drop(readers);
     if !config.faults.inject.is_empty() {
         log::warn!("injecting faults: {} (seed {})", config.faults.inject, faults.seed);
     }
@@ -206,13 +216,24 @@ pub fn names_video(argument: &OsStr) -> bool {
     VIDEOS.contains(&&*ending)
 }
 
-/// Whether a file is made into a film while nobody looks on: every frame is wanted, however long that takes.
+/// Whether a file is made into a film: while nobody looks on, every frame is wanted, however long that takes.
 fn is_file_to_film(config: &Config) -> bool {
-    let Outputs { video, display, serial, mqtt, web, osc, udp, .. } = Outputs::of(config);
-    let is_seen_live =
-        display.is_some() || mqtt.is_some() || [serial, web, osc, udp].iter().any(Option::is_some);
     let replay = &config.source.replay;
-    video.is_some() && !is_seen_live && (replay.is_file() || replay.is_dir())
+    Outputs::of(config).video.is_some() && (replay.is_file() || replay.is_dir())
+}
+
+/// By which output somebody looks on.
+fn seen_live(outputs: &Outputs) -> Option<&'static str> {
+    let Outputs { display, serial, mqtt, web, osc, udp, .. } = outputs;
+    let live = [
+        ("--display", display.is_some()),
+        ("--serial", serial.is_some()),
+        ("--mqtt", mqtt.is_some()),
+        ("--web", web.is_some()),
+        ("--osc", osc.is_some()),
+        ("--udp", udp.is_some()),
+    ];
+    live.into_iter().find(|(_, is_wanted)| *is_wanted).map(|(flag, _)| flag)
 }
 
 /// Loads the models on the thread that runs them.
@@ -255,5 +276,13 @@ mod tests {
         assert_eq!(told("sink-0 video a b.mp4"), Some(Path::new("a b.mp4")));
         assert_eq!(told("sink-1 mcap a.mcap"), Some(Path::new("a.mcap")));
         assert_eq!(told("sink-2 terminal"), None);
+    }
+
+    #[test]
+    fn a_file_is_filmed_frame_by_frame_unless_somebody_looks_on() {
+        let seen = |text: &str| seen_live(&Outputs::of(&Config::parse(text, Path::new("x")).unwrap()));
+        assert_eq!(seen("[video]\npath = \"a.mp4\"\n[mcap]\npath = \"a.mcap\"\n"), None);
+        assert_eq!(seen("[udp]\naddress = \"host:9100\"\n"), Some("--udp"));
+        assert_eq!(seen("[mqtt]\nbroker = \"mqtt://host\"\n"), Some("--mqtt"));
     }
 }
