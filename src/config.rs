@@ -276,7 +276,7 @@ options! {
     mqtt: Mqtt {
         /// Tell a broker who is there, in which zone, what happens and how the tracker is: mqtt://192.168.1.10, mqtt://USER:PASSWORD@HOST:1883
         broker: Broker = Broker::default() => mqtt(value_name = "URL");
-        /// This tracker's part of every topic, posewire/NAME/...; empty takes the machine's name
+        /// This tracker's part of every topic, posewire/NAME/...; the machine's name unless given
         name: String = String::new() => mqtt_name(value_name = "NAME");
         /// Tell Home Assistant of the topics
         discovery: bool = true;
