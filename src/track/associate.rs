@@ -215,6 +215,25 @@ mod tests {
     }
 
     #[test]
+    fn a_joint_that_is_too_unsure_is_no_part_of_a_shape() {
+        let shape = Shape::new(std::array::from_fn(|j| {
+            if j == 9 { (900.0, 900.0, 0.1) } else { (10.0 * j as f32, 8.0 * j as f32, 0.9) }
+        }));
+        let shape = shape.expect("sixteen count");
+        assert_eq!((shape.joints(), shape.extent_px()), (JOINTS - 1, 160.0));
+    }
+
+    #[test]
+    fn two_slim_people_arm_in_arm_are_two_though_either_may_be_where_the_other_was_expected() {
+        let figure = |dx: f32| {
+            Shape::new(std::array::from_fn(|j| (40.0 * (j % 2) as f32 + dx, 15.0 * j as f32, 0.9))).unwrap()
+        };
+        let (a, b) = (figure(0.0), figure(14.0));
+        assert!(!a.is_duplicate_of(&b) && !b.is_duplicate_of(&a));
+        assert!(a.similarity(&b) > 0.65, "an expectation is wrong by as much: {}", a.similarity(&b));
+    }
+
+    #[test]
     fn of_few_joints_in_common_the_boxes_alone_decide_and_of_many_the_joints_most() {
         // Two figures in one box, left and right exchanged, of which so many joints count.
         let figure = |exchanged: bool, counting: usize| {
@@ -293,6 +312,18 @@ mod tests {
         legs.bounds = BoxPx::from_corners(100.0, 230.0, 148.0, 340.0);
         assert!(legs.is_part_of(&whole) && !whole.is_part_of(&legs));
         assert!(!legs.is_duplicate_of(&whole), "alike they are not");
+        // As wrong as a joint of the whole may be; of somebody as small as the legs it would be too much.
+        let mut rough = legs;
+        rough.places_px.iter_mut().for_each(|place| place.0 += 13.0);
+        assert!(rough.is_part_of(&whole));
+        let mut hidden = legs;
+        hidden.counts[11..].fill(false);
+        assert!(!hidden.is_part_of(&whole), "what is not seen is nowhere the same");
+        // Legs that are the same, and a body that lies elsewhere.
+        let mut beside = legs;
+        beside.bounds = BoxPx::from_corners(60.0, 230.0, 130.0, 290.0);
+        assert!(!beside.is_part_of(&whole));
+        assert!(!figure(100.0, 110.0, 220.0).is_part_of(&whole), "somebody as large is no part");
         let child = figure(104.0, 232.0, 104.0);
         assert!(child.bounds.share_inside(&whole.bounds) > INSIDE_SHARE);
         assert!(!child.is_part_of(&whole));

@@ -151,6 +151,38 @@ mod tests {
         assert_eq!(known, before, "nothing seen teaches nothing");
     }
 
+    #[test]
+    fn a_garment_of_which_less_is_seen_is_learned_in_its_own_measure() {
+        let mut known = worn([40, 60, 180], [40; 3]);
+        let mut half_hidden = Clothes::UNKNOWN;
+        (0..20).for_each(|_| half_hidden.add(Garment::Top, [180, 40, 40]));
+        (0..60).for_each(|_| known.learn(&half_hidden, 0.1));
+        let likeness = known.likeness(&half_hidden).unwrap();
+        assert!((0.98..1.001).contains(&likeness), "{likeness}");
+    }
+
+    #[test]
+    fn a_few_pixels_say_nothing_and_are_learned_from_by_nobody() {
+        let mut few = Clothes::UNKNOWN;
+        (0..5).for_each(|_| few.add(Garment::Top, [40, 60, 180]));
+        let red = worn([180, 40, 40], [40; 3]);
+        assert!(!few.is_known());
+        assert_eq!((few.likeness(&red), red.likeness(&few)), (None, None));
+        let mut known = red;
+        known.learn(&few, 0.9);
+        assert_eq!(known, red);
+        few.learn(&red, 0.1);
+        assert_eq!(few, red, "what was hardly known is taken over");
+    }
+
+    #[test]
+    fn dull_colours_differ_and_what_is_nearly_black_has_none() {
+        let alike = |a, b| worn(a, a).likeness(&worn(b, b)).unwrap();
+        assert!(alike([150; 3], [190, 190, 70]) < 0.3, "grey and yellow");
+        assert!(alike([120, 90, 90], [90, 120, 90]) < 0.6, "reddish and greenish");
+        assert!(alike([5, 3, 3], [3, 3, 5]) > 0.5, "black is black, whatever a camera's noise makes of it");
+    }
+
     proptest! {
         #[test]
         fn any_colours_give_a_likeness_within_0_and_1(pixels in prop::collection::vec(any::<[u8; 3]>(), 12..60)) {

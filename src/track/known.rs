@@ -180,6 +180,63 @@ mod tests {
     }
 
     #[test]
+    fn of_whom_hardly_a_joint_is_expected_what_was_last_seen_is_looked_at_too() {
+        let track = lost(Clothes::UNKNOWN);
+        let last = track.shape.bounds;
+        let expected = |joints: usize| {
+            let mut pose = Pose::default();
+            for (j, joint) in pose.joints.iter_mut().enumerate().take(joints) {
+                let (x_px, y_px) = (105.0 + 10.0 * (j % 2) as f32, 150.0 + 5.0 * j as f32);
+                *joint = PoseJoint { x_px, y_px, score: 0.9, sigma_px: 1.0, state: JointState::Predicted };
+            }
+            track.roi(Some(&pose), track.seen_us)
+        };
+        assert_eq!(expected(7), last);
+        assert!(expected(12).h < 0.5 * last.h, "enough joints are where somebody is");
+    }
+
+    #[test]
+    fn whoever_reappears_is_near_where_they_were_and_the_nearest_fits_best() {
+        let track = lost(Clothes::UNKNOWN);
+        let fits = |dx: f32, dy: f32, unseen_us: i64| {
+            let place =
+                |j: usize| (100.0 + 20.0 * (j % 2) as f32 + dx, 300.0 - 240.0 * j as f32 / 16.0 + dy, 0.9);
+            let shape = Shape::new(std::array::from_fn(place)).expect("all joints count");
+            track.fits_again(&shape, &Clothes::UNKNOWN, track.seen_us + unseen_us, &IdentityRules::default())
+        };
+        assert!(fits(40.0, 0.0, 33_000) > 0.0, "somebody who turns is a little aside at once");
+        assert_eq!(fits(0.0, 300.0, 500_000), 0.0, "nobody falls through the floor");
+        assert!(fits(20.0, 0.0, 500_000) > fits(60.0, 0.0, 500_000) + 0.05);
+    }
+
+    #[test]
+    fn after_long_only_the_very_same_clothes_are_somebodys() {
+        let rules = IdentityRules::default();
+        let track = lost(worn([180, 40, 40]));
+        // Half of them: the jacket is open.
+        let mut half = worn([180, 40, 40]);
+        (0..40).for_each(|_| half.add(Garment::Top, [40, 60, 180]));
+        let fits = |clothes: &Clothes, away_us: i64| {
+            track.fits_again(&figure(240.0), clothes, track.seen_us + away_us, &rules) > 0.0
+        };
+        assert!(fits(&half, rules.memory_us) && !fits(&half, rules.memory_us + 1));
+        assert!(fits(&track.clothes, rules.memory_us + 1));
+    }
+
+    #[test]
+    fn a_frame_in_another_light_does_not_change_what_somebody_known_wears() {
+        let mut track = lost(worn([180, 40, 40]));
+        track.learn(&worn([40, 60, 180]));
+        assert!(track.clothes.likeness(&worn([180, 40, 40])).expect("both are known") > 0.8);
+        track.frames_seen = 1;
+        track.learn(&worn([40, 60, 180]));
+        assert!(
+            track.clothes.likeness(&worn([180, 40, 40])).expect("both are known") < 0.6,
+            "the first count most"
+        );
+    }
+
+    #[test]
     fn whoever_bends_down_out_of_sight_is_known_by_their_clothes() {
         let red = worn([180, 40, 40]);
         let track = lost(red);

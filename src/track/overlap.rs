@@ -158,6 +158,10 @@ mod tests {
         assert!(is_there(figure(120.0, 130.0, 200.0), RED));
         assert!(!is_there(figure(120.0, 130.0, 200.0), BLUE), "somebody behind, dressed otherwise");
         assert!(!is_there(figure(300.0, 130.0, 200.0), RED), "a team wears the same");
+        assert!(
+            !is_there(figure(160.0, 100.0, 240.0), RED),
+            "nor is one of it whom another's shoulder covers"
+        );
         assert!(!is_there_already(
             &figure(120.0, 130.0, 200.0),
             &Clothes::UNKNOWN,
@@ -182,5 +186,7 @@ mod tests {
         assert_eq!(shown(&[RED]), [true, false]);
         assert_eq!(shown(&[BLUE]), [true, true]);
         assert_eq!(shown(&[RED, BLUE]), [true, true], "half of each says nothing");
+        let hardly_more = [[RED; 6].as_slice(), &[BLUE; 5]].concat();
+        assert_eq!(shown(&hardly_more), [true, true], "nor does hardly more");
     }
 }

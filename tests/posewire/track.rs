@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pose::{JointState, Keypoint, Keypoints, MAX_PERSONS, Pose, PoseJoint};
-use posewire::track::{Around, Assignment, Clothes, Identities, IdentityRules};
+use posewire::track::{Around, Assignment, Clothes, Garment, Identities, IdentityRules};
 use proptest::prelude::*;
 
 const FRAME_US: i64 = 33_333;
@@ -208,6 +208,9 @@ fn a_ghost_ends_and_a_person_half_hidden_stays() {
     let mut tracker = Identities::new(IdentityRules::of(true));
     let scores = [vec![0.9; 30], vec![0.15; 30]].concat();
     assert!(follow(&mut tracker, 0, scored(&scores)).iter().all(|f| f.len() == 1));
+    let mut tracker = Identities::new(IdentityRules::of(true));
+    let scores = [vec![0.9; 30], vec![0.05], vec![0.9; 5]].concat();
+    assert!(follow(&mut tracker, 0, scored(&scores)).iter().all(|f| f.len() == 1), "one frame ends nobody");
 }
 
 #[test]
@@ -227,6 +230,8 @@ fn whoever_lies_within_somebody_much_larger_begins_after_three_sure_frames_and_e
     assert_eq!(told(&[0.4; 6]), [false; 6], "elsewhere two such frames are somebody");
     let fading = told(&[vec![0.9; 5], vec![0.12; 20]].concat());
     assert!(fading[2] && !fading[24], "elsewhere such scores are somebody half hidden: {fading:?}");
+    let half_hidden = told(&[vec![0.9; 5], vec![0.4; 20]].concat());
+    assert!(half_hidden[2..].iter().all(|told| *told), "{half_hidden:?}");
 }
 
 #[test]
@@ -367,6 +372,110 @@ fn whoever_was_known_for_three_frames_is_not_predicted_for_more_and_keeps_his_id
     assert!(tracker.update(known_us + known_us + 1, &[], &nobody).is_empty());
     let again = follow(&mut tracker, 10 * FRAME_US, stay(0, 100.0, 2));
     assert_eq!(again[1][&0], ids[2][&0]);
+}
+
+#[test]
+fn who_is_shown_and_who_is_out_of_sight_is_said_of_the_last_frame() {
+    let mut tracker = Identities::new(IdentityRules::default());
+    assert!(!tracker.is_after_pause(1_000_000_000), "before the first frame there is no pause");
+    let at = |x: f32| walker(x, 200.0, 200.0, 0.0);
+    let nobody = [None; MAX_PERSONS];
+    let new = tracker.update(0, &[at(100.0), at(400.0)], &nobody).to_vec();
+    assert!(new.iter().all(|a| a.is_new) && tracker.shown() == [false; MAX_PERSONS], "not yet somebody");
+    for i in 1..20 {
+        let known = tracker.update(i * FRAME_US, &[at(100.0), at(400.0)], &nobody);
+        assert!(known.iter().all(|a| !a.is_new));
+    }
+    let shown = |tracker: &Identities| tracker.shown().iter().filter(|is| **is).count();
+    assert_eq!((tracker.followed(), shown(&tracker)), ((2, 0), 2));
+    tracker.update(20 * FRAME_US, &[at(100.0)], &nobody);
+    assert_eq!((tracker.followed(), shown(&tracker)), ((2, 1), 1));
+    tracker.update(2_000_000, &[], &nobody);
+    assert!(tracker.is_after_pause(3_000_000) && !tracker.is_after_pause(2_033_000));
+    // The clock is set back: who was lost is so still.
+    tracker.update(300_000, &[], &nobody);
+    assert_eq!((tracker.followed(), shown(&tracker)), ((0, 0), 0));
+}
+
+#[test]
+fn without_a_forecast_somebody_is_expected_where_they_were_last() {
+    let mut tracker = Identities::new(IdentityRules::default());
+    let nobody = [None; MAX_PERSONS];
+    for i in 0..90 {
+        let seen = [walker(100.0 + 6.0 * i as f32, 200.0, 200.0, 0.0)];
+        let listed = tracker.update(i * FRAME_US, &seen, &nobody);
+        assert!(
+            matches!(listed[..], [Assignment { track_id: 0..=1, detection: Some(0), .. }]),
+            "{i}: {listed:?}"
+        );
+    }
+}
+
+#[test]
+fn whoever_was_in_sight_until_now_does_not_jump_aside() {
+    let mut tracker = Identities::new(IdentityRules::default());
+    let ids = follow(&mut tracker, 0, [stay(0, 100.0, 20), stay(1, 150.0, 5)].concat());
+    assert_ne!(ids[19][&0], ids[24][&1]);
+    // Who was out of sight for a moment may have gone so far.
+    let mut tracker = Identities::new(IdentityRules::default());
+    let ids = follow(&mut tracker, 0, [stay(0, 100.0, 20), vec![vec![]; 5], stay(0, 150.0, 5)].concat());
+    assert_eq!(ids[19][&0], ids[29][&0]);
+}
+
+#[test]
+fn of_several_who_come_back_at_once_no_more_are_followed_than_were_asked_for() {
+    let rules = IdentityRules { max_persons: 2, ..IdentityRules::default() };
+    let mut tracker = Identities::new(rules);
+    let at = |person: usize| (person, walker(200.0 * person as f32, 200.0, 200.0, 0.0));
+    let frames = [vec![vec![at(1), at(2)]; 10], vec![vec![]; 25], vec![vec![at(4)]; 10]].concat();
+    follow(&mut tracker, 0, frames);
+    assert_eq!(tracker.followed().0, 1);
+    let all = follow(&mut tracker, 45 * FRAME_US, vec![vec![at(1), at(2), at(4)]; 3]);
+    assert_eq!((tracker.followed().0, all[2].len()), (2, 2));
+}
+
+fn worn(colour: [u8; 3]) -> Clothes {
+    let mut clothes = Clothes::UNKNOWN;
+    (0..40).for_each(|_| clothes.add(Garment::Top, colour));
+    clothes
+}
+
+/// Whether one who was seen for a second in red, and then for two beside or behind somebody in blue, is the same who comes in red after a while.
+fn is_known_again(away_us: i64, red: Clothes, other_x: Option<f32>) -> bool {
+    let mut tracker = Identities::new(IdentityRules::default());
+    let one = walker(100.0, 200.0, 200.0, 0.0);
+    let (mut worn_by, blue) = ([Clothes::UNKNOWN; MAX_PERSONS], worn([40, 60, 180]));
+    let mut update = |at_us: i64, seen: &[Keypoints], clothes: &[Clothes]| {
+        worn_by[..clothes.len()].copy_from_slice(clothes);
+        let listed = tracker.update_dressed(at_us, None, seen, &worn_by, &[None; MAX_PERSONS]);
+        listed.iter().find(|a| a.detection == Some(0)).map_or(0, |a| a.track_id)
+    };
+    let mut first = 0;
+    for i in 0..30 {
+        first = update(i * FRAME_US, &[one], &[red]);
+    }
+    if let Some(x) = other_x {
+        // What is seen of the one is half the other's.
+        let mut half = blue;
+        (0..10).for_each(|_| half.add(Garment::Top, [180, 40, 40]));
+        for i in 30..90 {
+            update(i * FRAME_US, &[one, walker(x, 200.0, 200.0, 0.0)], &[half, blue]);
+        }
+    }
+    let gone_us = 90 * FRAME_US;
+    update(gone_us + away_us / 2, &[], &[]);
+    update(gone_us + away_us, &[one], &[red]);
+    first != 0 && first == update(gone_us + away_us + FRAME_US, &[one], &[red])
+}
+
+#[test]
+fn whose_clothes_are_known_is_remembered_for_longer_and_nobody_learns_the_clothes_of_who_stands_before_them()
+{
+    let red = worn([180, 40, 40]);
+    assert!(is_known_again(10_000_000, red, None));
+    assert!(!is_known_again(10_000_000, Clothes::UNKNOWN, None), "without clothes three seconds are long");
+    assert!(!is_known_again(25_000_000, red, None));
+    assert!(is_known_again(10_000_000, red, Some(118.0)));
 }
 
 #[test]
