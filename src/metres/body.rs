@@ -116,15 +116,16 @@ fn height_m(joints_m: &[[f32; 3]; JOINTS]) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use pose::HORIZONS_US;
 
     use super::*;
 
-    const LENS: Intrinsics = Intrinsics { fx: 610.0, fy: 605.0, cx: 330.0, cy: 236.0, k1: -0.12, k2: 0.05 };
+    pub const LENS: Intrinsics =
+        Intrinsics { fx: 610.0, fy: 605.0, cx: 330.0, cy: 236.0, k1: -0.12, k2: 0.05 };
 
     /// Somebody 1.80 m tall who stands at `at` and whom a network without any idea of it takes to be `scale` as large.
-    fn person(at: [f64; 3], scale: f64) -> Forecast {
+    pub fn person(at: [f64; 3], scale: f64) -> Forecast {
         let tall = 1.80;
         let (trunk, thigh, shin) = (0.303 * tall, 0.224 * tall, 0.232 * tall);
         let (hip, knee, ankle) = (0.0, thigh, thigh + shin);
@@ -180,6 +181,82 @@ mod tests {
         assert!(unknown.distance_sigma_m > 2.0 * known.distance_sigma_m, "{known:?} {unknown:?}");
         let along = (unknown.at_m[2] / unknown.distance_m).abs();
         assert!(unknown.sigma_m[2] > 0.9 * along * unknown.distance_sigma_m);
+    }
+
+    /// Of somebody 1.80 m tall, by one pose that is taken to be `larger` (its logarithm) than that.
+    fn placed(forecast: &Forecast, larger: f64, variance: f64) -> (Place, [[f32; 3]; JOINTS]) {
+        let fitted = Body::default().fitted(forecast, &LENS).expect("all is seen");
+        fitted.placed(Stature::measured(1.80), Scale { log: larger, variance })
+    }
+
+    #[test]
+    fn whoever_is_twice_as_large_stands_twice_as_far_away_and_that_is_half_as_sure() {
+        let mut forecast = person([0.5, 0.3, 3.0], 1.0);
+        forecast.places_px[0][9][0] += 60.0;
+        let ((near, small), (far, large)) =
+            (placed(&forecast, 0.0, 0.0), placed(&forecast, std::f64::consts::LN_2, 0.0));
+        let ratio = |a: f32, b: f32| a / b;
+        assert!((ratio(far.distance_m, near.distance_m) - 2.0).abs() < 1e-3, "{near:?} {far:?}");
+        assert!((ratio(large[13][1], small[13][1]) - 2.0).abs() < 1e-3);
+        assert!(ratio(far.distance_sigma_m, near.distance_sigma_m) > 1.6, "{near:?} {far:?}");
+    }
+
+    #[test]
+    fn what_a_size_leaves_open_lies_along_the_line_of_sight() {
+        // Far to the side, where the distance is much more than the depth.
+        let (place, _) = placed(&person([3.0, 0.2, 3.0], 1.0), 0.0, 0.01);
+        let [x, y, z] = place.at_m;
+        assert!((place.distance_m - x.hypot(y).hypot(z)).abs() < 1e-3, "{place:?}");
+        assert!((place.distance_sigma_m / place.distance_m - 0.1).abs() < 0.01, "a tenth: {place:?}");
+    }
+
+    #[test]
+    fn a_pose_that_fits_without_any_error_is_no_surer_than_a_hip_has_a_place() {
+        let (place, _) = placed(&person([0.0, 0.3, 3.0], 1.0), 0.0, 0.0);
+        assert!(place.sigma_m.iter().all(|sigma_m| *sigma_m > 0.01), "{place:?}");
+    }
+
+    #[test]
+    fn a_joint_some_pixels_less_sure_counts_nearly_as_much_as_the_pose_itself_is_wrong_by_more() {
+        let aside = |sigma_px: f32| {
+            let mut forecast = person([0.0, 0.3, 3.0], 1.0);
+            for j in [5, 7, 9, 11, 13, 15] {
+                forecast.places_px[0][j][0] += 6.0;
+                forecast.sigma_px[0][j] = sigma_px;
+            }
+            placed(&forecast, 0.0, 0.0).0.at_m[0]
+        };
+        let (sure, less_sure) = (aside(3.0), aside(6.0));
+        assert!(sure > 0.005 && less_sure > 0.7 * sure, "{sure} and {less_sure}");
+    }
+
+    #[test]
+    fn the_first_pose_is_not_believed_alone_the_newest_minute_is_and_what_is_no_body_teaches_nothing() {
+        let distance_m = |body: &mut Body, scale: f64| {
+            let place = body.place(&mut person([0.0, 0.3, 3.0], scale), &LENS, Stature::measured(1.80));
+            f64::from(place.expect("all is seen").distance_m)
+        };
+        let mut body = Body::default();
+        // By a pose of half the size the person would stand where they stand; by the usual height half as far away.
+        let (first_m, true_m) = (distance_m(&mut body, 0.5), 3.0f64.hypot(0.3));
+        assert!((0.6..0.85).contains(&(first_m / true_m)), "{first_m}");
+        for _ in 0..600 {
+            distance_m(&mut body, 0.5);
+        }
+        let before = body;
+        for wild in [20.0, 0.01, f64::NAN] {
+            distance_m_or_nowhere(&mut body, wild);
+            assert_eq!((body.log_height, body.poses), (before.log_height, before.poses), "{wild}");
+        }
+        for _ in 0..300 {
+            distance_m(&mut body, 1.0);
+        }
+        let now_m = distance_m(&mut body, 1.0);
+        assert!((now_m / true_m - 1.0).abs() < 0.03, "the network takes them to be larger now: {now_m}");
+    }
+
+    fn distance_m_or_nowhere(body: &mut Body, scale: f64) {
+        body.place(&mut person([0.0, 0.3, 3.0], scale), &LENS, Stature::measured(1.80));
     }
 
     #[test]

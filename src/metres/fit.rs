@@ -117,6 +117,20 @@ mod tests {
     }
 
     #[test]
+    fn an_unsure_place_in_the_picture_is_worth_less_the_farther_the_body_is() {
+        // How far, of its depth, a body is moved aside by a half of its joints that are seen aside, as unsure as they are.
+        let moved = |depth_m: f64| {
+            let mut rays = seen_from(Vector3::new(0.0, 0.0, depth_m), JOINTS);
+            for ray in rays.iter_mut().step_by(2) {
+                (ray.seen[0], ray.sigma) = (ray.seen[0] + 0.01, 0.03);
+            }
+            fit(&rays).expect("all is seen").at_m.x / depth_m
+        };
+        let (near, far) = (moved(0.5), moved(10.0));
+        assert!(near > 0.003 && far < 0.4 * near, "{near} and {far}");
+    }
+
+    #[test]
     fn too_few_joints_and_places_behind_the_camera_are_nowhere() {
         let at = Vector3::new(0.0, 0.0, 3.0);
         assert!(fit(&seen_from(at, 5)).is_none() && fit(&[]).is_none());

@@ -342,6 +342,15 @@ mod tests {
             }
             let floor = finder.floor().unwrap_or_else(|| panic!("nothing found at {pitch_deg} degrees"));
             assert!((floor.pitch_deg - pitch_deg).abs() < 2.0, "{pitch_deg}: {floor:?}");
+            // Ankles 2 m below it, and soles below those.
+            assert!((2.05..2.11).contains(&floor.height_m), "{pitch_deg}: {floor:?}");
+            let dot = |a: [f32; 3], b: [f32; 3]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+            let Floor { up, ahead, right, .. } = floor;
+            for (a, b, wanted) in
+                [(up, ahead, 0.0), (up, right, 0.0), (ahead, right, 0.0), (ahead, ahead, 1.0)]
+            {
+                assert!((dot(a, b) - wanted).abs() < 1e-4, "{pitch_deg}: {floor:?}");
+            }
         }
         let mut off_deg = 0.0;
         for seed in 1..=5 {
@@ -356,6 +365,109 @@ mod tests {
             off_deg += (floor.pitch_deg - pitch_deg) / 5.0;
         }
         assert!(off_deg.abs() < 2.0, "off by {off_deg} degrees on average");
+    }
+
+    /// Takes somebody who stands upright on a floor `below_m` beneath the camera, now here and now there, from one time to another.
+    fn walk(finder: &mut FloorFinder, slot: usize, below_m: f32, tenths: std::ops::Range<i64>) {
+        let joints_m = body(false, 0.0);
+        for k in tenths {
+            let (x, z) = ((0.5 * k as f32).cos(), 4.0 + 2.0 * (0.2 * k as f32).sin());
+            let at_m = [x, below_m - 0.8, z];
+            finder.take(slot, slot as u32 + 1, 100_000 * k, at_m, &joints_m, Stature::ADULT);
+        }
+    }
+
+    #[test]
+    fn a_camera_that_is_turned_about_its_lens_says_how_far_and_which_way() {
+        let turned = |[x, y, z]: [f32; 3], deg: f32| {
+            let (sin, cos) = deg.to_radians().sin_cos();
+            [x * cos - y * sin, x * sin + y * cos, z]
+        };
+        for roll_deg in [-12.0, 0.0, 8.0] {
+            let mut finder = FloorFinder::new(None);
+            let joints_m = body(false, 0.0).map(|p| turned(p, roll_deg));
+            for k in 0..80 {
+                let at_m =
+                    turned([(0.5 * k as f32).cos(), 0.4, 4.0 + 2.0 * (0.2 * k as f32).sin()], roll_deg);
+                finder.take(0, 1, 100_000 * k, at_m, &joints_m, Stature::ADULT);
+            }
+            let floor = finder.floor().expect("found");
+            assert!((floor.roll_deg - roll_deg).abs() < 1.0 && floor.pitch_deg.abs() < 1.0, "{floor:?}");
+        }
+    }
+
+    #[test]
+    fn whoever_walks_before_the_lens_tells_more_of_the_roll_where_they_walk_across_and_of_the_pitch_where_along()
+     {
+        let sigmas_deg = |x_m: f32, z_m: f32| {
+            let (mut finder, joints_m) = (FloorFinder::new(None), body(false, 0.0));
+            for k in 0..200 {
+                let t = 0.2 * k as f32;
+                let at_m = [x_m * t.sin(), 0.4, 5.0 + z_m * (1.7 * t).cos()];
+                finder.take(0, 1, 100_000 * k, at_m, &joints_m, Stature::ADULT);
+            }
+            let floor = finder.floor().expect("found");
+            (floor.pitch_sigma_deg, floor.roll_sigma_deg)
+        };
+        let ((pitch, roll), (along_pitch, along_roll)) = (sigmas_deg(2.5, 1.0), sigmas_deg(1.0, 2.5));
+        assert!(
+            roll < 0.7 * pitch && along_pitch < 0.7 * along_roll,
+            "{roll} {pitch} {along_pitch} {along_roll}"
+        );
+    }
+
+    #[test]
+    fn few_feet_say_nothing_and_in_a_minute_those_of_before_have_made_room() {
+        let mut finder = FloorFinder::new(None);
+        walk(&mut finder, 0, 1.2, 0..40);
+        assert_eq!(finder.floor(), None, "four seconds");
+        walk(&mut finder, 0, 1.2, 40..600);
+        let height_m = |finder: &FloorFinder| finder.floor().expect("found").height_m;
+        assert!((height_m(&finder) - 1.28).abs() < 0.03, "{}", height_m(&finder));
+        // The camera is lifted.
+        walk(&mut finder, 0, 1.6, 600..1_200);
+        assert!((height_m(&finder) - 1.68).abs() < 0.03, "{}", height_m(&finder));
+    }
+
+    #[test]
+    fn feet_in_the_air_and_a_few_that_are_seen_too_low_hardly_move_the_floor() {
+        for (every, by_m) in [(3, -0.3), (7, 0.6)] {
+            let (mut finder, joints_m) = (FloorFinder::new(None), body(false, 0.0));
+            for k in 0..300 {
+                let (x, z) = ((0.5 * k as f32).cos(), 4.0 + 2.0 * (0.2 * k as f32).sin());
+                let y = 0.4 + if k % every == 0 { by_m } else { 0.0 };
+                finder.take(0, 1, 100_000 * k, [x, y, z], &joints_m, Stature::ADULT);
+            }
+            let height_m = finder.floor().expect("found").height_m;
+            assert!((height_m - 1.28).abs() < 0.06, "one in {every} by {by_m}: {height_m}");
+        }
+    }
+
+    #[test]
+    fn a_foot_is_taken_ten_times_a_second_by_any_clock_and_none_that_lies_at_the_lens() {
+        let mut finder = FloorFinder::new(None);
+        let joints_m = body(false, 0.0);
+        let mut taken = |person: u32, at_us: i64, z: f32| {
+            finder.take(0, person, at_us, [0.0, 0.4, z], &joints_m, Stature::ADULT);
+            finder.points.len()
+        };
+        assert_eq!([0, 33_000, 99_999, 100_000].map(|at_us| taken(1, at_us, 3.0)), [1, 1, 1, 2]);
+        assert_eq!(taken(1, -5_000_000, 3.0), 3, "a clock that was set back");
+        assert_eq!(taken(2, -4_990_000, 3.0), 4, "somebody else");
+        assert_eq!(taken(2, -4_000_000, 0.1), 4, "at the lens");
+    }
+
+    #[test]
+    fn of_two_who_stand_on_one_floor_the_one_whose_feet_seem_lower_is_smaller_until_somebody_else_is_there() {
+        let mut finder = FloorFinder::new(None);
+        for k in 0..20 {
+            walk(&mut finder, 0, 1.2, 15 * k..15 * (k + 1));
+            walk(&mut finder, 1, 1.32, 15 * k..15 * (k + 1));
+        }
+        let [first, second] = [0, 1].map(|slot| finder.scale(slot).expect("both are known").log);
+        assert!(first > 0.01 && second < -0.01, "{first} {second}");
+        finder.reset(1);
+        assert!(finder.scale(1).is_none() && finder.scale(0).is_some());
     }
 
     #[test]

@@ -92,6 +92,23 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn in_a_stride_a_body_points_up_from_between_its_feet_and_with_bent_knees_or_bent_down_nowhere() {
+        let with = |moved: &[(Joint, [f32; 3])]| {
+            let mut joints_m = body(false, 0.0);
+            moved.iter().for_each(|(joint, place_m)| joints_m[*joint as usize] = *place_m);
+            Stance::of(&joints_m, None, Stature::ADULT).axis
+        };
+        use Joint::{LeftAnkle, LeftKnee, LeftShoulder, RightAnkle, RightKnee, RightShoulder};
+        let stride = with(&[(LeftAnkle, [0.1, 0.78, -0.25]), (RightAnkle, [-0.1, 0.8, 0.25])]);
+        let axis = stride.expect("both legs are straight");
+        assert!(axis.x.abs() < 0.02 && axis.z.abs() < 0.02 && axis.y < -0.99, "{axis}");
+        let knees = [(LeftKnee, [0.1, 0.33, -0.45]), (RightKnee, [-0.1, 0.33, -0.45])];
+        let ankles = [(LeftAnkle, [0.1, 0.65, 0.0]), (RightAnkle, [-0.1, 0.65, 0.0])];
+        assert_eq!(with(&[knees, ankles].concat()), None);
+        assert_eq!(with(&[(LeftShoulder, [0.2, 0.3, -0.4]), (RightShoulder, [-0.2, 0.3, -0.4])]), None);
+    }
+
+    #[test]
     fn the_foot_in_the_air_is_not_stood_on_though_it_is_nearer_to_a_camera_that_looks_down() {
         let pitch_deg = 40.0;
         let mut joints_m = body(false, pitch_deg);

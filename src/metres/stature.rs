@@ -31,3 +31,18 @@ impl Stature {
         Scale { log: 0.0, variance: (self.sigma_m / self.height_m).powi(2) + SHAPE_SIGMA.powi(2) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_has_been_measured_may_have_longer_limbs_than_others_of_that_height() {
+        let sigma = |stature: Stature| stature.scale().variance.sqrt();
+        assert!(
+            sigma(Stature::measured(1.80)) > 1.5 * 0.015 / 1.80,
+            "more is open than what the tape leaves"
+        );
+        assert!(sigma(Stature::measured(1.80)) < 0.5 * sigma(Stature::ADULT));
+    }
+}
