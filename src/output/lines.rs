@@ -201,6 +201,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn half_a_line_at_the_end_of_a_long_file_costs_no_line_before_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("poses");
+        let whole = "{\"seq\":1}\n".repeat(50);
+        std::fs::write(&path, format!("{whole}{{\"se")).unwrap();
+        let shape = Shape { first_row: b"", beginning: b"{\"seq\":", longest: 20 };
+        Lines::open("--jsonl", &path, Existing::Append, shape).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
+    }
+
+    #[test]
     fn a_link_stays_and_what_it_leads_to_is_put_aside() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);

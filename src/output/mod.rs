@@ -267,3 +267,22 @@ impl From<datagrams::SendError> for SinkError {
         Self::Retry(error.to_string())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_moment_that_is_asked_for_is_never_before_the_light_fell_and_is_written_as_it_is_read() {
+        let valid = |word: &str, now_us| word.parse::<Predict>().map(|p| p.valid_at_us(1_000_000, now_us));
+        assert_eq!(valid("now", 1_040_000), Ok(1_040_000));
+        assert_eq!(valid("now", 990_000), Ok(1_000_000), "another clock, a little behind");
+        assert_eq!(valid("capture", 1_040_000), Ok(1_000_000));
+        assert_eq!(valid("50", 1_040_000), Ok(1_050_000));
+        assert_eq!(Predict::AfterCapture(-5).valid_at_us(1_000_000, 0), 1_000_000);
+        for word in ["now", "capture", "0", "50", "150"] {
+            assert_eq!(word.parse::<Predict>().unwrap().to_string(), word);
+        }
+        assert!(valid("151", 0).is_err() && valid("-1", 0).is_err());
+    }
+}

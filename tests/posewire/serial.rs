@@ -39,6 +39,8 @@ impl Host for FakeHost {
             frame_rate_hz: 29.97,
             uptime_ms: 1234,
             frames_dropped: 5,
+            camera_losses: 2,
+            camera_errors: 7,
             temperature_c: Some(61.25),
             ..Vitals::default()
         }
@@ -145,6 +147,10 @@ fn every_moment_arrives_as_the_wire_states_it() {
     assert_eq!((hello.width_px, hello.height_px, hello.model_hash), (640, 480, *b"modelsha"));
     assert!(hello.flags.has(HelloFlags::WITH_3D | HelloFlags::PREDICTED));
     assert_eq!((got.statuses[0].temperature_cc, got.statuses[0].source), (6125, SourceState::REPLAY));
+    let status = got.statuses[0];
+    assert_eq!((hello.frame_rate_chz, status.frame_rate_chz), (2_997, 2_997));
+    assert_eq!((status.frames_dropped, status.camera_losses, status.camera_errors), (5, 2, 7));
+    assert_eq!(status.flags, 0, "a board that does not say is not throttled");
 }
 
 #[test]
@@ -178,6 +184,26 @@ fn places_arrive_with_their_poses_and_what_happens_beside_them() {
         assert_eq!(*found, wanted, "moment {}, person {id}", k / 3);
     }
     assert!(got.notices.iter().any(|n| n.code == NoticeCode::APPEAR && n.track_id == 1), "{:?}", got.notices);
+}
+
+#[test]
+fn places_that_nobody_asked_for_are_not_sent_and_hello_says_which_moment_poses_speak_of() {
+    for (predict, is_predicted) in
+        [(Predict::Now, true), (Predict::AfterCapture(50_000), true), (Predict::Capture, false)]
+    {
+        let pty = Pty::open();
+        let asked = SerialOptions { predict, ..options(&pty.path, 921_600) };
+        let mut serial = Serial::open(asked, Arc::new(FakeHost::default())).unwrap();
+        let mut frame = pose_frame(1, 1, 0);
+        frame.persons[0].as_mut().unwrap().place = Some(Place { distance_m: 3.0, ..Place::default() });
+        serial.send(&frame, 0).unwrap();
+        let (mut reader, mut got) = (Reader::default(), Everything::default());
+        got.hear(&mut reader, &pty.read());
+        assert_eq!(got.places, [(1, None)]);
+        let flags = got.hellos[0].flags;
+        let said = [HelloFlags::PREDICTED, HelloFlags::WITH_PLACE].map(|flag| flags.has(flag));
+        assert_eq!(said, [is_predicted, false]);
+    }
 }
 
 #[test]

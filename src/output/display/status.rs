@@ -59,3 +59,20 @@ impl Status {
         self.vitals.as_ref().map_or("", Vitals::engine)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_is_called_by_its_name_while_it_is_the_one_that_is_seen() {
+        let shown = |label: &str, source| {
+            let vitals = Some(Vitals { source, ..Vitals::default() });
+            Status { label: label.into(), vitals, ..Status::default() }.source().to_owned()
+        };
+        assert_eq!(shown("/dev/video0", Source::Camera), "/dev/video0");
+        assert_eq!(shown("", Source::Camera), "camera");
+        assert_eq!(shown("/dev/video0", Source::Lost), "camera lost");
+        assert_eq!(shown("/dev/video0", Source::BuiltIn), "built-in clip");
+    }
+}

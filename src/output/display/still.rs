@@ -51,6 +51,31 @@ mod tests {
     use crate::picture::PixelFormat;
 
     #[test]
+    fn a_picture_that_was_reduced_unevenly_stays_as_it_is() {
+        let (width, height) = (8, 6);
+        let bytes: Vec<u8> =
+            (0..3 * width * height).map(|i| (5 * (i / 3 % width) + 9 * (i / 3 / width)) as u8).collect();
+        let picture = Picture {
+            bytes: &bytes,
+            format: PixelFormat::Rgb24,
+            width,
+            height,
+            stride: 3 * width,
+            image_size: [16, 18],
+            image_from_picture: [2.0, 3.0],
+        };
+        assert_eq!(draw_still(&picture, std::iter::empty(), DisplayStyle::Skeleton).rgb(), bytes);
+    }
+
+    #[test]
+    fn each_kind_of_file_is_what_it_is_called() {
+        let mut canvas = Canvas::default();
+        canvas.reset(8, 4);
+        assert!(encode_still(&canvas, true).unwrap().starts_with(&[0xff, 0xd8]));
+        assert!(encode_still(&canvas, false).unwrap().starts_with(b"\x89PNG"));
+    }
+
+    #[test]
     fn a_still_keeps_its_pixels_and_gets_its_poses_in_both_kinds_of_file() {
         let grey = vec![120; 3 * 80 * 60];
         let picture = Picture {

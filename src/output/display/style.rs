@@ -175,8 +175,50 @@ mod tests {
                 assert!(b > r, "{style}: the nearer one hides the other");
             }
         }
+        // Where nobody knows how far they are, the larger one is before the smaller.
+        let small = Pose {
+            joints: somebody(2, 160.0).joints.map(|j| smaller(j, [165.0, 200.0])),
+            ..somebody(2, 160.0)
+        };
+        for poses in [[somebody(1, 160.0), small], [small, somebody(1, 160.0)]] {
+            let [r, _, b] = drawn(DisplayStyle::Planar, &poses).at(160, 180);
+            assert!(b > r, "the larger one hides the other");
+        }
         let flat = Pose { joints_3d_m: None, ..somebody(1, 160.0) };
         assert_eq!(drawn(DisplayStyle::Volumetric, &[flat]), drawn(DisplayStyle::Planar, &[flat]));
+    }
+
+    /// Half as far from a point.
+    fn smaller(joint: pose::PoseJoint, [x, y]: [f32; 2]) -> pose::PoseJoint {
+        pose::PoseJoint { x_px: x + 0.5 * (joint.x_px - x), y_px: y + 0.5 * (joint.y_px - y), ..joint }
+    }
+
+    #[test]
+    fn a_body_stands_where_its_joints_are_on_a_smaller_screen_too_and_an_unsure_one_is_seen_through() {
+        let drawn = |poses: &[Pose], [width, height]: [usize; 2]| {
+            let mut canvas = Canvas::default();
+            canvas.reset(width, height);
+            let area = embedded_graphics::prelude::Dimensions::bounding_box(&canvas);
+            let (fit, metrics) = (Fit::new(320, 480, area), Metrics::for_panel(area.size));
+            let theme = Theme::on_pictures();
+            let mut painter = Painter::new(DisplayStyle::Volumetric);
+            painter.draw(&mut canvas, [320, 480], poses.iter().copied(), (&fit, &theme, &metrics));
+            canvas
+        };
+        let is_drawn = |canvas: &Canvas, x: usize, y: usize| canvas.at(x, y) != [0; 3];
+        let (whole, half) =
+            (drawn(&[somebody(1, 160.0)], [320, 480]), drawn(&[somebody(1, 160.0)], [160, 240]));
+        for (x, y, is_body) in [(160, 180, true), (145, 320, true), (60, 180, false), (160, 440, false)] {
+            assert_eq!(
+                (is_drawn(&whole, x, y), is_drawn(&half, x / 2, y / 2)),
+                (is_body, is_body),
+                "{x} {y}"
+            );
+        }
+        let mut unsure = somebody(1, 160.0);
+        unsure.joints[..12].iter_mut().for_each(|joint| joint.score = 0.0);
+        let [sure, unsure] = [whole, drawn(&[unsure], [320, 480])].map(|canvas| canvas.at(160, 180)[2]);
+        assert!(u32::from(unsure) * 4 < u32::from(sure) * 3, "{unsure} before black, {sure}");
     }
 
     #[test]

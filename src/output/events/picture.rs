@@ -134,6 +134,18 @@ mod tests {
         assert_eq!(names(told(100, 6_000, scene)), names(events));
     }
 
+    #[test]
+    fn what_is_only_expected_has_not_happened() {
+        // Somebody on their way to the door: a moment later they would be in it.
+        let scene = |_| {
+            let mut walking = person(7, 300.0, false);
+            walking.forecast.places_px[1..].fill(person(7, 100.0, false).forecast.places_px[0]);
+            vec![walking]
+        };
+        let names: Vec<_> = told(20, 2_000, scene).iter().map(|event| event.2).collect();
+        assert_eq!(names, ["appear", "count"]);
+    }
+
     fn at(joints: &[(Joint, f32, f32)]) -> Pose {
         let mut pose = Pose::default();
         for &(joint, x_px, y_px) in joints {

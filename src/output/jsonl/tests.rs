@@ -213,14 +213,24 @@ fn flat_and_csv_say_the_same_and_what_full_says() {
                 (&full["frame"], &person["id"], &person["score"])
             );
             let of_place = |key: &str, i: usize| person.get(key).map_or(&Value::Null, |place| &place[i]);
+            for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
+                let sigma = &flat[format!("place_{name}_sigma")];
+                assert_eq!(
+                    (&flat[format!("place_{name}")], sigma),
+                    (of_place("place", axis), of_place("place_sigma", axis))
+                );
+            }
+            for name in ["height", "height_sigma", "pitch", "pitch_sigma", "roll", "roll_sigma"] {
+                let of_floor = full.get("floor").map_or(&Value::Null, |floor| &floor[name]);
+                assert_eq!(&flat[format!("floor_{name}")], of_floor, "{name}");
+            }
             assert_eq!(
-                (&flat["place_z"], &flat["place_x_sigma"]),
-                (of_place("place", 2), of_place("place_sigma", 0))
+                (&flat["ground_x"], &flat["ground_z"]),
+                (of_place("ground", 0), of_place("ground", 1))
             );
-            let of_floor = full.get("floor").map_or(&Value::Null, |floor| &floor["pitch_sigma"]);
-            assert_eq!((&flat["floor_pitch_sigma"], &flat["ground_x"]), (of_floor, of_place("ground", 0)));
-            assert_eq!(&flat["ground_z"], of_place("ground", 1));
-            assert_eq!(&flat["distance"], person.get("distance").unwrap_or(&Value::Null));
+            for name in ["distance", "distance_sigma"] {
+                assert_eq!(&flat[name], person.get(name).unwrap_or(&Value::Null));
+            }
             assert_eq!((&flat["box_y"], &flat["box_h"]), (&person["box"][1], &person["box"][3]));
             for (j, joint) in Joint::ALL.iter().enumerate() {
                 let k = &person["keypoints"][j];

@@ -138,3 +138,48 @@ pub(super) fn scene(at: Moment, persons: &[Pose]) -> Value {
     let entities: Vec<_> = persons.iter().filter_map(entity).collect();
     json!({ "deletions": [{ "timestamp": at.json(), "type": DELETE_ALL, "id": "" }], "entities": entities })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pose::{Joint, JointState};
+
+    /// Somebody of whom these joints are there, each at a place of its own.
+    fn somebody(joints: &[(Joint, f32)]) -> Pose {
+        let mut pose = Pose { track_id: 1, ..Pose::default() };
+        for &(joint, score) in joints {
+            let x_px = 10.0 * joint as usize as f32;
+            pose.joints[joint as usize] =
+                PoseJoint { x_px, y_px: 5.0, score, sigma_px: 1.0, state: JointState::Measured };
+        }
+        pose
+    }
+
+    /// Kind, opacity and number of places of what is drawn.
+    fn drawn(pose: &Pose) -> Vec<(u64, f64, usize)> {
+        let marks = annotations(Moment::of_us(0), std::slice::from_ref(pose));
+        let of = |mark: &Value| {
+            let places = mark["points"].as_array().map_or(0, Vec::len);
+            (mark["type"].as_u64().unwrap(), mark["outline_color"]["a"].as_f64().unwrap(), places)
+        };
+        marks["points"].as_array().unwrap().iter().map(of).collect()
+    }
+
+    #[test]
+    fn what_is_unsure_is_faint_and_a_bone_is_as_its_fainter_end() {
+        use Joint::{LeftElbow, LeftShoulder, LeftWrist};
+        let faint = f64::from(FAINT);
+        let arm = [(LeftShoulder, 0.9), (LeftElbow, 0.9), (LeftWrist, 0.01)];
+        let marks = [(4, 1.0, 2), (1, 1.0, 2), (4, faint, 2), (1, faint, 1)];
+        assert_eq!(drawn(&somebody(&arm)), marks);
+        let mut nowhere = somebody(&arm);
+        nowhere.joints[LeftWrist as usize].x_px = f32::NAN;
+        assert_eq!(drawn(&nowhere), marks[..2]);
+    }
+
+    #[test]
+    fn a_moment_is_whole_seconds_and_the_nanoseconds_beyond_them() {
+        assert_eq!(Moment::of_us(12_345_678).json(), json!({ "sec": 12, "nsec": 345_678_000 }));
+        assert_eq!(Moment::of_us(-5).ns(), 0);
+    }
+}

@@ -79,6 +79,8 @@ mod tests {
         let vitals = |frame_rate_hz| Vitals {
             frame_rate_hz,
             temperature_c: Some(51.26),
+            uptime_ms: 61_999,
+            age_us: Some(42_700).filter(|_| !f32::is_nan(frame_rate_hz)),
             ..vitals(Source::Replay, "int8")
         };
         let text = said(&vitals(29.873)).to_string();
@@ -86,6 +88,8 @@ mod tests {
         {
             assert!(text.contains(part), "{part}: {text}");
         }
+        let told: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((&told["age_ms"], &told["uptime_s"]), (&json!(42), &json!(61)));
         let unknown = said(&vitals(f32::NAN));
         assert!(["fps", "age_ms", "throttled"].iter().all(|key| unknown[key].is_null()), "{unknown}");
     }

@@ -90,6 +90,11 @@ fn a_bundle_says_everything_of_a_moment_under_its_time() {
     );
     let predicted = said(&messages, "/posewire/1/right_eye");
     assert_eq!(predicted[2..4], [Float(0.0), Int(2)], "what is no number is not sent");
+    for horizon in &mut persons.persons[0].as_mut().unwrap().forecast.places_px {
+        horizon[Joint::RightEye as usize][1] = f32::NAN;
+    }
+    let (_, without) = bundle(&mut Slots::default(), &persons, false);
+    assert_eq!(said(&without, "/posewire/1/right_eye"), absent, "nor is what is nowhere");
 
     let (_, messages) = bundle(&mut Slots::default(), &persons, true);
     assert_eq!(said(&messages, "/posewire/1/left_ankle/metres"), [Float(0.1), Float(0.8), Float(-0.2)]);
@@ -206,6 +211,20 @@ fn who_has_a_place_walks_across_the_floor_from_where_the_first_one_stood() {
     assert!((-1.0..-0.8).contains(&x), "{x}");
     // Somebody else is where they are, at once.
     near(&trackers(&mut avatar, &at(4, 20, Some([0.5, 0.2, 5.0]))), "1", [0.0, 0.89, -2.0]);
+    let mut next = at(5, 20, Some([1.5, 0.2, 3.0]));
+    next.captured_at_us += 33_000;
+    next.persons[0].as_mut().unwrap().forecast.captured_at_us += 33_000;
+    near(&trackers(&mut avatar, &next), "1", [-1.0, 0.89, 0.0]);
+}
+
+#[test]
+fn a_joint_that_is_far_from_every_body_or_no_number_is_not_told() {
+    let mut persons = frame(&[7]);
+    let joints_m = persons.persons[0].as_mut().unwrap().forecast.joints_3d_m.as_mut().unwrap();
+    joints_m[Joint::LeftKnee as usize] = [0.1, 25.0, 0.0];
+    joints_m[Joint::RightKnee as usize] = [0.1, f32::NAN, 0.0];
+    let told = trackers(&mut Avatar::default(), &persons);
+    assert_eq!(told.len(), 7, "nine without two knees");
 }
 
 #[test]

@@ -71,6 +71,7 @@ mod tests {
     use super::super::super::events::What;
     use super::*;
     use pose::{Forecast, JOINTS, JointState, MAX_PERSONS, TrackedPerson};
+    use pose_events::Plane;
 
     fn frame(persons: usize, at_us: i64) -> PoseFrame {
         let forecast = Forecast {
@@ -102,6 +103,30 @@ mod tests {
         let told: Vec<Notice> = std::iter::from_fn(|| notices.next()).collect();
         assert_eq!(told.len(), KEPT);
         assert!(told[0].number > 20 && told.windows(2).all(|w| w[1].number == w[0].number + 1));
+    }
+
+    #[test]
+    fn an_event_of_a_zone_names_it_and_says_how_many_are_there() {
+        let whole = |name: &str, x: f32| {
+            format!("[[zone]]\nname = \"{name}\"\npolygon = [[{x},0.0],[1.0,0.0],[1.0,1.0],[{x},1.0]]\n")
+        };
+        // Everybody stands in the first; in the second nobody does.
+        let zones = Zones::parse(&(whole("bed", 0.0) + &whole("door", 0.9)), Plane::Picture).unwrap();
+        let mut notices = Notices::new(zones);
+        for k in 0..20 {
+            notices.watch(&frame(2, 100_000 * k));
+        }
+        let told: Vec<Notice> = std::iter::from_fn(|| notices.next()).collect();
+        let entered: Vec<_> = told.iter().filter(|n| n.code == NoticeCode::ENTER).collect();
+        assert_eq!(entered.len(), 2);
+        assert!(
+            entered.iter().all(|n| (n.zone, n.zone_name) == (1, Notice::zone_text("bed"))),
+            "{entered:?}"
+        );
+        let others = || told.iter().filter(|n| n.code != NoticeCode::ENTER);
+        assert!(others().all(|n| (n.zone, n.zone_name) == (0, [0; 12])));
+        let count = others().find(|n| n.code.name() == Some("count"));
+        assert_eq!(count.map(|n| n.persons), Some(2));
     }
 
     #[test]

@@ -175,6 +175,34 @@ mod tests {
     }
 
     #[test]
+    fn a_place_of_another_moment_or_person_is_not_taken_for_this_one() {
+        let place = |seq, track_id, captured_at_us| {
+            let place = pose::Place { at_m: [0.5, 0.25, 3.0], ..pose::Place::default() };
+            let mut bytes = vec![0; MAX_PACKET];
+            let packet = Packet::Place(PlacePacket::new(&place, track_id, seq, captured_at_us));
+            let n = encode(&packet, &mut bytes).unwrap();
+            bytes.truncate(n);
+            bytes
+        };
+        for (seq, track_id, captured_at_us, is_its) in
+            [(7, 1, 7_000, true), (6, 1, 7_000, false), (7, 2, 7_000, false), (7, 1, 6_000, false)]
+        {
+            let mut bytes = place(seq, track_id, captured_at_us);
+            bytes.extend(&packets(7, 1)[0]);
+            let mut places = Vec::new();
+            let hear = |heard| {
+                if let Heard::Moment(moment, of) = heard {
+                    places.extend(of.poses(&moment).map(|pose| pose.value.place));
+                }
+                Ok(())
+            };
+            Reader::default().feed(&bytes, hear).unwrap();
+            let is_there: Vec<_> = places.iter().map(Option::is_some).collect();
+            assert_eq!(is_there, [is_its], "moment {seq}, person {track_id}, {captured_at_us} us");
+        }
+    }
+
+    #[test]
     fn a_listener_that_has_had_enough_ends_the_reading() {
         let mut reader = Reader::default();
         let both = [packets(1, 2)[1].clone(), packets(2, 1)[0].clone()].concat();

@@ -109,7 +109,15 @@ mod tests {
 
     #[test]
     fn quaternions_turn_as_their_matrices_do() {
-        for (axis, angle) in [([0.0, 1.0, 0.0], 0.3), ([1.0, 2.0, -1.0], 2.9), ([0.2, -1.0, 0.4], 3.1)] {
+        // A little about every axis, and nearly half a turn about each.
+        for (axis, angle) in [
+            ([0.0, 1.0, 0.0], 0.3),
+            ([1.0, 0.4, -0.7], 0.5),
+            ([1.0, 2.0, -1.0], 2.9),
+            ([0.2, -1.0, 0.4], 3.1),
+            ([1.0, 0.3, -0.4], 3.0),
+            ([0.3, 0.4, 1.0], 3.0),
+        ] {
             let turn = Mat3::about(vec3(axis[0], axis[1], axis[2]).unit(), angle);
             let [w, x, y, z] = quaternion(turn);
             let (v, p) = (vec3(x, y, z), vec3(0.3, -0.7, 0.5));
@@ -131,6 +139,32 @@ mod tests {
         ] {
             assert_eq!(of_line(&mannequin, line.as_bytes()), b"[]", "{line}");
         }
+    }
+
+    #[test]
+    fn an_absent_joint_bends_no_body_and_half_a_pose_has_none() {
+        let mannequin = Mannequin::new();
+        let sides = [[0.19, -0.48], [0.25, -0.2], [0.25, 0.05], [0.09, 0.0], [0.1, 0.43], [0.11, 0.86]];
+        let joints: [[f32; 3]; JOINTS] = std::array::from_fn(|j| match j {
+            0..5 => [[0.0, 0.03, -0.03, 0.07, -0.07][j], -0.68, if j < 3 { -0.1 } else { 0.0 }],
+            _ => {
+                let [x, y] = sides[(j - 5) / 2];
+                [if j % 2 == 1 { x } else { -x }, y, 0.0]
+            }
+        });
+        let line = |absent: [f32; 2], joints: &[[f32; 3]]| {
+            let seen = |(j, p): (usize, &[f32; 3])| match j == 9 {
+                true => serde_json::json!([absent[0], absent[1], 0, 0, "absent"]),
+                false => serde_json::json!([300.0 + 200.0 * p[0], 250.0 + 200.0 * p[1], 0.9, 1, "measured"]),
+            };
+            let keypoints: Vec<Value> = joints.iter().enumerate().map(seen).collect();
+            let person = serde_json::json!({"id": 7, "keypoints": keypoints, "keypoints3d": joints});
+            of_line(&mannequin, serde_json::json!({ "persons": [person] }).to_string().as_bytes())
+        };
+        let whole = line([0.0; 2], &joints);
+        assert!(whole.starts_with(b"[[7,"), "{}", String::from_utf8_lossy(&whole));
+        assert_eq!(line([640.0, 480.0], &joints), whole);
+        assert_eq!(line([0.0; 2], &joints[..16]), b"[]");
     }
 
     #[test]

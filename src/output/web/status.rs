@@ -40,8 +40,12 @@ mod tests {
 
     impl Host for Board {
         fn vitals(&self) -> Vitals {
-            let mut vitals =
-                Vitals { frame_rate_hz: f32::NAN, temperature_c: Some(51.5), ..Vitals::default() };
+            let mut vitals = Vitals {
+                frame_rate_hz: f32::NAN,
+                temperature_c: Some(51.5),
+                age_us: Some(42_700),
+                ..Vitals::default()
+            };
             vitals.engine[..4].copy_from_slice(b"int8");
             vitals
         }
@@ -57,7 +61,8 @@ mod tests {
             serde_json::from_str(&text(&Board, &Told::new(Zones::default()))).unwrap();
         assert_eq!(told["engine"], "int8");
         assert_eq!(told["temperature_c"], 51.5);
-        assert!(["fps", "age_ms", "throttled"].iter().all(|key| told[key].is_null()), "{told}");
+        assert!(["fps", "throttled"].iter().all(|key| told[key].is_null()), "{told}");
+        assert_eq!(told["age_ms"], 42);
         assert_eq!(told["stages_us"], json!([["network", 1_500, 4_000]]));
     }
 }

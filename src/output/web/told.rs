@@ -93,5 +93,7 @@ mod tests {
         }
         assert_eq!(told.events().as_array().map(Vec::len), Some(KEPT));
         assert_eq!((&told.events()[0][0], &told.events()[0][1]), (&json!("appear"), &json!(39)));
+        let ids: Vec<_> = told.events().as_array().unwrap().iter().map(|event| event[1].clone()).collect();
+        assert!(!ids.contains(&json!(7)), "the oldest have gone: {ids:?}");
     }
 }

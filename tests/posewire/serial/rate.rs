@@ -120,7 +120,7 @@ fn a_line_is_shared_out_by_what_the_source_gives() {
     let is_lowered = |hello: &Hello| hello.flags.has(HelloFlags::LOWERED_RATE);
     let two = hello_at(Some(60.0), 2);
     assert!(is_lowered(&two) && (3_600..3_700).contains(&two.pose_rate_chz), "{two:?}");
-    assert!(two.load_permille <= 900, "{}", two.load_permille);
+    assert!((700..=900).contains(&two.load_permille), "as much as fits: {}", two.load_permille);
     let four = hello_at(Some(10.0), 4);
     assert!(!is_lowered(&four) && four.pose_rate_chz == 0, "{four:?}");
     let unknown = hello_at(None, 4);
