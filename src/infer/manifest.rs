@@ -232,6 +232,15 @@ mod tests {
         assert_eq!((m.input.layout, m.input.color, m.input.range), (Layout::Nchw, Color::Rgb, [0.0, 1.0]));
         assert_eq!(m.roi.unwrap_or_default(), RoiSpec { pad: 1.25, fill: 0 });
         m.verify(b"").unwrap();
+        let loud = GOOD.replace("e3b0c44298fc", "E3B0C44298FC");
+        Manifest::parse(&loud, "tiny.toml").unwrap().verify(b"").unwrap();
+    }
+
+    #[test]
+    fn a_second_look_in_the_mirror_takes_a_second_input() {
+        let flipped = GOOD.replace("stride = 4", "stride = 4\nflip_test = true");
+        let inputs = |text: &str| Manifest::parse(text, "tiny.toml").unwrap().inputs_per_crop();
+        assert_eq!((inputs(GOOD), inputs(&flipped)), (1, 2));
     }
 
     #[test]

@@ -296,6 +296,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_cell_less_likely_than_the_threshold_holds_nobody() {
+        let logit = |p: f32| (p / (1.0 - p)).ln();
+        for (threshold, found) in [(0.35, 3), (0.5, 1), (0.85, 0)] {
+            let mut out = Candidates::up_to(4);
+            let centre = [0.30, 0.36, 0.45, 0.80].map(logit);
+            read_centre(&centre, &[0.5; 16], [1, 4], 16.0, threshold, &mut out);
+            let mut persons = Vec::new();
+            out.persons(0.5, &mut persons);
+            assert_eq!(persons.len(), found, "{threshold}: {persons:?}");
+        }
+    }
+
+    #[test]
     fn a_centre_cell_says_how_far_its_box_reaches() {
         let (rows, columns, stride) = (4, 6, 8.0);
         let (mut centre, mut sides) = (vec![-9.0; 24], vec![0.0; 4 * 24]);

@@ -59,3 +59,25 @@ impl Host for Telemetry {
         self.request_reset();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_counted_is_told_under_its_own_name() {
+        let telemetry = Telemetry::default();
+        for (count, n) in [
+            (Count::Displaced, 1),
+            (Count::Missed, 2),
+            (Count::Unsent, 4),
+            (Count::Losses, 8),
+            (Count::Bad, 16),
+        ] {
+            telemetry.add(count, n);
+        }
+        let told = telemetry.vitals();
+        let counts = [told.frames_dropped, told.poses_dropped, told.camera_losses, told.camera_errors];
+        assert_eq!(counts, [1 + 2, 4, 8, 16]);
+    }
+}

@@ -229,6 +229,18 @@ mod tests {
     }
 
     #[test]
+    fn of_two_places_as_likely_neither_is_sure_wherever_in_the_map_the_other_is() {
+        let one = Heatmap { rows: 11, ..codec(Activation::Softmax, Refine::Expectation) };
+        let around = Window::new(&one, 2, 2);
+        for other in [7, 60, 105, 109] {
+            let mut map = [-20.0; 110];
+            (map[22], map[other]) = (0.0, 0.0);
+            let mass = mass(&map, &around, 10, 0.0);
+            assert!((mass - 0.5).abs() < 1e-3, "{mass} with another at {other}");
+        }
+    }
+
+    #[test]
     fn a_flat_map_is_not_believed() {
         let mut joints = [Keypoint::default(); JOINTS];
         codec(Activation::Softmax, Refine::Expectation).decode(&gaussian(0.0, 0.0, |_| 1.0), &mut joints);
