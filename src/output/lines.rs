@@ -66,18 +66,18 @@ impl Lines {
         }
     }
 
-    /// Makes room for the next lines; with `has_first_row`, whether that is what has to come first.
+    /// Makes room for a table's next rows; whether the row of names has to come first.
     ///
     /// # Errors
     /// As [`Self::write`].
-    pub fn prepare(&mut self, has_first_row: bool) -> Result<bool, SinkError> {
+    pub fn is_first_row_due(&mut self) -> Result<bool, SinkError> {
         match self {
-            Self::Stdout { is_begun, .. } => Ok(has_first_row && !std::mem::replace(is_begun, true)),
-            Self::File(file) => file.prepare(has_first_row).map_err(|e| self.told(&e)),
+            Self::Stdout { is_begun, .. } => Ok(!std::mem::replace(is_begun, true)),
+            Self::File(file) => file.is_first_row_due().map_err(|e| self.told(&e)),
         }
     }
 
-    /// Writes whole lines.
+    /// Writes whole lines: what is to be replaced stays until there are some.
     ///
     /// # Errors
     /// [`SinkError::Closed`] where the reader is gone, else [`SinkError::Fatal`].
@@ -130,21 +130,24 @@ impl LinesFile {
         Ok(Self { file, path: path.to_owned(), is_begun: false, rotate_at: None })
     }
 
-    /// Makes room for the next lines; with `has_first_row`, whether that is what has to come first.
-    fn prepare(&mut self, has_first_row: bool) -> io::Result<bool> {
+    /// Lets go of what is replaced or put aside.
+    fn make_room(&mut self) -> io::Result<()> {
         self.file.make_room()?;
         if let Some(bytes) = self.rotate_at {
             rotate(&mut self.file, &self.path, bytes)?;
         }
-        if !has_first_row {
-            return Ok(false);
-        }
+        Ok(())
+    }
+
+    fn is_first_row_due(&mut self) -> io::Result<bool> {
+        self.make_room()?;
         let now = self.file.as_file().metadata()?;
         Ok(if now.is_file() { now.len() == 0 } else { !self.is_begun })
     }
 
     /// All of `lines` or nothing, where the file can be cut back.
     fn write(&mut self, lines: &[u8]) -> io::Result<()> {
+        self.make_room()?;
         self.is_begun = true;
         self.file.write_all(lines)
     }
@@ -221,7 +224,6 @@ mod tests {
         let mut lines = Lines::open("--jsonl", &at("poses"), Existing::Append, shape).unwrap();
         lines.rotate_at(4);
         for line in [b"old\n", b"new\n"] {
-            lines.prepare(false).unwrap();
             lines.write(line).unwrap();
         }
         assert!(std::fs::symlink_metadata(at("poses")).unwrap().is_symlink());

@@ -93,6 +93,18 @@ fn a_table_has_one_first_row_whatever_is_appended() {
 }
 
 #[test]
+fn what_is_there_stays_while_frames_have_no_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("poses");
+    for format in [Format::Coco, Format::Flat] {
+        fs::write(&path, "of yesterday\n").unwrap();
+        assert_eq!(after(&path, Existing::Replace, format, &[0, 0]), "of yesterday\n", "{format}");
+        let replaced = after(&path, Existing::Replace, format, &[0, 1]);
+        assert!(replaced.lines().count() == 1 && !replaced.contains("of yesterday"), "{format}: {replaced}");
+    }
+}
+
+#[test]
 fn a_table_does_not_go_on_under_other_names() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("poses");

@@ -46,7 +46,6 @@ impl PoseSink for EventLines {
     }
 
     fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<Sending, SinkError> {
-        self.target.prepare(false)?;
         self.lines.clear();
         let mut events: Vec<Event> = Vec::new();
         watch_frame(&mut self.watch, poses, |event| events.push(event));
@@ -62,5 +61,23 @@ impl PoseSink for EventLines {
     fn finish(&mut self, _within: Duration) -> Result<(), SinkError> {
         // Every line is already with the kernel.
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_stays_while_nothing_happens() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("day.jsonl");
+        std::fs::write(&path, "{\"event\":\"old\"}\n").unwrap();
+        let mut sink = EventLines::open(&path, Existing::Replace, Zones::default()).unwrap();
+        let persons = [None; pose::MAX_PERSONS];
+        let nobody =
+            PoseFrame { seq: 0, frame: 0, captured_at_us: 0, width: 640, height: 480, persons, floor: None };
+        sink.send(&nobody, 0).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "{\"event\":\"old\"}\n");
     }
 }

@@ -72,7 +72,7 @@ impl PoseSink for JsonLines {
     }
 
     fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<Sending, SinkError> {
-        let with_first_row = self.target.prepare(self.format.has_first_row())?;
+        let with_first_row = self.format.has_first_row() && self.target.is_first_row_due()?;
         self.compose(with_first_row, poses, now_us);
         if !self.lines.is_empty() {
             self.target.write(&self.lines)?;
