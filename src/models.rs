@@ -213,6 +213,18 @@ pub fn check_names(config: &Models) -> Result<(), InferError> {
     Ok(())
 }
 
+/// The manifests on disk that `config` names: what must not be written over.
+pub fn manifests(config: &Models) -> Vec<PathBuf> {
+    let Models { keypoints, finder, temporal, .. } = config;
+    let networks = [Found::keypoints(keypoints), Found::finder(finder)];
+    let on_disk = networks.into_iter().filter_map(|found| match found {
+        Ok(Found::OnDisk(manifest)) => Some(manifest),
+        // What cannot be found is told elsewhere, "none" is no file.
+        Ok(Found::InBinary(_)) | Err(_) => None,
+    });
+    on_disk.chain((temporal != BUILTIN).then(|| PathBuf::from(temporal))).collect()
+}
+
 fn no_finder(path: &Path) -> InferError {
     let name = FINDER.name;
     fault(path, &format!("is no person finder: there are {BUILTIN}, {name} and {NONE}, or name a .toml file"))

@@ -27,7 +27,7 @@ pub use auto::Auto;
 pub use child::ChildCamera;
 pub use faults::{FaultPlan, Faulty};
 pub use noticed::{Noticed, Seen};
-pub use open::{SourceConfig, check_name, has_camera, has_csi_camera, is_camera_name, open};
+pub use open::{SourceConfig, check_name, has_camera, has_csi_camera, is_camera_name, open, told_name};
 pub use reopening::Reopening;
 pub use standby::Standby;
 pub use stream::Stream;

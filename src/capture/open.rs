@@ -80,6 +80,11 @@ pub fn check_name(device: &str) -> Result<(), String> {
     programs::launch(device, ANY).map_or(Ok(()), |launch| launch.map(drop))
 }
 
+/// A camera's name for people: an address without name, password and query.
+pub fn told_name(device: &str) -> String {
+    programs::apart(device).0
+}
+
 /// Whether a source is a camera by its name, right or wrong; else it is a file, a folder or a pipe.
 pub fn is_camera_name(source: &str) -> bool {
     source == "auto"

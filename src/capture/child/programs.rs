@@ -86,7 +86,8 @@ pub fn launch(device: &str, wish: Wish) -> Option<Result<Launch, String>> {
     }
     let (scheme, _) = device.split_once("://")?;
     if !SCHEMES.contains(&scheme) {
-        return Some(Err(format!("camera '{device}': an address begins with {}://", SCHEMES.join("://, "))));
+        let (name, schemes) = (apart(device).0, SCHEMES.join("://, "));
+        return Some(Err(format!("camera '{name}': an address begins with {schemes}://")));
     }
     Some(Ok(address(device, scheme, wish)))
 }
@@ -168,8 +169,8 @@ fn address(address: &str, scheme: &str, Wish { width, height, fps }: Wish) -> La
     }
 }
 
-/// An address without name, password and query, and these.
-fn apart(address: &str) -> (String, Vec<String>) {
+/// An address without name, password and query, and these; any other name as it is.
+pub fn apart(address: &str) -> (String, Vec<String>) {
     let mut secrets = Vec::new();
     let Some((scheme, rest)) = address.split_once("://") else { return (address.into(), secrets) };
     let (rest, query) = rest.split_at(rest.find(['?', '#']).unwrap_or(rest.len()));
@@ -236,6 +237,7 @@ mod tests {
             assert_eq!(launch(device, WISH), None, "{device}");
         }
         assert!(launch("csi:x", WISH).unwrap().unwrap_err().contains("csi:0"));
-        assert!(launch("ftp://host/x", WISH).unwrap().unwrap_err().contains("rtsp://"));
+        let scheme = launch("ftp://user:secret@host/x", WISH).unwrap().unwrap_err();
+        assert!(scheme.contains("'ftp://host/x'") && scheme.contains("rtsp://"), "{scheme}");
     }
 }

@@ -1,11 +1,12 @@
 //! What a run cannot do, told before anything is opened.
 
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use posewire::capture;
-use posewire::config::{BUILTIN, Config, Flags, Rate, SMOOTHER, Size};
+use posewire::config::{BUILTIN, Calibration, Config, Flags, Rate, SMOOTHER, Size};
 use posewire::files;
+use posewire::models;
 use posewire::output::display::DisplayTarget;
 use posewire::output::{Existing, video};
 use posewire::pipeline::faults::Faults;
@@ -105,8 +106,7 @@ fn suits_source(config: &Config, flags: &Flags, has_size: bool, is_service: bool
     ];
     match table.into_iter().find(|(_, is_given, has_use, _)| *is_given && !has_use) {
         Some((flag, _, _, use_of_it)) => {
-            let camera = Path::new(&s.camera);
-            let source = if is_file { &s.replay } else { camera }.display();
+            let source = if is_file { s.replay.display().to_string() } else { capture::told_name(&s.camera) };
             Err(Usage(format!("{flag} does nothing with {source}: it {use_of_it}; leave it out")))
         }
         None => Ok(()),
@@ -117,15 +117,22 @@ fn suits_source(config: &Config, flags: &Flags, has_size: bool, is_service: bool
 fn keep_inputs(config: &Config, outputs: &Outputs, config_file: Option<&Path>) -> Result<(), Usage> {
     for input in inputs(config, config_file) {
         for (_, output) in outputs.files() {
-            keep_input(input, output)?;
+            keep_input(&input, output)?;
         }
     }
     Ok(())
 }
 
 /// What is read.
-fn inputs<'a>(config: &'a Config, config_file: Option<&'a Path>) -> impl Iterator<Item = &'a Path> {
-    [&*config.source.replay, &*config.events.zones].into_iter().chain(config_file)
+fn inputs(config: &Config, config_file: Option<&Path>) -> Vec<PathBuf> {
+    let Config { source, events, metres, .. } = config;
+    let mut inputs = models::manifests(&config.models);
+    inputs.extend([&source.replay, &events.zones].map(Clone::clone));
+    inputs.extend(config_file.map(Path::to_path_buf));
+    if let Calibration::File(path) = &metres.calibration {
+        inputs.push(path.clone());
+    }
+    inputs
 }
 
 /// Refuses what would be overwritten by a file that moves out of a new one's way.
@@ -135,13 +142,12 @@ fn keep_moved_apart(
     existing: Existing,
     config_file: Option<&Path>,
 ) -> Result<(), Usage> {
+    let inputs = inputs(config, config_file);
     for (flag, name) in outputs.moved_files(config, existing) {
         let other = outputs.files().find(|(_, path)| files::would_be_same(path, &name));
         let over = match other {
             Some((other, _)) => format!("that of {other}"),
-            None if inputs(config, config_file).any(|input| files::is_same(input, &name)) => {
-                "what is read".into()
-            }
+            None if inputs.iter().any(|input| files::is_same(input, &name)) => "what is read".into(),
             None => continue,
         };
         let name = name.display();
@@ -243,6 +249,34 @@ mod tests {
     }
 
     #[test]
+    fn what_is_read_is_not_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, "").unwrap();
+            path.to_str().unwrap().to_owned()
+        };
+        let [read, new] = ["read.toml", "new.toml"].map(at);
+        let told = |section: &str, key: &str, output: &str| {
+            let text = format!("[{section}]\n{key} = {read:?}\n[jsonl]\npath = {output:?}\n");
+            let config = config(&text);
+            keep_inputs(&config, &Outputs::of(&config), None).err().map(|why| why.0).unwrap_or_default()
+        };
+        for (section, key) in [
+            ("source", "replay"),
+            ("events", "zones"),
+            ("metres", "calibration"),
+            ("models", "keypoints"),
+            ("models", "finder"),
+            ("models", "temporal"),
+        ] {
+            let said = told(section, key, &read);
+            assert!(said.contains("read.toml, which is read"), "[{section}] {key}: {said}");
+            assert_eq!(told(section, key, &new), "", "[{section}] {key}");
+        }
+    }
+
+    #[test]
     fn lines_do_not_go_into_a_picture() {
         let config = config("[display]\nkind = \"terminal\"\n[events]\npath = \"-\"\n");
         assert!(keep_apart(&config, true).is_err_and(|why| why.0.contains("--events -")));
@@ -302,6 +336,8 @@ mod tests {
         let seed = || Flags { seed: Some(7), ..Flags::default() };
         assert!(told(seed(), false, film).contains("--seed"));
         assert!(told(seed(), false, "[source]\ncamera = \"auto\"\n").contains("does nothing with auto"));
+        let by_net = told(seed(), false, "[source]\ncamera = \"rtsp://user:secret@10.0.0.9/live\"\n");
+        assert!(by_net.contains("does nothing with rtsp://10.0.0.9/live"), "{by_net}");
         assert_eq!(told(Flags { inject: Some("camera.drop=1".into()), ..seed() }, false, film), "");
         assert_eq!(told(Flags { synthetic: true, ..seed() }, false, ""), "");
         assert_eq!(

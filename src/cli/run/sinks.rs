@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use posewire::capture::told_name;
 use posewire::config::{Config, ExistingLines, Jsonl, Rate};
 use posewire::output::display::{
     Display, DisplayStyle, DisplayTarget, Framebuffer, PictureTap, PngFiles, Surface, Terminal,
@@ -246,7 +247,7 @@ struct Shown {
 fn source_name(config: &Config) -> String {
     let source = &config.source;
     let replay = source.replay.file_name().map(|name| name.to_string_lossy().into_owned());
-    replay.unwrap_or_else(|| if source.camera == "auto" { String::new() } else { source.camera.clone() })
+    replay.unwrap_or_else(|| if source.camera == "auto" { String::new() } else { told_name(&source.camera) })
 }
 
 impl Shown {
@@ -321,8 +322,9 @@ fn serial_options(config: &Config, predict: Predict, zones: &Zones) -> anyhow::R
         port,
         predict,
         rate_hz: match config.output.rate {
-            Rate::Camera => None,
-            Rate::Hz(hz) => Some(hz as f32),
+            Rate::Hz(hz) if !config.source.no_drop => Some(hz as f32),
+            // Where every frame is sent once, a rate would leave some out.
+            Rate::Hz(_) | Rate::Camera => None,
         },
         nominal_fps: config.source.fps as f32,
         max_persons: config.persons.max.get() as u8,
@@ -330,4 +332,36 @@ fn serial_options(config: &Config, predict: Predict, zones: &Zones) -> anyhow::R
         with_place: config.serial.with_place,
         events: config.serial.with_events.then(|| zones.clone()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(text: &str) -> Config {
+        Config::parse(text, Path::new("x")).unwrap()
+    }
+
+    #[test]
+    fn a_rate_leaves_nothing_out_of_what_is_read_frame_by_frame() {
+        let rate_hz = |no_drop: bool| {
+            let text = format!(
+                "[source]\nreplay = \"a.avi\"\nno_drop = {no_drop}\n[output]\nrate = 10\n[serial]\nport = \"/dev/ttyUSB0\"\n"
+            );
+            serial_options(&config(&text), Predict::Now, &Zones::default()).unwrap().rate_hz
+        };
+        assert_eq!((rate_hz(true), rate_hz(false)), (None, Some(10.0)));
+    }
+
+    #[test]
+    fn a_display_names_the_source_without_its_password() {
+        for (source, named) in [
+            ("camera = \"rtsp://user:secret@10.0.0.9/stream?token=secret\"", "rtsp://10.0.0.9/stream"),
+            ("camera = \"/dev/video2\"", "/dev/video2"),
+            ("camera = \"auto\"", ""),
+            ("replay = \"films/a.avi\"", "a.avi"),
+        ] {
+            assert_eq!(source_name(&config(&format!("[source]\n{source}\n"))), named);
+        }
+    }
 }
