@@ -28,7 +28,7 @@ pub enum Stage {
     HandOver,
     /// One sink's work: packing, writing.
     Send,
-    /// Everything of a frame but the networks: decode to written.
+    /// Everything of a frame but the networks, decode to written, and but the wait for a sink's own beat.
     Overhead,
     /// From the start of exposure to written.
     CaptureToSent,

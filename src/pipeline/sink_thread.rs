@@ -44,6 +44,8 @@ struct Pending {
     is_given: bool,
     /// The sink had no room for them when they came.
     has_waited: bool,
+    /// When this thread had them. What they wait for the sink's own beat from then on is nobody's work.
+    came_at_us: i64,
 }
 
 /// When the sink has room again.
@@ -108,7 +110,8 @@ impl<'a> Outlet<'a> {
                     break;
                 }
                 self.sink.watch(&delivery.poses);
-                newest = Some(Pending { delivery, is_given: false, has_waited: false });
+                let came_at_us = self.shared.clock.now_us();
+                newest = Some(Pending { delivery, is_given: false, has_waited: false, came_at_us });
             }
             let is_called = match (self.room, due) {
                 (None, None) => {
@@ -212,7 +215,7 @@ impl<'a> Outlet<'a> {
     /// Gives poses to the sink; without loss, at `now_us`, or at their capture where that is `None`.
     fn deliver(&mut self, pending: &mut Pending, now_us: Option<i64>) -> ControlFlow<()> {
         let Shared { clock, telemetry, options, .. } = self.shared;
-        let Pending { delivery, is_given, has_waited } = pending;
+        let Pending { delivery, is_given, has_waited, came_at_us } = pending;
         let started_at_us = clock.now_us();
         let captured_at_us = delivery.poses.captured_at_us;
         self.last_captured_at_us = Some(captured_at_us);
@@ -230,7 +233,8 @@ impl<'a> Outlet<'a> {
                 telemetry.add(Count::Sent, 1);
                 telemetry.time_us(Stage::Send, sent_at_us - started_at_us);
                 if is_first && !*has_waited {
-                    let overhead_us = delivery.own_us + sent_at_us - delivery.handed_over_at_us;
+                    let on_its_way_us = *came_at_us - delivery.handed_over_at_us;
+                    let overhead_us = delivery.own_us + on_its_way_us + sent_at_us - started_at_us;
                     telemetry.time_us(Stage::Overhead, overhead_us);
                 }
                 if is_first && !options.lossless {
@@ -291,7 +295,7 @@ mod tests {
 
     use super::super::Options;
     use super::*;
-    use crate::clock::Monotonic;
+    use crate::clock::{Manual, Monotonic};
 
     /// A sink that has nothing to do between frames.
     struct Plain;
@@ -406,6 +410,56 @@ mod tests {
             (1, 0),
             "the line's time is not ours"
         );
+    }
+
+    /// Sends ten times a second. What comes after the first poses finds the clock later when it waits for its beat.
+    struct Beating {
+        clock: Arc<Manual>,
+        watched: u32,
+    }
+
+    impl PoseSink for Beating {
+        fn name(&self) -> &str {
+            "beating"
+        }
+        fn period(&self) -> Option<Duration> {
+            if self.watched == 2 {
+                self.clock.set(90_000);
+            }
+            Some(Duration::from_millis(100))
+        }
+        fn watch(&mut self, _: &PoseFrame) {
+            self.watched += 1;
+        }
+        fn send(&mut self, _: &PoseFrame, _: i64) -> Result<Sending, SinkError> {
+            Ok(Sending::Sent)
+        }
+        fn finish(&mut self, _: Duration) -> Result<(), SinkError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_wait_for_a_sinks_own_beat_is_none_of_our_time() {
+        let clock = Arc::new(Manual::at(0));
+        let shared = Shared { clock: clock.clone(), ..shared(false) };
+        let mut sink = Beating { clock, watched: 0 };
+        let (sender, receiver) = latest::newest_wins();
+        std::thread::scope(|threads| {
+            let overheads = || shared.telemetry.times(Stage::Overhead).count;
+            threads.spawn(move || {
+                let began = Instant::now();
+                for i in 0..2 {
+                    sender.send(delivery(i, 0), Duration::ZERO);
+                    while overheads() == i && began.elapsed() < Duration::from_secs(30) {
+                        std::thread::sleep(Duration::from_millis(1));
+                    }
+                }
+            });
+            Outlet::new(&mut sink, &shared).drain(&receiver);
+        });
+        let overhead = shared.telemetry.times(Stage::Overhead);
+        assert_eq!((overhead.count, overhead.max_ns), (2, 0));
     }
 
     #[test]
