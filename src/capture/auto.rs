@@ -13,12 +13,15 @@ const LONGEST_LOOK_US: i64 = 64_000_000;
 /// Opens what is looked for, where it is there.
 pub type Look = Box<dyn FnMut() -> Option<Box<dyn FrameSource>> + Send>;
 
-/// A USB camera that is waited for, until what is looked for beside it is there first. What gave a frame once is kept.
+/// A USB camera that is waited for, until what is looked for beside it is there first. What gave a frame once is kept; what is lost before
+/// that leaves the USB camera its turn, until the next look.
 pub struct Auto<S, K = Monotonic> {
     usb: S,
     look: Look,
     /// What was found beside it.
     found: Option<Box<dyn FrameSource>>,
+    /// What was counted of those that were left.
+    left: SourceCounters,
     gave_frames: bool,
     clock: K,
     look_at_us: i64,
@@ -36,7 +39,8 @@ impl<S, K: Clock> Auto<S, K> {
     /// The same by `clock`.
     pub fn with_clock(usb: S, look: Look, clock: K) -> Self {
         let look_at_us = clock.now_us() + FIRST_LOOK_US;
-        Self { usb, look, found: None, gave_frames: false, clock, look_at_us, pause_us: FIRST_LOOK_US }
+        let (found, left, gave_frames, pause_us) = (None, SourceCounters::default(), false, FIRST_LOOK_US);
+        Self { usb, look, found, left, gave_frames, clock, look_at_us, pause_us }
     }
 
     fn look(&mut self) {
@@ -47,6 +51,17 @@ impl<S, K: Clock> Auto<S, K> {
         self.pause_us = (2 * self.pause_us).min(LONGEST_LOOK_US);
         self.look_at_us = now_us + self.pause_us;
         self.found = (self.look)();
+    }
+
+    /// What `done` is, once what was found is left where it was lost before its first frame.
+    fn kept<T>(&mut self, done: Result<T, CaptureError>) -> Result<T, CaptureError> {
+        if matches!(done, Err(CaptureError::Lost { .. }))
+            && !self.gave_frames
+            && let Some(found) = self.found.take()
+        {
+            self.left = self.left + found.counters();
+        }
+        done
     }
 }
 
@@ -68,7 +83,8 @@ impl<S: FrameSource, K: Clock + Send> FrameSource for Auto<S, K> {
         let frame = match &mut self.found {
             Some(found) => found.next_frame(timeout),
             None => self.usb.next_frame(timeout),
-        }?;
+        };
+        let frame = self.kept(frame)?;
         self.gave_frames |= frame.is_some();
         Ok(frame)
     }
@@ -85,7 +101,8 @@ impl<S: FrameSource, K: Clock + Send> FrameSource for Auto<S, K> {
                 done => return done,
             }
         }
-        self.found.as_mut().map_or(Ok(()), FrameSource::reopen)
+        let done = self.found.as_mut().map_or(Ok(()), FrameSource::reopen);
+        self.kept(done)
     }
 
     fn is_away(&self) -> bool {
@@ -102,7 +119,7 @@ impl<S: FrameSource, K: Clock + Send> FrameSource for Auto<S, K> {
 
     fn counters(&self) -> SourceCounters {
         // It may have sent damaged frames before something else was found.
-        self.usb.counters() + self.found.as_ref().map(FrameSource::counters).unwrap_or_default()
+        self.usb.counters() + self.left + self.found.as_ref().map(FrameSource::counters).unwrap_or_default()
     }
 }
 
@@ -114,16 +131,17 @@ mod tests {
     use super::*;
     use crate::clock::Manual;
 
-    /// It can be opened from the so-many-th time on.
+    /// It can be opened from the so-many-th time on; where another program has it, it then ends at once.
     struct Camera {
         name: &'static str,
         opens_at: u32,
         asked: u32,
+        is_taken: bool,
     }
 
     impl Camera {
         fn new(name: &'static str, opens_at: u32) -> Self {
-            Self { name, opens_at, asked: 0 }
+            Self { name, opens_at, asked: 0, is_taken: false }
         }
     }
 
@@ -132,7 +150,8 @@ mod tests {
             SourceInfo { name: self.name.into(), width: 0, height: 0, fps: 30.0, live: true }
         }
         fn next_frame(&mut self, _: Duration) -> Result<Option<Frame>, CaptureError> {
-            Ok(None)
+            let lost = CaptureError::Lost { device: self.name.into(), reason: "taken".into() };
+            if self.is_taken { Err(lost) } else { Ok(None) }
         }
         fn reopen(&mut self) -> Result<(), CaptureError> {
             self.asked += 1;
@@ -191,5 +210,21 @@ mod tests {
             assert_eq!(auto.reopen().is_ok(), now_us == 1_000_000);
         }
         assert_eq!((auto.info().name.as_str(), looks.load(Relaxed)), ("usb", 0));
+    }
+
+    #[test]
+    fn what_is_lost_before_its_first_frame_leaves_the_usb_camera_its_turn() {
+        let clock: &'static Manual = Box::leak(Box::new(Manual::at(FIRST_LOOK_US)));
+        let look: Look = Box::new(|| Some(Box::new(Camera { is_taken: true, ..Camera::new("csi", 1) })));
+        let mut auto = Auto {
+            look_at_us: FIRST_LOOK_US,
+            ..Auto::with_clock(Camera::new("usb", 2), look, Shared(clock))
+        };
+        auto.reopen().unwrap();
+        assert_eq!((auto.info().name.as_str(), auto.counters().damaged), ("csi", 2));
+        assert!(matches!(auto.next_frame(Duration::ZERO), Err(CaptureError::Lost { .. })));
+        assert_eq!(auto.counters().damaged, 2, "the counts of what is left behind stay");
+        auto.reopen().unwrap();
+        assert_eq!(auto.info().name, "usb");
     }
 }

@@ -179,14 +179,18 @@ impl<K: Clock> ChildCamera<K> {
             if ran_well {
                 self.wait_us = FIRST_WAIT_US;
             }
-            self.start_at_us = self.clock.now_us() + self.wait_us;
-            self.wait_us = (2 * self.wait_us).min(LONGEST_WAIT_US);
+            self.retry_later();
             self.counters = self.counted(&running);
             let said = self.launch.without_secrets(&running.words.last_line());
             let said = if said.is_empty() { String::new() } else { format!(": {said}") };
             self.why = format!("{}: {} {why}{status}{said}", self.launch.name, running.program);
         }
         self.lost()
+    }
+
+    fn retry_later(&mut self) {
+        self.start_at_us = self.clock.now_us() + self.wait_us;
+        self.wait_us = (2 * self.wait_us).min(LONGEST_WAIT_US);
     }
 
     fn lost(&self) -> CaptureError {
@@ -258,7 +262,16 @@ impl<K: Clock + Send> FrameSource for ChildCamera<K> {
         if self.clock.now_us() < self.start_at_us {
             return Err(self.lost());
         }
-        self.running = Some(self.start()?);
+        match self.start() {
+            Ok(running) => self.running = Some(running),
+            // It has run: no memory for a process, or a program that is being replaced, passes.
+            Err(CaptureError::Unusable(why)) if self.next_seq > 0 => {
+                self.why = why;
+                self.retry_later();
+                return Err(self.lost());
+            }
+            Err(error) => return Err(error),
+        }
         Ok(())
     }
 
@@ -337,6 +350,26 @@ mod tests {
         );
         camera.next_seq = 1;
         assert!(matches!(camera.next_frame(Duration::ZERO), Err(CaptureError::Lost { .. })));
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_started_is_waited_for_once_it_has_run() {
+        let (mut camera, clock) = camera("exec sleep 1000");
+        camera.launch.programs[0].0 = "/no/such/program".into();
+        camera.launch.missing = "it is not installed".into();
+        assert!(matches!(camera.reopen(), Err(CaptureError::Unusable(_))), "it never ran");
+        camera.next_seq = 1;
+        for wait_us in [FIRST_WAIT_US, 2 * FIRST_WAIT_US] {
+            let lost = camera.reopen();
+            assert!(
+                matches!(&lost, Err(CaptureError::Lost { reason, .. }) if reason.contains("not installed")),
+                "{lost:?}"
+            );
+            assert_eq!(camera.start_at_us, clock.now_us() + wait_us);
+            clock.set(camera.start_at_us);
+        }
+        camera.launch.programs[0].0 = "sh".into();
+        camera.reopen().unwrap();
     }
 
     #[test]

@@ -13,14 +13,22 @@ const LOOK_US: i64 = 1_000_000;
 /// Opens the camera where there is one; says why one that is there cannot be used.
 pub type Look = Box<dyn FnMut() -> Result<Option<Box<dyn FrameSource>>, CaptureError> + Send>;
 
+struct Candidate {
+    source: Box<dyn FrameSource>,
+    /// As it was called when it was opened: one that is away has no name.
+    name: String,
+    /// The log has said why it gives nothing.
+    is_told: bool,
+}
+
 /// A stand-in that gives way to what it stands in for, with the first frame of it; frame numbers go on rising.
 pub struct Standby<K = Monotonic> {
     /// The stand-in, then what came.
     source: Box<dyn FrameSource>,
     /// Until something came.
     look: Option<Look>,
-    /// Opened, but without a frame yet.
-    candidate: Option<Box<dyn FrameSource>>,
+    /// Without a frame yet, and kept until one comes: it knows which of several cameras gave none, and goes on to the next.
+    candidate: Option<Candidate>,
     /// Why it could not be opened, as the log last said it.
     told: String,
     /// To be called before the first frame of what came, with its number.
@@ -88,7 +96,13 @@ impl<K: Clock> Standby<K> {
         if self.candidate.is_none() && self.clock.now_us() >= self.look_at_us {
             self.look_at_us = self.clock.now_us() + LOOK_US;
             match look() {
-                Ok(candidate) => self.candidate = candidate,
+                Ok(source) => {
+                    self.candidate = source.map(|source| {
+                        // One that is waited for has said why.
+                        let (name, is_told) = (source.info().name, source.is_away());
+                        Candidate { source, name, is_told }
+                    });
+                }
                 Err(why) => {
                     if self.is_news(&why.to_string()) {
                         log::warn!("{why}; the built-in clip goes on until it can be used");
@@ -97,11 +111,11 @@ impl<K: Clock> Standby<K> {
             }
         }
         let candidate = self.candidate.as_mut()?;
-        match candidate.next_frame(Duration::ZERO) {
+        match candidate.source.next_frame(Duration::ZERO) {
             Ok(Some(frame)) => {
                 self.retired = self.source.counters();
                 self.first_generation = self.source.generation() + 1;
-                self.source = self.candidate.take()?;
+                self.source = self.candidate.take()?.source;
                 self.look = None;
                 self.first_seq = self.next_seq.saturating_sub(frame.seq);
                 log::info!("{} is there: the built-in clip gives way", self.source.info().name);
@@ -110,16 +124,15 @@ impl<K: Clock> Standby<K> {
                 }
                 Some(frame)
             }
-            // It may be a camera of which nothing comes: others are looked for in a while.
-            Ok(None) if candidate.is_away() => {
-                let why = format!("{} is there and sends no picture", candidate.info().name);
-                self.candidate = None;
-                if self.is_news(&why) {
-                    log::warn!("{why}; the built-in clip goes on, and it is tried again (`posewire doctor`)");
+            Ok(None) => {
+                if candidate.source.is_away() && !std::mem::replace(&mut candidate.is_told, true) {
+                    log::warn!(
+                        "{} is there and sends no picture; the built-in clip goes on, and it and others are tried again (`posewire doctor`)",
+                        candidate.name
+                    );
                 }
                 None
             }
-            Ok(None) => None,
             Err(error) => {
                 log::debug!("while the built-in clip runs: {error}");
                 self.candidate = None;
@@ -172,11 +185,11 @@ mod tests {
     use crate::clock::Manual;
     use crate::picture::PixelFormat;
 
-    /// Frames of one shade, numbered from 0; none where it is mute.
+    /// Frames of one shade, numbered from 0, after so many looks that give none.
     struct Shade {
         shade: u8,
         seq: u64,
-        mute: bool,
+        mute: u32,
     }
 
     impl FrameSource for Shade {
@@ -184,7 +197,8 @@ mod tests {
             SourceInfo { name: format!("shade {}", self.shade), width: 1, height: 1, fps: 30.0, live: true }
         }
         fn next_frame(&mut self, _: Duration) -> Result<Option<Frame>, CaptureError> {
-            if self.mute {
+            if self.mute > 0 {
+                self.mute -= 1;
                 return Ok(None);
             }
             self.seq += 1;
@@ -193,7 +207,7 @@ mod tests {
             Ok(Some(Frame { bytes, format, width: 1, height: 1, stride: 1, seq, captured_at_us }))
         }
         fn is_away(&self) -> bool {
-            self.mute
+            self.mute > 0
         }
         fn counters(&self) -> SourceCounters {
             SourceCounters { overtaken: self.seq, ..SourceCounters::default() }
@@ -213,14 +227,13 @@ mod tests {
         let clock: &'static Manual = Box::leak(Box::new(Manual::at(0)));
         let (looks, told) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU64::new(u64::MAX)));
         let (counted, telling) = (looks.clone(), told.clone());
-        // Nothing at first, then a busy camera, one that sends nothing, and one that does.
+        // Nothing at first, then a camera that cannot be used, and one that sends nothing for two seconds, as the first of several may.
         let look: Look = Box::new(move || match counted.fetch_add(1, Relaxed) {
             0 => Ok(None),
-            1..=2 => Err(CaptureError::Unusable("busy".into())),
-            3 => Ok(Some(Box::new(Shade { shade: 7, seq: 0, mute: true }))),
-            _ => Ok(Some(Box::new(Shade { shade: 9, seq: 40, mute: false }))),
+            1..=2 => Err(CaptureError::Unusable("no mode".into())),
+            _ => Ok(Some(Box::new(Shade { shade: 9, seq: 40, mute: 60 }))),
         });
-        let clip = Box::new(Shade { shade: 1, seq: 0, mute: false });
+        let clip = Box::new(Shade { shade: 1, seq: 0, mute: 0 });
         let came = Box::new(move |first| telling.store(first, Relaxed));
         let mut source = Standby::with_clock(clip, look, came, Shared(clock));
         let (mut last, mut shades, mut overtaken) = (None, Vec::new(), 0);
@@ -238,10 +251,9 @@ mod tests {
                 assert_eq!(told.load(Relaxed) == frame.seq, frame.bytes[0] == 9);
             }
         }
-        assert_eq!(shades, [1, 9], "the mute one was never shown");
-        assert_eq!(looks.load(Relaxed), 5, "once a second, and no more once it is there");
+        assert_eq!(shades, [1, 9]);
+        assert_eq!(looks.load(Relaxed), 4, "once a second, and no more once one is there that can be used");
         assert_eq!(source.info().name, "shade 9");
-        assert!(source.told.starts_with("shade 7 is there"), "{}", source.told);
         assert!(source.is_news("busy") && !source.is_news("busy"), "a reason is told when it changes");
     }
 }

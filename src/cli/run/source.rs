@@ -68,8 +68,8 @@ pub fn choose(config: &Config, is_service: bool, no_drop: &str) -> Result<Chosen
         frames: (s.no_drop && s.frames == Frames::All).then_some(CLIP_FRAMES),
         no_drop: s.no_drop,
     };
-    // The clip goes on meanwhile: a camera that is busy is not waited for, but looked at again.
-    Ok(Chosen { source, camera: (!is_named).then(|| camera_of(config, "auto", false)) })
+    // Waited for, while the clip goes on: one that is opened anew each time would not know which camera was busy or mute.
+    Ok(Chosen { source, camera: (!is_named).then(|| camera_of(config, "auto", true)) })
 }
 
 /// The camera `device` as the configuration wants it.
