@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 use posewire::calibrate::{Board, CameraFile, Coverage, Paper, Shelf, UsbId, date, sheet, solve};
@@ -19,6 +19,8 @@ use super::{Usage, signals};
 use gather::{Gathered, Wanted, gather};
 use page::Page;
 
+/// From Ctrl-C to the end where no picture comes; to look for the board in one takes a small board a second.
+const PATIENCE: Duration = Duration::from_secs(3);
 /// A sharp picture of a flat board has a third of that.
 const GOOD_PX: f64 = 1.0;
 /// Less of the picture says little of the distortion at its edges.
@@ -79,7 +81,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         return print(path, &args);
     }
     let is_over = Arc::default();
-    signals::set(&is_over, &[]).context("cannot listen for signals")?;
+    let hangs = "ended without the source of the pictures, which hangs; nothing is written".to_owned();
+    let held = signals::listen_while(&is_over, PATIENCE, hangs).context("cannot listen for signals")?;
     // Before the camera: what cannot be written would be known only after all the views.
     let named = args.out.as_deref().map(|path| opened(path, &args)).transpose()?;
     let mut source = open(&args)?;
@@ -92,6 +95,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut page = args.web.as_deref().map(Page::open).transpose()?;
     let wanted = Wanted { board: args.board, views: args.views.into() };
     let gathered = gather(&mut *source, &wanted, page.as_mut(), &is_over)?;
+    // However long it takes to solve it.
+    drop(held);
     let is_found = usb.is_some() && args.out.is_none();
     let file = solved(name, usb, args.board, &gathered).and_then(|file| {
         file.check(&path)?;

@@ -21,6 +21,8 @@ const TICK: Duration = Duration::from_millis(100);
 const SILENCE: Duration = Duration::from_secs(2);
 /// How long a camera behind a program may take to start; what is asked for in seconds counts from its first frame.
 const START: Duration = Duration::from_secs(20);
+/// From Ctrl-C to the end of a recording that hangs: a card that is written to may hold up a write for seconds.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// Of raw frames, which are recorded as JPEG: what is lost lies below a camera's own noise.
 const QUALITY: i32 = 95;
 
@@ -68,7 +70,11 @@ pub struct Args {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     super::check_ending(&args.out, "avi")?;
     let is_over = Arc::default();
-    signals::set(&is_over, &[]).context("cannot listen for signals")?;
+    let out = args.out.display();
+    let hangs = format!(
+        "{out}: ended without its source, which hangs; what there is of it is beside its place, as .part"
+    );
+    let held = signals::listen_while(&is_over, PATIENCE, hangs).context("cannot listen for signals")?;
     if let Some(path) = &args.replay {
         super::keep_input(path, &args.out)?;
     }
@@ -138,10 +144,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             }
         }
     }
-    drop(progress);
+    drop((progress, held));
     let (frames, bytes) = (recording.frames(), recording.bytes());
     recording.finish()?;
-    let out = args.out.display();
     let left_out = if left_out > 0 { format!(", {left_out} left out") } else { String::new() };
     if frames == 0 {
         bail!("{out}: no usable frame came from {}{left_out}; nothing is recorded", info.name);

@@ -30,6 +30,8 @@ const AFTER: Duration = Duration::from_secs(2);
 /// From the signal to the moment from which on another one ends the process at once. Not before: `timeout` and terminals send one
 /// to the process and to its group, and an orderly end would lose its files to the second.
 const PATIENT: Duration = Duration::from_millis(500);
+/// For a last line in the log.
+const TO_SAY_IT: Duration = Duration::from_millis(100);
 /// How often it is looked whether there was one: a pipe or socket that tells of it may be more than a sandbox gives.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
@@ -39,21 +41,49 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// # Errors
 /// No thread can be started.
 pub fn arm(stop: &Arc<AtomicBool>) -> std::io::Result<Arc<AtomicBool>> {
-    let is_late = Arc::<AtomicBool>::default();
-    let (stop, late) = (stop.clone(), is_late.clone());
+    Ok(armed(stop, AFTER, None)?.is_late)
+}
+
+/// What ends the process that long after `stop` was set, and says `why`.
+fn armed(stop: &Arc<AtomicBool>, after: Duration, why: Option<String>) -> std::io::Result<Armed> {
+    let armed = Armed { is_late: Arc::default(), is_left: Arc::default() };
+    let (stop, late, left) = (stop.clone(), armed.is_late.clone(), armed.is_left.clone());
     let wait = move || {
         while !stop.load(Ordering::Acquire) {
             thread::sleep(LOOK_EVERY);
         }
         thread::sleep(PATIENT);
         late.store(true, Ordering::Release);
-        thread::sleep(AFTER - PATIENT);
+        thread::sleep(after - PATIENT);
+        if left.load(Ordering::Acquire) {
+            return;
+        }
         end_groups();
+        if let Some(why) = why {
+            // Standard error may be what hangs.
+            let _ = thread::Builder::new().spawn(move || log::error!("{why}"));
+            thread::sleep(TO_SAY_IT);
+        }
         display::give_back_for_good();
         signal_hook::low_level::exit(1);
     };
     thread::Builder::new().name("last-resort".into()).spawn(wait)?;
-    Ok(is_late)
+    Ok(armed)
+}
+
+/// What [`armed`] does, and how it is left.
+struct Armed {
+    is_late: Arc<AtomicBool>,
+    is_left: Arc<AtomicBool>,
+}
+
+/// While it is held, whatever hangs is ended, as by [`listen_while`].
+pub struct Held(Arc<AtomicBool>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
 }
 
 /// SIGINT, SIGTERM, SIGHUP that is not ignored, or one of `others` sets `stop`; a later one does nothing.
@@ -72,11 +102,27 @@ pub fn set(stop: &Arc<AtomicBool>, others: &[c_int]) -> std::io::Result<()> {
 /// # Errors
 /// Signals cannot be listened for.
 pub fn listen(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
-    let is_late = arm(stop)?;
+    end_at_later_ones(&arm(stop)?)?;
+    set(stop, &[])
+}
+
+/// The same, but a hang ends the process only while what is returned is held, `after` the signal, and `why` is said: what comes
+/// then, as a file that is made whole, has its time, or a later signal.
+///
+/// # Errors
+/// Signals cannot be listened for.
+pub fn listen_while(stop: &Arc<AtomicBool>, after: Duration, why: String) -> std::io::Result<Held> {
+    let Armed { is_late, is_left } = armed(stop, after, Some(why))?;
+    end_at_later_ones(&is_late)?;
+    set(stop, &[])?;
+    Ok(Held(is_left))
+}
+
+fn end_at_later_ones(is_late: &Arc<AtomicBool>) -> std::io::Result<()> {
     for signal in ask_to_end() {
         signal_hook::flag::register_conditional_shutdown(signal, 1, is_late.clone())?;
     }
-    set(stop, &[])
+    Ok(())
 }
 
 #[cfg(test)]

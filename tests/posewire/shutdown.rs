@@ -391,6 +391,45 @@ mod binary {
         assert!(took > STOP_WITHIN && took < Duration::from_secs(3), "{took:?}");
     }
 
+    /// As a film on a disk that does not answer.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_records_or_calibrates_ends_where_its_source_hangs_and_leaves_no_program() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let [ffmpeg, started] = ["ffmpeg", "started"].map(|name| folder.path().join(name));
+        std::fs::write(
+            &ffmpeg,
+            "#!/bin/sh\necho $$ > started.new; mv started.new started; exec sleep 1000\n",
+        )
+        .unwrap();
+        std::fs::set_permissions(&ffmpeg, std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::write(folder.path().join("film.mkv"), "a film").unwrap();
+        let programs = format!("{}:/usr/bin:/bin", folder.path().display());
+        for args in [["record", "out.avi"].as_slice(), &["calibrate", "--out", "lens.toml"]] {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_posewire"));
+            command.args(args).args(["--replay", "film.mkv"]).env("PATH", &programs);
+            let command = command.current_dir(&folder).stdout(Stdio::null()).stderr(Stdio::null());
+            let mut child = Running::start(command);
+            let began = Instant::now();
+            while !started.exists() {
+                assert!(began.elapsed() < Duration::from_secs(60), "{args:?}: its source is not opened");
+                sleep(Duration::from_millis(10));
+            }
+            child.interrupt();
+            assert_eq!(child.wait_within(Duration::from_secs(20)).code(), Some(1), "{args:?}");
+            let pid = std::fs::read_to_string(&started).unwrap();
+            let state = || std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+            let asked = Instant::now();
+            // Whoever takes over orphans may be slow to ask how they ended.
+            while !state().is_empty() && !state().contains(") Z ") {
+                assert!(asked.elapsed() < Duration::from_secs(20), "{args:?}: {}", state());
+                sleep(Duration::from_millis(10));
+            }
+            std::fs::remove_file(&started).unwrap();
+        }
+    }
+
     #[cfg(target_os = "linux")]
     #[test]
     fn a_reader_that_hears_nothing_ends_in_time() {
