@@ -274,6 +274,20 @@ fn a_stuck_port_is_left_within_the_time_given() {
 }
 
 #[test]
+fn a_port_that_goes_away_at_the_very_end_fails_nothing() {
+    let pty = Pty::open();
+    let (mut serial, _) = open(&pty.path);
+    let mut now_us = 0;
+    while serial.counters().moments_dropped == 0 {
+        serial.send(&pose_frame(0, 4, now_us), now_us).unwrap();
+        now_us += FRAME_US;
+    }
+    drop(pty);
+    serial.finish(Duration::from_millis(100)).unwrap();
+    assert_eq!(serial.counters().losses, 1);
+}
+
+#[test]
 fn a_consumer_is_heard_and_cannot_ask_too_much() {
     let pty = Pty::open();
     let (mut serial, host) = open(&pty.path);

@@ -83,9 +83,18 @@ impl Surface for Window {
         let pixels =
             canvas.rgb().chunks_exact(3).map(|c| u32::from_be_bytes([0, c[0], c[1], c[2]])).collect();
         let picture = Picture { size_px: [canvas.width(), canvas.height()], pixels };
-        if !matches!(self.pictures.send(picture, TICK), Sent::Closed) {
-            return Ok(());
-        }
+        if matches!(self.pictures.send(picture, TICK), Sent::Closed) { self.ended() } else { Ok(()) }
+    }
+
+    fn idle(&mut self, _now_us: i64) -> Result<(), SinkError> {
+        // Closed while no frame comes, it would run on unseen.
+        if self.thread.as_ref().is_some_and(JoinHandle::is_finished) { self.ended() } else { Ok(()) }
+    }
+}
+
+impl Window {
+    /// Why its thread has ended.
+    fn ended(&mut self) -> Result<(), SinkError> {
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(Err(reason))) => Err(SinkError::Fatal(reason)),
             Some(Err(_)) => Err(SinkError::Fatal("the window's thread stopped by a bug".into())),

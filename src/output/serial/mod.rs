@@ -70,7 +70,7 @@ pub struct SerialOptions {
 /// What happened on the line so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SerialCounters {
-    /// Moments given to the driver whole.
+    /// Moments handed to the driver, one under which the port went away included.
     pub moments_sent: u64,
     /// Moments left out because the line was stuck or gone, or, where every frame is to go, busy until the next one.
     pub moments_dropped: u64,
@@ -475,10 +475,17 @@ impl PoseSink for Serial {
     fn finish(&mut self, within: Duration) -> Result<(), SinkError> {
         let deadline = Instant::now() + within;
         // The last moment goes out whole where the reader still reads. The line's own clock is of no use any more.
-        while self.line.is_open()
-            && self.line.push(i64::MIN / 2).map_err(|e| self.lost(e))? == Progress::Stuck
-            && Instant::now() < deadline
-        {}
+        while self.line.is_open() {
+            match self.line.push(i64::MIN / 2) {
+                Ok(Progress::Stuck) if Instant::now() < deadline => {}
+                Ok(_) => break,
+                // Nobody looks for it any more, and everything before it is sent.
+                Err(e) => {
+                    self.counters.losses += 1;
+                    log::warn!("{}: {}", self.name, e.told());
+                }
+            }
+        }
         self.line.close();
         if self.waiting.is_some() {
             self.leave_out();
