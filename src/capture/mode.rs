@@ -75,6 +75,14 @@ pub fn from_fourcc(fourcc: &[u8; 4]) -> Option<PixelFormat> {
     })
 }
 
+/// The four characters under which a driver lists `format`: one that has `JPEG` alone sets another format where `MJPG` is asked for.
+#[cfg(any(test, all(feature = "v4l", target_os = "linux")))]
+pub fn listed_as(format: PixelFormat, listed: &[[u8; 4]]) -> [u8; 4] {
+    let own = name(format).as_bytes().first_chunk().copied().unwrap_or(*b"    ");
+    let is_it = |fourcc: &&[u8; 4]| from_fourcc(fourcc) == Some(format);
+    if listed.contains(&own) { own } else { listed.iter().find(is_it).copied().unwrap_or(own) }
+}
+
 /// The best of `modes` by the rule above; `None` where none is left.
 pub fn choose(
     modes: &[Mode],
@@ -163,5 +171,9 @@ mod tests {
             assert_eq!(from_fourcc(&fourcc), Some(format));
         }
         assert_eq!(from_fourcc(b"H264"), None);
+        let asked = |listed: &[[u8; 4]]| listed_as(PixelFormat::Mjpeg, listed);
+        assert_eq!(asked(&[*b"YUYV", *b"JPEG"]), *b"JPEG");
+        assert_eq!(asked(&[*b"JPEG", *b"MJPG"]), *b"MJPG");
+        assert_eq!(asked(&[]), *b"MJPG");
     }
 }

@@ -110,12 +110,13 @@ impl V4lCamera {
                 theirs.join("; ")
             )));
         };
-        let (mut started, mut why) = (Open::start(&device, path.clone(), card.clone(), mode), "");
+        let is_named = format.is_some();
+        let (mut started, mut why) = (Open::start(&device, path.clone(), card.clone(), mode, is_named), "");
         if format.is_none()
             && started.as_ref().is_err_and(|trouble| trouble.is_bus_full)
             && let Some(lighter) = mode::compressed(&modes, mode, width, height, fps)
         {
-            started = Open::start(&device, path.clone(), card, lighter);
+            started = Open::start(&device, path.clone(), card, lighter, is_named);
             why = " (compressed: its USB bus has no room for more)";
         }
         let open = started.inspect_err(|_| put_last(&mut self.mute, path))?;
@@ -218,12 +219,21 @@ fn mute_last(mut nodes: Vec<PathBuf>, mute: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 impl Open {
-    fn start(device: &Device, path: PathBuf, card: String, wanted: Mode) -> Result<Self, Trouble> {
+    /// Of a format that the user named no other takes the place.
+    fn start(
+        device: &Device,
+        path: PathBuf,
+        card: String,
+        wanted: Mode,
+        is_named: bool,
+    ) -> Result<Self, Trouble> {
         let fail = |e: &io::Error| Trouble::of(&path, e);
-        let fourcc = FourCC::new(mode::name(wanted.format).as_bytes().first_chunk().unwrap_or(b"    "));
+        let listed: Vec<_> =
+            device.enum_formats().unwrap_or_default().iter().map(|f| f.fourcc.repr).collect();
+        let fourcc = FourCC::new(&mode::listed_as(wanted.format, &listed));
         let set =
             device.set_format(&Format::new(wanted.width, wanted.height, fourcc)).map_err(|e| fail(&e))?;
-        let got = mode::from_fourcc(&set.fourcc.repr);
+        let got = mode::from_fourcc(&set.fourcc.repr).filter(|got| !is_named || *got == wanted.format);
         let Some(format) = got.filter(|_| check_size(set.width as usize, set.height as usize).is_ok()) else {
             return Err(Trouble::lasting(format!(
                 "{}: asked for {wanted}, the driver set {}x{} {}",
