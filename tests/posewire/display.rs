@@ -3,11 +3,13 @@
 use std::fs;
 use std::io::{Seek, Write};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 use pose::{Forecast, JointState, MAX_PERSONS, PoseFrame, TrackedPerson};
 use posewire::output::display::{
-    Canvas, Display, DisplayTarget, FrameStamp, Framebuffer, PictureTap, PngFiles, Surface, draw_still,
+    Canvas, Display, DisplayTarget, FrameStamp, Framebuffer, PictureTap, PngFiles, Status, Surface,
+    draw_still,
 };
 use posewire::output::{PoseSink, Predict, SinkError};
 use posewire::picture::{Frame, PixelFormat};
@@ -74,6 +76,47 @@ fn skeletons_are_drawn_over_the_picture_in_numbered_files() {
         let corner = read_png(&out.join("000000.png")).get_pixel(1, 46).0;
         assert!(corner.iter().all(|c| c.abs_diff(level) < 2), "{percent} %: {corner:?}");
     }
+}
+
+/// Shows every third picture, and hears of every frame.
+#[derive(Default)]
+struct Seldom {
+    asked: u32,
+    drawn: Arc<AtomicU32>,
+    told: Arc<AtomicU32>,
+}
+
+impl Surface for Seldom {
+    fn name(&self) -> &str {
+        "seldom"
+    }
+    fn size_px(&mut self, image_px: [usize; 2]) -> Result<[usize; 2], SinkError> {
+        self.drawn.fetch_add(1, Relaxed);
+        Ok(image_px)
+    }
+    fn tell(&mut self, status: &Status) -> bool {
+        assert_eq!(status.persons.iter().flatten().count(), 1);
+        self.told.fetch_add(1, Relaxed);
+        true
+    }
+    fn wants_picture(&mut self) -> bool {
+        self.asked += 1;
+        self.asked % 3 == 1
+    }
+    fn show(&mut self, _: &Canvas, _: FrameStamp) -> Result<(), SinkError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_picture_that_would_not_be_shown_is_not_drawn() {
+    let surface = Seldom::default();
+    let (drawn, told) = (surface.drawn.clone(), surface.told.clone());
+    let mut display = Display::new(surface, Predict::Capture, None);
+    for seq in 0..6 {
+        display.send(&lying_person(seq), 0).unwrap();
+    }
+    assert_eq!((drawn.load(Relaxed), told.load(Relaxed)), (2, 6));
 }
 
 /// A display is slower than the tracker, and may be called twice a frame: each pose is drawn over its own picture.

@@ -8,13 +8,14 @@ mod png;
 mod status;
 mod still;
 mod style;
+mod tap;
 mod terminal;
 #[cfg(feature = "window")]
 mod window;
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use embedded_graphics::mono_font::MonoTextStyleBuilder;
@@ -25,7 +26,7 @@ use embedded_graphics::text::{Baseline, Text};
 use pose::{Pose, PoseFrame, Stamped};
 use pose_draw::{Fit, Metrics, Theme};
 
-use crate::picture::{Affine, Decoder, Frame, PixelsMut, crop_resize_into};
+use crate::picture::{Affine, Decoder, PixelsMut, crop_resize_into};
 
 use super::jsonl::source_of;
 use super::{Host, PoseSink, Predict, Sending, SinkError};
@@ -38,6 +39,8 @@ pub use still::{draw_still, encode_still};
 pub use style::DisplayStyle;
 use style::Painter;
 pub(super) use style::stand;
+pub(super) use tap::JpegTap;
+pub use tap::PictureTap;
 pub use terminal::{LogTarget, Terminal, give_back, give_back_for_good};
 #[cfg(feature = "window")]
 pub use window::Window;
@@ -86,30 +89,6 @@ impl std::fmt::Display for DisplayTarget {
     }
 }
 
-/// Frames that a display can still look at: the one whose poses it draws, the one that `infer` has finished meanwhile,
-/// and one for a display that comes late. Each keeps a buffer from its pool.
-const PICTURES: usize = 3;
-
-/// Where the newest processed frames can be looked at: `infer` puts them there, displays look up the one that their poses
-/// belong to. Cloning a [`Frame`] shares its pixels.
-#[derive(Clone, Debug, Default)]
-pub struct PictureTap(Arc<Mutex<[Option<Frame>; PICTURES]>>);
-
-impl PictureTap {
-    /// Shows `frame`, in the place of the oldest one.
-    pub fn put(&self, frame: &Frame) {
-        let mut frames = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        frames.rotate_right(1);
-        frames[0] = Some(frame.clone());
-    }
-
-    /// The frame with this number, or the newest where it is gone; `None` before the first.
-    pub fn get(&self, seq: u64) -> Option<Frame> {
-        let frames = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        frames.iter().flatten().find(|frame| frame.seq == seq).or(frames[0].as_ref()).cloned()
-    }
-}
-
 /// Which frame a picture is of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameStamp {
@@ -136,6 +115,10 @@ pub trait Surface: Send {
     /// picture itself is made to tell when nobody is there.
     fn tell(&mut self, _status: &Status) -> bool {
         false
+    }
+    /// Whether it shows a picture that comes now: else none is drawn.
+    fn wants_picture(&mut self) -> bool {
+        true
     }
     /// Shows `canvas`, the picture of the frame that `stamp` tells.
     ///
@@ -214,7 +197,7 @@ impl<S: Surface> Display<S> {
     /// Lays the picture of frame `seq` under what will be drawn; black where there is none or it cannot be decoded:
     /// `infer` counts damaged frames, and a display has nothing to add.
     fn draw_picture(&mut self, image_px: [usize; 2], seq: u64) {
-        let Some(frame) = self.tap.as_ref().and_then(|tap| tap.get(seq)) else { return };
+        let Some(frame) = self.tap.as_ref().and_then(|tap| tap.get_or_newest(seq)) else { return };
         if self.decoder.is_none() {
             self.decoder = Decoder::new().ok();
         }
@@ -243,12 +226,16 @@ impl<S: Surface> PoseSink for Display<S> {
         if image_px.contains(&0) {
             return Ok(Sending::Sent);
         }
+        self.status.see(poses);
+        if !self.surface.wants_picture() {
+            self.tell();
+            return Ok(Sending::Sent);
+        }
         let size_px = self.surface.size_px(image_px)?;
         self.canvas.reset(size_px[0], size_px[1]);
         self.draw_picture(image_px, poses.frame);
         let shown = self.predict.poses(poses, now_us).map(|pose| pose.value);
         draw_over(&mut self.canvas, &mut self.painter, image_px, shown, self.surface.is_coarse());
-        self.status.see(poses);
         if !self.tell()
             && let Some(source) = source_of(self.host.as_deref(), poses.frame)
         {
@@ -269,7 +256,7 @@ impl<S: Surface> PoseSink for Display<S> {
     }
 }
 
-/// Draws `poses`, whose places are pixels of a picture of `image_px`, on black, and shows that.
+/// Draws `poses`, whose places are pixels of a picture of `image_px`, on black, and shows that where a picture is wanted.
 ///
 /// # Errors
 /// As [`PoseSink::send`].
@@ -280,6 +267,9 @@ pub fn draw_poses(
     poses: impl Iterator<Item = Stamped<Pose>>,
     stamp: FrameStamp,
 ) -> Result<(), SinkError> {
+    if !surface.wants_picture() {
+        return Ok(());
+    }
     let size_px = surface.size_px(image_px)?;
     canvas.reset(size_px[0], size_px[1]);
     let painter = &mut Painter::default();

@@ -1,6 +1,5 @@
 //! What is told of a frame, on which topics: shared by files and by who looks on live.
 
-use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pose::{Pose, PoseFrame};
@@ -10,8 +9,8 @@ use super::McapOptions;
 use super::messages::{self, Moment};
 use super::schemas;
 use crate::output::SinkError;
+use crate::output::display::JpegTap;
 use crate::output::jsonl::{Format, Head};
-use crate::picture::JpegEncoder;
 
 /// Of pictures that are no JPEG yet.
 const QUALITY: i32 = 90;
@@ -71,7 +70,7 @@ pub type Put<'a> = &'a mut dyn FnMut(Topic, Moment, &[u8]) -> Result<(), SinkErr
 /// Makes the messages of frames.
 pub struct Teller {
     options: McapOptions,
-    encoder: Option<JpegEncoder>,
+    pictures: Option<JpegTap>,
     /// From the clock of frames to the day's, microseconds; known with the first frame, and anew when the day's is set.
     day_us: Option<i64>,
     line: Vec<u8>,
@@ -79,7 +78,8 @@ pub struct Teller {
 
 impl Teller {
     pub fn new(options: McapOptions) -> Self {
-        Self { options, encoder: None, day_us: None, line: Vec::new() }
+        let pictures = options.pictures.clone().map(|tap| JpegTap::new(tap, QUALITY));
+        Self { options, pictures, day_us: None, line: Vec::new() }
     }
 
     /// Whether a frame was told of.
@@ -94,7 +94,7 @@ impl Teller {
     pub fn tell(&mut self, poses: &PoseFrame, now_us: i64, put: Put<'_>) -> Result<(), SinkError> {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let at = self.moment(poses.captured_at_us, now_us, since_1970.as_micros() as i64);
-        if let Some(jpeg) = self.picture(poses.frame) {
+        if let Some(jpeg) = self.pictures.as_mut().and_then(|pictures| pictures.get(poses.frame)) {
             put(Topic::Camera, at, messages::image(at, &jpeg).to_string().as_bytes())?;
         }
         self.line.clear();
@@ -116,16 +116,6 @@ impl Teller {
         let day_us = self.day_us.filter(|day_us| (newest_us - day_us).abs() <= STEP_US).unwrap_or(newest_us);
         self.day_us = Some(day_us);
         Moment::of_us(captured_at_us.saturating_add(day_us))
-    }
-
-    /// The picture of frame `seq`, where it is still there.
-    fn picture(&mut self, seq: u64) -> Option<Arc<Vec<u8>>> {
-        let frame = self.options.pictures.as_ref()?.get(seq).filter(|frame| frame.seq == seq)?;
-        if self.encoder.is_none() {
-            self.encoder = JpegEncoder::new(QUALITY).ok();
-        }
-        // A damaged picture is counted elsewhere; its poses are kept.
-        self.encoder.as_mut()?.jpeg_of(&frame).ok()
     }
 }
 

@@ -18,11 +18,10 @@ use pose::PoseFrame;
 
 use people::mannequin::Mannequin;
 
-use super::super::display::{PictureTap, stand};
+use super::super::display::{JpegTap, PictureTap, stand};
 use super::super::jsonl::{Format, Head};
 use super::super::{Host, Predict};
 use super::body;
-use crate::picture::JpegEncoder;
 
 /// Of pictures that the camera does not give as JPEG: a preview, and a third of the bytes of a recording.
 const QUALITY: i32 = 75;
@@ -31,20 +30,14 @@ const QUALITY: i32 = 75;
 pub(super) struct Messages {
     predict: Predict,
     host: Option<Arc<dyn Host>>,
-    pictures: Option<Pictures>,
+    pictures: Option<JpegTap>,
     /// Made when the first page asks for bodies.
     mannequin: Option<Mannequin>,
 }
 
-struct Pictures {
-    tap: PictureTap,
-    /// Made with the first picture that is no JPEG.
-    encoder: Option<JpegEncoder>,
-}
-
 impl Messages {
     pub fn new(predict: Predict, host: Option<Arc<dyn Host>>, tap: Option<PictureTap>) -> Self {
-        let pictures = tap.map(|tap| Pictures { tap, encoder: None });
+        let pictures = tap.map(|tap| JpegTap::new(tap, QUALITY));
         Self { predict, host, pictures, mannequin: None }
     }
 
@@ -65,8 +58,8 @@ impl Messages {
         bytes.push(b'}');
         let text_bytes = (bytes.len() - 4) as u32;
         bytes[..4].copy_from_slice(&text_bytes.to_le_bytes());
-        if let Some(pictures) = &mut self.pictures {
-            pictures.append(&mut bytes, poses.frame);
+        if let Some(jpeg) = self.pictures.as_mut().and_then(|pictures| pictures.get(poses.frame)) {
+            bytes.extend_from_slice(&jpeg);
         }
         bytes.into()
     }
@@ -120,21 +113,6 @@ fn write_seen(bytes: &mut Vec<u8>, poses: &PoseFrame) {
             let _ = write!(bytes, "{}[{x:.1},{y:.1},{score:.2}]", if j > 0 { "," } else { "" });
         }
         bytes.extend_from_slice(b"]]");
-    }
-}
-
-impl Pictures {
-    /// The picture of frame `seq`, where it is still there: poses over another moment's picture would look wrong.
-    fn append(&mut self, bytes: &mut Vec<u8>, seq: u64) {
-        let Some(frame) = self.tap.get(seq).filter(|frame| frame.seq == seq) else { return };
-        if self.encoder.is_none() {
-            self.encoder = JpegEncoder::new(QUALITY).ok();
-        }
-        let Some(encoder) = &mut self.encoder else { return };
-        // A damaged picture is counted elsewhere; its poses are sent alone.
-        if let Ok(jpeg) = encoder.jpeg_of(&frame) {
-            bytes.extend_from_slice(&jpeg);
-        }
     }
 }
 

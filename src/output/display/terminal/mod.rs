@@ -343,16 +343,17 @@ impl Surface for Terminal {
         true
     }
 
-    fn show(&mut self, canvas: &Canvas, _stamp: FrameStamp) -> Result<(), SinkError> {
+    fn wants_picture(&mut self) -> bool {
         self.obey();
         let interval = match (self.kind, self.fine) {
             (Kind::Lines, _) => LINE_EVERY,
             (_, Some(_)) => SHORTEST_FINE_INTERVAL,
             (_, None) => SHORTEST_INTERVAL,
         };
-        if self.last.is_some_and(|t| t.elapsed() < interval) {
-            return Ok(());
-        }
+        self.last.is_none_or(|t| t.elapsed() >= interval)
+    }
+
+    fn show(&mut self, canvas: &Canvas, _stamp: FrameStamp) -> Result<(), SinkError> {
         self.last = Some(Instant::now());
         self.canvas.clone_from(canvas);
         (self.has_picture, self.is_new) = (true, true);
