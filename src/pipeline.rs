@@ -235,7 +235,7 @@ impl Pipeline {
         &self.shared
     }
 
-    /// Whether the models are loaded and every thread does its work.
+    /// Whether the models are loaded and `infer` waits for frames; the source may still be opening.
     pub fn is_ready(&self) -> bool {
         self.shared.tracker_ready.load(Ordering::Acquire)
     }

@@ -49,7 +49,8 @@ impl fmt::Display for FrameRate {
     }
 }
 
-/// A stretch without frames that is longer is shortened to it: a clock that jumped must not fill the disk.
+/// A jump in time that is longer is shortened to it: a clock that was set must not fill the disk. A camera that stays away is no jump: its
+/// time is filled bit by bit while it passes.
 const LONGEST_STILL_US: i64 = 10_000_000;
 
 /// The same of a file: its times are its own, and only damage makes them jump by more.
@@ -78,7 +79,7 @@ pub(super) struct Pace {
     began_us: Option<i64>,
     /// Places that are taken.
     taken: i64,
-    /// What stretches without frames were shortened by, µs.
+    /// What jumps in time were shortened by, µs.
     left_out_us: i64,
 }
 
@@ -87,12 +88,12 @@ impl Pace {
         Self { rate, frames, began_us: None, taken: 0, left_out_us: 0 }
     }
 
-    /// The longest stretch without frames that is shown in full, µs.
+    /// The longest jump in time that is shown in full, µs.
     fn longest_still_us(&self) -> i64 {
         if self.frames == Frames::Live { LONGEST_STILL_US } else { LONGEST_STILL_IN_FILE_US }
     }
 
-    /// How much is not in the film where stretches without frames were too long, µs.
+    /// How much is not in the film where time jumped too far, µs.
     pub fn left_out_us(&self) -> i64 {
         self.left_out_us
     }
