@@ -55,7 +55,7 @@ pub enum RecordError {
 
 fn ended(frames: u64) -> String {
     match frames {
-        0 => "nothing could be recorded, and there is no file (make room and record again)".into(),
+        0 => "nothing could be recorded, and there is no new file (make room and record again)".into(),
         _ => format!(
             "recording ends after {frames} frames; the file is complete up to there (make room and record again)"
         ),
@@ -94,7 +94,7 @@ impl Recording {
     /// # Errors
     /// [`RecordError::Create`].
     pub fn create(path: &Path, nominal_fps: f32) -> Result<Self, RecordError> {
-        let file = Replacement::create(path)
+        let file = Replacement::create_alone(path)
             .map_err(|source| RecordError::Create { path: path.to_owned(), source })?;
         Ok(Self {
             path: path.to_owned(),

@@ -97,7 +97,7 @@ fn a_disk_that_is_full_before_the_first_frame_leaves_no_file_and_says_so() {
         .output()
         .unwrap();
     let told = String::from_utf8(out.stderr).unwrap();
-    assert!(out.status.code() == Some(1) && told.contains("there is no file"), "{told}");
+    assert!(out.status.code() == Some(1) && told.contains("there is no new file"), "{told}");
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
 }
 

@@ -5,6 +5,10 @@
 mod earlier;
 mod lines;
 
+#[cfg(unix)]
+use std::ffi::OsStr;
+#[cfg(unix)]
+use std::fs::TryLockError;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -19,6 +23,10 @@ pub const MAX_TEXT_BYTES: u64 = 1 << 20;
 
 /// Networks and their weights: a board that could run more has not been seen.
 pub const MAX_MODEL_BYTES: u64 = 512 << 20;
+
+/// What is said where a file has a writer already.
+#[cfg(unix)]
+const BUSY: &str = "another program writes it: end that one, or name another file";
 
 /// The whole of a file that may be `max_bytes` long: what is endless, as `/dev/zero`, ends there.
 ///
@@ -55,9 +63,11 @@ pub fn is_same(a: &Path, b: &Path) -> bool {
     matches!((identity(a), identity(b)), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Whether what is written to both paths would be one file, also where it is not there yet: by its folder and its name.
+/// Whether what is written to both paths would be one file, also where it is not there yet: by its folder and its name, and by what a link
+/// leads to.
 pub fn would_be_same(a: &Path, b: &Path) -> bool {
     let place = |path: &Path| {
+        let path = followed(path);
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Some(fs::canonicalize(folder).ok()?.join(path.file_name()?))
     };
@@ -112,6 +122,40 @@ impl Replacement {
             file.set_permissions(before.permissions())?;
         }
         Ok(Self { file, path, beside: Some(beside), existing: Existing::Replace, earlier: None })
+    }
+
+    /// As [`Self::create`], of a file that takes long to write: refused while another one that is to take the same place is being made so.
+    ///
+    /// # Errors
+    /// As there, or [`io::ErrorKind::ResourceBusy`].
+    pub fn create_alone(path: &Path) -> io::Result<Self> {
+        let new = Self::create(path)?;
+        // Elsewhere a lock would keep readers and a program that is told the path out too.
+        #[cfg(unix)]
+        new.check_alone()?;
+        Ok(new)
+    }
+
+    /// Whoever writes a file holds a lock on it, which a pulled plug leaves to nobody; where nothing can be locked, nobody is known of.
+    #[cfg(unix)]
+    fn check_alone(&self) -> io::Result<()> {
+        let Some(own) = self.beside.as_deref() else { return Ok(()) };
+        let _ = self.file.try_lock();
+        let place = self.path.file_name().unwrap_or_default().as_encoded_bytes();
+        let is_other = |name: &OsStr| {
+            let rest = name.as_encoded_bytes().strip_prefix(place).and_then(|rest| rest.strip_prefix(b"."));
+            // Another file's name may begin with this one's.
+            let chance = rest.and_then(|rest| rest.strip_suffix(b".part"));
+            chance.is_some_and(|chance| !chance.contains(&b'.')) && own.file_name() != Some(name)
+        };
+        for entry in fs::read_dir(own.parent().unwrap_or(Path::new(".")))? {
+            let entry = entry?;
+            let is_locked = |file: File| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+            if is_other(&entry.file_name()) && File::open(entry.path()).is_ok_and(is_locked) {
+                return Err(io::Error::new(io::ErrorKind::ResourceBusy, BUSY));
+            }
+        }
+        Ok(())
     }
 
     /// With [`Existing::Append`], what stands in the place when this takes it is kept under the first of [`earlier_names`].
@@ -230,6 +274,26 @@ mod tests {
         assert_eq!((fs::read_to_string(&path).unwrap().as_str(), names().len()), ("new", 2));
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn two_do_not_make_one_file_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("film.avi");
+        // What a pulled plug left, and another film whose name begins so.
+        fs::write(folder.path().join("film.avi.abcdef.part"), "").unwrap();
+        let longer = Replacement::create_alone(&folder.path().join("film.avi.avi")).unwrap();
+        let mut one = Replacement::create_alone(&path).unwrap();
+        let busy = Replacement::create_alone(&path).unwrap_err();
+        assert_eq!((busy.kind(), busy.to_string().as_str()), (io::ErrorKind::ResourceBusy, BUSY));
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 3, "the one that is refused leaves nothing");
+        one.commit().unwrap();
+        drop((one, longer));
+        drop(Replacement::create_alone(&path).unwrap());
+        let null = Path::new("/dev/null");
+        let two = [(); 2].map(|()| Replacement::create_alone(null));
+        assert!(two.iter().all(Result::is_ok), "a device is anybody's");
+    }
+
     #[test]
     fn what_stood_there_is_kept_where_one_says() {
         let folder = tempfile::tempdir().unwrap();
@@ -271,6 +335,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [a, hard, other] = ["a", "hard", "other"].map(|name| folder.path().join(name));
         let by_dot = folder.path().join(".").join("a");
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink("a", &link).unwrap();
+        assert!(would_be_same(&a, &link) && would_be_same(&link, &a) && !would_be_same(&link, &other));
         assert!(would_be_same(&a, &a) && would_be_same(&a, &by_dot) && !would_be_same(&a, &other));
         // Names without a folder are those of the folder that one is in.
         let here = Path::new("no file of this name");

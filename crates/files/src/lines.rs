@@ -35,8 +35,7 @@ impl LinesFile {
         // Elsewhere a lock would keep readers out too.
         #[cfg(unix)]
         if file.metadata()?.is_file() && matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
-            let said = "another program writes it: end that one, or name another file";
-            return Err(io::Error::new(io::ErrorKind::ResourceBusy, said));
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, crate::BUSY));
         }
         Ok(Self { file, is_old: existing == Existing::Replace })
     }

@@ -62,7 +62,7 @@ impl Mcap {
         let fatal = |e: &dyn std::fmt::Display| {
             SinkError::Fatal(format!("--mcap {}: cannot be created: {e}", path.display()))
         };
-        let file = Replacement::create(path).map_err(|e| fatal(&e))?.following(existing);
+        let file = Replacement::create_alone(path).map_err(|e| fatal(&e))?.following(existing);
         let library = concat!("posewire ", env!("CARGO_PKG_VERSION"));
         let mut file = File::begin(BufWriter::new(file), library).map_err(|e| fatal(&e))?;
         let mut channels = [None; Topic::ALL.len()];

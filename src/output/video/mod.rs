@@ -107,7 +107,8 @@ impl Video {
         let fatal = |what: &dyn std::fmt::Display| SinkError::Fatal(format!("--{name}: {what}"));
         let container = container_of(path)?;
         let codec = Codec::of(program).map_err(|e| fatal(&e))?;
-        let file = Replacement::create(path).map_err(|e| fatal(&format_args!("cannot be created: {e}")))?;
+        let file =
+            Replacement::create_alone(path).map_err(|e| fatal(&format_args!("cannot be created: {e}")))?;
         let (path, program) = (path.to_owned(), program.into());
         let (file, film) = (Some(file.following(existing)), None);
         Ok(Self { name, path, existing, file, options, program, codec, container, film, is_cut_short: false })
