@@ -1,6 +1,7 @@
 //! `--mcap`: what is in the file, read from its beginning.
 
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -142,4 +143,41 @@ fn a_full_disk_ends_it() {
     let error = (0..100_000).find_map(|seq| sink.send(&frame(seq), 9).err()).expect("an error");
     assert!(matches!(&error, SinkError::Fatal(told) if told.contains("make room")), "{error}");
     assert!(sink.finish(Duration::ZERO).is_ok(), "it has ended already");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_that_becomes_full_leaves_the_earlier_file_and_what_there_is_of_the_new_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("poses.mcap");
+    let run = |blocks: u32, existing: &str| {
+        std::fs::write(&path, "old").unwrap();
+        let config = folder.path().join("config.toml");
+        std::fs::write(&config, format!("[jsonl]\nexisting = \"{existing}\"\n")).unwrap();
+        // A limit on the size of files stands in for the disk; the signal that comes with it is not wanted.
+        let run = "run --synthetic --no-drop --frames 30 --smoother none --mcap-pixels --config \"$1\" --mcap \"$2\"";
+        let out = Command::new("sh")
+            .args(["-c", &format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" {run}")])
+            .args([env!("CARGO_BIN_EXE_posewire").as_ref(), config.as_os_str(), path.as_os_str()])
+            .output()
+            .unwrap();
+        let told = String::from_utf8(out.stderr).unwrap();
+        assert_eq!(out.status.code(), Some(1), "{told}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "old", "{told}");
+        told
+    };
+    for existing in ["replace", "append"] {
+        // Less than the first chunk.
+        let told = run(64, existing);
+        assert!(told.contains("nothing could be recorded: make room"), "{told}");
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2, "{told}");
+        // Less than the second.
+        let told = run(900, existing);
+        let parts = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+        let parts: Vec<_> = parts.filter(|path| path.extension().is_some_and(|end| end == "part")).collect();
+        let [part] = &parts[..] else { panic!("{parts:?}: {told}") };
+        assert!(told.contains(&format!("can be read in {}", part.display())), "{told}");
+        assert!(std::fs::read(part).unwrap().len() > 1 << 18);
+        std::fs::remove_file(part).unwrap();
+    }
 }

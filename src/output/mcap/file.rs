@@ -258,6 +258,11 @@ impl<W: Write> File<W> {
         self.to.flush()
     }
 
+    /// Whether there is something in it for who reads it from its beginning.
+    pub fn has_chunk(&self) -> bool {
+        self.chunks > 0
+    }
+
     /// What it was written to.
     pub fn into_inner(self) -> W {
         self.to

@@ -2,20 +2,21 @@
 //!
 //! | topic | schema | what |
 //! |---|---|---|
-//! | `/poses` | `posewire.Poses` | the JSON line in the format `full` |
+//! | `/poses` | `posewire.Poses` | the JSON line in the format `full`, one a frame, of its capture |
 //! | `/annotations` | `foxglove.ImageAnnotations` | skeletons and identities, to be laid over `/camera` |
 //! | `/scene` | `foxglove.SceneUpdate` | skeletons in metres: in the frame `camera` (x right, y down, z forward) where the lens is known, else in `hips` |
 //! | `/camera` | `foxglove.CompressedImage` | the camera's JPEGs |
 //!
-//! Messages are JSON with JSON Schemas: readers need nothing of Posewire. A file that ends well has an index; one that a pulled plug
-//! left behind, as `FILE.….part`, is read from its beginning.
+//! Messages are JSON with JSON Schemas: readers need nothing of Posewire. A file that ends well has an index; one that a pulled plug or
+//! a full disk left behind, as `FILE.….part`, is read from its beginning.
 
 mod file;
 mod messages;
 mod schemas;
 mod teller;
 
-use std::io::{self, BufWriter};
+use std::fmt::Display;
+use std::io::BufWriter;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,11 +45,13 @@ pub struct McapOptions {
     pub host: Option<Arc<dyn Host>>,
 }
 
+type Begun = File<BufWriter<Replacement>>;
+
 /// The sink of `--mcap FILE`.
 pub struct Mcap {
     name: String,
     teller: Teller,
-    file: Option<File<BufWriter<Replacement>>>,
+    file: Option<Begun>,
     /// In the order of [`Topic::ALL`]; a topic that is not wanted has none.
     channels: [Option<Channel>; Topic::ALL.len()],
 }
@@ -77,14 +80,21 @@ impl Mcap {
         Ok(Self { name, teller: Teller::new(options), file: Some(file), channels })
     }
 
-    /// Ends the file where it is: what is in it can be read.
-    fn broken(&mut self) {
-        if let Some(file) = self.file.take() {
-            let (mut file, _) = file.into_inner().into_parts();
-            if file.commit().is_ok() {
-                tell_of_earlier(&self.name, &file);
+    /// Lets go of a file that gets no end: beside its place, as what stands there may be whole, if anything in it can be read.
+    fn cut_short(&self, file: Begun, why: &dyn Display) -> SinkError {
+        let name = &self.name;
+        let is_readable = file.has_chunk();
+        let (file, _) = file.into_inner().into_parts();
+        let kept = is_readable.then(|| file.keep().ok()).flatten();
+        SinkError::Fatal(match kept {
+            Some(path) => {
+                let path = path.display();
+                format!(
+                    "{name}: {why}; what was written before can be read in {path}: make room and start again"
+                )
             }
-        }
+            None => format!("{name}: {why}; nothing could be recorded: make room and start again"),
+        })
     }
 }
 
@@ -95,18 +105,18 @@ impl PoseSink for Mcap {
 
     fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<Sending, SinkError> {
         let Some(file) = &mut self.file else { return Ok(Sending::LeftOut) };
-        let (name, channels, sequence) = (&self.name, self.channels, poses.seq as u32);
+        let (channels, sequence) = (self.channels, poses.seq as u32);
         let told = self.teller.tell(poses, now_us, &mut |topic, at, message| {
             let Some(channel) = channels[topic as usize] else { return Ok(()) };
-            file.write(channel, sequence, at.ns(), message).map_err(|e: io::Error| {
-                let advice = "what was written before can be read: make room and start again";
-                SinkError::Fatal(format!("{name}: {e}; {advice}"))
-            })
+            file.write(channel, sequence, at.ns(), message).map_err(|e| SinkError::Fatal(e.to_string()))
         });
-        if told.is_err() {
-            self.broken();
+        match (told, self.file.take()) {
+            (Err(why), Some(file)) => Err(self.cut_short(file, &why)),
+            (told, file) => {
+                self.file = file;
+                told.map(|()| Sending::Sent)
+            }
         }
-        told.map(|()| Sending::Sent)
     }
 
     fn finish(&mut self, _within: Duration) -> Result<(), SinkError> {
@@ -115,12 +125,12 @@ impl PoseSink for Mcap {
             // No frame came: nothing takes its place.
             return Ok(());
         }
-        let ended = file.finish();
+        if let Err(e) = file.finish() {
+            return Err(self.cut_short(file, &e));
+        }
         let (mut file, _) = file.into_inner().into_parts();
-        let in_place = file.commit();
+        file.commit().map_err(|e| SinkError::Fatal(format!("{}: {e}", self.name)))?;
         tell_of_earlier(&self.name, &file);
-        ended
-            .and(in_place)
-            .map_err(|e| SinkError::Fatal(format!("{}: {e}; what was written before can be read", self.name)))
+        Ok(())
     }
 }
