@@ -177,7 +177,7 @@ fn a_broker_hears_who_is_there_and_again_after_it_has_died() {
     assert_eq!(serde_json::from_str::<Value>(&state).unwrap()["zones"][0]["persons"], 0);
     ear.next("posewire/hall/event", |said| said.contains("\"enter\""), || room.live(true));
     let in_bed = |said: &str| serde_json::from_str::<Value>(said).unwrap()["zones"][0]["persons"] == 1;
-    ear.next("posewire/hall/state", in_bed, || ());
+    ear.next("posewire/hall/state", in_bed, || room.live(true));
     // Whoever comes later is told what the broker keeps, and no event of before.
     let late = Ear::at(port);
     let mut kept = Vec::new();

@@ -18,6 +18,8 @@ const GESTURE_AFTER_US: i64 = 300_000;
 const GESTURE_ENDS_US: i64 = 400_000;
 /// More persons for so long are more.
 const COUNT_AFTER_US: i64 = 300_000;
+/// After so long without a moment nobody knows how many there are, until a number has held again.
+const BLIND_AFTER_US: i64 = 5_000_000;
 
 /// A person as they are watched at one moment.
 pub trait Person {
@@ -109,12 +111,29 @@ pub struct Watch {
     /// The number told last, another one, and since when there are so many.
     count: usize,
     other: Option<(usize, i64)>,
+    /// Whether the number told last has held since there were moments, and since when it does where it has not for long enough.
+    is_counted: bool,
+    same_since_us: Option<i64>,
+    last_us: Option<i64>,
 }
 
 impl Watch {
     /// Knows nobody.
     pub fn new(zones: Zones) -> Self {
-        Self { zones, people: Vec::with_capacity(pose::MAX_PERSONS), count: 0, other: None }
+        Self {
+            zones,
+            people: Vec::with_capacity(pose::MAX_PERSONS),
+            count: 0,
+            other: None,
+            is_counted: false,
+            same_since_us: None,
+            last_us: None,
+        }
+    }
+
+    /// Whether a number of persons has held: before that, nobody is not known to be there.
+    pub fn is_counted(&self) -> bool {
+        self.is_counted
     }
 
     /// The zones that are watched.
@@ -122,11 +141,13 @@ impl Watch {
         &self.zones
     }
 
-    /// Who is there, as a broker keeps it: made of events, so that a flicker is no change. Nulls where nothing is known.
+    /// Who is there, as a broker keeps it: made of events, so that a flicker is no change. Nulls where nothing is known, which is so
+    /// until a number of persons has held, and never more persons in a zone than there are.
     pub fn said(&self, is_known: bool) -> Value {
-        let known = |value: Value| if is_known { value } else { Value::Null };
+        let known = |value: Value| if is_known && self.is_counted { value } else { Value::Null };
         let zone = |(place, zone): (usize, &crate::Zone)| {
-            let inside = self.people.iter().filter(|known| known.zones[place].1).count();
+            // Who has got another number is in it twice until the first one has left.
+            let inside = self.people.iter().filter(|known| known.zones[place].1).count().min(self.count);
             json!({"name": zone.name, "persons": known(inside.into())})
         };
         let zones: Vec<Value> = self.zones.zones.iter().enumerate().map(zone).collect();
@@ -167,13 +188,18 @@ impl Watch {
             });
             self.people[place].update(Some(person), at_us, &self.zones, |what| happened(track_id, what));
         }
+        if self.last_us.replace(at_us).is_none_or(|last_us| at_us.saturating_sub(last_us) >= BLIND_AFTER_US) {
+            (self.is_counted, self.same_since_us) = (false, None);
+        }
+        self.same_since_us = (persons == self.count).then(|| self.same_since_us.unwrap_or(at_us));
+        self.is_counted |= self.same_since_us.is_some_and(|since_us| at_us - since_us >= GONE_AFTER_US);
         // Fewer when those who are missing have left: the number and the zones say the same.
         let after_us = if persons < self.count { GONE_AFTER_US } else { COUNT_AFTER_US };
         self.other = match self.other {
             _ if persons == self.count => None,
             Some((other, since_us)) if other == persons && at_us >= since_us => {
                 if at_us - since_us >= after_us {
-                    self.count = persons;
+                    (self.count, self.is_counted) = (persons, true);
                     happened(0, What::Count);
                     None
                 } else {
@@ -281,7 +307,7 @@ mod tests {
             let somebody = scene(at_ms);
             watch.update(1_000 * at_ms, somebody.iter(), |event| all.push((at_ms, event.what.name())));
             let said = watch.said(true);
-            assert_eq!(said["presence"], said["persons"] != 0);
+            assert_eq!(said["presence"], json!(said["persons"].as_u64().map(|persons| persons != 0)));
             assert_eq!(watch.said(false)["zones"][0]["persons"], Value::Null);
         }
         all
@@ -376,6 +402,33 @@ mod tests {
             (400, 0, What::Count, 2),
         ];
         assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn a_number_is_said_once_it_has_held_and_no_zone_has_more() {
+        let polygon = vec![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]];
+        let zone = Zone { name: "z".into(), at: At::Hips, polygon };
+        let mut watch = Watch::new(Zones { zones: vec![zone] });
+        let mut go = |from_ms: i64, to_ms: i64, there: &[Stands]| {
+            (from_ms..to_ms).step_by(20).for_each(|at_ms| watch.update(1_000 * at_ms, there.iter(), |_| ()));
+            let said = watch.said(true);
+            [&said["persons"], &said["zones"][0]["persons"]].map(Value::as_u64)
+        };
+        let unknown = [None; 2];
+        // In the zone after 0.2 s, and counted after 0.3 s.
+        assert_eq!(go(0, 300, &[Stands(3, 0.5)]), unknown);
+        assert_eq!(go(300, 320, &[Stands(3, 0.5)]), [Some(1), Some(1)]);
+        // Under another number: the first one has not left yet.
+        assert_eq!(go(320, 700, &[Stands(4, 0.5)]), [Some(1), Some(1)]);
+        assert_eq!(go(700, 1_000, &[Stands(4, 0.5), Stands(5, 0.5)]), [Some(1), Some(1)]);
+        assert_eq!(go(1_000, 2_000, &[Stands(4, 0.5), Stands(5, 0.5)]), [Some(2), Some(2)]);
+        // Nobody has looked for so long, and nobody is there.
+        assert_eq!(go(7_000, 7_500, &[]), unknown);
+        assert_eq!(go(7_500, 7_520, &[]), [Some(0), Some(0)]);
+        assert_eq!(go(7_520, 12_600, &[]), [Some(0), Some(0)]);
+        // As many as before.
+        assert_eq!(go(20_000, 20_500, &[]), unknown);
+        assert_eq!(go(20_500, 20_520, &[]), [Some(0), Some(0)]);
     }
 
     #[test]

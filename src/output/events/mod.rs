@@ -7,15 +7,16 @@
 //! What counts as an event is `crates/pose-events`, by which the hub tells those of a room too; here are one camera's picture as it watches it
 //! (`picture.rs`), zones from a file, and the sink.
 
+mod line;
 mod picture;
 mod sink;
 mod zones;
 
 pub use picture::watch_frame;
 #[cfg(feature = "mqtt")]
+pub(in crate::output) use line::write_event;
+#[cfg(feature = "mqtt")]
 pub use pose_events::KINDS;
 pub use pose_events::{At, Event, Watch, What, Zone, Zones};
 pub use sink::EventLines;
-#[cfg(feature = "mqtt")]
-pub(in crate::output) use sink::write_event;
 pub use zones::{ZoneError, read_zones};

@@ -10,6 +10,7 @@ use super::discovery::configs;
 use super::health::Health;
 use super::state::State;
 use crate::output::events::{Zones, write_event};
+use crate::output::jsonl::source_of;
 use crate::output::{Host, PoseSink, Sending, SinkError};
 
 /// What the sink is told.
@@ -72,10 +73,11 @@ impl PoseSink for Mqtt {
     }
 
     fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<Sending, SinkError> {
-        let Self { state, client, line, .. } = self;
-        let is_other = state.update(poses, now_us, |event, zones| {
+        let Self { state, client, line, host, .. } = self;
+        let source = source_of(host.as_deref(), poses.frame);
+        let is_other = state.update(poses, source, now_us, |event, zones| {
             line.clear();
-            write_event(line, event, zones, now_us);
+            write_event(line, event, zones, now_us, source);
             // A message has its own end.
             line.pop();
             client.tell_event(line.clone());

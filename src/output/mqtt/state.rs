@@ -13,23 +13,43 @@ pub(super) struct State {
     watch: Watch,
     last_frame_us: Option<i64>,
     is_blind: bool,
+    /// Where the last frame came from, where nobody is there.
+    source: Option<&'static str>,
+    told: Value,
 }
 
 impl State {
     pub fn new(zones: Zones) -> Self {
-        Self { watch: Watch::new(zones), last_frame_us: None, is_blind: true }
+        let watch = Watch::new(zones);
+        Self { told: watch.said(false), watch, last_frame_us: None, is_blind: true, source: None }
     }
 
-    /// Takes the next frame; `tell` gets what happened. Whether [`Self::said`] says something else now.
-    pub fn update(&mut self, frame: &PoseFrame, now_us: i64, mut tell: impl FnMut(&Event, &Zones)) -> bool {
+    /// Takes the next frame, of `source` where that is to be said; `tell` gets what happened. Whether [`Self::said`] says something else
+    /// now.
+    pub fn update(
+        &mut self,
+        frame: &PoseFrame,
+        source: Option<&'static str>,
+        now_us: i64,
+        mut tell: impl FnMut(&Event, &Zones),
+    ) -> bool {
         self.last_frame_us = Some(now_us);
         let mut events = Vec::new();
         watch_frame(&mut self.watch, frame, |event| events.push(event));
-        let mut is_other = std::mem::replace(&mut self.is_blind, false);
+        let mut may_be_other = std::mem::replace(&mut self.is_blind, false);
+        may_be_other |= std::mem::replace(&mut self.source, source) != source;
+        may_be_other |= self.watch.is_counted() == self.told["persons"].is_null();
         for event in events {
-            is_other |= matches!(event.what, What::Count | What::Enter(_) | What::Exit(_));
+            may_be_other |= matches!(event.what, What::Count | What::Enter(_) | What::Exit(_));
             tell(&event, self.watch.zones());
         }
+        may_be_other && self.is_other()
+    }
+
+    fn is_other(&mut self) -> bool {
+        let said = self.said();
+        let is_other = said != self.told;
+        self.told = said;
         is_other
     }
 
@@ -37,12 +57,16 @@ impl State {
     pub fn wait(&mut self, now_us: i64) -> bool {
         let is_blind =
             self.last_frame_us.is_none_or(|last_us| now_us.saturating_sub(last_us) >= BLIND_AFTER_US);
-        is_blind && !std::mem::replace(&mut self.is_blind, true)
+        is_blind && !std::mem::replace(&mut self.is_blind, true) && self.is_other()
     }
 
-    /// What the broker keeps: null where no frame comes.
+    /// What the broker keeps: null where no frame comes, and until it is known how many are there.
     pub fn said(&self) -> Value {
-        self.watch.said(!self.is_blind)
+        let mut said = self.watch.said(!self.is_blind);
+        if let Some(source) = self.source {
+            said["source"] = source.into();
+        }
+        said
     }
 }
 
@@ -83,7 +107,8 @@ mod tests {
         for at_ms in (0..6_000).step_by(50) {
             // A frame's flicker at 0.3 s, there from 1 s to 3 s but for a frame.
             let is_there = at_ms == 300 || ((1_000..3_000).contains(&at_ms) && at_ms != 2_000);
-            if state.update(&frame(at_ms, is_there), 1_000 * at_ms, |e, _| happened.push(e.what.name())) {
+            if state.update(&frame(at_ms, is_there), None, 1_000 * at_ms, |e, _| happened.push(e.what.name()))
+            {
                 said.push((
                     at_ms,
                     state.said()["persons"].clone(),
@@ -91,14 +116,20 @@ mod tests {
                 ));
             }
         }
-        let expected =
-            [(0, 0, 0), (1_200, 0, 1), (1_300, 1, 1), (3_500, 0, 0)].map(|(t, p, z)| (t, json!(p), json!(z)));
+        let expected = [(850, 0, 0), (1_300, 1, 1), (3_500, 0, 0)].map(|(t, p, z)| (t, json!(p), json!(z)));
         assert_eq!(said, expected);
         assert_eq!(happened, ["appear", "leave", "appear", "enter", "count", "exit", "leave", "count"]);
         assert!(!state.wait(10_000_000));
         assert!(state.wait(11_000_000) && !state.wait(12_000_000));
         assert_eq!(state.said()["presence"], Value::Null);
-        assert!(state.update(&frame(12_000, false), 12_000_000, |_, _| ()));
+        for at_ms in (12_000..12_500).step_by(50) {
+            assert!(!state.update(&frame(at_ms, false), None, 1_000 * at_ms, |_, _| ()), "not known yet");
+        }
+        assert!(state.update(&frame(12_500, false), None, 12_500_000, |_, _| ()));
         assert_eq!(state.said()["presence"], false);
+        for (source, at_us) in [(Some("built-in clip"), 12_550_000), (None, 12_600_000)] {
+            assert!(state.update(&frame(12_500, false), source, at_us, |_, _| ()), "another source");
+            assert_eq!(state.said()["source"].as_str(), source);
+        }
     }
 }
