@@ -233,7 +233,7 @@ impl Body {
             if ray.is_none() && seen.joints[MIRROR[j]].is_none() {
                 continue;
             }
-            expected[j] = Some(joint.expected(eye, late)?);
+            expected[j] = Some(joint.expected(eye, late, RESTLESS[j])?);
             offs[j] = ray.zip(expected[j]).map(|(ray, e)| e.off(ray.at, ray.sigma).min(MOST_OFF));
         }
         let exchanged = fits_exchanged(&expected, &mut offs, &seen.joints);
@@ -256,7 +256,7 @@ impl Body {
                 });
             }
             if let Some(joint) = &mut self.joints[j] {
-                joint.take(eye, ray.at, ray.sigma, late);
+                joint.take(eye, ray.at, ray.sigma, late, RESTLESS[j]);
             }
         }
         self.hold_bones();

@@ -92,16 +92,17 @@ impl JointFilter {
         self.speeds = v * (keep * keep) + one * q;
     }
 
-    /// Where `eye` should have seen it `seconds` ago; `None` behind it.
-    pub fn expected(&self, eye: &Eye, seconds: f64) -> Option<Expected> {
+    /// Where `eye` should have seen it `seconds` ago, as restless as it is; `None` behind it.
+    pub fn expected(&self, eye: &Eye, seconds: f64, restless: f64) -> Option<Expected> {
         let (at, slope) = eye.project(self.at - self.speed * seconds)?;
         let c = self.cross;
         let then = self.places - (c + c.transpose()) * seconds + self.speeds * (seconds * seconds);
+        let then = then + Matrix3::identity() * strayed(seconds, restless);
         Some(Expected { at, covariance: slope * then * slope.transpose() })
     }
 
-    /// Takes in a ray of `seconds` ago.
-    pub fn take(&mut self, eye: &Eye, ray: V2, sigma: f64, seconds: f64) {
+    /// Takes in a ray of `seconds` ago; `restless` as in [`Self::go_on`].
+    pub fn take(&mut self, eye: &Eye, ray: V2, sigma: f64, seconds: f64, restless: f64) {
         let variance = ALIKE * sigma * sigma;
         let Some((seen, slope)) = eye.project(self.at - self.speed * seconds) else { return };
         let by = ray - seen;
@@ -109,6 +110,7 @@ impl JointFilter {
         let place: Matrix3x2<f64> = (self.places - self.cross * seconds) * across;
         let speed: Matrix3x2<f64> = (self.cross.transpose() - self.speeds * seconds) * across;
         let s = slope * (place - speed * seconds) + Matrix2::identity() * variance;
+        let s = s + slope * across * strayed(seconds, restless);
         let Some(inverse) = s.try_inverse() else { return };
         let off = by.dot(&(inverse * by));
         if off > WILD || !off.is_finite() {
@@ -127,6 +129,11 @@ impl JointFilter {
         self.places = (self.places + self.places.transpose()) * 0.5;
         self.speeds = (self.speeds + self.speeds.transpose()) * 0.5;
     }
+}
+
+/// How far a joint may have left the straight way back within `seconds`, a variance, m²: what has come since tells of now rather than of then.
+fn strayed(seconds: f64, restless: f64) -> f64 {
+    restless * seconds.max(0.0).powi(3) / 3.0
 }
 
 /// For how many seconds of its speed a joint goes on within `seconds`.
@@ -149,13 +156,29 @@ mod tests {
     fn a_late_ray_is_held_against_where_the_joint_was_then() {
         let (eye, mut joint) = joint();
         joint.speed = V3::new(2.0, 0.0, 0.0);
-        let then = joint.expected(&eye, 0.2).unwrap().at;
+        let then = joint.expected(&eye, 0.2, 4.0).unwrap().at;
         assert!((then - V2::new(-0.1, 0.0)).norm() < 1e-9, "{then}");
-        joint.take(&eye, then, 0.005, 0.2);
+        joint.take(&eye, then, 0.005, 0.2, 4.0);
         assert!((joint.at - V3::new(0.0, 0.0, 4.0)).norm() < 1e-9, "{}", joint.at);
         // Whoever was farther to the right then is so now, and is slower.
-        joint.take(&eye, then + V2::new(0.02, 0.0), 0.005, 0.2);
+        joint.take(&eye, then + V2::new(0.02, 0.0), 0.005, 0.2, 4.0);
         assert!(joint.speed.x < 2.0 - 1e-3 && joint.at.x > 1e-4, "{} {}", joint.speed, joint.at);
+    }
+
+    #[test]
+    fn the_later_a_ray_comes_the_less_it_says() {
+        let moved = |late: f64| {
+            let (eye, mut joint) = joint();
+            // What was seen since knows the speed.
+            joint.speeds *= 1e-4;
+            let before = joint.expected(&eye, late, 12.0).unwrap().off(V2::new(0.03, 0.0), 0.005);
+            joint.take(&eye, V2::new(0.005, 0.0), 0.005, late, 12.0);
+            (joint.at.x, before)
+        };
+        let all = [0.0, 0.1, 0.3, 1.0].map(moved);
+        assert!(all.windows(2).all(|two| two[1].0 < two[0].0 && two[1].1 < two[0].1), "{all:?}");
+        // Within a second an arm may be two metres elsewhere, and what a ray says of then is nothing.
+        assert!(all[3].0 < 1e-4 && all[3].1 < 0.1, "{all:?}");
     }
 
     #[test]
@@ -171,7 +194,7 @@ mod tests {
     fn the_farther_off_a_ray_is_the_less_it_moves_a_joint_and_a_wild_one_not_at_all() {
         let moved = |by: f64| {
             let (eye, mut joint) = joint();
-            joint.take(&eye, V2::new(by, 0.0), 0.005, 0.0);
+            joint.take(&eye, V2::new(by, 0.0), 0.005, 0.0, 4.0);
             joint.at.x
         };
         let [near, far, wild] = [0.01, 0.1, 0.5].map(moved);
@@ -192,7 +215,7 @@ mod tests {
     fn rays_in_a_row_are_no_more_than_a_third_of_so_many() {
         let (eye, mut joint) = joint();
         joint.places *= 1e4;
-        (0..3).for_each(|_| joint.take(&eye, V2::zeros(), 0.005, 0.0));
+        (0..3).for_each(|_| joint.take(&eye, V2::zeros(), 0.005, 0.0, 4.0));
         // Three say what one says: across, two centimetres at four metres.
         assert!((joint.places.m11.sqrt() - 0.02).abs() < 0.001, "{}", joint.places.m11.sqrt());
     }

@@ -96,8 +96,9 @@ pub(super) fn moved(watches: &[Watch]) -> Vec<usize> {
 
 /// Whether cameras other than `number` hold the body where it is.
 pub(super) fn watched_by_others(body: &Body, number: usize, at_us: i64) -> bool {
-    let others =
-        body.seen_us.iter().enumerate().filter(|(c, t)| *c != number && at_us - **t < 200_000).count();
+    // Since, too: those whom a late camera is held against must have seen it about then.
+    let is_then = |(c, t): &(usize, &i64)| *c != number && (at_us - **t).abs() < 200_000;
+    let others = body.seen_us.iter().enumerate().filter(is_then).count();
     others >= OTHERS && at_us - body.born_us > 1_000_000
 }
 
@@ -165,6 +166,10 @@ mod tests {
         let (now, long) = (30_000, 250_000);
         assert!(held([long, now, now, long], 2_000_000));
         assert!(!held([now, now, long, long], 2_000_000), "one other");
+        assert!(
+            held([long, -now, -now, long], 2_000_000) && !held([long, -long, -long, long], 2_000_000),
+            "late"
+        );
         assert!(!held([long, now, now, now], 900_000), "just born");
     }
 

@@ -46,3 +46,14 @@ fn a_camera_misses_whom_it_should_see_and_nobody_beside_its_picture() {
         assert_eq!(fusion.moved(), moved, "{x} m aside");
     }
 }
+
+#[test]
+fn a_camera_that_is_late_was_not_moved_and_draws_nobody_away() {
+    for late_us in [100_000, 300_000, 600_000] {
+        let (mm, told, moved) = late(2, 1, late_us, 15.0);
+        assert!(
+            mm < 50.0 && (told - 1.0).abs() < 0.01 && moved == 0.0,
+            "{late_us} us: {mm} mm, {told}, {moved}"
+        );
+    }
+}
