@@ -18,6 +18,7 @@ mod cli {
     pub mod other;
     pub mod outputs;
     pub mod peer;
+    pub mod pipes;
     pub mod queue;
     pub mod record;
     pub mod run;

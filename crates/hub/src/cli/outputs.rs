@@ -1,7 +1,9 @@
 //! Where moments go.
 
+use std::fs::File;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Error, Result, ensure};
 use pose_events::Watch;
@@ -16,6 +18,7 @@ use posewire_hub::zones::zones;
 
 use super::mqtt::{Health, Mqtt};
 use super::peer::Peer;
+use super::pipes::{Stopped, wait_for_reader};
 use super::sources::now_us;
 use super::text::{self, Ended, IfLate, Text};
 use super::web::Web;
@@ -71,6 +74,14 @@ impl Args {
     /// Whether anybody takes moments as they come, rather than a text that waits.
     pub fn are_live(&self) -> bool {
         self.udp.is_some() || self.osc.is_some() || self.web.is_some() || self.mqtt.is_some()
+    }
+
+    /// Waits until each named pipe has a reader, who does not see its end while what is returned is kept.
+    pub fn wait_for_readers(&self, stop: &AtomicBool) -> Result<Vec<File>, Stopped> {
+        let texts = [("run: --jsonl", &self.jsonl), ("run: --events", &self.events)];
+        let texts = texts.into_iter().filter_map(|(what, path)| Some((what, path.as_deref()?)));
+        let held = texts.map(|(what, path)| wait_for_reader(what, path, stop));
+        Ok(held.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     }
 
     /// Refuses outputs that would overwrite each other, or what is read: `inputs` and the zones.

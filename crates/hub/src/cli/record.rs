@@ -11,6 +11,7 @@ use posewire_hub::config::cameras;
 use posewire_hub::line;
 
 use super::cameras::Wrong;
+use super::pipes::wait_for_reader;
 use super::signals::stop_signal;
 use super::sources::{EVERY, Heard, Next, Source, Taken, now_us, seconds};
 use super::text;
@@ -39,6 +40,7 @@ pub fn run(args: &Args) -> Result<()> {
     let lenses = cameras.iter().map(|camera| &*camera.calibration);
     text::keep(std::iter::once(&*args.cameras).chain(lenses), &args.out)?;
     let stop = stop_signal()?;
+    let Ok(_held) = wait_for_reader("record: --out", &args.out, &stop) else { return Ok(()) };
     let mut source = Source::open(&cameras, None, &args.net, None, EVERY, &stop)?;
     let cannot = || format!("{} cannot be written: is the disk full?", args.out.display());
     let mut out = None;

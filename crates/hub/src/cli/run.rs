@@ -94,6 +94,8 @@ pub fn run(args: &Args) -> Result<()> {
     args.outputs.keep(inputs.into_iter().flatten().chain(lenses))?;
     let places = config::room(&args.room, &all)?;
     let stop = stop_signal()?;
+    // Before boards' lines wait, too.
+    let Ok(_held) = args.outputs.wait_for_readers(&stop) else { return Ok(()) };
     let listen = args.twin.as_ref().map(|_| args.twin_listen);
     let mut source = Source::open(&all, args.replay.as_deref(), &args.net, listen, NEWEST, &stop)?;
     let mut room = Room::open(args, all, places, now_us())?;
