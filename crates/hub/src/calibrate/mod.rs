@@ -15,6 +15,8 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+
 pub use moments::Moment;
 
 use crate::Extrinsics;
@@ -22,6 +24,8 @@ use crate::line::Look;
 
 /// People of whom nothing is known: the mean of adults' statures, and how far they lie from it.
 const MEAN_STATURE_M: (f64, f64) = (1.69, 0.095);
+/// Nobody who walks is lower or higher, metres.
+pub const STATURES_M: Range<f64> = 0.5..2.6;
 /// How well a given stature is found again from joints.
 const KNOWN_STATURE: f64 = 0.012;
 
@@ -80,6 +84,18 @@ pub enum CalibrateError {
     /// Feet and head are not where a standing person has them.
     #[error("the floor was not found: whole persons must be seen, feet included, as they walk")]
     NoFloor,
+    /// The given distance is not that of these two cameras.
+    #[error(
+        "with {metres} m between both cameras' lenses whoever walked would be {stature_m:.2} m high, and the distance about {usual_m:.1} m if they were of usual height: measure again, in metres, or give the stature instead"
+    )]
+    NoDistance {
+        /// As it was given.
+        metres: f64,
+        /// What it makes of whoever walks.
+        stature_m: f64,
+        /// What it would be about.
+        usual_m: f64,
+    },
 }
 
 /// Finds the cameras' places from what each of `cameras` saw; half a minute of one walking person does, a minute does better.
@@ -111,7 +127,12 @@ pub fn calibrate(
     let (scale, scale_sigma, stature_m) = match known {
         Known { distance: Some((a, b, metres)), .. } => {
             let (_, far) = crate::geometry::apart(&bundle.places[a], &bundle.places[b]);
-            (metres / far, 0.003, floor.stature * metres / far)
+            let stature_m = floor.stature * metres / far;
+            if !STATURES_M.contains(&stature_m) {
+                let usual_m = metres * MEAN_STATURE_M.0 / stature_m;
+                return Err(CalibrateError::NoDistance { metres, stature_m, usual_m });
+            }
+            (metres / far, 0.003, stature_m)
         }
         Known { stature_m: Some(stature), .. } => (stature / floor.stature, KNOWN_STATURE, stature),
         _ => {

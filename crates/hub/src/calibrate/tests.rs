@@ -1,7 +1,7 @@
 //! A minute of one walking person before virtual cameras.
 
 use super::*;
-use crate::geometry::centre;
+use crate::geometry::{apart, centre};
 use crate::simulate::{Level, Scene, Setting, worst};
 
 #[test]
@@ -33,6 +33,21 @@ fn a_minute_of_a_walking_person_places_cameras_within_a_degree_and_two_hundredth
         let found = calibrate(&scene.looks().unwrap(), cameras, known, 1).unwrap();
         let (degrees, off) = worst(&found.places, &scene);
         assert!(degrees < 1.0 && off < 0.02, "{cameras} cameras: {degrees}° {off}");
+    }
+}
+
+#[test]
+fn a_distance_that_makes_giants_or_dwarfs_is_none() {
+    let scene = Scene::new(Setting { cameras: 2, seed: 5, ..Setting::default() });
+    let (looks, (_, far_m)) = (scene.looks().unwrap(), apart(&scene.cameras[0].1, &scene.cameras[1].1));
+    let found = |metres| calibrate(&looks, 2, Known { stature_m: None, distance: Some((0, 1, metres)) }, 1);
+    let stature_m = found(far_m).unwrap().stature_m;
+    assert!((stature_m - scene.walkers[0].stature_m).abs() < 0.1, "{stature_m}");
+    // Feet for metres, and a fifth.
+    for by in [3.28, 0.2] {
+        let told = found(by * far_m).unwrap_err();
+        let CalibrateError::NoDistance { usual_m, .. } = told else { panic!("{told}") };
+        assert!((usual_m / far_m - 1.0).abs() < 0.15, "{told}");
     }
 }
 

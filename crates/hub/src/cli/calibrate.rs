@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use posewire_hub::calibrate::{Known, calibrate};
+use posewire_hub::calibrate::{CalibrateError, Known, STATURES_M, calibrate};
 use posewire_hub::camera::Lens;
 use posewire_hub::config::{Camera, cameras, room_text};
 use posewire_hub::geometry::centre;
@@ -68,6 +68,9 @@ pub fn run(args: &Args) -> Result<()> {
             for (k, camera) in cameras.iter().enumerate() {
                 text = text.replace(&format!("camera {k} "), &format!("camera {:?} ", camera.name));
             }
+            if let (CalibrateError::NoDistance { .. }, Some(given)) = (&error, &args.distance) {
+                bail!("--distance {given}: {text}");
+            }
             // Whoever was seen by no line was perhaps in one that was of no use.
             match wrong.told() {
                 Some(wrong) => bail!("{text}. But {wrong}"),
@@ -89,6 +92,10 @@ pub fn run(args: &Args) -> Result<()> {
         found.misfit,
         100.0 * found.scale_sigma
     );
+    if args.distance.is_some() {
+        table +=
+            &format!("whoever walked is {:.2} m high by that distance, shoes included\n", found.stature_m);
+    }
     // The room is there, whether anybody still reads of it or not.
     let _ = std::io::stdout().write_all(table.as_bytes());
     if found.misfit > 2.5 {
@@ -103,7 +110,7 @@ pub fn run(args: &Args) -> Result<()> {
 
 fn known(args: &Args, cameras: &[Camera]) -> Result<Known> {
     if let Some(stature) = args.stature
-        && !(0.5..2.6).contains(&stature)
+        && !STATURES_M.contains(&stature)
     {
         bail!("--stature {stature}: nobody is {stature} m high");
     }
