@@ -6,6 +6,8 @@ use crate::{V2, V3};
 
 /// The last key of a file that `posewire calibrate` wrote.
 const LAST: &str = "board";
+/// No camera of the kind that is meant here has less or more, pixels a side.
+const SIDE_PX: [f64; 2] = [16.0, 32_768.0];
 /// No picture is pressed together more than this.
 const LEAST_BEND: f64 = 0.2;
 /// Newton's method meets any lens in a few.
@@ -58,8 +60,8 @@ impl Lens {
         let (w, h) = (f64::from(self.width_px), f64::from(self.height_px));
         let widest = w.max(h);
         let all = [
-            ("width_px", w, 1.0, f64::MAX),
-            ("height_px", h, 1.0, f64::MAX),
+            ("width_px", w, SIDE_PX[0], SIDE_PX[1]),
+            ("height_px", h, SIDE_PX[0], SIDE_PX[1]),
             ("the focal length fx_px", self.fx_px, 0.1 * widest, 50.0 * widest),
             ("the focal length fy_px", self.fy_px, 0.1 * widest, 50.0 * widest),
             ("cx_px", self.cx_px, -w, 2.0 * w),
@@ -173,6 +175,8 @@ mod tests {
         assert!(Lens::read(&TEXT.replace("610.0", "0.0")).unwrap_err().contains("focal"));
         assert!(Lens::read("width_px = 640\n").unwrap_err().contains("height_px"));
         for (key, from, to) in [
+            ("width_px", "640", "15"),
+            ("height_px", "480", "32769"),
             ("cx_px", "330.0", "nan"),
             ("cy_px", "236.0", "inf"),
             ("cx_px", "330.0", "1e9"),
