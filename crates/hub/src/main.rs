@@ -21,6 +21,7 @@ mod cli {
     pub mod pipes;
     pub mod queue;
     pub mod record;
+    pub mod rooms;
     pub mod run;
     pub mod signals;
     pub mod simulate;

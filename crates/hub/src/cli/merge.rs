@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::peer::Peer;
+use super::rooms;
 use super::signals::stop_signal;
 use super::sources::{DATAGRAM, now_us, rate};
 use super::text::{Ended, IfLate, Text};
@@ -43,6 +44,9 @@ pub struct Args {
     rate: f64,
 }
 
+/// No building is larger, metres.
+const FAR_M: f64 = 10_000.0;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -59,6 +63,20 @@ struct Room {
     turn_degrees: f64,
 }
 
+impl Room {
+    /// What no place in a building is.
+    fn fault(&self) -> Option<String> {
+        // What is not a number lies in no range.
+        if !self.at_m.iter().all(|v| (-FAR_M..=FAR_M).contains(v)) {
+            let at_m = self.at_m;
+            return Some(format!("at_m = {at_m:?} is no place in a building: metres, {FAR_M} at most each"));
+        }
+        let turn = self.turn_degrees;
+        let is_turn = (-360.0..=360.0).contains(&turn);
+        (!is_turn).then(|| format!("turn_degrees = {turn} is no turn: -360 to 360"))
+    }
+}
+
 pub fn run(args: &Args) -> Result<()> {
     let name = args.building.display();
     let text = fs::read_to_string(&args.building)
@@ -68,6 +86,9 @@ pub fn run(args: &Args) -> Result<()> {
         bail!("{name}: there is no [[room]] in it");
     }
     for (k, room) in file.room.iter().enumerate() {
+        if let Some(fault) = room.fault() {
+            bail!("{name}: room {:?}: {fault}", room.name);
+        }
         if let Some(other) = file.room[..k].iter().find(|o| o.name == room.name || o.listen == room.listen) {
             bail!("{name}: {:?} and {:?} need a name and a port of their own each", other.name, room.name);
         }
@@ -83,10 +104,19 @@ pub fn run(args: &Args) -> Result<()> {
         })?;
         socket.set_read_timeout(Some(Duration::from_millis(200)))?;
         let (tell, stop, name) = (tell.clone(), stop.clone(), room.name.clone());
+        let mut known = rooms::Room::new(name.clone(), room.listen.port(), now_us());
         std::thread::Builder::new().name("room".into()).spawn(move || {
             let (mut bytes, mut wrong) = (vec![0; DATAGRAM], 0u64);
             while !stop.load(Ordering::Relaxed) {
-                let Ok(n) = socket.recv(&mut bytes) else { continue };
+                let heard = socket.recv_from(&mut bytes);
+                let told = match &heard {
+                    Ok((_, from)) => known.hear(*from, now_us()),
+                    Err(_) => known.look(now_us()),
+                };
+                if let Some(told) = told {
+                    say!("posewire-hub merge: {told}");
+                }
+                let Ok((n, _)) = heard else { continue };
                 match serde_json::from_slice(&bytes[..n]) {
                     Ok(said) => _ = tell.try_send((number, said)),
                     Err(e) => {

@@ -238,9 +238,9 @@ impl Lines {
     }
 }
 
-/// Who sends to one camera's port.
+/// Who sends to one port.
 #[derive(Default)]
-struct Senders {
+pub struct Senders {
     last: Option<SocketAddr>,
     before: Option<SocketAddr>,
     is_said: bool,
@@ -248,7 +248,7 @@ struct Senders {
 
 impl Senders {
     /// Something came `from` there; gives two who send in turn, once. A board that was started anew does not come back as the one before.
-    fn hear(&mut self, from: SocketAddr) -> Option<[SocketAddr; 2]> {
+    pub fn hear(&mut self, from: SocketAddr) -> Option<[SocketAddr; 2]> {
         let last = self.last.replace(from).filter(|last| *last != from)?;
         let in_turn = self.before.replace(last) == Some(from);
         (in_turn && !std::mem::replace(&mut self.is_said, true)).then_some([last, from])

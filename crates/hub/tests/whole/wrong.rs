@@ -59,6 +59,15 @@ fn what_is_wrong_is_said_with_what_to_do() {
     let room =
         |name: &str| format!("[[room]]\nname = '{name}'\nlisten = '127.0.0.1:{a}'\nat_m = [0.0, 0.0, 0.0]\n");
     fs::write(at.join("building.toml"), room("hall") + &room("stage")).unwrap();
+    for (from, to, what) in [
+        ("[0.0, 0.0, 0.0]", "[nan, 0.0, 0.0]", "at_m = [NaN, 0.0, 0.0] is no place"),
+        ("[0.0, 0.0, 0.0]", "[0.0, 1e300, 0.0]", "is no place in a building"),
+        ("[0.0, 0.0, 0.0]", "[0.0, 0.0, 0.0]\nturn_degrees = inf", "turn_degrees = inf is no turn"),
+    ] {
+        fs::write(at.join("nowhere.toml"), room("hall").replace(from, to)).unwrap();
+        let nowhere = told(at, &["merge", "nowhere.toml"]);
+        assert!(nowhere.contains("nowhere.toml: room \"hall\": ") && nowhere.contains(what), "{nowhere}");
+    }
     let port = told(at, &["merge", "building.toml"]);
     assert!(port.contains("\"hall\" and \"stage\" need a name and a port of their own each"), "{port}");
 }
