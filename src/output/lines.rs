@@ -35,11 +35,6 @@ impl Lines {
         if path == Path::new("-") {
             return Ok(Self::Stdout { out: io::stdout(), is_begun: false });
         }
-        #[cfg(unix)]
-        if std::fs::metadata(path).is_ok_and(|of| std::os::unix::fs::FileTypeExt::is_fifo(&of.file_type())) {
-            // Opening it lasts until there is one.
-            log::info!("{option} {}: a pipe: waiting for its reader", path.display());
-        }
         let file = LinesFile::open(path, existing, shape).map_err(|e| {
             SinkError::Fatal(match e.kind() {
                 io::ErrorKind::InvalidData | io::ErrorKind::ResourceBusy => {
@@ -153,8 +148,16 @@ impl LinesFile {
     }
 }
 
-/// Cuts off the half line that a pulled plug left; text of another kind gets an end of its own. A table goes on only under
-/// its own names.
+/// What is said of a file that holds something else than is to follow it; `what` is that.
+fn not_these(what: &str) -> io::Error {
+    let said = format!(
+        "it holds something else than {what}: name another file, or replace it ([jsonl] existing = \"replace\")"
+    );
+    io::Error::new(io::ErrorKind::InvalidData, said)
+}
+
+/// Cuts off the half line that a pulled plug left. Lines follow only what begins with JSON as they do, and a table goes on only under its
+/// own names: anything else, a table or a film, they would ruin.
 fn end_last_line(path: &Path, mut file: &File, shape: Shape<'_>) -> io::Result<()> {
     let bytes = file.metadata()?.len();
     if !file.metadata()?.is_file() || bytes == 0 {
@@ -169,8 +172,13 @@ fn end_last_line(path: &Path, mut file: &File, shape: Shape<'_>) -> io::Result<(
             if names.starts_with(&first) {
                 return file.set_len(0);
             }
-            let said = "it holds something else than this table: name another file, or replace it ([jsonl] existing = \"replace\")";
-            return Err(io::Error::new(io::ErrorKind::InvalidData, said));
+            return Err(not_these("this table"));
+        }
+    } else if !shape.beginning.is_empty() {
+        let mut first = [0];
+        reader.read_exact(&mut first)?;
+        if !shape.beginning.starts_with(&first) {
+            return Err(not_these("lines of JSON"));
         }
     }
     let mut end = Vec::new();

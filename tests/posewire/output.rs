@@ -117,12 +117,17 @@ fn lines_of_before_stay_until_the_first_new_one_or_for_good() {
     assert_eq!(seqs(&after(&path, Existing::Replace, 0..0)), [0, 1, 2], "nothing new, nothing lost");
     assert_eq!(seqs(&after(&path, Existing::Replace, 5..6)), [5]);
     assert_eq!(seqs(&after(&path, Existing::Append, 6..8)), [5, 6, 7]);
-    // A pulled plug leaves half a line; what is none of ours is not cut.
+    // A pulled plug leaves half a line; what is none of ours is not touched.
     let whole = fs::read_to_string(&path).unwrap();
     fs::write(&path, &whole[..whole.len() - 9]).unwrap();
     assert_eq!(seqs(&after(&path, Existing::Append, 8..9)), [5, 6, 8]);
-    fs::write(&path, "a note").unwrap();
-    assert!(after(&path, Existing::Append, 1..2).starts_with("a note\n{\"seq\":1,"));
+    for other in ["a note", "seq,frame,captured_us\n0,0,0\n", "RIFF\0\0\0\0AVI "] {
+        fs::write(&path, other).unwrap();
+        let refused = JsonLines::open(&path, Existing::Append, Format::Full, Predict::Capture).map(|_| ());
+        let told = refused.unwrap_err().to_string();
+        assert!(told.contains("something else than lines of JSON: name another file"), "{told}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), other);
+    }
 }
 
 #[test]
