@@ -196,7 +196,10 @@ fn has_use(config: &Config, flags: &Flags) -> Result<(), Usage> {
     let outputs = Outputs::of(config);
     let (has_film, has_web, is_drawn) = (outputs.video.is_some(), outputs.web.is_some(), outputs.is_drawn());
     let has_lines = outputs.jsonl.is_some() || outputs.is_empty();
+    let paced = "--serial PORT, --jsonl PATH, --osc, --udp, --web or --display";
     let table = [
+        ("--rate", flags.rate.is_some(), outputs.have_rate(), paced),
+        ("--predict", flags.predict.is_some(), outputs.have_moment(), paced),
         ("--jsonl-format", flags.jsonl_format.is_some(), has_lines, "--jsonl PATH"),
         ("--video-rate", flags.video_rate.is_some(), has_film, "--video FILE"),
         ("--no-pictures", flags.no_pictures, is_drawn, "--display KIND or --video FILE"),
@@ -357,6 +360,12 @@ mod tests {
         let pixels = || Flags { web_pixels: true, ..Flags::default() };
         assert!(told(pixels(), "").contains("--web-pixels") && told(pixels(), "").contains("--web ADDR"));
         assert_eq!(told(pixels(), "[web]\naddress = \"127.0.0.1:8080\"\n"), "");
+        let rate = || Flags { rate: "5".parse().ok(), ..Flags::default() };
+        assert!(told(rate(), "[mcap]\npath = \"a.mcap\"\n").starts_with("--rate does nothing"));
+        assert_eq!(told(rate(), "[mcap]\npath = \"a.mcap\"\n[udp]\naddress = \"host:9100\"\n"), "");
+        let predict = || Flags { predict: "150".parse().ok(), ..Flags::default() };
+        assert!(told(predict(), "[events]\npath = \"-\"\n").starts_with("--predict does nothing"));
+        assert_eq!(told(predict(), "[mcap]\npath = \"a.mcap\"\n"), "");
         let table = || Flags { jsonl_format: "csv".parse().ok(), ..Flags::default() };
         assert_eq!(told(table(), ""), "", "lines on the standard output");
         assert!(told(table(), "[mcap]\npath = \"a.mcap\"\n").contains("--jsonl PATH"));

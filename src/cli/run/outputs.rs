@@ -54,6 +54,19 @@ impl<'a> Outputs<'a> {
             && display.is_none()
     }
 
+    /// Whether `--rate` holds for one of them: the others hear of every frame once.
+    pub fn have_rate(&self) -> bool {
+        let Self { serial, jsonl, osc, udp, web, display, .. } = self;
+        let is_there = [serial, osc, udp, web].iter().any(|address| address.is_some());
+        is_there || jsonl.is_some() || display.is_some() || self.is_empty()
+    }
+
+    /// Whether `--predict` holds for one of them: events are of the frame as it was.
+    pub fn have_moment(&self) -> bool {
+        let Self { video, mcap, foxglove, .. } = self;
+        self.have_rate() || video.is_some() || mcap.is_some() || foxglove.is_some()
+    }
+
     /// Whether poses are drawn here, on a screen or into files.
     pub fn is_drawn(&self) -> bool {
         self.display.is_some() || self.video.is_some()
@@ -128,6 +141,19 @@ mod tests {
             let config = Config::parse(section, Path::new("x")).unwrap();
             assert!(!Outputs::of(&config).is_empty(), "{section}");
         }
+    }
+
+    #[test]
+    fn what_hears_of_every_frame_has_no_rate_and_events_have_no_moment() {
+        let has = |text: &str| {
+            let config = Config::parse(text, Path::new("x")).unwrap();
+            let outputs = Outputs::of(&config);
+            [outputs.have_rate(), outputs.have_moment()]
+        };
+        assert_eq!(has("[mcap]\npath = \"a.mcap\"\n"), [false, true]);
+        assert_eq!(has("[events]\npath = \"-\"\n[mqtt]\nbroker = \"mqtt://host\"\n"), [false; 2]);
+        assert_eq!(has("[events]\npath = \"-\"\n[udp]\naddress = \"host:9100\"\n"), [true; 2]);
+        assert_eq!(has(""), [true; 2], "lines on the standard output");
     }
 
     #[test]
