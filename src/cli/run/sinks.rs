@@ -81,7 +81,8 @@ impl Opener<'_> {
             sinks.push(self.video(path)?);
         }
         if let Some(path) = outputs.events {
-            sinks.push(Box::new(EventLines::open(path, existing(config), zones.clone())?));
+            let lines = EventLines::open(path, existing(config), zones.clone())?;
+            sinks.push(Box::new(lines.told_by(telemetry.clone())));
         } else if !zones.zones.is_empty()
             && outputs.web.is_none()
             && outputs.mqtt.is_none()

@@ -1,14 +1,17 @@
 //! The sink of `--events`.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use pose::PoseFrame;
 use pose_events::{Event, Watch, Zones};
 
+use super::line::write_event;
 use super::watch_frame;
+use crate::output::jsonl::source_of;
 use crate::output::lines::{Lines, Shape};
-use crate::output::{Existing, PoseSink, Sending, SinkError};
+use crate::output::{Existing, Host, PoseSink, Sending, SinkError};
 
 /// A name of a zone and six figures.
 const LONGEST: usize = 4 * 1024;
@@ -18,6 +21,7 @@ pub struct EventLines {
     name: String,
     target: Lines,
     watch: Watch,
+    host: Option<Arc<dyn Host>>,
     /// Of one frame.
     lines: Vec<u8>,
 }
@@ -31,13 +35,13 @@ impl EventLines {
         let shape = Shape { first_row: b"", beginning: b"{\"event\":", longest: LONGEST };
         let target = Lines::open("--events", path, existing, shape)?;
         let name = format!("events {}", target.shown());
-        Ok(Self { name, target, watch: Watch::new(zones), lines: Vec::with_capacity(LONGEST) })
+        Ok(Self { name, target, watch: Watch::new(zones), host: None, lines: Vec::with_capacity(LONGEST) })
     }
-}
 
-/// Writes the line of `event`.
-pub(in crate::output) fn write_event(line: &mut Vec<u8>, event: &Event, zones: &Zones, emitted_at_us: i64) {
-    event.write_line(line, zones, ["captured_us", "emitted_us"], emitted_at_us);
+    /// Lines say where frames come from, as `host` knows it, where that is the built-in clip.
+    pub fn told_by(self, host: Arc<dyn Host>) -> Self {
+        Self { host: Some(host), ..self }
+    }
 }
 
 impl PoseSink for EventLines {
@@ -49,8 +53,9 @@ impl PoseSink for EventLines {
         self.lines.clear();
         let mut events: Vec<Event> = Vec::new();
         watch_frame(&mut self.watch, poses, |event| events.push(event));
+        let source = source_of(self.host.as_deref(), poses.frame);
         for event in &events {
-            write_event(&mut self.lines, event, self.watch.zones(), now_us);
+            write_event(&mut self.lines, event, self.watch.zones(), now_us, source);
         }
         if !self.lines.is_empty() {
             self.target.write(&self.lines)?;
