@@ -79,6 +79,11 @@ impl std::fmt::Display for Predict {
 }
 
 impl Predict {
+    /// Whether that is a moment after the capture.
+    pub fn is_ahead(self) -> bool {
+        !matches!(self, Predict::Capture | Predict::AfterCapture(..=0))
+    }
+
     /// The moment to ask a [`Forecast`] for; never before capture.
     pub fn valid_at_us(self, captured_at_us: i64, now_us: i64) -> i64 {
         match self {

@@ -188,9 +188,12 @@ fn places_arrive_with_their_poses_and_what_happens_beside_them() {
 
 #[test]
 fn places_that_nobody_asked_for_are_not_sent_and_hello_says_which_moment_poses_speak_of() {
-    for (predict, is_predicted) in
-        [(Predict::Now, true), (Predict::AfterCapture(50_000), true), (Predict::Capture, false)]
-    {
+    for (predict, is_predicted) in [
+        (Predict::Now, true),
+        (Predict::AfterCapture(50_000), true),
+        (Predict::AfterCapture(0), false),
+        (Predict::Capture, false),
+    ] {
         let pty = Pty::open();
         let asked = SerialOptions { predict, ..options(&pty.path, 921_600) };
         let mut serial = Serial::open(asked, Arc::new(FakeHost::default())).unwrap();

@@ -325,7 +325,7 @@ impl Serial {
         let Downgrade { dropped_3d, lowered_rate } = fit.downgrade;
         let flags = [
             (fit.stream.with_3d, HelloFlags::WITH_3D),
-            (self.options.predict != Predict::Capture, HelloFlags::PREDICTED),
+            (self.options.predict.is_ahead(), HelloFlags::PREDICTED),
             (dropped_3d, HelloFlags::DROPPED_3D),
             (lowered_rate, HelloFlags::LOWERED_RATE),
             (self.options.with_place, HelloFlags::WITH_PLACE),
