@@ -16,7 +16,11 @@ const MAX_PLACE_PX: f32 = 1e6;
 ///
 /// # Errors
 /// [`KeypointError::Box`] where both sides are 0 or a value is not a number a picture can have.
-pub(super) fn image_from_net(box_px: &BoxPx, roi: &RoiSpec, net_size: [usize; 2]) -> Result<Affine, KeypointError> {
+pub(super) fn image_from_net(
+    box_px: &BoxPx,
+    roi: &RoiSpec,
+    net_size: [usize; 2],
+) -> Result<Affine, KeypointError> {
     let BoxPx { x, y, w, h } = *box_px;
     let refuse = |reason| Err(KeypointError::Box { x, y, w, h, reason });
     if [x, y, w, h].iter().any(|v| !v.is_finite() || v.abs() > MAX_PLACE_PX) {
@@ -36,7 +40,11 @@ pub(super) fn image_from_net(box_px: &BoxPx, roi: &RoiSpec, net_size: [usize; 2]
 }
 
 /// The map from net pixels to pixels of the source image that shows the whole picture.
-pub(super) fn image_from_net_whole(image_size: [usize; 2], letterbox: Letterbox, net_size: [usize; 2]) -> Affine {
+pub(super) fn image_from_net_whole(
+    image_size: [usize; 2],
+    letterbox: Letterbox,
+    net_size: [usize; 2],
+) -> Affine {
     let [w, h] = image_size.map(|v| v as f32);
     let [net_w, net_h] = net_size.map(|v| v as f32);
     let scale = (w / net_w).max(h / net_h);
