@@ -12,9 +12,9 @@ mod picture;
 mod sink;
 mod zones;
 
-pub use picture::watch_frame;
 #[cfg(feature = "mqtt")]
 pub(in crate::output) use line::write_event;
+pub use picture::watch_frame;
 #[cfg(feature = "mqtt")]
 pub use pose_events::KINDS;
 pub use pose_events::{At, Event, Watch, What, Zone, Zones};
