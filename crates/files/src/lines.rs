@@ -57,6 +57,14 @@ impl LinesFile {
     }
 }
 
+/// Let go at once: with the file alone, a child process that is about to begin would hold the lock until it has.
+#[cfg(unix)]
+impl Drop for LinesFile {
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
+}
+
 impl Write for LinesFile {
     fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
         self.make_room()?;
@@ -101,6 +109,17 @@ mod tests {
             lines.write_all(b"newer\n").unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), then, "{existing:?}");
         }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn another_may_write_as_soon_as_one_has_ended_whoever_has_inherited_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lines");
+        let one = LinesFile::open(&path, Existing::Replace).unwrap();
+        let _inherited = one.as_file().try_clone().unwrap();
+        drop(one);
+        LinesFile::open(&path, Existing::Replace).unwrap();
     }
 
     #[test]
