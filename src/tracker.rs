@@ -132,7 +132,7 @@ impl Tracker {
             card: EngineCard { engine: networks.engine, model_sha256: networks.sha256, max_persons },
             metres: None,
             mirrored: false,
-            min_joints: MinJoints::LEAST,
+            min_joints: MinJoints::MIN,
             seq: 0,
             known: [None; MAX_PERSONS],
             seen: [Keypoints::default(); MAX_PERSONS],

@@ -40,7 +40,7 @@ EVERY_S = 10.0
 WARM_UP_S = 120.0
 FPS = 30
 # Of the frames that are due in each sample: a tracker that stops or slows grows nothing.
-LEAST_SHARE = 0.9
+MIN_SHARE = 0.9
 TIMES = re.compile(rb'"captured_us":(-?\d+),"emitted_us":(-?\d+)')
 
 
@@ -176,7 +176,7 @@ def report(samples: list[dict[str, Any]]) -> bool:
     )
     # The first sample has the start in it.
     least = min(samples[1:], key=lambda s: s["frames"])
-    due = LEAST_SHARE * FPS * EVERY_S
+    due = MIN_SHARE * FPS * EVERY_S
     flat = least["frames"] >= due
     print(
         f"frames      at least {least['frames']} in {EVERY_S:.0f} s, wanted {due:.0f}, after {least['s']:.0f} s"

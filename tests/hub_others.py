@@ -19,7 +19,7 @@ from hub_films import CAMERAS, FPS, SIZE
 from posetrain.data.packs import LIMBS
 
 #: Below that a joint counts as not seen; Pose2Sim's default, and the plain transform's.
-LEAST_SCORE = 0.3
+MIN_SCORE = 0.3
 
 
 def straight(film: Film) -> Any:
@@ -27,7 +27,7 @@ def straight(film: Film) -> Any:
     seen = film.seen.copy()
     for c, lens in enumerate(film.lenses):
         seen[:, c, ..., :2] = lens.rays(seen[:, c, ..., :2]) * lens.f + lens.c
-    seen[~(seen[..., 2] > LEAST_SCORE)] = np.nan
+    seen[~(seen[..., 2] > MIN_SCORE)] = np.nan
     return seen
 
 

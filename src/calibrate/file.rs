@@ -11,7 +11,7 @@ use crate::files;
 /// Two sizes are of one shape where their sides' ratios differ by no more: sizes are rounded to whole blocks of pixels.
 const SAME_SHAPE: f64 = 0.005;
 /// No camera of the kind that is meant here has more, pixels a side.
-const MOST_PX: u32 = 32_768;
+const MAX_PX: u32 = 32_768;
 
 /// What the file says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -140,7 +140,7 @@ impl CameraFile {
     /// What no camera has.
     fn fault(&self) -> Option<String> {
         let [w, h] = [self.width_px, self.height_px];
-        if ![w, h].iter().all(|side| (16..=MOST_PX).contains(side)) {
+        if ![w, h].iter().all(|side| (16..=MAX_PX).contains(side)) {
             return Some(format!("a picture of {w}x{h}"));
         }
         let widest = f64::from(w.max(h));

@@ -11,11 +11,11 @@ pub struct Saddle {
 }
 
 /// Fewer corners tell no pose.
-const LEAST_CORNERS: usize = 12;
+const MIN_CORNERS: usize = 12;
 /// Nor do corners along a line.
-const LEAST_SIDE: usize = 3;
+const MIN_SIDE: usize = 3;
 /// Of the board's corners.
-const LEAST_SHARE: f64 = 0.2;
+const MIN_SHARE: f64 = 0.2;
 /// Where a square is looked at, from its corner, in steps: well inside of it.
 const INSIDE: f64 = 0.4;
 /// Light and dark squares differ by so many levels, and by so much of what is usual on the same board.
@@ -153,9 +153,9 @@ impl<'a> Lattice<'a> {
         let left = squares.iter().map(|s| s.1).min()?;
         let height = (squares.iter().map(|s| s.0).max()? - top + 1) as usize;
         let width = (squares.iter().map(|s| s.1).max()? - left + 1) as usize;
-        let is_enough = squares.len() >= LEAST_CORNERS
-            && squares.len() as f64 >= LEAST_SHARE * board.corners() as f64
-            && width.min(height) >= LEAST_SIDE;
+        let is_enough = squares.len() >= MIN_CORNERS
+            && squares.len() as f64 >= MIN_SHARE * board.corners() as f64
+            && width.min(height) >= MIN_SIDE;
         let corners = squares.into_iter().map(|(row, column, seen_px)| Corner {
             square: [f64::from(column - left), f64::from(row - top)],
             seen_px,

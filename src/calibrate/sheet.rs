@@ -11,7 +11,7 @@ const PT: f64 = 72.0 / 25.4;
 const MARGIN_MM: f64 = 12.0;
 const TEXT_MM: f64 = 8.0;
 /// Smaller squares are not found from where a camera sees sharp.
-const LEAST_SQUARE_MM: u32 = 5;
+const MIN_SQUARE_MM: u32 = 5;
 
 /// The paper.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub fn sheet(board: Board, paper: Paper) -> Result<(Vec<u8>, u32), String> {
     let (columns, rows) = (board.columns + 1, board.rows + 1);
     let room = |all_mm: f64, squares: usize| (all_mm - 2.0 * MARGIN_MM) / squares as f64;
     let square_mm = room(width_mm, columns).min(room(height_mm - TEXT_MM, rows)).floor() as u32;
-    if square_mm < LEAST_SQUARE_MM {
+    if square_mm < MIN_SQUARE_MM {
         return Err(format!(
             "{}x{} corners are too many for this paper: squares of {square_mm} mm; name fewer, or --paper a3",
             board.columns, board.rows

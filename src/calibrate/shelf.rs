@@ -7,7 +7,7 @@ use super::file::CameraFile;
 use super::usb_id::UsbId;
 
 /// More files than anybody has cameras: a folder that holds something else is not read to its end.
-const MOST_FILES: usize = 1000;
+const MAX_FILES: usize = 1000;
 
 /// Folders of cameras' files, the first before the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Shelf {
         let (mut found, mut broken) = (Vec::new(), Vec::new());
         for (at, folder) in self.folders.iter().enumerate() {
             let Ok(entries) = std::fs::read_dir(folder) else { continue };
-            let mut paths: Vec<PathBuf> = entries.flatten().take(MOST_FILES).map(|e| e.path()).collect();
+            let mut paths: Vec<PathBuf> = entries.flatten().take(MAX_FILES).map(|e| e.path()).collect();
             paths.retain(|path| path.extension().is_some_and(|e| e == "toml"));
             paths.sort();
             for path in paths {

@@ -15,9 +15,9 @@ const MIN_VIEWS: usize = 6;
 /// A camera in focus and a flat board reach a tenth of a pixel; far above, something is wrong.
 const MAX_RMS_PX: f64 = 2.0;
 /// Of the focal length: metres are wrong by as much.
-const MOST_F_SIGMA: f64 = 0.02;
+const MAX_F_SIGMA: f64 = 0.02;
 /// Of k1 and k2. Narrow lenses, and boards that stay in the middle, leave hundreds open, and what fits the noise there bends the edges at will.
-const MOST_K_SIGMA: f64 = 0.5;
+const MAX_K_SIGMA: f64 = 0.5;
 /// The intrinsics before k1 and k2.
 const WITHOUT_DISTORTION: usize = 4;
 
@@ -58,7 +58,7 @@ pub fn solve(size_px: [usize; 2], views: &[View]) -> Result<Fit, CalibrationErro
     if rms_px > MAX_RMS_PX {
         return Err(CalibrationError::Contradictory { rms_px });
     }
-    if f_sigma_px > MOST_F_SIGMA * fx.min(fy) {
+    if f_sigma_px > MAX_F_SIGMA * fx.min(fy) {
         return Err(CalibrationError::TooAlike);
     }
     Ok(fit)
@@ -70,7 +70,7 @@ fn told(views: &[View], guess: &[f64; CAMERA], guessed: &[Pose]) -> Option<Fit> 
         let (mut camera, mut poses) = (*guess, guessed.to_vec());
         let rms_px = refine(views, &mut camera, &mut poses, free)?;
         let Some(sigmas) = sigmas(views, &camera, &poses, free) else { continue };
-        if free == WITHOUT_DISTORTION || sigmas[free - 1] < MOST_K_SIGMA {
+        if free == WITHOUT_DISTORTION || sigmas[free - 1] < MAX_K_SIGMA {
             let [fx, fy, cx, cy, k1, k2] = camera;
             let intrinsics = Intrinsics { fx, fy, cx, cy, k1, k2 };
             return Some(Fit { intrinsics, rms_px, f_sigma_px: sigmas[0].max(sigmas[1]) });

@@ -35,7 +35,7 @@ pub enum SourceConfig {
     },
     /// The built-in figures.
     Synthetic {
-        /// 1 to [`MOST_PERSONS`](super::synthetic::MOST_PERSONS).
+        /// 1 to [`MAX_CLIP_PERSONS`](super::synthetic::MAX_CLIP_PERSONS).
         persons: usize,
         /// Pixels.
         width: u32,

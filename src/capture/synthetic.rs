@@ -26,7 +26,7 @@ const JPEG_QUALITY: i32 = 90;
 const NOISE: f32 = 2.5;
 
 /// Persons that are drawn at most: more than are followed, as in a crowd.
-pub const MOST_PERSONS: usize = 12;
+pub const MAX_CLIP_PERSONS: usize = 12;
 
 /// Frames of the built-in clip; endless unless [`frames`](Self::frames) says.
 pub struct Synthetic {
@@ -47,12 +47,12 @@ impl Synthetic {
     /// `persons` people at `fps` on pictures of `width`×`height`, RGB24.
     ///
     /// # Errors
-    /// [`CaptureError::Unusable`] for no or more than [`MOST_PERSONS`] persons, a size of less than 32 pixels or more
+    /// [`CaptureError::Unusable`] for no or more than [`MAX_CLIP_PERSONS`] persons, a size of less than 32 pixels or more
     /// than [`MAX_PIXELS`](crate::picture::MAX_PIXELS), or a rate that is not between 1 and 240.
     pub fn new(persons: usize, width: u32, height: u32, fps: f32, seed: u64) -> Result<Self, CaptureError> {
         let refuse = |what: String| Err(CaptureError::Unusable(format!("synthetic clip: {what}")));
-        if !(1..=MOST_PERSONS).contains(&persons) {
-            return refuse(format!("{persons} persons asked for, 1 to {MOST_PERSONS} can be drawn"));
+        if !(1..=MAX_CLIP_PERSONS).contains(&persons) {
+            return refuse(format!("{persons} persons asked for, 1 to {MAX_CLIP_PERSONS} can be drawn"));
         }
         if width.min(height) < 32 || check_size(width as usize, height as usize).is_err() {
             return refuse(format!("{width}x{height} asked for, at least 32x32 and at most 8K can be drawn"));

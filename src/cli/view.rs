@@ -26,9 +26,9 @@ const TICK: Duration = Duration::from_millis(100);
 /// Of raw frames, which browsers are shown as JPEG.
 const QUALITY: i32 = 90;
 /// More would hide one another.
-const MOST_TRACKS: usize = 2;
+const MAX_TRACKS: usize = 2;
 /// A line of eight persons with 3D has some 16 KB.
-const MOST_LINE_BYTES: u64 = 1 << 20;
+const MAX_LINE_BYTES: u64 = 1 << 20;
 
 /// Show a recording in a browser: frame by frame, two smoothers side by side, a joint over time
 #[derive(Debug, clap::Args)]
@@ -124,9 +124,9 @@ fn smoothers(args: &Args) -> Result<Vec<Smoother>, Usage> {
     if smoothers > 0 && lines > 0 {
         return Err(Usage("--smoother tracks anew, --jsonl shows what is there: give one of them".into()));
     }
-    if smoothers.max(lines) > MOST_TRACKS {
+    if smoothers.max(lines) > MAX_TRACKS {
         let option = if lines > 0 { "--jsonl" } else { "--smoother" };
-        return Err(Usage(format!("{option}: {MOST_TRACKS} at most fit side by side")));
+        return Err(Usage(format!("{option}: {MAX_TRACKS} at most fit side by side")));
     }
     Ok(match (smoothers, lines) {
         (0, 0) => vec![SMOOTHER, Smoother::None],
@@ -258,7 +258,7 @@ fn take_lines(reel: &Reel, run: usize, path: &Path) -> anyhow::Result<i64> {
     let mut line = Vec::new();
     for number in 1u64.. {
         line.clear();
-        let got = std::io::Read::take(&mut reader, MOST_LINE_BYTES)
+        let got = std::io::Read::take(&mut reader, MAX_LINE_BYTES)
             .read_until(b'\n', &mut line)
             .with_context(|| format!("{shown}: cannot be read"))?;
         if got == 0 {

@@ -203,7 +203,7 @@ pub struct MinJoints(usize);
 
 impl MinJoints {
     /// Fewer joints are of no use to anybody.
-    pub const LEAST: usize = 4;
+    pub const MIN: usize = 4;
 
     /// The number.
     pub fn get(self) -> usize {
@@ -213,18 +213,18 @@ impl MinJoints {
 
 impl Default for MinJoints {
     fn default() -> Self {
-        Self(Self::LEAST)
+        Self(Self::MIN)
     }
 }
 
 impl FromStr for MinJoints {
     type Err = String;
     fn from_str(word: &str) -> Result<Self, String> {
-        let joints = word.parse().ok().filter(|joints| (Self::LEAST..=pose::JOINTS).contains(joints));
+        let joints = word.parse().ok().filter(|joints| (Self::MIN..=pose::JOINTS).contains(joints));
         joints.map(Self).ok_or_else(|| {
             format!(
                 "'{word}' is no number of joints that make a person: from {} to {}",
-                Self::LEAST,
+                Self::MIN,
                 pose::JOINTS
             )
         })

@@ -14,7 +14,7 @@ const HUBER: f64 = 1.0;
 /// The weights stand still after so many turns.
 const TURNS: usize = 5;
 /// Fewer joints may lie on a line.
-const LEAST_JOINTS: usize = 6;
+const MIN_JOINTS: usize = 6;
 /// Nearer than that nobody fits into a picture; farther, nobody is seen. Metres, of the pose's own size.
 const DEPTHS_M: std::ops::Range<f64> = 0.2..200.0;
 /// Where to begin: the weights of the first turn hang on it alone.
@@ -43,7 +43,7 @@ pub struct Fit {
 
 /// Where the body stands whose joints are seen along `rays`; `None` for too few of them, or where no place before the camera fits.
 pub fn fit(rays: &[Ray]) -> Option<Fit> {
-    if rays.len() < LEAST_JOINTS {
+    if rays.len() < MIN_JOINTS {
         return None;
     }
     let mut at = Vector3::new(0.0, 0.0, FIRST_DEPTH_M);

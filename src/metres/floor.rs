@@ -20,7 +20,7 @@ const EVERY_US: i64 = 100_000;
 /// The plane is fitted anew after so many points.
 const FIT_EVERY: usize = 10;
 /// Fewer say nothing: some five seconds of one person.
-const LEAST_POINTS: usize = 50;
+const MIN_POINTS: usize = 50;
 /// An ankle over the sole, of a person's height.
 const ANKLE: f64 = 0.047;
 /// How upright people stand, of the tangent.
@@ -30,7 +30,7 @@ const SHAPE_SIGMA: f64 = 0.03;
 /// How well somebody measures how high a camera is, part of it.
 const MEASURED_SIGMA: f64 = 0.01;
 /// A camera lower than that above feet tells nothing of their size, metres.
-const LEAST_HEIGHT_M: f64 = 0.3;
+const MIN_HEIGHT_M: f64 = 0.3;
 /// Told of from this certainty on: degrees, and part of the height.
 const SURE: (f64, f64) = (6.0, 0.25);
 
@@ -120,7 +120,7 @@ impl FloorFinder {
         }
         self.next = (self.next + 1) % POINTS;
         self.fresh += 1;
-        if self.fresh >= FIT_EVERY && self.points.len() >= LEAST_POINTS {
+        if self.fresh >= FIT_EVERY && self.points.len() >= MIN_POINTS {
             self.fresh = 0;
             self.floor = self.fit(stature);
         }
@@ -178,7 +178,7 @@ impl FloorFinder {
         if up.y >= 0.0 {
             return (Matrix2::zeros(), Vector2::zeros());
         }
-        let weight = (count as f64 / LEAST_POINTS as f64).min(1.0) / UPRIGHT_SIGMA.powi(2);
+        let weight = (count as f64 / MIN_POINTS as f64).min(1.0) / UPRIGHT_SIGMA.powi(2);
         (Matrix2::from_diagonal_element(weight), weight * up.xz() / -up.y)
     }
 
@@ -207,11 +207,7 @@ impl FloorFinder {
         let lever = if self.camera_height_m.is_some() { at } else { at - planes.middle() };
         let height_m = group.offset(Some(&planes.slope)) / planes.norm() + ANKLE * stature.height_m;
         let variance = (1.0 / group.weight + lever.dot(&(planes.covariance * lever))) / height_m.powi(2);
-        (height_m > LEAST_HEIGHT_M).then(|| Seen {
-            person: group.person,
-            log_height: height_m.ln(),
-            variance,
-        })
+        (height_m > MIN_HEIGHT_M).then(|| Seen { person: group.person, log_height: height_m.ln(), variance })
     }
 
     /// What the floor says of everybody's size; those of whom it says nothing keep what it said before.

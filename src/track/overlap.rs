@@ -18,7 +18,7 @@ const MAX_PART: f32 = 0.5;
 
 /// What a crop of somebody hidden shows is dressed as who stands before them by so much more, and so much at least.
 const MORE_ALIKE: f32 = 0.15;
-const LEAST_ALIKE: f32 = 0.5;
+const MIN_ALIKE: f32 = 0.5;
 
 /// By slot: the index of a detection and what it shows.
 pub(super) type DetectionOf = [Option<(usize, Shape)>; MAX_PERSONS];
@@ -77,7 +77,7 @@ pub(super) fn leave_to_whom_they_show(
                 && track
                     .clothes
                     .likeness(worn)
-                    .is_some_and(|alike| alike >= LEAST_ALIKE && alike > own + MORE_ALIKE)
+                    .is_some_and(|alike| alike >= MIN_ALIKE && alike > own + MORE_ALIKE)
         });
         if shows_other {
             *detection = None;

@@ -96,9 +96,8 @@ impl Stills {
             let joints_3d_m = lifter.as_mut().and_then(|model| lifted(&mut **model, &seen[i]));
             Pose { joints_3d_m, ..pose(&seen[i]) }
         });
-        let told = persons.filter(|p| {
-            p.joints.iter().filter(|j| j.state != JointState::Absent).count() >= MinJoints::LEAST
-        });
+        let told = persons
+            .filter(|p| p.joints.iter().filter(|j| j.state != JointState::Absent).count() >= MinJoints::MIN);
         Ok(told.zip(1..).map(|(pose, track_id)| Pose { track_id, ..pose }).collect())
     }
 }

@@ -9,7 +9,7 @@ const LAST: &str = "board";
 /// No camera of the kind that is meant here has less or more, pixels a side.
 const SIDE_PX: [f64; 2] = [16.0, 32_768.0];
 /// No picture is pressed together more than this.
-const LEAST_BEND: f64 = 0.2;
+const MIN_BEND: f64 = 0.2;
 /// Newton's method meets any lens in a few.
 const STEPS: usize = 20;
 
@@ -93,7 +93,7 @@ impl Lens {
             return bent;
         }
         // Along the radius, r · bend(r²) = seen: Newton's steps, and halves where one leads out of what is left.
-        let (mut low, mut high) = (0.0, self.widest().min(seen / LEAST_BEND));
+        let (mut low, mut high) = (0.0, self.widest().min(seen / MIN_BEND));
         let mut r = seen.min(high);
         for _ in 0..STEPS {
             let (r2, off) = (r * r, r * self.bend(r * r) - seen);
@@ -129,7 +129,7 @@ impl Lens {
 
     fn bend(&self, r2: f64) -> f64 {
         // Far outside the picture the polynomial may turn over.
-        (1.0 + r2 * (self.k1 + r2 * self.k2)).max(LEAST_BEND)
+        (1.0 + r2 * (self.k1 + r2 * self.k2)).max(MIN_BEND)
     }
 }
 

@@ -5,12 +5,12 @@
 //! (Moon, Skelly and Towsley 1999; an edge of the lower convex hull). It is late by the shortest way there, which nobody can see;
 //! what is equal on all boards cancels.
 //!
-//! Both clocks may drift by `MOST_DRIFT`; a step of the board's clock (it was started anew) begins the estimate anew.
+//! Both clocks may drift by `MAX_DRIFT`; a step of the board's clock (it was started anew) begins the estimate anew.
 
 use std::collections::VecDeque;
 
 /// Quartz is within 100 parts in a million; 500 leaves room for a bad one.
-const MOST_DRIFT: f64 = 500e-6;
+const MAX_DRIFT: f64 = 500e-6;
 /// What is older says nothing of the present temperature, and so of the drift.
 const WINDOW_US: i64 = 120_000_000;
 /// Of each such span the least counts.
@@ -182,7 +182,7 @@ fn below(samples: &[Sample]) -> Option<Estimate> {
     let slope = edge.map(|e| (e[1].difference_us - e[0].difference_us) / (x(e[1]) - x(e[0])));
     // A short time's slope is jitter.
     let span_s = -x(&samples[0]) / 1e6;
-    let drift = slope.filter(|_| span_s > 10.0).unwrap_or(0.0).clamp(-MOST_DRIFT, MOST_DRIFT);
+    let drift = slope.filter(|_| span_s > 10.0).unwrap_or(0.0).clamp(-MAX_DRIFT, MAX_DRIFT);
     let offset_us = samples.iter().map(|s| s.difference_us - drift * x(s)).min_by(f64::total_cmp)?;
     Some(Estimate { offset_us, at_us: last.board_us, drift })
 }
@@ -206,7 +206,7 @@ fn fitted(samples: &[Sample]) -> Option<Estimate> {
     }
     let det = a * d - b * b;
     let offset_us = (d * p - b * q) / det;
-    let drift = ((a * q - b * p) / det).clamp(-MOST_DRIFT, MOST_DRIFT);
+    let drift = ((a * q - b * p) / det).clamp(-MAX_DRIFT, MAX_DRIFT);
     Some(Estimate { offset_us, at_us: last.board_us, drift })
 }
 

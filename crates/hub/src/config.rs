@@ -14,7 +14,7 @@ use crate::geometry::centre;
 use crate::{Extrinsics, V3};
 
 /// A file of ours is a page at most.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// What is wrong with a file.
 #[derive(Debug, thiserror::Error)]
@@ -69,7 +69,7 @@ struct CameraEntry {
 pub(crate) fn read(path: &Path, hint: &'static str) -> Result<String, ConfigError> {
     let unreadable = |why: String| ConfigError::Unreadable { path: path.display().to_string(), why, hint };
     let size = fs::metadata(path).map_err(|e| unreadable(e.to_string()))?.len();
-    if size > MOST_BYTES {
+    if size > MAX_BYTES {
         return Err(unreadable(format!("{size} bytes are no file of cameras")));
     }
     fs::read_to_string(path).map_err(|e| unreadable(e.to_string()))

@@ -114,7 +114,7 @@ const MIN_SCORE: f64 = 0.1;
 /// Where a line gives no sigma: this share of the person's extent, what a fair detector is off by.
 const SIGMA_OF_EXTENT: f64 = 0.03;
 /// No network is surer of a place.
-const LEAST_SIGMA_OF_EXTENT: f64 = 0.006;
+const MIN_SIGMA_OF_EXTENT: f64 = 0.006;
 /// What was not seen is worth less than it claims: its error lasts.
 const PREDICTED: f64 = 2.0;
 
@@ -159,7 +159,7 @@ fn person(said: &SaidPerson, lens: &Lens) -> Result<Seen, LineError> {
             return None;
         }
         let sigma = if *sigma > 0.0 { *sigma } else { SIGMA_OF_EXTENT * extent };
-        let sigma = sigma.max(LEAST_SIGMA_OF_EXTENT * extent);
+        let sigma = sigma.max(MIN_SIGMA_OF_EXTENT * extent);
         let sigma = if *state == State::Measured { sigma } else { PREDICTED * sigma };
         Some(Ray { at: lens.ray(V2::new(*x, *y)), sigma: sigma / lens.focal_px(), score: *score })
     });

@@ -22,7 +22,7 @@ use turbojpeg::{Compressor, Image, PixelFormat, Subsamp};
 
 use crate::{
     motion::Motion,
-    shot::{GROUP, LOOK, MOST, Material, Shot, Studio, Wanted},
+    shot::{GROUP, LOOK, MAX_CROWD, Material, Shot, Studio, Wanted},
 };
 use labels::image_record;
 
@@ -117,9 +117,9 @@ pub fn make(
             order.wanted.size
         )));
     }
-    if !(2..=MOST).contains(&order.wanted.crowd) {
+    if !(2..=MAX_CROWD).contains(&order.wanted.crowd) {
         return Err(DatasetError::Order(format!(
-            "crowds of {} people asked for: 2 to {MOST} can be made",
+            "crowds of {} people asked for: 2 to {MAX_CROWD} can be made",
             order.wanted.crowd
         )));
     }

@@ -95,14 +95,14 @@ pub struct Studio<'a> {
 pub const LOOK: u32 = 4;
 
 /// Joints of the first person that are seen in every picture that can have them.
-const LEAST_SEEN: usize = 6;
+const MIN_SEEN: usize = 6;
 const LAST_ATTEMPT: u64 = 5;
 
 /// Most people in a picture that is about one of them.
 const USUAL: usize = 3;
 
 /// Most people in any picture.
-pub const MOST: usize = 8;
+pub const MAX_CROWD: usize = 8;
 
 /// Poses that are tried for one in which nobody lies in itself or would fall.
 const POSES: usize = 6;
@@ -133,7 +133,7 @@ pub const GROUP: u64 = 4;
 fn own_number(group: u64, k: usize) -> u64 {
     const OF_CROWDS: u64 = 1 << 63;
     let (usual, k) = (USUAL as u64, k as u64);
-    if k < usual { group * usual + k } else { OF_CROWDS + group * (MOST as u64 - usual) + (k - usual) }
+    if k < usual { group * usual + k } else { OF_CROWDS + group * (MAX_CROWD as u64 - usual) + (k - usual) }
 }
 
 impl<'a> Studio<'a> {
@@ -266,7 +266,7 @@ impl<'a> Studio<'a> {
         if rng.chance(wanted.occluders) {
             self.occlude(&mut scene.place, &people, &framing, camera.eye, rng);
         }
-        if !any && self.inside(&camera) < LEAST_SEEN {
+        if !any && self.inside(&camera) < MIN_SEEN {
             return None;
         }
         let damage = if wanted.damage { Damage::draw(rng) } else { Damage::none() };
@@ -276,7 +276,7 @@ impl<'a> Studio<'a> {
         }
         self.render(&camera, &light, &scene, &people);
         let seen = self.renderer.truth[0].joints.iter().filter(|j| j.is_seen).count();
-        if !any && seen < LEAST_SEEN {
+        if !any && seen < MIN_SEEN {
             return None;
         }
         let rgb = self.develop(&camera, &damage, framing.distance_m, rng);
@@ -288,7 +288,7 @@ impl<'a> Studio<'a> {
     /// Who is in it, each in a pose at the origin, and how high the seat is that each wants.
     fn cast(&mut self, wanted: &Wanted, material: &Material, rng: &mut Rng) -> (Vec<Rc<Person>>, Vec<f32>) {
         let count =
-            if rng.chance(wanted.company) { 2 + rng.below(wanted.crowd.clamp(2, MOST) - 1) } else { 1 };
+            if rng.chance(wanted.company) { 2 + rng.below(wanted.crowd.clamp(2, MAX_CROWD) - 1) } else { 1 };
         (0..count).map(|k| self.somebody(k, material, rng)).unzip()
     }
 
@@ -338,7 +338,7 @@ mod tests {
     #[test]
     fn nobody_is_in_two_groups_of_pictures() {
         let numbers: Vec<u64> =
-            (0..50).flat_map(|group| (0..MOST).map(move |k| own_number(group, k))).collect();
+            (0..50).flat_map(|group| (0..MAX_CROWD).map(move |k| own_number(group, k))).collect();
         assert_eq!(numbers.iter().collect::<BTreeSet<_>>().len(), numbers.len());
         // Published figures rest on who these are.
         assert_eq!([own_number(0, 0), own_number(0, 2), own_number(7, 1)], [0, 2, 22]);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 const PREFIX: &str = "homeassistant";
 
 /// A file of zones has no more (`crates/pose-events`).
-const MOST_ZONES: usize = 32;
+const MAX_ZONES: usize = 32;
 
 /// The configurations of one device's entities, which the broker is to keep, or to forget where they are empty.
 pub struct Entities {
@@ -96,7 +96,7 @@ impl Entities {
             json!({"name": "Event", "state_topic": topic, "event_types": events,
                 "value_template": "{{ dict(value_json, event_type=value_json.event) | tojson }}"}),
         );
-        (count..MOST_ZONES).for_each(|i| self.remove("binary_sensor", &format!("zone_{i}")));
+        (count..MAX_ZONES).for_each(|i| self.remove("binary_sensor", &format!("zone_{i}")));
     }
 }
 
@@ -117,7 +117,7 @@ mod tests {
         entities.add("sensor", "age", json!({"name": "Age", "value_template": "{{ value_json.age_ms }}"}));
         let (all, gone): (Vec<_>, Vec<_>) = entities.configs().into_iter().partition(|c| !c.1.is_empty());
         let gone: Vec<_> = gone.into_iter().map(|(topic, _)| topic).collect();
-        assert_eq!(gone.len(), MOST_ZONES - 2);
+        assert_eq!(gone.len(), MAX_ZONES - 2);
         assert_eq!(gone[0], "homeassistant/binary_sensor/posewire_hall/zone_2/config");
         let parsed: Vec<Value> = all.iter().map(|(_, text)| serde_json::from_str(text).unwrap()).collect();
         let ids: BTreeSet<_> = parsed.iter().map(|c| c["unique_id"].to_string()).collect();

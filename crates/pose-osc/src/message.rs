@@ -9,7 +9,7 @@ use rosc::encoder::{Output, encode_string_into};
 const NTP_TO_UNIX_S: i64 = 2_208_988_800;
 
 /// No message has more.
-const MOST_ARGUMENTS: usize = 16;
+const MAX_ARGUMENTS: usize = 16;
 
 /// An argument of a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,7 +58,7 @@ fn write_message(to: &mut Vec<u8>, address: impl Display, arguments: &[Argument]
     // Writing to a Vec cannot fail.
     let _ = write!(to, "{address}");
     pad(to, start);
-    let mut types = [b','; 1 + MOST_ARGUMENTS];
+    let mut types = [b','; 1 + MAX_ARGUMENTS];
     for (kind, argument) in types[1..].iter_mut().zip(arguments) {
         *kind = match argument {
             Int(_) => b'i',
@@ -66,7 +66,7 @@ fn write_message(to: &mut Vec<u8>, address: impl Display, arguments: &[Argument]
             Text(_) => b's',
         };
     }
-    debug_assert!(arguments.len() <= MOST_ARGUMENTS);
+    debug_assert!(arguments.len() <= MAX_ARGUMENTS);
     let types = std::str::from_utf8(&types[..=arguments.len()]).unwrap_or(",");
     let Ok(_) = encode_string_into(types, to);
     for argument in arguments {

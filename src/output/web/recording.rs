@@ -20,7 +20,7 @@ use serde_json::json;
 use super::{body, parts};
 
 /// What one answer holds of times or lines at most: a page asks again for the rest.
-const MOST_AT_ONCE: usize = 4_000;
+const MAX_AT_ONCE: usize = 4_000;
 
 /// Why a recording cannot be shown, or not all of it.
 #[derive(Debug, thiserror::Error)]
@@ -245,7 +245,7 @@ async fn times(State(served): State<Served>, RawQuery(query): RawQuery) -> Respo
     let Some(reel) = served.reel else { return NONE.into_response() };
     let inner = reel.lock();
     let first_us = inner.shots.first().map_or(0, |shot| shot.captured_at_us);
-    let shots = inner.shots.iter().skip(first_of(query)).take(MOST_AT_ONCE);
+    let shots = inner.shots.iter().skip(first_of(query)).take(MAX_AT_ONCE);
     let times: Vec<_> = shots.map(|s| json!([s.number, s.captured_at_us.saturating_sub(first_us)])).collect();
     typed(JSON, serde_json::Value::from(times).to_string())
 }
@@ -268,7 +268,7 @@ async fn track(State(served): State<Served>, Path(run): Path<usize>, RawQuery(qu
     let Some(run) = inner.runs.get_mut(run) else { return NONE.into_response() };
     let from = first_of(query);
     let Some(&begins) = run.lines.get(from) else { return typed("application/x-ndjson", "") };
-    let ends = run.lines.get(from.saturating_add(MOST_AT_ONCE)).copied().unwrap_or(run.text.bytes);
+    let ends = run.lines.get(from.saturating_add(MAX_AT_ONCE)).copied().unwrap_or(run.text.bytes);
     match run.text.read(begins, ends) {
         Ok(text) => typed("application/x-ndjson", text),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),

@@ -28,7 +28,7 @@ The stream is found by its name, or by its type, MoCap. Ctrl-C ends it."""
 _VALUES = (("x", "PositionX", "pixels"), ("y", "PositionY", "pixels"), ("score", "Confidence", "normalized"))
 CHANNELS = tuple(f"{joint}_{value}" for joint in JOINTS for value, _, _ in _VALUES)
 #: What this machine's clock has stamped arrives within this of its sending; what another's has, only by chance. Microseconds.
-_MOST_WAY_US = 200_000
+_MAX_WAY_US = 200_000
 
 
 class Outlet:
@@ -96,7 +96,7 @@ def sample(pose: Pose) -> list[float]:
 
 def is_same_clock(frame: FrameLike, now_us: int) -> bool:
     """Whether a frame that comes at `now_us` of this machine's monotonic clock was stamped with it."""
-    return 0 <= now_us - frame.sent_us < _MOST_WAY_US
+    return 0 <= now_us - frame.sent_us < _MAX_WAY_US
 
 
 class Pace:

@@ -15,7 +15,7 @@ const MIN_SCORE: f64 = 0.4;
 /// So many joints are a person.
 const MIN_JOINTS: usize = 6;
 /// More moments make it slow, not better.
-const MOST: usize = 400;
+const MAX_MOMENTS: usize = 400;
 /// Of so many seconds each camera must have seen somebody.
 const NEEDED_S: f64 = 8.0;
 
@@ -85,13 +85,13 @@ pub(super) fn enough(mut found: Vec<Moment>, seen: &[usize]) -> Result<Vec<Momen
             return Err(CalibrateError::NobodyThere { camera, seconds, needed: NEEDED_S });
         }
     }
-    if found.len() > MOST {
+    if found.len() > MAX_MOMENTS {
         let all = found.len();
         let mut k = 0;
         found.retain(|_| {
             k += 1;
             // Spread over the whole time.
-            (k * MOST) / all != ((k - 1) * MOST) / all
+            (k * MAX_MOMENTS) / all != ((k - 1) * MAX_MOMENTS) / all
         });
     }
     Ok(found)
@@ -202,8 +202,8 @@ mod tests {
         assert!(matches!(of(60, 52), Err(CalibrateError::NobodyThere { camera: 0, .. })));
         assert_eq!(of(60, 54).unwrap().len(), 60);
         let many = of(1_000, 900).unwrap();
-        assert_eq!(many.len(), MOST);
-        assert!(many[0].at_us < 3 * STEP_US && many[MOST - 1].at_us > 996 * STEP_US);
+        assert_eq!(many.len(), MAX_MOMENTS);
+        assert!(many[0].at_us < 3 * STEP_US && many[MAX_MOMENTS - 1].at_us > 996 * STEP_US);
         assert!(many.windows(2).all(|two| two[1].at_us - two[0].at_us <= 3 * STEP_US));
     }
 }

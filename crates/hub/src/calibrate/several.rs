@@ -13,7 +13,7 @@ use crate::line::{Look, Seen};
 /// A track that is shorter, in moments, says nothing: 4 s.
 const MIN_TICKS: usize = 27;
 /// Of a camera, the longest ones.
-const MOST_TRACKS: usize = 6;
+const MAX_TRACKS: usize = 6;
 /// Rays that two tracks are compared by.
 const PAIRS: usize = 400;
 /// Share of them that must agree: of two different people a third does by chance.
@@ -114,7 +114,7 @@ fn tracks(looks: &[Look], cameras: usize, begin_us: i64) -> Vec<Track> {
         .map(|t| t.1)
         .filter(|t| {
             count[t.camera] += 1;
-            count[t.camera] <= MOST_TRACKS
+            count[t.camera] <= MAX_TRACKS
         })
         .collect()
 }

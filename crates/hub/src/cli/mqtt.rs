@@ -13,7 +13,7 @@ const BLIND_AFTER_US: i64 = 5_000_000;
 /// From one word on the cameras to the next, unless they change.
 const HEALTH_EVERY_US: i64 = 30_000_000;
 /// Of so many cameras the sensors are removed where the room no longer has them.
-const MOST_CAMERAS: usize = 32;
+const MAX_CAMERAS: usize = 32;
 /// A broker that does not answer is not waited for at the end.
 const GOODBYE: Duration = Duration::from_millis(500);
 
@@ -115,7 +115,7 @@ impl Mqtt {
                     "value_template": format!("{{{{ 'OFF' if value_json.cameras[{i}].silent else 'ON' }}}}")}),
             );
         }
-        (self.cameras.len()..MOST_CAMERAS)
+        (self.cameras.len()..MAX_CAMERAS)
             .for_each(|i| entities.remove("binary_sensor", &format!("camera_{i}")));
         entities.configs()
     }

@@ -20,7 +20,7 @@ const MIN_MARKS: usize = 450;
 const MIN_US: i64 = 6_000_000;
 const MIN_WAY_M: f64 = 0.7;
 /// More is forgotten, the oldest first.
-const MOST_MARKS: usize = 1_200;
+const MAX_MARKS: usize = 1_200;
 /// From one attempt to the next.
 const AGAIN_US: i64 = 1_000_000;
 /// Pairs that an attempt tries, those that saw most of each other.
@@ -81,7 +81,7 @@ impl Anew {
                         together.marks.push((look.at_us, mark, other));
                     }
                 }
-                let more = together.marks.len().saturating_sub(MOST_MARKS);
+                let more = together.marks.len().saturating_sub(MAX_MARKS);
                 together.marks.drain(..more);
             }
         }

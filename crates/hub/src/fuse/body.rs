@@ -134,7 +134,7 @@ fn fits_exchanged(
     for (limbs, gain) in GROUPS.iter().zip(&mut gains) {
         for &j in *limbs {
             others[j] =
-                expected[j].zip(rays[MIRROR[j]]).map(|(e, ray)| e.off(ray.at, ray.sigma).min(MOST_OFF));
+                expected[j].zip(rays[MIRROR[j]]).map(|(e, ray)| e.off(ray.at, ray.sigma).min(MAX_OFF));
             *gain += offs[j].zip(others[j]).map_or(0.0, |(own, other)| own - other);
         }
     }
@@ -156,7 +156,7 @@ fn fits_exchanged(
 }
 
 /// What a ray is off by, in its own sigmas, at most: one wild joint must not speak for all.
-const MOST_OFF: f64 = 36.0;
+const MAX_OFF: f64 = 36.0;
 
 impl Body {
     pub fn new(id: u32, at_us: i64, joints: [Option<JointFilter>; JOINTS], cameras: usize) -> Self {
@@ -234,7 +234,7 @@ impl Body {
                 continue;
             }
             expected[j] = Some(joint.expected(eye, late, RESTLESS[j])?);
-            offs[j] = ray.zip(expected[j]).map(|(ray, e)| e.off(ray.at, ray.sigma).min(MOST_OFF));
+            offs[j] = ray.zip(expected[j]).map(|(ray, e)| e.off(ray.at, ray.sigma).min(MAX_OFF));
         }
         let exchanged = fits_exchanged(&expected, &mut offs, &seen.joints);
         let (sum, count) = offs.iter().flatten().fold((0.0, 0.0), |(s, n), off| (s + off / 2.0, n + 1.0));

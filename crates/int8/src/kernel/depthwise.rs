@@ -12,7 +12,7 @@ use super::generic::{block, store};
 use crate::pack::BLOCK;
 
 /// Taps that there is room for: those of a 7x7 window. Larger windows take the plain loop.
-pub(super) const MOST_TAPS: usize = 52;
+pub(super) const MAX_TAPS: usize = 52;
 
 /// Stores `sums`, those of the block of channels that begins at `first`, at an output pixel.
 ///
@@ -30,6 +30,6 @@ pub(super) unsafe fn store_block(a: &DepthwiseArgs<'_>, sums: &[i32; BLOCK], fir
 
 /// The taps' offsets, filled up to whole groups of taps with the first: their weights are zero.
 #[cfg(target_arch = "x86_64")] // NEON needs no groups
-pub(super) fn offsets(taps: &[isize]) -> [isize; MOST_TAPS] {
+pub(super) fn offsets(taps: &[isize]) -> [isize; MAX_TAPS] {
     std::array::from_fn(|i| taps.get(i).or(taps.first()).map_or(0, |&offset| offset))
 }

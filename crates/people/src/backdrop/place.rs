@@ -142,10 +142,10 @@ impl Place {
 
     /// Where a ray from `eye` first meets something; `ray` reaches 1 m along the camera's axis. Only `some` of the pieces can be met.
     pub fn meet(&self, eye: Vec3, ray: Vec3, sights: &[Sight], some: &[usize]) -> Meeting {
-        const LEAST_M: f32 = 0.05;
+        const MIN_M: f32 = 0.05;
         let (mut far, mut id) = (f32::MAX, 0);
         let mut set = |t: f32, other: u16| {
-            if t > LEAST_M && t < far {
+            if t > MIN_M && t < far {
                 (far, id) = (t, other);
             }
         };

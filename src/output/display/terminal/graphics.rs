@@ -24,7 +24,7 @@ const BAND: usize = 6;
 /// Thresholds that spread a colour between two levels over its neighbours, 0..16.
 const ORDERED: [[usize; 4]; 4] = [[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]];
 /// No picture is wider or higher: more takes longer than it shows.
-pub(super) const MOST_PX: usize = 960;
+pub(super) const MAX_PX: usize = 960;
 
 /// Makes pictures; keeps its memory from one to the next.
 #[derive(Debug, Default)]

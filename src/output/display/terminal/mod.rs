@@ -20,7 +20,7 @@ use super::{Canvas, FrameStamp, Status, Surface};
 use crate::output::SinkError;
 use answers::{Graphics, Keys, QUESTION};
 use cells::{Grid, Inks, paint};
-use graphics::{MOST_PX, Pictures};
+use graphics::{MAX_PX, Pictures};
 use layout::{Area, Layout, layout};
 use screen::Took;
 
@@ -112,8 +112,7 @@ impl Fine {
 
     /// The pixels of a picture in `area`.
     fn size_px(&self, area: Area, [width, height]: [usize; 2]) -> [usize; 2] {
-        let most =
-            [area.columns * self.cell_px[0], area.rows * self.cell_px[1]].map(|most| most.min(MOST_PX));
+        let most = [area.columns * self.cell_px[0], area.rows * self.cell_px[1]].map(|most| most.min(MAX_PX));
         let scale = (most[0] as f64 / width as f64).min(most[1] as f64 / height as f64);
         [(width, most[0]), (height, most[1])]
             .map(|(size, most)| ((size as f64 * scale).round() as usize).clamp(1, most.max(1)))
@@ -430,6 +429,6 @@ mod tests {
         }
         let fine = Fine { how: Graphics::Kitty, cell_px: [20, 40] };
         let [width, height] = fine.size_px(Area { columns: 500, rows: 200, ..Area::default() }, [640, 480]);
-        assert!(width <= MOST_PX && height <= MOST_PX);
+        assert!(width <= MAX_PX && height <= MAX_PX);
     }
 }

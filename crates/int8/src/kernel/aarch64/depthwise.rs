@@ -3,7 +3,7 @@
 use std::arch::aarch64::*;
 
 use crate::kernel::args::DepthwiseArgs;
-use crate::kernel::depthwise::{MOST_TAPS, store_block};
+use crate::kernel::depthwise::{MAX_TAPS, store_block};
 use crate::kernel::generic::{self, block, pixel, pixel_mut};
 use crate::pack::BLOCK;
 
@@ -13,14 +13,14 @@ use crate::pack::BLOCK;
 /// See [`Functions`](crate::kernel::Functions).
 pub(super) unsafe fn depthwise(a: &DepthwiseArgs<'_>) {
     let padded = a.start.len();
-    if a.taps.len() > MOST_TAPS {
+    if a.taps.len() > MAX_TAPS {
         // SAFETY: the caller's promise.
         return unsafe { generic::depthwise(a) };
     }
     // SAFETY: NEON is part of AArch64; the rest as on x86.
     unsafe {
         for first in (0..padded).step_by(BLOCK) {
-            let mut weights = [[vdupq_n_s16(0); 2]; MOST_TAPS];
+            let mut weights = [[vdupq_n_s16(0); 2]; MAX_TAPS];
             for (tap, row) in weights.iter_mut().zip(a.weights.chunks_exact(padded)) {
                 let row = vld1q_s8(block(row, first).as_ptr());
                 *tap = [vmovl_s8(vget_low_s8(row)), vmovl_high_s8(row)];

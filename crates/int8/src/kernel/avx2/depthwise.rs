@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::plain;
 use crate::kernel::args::{DepthwiseArgs, Store};
-use crate::kernel::depthwise::{MOST_TAPS, offsets, store_block};
+use crate::kernel::depthwise::{MAX_TAPS, offsets, store_block};
 use crate::kernel::generic::{self, block, pixel, pixel_mut};
 use crate::pack::BLOCK;
 
@@ -15,13 +15,13 @@ use crate::pack::BLOCK;
 #[target_feature(enable = "avx2,fma")]
 pub(super) unsafe fn depthwise(a: &DepthwiseArgs<'_>) {
     let (padded, pairs) = (a.start.len(), a.taps.len().div_ceil(2));
-    if a.taps.len() > MOST_TAPS {
+    if a.taps.len() > MAX_TAPS {
         // SAFETY: the caller's promise.
         return unsafe { generic::depthwise(a) };
     }
     let offsets = offsets(a.taps);
     for first in (0..padded).step_by(BLOCK) {
-        let mut weights = [_mm256_setzero_si256(); MOST_TAPS];
+        let mut weights = [_mm256_setzero_si256(); MAX_TAPS];
         for (tap, row) in weights.iter_mut().zip(a.weights.chunks_exact(padded)) {
             let row = block(row, first);
             // SAFETY: sixteen weights.

@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::store_u8;
 use crate::kernel::args::{DepthwiseArgs, Store};
-use crate::kernel::depthwise::{MOST_TAPS, offsets, store_block};
+use crate::kernel::depthwise::{MAX_TAPS, offsets, store_block};
 use crate::kernel::generic::{self, pixel, pixel_mut};
 use crate::pack::BLOCK;
 
@@ -15,7 +15,7 @@ use crate::pack::BLOCK;
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
 pub(super) unsafe fn depthwise(a: &DepthwiseArgs<'_>) {
     let (padded, quads) = (a.start.len(), a.taps.len().div_ceil(4));
-    if a.taps.len() > MOST_TAPS {
+    if a.taps.len() > MAX_TAPS {
         // SAFETY: the caller's promise.
         return unsafe { generic::depthwise(a) };
     }
@@ -23,7 +23,7 @@ pub(super) unsafe fn depthwise(a: &DepthwiseArgs<'_>) {
     for first in (0..padded).step_by(4 * BLOCK) {
         let blocks = ((padded - first) / BLOCK).min(4);
         let mask = u64::MAX >> (64 - BLOCK * blocks);
-        let mut weights = [_mm512_setzero_si512(); MOST_TAPS];
+        let mut weights = [_mm512_setzero_si512(); MAX_TAPS];
         for (tap, row) in weights.iter_mut().zip(a.weights.chunks_exact(padded)) {
             let row = &row[first..][..BLOCK * blocks];
             // SAFETY: the mask has as many bytes as the row.
