@@ -41,7 +41,7 @@ COCO_NAME = re.compile(
 )
 # A joint of COCO lies on whole pixels of the true picture; a copy of another size or aspect gives itself away.
 WHOLE_PX = 0.06
-MOST_WHOLE = 0.9
+MAX_WHOLE = 0.9
 # COCO's pictures are at most so large. A copy is scaled to the size that its joints tell, which so many can.
 COCO_PX = 640
 TELLING_JOINTS = 6
@@ -161,7 +161,7 @@ def coco_size(text: str) -> tuple[int, int] | None:
         return None
     lengths = np.arange(COCO_PX // 4, COCO_PX + 1)
     places = parts[:, :, None] * lengths
-    whole = (np.abs(places - np.rint(places)) < WHOLE_PX).mean(axis=0) >= MOST_WHOLE
+    whole = (np.abs(places - np.rint(places)) < WHOLE_PX).mean(axis=0) >= MAX_WHOLE
     if not whole.any(axis=1).all():
         return None
     return int(lengths[whole[1].argmax()]), int(lengths[whole[0].argmax()])
@@ -234,7 +234,7 @@ def coco(labels: Git, repositories: list[Git], known: set[int], counts: Counter[
             if not persons:
                 counts["nobody with joints"] += 1
                 continue
-            if np.mean([whole_pixels(j) for j, _ in persons]) < MOST_WHOLE:
+            if np.mean([whole_pixels(j) for j, _ in persons]) < MAX_WHOLE:
                 copy = from_copy(pixels, text, git.folder.parent.name)
                 if copy is None or not copy[2]:
                     counts["not of COCO's size or aspect"] += 1

@@ -85,7 +85,7 @@ KNOWN_PACKS = (
 PSEUDO = frozenset(p for p in PACKS if p.startswith("unlabelled/"))
 
 # Of a rendered person at least this part is seen, or nothing in the picture says whom the crop is about.
-LEAST_SEEN = 0.35
+MIN_SEEN = 0.35
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ def read_stills(root: Path, pack: str, report: ReadReport, hidden: bool = False)
         if annotation.get("label_suspect") or annotation.get("iscrowd"):
             report.counts["suspect or crowd label"] += 1
             continue
-        if not hidden and annotation.get("area", 1.0) < LEAST_SEEN * annotation.get("whole_area", 0.0):
+        if not hidden and annotation.get("area", 1.0) < MIN_SEEN * annotation.get("whole_area", 0.0):
             report.counts["rendered person who is nearly hidden"] += 1
             continue
         if annotation.get("sides") == "picture":

@@ -48,7 +48,7 @@ HEIGHT_PER_TRUNK_AND_LEGS = 1.25
 # Where no joint of the face is labelled: from the hips to the shoulders, and so far on.
 HEAD_BEYOND = 0.45
 # Trunk and most of the limbs: of whom less is labelled, too much would be left.
-LEAST_JOINTS = 12
+MIN_JOINTS = 12
 # A predicted joint is off by so much of the body's height: the whole pose, and each joint of it.
 POSE_OFF, JOINT_OFF = 0.015, 0.015
 # Chance to be painted out, for whoever shows at least so many of their joints; who shows less is hardly followed yet.
@@ -134,7 +134,7 @@ def predicted(joints: Floats, rng: np.random.Generator) -> Floats:
 
 def chosen(persons: list[Person], rng: np.random.Generator) -> list[int]:
     """Whom to paint out: most of those in front, at least one of those who can be."""
-    able = [i for i, p in enumerate(persons) if (p.joints[:, 2] > 0).sum() >= LEAST_JOINTS]
+    able = [i for i, p in enumerate(persons) if (p.joints[:, 2] > 0).sum() >= MIN_JOINTS]
     if not able:
         return []
     seen = [(persons[i].joints[:, 2] == 2).sum() / (persons[i].joints[:, 2] > 0).sum() for i in able]

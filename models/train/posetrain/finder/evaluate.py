@@ -24,7 +24,7 @@ THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
 BEGINS = 0.25
 NOBODY, ANOTHER = -1, -2
 # Smaller persons of COCO count neither as found nor as missed.
-LEAST_PX = 32
+MIN_PX = 32
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def test(
 
 
 def val_scenes(data: Path, teacher: FastestDet, every: int = 1) -> dict[str, list[tuple[Scene, str]]]:
-    """Pictures at stored size: J-HMDB frames, COCO's persons of at least `LEAST_PX`, photos of one person, and parts of val
+    """Pictures at stored size: J-HMDB frames, COCO's persons of at least `MIN_PX`, photos of one person, and parts of val
     pictures that show nobody."""
     report = ReadReport()
     out: dict[str, list[tuple[Scene, str]]] = {"jhmdb": [], "coco": [], "single photos": [], "nobody": []}
@@ -141,7 +141,7 @@ def val_scenes(data: Path, teacher: FastestDet, every: int = 1) -> dict[str, lis
             if pack == "jhmdb":
                 out["jhmdb"].append((s, group))
             if pack == "coco_more":
-                tall = (boxes[:, 2:] - boxes[:, :2]).max(axis=1) >= LEAST_PX
+                tall = (boxes[:, 2:] - boxes[:, :2]).max(axis=1) >= MIN_PX
                 small = np.concatenate([boxes[~tall], seen])
                 out["coco"].append((Scene(picture.pixels, boxes[tall], small, pack), group))
             if pack != "jhmdb" and len(boxes) == 1 and int((scores >= 0.4).sum()) <= 1:

@@ -33,9 +33,9 @@ from posetrain.keypoints.peers import Own
 from posetrain.keypoints.relabel import labels
 
 PACK = "found_people"
-# A find so sure is followed; of a picture the MOST largest persons are written.
-SURE_FIND, MOST = 0.4, 3
-LEAST_PX, LEAST_JOINTS = 60.0, 6
+# A find so sure is followed; of a picture the MAX_PERSONS largest persons are written.
+SURE_FIND, MAX_PERSONS = 0.4, 3
+MIN_PX, MIN_JOINTS = 60.0, 6
 # A joint of which the network is so sure counts; the mean over the body's joints is at least KNOWN.
 SURE, KNOWN = 0.5, 0.55
 ROUNDS, SAME_PERSON = 2, 0.6
@@ -77,10 +77,10 @@ def settled(own: Own, pixels: Pixels, box: Floats) -> Floats | None:
         xy = own.joints(pixels, centre, PAD * float(max(box[2] - box[0], box[3] - box[1], 8.0)))
         seen = np.concatenate([xy, 1 / (1 + np.exp(-own.features[:, None]))], axis=1)
         joints = labels(seen, np.array(pixels.shape[:2], np.int32), SURE)
-        if int((joints[BODY, 2] > 0).sum()) < LEAST_JOINTS:
+        if int((joints[BODY, 2] > 0).sum()) < MIN_JOINTS:
             return None
         box = np.array(joints_box(joints), np.float32)
-    is_sure = seen[BODY, 2].mean() >= KNOWN and max(box[2:] - box[:2]) >= LEAST_PX
+    is_sure = seen[BODY, 2].mean() >= KNOWN and max(box[2:] - box[:2]) >= MIN_PX
     return joints if is_sure else None
 
 
@@ -93,13 +93,13 @@ class Gatherer:
         self.counts: Counter[str] = Counter()
 
     def persons(self, pixels: Pixels) -> list[Floats]:
-        """Joints [17, 3] of the MOST largest persons."""
+        """Joints [17, 3] of the MAX_PERSONS largest persons."""
         boxes, scores = self.finder.find(pixels, SURE_FIND)
         sizes = (boxes[:, 2:] - boxes[:, :2]).max(axis=1)
-        large = [i for i in np.argsort(-sizes * scores) if sizes[i] >= LEAST_PX]
+        large = [i for i in np.argsort(-sizes * scores) if sizes[i] >= MIN_PX]
         out, taken = list[Floats](), list[Floats]()
-        for i in large[: 2 * MOST]:
-            if len(out) == MOST:
+        for i in large[: 2 * MAX_PERSONS]:
+            if len(out) == MAX_PERSONS:
                 break
             joints = settled(self.own, pixels, boxes[i])
             if joints is None:

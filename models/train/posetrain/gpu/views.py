@@ -17,7 +17,7 @@ from posetrain.data.loose import EDGE_CHANCE, LOOSE, USUAL, WIDEST_EDGE
 from posetrain.data.packs import JOINTS, MIRROR
 from posetrain.gpu.store import Store
 
-MOST_DEGREES = 100.0
+MAX_DEGREES = 100.0
 
 
 def uniform(like: Tensor, low: float, high: float, *shape: int) -> Tensor:
@@ -75,7 +75,7 @@ def aimed(joints: Tensor, config: AugmentConfig) -> Aim:
     centre = (low + high) / 2 + uniform(joints, -1, 1, count, 2) * reach[:, None]
     turned = uniform(joints, 0, 1, count) < config.rotate_chance
     degrees = torch.randn(count, device=joints.device) * config.rotate_degrees / 2
-    angle = degrees.clamp(-MOST_DEGREES, MOST_DEGREES).deg2rad() * turned
+    angle = degrees.clamp(-MAX_DEGREES, MAX_DEGREES).deg2rad() * turned
     return Aim(centre, side, angle, uniform(joints, 0, 1, count) < 0.5)
 
 

@@ -30,7 +30,7 @@ PACK = "free_films"
 # Frames are stored at most so large: a person's crop is cut down further (`posetrain.data.cache`).
 LONGER_PX = 960
 # A person is written who is at least so large, with so many body joints that Thunder is sure of.
-LEAST_PX, LEAST_JOINTS = 90.0, 8
+MIN_PX, MIN_JOINTS = 90.0, 8
 # Mean probability of body joints: below UPRIGHT the picture is looked at on its sides too, below KNOWN nobody is written.
 UPRIGHT, KNOWN = 0.85, 0.7
 ROUNDS, SAME_BOX, PART_OF_POSE = 3, 0.8, 0.3
@@ -144,7 +144,7 @@ def changed(joints: Floats, before: Floats | None) -> bool:
     if before is None:
         return True
     both = (joints[:, 2] > 0) & (before[:, 2] > 0)
-    if both.sum() < LEAST_JOINTS:
+    if both.sum() < MIN_JOINTS:
         return True
     now, then = joints[both, :2], before[both, :2]
     extent = max(float(np.ptp(then, axis=0).max()), 1.0)
@@ -191,7 +191,7 @@ def entry(teacher: Teacher, pixels: Pixels, name: str, source: str, near: Floats
     joints = labels(found.joints, np.array(pixels.shape[:2], np.int32))
     seen = joints[joints[:, 2] > 0, :2]
     body = int((joints[BODY, 2] > 0).sum())
-    if found.sure < KNOWN or body < LEAST_JOINTS or float(np.ptp(seen, axis=0).max()) < LEAST_PX:
+    if found.sure < KNOWN or body < MIN_JOINTS or float(np.ptp(seen, axis=0).max()) < MIN_PX:
         return None
     if from_behind(joints):
         joints[FACE] = 0  # the teacher sees faces on the backs of heads

@@ -39,8 +39,8 @@ LIMBS = {
     "ankles": ((15, 13), (16, 14)),
 }
 # Parts of the extent: nearer is the same joint; shorter limbs have no direction; narrower shoulders are seen edge on.
-FOUND, LEAST_LIMB, LEAST_SHOULDERS = 0.2, 0.05, 0.1
-LEAST_COUNT, DRAWS = 20, 500
+FOUND, MIN_LIMB, MIN_SHOULDERS = 0.2, 0.05, 0.1
+MIN_COUNT, DRAWS = 20, 500
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,14 @@ def person_offsets(found: Floats, joints: Floats) -> dict[str, list[tuple[float,
     # annotators say "hidden" nowhere in some packs: there every label counts
     counts = joints[:, 2] == 2 if (joints[:, 2] == 2).any() else joints[:, 2] > 0
     shoulders = joints[5, :2] - joints[6, :2]
-    broad = bool(known[17]) and float(np.linalg.norm(shoulders)) > LEAST_SHOULDERS * extent
+    broad = bool(known[17]) and float(np.linalg.norm(shoulders)) > MIN_SHOULDERS * extent
     out: dict[str, list[tuple[float, float]]] = {}
     for name, limbs in LIMBS.items():
         for joint, parent in limbs:
             limb = places[joint] - places[parent]
             length = float(np.linalg.norm(limb))
             offset = (found[joint] - joints[joint, :2]) / max(extent, 1.0)
-            if not (counts[joint] and known[parent]) or length < LEAST_LIMB * extent:
+            if not (counts[joint] and known[parent]) or length < MIN_LIMB * extent:
                 continue
             if float(np.linalg.norm(offset)) > FOUND:
                 continue
@@ -87,7 +87,7 @@ def median(values: Offsets, groups: npt.NDArray[np.str_]) -> tuple[float, float,
     """Median, its 95 % interval where whole groups are drawn with replacement, and how many."""
     there = ~np.isnan(values)
     values, groups = values[there], groups[there]
-    if len(values) < LEAST_COUNT:
+    if len(values) < MIN_COUNT:
         return float("nan"), float("nan"), float("nan"), len(values)
     _, index = np.unique(groups, return_inverse=True)
     members = [values[index == k] for k in range(int(index.max()) + 1)]

@@ -25,7 +25,7 @@ from posetrain.keypoints.filmed import changed
 
 PACK = "acted_films"
 # A person is written of whom so many joints of the body are labelled.
-LEAST_BODY = 6
+MIN_BODY = 6
 
 
 def taken(film: Path, counts: Counter[str]) -> Iterator[Entry]:
@@ -35,7 +35,7 @@ def taken(film: Path, counts: Counter[str]) -> Iterator[Entry]:
     for number, line in enumerate(film.read_text().splitlines()[1:], 1):
         persons = json.loads(line)["persons"]
         joints = np.array(persons[0]["joints"] if persons else np.zeros((JOINTS, 3)), np.float64)
-        if int((joints[BODY, 2] > 0).sum()) < LEAST_BODY:
+        if int((joints[BODY, 2] > 0).sum()) < MIN_BODY:
             counts["frame of which too little is known"] += 1
             continue
         seen = joints.astype(np.float32)

@@ -72,7 +72,7 @@ FASTEST_FPS = 35.0
 # the next crop is laid round.
 FOUND, FOLLOWED, SURE, CROPPED = 0.7, 0.5, 0.5, 0.3
 # Somebody smaller, or of whom fewer joints are seen (of the body's: fewer in the first frame), is not followed.
-LEAST_PX, LEAST_JOINTS, LEAST_BODY = 60.0, 8, 4
+MIN_PX, MIN_JOINTS, MIN_BODY = 60.0, 8, 4
 # Grey levels from one frame to the next, on average: up to AGAIN it is the same picture, from CUT on another scene.
 AGAIN, CUT = 0.1, 45.0
 # What it costs to take a frame's sides for exchanged, in parts of the extent that each joint moves; of both ways a person may face the
@@ -175,7 +175,7 @@ def followed(finder: Teacher, teacher: Teacher, film: list[Pixels]) -> Followed 
     for pixels in film:
         found = filmed.Found(seen_by_teacher(stored(teacher.maps(pixels, box)), box))
         places = found.joints[found.joints[:, 2] >= CROPPED, :2]
-        large = len(places) >= LEAST_JOINTS and float(np.ptp(places, axis=0).max()) >= LEAST_PX
+        large = len(places) >= MIN_JOINTS and float(np.ptp(places, axis=0).max()) >= MIN_PX
         if found.sure < FOLLOWED or not large:
             break
         box = found.box
@@ -203,11 +203,7 @@ def films(
             person = followed(finder, teacher, frames)
             joints = truth(person.joints, frames[0].shape) if person else np.zeros((1, JOINTS, 3), np.float32)
             known = joints[0, joints[0, :, 2] > 0, :2]
-            if (
-                person is None
-                or len(known) < LEAST_JOINTS
-                or int((joints[0, BODY, 2] > 0).sum()) < LEAST_BODY
-            ):
+            if person is None or len(known) < MIN_JOINTS or int((joints[0, BODY, 2] > 0).sum()) < MIN_BODY:
                 counts["of nobody to be sure of"] += 1
             elif judged.has(frames[0], np.concatenate([known.min(axis=0), known.max(axis=0)])):
                 counts["of somebody like one that the project is judged by"] += 1

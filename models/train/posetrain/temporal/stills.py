@@ -22,7 +22,7 @@ from posetrain.data.source import source_of
 from posetrain.temporal.films import write
 
 FRAMES = 36
-LEAST_JOINTS, LEAST_PX = 11, 90  # labelled joints of the person whom the window is about, and their extent
+MIN_JOINTS, MIN_PX = 11, 90  # labelled joints of the person whom the window is about, and their extent
 SIZES = ((320, 240), (320, 240), (320, 240), (480, 360), (240, 320))
 
 
@@ -109,10 +109,10 @@ def main() -> None:
             continue
         for person in picture.persons:
             labelled = person.joints[:, 2] > 0
-            if written == args.films or labelled.sum() < LEAST_JOINTS:
+            if written == args.films or labelled.sum() < MIN_JOINTS:
                 continue
             x0, y0, x1, y1 = joints_box(person.joints)
-            if max(x1 - x0, y1 - y0) < LEAST_PX:
+            if max(x1 - x0, y1 - y0) < MIN_PX:
                 continue
             name = f"still-{Path(picture.key).stem}-{person.annotation_id}"
             write(args.out, name, *film(rng, picture, person.joints), source=source_of(name))
