@@ -6,24 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use ending::ask_to_end;
 use posewire::child_process::end_groups;
 use posewire::output::display;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-
-/// What a terminal sends for Ctrl-C, a service manager, and a terminal or connection that is closed.
-fn ask_to_end() -> impl Iterator<Item = c_int> {
-    let told = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    // Where it cannot be read, the system's own way is kept: nothing that `nohup` started may end.
-    let is_kept_alive = ignores(&told, SIGHUP).unwrap_or(true);
-    [SIGINT, SIGTERM].into_iter().chain((!is_kept_alive).then_some(SIGHUP))
-}
-
-/// Whether the process ignores `signal`, as `nohup` has it from the start, by what Linux says in `/proc/self/status`.
-fn ignores(status: &str, signal: c_int) -> Option<bool> {
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
-    let mask = u64::from_str_radix(ignored.trim(), 16).ok()?;
-    Some((mask >> (signal - 1)) & 1 == 1)
-}
 
 /// From the signal. An orderly end takes half a second at most.
 const AFTER: Duration = Duration::from_secs(2);
@@ -123,20 +108,4 @@ fn end_at_later_ones(is_late: &Arc<AtomicBool>) -> std::io::Result<()> {
         signal_hook::flag::register_conditional_shutdown(signal, 1, is_late.clone())?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_nohup_keeps_away_is_known() {
-        let status = |ignored: &str| {
-            format!("Name:\tposewire\nSigBlk:\tffffffffffffffff\nSigIgn:\t{ignored}\nSigCgt:\t01\n")
-        };
-        assert_eq!(ignores(&status("0000000000001001"), SIGHUP), Some(true));
-        assert_eq!(ignores(&status("0000000000001000"), SIGHUP), Some(false));
-        assert_eq!(ignores(&status("0000000000004000"), SIGTERM), Some(true));
-        assert_eq!((ignores("", SIGHUP), ignores(&status("no number"), SIGHUP)), (None, None));
-    }
 }

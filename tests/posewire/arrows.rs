@@ -46,10 +46,11 @@ const ROOMS: [(&str, &[&str]); 27] = [
 const ROOM_CRATES: [&str; 6] = ["files", "maps", "math", "names", "picture", "temporal"];
 
 /// Each crate of the workspace and those of Posewire's own that it may depend on.
-const CRATES: [(&str, &[&str]); 20] = [
+const CRATES: [(&str, &[&str]); 21] = [
     ("pose", &[]),
     ("datagrams", &[]),
     ("door", &[]),
+    ("ending", &[]),
     ("files", &[]),
     ("int8", &[]),
     ("latest", &[]),
@@ -69,6 +70,7 @@ const CRATES: [(&str, &[&str]); 20] = [
         &[
             "datagrams",
             "door",
+            "ending",
             "files",
             "int8",
             "latest",
@@ -91,6 +93,7 @@ const CRATES: [(&str, &[&str]); 20] = [
         &[
             "datagrams",
             "door",
+            "ending",
             "files",
             "people",
             "pose",

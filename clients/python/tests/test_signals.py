@@ -30,8 +30,10 @@ class Signals(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
+        # Whatever whoever runs the tests ignores, and so do programs that they start.
         for which in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             self.addCleanup(signal.signal, which, signal.getsignal(which))
+            signal.signal(which, signal.SIG_DFL)
 
     def test_what_is_done_whole_is_done_before_a_signal_is_heard(self) -> None:
         Ending()

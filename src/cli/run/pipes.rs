@@ -1,51 +1,31 @@
 //! Named pipes that outputs go into: opening one lasts until somebody reads it, which a signal must not have to wait for.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::fs::File;
+use std::sync::atomic::AtomicBool;
 
 use super::outputs::Outputs;
-
-/// How long a look for a reader may keep a signal waiting.
-const TICK: Duration = Duration::from_millis(50);
 
 /// Waits until every named pipe has a reader, who does not see its end while what is returned is kept; `None` where `stop` is set before.
 pub fn wait_for_readers(outputs: &Outputs, stop: &AtomicBool) -> Option<Vec<File>> {
     let mut held = Vec::new();
-    for (flag, path) in outputs.files().filter(|(_, path)| is_fifo(path)) {
+    for (flag, path) in outputs.files().filter(|(_, path)| ending::is_pipe(path)) {
         let shown = path.display();
         log::info!("{flag} {shown}: a pipe: waiting for its reader");
-        loop {
-            let opened = OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(path);
-            match opened {
-                Ok(file) => held.push(file),
-                Err(e) if e.raw_os_error() == Some(libc::ENXIO) => {
-                    if stop.load(Ordering::Acquire) {
-                        log::info!("{flag} {shown}: ended before its reader came: nothing was sent");
-                        return None;
-                    }
-                    std::thread::sleep(TICK);
-                    continue;
-                }
-                // Whoever opens it to write says what is wrong.
-                Err(_) => {}
-            }
-            break;
-        }
+        let Ok(reader) = ending::wait_for_reader(path, stop) else {
+            log::info!("{flag} {shown}: ended before its reader came: nothing was sent");
+            return None;
+        };
+        held.extend(reader);
     }
     Some(held)
-}
-
-fn is_fifo(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|of| of.file_type().is_fifo())
 }
 
 #[cfg(test)]
 mod tests {
     use std::io::Read;
+    use std::path::Path;
     use std::sync::Arc;
+    use std::sync::atomic::Ordering;
     use std::thread::spawn;
 
     use posewire::config::Config;

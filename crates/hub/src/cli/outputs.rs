@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Error, Result, ensure};
+use ending::Stopped;
 use pose_events::Watch;
 use pose_mqtt::Broker;
 use pose_osc::OscFormat;
@@ -18,7 +19,7 @@ use posewire_hub::zones::zones;
 
 use super::mqtt::{Health, Mqtt};
 use super::peer::Peer;
-use super::pipes::{Stopped, wait_for_reader};
+use super::pipes::wait_for_reader;
 use super::sources::now_us;
 use super::text::{self, Ended, IfLate, Text};
 use super::web::Web;
