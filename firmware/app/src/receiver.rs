@@ -44,6 +44,12 @@ impl Newest {
         self.arrival = Some(Arrival { moment: *moment, received_at_us });
         self.is_used = false;
     }
+
+    /// Nobody is there until the next moment; what was not used then counts as replaced.
+    fn forget(&mut self) {
+        self.superseded = self.superseded.wrapping_add(u32::from(!self.is_used));
+        (self.arrival, self.is_used) = (None, true);
+    }
 }
 
 impl Default for Receiver {
@@ -77,15 +83,25 @@ impl Receiver {
             None => {}
             Some(Event::Packet(packet)) => {
                 if !self.is_linked(now_us) {
-                    // The host may have changed meanwhile.
+                    // The host may have changed meanwhile, and whoever was there may have gone.
                     self.hello = None;
+                    self.status = Status::default();
+                    self.assembly = Assembly::new();
+                    self.newest.forget();
                     self.ask_at_us = now_us;
                 }
                 self.heard_at_us = Some(now_us);
                 match packet {
                     Packet::Pose(pose) => self.take(&pose, now_us),
                     Packet::Hello(hello) => self.hello = Some(hello),
-                    Packet::Status(status) => self.status = status,
+                    Packet::Status(status) => {
+                        self.status = status;
+                        if self.is_camera_lost() {
+                            // Once it is back, nobody is shown where they were before.
+                            self.assembly = Assembly::new();
+                            self.newest.forget();
+                        }
+                    }
                     // Where somebody stands and what happened, which no screen here shows.
                     Packet::Place(_) | Packet::Notice(_) => {}
                     // What a consumer says: the line is looped back.
@@ -147,10 +163,14 @@ impl Receiver {
 
     /// Source image in pixels as HELLO said; VGA, which most cameras give, until it comes.
     pub fn image_px(&self) -> (u32, u32) {
-        match &self.hello {
-            Some(h) if h.width_px > 0 && h.height_px > 0 => (u32::from(h.width_px), u32::from(h.height_px)),
-            _ => (640, 480),
-        }
+        self.said_px().unwrap_or((640, 480))
+    }
+
+    /// The same where HELLO said it: before the host's first frame it knows no size.
+    fn said_px(&self) -> Option<(u32, u32)> {
+        let hello = self.hello.as_ref()?;
+        let (width, height) = (u32::from(hello.width_px), u32::from(hello.height_px));
+        (width > 0 && height > 0).then_some((width, height))
     }
 
     /// Whether anything was heard lately.
@@ -178,7 +198,7 @@ impl Receiver {
     /// loop: this is also where the time passes for a moment whose last packet was lost.
     pub fn answer(&mut self, now_us: u64, to: &mut [u8; MAX_PACKET]) -> usize {
         self.give_up(now_us);
-        let packet = if self.hello.is_none() && now_us >= self.ask_at_us {
+        let packet = if self.said_px().is_none() && now_us >= self.ask_at_us {
             self.ask_at_us = now_us + REQUEST_EVERY_US;
             Packet::Command(Command::RequestHello)
         } else if core::mem::take(&mut self.receipt_due) {
@@ -211,6 +231,10 @@ mod tests {
         bytes[..n].iter().for_each(|byte| receiver.push(*byte, now_us));
     }
 
+    fn hello() -> Packet {
+        Packet::Hello(Hello { width_px: 1280, height_px: 720, ..Hello::default() })
+    }
+
     fn pose(seq: u32, index: u8, persons: u8) -> Packet {
         let captured_at_us = i64::from(seq) * 33_333;
         let mut stamped = Stamped::<Pose> { captured_at_us, ..Stamped::default() };
@@ -235,11 +259,41 @@ mod tests {
             (from..to).filter(|ms| answer(receiver, ms * MS).is_some()).collect::<heapless::Vec<u64, 8>>()
         };
         assert_eq!(asked(&mut receiver, 0, 1_400), [0, 500, 1_000]);
-        send(&mut receiver, &Packet::Hello(Hello::default()), 1_400 * MS);
+        // A host that has seen no frame yet knows no size.
+        send(&mut receiver, &Packet::Hello(Hello::default()), 1_300 * MS);
+        send(&mut receiver, &hello(), 1_400 * MS);
         assert!(asked(&mut receiver, 1_400, 3_900).is_empty());
         assert!(!receiver.is_linked(3_900 * MS));
         send(&mut receiver, &Packet::Status(Status::default()), 5_000 * MS);
         assert_eq!(asked(&mut receiver, 5_000, 5_600), [5_000, 5_500]);
+    }
+
+    #[test]
+    fn hello_is_asked_for_until_it_says_a_size() {
+        let mut receiver = Receiver::new();
+        send(&mut receiver, &Packet::Hello(Hello::default()), 0);
+        assert_eq!(receiver.image_px(), (640, 480));
+        assert_eq!(answer(&mut receiver, 0), Some(Packet::Command(Command::RequestHello)));
+        send(&mut receiver, &hello(), 10 * MS);
+        assert_eq!((receiver.image_px(), answer(&mut receiver, 600 * MS)), ((1280, 720), None));
+    }
+
+    #[test]
+    fn who_was_there_before_a_silence_or_a_lost_camera_is_not_shown_after_it() {
+        let mut receiver = Receiver::new();
+        send(&mut receiver, &pose(1, 0, 1), 0);
+        send(&mut receiver, &pose(2, 0, 2), 0);
+        send(&mut receiver, &hello(), LINK_LOST_AFTER_US);
+        assert!(receiver.newest().is_none() && !receiver.has_new());
+        // The rest of the moment that the silence cut through completes nothing.
+        send(&mut receiver, &pose(2, 1, 2), LINK_LOST_AFTER_US);
+        assert!(receiver.newest().is_none());
+        send(&mut receiver, &pose(3, 0, 1), LINK_LOST_AFTER_US);
+        assert!(receiver.has_new());
+        let of = |source| Packet::Status(Status { source, ..Status::default() });
+        send(&mut receiver, &of(SourceState::LOST), LINK_LOST_AFTER_US);
+        send(&mut receiver, &of(SourceState::RUNNING), LINK_LOST_AFTER_US);
+        assert!(!receiver.is_camera_lost() && receiver.newest().is_none());
     }
 
     #[test]
