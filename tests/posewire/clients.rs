@@ -246,6 +246,23 @@ fn a_reader_of_pythons_lines_that_leaves_ends_it_quietly() {
 }
 
 #[test]
+fn the_c_header_refuses_sizes_that_hold_no_packet_or_more_than_a_moment_has() {
+    if !present("cc", "the C header's limits") {
+        return;
+    }
+    let compiles = |define: &str| {
+        let header = repository().join("clients/c/src/posewire.h");
+        let mut command = Command::new("cc");
+        command.args(["-std=c99", "-fsyntax-only", "-xc", define]).arg(header);
+        command.output().unwrap().status.success()
+    };
+    let fit = ["-DPW_MAX_FRAME=242", "-DPW_MAX_PERSONS=1", "-DPW_MAX_PERSONS=8"];
+    assert_eq!(fit.map(compiles), [true; 3]);
+    let unfit = ["-DPW_MAX_FRAME=241", "-DPW_MAX_PERSONS=0", "-DPW_MAX_PERSONS=9"];
+    assert_eq!(unfit.map(compiles), [false; 3]);
+}
+
+#[test]
 fn the_c_header_decodes_and_encodes_the_golden_vectors() {
     if !present("cc", "the C header against the golden vectors") {
         return;

@@ -37,10 +37,16 @@
 #ifndef PW_MAX_FRAME
 #define PW_MAX_FRAME 512
 #endif
+#if PW_MAX_FRAME < 242
+#error "PW_MAX_FRAME is 242 at least, the longest packet of today: below, every pose with 3D would be overfull"
+#endif
 
 /* Persons of a moment that an assembly has room for, 1 to 8; those of a higher index it does not keep. */
 #ifndef PW_MAX_PERSONS
 #define PW_MAX_PERSONS 8
+#endif
+#if PW_MAX_PERSONS < 1 || PW_MAX_PERSONS > 8
+#error "PW_MAX_PERSONS is 1 to 8: a moment has no more"
 #endif
 
 /* Silence, in ms, after which the rest of a moment is not coming: call pw_assembly_flush then. */

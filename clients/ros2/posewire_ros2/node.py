@@ -39,6 +39,16 @@ class Bridge:
         )
 
 
+def _intrinsics(
+    source: str, baud: int, calibration: str, width_px: int, height_px: int
+) -> Intrinsics | None:
+    """Of the camera's file, if one is named; `OSError` or `ValueError` where the parameters make no node."""
+    if is_line(source) and baud <= 0:
+        raise ValueError(f"baud is {baud}: name the speed of {source}, as in -p baud:={DEFAULT_BAUD}")
+    # Of another camera mode: skeletons in the wrong place are worse than none.
+    return intrinsics_of(calibration, width_px, height_px) if calibration else None
+
+
 def main() -> int:
     """Runs the node until it is told to end or its source does; 1 where that broke."""
     import rclpy
@@ -55,8 +65,13 @@ def main() -> int:
     frame_id = str(parameter("frame_id", "camera_optical_frame").value)
     calibration = str(parameter("calibration", "").value)
     width, height = (int(parameter(name, pixels).value) for name, pixels in (("width", 640), ("height", 480)))
-    # A file of another camera mode ends the node with what to do: skeletons in the wrong place are worse than none.
-    intrinsics = intrinsics_of(calibration, width, height) if calibration else None
+    try:
+        intrinsics = _intrinsics(source, baud, calibration, width, height)
+    except (OSError, ValueError) as error:
+        node.get_logger().fatal(str(error))
+        node.destroy_node()
+        rclpy.try_shutdown()
+        return 1
     bridge = Bridge(ros, frame_id, intrinsics, baud if is_line(source) else None)
     # Best effort: a subscriber that is slow gets the newest, and the tracker's own rule is the same.
     boxes = node.create_publisher(ros.Detection2DArray, "~/detections", qos_profile_sensor_data)

@@ -1,6 +1,6 @@
 """From the tracker's clock to that of ROS.
 
-A frame says when its light fell and when it was sent, both on the tracker's monotonic clock, whose zero is the tracker's start. What
+A frame says when its light fell and when it was sent, both on the tracker's monotonic clock, whose zero is its machine's boot. What
 arrives was sent before it arrived: the smallest difference between arrival and sending, over a while, is the clocks' offset and
 the fastest way there. A message that comes late has a larger difference and moves nothing. What is known of a message's way, as the time
 of a line that carries a long one for longer, is taken off first: else whichever is shortest would speak for all.
@@ -12,8 +12,8 @@ from collections import deque
 
 #: For so long a difference is remembered: at 50 ppm two clocks part by 0.5 ms meanwhile.
 WINDOW_NS = 10_000_000_000
-#: A step back beyond this, of the time of sending or of the difference, is another clock: a tracker that has started anew, or a ROS time
-#: that was set. A step forward of the difference may as well be a message that waited: it counts when the window has passed.
+#: A step back beyond this, of the time of sending or of the difference, is another clock: a machine that has booted anew, another machine,
+#: or a ROS time that was set. A step forward of the difference may as well be a message that waited: it counts when the window has passed.
 STEP_NS = 1_000_000_000
 
 

@@ -126,8 +126,13 @@ class Node(unittest.TestCase):
         with mock.patch.object(node, "frames_from", return_value=broken()):
             ros = run(source="/dev/nowhere")
         self.assertEqual((ros.code, ros.said), (1, [("fatal", "/dev/nowhere: no such port")]))
-        with self.assertRaises(OSError):
-            run(source=str(LINES), calibration="/nowhere.toml")
+
+    def test_parameters_that_make_no_node_end_it_in_words(self) -> None:
+        for wrong, word in (({"calibration": "/nowhere.toml"}, "/nowhere.toml"), ({"baud": 0}, "-p baud:=")):
+            ros = run(source="/dev/nowhere", **wrong)
+            ((level, said),) = ros.said
+            self.assertEqual((ros.code, level, ros.is_destroyed), (1, "fatal", True))
+            self.assertIn(word, said)
 
     def test_an_interrupt_ends_it_without_a_fault_and_without_a_thread_that_goes_on(self) -> None:
         before = threading.active_count()
