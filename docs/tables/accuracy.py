@@ -161,6 +161,7 @@ def films() -> str:
                     figure(r["mpjpe"], 1, 1),
                     figure(r["pck_05"], 1, 3),
                     figure(r["pck_10"], 1, 3),
+                    "" if r["hidden_pck_10"] is None else f"{r['hidden_pck_10']:.3f}",
                     figure(r["acceleration"], 1, 1),
                     f"{r['lag']:+.2f}",
                     figure(r["exchanged"], 100, 1),
@@ -175,11 +176,12 @@ def films() -> str:
         "MPJPE %",
         "PCK.05",
         "PCK.1",
+        "that of hidden joints",
         "Accel %",
-        "lag, frames",
+        "lag to the labels, frames",
         "sides exchanged %",
         "ECE of scores",
         "persons missed %",
     ]
     more = ["first frame answered %", "ghosts a frame", "oldest ghost, frames"]
-    return markdown(["films", "program", *heads, *more], rows, right=11)
+    return markdown(["films", "program", *heads, *more], rows, right=12)

@@ -23,7 +23,7 @@ def peers() -> str:
 
     def time(network: str) -> str:
         """Medians of one look, on either processor."""
-        of = f"keypoints-{network}: int8"
+        of = f"posewire keypoints-{network}: int8"
         return " / ".join(
             f"{next(row['median_ratio'] for row in rows if of in row['name']):.2f}" for rows in timed
         )

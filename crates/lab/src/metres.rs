@@ -30,7 +30,16 @@ pub struct Sample {
 /// What is known besides the lens.
 pub const KNOWN: [&str; 4] = ["person's height", "nothing", "the floor", "camera's height"];
 
-/// One to four persons of the film `seed`, by their number: everybody's samples with each of [`KNOWN`].
+/// What a film gives.
+#[derive(Debug, Default)]
+pub struct Measured {
+    /// Everybody's who is answered and placed, with each of [`KNOWN`].
+    pub samples: [Vec<Sample>; KNOWN.len()],
+    /// Everybody, in every frame.
+    pub persons: usize,
+}
+
+/// One to four persons of the film `seed`, by their number. Of several answers that lie near somebody the nearest counts.
 ///
 /// # Errors
 /// What the clip or the tracker says.
@@ -39,7 +48,7 @@ pub fn film(
     seed: u64,
     frames: u64,
     size: [u32; 2],
-) -> Result<[Vec<Sample>; KNOWN.len()], Box<dyn std::error::Error + Send + Sync>> {
+) -> Result<Measured, Box<dyn std::error::Error + Send + Sync>> {
     tracker.reset();
     let persons = 1 + seed as usize % 4;
     let clip = Synthetic::new(persons, size[0], size[1], 30.0, seed)?;
@@ -57,17 +66,24 @@ pub fn film(
     let mut bodies: HashMap<(u32, usize), Body> = HashMap::new();
     // Everybody has a slot of their own, which an exchanged identity begins anew as in the tracker.
     let mut identities = vec![None; persons];
-    let mut samples: [Vec<Sample>; KNOWN.len()] = Default::default();
+    let mut measured = Measured::default();
     loop {
         let frame = match clip.next() {
             Ok(frame) => frame,
-            Err(CaptureError::Ended) => return Ok(samples),
+            Err(CaptureError::Ended) => return Ok(measured),
             Err(error) => return Err(error.into()),
         };
         let answers = tracker.track(&frame)?;
         let truth: Vec<[[f32; 3]; JOINTS]> = clip.truth_m().collect();
+        measured.persons += truth.len();
+        let mut nearest: Vec<Option<(f32, &TrackedPerson)>> = vec![None; truth.len()];
         for answer in answers.persons.iter().flatten() {
-            let Some(who) = whose(answer, &truth, &intrinsics) else { continue };
+            let Some((who, off)) = whose(answer, &truth, &intrinsics) else { continue };
+            if nearest[who].is_none_or(|(least, _)| off < least) {
+                nearest[who] = Some((off, answer));
+            }
+        }
+        for (who, answer) in nearest.into_iter().enumerate().filter_map(|(who, near)| Some((who, near?.1))) {
             if identities[who].replace(answer.track_id) != Some(answer.track_id) {
                 metres.iter_mut().for_each(|metres| metres.reset(who));
             }
@@ -77,7 +93,7 @@ pub fn film(
             let [a, b, c] = metres
                 .each_mut()
                 .map(|metres| metres.place(who, answer.track_id, &mut { answer.forecast }, size));
-            for (place, samples) in [given, a, b, c].into_iter().zip(&mut samples) {
+            for (place, samples) in [given, a, b, c].into_iter().zip(&mut measured.samples) {
                 samples.extend(place.map(|place| Sample::of(seed, &place, &truth[who])));
             }
         }
@@ -96,8 +112,8 @@ impl Sample {
     }
 }
 
-/// Whose joints lie nearest to those of an answer, if near at all.
-fn whose(answer: &TrackedPerson, truth: &[[[f32; 3]; JOINTS]], lens: &Intrinsics) -> Option<usize> {
+/// Whose joints lie nearest to those of an answer, if near at all; how near, parts of the extent.
+fn whose(answer: &TrackedPerson, truth: &[[[f32; 3]; JOINTS]], lens: &Intrinsics) -> Option<(usize, f32)> {
     let off = |person: &[[f32; 3]; JOINTS]| {
         let at = person.map(|[x, y, z]| lens.project(f64::from(x / z), f64::from(y / z)).map(|v| v as f32));
         let low = at.iter().fold(f32::MAX, |low, p| low.min(p[1]));
@@ -111,7 +127,7 @@ fn whose(answer: &TrackedPerson, truth: &[[[f32; 3]; JOINTS]], lens: &Intrinsics
         sum / n.max(1.0)
     };
     let nearest = truth.iter().map(off).enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
-    nearest.filter(|(_, off)| *off < NEAR).map(|(who, _)| who)
+    nearest.filter(|(_, off)| *off < NEAR)
 }
 
 /// What a set of samples comes to.
@@ -158,8 +174,10 @@ mod tests {
         let mut tracker = Tracker::new(&posewire::Config::default()).expect("the built-in models load");
         let mut all: [Vec<Sample>; KNOWN.len()] = Default::default();
         for seed in 1000..1010 {
-            let samples = film(&mut tracker, seed, 45, [640, 480]).expect("renders");
-            all.iter_mut().zip(samples).for_each(|(all, samples)| all.extend(samples));
+            let of_film = film(&mut tracker, seed, 45, [640, 480]).expect("renders");
+            assert_eq!(of_film.persons, 45 * (1 + seed as usize % 4));
+            assert!(of_film.samples.iter().all(|samples| samples.len() <= of_film.persons), "nobody twice");
+            all.iter_mut().zip(of_film.samples).for_each(|(all, samples)| all.extend(samples));
         }
         let [given, unknown, ..] = all.map(|samples| Row::of(&samples).expect("somebody is seen"));
         assert!(given.samples > 500, "{given:?}");

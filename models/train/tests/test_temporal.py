@@ -161,6 +161,7 @@ class Files(unittest.TestCase):
             score=rng.random((3, 17)).astype(np.float32).round(3),
             truth=truth,
             truth_m=None,
+            source="film",
         )
         clip_set.write(self.folder / "set.json", ClipSet("set", "keypoints", 1.0, [clip]))
         again = clip_set.read(self.folder / "set.json")
@@ -168,6 +169,7 @@ class Files(unittest.TestCase):
         (got,) = again.clips
         self.assertFalse(got.known[1, 4])
         self.assertIsNone(got.truth_m)
+        self.assertEqual(got.source, "film")
         np.testing.assert_allclose(got.times, clip.times, atol=1e-4)
         for field in ("extent_px", "xy", "score", "truth"):
             np.testing.assert_allclose(getattr(got, field), getattr(clip, field), err_msg=field)

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use posewire::progress::Progress;
 use posewire::{Config, Tracker};
-use posewire_lab::metres::{self, KNOWN, Row, Sample};
+use posewire_lab::metres::{self, KNOWN, Measured, Row, Sample};
 
 /// Distances and places of rendered people: with their heights given, without, with the floor, and with the camera's height above it
 ///
@@ -44,19 +44,24 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let samples_file = args.samples.as_ref().map(File::create).transpose().with_context(cannot_write)?;
     let mut tracker = Tracker::new(&Config::default())?;
     let progress = Progress::start("metres");
-    let mut all: [Vec<Sample>; KNOWN.len()] = Default::default();
+    let mut all = Measured::default();
     for seed in args.seed..args.seed + args.rendered {
         progress.at(format_args!("{} of {} films", seed - args.seed, args.rendered));
-        let samples =
+        let Measured { samples, persons } =
             metres::film(&mut tracker, seed, args.frames, [640, 480]).map_err(anyhow::Error::from_boxed)?;
-        all.iter_mut().zip(samples).for_each(|(all, samples)| all.extend(samples));
+        all.persons += persons;
+        all.samples.iter_mut().zip(samples).for_each(|(all, samples)| all.extend(samples));
     }
     drop(progress);
+    println!(
+        "Of {} persons in frames those who are answered, with joints within a quarter of their extent in the mean, and placed:\n",
+        all.persons
+    );
     println!(
         "| known | distance, m | persons in frames | median error % | 90 % within % | bias % | covers % | right, down, ahead |"
     );
     println!("|---|---|---|---|---|---|---|---|");
-    for (known, samples) in KNOWN.into_iter().zip(&all) {
+    for (known, samples) in KNOWN.into_iter().zip(&all.samples) {
         for [from, to] in RANGES_M {
             let part: Vec<Sample> =
                 samples.iter().filter(|s| s.distance_m > from && s.distance_m <= to).copied().collect();
@@ -75,7 +80,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
     }
     if let Some(mut file) = samples_file {
-        let lines = all.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
+        let lines = all.samples.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
         file.write_all(lines.join("\n").as_bytes()).with_context(cannot_write)?;
     }
     Ok(ExitCode::SUCCESS)

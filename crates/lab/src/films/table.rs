@@ -135,7 +135,7 @@ impl Row {
             pck_10: of(1.0, |s| s.pck_10),
             hidden_pck_10: mean(total.hidden_pck_10),
             acceleration: report.acceleration,
-            lag: report.added_lag,
+            lag: motion.lag(),
             missed_persons: of(1.0, |s| s.missed_persons),
             missed_joints: mean(total.missed_joints),
             score_error: outcomes.interval(|films| outcomes.score(films).claims.error()),

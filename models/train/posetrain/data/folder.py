@@ -13,6 +13,7 @@ from typing import Any
 import cv2
 
 from posetrain.data.packs import PACKS, ReadReport, joints_box, read_pack
+from posetrain.data.source import source_of
 
 
 def main() -> None:
@@ -39,7 +40,7 @@ def main() -> None:
         image: dict[str, Any] = {"id": number, "file_name": name, "width": width, "height": height}
         image["split"] = args.split
         if "#" in picture.key:
-            image["clip"] = picture.key.rsplit("#", 1)[0]
+            image["clip"] = source_of(picture.key)
         images.append(image)
         for person in picture.persons:
             if not (person.joints[:, 2] > 0).any():

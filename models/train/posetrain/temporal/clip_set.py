@@ -1,6 +1,7 @@
 """The file of a clip set: what a detector said and what is true. `posewire eval clips` reads it too.
 
-{"name", "error_model", "network": six digits or null, "smooth_truth": frames, "clips": [{"name", "captured_at_us": [T], "extent_px": [T],
+{"name", "error_model", "network": six digits or null, "smooth_truth": frames, "clips": [{"name", "source" (where it is one of several of a
+film: which; intervals draw such clips together), "captured_at_us": [T], "extent_px": [T],
 "observed": [T][17][x, y, score], "truth": [T][17][x, y] (null: not known), "truth_3d_m": [T][17][xyz] or null}]}
 """
 
@@ -27,6 +28,7 @@ class Clip:
     score: np.ndarray  # [T,17]
     truth: np.ndarray  # [T,17,2] px
     truth_m: np.ndarray | None  # [T,17,3] hip-centred
+    source: str | None = None
 
     @property
     def known(self) -> np.ndarray:
@@ -69,6 +71,7 @@ def _written(clip: Clip) -> dict[str, Any]:
     places = zip(_rows(clip.truth), clip.known, strict=True)
     return {
         "name": clip.name,
+        **({} if clip.source is None else {"source": clip.source}),
         "captured_at_us": [int(t) for t in clip.times * NOMINAL_US],
         "extent_px": _rows(clip.extent_px),
         "observed": _rows(np.concatenate([clip.xy, clip.score[..., None]], -1)),
@@ -88,4 +91,5 @@ def _read(clip: dict[str, Any]) -> Clip:
         score=observed[..., 2],
         truth=np.array([[p or [np.nan, np.nan] for p in t] for t in clip["truth"]]),
         truth_m=None if lift is None else np.array(lift),
+        source=clip.get("source"),
     )

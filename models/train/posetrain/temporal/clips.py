@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from posetrain.data.source import source_of
 from posetrain.temporal.calibrate import kept_back
 from posetrain.temporal.clip_set import Clip, ClipSet, write
 from posetrain.temporal.motion import Mocap, Truth
@@ -57,6 +58,7 @@ def jhmdb(data: Path, work: Path, out: Path, detector: str, split: str) -> None:
                     score=z["score"][a:b],
                     truth=np.where(known, label, np.nan),
                     truth_m=None,
+                    source=source_of(str(z["name"][i])),
                 )
             )
     save(out, work, f"jhmdb-{detector}-{split}", 1.0, clips)

@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from posetrain.data.source import source_of
 from posetrain.temporal import clip_set
 from posetrain.temporal.detect import off_labels
 from posetrain.temporal.frames import NOMINAL_US
@@ -124,6 +125,7 @@ def as_clips(rows: dict[str, np.ndarray]) -> list[clip_set.Clip]:
                 score=rows["score"][a:b],
                 truth=np.where(known, rows["label"][a:b], np.nan),
                 truth_m=rows["xyz"][a:b],
+                source=source_of(str(rows["name"][number])),
             )
         )
     return out
