@@ -39,9 +39,7 @@ class Bridge:
         )
 
 
-def _intrinsics(
-    source: str, baud: int, calibration: str, width_px: int, height_px: int
-) -> Intrinsics | None:
+def _intrinsics(source: str, baud: int, calibration: str, width_px: int, height_px: int) -> Intrinsics | None:
     """Of the camera's file, if one is named; `OSError` or `ValueError` where the parameters make no node."""
     if is_line(source) and baud <= 0:
         raise ValueError(f"baud is {baud}: name the speed of {source}, as in -p baud:={DEFAULT_BAUD}")

@@ -128,8 +128,11 @@ class Node(unittest.TestCase):
         self.assertEqual((ros.code, ros.said), (1, [("fatal", "/dev/nowhere: no such port")]))
 
     def test_parameters_that_make_no_node_end_it_in_words(self) -> None:
-        for wrong, word in (({"calibration": "/nowhere.toml"}, "/nowhere.toml"), ({"baud": 0}, "-p baud:=")):
-            ros = run(source="/dev/nowhere", **wrong)
+        for name, value, word in (
+            ("calibration", "/nowhere.toml", "/nowhere.toml"),
+            ("baud", 0, "-p baud:="),
+        ):
+            ros = run(Ros, **{"source": "/dev/nowhere", name: value})
             ((level, said),) = ros.said
             self.assertEqual((ros.code, level, ros.is_destroyed), (1, "fatal", True))
             self.assertIn(word, said)
