@@ -61,11 +61,16 @@ function tell() {
 async function follow() {
   let shownPicture = 0;
   for (;;) {
+    let againMs = 150;
     try {
       const said = await (await fetch("state")).json();
       if (said.picture !== shownPicture) {
         const answer = await fetch("picture");
-        if (answer.ok) picture = await createImageBitmap(await answer.blob()).catch(() => picture);
+        const next = answer.ok ? await createImageBitmap(await answer.blob()).catch(() => null) : null;
+        if (next) {
+          picture?.close();
+          picture = next;
+        }
         shownPicture = said.picture;
       }
       state = said;
@@ -73,10 +78,11 @@ async function follow() {
       draw();
       if (said.is_over) return;
     } catch {
-      $("state").textContent = "posewire calibrate has ended";
-      if (state) return;
+      $("state").textContent = "no answer from posewire calibrate; trying again…";
+      // Another one may answer, whose pictures count from one.
+      [shownPicture, againMs] = [0, 1000];
     }
-    await new Promise(done => setTimeout(done, 150));
+    await new Promise(done => setTimeout(done, againMs));
   }
 }
 

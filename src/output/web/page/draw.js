@@ -118,9 +118,12 @@ function disc(pen, x, y, radius, ink) {
 class Trails {
   static JOINTS = ["nose", "left_wrist", "right_wrist", "left_ankle", "right_ankle"].map(name => JOINTS.indexOf(name));
   static KEPT_US = 1_500_000;
-  #of = new Map();
+  #of = new Map(); #newestUs = -Infinity;
 
   add(line) {
+    // A clock that goes back is that of a board that has started anew: what was is of others.
+    if (line.emitted_us < this.#newestUs) this.clear();
+    this.#newestUs = line.emitted_us;
     for (const person of line.persons) {
       if (!this.#of.has(person.id)) this.#of.set(person.id, []);
       this.#of.get(person.id).push([line.emitted_us, Trails.JOINTS.map(j => lookOf(person.keypoints[j]) ? person.keypoints[j] : null)]);
@@ -131,7 +134,7 @@ class Trails {
     }
   }
 
-  clear() { this.#of.clear(); }
+  clear() { this.#of.clear(); this.#newestUs = -Infinity; }
 
   draw(pen, unit, nowUs) {
     pen.lineCap = "round";

@@ -209,7 +209,14 @@ $("zone-save").addEventListener("click", () => download("zones.toml", new Blob([
 function connect() {
   socket = new WebSocket(new URL("live", location.href).href.replace(/^http/, "ws"));
   socket.binaryType = "arraybuffer";
-  socket.onopen = () => { $("state").textContent = "connected"; askForBodies(); notice("waiting for the first pose…"); };
+  socket.onopen = () => {
+    $("state").textContent = "connected";
+    // Whoever answers now may count from zero, and people have moved meanwhile.
+    droppedBefore = null;
+    trails.clear();
+    askForBodies();
+    notice("waiting for the first pose…");
+  };
   socket.onmessage = async ({ data }) => {
     if (typeof data === "string") return setStatus(data);
     const from = socket;

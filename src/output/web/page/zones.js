@@ -6,7 +6,7 @@ class ZoneEditor {
   /** How near a corner is meant, CSS pixels. */
   static NEAR_PX = 14;
   isOn = false; zones = [];
-  /** The polygon that is being drawn, and the corner that was taken last: its zone and its place there. */
+  /** The polygon that is being drawn, and the corner that was taken last: its zone and its place there; it is dragged, if one is. */
   #open = null; #held = null; #isDragged = false; #changed;
 
   constructor(changed) { this.#changed = changed; }
@@ -17,9 +17,12 @@ class ZoneEditor {
     if (this.isOn && !this.zones.length) {
       this.zones = known.map(([name, polygon, at]) => ({ name, at, polygon: polygon.map(corner => [...corner]) }));
     }
-    this.#open = this.#held = null;
+    this.#open = null;
+    this.#letGo();
     this.#changed();
   }
+
+  #letGo() { [this.#held, this.#isDragged] = [null, false]; }
 
   /** What is drawn: finished polygons, then the open one. */
   drawn() {
@@ -34,6 +37,8 @@ class ZoneEditor {
     const at = place.map(v => Math.min(1, Math.max(0, v))), hit = ([x, y]) => Math.abs(x - at[0]) < near[0] && Math.abs(y - at[1]) < near[1];
     if (this.#open) {
       if (this.#open.length > 2 && hit(this.#open[0])) return this.close();
+      // A double click ends the polygon: its second press is no corner beside its first.
+      if (hit(this.#open.at(-1))) return;
       this.#open.push(at);
       return this.#changed();
     }
@@ -96,13 +101,13 @@ class ZoneEditor {
     } else if (this.#held) {
       this.#held.polygon.splice(this.#held.corner, 1);
       this.zones = this.zones.filter(({ polygon }) => polygon.length > 2);
-      this.#held = null;
+      this.#letGo();
     }
   }
 
   remove(zone) {
     this.zones = this.zones.filter(other => other !== zone);
-    this.#held = null;
+    this.#letGo();
     this.#changed();
   }
 
