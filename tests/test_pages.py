@@ -1,4 +1,4 @@
-"""Parts of the pages' scripts that need no browser, in node: trails and zones.
+"""Parts of the pages' scripts that need no browser, in node: trails, lines of poses, videos, zones.
 
 python3 -m unittest tests/test_pages.py
 """
@@ -18,6 +18,21 @@ NODE = shutil.which("node")
 # What the program puts before the scripts, as far as these parts ask for it.
 CONSTANTS = """
 const JOINTS = ["nose", "left_wrist", "right_wrist", "left_ankle", "right_ankle"], COLOURS = ["#fff"], UNSURE_SCORE = 0.3;
+"""
+
+# Lines of poses of nobody: frame, when its light fell, when the line was made.
+TRACK = """
+const track = rows => Track.of("poses.jsonl", rows.map(([frame, captured, emitted], seq) =>
+  `{"seq":${seq},"frame":${frame},"captured_us":${captured},"emitted_us":${emitted},"persons":[]}\\n`).join(""));
+"""
+
+# A video that says how long it is, and at last whether it could go where it was sent.
+VIDEO = """
+const revoked = [];
+Object.assign(URL, { createObjectURL: () => "blob:1", revokeObjectURL: url => revoked.push(url) });
+const video = { duration: 10, currentTime: 0 };
+globalThis.document = { createElement: () => { setTimeout(() => video.onloadeddata()); return video; } };
+globalThis.createImageBitmap = async of => ({ at: of.currentTime });
 """
 
 
@@ -49,6 +64,52 @@ class Pages(unittest.TestCase):
           return strokes;
         """
         self.assertEqual(self.value("draw", script), 1)
+
+    def test_lines_of_a_rate_of_their_own_are_shown_one_by_one(self) -> None:
+        script = (
+            TRACK
+            + """
+          const rated = track([[0, 0, 5000], [0, 0, 15000], [1, 33000, 40000], [1, 33000, 50000]]);
+          const { frames } = new BlackReel(rated);
+          const each = track([[0, 0, 5000], [1, 33000, 90000]]);
+          return [frames.map(frame => frame.us), frames.map(frame => rated.indexOf(frame, 5000)),
+            rated.indexOf({ number: 1, us: 33000 }, 16000), new BlackReel(each).frames.map(frame => frame.us)];
+        """
+        )
+        self.assertEqual(
+            self.value("tracks", script), [[0, 10000, 35000, 45000], [0, 1, 2, 3], 2, [0, 33000]]
+        )
+
+    def test_a_video_goes_to_one_place_at_a_time_and_says_what_keeps_it_from_one(self) -> None:
+        script = (
+            TRACK
+            + VIDEO
+            + """
+          const reel = await VideoReel.open({ name: "clip.mp4" }), frames = [reel.frames.length];
+          // Numbers, not lines, count frames: some lines were left out.
+          reel.take(track([[0, 0, 0], [4, 160000, 160000], [5, 200000, 200000]]));
+          frames.push(reel.frames.length, reel.frames[10].us);
+          const turn = () => new Promise(done => setTimeout(done));
+          const both = Promise.all([reel.picture(10), reel.picture(20)]);
+          await turn(); video.onseeked(); await turn(); video.onseeked();
+          const places = (await both).map(({ at }) => Math.round(100 * at));
+          const failing = reel.picture(30).catch(error => error.message);
+          await turn(); video.onerror();
+          const pending = reel.picture(40).catch(error => error.message);
+          await turn(); reel.close();
+          return [frames, places, (await failing).includes("posewire view FILE"), await pending, revoked.length];
+        """
+        )
+        wanted = [[300, 250, 400_000], [42, 82], True, "it was closed", 1]
+        self.assertEqual(self.value("tracks", script), wanted)
+
+    def test_a_video_that_does_not_say_its_length_is_refused_in_words(self) -> None:
+        script = VIDEO + (
+            "video.duration = Infinity; return [await VideoReel.open({}).catch(e => e.message), revoked.length];"
+        )
+        said, revoked = self.value("tracks", script)
+        self.assertIn("it does not say how long it is: `posewire view FILE`", said)
+        self.assertEqual(revoked, 1)
 
     def test_a_double_click_ends_a_zone_and_a_corner_goes_while_it_is_held(self) -> None:
         script = """

@@ -64,6 +64,26 @@ EXPORTED = """(async () => {
   return [Math.min(made.size, picture.size), frames, displayWidth, displayHeight, picture.type];
 })()"""
 
+# A recording of more frames than the viewer keeps, its first 101 of one light; frame 100 is on show while a GIF of 70 to 129 is made.
+LONG_GIF = """(async () => {
+  take({ name: "long", note: "", isWhole: true, tracks: [],
+    frames: Array.from({ length: 130 }, (_, i) => ({ number: i, us: i * 33_333 })),
+    picture: async () => {
+      const canvas = new OffscreenCanvas(32, 24), pen = canvas.getContext("2d");
+      pen.fillStyle = "#fff";
+      pen.fillRect(0, 0, 32, 24);
+      return createImageBitmap(canvas);
+    } });
+  seek(100);
+  while (current?.index !== 100) await new Promise(done => setTimeout(done, 10));
+  const made = await gif(70, 129), decoder = new ImageDecoder({ data: await made.arrayBuffer(), type: "image/gif" });
+  await gif(0, 60);
+  await decoder.tracks.ready;
+  const { image } = await decoder.decode({ frameIndex: decoder.tracks.selectedTrack.frameCount - 1 });
+  render();
+  return [image.displayWidth, image.displayHeight, current.picture.width, kept.size];
+})()"""
+
 # Where the picture lies on the page: left, top, width and height, CSS pixels.
 PICTURE_ON_SCREEN = """(() => {
   const box = canvas.getBoundingClientRect(), [width, height] = frame.size, scale = Math.min(box.width / width, box.height / height);
@@ -474,6 +494,26 @@ class Viewer(Page):
         self.drop(browser, lines)
         browser.until("reel.tracks.length === 1 && problem === ''")
         self.assert_alone(browser)
+
+    def test_the_picture_on_show_stays_whatever_is_kept_beside_it(self) -> None:
+        self.serve("view")
+        browser = self.open(800, 600, "typeof reel !== 'undefined'")
+        self.assertEqual(browser.value(LONG_GIF), [32, 24, 32, 60])
+        # The rate changes: pictures of the old one are forgotten, and what lies beyond the end is not asked for.
+        browser.value("""reel.take = () => { reel.frames = reel.frames.slice(0, 50); };
+          span = [3, 90]; openFiles([new File(['{"seq":0,"frame":0,"captured_us":0,"persons":[]}'], "poses.jsonl")])""")
+        browser.until("current?.index === 49 && kept.size === 1")
+        self.assertEqual(browser.value("span"), [3, 49])
+        self.assert_alone(browser)
+
+    def test_a_server_that_has_gone_is_told(self) -> None:
+        self.serve("view", str(self.record()), "--smoother", "none")
+        browser = self.open(800, 600, "typeof reel !== 'undefined' && reel?.isWhole && current?.index === 0")
+        self.stop()
+        browser.value("setPlaying(true); seek(30)")
+        browser.until("!isPlaying && $('notice').textContent.includes('server is gone')")
+        self.assertEqual(browser.value("[current.index, isLoading]"), [0, False])
+        self.assertFalse([error for error in browser.errors if "Uncaught" in error], browser.errors)
 
 
 if __name__ == "__main__":

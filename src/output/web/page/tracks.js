@@ -2,7 +2,7 @@
 
 /** The JSON lines of one run; a line is understood when it is looked at. */
 class Track {
-  static HEAD = /^\{"seq":\d+,"frame":(\d+|null),"captured_us":(-?\d+),/;
+  static HEAD = /^\{"seq":\d+,"frame":(\d+|null),"captured_us":(-?\d+),(?:"emitted_us":(-?\d+))?/;
   /** Lines understood lately. */
   static KEPT = 2000;
   #texts = []; #lines = new Map(); #byNumber = new Map();
@@ -10,16 +10,24 @@ class Track {
   /** By line: how its persons' bodies stand, as far as this page's server was asked. */
   standing = new Map();
 
-  constructor(name) { this.name = name; this.times = []; }
+  /** By line: when its light fell and when it was made, microseconds, and its frame's number or null. */
+  constructor(name) { this.name = name; this.times = []; this.emitted = []; this.numbers = []; }
 
   get length() { return this.#texts.length; }
+
+  /** Whether lines were made at a rate of their own, several of one frame. */
+  get isRated() { return this.times.some((us, i) => us === this.times[i - 1]); }
 
   /** Throws what is wrong with a line that is none of poses. */
   push(text) {
     const head = Track.HEAD.exec(text);
     if (!head) throw Error(`line ${this.length + 1} is no line of poses: \`posewire run FILE --no-drop --jsonl poses.jsonl\` writes them`);
-    if (head[1] !== "null") this.#byNumber.set(Number(head[1]), this.length);
+    const number = head[1] === "null" ? null : Number(head[1]);
+    // Of several lines of a frame the first is nearest to its picture.
+    if (number !== null && !this.#byNumber.has(number)) this.#byNumber.set(number, this.length);
+    this.numbers.push(number);
     this.times.push(Number(head[2]));
+    this.emitted.push(Number(head[3] ?? head[2]));
     this.#texts.push(text);
   }
 
@@ -52,7 +60,8 @@ class Track {
   }
 
   /** Which line that is; -1 where there is none. */
-  indexOf({ number, us }, halfFrameUs) {
+  indexOf({ number, us, of, line }, halfFrameUs) {
+    if (of === this) return line;
     const found = this.#byNumber.get(number);
     if (found !== undefined) return found;
     if (this.#byNumber.size || !this.length) return -1;
@@ -71,24 +80,31 @@ function newestBefore(times, us) {
   return low - 1;
 }
 
+/** What the viewer's server answers. */
+async function asked(path) {
+  try { return await fetch(path); } catch (error) {
+    throw Error(`the viewer's server is gone (${error.message}): start \`posewire view\` again and load the page anew`);
+  }
+}
+
 /** What `posewire view FILE` serves, some of it while it is still being tracked. */
 class ServedReel {
   frames = []; tracks = []; name = ""; note = ""; isWhole = false; #size = null;
 
   /** Fetches what is new; whether anything was. */
   async update() {
-    const said = await (await fetch("recording")).json();
+    const said = await (await asked("recording")).json();
     [this.name, this.note] = [said.name, said.note];
     const before = this.frames.length;
     while (this.frames.length < said.frames) {
-      const more = await (await fetch(`times?from=${this.frames.length}`)).json();
+      const more = await (await asked(`times?from=${this.frames.length}`)).json();
       if (!more.length) break;
       for (const [number, us] of more) this.frames.push({ number, us });
     }
     for (const [k, { name, lines }] of said.tracks.entries()) {
       const track = this.tracks[k] ??= Object.assign(new Track(name), { isServed: true });
       while (track.length < lines) {
-        const text = await (await fetch(`tracks/${k}?from=${track.length}`)).text();
+        const text = await (await asked(`tracks/${k}?from=${track.length}`)).text();
         if (!text) break;
         for (const line of text.split("\n")) if (line) track.push(line);
       }
@@ -109,7 +125,7 @@ class ServedReel {
   }
 
   async picture(i) {
-    const answer = await fetch(`frames/${i}`);
+    const answer = await asked(`frames/${i}`);
     return answer.ok ? createImageBitmap(await answer.blob()).catch(() => null) : null;
   }
 }
@@ -131,35 +147,60 @@ class FileReel {
 
 /** A video that the browser itself plays; its frames are those that lines speak of. */
 class VideoReel {
-  isWhole = true; tracks = []; note = "";
+  isWhole = true; tracks = []; note = ""; #turn = Promise.resolve(); #giveUp = () => {};
 
   static async open(file) {
     const reel = Object.assign(new VideoReel(), { name: file.name, video: document.createElement("video") });
     reel.video.muted = true;
     reel.video.src = URL.createObjectURL(file);
-    await new Promise((done, failed) => {
-      reel.video.onloadeddata = done;
-      reel.video.onerror = () => failed(Error("this browser cannot play it: `posewire view FILE` on the board opens every video"));
-    });
-    reel.setRate(30);
+    try {
+      await new Promise((done, failed) => {
+        reel.video.onloadeddata = done;
+        reel.video.onerror = () => failed(Error("this browser cannot play it: `posewire view FILE` on the board opens every video"));
+      });
+      reel.setRate(30);
+    } catch (error) {
+      reel.close();
+      throw error;
+    }
     return reel;
   }
 
+  /** Lets go of the file. */
+  close() {
+    this.#giveUp(Error("it was closed"));
+    URL.revokeObjectURL(this.video.src);
+  }
+
   setRate(fps) {
+    // Of what a browser recorded nothing says how long it is.
+    if (!Number.isFinite(this.video.duration)) throw Error("it does not say how long it is: `posewire view FILE` on the board opens it");
     const count = Math.max(1, Math.round(this.video.duration * fps));
     this.frames = Array.from({ length: count }, (_, i) => ({ number: i, us: Math.round(i * 1e6 / fps) }));
   }
 
   /** Lines say how many frames a second the video has. */
   take(track) {
-    const span = track.times.at(-1) - track.times[0];
-    if (track.length > 1 && span > 0) this.setRate(Math.round(1e9 * (track.length - 1) / span) / 1000);
+    const span = track.times.at(-1) - track.times[0], numbers = [track.numbers[0], track.numbers.at(-1)];
+    const count = numbers.includes(null) ? track.length - 1 : numbers[1] - numbers[0];
+    if (count > 0 && span > 0) this.setRate(Math.round(1e9 * count / span) / 1000);
   }
 
-  async picture(i) {
+  /** One after the other: a video is at one place at a time. */
+  picture(i) {
+    const sought = this.#turn.then(() => this.#pictureAt(i));
+    this.#turn = sought.catch(() => {});
+    return sought;
+  }
+
+  async #pictureAt(i) {
     const to = Math.min(this.video.duration, (this.frames[i].us + 0.5 * (this.frames[1]?.us ?? 0)) / 1e6);
     if (Math.abs(this.video.currentTime - to) > 1e-4) {
-      const sought = new Promise(done => { this.video.onseeked = done; });
+      const sought = new Promise((done, failed) => {
+        this.video.onseeked = done;
+        this.#giveUp = failed;
+        this.video.onerror = () => failed(Error(`this browser cannot play it at ${to.toFixed(1)} s: \`posewire view FILE\` on the board opens every video`));
+      });
       this.video.currentTime = to;
       await sought;
     }
@@ -174,7 +215,9 @@ class BlackReel {
   constructor(track) {
     this.name = track.name;
     this.tracks = [track];
-    this.frames = track.times.map((us, i) => ({ number: track.line(i).frame ?? i, us: us - track.times[0] }));
+    // Lines of a rate of their own share a frame and when its light fell.
+    const times = track.isRated ? track.emitted : track.times;
+    this.frames = times.map((us, i) => ({ number: track.numbers[i] ?? i, us: us - times[0], of: track, line: i }));
     let [width, height] = [640, 480];
     for (let i = 0; i < track.length; i += Math.ceil(track.length / 500)) {
       for (const { box } of track.line(i).persons) {

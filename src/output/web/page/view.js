@@ -6,12 +6,15 @@ if (!STYLES.includes(shown.style)) shown.style = STYLES[0];
 const bodies = new Bodies();
 /** What was fetched or turned meanwhile waits to be drawn. */
 let isDirty = false;
-const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4], MOST_GIF_FRAMES = 240, MOST_GIF_PX = 640;
+const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4], MOST_GIF_FRAMES = 240, MOST_GIF_PX = 640, MOST_KEPT = 60;
 const plot = new Plot($("plot"));
 /** The recording, and the frame that is shown with its picture. */
 let reel = null, at = 0, current = null, isLoading = false, isPlaying = false, speed = 1, span = [null, null];
-let joint = JOINTS.indexOf("left_wrist"), person = null, playsFrom = null, problem = "";
-const kept = new Map();
+let joint = JOINTS.indexOf("left_wrist"), person = null, playsFrom = null;
+/** What is wrong with what was opened, and with the picture that is wanted. */
+let problem = "", trouble = "";
+/** Pictures by frame; another map where they are of another recording or rate. */
+let kept = new Map();
 
 const CONTROLS = [
   ["beside", "b", "side by side"],
@@ -93,29 +96,48 @@ function seek(to) {
 async function load() {
   if (isLoading) return;
   isLoading = true;
+  if (trouble) [trouble, isDirty] = ["", true];
   try {
     while (reel && current?.index !== at) {
-      const index = at, from = reel, picture = await pictureOf(index);
-      if (from === reel) await stand(index);
-      if (from !== reel) continue;
-      current = { index, picture };
+      const index = at, from = kept;
+      let picture;
+      try { picture = await pictureOf(index); } catch (error) {
+        if (from !== kept) continue;
+        trouble = error.message;
+        setPlaying(false);
+        notice(trouble, true);
+        break;
+      }
+      if (from === kept) await stand(index);
+      if (from !== kept) continue;
+      [current, trouble] = [{ index, picture }, ""];
       render();
     }
   } finally { isLoading = false; }
 }
 
-/** Those shown lately are kept: who steps to and fro waits for nothing. */
+/** Those shown lately are kept: who steps to and fro waits for nothing. None where another recording was opened meanwhile. */
 async function pictureOf(index) {
-  if (!kept.has(index)) {
-    const picture = await reel.picture(index);
-    if (kept.size >= 60) {
-      const oldest = kept.keys().next().value;
-      kept.get(oldest)?.close();
-      kept.delete(oldest);
-    }
-    kept.set(index, picture);
+  const from = kept, picture = kept.has(index) ? kept.get(index) : await reel.picture(index);
+  if (from !== kept) {
+    picture?.close();
+    return null;
   }
-  return kept.get(index);
+  // Those wanted last stand last.
+  kept.delete(index);
+  kept.set(index, picture);
+  for (const [oldest, old] of kept) {
+    if (kept.size <= MOST_KEPT) break;
+    if (oldest === current?.index) continue;
+    old?.close();
+    kept.delete(oldest);
+  }
+  return picture;
+}
+
+function forgetPictures() {
+  for (const picture of kept.values()) picture?.close();
+  [kept, current, trouble] = [new Map(), null, ""];
 }
 
 function setPlaying(on) {
@@ -227,7 +249,7 @@ function render() {
   drawChoice(frame);
   const [first, last] = markedSpan();
   plot.draw(reel.frames, current.index, reel.tracks, jointOf, reel.tracks.map(inkOf), span[0] === null && span[1] === null ? null : [first, last]);
-  notice(problem || reel.note || (current.picture || reel.size ? "" : "this picture is damaged"), true);
+  notice(problem || trouble || reel.note || (current.picture || reel.size ? "" : "this picture is damaged"), true);
 }
 
 function inkOf(_, k) {
@@ -296,8 +318,8 @@ $("panes").addEventListener("click", event => {
 // ——— out of the page
 
 /** What all panes show of a frame, side by side, at `scale`. */
-function composed(index, picture, scale) {
-  const size = sizeOf(), wanted = panes(), canvas = document.createElement("canvas");
+function composed(index, picture, scale, size = sizeOf()) {
+  const wanted = panes(), canvas = document.createElement("canvas");
   const [w, h] = size.map(side => Math.max(1, Math.round(side * scale)));
   [canvas.width, canvas.height] = [w * wanted.length, h];
   const pen = canvas.getContext("2d", { willReadFrequently: true });
@@ -332,17 +354,18 @@ function markedSpan() {
   return [span[0] ?? 0, span[1] ?? last].sort((a, b) => a - b);
 }
 
-/** Frames `first` to `last`, at most 30 a second. */
+/** Frames `first` to `last`, at most 30 a second; null where another recording was opened meanwhile. */
 async function gif(first, last, told = () => {}) {
-  const frames = reel.frames, chosen = [first];
+  const frames = reel.frames, from = kept, size = sizeOf(), chosen = [first];
   for (let i = first + 1; i <= last; i++) if (frames[i].us - frames[chosen.at(-1)].us >= 32_000) chosen.push(i);
   const step = Math.ceil(chosen.length / MOST_GIF_FRAMES), indices = chosen.filter((_, i) => i % step === 0);
-  const scale = Math.min(1, MOST_GIF_PX / (sizeOf()[0] * panes().length));
+  const scale = Math.min(1, MOST_GIF_PX / (size[0] * panes().length));
   const pixels = [];
   for (const index of indices) {
     const picture = await pictureOf(index);
-    await stand(index);
-    const canvas = composed(index, picture, scale);
+    if (from === kept) await stand(index);
+    if (from !== kept) return null;
+    const canvas = composed(index, picture, scale, size);
     pixels.push(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height));
     told(`pictures: ${pixels.length} of ${indices.length}`);
   }
@@ -360,9 +383,14 @@ async function gif(first, last, told = () => {}) {
 
 async function saveGif() {
   if (!reel || !current) return;
-  const [first, last] = markedSpan();
-  download(`${baseName()}-${reel.frames[first].number}.gif`, await gif(first, last, text => { $("state").textContent = text; }));
-  drawState();
+  const [first, last] = markedSpan(), name = `${baseName()}-${reel.frames[first].number}.gif`;
+  try {
+    const made = await gif(first, last, text => { $("state").textContent = text; });
+    if (made) download(name, made);
+  } catch (error) {
+    trouble = `no GIF: ${error.message}`;
+    render();
+  } finally { drawState(); }
 }
 
 // ——— into the page
@@ -379,9 +407,9 @@ function drawState() {
 }
 
 function take(next) {
-  for (const picture of kept.values()) picture?.close();
-  kept.clear();
-  [reel, at, current, span, person, isPlaying] = [next, 0, null, [null, null], null, false];
+  reel?.close?.();
+  forgetPictures();
+  [reel, at, span, person, isPlaying] = [next, 0, [null, null], null, false];
   drawState();
   notice("");
   seek(0);
@@ -410,7 +438,14 @@ async function openFiles(files) {
   if (reel && tracks.length) {
     // The newest two: more would hide one another.
     reel.tracks = [...(opened ? [] : reel.tracks), ...tracks].slice(-2);
-    reel.take?.(tracks[0]);
+    if (reel.take) {
+      reel.take(tracks[0]);
+      // The same frame may be another picture now, and the last ones none.
+      forgetPictures();
+      const last = reel.frames.length - 1;
+      [at, span] = [Math.min(at, last), span.map(i => i === null ? null : Math.min(i, last))];
+      if (isPlaying) playsFrom = { us: reel.frames[at].us, since: performance.now() };
+    }
   }
   if (reel && !reel.tracks.length && !problem) problem = "no poses: drop the JSON lines of this recording too (posewire run FILE --no-drop --jsonl poses.jsonl)";
   drawState();
@@ -456,7 +491,7 @@ async function follow() {
     }
     if (reel === null) notice(served.note || "the recording holds no picture");
   } catch (error) {
-    problem = `the viewer's server is gone: ${error.message}`;
+    problem = error.message;
     notice(problem, reel !== null);
   }
 }
