@@ -223,6 +223,20 @@ fn a_heartbeat_goes_on_while_there_is_nothing_to_send() {
 }
 
 #[test]
+fn hello_says_the_pictures_size_before_the_first_pose_of_it() {
+    let pty = Pty::open();
+    let (mut serial, _) = open(&pty.path);
+    serial.idle(0).unwrap();
+    for seq in 1..=3 {
+        serial.send(&pose_frame(seq, 1, 0), 100_000 * seq as i64).unwrap();
+    }
+    let (mut reader, mut got) = (Reader::default(), Everything::default());
+    got.hear(&mut reader, &pty.read());
+    let sizes: Vec<_> = got.hellos.iter().map(|h| (h.width_px, h.height_px)).collect();
+    assert_eq!((sizes, got.moments.len()), (vec![(0, 0), (640, 480)], 3));
+}
+
+#[test]
 fn a_reader_that_stops_costs_poses_but_neither_time_nor_the_next_packet() {
     let pty = Pty::open();
     let (mut serial, _) = open(&pty.path);

@@ -408,7 +408,12 @@ impl PoseSink for Serial {
     }
 
     fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<Sending, SinkError> {
-        (self.size_px, self.frame) = ((poses.width, poses.height), poses.frame);
+        self.frame = poses.frame;
+        if self.size_px != (poses.width, poses.height) {
+            // Poses are drawn by what HELLO says: it goes before the first of this size.
+            self.size_px = (poses.width, poses.height);
+            self.next_hello_at_us = now_us;
+        }
         self.persons = poses.persons.iter().flatten().count() as u8;
         self.follow_source();
         let room = self.attend(now_us);
