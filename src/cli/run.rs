@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use posewire::capture::{Noticed, Seen, Turned, is_camera_name};
+use posewire::child_process::end_groups;
 use posewire::clock::{Clock, Monotonic};
 use posewire::config::{Config, Flags, Frames, Size};
 use posewire::metres::{Lens, Metres, Stature};
@@ -191,11 +192,13 @@ fn listen(stop: &Arc<AtomicBool>, draws_on_terminal: bool) -> std::io::Result<()
         for signal in signals.forever() {
             if signal == SIGQUIT {
                 // Ctrl-\ is for a program that hangs: it ends at once, as any other does.
+                end_groups();
                 display::give_back_for_good();
                 let _ = signal_hook::low_level::emulate_default_handler(SIGQUIT);
             }
             stop.store(true, Ordering::Release);
             if is_late.load(Ordering::Acquire) {
+                end_groups();
                 display::give_back_for_good();
                 std::process::exit(1);
             }

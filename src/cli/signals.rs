@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ending::ask_to_end;
 use posewire::child_process::end_groups;
@@ -19,6 +19,8 @@ const PATIENT: Duration = Duration::from_millis(500);
 const TO_SAY_IT: Duration = Duration::from_millis(100);
 /// How often it is looked whether there was one: a pipe or socket that tells of it may be more than a sandbox gives.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// The same once there was one: whoever asks again waits no longer.
+const LOOK_AGAIN_EVERY: Duration = Duration::from_millis(20);
 
 /// Ends the process with 1 where it has not ended by itself in time after `stop` was set. What is returned is set once the user
 /// has waited for as long as an orderly end takes.
@@ -29,22 +31,32 @@ pub fn arm(stop: &Arc<AtomicBool>) -> std::io::Result<Arc<AtomicBool>> {
     Ok(armed(stop, AFTER, None)?.is_late)
 }
 
-/// What ends the process that long after `stop` was set, and says `why`.
+/// What ends the process that long after `stop` was set, and says `why`; or at once where it is asked again.
 fn armed(stop: &Arc<AtomicBool>, after: Duration, why: Option<String>) -> std::io::Result<Armed> {
-    let armed = Armed { is_late: Arc::default(), is_left: Arc::default() };
+    let armed = Armed::default();
     let (stop, late, left) = (stop.clone(), armed.is_late.clone(), armed.is_left.clone());
+    let again = armed.is_asked_again.clone();
     let wait = move || {
         while !stop.load(Ordering::Acquire) {
             thread::sleep(LOOK_EVERY);
         }
         thread::sleep(PATIENT);
+        // What came until now belongs to the first.
+        again.store(false, Ordering::Release);
         late.store(true, Ordering::Release);
-        thread::sleep(after - PATIENT);
-        if left.load(Ordering::Acquire) {
-            return;
-        }
+        let until = Instant::now() + (after - PATIENT);
+        let is_again = loop {
+            if again.load(Ordering::Acquire) {
+                break true;
+            }
+            if Instant::now() >= until && !left.load(Ordering::Acquire) {
+                break false;
+            }
+            thread::sleep(LOOK_AGAIN_EVERY);
+        };
+        // Not in the signal's handler, which may not wait for the lock of what there is to end.
         end_groups();
-        if let Some(why) = why {
+        if let Some(why) = why.filter(|_| !is_again) {
             // Standard error may be what hangs.
             let _ = thread::Builder::new().spawn(move || log::error!("{why}"));
             thread::sleep(TO_SAY_IT);
@@ -57,9 +69,12 @@ fn armed(stop: &Arc<AtomicBool>, after: Duration, why: Option<String>) -> std::i
 }
 
 /// What [`armed`] does, and how it is left.
+#[derive(Default)]
 struct Armed {
     is_late: Arc<AtomicBool>,
     is_left: Arc<AtomicBool>,
+    /// Set by every signal; the first ones are passed over.
+    is_asked_again: Arc<AtomicBool>,
 }
 
 /// While it is held, whatever hangs is ended, as by [`listen_while`].
@@ -87,7 +102,7 @@ pub fn set(stop: &Arc<AtomicBool>, others: &[c_int]) -> std::io::Result<()> {
 /// # Errors
 /// Signals cannot be listened for.
 pub fn listen(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
-    end_at_later_ones(&arm(stop)?)?;
+    set(&armed(stop, AFTER, None)?.is_asked_again, &[])?;
     set(stop, &[])
 }
 
@@ -97,15 +112,8 @@ pub fn listen(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
 /// # Errors
 /// Signals cannot be listened for.
 pub fn listen_while(stop: &Arc<AtomicBool>, after: Duration, why: String) -> std::io::Result<Held> {
-    let Armed { is_late, is_left } = armed(stop, after, Some(why))?;
-    end_at_later_ones(&is_late)?;
+    let Armed { is_left, is_asked_again, .. } = armed(stop, after, Some(why))?;
+    set(&is_asked_again, &[])?;
     set(stop, &[])?;
     Ok(Held(is_left))
-}
-
-fn end_at_later_ones(is_late: &Arc<AtomicBool>) -> std::io::Result<()> {
-    for signal in ask_to_end() {
-        signal_hook::flag::register_conditional_shutdown(signal, 1, is_late.clone())?;
-    }
-    Ok(())
 }

@@ -406,9 +406,11 @@ mod binary {
         std::fs::set_permissions(&ffmpeg, std::fs::Permissions::from_mode(0o755)).unwrap();
         std::fs::write(folder.path().join("film.mkv"), "a film").unwrap();
         let programs = format!("{}:/usr/bin:/bin", folder.path().display());
-        for args in [["record", "out.avi"].as_slice(), &["calibrate", "--out", "lens.toml"]] {
+        let all = [["record", "out.avi"].as_slice(), &["calibrate", "--out", "lens.toml"]];
+        // Those who do not wait, as well.
+        for (args, is_again) in all.iter().flat_map(|args| [(args, false), (args, true)]) {
             let mut command = Command::new(env!("CARGO_BIN_EXE_posewire"));
-            command.args(args).args(["--replay", "film.mkv"]).env("PATH", &programs);
+            command.args(*args).args(["--replay", "film.mkv"]).env("PATH", &programs);
             let command = command.current_dir(&folder).stdout(Stdio::null()).stderr(Stdio::null());
             let mut child = Running::start(command);
             let began = Instant::now();
@@ -417,6 +419,10 @@ mod binary {
                 sleep(Duration::from_millis(10));
             }
             child.interrupt();
+            if is_again {
+                sleep(Duration::from_secs(1));
+                child.interrupt();
+            }
             assert_eq!(child.wait_within(Duration::from_secs(20)).code(), Some(1), "{args:?}");
             let pid = std::fs::read_to_string(&started).unwrap();
             let state = || std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
