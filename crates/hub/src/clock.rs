@@ -83,6 +83,7 @@ pub(crate) struct Clock {
 impl Clock {
     /// A datagram that was emitted at `emitted_us` by the board's clock arrived at `arrived_us` by the hub's.
     pub fn arrived(&mut self, emitted_us: i64, arrived_us: i64) {
+        self.forget_exchanges(arrived_us);
         let sample =
             Sample { board_us: emitted_us, difference_us: (arrived_us - emitted_us) as f64, delay_us: 0.0 };
         self.look_for_step(&sample);
@@ -91,7 +92,8 @@ impl Clock {
         }
     }
 
-    /// An exchange came to its end. From the first on, arrivals only say whether the clock that was asked is the one that stamps lines.
+    /// An exchange came to its end. From the first on, and until none has come for `WINDOW_US`, arrivals only say whether the clock that was
+    /// asked is the one that stamps lines.
     pub fn exchanged(&mut self, e: Exchange) {
         let difference_us = 0.5 * ((e.heard_us - e.asked_us) as f64 + (e.answered_us - e.got_us) as f64);
         let delay_us = ((e.got_us - e.asked_us) - (e.answered_us - e.heard_us)) as f64;
@@ -137,7 +139,21 @@ impl Clock {
             self.stepped += 1;
         }
         if off < -STEP_US || self.stepped > STEP_SPANS {
-            *self = Self::default();
+            // Exchanges know of the way back: a network that is slow for long leaves them, and a board's step shows in the next one.
+            (self.arrivals, self.by_arrivals, self.stepped) = Default::default();
+        }
+    }
+
+    /// A board whose agent has ended is known by arrivals again.
+    fn forget_exchanges(&mut self, now_us: i64) {
+        let oldest_us = (now_us - WINDOW_US) as f64;
+        let before = self.exchanges.len();
+        // By the hub's clock: an agent's may be another than the one that stamps lines.
+        while self.exchanges.front().is_some_and(|s| s.board_us as f64 + s.difference_us < oldest_us) {
+            self.exchanges.pop_front();
+        }
+        if self.exchanges.len() < before {
+            self.by_exchanges = fitted(self.exchanges.make_contiguous());
         }
     }
 }

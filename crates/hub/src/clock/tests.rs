@@ -101,6 +101,48 @@ fn a_network_that_is_slow_for_two_seconds_changes_nothing() {
     assert!(off.abs() < 100, "{off}");
 }
 
+/// There and back in so many microseconds each, by a board that is 7 µs ahead.
+fn exchange(asked_us: i64, there_us: i64, back_us: i64) -> Exchange {
+    let heard_us = asked_us + there_us;
+    Exchange {
+        asked_us: asked_us + 7,
+        heard_us,
+        answered_us: heard_us + 10,
+        got_us: heard_us + 10 + back_us + 7,
+    }
+}
+
+#[test]
+fn a_way_to_the_hub_that_is_slow_for_long_leaves_what_exchanges_know() {
+    let mut clock = Clock::default();
+    for frame in 0..1_800i64 {
+        let sent = 33_333 * frame;
+        let way = if (900..1_200).contains(&frame) { 180_000 } else { 5_000 };
+        if frame % 30 == 0 {
+            clock.exchanged(exchange(sent, way, 5_000));
+        }
+        clock.arrived(sent + 7, sent + way);
+        let off = clock.hub_us(sent + 7).unwrap() - sent;
+        assert!(off.abs() < 2_000, "frame {frame}: {off}");
+    }
+}
+
+#[test]
+fn a_board_whose_agent_has_ended_is_known_by_arrivals_again() {
+    let mut clock = Clock::default();
+    for second in 0..60i64 {
+        clock.exchanged(exchange(1_000_000 * second, 5_000, 5_000));
+    }
+    // As the board gets warm it goes faster: after ten minutes it is 120 ms elsewhere.
+    let board_us = |hub_us: i64| hub_us + 7 + hub_us / 5_000;
+    for tenth in 600..6_000i64 {
+        let sent = 100_000 * tenth;
+        clock.arrived(board_us(sent), sent + 5_000);
+    }
+    let off = clock.hub_us(board_us(600_000_000)).unwrap() - 600_000_000;
+    assert!((4_000..6_000).contains(&off), "{off}");
+}
+
 #[test]
 fn an_exchange_that_cannot_be_says_nothing_and_a_board_that_starts_anew_is_believed_at_once() {
     let mut clock = Clock::default();
