@@ -25,6 +25,9 @@ const LOOK: Duration = Duration::from_millis(200);
 /// Lines of a camera that wait at most: for who tells of now, a quarter of a second, and for who keeps everything.
 pub const NEWEST: usize = 8;
 pub const EVERY: usize = 512;
+/// Between two lines of a take; longer than that no camera is silent.
+const DAY_US: i64 = 86_400_000_000;
+const LONGEST_US: i64 = 30 * DAY_US;
 /// A datagram's most.
 pub const DATAGRAM: usize = 65_536;
 
@@ -66,8 +69,15 @@ pub fn worked_us() -> f64 {
 pub enum Source {
     /// Sockets, each with a thread, and what is published under keys as long as the session lasts.
     Live { told: Arc<Queue>, lost: u64, _session: Option<zenoh::Session> },
-    /// A take, and its next line's number.
-    Take { lines: BufReader<File>, path: String, names: Vec<String>, number: usize },
+    /// A take, and its last line's number.
+    Take {
+        lines: BufReader<File>,
+        path: String,
+        names: Vec<String>,
+        number: usize,
+        /// When the line before arrived.
+        before_us: Option<i64>,
+    },
 }
 
 /// One line of a take.
@@ -142,6 +152,7 @@ impl Source {
             path: path.display().to_string(),
             names: cameras.iter().map(|c| c.name.clone()).collect(),
             number: 0,
+            before_us: None,
         })
     }
 
@@ -159,7 +170,7 @@ impl Source {
                 }
                 Ok(told.next(wait).map_or(Next::Nothing, Next::Heard))
             }
-            Source::Take { lines, path, names, number } => {
+            Source::Take { lines, path, names, number, before_us } => {
                 *number += 1;
                 let said = || format!("{path}, line {number}");
                 let mut line = Vec::new();
@@ -182,6 +193,22 @@ impl Source {
                 let Some(camera) = names.iter().position(|n| *n == taken.camera) else {
                     bail!("{}: there is no camera {:?} in the file of cameras", said(), taken.camera);
                 };
+                // Sums of such stamps cannot overflow.
+                ensure!(
+                    taken.arrived_us.unsigned_abs() <= 1 << 60,
+                    "{}: arrived_us {} is no time in microseconds: take the line out",
+                    said(),
+                    taken.arrived_us
+                );
+                let after_us = taken.arrived_us - before_us.unwrap_or(taken.arrived_us);
+                ensure!(
+                    after_us < LONGEST_US,
+                    "{}: arrived_us {} is {} days after the line before: take the line out, or, if several takes were put into one file, use each by itself",
+                    said(),
+                    taken.arrived_us,
+                    after_us / DAY_US
+                );
+                *before_us = Some(taken.arrived_us);
                 let text = taken.line.to_string();
                 Ok(Next::Heard(Heard::Line(Packet { camera, arrived_us: taken.arrived_us, text })))
             }
@@ -309,6 +336,12 @@ mod tests {
             assert_eq!(heard(&two.as_bytes()[..end]), Ok(1), "{end}");
         }
         assert_eq!(heard(two.trim_end().as_bytes()), Ok(2));
+        let at = |us: &str| format!("{line}{}", line.replace(":1,", &format!(":{us},")));
+        assert_eq!(heard(at("864000000000").as_bytes()), Ok(2), "ten days later");
+        for us in ["864000000000000", "9223372036854775807", "-9223372036854775808"] {
+            let said = heard(at(us).as_bytes()).unwrap_err();
+            assert!(said.contains("line 2: arrived_us") && said.contains("take the line out"), "{said}");
+        }
         let broken = format!("{line}{{\n{line}");
         assert!(heard(broken.as_bytes()).unwrap_err().ends_with("line 2"));
         assert!(heard(b"no take").unwrap_err().ends_with("line 1"));
