@@ -107,7 +107,7 @@ impl Args {
 
 impl Outputs {
     /// Opens what `args` name; `cameras`: where they stand, as JSON, and their `names`; `if_late`: of files and standard output.
-    pub fn open(args: &Args, cameras: &str, names: Vec<String>, if_late: IfLate) -> Result<Self> {
+    pub fn open(args: &Args, cameras: &str, names: Vec<String>, if_late: &IfLate) -> Result<Self> {
         let watches = args.events.is_some() || args.mqtt.is_some();
         let none = !watches
             && args.jsonl.is_none()
@@ -134,7 +134,7 @@ impl Outputs {
         // Files last: none is made where something else is wrong.
         let shown = none.then_some(Path::new("-"));
         let text = |option, path: Option<&Path>| {
-            path.map(|path| Text::create("run", option, path, if_late)).transpose()
+            path.map(|path| Text::create("run", option, path, if_late.clone())).transpose()
         };
         let lines = text("--jsonl", args.jsonl.as_deref().or(shown))?;
         let events = text("--events", args.events.as_deref())?;

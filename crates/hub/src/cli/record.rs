@@ -1,12 +1,12 @@
 //! `posewire-hub record`: what comes in, as it comes.
 
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use files::{Existing, LinesFile};
 use posewire_hub::config::cameras;
 use posewire_hub::line;
 
@@ -14,7 +14,7 @@ use super::cameras::Wrong;
 use super::pipes::wait_for_reader;
 use super::signals::stop_signal;
 use super::sources::{EVERY, Heard, Next, Source, Taken, now_us, seconds};
-use super::text;
+use super::text::{self, Ended};
 use super::zenoh;
 
 /// Keeps what the cameras send as a take, for `calibrate --replay` and `run --replay`
@@ -42,8 +42,10 @@ pub fn run(args: &Args) -> Result<()> {
     let stop = stop_signal()?;
     let Ok(_held) = wait_for_reader("record: --out", &args.out, &stop) else { return Ok(()) };
     let mut source = Source::open(&cameras, None, &args.net, None, EVERY, &stop)?;
-    let cannot = || format!("{} cannot be written: is the disk full?", args.out.display());
-    let mut out = None;
+    // The take of a walk is not lost to boards that are off: what is there stays until the first lines are written.
+    let out = LinesFile::open(&args.out, Existing::Replace);
+    let out = out.with_context(|| format!("--out {}: it cannot be written", args.out.display()))?;
+    let (mut out, mut written) = (BufWriter::new(out), Ok(()));
     let mut wrong = Wrong::new("record", &cameras);
     let (began, mut count) = (now_us(), vec![0usize; cameras.len()]);
     say!("posewire-hub record: {} cameras; Ctrl-C ends it", cameras.len());
@@ -61,22 +63,24 @@ pub fn run(args: &Args) -> Result<()> {
         let Ok(line) = serde_json::from_str(&packet.text) else { continue };
         let camera = camera.name.clone();
         let taken = Taken { camera, arrived_us: packet.arrived_us, line };
-        // Not before: the take of a walk is not lost to boards that are off.
-        let out = match &mut out {
-            Some(out) => out,
-            None => {
-                let file = File::create(&args.out);
-                out.insert(BufWriter::new(
-                    file.with_context(|| format!("{} cannot be written", args.out.display()))?,
-                ))
-            }
-        };
-        serde_json::to_writer(&mut *out, &taken).with_context(cannot)?;
-        out.write_all(b"\n").with_context(cannot)?;
+        let mut line = serde_json::to_vec(&taken)?;
+        line.push(b'\n');
+        // A whole one at a time: a take that is cut off ends with one.
+        written = out.write_all(&line);
+        if written.is_err() {
+            break;
+        }
         count[packet.camera] += 1;
     }
-    let Some(mut out) = out else { return Err(wrong.nothing(&cameras)) };
-    out.flush().with_context(cannot)?;
+    if written.is_ok() && count.iter().all(|count| *count == 0) {
+        return Err(wrong.nothing(&cameras));
+    }
+    if let Err(error) = written.and_then(|()| out.flush()) {
+        match Ended::by(&format!("--out {}", args.out.display()), error) {
+            Ended::Left(why) => say!("posewire-hub record: {why}"),
+            Ended::Failed(error) => return Err(error),
+        }
+    }
     for (camera, count) in cameras.iter().zip(count) {
         say!("{}: {count} lines", camera.name);
     }

@@ -5,6 +5,7 @@ mod replay;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ use super::signals::stop_signal;
 use super::sources::{Heard, NEWEST, Next, Source, now_us, rate};
 use super::text::IfLate;
 use super::zenoh;
-use replay::replay;
+use replay::{Pace, replay};
 
 /// So many pictures of somebody are a minute of most cameras.
 const MINUTE: u64 = 1_800;
@@ -98,29 +99,44 @@ pub fn run(args: &Args) -> Result<()> {
     let Ok(_held) = args.outputs.wait_for_readers(&stop) else { return Ok(()) };
     let listen = args.twin.as_ref().map(|_| args.twin_listen);
     let mut source = Source::open(&all, args.replay.as_deref(), &args.net, listen, NEWEST, &stop)?;
-    let mut room = Room::open(args, all, places, now_us())?;
+    let mut room = Room::open(args, all, places, &stop, now_us())?;
+    let told = tell_all(args, &mut room, &mut source, &stop);
+    // Whatever ended it: lines that wait are written.
+    let ended = room.outputs.end();
+    told.and(ended)
+}
+
+/// The whole take, or until nobody takes any more, or `stop` is set.
+fn tell_all(args: &Args, room: &mut Room, source: &mut Source, stop: &AtomicBool) -> Result<()> {
     if let Some(path) = &args.replay {
-        let mut began = None;
+        let mut pace = Pace::default();
         let pace = |at_us: i64| {
-            let began = *began.get_or_insert(now_us() - at_us);
-            while args.outputs.are_live() && !stop.load(Ordering::Relaxed) {
-                let left_us = began + at_us - now_us();
+            if !args.outputs.are_live() {
+                return;
+            }
+            let (due_us, pause_us) = pace.due_us(at_us, now_us());
+            if let Some(us) = pause_us {
+                let (file, s) = (path.display(), us / 1_000_000);
+                say!("posewire-hub run: {file}: no line came for {s} s: that time is left out");
+            }
+            while !stop.load(Ordering::Relaxed) {
+                let left_us = due_us - now_us();
                 if left_us <= 0 {
                     break;
                 }
                 std::thread::sleep(Duration::from_micros(left_us.min(100_000) as u64));
             }
         };
-        let left_out = replay(&mut room, |wait| source.next(wait), pace, &stop)?;
+        let left_out = replay(room, |wait| source.next(wait), pace, stop)?;
         if let Some(said) = left_out.said() {
             say!("posewire-hub run: {}: {said}", path.display());
         }
     } else {
         say!("posewire-hub run: {} cameras; Ctrl-C ends it", room.cameras.names().len());
-        let added = live(&mut room, |wait| source.next(wait), now_us, &stop)?;
+        let added = live(room, |wait| source.next(wait), now_us, stop)?;
         say!("posewire-hub run: {}", added.said("from a line's arrival to its moment on the way"));
     }
-    room.outputs.end()
+    Ok(())
 }
 
 /// As time goes by, until `stop` is set or nobody takes any more; how long lines waited from their arrival to their moment's way out.
@@ -178,17 +194,23 @@ enum Told {
 }
 
 impl Room {
-    fn open(args: &Args, all: Vec<Camera>, places: config::Room, now_us: i64) -> Result<Self> {
+    fn open(
+        args: &Args,
+        all: Vec<Camera>,
+        places: config::Room,
+        stop: &Arc<AtomicBool>,
+        now_us: i64,
+    ) -> Result<Self> {
         let other = args.twin.as_deref().map(|name| Other::find(name, args.standby, now_us)).transpose()?;
         let lenses = all.iter().map(|camera| camera.lens.clone()).collect();
         let hub = Hub::new(lenses, places.places, places.offsets_us);
         // Of a take nothing is written down, and nothing lost; live, what is not taken is.
         let is_take = args.replay.is_some();
         let written = (!is_take && !args.keep_room).then(|| args.room.clone());
-        let if_late = if is_take { IfLate::Waits } else { IfLate::Lost };
+        let if_late = if is_take { IfLate::Waits(stop.clone()) } else { IfLate::Lost };
         let cameras = Cameras::new(all, written, now_us);
         let outputs =
-            Outputs::open(&args.outputs, &cameras.said(hub.fusion.places()), cameras.names(), if_late)?;
+            Outputs::open(&args.outputs, &cameras.said(hub.fusion.places()), cameras.names(), &if_late)?;
         let gap_us = (1e6 / args.rate) as i64;
         let tells = other.is_none();
         Ok(Self { hub, cameras, other, outputs, gap_us, tells })
@@ -294,7 +316,7 @@ mod tests {
         let args = Words::parse_from(words).args;
         let all = cameras(&args.cameras).unwrap();
         let places = config::room(&args.room, &all).unwrap();
-        Room::open(&args, all, places, 0).unwrap()
+        Room::open(&args, all, places, &Arc::default(), 0).unwrap()
     }
 
     fn line(camera: usize, arrived_us: i64) -> Next {

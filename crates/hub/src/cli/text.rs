@@ -5,6 +5,8 @@ use std::fmt;
 use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -62,12 +64,12 @@ fn cannot(path: &Path) -> String {
 }
 
 /// What becomes of a line for which there is no room, since those before it are not taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum IfLate {
     /// It is lost, and counted: what is live goes on.
     Lost,
-    /// Everything waits: of a take each line counts.
-    Waits,
+    /// Everything waits, for of a take each line counts, until this is set: whoever asks for the end does not wait for a reader who pauses.
+    Waits(Arc<AtomicBool>),
 }
 
 /// Text that goes to a file or to standard output, by a thread of its own, as long as somebody takes it.
@@ -112,8 +114,17 @@ impl Text {
     pub fn write(&mut self, text: Vec<u8>) {
         // Whoever takes no more has ended, which `ended` tells.
         let Some(lines) = &self.lines else { return };
-        match self.if_late {
-            IfLate::Waits => _ = lines.send(text),
+        match &self.if_late {
+            IfLate::Waits(stop) => {
+                let mut text = text;
+                while let Err(TrySendError::Full(back)) = lines.try_send(text) {
+                    if stop.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    text = back;
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
             IfLate::Lost => {
                 if let Err(TrySendError::Full(_)) = lines.try_send(text) {
                     self.lost += 1;
@@ -139,7 +150,8 @@ impl Text {
         self.lines = None;
         let began = Instant::now();
         while !self.thread.as_ref()?.is_finished() {
-            if self.if_late == IfLate::Lost && began.elapsed() > END {
+            let waits = matches!(&self.if_late, IfLate::Waits(stop) if !stop.load(Ordering::Relaxed));
+            if !waits && began.elapsed() > END {
                 self.thread = None;
                 return Some(Ended::Left(format!("{} is not read: its last lines are lost", self.name)));
             }
@@ -153,14 +165,7 @@ impl Text {
             Ok(result) => result.err()?,
             Err(_) => io::Error::other("its thread has failed"),
         };
-        let name = &self.name;
-        Some(match error.kind() {
-            ErrorKind::BrokenPipe => Ended::Left(format!("{name}: its reader is gone")),
-            _ => {
-                let said = format!("{name} cannot be written any more: is the disk full?");
-                Ended::Failed(Error::new(error).context(said))
-            }
-        })
+        Some(Ended::by(&self.name, error))
     }
 }
 
@@ -182,6 +187,17 @@ pub enum Ended {
     Left(String),
     /// The text is not whole.
     Failed(Error),
+}
+
+impl Ended {
+    /// What writing to `name` ended with.
+    pub fn by(name: &str, error: io::Error) -> Self {
+        if error.kind() == ErrorKind::BrokenPipe {
+            return Ended::Left(format!("{name}: its reader is gone"));
+        }
+        let said = format!("{name} cannot be written any more: is the disk full?");
+        Ended::Failed(Error::new(error).context(said))
+    }
 }
 
 impl fmt::Display for Ended {
@@ -265,10 +281,27 @@ mod tests {
     #[test]
     fn of_a_take_every_line_is_written_however_slowly_it_is_read() {
         let (reader, writer) = io::pipe().unwrap();
-        let mut text = Text::to("run", "--jsonl -".into(), IfLate::Waits, Box::new(writer)).unwrap();
+        let mut text =
+            Text::to("run", "--jsonl -".into(), IfLate::Waits(Arc::default()), Box::new(writer)).unwrap();
         let read = std::thread::spawn(move || io::BufRead::lines(io::BufReader::new(reader)).count());
         (0..2_000).for_each(|k| text.write(format!("{k:1023}\n").into_bytes()));
         assert!(text.finish().is_none());
         assert_eq!((read.join().unwrap(), text.lost), (2_000, 0));
+    }
+
+    #[test]
+    fn whoever_asks_for_the_end_of_a_take_does_not_wait_for_a_reader_who_pauses() {
+        let (_reader, writer) = io::pipe().unwrap();
+        let stop = Arc::<AtomicBool>::default();
+        let waits = IfLate::Waits(stop.clone());
+        let mut text = Text::to("run", "--jsonl -".into(), waits, Box::new(writer)).unwrap();
+        let asks = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            stop.store(true, Ordering::Relaxed);
+        });
+        // More than the pipe and the room hold.
+        (0..2_000).for_each(|k| text.write(format!("{k:1023}\n").into_bytes()));
+        asks.join().unwrap();
+        assert!(matches!(text.finish(), Some(Ended::Left(why)) if why.contains("last lines are lost")));
     }
 }

@@ -60,7 +60,7 @@ fn a_terminal_that_is_closed_ends_it_with_whole_files_but_not_under_nohup() {
         // Nobody is there any more whom anything can be said to.
         drop(running.0.stderr.take());
         // A take's lines are written when some have come.
-        feed_until(port, || if words[0] == "record" { file.exists() } else { lines_in(&file) >= 3 });
+        feed_until(port, || lines_in(&file) >= 3);
         // A terminal that is closed and its shell send one each.
         (0..2).for_each(|_| signal(&running.0, "-HUP"));
         if !before.is_empty() {

@@ -67,6 +67,27 @@ fn a_take_becomes_people_in_metres_and_so_does_the_network() {
 }
 
 #[test]
+fn what_was_told_before_a_broken_line_of_a_take_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    done(at, &["simulate", "--out", "demo", "--cameras", "2", "--seconds", "5"]);
+    let stands = |k: u8| {
+        format!("[[camera]]\nname = 'camera-{k}'\nat_m = [0.0, 0.0, 2.0]\nrotation = [1.0, 0, 0, 0]\n")
+    };
+    fs::write(at.join("room.toml"), stands(1) + &stands(2)).unwrap();
+    let take = fs::read_to_string(at.join("demo/take.jsonl")).unwrap();
+    fs::write(at.join("broken.jsonl"), format!("{take}{{\n{take}")).unwrap();
+    let run = ["run", "demo/cameras.toml", "--jsonl", "people.jsonl", "--replay"];
+    let people = || fs::read_to_string(at.join("people.jsonl")).unwrap();
+    done(at, &[&run[..], &["demo/take.jsonl"]].concat());
+    let whole = people();
+    let said = told(at, &[&run[..], &["broken.jsonl"]].concat());
+    assert!(said.contains(&format!("line {}", take.lines().count() + 1)), "{said}");
+    // All but the moment that was due at the end.
+    assert!(whole.starts_with(&people()) && people().lines().count() + 1 >= whole.lines().count());
+}
+
+#[test]
 fn what_happens_is_told_as_lines_and_to_a_broker() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();

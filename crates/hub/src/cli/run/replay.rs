@@ -10,6 +10,29 @@ use super::{Heard, Next, Room, Told};
 /// Cameras' lines are written about as they arrive: one whose thread was held up stands behind younger ones, but never by so much.
 const LATE_US: i64 = 1_000_000;
 
+/// A longer pause nobody waits for: the boards were off, or another take follows in the same file.
+const PAUSE_US: i64 = 10_000_000;
+
+/// When moments of a take come where it goes by as it was recorded.
+#[derive(Debug, Default)]
+pub struct Pace {
+    /// The clock less the take's.
+    later_us: Option<i64>,
+    last_us: Option<i64>,
+}
+
+impl Pace {
+    /// When `at_us` of the take comes by the clock, and the pause before it, if that is left out.
+    pub fn due_us(&mut self, at_us: i64, now_us: i64) -> (i64, Option<i64>) {
+        let pause_us = at_us - self.last_us.replace(at_us).unwrap_or(at_us);
+        let left_out = (pause_us > PAUSE_US).then_some(pause_us);
+        if left_out.is_some() {
+            self.later_us = None;
+        }
+        (at_us + *self.later_us.get_or_insert(now_us - at_us), left_out)
+    }
+}
+
 /// Lines of a take that were not heard, since time had gone on without them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
@@ -75,4 +98,19 @@ pub fn replay(
         }
     }
     Ok(left_out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_take_goes_by_as_it_was_recorded_but_for_long_pauses() {
+        let mut pace = Pace::default();
+        assert_eq!(pace.due_us(1_000_000, 70_000_000), (70_000_000, None));
+        assert_eq!(pace.due_us(9_000_000, 70_100_000), (78_000_000, None));
+        // Four hours later another take.
+        assert_eq!(pace.due_us(14_409_000_000, 78_000_000), (78_000_000, Some(14_400_000_000)));
+        assert_eq!(pace.due_us(14_409_500_000, 78_001_000), (78_500_000, None));
+    }
 }
