@@ -1,7 +1,7 @@
 //! Several people in the pictures: who of one camera is whom of another is what their motion says. Two pictures of the same person obey one
 //! epipolar geometry for as long as both last, those of two people do not.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use pose::JOINTS;
 
@@ -19,15 +19,18 @@ const PAIRS: usize = 400;
 /// Share of them that must agree: of two different people a third does by chance.
 const AGREE: f64 = 0.62;
 
-/// What a board calls one person, at each moment.
+type Sights = [Option<Sight>; JOINTS];
+
+/// What a board calls one person.
 struct Track {
     camera: usize,
-    sights: Vec<Option<[Option<Sight>; JOINTS]>>,
+    /// At each moment at which it saw them, and at no other: a take may last for days.
+    sights: Vec<(i64, Sights)>,
 }
 
 impl Track {
-    fn ticks(&self) -> usize {
-        self.sights.iter().flatten().count()
+    fn at(&self, tick: i64) -> Option<&Sights> {
+        self.sights.binary_search_by_key(&tick, |s| s.0).ok().map(|k| &self.sights[k].1)
     }
 }
 
@@ -61,18 +64,18 @@ pub fn moments(
             theirs.into_iter().for_each(|t| whose[t] = name);
         }
     }
-    let ticks = tracks.iter().map(|t| t.sights.len()).max().unwrap_or(0);
+    let ticks: BTreeSet<i64> = tracks.iter().flat_map(|t| t.sights.iter().map(|s| s.0)).collect();
     let mut found = Vec::new();
-    for tick in 0..ticks {
+    for tick in ticks {
         for person in 0..tracks.len() {
             let mut seen = vec![None; cameras];
             for (track, _) in tracks.iter().zip(&whose).filter(|t| *t.1 == person) {
-                if let Some(sights) = track.sights[tick] {
-                    seen[track.camera] = Some(sights);
+                if let Some(sights) = track.at(tick) {
+                    seen[track.camera] = Some(*sights);
                 }
             }
             if seen.iter().flatten().count() >= 2 {
-                found.push(Moment { at_us: begin_us + tick as i64 * STEP_US, seen });
+                found.push(Moment { at_us: begin_us + tick * STEP_US, seen });
             }
         }
     }
@@ -82,8 +85,6 @@ pub fn moments(
 }
 
 fn tracks(looks: &[Look], cameras: usize, begin_us: i64) -> Vec<Track> {
-    let end_us = looks.iter().map(|l| l.at_us).max().unwrap_or(0);
-    let ticks = ((end_us - begin_us) / STEP_US + 1) as usize;
     let mut by_name: HashMap<(usize, u32), Vec<(i64, &Seen)>> = HashMap::new();
     for look in looks {
         for seen in &look.persons {
@@ -93,22 +94,26 @@ fn tracks(looks: &[Look], cameras: usize, begin_us: i64) -> Vec<Track> {
     let mut all: Vec<((usize, u32), Track)> = Vec::new();
     for (name, mut seen) in by_name {
         seen.sort_by_key(|s| s.0);
-        let mut sights = vec![None; ticks];
+        let mut sights: Vec<(i64, Sights)> = Vec::new();
         for two in seen.windows(2) {
             let (a, b) = (two[0], two[1]);
             // The moments between these two pictures.
             let first = (a.0 - begin_us + STEP_US - 1) / STEP_US;
             for tick in first..=(b.0 - begin_us) / STEP_US {
                 // One that falls on a picture is between that and either neighbour, of which one may be too far away.
-                let sights = &mut sights[tick as usize];
-                *sights = between(a, b, begin_us + tick * STEP_US).or(*sights);
+                let Some(now) = between(a, b, begin_us + tick * STEP_US) else { continue };
+                match sights.last_mut() {
+                    Some((last, sights)) if *last == tick => *sights = now,
+                    _ => sights.push((tick, now)),
+                }
             }
         }
-        all.push((name, Track { camera: name.0, sights }));
+        if sights.len() >= MIN_TICKS {
+            all.push((name, Track { camera: name.0, sights }));
+        }
     }
-    all.retain(|t| t.1.ticks() >= MIN_TICKS);
     // The longest first, and the same order every time.
-    all.sort_by_key(|(name, track)| (std::cmp::Reverse(track.ticks()), *name));
+    all.sort_by_key(|(name, track)| (std::cmp::Reverse(track.sights.len()), *name));
     let mut count = vec![0; cameras];
     all.into_iter()
         .map(|t| t.1)
@@ -121,12 +126,12 @@ fn tracks(looks: &[Look], cameras: usize, begin_us: i64) -> Vec<Track> {
 
 /// Whether both are of one camera at the same time.
 fn together(a: &Track, b: &Track) -> bool {
-    a.camera == b.camera && a.sights.iter().zip(&b.sights).any(|(a, b)| a.is_some() && b.is_some())
+    a.camera == b.camera && a.sights.iter().any(|s| b.at(s.0).is_some())
 }
 
 /// How well two tracks of two cameras are one person; `None` where they are not, or nobody can say.
 fn agreement(a: &Track, b: &Track, rng: &mut fastrand::Rng) -> Option<f64> {
-    let common = || a.sights.iter().zip(&b.sights).filter_map(|(a, b)| Some((a.as_ref()?, b.as_ref()?)));
+    let common = || a.sights.iter().filter_map(|(tick, sights)| Some((sights, b.at(*tick)?)));
     let ticks = common().count();
     if ticks < MIN_TICKS {
         return None;
@@ -161,8 +166,13 @@ mod tests {
     fn a_moment_that_falls_on_a_picture_counts_before_and_after_a_gap() {
         // Moments 20 and 30, 30 pictures apart, are the last before it and the first after it.
         let tracks = tracks(&seen_at(61..90), 1, 0);
-        let is_seen: Vec<bool> = tracks[0].sights.iter().map(Option::is_some).collect();
+        let is_seen: Vec<bool> = (0..=40).map(|tick| tracks[0].at(tick).is_some()).collect();
         let expected: Vec<bool> = (0..=40).map(|tick| !(21..30).contains(&tick)).collect();
         assert_eq!(is_seen, expected);
+        // Two takes in one file, five days apart, take no more room than both.
+        let days_us = 5 * 86_400_000_000;
+        let later = seen_at(61..90).into_iter().map(|look| Look { at_us: look.at_us + days_us, ..look });
+        let both = super::tracks(&seen_at(61..90).into_iter().chain(later).collect::<Vec<_>>(), 1, 0);
+        assert_eq!(both[0].sights.len(), 2 * tracks[0].sights.len());
     }
 }

@@ -2,10 +2,11 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use posewire_hub::calibrate::{CalibrateError, Known, STATURES_M, calibrate};
 use posewire_hub::camera::Lens;
 use posewire_hub::config::{Camera, cameras, room_text};
@@ -58,7 +59,8 @@ pub fn run(args: &Args) -> Result<()> {
     let known = known(args, &cameras)?;
     // Before anybody walks about for it.
     text::try_replace(&args.out)?;
-    let (looks, wrong) = watched(args, &cameras)?;
+    let stop = stop_signal()?;
+    let (looks, wrong) = watched(args, &cameras, &stop)?;
     say!("posewire-hub calibrate: {} pictures, now they are fitted …", looks.len());
     let found = match calibrate(&looks, cameras.len(), known, 1) {
         Ok(found) => found,
@@ -79,6 +81,8 @@ pub fn run(args: &Args) -> Result<()> {
         }
     };
     let names: Vec<&str> = cameras.iter().map(|c| c.name.as_str()).collect();
+    // Whoever asked for the end while it was fitted keeps the room of before.
+    ensure!(!stop.load(Ordering::Relaxed), "given up");
     text::replace(&args.out, &room_text(&found, &names))?;
     let mut table = String::new();
     for (name, place) in names.iter().zip(&found.places) {
@@ -130,9 +134,8 @@ fn known(args: &Args, cameras: &[Camera]) -> Result<Known> {
 }
 
 /// What the cameras see meanwhile, and what was of no use.
-fn watched(args: &Args, cameras: &[Camera]) -> Result<(Vec<Look>, Wrong)> {
-    let stop = stop_signal()?;
-    let mut source = Source::open(cameras, args.replay.as_deref(), &args.net, None, EVERY, &stop)?;
+fn watched(args: &Args, cameras: &[Camera], stop: &Arc<AtomicBool>) -> Result<(Vec<Look>, Wrong)> {
+    let mut source = Source::open(cameras, args.replay.as_deref(), &args.net, None, EVERY, stop)?;
     let lenses: Vec<Lens> = cameras.iter().map(|c| c.lens.clone()).collect();
     let mut ears = Ears::new(lenses, vec![0; cameras.len()]);
     let (began, mut said) = (now_us(), 0);
