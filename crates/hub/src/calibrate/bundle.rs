@@ -171,11 +171,12 @@ fn exchange_sides(moments: &mut [Moment], places: &[Extrinsics], offsets_ms: &[f
                     continue;
                 };
                 let Some(ray) = seen_at(&places[c], body) else { continue };
-                let off = |s: &Sight| ((ray - s.at).norm() / s.sigma).min(10.0).powi(2);
+                let off = |s: &Sight| ((ray - shifted(s, offsets_ms[c])).norm() / s.sigma).min(10.0).powi(2);
                 (as_is, exchanged, count) = (as_is + off(&own), exchanged + off(&other), count + 1);
             }
             if count >= 4 && exchanged < 0.3 * as_is {
-                *seen = std::array::from_fn(|j| seen[MIRROR[j]]);
+                // From the shoulders down: nobody takes an ear for the other.
+                *seen = std::array::from_fn(|j| seen[if j > 4 { MIRROR[j] } else { j }]);
             }
         }
     }
@@ -370,7 +371,7 @@ mod tests {
         let joint = |j: usize| V3::new(if j % 2 == 1 { 0.2 } else { -0.2 }, 0.08 * j as f64 - 0.7, 3.0);
         let sees = |c: usize, is_exchanged: bool| {
             std::array::from_fn(|j| {
-                let j = if is_exchanged { MIRROR[j] } else { j };
+                let j = if is_exchanged && j > 4 { MIRROR[j] } else { j };
                 Some(Sight { at: seen_at(&places[c], joint(j))?, speed: V2::zeros(), sigma: 0.01 })
             })
         };
