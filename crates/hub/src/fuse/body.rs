@@ -76,6 +76,9 @@ const ALONE: f64 = 0.35;
 const OUTVOTED: usize = 3;
 const WATCHED_US: i64 = 500_000;
 
+/// Who went: number, when they were seen last, where.
+pub(super) type Gone = (u32, i64, V3);
+
 /// One person.
 #[derive(Clone, Debug)]
 pub(super) struct Body {
@@ -96,6 +99,8 @@ pub(super) struct Body {
     middle: Option<(V3, V3)>,
     /// Since when it is where an older one is.
     pub doubled_since_us: Option<i64>,
+    /// Who went near there and whose number it has: theirs again if it is nobody.
+    pub back: Option<Gone>,
 }
 
 /// How what a camera saw fits a body.
@@ -172,6 +177,7 @@ impl Body {
             alone: [0.0; 2],
             middle: None,
             doubled_since_us: None,
+            back: None,
         };
         body.find_middle();
         body
@@ -187,6 +193,11 @@ impl Body {
     /// How many cameras saw it within `us` before `at_us`.
     pub fn watched_by(&self, at_us: i64, us: i64) -> usize {
         self.seen_us.iter().filter(|&&t| at_us - t < us).count()
+    }
+
+    /// Whether two cameras have seen it since it was born.
+    pub fn is_sure(&self) -> bool {
+        self.seen_us.iter().filter(|t| **t > self.born_us).count() >= 2
     }
 
     /// When somebody saw it last.

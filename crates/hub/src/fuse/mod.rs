@@ -23,7 +23,7 @@ use crate::line::{Look, Seen};
 use crate::{Extrinsics, V2, V3};
 use anew::Anew;
 use birth::{Births, Loose};
-use body::{Body, Fit, TOLD_M};
+use body::{Body, Fit, Gone, TOLD_M};
 use watch::{Watch, watched_by_others};
 
 /// Nobody saw them for so long: they are not told any more.
@@ -74,8 +74,7 @@ pub struct Fusion {
     places: Vec<Extrinsics>,
     eyes: Vec<Eye>,
     bodies: Vec<Body>,
-    /// Who went: number, when they were seen last, where.
-    gone: Vec<(u32, i64, V3)>,
+    gone: Vec<Gone>,
     next_id: u32,
     births: Births,
     loose: Vec<Vec<Loose>>,
@@ -183,7 +182,7 @@ impl Fusion {
         if lost.is_some() {
             self.bodies[k].put(at_us, body.joints);
         } else {
-            body.id = self.id_of(&body);
+            (body.id, body.back) = self.id_of(&body);
             self.bodies.push(body);
         }
         for (camera, id) in seen_by {
@@ -210,18 +209,19 @@ impl Fusion {
         self.bodies.iter().position(is_lost)
     }
 
-    /// That of whoever went near there, or a new one.
-    fn id_of(&mut self, newborn: &Body) -> u32 {
-        let far = |(k, (_, at_us, was)): (usize, &(u32, i64, V3))| {
+    /// That of whoever went near there, and who went, or a new one.
+    fn id_of(&mut self, newborn: &Body) -> (u32, Option<Gone>) {
+        let far = |(k, (_, at_us, was)): (usize, &Gone)| {
             let middle = newborn.middle(0.0)?;
             may_be(middle, *was, newborn.at_us - at_us).then_some(((middle - was).norm(), k))
         };
         let back = self.gone.iter().enumerate().filter_map(far).min_by(|a, b| a.0.total_cmp(&b.0));
         if let Some((_, k)) = back {
-            return self.gone.remove(k).0;
+            let back = self.gone.remove(k);
+            return (back.0, Some(back));
         }
         self.next_id += 1;
-        self.next_id - 1
+        (self.next_id - 1, None)
     }
 
     /// How rays moved since the camera's last look.
@@ -289,12 +289,10 @@ impl Fusion {
         }
         let gone = &mut self.gone;
         self.bodies.retain(|body| {
-            let age = now - body.born_us;
-            let alone = body.seen_us.iter().filter(|t| **t > body.born_us).count() < 2;
-            if age > PROBATION_US && age < 3 * PROBATION_US && alone {
-                return false;
-            }
-            if body.doubled_since_us.is_some_and(|since| now - since > ONE_US) {
+            let is_nobody = now - body.born_us > PROBATION_US && !body.is_sure();
+            if is_nobody || body.doubled_since_us.is_some_and(|since| now - since > ONE_US) {
+                // The number is kept on for whom it was kept, unless another hub has given it to somebody meanwhile.
+                gone.extend(body.back.filter(|back| !body.is_sure() && back.0 == body.id));
                 return false;
             }
             if now - body.last_us() > GONE_US {
@@ -329,14 +327,13 @@ impl Fusion {
                 cameras: body.watched_by(self.newest_us, 200_000),
             }
         };
-        let sure = |body: &&Body| body.seen_us.iter().filter(|t| **t > body.born_us).count() >= 2;
-        self.bodies.iter().filter(sure).map(tell).collect()
+        self.bodies.iter().filter(|body| body.is_sure()).map(tell).collect()
     }
 
     /// Everybody who is told of, and where their middle is; and the next identity.
     pub fn whereabouts(&self) -> (Vec<(u32, V3)>, u32) {
-        let sure = |body: &&Body| body.seen_us.iter().filter(|t| **t > body.born_us).count() >= 2;
-        let here = self.bodies.iter().filter(sure).filter_map(|b| Some((b.id, b.middle(0.0)?))).collect();
+        let sure = self.bodies.iter().filter(|body| body.is_sure());
+        let here = sure.filter_map(|b| Some((b.id, b.middle(0.0)?))).collect();
         (here, self.next_id)
     }
 

@@ -148,6 +148,22 @@ fn of_two_bodies_in_one_place_the_older_one_stays_and_one_that_one_camera_alone_
 }
 
 #[test]
+fn a_number_that_is_kept_for_somebody_is_not_used_up_by_nobody() {
+    let (at, gone) = (V3::new(0.0, 0.0, 1.0), |g: &Fusion| g.gone.iter().map(|g| g.0).collect::<Vec<_>>());
+    for (seen_us, left, kept) in [(5_000_000, vec![], vec![7]), (5_400_000, vec![7], vec![])] {
+        let newborn = body_at(0, at, 5_000_000, &[5_000_000, 5_000_000]);
+        let mut fusion = room_of(vec![newborn.clone()], 5_500_000);
+        fusion.gone = vec![(7, 4_000_000, at)];
+        (fusion.bodies[0].id, fusion.bodies[0].back) = fusion.id_of(&newborn);
+        fusion.bodies[0].seen_us = vec![seen_us; 2];
+        assert!(gone(&fusion).is_empty());
+        fusion.tidy();
+        let here: Vec<u32> = fusion.bodies.iter().map(|b| b.id).collect();
+        assert_eq!((here, gone(&fusion)), (left, kept));
+    }
+}
+
+#[test]
 fn whom_two_cameras_lost_just_now_is_found_again_unless_two_others_hold_them() {
     let (now, at) = (9_000_000, V3::new(0.0, 0.0, 4.0));
     let lost = |ago_us: i64, ids: [u32; 2], others_us: i64| {
