@@ -92,8 +92,13 @@ impl JointFilter {
         self.speeds = v * (keep * keep) + one * q;
     }
 
-    /// Where `eye` should have seen it `seconds` ago, as restless as it is; `None` behind it.
+    /// Where `eye` should have seen it `seconds` ago, as restless as it is, or will when it has gone on by as many; `None` behind it.
     pub fn expected(&self, eye: &Eye, seconds: f64, restless: f64) -> Option<Expected> {
+        if seconds < 0.0 {
+            let mut then = *self;
+            then.go_on(-seconds, restless);
+            return then.expected(eye, 0.0, restless);
+        }
         let (at, slope) = eye.project(self.at - self.speed * seconds)?;
         let c = self.cross;
         let then = self.places - (c + c.transpose()) * seconds + self.speeds * (seconds * seconds);
@@ -163,6 +168,17 @@ mod tests {
         // Whoever was farther to the right then is so now, and is slower.
         joint.take(&eye, then + V2::new(0.02, 0.0), 0.005, 0.2, 4.0);
         assert!(joint.speed.x < 2.0 - 1e-3 && joint.at.x > 1e-4, "{} {}", joint.speed, joint.at);
+    }
+
+    #[test]
+    fn a_joint_is_expected_where_it_will_have_gone_on_to() {
+        let (eye, mut joint) = joint();
+        joint.speed = V3::new(1.4, 0.0, 0.0);
+        let ahead = joint.expected(&eye, -0.5, 4.0).unwrap();
+        joint.go_on(0.5, 4.0);
+        let then = joint.expected(&eye, 0.0, 4.0).unwrap();
+        assert!((ahead.at - then.at).norm() < 1e-9, "{ahead:?} {then:?}");
+        assert!((ahead.covariance - then.covariance).norm() < 1e-9, "{ahead:?} {then:?}");
     }
 
     #[test]
