@@ -93,9 +93,10 @@ fn trunk_and_legs(at: &[Option<[f32; 2]>; pose::JOINTS]) -> f32 {
     };
     let (mut known, mut known_part) = (0.0, 0.0);
     for (sides, part) in TRUNK_AND_LEGS {
-        let there: Vec<f32> = sides.iter().filter_map(long).collect();
-        if !there.is_empty() {
-            known += there.iter().sum::<f32>() / there.len() as f32;
+        let (sum, count) =
+            sides.iter().filter_map(long).fold((0.0, 0.0), |(sum, count), line| (sum + line, count + 1.0));
+        if count > 0.0 {
+            known += sum / count;
             known_part += part;
         }
     }

@@ -14,5 +14,5 @@ mod watch;
 mod zones;
 
 pub use event::{Event, KINDS, What};
-pub use watch::{Person, Watch};
+pub use watch::{BLIND_AFTER_US, Person, Watch};
 pub use zones::{At, Plane, Zone, Zones};

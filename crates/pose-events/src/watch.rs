@@ -19,7 +19,7 @@ const GESTURE_ENDS_US: i64 = 400_000;
 /// More persons for so long are more.
 const COUNT_AFTER_US: i64 = 300_000;
 /// After so long without a moment nobody knows how many there are, until a number has held again.
-const BLIND_AFTER_US: i64 = 5_000_000;
+pub const BLIND_AFTER_US: i64 = 5_000_000;
 
 /// A person as they are watched at one moment.
 pub trait Person {

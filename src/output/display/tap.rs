@@ -29,7 +29,8 @@ impl PictureTap {
 
     /// The same, or the newest where it is gone; `None` before the first.
     pub fn get_or_newest(&self, seq: u64) -> Option<Frame> {
-        self.get(seq).or_else(|| self.0.lock().unwrap_or_else(PoisonError::into_inner)[0].clone())
+        let frames = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        frames.iter().flatten().find(|frame| frame.seq == seq).or(frames[0].as_ref()).cloned()
     }
 }
 

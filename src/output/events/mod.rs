@@ -15,8 +15,8 @@ mod zones;
 #[cfg(feature = "mqtt")]
 pub(in crate::output) use line::write_event;
 pub use picture::watch_frame;
-#[cfg(feature = "mqtt")]
-pub use pose_events::KINDS;
 pub use pose_events::{At, Event, Watch, What, Zone, Zones};
+#[cfg(feature = "mqtt")]
+pub use pose_events::{BLIND_AFTER_US, KINDS};
 pub use sink::EventLines;
 pub use zones::{ZoneError, read_zones};

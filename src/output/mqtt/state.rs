@@ -3,10 +3,7 @@
 use pose::PoseFrame;
 use serde_json::Value;
 
-use super::super::events::{Event, Watch, What, Zones, watch_frame};
-
-/// Without a frame for so long nobody knows who is there.
-const BLIND_AFTER_US: i64 = 5_000_000;
+use super::super::events::{BLIND_AFTER_US, Event, Watch, What, Zones, watch_frame};
 
 /// What is known of the room.
 pub(super) struct State {

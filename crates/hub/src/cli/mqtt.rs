@@ -3,13 +3,11 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use pose_events::{Event, KINDS, Watch};
+use pose_events::{BLIND_AFTER_US, Event, KINDS, Watch};
 use pose_mqtt::{Broker, Client, Entities, topic_part};
 use posewire_hub::events::line;
 use serde_json::{Value, json};
 
-/// Without a moment for so long nobody knows who is there.
-const BLIND_AFTER_US: i64 = 5_000_000;
 /// From one word on the cameras to the next, unless they change.
 const HEALTH_EVERY_US: i64 = 30_000_000;
 /// Of so many cameras the sensors are removed where the room no longer has them.
@@ -64,7 +62,7 @@ impl Mqtt {
 
     /// From time to time: how the cameras are, and that nobody knows who is there where no moment comes.
     pub fn look(&mut self, watch: &Watch, health: &Health, now_us: i64) -> Result<()> {
-        if self.last_us.is_none_or(|last| now_us - last > BLIND_AFTER_US) {
+        if self.last_us.is_none_or(|last| now_us - last >= BLIND_AFTER_US) {
             self.say(watch, watch.said(false).to_string())?;
         }
         let is_known = |(known, at): &(Health, i64)| known == health && now_us - at < HEALTH_EVERY_US;

@@ -88,37 +88,15 @@ pub fn run(args: &Args) -> Result<()> {
         }
     }
     if args.json {
-        let (command, seconds) = (command(args), args.seconds);
+        // As it was asked for: what prints the same figures again.
+        let asked: Vec<String> = std::env::args().skip(1).collect();
+        let (command, seconds) = (format!("posewire-hub {}", asked.join(" ")), args.seconds);
         println!(
             "{}",
             serde_json::to_string_pretty(&json!({"command": command, "seconds": seconds, "rows": rows}))?
         );
     }
     Ok(())
-}
-
-/// What prints the same figures again.
-fn command(args: &Args) -> String {
-    let Args { cameras, persons, seeds, seconds, exchanged, blurred, json: _ } = args;
-    let list = |all: &[String]| all.join(",");
-    let numbers = |all: &[usize]| list(&all.iter().map(usize::to_string).collect::<Vec<_>>());
-    let mut command = format!("posewire-hub study --seeds {seeds} --json");
-    let turned = list(&exchanged.iter().map(f64::to_string).collect::<Vec<_>>());
-    let options = [
-        ("cameras", numbers(cameras), "2,4,8"),
-        ("persons", numbers(persons), "1,3"),
-        ("seconds", seconds.to_string(), "60"),
-        ("turned", turned, "0,0.35"),
-    ];
-    for (option, value, default) in options {
-        if value != default {
-            command += &format!(" --{option} {value}");
-        }
-    }
-    if *blurred {
-        command += " --blurred";
-    }
-    command
 }
 
 /// From the scene's room to the found one: by all cameras' places and directions together, without any stretching.
@@ -138,29 +116,4 @@ fn between(scene: &Scene, places: &[Extrinsics]) -> Extrinsics {
     let rotation = nalgebra::Rotation3::from_matrix(&spread);
     let rotation = nalgebra::UnitQuaternion::from_rotation_matrix(&rotation);
     Extrinsics::from_parts((b - rotation * a).into(), rotation)
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::Parser;
-
-    use super::*;
-
-    #[derive(Parser)]
-    struct Words {
-        #[command(flatten)]
-        args: Args,
-    }
-
-    #[test]
-    fn the_command_that_is_kept_prints_the_same_figures_again() {
-        for words in [
-            "posewire-hub study --seeds 3 --json",
-            "posewire-hub study --seeds 2 --json --blurred",
-            "posewire-hub study --seeds 5 --json --cameras 2,4 --persons 3 --seconds 7.5 --turned 0.2",
-        ] {
-            let args = Words::parse_from(words.split(' ').skip(1)).args;
-            assert_eq!(command(&args), words);
-        }
-    }
 }
