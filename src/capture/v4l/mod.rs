@@ -3,28 +3,29 @@
 mod find;
 mod judge;
 mod known;
+mod opened;
+mod stamp;
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use v4l::buffer::{Flags, Type};
-use v4l::io::mmap::Stream;
-use v4l::io::traits::{CaptureStream, Stream as _};
-use v4l::video::Capture;
-use v4l::video::capture::Parameters;
-use v4l::{Device, Format, FourCC, Fraction};
+use v4l::Device;
+use v4l::buffer::Flags;
+use v4l::io::traits::CaptureStream;
 
 pub use self::find::{CameraListing, NodeKind, list_cameras};
 pub use super::mode::{Mode, Wanted};
 
 use self::find::Trouble;
 use self::known::Known;
+use self::opened::Open;
+use self::stamp::{captured_at_us, starts_exposure};
 use super::mode;
 use super::usb::usb_id_of;
 use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
 use crate::clock::{Clock, Monotonic};
-use crate::picture::{BufferPool, Frame, PixelFormat, check_size, packed_stride, raw_len};
+use crate::picture::{BufferPool, Frame, PixelFormat, raw_len};
 
 /// Buffers in the driver's hands. One is held here while waiting; with the other three the driver never starves at the
 /// pace of one frame, and more would only hide latency.
@@ -59,22 +60,6 @@ pub struct V4lCamera {
     /// When it was last open, on the monotonic clock.
     open_at_us: i64,
     counters: SourceCounters,
-}
-
-struct Open {
-    /// Always there, but for the moment of closing.
-    stream: Option<Stream<'static>>,
-    path: PathBuf,
-    /// What the driver calls it.
-    card: String,
-    /// Where it hangs on USB.
-    usb_id: Option<String>,
-    mode: Mode,
-    stride: u32,
-    driver_seq: Option<u32>,
-    /// When the last whole frame came (or the stream was started), on the monotonic clock.
-    alive_us: i64,
-    started: bool,
 }
 
 impl V4lCamera {
@@ -218,91 +203,6 @@ fn mute_last(mut nodes: Vec<PathBuf>, mute: &[PathBuf]) -> Vec<PathBuf> {
     nodes
 }
 
-impl Open {
-    /// Of a format that the user named no other takes the place.
-    fn start(
-        device: &Device,
-        path: PathBuf,
-        card: String,
-        wanted: Mode,
-        is_named: bool,
-    ) -> Result<Self, Trouble> {
-        let fail = |e: &io::Error| Trouble::of(&path, e);
-        let listed: Vec<_> =
-            device.enum_formats().unwrap_or_default().iter().map(|f| f.fourcc.repr).collect();
-        let fourcc = FourCC::new(&mode::listed_as(wanted.format, &listed));
-        let set =
-            device.set_format(&Format::new(wanted.width, wanted.height, fourcc)).map_err(|e| fail(&e))?;
-        let got = mode::from_fourcc(&set.fourcc.repr).filter(|got| !is_named || *got == wanted.format);
-        let Some(format) = got.filter(|_| check_size(set.width as usize, set.height as usize).is_ok()) else {
-            return Err(Trouble::lasting(format!(
-                "{}: asked for {wanted}, the driver set {}x{} {}",
-                path.display(),
-                set.width,
-                set.height,
-                set.fourcc
-            )));
-        };
-        // Frame rates are best effort: not every driver has them.
-        let interval = Fraction::new(1000, (wanted.fps * 1000.0).round().max(1.0) as u32);
-        let rate = device.set_params(&Parameters::new(interval)).ok().map(|p| p.interval);
-        let fps = rate
-            .filter(|r| r.numerator > 0)
-            .map_or(wanted.fps, |r| r.denominator as f32 / r.numerator as f32);
-        let mode = Mode { format, width: set.width, height: set.height, fps };
-        let stride = if format == PixelFormat::Mjpeg {
-            0
-        } else {
-            set.stride.max(packed_stride(format, set.width as usize) as u32)
-        };
-        let mut stream = Stream::with_buffers(device, Type::VideoCapture, BUFFERS).map_err(|e| fail(&e))?;
-        // Only so that no wait is endless: `next` is called when `poll` has said that a frame is there.
-        stream.set_timeout(Duration::from_millis(100));
-        // The crate's `next` gives back the buffer held before and takes a new one; it begins with holding buffer 0.
-        let queued = (1..BUFFERS as usize).try_for_each(|i| match CaptureStream::queue(&mut stream, i) {
-            // The driver may have given fewer than asked for.
-            Err(e) if i >= 2 && e.raw_os_error() == Some(libc::EINVAL) => Ok(()),
-            other => other,
-        });
-        if let Err(e) = queued.and_then(|()| stream.start()) {
-            close(stream);
-            return Err(fail(&e));
-        }
-        let (stream, alive_us) = (Some(stream), Monotonic.now_us());
-        let usb_id = usb_id_of(&path, Path::new(SYSFS));
-        Ok(Self { stream, path, card, usb_id, mode, stride, driver_seq: None, alive_us, started: false })
-    }
-
-    /// Has the driver something (a frame or an error) within `timeout`?
-    fn ready(&self, timeout: Duration) -> io::Result<bool> {
-        let Some(stream) = &self.stream else { return Ok(false) };
-        // Rounded up: 0 would spin.
-        let ms = timeout.as_micros().div_ceil(1000).min(60_000) as i32;
-        match stream.handle().poll(libc::POLLIN, ms) {
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(false),
-            other => other.map(|n| n > 0),
-        }
-    }
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        if let Some(stream) = self.stream.take() {
-            close(stream);
-        }
-    }
-}
-
-/// Drops a stream; the crate panics where the driver refuses to stop, which a vanishing device may do.
-fn close(stream: Stream<'static>) {
-    let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(stream)));
-    if dropped.is_err() {
-        log::warn!(
-            "the camera's driver refused to stop streaming; its memory is given back when the device closes"
-        );
-    }
-}
-
 /// What one look at the driver gave.
 enum Taken {
     Frame(Frame),
@@ -364,24 +264,6 @@ impl V4lCamera {
             seq: self.next_seq - 1,
             captured_at_us: captured_at_us(meta.flags, stamp_us, now_us, interval_us),
         }))
-    }
-}
-
-/// Whether the driver stamps the start of the exposure, as those of USB cameras do, rather than the end of the frame.
-fn starts_exposure(flags: Flags) -> bool {
-    flags & Flags::TSTAMP_SRC_MASK == Flags::TSTAMP_SRC_SOE
-}
-
-/// When the light of a frame fell, on the monotonic clock; `now_us` where the driver's stamp is of another one.
-///
-/// A stamp of the end says nothing of exposure and reading out, which together take one frame of a camera in the dark and
-/// hardly ever more: so much is taken off, lest a pose be said to be younger than it is.
-fn captured_at_us(flags: Flags, stamp_us: i64, now_us: i64, interval_us: i64) -> i64 {
-    let is_monotonic = flags & Flags::TIMESTAMP_MASK == Flags::TIMESTAMP_MONOTONIC && stamp_us != 0;
-    match (is_monotonic, starts_exposure(flags)) {
-        (true, true) => stamp_us,
-        (true, false) => stamp_us - interval_us,
-        (false, _) => now_us - interval_us,
     }
 }
 
@@ -482,18 +364,6 @@ mod tests {
         }
         assert_eq!(opened, [nodes(), nodes()].concat());
         assert_eq!(mute, nodes());
-    }
-
-    #[test]
-    fn a_frames_time_is_that_of_its_light_whichever_end_the_driver_stamps() {
-        let at = |flags, stamp_us| captured_at_us(flags, stamp_us, 9_000_000, 33_333);
-        let monotonic = Flags::TIMESTAMP_MONOTONIC;
-        assert_eq!(at(monotonic | Flags::TSTAMP_SRC_SOE, 8_990_000), 8_990_000);
-        assert_eq!(at(monotonic | Flags::TSTAMP_SRC_EOF, 8_990_000), 8_956_667);
-        // No stamp, or one of another clock: all that is known is when it came.
-        assert_eq!(at(monotonic | Flags::TSTAMP_SRC_SOE, 0), 8_966_667);
-        assert_eq!(at(Flags::TIMESTAMP_COPY, 1_790_000_000_000_000), 8_966_667);
-        assert_eq!(at(Flags::TIMESTAMP_UNKNOWN, 5), 8_966_667);
     }
 
     #[test]
