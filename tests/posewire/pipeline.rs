@@ -16,6 +16,9 @@ use posewire::tracker::TrackError;
 
 use super::fakes::{Camera, Event, Log, OnePerson, start};
 
+mod rate;
+mod source;
+
 const FRAME: Duration = Duration::from_millis(10);
 const LONG: Duration = Duration::from_secs(60);
 
@@ -127,21 +130,6 @@ fn poses_that_a_sink_could_not_send_are_counted_and_have_no_age() {
     assert_eq!(telemetry.times(Stage::Overhead).count, 0);
 }
 
-#[test]
-fn a_sink_at_a_rate_of_its_own_watches_the_frames_that_it_is_not_sent() {
-    let log = Log { period: Some(Duration::from_secs(100)), ..Log::default() };
-    let (seen, watched) = (log.seen.clone(), log.watched.clone());
-    let mut pipeline = start(camera(50), FAST, vec![Box::new(log)], Options::default());
-    assert!(pipeline.wait(LONG));
-    let telemetry = &pipeline.shared().telemetry;
-    assert_eq!(seen.lock().unwrap().len(), 1);
-    assert_eq!(
-        watched.load(Ordering::Relaxed) + telemetry.count(Count::Unsent),
-        telemetry.count(Count::Processed)
-    );
-    assert!(watched.load(Ordering::Relaxed) > 10);
-}
-
 /// A tracker that counts how often it is to forget whom it knows.
 struct Forgetful {
     tracker: OnePerson,
@@ -178,59 +166,6 @@ fn whoever_was_seen_in_the_built_in_clip_is_forgotten_once_when_the_camera_comes
         assert!(Pipeline::start(parts, LOSSLESS).unwrap().wait(LONG));
         assert_eq!(resets.load(Ordering::Relaxed), expected);
     }
-}
-
-/// A sink whose consumer changes its mind: after its first poses it wants none for minutes, then a hundred a second; between the two
-/// every frame, for `unasked`.
-struct Fickle {
-    log: Log,
-    began: Instant,
-    unasked: Duration,
-}
-
-impl PoseSink for Fickle {
-    fn name(&self) -> &str {
-        "fickle"
-    }
-
-    fn send(&mut self, poses: &PoseFrame, now_us: i64) -> Result<Sending, SinkError> {
-        self.log.send(poses, now_us)
-    }
-
-    fn period(&self) -> Option<Duration> {
-        const SLOW: Duration = Duration::from_millis(300);
-        match self.began.elapsed() {
-            early if early < SLOW => Some(Duration::from_secs(100)),
-            between if between < SLOW + self.unasked => None,
-            _ => Some(FRAME),
-        }
-    }
-
-    fn finish(&mut self, within: Duration) -> Result<(), SinkError> {
-        self.log.finish(within)
-    }
-}
-
-#[test]
-fn a_rate_that_is_raised_holds_at_once() {
-    let sink = Fickle { log: Log::default(), began: Instant::now(), unasked: Duration::ZERO };
-    let seen = sink.log.seen.clone();
-    let mut pipeline = start(camera(100), FAST, vec![Box::new(sink)], Options::default());
-    assert!(pipeline.wait(LONG));
-    let seen = seen.lock().unwrap().len();
-    // 70 beats are left of the second; a busy machine misses some of them.
-    assert!((15..=75).contains(&seen), "{seen}");
-}
-
-/// What waits for a beat when the consumer ceases to ask for a rate is not sent with the first beat of the next rate.
-#[test]
-fn a_rate_that_is_asked_for_again_brings_no_poses_of_before() {
-    let sink = Fickle { log: Log::default(), began: Instant::now(), unasked: Duration::from_millis(400) };
-    let seen = sink.log.seen.clone();
-    let mut pipeline = start(camera(100), FAST, vec![Box::new(sink)], Options::default());
-    assert!(pipeline.wait(LONG));
-    let frames: Vec<_> = seen.lock().unwrap().iter().map(|s| s.1).collect();
-    assert!(frames.len() > 10 && frames.is_sorted(), "{frames:?}");
 }
 
 /// Capture goes on at the camera's pace while a sink is stuck in one call for a whole second.
@@ -325,149 +260,6 @@ fn a_slow_network_works_on_the_newest_frame() {
     assert_eq!(telemetry.count(Count::Processed) + telemetry.count(Count::Displaced), 60);
     assert!(telemetry.count(Count::Displaced) > 30);
     assert_eq!(seen.lock().unwrap().last().unwrap().1, 59);
-}
-
-/// A sink with a rate of its own gets poses between frames, and none once they are stale.
-#[test]
-fn a_sink_with_its_own_rate_is_served_between_frames_but_not_with_stale_poses() {
-    let log = Log { period: Some(Duration::from_millis(20)), ..Log::default() };
-    let (seen, idle_at) = (log.seen.clone(), log.idle_at_us.clone());
-    let period = Duration::from_millis(200);
-    let script = frames(3).chain(repeat_with(|| Event::Silence).take(12));
-    let mut pipeline =
-        start(Camera::new(script, period, true), FAST, vec![Box::new(log)], Options::default());
-    assert!(pipeline.wait(LONG));
-    let seen = seen.lock().unwrap();
-    // 3 frames 200 ms apart and 500 ms after the last: 45 beats of 20 ms; a busy machine misses some.
-    assert!((15..=48).contains(&seen.len()), "{} sent", seen.len());
-    assert!(seen.windows(2).all(|w| w[0].0 <= w[1].0 && w[0].2 < w[1].2), "in order of time");
-    assert!(!idle_at.lock().unwrap().is_empty(), "asked for heartbeats while there was nothing to send");
-}
-
-/// A board on which a network takes longer than poses are repeated still sends each of them, once.
-#[test]
-fn a_sink_with_its_own_rate_gets_the_poses_of_a_network_that_takes_longer_than_they_are_repeated() {
-    let log = Log { period: Some(Duration::from_millis(20)), ..Log::default() };
-    let seen = log.seen.clone();
-    // Silence after the frames: the end of the source must not come before the last beat.
-    let script = frames(2).chain(repeat_with(|| Event::Silence).take(8));
-    let tracker = OnePerson::new(Duration::from_millis(550));
-    let mut pipeline =
-        start(Camera::new(script, 60 * FRAME, true), tracker, vec![Box::new(log)], Options::default());
-    assert!(pipeline.wait(LONG));
-    let frames: Vec<_> = seen.lock().unwrap().iter().map(|s| s.1).collect();
-    assert_eq!(frames, [0, 1]);
-}
-
-#[test]
-fn an_unplugged_camera_is_counted_once_and_its_frames_come_again() {
-    let script = frames(5).chain(repeat_with(|| Event::Unplug).take(20)).chain(frames(5));
-    let log = Log::default();
-    let seen = log.seen.clone();
-    let mut pipeline = start(Camera::new(script, FRAME, true), FAST, vec![Box::new(log)], Options::default());
-    assert!(pipeline.wait(LONG));
-    let telemetry = &pipeline.shared().telemetry;
-    assert_eq!((telemetry.count(Count::Losses), telemetry.count(Count::Captured)), (1, 10));
-    assert_eq!(seen.lock().unwrap().last().unwrap().1, 9);
-}
-
-/// A recording that is played, with a gap in it.
-struct Gap<S>(S);
-
-impl<S: FrameSource> FrameSource for Gap<S> {
-    fn info(&self) -> SourceInfo {
-        self.0.info()
-    }
-    fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
-        self.0.next_frame(timeout)
-    }
-    fn is_pausing(&self) -> bool {
-        true
-    }
-}
-
-#[test]
-fn a_gap_in_what_is_played_is_no_loss() {
-    let silence = repeat_with(|| Event::Silence).take(25);
-    let source = Gap(Camera::new(frames(5).chain(silence).chain(frames(5)), FRAME, true));
-    let mut pipeline = start(source, FAST, vec![Box::new(Log::default())], Options::default());
-    assert!(pipeline.wait(LONG));
-    let telemetry = &pipeline.shared().telemetry;
-    assert_eq!((telemetry.count(Count::Losses), telemetry.count(Count::Captured)), (0, 10));
-}
-
-/// A source that says of itself what it lost, as a camera does.
-struct Outspoken {
-    camera: Box<dyn FrameSource>,
-    asked: u32,
-    frames: u64,
-}
-
-impl FrameSource for Outspoken {
-    fn info(&self) -> SourceInfo {
-        self.camera.info()
-    }
-
-    /// Away at the start, then four frames of which each stands for three, then away again.
-    fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
-        self.asked += 1;
-        match self.asked {
-            1..=3 | 8..=10 => Ok(None),
-            4..=7 => {
-                self.frames += 1;
-                let frame = self.camera.next_frame(timeout)?;
-                Ok(frame.map(|f| Frame { seq: 3 * self.frames, ..f }))
-            }
-            _ => Err(CaptureError::Ended),
-        }
-    }
-
-    fn is_away(&self) -> bool {
-        !(4..=7).contains(&self.asked)
-    }
-
-    fn counters(&self) -> SourceCounters {
-        SourceCounters { overtaken: self.frames, damaged: 2 * self.frames / 3, ..SourceCounters::default() }
-    }
-}
-
-#[test]
-fn what_a_source_says_of_itself_is_counted_once_and_its_absence_known_at_once() {
-    let source = Outspoken { camera: Box::new(camera(4)), asked: 0, frames: 0 };
-    let mut pipeline = start(source, FAST, vec![Box::new(Log::default())], Options::default());
-    assert!(pipeline.wait(LONG));
-    let telemetry = &pipeline.shared().telemetry;
-    let counts = [Count::Losses, Count::Captured, Count::Bad, Count::Missed].map(|c| telemetry.count(c));
-    // Two numbers are missing before each frame but the first: four overtaken and two damaged frames explain all but one.
-    assert_eq!(counts, [1, 4, 2, 1], "losses, captured, damaged, missed");
-    assert!(telemetry.count(Count::Displaced) >= 4);
-    assert!(!telemetry.health().source_up);
-}
-
-#[test]
-fn a_silent_camera_is_noticed_within_a_second_and_a_half() {
-    let script = frames(2).chain(repeat_with(|| Event::Silence));
-    let pipeline =
-        start(Camera::new(script, FRAME, true), FAST, vec![Box::new(Log::default())], Options::default());
-    let shared = pipeline.shared().clone();
-    let began = Instant::now();
-    while shared.telemetry.count(Count::Losses) == 0 && began.elapsed() < LONG {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    assert!(began.elapsed() < Duration::from_millis(1_500), "{:?}", began.elapsed());
-    let progress = shared.progress();
-    std::thread::sleep(Duration::from_millis(400));
-    assert!(shared.progress() > progress, "looking for a lost camera is progress");
-}
-
-#[test]
-fn an_unusable_camera_ends_the_run_with_its_reason() {
-    let script = frames(1).chain([Event::Break]);
-    let mut pipeline =
-        start(Camera::new(script, FRAME, true), FAST, vec![Box::new(Log::default())], Options::default());
-    assert!(pipeline.wait(LONG));
-    assert_eq!(pipeline.errors().len(), 1);
-    assert_eq!(pipeline.errors()[0].to_string(), "capture: fake: no permission");
 }
 
 #[test]

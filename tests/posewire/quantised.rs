@@ -12,6 +12,9 @@ use tract_onnx::pb::{ModelProto, TensorProto, ValueInfoProto, tensor_proto::Data
 
 use crate::tiny;
 
+mod engines;
+mod refused;
+
 const HEIGHT: usize = 18;
 const WIDTH: usize = 22;
 const OUTPUTS: [(&str, [usize; 3]); 2] = [("heat", [5, 20, 24]), ("side", [4, 9, 4])];
@@ -180,37 +183,16 @@ fn set(model: &mut ModelProto, name: &str, raw: &[u8]) {
     tensor.raw_data = raw.to_vec();
 }
 
-fn refusal(onnx: &[u8], engine: Engine) -> String {
-    load(onnx, engine).err().map(|e| e.to_string()).unwrap_or_default()
-}
-
-#[test]
-fn scales_that_are_no_numbers_are_refused_by_the_operators_name() {
-    for bad in [f32::NAN, 0.0, -1.0, f32::INFINITY] {
-        let onnx = changed(|m| set(m, "first_scale", &bad.to_le_bytes()));
-        let error = refusal(&onnx, Engine::Auto);
-        assert!(error.contains("first") && error.contains("scale"), "{error}");
-    }
-}
-
-#[test]
-fn damaged_files_are_refused() {
-    let onnx = golden("qdq_u8").onnx;
-    for len in (0..onnx.len()).step_by(997) {
-        assert!(load(&onnx[..len], Engine::Auto).is_err(), "the first {len} bytes were taken");
-    }
-    let onnx = changed(|m| set(m, "stem.w_quantized", &[1, 2, 3]));
-    assert!(refusal(&onnx, Engine::Auto).contains("stem.w_quantized"));
-    let onnx = changed(|m| m.graph.as_mut().unwrap().node.retain(|n| n.name != "stem"));
-    assert!(refusal(&onnx, Engine::Auto).contains("comes from nowhere"));
-}
-
 /// A network whose end the operators lack.
 fn softened() -> Vec<u8> {
     changed(|m| {
         let graph = m.graph.as_mut().unwrap();
         graph.node.iter_mut().find(|n| n.op_type == "Sigmoid").unwrap().op_type = "Softsign".into();
     })
+}
+
+fn refusal(onnx: &[u8], engine: Engine) -> String {
+    load(onnx, engine).err().map(|e| e.to_string()).unwrap_or_default()
 }
 
 #[test]
@@ -338,156 +320,6 @@ fn sound_operators_that_int8_refuses_run_through_tract() {
         state.run(1).unwrap();
         assert!(state.output(0, "heat").unwrap().0.iter().any(|&v| v > 0.0));
     }
-}
-
-/// A clip of a picture, `from` "real", or of its mean.
-fn clipped(from: &str, lo: f32, hi: f32) -> Vec<u8> {
-    let net = tiny::Net::new("image", &[1, 3, HEIGHT as i64, WIDTH as i64]);
-    let net = net.tensor("scale", &[], &[1.0 / 255.0]).byte("zero", 0);
-    let net = coded(net.tensor("lo", &[], &[lo]).tensor("hi", &[], &[hi]), "image", "real");
-    let net =
-        net.node("GlobalAveragePool", &["real"], "mean", &[]).node("Clip", &[from, "lo", "hi"], "odd", &[]);
-    coded(net, "odd", "heat").output("heat").bytes()
-}
-
-#[test]
-fn a_clip_with_exchanged_limits_gives_its_max_and_limits_that_are_no_numbers_are_refused() {
-    for from in ["real", "mean"] {
-        let plan = load(&clipped(from, 0.8, 0.2), Engine::Int8(None)).unwrap();
-        let mut state = plan.state(1).unwrap();
-        write(&mut *state, 0, &golden("qdq_u8").picture);
-        state.run(1).unwrap();
-        let (values, _) = state.output(0, "heat").unwrap();
-        // As ONNX has it: min(max(x, 0.8), 0.2).
-        assert!(values.iter().all(|v| (v - 0.2).abs() < 1e-6), "{from}: {values:?}");
-        for (lo, hi) in [(f32::NAN, 1.0), (0.0, f32::NAN)] {
-            let error = refusal(&clipped(from, lo, hi), Engine::Auto);
-            assert!(error.contains("\"odd\" (Clip)") && error.contains("are not numbers"), "{error}");
-        }
-    }
-}
-
-#[test]
-fn weights_without_a_value_are_refused_whatever_they_say_of_channels() {
-    let onnx = changed(|m| {
-        let tensors = &mut m.graph.as_mut().unwrap().initializer;
-        let find = |name: &str| tensors.iter().position(|t| t.name == name).unwrap();
-        let (weights, scale) = (find("stem.w_quantized"), find("stem.w_scale"));
-        tensors[weights].dims = vec![1 << 40, 0, 1, 1];
-        tensors[weights].raw_data.clear();
-        tensors[weights].int32_data.clear();
-        (tensors[scale].dims, tensors[scale].float_data) = (vec![], vec![0.1]);
-        tensors[scale].raw_data.clear();
-    });
-    let error = refusal(&onnx, Engine::Auto);
-    assert!(error.contains("without a value"), "{error}");
-}
-
-#[test]
-fn asymmetric_weights_and_free_sizes_are_named() {
-    let onnx = changed(|m| {
-        let graph = m.graph.as_mut().unwrap();
-        let zero = graph.initializer.iter_mut().find(|t| t.name == "mix.w_zero_point").unwrap();
-        assert_eq!(zero.data_type, DataType::Int8 as i32);
-        zero.int32_data = vec![3; 12];
-        zero.raw_data.clear();
-    });
-    assert!(refusal(&onnx, Engine::Int8(None)).contains("weights are not symmetric"));
-    let onnx = changed(|m| {
-        let node = m.graph.as_mut().unwrap().node.iter_mut().find(|n| n.op_type == "Resize").unwrap();
-        node.input[2] = "image".into();
-    });
-    assert!(refusal(&onnx, Engine::Int8(None)).contains("\"up\" (Resize)"));
-}
-
-#[test]
-fn engines_are_chosen_without_timing_and_the_choice_is_explained() {
-    let golden = golden("qdq_u8");
-    let reason = |engine| infer::reason(engine, &*load(&golden.onnx, engine).unwrap());
-    assert_eq!(reason(Engine::Auto), "this processor has int8 kernels");
-    assert_eq!(reason(Engine::F32), "--engine f32");
-    let softened = softened();
-    let partly = infer::reason(Engine::Auto, &*load(&softened, Engine::Auto).unwrap());
-    assert!(partly.contains("(Softsign)"), "{partly}");
-    let real = tiny::Net::new("image", &[1, 3, HEIGHT as i64, WIDTH as i64]);
-    let real = real.node("Relu", &["image"], "heat", &[]).output("heat").bytes();
-    assert_eq!(
-        infer::reason(Engine::Auto, &*load(&real, Engine::Auto).unwrap()),
-        "the network is not quantised"
-    );
-}
-
-#[test]
-fn engines_are_timed_only_when_asked() {
-    let golden = golden("qdq_u8");
-    let told = infer::fastest(&manifest(&golden.onnx, ""), &golden.onnx).unwrap();
-    for word in ["tiny: ", " us in int8, ", " us in f32): --engine "] {
-        assert!(told.contains(word), "{told}");
-    }
-    // What int8 alone refuses is not recommended.
-    let onnx = softened();
-    let told = infer::fastest(&manifest(&onnx, ""), &onnx).unwrap();
-    let takes = |engine: &str| told.ends_with(&format!(": --engine {engine} takes it"));
-    assert!(told.contains(" us in int8 and tract, ") && (takes("auto") || takes("f32")), "{told}");
-}
-
-/// What a user sees before the first pose: which engine, and nothing timed, nothing remembered.
-#[test]
-fn the_first_start_times_nothing_and_leaves_nothing_behind() {
-    let home = tempfile::tempdir().unwrap();
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_posewire"));
-    command.args([
-        "run",
-        "-v",
-        "--synthetic",
-        "--no-drop",
-        "--frames",
-        "2",
-        "--smoother",
-        "none",
-        "--jsonl",
-        "/dev/null",
-    ]);
-    let out = command
-        .env("HOME", home.path())
-        .env_remove("XDG_CACHE_HOME")
-        .env_remove("RUST_LOG")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&out.stderr);
-    assert!(out.status.success(), "{said}");
-    assert!(said.contains(&format!("engine: int8 {} (", Kernel::best())), "{said}");
-    assert!(said.contains("first poses ") && said.contains(" ms after the start"), "{said}");
-    assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "{said}");
-}
-
-#[test]
-fn the_command_line_explains_a_network_layer_by_layer() {
-    let golden = golden("qdq_u8");
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("tiny.toml");
-    let text = format!(
-        "name = \"tiny\"\ntask = \"keypoints\"\nfile = \"tiny.onnx\"\nsha256 = \"{}\"\n[input]\nname = \"image\"\n\
-         width = {WIDTH}\nheight = {HEIGHT}\n[codec]\nkind = \"heatmap\"\noutput = \"heat\"\nstride = 1\nactivation = \"none\"",
-        tiny::sha256(&golden.onnx)
-    );
-    std::fs::write(&path, text).unwrap();
-    std::fs::write(folder.path().join("tiny.onnx"), &golden.onnx).unwrap();
-    let out =
-        crate::cli::posewire(&["models", "--explain", "--engine", "int8:portable", path.to_str().unwrap()]);
-    let text = String::from_utf8(out.stdout).unwrap();
-    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-    for word in ["int8 portable", "output heat [5, 20, 24]", "conv + sum", "transposed conv", "GMAC/s"] {
-        assert!(text.contains(word), "{word} is missing from\n{text}");
-    }
-}
-
-#[test]
-fn engines_are_named_on_the_command_line() {
-    assert_eq!("auto".parse(), Ok(Engine::Auto));
-    assert_eq!("int8:portable".parse(), Ok(Engine::Int8(Some(Kernel::Portable))));
-    assert!("int8:mmx".parse::<Engine>().unwrap_err().contains("portable"));
-    assert!("gpu".parse::<Engine>().is_err());
 }
 
 proptest::proptest! {

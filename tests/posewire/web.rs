@@ -14,6 +14,9 @@ use posewire::output::{Host, PoseSink, Predict, StageTimes, Vitals};
 use posewire::picture::{Frame, PixelFormat};
 use tungstenite::{Message, WebSocket};
 
+mod drawing;
+mod lines;
+
 /// Longer than anything here takes on a busy machine.
 const SOON: Duration = Duration::from_secs(20);
 
@@ -230,43 +233,6 @@ fn a_page_hears_how_the_tracker_is_though_no_frame_comes_and_may_have_it_forget(
 }
 
 #[test]
-fn poses_stream_as_events_to_a_bounded_number_of_readers() {
-    let mut web = web();
-    let request = "GET /poses HTTP/1.1\r\nHost: localhost\r\n\r\n";
-    let mut readers: Vec<TcpStream> = (0..MAX_CLIENTS).map(|_| connect(&web, request)).collect();
-    for reader in &mut readers {
-        // All are in once each has its head.
-        let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n") {
-            let mut byte = [0];
-            reader.read_exact(&mut byte).unwrap();
-            head.push(byte[0]);
-        }
-        assert!(head.starts_with(b"HTTP/1.1 200"));
-    }
-    assert!(ask(&web, request).starts_with("HTTP/1.1 503"));
-    web.send(&nobody(5), 9).unwrap();
-    let expected = "event: size\ndata: [320,240]\n\ndata: {\"seq\":5,\"frame\":5,\"captured_us\":1,\"emitted_us\":9,\"persons\":[]}\n\n";
-    for reader in &mut readers {
-        let mut got = String::new();
-        while !got.contains(expected) {
-            let mut byte = [0];
-            reader.read_exact(&mut byte).unwrap();
-            got.push(char::from(byte[0]));
-        }
-    }
-    // Nobody reads any more, and sending goes on.
-    for seq in 6..2_000 {
-        web.send(&nobody(seq), 9).unwrap();
-    }
-    web.finish(Duration::from_millis(100)).unwrap();
-    for reader in readers {
-        let rest = answer(reader);
-        assert!(rest.ends_with("\r\n0\r\n\r\n"), "cut off, as curl says of it");
-    }
-}
-
-#[test]
 fn pages_that_take_nothing_are_let_go_while_others_go_on() {
     let mut web = web();
     // They never say that they have taken anything, and never read.
@@ -286,126 +252,6 @@ fn pages_that_take_nothing_are_let_go_while_others_go_on() {
     assert!(began.elapsed() > Duration::from_secs(2), "all places were taken at first");
     until_heard(&mut web, seq, || has_come(&mut socket));
     drop(stalled);
-}
-
-/// The value of a constant of the page's script.
-fn constant(script: &str, name: &str) -> serde_json::Value {
-    let begin = format!("const {name} = ");
-    let at = script.find(&begin).unwrap_or_else(|| panic!("{name} is not in the page")) + begin.len();
-    serde_json::from_str(script[at..].split(";\n").next().unwrap()).unwrap()
-}
-
-#[test]
-fn the_page_draws_with_the_colours_and_sizes_of_every_display() {
-    let script = get(&web(), "/page.js", "Host: localhost\r\n");
-    let colours: Vec<String> = (0..pose_draw::PALETTE as u32)
-        .map(pose_draw::colour_of)
-        .map(|[r, g, b]| format!("#{r:02x}{g:02x}{b:02x}"))
-        .collect();
-    assert_eq!(constant(&script, "COLOURS"), serde_json::json!(colours));
-    let m = pose_draw::Metrics::for_panel(embedded_graphics::prelude::Size::new(640, 480));
-    let sizes = serde_json::json!({"stroke": m.stroke, "joint": m.joint, "dash": m.dash});
-    assert_eq!(constant(&script, "SIZES"), sizes);
-    assert_eq!(constant(&script, "UNSURE_SCORE").as_f64().unwrap() as f32, pose::UNSURE_SCORE);
-    let drawing = include_str!("../../src/output/web/page/draw.js");
-    let own = drawing.matches("\"#").count();
-    assert_eq!(own, drawing.matches("\"#000\"").count(), "a person's colour is nowhere but in the crate");
-}
-
-#[test]
-fn the_page_takes_a_joint_for_what_every_display_takes_it() {
-    use pose::JointState::{Absent, Measured, Predicted};
-    let drawing = include_str!("../../src/output/web/page/draw.js");
-    let function = drawing.split("function lookOf(").nth(1).unwrap().split("\n}").next().unwrap();
-    let mut script = format!("const UNSURE_SCORE = {}; function lookOf({function}\n}}", pose::UNSURE_SCORE);
-    let mut expected = String::new();
-    for state in [Absent, Measured, Predicted] {
-        for score in [0.0, 0.3, 0.333, 0.334, 0.5, 1.0] {
-            let joint = pose::PoseJoint { x_px: 1.0, y_px: 1.0, score, sigma_px: 1.0, state };
-            let look = pose_draw::Look::of(&joint).map_or(0, |look| look as u8 + 1);
-            expected += &format!("{look}\n");
-            script += &format!("console.log(lookOf([1, 1, {score}, 1, \"{}\"]));", state.name());
-        }
-    }
-    let Ok(out) = std::process::Command::new("node").args(["-e", &script]).output() else {
-        eprintln!("SKIPPED: the page's own script: no `node` on this machine (sudo apt install nodejs)");
-        return;
-    };
-    assert_eq!(String::from_utf8_lossy(&out.stdout), expected, "{}", String::from_utf8_lossy(&out.stderr));
-}
-
-fn program(web: &Web) -> WebSocket<TcpStream> {
-    let stream = connect(web, "");
-    tungstenite::client(format!("ws://localhost:{}/lines", web.address().port()), stream).unwrap().0
-}
-
-fn line_of(socket: &mut WebSocket<TcpStream>) -> serde_json::Value {
-    match socket.read().unwrap() {
-        Message::Text(text) => serde_json::from_str(&text).unwrap(),
-        other => panic!("{other:?}"),
-    }
-}
-
-#[test]
-fn a_program_gets_the_json_lines_as_messages_and_needs_to_say_nothing() {
-    let host = Arc::new(Known::default());
-    let mut web = of(WebOptions { host: Some(host.clone()), ..WebOptions::default() });
-    let mut socket = program(&web);
-    let first = until_heard(&mut web, 0, || has_come(&mut socket));
-    let mut last = line_of(&mut socket)["seq"].as_u64().unwrap();
-    assert!(last <= first);
-    for seq in first + 1..first + 50 {
-        web.send(&crate::frames::pose_frame(seq, 2, 1_000), 9).unwrap();
-        let line = line_of(&mut socket);
-        assert_eq!(line["persons"].as_array().map_or(0, Vec::len), if line["seq"] == seq { 2 } else { 0 });
-        let now = line["seq"].as_u64().unwrap();
-        assert!(now > last, "{now} after {last}");
-        last = now;
-        if last != seq {
-            break;
-        }
-    }
-    socket.send(Message::text("reset")).unwrap();
-    let began = Instant::now();
-    while host.0.load(Ordering::Relaxed) == 0 {
-        assert!(began.elapsed() < SOON);
-        sleep(Duration::from_millis(10));
-    }
-    web.finish(Duration::ZERO).unwrap();
-    while let Ok(message) = socket.read() {
-        assert!(matches!(message, Message::Text(_) | Message::Close(_)), "{message:?}");
-    }
-}
-
-#[test]
-fn a_program_that_does_not_read_is_let_go_and_holds_nobody_up() {
-    let mut web = web();
-    let mut stalled = program(&web);
-    until_heard(&mut web, 0, || has_come(&mut stalled));
-    let mut slowest = Duration::ZERO;
-    let began = Instant::now();
-    let mut seq = 10_000;
-    // Its own buffers take some megabytes; after that its patience of 2 s runs.
-    while began.elapsed() < Duration::from_secs(5) {
-        let sent = Instant::now();
-        web.send(&crate::frames::pose_frame(seq, MAX_PERSONS, 1_000), 9).unwrap();
-        slowest = slowest.max(sent.elapsed());
-        seq += 1;
-        sleep(Duration::from_millis(1));
-    }
-    assert!(slowest < Duration::from_secs(1), "{slowest:?}");
-    let mut heard = 0;
-    let ended = loop {
-        match stalled.read() {
-            Ok(Message::Text(_)) => heard += 1,
-            other => break other,
-        }
-        assert!(began.elapsed() < SOON, "it is still fed");
-    };
-    assert!(ended.is_err() && heard > 0, "{heard} messages, then {ended:?}");
-    // And its place is free again.
-    let mut back = program(&web);
-    until_heard(&mut web, seq, || has_come(&mut back));
 }
 
 /// Kilobytes that this process holds.
@@ -489,4 +335,9 @@ fn an_hour_of_frames_costs_no_memory() {
         String::from_utf8_lossy(&out.stderr)
     );
     println!("{told}");
+}
+
+fn program(web: &Web) -> WebSocket<TcpStream> {
+    let stream = connect(web, "");
+    tungstenite::client(format!("ws://localhost:{}/lines", web.address().port()), stream).unwrap().0
 }

@@ -1,0 +1,110 @@
+//! Who is somebody, by what the network says of them.
+
+use super::*;
+
+/// Frames of one who stands still and is seen with these scores.
+fn scored(scores: &[f32]) -> Vec<Vec<(usize, Keypoints)>> {
+    let of = |&score| vec![(0, Keypoints { score, ..walker(100.0, 200.0, 200.0, 0.0) })];
+    scores.iter().map(of).collect()
+}
+
+#[test]
+fn by_presence_somebody_sure_is_there_at_once_somebody_likely_soon_and_a_ghost_never() {
+    let reported = |scores: &[f32]| {
+        let mut tracker = Identities::new(IdentityRules::of(true));
+        follow(&mut tracker, 0, scored(scores)).iter().map(|f| !f.is_empty()).collect::<Vec<_>>()
+    };
+    assert_eq!(reported(&[0.6, 0.6]), [true, true]);
+    assert_eq!(reported(&[0.4, 0.4, 0.4]), [false, true, true]);
+    assert_eq!(reported(&[0.2; 10]), [false; 10], "unlikely stays unlikely");
+    assert_eq!(
+        reported(&[0.3, 0.05, 0.05]),
+        [false; 3],
+        "a second look refuses what the first took for somebody"
+    );
+}
+
+#[test]
+fn a_ghost_ends_and_a_person_half_hidden_stays() {
+    let mut tracker = Identities::new(IdentityRules::of(true));
+    let scores = [vec![0.55; 3], vec![0.02; 9]].concat();
+    let ids = follow(&mut tracker, 0, scored(&scores));
+    assert!(ids[..3].iter().all(|f| f.len() == 1));
+    assert!(ids[3..].iter().all(BTreeMap::is_empty), "{ids:?}");
+    // Nor is it predicted on: it was never there.
+    assert!(tracker.update(12 * FRAME_US, &[], &[None; MAX_PERSONS]).is_empty());
+
+    let mut tracker = Identities::new(IdentityRules::of(true));
+    let scores = [vec![0.9; 30], vec![0.15; 30]].concat();
+    assert!(follow(&mut tracker, 0, scored(&scores)).iter().all(|f| f.len() == 1));
+    let mut tracker = Identities::new(IdentityRules::of(true));
+    let scores = [vec![0.9; 30], vec![0.05], vec![0.9; 5]].concat();
+    assert!(follow(&mut tracker, 0, scored(&scores)).iter().all(|f| f.len() == 1), "one frame ends nobody");
+}
+
+#[test]
+fn whoever_lies_within_somebody_much_larger_begins_after_three_sure_frames_and_ends_once_they_fade() {
+    let told = |scores: &[f32]| {
+        let mut tracker = Identities::new(IdentityRules::of(true));
+        let large = walker(100.0, 200.0, 200.0, 0.0);
+        let frames = scores.iter().map(|&score| {
+            let small = Keypoints { score, ..walker(100.0, 230.0, 90.0, 0.0) };
+            vec![(0, large), (1, small)]
+        });
+        let ids = follow(&mut tracker, 0, frames.collect::<Vec<_>>());
+        assert!(ids.iter().all(|frame| frame.contains_key(&0)), "the large one is there all along");
+        ids.iter().map(|frame| frame.contains_key(&1)).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&[0.9; 5]), [false, false, true, true, true]);
+    assert_eq!(told(&[0.4; 6]), [false; 6], "elsewhere two such frames are somebody");
+    let fading = told(&[vec![0.9; 5], vec![0.12; 20]].concat());
+    assert!(fading[2] && !fading[24], "elsewhere such scores are somebody half hidden: {fading:?}");
+    let half_hidden = told(&[vec![0.9; 5], vec![0.4; 20]].concat());
+    assert!(half_hidden[2..].iter().all(|told| *told), "{half_hidden:?}");
+}
+
+#[test]
+fn whoever_the_network_was_unsure_of_is_not_told_of_while_unseen() {
+    for (score, told) in [(0.9, true), (0.15, false)] {
+        let mut tracker = Identities::new(IdentityRules::of(true));
+        let ids = follow(&mut tracker, 0, scored(&[vec![0.6; 10], vec![score; 20]].concat()));
+        assert_eq!(ids[29].len(), 1, "seen, they are told of");
+        let listed = tracker.update(30 * FRAME_US, &[], &[None; MAX_PERSONS]).to_vec();
+        assert!(
+            matches!(listed[..], [Assignment { detection: None, is_reported, .. }] if is_reported == told),
+            "{score}: {listed:?}"
+        );
+    }
+}
+
+#[test]
+fn a_strip_at_the_edge_that_is_doubted_for_long_is_the_edge() {
+    for (x, score, told) in [(630.0, 0.2, false), (630.0, 0.6, true), (300.0, 0.2, true)] {
+        let mut tracker = Identities::new(IdentityRules::of(true));
+        let strip = |score| {
+            let mut strip = Keypoints { score, ..walker(x, 200.0, 200.0, 0.0) };
+            strip.joints.iter_mut().for_each(|joint| joint.x_px = x + 0.2 * (joint.x_px - x));
+            strip
+        };
+        let mut is_told = |at_us: i64, score: f32| {
+            let (size, worn) = (Some([640, 480]), [Clothes::UNKNOWN; MAX_PERSONS]);
+            let listed = tracker.update_dressed(at_us, size, &[strip(score)], &worn, &[None; MAX_PERSONS]);
+            listed.iter().any(|a| a.is_reported)
+        };
+        assert!((0..30).all(|i| is_told(i * FRAME_US, 0.9)), "whoever leaves is followed to the last");
+        let last: Vec<bool> = (30..80).map(|i| is_told(i * FRAME_US, score)).collect();
+        assert!(last[..19].iter().all(|told| *told), "for 600 ms the network may doubt: {x}, {score}");
+        assert!(last[25..].iter().all(|is| *is == told), "{x}, {score}: {last:?}");
+    }
+}
+
+#[test]
+fn a_least_score_of_ones_own_moves_beginning_and_end() {
+    let rules = IdentityRules::of(true).from_score(0.9);
+    assert_eq!((rules.newcomer_score, rules.kept_score), (0.9, 0.45));
+    let mut tracker = Identities::new(rules);
+    assert!(follow(&mut tracker, 0, scored(&[0.8; 9])).iter().all(BTreeMap::is_empty));
+    let mut tracker = Identities::new(IdentityRules::default().from_score(0.2));
+    let ids = follow(&mut tracker, 0, scored(&[0.22; 4]));
+    assert!(ids[0].is_empty() && ids[1..].iter().all(|f| f.len() == 1));
+}
