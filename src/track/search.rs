@@ -80,11 +80,21 @@ impl Search {
 
 /// Appends to `boxes` (of which the first `count` hold the persons followed) the found boxes that none of them covers,
 /// the surest first; gives the new count, at most the length of `boxes`. Where that is full they take the places of the last
-/// `unseen` of the persons followed, from the end: whoever was not seen where they were expected may be there instead.
+/// `unseen` of the persons followed, from the end: whoever was not seen where they were expected may be there instead. Whoever is
+/// found where they were expected keeps their place, whatever else is found.
 pub fn newcomers(found: &[PersonBox], boxes: &mut [BoxPx], count: usize, unseen: usize) -> usize {
-    let (mut n, mut spare) = (count, count - unseen.min(count)..count);
+    let covers = |person: &PersonBox, b: &BoxPx| b.share_inside(&person.box_px) >= SAME_COVER;
+    let first_unseen = count - unseen.min(count);
+    let (seen, not_seen) = boxes[..count].split_at(first_unseen);
+    let mut is_found = [false; MAX_PERSONS];
+    for (is_found, b) in is_found.iter_mut().zip(not_seen) {
+        // A find of somebody seen says nothing of whoever is expected behind them.
+        *is_found = found.iter().any(|person| covers(person, b) && !seen.iter().any(|b| covers(person, b)));
+    }
+    let mut spare = (first_unseen..count).filter(|place| !is_found[place - first_unseen]);
+    let mut n = count;
     for person in found {
-        if boxes[..n].iter().any(|b| b.share_inside(&person.box_px) >= SAME_COVER) {
+        if boxes[..n].iter().any(|b| covers(person, b)) {
             continue;
         }
         if n < boxes.len() {
@@ -251,6 +261,7 @@ mod tests {
         assert_eq!(newcomers(&crowd, &mut boxes, 2, 0), MAX_PERSONS);
         assert_eq!(newcomers(&crowd, &mut boxes[..3], 2, 0), 3, "no more than are to be followed");
     }
+
     #[test]
     fn a_find_takes_the_crop_of_whoever_was_not_seen_where_there_is_no_other_room() {
         let at = |x: f32| BoxPx { x, y: 0.0, w: 40.0, h: 100.0 };
@@ -261,6 +272,21 @@ mod tests {
         let mut boxes = [at(0.0), at(300.0)];
         assert_eq!(newcomers(&found[..1], &mut boxes, 2, 1), 2);
         assert_eq!(boxes[1].x, 300.0, "found where they were expected");
+    }
+
+    #[test]
+    fn whoever_is_found_where_they_were_expected_keeps_their_crop_whoever_else_is_found() {
+        let find = |x: f32| PersonBox { box_px: BoxPx { x, y: 0.0, w: 40.0, h: 100.0 }, score: 0.5 };
+        let (own, other) = (find(5.0), find(300.0));
+        let expected = BoxPx { x: 0.0, y: 0.0, w: 40.0, h: 100.0 };
+        for found in [[own, other], [other, own]] {
+            let mut boxes = [expected];
+            assert_eq!((newcomers(&found, &mut boxes, 1, 1), boxes), (1, [expected]), "{found:?}");
+        }
+        // The find is that of somebody seen, before whoever is expected there: these may have come out elsewhere.
+        let mut boxes = [expected, BoxPx { x: 10.0, ..expected }];
+        newcomers(&[own, other], &mut boxes, 2, 1);
+        assert_eq!(boxes.map(|b| b.x), [0.0, 300.0]);
     }
 
     #[test]
