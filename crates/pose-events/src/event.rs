@@ -90,7 +90,7 @@ pub struct Event {
     pub track_id: u32,
     /// The moment in which it had held long enough, microseconds of the clock that stamps moments.
     pub at_us: i64,
-    /// Persons in that moment.
+    /// Persons in that moment; of [`What::Count`] as many as there were all the time until then.
     pub persons: usize,
 }
 

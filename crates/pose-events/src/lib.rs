@@ -9,6 +9,7 @@
 //! An event is told once, when it has held long enough not to be a flicker ([`Watch`]). What is watched is a state, so a moment that is
 //! dropped delays an event and loses none. Nothing here reads a clock or a file: times and text are arguments.
 
+mod count;
 mod event;
 mod watch;
 mod zones;

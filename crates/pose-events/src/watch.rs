@@ -4,6 +4,7 @@ use pose::gesture::{Fall, Held, arms_crossed, hands_raised};
 use pose::{Joint, Pose};
 use serde_json::{Value, json};
 
+use crate::count::Count;
 use crate::{Event, What, Zones};
 
 /// In a zone for so long, microseconds: who walks along its edge is not in it with every step.
@@ -16,8 +17,6 @@ const GONE_AFTER_US: i64 = 500_000;
 const GESTURE_AFTER_US: i64 = 300_000;
 /// And over after so long.
 const GESTURE_ENDS_US: i64 = 400_000;
-/// More persons for so long are more.
-const COUNT_AFTER_US: i64 = 300_000;
 /// After so long without a moment nobody knows how many there are, until a number has held again.
 pub const BLIND_AFTER_US: i64 = 5_000_000;
 
@@ -108,12 +107,7 @@ impl Watched {
 pub struct Watch {
     zones: Zones,
     people: Vec<Watched>,
-    /// The number told last, another one, and since when there are so many.
-    count: usize,
-    other: Option<(usize, i64)>,
-    /// Whether the number told last has held since there were moments, and since when it does where it has not for long enough.
-    is_counted: bool,
-    same_since_us: Option<i64>,
+    count: Count,
     last_us: Option<i64>,
 }
 
@@ -123,17 +117,15 @@ impl Watch {
         Self {
             zones,
             people: Vec::with_capacity(pose::MAX_PERSONS),
-            count: 0,
-            other: None,
-            is_counted: false,
-            same_since_us: None,
+            // Fewer when those who are missing have left: the number and the zones say the same.
+            count: Count::new(GONE_AFTER_US),
             last_us: None,
         }
     }
 
     /// Whether a number of persons has held: before that, nobody is not known to be there.
     pub fn is_counted(&self) -> bool {
-        self.is_counted
+        self.count.is_known()
     }
 
     /// The zones that are watched.
@@ -144,14 +136,15 @@ impl Watch {
     /// Who is there, as a broker keeps it: made of events, so that a flicker is no change. Nulls where nothing is known, which is so
     /// until a number of persons has held, and never more persons in a zone than there are.
     pub fn said(&self, is_known: bool) -> Value {
-        let known = |value: Value| if is_known && self.is_counted { value } else { Value::Null };
+        let known = |value: Value| if is_known && self.is_counted() { value } else { Value::Null };
+        let count = self.count.told();
         let zone = |(place, zone): (usize, &crate::Zone)| {
             // Who has got another number is in it twice until the first one has left.
-            let inside = self.people.iter().filter(|known| known.zones[place].1).count().min(self.count);
+            let inside = self.people.iter().filter(|known| known.zones[place].1).count().min(count);
             json!({"name": zone.name, "persons": known(inside.into())})
         };
         let zones: Vec<Value> = self.zones.zones.iter().enumerate().map(zone).collect();
-        json!({"presence": known((self.count > 0).into()), "persons": known(self.count.into()), "zones": zones})
+        json!({"presence": known((count > 0).into()), "persons": known(count.into()), "zones": zones})
     }
 
     /// Takes the people of the next moment; `tell` gets what happened, in their order. Whoever is missing is told to have left
@@ -189,25 +182,13 @@ impl Watch {
             self.people[place].update(Some(person), at_us, &self.zones, |what| happened(track_id, what));
         }
         if self.last_us.replace(at_us).is_none_or(|last_us| at_us.saturating_sub(last_us) >= BLIND_AFTER_US) {
-            (self.is_counted, self.same_since_us) = (false, None);
+            self.count.forget();
         }
-        self.same_since_us = (persons == self.count).then(|| self.same_since_us.unwrap_or(at_us));
-        self.is_counted |= self.same_since_us.is_some_and(|since_us| at_us - since_us >= GONE_AFTER_US);
-        // Fewer when those who are missing have left: the number and the zones say the same.
-        let after_us = if persons < self.count { GONE_AFTER_US } else { COUNT_AFTER_US };
-        self.other = match self.other {
-            _ if persons == self.count => None,
-            Some((other, since_us)) if other == persons && at_us >= since_us => {
-                if at_us - since_us >= after_us {
-                    (self.count, self.is_counted) = (persons, true);
-                    happened(0, What::Count);
-                    None
-                } else {
-                    self.other
-                }
-            }
-            _ => Some((persons, at_us)),
-        };
+        if self.count.update(persons, at_us) {
+            // With one more now and then, those of this moment may be others.
+            let persons = self.count.told();
+            tell(Event { what: What::Count, track_id: 0, at_us, persons });
+        }
     }
 }
 

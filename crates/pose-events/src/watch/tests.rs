@@ -212,6 +212,47 @@ fn a_number_is_said_once_it_has_held_and_no_zone_has_more() {
 }
 
 #[test]
+fn who_is_always_there_is_counted_beside_somebody_seen_now_and_then() {
+    let all = [3, 4, 5].map(|id| Stands(id, 0.5));
+    let mut watch = Watch::new(Zones { zones: Vec::new() });
+    let mut counts = Vec::new();
+    // By turns so many and so many, each for 0.2 s.
+    let mut go = |from_ms: i64, to_ms: i64, by_turns: [usize; 2]| {
+        for at_ms in (from_ms..to_ms).step_by(20) {
+            let there = &all[..by_turns[(at_ms / 200 % 2) as usize]];
+            watch.update(1_000 * at_ms, there.iter(), |e| {
+                if e.what == What::Count {
+                    counts.push((at_ms, e.persons));
+                }
+            });
+        }
+        watch.said(true)["persons"].as_u64()
+    };
+    assert_eq!(go(0, 1_000, [0, 0]), Some(0));
+    assert_eq!(go(1_000, 2_000, [2, 1]), Some(1), "more");
+    assert_eq!(go(2_000, 3_000, [3, 3]), Some(3));
+    assert_eq!(go(3_000, 4_000, [0, 1]), Some(1), "fewer");
+    assert_eq!(go(4_000, 5_000, [0, 2]), Some(1), "now fewer and now more");
+    // After time in which nobody looked.
+    assert_eq!(go(15_000, 15_500, [1, 2]), None);
+    assert_eq!(go(15_500, 15_520, [1, 2]), Some(1));
+    assert_eq!(counts, [(1_300, 1), (2_300, 3), (3_500, 1)]);
+}
+
+#[test]
+fn time_in_which_nobody_looked_is_no_time_in_which_more_were_there() {
+    let mut watch = Watch::new(Zones { zones: Vec::new() });
+    let mut go = |from_ms: i64, to_ms: i64, there: &[Stands]| {
+        (from_ms..to_ms).step_by(20).for_each(|at_ms| watch.update(1_000 * at_ms, there.iter(), |_| ()));
+        watch.said(true)["persons"].as_u64()
+    };
+    assert_eq!(go(0, 1_000, &[]), Some(0));
+    assert_eq!(go(1_000, 1_100, &[Stands(3, 0.5)]), Some(0), "not for long enough");
+    assert_eq!(go(61_000, 61_300, &[Stands(3, 0.5)]), None, "a frame after a minute");
+    assert_eq!(go(61_300, 61_320, &[Stands(3, 0.5)]), Some(1));
+}
+
+#[test]
 fn flickers_tell_nothing() {
     let scene = |at_ms: i64| {
         let x = if at_ms / 100 % 2 == 0 { 0.5 } else { 2.0 };
