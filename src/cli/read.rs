@@ -185,11 +185,14 @@ impl View {
     }
 
     fn hello(&mut self, hello: &Hello) {
-        if let Self::Live(live) = self
-            && hello.width_px > 0
-            && hello.height_px > 0
-        {
-            live.image_px = [usize::from(hello.width_px), usize::from(hello.height_px)];
+        // Before its first picture a tracker does not know.
+        if hello.width_px == 0 || hello.height_px == 0 {
+            return;
+        }
+        let sides = [hello.width_px, hello.height_px];
+        match self {
+            Self::Lines(lines) => lines.size_px = Some(sides.map(u32::from)),
+            Self::Live(live) => live.image_px = sides.map(usize::from),
         }
     }
 
@@ -204,6 +207,8 @@ impl View {
 struct Lines {
     format: Format,
     is_begun: bool,
+    /// By the newest HELLO, which goes out before the first pose of a picture of another size, and once a second.
+    size_px: Option<[u32; 2]>,
     /// By the newest STATUS, which goes out once a second.
     is_built_in: bool,
     bytes: Vec<u8>,
@@ -211,7 +216,7 @@ struct Lines {
 
 impl Lines {
     const fn new(format: Format) -> Self {
-        Self { format, is_begun: false, is_built_in: false, bytes: Vec::new() }
+        Self { format, is_begun: false, size_px: None, is_built_in: false, bytes: Vec::new() }
     }
 
     fn moment(&mut self, moment: &Moment, places: &Places) -> io::Result<()> {
@@ -231,6 +236,7 @@ impl Lines {
             frame: None,
             captured_at_us: moment.captured_at_us,
             emitted_at_us: moment.sent_at_us(),
+            size_px: self.size_px,
             source: self.is_built_in.then_some(BUILT_IN),
             floor: None,
         };
@@ -272,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_a_sender_that_runs_the_built_in_clip_say_so() {
+    fn lines_say_what_the_sender_said_last_of_its_source_and_its_picture() {
         let status = |source| pose_wire::Status {
             uptime_ms: 0,
             temperature_cc: pose_wire::Status::NO_TEMPERATURE,
@@ -286,6 +292,7 @@ mod tests {
             persons: 0,
             flags: 0,
         };
+        let hello = |width_px, height_px| Packet::Hello(Hello { width_px, height_px, ..Hello::default() });
         let nobody = |seq| {
             let at = Emission { seq, sent_at_us: 0, persons: 0, scale: 0 };
             Packet::Pose(PosePacket::nobody(i64::from(seq), i64::from(seq), at))
@@ -298,7 +305,10 @@ mod tests {
             Packet::Status(status(SourceState::BUILT_IN)),
             nobody(1),
             Packet::Status(status(SourceState::RUNNING)),
+            hello(0, 0),
             nobody(2),
+            hello(640, 480),
+            nobody(3),
         ];
         for packet in &sent {
             let mut bytes = [0; MAX_PACKET];
@@ -306,6 +316,7 @@ mod tests {
             let hear = |heard| {
                 match heard {
                     Heard::Status(status) => view.status(&status),
+                    Heard::Hello(hello) => view.hello(&hello),
                     Heard::Moment(moment, places) => {
                         let View::Lines(out) = &mut view else { unreachable!() };
                         out.write(&moment, &places);
@@ -318,6 +329,8 @@ mod tests {
             reader.feed(&bytes[..n], hear).unwrap();
         }
         let say_so: Vec<_> = lines.iter().map(|line| line.contains("\"source\":\"built-in clip\"")).collect();
-        assert_eq!(say_so, [false, true, false], "{lines:?}");
+        assert_eq!(say_so, [false, true, false, false], "{lines:?}");
+        let sizes: Vec<_> = lines.iter().map(|line| line.contains(",\"width\":640,\"height\":480,")).collect();
+        assert_eq!(sizes, [false, false, false, true], "{lines:?}");
     }
 }

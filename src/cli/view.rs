@@ -105,7 +105,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         .collect::<anyhow::Result<_>>()?;
     let mut runs = Vec::new();
     for (run, file) in args.jsonl.iter().enumerate() {
-        runs.push((&**file, take_lines(&reel, run, file)?));
+        runs.push(take_lines(&reel, run, file)?);
     }
     let viewer = open(address, Some(reel.clone()))?;
     let frames = take_frames(&reel, source, trackers, &runs, &is_over)?;
@@ -173,19 +173,27 @@ fn wait(_: &Viewer, is_over: &AtomicBool) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Every frame of the source, and what each tracker makes of it; how many there were. `runs` are the files of lines, and when the last
-/// frame was captured that each tells of.
+/// A file of lines.
+struct Run<'a> {
+    file: &'a Path,
+    /// When the last frame was captured that it tells of.
+    last_us: i64,
+    /// Of the pictures that it tells of; lines of earlier versions do not say.
+    size_px: Option<[u32; 2]>,
+}
+
+/// Every frame of the source, and what each tracker makes of it; how many there were. `runs` are what is shown in the trackers' place.
 fn take_frames(
     reel: &Reel,
     mut source: Box<dyn FrameSource>,
     mut trackers: Vec<Tracker>,
-    runs: &[(&Path, i64)],
+    runs: &[Run<'_>],
     is_over: &AtomicBool,
 ) -> anyhow::Result<u64> {
     let name = source.info().name;
     let progress = Progress::start(format!("{name}: waiting for the first frame"));
     let mut jpeg = JpegEncoder::new(QUALITY)?;
-    let (mut frames, mut damaged, mut last_us) = (0, 0, i64::MIN);
+    let (mut frames, mut damaged, mut last_us, mut size_px) = (0, 0, i64::MIN, None);
     let mut line = Vec::new();
     let error = loop {
         if is_over.load(Ordering::Relaxed) {
@@ -208,6 +216,7 @@ fn take_frames(
                         frame: Some(poses.frame),
                         captured_at_us: poses.captured_at_us,
                         emitted_at_us: poses.captured_at_us,
+                        size_px: Some([poses.width, poses.height]),
                         source: None,
                         floor: None,
                     };
@@ -218,7 +227,8 @@ fn take_frames(
                 Err(error) => return Err(error.into()),
             }
         }
-        let Frame { seq, captured_at_us, .. } = frame;
+        let Frame { seq, captured_at_us, width, height, .. } = frame;
+        size_px.get_or_insert([width, height]);
         match jpeg.jpeg_of(&frame) {
             Ok(bytes) => reel.push(&bytes, seq, captured_at_us)?,
             Err(_) if trackers.is_empty() => damaged += 1,
@@ -236,11 +246,20 @@ fn take_frames(
         wrong.push(format!("{damaged} of them have no picture that can be read"));
     }
     let is_whole = error.is_none() && source.counters().damaged == 0;
-    for (file, _) in runs.iter().filter(|(_, ends_us)| is_whole && *ends_us > last_us) {
+    for Run { file, last_us: ends_us, size_px: theirs } in runs {
         let file = name_of(file);
-        wrong.push(format!(
-            "{file} goes on after the end: it is of another recording, or of a run without --no-drop"
-        ));
+        if is_whole && *ends_us > last_us {
+            wrong.push(format!(
+                "{file} goes on after the end: it is of another recording, or of a run without --no-drop"
+            ));
+        }
+        if let Some(([width, height], [w, h])) = size_px.zip(*theirs)
+            && (width, height) != (w, h)
+        {
+            wrong.push(format!(
+                "{file} is of pictures of {w} x {h}, these are {width} x {height}: it is of another recording, or was turned by --rotate"
+            ));
+        }
     }
     wrong.extend(error);
     let note = wrong.join("; ");
@@ -250,9 +269,9 @@ fn take_frames(
     Ok(frames)
 }
 
-/// The lines of a run, whole ones alone; when the last frame was captured that they tell of, microseconds.
-fn take_lines(reel: &Reel, run: usize, path: &Path) -> anyhow::Result<i64> {
-    let (shown, mut last_us) = (path.display(), i64::MIN);
+/// The lines of a run, whole ones alone.
+fn take_lines<'a>(reel: &Reel, run: usize, path: &'a Path) -> anyhow::Result<Run<'a>> {
+    let (shown, mut last_us, mut size_px) = (path.display(), i64::MIN, None);
     let file = File::open(path).map_err(|e| Usage(format!("{shown}: {e}")))?;
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();
@@ -274,6 +293,8 @@ fn take_lines(reel: &Reel, run: usize, path: &Path) -> anyhow::Result<i64> {
         let parsed = serde_json::from_slice::<serde_json::Value>(&line);
         let captured_us = parsed.ok().and_then(|value| {
             let is_line = value["persons"].is_array() && value["seq"].is_u64();
+            let side = |name: &str| u32::try_from(value[name].as_u64()?).ok();
+            size_px = size_px.or_else(|| Some([side("width")?, side("height")?]));
             value["captured_us"].as_i64().filter(|_| is_line)
         });
         let is_line = captured_us.is_some();
@@ -294,5 +315,5 @@ fn take_lines(reel: &Reel, run: usize, path: &Path) -> anyhow::Result<i64> {
         }
         reel.push_line(run, &line)?;
     }
-    Ok(last_us)
+    Ok(Run { file: path, last_us, size_px })
 }

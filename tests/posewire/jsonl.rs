@@ -21,10 +21,13 @@ fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/lines").join(name)
 }
 
-/// Four moments of nobody to three persons, some with 3D, as a cable carries them.
+/// Four moments of nobody to three persons, some with 3D, as a cable carries them; after the second, what HELLO says is known.
 fn stream() -> Vec<u8> {
     let mut bytes = Vec::new();
     for seq in 0..4 {
+        if seq == 2 {
+            bytes.extend(wire::frame(&wire::hello()));
+        }
         let captured_at_us = 1_000_000 + 33_333 * i64::from(seq);
         let frame = pose_frame(seq.into(), seq as usize, captured_at_us);
         let at = Emission { seq, sent_at_us: captured_at_us + 21_000, persons: seq as u8, scale: 0 };

@@ -184,7 +184,11 @@ pub(crate) fn random_stream(moments: usize, seed: u64) -> Vec<u8> {
 pub(crate) fn json_lines(format: Format, bytes: &[u8]) -> Vec<String> {
     let (mut reader, mut lines) = (Reader::default(), Vec::new());
     format.write_first_row(&mut lines);
+    let mut size_px = None;
     let mut hear = |heard| {
+        if let Heard::Hello(hello) = &heard {
+            size_px = Some([hello.width_px, hello.height_px].map(u32::from));
+        }
         if let Heard::Moment(m, _) = heard {
             let (captured_at_us, emitted_at_us) = (m.captured_at_us, m.sent_at_us());
             let head = Head {
@@ -192,6 +196,7 @@ pub(crate) fn json_lines(format: Format, bytes: &[u8]) -> Vec<String> {
                 frame: None,
                 captured_at_us,
                 emitted_at_us,
+                size_px,
                 source: None,
                 floor: None,
             };

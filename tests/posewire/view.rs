@@ -179,8 +179,10 @@ fn pictures_are_turned_as_a_run_turned_them_and_another_recordings_lines_are_tol
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("clip.avi");
     record(&path, "4");
-    let line = |at_us: i64| {
-        format!("{{\"seq\":0,\"frame\":0,\"captured_us\":{at_us},\"emitted_us\":0,\"persons\":[]}}\n")
+    let line = |at_us: i64, [w, h]: [u32; 2]| {
+        format!(
+            "{{\"seq\":0,\"frame\":0,\"captured_us\":{at_us},\"emitted_us\":0,\"width\":{w},\"height\":{h},\"persons\":[]}}\n"
+        )
     };
     let (lines, config) = (folder.path().join("poses.jsonl"), folder.path().join("config.toml"));
     std::fs::write(&config, "[source]\nrotate = 180\n").unwrap();
@@ -189,11 +191,15 @@ fn pictures_are_turned_as_a_run_turned_them_and_another_recordings_lines_are_tol
     let first = source.next_frame(SOON).unwrap().unwrap();
     let turned = Turner::new(Turn { quarters: 2, mirror: false }).turn(&first).unwrap();
     for (turn, ends_us) in [(["--rotate", "180"], 0), (["--config", config], 60_000_000)] {
-        std::fs::write(&lines, [line(0), line(ends_us)].concat()).unwrap();
+        let theirs = if ends_us == 0 { [640, 480] } else { [480, 640] };
+        std::fs::write(&lines, [line(0, theirs), line(ends_us, theirs)].concat()).unwrap();
         let viewing = Viewing::of(&[path, "--jsonl", lines_path, turn[0], turn[1]]);
         let said = viewing.whole();
         assert!(viewing.get("/frames/0") == *turned.bytes, "{turn:?}");
         let is_told = said["note"].as_str().unwrap().contains("poses.jsonl goes on after the end");
+        assert_eq!(is_told, ends_us > 0, "{said}");
+        // The clip has 640 x 480.
+        let is_told = said["note"].as_str().unwrap().contains("poses.jsonl is of pictures of 480 x 640");
         assert_eq!(is_told, ends_us > 0, "{said}");
     }
 }

@@ -192,7 +192,7 @@ fn emission(seq: u32, persons: u8, scale: u8) -> Emission {
     Emission { seq, sent_at_us: 1_234_567_936_000, persons, scale }
 }
 
-fn hello() -> Packet {
+pub(crate) fn hello() -> Packet {
     Packet::Hello(Hello {
         minor: MINOR,
         skeleton: SKELETON_COCO17,

@@ -93,6 +93,15 @@ class Reading(unittest.TestCase):
                     Frame.from_line(line.replace(old, new))
         self.assertEqual((walker(1).floor, walker(1).poses[0].ground), (None, None))
 
+    def test_the_pictures_size_is_known_once_it_is_said(self) -> None:
+        # HELLO comes after the second moment.
+        self.assertEqual([frame.size for frame in golden()], [None, None, (640, 480), (640, 480)])
+        self.assertEqual([moment.size for moment in moments()], [None, None, (640, 480), (640, 480)])
+        line = as_lines(golden()[2])[0]
+        for size in ('"width":"640","height":480', '"width":640', '"width":1.5,"height":480'):
+            with self.subTest(size), self.assertRaises(ValueError):
+                Frame.from_line(line.replace('"width":640,"height":480', size))
+
     def test_the_frames_number_and_whose_it_is_are_written_again(self) -> None:
         head = '{"seq":1,"frame":901,"captured_us":40000,"emitted_us":40009,"source":"built-in clip",'
         line = head + as_lines(walker(1))[0].split(",", 4)[4]
@@ -102,7 +111,7 @@ class Reading(unittest.TestCase):
             said = json.loads(as_lines(frame, line_format)[0])
             self.assertEqual(said["source"], "built-in clip")
             self.assertEqual(said["image_id" if line_format == "coco" else "frame"], 901)
-        self.assertTrue(as_lines(frame, "csv")[0].startswith("1,901,40000,40009,built-in clip,,,,,,,3,"))
+        self.assertTrue(as_lines(frame, "csv")[0].startswith("1,901,40000,40009,,,built-in clip,,,,,,,3,"))
         self.assertNotIn("source", as_lines(walker(1))[0])
 
     def test_whatever_a_line_holds_it_is_a_frame_or_a_value_error(self) -> None:

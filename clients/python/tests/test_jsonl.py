@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -10,14 +11,13 @@ import sys
 import unittest
 from pathlib import Path
 
+from test_reader import Line, opened
+
 from posewire import (
     FORMATS,
     JOINTS,
-    Assembly,
-    Decoder,
     Frame,
     Moment,
-    PosePacket,
     as_line,
     as_lines,
     first_row,
@@ -27,11 +27,12 @@ GOLDEN = Path(__file__).resolve().parents[3] / "tests" / "golden" / "lines"
 
 
 def moments() -> list[Moment]:
-    assembly, given = Assembly(), []
-    for event in Decoder().feed(bytes.fromhex((GOLDEN / "wire.hex").read_text(encoding="ascii"))):
-        if isinstance(event, PosePacket):
-            given += assembly.push(event)
-    return given + assembly.flush()
+    line = Line(bytes.fromhex((GOLDEN / "wire.hex").read_text(encoding="ascii")))
+    given: list[Moment] = []
+    # As a port that is pulled out.
+    with contextlib.suppress(OSError):
+        given.extend(opened(line).moments())
+    return given
 
 
 def written(line_format: str) -> str:

@@ -39,14 +39,17 @@ pub(super) enum Cell<'a> {
 pub(super) type HeadCell<'a> = (&'static str, Cell<'a>);
 
 impl<'a> Head<'a> {
-    pub(super) fn cells(&self) -> [HeadCell<'a>; 11] {
+    pub(super) fn cells(&self) -> [HeadCell<'a>; 13] {
         let floor =
             |value: fn(&Floor) -> f32| self.floor.as_ref().map_or(Cell::Empty, |f| Cell::Real(value(f)));
+        let side = |axis: usize| self.size_px.map_or(Cell::Empty, |sides| Cell::Whole(sides[axis].into()));
         [
             ("seq", Cell::Whole(self.seq.into())),
             ("frame", self.frame.map_or(Cell::Empty, |frame| Cell::Whole(frame.into()))),
             ("captured_us", Cell::Whole(self.captured_at_us.into())),
             ("emitted_us", Cell::Whole(self.emitted_at_us.into())),
+            ("width", side(0)),
+            ("height", side(1)),
             ("source", self.source.map_or(Cell::Empty, Cell::Word)),
             ("floor_height", floor(|f| f.height_m)),
             ("floor_height_sigma", floor(|f| f.height_sigma_m)),

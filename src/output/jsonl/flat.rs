@@ -1,7 +1,7 @@
 //! `flat`: a line a person, one number a key, every key in every line: `pandas.read_json(path, lines=True)` is a table.
 //!
 //! ```json
-//! {"seq":0,"frame":0,"captured_us":1000,"emitted_us":9000,"source":null,"floor_height":null, …,
+//! {"seq":0,"frame":0,"captured_us":1000,"emitted_us":9000,"width":640,"height":480,"source":null,"floor_height":null, …,
 //!  "id":1,"score":0.93,"box_x":80.5, …,
 //!  "nose_x":120.5,"nose_y":60,"nose_score":0.97,"nose_sigma":1.5,"nose_state":"measured", …,"nose_x3d":0.01, …}
 //! ```

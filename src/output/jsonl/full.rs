@@ -1,7 +1,8 @@
 //! `full`: a line a frame, all that is known.
 //!
 //! ```json
-//! {"seq":0,"frame":0,"captured_us":1000,"emitted_us":9000,"persons":[{"id":1,"score":0.93,"box":[80.5,40,95,300.25],
+//! {"seq":0,"frame":0,"captured_us":1000,"emitted_us":9000,"width":640,"height":480,
+//!  "persons":[{"id":1,"score":0.93,"box":[80.5,40,95,300.25],
 //!  "keypoints":[[120.5,60,0.97,1.5,"measured"], … 17 in COCO's order],"keypoints3d":[[0.01,-0.62,0.08], … 17]|null}]}
 //! ```
 //!
@@ -19,7 +20,7 @@ use std::io::Write;
 use pose::{BoxPx, Floor, JointState::Absent, Place, Pose};
 
 use super::Head;
-use super::values::{number, numbers, placed, source};
+use super::values::{number, numbers, placed, size, source};
 
 pub(super) fn write_line(to: &mut Vec<u8>, head: &Head<'_>, poses: impl Iterator<Item = Pose>) {
     write_head(to, head);
@@ -37,6 +38,7 @@ pub(super) fn write_head(to: &mut Vec<u8>, head: &Head<'_>) {
         None => write!(to, "null"),
     };
     let _ = write!(to, ",\"captured_us\":{},\"emitted_us\":{}", head.captured_at_us, head.emitted_at_us);
+    size(to, head.size_px);
     source(to, head.source);
     if let Some(floor) = &head.floor {
         write_floor(to, floor);

@@ -90,6 +90,8 @@ pub struct Head<'a> {
     pub captured_at_us: i64,
     /// The moment of sending.
     pub emitted_at_us: i64,
+    /// Width and height of the picture that places refer to, where somebody knows them.
+    pub size_px: Option<[u32; 2]>,
     /// [`BUILT_IN`] or nothing.
     pub source: Option<&'a str>,
     /// Where it is known.
@@ -104,6 +106,7 @@ impl<'a> Head<'a> {
             frame: Some(frame.frame),
             captured_at_us: frame.captured_at_us,
             emitted_at_us: now_us,
+            size_px: Some([frame.width, frame.height]),
             source: source_of(host, frame.frame),
             floor: frame.floor,
         }

@@ -1,7 +1,7 @@
 //! `named`: a line a frame, as `full`, its joints by their names.
 //!
 //! ```json
-//! {"seq":0,"frame":0,"captured_us":1000,"emitted_us":9000,"persons":[{"id":1,"score":0.93,"box":[80.5,40,95,300.25],
+//! {"seq":0,"frame":0,"captured_us":1000,"emitted_us":9000,"width":640,"height":480,"persons":[{"id":1,"score":0.93,"box":[80.5,40,95,300.25],
 //!  "keypoints":{"nose":{"x":120.5,"y":60,"score":0.97,"sigma":1.5,"state":"measured"},"left_eye":null, … 17},
 //!  "keypoints3d":{"nose":{"x":0.01,"y":-0.62,"z":0.08}, … 17}|null}]}
 //! ```

@@ -22,8 +22,15 @@ const FLOOR: pose::Floor = pose::Floor {
     roll_sigma_deg: 1.0,
 };
 
-const HEAD: Head<'_> =
-    Head { seq: 7, frame: Some(9), captured_at_us: -5, emitted_at_us: 12, source: None, floor: None };
+const HEAD: Head<'_> = Head {
+    seq: 7,
+    frame: Some(9),
+    captured_at_us: -5,
+    emitted_at_us: 12,
+    size_px: None,
+    source: None,
+    floor: None,
+};
 
 fn written(format: Format, head: &Head<'_>, poses: &[Pose]) -> String {
     let mut to = Vec::new();
@@ -65,6 +72,7 @@ fn random_frames() -> Vec<(Head<'static>, Vec<Pose>)> {
             frame: rng.bool().then(|| rng.u64(..)),
             captured_at_us: rng.i64(..),
             emitted_at_us: rng.i64(..),
+            size_px: rng.bool().then(|| [rng.u32(..), rng.u32(..)]),
             source: rng.bool().then_some(BUILT_IN),
             floor: rng.bool().then_some(FLOOR),
         };
@@ -93,6 +101,8 @@ fn every_number_of_full_reads_back_as_the_same_bits() {
         let line = &parsed(Format::Full, &head, &poses)[0];
         assert_eq!((line["seq"].as_u64(), line["frame"].as_u64()), (Some(head.seq), head.frame));
         assert_eq!(line["captured_us"].as_i64(), Some(head.captured_at_us));
+        let sides = ["width", "height"].map(|side| line.get(side).and_then(Value::as_u64));
+        assert_eq!(sides, [0, 1].map(|axis| head.size_px.map(|px| px[axis].into())));
         assert_eq!(line["source"].as_str(), head.source);
         assert_eq!(line["persons"].as_array().unwrap().len(), poses.len());
         for (person, pose) in line["persons"].as_array().unwrap().iter().zip(&poses) {
@@ -190,7 +200,7 @@ fn flat_and_csv_say_the_same_and_what_full_says() {
     Format::Csv.write_first_row(&mut names);
     let names = String::from_utf8(names).unwrap();
     let names = &cells_of(&names)[0];
-    assert_eq!(names.len(), 17 + JOINTS * 8 + 10);
+    assert_eq!(names.len(), 19 + JOINTS * 8 + 10);
     for (head, poses) in random_frames() {
         let full = &parsed(Format::Full, &head, &poses)[0];
         let (flat, csv) = (parsed(Format::Flat, &head, &poses), written(Format::Csv, &head, &poses));
@@ -228,6 +238,9 @@ fn flat_and_csv_say_the_same_and_what_full_says() {
                 (&flat["ground_x"], &flat["ground_z"]),
                 (of_place("ground", 0), of_place("ground", 1))
             );
+            for name in ["width", "height"] {
+                assert_eq!(&flat[name], full.get(name).unwrap_or(&Value::Null));
+            }
             for name in ["distance", "distance_sigma"] {
                 assert_eq!(&flat[name], person.get(name).unwrap_or(&Value::Null));
             }
@@ -282,6 +295,7 @@ fn the_fullest_lines_fit_the_buffer_made_for_them() {
         frame: None,
         captured_at_us: i64::MIN,
         emitted_at_us: i64::MIN,
+        size_px: Some([u32::MAX; 2]),
         source: Some(BUILT_IN),
         floor: Some(FLOOR),
     };

@@ -30,6 +30,13 @@ pub(super) fn text(to: &mut Vec<u8>, text: &str) {
     let _ = serde_json::to_writer(to, text);
 }
 
+/// `,"width":640,"height":480`, where that is known.
+pub(super) fn size(to: &mut Vec<u8>, size_px: Option<[u32; 2]>) {
+    if let Some([width, height]) = size_px {
+        let _ = write!(to, ",\"width\":{width},\"height\":{height}");
+    }
+}
+
 /// `,"source":"built-in clip"`, where that is to be said.
 pub(super) fn source(to: &mut Vec<u8>, source: Option<&str>) {
     if let Some(source) = source {

@@ -73,6 +73,8 @@ pub(super) fn poses() -> Value {
             ("frame", json!({ "type": ["integer", "null"] })),
             ("captured_us", integer()),
             ("emitted_us", integer()),
+            ("width", integer()),
+            ("height", integer()),
             ("source", text()),
             ("floor", floor),
             ("persons", list(person)),
@@ -191,7 +193,8 @@ mod tests {
             roll_deg: 0.5,
             roll_sigma_deg: 1.0,
         };
-        let head = Head { source: Some(BUILT_IN), floor: Some(floor), ..Head::default() };
+        let head =
+            Head { size_px: Some([640, 480]), source: Some(BUILT_IN), floor: Some(floor), ..Head::default() };
         let joints_3d_m = Some([[0.0; 3]; pose::JOINTS]);
         let value = Pose { joints_3d_m, place: Some(Place::default()), ..Pose::default() };
         let pose = Stamped { captured_at_us: 0, valid_at_us: 0, value };

@@ -73,7 +73,8 @@ fn posewire_read_prints_what_was_sent() {
         assert_eq!(line["captured_us"], now_us - 9_000);
         let mut expected = Vec::new();
         let captured_at_us = now_us - 9_000;
-        let head = Head { seq, captured_at_us, emitted_at_us: now_us, ..Head::default() };
+        let size_px = line.get("width").is_some().then_some([640, 480]);
+        let head = Head { seq, captured_at_us, emitted_at_us: now_us, size_px, ..Head::default() };
         Format::Full.write(
             &mut expected,
             &head,
@@ -83,6 +84,8 @@ fn posewire_read_prints_what_was_sent() {
         );
         assert_eq!(*line, serde_json::from_slice::<serde_json::Value>(&expected).unwrap());
     }
+    // HELLO goes out once a second of these frames' time.
+    assert_eq!(lines.last().map(|line| (&line["width"], &line["height"])), Some((&640.into(), &480.into())));
     let told = String::from_utf8(output.stderr).unwrap();
     // It may have heard another one before it ended.
     assert!(told.contains(" moments, 0 missed, 0 incomplete"), "{told}");

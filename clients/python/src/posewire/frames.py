@@ -65,6 +65,8 @@ class FrameLike(Protocol):
     def frame(self) -> int | None: ...
     @property
     def floor(self) -> Floor | None: ...
+    @property
+    def size(self) -> tuple[int, int] | None: ...
 
 
 @dataclass(frozen=True)
@@ -81,11 +83,14 @@ class Frame:
     frame: int | None = None
     #: Once it is known; None where a wire brought the frame.
     floor: Floor | None = None
+    #: Width and height of the picture that places refer to; None of a tracker that does not say, and of a wire before its first HELLO.
+    size: tuple[int, int] | None = None
 
     @staticmethod
     def of(moment: Moment) -> Frame:
         """What a wire brought."""
-        return Frame(moment.seq, moment.captured_us, moment.sent_us, tuple(moment.poses), moment.source)
+        poses = tuple(moment.poses)
+        return Frame(moment.seq, moment.captured_us, moment.sent_us, poses, moment.source, size=moment.size)
 
     @staticmethod
     def from_line(line: str | bytes) -> Frame:
@@ -100,7 +105,7 @@ class Frame:
             if not (source is None or isinstance(source, str)):
                 raise TypeError(f"source {source!r}")
             frame = None if frame is None else _whole(frame)
-            return Frame(seq, captured_us, emitted_us, poses, source, frame, _floor(said))
+            return Frame(seq, captured_us, emitted_us, poses, source, frame, _floor(said), _size(said))
         except json.JSONDecodeError as error:
             near = line[max(0, error.pos - 20) : error.pos + 40]
             raise ValueError(f"no JSON: {error.msg} at character {error.pos + 1}, near {near!r}") from error
@@ -182,6 +187,10 @@ def _ground(person: dict[str, Any]) -> tuple[float, float] | None:
 def _floor(said: dict[str, Any]) -> Floor | None:
     floor = said.get("floor")
     return None if floor is None else Floor(*(_real(floor[part.name]) for part in fields(Floor)))
+
+
+def _size(said: dict[str, Any]) -> tuple[int, int] | None:
+    return None if said.get("width") is None else (_whole(said["width"]), _whole(said["height"]))
 
 
 def frames_from_lines(lines: Iterable[str | bytes]) -> Iterator[Frame]:

@@ -51,8 +51,13 @@ def _frame(moment: FrameLike, joints: Callable[[Pose], str]) -> str:
     frame = "null" if moment.frame is None else moment.frame
     return (
         f'{{"seq":{moment.seq},"frame":{frame},"captured_us":{moment.captured_us},"emitted_us":{moment.sent_us}'
-        f'{_source(moment)}{_floor(moment)},"persons":[{persons}]}}'
+        f'{_size(moment)}{_source(moment)}{_floor(moment)},"persons":[{persons}]}}'
     )
+
+
+def _size(moment: FrameLike) -> str:
+    """Nothing where it is not known."""
+    return "" if moment.size is None else f',"width":{moment.size[0]},"height":{moment.size[1]}'
 
 
 def _source(moment: FrameLike) -> str:
@@ -140,10 +145,9 @@ def _coco(moment: FrameLike, pose: Pose) -> str:
 def _cells(moment: FrameLike, pose: Pose) -> Iterator[tuple[str, _Cell]]:
     """Names and contents of a person's row; None where it is empty."""
     yield from (("seq", moment.seq), ("frame", moment.frame), ("captured_us", moment.captured_us))
-    yield from (
-        ("emitted_us", moment.sent_us),
-        ("source", moment.source),
-    )
+    yield "emitted_us", moment.sent_us
+    yield from zip(("width", "height"), moment.size or (None,) * 2, strict=True)
+    yield "source", moment.source
     for part in fields(Floor):
         yield f"floor_{part.name}", getattr(moment.floor, part.name) if moment.floor else None
     yield from (("id", pose.track_id), ("score", pose.score))

@@ -34,6 +34,7 @@ class Moment:
     )  #: where they stand, by `track_id`, if that is sent
     notices: tuple[Notice, ...] = ()  #: what was said to have happened since the moment before
     source: str | None = None  #: "built-in clip" where the newest STATUS says so
+    size: tuple[int, int] | None = None  #: width and height of the picture, by the newest HELLO
 
     @property
     def poses(self) -> list[Pose]:

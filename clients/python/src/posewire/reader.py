@@ -51,6 +51,7 @@ class PoseReader:
         self.received = 0
         # As of the packets that `moments` has come to, which one read may have brought with an older moment.
         self._source = 0
+        self._size: tuple[int, int] | None = None
         self.request_hello()
 
     @property
@@ -89,14 +90,17 @@ class PoseReader:
                     yield from self._of_its_source(self._assembly.push(packet))
                 elif isinstance(packet, Status):
                     self._source = packet.source
+                elif isinstance(packet, Hello):
+                    # Before its first picture a tracker says 0.
+                    self._size = (packet.width, packet.height) if packet.width and packet.height else None
                 elif isinstance(packet, PlacePacket):
                     self._assembly.push_place(packet)
                 elif isinstance(packet, Notice):
                     self._assembly.push_notice(packet)
 
     def _of_its_source(self, moments: Iterable[Moment]) -> Iterator[Moment]:
-        is_built_in = self._source == SOURCE_BUILT_IN
-        return (replace(moment, source=BUILT_IN) if is_built_in else moment for moment in moments)
+        source = BUILT_IN if self._source == SOURCE_BUILT_IN else None
+        return (replace(moment, source=source, size=self._size) for moment in moments)
 
     def request_hello(self) -> None:
         """Asks the host to send HELLO now."""

@@ -110,6 +110,8 @@ class ParquetRecorder:
         arrow = self._arrow
         if name in ("seq", "frame", "captured_us", "emitted_us", "id"):
             return arrow.int64()
+        if name in ("width", "height"):
+            return arrow.int32()
         if name == "source" or name.endswith("_state"):
             return arrow.dictionary(arrow.int8(), arrow.string())
         return arrow.float32()

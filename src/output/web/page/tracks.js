@@ -218,7 +218,10 @@ class BlackReel {
     // Lines of a rate of their own share a frame and when its light fell.
     const times = track.isRated ? track.emitted : track.times;
     this.frames = times.map((us, i) => ({ number: track.numbers[i] ?? i, us: us - times[0], of: track, line: i }));
-    let [width, height] = [640, 480];
+    let { width, height } = track.line(0);
+    if (width && height) { this.size = [width, height]; return; }
+    // Lines of earlier versions do not say.
+    [width, height] = [640, 480];
     for (let i = 0; i < track.length; i += Math.ceil(track.length / 500)) {
       for (const { box } of track.line(i).persons) {
         width = Math.max(width, box[0] + box[2]);
