@@ -63,11 +63,22 @@ pub enum LineError {
         "its board has no camera and shows the built-in clip, in which nobody is there: plug a camera in"
     )]
     BuiltInClip,
-    /// Its places lie outside of the calibration's picture.
+    /// Its pictures have another shape than the calibration's, which is another part of the sensor.
+    #[error(
+        "its pictures are {} × {}, the camera was calibrated at {} × {}, another shape: run posewire with --size {}x{}, or calibrate anew",
+        theirs_px[0], theirs_px[1], calibrated_px[0], calibrated_px[1], calibrated_px[0], calibrated_px[1]
+    )]
+    OtherShape {
+        /// Width and height of the board's pictures.
+        theirs_px: [u32; 2],
+        /// Those of the calibration.
+        calibrated_px: [u32; 2],
+    },
+    /// A person lies outside of the calibration's picture: a line of an earlier version, which does not say its size.
     #[error(
         "a joint at {x:.0} × {y:.0} lies outside of the {width} × {height} picture that the camera was calibrated at: run posewire with --size {width}x{height}, or calibrate anew"
     )]
-    OtherSize {
+    Outside {
         /// Of the joint.
         x: f64,
         /// Of the joint.
@@ -83,6 +94,8 @@ pub enum LineError {
 struct Said {
     captured_us: i64,
     emitted_us: i64,
+    width: Option<u32>,
+    height: Option<u32>,
     /// Neither cameras nor files are named.
     source: Option<String>,
     persons: Vec<SaidPerson>,
@@ -115,6 +128,8 @@ const MIN_SCORE: f64 = 0.1;
 const SIGMA_OF_EXTENT: f64 = 0.03;
 /// No network is surer of a place.
 const MIN_SIGMA_OF_EXTENT: f64 = 0.006;
+/// Two sizes are of one shape where their sides' ratios differ by no more: sizes are rounded to whole blocks of pixels.
+const SAME_SHAPE: f64 = 0.005;
 /// What was not seen is worth less than it claims: its error lasts.
 const PREDICTED: f64 = 2.0;
 
@@ -131,37 +146,58 @@ pub fn read(text: &str, lens: &Lens) -> Result<Line, LineError> {
     if [said.captured_us, said.emitted_us].iter().any(|stamp| stamp.unsigned_abs() > 1 << 60) {
         return Err(LineError::NotALine("its times are no microseconds".into()));
     }
-    let persons = said.persons.iter().map(|p| person(p, lens)).collect::<Result<_, _>>()?;
+    let stretch = said.width.zip(said.height).map_or(Ok(V2::repeat(1.0)), |(w, h)| stretch([w, h], lens))?;
+    let persons = said.persons.iter().map(|p| person(p, stretch, lens)).collect::<Result<_, _>>()?;
     Ok(Line { captured_us: said.captured_us, emitted_us: said.emitted_us, persons })
 }
 
-fn person(said: &SaidPerson, lens: &Lens) -> Result<Seen, LineError> {
+/// How many of the calibration's pixels one of the board's is, along each axis: as the tracker itself takes a calibration for other sizes
+/// of the same shape.
+fn stretch(theirs_px: [u32; 2], lens: &Lens) -> Result<V2, LineError> {
+    let calibrated_px = [lens.width_px, lens.height_px];
+    let [across, down] = [0, 1].map(|axis| f64::from(calibrated_px[axis]) / f64::from(theirs_px[axis]));
+    if (across / down - 1.0).abs() <= SAME_SHAPE {
+        Ok(V2::new(across, down))
+    } else {
+        Err(LineError::OtherShape { theirs_px, calibrated_px })
+    }
+}
+
+/// `stretch` brings the board's pixels to the lens's.
+fn person(said: &SaidPerson, stretch: V2, lens: &Lens) -> Result<Seen, LineError> {
     if said.keypoints.len() != JOINTS {
         return Err(LineError::NotALine(format!(
             "{} keypoints in the place of {JOINTS}",
             said.keypoints.len()
         )));
     }
-    let there = || said.keypoints.iter().filter(|k| k.4 != State::Absent && k.2 >= MIN_SCORE);
+    let there = || {
+        let kept = said.keypoints.iter().filter(|k| k.4 != State::Absent && k.2 >= MIN_SCORE);
+        kept.map(|k| V2::new(k.0, k.1).component_mul(&stretch))
+    };
     let (mut low, mut high) = (V2::repeat(f64::MAX), V2::repeat(f64::MIN));
-    for k in there() {
-        (low, high) = (low.inf(&V2::new(k.0, k.1)), high.sup(&V2::new(k.0, k.1)));
+    for at in there() {
+        (low, high) = (low.inf(&at), high.sup(&at));
     }
     let extent = (high - low).max().max(1.0);
     // A joint alone may be a guess beyond the border; a whole person is another picture.
-    if there().count() > 0 && !there().any(|k| lens.is_near_picture(V2::new(k.0, k.1))) {
+    if there().count() > 0 && !there().any(|at| lens.is_near_picture(at)) {
         let (width, height) = (lens.width_px, lens.height_px);
-        return Err(LineError::OtherSize { x: low.x, y: low.y, width, height });
+        return Err(LineError::Outside { x: low.x, y: low.y, width, height });
     }
     let joints = std::array::from_fn(|j| {
         let (x, y, score, sigma, state) = &said.keypoints[j];
         if *state == State::Absent || *score < MIN_SCORE || !(x.is_finite() && y.is_finite()) {
             return None;
         }
-        let sigma = if *sigma > 0.0 { *sigma } else { SIGMA_OF_EXTENT * extent };
+        let sigma = if *sigma > 0.0 { *sigma * stretch.max() } else { SIGMA_OF_EXTENT * extent };
         let sigma = sigma.max(MIN_SIGMA_OF_EXTENT * extent);
         let sigma = if *state == State::Measured { sigma } else { PREDICTED * sigma };
-        Some(Ray { at: lens.ray(V2::new(*x, *y)), sigma: sigma / lens.focal_px(), score: *score })
+        Some(Ray {
+            at: lens.ray(V2::new(*x, *y).component_mul(&stretch)),
+            sigma: sigma / lens.focal_px(),
+            score: *score,
+        })
     });
     Ok(Seen { id: said.id, score: said.score, joints })
 }
@@ -213,11 +249,38 @@ mod tests {
     }
 
     #[test]
+    fn pictures_of_another_size_and_the_same_shape_are_seen_through_the_same_lens() {
+        let of = |pixel: f64| {
+            let mut line: serde_json::Value =
+                serde_json::from_str(&text(420.0, "[320,340,0.8,5,\"measured\"]")).unwrap();
+            for joint in line["persons"][0]["keypoints"].as_array_mut().unwrap() {
+                for value in [0, 1, 3] {
+                    joint[value] = (pixel * joint[value].as_f64().unwrap()).into();
+                }
+            }
+            line["width"] = ((pixel * 640.0) as u32).into();
+            line["height"] = ((pixel * 480.0) as u32).into();
+            read(&line.to_string(), &lens()).unwrap()
+        };
+        let (whole, half) = (of(1.0), of(0.5));
+        for (a, b) in whole.persons[0].joints.iter().zip(&half.persons[0].joints).take(2) {
+            let (a, b) = (a.unwrap(), b.unwrap());
+            assert!((a.at - b.at).norm() < 1e-9 && (a.sigma - b.sigma).abs() < 1e-9, "{a:?} {b:?}");
+        }
+    }
+
+    #[test]
     fn another_line_and_another_picture_are_told() {
         assert!(matches!(read("{\"seq\":1}", &lens()), Err(LineError::NotALine(_))));
         let far = read(&text(1_900.0, "[0,0,0,0,\"absent\"]"), &lens()).unwrap_err();
         assert!(far.to_string().contains("--size 640x480"), "{far}");
         let text = text(420.0, "[320,340,0.8,5,\"measured\"]");
+        let of = |size: &str| text.replace("\"persons\"", &format!("{size},\"persons\""));
+        for none in ["\"width\":640,\"height\":360", "\"width\":0,\"height\":0", "\"width\":640,\"height\":0"]
+        {
+            let wide = read(&of(none), &lens()).unwrap_err().to_string();
+            assert!(wide.contains("the camera was calibrated at 640 × 480, another shape"), "{wide}");
+        }
         let clip = text.replace("\"persons\"", "\"source\":\"built-in clip\",\"persons\"");
         assert_eq!(read(&clip, &lens()), Err(LineError::BuiltInClip));
         let mut line: serde_json::Value = serde_json::from_str(&text).unwrap();

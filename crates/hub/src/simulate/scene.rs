@@ -183,6 +183,7 @@ impl Scene {
         let offset_us = if rough { 1e10 * rng.f64() } else { 0.0 };
         let board = |t_s: f64| (t_s * 1e6 * (1.0 + drift) + offset_us).round() as i64;
         let size = V2::new(f64::from(lens.width_px), f64::from(lens.height_px));
+        let Lens { width_px: width, height_px: height, .. } = lens;
         let (mut packets, mut seq) = (Vec::new(), 0);
         let phase = rng.f64() / 30.0;
         let mut arrived_before = 0;
@@ -218,7 +219,7 @@ impl Scene {
             let arrived_us = (((t_s + age_s + way_s) * 1e6) as i64).max(arrived_before + 1);
             arrived_before = arrived_us;
             let text = format!(
-                "{{\"seq\":{seq},\"frame\":{frame},\"captured_us\":{captured_us},\"emitted_us\":{emitted_us},\"persons\":[{persons}]}}"
+                "{{\"seq\":{seq},\"frame\":{frame},\"captured_us\":{captured_us},\"emitted_us\":{emitted_us},\"width\":{width},\"height\":{height},\"persons\":[{persons}]}}"
             );
             seq += 1;
             packets.push(Packet {
