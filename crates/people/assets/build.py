@@ -1,9 +1,10 @@
 """Packs the bank of shapes and CMU motion into the one file that the crate embeds. numpy alone; same input, same bytes.
 
 python build.py --mocap PACKS/cmu_mocap --bank bank.npz --out people.bin
-python build.py --mocap PACKS/cmu_mocap --all-motion motion.bin [--hz 30]
+python build.py --mocap PACKS/cmu_mocap --all-motion motion.bin [--hz 30] [--split val]
 
-`--all-motion` writes every training sequence, for `people dataset --motion` and `posewire eval films --motion`; it needs no bank.
+`--all-motion` writes every training sequence, for `people dataset --motion` and `posewire eval films --motion`; with `--split val` those
+that nothing is trained on. It needs no bank.
 15 Hz are enough for poses; films of people who hurry want 30.
 """
 
@@ -252,6 +253,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--all-motion", type=Path)
     parser.add_argument("--hz", type=int, default=15, choices=[15, 20, 30, 60], help="of --all-motion")
+    parser.add_argument("--split", default="train", choices=["train", "val"], help="of --all-motion")
     args = parser.parse_args()
     if (args.bank is None) != (args.out is None) or not (args.out or args.all_motion):
         parser.error("name --bank with --out, or --all-motion, or all three")
@@ -265,12 +267,14 @@ def main() -> None:
         write(args.out, parts)
     if args.all_motion:
         every = 60 // args.hz
-        train = [
-            (s["id"], motion.joints(k)[::every]) for k, s in enumerate(motion.index) if s["split"] == "train"
+        sequences = [
+            (s["id"], motion.joints(k)[::every])
+            for k, s in enumerate(motion.index)
+            if s["split"] == args.split
         ]
         # A file without a rate is one of 15 Hz.
         rate = {} if args.hz == 15 else {"hz": bytes([args.hz])}
-        write(args.all_motion, rate | {"clips": Motion.packed(train)})
+        write(args.all_motion, rate | {"clips": Motion.packed(sequences)})
 
 
 if __name__ == "__main__":
