@@ -143,14 +143,20 @@ impl Held {
         Self { begins_after_us, ends_after_us, is_on: false, differs_for_us: 0, differs_at_us: None }
     }
 
+    /// A moment stands for so long at most: four a second are enough to say what holds, and a camera's stall says nothing.
+    const MOMENT_US: i64 = 250_000;
+
     /// Takes the answer of `now_us` and says what holds. `None` (nobody knows) changes nothing, and the time until somebody knows again
-    /// counts for nothing.
+    /// counts for nothing. Where no answer comes for longer than 250 ms, 250 ms of that count.
     pub fn update(&mut self, answer: Option<bool>, now_us: i64) -> bool {
         if let Some(at_us) = self.differs_at_us.take() {
             let passed_us = now_us.saturating_sub(at_us);
             // A clock that went back begins anew.
-            self.differs_for_us =
-                if passed_us < 0 { 0 } else { self.differs_for_us.saturating_add(passed_us) };
+            self.differs_for_us = if passed_us < 0 {
+                0
+            } else {
+                self.differs_for_us.saturating_add(passed_us.min(Self::MOMENT_US))
+            };
         }
         match answer {
             None => {}
@@ -197,7 +203,7 @@ impl Fall {
 
     /// Nobody has fallen.
     pub const fn new() -> Self {
-        // A second: who stumbles and catches themselves is no fall. Up again counts at once.
+        // A second: who stumbles and catches themselves is no fall. Who sits up for a moment is not up again.
         Self { lying: Held::new(1_000_000, 300_000), upright_at_us: None, is_sudden: false, is_fallen: false }
     }
 
@@ -345,10 +351,14 @@ mod tests {
         for (hidden_us, has_fallen) in [(1_450_000, true), (1_550_000, false)] {
             let mut fall = Fall::new();
             fall.update(&standing(), 0);
-            fall.update(&lying(), hidden_us);
-            assert_eq!(fall.update(&lying(), hidden_us + 1_000_000), has_fallen, "{hidden_us}");
+            let mut lies = |after_us: i64| fall.update(&lying(), hidden_us + after_us);
+            assert!(![0, 250_000, 500_000, 750_000].map(&mut lies).contains(&true));
+            assert_eq!(lies(1_000_000), has_fallen, "{hidden_us}");
             let mut up = |after_us: i64| fall.update(&standing(), hidden_us + 2_000_000 + after_us);
-            assert_eq!([up(0), up(290_000), up(310_000)], [has_fallen, has_fallen, false]);
+            assert_eq!(
+                [0, 150_000, 290_000, 310_000].map(&mut up),
+                [has_fallen, has_fallen, has_fallen, false]
+            );
         }
     }
 
@@ -387,6 +397,20 @@ mod tests {
                 "{at_us}"
             );
         }
+    }
+
+    #[test]
+    fn two_moments_with_a_stall_between_them_are_no_time_in_which_it_held() {
+        let mut held = Held::new(300_000, 300_000);
+        assert!(!held.update(Some(true), 0) && !held.update(Some(true), 60_000_000));
+        assert!(held.update(Some(true), 60_050_000), "250 ms and 50 ms");
+        assert!(held.update(Some(false), 61_000_000) && held.update(Some(false), 90_000_000));
+        let mut fall = Fall::new();
+        fall.update(&standing(), 0);
+        assert!(
+            !fall.update(&lying(), 33_000) && !fall.update(&lying(), 3_033_000),
+            "two frames are no fall"
+        );
     }
 
     #[test]

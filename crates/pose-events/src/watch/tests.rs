@@ -253,6 +253,19 @@ fn time_in_which_nobody_looked_is_no_time_in_which_more_were_there() {
 }
 
 #[test]
+fn who_is_missing_in_the_frames_before_and_after_a_stall_has_not_left() {
+    let mut watch = Watch::new(Zones { zones: Vec::new() });
+    let mut all = Vec::new();
+    let mut go = |at_ms: i64, there: &[Stands]| {
+        watch.update(1_000 * at_ms, there.iter(), |e| all.push((at_ms, e.what)));
+    };
+    (0..1_000).step_by(20).for_each(|at_ms| go(at_ms, &[Stands(3, 0.5)]));
+    [1_000, 4_000].into_iter().for_each(|at_ms| go(at_ms, &[]));
+    (4_020..5_000).step_by(20).for_each(|at_ms| go(at_ms, &[Stands(3, 0.5)]));
+    assert_eq!(all, [(0, What::Appear), (300, What::Count)]);
+}
+
+#[test]
 fn flickers_tell_nothing() {
     let scene = |at_ms: i64| {
         let x = if at_ms / 100 % 2 == 0 { 0.5 } else { 2.0 };
