@@ -32,9 +32,11 @@ mod cli {
     pub mod zenoh;
 }
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
 
 /// Several cameras as one room: people in metres, from what posewire sends on several boards
 #[derive(Debug, Parser)]
@@ -70,8 +72,19 @@ enum Command {
     Bench(cli::bench::Args),
 }
 
+/// The command line. A broker's address that is wrong is not repeated: there may be a password in it.
+fn parsed(arguments: impl Iterator<Item = OsString>) -> Result<Command, clap::Error> {
+    Command::try_parse_from(arguments).map_err(|mut error| {
+        if matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(flag)) if flag.starts_with("--mqtt "))
+        {
+            error.insert(ContextKind::InvalidValue, ContextValue::String("…".into()));
+        }
+        error
+    })
+}
+
 fn main() -> ExitCode {
-    let done = match Command::parse() {
+    let done = match parsed(std::env::args_os()).unwrap_or_else(|error| error.exit()) {
         Command::Calibrate(args) => cli::calibrate::run(&args),
         Command::Run(args) => cli::run::run(&args),
         Command::Record(args) => cli::record::run(&args),
@@ -87,5 +100,15 @@ fn main() -> ExitCode {
             say!("posewire-hub: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn an_address_with_a_password_is_not_repeated_where_it_is_wrong() {
+        let words = ["posewire-hub", "run", "cameras.toml", "--mqtt", "mqtts://me:secret@broker"];
+        let told = super::parsed(words.into_iter().map(Into::into)).unwrap_err().to_string();
+        assert!(told.contains("--mqtt <URL>") && !told.contains("secret"), "{told}");
     }
 }

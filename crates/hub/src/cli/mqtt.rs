@@ -101,7 +101,7 @@ impl Mqtt {
 
     fn configs(&self, watch: &Watch) -> Vec<(String, String)> {
         let mut entities = Entities::of(&self.name);
-        entities.add_presence(watch.zones().zones.iter().map(|zone| &*zone.name), &KINDS);
+        entities.add_presence(watch.zones().zones.iter().map(|zone| &*zone.name), MAX_ZONES, &KINDS);
         let health = entities.topic("health");
         for (i, camera) in self.cameras.iter().enumerate() {
             // By number: a name may have anything in it.

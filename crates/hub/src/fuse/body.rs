@@ -224,11 +224,21 @@ impl Body {
             return;
         }
         self.at_us = at_us;
-        for (joint, restless) in self.joints.iter_mut().zip(RESTLESS) {
-            if let Some(joint) = joint {
+        self.joints = self.joints_after(seconds);
+    }
+
+    /// Its joints so much later, and how well they are known by then; or where they were before.
+    pub fn joints_after(&self, seconds: f64) -> [Option<JointFilter>; JOINTS] {
+        let mut joints = self.joints;
+        for (joint, restless) in joints.iter_mut().zip(RESTLESS) {
+            let Some(joint) = joint else { continue };
+            if seconds > 0.0 {
                 joint.go_on(seconds, restless);
+            } else {
+                joint.shift(joint.after(seconds) - joint.at());
             }
         }
+        joints
     }
 
     /// How what a camera saw at `at_us` fits; `None` for too few joints in common.

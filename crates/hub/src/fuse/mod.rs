@@ -318,11 +318,12 @@ impl Fusion {
     pub fn people(&self, at_us: i64) -> Vec<RoomPerson> {
         let tell = |body: &Body| {
             let seconds = ((at_us - body.at_us) as f64 / 1e6).clamp(-0.2, 0.5);
+            let then = body.joints_after(seconds);
             RoomPerson {
                 id: body.id,
-                joints: body.joints.map(|j| {
+                joints: then.map(|j| {
                     let j = j.filter(|j| j.sigma() < TOLD_M)?;
-                    Some(RoomJoint { at: j.after(seconds), sigma: j.sigma() })
+                    Some(RoomJoint { at: j.at(), sigma: j.sigma() })
                 }),
                 cameras: body.watched_by(self.newest_us, 200_000),
             }

@@ -25,7 +25,7 @@ pub struct Score {
     pub told: f64,
     /// How often a true person's identity changed.
     pub switches: usize,
-    /// Persons told who were not there, a moment.
+    /// Persons told of at a place where nobody was, a moment.
     pub ghosts: f64,
     /// Distances of all moments, millimetres, in order.
     pub all_mm: Vec<f64>,
@@ -76,7 +76,9 @@ pub fn score(
             let paired = pair(&truth, &people);
             ticks += 1.0;
             moments.push(at_us);
-            ghosts += (people.len() - paired.iter().flatten().count()) as f64;
+            // Whoever is somewhere, nobody knows where, is told of at no place.
+            let placed = people.iter().filter(|person| person.joints.iter().any(Option::is_some)).count();
+            ghosts += (placed - paired.iter().flatten().count()) as f64;
             for (t, (joints, found)) in truth.iter().zip(&paired).enumerate() {
                 all += JOINTS as f64;
                 let Some(found) = found.map(|f| &people[f]) else { continue };

@@ -144,6 +144,16 @@ fn people_are_told_half_a_second_ahead_at_most_by_the_cameras_that_see_them_now(
 }
 
 #[test]
+fn whoever_nobody_sees_any_more_is_known_worse_and_worse_and_then_not_at_all() {
+    let fusion = room_of(vec![body_at(1, V3::z(), 0, &[1_000, 1_000])], 1_000);
+    let sigmas = |at_us: i64| fusion.people(at_us)[0].joints.map(|joint| joint.map(|joint| joint.sigma));
+    let (now, soon, later) = (sigmas(0), sigmas(100_000), sigmas(500_000));
+    for j in 0..JOINTS {
+        assert!(now[j] < soon[j] && later[j].is_none(), "{j}: {:?} {:?} {:?}", now[j], soon[j], later[j]);
+    }
+}
+
+#[test]
 fn rays_have_a_speed_between_pictures_that_follow_each_other() {
     let mut fusion = room_of(vec![body_at(1, V3::z(), 0, &[1, 1])], 1_000_000);
     let look = |at_us| Look { camera: 0, at_us, persons: vec![seen(3, V2::zeros())] };
