@@ -154,6 +154,16 @@ class WholeRun(unittest.TestCase):
             self.assertGreater(second["step"], first["step"])
             self.assertGreater(second["spent"], first["spent"])
 
+    def test_a_checkpoint_of_another_configuration_is_refused(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            config = configured("smoke")
+            records = synthetic.records(64, config.seed)
+            run = Run(1, 1, 0, 0.05, 1)
+            train.train(config, records, Path(folder), run)
+            other = replace(config, auxiliary=config.auxiliary + 1)
+            with self.assertRaisesRegex(SystemExit, "of another run .auxiliary"):
+                train.train(other, records, Path(folder), run)
+
 
 def quantise_run(path: Path, crops: np.ndarray) -> np.ndarray:
     s = session(path)

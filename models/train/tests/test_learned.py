@@ -17,6 +17,7 @@ from torch import nn
 from posetrain.data.licences import LicenceError
 from posetrain.finder import presence
 from posetrain.paths import CONFIGS, REPOSITORY
+from posetrain.resumed import require_same
 from posetrain.temporal import adapt, export, train
 from posetrain.temporal.learned import learned, learned_from
 
@@ -50,6 +51,18 @@ class Learned(unittest.TestCase):
         self.assertIn("jhmdb", learned_from(last))
         with self.assertRaisesRegex(LicenceError, "penn_action"):
             self.call(export, "--checkpoint", last, "--models", self.folder)
+
+    def test_a_run_of_another_configuration_is_not_taken_over(self) -> None:
+        layer = nn.Linear(1, 1)
+        optimiser, last = torch.optim.AdamW(layer.parameters()), self.folder / "last.pt"
+        other = self.usable | {"kind": "xl", "data": self.usable["data"] | {"exact": ["others.npz"]}}
+        train.save(last, layer, layer, optimiser, 9000, other, learned(self.usable))
+        before = last.read_bytes()
+        with self.assertRaisesRegex(SystemExit, r"another run .data\.exact \['others\.npz'\], not"):
+            self.call(train, "--config", USABLE, "--work", self.folder)
+        self.assertEqual(last.read_bytes(), before)
+        longer = self.usable | {"train": self.usable["train"] | {"steps": 1}}
+        require_same(last, longer, self.usable)
 
     def test_weights_of_which_nothing_says_are_refused(self) -> None:
         unknown, research = self.folder / "a.pwt", self.folder / "b.pwt"

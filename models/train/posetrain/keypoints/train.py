@@ -3,7 +3,7 @@ DIR --out DIR`.
 
 The schedule runs by time, not by epochs: learning rate and crop size are functions of (seconds trained /
 budget), so the run is annealed when the budget ends, whatever the machine does beside it. A checkpoint
-every few minutes holds everything; the same command resumes from it.
+every few minutes holds everything; the same command resumes from it, and another configuration is refused.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import math
 import socket
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ from posetrain.keypoints.config import Run, TrainConfig, load_config
 from posetrain.keypoints.net import KeypointNet, grow
 from posetrain.metrics import pck
 from posetrain.precision import ARITHMETIC, reduced, settle
+from posetrain.resumed import as_kept, require_same
 
 # Five face joints move together and are no part of the comparison with peers; limb ends are the hardest.
 JOINT_WEIGHT = np.array([0.6] * 5 + [1.0, 1.0, 1.2, 1.2, 1.4, 1.4, 1.0, 1.0, 1.2, 1.2, 1.3, 1.3], np.float32)
@@ -215,9 +216,11 @@ def train(
     )
     step, spent, pictures = 0, 0.0, 0
     kept: str | None = None
-    latest = out / "checkpoint.pt"
+    latest, told = out / "checkpoint.pt", as_kept(asdict(config))
     if latest.exists():
         state = torch.load(latest, weights_only=True)
+        # checkpoints of before 2026-11-30 do not say
+        require_same(latest, state.get("config", told), told)
         model.load_state_dict(state["model"])
         ema.load_state_dict(state["ema"])
         optimiser.load_state_dict(state["optimiser"])
@@ -307,6 +310,7 @@ def train(
                     "step": step,
                     "spent": spent,
                     "pictures": pictures,
+                    "config": told,
                     ARITHMETIC: arithmetic,
                 },
             )

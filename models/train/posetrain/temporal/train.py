@@ -1,4 +1,5 @@
-"""Trains the temporal model. `python -m posetrain.temporal.train --data PACKS --work DIR [--steps N]`; resumes DIR/last.pt."""
+"""Trains the temporal model. `python -m posetrain.temporal.train --data PACKS --work DIR [--steps N]`; resumes DIR/last.pt, where that is
+of the same configuration."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 
 from posetrain.data.packs import LIMBS
 from posetrain.paths import CONFIGS
+from posetrain.resumed import require_same
 from posetrain.temporal.frames import frame
 from posetrain.temporal.inertia import Before, with_inertia
 from posetrain.temporal.learned import LEARNED, learned
@@ -298,10 +300,13 @@ def main() -> None:
     of = learned(config, [begun] if begun else [])
     if last.exists():
         z = torch.load(last, weights_only=False)
+        require_same(last, z["config"], config)
         model.load_state_dict(z["model"])
         mean.load_state_dict(z["mean"])
         optimiser.load_state_dict(z["optimiser"])
         step, spent = z["step"], z.get("spent", 0.0)
+        unused = f"; {args.start} is not read again" if args.start else ""
+        print(f"goes on from {last} at step {step}{unused}", flush=True)
     elif args.start:
         old = read_start(args.start)
         begin(model, old)
