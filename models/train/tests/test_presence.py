@@ -98,6 +98,33 @@ class Presence(unittest.TestCase):
         self.assertEqual(len(drawn), 12)
         self.assertLessEqual({"a", "b"}, drawn)
 
+    def test_what_another_network_or_finder_saw_is_not_taken_for_this_ones(self) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        bare = presence.without(onnx.load(NETWORK))
+        made = presence.made_from(bare, NETWORK, ["coco_more", "rendered"])
+        weight = np.ones(64)
+        unit = presence.with_unit(presence.without(onnx.load(NETWORK)), weight, 0.0)
+        self.assertEqual(presence.made_from(presence.without(unit), NETWORK, ["coco_more", "rendered"]), made)
+        yes = np.ones(2, bool)
+        crops = presence.Crops(np.zeros((2, 3)), yes, np.ones(2), yes, np.array(["a", "b"]))
+        presence.keep(folder / "kept.npz", crops, made)
+        again = presence.kept(folder / "kept.npz", made)
+        self.assertEqual(again.picture.tolist(), ["a", "b"])
+        other = REPOSITORY / "models" / "keypoints-small.onnx"
+        others = {
+            "network": presence.made_from(
+                presence.without(onnx.load(other)), NETWORK, ["coco_more", "rendered"]
+            ),
+            "finder": presence.made_from(bare, other, ["coco_more", "rendered"]),
+            "packs": presence.made_from(bare, NETWORK, ["coco_more"]),
+        }
+        for name, another in others.items():
+            with self.assertRaisesRegex(SystemExit, f"another {name}, or does not say: give another --keep"):
+                presence.kept(folder / "kept.npz", another)
+        np.savez(folder / "old.npz", **vars(crops))
+        with self.assertRaisesRegex(SystemExit, "does not say"):
+            presence.kept(folder / "old.npz", made)
+
     def test_shares_are_of_either_box(self) -> None:
         box = np.array([0, 0, 10, 10], np.float32)
         inside, covered = presence.shares(box, np.array([[5, 0, 10, 10], [20, 20, 30, 30]], np.float32))

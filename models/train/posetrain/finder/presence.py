@@ -6,7 +6,8 @@ A softmax over a joint's map always has a peak somewhere, so golf bags and plant
 has seen stands in its deepest features: their mean over the crop, through one logistic unit, tells persons from the rest. The
 unit is a convolution of one channel, 1 x 1, in the int8 graph, so it costs a few thousand multiply-adds; joints stay as they
 were to the last bit. Running it again replaces what an earlier run added; `--judge` leaves that and only writes into the card how
-right it is about what the finder hands over now.
+right it is about what the finder hands over now. `--keep FILE` holds what one network saw of one finder's finds, and is refused for
+another's.
 
 Learned from: what the finder finds and random boxes in pictures of classes (a) and (b) (docs/data-licences.md): COCO's persons
 and backgrounds, COCO's pictures of nobody, rendered people. `--research` adds the persons of LSPET and J-HMDB, class (c), for
@@ -18,6 +19,7 @@ judged on is never learned from: the packs' val parts, every twelfth picture of 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import re
 import tomllib
 from collections.abc import Iterator
@@ -231,6 +233,27 @@ def gather(
     return Crops(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
+def made_from(model: onnx.ModelProto, finder: Path, packs: list[str]) -> dict[str, str]:
+    """What crops hang on. `model`: the network as it was before this command, whose sum is the same after it."""
+    bare = hashlib.sha256(model.SerializeToString(deterministic=True)).hexdigest()
+    return {"network": bare, "finder": sha256(finder), "packs": " ".join(packs)}
+
+
+def keep(path: Path, crops: Crops, made: dict[str, str]) -> None:
+    np.savez(path, **vars(crops), **{f"of_{name}": np.array(value) for name, value in made.items()})
+
+
+def kept(path: Path, made: dict[str, str]) -> Crops:
+    """Crops of `keep`. Raises SystemExit where they were not made from the same."""
+    with np.load(path) as z:
+        of = {name: str(z[f"of_{name}"]) if f"of_{name}" in z.files else "" for name in made}
+        if differ := [name for name in made if of[name] != made[name]]:
+            raise SystemExit(
+                f"{path} was made with another {' and other '.join(differ)}, or does not say: give another --keep, or remove the file"
+            )
+        return Crops(*(z[k] for k in ("features", "person", "found", "judged", "picture")))
+
+
 def fit(x: Doubles, y: npt.NDArray[np.bool_]) -> tuple[Doubles, float]:
     """Weights [C] and bias of a logistic unit, both classes of the same weight, ridge on standardised features."""
     mean, spread = x.mean(0), x.std(0) + 1e-6
@@ -350,27 +373,32 @@ def main() -> None:
     # In the program weak finds are handed over too: whether they are anybody both networks say.
     said = tomllib.loads(args.finder.with_suffix(".toml").read_text())
     threshold = float(said.get("with_presence", said["codec"])["threshold"])
+    bare = without(onnx.load(file))
+    made = made_from(bare, args.finder, packs)
     if args.keep and args.keep.exists():
-        with np.load(args.keep) as z:
-            crops = Crops(*(z[k] for k in ("features", "person", "found", "judged", "picture")))
+        crops = kept(args.keep, made)
     else:
         scratch = file.with_suffix(".features.onnx")
-        looker = Looker(without(onnx.load(file)), scratch)
+        looker = Looker(bare, scratch)
         scratch.unlink()
         teacher = FastestDet(args.peers / "fastestdet.onnx")
         crops = gather(looker, Finder(args.finder), teacher, args.data, args.more, packs, args.judge)
         if args.keep and not args.judge:
-            np.savez(args.keep, **vars(crops))
-    if args.judge:
-        weight, bias = unit_of(onnx.load(file))
-    else:
+            keep(args.keep, crops, made)
+    model = onnx.load(file)
+    if not args.judge:
         learned = ~crops.judged
-        weight, bias = calibrated(crops, threshold, *fit(crops.features[learned], crops.person[learned]))
+        model = with_unit(
+            without(model),
+            *calibrated(crops, threshold, *fit(crops.features[learned], crops.person[learned])),
+        )
+    # of the file, whose weights are rounded
+    weight, bias = unit_of(model)
     card = judge(crops, crops.features @ weight + bias, threshold, [*packs, TEACHER])
     print("\n".join(card))
     old = sha256(file)
     if not args.judge:
-        onnx.save(with_unit(without(onnx.load(file)), weight, bias), file)
+        onnx.save(model, file)
     # Two manifests may read one file: one may look at each crop twice.
     for manifest in file.parent.glob("*.toml"):
         if tomllib.loads(manifest.read_text()).get("file") == file.name:
