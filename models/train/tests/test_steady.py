@@ -186,6 +186,24 @@ class Relabelling(unittest.TestCase):
             np.testing.assert_allclose(joints[:, rest, :2], records.joints[:, rest, :2], atol=1.5)
             self.assertTrue((folder / "sheet.png").exists())
 
+    def test_whoever_networks_are_measured_on_keeps_their_labels(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = caches(Path(name)) / "few"
+            with np.load(folder / "index.npz") as kept:
+                index = {k: kept[k] for k in kept.files}
+            index["split"] = np.array(
+                [cache.SPLITS.index(s) for s in ("train", "val", "calib", *3 * ("train",))], np.int8
+            )
+            np.savez(folder / "index.npz", **index)
+            before = cache.load(folder)
+            teach.teach(folder, Still(before, 0, 6))
+            for _ in range(2):
+                with mock.patch("sys.argv", ["relabel", "--cache", str(folder)]):
+                    relabel.main()
+                joints = cache.load(folder).joints
+                np.testing.assert_array_equal(joints[1:3], before.joints[1:3])
+                self.assertEqual(float(joints[[0, 3, 4, 5], 3, 2].sum()), 0.0)
+
     def test_what_a_research_teacher_taught_is_no_class_b(self) -> None:
         with tempfile.TemporaryDirectory() as name:
             folder = caches(Path(name))

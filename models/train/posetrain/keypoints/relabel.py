@@ -4,7 +4,8 @@
     python -m posetrain.keypoints.relabel --cache CACHE [--sheet FILE]
 
 Joints in CACHE/index.npz are replaced where at least SURE of the map's probability lies within a tenth of the extent, and
-unlabelled elsewhere; the labels that were there stay in CACHE/index-before.npz. Never measure a network on such labels.
+unlabelled elsewhere; the labels that were there stay in CACHE/index-before.npz. Persons that are not trained on keep theirs: networks are
+measured and calibrated on those.
 """
 
 from __future__ import annotations
@@ -87,6 +88,7 @@ def main() -> None:
         index = {name: kept[name] for name in kept.files}
     if not np.array_equal(index["key"], records.key):
         raise SystemExit(f"{before} is of other persons than the cache: remove it, to keep the labels of now")
+    joints = np.where((records.split == cache.SPLITS.index("train"))[:, None, None], joints, index["joints"])
     # the box stays as it was: maps are worked out round it
     np.savez(args.cache / "index.npz", **(index | {"joints": joints}))
     had, has = (index["joints"][:, :, 2] > 0).sum(), (joints[:, :, 2] > 0).sum()
