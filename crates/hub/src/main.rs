@@ -15,6 +15,7 @@ mod cli {
     pub mod cameras;
     pub mod merge;
     pub mod mqtt;
+    pub mod onward;
     pub mod other;
     pub mod outputs;
     pub mod peer;

@@ -98,6 +98,20 @@ pub enum CalibrateError {
     },
 }
 
+impl CalibrateError {
+    /// The same with `name` in the place of a camera's number.
+    pub fn told(&self, name: impl Fn(usize) -> String) -> String {
+        match self {
+            Self::NobodyThere { camera, .. } | Self::Apart { camera } => self.to_string().replacen(
+                &format!("camera {camera} "),
+                &format!("camera {} ", name(*camera)),
+                1,
+            ),
+            _ => self.to_string(),
+        }
+    }
+}
+
 /// Finds the cameras' places from what each of `cameras` saw; half a minute of one walking person does, a minute does better.
 /// `looks` in any order.
 ///

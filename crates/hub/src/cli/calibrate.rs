@@ -15,6 +15,7 @@ use posewire_hub::hub::Ears;
 use posewire_hub::line::Look;
 
 use super::cameras::Wrong;
+use super::onward::Onward;
 use super::signals::stop_signal;
 use super::sources::{EVERY, Heard, Next, Source, now_us, seconds};
 use super::text;
@@ -65,11 +66,7 @@ pub fn run(args: &Args) -> Result<()> {
     let found = match calibrate(&looks, cameras.len(), known, 1) {
         Ok(found) => found,
         Err(error) => {
-            // Numbers to names.
-            let mut text = error.to_string();
-            for (k, camera) in cameras.iter().enumerate() {
-                text = text.replace(&format!("camera {k} "), &format!("camera {:?} ", camera.name));
-            }
+            let text = error.told(|k| format!("{:?}", cameras[k].name));
             if let (CalibrateError::NoDistance { .. }, Some(given)) = (&error, &args.distance) {
                 bail!("--distance {given}: {text}");
             }
@@ -140,7 +137,7 @@ fn watched(args: &Args, cameras: &[Camera], stop: &Arc<AtomicBool>) -> Result<(V
     let mut ears = Ears::new(lenses, vec![0; cameras.len()]);
     let (began, mut said) = (now_us(), 0);
     let (mut looks, mut alone) = (Vec::new(), vec![0usize; cameras.len()]);
-    let mut wrong = Wrong::new("calibrate", cameras);
+    let (mut wrong, mut onward) = (Wrong::new("calibrate", cameras), Onward::default());
     if !source.is_take() {
         say!("posewire-hub calibrate: walk about for {:.0} s, alone; Ctrl-C gives up", args.seconds);
     }
@@ -162,6 +159,7 @@ fn watched(args: &Args, cameras: &[Camera], stop: &Arc<AtomicBool>) -> Result<(V
             Next::End => break,
             Next::Nothing | Next::Heard(Heard::Twin(_)) => {}
             Next::Heard(Heard::Clocks(camera, exchange)) => ears.exchanged(camera, exchange),
+            Next::Heard(Heard::Line(packet)) if source.is_take() && !onward.goes_on(packet.arrived_us) => {}
             Next::Heard(Heard::Line(packet)) => match ears.hear(&packet) {
                 Ok(Some(look)) => {
                     alone[look.camera] += usize::from(look.persons.len() == 1);
@@ -176,6 +174,9 @@ fn watched(args: &Args, cameras: &[Camera], stop: &Arc<AtomicBool>) -> Result<(V
         if let (_, Some(doubt)) = ears.reach(k) {
             say!("posewire-hub calibrate: camera {:?}: {doubt}", camera.name);
         }
+    }
+    if let (Some(path), Some(said)) = (&args.replay, onward.left_out()) {
+        say!("posewire-hub calibrate: {}: {said}", path.display());
     }
     if looks.is_empty() {
         return Err(wrong.nothing(cameras));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use pose_events::{BLIND_AFTER_US, Event, KINDS, Watch};
+use pose_events::{BLIND_AFTER_US, Event, KINDS, MAX_ZONES, Watch};
 use pose_mqtt::{Broker, Client, Entities, topic_part};
 use posewire_hub::events::line;
 use serde_json::{Value, json};

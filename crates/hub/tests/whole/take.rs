@@ -11,6 +11,15 @@ fn a_take_becomes_people_in_metres_and_so_does_the_network() {
     let calibrate = ["calibrate", "demo/cameras.toml", "--stature", "1.72", "--out", "room.toml"];
     let table = done(at, &[&calibrate[..], &replay[..]].concat());
     assert_eq!(table.lines().count(), 4, "{table}");
+    // The same take once more in the file's end is no walk of its own: the room is the same.
+    let take = fs::read_to_string(at.join("demo/take.jsonl")).unwrap();
+    fs::write(at.join("twice.jsonl"), take.repeat(2)).unwrap();
+    let twice = hub(at, &[&calibrate[..4], &["--out", "again.toml", "--replay", "twice.jsonl"]].concat());
+    let said = String::from_utf8_lossy(&twice.stderr);
+    assert!(said.contains("twice.jsonl: ") && said.contains("are more than a second older"), "{said}");
+    assert!(said.contains(&format!("the first is line {}", take.lines().count() + 1)), "{said}");
+    let [one, again] = ["room.toml", "again.toml"].map(|room| fs::read_to_string(at.join(room)).unwrap());
+    assert_eq!(one, again);
     let text = done(at, &[&["run", "demo/cameras.toml", "--room", "room.toml"][..], &replay[..]].concat());
     let moments: Vec<Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     let (mut with, mut head) = (0, Vec::new());

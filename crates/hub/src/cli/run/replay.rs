@@ -6,9 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::{Heard, Next, Room, Told};
-
-/// Cameras' lines are written about as they arrive: one whose thread was held up stands behind younger ones, but never by so much.
-const LATE_US: i64 = 1_000_000;
+use crate::cli::onward::Onward;
 
 /// A longer pause nobody waits for: the boards were off, or another take follows in the same file.
 const PAUSE_US: i64 = 10_000_000;
@@ -33,33 +31,6 @@ impl Pace {
     }
 }
 
-/// Lines of a take that were not heard, since time had gone on without them.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct LeftOut {
-    pub count: u64,
-    /// The number of the first of them.
-    pub first: u64,
-}
-
-impl LeftOut {
-    fn add(&mut self, number: u64) {
-        if self.count == 0 {
-            self.first = number;
-        }
-        self.count += 1;
-    }
-
-    /// What they are and what to do; `None` where there are none.
-    pub fn said(&self) -> Option<String> {
-        let Self { count, first } = self;
-        (*count > 0).then(|| {
-            format!(
-                "{count} of its lines are more than a second older (arrived_us) than one before them and were left out, the first is line {first}: if several takes were put into one file, replay each by itself"
-            )
-        })
-    }
-}
-
 /// A take, in which time goes by as its lines say: each is its own moment, or waits for one as it would have waited.
 /// `pace` waits until a time of the take, or does not.
 pub fn replay(
@@ -67,8 +38,8 @@ pub fn replay(
     mut next: impl FnMut(Duration) -> Result<Next>,
     mut pace: impl FnMut(i64),
     stop: &AtomicBool,
-) -> Result<LeftOut> {
-    let (mut left_out, mut number, mut newest_us) = (LeftOut::default(), 0, i64::MIN);
+) -> Result<Onward> {
+    let mut onward = Onward::default();
     while !stop.load(Ordering::Relaxed) {
         let packet = match next(Duration::ZERO)? {
             Next::Heard(Heard::Line(packet)) => Some(packet),
@@ -76,12 +47,9 @@ pub fn replay(
             Next::End => None,
         };
         let arrived_us = packet.as_ref().map_or(i64::MAX, |packet| packet.arrived_us);
-        number += 1;
-        if arrived_us < newest_us.saturating_sub(LATE_US) {
-            left_out.add(number);
+        if !onward.goes_on(arrived_us) {
             continue;
         }
-        newest_us = newest_us.max(arrived_us);
         // What was due before this line came, or the end.
         let due_us = room.hub.due_us(room.gap_us).filter(|due| *due < arrived_us);
         if let Some(due_us) = due_us {
@@ -97,7 +65,7 @@ pub fn replay(
             break;
         }
     }
-    Ok(left_out)
+    Ok(onward)
 }
 
 #[cfg(test)]
