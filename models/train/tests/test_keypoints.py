@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tempfile
 import tomllib
@@ -200,6 +201,7 @@ class Shipped(unittest.TestCase):
 class Cards(unittest.TestCase):
     def test_what_was_measured_again_takes_the_place_of_one_row(self) -> None:
         text = (REPOSITORY / "models" / "keypoints-nano.toml").read_text()
+        text = re.sub(r"^(pck_\d+ = )\[([\d.]+)\]$", r"\1[\2, 0.0, 1.0]", text, flags=re.MULTILINE)
         before = tomllib.loads(text)["card"]["metrics"]
         at = [i for i, m in enumerate(before) if (m["precision"], m["pack"]) == ("int8", "jhmdb")]
         self.assertEqual(len(at), 1)
@@ -214,7 +216,11 @@ class Cards(unittest.TestCase):
         self.assertAlmostEqual(value, 0.75, delta=0.01)
         self.assertLess(low, value)
         self.assertLess(value, high)
-        self.assertEqual(after, before[: at[0]] + before[at[0] + 1 :])
+        rest = before[: at[0]] + before[at[0] + 1 :]
+        f32 = next(m for m in rest if (m["precision"], m["pack"]) == ("f32", "jhmdb"))
+        # its intervals were those of another measure
+        f32 |= {key: value[:1] for key, value in f32.items() if key.startswith("pck")}
+        self.assertEqual(after, rest)
         with self.assertRaisesRegex(SystemExit, "no row of 1085 persons of coco_more"):
             with_row(text, "coco_more", measured)
 

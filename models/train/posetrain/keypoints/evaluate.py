@@ -24,7 +24,7 @@ from posetrain.data.augment import PAD, crop_matrix
 from posetrain.data.packs import BODY
 from posetrain.data.source import source_of
 from posetrain.keypoints.calibrate import WITHIN, Calibration, expected_calibration_error
-from posetrain.keypoints.manifest import numbers
+from posetrain.keypoints.manifest import numbers, without_intervals
 from posetrain.keypoints.peers import Estimator, Own, peers
 from posetrain.metrics import bootstrap, distances
 
@@ -93,21 +93,26 @@ def figures(name: str, pack: str, measured: Measured) -> dict[str, Any]:
 
 
 def with_row(manifest: str, pack: str, measured: Measured) -> str:
-    """The manifest with this in the place of its int8 network's row of the pack's val part."""
-    head = (
-        f'[[card.metrics]]\nprecision = "int8"\npack = "{pack}"\nsplit = "val"\n'
-        f"persons = {len(measured.error)}\n"
-    )
+    """The manifest with this in the place of its int8 network's row of the pack's val part. The f32 network's row keeps its values
+    alone: intervals of two measures do not stand beside each other."""
+    persons = len(measured.error)
+
+    def head(precision: str) -> str:
+        return f'[[card.metrics]]\nprecision = "{precision}"\npack = "{pack}"\nsplit = "val"\npersons = {persons}\n'
+
     rows = "".join(
         f"pck_{threshold:g} = ".replace("pck_0.", "pck_") + numbers(measured.pck(threshold)) + "\n"
         for threshold in THRESHOLDS
     )
-    manifest, found = re.subn(rf"{re.escape(head)}(pck_\d+ = .*\n){{3}}", head + rows, manifest)
+    manifest, found = re.subn(
+        rf"{re.escape(head('int8'))}(pck_\d+ = .*\n){{3}}", head("int8") + rows, manifest
+    )
     if found != 1:
         raise SystemExit(
-            f"no row of {len(measured.error)} persons of {pack}: posetrain.keypoints.ship writes whole cards"
+            f"no row of {persons} persons of {pack}: posetrain.keypoints.ship writes whole cards"
         )
-    return manifest
+    of_f32 = rf"{re.escape(head('f32'))}(pck_\d+ = .*\n){{3}}"
+    return re.sub(of_f32, lambda block: without_intervals(block[0]), manifest)
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,6 +84,11 @@ def sha256(path: Path) -> str:
 
 def numbers(values: object, digits: int = 4) -> str:
     return "[" + ", ".join(f"{float(v):.{digits}f}" for v in values) + "]"  # type: ignore[attr-defined]
+
+
+def without_intervals(metrics: str) -> str:
+    """Rows of a card whose values have no interval any more: `[value]` in the place of `[value, low, high]`."""
+    return re.sub(r"^((?:pck|recall)_\w+ = \[[^,\]]+),.*\]$", r"\1]", metrics, flags=re.MULTILINE)
 
 
 def strings(values: list[str]) -> str:
