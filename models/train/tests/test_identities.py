@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import tempfile
 import unittest
+from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
@@ -60,6 +62,36 @@ class Boxes(unittest.TestCase):
             path.write_text("")
             with self.assertRaises(SystemExit):
                 identities.films(path)
+
+    def test_a_peer_may_remember_for_as_long_as_posewire_does(self) -> None:
+        asked: list[identities.Setting] = []
+
+        def make(setting: identities.Setting) -> identities.Setting:
+            asked.append(setting)
+            return setting
+
+        def followed(
+            setting: identities.Setting, frames: list[identities.Frame]
+        ) -> Iterator[identities.Tracked]:
+            # whoever remembers 20 s keeps the number, else it is another
+            same = setting == identities.Setting(0.5, 20)
+            for k, frame in enumerate(frames):
+                yield np.array([1 if same else k]), frame.truth[1][:1]
+
+        def together(sums: list[list[identities.Tracked]]) -> dict[str, float]:
+            return {"HOTA": float(len({int(ids[0]) for film in sums for ids, _ in film}) == 1)}
+
+        found = {"one": [self.frame(), self.frame()]}
+        with (
+            mock.patch.object(identities, "followed", followed),
+            mock.patch.object(identities, "measured", lambda film, answers: answers),
+            mock.patch.object(identities, "together", together),
+        ):
+            setting, answers = identities.suited(found, make)
+        self.assertEqual(setting, identities.Setting(0.5, 20))
+        self.assertEqual(setting.buffer, 600, "frames of a thirtieth of a second, as `trackers` counts")
+        self.assertEqual([int(ids[0]) for ids, _ in answers[0]], [1, 1])
+        self.assertEqual({s.memory_s for s in asked}, {3, 8, 20})
 
 
 if __name__ == "__main__":
