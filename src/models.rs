@@ -213,8 +213,8 @@ pub fn check_names(config: &Models) -> Result<(), InferError> {
     Ok(())
 }
 
-/// The manifests on disk that `config` names: what must not be written over.
-pub fn manifests(config: &Models) -> Vec<PathBuf> {
+/// The manifests on disk that `config` names, and the networks and weights that these name: what must not be written over.
+pub fn files(config: &Models) -> Vec<PathBuf> {
     let Models { keypoints, finder, temporal, .. } = config;
     let networks = [Found::keypoints(keypoints), Found::finder(finder)];
     let on_disk = networks.into_iter().filter_map(|found| match found {
@@ -222,7 +222,14 @@ pub fn manifests(config: &Models) -> Vec<PathBuf> {
         // What cannot be found is told elsewhere, "none" is no file.
         Ok(Found::InBinary(_)) | Err(_) => None,
     });
-    on_disk.chain((temporal != BUILTIN).then(|| PathBuf::from(temporal))).collect()
+    let manifests = on_disk.chain((temporal != BUILTIN).then(|| PathBuf::from(temporal)));
+    manifests.flat_map(|manifest| [beside_manifest(&manifest), Some(manifest)]).flatten().collect()
+}
+
+/// What a manifest of either kind names, where it can be read: what is wrong with it is told when it is used.
+fn beside_manifest(path: &Path) -> Option<PathBuf> {
+    let manifest: toml::Table = toml::from_str(&read_manifest(path).ok()?).ok()?;
+    Some(path.with_file_name(manifest.get("file")?.as_str()?))
 }
 
 fn no_finder(path: &Path) -> InferError {
@@ -289,6 +296,30 @@ fn fault(path: &Path, reason: &str) -> InferError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn what_a_manifest_names_is_read_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for (manifest, text) in [
+            ("net.toml", "name = \"own\"\nfile = \"net.onnx\""),
+            ("smoother.toml", "file = \"smoother.pwt\""),
+            ("broken.toml", "file ="),
+        ] {
+            std::fs::write(at(manifest), text).unwrap();
+        }
+        let text = |name: &str| at(name).to_str().unwrap().to_owned();
+        let models = Models {
+            keypoints: text("net.toml"),
+            finder: text("broken.toml"),
+            temporal: text("smoother.toml"),
+            ..Config::default().models
+        };
+        let read = ["net.onnx", "net.toml", "broken.toml", "smoother.pwt", "smoother.toml"].map(at);
+        assert_eq!(files(&models), read);
+        assert!(files(&Config::default().models).is_empty(), "all is in the binary");
+    }
 
     #[test]
     fn every_embedded_network_answers_to_its_name_and_the_default_is_one_of_them() {

@@ -126,7 +126,7 @@ fn keep_inputs(config: &Config, outputs: &Outputs, config_file: Option<&Path>) -
 /// What is read.
 fn inputs(config: &Config, config_file: Option<&Path>) -> Vec<PathBuf> {
     let Config { source, events, metres, .. } = config;
-    let mut inputs = models::manifests(&config.models);
+    let mut inputs = models::files(&config.models);
     inputs.extend([&source.replay, &events.zones].map(Clone::clone));
     inputs.extend(config_file.map(Path::to_path_buf));
     if let Calibration::File(path) = &metres.calibration {
