@@ -35,8 +35,8 @@ impl Shelf {
 
     /// The file of the camera `usb` that suits pictures of `size_px` best, and those that are broken, each with what is wrong.
     ///
-    /// A file of this very serial number comes before one without; then the one of the same shape of pictures, of the same size,
-    /// the newest. One of another shape is given where there is none that fits: who uses it is told so.
+    /// A file of the same shape of pictures comes first: one of another is given only where there is none that fits, and who uses it
+    /// is told so. Then one of this very serial number before one without, one of the same size, the newest.
     pub fn find(&self, usb: &UsbId, size_px: [u32; 2]) -> (Option<(PathBuf, CameraFile)>, Vec<String>) {
         let (mut found, mut broken) = (Vec::new(), Vec::new());
         for (at, folder) in self.folders.iter().enumerate() {
@@ -55,7 +55,7 @@ impl Shelf {
         let best = found.into_iter().min_by_key(|(at, _, file)| {
             let is_same = usb.serial.is_some() && file.usb_id().is_some_and(|theirs| theirs == *usb);
             let is_size = [file.width_px, file.height_px] == size_px;
-            (!is_same, !file.has_shape(size_px), !is_size, *at, Reverse(file.date.clone()))
+            (!file.has_shape(size_px), !is_same, !is_size, *at, Reverse(file.date.clone()))
         });
         (best.map(|(_, path, file)| (path, file)), broken)
     }
@@ -100,6 +100,10 @@ mod tests {
         assert_eq!(found(&shelf, "046d:0825:B2", [640, 480]).as_deref(), Some("kind"));
         assert_eq!(found(&shelf, "1bcf:2b8a:C3", [640, 480]).as_deref(), Some("other"));
         assert_eq!(found(&shelf, "1bcf:9999", [640, 480]), None);
+        std::fs::remove_file(folder.path().join("one.toml")).unwrap();
+        std::fs::remove_file(folder.path().join("one-large.toml")).unwrap();
+        let fits = "one of the kind that fits, before its own that does not";
+        assert_eq!(found(&shelf, "046d:0825:A1", [640, 480]).as_deref(), Some("kind"), "{fits}");
     }
 
     #[test]
