@@ -21,23 +21,40 @@ pub struct View {
 
 impl View {
     /// How far the board has moved in the picture from one view to another, on average, pixels: its corners where both show all of it, else
-    /// a rectangle of squares round the middle of what is seen. Half a turn is no move: which end of a board that stands on its short side
-    /// comes first is chance, and its picture is the same.
+    /// a field of squares round the middle of what is seen. Half a turn is no move, nor a quarter where the board has as many rows as
+    /// columns or is seen in part: which corner comes first is chance then, and the picture is the same.
     pub fn moved_px(&self, other: &Self) -> f64 {
         let distance = |a: [f64; 2], b: [f64; 2]| (a[0] - b[0]).hypot(a[1] - b[1]);
-        if self.is_whole && other.is_whole {
-            let of = |pair: (&Corner, &Corner)| distance(pair.0.seen_px, pair.1.seen_px);
-            let straight: f64 = self.corners.iter().zip(&other.corners).map(of).sum();
-            let turned: f64 = self.corners.iter().zip(other.corners.iter().rev()).map(of).sum();
-            return straight.min(turned) / self.corners.len().max(1) as f64;
+        let count = self.corners.len();
+        if self.is_whole && other.is_whole && other.corners.len() == count {
+            let sum = |turned: &dyn Fn(usize) -> usize| {
+                let there = |i: usize| other.corners[turned(i)].seen_px;
+                self.corners.iter().enumerate().map(|(i, c)| distance(c.seen_px, there(i))).sum::<f64>()
+            };
+            let half = |i: usize| count - 1 - i;
+            let mut least = sum(&|i| i).min(sum(&half));
+            if self.is_square() {
+                let side = count.isqrt();
+                let quarter = |i: usize| (i % side) * side + (side - 1 - i / side);
+                least = least.min(sum(&quarter)).min(sum(&|i| half(quarter(i))));
+            }
+            return least / count.max(1) as f64;
         }
         let (here, there) = (self.frame(), other.frame());
-        here.iter().zip(&there).map(|(a, b)| distance(*a, *b)).sum::<f64>() / here.len() as f64
+        let turned = |by: usize| (0..4).map(|i| distance(here[i], there[(i + by) % 4])).sum::<f64>();
+        (0..4).map(turned).fold(f64::INFINITY, f64::min) / 4.0
     }
 
-    /// The corners of a rectangle round the middle of what is seen, as the picture has it on average.
+    /// Whether a view of the whole board has as many rows as columns.
+    fn is_square(&self) -> bool {
+        let last = self.corners.last().map_or([0.0; 2], |corner| corner.square);
+        last[0] == last[1]
+    }
+
+    /// The corners of a square round the middle of what is seen, one after the other, as the picture has it on average.
     fn frame(&self) -> [[f64; 2]; 4] {
-        const SQUARES: [f64; 2] = [3.0, 2.0];
+        /// Half of its side.
+        const SQUARES: f64 = 2.5;
         let n = self.corners.len().max(1) as f64;
         let mean = |of: &dyn Fn(&Corner) -> f64| self.corners.iter().map(of).sum::<f64>() / n;
         let square = [0, 1].map(|k| mean(&|c| c.square[k]));
@@ -49,9 +66,8 @@ impl View {
         };
         let along = [step(0, 0), step(0, 1)];
         let down = [step(1, 0), step(1, 1)];
-        [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)].map(|(right, below)| {
-            [0, 1].map(|k| middle[k] + right * SQUARES[0] * along[k] + below * SQUARES[1] * down[k])
-        })
+        [(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0)]
+            .map(|(right, below)| [0, 1].map(|k| middle[k] + SQUARES * (right * along[k] + below * down[k])))
     }
 }
 
@@ -86,5 +102,28 @@ mod tests {
         assert_eq!(first.moved_px(&other), 0.0);
         let pushed = view(9, 6, true, |x, y| standing(8.0 - x, 5.0 - y).map(|v| v + 20.0));
         assert!(first.moved_px(&pushed) > 15.0);
+    }
+
+    #[test]
+    fn a_square_board_that_stands_still_has_not_moved_whichever_corner_comes_first() {
+        let places: [&dyn Fn(f64, f64) -> [f64; 2]; 4] =
+            [&|x, y| [x, y], &|x, y| [6.0 - y, x], &|x, y| [6.0 - x, 6.0 - y], &|x, y| [y, 6.0 - x]];
+        let seen = |place: &dyn Fn(f64, f64) -> [f64; 2], by: f64| {
+            view(7, 7, true, |x, y| place(x, y).map(|squares| 100.0 + by + 30.0 * squares))
+        };
+        let first = seen(places[0], 0.0);
+        for place in places {
+            assert_eq!(first.moved_px(&seen(place, 0.0)), 0.0);
+            assert!(first.moved_px(&seen(place, 14.0)) > 15.0);
+        }
+    }
+
+    #[test]
+    fn a_board_on_its_short_side_that_is_seen_whole_and_then_in_part_has_not_moved() {
+        let whole = view(9, 6, true, |x, y| [300.0 - 30.0 * y, 80.0 + 30.0 * x]);
+        // A part has its columns across the picture.
+        let part = |by: f64| view(6, 9, false, move |x, y| [150.0 + by + 30.0 * x, 80.0 + 30.0 * y]);
+        assert!(whole.moved_px(&part(0.0)) < 1e-9);
+        assert!(whole.moved_px(&part(20.0)) > 15.0);
     }
 }
