@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import cv2
 import numpy as np
@@ -61,7 +62,9 @@ class Found(unittest.TestCase):
 
     def test_somebody_found_twice_is_written_once_where_the_joints_are(self) -> None:
         gather_ = gatherer(BOX, BOX + np.array([4, 0, 4, 0], np.float32))
-        [person] = gather_.persons(figure())
+        persons = gather_.persons(figure())
+        assert persons is not None
+        [person] = persons
         self.assertLess(float(np.linalg.norm(person[:, :2] - PLACES, axis=1).max()), 4.0)
         self.assertEqual(gather_.counts["person found twice"], 1)
 
@@ -85,10 +88,29 @@ class Found(unittest.TestCase):
         small = cv2.resize(scene, (150, 180), interpolation=cv2.INTER_AREA)[:, :-10].astype(np.uint8)
         moved = (BOX + 0.5) * 0.75 - 0.5
         judged = likeness.signature(np.ascontiguousarray(small), moved)[None]
-        same = gatherer(BOX, judged=judged)
-        self.assertEqual(same.persons(scene), [])
-        self.assertEqual(same.counts["person like one that the project is judged by"], 1)
-        self.assertEqual(len(gatherer(BOX, judged=judged).persons(other)), 1)
+        self.assertIsNone(gatherer(BOX, judged=judged).persons(scene))
+        self.assertEqual(len(gatherer(BOX, judged=judged).persons(other) or []), 1)
+        # beside somebody else, larger, and surer or not to be sure of: nothing of the picture is written
+        beside = np.array([200, 0, 200, 0], np.float32)
+        both = np.concatenate([other, scene], axis=1)
+        two = gatherer(BOX * 1.05, BOX + beside, judged=judged)
+        self.assertEqual(list(two.photo(png(both), "both", "")), [])
+        self.assertEqual(two.counts["photo of somebody like one that the project is judged by"], 1)
+        self.assertEqual(len(list(gatherer(BOX * 1.05, judged=judged).photo(png(other), "other", ""))), 1)
+
+    def test_a_film_of_one_frame_of_somebody_judged_is_left_out_whole(self) -> None:
+        film = self.folder / "film.avi"
+        writer = cv2.VideoWriter(str(film), cv2.VideoWriter.fourcc(*"MJPG"), 10, (200, 240))
+        for k in range(8):
+            writer.write(figure(0 if k < 4 else 100)[:, :, ::-1])
+        writer.release()
+        wide = gatherer(np.array([0, 0, 199, 239], np.float32))
+        data = film.read_bytes()
+        written = wide.film(data, ".avi", "a", "")
+        self.assertEqual(len(written), 2)
+        with mock.patch.object(likeness.Judged, "has", side_effect=[False, True]):
+            self.assertEqual(wide.film(data, ".avi", "a", ""), [])
+        self.assertEqual(wide.counts["film of somebody like one that the project is judged by"], 1)
 
     def test_photos_of_every_commit_and_frames_that_differ_become_a_pack(self) -> None:
         film = self.folder / "film.avi"

@@ -6,7 +6,8 @@ followed by an own network. Class (c).
 
 GIT is the git directory of one of the repositories of `WHERE`, in a folder of the repository's name (OWNER+NAME/repo); all that its
 history holds is read. The labels only say where somebody is: `keypoints.teach` and `keypoints.relabel` label anew, and a network is
-never measured on either. Who looks like a person that the project is judged by (`--val`, `--lsp`) is left out.
+never measured on either. A picture in which anybody looks like a person that the project is judged by (`--val`, `--lsp`) is left out
+whole, and so is a film of such a frame: the finder learns from whole pictures, and a crop shows who stands beside.
 """
 
 from __future__ import annotations
@@ -92,25 +93,21 @@ class Gatherer:
         self.done: set[str] = set()
         self.counts: Counter[str] = Counter()
 
-    def persons(self, pixels: Pixels) -> list[Floats]:
-        """Joints [17, 3] of the MAX_PERSONS largest persons."""
+    def persons(self, pixels: Pixels) -> list[Floats] | None:
+        """Joints [17, 3] of the MAX_PERSONS largest persons; None where anybody is like one that the project is judged by."""
         boxes, scores = self.finder.find(pixels, SURE_FIND)
         sizes = (boxes[:, 2:] - boxes[:, :2]).max(axis=1)
-        large = [i for i in np.argsort(-sizes * scores) if sizes[i] >= MIN_PX]
         out, taken = list[Floats](), list[Floats]()
-        for i in large[: 2 * MAX_PERSONS]:
-            if len(out) == MAX_PERSONS:
-                break
+        for i in (i for i in np.argsort(-sizes * scores) if sizes[i] >= MIN_PX):
             joints = settled(self.own, pixels, boxes[i])
+            box = boxes[i] if joints is None else np.array(joints_box(joints), np.float32)
+            if self.judged.has(pixels, box):
+                return None
             if joints is None:
                 self.counts["find of whom the network is not sure"] += 1
-                continue
-            box = np.array(joints_box(joints), np.float32)
-            if taken and iou(box[None], np.stack(taken)).max() > SAME_PERSON:
+            elif taken and iou(box[None], np.stack(taken)).max() > SAME_PERSON:
                 self.counts["person found twice"] += 1
-            elif self.judged.has(pixels, box):
-                self.counts["person like one that the project is judged by"] += 1
-            else:
+            elif len(out) < MAX_PERSONS:
                 taken.append(box)
                 out.append(joints)
         return out
@@ -126,22 +123,29 @@ class Gatherer:
             self.counts["file that is no picture"] += 1
             return
         pixels = at_most(pixels)
-        if persons := self.persons(pixels):
+        persons = self.persons(pixels)
+        if persons is None:
+            self.counts["photo of somebody like one that the project is judged by"] += 1
+        elif persons:
             yield self.entry(pixels, f"{name}.jpg", source, persons)
         else:
             self.counts["photo of nobody to be sure of"] += 1
 
-    def film(self, data: bytes, suffix: str, name: str, source: str) -> Iterator[Entry]:
+    def film(self, data: bytes, suffix: str, name: str, source: str) -> list[Entry]:
         before: Floats | None = None
-        seen = list(frames(data, suffix))
+        seen, out = list(frames(data, suffix)), list[Entry]()
         for k in np.unique(np.linspace(0, len(seen) - 1, OF_A_FILM).round().astype(int)) if seen else []:
             pixels = at_most(seen[k])
             persons = self.persons(pixels)
+            if persons is None:
+                self.counts["film of somebody like one that the project is judged by"] += 1
+                return []
             if not persons or not changed(persons[0], before):
                 self.counts["frame like the one before, or of nobody"] += 1
                 continue
             before = persons[0]
-            yield self.entry(pixels, f"{name}-{k:03d}.jpg", source, persons)
+            out.append(self.entry(pixels, f"{name}-{k:03d}.jpg", source, persons))
+        return out
 
     def of(self, git: Git, held: Held) -> Iterator[Entry]:
         short = re.sub(r"[^a-z0-9]+", "-", git.folder.parent.name.lower())[:24]
