@@ -148,7 +148,8 @@ impl<M: Copy + Default> PersonTrack<M> {
         self.answer(rule, observation.captured_at_us, &keypoints);
     }
 
-    /// Follows the person's extent (longer side of the box round the joints seen) where enough of it is in view.
+    /// Follows the person's extent (longer side of the box round the joints seen) where enough of it is in view. Fewer joints show that they are
+    /// at least so large: a first frame with the nose alone must not leave them as small as that.
     fn measure(&mut self, keypoints: &Keypoints) {
         let (mut low, mut high, mut n) = ([f32::INFINITY; 2], [f32::NEG_INFINITY; 2], 0);
         for k in keypoints.joints.iter().filter(|k| seen(k)) {
@@ -160,7 +161,7 @@ impl<M: Copy + Default> PersonTrack<M> {
         let extent_px = (high[0] - low[0]).max(high[1] - low[1]).max(8.0);
         if self.extent_px == 0.0 && n > 0 {
             self.extent_px = extent_px;
-        } else if n >= JOINTS / 2 {
+        } else if n >= JOINTS / 2 || (n > 0 && extent_px > self.extent_px) {
             self.extent_px += 0.2 * (extent_px - self.extent_px);
         }
     }

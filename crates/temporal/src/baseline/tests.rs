@@ -156,6 +156,27 @@ fn a_glimpse_of_a_hand_and_an_elbow_is_no_smaller_person() {
 }
 
 #[test]
+fn who_showed_the_nose_first_is_as_large_as_what_is_seen_of_them_then() {
+    // Five joints of the head and the shoulders: fewer than half.
+    let upper = |i: i64| {
+        let mut k = person(300.0, 200.0, 0.0);
+        let seen = if i == 0 { 1 } else { 7 };
+        for (j, joint) in k.joints.iter_mut().enumerate().take(seen) {
+            (joint.x_px, joint.y_px, joint.score) = (300.0 + 40.0 * j as f32, 200.0, 0.9);
+        }
+        k
+    };
+    for (mut late, mut whole) in classics().into_iter().zip(classics()) {
+        let [mut a, mut b] = [Forecast::default(); 2];
+        for i in 0..60 {
+            a = step(late.as_mut(), seen_at(i * FRAME_US, upper(i)));
+            b = step(whole.as_mut(), seen_at(i * FRAME_US, upper(i + 1)));
+        }
+        assert!((a.sigma_px[0][0] / b.sigma_px[0][0] - 1.0).abs() < 1e-2, "{}", late.name());
+    }
+}
+
+#[test]
 fn one_euro_lags_less_the_faster_somebody_is_and_rests_again_when_they_do() {
     let mut model = build(Smoother::OneEuro, None, None).unwrap();
     let (mut x, mut t) = (0.0, 0);
