@@ -166,6 +166,8 @@ pub struct Learned<C: Core> {
     network: C,
     smoothness: f32,
     fitted: Fitted,
+    /// Stays whatever a detector's own is.
+    chosen_lead_frames: Option<f32>,
     error_models: Vec<ErrorModel>,
     persons: [Person; MAX_PERSONS],
     memories: Vec<C::Memory>,
@@ -216,6 +218,7 @@ impl<C: Core> Learned<C> {
         Ok(Self {
             smoothness: smoothness.clamp(0.0, 1.0),
             fitted: fitted.clamped(),
+            chosen_lead_frames: None,
             error_models,
             persons: [Person::default(); MAX_PERSONS],
             memories: (0..MAX_PERSONS).map(|_| network.memory()).collect(),
@@ -233,6 +236,9 @@ impl<C: Core> Learned<C> {
         if let Some(model) = self.error_models.iter().find(|m| m.name == error_model) {
             let score_curve = model.fitted.score_curve.or(self.fitted.score_curve);
             self.fitted = Fitted { score_curve, ..model.fitted };
+            if let Some(lead_frames) = self.chosen_lead_frames {
+                self.fitted.lead_frames = lead_frames;
+            }
         }
         self
     }
@@ -242,12 +248,14 @@ impl<C: Core> Learned<C> {
         self.fitted.lead_frames
     }
 
-    /// Reads the network's forecasts this many nominal frames further ahead than asked, instead of the weights' own lead.
+    /// Reads the network's forecasts this many nominal frames further ahead than asked, instead of the weights' own lead and the detector's
+    /// of [`Self::observed_by`].
     ///
     /// A causal filter that smooths lags; the network's own forecast takes the lag back at little cost in jitter. From 0 to
     /// 1.5 (one step between horizons), clamped.
     pub fn with_lead(mut self, lead_frames: f32) -> Self {
         self.fitted = Fitted { lead_frames, ..self.fitted }.clamped();
+        self.chosen_lead_frames = Some(self.fitted.lead_frames);
         self
     }
 }

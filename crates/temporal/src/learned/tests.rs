@@ -57,6 +57,11 @@ fn a_detector_that_the_weights_know_has_its_own_lead_and_intervals() {
         let mut model = Xl::new(&bytes, 0.5).unwrap().observed_by(error_model);
         (0..9).map(|i| step(&mut model, at(0, i * FRAME_US, 5.0 * i as f32))).last().unwrap()
     };
+    let lead = |model: Xl| model.lead_frames();
+    let new = || Xl::new(&bytes, 0.5).unwrap();
+    assert_eq!(lead(new().observed_by("shaky")), 0.5);
+    assert_eq!(lead(new().observed_by("shaky").with_lead(0.0)), 0.0);
+    assert_eq!(lead(new().with_lead(0.0).observed_by("shaky")), 0.0, "in either order");
     let (known, unknown, default) = (run("shaky"), run("another"), run(""));
     assert_eq!(unknown, default);
     assert_eq!(known.joints_3d_m, default.joints_3d_m);
