@@ -42,6 +42,14 @@ pub enum Error {
         /// What it is multiplied with.
         multiplier: f32,
     },
+    /// The kernel was asked for by a name that none has, on any CPU.
+    #[error("there is no kernel `{kernel}`, only {all}")]
+    UnknownKernel {
+        /// The name asked for.
+        kernel: String,
+        /// Every kernel's name.
+        all: String,
+    },
     /// The kernel was asked for by name and this CPU cannot run it.
     #[error("kernel `{kernel}` does not run on this CPU; available: {available}")]
     KernelUnavailable {

@@ -122,7 +122,7 @@ impl Graph {
         if transposed && *groups != 1 {
             return Err(unsupported(name, "transposed convolutions have one group here"));
         }
-        let taps = window.kernel[0] * window.kernel[1] * (shape.c / groups);
+        let taps = window.kernel[0].saturating_mul(window.kernel[1]).saturating_mul(shape.c / groups);
         if values.len() != out_channels.saturating_mul(taps)
             || scales.len() != *out_channels
             || bias.len() != *out_channels
@@ -154,7 +154,8 @@ impl Graph {
             }
             let multiplier = in_quant.scale * scale / out_scale.unwrap_or(1.0);
             let scaled = bound as f64 * f64::from(multiplier);
-            let fits = scaled < f64::from(i32::MAX) || (out_scale.is_none() && scaled.is_finite());
+            // Kernels round the sum and the product to f32, and a product of 2^31 is no 32-bit integer.
+            let fits = scaled <= f64::from(i32::MAX - 255) || (out_scale.is_none() && scaled.is_finite());
             if !multiplier.is_finite() || !fits {
                 return Err(Error::Overflow { operator: name.to_owned(), channel, bound, multiplier });
             }

@@ -118,9 +118,12 @@ impl Lowering<'_> {
         let (kind, work) = match &node.op {
             Op::Conv(conv) => {
                 let taps = conv.window.kernel[0] * conv.window.kernel[1];
-                let each = taps * (input.shape.c / conv.weights.groups) * channels;
                 let places = if conv.transposed { input.shape } else { out.shape };
-                macs = (each * places.h * places.w) as u64;
+                // On 32 bits a large layer has more of them than a usize holds.
+                macs = [taps, input.shape.c / conv.weights.groups, channels, places.h, places.w]
+                    .into_iter()
+                    .map(|n| n as u64)
+                    .product();
                 self.conv(node, conv, &input, &out)
             }
             Op::Add { params } => {
