@@ -26,7 +26,7 @@ pub struct PixelsMut<'a> {
 /// Bilinear in 24.8 fixed point, at most three levels of 255 from exact arithmetic: a place is cut to 1/256 pixel on each
 /// axis, which is worth up to a level where neighbours differ by the whole range, and two blends are rounded. Where one net
 /// pixel spans 2 or 4 picture pixels, 2×2 or 4×4 samples are averaged, so that thin limbs neither flicker nor vanish. Net
-/// pixels whose centre lies outside the picture get `fill`. YUV is read as BT.601 limited range, which is what UVC cameras send.
+/// pixels whose centre lies outside the picture, or nowhere, get `fill`. YUV is read as BT.601 limited range, which is what UVC cameras send.
 ///
 /// # Panics
 /// Where `net.bytes` is shorter than its sizes say or `net.pixel_bytes` is neither 3 nor 4.
@@ -38,8 +38,15 @@ pub fn crop_resize_into(
     fill: [u8; 3],
 ) {
     assert!(net.pixel_bytes == 3 || net.pixel_bytes == 4, "a net pixel has 3 or 4 bytes");
+    let before_last = net.height.saturating_sub(1).saturating_mul(net.row_bytes);
+    let needed = before_last.saturating_add(net.width.saturating_mul(net.pixel_bytes));
+    assert!(net.height == 0 || net.bytes.len() >= needed, "{} bytes of a net of {needed}", net.bytes.len());
     let [sx, sy] = picture.image_from_picture;
     let picture_from_net = image_from_net.then(&Affine::scale_then_shift(1.0 / sx, 1.0 / sy, 0.0, 0.0));
+    let Affine { xx, xy, x0, yx, yy, y0 } = picture_from_net;
+    if ![xx, xy, x0, yx, yy, y0].iter().all(|v| v.is_finite()) {
+        return fill_all(net, fill);
+    }
     match picture.format {
         PixelFormat::Rgb24 => sample(&Rgb24(picture), picture, &picture_from_net, net, fill),
         PixelFormat::Grey => sample(&Grey(picture), picture, &picture_from_net, net, fill),
@@ -91,8 +98,8 @@ pub(super) const FRACTION: u32 = 20;
 
 #[inline]
 pub(super) fn fixed(v: f64) -> i64 {
-    // Saturates: a wild affine samples outside the picture and gets `fill`. Bounded so that no sum can wrap.
-    (v * f64::from(1u32 << FRACTION)).clamp(-1e15, 1e15) as i64
+    // Saturates: a wild affine samples outside the picture and gets `fill`. Bounded so that no sum along 90,000 net pixels can wrap.
+    (v * f64::from(1u32 << FRACTION)).clamp(-1e14, 1e14) as i64
 }
 
 /// `m` maps net pixels to picture pixels.
@@ -239,6 +246,26 @@ mod tests {
             }
         }
         to_rgb(p.format, sum)
+    }
+
+    #[test]
+    #[should_panic(expected = "6 bytes of a net of 12")]
+    fn a_net_shorter_than_it_says_is_refused() {
+        let picture = picture(PixelFormat::Grey, 1, 1, 1, &[9]);
+        let turned = Affine { xx: 0.0, xy: 1.0, x0: 0.0, yx: 1.0, yy: 0.0, y0: 0.0 };
+        let mut net = PixelsMut { bytes: &mut [0; 6], width: 2, height: 2, row_bytes: 6, pixel_bytes: 3 };
+        crop_resize_into(&picture, &turned, &mut net, [0; 3]);
+    }
+
+    #[test]
+    fn a_net_that_lies_nowhere_gets_the_fill() {
+        let picture = picture(PixelFormat::Grey, 1, 1, 1, &[9]);
+        for nowhere in [f32::NAN, f32::INFINITY] {
+            let mut bytes = [0; 12];
+            let mut net = PixelsMut { bytes: &mut bytes, width: 2, height: 2, row_bytes: 6, pixel_bytes: 3 };
+            crop_resize_into(&picture, &Affine { x0: nowhere, ..Affine::IDENTITY }, &mut net, [7; 3]);
+            assert_eq!(bytes, [7; 12], "{nowhere}");
+        }
     }
 
     /// Two by two pixels that stand for eight by four of the image.

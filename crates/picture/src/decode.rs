@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::jpeg::{Jpeg, Window};
+use super::marks::marks;
 use super::{Frame, PixelFormat};
 
 /// The largest picture that is accepted, in pixels: 8K UHD, the largest that any camera or video here gives. Past it a
@@ -11,7 +12,7 @@ use super::{Frame, PixelFormat};
 pub const MAX_PIXELS: usize = 7680 * 4320;
 
 /// A progressive JPEG may name its scans endlessly; real ones have about ten.
-pub(super) const MAX_SCANS: u32 = 100;
+pub(super) const MAX_SCANS_DECODED: u32 = 100;
 
 /// Pixels that can be sampled, borrowed from a [`Decoder`] or from the frame itself.
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +91,7 @@ impl Decoder {
     /// # Errors
     /// [`DecodeError::Jpeg`] where the JPEG library cannot be set up (out of memory).
     pub fn new() -> Result<Self, DecodeError> {
-        let jpeg = Jpeg::new(MAX_SCANS).map_err(|reason| DecodeError::Jpeg { bytes: 0, reason })?;
+        let jpeg = Jpeg::new(MAX_SCANS_DECODED).map_err(|reason| DecodeError::Jpeg { bytes: 0, reason })?;
         Ok(Self { jpeg, rgb: Vec::new() })
     }
 
@@ -129,7 +130,7 @@ impl Decoder {
         let Decoded { width, height, reduction, w, h } = match decoded {
             Ok(decoded) => decoded,
             Err(e) => {
-                if let Ok(fresh) = Jpeg::new(MAX_SCANS) {
+                if let Ok(fresh) = Jpeg::new(MAX_SCANS_DECODED) {
                     self.jpeg = fresh;
                 }
                 return Err(e);
@@ -220,23 +221,19 @@ pub fn jpeg_header(bytes: &[u8]) -> Result<JpegHeader, DecodeError> {
 /// As [`jpeg_header`], for whoever has a limit of their own.
 pub(super) fn jpeg_header_of_any_size(bytes: &[u8]) -> Result<JpegHeader, DecodeError> {
     let fail = || DecodeError::Jpeg { bytes: bytes.len(), reason: "no frame header".into() };
-    let mut at = 2;
-    loop {
-        let &[ff, kind, hi, lo] = bytes.get(at..).and_then(|b| b.first_chunk::<4>()).ok_or_else(fail)?;
-        match (ff, kind) {
-            (0xff, 0xff) => at += 1,
-            // Every start of frame; c4, c8 and cc are tables and a reserve.
-            (0xff, 0xc0..=0xcf) if !matches!(kind, 0xc4 | 0xc8 | 0xcc) => {
-                let f = bytes.get(at + 4..).and_then(|b| b.first_chunk::<6>()).ok_or_else(fail)?;
+    for (kind, behind) in marks(bytes) {
+        match kind {
+            0xc4 | 0xc8 | 0xcc | 0xdb..=0xfe => {} // tables, a reserve, and what others write
+            // Every start of frame.
+            0xc0..=0xcf => {
+                let f = bytes.get(behind..).and_then(|b| b.first_chunk::<6>()).ok_or_else(fail)?;
                 let two = |i: usize| usize::from(u16::from_be_bytes([f[i], f[i + 1]]));
                 return Ok(JpegHeader { width: two(3), height: two(1), components: f[5] });
             }
-            (0xff, 0xc0..=0xfe) if !matches!(kind, 0xd0..=0xda) => {
-                at += 2 + usize::from(u16::from_be_bytes([hi, lo]));
-            }
-            _ => return Err(fail()),
+            _ => break,
         }
     }
+    Err(fail())
 }
 
 /// Refuses what is empty or larger than [`MAX_PIXELS`].

@@ -35,7 +35,7 @@ impl Window {
         let align = ALIGN / reduction;
         let axis = |from: usize, to: usize, size: usize| {
             let from = (from / reduction / align * align).min((size - 1) / align * align);
-            let to = to.div_ceil(reduction).next_multiple_of(align).clamp(from + 1, size);
+            let to = to.div_ceil(reduction).min(size).next_multiple_of(align).clamp(from + 1, size);
             (from, to - from)
         };
         let (x, w) = axis(part.columns.start, part.columns.end, w);
@@ -170,6 +170,12 @@ mod tests {
 
     use super::*;
     use crate::Part;
+
+    #[test]
+    fn a_part_that_reaches_beyond_the_picture_is_all_of_it() {
+        let all = Part { columns: 0..usize::MAX, rows: 0..usize::MAX };
+        assert_eq!(Window::around(&all, 2, 75, 50), Window { x: 0, y: 0, w: 75, h: 50 });
+    }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]

@@ -14,6 +14,7 @@ mod encode;
 mod frame;
 mod inpaint;
 mod jpeg;
+mod marks;
 mod mask;
 mod photo;
 mod pool;

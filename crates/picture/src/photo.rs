@@ -8,7 +8,7 @@ use std::io::Cursor;
 use image::metadata::Orientation;
 use image::{DynamicImage, ImageDecoder, ImageReader, Limits, RgbImage};
 
-use super::decode::{MAX_SCANS, jpeg_header_of_any_size, whole_though_padded};
+use super::decode::{MAX_SCANS_DECODED, jpeg_header_of_any_size, whole_though_padded};
 use super::jpeg::Jpeg;
 use super::{DecodeError, JpegHeader, MAX_PIXELS, Picture, PixelFormat, Turn, check_size};
 
@@ -101,7 +101,7 @@ impl Photo {
             return Err(PhotoError::Size { width, height });
         }
         let reduction = [1, 2, 4, 8].into_iter().find(|r| pixels / (r * r) <= MAX_PIXELS).unwrap_or(8);
-        let mut jpeg = Jpeg::of_photos(MAX_SCANS, MAX_PROGRESSIVE_MB).map_err(PhotoError::Damaged)?;
+        let mut jpeg = Jpeg::of_photos(MAX_SCANS_DECODED, MAX_PROGRESSIVE_MB).map_err(PhotoError::Damaged)?;
         let picture = jpeg.picture(bytes).map_err(PhotoError::Damaged)?;
         if picture.size != [width, height] {
             return Err(PhotoError::Damaged("two sizes in one JPEG".into()));

@@ -1,8 +1,10 @@
 //! What the scans of a JPEG ask of the library that turns it undecoded: a file of a few hundred bytes could ask for hours of work.
 
+use super::marks::marks;
+
 /// Scans of a JPEG that is turned so: a camera sends one, a progressive one has about ten. Each goes over the whole picture, and the
 /// library's transform counts none.
-const MAX_SCANS: usize = 4;
+const MAX_SCANS_TURNED: usize = 4;
 const START_OF_SCAN: [u8; 2] = [0xff, 0xda];
 
 /// Whether turning a JPEG of so many components, whose frame header could be read, takes what a camera's picture takes.
@@ -10,22 +12,20 @@ pub(super) fn are_a_cameras(bytes: &[u8], components: u8) -> bool {
     // At most: marks that stand in what comes before the first, such as a thumbnail's, count too.
     let scans = bytes.windows(2).filter(|mark| *mark == START_OF_SCAN).count();
     // What no scan has the library clears anew for every block beside it that is turned: a minute for a large picture.
-    scans <= MAX_SCANS && in_first_scan(bytes) == Some(components)
+    scans <= MAX_SCANS_TURNED && in_first_scan(bytes) == Some(components)
 }
 
 /// How many components the first scan has; `None` where it is not found as the library would find it.
 fn in_first_scan(bytes: &[u8]) -> Option<u8> {
-    let mut at = 2;
-    loop {
-        let &[ff, kind, hi, lo] = bytes.get(at..)?.first_chunk::<4>()?;
-        match (ff, kind) {
-            (0xff, 0xff) => at += 1,
-            (0xff, 0xda) => return bytes.get(at + 4).copied(),
+    for (kind, behind) in marks(bytes) {
+        match kind {
+            0xda => return bytes.get(behind).copied(),
+            0x02..=0xcf | 0xdb..=0xfe => {}
             // Marks of no length do not stand here.
-            (0xff, 0x02..=0xcf | 0xdb..=0xfe) => at += 2 + usize::from(u16::from_be_bytes([hi, lo])),
             _ => return None,
         }
     }
+    None
 }
 
 #[cfg(test)]
