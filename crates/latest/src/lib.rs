@@ -134,6 +134,9 @@ enum ReceiverKind<T> {
     Lossless(channel::Receiver<T>),
 }
 
+/// Longer than anything runs, and short enough for every clock.
+const FOREVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
 impl<T> Receiver<T> {
     /// The newest value, waiting for one until `deadline`.
     pub fn recv_deadline(&self, deadline: Instant) -> Received<T> {
@@ -162,7 +165,9 @@ impl<T> Receiver<T> {
 
     /// [`Self::recv_deadline`], counted from now.
     pub fn recv_timeout(&self, within: Duration) -> Received<T> {
-        self.recv_deadline(Instant::now() + within)
+        // Longer than the clock goes is a century at least.
+        let now = Instant::now();
+        self.recv_deadline(now.checked_add(within).unwrap_or_else(|| now + FOREVER))
     }
 }
 

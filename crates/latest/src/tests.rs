@@ -25,6 +25,13 @@ fn a_value_sent_before_the_sender_went_is_still_taken() {
 }
 
 #[test]
+fn whoever_waits_for_ever_gets_what_is_there() {
+    let (sender, receiver) = newest_wins();
+    sender.send(7, SOON);
+    assert_eq!(receiver.recv_timeout(Duration::MAX), Received::Value(7));
+}
+
+#[test]
 fn a_sender_learns_that_nobody_listens() {
     for (sender, receiver) in [newest_wins(), rendezvous()] {
         drop(receiver);
