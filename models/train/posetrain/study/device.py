@@ -79,8 +79,8 @@ licence = "{licence(learned)}"
 credit = "{CREDIT}"
 made_by = "python -m posetrain.study.device, after posetrain.temporal.detect and posetrain.study.run"
 steps = {steps}
-# by how many frames forecasts are read ahead, and what sigma is multiplied by, for measured and predicted joints: fitted on train films
-# left out of training
+# by how many frames forecasts are read ahead, and what sigma is multiplied by, for measured and predicted joints: fitted on errors of
+# train films left out of training, half of them put on motion that training had
 lead_frames = [{lead}]
 sigma_scale = {[round(v, 3) for v in widen]}
 parameters = {parameters(row)}

@@ -1,23 +1,21 @@
-"""Fits what sigma is multiplied by, apart for joints measured and predicted, on clips that training left out.
+"""Fits what sigma is multiplied by, apart for joints measured and predicted, on errors that training left out.
 
 Real clips of J-HMDB, virtual ones with error tracks of the same films and, for a detector that was run on them, rendered films
-count alike; the share of coordinates within sigma shall be 0.68 over all. Detectors err differently: `configs/temporal/detectors.toml`
+count alike. Real clips and every error track are of films that training left out; what virtual and rendered people do is of the motion
+that it had. The share of coordinates within sigma shall be 0.68 over all. Detectors err differently: `configs/temporal/detectors.toml`
 names those that are fitted apart.
 """
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from posetrain.data.packs import clip_split
 from posetrain.data.source import source_of
 from posetrain.temporal.answers import answers, is_measured, places_px, sigma_px
 from posetrain.temporal.frames import MIN_SCORE
@@ -43,17 +41,6 @@ def ratios(
     once = np.maximum.accumulate(seen, 1)
     off = np.abs(place - truth.xy[:, :, 0]) / sigma[..., None]
     return [off[k & truth.valid[:, :, 0]].ravel() for k in (measured, ~measured & once)]
-
-
-def clips(data: Path) -> list[dict[str, Any]]:
-    """What J-HMDB's labels say of each clip."""
-    return json.loads((data / "jhmdb/labels.json").read_text())["clips"]
-
-
-def kept_back(data: Path) -> Callable[[str], bool]:
-    """Clips that the keypoint network's training left out: on the others it errs too little."""
-    names = {clip["name"] for clip in clips(data) if clip_split(clip) == "calib"}
-    return names.__contains__
 
 
 def spread(values: list[np.ndarray]) -> np.ndarray:
@@ -89,9 +76,9 @@ def of_bank(
 
 @dataclass(frozen=True)
 class Fitting:
-    """What is fitted for one kind of detector, on clips that training left out: those chosen of the `banks`, as many virtual lanes with
-    their errors, and those rendered films of `exact`. Answers are read at `smooth`, `lead` frames ahead, `shown` of what is seen showing
-    through. Every real film counts alike where `films_alike`, which few films need lest the hardest decide, or else every coordinate."""
+    """What is fitted for one kind of detector, on errors that training left out: those clips of the `banks` that are `chosen`, virtual
+    lanes of the train part's motion with their errors, and rendered films of `exact`. Answers are read at `smooth`, `lead` frames ahead,
+    `shown` of what is seen showing through."""
 
     data: Path
     banks: list[Path]
@@ -100,22 +87,19 @@ class Fitting:
     lead: float
     exact: Path | None = None
     shown: float = 0.0
-    films_alike: bool = False
 
     @classmethod
     def of_detectors(cls, file: Path, data: Path, errors: Path, smooth: float) -> dict[str, Fitting]:
         """By the name of the kind, as `configs/temporal/detectors.toml` describes them."""
-        films = {"tuning": tuning, "kept back": kept_back(data)}
         return {
             name: cls(
                 data,
                 [errors / kind["bank"]],
-                films[kind["films"]],
+                tuning,
                 smooth,
                 kind["lead"],
                 errors / kind["exact"] if "exact" in kind else None,
                 kind.get("shows_through", 0.0),
-                kind["films"] == "kept back",
             )
             for name, kind in tomllib.loads(file.read_text()).items()
         }
@@ -142,7 +126,7 @@ def sigma_scale(model: Causal, fitting: Fitting) -> list[float]:
     out = []
     for kind, v in enumerate(virtual):
         films = [parts[kind] for parts in real]
-        alike = [spread(films) if fitting.films_alike else np.concatenate(films), v]
+        alike = [np.concatenate(films), v]
         if rendered:
             alike.append(np.concatenate([parts[kind] for parts in rendered]))
         out.append(float(np.quantile(spread(alike), SHARE)))

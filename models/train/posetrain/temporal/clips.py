@@ -12,13 +12,14 @@ The files hold labels: they stay outside the repository.
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
+from posetrain.data.packs import clip_split
 from posetrain.data.source import source_of
-from posetrain.temporal.calibrate import kept_back
 from posetrain.temporal.clip_set import Clip, ClipSet, write
 from posetrain.temporal.motion import Mocap, Truth
 from posetrain.temporal.noise import GROUPS, Bank, tuning
@@ -32,6 +33,12 @@ def save(out: Path, work: Path, name: str, smooth_truth: float, clips: list[Clip
     network = str(np.load(measured(work, detector, split))["network"])
     write(path, ClipSet(name, ERROR_MODELS[detector], smooth_truth, clips, network))
     print(path, len(clips), "clips", sum(len(c.times) for c in clips), "frames")
+
+
+def kept_back(data: Path) -> Callable[[str], bool]:
+    """Clips that the keypoint network's training left out: on the others it errs too little. The smoother's training has some of them."""
+    clips = json.loads((data / "jhmdb/labels.json").read_text())["clips"]
+    return {clip["name"] for clip in clips if clip_split(clip) == "calib"}.__contains__
 
 
 def chosen(data: Path, split: str) -> Callable[[str], bool]:

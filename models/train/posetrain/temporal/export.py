@@ -125,7 +125,7 @@ base_steps = {base_steps}
 {mixed}# further steps of the head alone, on measured errors
 head_steps = {config.get("adapted", 0)}
 # by how many frames forecasts are read ahead, what sigma is multiplied by, for measured and predicted joints, and what leads to a joint's
-# score, slope and middle: fitted on train films left out of training
+# score, slope and middle: fitted on errors of train films left out of training, a part of them put on motion that training had
 {fitted}
 parameters = {parameters}
 {metrics}""".replace("['", '["')
