@@ -6,13 +6,14 @@ import copy
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import torch
 
 from posetrain.data.packs import MIRROR
 from posetrain.paths import REPOSITORY
-from posetrain.temporal import clip_set, weights
+from posetrain.temporal import clip_set, detect, weights
 from posetrain.temporal.answers import SHIPPED_SMOOTHNESS, held, places_px
 from posetrain.temporal.clip_set import Clip, ClipSet
 from posetrain.temporal.frames import MIX, frame
@@ -20,6 +21,30 @@ from posetrain.temporal.model import OUTPUTS, Answer, Hyper, TemporalXl, read
 from posetrain.temporal.motion import Truth
 from posetrain.temporal.noise import Real, begin_exchanged, later
 from posetrain.temporal.warp import warp
+
+
+class Crops(unittest.TestCase):
+    def test_after_the_first_no_label_says_where_to_look(self) -> None:
+        rng = np.random.default_rng(0)
+        pictures = [rng.integers(0, 255, (60, 80, 3), np.uint8) for _ in range(10)]
+        labels = [
+            {"keypoints": [30.0, 30.0, 2.0] * 17, "bbox": [20.0 + t, 10.0, 20.0, 40.0]} for t in range(10)
+        ]
+        clip = {"split": "val", "name": "a", "tier": 1}
+        asked: list[tuple[float, float, float]] = []
+
+        def detector(_: object, centre: np.ndarray, side: float) -> tuple[np.ndarray, np.ndarray]:
+            asked.append((float(centre[0]), float(centre[1]), side))
+            lost = len(asked) == 4
+            corners = np.array([[10, 20], [30, 50]] * 9, np.float32)[:17]
+            return corners, np.full(17, 0.1 if lost else 0.9, np.float32)
+
+        with mock.patch.object(detect, "films", lambda _: [(clip, pictures, labels)]):
+            detect.run(detector, Path(), "val")
+        self.assertEqual(asked[0], (30, 30, 50), "the first crop is given")
+        self.assertEqual(asked[1], (20, 35, 42))
+        self.assertEqual(asked[4], (40, 30, 80), "lost: the whole picture, not the labelled box")
+        self.assertEqual(asked[5], (20, 35, 42))
 
 
 class Labels(unittest.TestCase):

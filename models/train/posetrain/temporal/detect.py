@@ -8,9 +8,9 @@ DIR/jhmdb-NAME-{train,val}.npz have one row a frame that is not a repeat:
   network: six digits of the sha256 of the detector's file.
 
 Crops follow the detector as the tracker's do: the first from the labelled box (side 1.25 x its longer side), later ones from
-the last output, unless it lost the person. J-HMDB's films repeat frames: pictures that differ by less than a grey level are
-left out, and the labels' pause with them. Faces carry no label: there `error` is the detection minus its own slow course,
-which holds the jitter but not the bias.
+the last output, and the whole picture after one in which the person was lost. J-HMDB's films repeat frames: pictures that differ by
+less than a grey level are left out, and the labels' pause with them. Faces carry no label: there `error` is the detection minus its own
+slow course, which holds the jitter but not the bias.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from posetrain.temporal.motion import smooth
 Detector = Callable[[Pixels, np.ndarray, float], tuple[np.ndarray, np.ndarray]]
 BOX = 1.25  # side of the first crop, of the labelled box
 FOLLOW = 1.4  # side of later crops, of the extent of the joints found
+SEEN, FEWEST = 0.2, 6  # score of a joint that the next crop goes by, and how many of them it takes
 SAME_PICTURE = 1.0  # mean absolute difference in grey levels
 
 
@@ -74,6 +75,16 @@ def fresh(pictures: list[Pixels], same: float = SAME_PICTURE) -> np.ndarray:
     return np.r_[True, np.abs(np.diff(grey, axis=0)).mean((1, 2)) > same]
 
 
+def following(xy: np.ndarray, score: np.ndarray, picture: Pixels) -> tuple[np.ndarray, float]:
+    """Centre and side of the next crop: round what was seen, or the whole picture, where too little was: no label helps a program."""
+    good = score > SEEN
+    if good.sum() < FEWEST:
+        height, width = picture.shape[:2]
+        return np.array([width, height], np.float32) / 2, float(max(height, width))
+    low, high = xy[good].min(0), xy[good].max(0)
+    return (low + high) / 2, max(FOLLOW * float((high - low).max()), 32.0)
+
+
 def off_labels(
     xy: np.ndarray, score: np.ndarray, label: np.ndarray, known: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -107,13 +118,7 @@ def run(detector: Detector, data: Path, split: str) -> dict[str, np.ndarray]:
         xy, score = np.zeros((len(frames), 17, 2), np.float32), np.zeros((len(frames), 17), np.float32)
         for t, image in enumerate(frames):
             xy[t], score[t] = detector(image, centre, side)
-            good = score[t] > 0.2
-            if good.sum() >= 6:
-                a, b = xy[t][good].min(0), xy[t][good].max(0)
-                centre, side = (a + b) / 2, max(FOLLOW * float((b - a).max()), 32.0)
-            else:
-                box = np.array(np.array([a["bbox"] for a in ann], np.float32)[new][t])
-                centre, side = box[:2] + box[2:] / 2, BOX * float(box[2:].max())
+            centre, side = following(xy[t], score[t], image)
         smoothed, error = off_labels(xy, score, label[..., :2], known)
         values = (
             np.flatnonzero(new),
