@@ -1,5 +1,7 @@
 //! What a graph can be refused for.
 
+use crate::Kernel;
+
 /// Why a graph cannot be described or built. Every message names the operator.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
@@ -42,16 +44,8 @@ pub enum Error {
         /// What it is multiplied with.
         multiplier: f32,
     },
-    /// The kernel was asked for by a name that none has, on any CPU.
-    #[error("there is no kernel `{kernel}`, only {all}")]
-    UnknownKernel {
-        /// The name asked for.
-        kernel: String,
-        /// Every kernel's name.
-        all: String,
-    },
-    /// The kernel was asked for by name and this CPU cannot run it.
-    #[error("kernel `{kernel}` does not run on this CPU; available: {available}")]
+    /// The kernel was asked for by name, and this CPU cannot run it, or none is called so.
+    #[error("{}", unavailable(kernel, available))]
     KernelUnavailable {
         /// The name asked for.
         kernel: String,
@@ -76,4 +70,12 @@ pub(crate) fn check_scale(operator: &str, scale: f32) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::BadScale { operator: operator.to_owned(), scale })
+}
+
+fn unavailable(kernel: &str, available: &str) -> String {
+    if Kernel::ALL.iter().any(|known| known.name() == kernel) {
+        format!("kernel `{kernel}` does not run on this CPU; available: {available}")
+    } else {
+        format!("there is no kernel `{kernel}`; available on this CPU: {available}")
+    }
 }

@@ -114,10 +114,7 @@ impl std::str::FromStr for Kernel {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
-        Self::ALL.into_iter().find(|k| k.name() == name).ok_or_else(|| Error::UnknownKernel {
-            kernel: name.to_owned(),
-            all: Self::ALL.map(Kernel::name).join(", "),
-        })
+        Self::ALL.into_iter().find(|k| k.name() == name).ok_or_else(|| unavailable(name))
     }
 }
 

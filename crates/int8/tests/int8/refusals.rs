@@ -118,7 +118,7 @@ fn graphs_without_ends_and_kernels_without_a_cpu() {
         Error::BadGraph("needs at least one input and one output")
     );
     let error = "sse9".parse::<Kernel>().unwrap_err().to_string();
-    assert!(error.starts_with("there is no kernel `sse9`") && error.contains("avx512-vnni"), "{error}");
+    assert!(error.starts_with("there is no kernel `sse9`") && error.contains("portable"), "{error}");
     for kernel in Kernel::ALL {
         assert_eq!(kernel.name().parse::<Kernel>().unwrap(), kernel);
         let (mut graph, input) = start();
