@@ -38,6 +38,8 @@ ROOT = Path(__file__).resolve().parent.parent
 EVERY_S = 10.0
 # Buffers, caches and the first identities: what is taken once.
 WARM_UP_S = 120.0
+# A slope needs samples after the warm-up: of fewer minutes it says nothing.
+LEAST_MINUTES = 5.0
 FPS = 30
 # Of the frames that are due in each sample: a tracker that stops or slows grows nothing.
 MIN_SHARE = 0.9
@@ -220,6 +222,11 @@ def main() -> int:
     args = parser.parse_args()
     if not args.show and importlib.util.find_spec("matplotlib") is None:
         parser.error("matplotlib not found: better known now than after an hour (pip install matplotlib)")
+    if not (args.show or args.plot or args.minutes >= LEAST_MINUTES):
+        parser.error(
+            f"--minutes {args.minutes:g}: {LEAST_MINUTES:g} or more; the first {WARM_UP_S / 60:g} are warm-up, and of few samples after it "
+            "nothing can be said"
+        )
     samples_path = (args.out or ROOT / "benches/results") / "endurance.json"
     picture_path = (args.out or ROOT / "docs/images") / "endurance.png"
     if args.out:
@@ -227,6 +234,11 @@ def main() -> int:
     if not (args.show or args.plot):
         run(args.posewire, args.minutes, samples_path, args.clip)
     samples = json.loads(samples_path.read_text())
+    # a last sample is up to one interval before the end
+    if not samples or samples[-1]["s"] < 60 * LEAST_MINUTES - 2 * EVERY_S:
+        parser.error(
+            f"{samples_path} holds less than {LEAST_MINUTES:g} minutes: a run that was stopped; run it again"
+        )
     if not args.show:
         plot(samples, picture_path)
     return 0 if report(samples) else 1

@@ -6,11 +6,14 @@ import contextlib
 import io
 import json
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).parent))
+import endurance
 from endurance import ROOT, report
 
 KEPT = ROOT / "benches/results/endurance.json"
@@ -30,6 +33,30 @@ class Judged(unittest.TestCase):
         self.assertFalse(self.judged({"frames": 200}, 40))
         # A start may take its time.
         self.assertTrue(self.judged({"frames": 200}, 0))
+
+    def test_a_run_too_short_to_judge_is_refused_before_it_runs(self) -> None:
+        said = io.StringIO()
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            mock.patch.object(endurance, "run", side_effect=AssertionError("it ran")),
+            mock.patch.object(endurance.importlib.util, "find_spec", return_value=True),
+            contextlib.redirect_stderr(said),
+        ):
+            for words in (["--minutes", "2"], ["--minutes", "nan"]):
+                with (
+                    mock.patch.object(sys, "argv", ["endurance.py", "--out", folder, *words]),
+                    self.assertRaises(SystemExit),
+                ):
+                    endurance.main()
+            self.assertIn("--minutes 2: 5 or more", said.getvalue())
+            short = json.loads(KEPT.read_text(encoding="utf-8"))[:13]
+            Path(folder, "endurance.json").write_text(json.dumps(short))
+            with (
+                mock.patch.object(sys, "argv", ["endurance.py", "--out", folder, "--show"]),
+                self.assertRaises(SystemExit),
+            ):
+                endurance.main()
+            self.assertIn("holds less than 5 minutes", said.getvalue())
 
 
 if __name__ == "__main__":
