@@ -6,6 +6,7 @@ import json
 import tempfile
 import unittest
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
@@ -118,6 +119,25 @@ class Written(unittest.TestCase):
         lines = (self.folder / "out" / f"{film}.jsonl").read_text().splitlines()
         self.assertEqual(len(lines), 31)
         self.assertEqual(json.loads(lines[2])["captured_at_us"], 40_000)
+
+    def test_a_run_stopped_within_a_film_follows_its_other_stretches_when_it_goes_on(self) -> None:
+        name = "somebody+films"
+        frames = [figure(0.5 * (k % actors.LONGEST)) for k in range(2 * actors.LONGEST)]
+        git = repository(self.folder / name, {"a.avi": self.film(frames)})
+        path = self.folder / "followed.txt"
+        with mock.patch.dict(actors.FILMS, {name: gather.Held(r"\.avi$", stretches=2)}):
+
+            def following() -> Iterator[str]:
+                done, counts = actors.Done(path), Counter[str]()
+                for film, *_ in actors.films(git, Colours(), Colours(), NOBODY, done, counts):
+                    yield film
+
+            stopped = following()
+            first = next(stopped)
+            stopped.close()
+            again = list(following())
+            self.assertEqual(again, [first, f"{first}-1"])
+            self.assertEqual(list(following()), [], "the film is done")
 
     def test_whom_the_project_is_judged_by_is_in_no_film(self) -> None:
         name = "somebody+films"

@@ -7,8 +7,8 @@ What J-HMDB's few clips and rendered people lack is many people who do things. T
 Thunder's maps and an own network's with both looks, averaged. Then each frame's sides are those that go on most smoothly (Viterbi
 1967), and places are a median and a Gaussian over the frames before and after: what a causal filter of a smaller network's answers is
 to come close to. The form is that of `posetrain.temporal.films`. Most repositories in `FILMS` say nothing of their terms: class (c).
-Such labels may choose among weights; they are no test of a program. Films that are in FILMS already are left alone, so a run that was
-stopped goes on.
+Such labels may choose among weights; they are no test of a program. FILMS/followed.txt names the films of which every stretch was followed, by
+their sums: these are left alone, so a run that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -183,10 +183,24 @@ def followed(finder: Teacher, teacher: Teacher, film: list[Pixels]) -> Followed 
     return Followed(film[: len(seen)], np.stack(seen)) if len(seen) >= SHORTEST else None
 
 
+class Done(set[str]):
+    """Sums of the films of which all is written, kept in a file: one that a run was stopped at is not among them."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path.read_text().split() if path.exists() else [])
+        self.path = path
+
+    def add(self, digest: str) -> None:
+        super().add(digest)
+        with self.path.open("a") as file:
+            file.write(f"{digest}\n")
+
+
 def films(
     git: Git, finder: Teacher, teacher: Teacher, judged: Judged, done: set[str], counts: Counter[str]
 ) -> Iterator[tuple[str, Followed, Floats, Floats]]:
-    """Name, frames, labels and times; of files that are not `done` yet, by their sums."""
+    """Name, frames, labels and times; of files that are not `done` yet, by their sums. A file is done when the one who takes these asks
+    for what comes after its last stretch."""
     short = re.sub(r"[^a-z0-9]+", "-", git.folder.parent.name.lower())[:24]
     held = FILMS[git.folder.parent.name]
     for path in sorted(p for p in git.blobs if re.search(held.what, p))[:: held.every]:
@@ -195,7 +209,6 @@ def films(
         if data and digest in done:
             counts["the same file again"] += 1
             continue
-        done.add(digest)
         found = list(shown(data, Path(path).suffix, held.stretches)) if data else []
         if not found:
             counts["too short, or not held"] += 1
@@ -210,6 +223,7 @@ def films(
             else:
                 counts["written"] += 1
                 yield f"{short}-{digest}{f'-{k}' if k else ''}", person, joints, times[: len(joints)]
+        done.add(digest)
 
 
 def main() -> None:
@@ -231,7 +245,8 @@ def main() -> None:
     finder = filmed.Quick(Thunder(args.thunder))
     teacher = WithOwn(finder, Own.of_manifest(args.own), args.own.stem)
     judged, counts, frames = Judged.told(args), Counter[str](), 0
-    done = set(re.findall(r"-([0-9a-f]{12})\b", " ".join(path.stem for path in args.out.glob("*.jsonl"))))
+    args.out.mkdir(parents=True, exist_ok=True)
+    done = Done(args.out / "followed.txt")
     for folder in args.git:
         for name, person, joints, times in films(Everything(folder), finder, teacher, judged, done, counts):
             write(args.out, name, person.pictures, joints, times, source_of(name))
