@@ -41,6 +41,16 @@ pub enum RecordError {
         /// What the system said.
         source: io::Error,
     },
+    /// The recording is over, and its file is not where it belongs; what the system said says where it is.
+    #[error("{path}: recording ends after {frames} frames, and the file could not take its place")]
+    Unplaced {
+        /// Where it belongs.
+        path: PathBuf,
+        /// Frames that were written.
+        frames: u64,
+        /// What the system said.
+        source: io::Error,
+    },
     /// A frame that is no JPEG; the recording goes on without it.
     #[error(
         "{path}: a {format:?} frame cannot be recorded, only JPEGs: compress it first (JpegEncoder::mjpeg_of)"
@@ -128,42 +138,46 @@ impl Recording {
     /// Appends one frame, a JPEG; another size than that of the first one is its own affair.
     ///
     /// # Errors
-    /// [`RecordError::Write`]: the recording is over and the file readable up to here; [`RecordError::Raw`].
+    /// [`RecordError::Write`]: the recording is over and the file readable up to here; [`RecordError::Unplaced`], [`RecordError::Raw`].
     pub fn write(&mut self, frame: &Frame) -> Result<(), RecordError> {
         if frame.format != PixelFormat::Mjpeg {
             return Err(RecordError::Raw { path: self.path.clone(), format: frame.format });
         }
-        let written = self.append(frame);
-        written.map_err(|source| {
-            // Half a frame would be taken for a damaged one; the space it frees pays for the lengths.
-            let _ = self.file.set_len(self.complete_bytes);
-            let _ = self.publish();
-            RecordError::Write { path: self.path.clone(), frames: self.frames, source }
-        })
+        self.append(frame).map_err(|source| self.cut_short(source))
+    }
+
+    /// What it means that no more can be written.
+    fn cut_short(&mut self, source: io::Error) -> RecordError {
+        // Half a frame would be taken for a damaged one; the space it frees pays for the lengths.
+        let _ = self.file.set_len(self.complete_bytes);
+        let (path, frames) = (self.path.clone(), self.frames);
+        self.publish().err().unwrap_or(RecordError::Write { path, frames, source })
     }
 
     /// Writes the lengths and the index, hands the file to the disk and puts it into its place. Dropping the recording does
     /// the same but for the index, and tells nobody what went wrong.
     ///
     /// # Errors
-    /// [`RecordError::Write`]; the frames are in the file nevertheless.
+    /// [`RecordError::Write`]: the frames are in the file nevertheless; [`RecordError::Unplaced`].
     pub fn finish(mut self) -> Result<(), RecordError> {
-        let written = self.write_index();
-        let published = self.publish();
-        written.and(published).map_err(|source| RecordError::Write {
-            path: self.path.clone(),
-            frames: self.frames,
-            source,
-        })
+        match self.write_index() {
+            Ok(()) => self.publish(),
+            Err(source) => Err(self.cut_short(source)),
+        }
     }
 
-    /// What has a frame takes its place; what has none leaves no trace.
-    fn publish(&mut self) -> io::Result<()> {
+    /// What has a frame takes its place; what has none leaves no trace. Without its lengths it can be read nevertheless, and is better there
+    /// than nowhere.
+    fn publish(&mut self) -> Result<(), RecordError> {
         if self.frames == 0 || std::mem::replace(&mut self.is_published, true) {
             return Ok(());
         }
-        let sealed = self.seal().and_then(|()| self.file.sync_all());
-        sealed.and(self.file.commit())
+        let (path, frames) = (self.path.clone(), self.frames);
+        match (self.seal(), self.file.commit()) {
+            (_, Err(source)) => Err(RecordError::Unplaced { path, frames, source }),
+            (Err(source), Ok(())) => Err(RecordError::Write { path, frames, source }),
+            (Ok(()), Ok(())) => Ok(()),
+        }
     }
 
     fn append(&mut self, frame: &Frame) -> io::Result<()> {
@@ -312,3 +326,6 @@ fn header([width, height]: [u32; 2], fps: f32) -> Vec<u8> {
     h.extend_from_slice(b"LIST\0\0\0\0movi");
     h
 }
+
+#[cfg(test)]
+mod tests;

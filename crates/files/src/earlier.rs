@@ -31,12 +31,19 @@ pub fn rotated_name(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Where the file is, or will be, that `path` names: where `path` is a link that is to stay, what it leads to.
+/// Where the file is, or will be, that `path` names: where `path` is a link that is to stay, what it leads to. One that leads to what has no
+/// name, as `/dev/stdout` to a pipe, is followed no further.
 pub fn followed(path: &Path) -> PathBuf {
     let mut at = path.to_owned();
     for _ in 0..LINKS {
         match fs::read_link(&at) {
-            Ok(to) => at = at.parent().unwrap_or(Path::new("")).join(to),
+            Ok(to) => {
+                let next = at.parent().unwrap_or(Path::new("")).join(to);
+                if fs::symlink_metadata(&next).is_err() && fs::metadata(&at).is_ok() {
+                    return at;
+                }
+                at = next;
+            }
             Err(_) => return at,
         }
     }

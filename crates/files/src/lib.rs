@@ -12,6 +12,9 @@ use std::fs::TryLockError;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use tempfile::TempPath;
 
@@ -76,8 +79,8 @@ pub fn would_be_same(a: &Path, b: &Path) -> bool {
 
 /// A file that takes its place when it is whole: it is written beside, as `NAME.….part`, and renamed.
 ///
-/// Dropped before that, it is gone, and what stood there before stays; one that a pulled plug left behind can be read. What
-/// is no regular file (a device, a pipe) is written to at once.
+/// Dropped before that, it is gone, and what stood there before stays; one that a pulled plug left behind can be read. It is on the
+/// disk before it is renamed: else a plug pulled soon after would leave neither. What is no regular file (a device, a pipe) is written to at once.
 #[derive(Debug)]
 pub struct Replacement {
     file: File,
@@ -105,7 +108,8 @@ impl Replacement {
         if let Some(before) = &before {
             // Also of a file that will be replaced: a folder that may be written would get round its protection.
             let file = File::options().write(true).open(&path)?;
-            if !before.is_file() {
+            // The link that is left leads to a file whose name is gone: nothing can take its place.
+            if !before.is_file() || path.is_symlink() {
                 return Ok(Self { file, path, beside: None, existing: Existing::Replace, earlier: None });
             }
         }
@@ -175,16 +179,41 @@ impl Replacement {
         self.beside.as_deref().unwrap_or(&self.path)
     }
 
-    /// Puts the file into its place; does nothing where it is there already.
+    /// Hands the file to the disk and puts it into its place; does nothing where it is there already.
     ///
     /// # Errors
-    /// It cannot be renamed; it then stays beside.
+    /// It cannot be written to the end or renamed; it then stays beside.
     pub fn commit(&mut self) -> io::Result<()> {
+        self.take_place(File::sync_all)
+    }
+
+    /// As [`Self::commit`], of a file that may be large, at an end that has a limit: a disk that takes longer goes on by itself, and the file
+    /// takes its place meanwhile.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn commit_within(&mut self, limit: Duration) -> io::Result<()> {
+        self.take_place(|file| {
+            let file = file.try_clone()?;
+            let (done, is_done) = mpsc::sync_channel(1);
+            let hand_over = move || _ = done.send(file.sync_all());
+            thread::Builder::new().name("sync".into()).spawn(hand_over)?;
+            is_done.recv_timeout(limit).unwrap_or(Ok(()))
+        })
+    }
+
+    fn take_place(&mut self, hand_over: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
         let Some(beside) = self.beside.take() else { return Ok(()) };
         let stays = |beside: TempPath, error: io::Error| match beside.keep() {
             Ok(kept) => io::Error::new(error.kind(), format!("{error}; it is in {}", kept.display())),
             Err(_) => error,
         };
+        match hand_over(&self.file) {
+            // Whatever has no disk.
+            Err(e) if e.kind() == io::ErrorKind::InvalidInput => {}
+            Err(e) => return Err(stays(beside, e)),
+            Ok(()) => {}
+        }
         if self.existing == Existing::Append {
             match earlier::set_aside(&self.path) {
                 Ok(earlier) => self.earlier = earlier,
@@ -220,14 +249,6 @@ impl Replacement {
     /// As [`File::metadata`].
     pub fn is_empty(&self) -> io::Result<bool> {
         Ok(self.file.metadata()?.len() == 0)
-    }
-
-    /// Hands everything to the disk.
-    ///
-    /// # Errors
-    /// As [`File::sync_all`].
-    pub fn sync_all(&self) -> io::Result<()> {
-        self.file.sync_all()
     }
 }
 
@@ -292,6 +313,50 @@ mod tests {
         let null = Path::new("/dev/null");
         let two = [(); 2].map(|()| Replacement::create_alone(null));
         assert!(two.iter().all(Result::is_ok), "a device is anybody's");
+    }
+
+    #[test]
+    fn what_the_disk_does_not_take_takes_no_place_and_says_where_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        fs::write(&path, "old").unwrap();
+        let mut new = Replacement::create(&path).unwrap();
+        new.write_all(b"new").unwrap();
+        let said = new.take_place(|_| Err(io::Error::other("broken"))).unwrap_err().to_string();
+        let kept = said.strip_prefix("broken; it is in ").unwrap();
+        assert_eq!([fs::read(kept).unwrap(), fs::read(&path).unwrap()], [b"new", b"old"]);
+        let mut newer = Replacement::create(&path).unwrap();
+        newer.write_all(b"newer").unwrap();
+        newer.take_place(|_| Err(io::ErrorKind::InvalidInput.into())).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"newer");
+        for limit in [Duration::ZERO, Duration::from_secs(60)] {
+            let mut newest = Replacement::create(&path).unwrap();
+            newest.write_all(b"newest").unwrap();
+            newest.commit_within(limit).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"newest", "{limit:?}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_pipe_and_a_file_without_a_name_are_written_to_by_their_descriptor() {
+        use std::os::fd::AsRawFd;
+        let at = |fd: &dyn AsRawFd| PathBuf::from(format!("/proc/self/fd/{}", fd.as_raw_fd()));
+        let write = |path: &Path| {
+            let mut new = Replacement::create(path).unwrap();
+            new.write_all(b"new").unwrap();
+            new.commit().unwrap();
+        };
+        let (mut reader, writer) = io::pipe().unwrap();
+        write(&at(&writer));
+        drop(writer);
+        let mut read = String::new();
+        reader.read_to_string(&mut read).unwrap();
+        assert_eq!(read, "new");
+        let mut unlinked = tempfile::tempfile().unwrap();
+        write(&at(&unlinked));
+        unlinked.read_to_string(&mut read).unwrap();
+        assert_eq!(read, "newnew");
     }
 
     #[test]

@@ -119,7 +119,7 @@ impl PoseSink for Mcap {
         }
     }
 
-    fn finish(&mut self, _within: Duration) -> Result<(), SinkError> {
+    fn finish(&mut self, within: Duration) -> Result<(), SinkError> {
         let Some(mut file) = self.file.take() else { return Ok(()) };
         if !self.teller.has_begun() {
             // No frame came: nothing takes its place.
@@ -129,7 +129,7 @@ impl PoseSink for Mcap {
             return Err(self.cut_short(file, &e));
         }
         let (mut file, _) = file.into_inner().into_parts();
-        file.commit().map_err(|e| SinkError::Fatal(format!("{}: {e}", self.name)))?;
+        file.commit_within(within).map_err(|e| SinkError::Fatal(format!("{}: {e}", self.name)))?;
         tell_of_earlier(&self.name, &file);
         Ok(())
     }

@@ -23,6 +23,9 @@ const BEGUN_WITHIN: Duration = Duration::from_secs(5);
 /// Whoever gives more time than this to end is in no hurry: a signal leaves less, and an encoder that gets on may then take its own.
 const HURRY: Duration = Duration::from_secs(1);
 
+/// A film that ends early is handed to the disk for so long: the run may be ending, too.
+const SYNC_WITHIN: Duration = Duration::from_millis(250);
+
 /// The kinds of file that hold both codecs, and ffmpeg's words for them.
 const CONTAINERS: [(&str, &str); 5] =
     [("mp4", "mp4"), ("m4v", "mp4"), ("mov", "mov"), ("mkv", "matroska"), ("avi", "avi")];
@@ -123,7 +126,7 @@ impl Video {
         let is_kept =
             |file: &mut Replacement| ended.is_film && file.is_empty().is_ok_and(|is_empty| !is_empty);
         let Some(mut file) = self.file.take_if(is_kept) else { return self.fatal(&ended.why) };
-        if let Err(e) = file.commit() {
+        if let Err(e) = file.commit_within(SYNC_WITHIN) {
             return self.fatal(&e);
         }
         tell_of_earlier(&self.name, &file);
@@ -244,7 +247,7 @@ impl Surface for Video {
                 beside.display()
             )));
         }
-        file.commit().map_err(|e| self.fatal(&e))?;
+        file.commit_within(within).map_err(|e| self.fatal(&e))?;
         tell_of_earlier(&self.name, &file);
         // What there was no room for to the end is not in the film.
         let (frames, rate) = (film.pace.taken() - u64::from(film.owed), film.rate);
