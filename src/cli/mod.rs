@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
 use env_logger::{Target, WriteStyle};
 use posewire::capture::replay::folder::is_picture;
@@ -96,7 +97,7 @@ pub struct Usage(pub String);
 
 /// Parses the command line, runs the sub-command and prints what went wrong.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse_from(spelt_out(std::env::args_os().collect()));
+    let cli = parsed(spelt_out(std::env::args_os().collect())).unwrap_or_else(|error| error.exit());
     let level = match cli.verbose {
         0 => "info",
         1 => "info,posewire=debug",
@@ -153,6 +154,17 @@ fn log_to_standard_error(level: &str) {
         display::give_back_for_good();
         say(panic);
     }));
+}
+
+/// The command line. A broker's address that is wrong is not repeated: there may be a password in it.
+fn parsed(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
+    Cli::try_parse_from(arguments).map_err(|mut error| {
+        if matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(flag)) if flag.starts_with("--mqtt "))
+        {
+            error.insert(ContextKind::InvalidValue, ContextValue::String("…".into()));
+        }
+        error
+    })
 }
 
 /// `posewire photo.jpg …` is `posewire predict photo.jpg …`, `posewire clip.mp4 …` is `posewire run clip.mp4 …`, and so are cameras.
@@ -233,6 +245,15 @@ mod tests {
     #[test]
     fn the_command_tree_is_consistent() {
         super::command().debug_assert();
+    }
+
+    #[test]
+    fn an_address_with_a_password_is_not_repeated_where_it_is_wrong() {
+        for wrong in ["mqtts://me:secret@broker", "mqtt://me:secret@broker:0", "me:secret@broker"] {
+            let words = ["posewire", "run", "--mqtt", wrong].map(Into::into);
+            let told = super::parsed(words.into()).unwrap_err().to_string();
+            assert!(told.contains("--mqtt <URL>") && !told.contains("secret"), "{told}");
+        }
     }
 
     #[test]
