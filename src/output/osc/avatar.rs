@@ -20,7 +20,7 @@ const FLOOR_SMOOTHING_S: f32 = 0.2;
 pub(super) struct Avatar {
     /// Somebody else's once they are gone.
     pub whose: Whose,
-    /// Of the hips, the last time that an ankle was known.
+    /// Of the hips, the last time that an ankle of this person was known.
     hips_height_m: f32,
     floor: Floor,
 }
@@ -35,6 +35,9 @@ impl Avatar {
     /// The avatar at `valid_at_us`; `None` where nobody is there, or nobody knows their pose in 3D.
     pub fn look(&mut self, frame: &PoseFrame, valid_at_us: i64) -> Option<Seen> {
         let (id, is_new) = self.whose.choose(frame.persons.iter().flatten().map(|person| person.track_id))?;
+        if is_new {
+            self.hips_height_m = HIPS_M;
+        }
         let stamped = frame.poses_at(valid_at_us).find(|pose| pose.value.track_id == id)?;
         let pose = stamped.value;
         let [x, z] = self.floor.follow(pose.place, stamped.captured_at_us, is_new);
