@@ -64,10 +64,16 @@ impl Forecast {
         }
     }
 
+    /// Whether nothing is known of `valid_at_us` any more.
+    pub(crate) fn is_over(&self, valid_at_us: i64) -> bool {
+        valid_at_us.saturating_sub(self.captured_at_us) > MAX_AGE_US
+    }
+
     /// The pose at `valid_at_us`, interpolated between the horizons.
     ///
     /// A time before the capture gives the pose at capture and is stamped so. Beyond the last horizon places stay where
-    /// they are there and sigma goes on growing; a second after capture every joint is absent. Scores fall as sigma grows.
+    /// they are there and sigma goes on growing. Scores fall as sigma grows. Over a second after capture it is no pose any more: every joint is
+    /// absent, the person's score is 0, and there is no 3D.
     pub fn at(&self, track_id: u32, score: f32, valid_at_us: i64) -> Stamped<Pose> {
         let ahead_us = valid_at_us.saturating_sub(self.captured_at_us).max(0);
         let last = HORIZONS_US.len() - 1;
@@ -76,9 +82,12 @@ impl Forecast {
         let w = ((ahead_us - h0) as f32 / (h1 - h0) as f32).min(1.0);
         let beyond_s = (ahead_us - HORIZONS_US[last]).max(0) as f32 * 1e-6;
         let step_s = (HORIZONS_US[last] - HORIZONS_US[last - 1]) as f32 * 1e-6;
-        let too_old = ahead_us > MAX_AGE_US;
+        let too_old = self.is_over(valid_at_us);
 
-        let mut pose = Pose { track_id, score, joints_3d_m: self.joints_3d_m, ..Pose::default() };
+        let mut pose = Pose { track_id, ..Pose::default() };
+        if !too_old {
+            (pose.score, pose.joints_3d_m) = (score, self.joints_3d_m);
+        }
         for (j, joint) in pose.joints.iter_mut().enumerate() {
             let mix = |a: f32, b: f32| a + w * (b - a);
             let ([x0, y0], [x1, y1]) = (self.places_px[upper - 1][j], self.places_px[upper][j]);
@@ -174,11 +183,14 @@ mod tests {
 
     #[test]
     fn a_second_after_capture_every_joint_is_absent() {
+        let lifted = Forecast { joints_3d_m: Some([[1.0; 3]; JOINTS]), ..moving_right() };
         for when in [2_000_001, i64::MAX] {
-            let p = moving_right().at(1, 1.0, when);
+            let p = lifted.at(1, 1.0, when);
             assert!(p.value.joints.iter().all(|j| j.state == JointState::Absent && j.score == 0.0));
+            assert_eq!((p.value.score, p.value.joints_3d_m), (0.0, None));
         }
-        let last = moving_right().at(1, 1.0, 2_000_000);
+        let last = lifted.at(1, 1.0, 2_000_000);
+        assert!(last.value.score == 1.0 && last.value.joints_3d_m.is_some());
         assert!(last.value.joints.iter().all(|j| j.state == JointState::Measured && j.score > 0.0));
     }
 

@@ -67,11 +67,12 @@ pub struct PoseFrame {
 }
 
 impl PoseFrame {
-    /// The persons as they are at `valid_at_us`: by interpolation, never before capture.
+    /// The persons as they are at `valid_at_us`: by interpolation, never before capture. Of who is known no more, as in
+    /// [`Forecast::at`](crate::Forecast::at), nobody knows the place either.
     pub fn poses_at(&self, valid_at_us: i64) -> impl Iterator<Item = Stamped<Pose>> + '_ {
         self.persons.iter().flatten().map(move |p| {
             let mut pose = p.forecast.at(p.track_id, p.score, valid_at_us);
-            pose.value.place = p.place;
+            pose.value.place = p.place.filter(|_| !p.forecast.is_over(valid_at_us));
             pose
         })
     }
@@ -109,6 +110,8 @@ mod tests {
             [Some(2.0), None, Some(3.0)]
         );
         assert_eq!(told.map(|pose| pose.valid_at_us), [2_000; 3]);
+        assert!(frame.poses_at(1_001_000).any(|pose| pose.value.place.is_some()));
+        assert!(frame.poses_at(1_001_001).all(|pose| pose.value.place.is_none()), "too old");
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub enum JointState {
     Absent = 0,
     /// The network saw it in the frame that this pose was made from.
     Measured = 1,
-    /// Not seen there: filled in from the person's own past and the other joints.
+    /// Not seen, hardly, or not where it can be: its place rests on the person's own past and the other joints.
     Predicted = 2,
 }
 
@@ -69,7 +69,7 @@ pub struct Pose {
     pub score: f32,
     /// COCO's order.
     pub joints: [PoseJoint; JOINTS],
-    /// Hip-centred places in metres (x right in the image, y down, z away from the camera), where the model lifts.
+    /// Hip-centred places in metres (x right in the image, y down, z away from the camera), where the model lifts. An absent joint's means nothing.
     pub joints_3d_m: Option<[[f32; 3]; JOINTS]>,
     /// Where the person stands, where the camera's lens is known.
     pub place: Option<Place>,

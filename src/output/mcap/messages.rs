@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use pose::{BONES, Pose, PoseJoint};
+use pose::{BONES, JointState, Pose, PoseJoint};
 use serde_json::{Value, json};
 
 /// Of a joint that is measured, and of one that is not.
@@ -112,7 +112,9 @@ pub(super) fn scene(at: Moment, persons: &[Pose]) -> Value {
             Some(place) => ("camera", place.at_m),
             None => ("hips", [0.0; 3]),
         };
-        let is_place = |&[a, b]: &[usize; 2]| [a, b].iter().all(|&j| joints[j].iter().all(|v| v.is_finite()));
+        let is_known =
+            |j: usize| pose.joints[j].state != JointState::Absent && joints[j].iter().all(|v| v.is_finite());
+        let is_place = |&[a, b]: &[usize; 2]| is_known(a) && is_known(b);
         let points: Vec<_> = BONES
             .iter()
             .map(|&(a, b)| [a as usize, b as usize])
@@ -142,7 +144,7 @@ pub(super) fn scene(at: Moment, persons: &[Pose]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pose::{Joint, JointState};
+    use pose::Joint;
 
     /// Somebody of whom these joints are there, each at a place of its own.
     fn somebody(joints: &[(Joint, f32)]) -> Pose {
@@ -175,6 +177,20 @@ mod tests {
         let mut nowhere = somebody(&arm);
         nowhere.joints[LeftWrist as usize].x_px = f32::NAN;
         assert_eq!(drawn(&nowhere), marks[..2]);
+    }
+
+    #[test]
+    fn a_bone_to_a_joint_that_nobody_knows_is_not_in_the_scene() {
+        use Joint::{LeftElbow, LeftShoulder, LeftWrist};
+        let mut pose = somebody(&[(LeftShoulder, 0.9), (LeftElbow, 0.9), (LeftWrist, 0.9)]);
+        pose.joints_3d_m = Some([[0.5; 3]; pose::JOINTS]);
+        let places = |pose: &Pose| {
+            let scene = scene(Moment::of_us(0), std::slice::from_ref(pose));
+            scene["entities"][0]["lines"][0]["points"].as_array().unwrap().len()
+        };
+        assert_eq!(places(&pose), 4, "two bones of seventeen joints");
+        pose.joints[LeftWrist as usize].state = JointState::Absent;
+        assert_eq!(places(&pose), 2);
     }
 
     #[test]
