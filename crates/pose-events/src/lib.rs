@@ -16,4 +16,4 @@ mod zones;
 
 pub use event::{Event, KINDS, What};
 pub use watch::{BLIND_AFTER_US, Person, Watch};
-pub use zones::{At, Plane, Zone, Zones};
+pub use zones::{At, MAX_ZONES, Plane, Zone, Zones};

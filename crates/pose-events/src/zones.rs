@@ -12,8 +12,8 @@ use serde::Deserialize;
 
 use crate::Person;
 
-/// More would be a drawing, not zones.
-const MAX_ZONES: usize = 32;
+/// Zones of one file: more would be a drawing.
+pub const MAX_ZONES: usize = 32;
 /// Nobody's room reaches farther from its first camera, metres.
 const FAR_M: f32 = 1_000.0;
 

@@ -5,9 +5,6 @@ use serde_json::{Value, json};
 /// Where Home Assistant looks.
 const PREFIX: &str = "homeassistant";
 
-/// A file of zones has no more (`crates/pose-events`).
-const MAX_ZONES: usize = 32;
-
 /// The configurations of one device's entities, which the broker is to keep, or to forget where they are empty.
 pub struct Entities {
     name: String,
@@ -63,8 +60,13 @@ impl Entities {
     }
 
     /// Who is there: presence, how many, and presence in each zone, by `{"presence":…,"persons":…,"zones":[{"persons":…}]}` on the
-    /// topic of the state; what happens, each of `events` by its word.
-    pub fn add_presence<'a>(&mut self, zones: impl Iterator<Item = &'a str>, events: &[&str]) {
+    /// topic of the state; what happens, each of `events` by its word. Of `max_zones` that may have been there before, the rest is forgotten.
+    pub fn add_presence<'a>(
+        &mut self,
+        zones: impl Iterator<Item = &'a str>,
+        max_zones: usize,
+        events: &[&str],
+    ) {
         let state = self.topic("state");
         self.add(
             "binary_sensor",
@@ -96,7 +98,7 @@ impl Entities {
             json!({"name": "Event", "state_topic": topic, "event_types": events,
                 "value_template": "{{ dict(value_json, event_type=value_json.event) | tojson }}"}),
         );
-        (count..MAX_ZONES).for_each(|i| self.remove("binary_sensor", &format!("zone_{i}")));
+        (count..max_zones).for_each(|i| self.remove("binary_sensor", &format!("zone_{i}")));
     }
 }
 
@@ -113,11 +115,11 @@ mod tests {
     #[test]
     fn every_entity_is_json_of_its_own_and_belongs_to_one_device() {
         let mut entities = Entities::of("hall");
-        entities.add_presence(["door", "Tür \"A\" '{{ x }}'"].into_iter(), &["appear", "leave"]);
+        entities.add_presence(["door", "Tür \"A\" '{{ x }}'"].into_iter(), 5, &["appear", "leave"]);
         entities.add("sensor", "age", json!({"name": "Age", "value_template": "{{ value_json.age_ms }}"}));
         let (all, gone): (Vec<_>, Vec<_>) = entities.configs().into_iter().partition(|c| !c.1.is_empty());
         let gone: Vec<_> = gone.into_iter().map(|(topic, _)| topic).collect();
-        assert_eq!(gone.len(), MAX_ZONES - 2);
+        assert_eq!(gone.len(), 3);
         assert_eq!(gone[0], "homeassistant/binary_sensor/posewire_hall/zone_2/config");
         let parsed: Vec<Value> = all.iter().map(|(_, text)| serde_json::from_str(text).unwrap()).collect();
         let ids: BTreeSet<_> = parsed.iter().map(|c| c["unique_id"].to_string()).collect();

@@ -17,6 +17,6 @@ pub(in crate::output) use line::write_event;
 pub use picture::watch_frame;
 pub use pose_events::{At, Event, Watch, What, Zone, Zones};
 #[cfg(feature = "mqtt")]
-pub use pose_events::{BLIND_AFTER_US, KINDS};
+pub use pose_events::{BLIND_AFTER_US, KINDS, MAX_ZONES};
 pub use sink::EventLines;
 pub use zones::{ZoneError, read_zones};

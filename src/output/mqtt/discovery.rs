@@ -3,12 +3,12 @@
 use pose_mqtt::Entities;
 use serde_json::json;
 
-use super::super::events::{KINDS, Zones};
+use super::super::events::{KINDS, MAX_ZONES, Zones};
 
 /// Topic and payload of every entity's configuration, which the broker is to keep; empty ones it is to forget.
 pub(super) fn configs(name: &str, zones: &Zones) -> Vec<(String, String)> {
     let mut entities = Entities::of(name);
-    entities.add_presence(zones.zones.iter().map(|zone| &*zone.name), &KINDS);
+    entities.add_presence(zones.zones.iter().map(|zone| &*zone.name), MAX_ZONES, &KINDS);
     let health = entities.topic("health");
     entities.add(
         "binary_sensor",
@@ -50,7 +50,7 @@ mod tests {
         let (all, length) = told(2);
         assert_eq!(all.len(), 8);
         // As many as a file may have; of fewer, the rest is forgotten.
-        assert_eq!((told(32).0.len(), told(32).1, length), (38, 38, 38));
+        assert_eq!((told(MAX_ZONES).0.len(), told(MAX_ZONES).1, length), (38, 38, 38));
         let more: String = (0..33)
             .map(|i| format!("[[zone]]\nname = \"{i}\"\npolygon = [[0, 0], [1, 0], [1, 1]]\n"))
             .collect();
