@@ -5,6 +5,8 @@
 
 use std::time::{Duration, Instant};
 
+use rumqttc::ConnectReturnCode;
+
 /// First and longest wait before a broker that is gone is looked for.
 const FIRST: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(10);
@@ -13,11 +15,13 @@ const LASTING: Duration = Duration::from_secs(20);
 /// So many in a row that did not: a broker that is started anew is gone once or twice.
 const QUARREL: u32 = 3;
 
-/// Why there is no connection, told once when that begins.
+/// Why there is no connection, told when that begins and when it becomes another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// It cannot be reached, or has let go.
     Gone,
+    /// It is there and lets nobody of this name and password in.
+    Refused(ConnectReturnCode),
     /// It lets go soon after it was reached, again and again.
     ThrownOut,
 }
@@ -29,12 +33,12 @@ pub struct Again {
     made_at: Option<Instant>,
     /// Connections in a row that did not last.
     short: u32,
-    is_told: bool,
+    told: Option<Trouble>,
 }
 
 impl Again {
     pub const fn new() -> Self {
-        Self { wait: FIRST, made_at: None, short: 0, is_told: false }
+        Self { wait: FIRST, made_at: None, short: 0, told: None }
     }
 
     /// A connection is made; says whether that is worth a line: every few seconds it is not.
@@ -43,7 +47,7 @@ impl Again {
         if self.is_quarrel() {
             return false;
         }
-        (self.wait, self.is_told) = (FIRST, false);
+        (self.wait, self.told) = (FIRST, None);
         true
     }
 
@@ -51,31 +55,34 @@ impl Again {
     pub fn lasts(&mut self, now: Instant) -> bool {
         let is_over = self.is_quarrel() && self.lasted(now).is_some_and(|lasted| lasted >= LASTING);
         if is_over {
-            (self.short, self.wait, self.is_told) = (0, FIRST, false);
+            (self.short, self.wait, self.told) = (0, FIRST, None);
         }
         is_over
     }
 
-    /// There is no connection: how long to wait, and what to tell.
-    pub fn failed(&mut self, now: Instant) -> (Duration, Option<Trouble>) {
+    /// There is no connection, `refused` where the broker says so: how long to wait, and what to tell.
+    pub fn failed(
+        &mut self,
+        now: Instant,
+        refused: Option<ConnectReturnCode>,
+    ) -> (Duration, Option<Trouble>) {
         self.lasts(now);
         let lasted = self.lasted(now);
         self.made_at = None;
-        let was_quarrel = self.is_quarrel();
         match lasted {
             Some(lasted) if lasted < LASTING => self.short = self.short.saturating_add(1),
             Some(_) => self.short = 0,
             None => {}
         }
-        let trouble = match (was_quarrel, self.is_quarrel()) {
-            (false, true) => Some(Trouble::ThrownOut),
-            (_, false) if !self.is_told => Some(Trouble::Gone),
-            _ => None,
+        let trouble = match refused {
+            Some(code) => Trouble::Refused(code),
+            None if lasted.is_some() && self.is_quarrel() => Trouble::ThrownOut,
+            None => Trouble::Gone,
         };
-        self.is_told = true;
+        let is_new = self.told.replace(trouble) != Some(trouble);
         let wait = self.wait;
         self.wait = (2 * wait).min(LONGEST);
-        (wait, trouble)
+        (wait, is_new.then_some(trouble))
     }
 
     fn is_quarrel(&self) -> bool {
@@ -100,7 +107,7 @@ mod tests {
             // The other one connects, and the first of the two is out until it comes back.
             let [out, come] = [times as usize % 2, (times as usize + 1) % 2];
             both[come].connected(now);
-            let (wait, trouble) = both[out].failed(now);
+            let (wait, trouble) = both[out].failed(now, None);
             told.extend(trouble.filter(|_| out == 0));
             times += 1;
             now += wait;
@@ -121,7 +128,7 @@ mod tests {
         let mut now = Instant::now();
         assert!(again.connected(now));
         now += Duration::from_secs(60);
-        let (waits, told): (Vec<_>, Vec<_>) = (0..7).map(|_| again.failed(now)).unzip();
+        let (waits, told): (Vec<_>, Vec<_>) = (0..7).map(|_| again.failed(now, None)).unzip();
         assert_eq!(
             waits.iter().map(Duration::as_millis).collect::<Vec<_>>(),
             [500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]
@@ -129,7 +136,30 @@ mod tests {
         assert_eq!(told.into_iter().flatten().collect::<Vec<_>>(), [Trouble::Gone]);
         // Back, and gone again at once: no quarrel yet.
         assert!(again.connected(now));
-        assert_eq!(again.failed(now), (FIRST, Some(Trouble::Gone)));
+        assert_eq!(again.failed(now, None), (FIRST, Some(Trouble::Gone)));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_again_where_it_has_become_something_else() {
+        use ConnectReturnCode::{BadClientId, NotAuthorized};
+        let (mut again, now) = (Again::new(), Instant::now());
+        let (not_let_in, bad_name) = (Some(NotAuthorized), Some(BadClientId));
+        let seen = [None, None, not_let_in, not_let_in, bad_name, None, None];
+        let told: Vec<_> = seen.into_iter().filter_map(|refused| again.failed(now, refused).1).collect();
+        let [refused, other] = [NotAuthorized, BadClientId].map(Trouble::Refused);
+        assert_eq!(told, [Trouble::Gone, refused, other, Trouble::Gone]);
+        // Let in, and with another password after its next start no more.
+        assert!(again.connected(now));
+        let told = [None, not_let_in].map(|refused| again.failed(now, refused).1);
+        assert_eq!(told, [Some(Trouble::Gone), Some(refused)]);
+        // A broker that has crashed three times and stays away is no other program.
+        let mut again = Again::new();
+        for _ in 0..QUARREL {
+            again.connected(now);
+            again.failed(now, None);
+        }
+        let told = [(); 2].map(|()| again.failed(now, None).1);
+        assert_eq!((told, again.told), ([Some(Trouble::Gone), None], Some(Trouble::Gone)));
     }
 
     #[test]
@@ -139,10 +169,10 @@ mod tests {
         for lasted in [1, 1, 20, 1, 1, 3_600, 1, 1].map(Duration::from_secs) {
             assert!(again.connected(now));
             now += lasted;
-            assert_eq!(again.failed(now), (FIRST, Some(Trouble::Gone)));
+            assert_eq!(again.failed(now, None), (FIRST, Some(Trouble::Gone)));
         }
         again.connected(now);
-        assert_eq!(again.failed(now), (FIRST, Some(Trouble::ThrownOut)));
+        assert_eq!(again.failed(now, None), (FIRST, Some(Trouble::ThrownOut)));
     }
 
     #[test]
@@ -151,12 +181,12 @@ mod tests {
         let mut now = Instant::now();
         for _ in 0..QUARREL {
             assert!(again.connected(now));
-            again.failed(now);
+            again.failed(now, None);
         }
         assert!(!again.connected(now), "one line a quarrel");
         assert!(!again.lasts(now));
         now += LASTING;
         assert!(again.lasts(now) && !again.lasts(now));
-        assert_eq!(again.failed(now), (FIRST, Some(Trouble::Gone)));
+        assert_eq!(again.failed(now, None), (FIRST, Some(Trouble::Gone)));
     }
 }

@@ -196,11 +196,21 @@ async fn keep_connected(mut network: EventLoop, broker: &Broker, id: &str, conne
             }
             Err(error) => {
                 connected.send_replace(false);
-                let (wait, trouble) = again.failed(Instant::now());
+                let refused = match error {
+                    ConnectionError::ConnectionRefused(code) => Some(code),
+                    _ => None,
+                };
+                let (wait, trouble) = again.failed(Instant::now(), refused);
                 match trouble {
                     Some(Trouble::Gone) => {
                         warn!(
                             "mqtt: {broker}: {}; it is looked for until it is there",
+                            plain(&error, broker)
+                        );
+                    }
+                    Some(Trouble::Refused(_)) => {
+                        warn!(
+                            "mqtt: {broker}: {}; it is asked again until it does not",
                             plain(&error, broker)
                         );
                     }
@@ -252,9 +262,11 @@ impl Talk<'_> {
         while connected.wait_for(|connected| *connected).await.is_ok() {
             let mut gone = connected.clone();
             // A queue to a broker that goes must not hold this up: what it did not take is forgotten with it.
+            // Nor must an event that comes as it goes, which would be told minutes later as of now.
             tokio::select! {
-                ended = self.tell_all(told, &mut event) => if ended.is_err() { return },
+                biased;
                 _ = async { gone.wait_for(|connected| !*connected).await.is_ok() } => {}
+                ended = self.tell_all(told, &mut event) => if ended.is_err() { return },
             }
             while event.try_recv().is_ok() {}
         }
