@@ -17,7 +17,7 @@ pub(super) fn reached_at(address: SocketAddr) -> String {
     let v6 = || outgoing(([0u16; 8], 0).into(), (ELSEWHERE_V6, 9).into());
     // Who listens on every address of IPv6 hears IPv4 too.
     let own = if address.is_ipv6() { v6().or_else(v4) } else { v4() };
-    told(address, own, &machine_name())
+    told(address, own, &names::of_this_machine())
 }
 
 fn told(address: SocketAddr, own: Option<IpAddr>, name: &str) -> String {
@@ -37,13 +37,6 @@ fn outgoing(any: SocketAddr, elsewhere: SocketAddr) -> Option<IpAddr> {
     (!own.is_unspecified() && !own.is_loopback()).then_some(own)
 }
 
-/// Empty where nobody has named it.
-fn machine_name() -> String {
-    let named = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
-    let named = named.or_else(|| std::env::var("COMPUTERNAME").ok());
-    named.unwrap_or_default().trim().to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,7 +53,7 @@ mod tests {
         for address in [every, every_v6] {
             let host = reached_at(address);
             assert!(host.ends_with(":8080") && !host.contains("127.0.0.1"), "{host}");
-            let is_known = !machine_name().is_empty();
+            let is_known = !names::of_this_machine().is_empty();
             assert!(!is_known || host != address.to_string(), "{host}: nobody can open that");
         }
     }

@@ -11,6 +11,7 @@ use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use socket2::{SockRef, TcpKeepalive};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -29,6 +30,11 @@ const MAX_HEAD_BYTES: usize = 8 * 1024;
 
 /// How long the end waits for those who stay to be told of it: somebody waits for the program to end.
 const FAREWELL: Duration = Duration::from_millis(200);
+
+/// Who has said nothing for so long, and is told nothing, is asked by the kernel whether they are still there, again and again.
+const SILENT: Duration = Duration::from_secs(10);
+const ASKED_EVERY: Duration = Duration::from_secs(5);
+const ASKED_TIMES: u32 = 3;
 
 /// Why a page cannot be served. The system's reason stands in the message, and is no source beside it.
 #[derive(Debug, thiserror::Error)]
@@ -170,6 +176,8 @@ async fn listen(listener: tokio::net::TcpListener, mut is_over: watch::Receiver<
 async fn serve(stream: TcpStream, paths: Router, counted: OwnedSemaphorePermit) {
     // Poses are small and late ones worth nothing.
     let _ = stream.set_nodelay(true);
+    // Without it they keep a place for as long as nothing is said to them.
+    let _ = ask_after(SockRef::from(&stream));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(PATIENCE)
@@ -179,4 +187,31 @@ async fn serve(stream: TcpStream, paths: Router, counted: OwnedSemaphorePermit) 
     // A connection that breaks is the normal end of one.
     let _ = connection.await;
     drop(counted);
+}
+
+/// Has a connection end whose other end went without a word, as out of the Wi-Fi.
+fn ask_after(socket: SockRef<'_>) -> io::Result<()> {
+    let asked = TcpKeepalive::new().with_time(SILENT).with_interval(ASKED_EVERY).with_retries(ASKED_TIMES);
+    socket.set_tcp_keepalive(&asked)?;
+    // Nobody is asked while something is on its way to them.
+    #[cfg(target_os = "linux")]
+    socket.set_tcp_user_timeout(Some(SILENT + ASKED_TIMES * ASKED_EVERY))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_went_without_a_word_is_asked_after() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let socket = SockRef::from(&stream);
+        assert!(!socket.keepalive().unwrap());
+        ask_after(SockRef::from(&stream)).unwrap();
+        assert!(socket.keepalive().unwrap());
+        #[cfg(target_os = "linux")]
+        assert_eq!(socket.tcp_user_timeout().unwrap(), Some(Duration::from_secs(25)));
+    }
 }

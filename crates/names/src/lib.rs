@@ -1,5 +1,9 @@
-//! Words that choose one of several: which one is meant, and which may have been.
+//! Words that choose one of several: which one is meant, and which may have been; and the machine's own name.
 #![forbid(unsafe_code)]
+
+mod machine;
+
+pub use machine::of_this_machine;
 
 /// The value that `word` names among `all`.
 ///

@@ -28,20 +28,11 @@ pub use discovery::Entities;
 /// What topics may hold without meaning something else; empty takes the machine's name.
 #[cfg(feature = "client")]
 pub fn topic_part(name: &str) -> String {
-    let of_machine = if name.is_empty() { machine_name() } else { String::new() };
+    let of_machine = if name.is_empty() { names::of_this_machine() } else { String::new() };
     let name = if name.is_empty() { &*of_machine } else { name };
     let kept: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' }).collect();
     if kept.is_empty() { "posewire".into() } else { kept }
-}
-
-/// Empty where nobody has named it.
-#[cfg(feature = "client")]
-fn machine_name() -> String {
-    let files = ["/proc/sys/kernel/hostname", "/etc/hostname"];
-    let named = files.iter().find_map(|path| std::fs::read_to_string(path).ok());
-    let named = named.or_else(|| std::env::var("COMPUTERNAME").ok());
-    named.unwrap_or_default().trim().to_owned()
 }
 
 #[cfg(all(test, feature = "client"))]
