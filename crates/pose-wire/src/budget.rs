@@ -1,5 +1,7 @@
 //! What a line can carry, and what is given up where it cannot carry everything.
 
+use core::fmt;
+
 use crate::{
     CRC_LEN, HEADER_LEN,
     notice::NOTICE_BODY_LEN,
@@ -100,10 +102,7 @@ impl Fit {
 
 /// Not even one pose of each person a second fits.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error(
-    "{baud} baud carries {carried:.1} poses per second, fewer than one for each of {persons} persons; \
-     use a faster line or follow fewer persons"
-)]
+#[error("{baud} baud carries {carried:.1} poses per second, fewer than one of each person; {}", Cures(self))]
 pub struct TooSlow {
     /// Bits a second.
     pub baud: u32,
@@ -111,6 +110,31 @@ pub struct TooSlow {
     pub carried: f32,
     /// Persons asked for.
     pub persons: u8,
+    /// Whether room is kept for their NOTICEs.
+    pub with_events: bool,
+    /// Whether a PLACE goes with each of their poses.
+    pub with_place: bool,
+}
+
+/// What can be done about it, what costs nothing first.
+struct Cures<'a>(&'a TooSlow);
+
+impl fmt::Display for Cures<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let &TooSlow { persons, with_events, with_place, .. } = self.0;
+        f.write_str(match (with_events, with_place) {
+            (true, true) => "turn with_events or with_place off, ",
+            (true, false) => "turn with_events off, ",
+            (false, true) => "turn with_place off, ",
+            (false, false) => "",
+        })?;
+        if persons > 1 {
+            write!(f, "follow fewer than {persons} persons, or ")?;
+        } else if with_events || with_place {
+            f.write_str("or ")?;
+        }
+        f.write_str("use a faster line")
+    }
 }
 
 /// What of `wanted` a line of `baud` bits a second carries within [`LINE_SHARE`]. The rule, in this order:
@@ -132,7 +156,8 @@ pub fn fits_baud(baud: u32, wanted: Stream) -> Result<Fit, TooSlow> {
         stream.rate_hz = carried / f32::from(stream.persons);
         downgrade.lowered_rate = true;
         if stream.rate_hz.is_nan() || stream.rate_hz < MIN_RATE_HZ {
-            return Err(TooSlow { baud, carried, persons: stream.persons });
+            let Stream { persons, with_events, with_place, .. } = stream;
+            return Err(TooSlow { baud, carried, persons, with_events, with_place });
         }
     }
     Ok(Fit { stream, downgrade, load: stream.load(baud) })
@@ -140,6 +165,10 @@ pub fn fits_baud(baud: u32, wanted: Stream) -> Result<Fit, TooSlow> {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+
+    use std::string::ToString;
+
     use super::*;
 
     fn stream(rate_hz: f32, persons: u8, with_3d: bool) -> Stream {
@@ -185,6 +214,23 @@ mod tests {
         assert!(
             slow.is_err_and(|told| told.carried > 0.9) && enough.is_ok_and(|fit| fit.stream.rate_hz < 1.1)
         );
+    }
+
+    #[test]
+    fn what_is_said_of_a_line_that_is_too_slow_names_what_takes_its_room() {
+        let told = |wanted| fits_baud(9600, wanted).unwrap_err().to_string();
+        let four = Stream { with_events: true, ..stream(30.0, 4, false) };
+        assert_eq!(
+            told(four),
+            "9600 baud carries 3.0 poses per second, fewer than one of each person; turn with_events off, follow fewer than 4 persons, or use a faster line"
+        );
+        assert!(fits_baud(9600, Stream { with_events: false, ..four }).is_ok(), "the advice helps");
+        let many = Stream { with_events: true, with_place: true, ..stream(30.0, 8, false) };
+        assert!(told(many).contains("turn with_events or with_place off, follow"));
+        let alone =
+            |with_place| fits_baud(1200, Stream { with_place, ..stream(30.0, 1, false) }).unwrap_err();
+        assert!(alone(false).to_string().ends_with("person; use a faster line"));
+        assert!(alone(true).to_string().ends_with("person; turn with_place off, or use a faster line"));
     }
 
     #[test]
