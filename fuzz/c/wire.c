@@ -19,7 +19,7 @@ static void look(const pw_event *event, pw_assembly *assembly) {
     for (uint8_t joint = 0; joint < PW_JOINTS; joint++) {
         const pw_pose *pose = &event->as.pose;
         const pw_joint *j = &pose->joints[joint];
-        if (pw_joint_state(j) > PW_PREDICTED && pw_joint_state(j) != 3) abort();
+        if (pw_joint_state(j) > PW_PREDICTED) abort(); /* the fourth of two bits is told as absent */
         sink = pw_joint_score(j) + pw_joint_x_px(pose, joint) + pw_joint_y_px(pose, joint) + pw_joint_sigma_px(pose, joint);
     }
 }
