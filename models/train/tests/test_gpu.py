@@ -23,13 +23,14 @@ from posetrain.gpu import damage, pieces
 from posetrain.gpu.arrivals import Arrivals
 from posetrain.gpu.backbone import Backbone, Conv, from_package
 from posetrain.gpu.batches import Stream, believed, learned
-from posetrain.gpu.distil import Task, rate, run, task_of
+from posetrain.gpu.distil import Task, losses, rate, run, task_of
 from posetrain.gpu.pieces import Piece, encoded
 from posetrain.gpu.store import Store
 from posetrain.gpu.teachers import LARGE, Panel, network
 from posetrain.gpu.tutor import Tutor
 from posetrain.gpu.views import Aim, Ends, Views, aimed, ends, sampled, viewed
-from posetrain.keypoints import checkpoints
+from posetrain.keypoints import checkpoints, steady
+from posetrain.keypoints.mixture import TaughtBatch
 from posetrain.keypoints.net import KeypointNet, NetConfig
 from posetrain.keypoints.steady_config import Source, SteadyConfig
 
@@ -396,14 +397,42 @@ class Run(unittest.TestCase):
         left = learned(batch, lesson, stream.named(replace(TINY, sources=TINY.sources[1:])))
         first = lesson.source == 0
         self.assertTrue(0 < int(first.sum()) < len(first))
+        own = torch.ones(len(batch.xy), dtype=torch.bool)
+        own[: len(first)] = ~first
+        count = int(own.sum())
         for whole, part in (
             (batch.weight, left.weight),
             (batch.outside, left.outside),
             (batch.target_weight, left.target_weight),
         ):
-            self.assertEqual(float(part[first].abs().sum()), 0)
-            self.assertTrue(torch.equal(part[~first], whole[~first]))
-        self.assertGreater(float(batch.weight[first].sum()), 0)
+            self.assertTrue(torch.equal(part[:count], whole[own]))
+            self.assertEqual(float(part[count:].abs().sum()), 0)
+        self.assertGreater(float(batch.weight[: len(first)][first].sum()), 0)
+        self.assertEqual(left.images.shape, batch.images.shape)
+        self.assertTrue(torch.equal(left.images[:count], batch.images[own]))
+        for image in left.images[count:]:
+            self.assertTrue(
+                (image == batch.images[own]).flatten(1).all(1).any(), "pixels of its own sources alone"
+            )
+        self.assertEqual(len(lesson.nobody), 0)
+        none = learned(batch, lesson, torch.zeros(len(TINY.sources)))
+        self.assertEqual(float(none.images.abs().sum() + none.weight.abs().sum()), 0)
+
+    def test_its_loss_is_that_of_the_trainer_without_a_gpu(self) -> None:
+        torch.manual_seed(0)
+        stream = Stream(TINY, store_of(), lambda images: torch.randn(len(images), 17, 8, 8), 32)
+        batch = stream.batch(stream.lesson(), 32)
+        maps, rough = KeypointNet(TINY.net).eval()(batch.images, auxiliary=True)
+        learning = TaughtBatch(
+            batch.images, batch.xy, batch.weight, batch.outside, batch.target, batch.target_weight
+        )
+        self.assertGreater(float(batch.target_weight.sum()), 0)
+        with (
+            mock.patch.object(steady, "to_input", lambda images: images),
+            mock.patch.object(steady, "reduced", contextlib.nullcontext),
+        ):
+            expected = steady.losses(TINY, lambda images, auxiliary: (maps, rough), learning, 32)  # type: ignore[arg-type]
+        self.assertAlmostEqual(losses(TINY, maps, rough, batch).item(), expected.item(), places=5)
 
     def test_without_a_piece_it_says_what_to_do(self) -> None:
         with (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -178,16 +178,27 @@ class Stream:
 
 
 def learned(batch: Batch, lesson: Lesson, named: Tensor | None) -> Batch:
-    """A lesson's batch of which nothing is learned of persons whose source is not `named` (`Stream.named`)."""
+    """A lesson's batch as a student sees it: rows of persons whose source is `named` (`Stream.named`), and of nobody. What a student sees
+    in training moves its norms' statistics, which ship, so rows of others are not there, not even without weight. As many rows as before,
+    lest every step have a shape of its own: the first again, which count once."""
     if named is None:
         return batch
-    counts = torch.ones(len(batch.xy), 1, device=batch.xy.device)
-    counts[: len(lesson.ids)] = named[lesson.source][:, None]
-    return replace(
-        batch,
-        weight=batch.weight * counts,
-        outside=batch.outside * counts,
-        target_weight=batch.target_weight * counts,
+    rows = len(batch.xy)
+    is_own = torch.ones(rows, device=batch.xy.device)
+    is_own[: len(lesson.ids)] = named[lesson.source]
+    count = is_own.sum()
+    place = torch.arange(rows, device=count.device)
+    own = is_own.argsort(descending=True, stable=True)[(place % count.clamp(min=1)).long()]
+    # of a lesson without any row of its own it sees black pictures and learns nothing
+    once = ((place < count) * 1.0)[:, None]
+    images = batch.images[own] * (count > 0)
+    return Batch(
+        images.contiguous(memory_format=torch.channels_last),
+        batch.xy[own],
+        batch.weight[own] * once,
+        batch.outside[own] * once,
+        batch.target[own],
+        batch.target_weight[own] * once,
     )
 
 

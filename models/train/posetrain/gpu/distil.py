@@ -7,7 +7,7 @@
 What the teachers say, on average, is asked for where nobody labelled and, by a source's `taught`, beside labels, as
 `posetrain.keypoints.taught` does with stored maps; a source of `taught = 1` is learned from the teachers alone. They are asked about every
 view, patiently (Beyer et al. 2022). Several students learn from the same crops, each at its own size, so that teachers are asked once;
-the first one's configuration says how crops are drawn and spoiled, and a student learns nothing of persons whose source its own does not
+the first one's configuration says how crops are drawn and spoiled, and a student sees no person whose source its own does not
 name. The learning rate follows the part of the minutes that is gone, so a run ends when it must; crops are counted.
 Pieces (`posetrain.gpu.pieces`) may arrive while it runs: FILE.ready says that FILE is whole. A run that is stopped is not gone on with:
 OUT.part.npz, written every two minutes, holds what it had, at the learning rate of then; OUT is written at the end.
@@ -38,7 +38,7 @@ from posetrain.gpu.tutor import Tutor
 from posetrain.keypoints import checkpoints
 from posetrain.keypoints.codec import HeatmapCodec
 from posetrain.keypoints.net import KeypointNet
-from posetrain.keypoints.steady import groups_of
+from posetrain.keypoints.steady import groups_of, loss_of
 from posetrain.keypoints.steady_config import SteadyConfig, load_config
 from posetrain.keypoints.train import average
 
@@ -53,14 +53,9 @@ PRETRAINED = 0.4
 
 
 def losses(config: SteadyConfig, maps: Tensor, rough: Tensor, batch: Batch) -> Tensor:
-    """As `posetrain.keypoints.steady.losses`."""
-    codec = config.codec(batch.images.shape[2])
-    low = HeatmapCodec(16, max(0.5, codec.sigma_cells / 4))
     fields = (batch.xy, batch.weight, batch.outside)
-    total = codec.loss(maps, *fields)
-    part = batch.target_weight.sum() / (batch.weight.sum() + batch.outside.sum()).clamp(min=1.0)
-    total = (total + part * codec.taught_loss(maps, batch.target, batch.target_weight)) / (1 + part)
-    return total + config.auxiliary * low.loss(rough, *fields)
+    taught = (batch.target, batch.target_weight)
+    return loss_of(config, maps, rough, batch.images.shape[2], fields, taught)
 
 
 def rate(part: float) -> float:

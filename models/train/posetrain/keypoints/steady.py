@@ -54,18 +54,33 @@ class Progress:
     warm_from: int = 0
 
 
-def losses(config: SteadyConfig, model: KeypointNet, batch: TaughtBatch, size: int) -> Tensor:
+def loss_of(
+    config: SteadyConfig,
+    maps: Tensor,
+    rough: Tensor,
+    size: int,
+    fields: tuple[Tensor, Tensor, Tensor],
+    taught: tuple[Tensor, Tensor] | None,
+) -> Tensor:
+    """Of crops of `size` pixels by their labels' `fields` (places, weights, what is outside) and by what a teacher said: maps and weights.
+    As if both were one mean over all joints; the coarse maps are asked for the labels alone, and weigh as these do."""
     codec = config.codec(size)
     coarse = HeatmapCodec(16, max(0.5, codec.sigma_cells / 4))
-    fields = (batch.xy, batch.weight, batch.outside)
+    total = codec.loss(maps, *fields) + config.auxiliary * coarse.loss(rough, *fields)
+    if taught is not None:
+        _, weight, outside = fields
+        part = taught[1].sum() / (weight.sum() + outside.sum()).clamp(min=1.0)
+        total = (total + part * codec.taught_loss(maps, *taught)) / (1 + part)
+    return total
+
+
+def losses(config: SteadyConfig, model: KeypointNet, batch: TaughtBatch, size: int) -> Tensor:
     with reduced():
         maps, rough = model(to_input(batch.images), auxiliary=True)
-    total = codec.loss(maps, *fields) + config.auxiliary * coarse.loss(rough, *fields)
+    taught = None
     if batch.taught is not None and batch.taught_weight is not None:
-        # as if both were one mean over all joints
-        part = batch.taught_weight.sum() / (batch.weight.sum() + batch.outside.sum()).clamp(min=1.0)
-        total = (total + part * codec.taught_loss(maps, batch.taught, batch.taught_weight)) / (1 + part)
-    return total
+        taught = batch.taught, batch.taught_weight
+    return loss_of(config, maps, rough, size, (batch.xy, batch.weight, batch.outside), taught)
 
 
 def accuracy(
