@@ -6,7 +6,7 @@ import json
 import tempfile
 import unittest
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from unittest import mock
 
@@ -127,7 +127,7 @@ class Written(unittest.TestCase):
         path = self.folder / "followed.txt"
         with mock.patch.dict(actors.FILMS, {name: gather.Held(r"\.avi$", stretches=2)}):
 
-            def following() -> Iterator[str]:
+            def following() -> Generator[str, None, None]:
                 done, counts = actors.Done(path), Counter[str]()
                 for film, *_ in actors.films(git, Colours(), Colours(), NOBODY, done, counts):
                     yield film

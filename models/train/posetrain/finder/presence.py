@@ -240,7 +240,8 @@ def made_from(model: onnx.ModelProto, finder: Path, packs: list[str]) -> dict[st
 
 
 def keep(path: Path, crops: Crops, made: dict[str, str]) -> None:
-    np.savez(path, **vars(crops), **{f"of_{name}": np.array(value) for name, value in made.items()})
+    arrays = vars(crops) | {f"of_{name}": np.array(value) for name, value in made.items()}
+    np.savez(path, **arrays)
 
 
 def kept(path: Path, made: dict[str, str]) -> Crops:

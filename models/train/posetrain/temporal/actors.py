@@ -7,8 +7,8 @@ What J-HMDB's few clips and rendered people lack is many people who do things. T
 Thunder's maps and an own network's with both looks, averaged. Then each frame's sides are those that go on most smoothly (Viterbi
 1967), and places are a median and a Gaussian over the frames before and after: what a causal filter of a smaller network's answers is
 to come close to. The form is that of `posetrain.temporal.films`. Most repositories in `FILMS` say nothing of their terms: class (c).
-Such labels may choose among weights; they are no test of a program. FILMS/followed.txt names the films of which every stretch was followed, by
-their sums: these are left alone, so a run that was stopped goes on.
+Such labels may choose among weights; they are no test of a program. FILMS/followed.txt names the
+films of which every stretch was followed, by their sums: these are left alone, so a run that was stopped goes on.
 """
 
 from __future__ import annotations
