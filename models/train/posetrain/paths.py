@@ -8,3 +8,4 @@ TRAIN = Path(__file__).resolve().parents[1]
 REPOSITORY = TRAIN.parents[1]
 CONFIGS = TRAIN / "configs"
 EXPERIMENTS = TRAIN / "experiments"
+SPLITS = TRAIN / "splits"

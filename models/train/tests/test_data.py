@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import tarfile
 import tempfile
+import tomllib
 import unittest
+from collections import Counter
 from pathlib import Path
 
 import cv2
 import numpy as np
 
-from posetrain.data import packs
+from posetrain.data import gather, packs
 from posetrain.data.augment import (
     AugmentConfig,
     augmented,
@@ -22,6 +25,7 @@ from posetrain.data.augment import (
     move_joints,
     plain_crop,
 )
+from posetrain.paths import REPOSITORY, SPLITS
 
 
 class Geometry(unittest.TestCase):
@@ -82,6 +86,41 @@ class Geometry(unittest.TestCase):
             # Mirrored crops exchange the hips.
             distance = np.hypot(*(sample.xy[[11, 12]] - [columns.mean(), rows.mean()]).T)
             self.assertLess(distance.min(), 2.0)
+
+
+SHARED = Path(os.environ.get("POSEWIRE_SHARED", REPOSITORY.parent / "shared"))
+
+
+class Splits(unittest.TestCase):
+    def test_who_is_judged_on_is_said_by_name_and_said_once(self) -> None:
+        for pack, counts in (("coco_more", {"val": 198, "calib": 66}), ("coco_nobody", {"val": 74})):
+            said = tomllib.loads((SPLITS / f"{pack}.toml").read_text())
+            self.assertEqual({split: len(names) for split, names in said.items()}, counts)
+            self.assertEqual(len(packs.NAMED[pack]), sum(counts.values()), "a name on two sides, or twice")
+
+    def test_a_picture_more_in_front_moves_nobody_to_another_side(self) -> None:
+        black = cv2.imencode(".png", np.zeros((50, 60, 3), np.uint8))[1].tobytes()
+        judged = next(name for name, split in packs.NAMED["coco_nobody"].items() if split == "val")
+        with tempfile.TemporaryDirectory() as name:
+            for new in ([], ["000000000001.jpg"]):
+                entries = (
+                    gather.Entry(file, black, (50, 60), [], "made up")
+                    for file in [*new, judged, "000000000002.jpg"]
+                )
+                gather.write(entries, Path(name, str(len(new)), "coco_nobody"), "coco_nobody", Counter())
+                report = packs.ReadReport()
+                read = packs.read_pack(Path(name, str(len(new))), "coco_nobody", report)
+                sides = {picture.key: picture.split for picture in read}
+                expected = {judged: "val", "000000000002.jpg": "train"} | dict.fromkeys(new, "train")
+                self.assertEqual(sides, expected)
+                self.assertEqual(report.counts["picture of val that the pack lacks"], 73)
+
+    @unittest.skipUnless(
+        (SHARED / "data" / "coco_more").exists(), "SKIPPED: no packs in POSEWIRE_SHARED/data"
+    )
+    def test_the_pack_holds_whom_the_names_say(self) -> None:
+        held = json.loads((SHARED / "data" / "coco_more" / "labels.json").read_text())["images"]
+        self.assertEqual(packs.NAMED["coco_more"].keys() - {record["file_name"] for record in held}, set())
 
 
 class Readers(unittest.TestCase):

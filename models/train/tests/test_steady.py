@@ -277,12 +277,13 @@ class LongRun(unittest.TestCase):
         caches(self.folder)
 
         def entries() -> Iterator[gather.Entry]:
-            for k in range(packs.EMPTY_JUDGED):
+            for k in range(4):
                 data = cv2.imencode(".png", np.full((90, 80, 3), 60 + k, np.uint8))[1].tobytes()
                 yield gather.Entry(f"{k}.png", data, (90, 80), [], "made up")
 
         gather.write(entries(), self.folder / "packs" / "coco_nobody", "coco_nobody", Counter())
-        cache.build(self.folder / "packs", self.folder / "none", ("coco_nobody",))
+        with mock.patch.dict(packs.NAMED, {"coco_nobody": {"0.png": "val"}}):
+            cache.build(self.folder / "packs", self.folder / "none", ("coco_nobody",))
         mixture = Mixture(config(empty="none", empty_chance=1.0), self.folder, 0)
         self.assertEqual(mixture.nobody.tolist(), [1, 2, 3], "whoever judges presence is not learned from")
         batch = mixture.batch(0, 32)
@@ -397,7 +398,11 @@ class LongRun(unittest.TestCase):
         self.assertEqual(checkpoints.learned_from(mean), ("coco_subset", "pelota"))
 
     def test_what_ships_names_what_it_learned_from_and_was_measured(self) -> None:
-        caches(self.folder, "coco_more", persons=80)
+        named = {f"{k}.png": "val" for k in range(0, 80, 12)} | {
+            f"{k}.png": "calib" for k in range(7, 80, 36)
+        }
+        with mock.patch.dict(packs.NAMED, {"coco_more": named}):
+            caches(self.folder, "coco_more", persons=80)
         config_file = self.folder / "tiny.toml"
         config_file.write_text(
             'name = "tiny"\nlicence = "b"\nbatch = 2\nsizes = [[0, 32]]\nval = ["few"]\n'

@@ -2,7 +2,8 @@
 stored picture.
 
 Splits are fixed here, before any training, and by picture or video so that no source is on two sides:
-`train`, `calib` (train-side pictures kept back to fit score and sigma), `val` (to choose among own runs).
+`train`, `calib` (train-side pictures kept back to fit score and sigma), `val` (to choose among own runs). They hang on names, never on a
+place in a pack, which may grow: by `splits/PACK.toml`, or by a hash, which is for new packs.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import contextlib
 import json
 import tarfile
 import tempfile
+import tomllib
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -21,6 +23,8 @@ from typing import Any
 import cv2
 import numpy as np
 import numpy.typing as npt
+
+from posetrain.paths import SPLITS
 
 Pixels = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float32]
@@ -59,7 +63,6 @@ FETCHED_PACKS = ("coco_fetched", "lsp", "parse", "buffy")
 RENDERED_PACKS = ("rendered", "rendered_over_coco")
 # Pictures of nobody: what a mistaken find shows.
 EMPTY_PACKS = ("coco_nobody",)
-EMPTY_JUDGED = 4  # every so many of them are judged on, not learned from
 # Made by `posetrain.keypoints.filmed`: frames of films that anybody may use, labelled by MoveNet Thunder.
 FILMED_PACKS = ("free_films",)
 # Made by `posetrain.keypoints.actions`: photos for research, labelled by MoveNet Thunder.
@@ -127,16 +130,24 @@ def _bucket(text: str, buckets: int) -> int:
     return zlib.crc32(text.encode()) % buckets
 
 
-def _still_split(pack: str, record: dict[str, Any], position: int) -> str:
+def _named_splits() -> dict[str, dict[str, str]]:
+    """By pack and file name."""
+    said = {path.stem: tomllib.loads(path.read_text()) for path in sorted(SPLITS.glob("*.toml"))}
+    return {
+        pack: {name: split for split, names in splits.items() for name in names}
+        for pack, splits in said.items()
+    }
+
+
+# Of packs that have no val part of their own.
+NAMED = _named_splits()
+
+
+def _still_split(pack: str, record: dict[str, Any]) -> str:
     if record["split"] == "val":
         return "val"
-    if pack == "coco_more":
-        # The pack has no val part of its own: every 12th picture in id order is one.
-        if position % 12 == 0:
-            return "val"
-        return "calib" if position % 36 == 7 else "train"
-    if pack in EMPTY_PACKS:
-        return "val" if position % EMPTY_JUDGED == 0 else "train"
+    if pack in NAMED:
+        return NAMED[pack].get(record["file_name"], "train")
     if pack == "lspet":
         return "calib" if _bucket(record["file_name"], 40) == 0 else "train"
     return "train"
@@ -191,8 +202,12 @@ def read_stills(root: Path, pack: str, report: ReadReport, hidden: bool = False)
                 # COCO's annotators leave out the face of a head that is seen from behind
                 person.joints[FACE][person.joints[FACE, 2] == HIDDEN] = 0
             persons[annotation["image_id"]].append(person)
+    held = {record["file_name"] for record in labels["images"]}
+    for name, split in NAMED.get(pack, {}).items():
+        if name not in held:
+            report.counts[f"picture of {split} that the pack lacks"] += 1
     with _tars(root / pack) as tar:
-        for position, record in enumerate(sorted(labels["images"], key=lambda r: r["id"])):
+        for record in sorted(labels["images"], key=lambda r: r["id"]):
             source = tar(record["tar"])
             try:
                 member = source.extractfile(record["file_name"])
@@ -202,7 +217,7 @@ def read_stills(root: Path, pack: str, report: ReadReport, hidden: bool = False)
             if pixels is None or pixels.shape[:2] != (record["height"], record["width"]):
                 report.counts["corrupt picture"] += 1
                 continue
-            split = _still_split(pack, record, position)
+            split = _still_split(pack, record)
             yield Picture(pack, split, record["file_name"], pixels, persons[record["id"]])
 
 

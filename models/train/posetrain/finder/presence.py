@@ -13,7 +13,7 @@ Learned from: what the finder finds and random boxes in pictures of classes (a) 
 and backgrounds, COCO's pictures of nobody, rendered people. `--research` adds the persons of LSPET and J-HMDB, class (c), for
 networks that have learned from them anyway; these packs leave people unlabelled, so nothing in them is background. COCO leaves
 people of a crowd unlabelled too: where FastestDet sees anybody nothing is background either. What is
-judged on is never learned from: the packs' val parts, every twelfth picture of coco_more and every fourth of coco_nobody.
+judged on is never learned from: the packs' val parts.
 """
 
 from __future__ import annotations
