@@ -20,6 +20,7 @@ import cv2
 import numpy as np
 
 from posetrain.data.augment import plain_crop
+from posetrain.data.boxes import iou
 from posetrain.data.gather import Entry, Git, box_of, scaled, write
 from posetrain.data.packs import BODY, FACE, Floats, Pixels, decode
 from posetrain.keypoints.relabel import labels, seen_by_teacher
@@ -88,17 +89,11 @@ def whole(shape: tuple[int, ...]) -> Floats:
     return np.array([width / 2 - half, height / 2 - half, width / 2 + half, height / 2 + half], np.float32)
 
 
-def overlap(a: Floats, b: Floats) -> float:
-    low, high = np.maximum(a[:2], b[:2]), np.minimum(a[2:], b[2:])
-    inner = float(np.prod(np.maximum(high - low, 0)))
-    return inner / (float(np.prod(a[2:] - a[:2]) + np.prod(b[2:] - b[:2])) - inner + 1e-9)
-
-
 def settled(teacher: Teacher, pixels: Pixels, box: Floats) -> Found:
     """What the teacher sees, looked at again round what it saw until that stays where it is."""
     for _ in range(ROUNDS):
         found = Found(seen_by_teacher(stored(teacher.maps(pixels, box)), box))
-        if overlap(found.box, box) >= SAME_BOX:
+        if float(iou(found.box[None], box[None])[0, 0]) >= SAME_BOX:
             break
         box = found.box
     return found

@@ -22,6 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from posetrain.data.boxes import iou
+
 RESAMPLES = 200
 HALF = 0.5  # overlap from which on a box is somebody's
 SAME = 0.7  # overlap of two detections of one person
@@ -44,15 +46,6 @@ class Frame:
 def corners(boxes: list[list[float]]) -> np.ndarray:
     b = np.array(boxes, float).reshape(-1, 4)
     return np.concatenate([b[:, :2], b[:, :2] + b[:, 2:]], axis=1)
-
-
-def overlap(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Intersection over union [n,m] of boxes [n,4] and [m,4]."""
-    low = np.maximum(a[:, None, :2], b[None, :, :2])
-    high = np.minimum(a[:, None, 2:], b[None, :, 2:])
-    both = np.prod(np.clip(high - low, 0, None), axis=2)
-    of_a, of_b = (np.prod(x[:, 2:] - x[:, :2], axis=1) for x in (a, b))
-    return np.asarray(both / np.maximum(of_a[:, None] + of_b[None] - both, 1e-9))
 
 
 def films(path: Path) -> dict[str, list[Frame]]:
@@ -82,7 +75,7 @@ def suppressed(frame: Frame) -> tuple[np.ndarray, np.ndarray]:
     """Each person's surest detection."""
     kept: list[int] = []
     for i in np.argsort(-frame.scores):
-        if not kept or overlap(frame.detections[i : i + 1], frame.detections[kept]).max() < SAME:
+        if not kept or iou(frame.detections[i : i + 1], frame.detections[kept]).max() < SAME:
             kept.append(int(i))
     return frame.detections[kept], frame.scores[kept]
 
@@ -111,7 +104,7 @@ def judged(
     truths, told, overlaps = [], [], []
     for frame, (ids, boxes) in zip(frames, answers, strict=True):
         who, where = frame.truth
-        near = overlap(where, boxes)
+        near = iou(where, boxes)
         # An answer that is nearest to somebody who need not be found is nobody's fault and nobody's merit.
         counts = np.ones(len(ids), bool)
         if len(who):
