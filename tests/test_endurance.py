@@ -39,7 +39,7 @@ class Judged(unittest.TestCase):
         with (
             tempfile.TemporaryDirectory() as folder,
             mock.patch.object(endurance, "run", side_effect=AssertionError("it ran")),
-            mock.patch.object(endurance.importlib.util, "find_spec", return_value=True),
+            mock.patch("importlib.util.find_spec", return_value=True),
             contextlib.redirect_stderr(said),
         ):
             for words in (["--minutes", "2"], ["--minutes", "nan"]):
