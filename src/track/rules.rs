@@ -41,7 +41,7 @@ pub struct IdentityRules {
     /// Whoever's score falls below it, in the mean of the last frames, was never somebody, or is no longer: a ghost ends.
     pub kept_score: f32,
     /// Whoever lies within somebody much larger begins with this score at least, in the mean of [`within_frames`](Self::within_frames)
-    /// frames, and ends below half of it: most are a leg of the other.
+    /// frames or one more, or is nobody, and ends below half of it: most are a leg of the other.
     pub within_score: f32,
     /// As [`confirm_frames`](Self::confirm_frames), of whoever lies within somebody much larger.
     pub within_frames: u32,

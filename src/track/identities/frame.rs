@@ -83,7 +83,10 @@ impl Identities {
             let Some(t) = track else { continue };
             let is_within =
                 detection.is_some_and(|(_, shape)| is_within_another(&shape, Some(slot), &seen_of));
+            // Whoever lies within somebody and is not confirmed when they could be is that one's leg: it would keep a place from others.
+            let had_time = t.id == 0 && t.began_within && t.frames_seen >= rules.within_frames;
             let least = match t.id == 0 || t.is_lost {
+                true if had_time => rules.newcomer_score.max(rules.within_score),
                 true => rules.newcomer_score,
                 false if is_within => rules.kept_score.max(0.5 * rules.within_score),
                 false => rules.kept_score,

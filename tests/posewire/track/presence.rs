@@ -64,6 +64,22 @@ fn whoever_lies_within_somebody_much_larger_begins_after_three_sure_frames_and_e
 }
 
 #[test]
+fn a_leg_that_the_network_is_never_sure_of_keeps_no_place_from_whoever_comes() {
+    let mut tracker = Identities::new(IdentityRules { max_persons: 2, ..IdentityRules::of(true) });
+    let large = walker(100.0, 200.0, 200.0, 0.0);
+    let leg = Keypoints { score: 0.4, ..walker(100.0, 230.0, 90.0, 0.0) };
+    let comes = walker(400.0, 200.0, 200.0, 0.0);
+    let at = |frame: usize| match frame {
+        0..4 => vec![(0, large), (1, leg)],
+        // The surer find is looked at first.
+        _ => vec![(0, large), (2, comes), (1, leg)],
+    };
+    let ids = follow(&mut tracker, 0, (0..8).map(at).collect::<Vec<_>>());
+    assert!(ids[3..].iter().all(|frame| !frame.contains_key(&1)), "{ids:?}");
+    assert!(ids[4..].iter().all(|frame| frame.contains_key(&2)), "{ids:?}");
+}
+
+#[test]
 fn whoever_the_network_was_unsure_of_is_not_told_of_while_unseen() {
     for (score, told) in [(0.9, true), (0.15, false)] {
         let mut tracker = Identities::new(IdentityRules::of(true));
