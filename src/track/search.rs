@@ -78,12 +78,16 @@ impl Search {
     }
 }
 
+/// Whether `person` was found where the tracked box `b` is.
+pub(super) fn covers(person: &PersonBox, b: &BoxPx) -> bool {
+    b.share_inside(&person.box_px) >= SAME_COVER
+}
+
 /// Appends to `boxes` (of which the first `count` hold the persons followed) the found boxes that none of them covers,
 /// the surest first; gives the new count, at most the length of `boxes`. Where that is full they take the places of the last
 /// `unseen` of the persons followed, from the end: whoever was not seen where they were expected may be there instead. Whoever is
 /// found where they were expected keeps their place, whatever else is found.
 pub fn newcomers(found: &[PersonBox], boxes: &mut [BoxPx], count: usize, unseen: usize) -> usize {
-    let covers = |person: &PersonBox, b: &BoxPx| b.share_inside(&person.box_px) >= SAME_COVER;
     let first_unseen = count - unseen.min(count);
     let (seen, not_seen) = boxes[..count].split_at(first_unseen);
     let mut is_found = [false; MAX_PERSONS];

@@ -8,7 +8,7 @@ use super::{Look, TrackError};
 use crate::keypoints::{MAX_FOUND, PersonFinder};
 use crate::picture::Picture;
 use crate::telemetry::Stage;
-use crate::track::{Around, Search, found_first, grown, is_at_edge_alone, newcomers};
+use crate::track::{Around, Search, Turns, found_first, grown, is_at_edge_alone, newcomers};
 
 /// The person finder, when it is run, and whom it found last. Memory is kept.
 pub(super) struct Searcher {
@@ -16,6 +16,7 @@ pub(super) struct Searcher {
     pub(super) rhythm: Search,
     max_persons: usize,
     found: Vec<PersonBox>,
+    turns: Turns,
     behind: Behind,
 }
 
@@ -45,6 +46,7 @@ impl Searcher {
             rhythm: Search::default(),
             max_persons,
             found: Vec::with_capacity(2 * MAX_FOUND),
+            turns: Turns::default(),
             behind: Behind::new(),
         }
     }
@@ -52,6 +54,7 @@ impl Searcher {
     /// The next picture is searched.
     pub(super) fn reset(&mut self) {
         self.rhythm = Search::default();
+        self.turns = Turns::default();
     }
 
     /// Whether the picture of this time is to be searched.
@@ -93,10 +96,13 @@ impl Searcher {
         // Surest first.
         let sure = self.found.partition_point(|person| finder.is_sure(person));
         grown(&self.found[..sure], &mut boxes[..expected]);
+        self.turns.order(&mut self.found, &boxes[..expected]);
         // Before finds take the places of some.
         let followed = boxes;
         let room = &mut boxes[..self.max_persons];
         let plain = newcomers(&self.found, room, expected, unseen);
+        let new = room[..plain].iter().enumerate().filter(|(i, b)| *i >= expected || **b != followed[*i]);
+        new.for_each(|(_, b)| self.turns.take(*b));
         ended(Stage::Decode);
         let places = (room, expected, plain);
         let count = self.behind.look(finder, picture, people, places, &mut self.found, ended)?;
@@ -139,6 +145,33 @@ mod tests {
     use crate::config::Config;
     use crate::picture::Decoder;
     use crate::tracker::Networks;
+
+    #[test]
+    fn with_one_place_the_next_search_looks_at_somebody_else_than_the_surest_find() {
+        let networks = Networks::load(&Config::default().models).expect("the built-in networks load");
+        let mut searcher = Searcher::new(networks.finder, 1);
+        let mut clip = EveryFrame(Synthetic::new(2, 320, 240, 30.0, 3).expect("valid"));
+        let frame = clip.next_frame(Duration::ZERO).expect("a frame").expect("no wait");
+        let mut decoder = Decoder::new().expect("sets up");
+        let picture = decoder.decode(&frame, 1).expect("decodes");
+        let nobody = BoxPx::default();
+        let look = Look {
+            at_us: 0,
+            boxes: [nobody; MAX_PERSONS],
+            count: 0,
+            is_search: true,
+            is_after_pause: false,
+            reduction: 1,
+        };
+        let mut looked_at = || {
+            let crops = searcher.search(&picture, &look, 0, std::iter::empty(), &mut |_| {}).expect("runs");
+            let (b, count) = (crops.boxes[0], crops.boxes().len());
+            assert_eq!(count, 1, "one place");
+            b
+        };
+        let (first, second) = (looked_at(), looked_at());
+        assert!(first.iou(&second) < 0.5, "{first:?} {second:?}");
+    }
 
     #[test]
     fn nobody_begins_at_the_edge_not_even_in_the_place_of_somebody_unseen() {
