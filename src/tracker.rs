@@ -125,7 +125,7 @@ impl Tracker {
         let max_persons = rules.max_persons.clamp(1, MAX_PERSONS);
         Ok(Self {
             decoder: Decoder::new()?,
-            searcher: Searcher::new(networks.finder, max_persons),
+            searcher: Searcher::new(networks.finder, max_persons, rules.min_score),
             net: networks.keypoints,
             identities: Identities::new(rules),
             model,

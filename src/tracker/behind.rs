@@ -61,15 +61,19 @@ impl Behind {
 
 /// Whether `found`, in the box of who may stand half behind somebody, is one of `others`, who are seen, or a hand or foot of theirs: too
 /// like one of them, with too few of the joints that count beside those whom `finder` has painted out, or too small.
-pub(super) fn is_seen_already(found: &Keypoints, others: &[Keypoints], finder: &PersonFinder) -> bool {
+pub(super) fn is_seen_already<'a>(
+    found: &Keypoints,
+    mut others: impl Iterator<Item = &'a Keypoints> + Clone,
+    finder: &PersonFinder,
+) -> bool {
     let size = |seen: &Keypoints| seen.bounds(MIN_JOINT_SCORE).map(|b| b.w.max(b.h));
-    let smallest = others.iter().filter_map(size).reduce(f32::min);
+    let smallest = others.clone().filter_map(size).reduce(f32::min);
     let is_small = || smallest.is_some_and(|smallest| size(found).is_none_or(|s| s < MIN_SIZE * smallest));
     let sure = || found.joints.iter().filter(|joint| joint.score >= MIN_JOINT_SCORE);
     let beside = sure().filter(|joint| !finder.is_painted_out(joint)).count();
     (beside as f32) < MIN_BESIDE * sure().count() as f32
         || is_small()
-        || others.iter().any(|other| similarity(found, other) > MAX_ALIKE)
+        || others.any(|other| similarity(found, other) > MAX_ALIKE)
 }
 
 #[cfg(test)]
@@ -112,23 +116,23 @@ mod tests {
             finder.decode(&mut found).expect("was run");
             assert!(found.iter().all(|left| left.box_px.iou(&whole) < 0.5), "{whole:?} in {found:?}");
 
-            assert!(is_seen_already(&seen[0], &[], &finder));
+            assert!(is_seen_already(&seen[0], [].iter(), &finder));
             let mut beside = seen[0];
             beside.joints.iter_mut().for_each(|joint| joint.x_px += 0.8 * whole.w);
-            assert!(!is_seen_already(&beside, &seen, &finder));
+            assert!(!is_seen_already(&beside, seen.iter(), &finder));
             let mut small = beside;
             small.joints.iter_mut().for_each(|joint| {
                 joint.x_px = beside.joints[0].x_px + 0.4 * (joint.x_px - beside.joints[0].x_px);
                 joint.y_px = beside.joints[0].y_px + 0.4 * (joint.y_px - beside.joints[0].y_px);
             });
-            assert!(is_seen_already(&small, &seen, &finder), "no foot is somebody");
+            assert!(is_seen_already(&small, seen.iter(), &finder), "no foot is somebody");
             // With nobody painted out everybody is found again.
             finder.fit_without(&picture, &[]);
             finder.run().expect("runs");
             finder.decode(&mut found).expect("was run");
             assert_eq!(found.first().expect("somebody is found").box_px, whole);
-            assert!(!is_seen_already(&seen[0], &[beside], &finder));
-            assert!(is_seen_already(&seen[0], &seen, &finder));
+            assert!(!is_seen_already(&seen[0], [beside].iter(), &finder));
+            assert!(is_seen_already(&seen[0], seen.iter(), &finder));
         }
     }
 

@@ -15,6 +15,8 @@ pub(super) struct Searcher {
     pub(super) finder: Option<PersonFinder>,
     pub(super) rhythm: Search,
     max_persons: usize,
+    /// A crop of a lower score shows nobody.
+    min_score: f32,
     found: Vec<PersonBox>,
     turns: Turns,
     behind: Behind,
@@ -39,12 +41,14 @@ impl Crops {
 }
 
 impl Searcher {
-    /// Looks at no more than `max_persons` persons a picture. Without a finder nothing is ever searched.
-    pub(super) fn new(finder: Option<PersonFinder>, max_persons: usize) -> Self {
+    /// Looks at no more than `max_persons` persons a picture, and takes a crop of a lower score than `min_score` for nobody. Without a
+    /// finder nothing is ever searched.
+    pub(super) fn new(finder: Option<PersonFinder>, max_persons: usize, min_score: f32) -> Self {
         Self {
             finder,
             rhythm: Search::default(),
             max_persons,
+            min_score,
             found: Vec::with_capacity(2 * MAX_FOUND),
             turns: Turns::default(),
             behind: Behind::new(),
@@ -120,14 +124,18 @@ impl Searcher {
                     seen.score = finder.both(found.score, seen.score);
                 }
             }
-            let (others, behind) = seen.split_at_mut(crops.plain.min(seen.len()));
-            for seen in behind.iter_mut().filter(|seen| is_seen_already(seen, others, finder)) {
-                seen.score = 0.0;
-            }
         }
         // Whoever leaves is followed to the last; nobody begins, or is back, in a strip at the edge.
         for (seen, is_new) in seen.iter_mut().zip(crops.is_new) {
             if is_new && is_at_edge_alone(seen, size) {
+                seen.score = 0.0;
+            }
+        }
+        if let Some(finder) = &self.finder {
+            let (others, behind) = seen.split_at_mut(crops.plain.min(seen.len()));
+            // A crop that shows nobody has joints too, which say nothing of who stands where.
+            let others = others.iter().filter(|other| other.score >= self.min_score);
+            for seen in behind.iter_mut().filter(|seen| is_seen_already(seen, others.clone(), finder)) {
                 seen.score = 0.0;
             }
         }
@@ -149,7 +157,7 @@ mod tests {
     #[test]
     fn with_one_place_the_next_search_looks_at_somebody_else_than_the_surest_find() {
         let networks = Networks::load(&Config::default().models).expect("the built-in networks load");
-        let mut searcher = Searcher::new(networks.finder, 1);
+        let mut searcher = Searcher::new(networks.finder, 1, 0.03);
         let mut clip = EveryFrame(Synthetic::new(2, 320, 240, 30.0, 3).expect("valid"));
         let frame = clip.next_frame(Duration::ZERO).expect("a frame").expect("no wait");
         let mut decoder = Decoder::new().expect("sets up");
@@ -174,9 +182,47 @@ mod tests {
     }
 
     #[test]
+    fn a_crop_that_shows_nobody_says_nothing_of_who_stands_behind_somebody() {
+        let networks = Networks::load(&Config::default().models).expect("the built-in networks load");
+        let mut finder = networks.finder.expect("a finder");
+        let mut clip = EveryFrame(Synthetic::new(1, 320, 240, 30.0, 3).expect("valid"));
+        let frame = clip.next_frame(Duration::ZERO).expect("a frame").expect("no wait");
+        let mut decoder = Decoder::new().expect("sets up");
+        let picture = decoder.decode(&frame, 1).expect("decodes");
+        finder.fit_without(&picture, &[]);
+        let searcher = Searcher::new(Some(finder), 4, 0.03);
+        let figure = |x: f32, tall: f32, score: f32| {
+            let mut seen = Keypoints { score, ..Keypoints::default() };
+            for (j, joint) in seen.joints.iter_mut().enumerate() {
+                (joint.x_px, joint.y_px) = (x + 0.3 * tall * (j % 2) as f32, 60.0 + tall * j as f32 / 16.0);
+                joint.score = 0.9;
+            }
+            seen
+        };
+        // One joint of some weight somewhere, which is no body's size.
+        let mut speck = figure(250.0, 100.0, 0.01);
+        speck.joints[1..].iter_mut().for_each(|joint| joint.score = 0.0);
+        let somebody = figure(60.0, 120.0, 0.9);
+        let is_somebody = |other: Keypoints, behind: Keypoints| {
+            let is_new = std::array::from_fn(|i| i == 2);
+            let crops = Crops { boxes: [BoxPx::default(); MAX_PERSONS], count: 3, is_new, plain: 2 };
+            let mut seen = [somebody, other, behind];
+            searcher.weigh(&crops, [320, 240], &mut seen);
+            seen[2].score > 0.0
+        };
+        assert!(!is_somebody(speck, figure(150.0, 30.0, 0.9)), "a foot that was not painted out");
+        let behind = figure(150.0, 110.0, 0.9);
+        assert!(!is_somebody(Keypoints { score: 0.5, ..behind }, behind), "seen twice");
+        assert!(
+            is_somebody(Keypoints { score: 0.01, ..behind }, behind),
+            "nobody is there but whoever is behind"
+        );
+    }
+
+    #[test]
     fn nobody_begins_at_the_edge_not_even_in_the_place_of_somebody_unseen() {
         let networks = Networks::load(&Config::default().models).expect("the built-in networks load");
-        let mut searcher = Searcher::new(networks.finder, 1);
+        let mut searcher = Searcher::new(networks.finder, 1, 0.03);
         let mut clip = EveryFrame(Synthetic::new(1, 320, 240, 30.0, 3).expect("valid"));
         let frame = clip.next_frame(Duration::ZERO).expect("a frame").expect("no wait");
         let mut decoder = Decoder::new().expect("sets up");
