@@ -8,7 +8,7 @@ use std::sync::Arc;
 use int8::Kernel;
 use posewire::infer::{self, Engine, InferError, Manifest, Plan};
 use prost::Message;
-use tract_onnx::pb::{ModelProto, TensorProto, ValueInfoProto, tensor_proto::DataType};
+use tract_onnx::pb::{ModelProto, NodeProto, TensorProto, ValueInfoProto, tensor_proto::DataType};
 
 use crate::tiny;
 
@@ -243,6 +243,41 @@ fn what_tract_reads_may_be_an_output_of_the_file_too() {
         let range = want.iter().fold(0.0f32, |most, v| most.max(v.abs()));
         assert!(worst < 0.05 * range, "{worst} of {range}");
         assert!(got.iter().any(|v| (v - got[0]).abs() > 0.05 * range), "a flat output proves nothing");
+    }
+}
+
+/// As quantisers write them that are asked for symmetric codes.
+#[test]
+fn a_quantised_constant_of_no_axis_or_one_needs_none() {
+    for dims in [vec![], vec![1]] {
+        let onnx = changed(|m| {
+            let graph = m.graph.as_mut().unwrap();
+            let constant = |name: &str, dims: &[i64], data_type, raw_data| TensorProto {
+                name: name.into(),
+                dims: dims.to_vec(),
+                data_type: data_type as i32,
+                raw_data,
+                ..TensorProto::default()
+            };
+            graph.initializer.push(constant("three", &dims, DataType::Int8, vec![100]));
+            graph.initializer.push(constant("step", &[], DataType::Float, 0.03f32.to_le_bytes().to_vec()));
+            for (op_type, input, output) in [
+                ("DequantizeLinear", ["three", "step"], "three real"),
+                ("Mul", ["odd_DequantizeLinear_Output", "three real"], "tripled"),
+            ] {
+                graph.node.push(NodeProto {
+                    name: output.into(),
+                    op_type: op_type.into(),
+                    input: input.map(String::from).to_vec(),
+                    output: vec![output.into()],
+                    ..NodeProto::default()
+                });
+            }
+            let last = ValueInfoProto { name: "tripled".into(), r#type: None, ..graph.output[0].clone() };
+            graph.output.push(last);
+        });
+        let plan = load(&onnx, Engine::Auto).unwrap_or_else(|e| panic!("{dims:?}: {e}"));
+        assert!(plan.outputs().iter().any(|output| output.name == "tripled"), "{:?}", plan.outputs());
     }
 }
 

@@ -43,7 +43,8 @@ impl Walk<'_> {
                     _ => return unknown("its weights are not symmetric"),
                 };
                 let rank = constant.dims.len() as i64;
-                let axis = Attributes(node).int("axis", 1);
+                // One scale is for all of them; then the axis says nothing, and its default may be none of a scalar's.
+                let axis = if scales.len() > 1 { Attributes(node).int("axis", 1) } else { 0 };
                 let axis = if axis < 0 { axis + rank } else { axis };
                 let Some(axis) = usize::try_from(axis).ok().filter(|&a| a < constant.dims.len().max(1))
                 else {
