@@ -6,7 +6,7 @@ use tract_onnx::pb;
 use tract_onnx::prelude::*;
 
 use super::quantised::{Int8Plan, Rest};
-use super::tract::Tail;
+use super::tract::{self, Tail};
 use super::{InferError, LayerReport, Manifest, OutputInfo, Plan, State};
 use crate::picture::PixelsMut;
 use crate::telemetry::alloc;
@@ -99,7 +99,7 @@ impl JoinedState {
             Arc::make_mut(tensor).try_as_plain_ram_mut()?.as_slice_mut::<f32>()?.copy_from_slice(values);
         }
         let inputs = self.inputs.iter().map(|t| TValue::from_const(t.clone())).collect();
-        self.results[i] = self.running.run(inputs)?;
+        self.results[i] = tract::as_f32(self.running.run(inputs)?)?;
         Ok(())
     }
 }

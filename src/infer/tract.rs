@@ -112,7 +112,7 @@ fn optimised(model: InferenceModel, names: Vec<String>) -> Result<(Runnable, Vec
     Ok((model.into_runnable().map_err(at("plan"))?, outputs))
 }
 
-/// The last part of a network: f32 tensors with a batch axis of 1 in and out.
+/// The last part of a network: f32 tensors with a batch axis of 1 in, tensors with such an axis out.
 pub(super) struct Tail {
     pub runnable: Runnable,
     /// In the order in which they are given, without the batch axis.
@@ -210,15 +210,20 @@ impl TractState {
         self.results[i].clear();
         // Exclusive unless an earlier run failed half-way; then this makes a fresh copy.
         fill(Arc::make_mut(&mut self.tensor), &self.pixels[i], &self.input, &self.levels)?;
-        let mut results = self.running.run(tvec!(TValue::from_const(self.tensor.clone())))?;
-        for value in &mut results {
-            if value.datum_type() != DatumType::F32 {
-                *value = value.cast_to::<f32>()?.into_owned().into();
-            }
-        }
-        self.results[i] = results;
+        let results = self.running.run(tvec!(TValue::from_const(self.tensor.clone())))?;
+        self.results[i] = as_f32(results)?;
         Ok(())
     }
+}
+
+/// What a codec reads, of whatever type the graph's outputs are.
+pub(super) fn as_f32(mut results: TVec<TValue>) -> TractResult<TVec<TValue>> {
+    for value in &mut results {
+        if value.datum_type() != DatumType::F32 {
+            *value = value.cast_to::<f32>()?.into_owned().into();
+        }
+    }
+    Ok(results)
 }
 
 impl State for TractState {

@@ -8,7 +8,10 @@ use std::sync::Arc;
 use int8::Kernel;
 use posewire::infer::{self, Engine, InferError, Manifest, Plan};
 use prost::Message;
-use tract_onnx::pb::{ModelProto, NodeProto, TensorProto, ValueInfoProto, tensor_proto::DataType};
+use tract_onnx::pb::{
+    AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, attribute_proto::AttributeType,
+    tensor_proto::DataType,
+};
 
 use crate::tiny;
 
@@ -244,6 +247,37 @@ fn what_tract_reads_may_be_an_output_of_the_file_too() {
         assert!(worst < 0.05 * range, "{worst} of {range}");
         assert!(got.iter().any(|v| (v - got[0]).abs() > 0.05 * range), "a flat output proves nothing");
     }
+}
+
+#[test]
+fn what_tract_gives_is_read_of_whatever_type_it_is() {
+    let mut model = ModelProto::decode(&*softened()).unwrap();
+    let graph = model.graph.as_mut().unwrap();
+    let output = graph.output[0].name.clone();
+    let last = graph.node.iter_mut().find(|n| n.output[0] == output).unwrap();
+    last.output[0] = "wide".into();
+    let to = AttributeProto {
+        name: "to".into(),
+        i: DataType::Float16 as i64,
+        r#type: AttributeType::Int as i32,
+        ..AttributeProto::default()
+    };
+    graph.node.push(NodeProto {
+        name: "narrow".into(),
+        op_type: "Cast".into(),
+        input: vec!["wide".into()],
+        output: vec![output.clone()],
+        attribute: vec![to],
+        ..NodeProto::default()
+    });
+    graph.output[0].r#type = None;
+    let plan = load(&model.encode_to_vec(), Engine::Auto).unwrap();
+    assert!(plan.engine().ends_with("+ tract f32"), "{}", plan.engine());
+    let mut state = plan.state(1).unwrap();
+    write(&mut *state, 0, &golden("qdq_u8").picture);
+    state.run(1).unwrap();
+    let (values, _) = state.output(0, &output).unwrap();
+    assert!(values.iter().any(|v| *v != values[0]), "a flat output proves nothing");
 }
 
 /// As quantisers write them that are asked for symmetric codes.
