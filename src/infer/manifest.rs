@@ -310,6 +310,25 @@ mod tests {
     }
 
     #[test]
+    fn a_find_that_says_nothing_has_a_score_between_0_and_1() {
+        let (head, _) = GOOD.split_once("[codec]").unwrap();
+        let person = head.replace("\"keypoints\"", "\"person\"")
+            + "[codec]\nkind = \"fastestdet\"\noutput = \"out\"\nthreshold = 0.5\nnms_iou = 0.5\n";
+        let with = |neutral: &str| {
+            let rule = format!("[with_presence]\nthreshold = 0.2\nneutral = {neutral}\nweight = 3.0\n");
+            Manifest::parse(&(person.clone() + &rule), "p").map(|_| ()).map_err(|e| e.to_string())
+        };
+        assert_eq!(with("0.5"), Ok(()));
+        for end in ["0.0", "1.0"] {
+            let error = with(end).unwrap_err();
+            assert!(
+                error.contains("with_presence.neutral is ") && error.contains("between 0 and 1"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
     fn another_file_is_refused_with_both_sums() {
         let error = Manifest::parse(GOOD, "tiny.toml").unwrap().verify(b"x").unwrap_err().to_string();
         assert!(

@@ -159,7 +159,13 @@ fn check_fits(score: Option<&ScoreFit>, sigma: Option<&SigmaFit>) -> Result<(), 
 
 fn check_presence(rule: &WithPresence) -> Result<(), String> {
     probability("with_presence.threshold", rule.threshold)?;
-    probability("with_presence.neutral", rule.neutral)?;
+    // At either end finds would decide alone: nobody, or everything, would be somebody.
+    if !(rule.neutral > 0.0 && rule.neutral < 1.0) {
+        return Err(format!(
+            "with_presence.neutral is {}: it must lie between 0 and 1, as the score of a find that says nothing either way",
+            rule.neutral
+        ));
+    }
     positive("with_presence.weight", rule.weight)
 }
 
