@@ -115,7 +115,8 @@ impl Searcher {
     }
 
     /// Weighs what the keypoint network saw in `crops`, `seen[i]` in the box `i`, of a picture of `size` (width, height; pixels): of
-    /// whoever was found just now both networks have a word, and who is seen already or may be the edge alone gets the score 0.
+    /// whoever was found just now both networks have a word, and of who is seen already, or may be the edge alone, nothing is left:
+    /// somebody of score 0 may be somebody by the user's own least score.
     pub(super) fn weigh(&self, crops: &Crops, size: [usize; 2], seen: &mut [Keypoints]) {
         if let Some(finder) = &self.finder {
             for (i, seen) in seen.iter_mut().enumerate() {
@@ -128,7 +129,7 @@ impl Searcher {
         // Whoever leaves is followed to the last; nobody begins, or is back, in a strip at the edge.
         for (seen, is_new) in seen.iter_mut().zip(crops.is_new) {
             if is_new && is_at_edge_alone(seen, size) {
-                seen.score = 0.0;
+                *seen = Keypoints::default();
             }
         }
         if let Some(finder) = &self.finder {
@@ -136,7 +137,7 @@ impl Searcher {
             // A crop that shows nobody has joints too, which say nothing of who stands where.
             let others = others.iter().filter(|other| other.score >= self.min_score);
             for seen in behind.iter_mut().filter(|seen| is_seen_already(seen, others.clone(), finder)) {
-                seen.score = 0.0;
+                *seen = Keypoints::default();
             }
         }
     }
@@ -208,7 +209,7 @@ mod tests {
             let crops = Crops { boxes: [BoxPx::default(); MAX_PERSONS], count: 3, is_new, plain: 2 };
             let mut seen = [somebody, other, behind];
             searcher.weigh(&crops, [320, 240], &mut seen);
-            seen[2].score > 0.0
+            seen[2] != Keypoints::default()
         };
         assert!(!is_somebody(speck, figure(150.0, 30.0, 0.9)), "a foot that was not painted out");
         let behind = figure(150.0, 110.0, 0.9);
@@ -242,7 +243,7 @@ mod tests {
             assert_eq!(crops.boxes() != &boxes[..1], is_taken, "{:?}", crops.boxes());
             let mut seen = [strip];
             searcher.weigh(&crops, picture.image_size, &mut seen);
-            assert_eq!(seen[0].score, if is_taken { 0.0 } else { 0.9 });
+            assert_eq!(seen[0].joints, if is_taken { Keypoints::default().joints } else { strip.joints });
         }
     }
 }

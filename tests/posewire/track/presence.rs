@@ -123,4 +123,8 @@ fn a_least_score_of_ones_own_moves_beginning_and_end() {
     let mut tracker = Identities::new(IdentityRules::default().from_score(0.2));
     let ids = follow(&mut tracker, 0, scored(&[0.22; 4]));
     assert!(ids[0].is_empty() && ids[1..].iter().all(|f| f.len() == 1));
+    // What was left out of a picture is nobody by any score.
+    let mut tracker = Identities::new(IdentityRules::of(true).from_score(0.0));
+    let left_out = vec![vec![(0, Keypoints::default())]; 4];
+    assert!(follow(&mut tracker, 0, left_out).iter().all(BTreeMap::is_empty));
 }
