@@ -68,7 +68,7 @@ pub struct Tracker {
     seq: u64,
     /// By slot: what the model last said of each person.
     known: [Option<Forecast>; MAX_PERSONS],
-    /// What the network said of the last frame's crops; the first `count` count.
+    /// What the last frame's crops show, as it was weighed; the first `count` count.
     seen: [Keypoints; MAX_PERSONS],
     count: usize,
     /// By slot: the person's own score when last seen.
@@ -152,8 +152,9 @@ impl Tracker {
         &self.card
     }
 
-    /// What the network said of each crop of the last frame, the same person or nobody included: for whoever measures what is made
-    /// of it. Sides are the picture's.
+    /// What each crop of the last frame shows, the same person or nobody included, as it was weighed: for whoever measures what is made
+    /// of it. Whoever was found just now has the score that both networks make, what was left out has no joints. Sides are the
+    /// picture's.
     pub fn seen(&self) -> &[Keypoints] {
         &self.seen[..self.count]
     }

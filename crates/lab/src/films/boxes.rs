@@ -18,7 +18,7 @@ pub struct Boxes {
     pub captured_at_us: i64,
     /// Who is there.
     pub truth: Vec<Truth>,
-    /// What the network saw in the crops of this frame, the same person more than once included.
+    /// What the crops of this frame show, as the tracker weighed it, the same person more than once included.
     pub detections: Vec<Detection>,
     /// Whom the program told of.
     pub answers: Vec<Told>,
@@ -40,7 +40,7 @@ pub struct Truth {
 pub struct Detection {
     /// Round the joints seen.
     pub r#box: [f32; 4],
-    /// Of the person.
+    /// Of the person: with the finder's odds where they were just found.
     pub score: f32,
 }
 

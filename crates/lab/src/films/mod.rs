@@ -178,7 +178,7 @@ pub trait Film {
 pub(crate) struct Moment {
     truth: Vec<TruePerson>,
     answer: PoseFrame,
-    /// Every pose of the network, the same person more than once included.
+    /// Every pose of the network as the tracker weighed it, the same person more than once included.
     seen: Vec<Keypoints>,
 }
 
