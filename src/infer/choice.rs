@@ -69,7 +69,8 @@ pub fn load_with(manifest: &Manifest, onnx: &[u8], engine: Engine) -> Result<Arc
     match engine {
         Engine::F32 | Engine::Auto if is_quantised && is_better_in_f32(engine) => {
             quantised::without_quantised_activations(&mut model).map_err(refuse)?;
-            Ok(Arc::new(TractPlan::new(manifest, model, None)?))
+            let note = (engine == Engine::Auto).then(|| "this processor has no int8 kernels".to_owned());
+            Ok(Arc::new(TractPlan::new(manifest, model, note)?))
         }
         Engine::Auto if is_quantised => match int8_plan(manifest, &model, Kernel::best()) {
             Ok((plan, None)) => Ok(Arc::new(plan)),
@@ -117,9 +118,6 @@ pub fn reason(asked: Engine, plan: &dyn Plan) -> String {
         (Engine::Auto, Some(reason)) => reason.to_owned(),
         (Engine::Auto, None) if plan.engine().starts_with("int8") => {
             "this processor has int8 kernels".to_owned()
-        }
-        (Engine::Auto, None) if Kernel::best() == Kernel::Portable => {
-            "this processor has no int8 kernels".to_owned()
         }
         (Engine::Auto, None) => "the network is not quantised".to_owned(),
         (asked, _) => format!("--engine {asked}"),
