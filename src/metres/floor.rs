@@ -37,6 +37,8 @@ const SURE: (f64, f64) = (6.0, 0.25);
 /// What is known of the floor.
 #[derive(Debug)]
 pub struct FloorFinder {
+    /// Of everybody who walks on it.
+    stature: Stature,
     /// The camera's, where somebody has measured it.
     camera_height_m: Option<f64>,
     points: Vec<Point>,
@@ -53,9 +55,10 @@ pub struct FloorFinder {
 }
 
 impl FloorFinder {
-    /// Nothing is known but how high the camera is, metres, where somebody has measured that.
-    pub fn new(camera_height_m: Option<f64>) -> Self {
+    /// Nothing is known but how tall people are taken to be, and how high the camera is, metres, where somebody has measured that.
+    pub fn new(stature: Stature, camera_height_m: Option<f64>) -> Self {
         Self {
+            stature,
             camera_height_m,
             points: Vec::with_capacity(POINTS),
             next: 0,
@@ -88,7 +91,7 @@ impl FloorFinder {
 
     /// Another camera, or another lens: all begins anew.
     pub fn forget(&mut self) {
-        *self = Self::new(self.camera_height_m);
+        *self = Self::new(self.stature, self.camera_height_m);
     }
 
     /// Takes where the feet of the person in `slot` are: `joints_m` from the middle of the hips, which is `at_m` before the camera. Whoever
@@ -100,7 +103,6 @@ impl FloorFinder {
         captured_at_us: i64,
         at_m: [f32; 3],
         joints_m: &[[f32; 3]; JOINTS],
-        stature: Stature,
     ) {
         let Some(taken) = self.taken.get_mut(slot) else { return };
         let is_early = |(at_us, of)| of == person && (0..EVERY_US).contains(&(captured_at_us - at_us));
@@ -108,7 +110,7 @@ impl FloorFinder {
             return;
         }
         *taken = Some((captured_at_us, person));
-        let stance = Stance::of(joints_m, self.down(), stature);
+        let stance = Stance::of(joints_m, self.down(), self.stature);
         let at_m = Vector3::from(at_m.map(f64::from)) + stance.ankle_m;
         let point = Point { person, at_m, axis: stance.axis };
         if !point.at_m.iter().all(|v| v.is_finite()) || point.at_m.z < 0.3 {
@@ -122,7 +124,7 @@ impl FloorFinder {
         self.fresh += 1;
         if self.fresh >= FIT_EVERY && self.points.len() >= MIN_POINTS {
             self.fresh = 0;
-            self.floor = self.fit(stature);
+            self.floor = self.fit();
         }
     }
 
@@ -132,15 +134,15 @@ impl FloorFinder {
     }
 
     /// The floor by what is remembered, where it is sure enough; keeps what it says of everybody's size.
-    fn fit(&mut self, stature: Stature) -> Option<Floor> {
-        let prior = self.prior();
+    fn fit(&mut self) -> Option<Floor> {
+        let (prior, stature) = (self.prior(), self.stature);
         let below = self.camera_height_m.map(|height_m| Below {
             camera_m: height_m - ANKLE * stature.height_m,
             // So far as the person's size lets it.
             variance: stature.scale().variance + MEASURED_SIGMA.powi(2),
         });
         self.planes.fit(&self.points, prior, below)?;
-        let (height_m, height_sigma_m) = self.height_m(stature);
+        let (height_m, height_sigma_m) = self.height_m();
         let sigma_deg = [0, 1].map(|k| self.planes.covariance[(k, k)].sqrt().to_degrees());
         let is_sure = sigma_deg[1] < SURE.0 && sigma_deg[0] < SURE.0 && height_sigma_m < SURE.1 * height_m;
         if !is_sure {
@@ -148,7 +150,7 @@ impl FloorFinder {
         }
         let mut seen = std::mem::take(&mut self.compared);
         seen.clear();
-        seen.extend(self.planes.groups.iter().filter_map(|group| self.seen(group, stature)));
+        seen.extend(self.planes.groups.iter().filter_map(|group| self.seen(group)));
         self.keep_scales(&seen, stature.scale());
         self.compared = seen;
         let (up, pitch_rad, roll_rad) = self.planes.tilt();
@@ -183,29 +185,29 @@ impl FloorFinder {
     }
 
     /// How high the camera is above the floor, and sigma, metres.
-    fn height_m(&self, stature: Stature) -> (f64, f64) {
+    fn height_m(&self) -> (f64, f64) {
         if let Some(height_m) = self.camera_height_m {
             return (height_m, MEASURED_SIGMA * height_m);
         }
         let planes = &self.planes;
         let c = planes.mean(|g| g.offset(Some(&planes.slope)));
-        let height_m = c / planes.norm() + ANKLE * stature.height_m;
+        let height_m = c / planes.norm() + ANKLE * self.stature.height_m;
         let middle = planes.middle();
         let offset_variance = middle.dot(&(planes.covariance * middle)) + 1.0 / planes.weight();
         // Sizes of several persons are wrong each in a way of its own.
         let persons = planes.groups.len().clamp(1, 4) as f64;
-        let size = stature.sigma_m / stature.height_m / persons.sqrt();
+        let size = self.stature.sigma_m / self.stature.height_m / persons.sqrt();
         let of_size = (size * height_m).powi(2) + (SHAPE_SIGMA * height_m).powi(2);
         (height_m, (offset_variance + of_size).sqrt())
     }
 
     /// How high above this person's feet the camera seems to be.
-    fn seen(&self, group: &Group, stature: Stature) -> Option<Seen> {
+    fn seen(&self, group: &Group) -> Option<Seen> {
         let planes = &self.planes;
         let at = group.at / group.weight;
         // The camera's own height is below it; that of persons beside one another is the same wherever they are.
         let lever = if self.camera_height_m.is_some() { at } else { at - planes.middle() };
-        let height_m = group.offset(Some(&planes.slope)) / planes.norm() + ANKLE * stature.height_m;
+        let height_m = group.offset(Some(&planes.slope)) / planes.norm() + ANKLE * self.stature.height_m;
         let variance = (1.0 / group.weight + lever.dot(&(planes.covariance * lever))) / height_m.powi(2);
         (height_m > MIN_HEIGHT_M).then(|| Seen { person: group.person, log_height: height_m.ln(), variance })
     }

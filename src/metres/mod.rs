@@ -36,7 +36,7 @@ impl Metres {
 
     /// Finds the floor too, above which the camera is so high where somebody has measured that, metres; and everybody's size by it.
     pub fn with_floor(self, camera_height_m: Option<f64>) -> Self {
-        Self { floor: Some(FloorFinder::new(camera_height_m)), ..self }
+        Self { floor: Some(FloorFinder::new(self.stature, camera_height_m)), ..self }
     }
 
     /// The floor, where it is asked for and known by now. What another camera saw it from is nothing for this one.
@@ -74,7 +74,7 @@ impl Metres {
         if let Some(floor) = &mut self.floor {
             if has_feet {
                 let captured_at_us = forecast.captured_at_us;
-                floor.take(slot, person, captured_at_us, place.at_m, &joints_m, self.stature);
+                floor.take(slot, person, captured_at_us, place.at_m, &joints_m);
             }
             if let Some(scale) = floor.scale(slot) {
                 (place, joints_m) = fitted.placed(self.stature, scale);

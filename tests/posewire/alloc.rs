@@ -115,13 +115,13 @@ fn the_floor_is_found_without_an_allocation() {
         joints_m[left] = [x, y, 0.0];
         joints_m[left + 1] = [-x, y, 0.0];
     }
-    let mut finder = FloorFinder::new(None);
+    let mut finder = FloorFinder::new(Stature::ADULT, None);
     let mut own = 0;
     for i in 0..600 {
         let before = alloc::of_this_thread();
         for (slot, x) in [(0, -0.5), (1, 0.8)] {
             let at_m = [x, 0.4, 4.0 + 2.0 * (0.1 * i as f32 + x).sin()];
-            finder.take(slot, slot as u32 + 1, i * 100_000, at_m, &joints_m, Stature::ADULT);
+            finder.take(slot, slot as u32 + 1, i * 100_000, at_m, &joints_m);
         }
         if i >= WARM_UP as i64 {
             own += (alloc::of_this_thread() - before).own;

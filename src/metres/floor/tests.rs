@@ -31,7 +31,7 @@ fn watched(
     let mut normal = || (0..12).map(|_| random.f32()).sum::<f32>() - 6.0;
     let sizes: Vec<f32> = (0..persons).map(|_| 1.0 + 0.04 * normal()).collect();
     let camera_height_m = tells_height.then(|| f64::from(film.camera().eye.y));
-    let (mut finder, mut rgb) = (FloorFinder::new(camera_height_m), Vec::new());
+    let (mut finder, mut rgb) = (FloorFinder::new(Stature::ADULT, camera_height_m), Vec::new());
     for k in 0..seconds * 5 {
         film.draw(k as f32 / 5.0, &mut rgb);
         for (slot, (truth, size)) in film.truth().iter().zip(&sizes).enumerate() {
@@ -42,7 +42,7 @@ fn watched(
             let off = [0.02, 0.02, 0.05];
             let joints_m =
                 joints.map(|p| std::array::from_fn(|i| (p[i] - hips[i]) * size + off[i] * normal()));
-            finder.take(slot, slot as u32 + 1, k * 200_000, at_m, &joints_m, Stature::ADULT);
+            finder.take(slot, slot as u32 + 1, k * 200_000, at_m, &joints_m);
         }
     }
     let camera = film.camera();
@@ -100,10 +100,10 @@ fn the_camera_is_as_high_and_as_tilted_as_it_was() {
 #[test]
 fn a_camera_that_looks_down_steeply_is_found_by_who_stands_in_one_place() {
     for pitch_deg in [0.0, 25.0, 38.0, 45.0] {
-        let mut finder = FloorFinder::new(None);
+        let mut finder = FloorFinder::new(Stature::ADULT, None);
         let (at_m, joints_m) = (turned([0.3, 1.2, 3.0], pitch_deg), body(false, pitch_deg));
         for k in 0..80 {
-            finder.take(0, 1, 100_000 * k, at_m, &joints_m, Stature::ADULT);
+            finder.take(0, 1, 100_000 * k, at_m, &joints_m);
         }
         let floor = finder.floor().unwrap_or_else(|| panic!("nothing found at {pitch_deg} degrees"));
         assert!((floor.pitch_deg - pitch_deg).abs() < 2.0, "{pitch_deg}: {floor:?}");
@@ -133,7 +133,7 @@ fn walk(finder: &mut FloorFinder, slot: usize, below_m: f32, tenths: std::ops::R
     for k in tenths {
         let (x, z) = ((0.5 * k as f32).cos(), 4.0 + 2.0 * (0.2 * k as f32).sin());
         let at_m = [x, below_m - 0.8, z];
-        finder.take(slot, slot as u32 + 1, 100_000 * k, at_m, &joints_m, Stature::ADULT);
+        finder.take(slot, slot as u32 + 1, 100_000 * k, at_m, &joints_m);
     }
 }
 
@@ -144,11 +144,11 @@ fn a_camera_that_is_turned_about_its_lens_says_how_far_and_which_way() {
         [x * cos - y * sin, x * sin + y * cos, z]
     };
     for roll_deg in [-12.0, 0.0, 8.0] {
-        let mut finder = FloorFinder::new(None);
+        let mut finder = FloorFinder::new(Stature::ADULT, None);
         let joints_m = body(false, 0.0).map(|p| turned(p, roll_deg));
         for k in 0..80 {
             let at_m = turned([(0.5 * k as f32).cos(), 0.4, 4.0 + 2.0 * (0.2 * k as f32).sin()], roll_deg);
-            finder.take(0, 1, 100_000 * k, at_m, &joints_m, Stature::ADULT);
+            finder.take(0, 1, 100_000 * k, at_m, &joints_m);
         }
         let floor = finder.floor().expect("found");
         assert!((floor.roll_deg - roll_deg).abs() < 1.0 && floor.pitch_deg.abs() < 1.0, "{floor:?}");
@@ -159,11 +159,11 @@ fn a_camera_that_is_turned_about_its_lens_says_how_far_and_which_way() {
 fn whoever_walks_before_the_lens_tells_more_of_the_roll_where_they_walk_across_and_of_the_pitch_where_along()
 {
     let sigmas_deg = |x_m: f32, z_m: f32| {
-        let (mut finder, joints_m) = (FloorFinder::new(None), body(false, 0.0));
+        let (mut finder, joints_m) = (FloorFinder::new(Stature::ADULT, None), body(false, 0.0));
         for k in 0..200 {
             let t = 0.2 * k as f32;
             let at_m = [x_m * t.sin(), 0.4, 5.0 + z_m * (1.7 * t).cos()];
-            finder.take(0, 1, 100_000 * k, at_m, &joints_m, Stature::ADULT);
+            finder.take(0, 1, 100_000 * k, at_m, &joints_m);
         }
         let floor = finder.floor().expect("found");
         (floor.pitch_sigma_deg, floor.roll_sigma_deg)
@@ -177,7 +177,7 @@ fn whoever_walks_before_the_lens_tells_more_of_the_roll_where_they_walk_across_a
 
 #[test]
 fn few_feet_say_nothing_and_in_a_minute_those_of_before_have_made_room() {
-    let mut finder = FloorFinder::new(None);
+    let mut finder = FloorFinder::new(Stature::ADULT, None);
     walk(&mut finder, 0, 1.2, 0..40);
     assert_eq!(finder.floor(), None, "four seconds");
     walk(&mut finder, 0, 1.2, 40..600);
@@ -191,11 +191,11 @@ fn few_feet_say_nothing_and_in_a_minute_those_of_before_have_made_room() {
 #[test]
 fn feet_in_the_air_and_a_few_that_are_seen_too_low_hardly_move_the_floor() {
     for (every, by_m) in [(3, -0.3), (7, 0.6)] {
-        let (mut finder, joints_m) = (FloorFinder::new(None), body(false, 0.0));
+        let (mut finder, joints_m) = (FloorFinder::new(Stature::ADULT, None), body(false, 0.0));
         for k in 0..300 {
             let (x, z) = ((0.5 * k as f32).cos(), 4.0 + 2.0 * (0.2 * k as f32).sin());
             let y = 0.4 + if k % every == 0 { by_m } else { 0.0 };
-            finder.take(0, 1, 100_000 * k, [x, y, z], &joints_m, Stature::ADULT);
+            finder.take(0, 1, 100_000 * k, [x, y, z], &joints_m);
         }
         let height_m = finder.floor().expect("found").height_m;
         assert!((height_m - 1.28).abs() < 0.06, "one in {every} by {by_m}: {height_m}");
@@ -204,10 +204,10 @@ fn feet_in_the_air_and_a_few_that_are_seen_too_low_hardly_move_the_floor() {
 
 #[test]
 fn a_foot_is_taken_ten_times_a_second_by_any_clock_and_none_that_lies_at_the_lens() {
-    let mut finder = FloorFinder::new(None);
+    let mut finder = FloorFinder::new(Stature::ADULT, None);
     let joints_m = body(false, 0.0);
     let mut taken = |person: u32, at_us: i64, z: f32| {
-        finder.take(0, person, at_us, [0.0, 0.4, z], &joints_m, Stature::ADULT);
+        finder.take(0, person, at_us, [0.0, 0.4, z], &joints_m);
         finder.points.len()
     };
     assert_eq!([0, 33_000, 99_999, 100_000].map(|at_us| taken(1, at_us, 3.0)), [1, 1, 1, 2]);
@@ -218,7 +218,7 @@ fn a_foot_is_taken_ten_times_a_second_by_any_clock_and_none_that_lies_at_the_len
 
 #[test]
 fn of_two_who_stand_on_one_floor_the_one_whose_feet_seem_lower_is_smaller_until_somebody_else_is_there() {
-    let mut finder = FloorFinder::new(None);
+    let mut finder = FloorFinder::new(Stature::ADULT, None);
     for k in 0..20 {
         walk(&mut finder, 0, 1.2, 15 * k..15 * (k + 1));
         walk(&mut finder, 1, 1.32, 15 * k..15 * (k + 1));
@@ -233,14 +233,14 @@ fn of_two_who_stand_on_one_floor_the_one_whose_feet_seem_lower_is_smaller_until_
 fn who_comes_back_is_nobody_new() {
     // One who walks towards the camera and away from it, on a level floor 1.2 m below it, and leaves and comes back now and then.
     let sigma = |comes_back_as: fn(i64) -> u32| {
-        let mut finder = FloorFinder::new(None);
+        let mut finder = FloorFinder::new(Stature::ADULT, None);
         let joints_m = body(false, 0.0);
         for k in 0..480 {
             if k % 120 == 0 {
                 finder.reset(0);
             }
             let z = 4.0 + 2.0 * (0.2 * k as f32).sin();
-            finder.take(0, comes_back_as(k / 120), 200_000 * k, [0.0, 0.4, z], &joints_m, Stature::ADULT);
+            finder.take(0, comes_back_as(k / 120), 200_000 * k, [0.0, 0.4, z], &joints_m);
         }
         finder.floor().unwrap().height_sigma_m
     };
@@ -261,11 +261,11 @@ fn places_on_the_floor_are_right_and_ahead_of_the_camera() {
 #[test]
 fn a_few_feet_tell_no_floor_and_another_camera_begins_anew() {
     assert!(found(1, 2, 3).0.is_none());
-    let mut finder = FloorFinder::new(None);
+    let mut finder = FloorFinder::new(Stature::ADULT, None);
     for k in 0..100 {
-        finder.take(0, 1, 100_000 * k, [0.0, f32::NAN, 3.0], &[[0.0; 3]; JOINTS], Stature::ADULT);
+        finder.take(0, 1, 100_000 * k, [0.0, f32::NAN, 3.0], &[[0.0; 3]; JOINTS]);
     }
-    finder.take(MAX_PERSONS, 1, 0, [0.0, 1.0, 3.0], &[[0.0; 3]; JOINTS], Stature::ADULT);
+    finder.take(MAX_PERSONS, 1, 0, [0.0, 1.0, 3.0], &[[0.0; 3]; JOINTS]);
     assert!(finder.floor().is_none() && finder.points.is_empty());
     finder.forget();
     assert!(finder.floor().is_none());
