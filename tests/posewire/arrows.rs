@@ -49,7 +49,6 @@ const ROOM_CRATES: [&str; 6] = ["files", "maps", "math", "names", "picture", "te
 const CRATES: [(&str, &[&str]); 21] = [
     ("pose", &[]),
     ("datagrams", &[]),
-    ("door", &[]),
     ("ending", &[]),
     ("files", &[]),
     ("int8", &[]),
@@ -57,13 +56,14 @@ const CRATES: [(&str, &[&str]); 21] = [
     ("math", &[]),
     ("names", &[]),
     ("picture", &[]),
+    ("door", &["names"]),
     ("maps", &["math"]),
     ("temporal", &["math", "names", "pose"]),
     ("people", &["pose"]),
     ("pose-wire", &["pose"]),
     ("pose-draw", &["pose"]),
     ("pose-events", &["pose"]),
-    ("pose-mqtt", &[]),
+    ("pose-mqtt", &["names"]),
     ("pose-osc", &["names", "pose"]),
     (
         "posewire",
