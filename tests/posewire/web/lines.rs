@@ -19,13 +19,15 @@ fn poses_stream_as_events_to_a_bounded_number_of_readers() {
     }
     assert!(ask(&web, request).starts_with("HTTP/1.1 503"));
     web.send(&nobody(5), 9).unwrap();
-    let expected = "event: size\ndata: [320,240]\n\ndata: {\"seq\":5,\"frame\":5,\"captured_us\":1,\"emitted_us\":9,\"persons\":[]}\n\n";
+    let expected = "event: size\ndata: [320,240]\n\ndata: {\"seq\":5,\"frame\":5,\"captured_us\":1,\"emitted_us\":9,\"width\":320,\"height\":240,\"persons\":[]}\n\n";
     for reader in &mut readers {
         let mut got = String::new();
         while !got.contains(expected) {
             let mut byte = [0];
             reader.read_exact(&mut byte).unwrap();
             got.push(char::from(byte[0]));
+            // Whoever waits is told now and then that the line is alive.
+            assert!(got.len() < 1_000, "{got}");
         }
     }
     // Nobody reads any more, and sending goes on.
