@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use pose_wire::{Assembly, Decoder, Event, JointCode, Moment, Packet, Person, PosePacket};
+use pose_wire::{Assembly, Decoder, Event, JointCode, Moment, Packet, Person, PosePacket, SourceState};
 
-use posewire::output::jsonl::{Format, Head};
+use posewire::output::jsonl::{BUILT_IN, Format, Head};
 use posewire::output::serial::{Heard, Reader};
 
 use crate::wire::frame;
@@ -184,23 +184,29 @@ pub(crate) fn random_stream(moments: usize, seed: u64) -> Vec<u8> {
 pub(crate) fn json_lines(format: Format, bytes: &[u8]) -> Vec<String> {
     let (mut reader, mut lines) = (Reader::default(), Vec::new());
     format.write_first_row(&mut lines);
-    let mut size_px = None;
+    let (mut size_px, mut source) = (None, None);
     let mut hear = |heard| {
-        if let Heard::Hello(hello) = &heard {
-            size_px = Some([hello.width_px, hello.height_px].map(u32::from));
-        }
-        if let Heard::Moment(m, _) = heard {
-            let (captured_at_us, emitted_at_us) = (m.captured_at_us, m.sent_at_us());
-            let head = Head {
-                seq: m.seq.into(),
-                frame: None,
-                captured_at_us,
-                emitted_at_us,
-                size_px,
-                source: None,
-                floor: None,
-            };
-            format.write(&mut lines, &head, m.poses());
+        match heard {
+            Heard::Hello(hello) if hello.width_px > 0 && hello.height_px > 0 => {
+                size_px = Some([hello.width_px, hello.height_px].map(u32::from));
+            }
+            Heard::Status(status) => {
+                source = (status.source == SourceState::BUILT_IN).then_some(BUILT_IN);
+            }
+            Heard::Moment(m, places) => {
+                let (captured_at_us, emitted_at_us) = (m.captured_at_us, m.sent_at_us());
+                let head = Head {
+                    seq: m.seq.into(),
+                    frame: None,
+                    captured_at_us,
+                    emitted_at_us,
+                    size_px,
+                    source,
+                    floor: None,
+                };
+                format.write(&mut lines, &head, places.poses(&m));
+            }
+            _ => {}
         }
         Ok(())
     };

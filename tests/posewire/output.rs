@@ -135,7 +135,7 @@ fn a_file_that_has_grown_to_its_limit_is_put_aside() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("poses.jsonl");
     let mut sink =
-        JsonLines::open(&path, Existing::Append, Format::Full, Predict::Capture).unwrap().rotated_at(150);
+        JsonLines::open(&path, Existing::Append, Format::Full, Predict::Capture).unwrap().rotated_at(200);
     for seq in 0..7 {
         sink.send(&pose_frame(seq, 0, 0), 0).unwrap();
     }

@@ -41,14 +41,14 @@ pub struct Reader {
 /// Where persons stand by the newest PLACEs, each of which comes before its POSE; the oldest make room.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Places {
+    /// The newest first.
     newest: [Option<PlacePacket>; MAX_PERSONS],
-    next: usize,
 }
 
 impl Places {
     fn take(&mut self, place: PlacePacket) {
-        self.newest[self.next % MAX_PERSONS] = Some(place);
-        self.next = (self.next + 1) % MAX_PERSONS;
+        self.newest.rotate_right(1);
+        self.newest[0] = Some(place);
     }
 
     /// The poses of `moment` with their places.

@@ -92,7 +92,8 @@ class PoseReader:
                     self._source = packet.source
                 elif isinstance(packet, Hello):
                     # Before its first picture a tracker says 0.
-                    self._size = (packet.width, packet.height) if packet.width and packet.height else None
+                    if packet.width and packet.height:
+                        self._size = (packet.width, packet.height)
                 elif isinstance(packet, PlacePacket):
                     self._assembly.push_place(packet)
                 elif isinstance(packet, Notice):
