@@ -86,9 +86,11 @@ def quantised() -> str:
                 if m["pack"] == pack
             }
             cells.append(f"{100 * (of['int8'] - of['f32']):+.2f}")
-        rows.append([f"`{name}`", *cells, f"{manifest(f'keypoints-{name}')['card']['ece']:.3f}"])
+        card = manifest(f"keypoints-{name}")["card"]
+        each = ", ".join(f"{card['ece_of'][pack]:.3f}" for pack in PACKS)
+        rows.append([f"`{name}`", *cells, f"{card['ece']:.3f} ({each})"])
     heads = [f"{title}, points of PCK.1" for title in PACKS.values()]
-    return markdown(["network", *heads, "scores' calibration error"], rows, right=4)
+    return markdown(["network", *heads, "scores' calibration error: together (each)"], rows, right=4)
 
 
 def finder() -> str:

@@ -21,7 +21,7 @@ from posetrain.keypoints import make, peers, quantise, scores, sides, train
 from posetrain.keypoints.calibrate import Calibration, expected_calibration_error, fit
 from posetrain.keypoints.codec import HeatmapCodec
 from posetrain.keypoints.config import Run, configured
-from posetrain.keypoints.evaluate import Measured, with_row
+from posetrain.keypoints.evaluate import Measured, errors_of_scores, with_row
 from posetrain.keypoints.net import KeypointNet, NetConfig
 from posetrain.paths import REPOSITORY
 
@@ -199,6 +199,18 @@ class Shipped(unittest.TestCase):
 
 
 class Cards(unittest.TestCase):
+    def test_errors_of_scores_are_told_of_each_pack_where_one_makes_up_for_another(self) -> None:
+        half = Calibration(*(np.zeros(17) for _ in range(4)))
+
+        def of(share: float) -> Measured:
+            error = np.where(np.arange(100)[:, None] < 100 * share, 0.0, 0.5) * np.ones((100, 12))
+            return Measured(
+                error, np.ones_like(error), np.zeros((100, 17), np.float32), np.arange(100).astype(str)
+            )
+
+        errors = tomllib.loads(errors_of_scores({"lspet": of(0.4), "jhmdb": of(0.6)}, half))
+        self.assertEqual(errors, {"ece": 0.0, "ece_of": {"lspet": 0.1, "jhmdb": 0.1}})
+
     def test_what_was_measured_again_takes_the_place_of_one_row(self) -> None:
         text = (REPOSITORY / "models" / "keypoints-nano.toml").read_text()
         text = re.sub(r"^(pck_\d+ = )\[([\d.]+)\]$", r"\1[\2, 0.0, 1.0]", text, flags=re.MULTILINE)
@@ -250,16 +262,16 @@ class Refitted(unittest.TestCase):
             text = (REPOSITORY / f"models/keypoints-{name}.toml").read_text()
             with self.subTest(name):
                 said = tomllib.loads(text)
-                new = tomllib.loads(
-                    scores.rewritten(text, Calibration(*(np.full(17, k / 4) for k in range(4))), 0.5)
-                )
+                fitted = Calibration(*(np.full(17, k / 4) for k in range(4)))
+                new = tomllib.loads(scores.rewritten(text, fitted, "ece = 0.5\nece_of = { lspet = 0.25 }"))
                 for k, (part, key) in enumerate(
                     (("score", "a"), ("score", "b"), ("sigma", "c"), ("sigma", "d"))
                 ):
                     self.assertEqual(new["codec"][part].pop(key), [k / 4] * 17)
                     said["codec"][part].pop(key)
-                self.assertEqual(new["card"].pop("ece"), 0.5)
+                self.assertEqual((new["card"].pop("ece"), new["card"].pop("ece_of")), (0.5, {"lspet": 0.25}))
                 said["card"].pop("ece")
+                said["card"].pop("ece_of", None)
                 self.assertEqual(new, said)
 
 

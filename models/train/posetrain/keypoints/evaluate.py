@@ -2,7 +2,7 @@
 
     python -m posetrain.keypoints.evaluate --cache DIR --model models/keypoints-small.toml --peers DIR
 
-`--cards` writes what was measured of own networks into their cards: the rows of the int8 network on val.
+`--cards` writes what was measured of own networks into their cards: the rows of the int8 network on val, and its scores' errors.
 Crop = square of 1.25 x the extent of the labelled joints, centred; PCK.t = share of labelled body joints
 within t of the extent. Intervals: pictures (videos for J-HMDB) drawn with replacement.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,23 @@ def calibration_error(measured: list[Measured], calibration: Calibration) -> flo
     hits = np.concatenate([(m.error <= WITHIN).ravel() for m in measured]).astype(np.float64)
     labelled = np.concatenate([m.labelled.ravel() for m in measured]) > 0
     return expected_calibration_error(scores[labelled], hits[labelled])
+
+
+def errors_of_scores(measured: dict[str, Measured], calibration: Calibration) -> str:
+    """Two lines of a card: over all packs, where one's modesty makes up for another's boldness, and of each pack alone."""
+    each = ", ".join(f"{pack} = {calibration_error([m], calibration):.4f}" for pack, m in measured.items())
+    return f"ece = {calibration_error(list(measured.values()), calibration):.4f}\nece_of = {{ {each} }}"
+
+
+def with_errors(manifest: str, lines: str) -> str:
+    """The manifest with these lines of `errors_of_scores` in the place of its own."""
+    # The card of presence has an `ece` too, further down.
+    manifest, found = re.subn(
+        r"^ece = .*(\nece_of = .*)?$", lambda _: lines, manifest, count=1, flags=re.MULTILINE
+    )
+    if not found:
+        raise SystemExit("the manifest has no `ece`: posetrain.keypoints.ship writes whole ones")
+    return manifest
 
 
 def table(name: str, pack: str, measured: Measured) -> str:
@@ -139,15 +157,24 @@ def main() -> None:
         systems |= peers(args.peers)
     rows = []
     print("| system | val of | persons | PCK.05 | PCK.1 | PCK.2 |\n|---|---|---|---|---|---|")
+    of_own: dict[str, dict[str, Measured]] = {name: {} for name in manifests}
     for pack in VAL_PACKS:
         for name, system in systems.items():
             measured = measure(system, records, pack, args.every)
             print(table(name, pack, measured), flush=True)
             if not isinstance(system, Own):
                 rows.append(figures(name, pack, measured))
-            elif args.cards:
+                continue
+            of_own[name][pack] = measured
+            if args.cards:
                 path = manifests[name]
                 path.write_text(with_row(path.read_text(), pack, measured))
+    for name, path in manifests.items():
+        said = path.read_text()
+        lines = errors_of_scores(of_own[name], Calibration.of_manifest(tomllib.loads(said)))
+        print(f"{name}: {lines.replace(chr(10), ', ')}")
+        if args.cards:
+            path.write_text(with_errors(said, lines))
     if args.json:
         said = {
             "command": "python -m posetrain.keypoints.evaluate --cache work/cache --model ../keypoints-small.toml --peers PEERS "

@@ -139,11 +139,9 @@ def finish(
         for pack in packs:
             results[name][pack] = evaluate.measure(Own(path, config.codec), records, pack, every)
             print(evaluate.table(name, pack, results[name][pack]), flush=True)
-    compared = [results["int8"][p] for p in packs if p in evaluate.VAL_PACKS] or list(
-        results["int8"].values()
-    )
-    ece = evaluate.calibration_error(compared, fitted)
-    print(f"ECE {ece:.4f}")
+    compared = {p: m for p, m in results["int8"].items() if p in evaluate.VAL_PACKS} or results["int8"]
+    errors = evaluate.errors_of_scores(compared, fitted)
+    print(errors)
     pictures, seconds = seen(checkpoint, config, work)
     described = manifest.Description(
         name=config.name,
@@ -159,7 +157,9 @@ def finish(
         pictures=pictures,
         minutes=seconds / 60,
     )
-    manifest.write_keypoints(models / f"keypoints-{config.name}.toml", int8, described, fitted, results, ece)
+    manifest.write_keypoints(
+        models / f"keypoints-{config.name}.toml", int8, described, fitted, results, errors
+    )
 
 
 def trained(

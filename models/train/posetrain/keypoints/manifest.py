@@ -120,9 +120,9 @@ def write_keypoints(
     described: Description,
     fitted: Calibration,
     results: dict[str, dict[str, Measured]],
-    ece: float,
+    errors: str,
 ) -> None:
-    """`results`: precision -> pack -> what its val part gave."""
+    """`results`: precision -> pack -> what its val part gave. `errors`: the int8 network's `evaluate.errors_of_scores`."""
     codec = described.codec
     windows = codec.windows(described.input // codec.stride)
     lines = [
@@ -189,8 +189,8 @@ def write_keypoints(
         f"train_minutes = {described.minutes:.1f}",
         f"macs = {described.macs}",
         f"parameters = {described.parameters}",
-        "# expected calibration error of the body joints' scores on val, ten bins",
-        f"ece = {ece:.4f}",
+        "# expected calibration error of the body joints' scores on val, ten bins: of all packs together, and of each",
+        *errors.splitlines(),
     ]
     for precision, packs in results.items():
         for pack, measured in packs.items():

@@ -2,8 +2,8 @@
 
     python -m posetrain.keypoints.scores ../keypoints-small.toml --cache work/cache [--cache MORE]
 
-Of the manifest only `[codec.score]`, `[codec.sigma]` and the card's `ece` change. `--pack` holds weights that a company may use to
-pictures that it may use.
+Of the manifest only `[codec.score]`, `[codec.sigma]` and the card's `ece` and `ece_of` change. `--pack` holds weights that a company
+may use to pictures that it may use.
 """
 
 from __future__ import annotations
@@ -17,24 +17,23 @@ from pathlib import Path
 from posetrain.data import cache
 from posetrain.data.packs import KNOWN_PACKS
 from posetrain.keypoints.calibrate import Calibration
-from posetrain.keypoints.evaluate import VAL_PACKS, calibration_error, measure
+from posetrain.keypoints.evaluate import VAL_PACKS, calibration_error, errors_of_scores, measure, with_errors
 from posetrain.keypoints.make import fit_scores, kept_back
 from posetrain.keypoints.manifest import numbers
 from posetrain.keypoints.peers import Own
 from posetrain.keypoints.reliability import joints
 
 
-def rewritten(manifest: str, fitted: Calibration, ece: float) -> str:
+def rewritten(manifest: str, fitted: Calibration, errors: str) -> str:
     """The manifest with these numbers in the places of its own."""
-    values = {name: numbers(getattr(fitted, name)) for name in "abcd"} | {"ece": f"{ece:.4f}"}
-    for name, value in values.items():
-        # The card of presence has an `ece` too, further down.
+    for name in "abcd":
+        value = numbers(getattr(fitted, name))
         manifest, found = re.subn(
             rf"^{name} = .*$", f"{name} = {value}", manifest, count=1, flags=re.MULTILINE
         )
         if not found:
             raise SystemExit(f"the manifest has no `{name}`: posetrain.keypoints.ship writes whole ones")
-    return manifest
+    return with_errors(manifest, errors)
 
 
 def main() -> None:
@@ -70,7 +69,7 @@ def main() -> None:
     for name, calibration in (("before", before), ("now", fitted)):
         each = ", ".join(f"{pack} {joints(m, calibration).ece():.4f}" for pack, m in val.items())
         print(f"{name}: ECE {calibration_error(list(val.values()), calibration):.4f} ({each})")
-    args.manifest.write_text(rewritten(text, fitted, calibration_error(list(val.values()), fitted)))
+    args.manifest.write_text(rewritten(text, fitted, errors_of_scores(val, fitted)))
 
 
 if __name__ == "__main__":

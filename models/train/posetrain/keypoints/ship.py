@@ -159,8 +159,8 @@ def main() -> None:
         fitted = fit_scores(own, to_fit(config, args.caches))
         networks = {"int8": int8, "f32": f32}
         results = measured(config, args.caches, networks, args.size, args.every, mirrored)
-        ece = evaluate.calibration_error(list(results["int8"].values()), fitted)
-        print(f"{name}: ECE {ece:.4f}, class ({letter})")
+        errors = evaluate.errors_of_scores(results["int8"], fitted)
+        print(f"{name}: {errors.replace(chr(10), ', ')}, class ({letter})")
         described = manifest.Description(
             name=name,
             input=args.size,
@@ -176,7 +176,7 @@ def main() -> None:
             minutes=minutes,
         )
         manifest.write_keypoints(
-            args.models / f"keypoints-{name}.toml", int8, described, fitted, results, ece
+            args.models / f"keypoints-{name}.toml", int8, described, fitted, results, errors
         )
 
 

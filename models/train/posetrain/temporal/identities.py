@@ -4,10 +4,10 @@
     python -m posetrain.temporal.identities --boxes boxes.jsonl
 
 The boxes are those round joints, and a box is somebody's from an overlap of a half on, as in MOTChallenge. Detections are what the
-keypoint network saw in the program's own crops, as the program weighs it. The peers get them after suppression of overlaps, and each the threshold and the memory
-that suit it best on these very films; the program has those that ship. Where somebody is hardly to be seen, an answer there counts for
-nothing, whoever gives it. Measured with the package `trackers`, MOTA and IDF1 with `motmetrics` once more. *Seen only* leaves out whom
-the program predicts without having seen them, as the peers do: `pip install '.[tracking]'`.
+keypoint network saw in the program's own crops, as the program weighs it. The peers get them after suppression of overlaps, and each
+the threshold and the memory that suit it best on these very films; the program has those that ship. Where somebody is hardly to be
+seen, an answer there counts for nothing, whoever gives it. Measured with the package `trackers`, MOTA and IDF1 with `motmetrics` once
+more. *Seen only* leaves out whom the program predicts without having seen them, as the peers do: `pip install '.[tracking]'`.
 """
 
 from __future__ import annotations
