@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
 
 from test_frames import walker
@@ -55,6 +56,9 @@ class Drawn(unittest.TestCase):
         left, right = people.get_xlim()
         self.assertLess(left, 3.0)
         self.assertGreater(right, 163.0)
+        plot.draw([replace(frames[-1], size=(640, 480))])
+        self.assertEqual((people.get_xlim(), people.get_ylim()), ((0, 640), (480, 0)), "the whole picture")
+        plot.draw(frames)
         ear, eye = over[0].lines
         self.assertEqual([round(x, 3) for x in ear.get_xdata()], [-0.08, -0.04, 0.0])
         self.assertEqual(ear.get_ydata()[0], 31.0)

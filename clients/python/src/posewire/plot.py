@@ -86,7 +86,7 @@ class Plot:
         self._people: Any = above.subplots()
         self._people.set_facecolor(_GROUND)
         self._over_time: Any = below.subplots(2, 1, sharex=True)
-        #: Left, top, right, bottom of all that was seen, pixels: the lines do not say how large the picture is.
+        #: Left, top, right, bottom, pixels: of the picture, or where nobody says how large it is, of all that was seen.
         self._seen: list[float] | None = None
 
     def draw(self, frames: Sequence[Frame]) -> None:
@@ -133,7 +133,13 @@ class Plot:
         axes.set_ylabel("px, downwards")
 
     def _widen(self, frame: Frame) -> None:
-        """Makes room for everybody of `frame`; never less than there was, so that nothing jumps."""
+        """Shows the whole picture, or where its size is not said makes room for everybody.
+
+        Never less than there was, so that nothing jumps.
+        """
+        if frame.size is not None:
+            self._seen = [0.0, 0.0, *map(float, frame.size)]
+            return
         there = [joint for pose in frame.poses for joint in pose.joints if joint.state != "absent"]
         if not there:
             return
