@@ -1,4 +1,4 @@
-"""Where the trainer's files lie in a checkout."""
+"""Where the trainer's files lie: in a checkout, but for `SPLITS`, which are part of the package."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ TRAIN = Path(__file__).resolve().parents[1]
 REPOSITORY = TRAIN.parents[1]
 CONFIGS = TRAIN / "configs"
 EXPERIMENTS = TRAIN / "experiments"
-SPLITS = TRAIN / "splits"
+SPLITS = Path(__file__).resolve().parent / "data" / "splits"

@@ -11,6 +11,7 @@ import tomllib
 import unittest
 from collections import Counter
 from pathlib import Path
+from unittest import mock
 
 import cv2
 import numpy as np
@@ -25,7 +26,7 @@ from posetrain.data.augment import (
     move_joints,
     plain_crop,
 )
-from posetrain.paths import REPOSITORY, SPLITS
+from posetrain.paths import REPOSITORY, SPLITS, TRAIN
 
 
 class Geometry(unittest.TestCase):
@@ -97,6 +98,20 @@ class Splits(unittest.TestCase):
             said = tomllib.loads((SPLITS / f"{pack}.toml").read_text())
             self.assertEqual({split: len(names) for split, names in said.items()}, counts)
             self.assertEqual(len(packs.NAMED[pack]), sum(counts.values()), "a name on two sides, or twice")
+
+    def test_an_installed_package_brings_the_lists(self) -> None:
+        setuptools = tomllib.loads((TRAIN / "pyproject.toml").read_text())["tool"]["setuptools"]
+        folder = TRAIN / "posetrain" / "data"
+        brought = {p for glob in setuptools["package-data"]["posetrain.data"] for p in folder.glob(glob)}
+        self.assertEqual(brought, {SPLITS / f"{pack}.toml" for pack in packs.LISTED_PACKS})
+
+    def test_a_pack_without_its_list_is_refused(self) -> None:
+        with mock.patch.dict(packs.NAMED, clear=True):
+            for pack in packs.LISTED_PACKS:
+                with self.assertRaisesRegex(
+                    FileNotFoundError, rf"{pack}\.toml, which says what of .* judged on"
+                ):
+                    next(packs.read_pack(Path("nowhere"), pack, packs.ReadReport()))
 
     def test_a_picture_more_in_front_moves_nobody_to_another_side(self) -> None:
         black = cv2.imencode(".png", np.zeros((50, 60, 3), np.uint8))[1].tobytes()

@@ -139,8 +139,18 @@ def _named_splits() -> dict[str, dict[str, str]]:
     }
 
 
-# Of packs that have no val part of their own.
+# Packs that have no val part of their own: what of them is judged on stands in SPLITS.
+LISTED_PACKS = ("coco_more", "coco_nobody")
 NAMED = _named_splits()
+
+
+def _require_list(pack: str) -> None:
+    """Raises FileNotFoundError where nothing says what of `pack` is judged on: all would be learned from."""
+    if pack in LISTED_PACKS and pack not in NAMED:
+        raise FileNotFoundError(
+            f"{SPLITS / pack}.toml, which says what of `{pack}` is judged on, is missing: take it from the repository, "
+            "or install models/train anew"
+        )
 
 
 def _still_split(pack: str, record: dict[str, Any]) -> str:
@@ -183,6 +193,7 @@ def _tars(folder: Path) -> Iterator[Callable[[str], tarfile.TarFile]]:
 
 def read_stills(root: Path, pack: str, report: ReadReport, hidden: bool = False) -> Iterator[Picture]:
     """`hidden`: rendered people who are nearly hidden too, and their faces seen from behind."""
+    _require_list(pack)
     labels = json.loads((root / pack / "labels.json").read_text())
     persons: dict[int, list[Person]] = defaultdict(list)
     for annotation in labels["annotations"]:
