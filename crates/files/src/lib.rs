@@ -187,6 +187,14 @@ impl Replacement {
         self.take_place(File::sync_all)
     }
 
+    /// As [`Self::commit`], of what can be made again: it is not waited for the disk.
+    ///
+    /// # Errors
+    /// It cannot be renamed; it then stays beside.
+    pub fn commit_unsynced(&mut self) -> io::Result<()> {
+        self.take_place(|_| Ok(()))
+    }
+
     /// As [`Self::commit`], of a file that may be large, at an end that has a limit: a disk that takes longer goes on by itself, and the file
     /// takes its place meanwhile.
     ///

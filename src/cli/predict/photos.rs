@@ -171,7 +171,8 @@ fn draw(
         let bytes = encode_still(&canvas, photo.is_jpeg()).map_err(io::Error::other)?;
         let mut file = Replacement::create(to)?;
         file.write_all(&bytes)?;
-        file.commit()
+        // It can be drawn again: nobody waits for the disk at each of thousands.
+        file.commit_unsynced()
     };
     write().with_context(|| format!("{}: cannot be written", to.display()))
 }

@@ -19,7 +19,7 @@ use std::fmt::Display;
 use std::io::BufWriter;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pose::PoseFrame;
 
@@ -125,11 +125,13 @@ impl PoseSink for Mcap {
             // No frame came: nothing takes its place.
             return Ok(());
         }
+        let deadline = Instant::now() + within;
         if let Err(e) = file.finish() {
             return Err(self.cut_short(file, &e));
         }
         let (mut file, _) = file.into_inner().into_parts();
-        file.commit_within(within).map_err(|e| SinkError::Fatal(format!("{}: {e}", self.name)))?;
+        file.commit_within(deadline.saturating_duration_since(Instant::now()))
+            .map_err(|e| SinkError::Fatal(format!("{}: {e}", self.name)))?;
         tell_of_earlier(&self.name, &file);
         Ok(())
     }

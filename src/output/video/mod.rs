@@ -227,6 +227,7 @@ impl Surface for Video {
             log::warn!("{}: no frame came, and there is no video", self.name);
             return Ok(());
         };
+        let deadline = Instant::now() + within;
         let is_whole = match film.end(self.file.as_ref(), within) {
             Ok(is_whole) => is_whole,
             Err(ended) => {
@@ -247,7 +248,9 @@ impl Surface for Video {
                 beside.display()
             )));
         }
-        file.commit_within(within).map_err(|e| self.fatal(&e))?;
+        // One limit for both; and of what ffmpeg still writes the disk has not everything in any case.
+        let left = if is_whole { deadline.saturating_duration_since(Instant::now()) } else { Duration::ZERO };
+        file.commit_within(left).map_err(|e| self.fatal(&e))?;
         tell_of_earlier(&self.name, &file);
         // What there was no room for to the end is not in the film.
         let (frames, rate) = (film.pace.taken() - u64::from(film.owed), film.rate);
