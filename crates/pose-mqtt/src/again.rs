@@ -15,7 +15,7 @@ const LASTING: Duration = Duration::from_secs(20);
 /// So many in a row that did not: a broker that is started anew is gone once or twice.
 const QUARREL: u32 = 3;
 
-/// Why there is no connection, told when that begins and when it becomes another.
+/// Why there is no connection, told when that begins and when it becomes another; in a quarrel once each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// It cannot be reached, or has let go.
@@ -33,12 +33,13 @@ pub struct Again {
     made_at: Option<Instant>,
     /// Connections in a row that did not last.
     short: u32,
-    told: Option<Trouble>,
+    /// The last one; since a quarrel began all of it.
+    told: Vec<Trouble>,
 }
 
 impl Again {
     pub const fn new() -> Self {
-        Self { wait: FIRST, made_at: None, short: 0, told: None }
+        Self { wait: FIRST, made_at: None, short: 0, told: Vec::new() }
     }
 
     /// A connection is made; says whether that is worth a line: every few seconds it is not.
@@ -47,7 +48,8 @@ impl Again {
         if self.is_quarrel() {
             return false;
         }
-        (self.wait, self.told) = (FIRST, None);
+        self.wait = FIRST;
+        self.told.clear();
         true
     }
 
@@ -55,7 +57,8 @@ impl Again {
     pub fn lasts(&mut self, now: Instant) -> bool {
         let is_over = self.is_quarrel() && self.lasted(now).is_some_and(|lasted| lasted >= LASTING);
         if is_over {
-            (self.short, self.wait, self.told) = (0, FIRST, None);
+            (self.short, self.wait) = (0, FIRST);
+            self.told.clear();
         }
         is_over
     }
@@ -79,7 +82,16 @@ impl Again {
             None if lasted.is_some() && self.is_quarrel() => Trouble::ThrownOut,
             None => Trouble::Gone,
         };
-        let is_new = self.told.replace(trouble) != Some(trouble);
+        let is_quarrel = self.is_quarrel();
+        let is_new =
+            if is_quarrel { !self.told.contains(&trouble) } else { self.told.last() != Some(&trouble) };
+        if is_new {
+            // What was told before a quarrel is told once in it, too: the broker may be gone for good.
+            if !is_quarrel || trouble == Trouble::ThrownOut {
+                self.told.clear();
+            }
+            self.told.push(trouble);
+        }
         let wait = self.wait;
         self.wait = (2 * wait).min(LONGEST);
         (wait, is_new.then_some(trouble))
@@ -159,7 +171,17 @@ mod tests {
             again.failed(now, None);
         }
         let told = [(); 2].map(|()| again.failed(now, None).1);
-        assert_eq!((told, again.told), ([Some(Trouble::Gone), None], Some(Trouble::Gone)));
+        assert_eq!(told, [Some(Trouble::Gone), None]);
+        // One that comes and goes for an hour fills no log.
+        let mut now = Instant::now();
+        let mut told = Vec::new();
+        for _ in 0..450 {
+            again.connected(now);
+            now += Duration::from_secs(3);
+            told.extend([(); 2].map(|()| again.failed(now, None).1));
+            now += Duration::from_secs(5);
+        }
+        assert_eq!(told.into_iter().flatten().collect::<Vec<_>>(), []);
     }
 
     #[test]
