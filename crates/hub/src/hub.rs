@@ -57,7 +57,9 @@ impl Ears {
             return Ok(None);
         }
         self.captured_us[camera] = read.captured_us;
-        self.reach[camera].add(&read.persons, &self.lenses[camera]);
+        if !read.is_sized {
+            self.reach[camera].add(&read.persons, &self.lenses[camera]);
+        }
         let at_us = clock.hub_us(read.captured_us).unwrap_or(packet.arrived_us) + self.offsets_us[camera];
         // A stamp that no clock explains must not carry the whole room away.
         let at_us = at_us.clamp(packet.arrived_us - OLDEST_US, packet.arrived_us + AHEAD_US);

@@ -48,6 +48,8 @@ pub struct Line {
     pub emitted_us: i64,
     /// Who was there.
     pub persons: Vec<Seen>,
+    /// Whether it says how large its picture is.
+    pub is_sized: bool,
 }
 
 /// What is wrong with a line.
@@ -146,9 +148,19 @@ pub fn read(text: &str, lens: &Lens) -> Result<Line, LineError> {
     if [said.captured_us, said.emitted_us].iter().any(|stamp| stamp.unsigned_abs() > 1 << 60) {
         return Err(LineError::NotALine("its times are no microseconds".into()));
     }
-    let stretch = said.width.zip(said.height).map_or(Ok(V2::repeat(1.0)), |(w, h)| stretch([w, h], lens))?;
-    let persons = said.persons.iter().map(|p| person(p, stretch, lens)).collect::<Result<_, _>>()?;
-    Ok(Line { captured_us: said.captured_us, emitted_us: said.emitted_us, persons })
+    let size_px = said.width.zip(said.height);
+    let stretch = size_px.map_or(Ok(V2::repeat(1.0)), |(w, h)| stretch([w, h], lens))?;
+    let persons = said.persons.iter().map(|p| person(p, stretch, lens)).filter(|seen| {
+        // Who is expected to have left a picture whose size is known is no sign of another size.
+        size_px.is_none() || !matches!(seen, Err(LineError::Outside { .. }))
+    });
+    let persons = persons.collect::<Result<_, _>>()?;
+    Ok(Line {
+        captured_us: said.captured_us,
+        emitted_us: said.emitted_us,
+        persons,
+        is_sized: size_px.is_some(),
+    })
 }
 
 /// How many of the calibration's pixels one of the board's is, along each axis: as the tracker itself takes a calibration for other sizes
@@ -281,6 +293,9 @@ mod tests {
             let wide = read(&of(none), &lens()).unwrap_err().to_string();
             assert!(wide.contains("the camera was calibrated at 640 × 480, another shape"), "{wide}");
         }
+        let sized = self::text(1_900.0, "[0,0,0,0,\"absent\"]");
+        let sized = sized.replace("\"persons\"", "\"width\":640,\"height\":480,\"persons\"");
+        assert_eq!(read(&sized, &lens()).unwrap().persons, [], "gone from the picture");
         let clip = text.replace("\"persons\"", "\"source\":\"built-in clip\",\"persons\"");
         assert_eq!(read(&clip, &lens()), Err(LineError::BuiltInClip));
         let mut line: serde_json::Value = serde_json::from_str(&text).unwrap();

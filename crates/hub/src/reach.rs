@@ -1,5 +1,5 @@
-//! How far into its picture a camera has seen people. Lines say no picture's size: a tracker that runs at half the size that its lens was
-//! calibrated at sees nobody but in the upper left quarter, and what it says is a wrong room rather than an error.
+//! How far into its picture a camera has seen people. Lines of an earlier version say no picture's size: a tracker that runs at half the
+//! size that its lens was calibrated at sees nobody but in the upper left quarter, and what it says is a wrong room rather than an error.
 
 use crate::camera::Lens;
 use crate::line::Seen;
