@@ -21,6 +21,8 @@ pub(crate) struct Count {
     /// Whether as many as were told are there, and whether that has held since there were moments.
     same: Held,
     is_known: bool,
+    /// When the last number was taken.
+    at_us: i64,
 }
 
 impl Count {
@@ -34,6 +36,7 @@ impl Count {
             nearest: None,
             same: Held::new(fewer_after_us, 0),
             is_known: false,
+            at_us: i64::MIN,
         }
     }
 
@@ -55,6 +58,10 @@ impl Count {
     /// Takes the number of the next moment, and says whether another one is told from now on.
     pub(crate) fn update(&mut self, persons: usize, at_us: i64) -> bool {
         let told = self.told;
+        // A clock that went back begins anew, as it does for what is held.
+        if at_us < std::mem::replace(&mut self.at_us, at_us) {
+            self.nearest = None;
+        }
         // One more now and then changes nothing about those who were told of.
         let is_same = persons == told || (told > 0 && persons > told);
         self.is_known |= self.same.update(Some(is_same), at_us);
@@ -69,5 +76,27 @@ impl Count {
         let Some(nearest) = self.nearest.filter(|_| is_more || is_fewer) else { return false };
         *self = Self { told: nearest, is_known: true, ..Self::new(self.fewer_after_us) };
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_counted_before_a_clock_went_back_is_not_told() {
+        let mut count = Count::new(500_000);
+        let mut told = Vec::new();
+        let mut go = |from_ms: i64, to_ms: i64, persons: usize| {
+            for at_ms in (from_ms..to_ms).step_by(20) {
+                if count.update(persons, 1_000 * at_ms) {
+                    told.push(count.told());
+                }
+            }
+        };
+        go(10_000, 11_000, 1);
+        go(11_000, 11_200, 2);
+        go(0, 1_000, 3);
+        assert_eq!(told, [1, 3]);
     }
 }
