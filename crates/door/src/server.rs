@@ -198,20 +198,3 @@ fn ask_after(socket: SockRef<'_>) -> io::Result<()> {
     socket.set_tcp_user_timeout(Some(SILENT + ASKED_TIMES * ASKED_EVERY))?;
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn who_went_without_a_word_is_asked_after() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let stream = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let socket = SockRef::from(&stream);
-        assert!(!socket.keepalive().unwrap());
-        ask_after(SockRef::from(&stream)).unwrap();
-        assert!(socket.keepalive().unwrap());
-        #[cfg(target_os = "linux")]
-        assert_eq!(socket.tcp_user_timeout().unwrap(), Some(Duration::from_secs(25)));
-    }
-}

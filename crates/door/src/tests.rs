@@ -228,3 +228,29 @@ fn an_address_that_cannot_be_listened_on_is_refused_with_what_to_do() {
         assert!(std::error::Error::source(&error).is_none(), "its reason would be said twice");
     }
 }
+
+/// The kernel's word for the timer of the other end of `socket`: `02`, it is asked now and then whether it is still there.
+#[cfg(target_os = "linux")]
+fn timer_of_the_other_end(socket: &TcpStream) -> Option<String> {
+    let port = |address: std::io::Result<std::net::SocketAddr>| format!(":{:04X}", address.unwrap().port());
+    let (own, other) = (port(socket.local_addr()), port(socket.peer_addr()));
+    let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
+    table.lines().find_map(|line| {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let is_it = words.len() > 5 && words[1].ends_with(&other) && words[2].ends_with(&own);
+        is_it.then(|| words[5][..2].to_owned())
+    })
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn who_goes_without_a_word_is_asked_after() {
+    let (server, _lines) = served("127.0.0.1:0");
+    let socket = visit(&server).unwrap();
+    let began = Instant::now();
+    // At first what was answered is on its way.
+    while timer_of_the_other_end(socket.get_ref()).as_deref() != Some("02") {
+        assert!(began.elapsed() < SOON, "{:?}", timer_of_the_other_end(socket.get_ref()));
+        sleep(Duration::from_millis(10));
+    }
+}
