@@ -91,9 +91,13 @@ pub fn newcomers(found: &[PersonBox], boxes: &mut [BoxPx], count: usize, unseen:
     let first_unseen = count - unseen.min(count);
     let (seen, not_seen) = boxes[..count].split_at(first_unseen);
     let mut is_found = [false; MAX_PERSONS];
-    for (is_found, b) in is_found.iter_mut().zip(not_seen) {
-        // A find of somebody seen says nothing of whoever is expected behind them.
-        *is_found = found.iter().any(|person| covers(person, b) && !seen.iter().any(|b| covers(person, b)));
+    // A find of somebody seen says nothing of whoever is expected behind them, and one find is one person.
+    for person in found.iter().filter(|person| !seen.iter().any(|b| covers(person, b))) {
+        let share = |i: &usize| not_seen[*i].share_inside(&person.box_px);
+        let theirs = (0..not_seen.len()).filter(|i| !is_found[*i] && covers(person, &not_seen[*i]));
+        if let Some(i) = theirs.max_by(|a, b| share(a).total_cmp(&share(b))) {
+            is_found[i] = true;
+        }
     }
     let mut spare = (first_unseen..count).filter(|place| !is_found[place - first_unseen]);
     let mut n = count;
@@ -291,6 +295,10 @@ mod tests {
         let mut boxes = [expected, BoxPx { x: 10.0, ..expected }];
         newcomers(&[own, other], &mut boxes, 2, 1);
         assert_eq!(boxes.map(|b| b.x), [0.0, 300.0]);
+        // Of two who are not seen one is found: the nearer of both.
+        let mut boxes = [BoxPx { x: 12.0, ..expected }, expected];
+        newcomers(&[own, other], &mut boxes, 2, 2);
+        assert_eq!(boxes.map(|b| b.x), [300.0, 0.0]);
     }
 
     #[test]
