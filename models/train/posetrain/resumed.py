@@ -6,8 +6,12 @@ Weights that one configuration began and another finished are of neither, and a 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 # How long a run lasts, and on how much of the machine: a stopped run may go on with other values.
 LENGTH = ("steps", "minutes", "budget_minutes", "threads")
@@ -27,6 +31,17 @@ def named(told: dict[str, Any], before: str = "") -> dict[str, Any]:
             out |= named(value, f"{before}{name}.")
         elif name not in LENGTH:
             out[before + name] = value
+    return out
+
+
+def completed(kept: dict[str, Any], told: DataclassInstance) -> dict[str, Any]:
+    """What a checkpoint keeps of a configuration like `told`, with the defaults of fields that came after it was written, which are what
+    runs did until then."""
+    out = asdict(type(told)()) | kept
+    for name in kept.keys() & {field.name for field in fields(told)}:
+        value = getattr(told, name)
+        if is_dataclass(value) and not isinstance(value, type):
+            out[name] = completed(kept[name], value)
     return out
 
 

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import tomllib
 import unittest
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,7 @@ from posetrain.keypoints.config import Run, configured
 from posetrain.keypoints.evaluate import Measured, errors_of_scores, with_row
 from posetrain.keypoints.net import KeypointNet, NetConfig
 from posetrain.paths import REPOSITORY
+from posetrain.resumed import as_kept, completed, require_same
 
 
 class Codec(unittest.TestCase):
@@ -164,6 +165,19 @@ class WholeRun(unittest.TestCase):
             other = replace(config, auxiliary=config.auxiliary + 1)
             with self.assertRaisesRegex(SystemExit, "of another run .auxiliary"):
                 train.train(other, records, Path(folder), run)
+
+    def test_a_checkpoint_of_before_a_field_counts_as_of_its_default(self) -> None:
+        config = replace(configured("smoke"), repeat={})
+        before = as_kept(asdict(config))
+        del before["empty_chance"], before["augment"]["aspect"]
+        require_same(Path("old.pt"), completed(before, config), asdict(config))
+        for name, other in (
+            ("empty_chance", replace(config, empty_chance=0.5)),
+            ("augment.aspect", replace(config, augment=replace(config.augment, aspect=0.75))),
+            ("repeat.pelota", replace(config, repeat={"pelota": 0.5})),
+        ):
+            with self.assertRaisesRegex(SystemExit, f"of another run .*{name}"):
+                require_same(Path("old.pt"), completed(before, config), asdict(other))
 
 
 def quantise_run(path: Path, crops: np.ndarray) -> np.ndarray:

@@ -38,7 +38,7 @@ from posetrain.keypoints.config import Run, TrainConfig, load_config
 from posetrain.keypoints.net import KeypointNet, grow
 from posetrain.metrics import pck
 from posetrain.precision import ARITHMETIC, reduced, settle
-from posetrain.resumed import as_kept, require_same
+from posetrain.resumed import as_kept, completed, require_same
 
 # Five face joints move together and are no part of the comparison with peers; limb ends are the hardest.
 JOINT_WEIGHT = np.array([0.6] * 5 + [1.0, 1.0, 1.2, 1.2, 1.4, 1.4, 1.0, 1.0, 1.2, 1.2, 1.3, 1.3], np.float32)
@@ -220,7 +220,7 @@ def train(
     if latest.exists():
         state = torch.load(latest, weights_only=True)
         # checkpoints of before 2026-11-30 do not say
-        require_same(latest, state.get("config", told), told)
+        require_same(latest, completed(state.get("config", told), config), told)
         model.load_state_dict(state["model"])
         ema.load_state_dict(state["ema"])
         optimiser.load_state_dict(state["optimiser"])
