@@ -21,7 +21,8 @@ from posetrain.keypoints import make, peers, quantise, scores, sides, train
 from posetrain.keypoints.calibrate import Calibration, expected_calibration_error, fit
 from posetrain.keypoints.codec import HeatmapCodec
 from posetrain.keypoints.config import Run, configured
-from posetrain.keypoints.evaluate import Measured, errors_of_scores, with_row
+from posetrain.keypoints.evaluate import Measured, errors_of_scores, with_errors, with_row
+from posetrain.keypoints.manifest import ABOUT_ERRORS
 from posetrain.keypoints.net import KeypointNet, NetConfig
 from posetrain.paths import REPOSITORY
 from posetrain.resumed import as_kept, completed, require_same
@@ -224,6 +225,13 @@ class Cards(unittest.TestCase):
 
         errors = tomllib.loads(errors_of_scores({"lspet": of(0.4), "jhmdb": of(0.6)}, half))
         self.assertEqual(errors, {"ece": 0.0, "ece_of": {"lspet": 0.1, "jhmdb": 0.1}})
+
+    def test_errors_bring_the_comment_that_says_what_they_are(self) -> None:
+        head, lines = "parameters = 1\n", "ece = 0.5\nece_of = { lspet = 0.25 }"
+        whole = f"{head}{ABOUT_ERRORS}\n{lines}\n"
+        for before in ("", "# expected calibration error, ten bins\n", f"{ABOUT_ERRORS}\n"):
+            self.assertEqual(with_errors(f"{head}{before}ece = 0.1\n", lines), whole)
+        self.assertEqual(with_errors(whole, lines), whole)
 
     def test_what_was_measured_again_takes_the_place_of_one_row(self) -> None:
         text = (REPOSITORY / "models" / "keypoints-nano.toml").read_text()

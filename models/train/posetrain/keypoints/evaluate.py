@@ -25,7 +25,7 @@ from posetrain.data.augment import PAD, crop_matrix
 from posetrain.data.packs import BODY
 from posetrain.data.source import source_of
 from posetrain.keypoints.calibrate import WITHIN, Calibration, expected_calibration_error
-from posetrain.keypoints.manifest import numbers, without_intervals
+from posetrain.keypoints.manifest import ABOUT_ERRORS, numbers, without_intervals
 from posetrain.keypoints.peers import Estimator, Own, peers
 from posetrain.metrics import bootstrap, distances
 
@@ -84,10 +84,14 @@ def errors_of_scores(measured: dict[str, Measured], calibration: Calibration) ->
 
 
 def with_errors(manifest: str, lines: str) -> str:
-    """The manifest with these lines of `errors_of_scores` in the place of its own."""
+    """The manifest with these lines of `errors_of_scores`, and what says what they are, in the place of its own."""
     # The card of presence has an `ece` too, further down.
     manifest, found = re.subn(
-        r"^ece = .*(\nece_of = .*)?$", lambda _: lines, manifest, count=1, flags=re.MULTILINE
+        r"^(# expected calibration error .*\n)?ece = .*(\nece_of = .*)?$",
+        lambda _: f"{ABOUT_ERRORS}\n{lines}",
+        manifest,
+        count=1,
+        flags=re.MULTILINE,
     )
     if not found:
         raise SystemExit("the manifest has no `ece`: posetrain.keypoints.ship writes whole ones")

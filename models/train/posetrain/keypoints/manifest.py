@@ -22,6 +22,8 @@ TEACHERS = (
     "pseudo-labels of the unlabelled packs: MoveNet Lightning int8 (Apache-2.0), kept where "
     "Ultralight-SimplePose agrees"
 )
+# What stands above the lines of `evaluate.errors_of_scores`.
+ABOUT_ERRORS = "# expected calibration error of the body joints' scores on val, ten bins: of all packs together, and of each"
 # Credit is what they ask.
 FREE_FILMS = (
     "films whose makers publish them under MIT, BSD-3-Clause or CC BY 4.0 (GMDCSA24, Intel's sample videos, Pose2Sim, Sports2D, "
@@ -189,7 +191,7 @@ def write_keypoints(
         f"train_minutes = {described.minutes:.1f}",
         f"macs = {described.macs}",
         f"parameters = {described.parameters}",
-        "# expected calibration error of the body joints' scores on val, ten bins: of all packs together, and of each",
+        ABOUT_ERRORS,
         *errors.splitlines(),
     ]
     for precision, packs in results.items():
