@@ -229,7 +229,8 @@ class Cards(unittest.TestCase):
     def test_errors_bring_the_comment_that_says_what_they_are(self) -> None:
         head, lines = "parameters = 1\n", "ece = 0.5\nece_of = { lspet = 0.25 }"
         whole = f"{head}{ABOUT_ERRORS}\n{lines}\n"
-        for before in ("", "# expected calibration error, ten bins\n", f"{ABOUT_ERRORS}\n"):
+        older = ABOUT_ERRORS.partition(": of all packs")[0]
+        for before in ("", f"{older}\n", f"{ABOUT_ERRORS}\n"):
             self.assertEqual(with_errors(f"{head}{before}ece = 0.1\n", lines), whole)
         self.assertEqual(with_errors(whole, lines), whole)
 
