@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 import unittest
 from collections import Counter
@@ -138,6 +139,18 @@ class Written(unittest.TestCase):
             again = list(following())
             self.assertEqual(again, [first, f"{first}-1"])
             self.assertEqual(list(following()), [], "the film is done")
+
+    def test_films_of_before_there_was_a_list_are_left_alone_but_for_the_last(self) -> None:
+        path = self.folder / "followed.txt"
+        self.assertEqual(actors.Done(path), set())
+        first, second, last = (12 * digit for digit in "123")
+        names = (f"a-{first}", f"a-{second}-1", f"b-{last}", f"b-{last}-1", "baseball-of-j-hmdb")
+        for written_s, name in enumerate(names):
+            (self.folder / f"{name}.jsonl").touch()
+            os.utime(self.folder / f"{name}.jsonl", (written_s, written_s))
+        self.assertEqual(actors.Done(path), {first, second})
+        actors.Done(path).add("4" * 12)
+        self.assertEqual(actors.Done(path), {first, second, "4" * 12})
 
     def test_whom_the_project_is_judged_by_is_in_no_film(self) -> None:
         name = "somebody+films"

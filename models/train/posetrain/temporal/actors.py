@@ -8,7 +8,8 @@ Thunder's maps and an own network's with both looks, averaged. Then each frame's
 1967), and places are a median and a Gaussian over the frames before and after: what a causal filter of a smaller network's answers is
 to come close to. The form is that of `posetrain.temporal.films`. Most repositories in `FILMS` say nothing of their terms: class (c).
 Such labels may choose among weights; they are no test of a program. FILMS/followed.txt names the
-films of which every stretch was followed, by their sums: these are left alone, so a run that was stopped goes on.
+films of which every stretch was followed, by their sums: these are left alone, so a run that was stopped goes on. Where it is missing
+it begins with the films that are there, but for the one written last, which may lack stretches.
 """
 
 from __future__ import annotations
@@ -63,6 +64,8 @@ FILMS = {
     "perfanalytics+pose2sim": Held(r"^Pose2Sim/Demo_Batch/.*\.mp4$", stretches=2),
     "davidpagnon+Sports2D": Held(r"^Sports2D/Demo/demo\.mp4$", stretches=6),
 }
+# The name of one, or of one of its stretches, ends in the sum of its file.
+FILM = re.compile(r"-([0-9a-f]{12})(?:-\d+)?$")
 # A camera's size; a crop on 160 px needs no more.
 LONGER_PX = 480
 # Of each film so many frames at most, from a tenth of it on, are looked at; fewer than SHORTEST in a row are nothing.
@@ -189,6 +192,22 @@ class Done(set[str]):
     def __init__(self, path: Path) -> None:
         super().__init__(path.read_text().split() if path.exists() else [])
         self.path = path
+        if not path.exists():
+            self._begin()
+
+    def _begin(self) -> None:
+        """With the films beside the file, but for the one written last: a run of before there was such a file may have stopped in it."""
+        written = [
+            (labels.stat().st_mtime_ns, sum_of[1])
+            for labels in self.path.parent.glob("*.jsonl")
+            if (sum_of := FILM.search(labels.stem))
+        ]
+        last = max(written, default=(0, ""))[1]
+        self.update({digest for _, digest in written} - {last})
+        if self:
+            self.path.write_text("".join(f"{digest}\n" for digest in sorted(self)))
+            kept = f"begun with {len(self)} of the films beside it, which are left alone"
+            print(f"{self.path} was missing: {kept}; {last}, written last, is followed again", flush=True)
 
     def add(self, digest: str) -> None:
         super().add(digest)
