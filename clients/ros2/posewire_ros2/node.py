@@ -9,7 +9,7 @@ from typing import Any
 from posewire.frames import Frame, frames_from
 from posewire.wire import DEFAULT_BAUD
 
-from .camera import Intrinsics, intrinsics_of
+from .camera import Camera
 from .convert import detections, markers, ros_classes
 from .line import is_line, line_ns
 from .stamps import StampClock
@@ -21,30 +21,31 @@ _END_WITHIN_S = 2.0
 class Bridge:
     """Takes frames and gives messages to whoever publishes them. `now_ns` is ROS's clock, `baud` None where there is no line."""
 
-    def __init__(self, ros: Any, frame_id: str, intrinsics: Intrinsics | None, baud: int | None) -> None:
+    def __init__(self, ros: Any, frame_id: str, camera: Camera | None, baud: int | None) -> None:
         self._ros = ros
         self._frame_id = frame_id
-        self._intrinsics = intrinsics
+        self._camera = camera
         self._baud = baud
         self._clock = StampClock()
 
     def messages(self, frame: Frame, now_ns: int) -> tuple[Any, Any]:
-        """Boxes and skeletons of a frame that arrived at `now_ns`."""
+        """Boxes and skeletons of a frame that arrived at `now_ns`; `ValueError` where its pictures are not the camera's."""
+        # Of another camera mode: skeletons in the wrong place are worse than none.
+        intrinsics = None if self._camera is None else self._camera.of(frame)
         way_ns = 0 if self._baud is None else line_ns(frame, self._baud)
         self._clock.heard(frame.sent_us, now_ns, way_ns)
         stamp_ns = self._clock.ros_ns(frame.captured_us)
         return (
             detections(self._ros, frame, stamp_ns, self._frame_id),
-            markers(self._ros, frame, stamp_ns, self._frame_id, self._intrinsics),
+            markers(self._ros, frame, stamp_ns, self._frame_id, intrinsics),
         )
 
 
-def _intrinsics(source: str, baud: int, calibration: str, width_px: int, height_px: int) -> Intrinsics | None:
+def _camera(source: str, baud: int, calibration: str, width_px: int, height_px: int) -> Camera | None:
     """Of the camera's file, if one is named; `OSError` or `ValueError` where the parameters make no node."""
     if is_line(source) and baud <= 0:
         raise ValueError(f"baud is {baud}: name the speed of {source}, as in -p baud:={DEFAULT_BAUD}")
-    # Of another camera mode: skeletons in the wrong place are worse than none.
-    return intrinsics_of(calibration, width_px, height_px) if calibration else None
+    return Camera(calibration, width_px, height_px) if calibration else None
 
 
 def main() -> int:
@@ -64,13 +65,13 @@ def main() -> int:
     calibration = str(parameter("calibration", "").value)
     width, height = (int(parameter(name, pixels).value) for name, pixels in (("width", 640), ("height", 480)))
     try:
-        intrinsics = _intrinsics(source, baud, calibration, width, height)
+        camera = _camera(source, baud, calibration, width, height)
     except (OSError, ValueError) as error:
         node.get_logger().fatal(str(error))
         node.destroy_node()
         rclpy.try_shutdown()
         return 1
-    bridge = Bridge(ros, frame_id, intrinsics, baud if is_line(source) else None)
+    bridge = Bridge(ros, frame_id, camera, baud if is_line(source) else None)
     # Best effort: a subscriber that is slow gets the newest, and the tracker's own rule is the same.
     boxes = node.create_publisher(ros.Detection2DArray, "~/detections", qos_profile_sensor_data)
     skeletons = node.create_publisher(ros.MarkerArray, "~/skeletons", qos_profile_sensor_data)

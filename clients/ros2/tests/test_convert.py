@@ -15,7 +15,7 @@ from fakes import ros
 
 from posewire import JOINTS, Assembly, Decoder, Frame, PosePacket
 from posewire.wire import Joint, Place, Pose
-from posewire_ros2.camera import Intrinsics, intrinsics_of
+from posewire_ros2.camera import Camera, Intrinsics
 from posewire_ros2.convert import BONES, COLOURS, detections, markers
 from posewire_ros2.line import is_line, line_ns
 from posewire_ros2.node import Bridge
@@ -121,7 +121,7 @@ class Messages(unittest.TestCase):
         assembly = Assembly()
         packets = [event for event in Decoder().feed(wire) if isinstance(event, PosePacket)]
         moments = [m for packet in packets for m in assembly.push(packet)] + assembly.flush()
-        bridge = Bridge(ros(), FRAME, CAMERA, 115200)
+        bridge = Bridge(ros(), FRAME, None, 115200)
         persons = 0
         for i, moment in enumerate(moments):
             found, drawn = bridge.messages(Frame.of(moment), 10**18 + i * 33_000_000)
@@ -130,7 +130,7 @@ class Messages(unittest.TestCase):
         self.assertGreater(persons, 4)
 
 
-class Camera(unittest.TestCase):
+class CameraFile(unittest.TestCase):
     #: As `posewire calibrate` writes it.
     FILE = """# By posewire calibrate; calib/README.md says what it means.
 camera = "a = b"
@@ -147,12 +147,15 @@ views = 20
 board = "9x6"
 """
 
-    def of(self, width: int, height: int, text: str = FILE) -> Intrinsics:
+    def file(self, width: int, height: int, text: str = FILE) -> Camera:
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         path = Path(folder.name) / "webcam.toml"
         path.write_text(text, encoding="utf-8")
-        return intrinsics_of(path, width, height)
+        return Camera(path, width, height)
+
+    def of(self, width: int, height: int, text: str = FILE) -> Intrinsics:
+        return self.file(640, 480, text).at(width, height)
 
     def test_it_holds_for_its_size_and_scaled_for_others_of_the_same_shape(self) -> None:
         self.assertEqual(self.of(640, 480), Intrinsics(500.5, 501.0, 318.25, 243.0, -0.31, 0.09))
@@ -170,6 +173,38 @@ board = "9x6"
             self.of(640, 480, self.FILE.replace("fx_px", "focal"))
         with self.assertRaisesRegex(ValueError, "above 0"):
             self.of(640, 480, self.FILE.replace("500.5", "0"))
+
+    def test_the_size_that_a_line_says_goes_before_the_one_that_was_told(self) -> None:
+        camera = self.file(640, 480)
+        seen = somebody((0.2, 0.1, 3.0))
+        half, whole = replace(seen, size=(320, 240)), replace(seen, size=(640, 480))
+        self.assertEqual(
+            [camera.of(frame) for frame in (half, whole, seen)],
+            [self.of(*size) for size in ((320, 240), (640, 480), (640, 480))],
+        )
+        with self.assertRaisesRegex(ValueError, "640x480.*1280x720"):
+            camera.of(replace(seen, size=(1280, 720)))
+        # Told wrongly, or not at all: whoever says it is believed, and a wire that has not said it yet is waited for.
+        told = self.file(1280, 720)
+        self.assertEqual(told.of(half), self.of(320, 240))
+        self.assertIsNone(told.of(seen))
+        with self.assertRaisesRegex(ValueError, "1280x720.*-p width:="):
+            told.of(replace(seen, frame=7))
+
+    def test_a_person_stands_at_the_same_place_whatever_the_size_of_the_pictures(self) -> None:
+        text = "width_px = 640\nheight_px = 480\nfx_px = 500\nfy_px = 510\ncx_px = 320\ncy_px = 240\n"
+        seen = somebody((0.2, 0.1, 3.0))
+        (pose,) = seen.poses
+        joints = tuple(replace(joint, x=joint.x / 2, y=joint.y / 2) for joint in pose.joints)
+        half = replace(seen, poses=(replace(pose, joints=joints),), size=(320, 240))
+        stands = []
+        for frame in (seen, half):
+            _, drawn = Bridge(ros(), FRAME, self.file(640, 480, text), None).messages(frame, 10**18)
+            nose = drawn.markers[0].points[0]
+            self.assertEqual(drawn.markers[0].header.frame_id, FRAME)
+            stands.append((nose.x, nose.y, nose.z))
+        for one, other in zip(*stands, strict=True):
+            self.assertAlmostEqual(one, other, places=9)
 
     def test_the_lens_is_undone(self) -> None:
         camera = self.of(640, 480)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -136,6 +137,17 @@ class Node(unittest.TestCase):
             ((level, said),) = ros.said
             self.assertEqual((ros.code, level, ros.is_destroyed), (1, "fatal", True))
             self.assertIn(word, said)
+
+    def test_lines_of_another_shape_than_the_calibration_end_it_in_words(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "webcam.toml"
+            file.write_text(
+                "width_px = 1280\nheight_px = 720\nfx_px = 900\nfy_px = 900\ncx_px = 640\ncy_px = 360\n"
+            )
+            ros = run(source=str(LINES), calibration=str(file))
+        ((level, said),) = ros.said
+        self.assertEqual((ros.code, level), (1, "fatal"))
+        self.assertRegex(said, "1280x720.*640x480.*calibrate --size 640x480")
 
     def test_an_interrupt_ends_it_without_a_fault_and_without_a_thread_that_goes_on(self) -> None:
         before = threading.active_count()
