@@ -1,5 +1,6 @@
 //! What a hub knows of its cameras beside what they see: who is silent, whose lines are wrong, who was moved, and where that is written down.
 
+use std::mem::{Discriminant, discriminant};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Error, Result, anyhow};
@@ -28,27 +29,42 @@ pub struct Cameras {
 pub struct Wrong {
     command: &'static str,
     names: Vec<String>,
-    /// Of each camera how many, and the first one's fault.
-    all: Vec<(u64, String)>,
+    /// Of each camera, in the order in which they began.
+    all: Vec<Vec<Fault>>,
+}
+
+/// One kind of fault that lines of a camera have.
+struct Fault {
+    kind: Discriminant<LineError>,
+    count: u64,
+    /// The first one's words.
+    first: String,
 }
 
 impl Wrong {
     /// Of `cameras`, as `command` says it.
     pub fn new(command: &'static str, cameras: &[Camera]) -> Self {
         let names = cameras.iter().map(|camera| camera.name.clone()).collect();
-        Self { command, names, all: vec![(0, String::new()); cameras.len()] }
+        let all = cameras.iter().map(|_| Vec::new()).collect();
+        Self { command, names, all }
     }
 
-    /// One more; the 1st, 2nd, 4th, 8th … is told.
+    /// One more; the 1st, 2nd, 4th, 8th … of its kind is told.
     pub fn add(&mut self, camera: usize, wrong: &LineError) {
-        let (count, first) = &mut self.all[camera];
-        *count += 1;
-        if *count == 1 {
-            *first = wrong.to_string();
-        }
-        if count.is_power_of_two() {
+        if self.count(camera, wrong).is_power_of_two() {
             say!("posewire-hub {}: camera {:?}: {wrong}", self.command, self.names[camera]);
         }
+    }
+
+    /// How many of this kind there are, with this one. Each is counted by itself: after a night of one fault another is news.
+    fn count(&mut self, camera: usize, wrong: &LineError) -> u64 {
+        let (faults, kind) = (&mut self.all[camera], discriminant(wrong));
+        let at = faults.iter().position(|fault| fault.kind == kind).unwrap_or_else(|| {
+            faults.push(Fault { kind, count: 0, first: wrong.to_string() });
+            faults.len() - 1
+        });
+        faults[at].count += 1;
+        faults[at].count
     }
 
     /// Why nothing came that is of use, and what to do.
@@ -63,11 +79,12 @@ impl Wrong {
         }
     }
 
-    /// All of them, a sentence a camera; `None` where none was wrong.
+    /// All of them, a sentence a camera and kind; `None` where none was wrong.
     pub fn told(&self) -> Option<String> {
-        let all = self.names.iter().zip(&self.all).filter(|(_, (count, _))| *count > 0);
+        let all = self.names.iter().zip(&self.all);
+        let all = all.flat_map(|(name, faults)| faults.iter().map(move |fault| (name, fault)));
         let all: Vec<String> = all
-            .map(|(name, (count, first))| {
+            .map(|(name, Fault { count, first, .. })| {
                 format!("{count} of camera {name:?}'s lines were of no use, the first since: {first}")
             })
             .collect();
@@ -186,6 +203,36 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    /// The cameras of a folder's file.
+    fn cameras(names: &[&str]) -> Vec<Camera> {
+        let folder = tempfile::tempdir().unwrap();
+        let lens = "width_px = 640\nheight_px = 480\nfx_px = 500\nfy_px = 500\ncx_px = 320\ncy_px = 240\nk1 = 0\nk2 = 0\n";
+        fs::write(folder.path().join("lens.toml"), lens).unwrap();
+        let one = |name: &&str| {
+            format!("[[camera]]\nname = '{name}'\ncalibration = 'lens.toml'\nlisten = 'zenoh:{name}'\n")
+        };
+        let file = folder.path().join("cameras.toml");
+        fs::write(&file, names.iter().map(one).collect::<String>()).unwrap();
+        posewire_hub::config::cameras(&file).unwrap()
+    }
+
+    #[test]
+    fn each_kind_of_fault_is_counted_by_itself() {
+        let mut wrong = Wrong::new("run", &cameras(&["door", "window"]));
+        let wide = LineError::OtherShape { theirs_px: [1_280, 720], calibrated_px: [640, 480] };
+        let counts = [&LineError::BuiltInClip, &LineError::BuiltInClip, &LineError::BuiltInClip, &wide];
+        assert_eq!(counts.map(|fault| wrong.count(1, fault)), [1, 2, 3, 1]);
+        assert_eq!(wrong.count(0, &wide), 1);
+        // Another text of one kind is no news.
+        let junk = |why: &str| LineError::NotALine(why.to_owned());
+        assert_eq!([junk("a"), junk("b")].map(|fault| wrong.count(0, &fault)), [1, 2]);
+        let told = wrong.told().unwrap();
+        for part in ["3 of camera \"window\"'s", "1 of camera \"window\"'s", "2 of camera \"door\"'s"] {
+            assert!(told.contains(part), "{told}");
+        }
+        assert!(told.contains("plug a camera in; 1 of"), "{told}");
+    }
 
     #[test]
     fn the_last_calibration_is_kept_whatever_is_placed_anew() {
