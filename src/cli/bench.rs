@@ -6,7 +6,7 @@
 mod cable;
 mod report;
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use posewire::pipeline::supervisor::{NoNotify, supervise};
 use posewire::pipeline::{Options, Parts, Pipeline};
 use posewire::progress::Progress;
 use posewire::telemetry::{Histogram, Stage, Telemetry, board};
-use posewire::{infer, models};
+use posewire::{files, infer, models};
 
 use cable::Cable;
 use report::{Network, Report};
@@ -71,8 +71,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.replay {
         capture::replay::open_clip(path)?;
     }
-    let mut json =
-        args.json.as_deref().map(|path| super::output_file(path, args.replay.as_deref())).transpose()?;
+    let is_shown = args.json.as_deref().is_some_and(files::is_stdout);
+    let kept = args.json.as_deref().filter(|_| !is_shown);
+    let mut json = kept.map(|path| super::output_file(path, args.replay.as_deref())).transpose()?;
     plan(&args);
     let mut report = Report::of_this_machine();
     let progress = Progress::start("loading the networks");
@@ -81,10 +82,16 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         pipeline(&args, &mut report, &progress)?;
     }
     drop(progress);
-    report.print()?;
+    let figures =
+        || serde_json::to_string_pretty(&report.json()).context("cannot write the figures as JSON");
+    if is_shown {
+        // In the table's place, for a program.
+        writeln!(io::stdout(), "{}", figures()?).context("cannot write the figures")?;
+    } else {
+        report.print()?;
+    }
     if let Some(file) = &mut json {
-        let figures =
-            serde_json::to_string_pretty(&report.json()).context("cannot write the figures as JSON")?;
+        let figures = figures()?;
         writeln!(file, "{figures}").and_then(|()| file.commit()).context("cannot write the figures")?;
     }
     eprintln!("{}", next(&args, &report));

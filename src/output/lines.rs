@@ -27,12 +27,12 @@ pub(super) enum Lines {
 }
 
 impl Lines {
-    /// Creates the file `path` or opens one that is there, or takes standard output for `-`; `option` is what the user calls it.
+    /// Creates the file `path` or opens one that is there, or takes standard output for `-` and the system's names of it; `option` is what the user calls it.
     ///
     /// # Errors
     /// [`SinkError::Fatal`] where the file cannot be created, or holds lines that these cannot follow.
     pub fn open(option: &str, path: &Path, existing: Existing, shape: Shape<'_>) -> Result<Self, SinkError> {
-        if path == Path::new("-") {
+        if files::is_stdout(path) {
             return Ok(Self::Stdout { out: io::stdout(), is_begun: false });
         }
         let file = LinesFile::open(path, existing, shape).map_err(|e| {

@@ -239,3 +239,31 @@ fn a_recording_is_a_well_formed_avi_with_a_stamp_for_every_frame() {
         assert_eq!(word(entry + 12) as usize, *length);
     }
 }
+
+/// A shell's `>>`: what stood there stays, whatever name standard output goes by.
+#[cfg(target_os = "linux")]
+#[test]
+fn standard_output_by_its_other_names_writes_over_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    let run = |args: &[&str]| {
+        fs::write(&path, "kept\n").unwrap();
+        let log = fs::File::options().append(true).open(&path).unwrap();
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_posewire"))
+            .args(["run", "--synthetic", "--no-drop", "--frames", "2", "--smoother", "none"])
+            .args(args)
+            .stdout(log)
+            .output()
+            .unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for name in ["/dev/stdout", "/dev/fd/1"] {
+        assert!(run(&["--jsonl", name, "--events", "-"]).0);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with("kept\n{"), "{text}");
+        assert_eq!(text.lines().filter(|line| line.starts_with("{\"seq\":")).count(), 2, "{text}");
+    }
+    let (is_done, said) = run(&["--mcap", "/dev/stdout"]);
+    assert!(!is_done && said.contains("holds something already: name the file itself"), "{said}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "kept\n");
+}

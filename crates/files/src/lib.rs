@@ -66,6 +66,24 @@ pub fn is_same(a: &Path, b: &Path) -> bool {
     matches!((identity(a), identity(b)), (Ok(a), Ok(b)) if a == b)
 }
 
+/// Whether `path` is this program's own standard output: `-`, or one of the system's names for it.
+pub fn is_stdout(path: &Path) -> bool {
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
+}
+
+/// Standard output as a file. What a file holds already stays its beginning, and what the shell writes afterwards follows.
+#[cfg(unix)]
+fn stdout() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    let file = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    let there = file.metadata()?;
+    if there.is_file() && there.len() > 0 {
+        let why = "standard output goes to a file that holds something already: name the file itself";
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
+    }
+    Ok(file)
+}
+
 /// Whether what is written to both paths would be one file, also where it is not there yet: by its folder and its name, and by what a link
 /// leads to.
 pub fn would_be_same(a: &Path, b: &Path) -> bool {
@@ -74,7 +92,10 @@ pub fn would_be_same(a: &Path, b: &Path) -> bool {
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Some(fs::canonicalize(folder).ok()?.join(path.file_name()?))
     };
-    a == b || is_same(a, b) || matches!((place(a), place(b)), (Some(a), Some(b)) if a == b)
+    a == b
+        || is_stdout(a) && is_stdout(b)
+        || is_same(a, b)
+        || matches!((place(a), place(b)), (Some(a), Some(b)) if a == b)
 }
 
 /// A file that takes its place when it is whole: it is written beside, as `NAME.….part`, and renamed.
@@ -98,6 +119,12 @@ impl Replacement {
     /// # Errors
     /// `path` may not be written, or nothing can be made beside it.
     pub fn create(path: &Path) -> io::Result<Self> {
+        // By its name it would be opened once more, or another file put in its place.
+        #[cfg(unix)]
+        if is_stdout(path) && path.is_absolute() {
+            let (file, path) = (stdout()?, path.to_owned());
+            return Ok(Self { file, path, beside: None, existing: Existing::Replace, earlier: None });
+        }
         let before = match fs::metadata(path) {
             Ok(before) => Some(before),
             Err(e) if e.kind() == io::ErrorKind::NotFound => None,

@@ -12,7 +12,7 @@ use posewire::output::{Existing, video};
 use posewire::pipeline::faults::Faults;
 
 use super::notify;
-use super::outputs::{Outputs, STANDARD};
+use super::outputs::Outputs;
 use super::sinks::existing;
 use crate::cli::{Usage, keep_input};
 
@@ -160,7 +160,7 @@ fn keep_moved_apart(
 
 /// Refuses two outputs into one file, and lines into a picture or a table.
 fn keep_apart(config: &Config, is_terminal: bool) -> Result<(), Usage> {
-    let is_shown = |path: &Path| path == Path::new(STANDARD);
+    let is_shown = files::is_stdout;
     let outputs = Outputs::of(config);
     let files: Vec<_> = outputs.files().collect();
     for (i, &(one, path)) in files.iter().enumerate() {
@@ -249,6 +249,8 @@ mod tests {
         }
         assert_eq!(told([("jsonl", &new), ("events", &at("other"))], false), "");
         assert_eq!(told([("jsonl", "-"), ("events", "-")], true), "");
+        assert_eq!(told([("jsonl", "-"), ("events", "/dev/stdout")], true), "");
+        assert!(told([("jsonl", "/dev/fd/1"), ("mcap", "/dev/stdout")], true).contains("need a file each"));
     }
 
     #[test]

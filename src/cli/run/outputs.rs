@@ -8,9 +8,6 @@ use posewire::output::Existing;
 use posewire::output::display::DisplayTarget;
 use posewire::output::mqtt::Broker;
 
-/// Standard output in the place of a path.
-pub const STANDARD: &str = "-";
-
 /// Where each output goes; `None` where it is not asked for.
 pub struct Outputs<'a> {
     pub serial: Option<&'a str>,
@@ -90,7 +87,7 @@ impl<'a> Outputs<'a> {
 
     /// The names that these files move to, to leave their place to new ones, and why.
     pub fn moved_files(&self, config: &Config, existing: Existing) -> Vec<(&'static str, PathBuf)> {
-        let lines = self.jsonl.filter(|path| config.jsonl.rotate_mb > 0 && *path != Path::new(STANDARD));
+        let lines = self.jsonl.filter(|path| config.jsonl.rotate_mb > 0 && !files::is_stdout(path));
         let mut moved: Vec<_> = lines
             .map(|path| ("--jsonl ([jsonl] rotate_mb)", files::rotated_name(&files::followed(path))))
             .into_iter()
