@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
 use crate::Broker;
-use crate::again::{Again, Trouble};
+use crate::again::{Again, Gone, Trouble};
 
 /// A broker that hears nothing for half as long again sends the last will.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -196,13 +196,12 @@ async fn keep_connected(mut network: EventLoop, broker: &Broker, id: &str, conne
             }
             Err(error) => {
                 connected.send_replace(false);
-                let refused = match error {
-                    ConnectionError::ConnectionRefused(code) => Some(code),
-                    _ => None,
-                };
-                let (wait, trouble) = again.failed(Instant::now(), refused);
+                let (wait, trouble) = again.failed(Instant::now(), Trouble::of(&error));
                 match trouble {
-                    Some(Trouble::Gone) => {
+                    Some(Trouble::Gone(Gone::NoMqtt)) => warn!(
+                        "mqtt: {broker}: {error}: what answers there does not speak MQTT; is this the broker's port? It is looked for until it is there"
+                    ),
+                    Some(Trouble::Gone(_)) => {
                         warn!(
                             "mqtt: {broker}: {}; it is looked for until it is there",
                             plain(&error, broker)
@@ -315,7 +314,35 @@ impl Talk<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+
     use super::*;
+
+    /// What the first attempt says of a port where this is answered.
+    fn seen_of(answer: &'static [u8]) -> Trouble {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let there = std::thread::spawn(move || {
+            let (mut asked, _) = listener.accept().unwrap();
+            if !answer.is_empty() {
+                let _ = asked.read(&mut [0; 256]);
+                asked.write_all(answer).unwrap();
+            }
+        });
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let options = rumqttc::MqttOptions::new("me", "127.0.0.1", port);
+        let error = runtime.block_on(AsyncClient::new(options, 1).1.poll()).unwrap_err();
+        there.join().unwrap();
+        Trouble::of(&error)
+    }
+
+    #[test]
+    fn what_stands_at_a_brokers_port_is_told_apart() {
+        assert_eq!(seen_of(b""), Trouble::Gone(Gone::HungUp));
+        assert_eq!(seen_of(b"HTTP/1.1 400 Bad Request\r\n\r\n"), Trouble::Gone(Gone::NoMqtt));
+        assert_eq!(seen_of(b"SSH-2.0-OpenSSH_9.9\r\n"), Trouble::Gone(Gone::NoMqtt));
+        assert_eq!(seen_of(&[0x20, 2, 0, 5]), Trouble::Refused(ConnectReturnCode::NotAuthorized));
+    }
 
     #[test]
     fn a_broker_that_refuses_is_told_with_what_helps() {
