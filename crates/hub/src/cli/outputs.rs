@@ -93,7 +93,7 @@ impl Args {
         }
         let (Some(lines), Some(events)) = (&self.jsonl, &self.events) else { return Ok(()) };
         ensure!(
-            [lines, events].map(|path| path.as_path()) != [Path::new("-"); 2],
+            ![lines, events].iter().all(|path| files::is_stdout(path)),
             "--jsonl - and --events - cannot both have standard output: give one of them a file"
         );
         ensure!(

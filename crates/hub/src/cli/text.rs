@@ -14,9 +14,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Error, Result, ensure};
 use files::{Existing, LinesFile, Replacement};
 
-/// In the place of a path: standard output.
-const STANDARD: &str = "-";
-
 /// Lines that wait to be written, at most: two seconds of moments.
 const ROOM: usize = 256;
 
@@ -27,7 +24,7 @@ const END: Duration = Duration::from_secs(2);
 pub fn keep<'a>(inputs: impl IntoIterator<Item = &'a Path>, output: &Path) -> Result<()> {
     for input in inputs {
         ensure!(
-            output == Path::new(STANDARD) || !files::would_be_same(input, output),
+            files::is_stdout(output) || !files::would_be_same(input, output),
             "{} would overwrite {}, which is read: name another output",
             output.display(),
             input.display()
@@ -82,7 +79,7 @@ pub struct Text {
 impl Text {
     /// To a file, whose first new line takes the place of what it holds, or to standard output for `-`; `option` of `command` named it.
     pub fn create(command: &'static str, option: &str, path: &Path, if_late: IfLate) -> Result<Self> {
-        let to: Box<dyn Write + Send> = if path == Path::new(STANDARD) {
+        let to: Box<dyn Write + Send> = if files::is_stdout(path) {
             Box::new(io::stdout())
         } else {
             let file = LinesFile::open(path, Existing::Replace)
