@@ -3,7 +3,7 @@
 use std::mem::{Discriminant, discriminant};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Error, Result, anyhow};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use posewire_hub::Extrinsics;
 use posewire_hub::config::{Camera, is_placed_anew, placed_text};
 use posewire_hub::geometry::centre;
@@ -12,14 +12,18 @@ use posewire_hub::line::LineError;
 use super::mqtt::Health;
 use super::text;
 
-/// Without a word from a camera for so long, it is told.
+/// Without a word of use from a camera for so long, it is told.
 const SILENT_US: i64 = 3_000_000;
 
 /// The cameras of a room.
 pub struct Cameras {
     all: Vec<Camera>,
     pub health: Health,
+    /// When the last line came that was of use, and the last one that was not, and why.
     heard_us: Vec<i64>,
+    refused: Vec<Option<(i64, LineError)>>,
+    /// Whether any line of any camera was of use.
+    is_of_use: bool,
     wrong: Wrong,
     /// Where a place that was found anew is written down; `None`: nowhere.
     room: Option<PathBuf>,
@@ -98,7 +102,8 @@ impl Cameras {
         let n = all.len();
         let health = Health { silent: vec![false; n], moved: vec![false; n] };
         let wrong = Wrong::new("run", &all);
-        Self { all, health, heard_us: vec![now_us; n], wrong, room }
+        let (heard_us, refused) = (vec![now_us; n], (0..n).map(|_| None).collect());
+        Self { all, health, heard_us, refused, is_of_use: false, wrong, room }
     }
 
     /// What people call them.
@@ -107,14 +112,32 @@ impl Cameras {
     }
 
     /// A line came, and what was wrong with it.
-    pub fn heard(&mut self, camera: usize, wrong: Option<&LineError>, now_us: i64) {
+    pub fn heard(&mut self, camera: usize, wrong: Option<LineError>, now_us: i64) {
+        if let Some(wrong) = wrong {
+            self.wrong.add(camera, &wrong);
+            self.refused[camera] = Some((now_us, wrong));
+            return;
+        }
         self.heard_us[camera] = now_us;
+        self.is_of_use = true;
         if std::mem::take(&mut self.health.silent[camera]) {
             say!("posewire-hub run: camera {:?} is back", self.all[camera].name);
         }
-        if let Some(wrong) = wrong {
-            self.wrong.add(camera, wrong);
+    }
+
+    /// Says at the end which lines were of no use. `take`: all of it was heard.
+    ///
+    /// # Errors
+    /// No line of the take was of use.
+    pub fn end(&self, take: Option<&Path>) -> Result<()> {
+        let Some(told) = self.wrong.told() else { return Ok(()) };
+        if let Some(take) = take
+            && !self.is_of_use
+        {
+            bail!("{}: nobody could be told of: {told}", take.display());
         }
+        say!("posewire-hub run: {told}");
+        Ok(())
     }
 
     /// Says what is to be doubted of a camera.
@@ -122,13 +145,20 @@ impl Cameras {
         say!("posewire-hub run: camera {:?}: {doubt}", self.all[camera].name);
     }
 
-    /// Says who has been silent for too long.
+    /// Says who has been silent for too long; whose lines are all refused sees as little.
     pub fn look_for_silence(&mut self, now_us: i64) {
         for (c, camera) in self.all.iter().enumerate() {
             if !self.health.silent[c] && now_us - self.heard_us[c] > SILENT_US {
                 self.health.silent[c] = true;
                 let (name, wants) = (&camera.name, camera.ear.wants());
-                say!("posewire-hub run: camera {name:?} is silent: does its board run {wants}?");
+                match &self.refused[c] {
+                    Some((at_us, wrong)) if now_us - at_us <= SILENT_US => {
+                        say!(
+                            "posewire-hub run: camera {name:?} counts as silent, no line is of use: {wrong}"
+                        );
+                    }
+                    _ => say!("posewire-hub run: camera {name:?} is silent: does its board run {wants}?"),
+                }
             }
         }
     }
@@ -232,6 +262,25 @@ mod tests {
             assert!(told.contains(part), "{told}");
         }
         assert!(told.contains("plug a camera in; 1 of"), "{told}");
+    }
+
+    #[test]
+    fn a_camera_whose_lines_are_all_refused_is_silent_until_one_is_of_use() {
+        let mut cameras = Cameras::new(cameras(&["door", "window"]), None, 0);
+        let take = Path::new("take.jsonl");
+        assert!(cameras.end(Some(take)).is_ok(), "nothing was refused");
+        for at_us in (0..=4_000_000).step_by(100_000) {
+            cameras.heard(0, Some(LineError::BuiltInClip), at_us);
+            cameras.look_for_silence(at_us);
+        }
+        assert_eq!(cameras.health.silent, [true, true]);
+        let told = cameras.end(Some(take)).unwrap_err().to_string();
+        assert!(told.starts_with("take.jsonl: ") && told.contains("41 of camera \"door\"'s lines"), "{told}");
+        assert!(cameras.end(None).is_ok(), "live, boards may still come");
+        cameras.heard(0, None, 4_100_000);
+        cameras.look_for_silence(4_200_000);
+        assert_eq!(cameras.health.silent, [false, true]);
+        assert!(cameras.end(Some(take)).is_ok());
     }
 
     #[test]

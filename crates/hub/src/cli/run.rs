@@ -103,7 +103,9 @@ pub fn run(args: &Args) -> Result<()> {
     let told = tell_all(args, &mut room, &mut source, &stop);
     // Whatever ended it: lines that wait are written.
     let ended = room.outputs.end();
-    told.and(ended)
+    told.and(ended)?;
+    let is_whole = !stop.load(Ordering::Relaxed);
+    room.cameras.end(args.replay.as_deref().filter(|_| is_whole))
 }
 
 /// The whole take, or until nobody takes any more, or `stop` is set.
@@ -234,7 +236,7 @@ impl Room {
                 {
                     self.cameras.doubt(packet.camera, &doubt);
                 }
-                self.cameras.heard(packet.camera, heard.err().as_ref(), now_us);
+                self.cameras.heard(packet.camera, heard.err(), now_us);
             }
         }
     }

@@ -47,6 +47,14 @@ fn what_is_wrong_is_said_with_what_to_do() {
     let size = told(at, &["calibrate", cameras, "--replay", "demo/take.jsonl"]);
     assert!(size.contains("walk about") && size.contains("of camera \"camera-2\"'s lines"), "{size}");
     assert!(size.contains("--size 64x36"), "{size}");
+    // Of both: a take that tells of nobody is no success.
+    fs::copy(at.join("demo/camera-2.toml"), at.join("demo/camera-1.toml")).unwrap();
+    let stand = ["camera-1", "camera-2"].map(|name| {
+        format!("[[camera]]\nname = '{name}'\nat_m = [0.0, 0.0, 2.0]\nrotation = [1.0, 0, 0, 0]\n")
+    });
+    fs::write(at.join("stand.toml"), stand.concat()).unwrap();
+    let none = told(at, &["run", cameras, "--room", "stand.toml", "--replay", "demo/take.jsonl"]);
+    assert!(none.contains("nobody could be told of") && none.contains("of camera \"camera-1\"'s"), "{none}");
     // Boards are off: the take of before stays.
     let (mut text, [a, b]) = (fs::read_to_string(at.join(cameras)).unwrap(), free_ports());
     for (from, to) in [("9101", a), ("9102", b)] {
