@@ -67,8 +67,8 @@ pub enum LineError {
     BuiltInClip,
     /// Its pictures have another shape than the calibration's, which is another part of the sensor.
     #[error(
-        "its pictures are {} × {}, the camera was calibrated at {} × {}, another shape: run posewire with --size {}x{}, or calibrate anew",
-        theirs_px[0], theirs_px[1], calibrated_px[0], calibrated_px[1], calibrated_px[0], calibrated_px[1]
+        "its pictures are {} × {}, the camera was calibrated at {} × {}, another shape: run posewire {}, or calibrate anew",
+        theirs_px[0], theirs_px[1], calibrated_px[0], calibrated_px[1], shaped(*theirs_px, *calibrated_px)
     )]
     OtherShape {
         /// Width and height of the board's pictures.
@@ -163,12 +163,30 @@ pub fn read(text: &str, lens: &Lens) -> Result<Line, LineError> {
     })
 }
 
+/// How posewire is run so that its pictures have the calibration's shape.
+fn shaped(theirs_px: [u32; 2], calibrated_px: [u32; 2]) -> String {
+    let [[w, h], [width, height]] = [theirs_px, calibrated_px];
+    let size = format!("with --size {width}x{height}");
+    if is_one_shape([h, w], calibrated_px) {
+        format!(
+            "with --rotate as its lens was calibrated, so without it after `posewire calibrate` (width and height are exchanged), or {size}"
+        )
+    } else {
+        size
+    }
+}
+
+fn is_one_shape(a_px: [u32; 2], b_px: [u32; 2]) -> bool {
+    let [across, down] = [0, 1].map(|axis| f64::from(b_px[axis]) / f64::from(a_px[axis]));
+    (across / down - 1.0).abs() <= SAME_SHAPE
+}
+
 /// How many of the calibration's pixels one of the board's is, along each axis: as the tracker itself takes a calibration for other sizes
 /// of the same shape.
 fn stretch(theirs_px: [u32; 2], lens: &Lens) -> Result<V2, LineError> {
     let calibrated_px = [lens.width_px, lens.height_px];
     let [across, down] = [0, 1].map(|axis| f64::from(calibrated_px[axis]) / f64::from(theirs_px[axis]));
-    if (across / down - 1.0).abs() <= SAME_SHAPE {
+    if is_one_shape(theirs_px, calibrated_px) {
         Ok(V2::new(across, down))
     } else {
         Err(LineError::OtherShape { theirs_px, calibrated_px })
@@ -292,7 +310,10 @@ mod tests {
         {
             let wide = read(&of(none), &lens()).unwrap_err().to_string();
             assert!(wide.contains("the camera was calibrated at 640 × 480, another shape"), "{wide}");
+            assert!(wide.contains("--size 640x480") && !wide.contains("--rotate"), "{wide}");
         }
+        let turned = read(&of("\"width\":240,\"height\":320"), &lens()).unwrap_err().to_string();
+        assert!(turned.contains("--rotate") && turned.contains("exchanged"), "{turned}");
         let sized = self::text(1_900.0, "[0,0,0,0,\"absent\"]");
         let sized = sized.replace("\"persons\"", "\"width\":640,\"height\":480,\"persons\"");
         assert_eq!(read(&sized, &lens()).unwrap().persons, [], "gone from the picture");
