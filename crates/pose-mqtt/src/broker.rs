@@ -1,8 +1,9 @@
-//! The address of a broker: `mqtt://[USER[:PASSWORD]@]HOST[:PORT]`.
+//! The address of a broker: `mqtt://[USER[:PASSWORD]@]HOST[:PORT]`, user and password percent-encoded where need be.
 
 use std::fmt;
 use std::str::FromStr;
 
+use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
 
 /// Where MQTT without encryption is listened for.
@@ -42,6 +43,9 @@ impl FromStr for Broker {
             // Without what was given: there may be a password in it.
             "this is no address of a broker: give mqtt://[USER:PASSWORD@]HOST[:PORT], as in mqtt://192.168.1.10".to_owned()
         };
+        let wrong_code = || {
+            "the user or the password of this broker is no text in UTF-8 once its codes are read: write %25 for each % that begins none, as in 100%25ab".to_owned()
+        };
         let rest = text.strip_prefix("mqtt://").ok_or_else(wrong)?;
         // A password may have an @ in it, a host not.
         let (login, at) = rest.rsplit_once('@').map_or((None, rest), |(login, at)| (Some(login), at));
@@ -55,10 +59,16 @@ impl FromStr for Broker {
         if host.is_empty() || port == 0 || host.contains('/') {
             return Err(wrong());
         }
-        let login = login.map(|login| {
-            let (user, password) = login.split_once(':').unwrap_or((login, ""));
-            (user.to_owned(), password.to_owned())
-        });
+        // As in every URL: %40 is an @. A % that begins no such code stays what it is.
+        let decoded =
+            |text| percent_decode_str(text).decode_utf8().map(String::from).map_err(|_| wrong_code());
+        let login = match login {
+            Some(login) => {
+                let (user, password) = login.split_once(':').unwrap_or((login, ""));
+                Some((decoded(user)?, decoded(password)?))
+            }
+            None => None,
+        };
         Ok(Self { text: text.into(), host: host.into(), port, login })
     }
 }
@@ -82,7 +92,10 @@ impl fmt::Display for Broker {
         if self.text.is_empty() {
             return Ok(());
         }
-        let user = self.login.as_ref().map(|(user, _)| format!("{user}@")).unwrap_or_default();
+        // As it was given: decoded it may have a : or an end of line in it.
+        let login = self.text.strip_prefix("mqtt://").and_then(|rest| rest.rsplit_once('@'));
+        let user = login.and_then(|(login, _)| login.split(':').next());
+        let user = user.map(|user| format!("{user}@")).unwrap_or_default();
         match self.host.contains(':') {
             true => write!(f, "mqtt://{user}[{}]:{}", self.host, self.port),
             false => write!(f, "mqtt://{user}{}:{}", self.host, self.port),
@@ -110,6 +123,10 @@ mod tests {
             ("mqtt://[::1]:99", "::1", 99, None, "mqtt://[::1]:99"),
             ("mqtt://me@broker", "broker", 1883, login("me", ""), "mqtt://me@broker:1883"),
             ("mqtt://me:p@:s@broker:1", "broker", 1, login("me", "p@:s"), "mqtt://me@broker:1"),
+            ("mqtt://me:p%40ss%2fw%3A1@b", "b", 1883, login("me", "p@ss/w:1"), "mqtt://me@b:1883"),
+            ("mqtt://a%3Ab:100%25@b", "b", 1883, login("a:b", "100%"), "mqtt://a%3Ab@b:1883"),
+            ("mqtt://me:100%@b", "b", 1883, login("me", "100%"), "mqtt://me@b:1883"),
+            ("mqtt://me:%zz%4+1@b", "b", 1883, login("me", "%zz%4+1"), "mqtt://me@b:1883"),
         ] {
             let broker: Broker = text.parse().unwrap();
             assert_eq!((&*broker.host, broker.port, &broker.login), (host, port, &known), "{text}");
@@ -124,6 +141,8 @@ mod tests {
             let told = text.parse::<Broker>().unwrap_err();
             assert!(told.contains("mqtt://") && !told.contains("secret"), "{text}: {told}");
         }
+        let told = "mqtt://me:secret%ff@b".parse::<Broker>().unwrap_err();
+        assert!(told.contains("%25") && !told.contains("secret"), "{told}");
         assert!("mqtts://b".parse::<Broker>().unwrap_err().contains("encryption"));
         assert_eq!(Broker::default().get(), None);
     }
