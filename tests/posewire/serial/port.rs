@@ -2,15 +2,21 @@
 
 use super::*;
 
-#[test]
-fn a_stuck_port_is_left_within_the_time_given() {
-    let pty = Pty::open();
+/// A sink whose port takes no more.
+fn stuck(pty: &Pty) -> Serial {
     let (mut serial, _) = open(&pty.path);
     let mut now_us = 0;
     while serial.counters().moments_dropped == 0 {
         serial.send(&pose_frame(0, 4, now_us), now_us).unwrap();
         now_us += FRAME_US;
     }
+    serial
+}
+
+#[test]
+fn a_stuck_port_is_left_within_the_time_given() {
+    let pty = Pty::open();
+    let mut serial = stuck(&pty);
     let started = Instant::now();
     serial.finish(Duration::from_millis(100)).unwrap();
     drop(serial);
@@ -20,12 +26,7 @@ fn a_stuck_port_is_left_within_the_time_given() {
 #[test]
 fn a_port_that_goes_away_at_the_very_end_fails_nothing() {
     let pty = Pty::open();
-    let (mut serial, _) = open(&pty.path);
-    let mut now_us = 0;
-    while serial.counters().moments_dropped == 0 {
-        serial.send(&pose_frame(0, 4, now_us), now_us).unwrap();
-        now_us += FRAME_US;
-    }
+    let mut serial = stuck(&pty);
     drop(pty);
     serial.finish(Duration::from_millis(100)).unwrap();
     assert_eq!(serial.counters().losses, 1);
