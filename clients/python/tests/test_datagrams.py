@@ -11,15 +11,18 @@ import sys
 import tempfile
 import threading
 import unittest
+from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
 from test_frames import FULL, golden, walker
 
-from posewire import as_lines, frames_from, frames_from_udp
+from posewire import Frame, as_lines, frames_from, frames_from_udp
 from posewire.__main__ import main
 from posewire._datagrams import OneTracker
 from posewire.aio import udp_frames
+from posewire.moments import MomentCounters
+from posewire.wire import Counters
 
 ONE, OTHER = ("127.0.0.1", 40_001), ("192.168.1.9", 40_001)
 
@@ -135,6 +138,23 @@ class Sources(unittest.TestCase):
         with mock.patch("posewire.__main__.PoseReader", side_effect=OSError("could not open port")):
             code, _, said = self.printed("/dev/no-such-port")
         self.assertEqual((code, "is the port right" in said), (1, True), said)
+
+    def test_what_was_counted_on_a_line_is_said_however_reading_ends(self) -> None:
+        counted, given = Counters(packets=7), MomentCounters(given=5)
+        for ending, status in ((KeyboardInterrupt(), 0), (OSError("the port is gone"), 1)):
+
+            def moments(ending: BaseException = ending) -> Iterator[Frame]:
+                yield walker(1)
+                raise ending
+
+            with mock.patch("posewire.__main__.PoseReader") as opened:
+                reader = opened.return_value.__enter__.return_value
+                reader.moments = moments
+                reader.counters, reader.moment_counters = counted, given
+                opened.return_value.__exit__.return_value = None
+                code, shown, said = self.printed("/dev/ttyUSB0")
+            self.assertEqual((code, len(shown.splitlines())), (status, 1), said)
+            self.assertEqual(said.splitlines()[0], f"{given} {counted}")
 
     @unittest.skipUnless(hasattr(os, "mkfifo"), "no named pipes")
     def test_a_named_pipe_is_read_as_a_file_of_lines(self) -> None:

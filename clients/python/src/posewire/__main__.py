@@ -71,9 +71,12 @@ def main() -> int:
             return 0
         check_port(args.source)
         with PoseReader(args.source, args.baud) as reader:
-            with watched(reader, args.source, args.baud, say):
-                print_frames(reader.moments(), args.frames, args.jsonl_format)
-            print(reader.moment_counters, reader.counters, file=sys.stderr)
+            try:
+                with watched(reader, args.source, args.baud, say):
+                    print_frames(reader.moments(), args.frames, args.jsonl_format)
+            finally:
+                # Ctrl-C is how a line ends.
+                print(reader.moment_counters, reader.counters, file=sys.stderr)
     except ImportError:
         print("pyserial is missing: pip install pyserial", file=sys.stderr)
         return 2
