@@ -41,6 +41,15 @@ class Kept(unittest.TestCase):
         self.assertEqual([frame.seq for frame in recent.frames()], [3])
         self.assertEqual(recent.taken, 101)
 
+    def test_a_frame_that_another_has_overtaken_is_left_out_and_costs_no_other(self) -> None:
+        recent = Recent(last_s=10.0)
+        # The last one comes a second late.
+        for seq in (50, 52, 51, 52, 53, 28):
+            recent.take(walker(seq))
+        self.assertEqual([frame.seq for frame in recent.frames()], [50, 52, 52, 53])
+        recent.take(walker(27))
+        self.assertEqual([frame.seq for frame in recent.frames()], [27])
+
 
 @unittest.skipUnless(HAS, "no matplotlib")
 class Drawn(unittest.TestCase):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 #: A step back beyond it is a tracker whose clock has started anew, a smaller one a frame that came late; and no frame is captured so
 #: long after it came. Microseconds.
-_ANEW_US = 1_000_000
+ANEW_US = 1_000_000
 
 
 class Elapsed:
@@ -25,7 +25,7 @@ class Elapsed:
         """Microseconds from the first frame to this one."""
         if self._begun_us is None:
             self._begin(captured_us, now_us, 0)
-        elif captured_us - self._begun_us < self.us - _ANEW_US or self._is_ahead(captured_us, now_us):
+        elif captured_us - self._begun_us < self.us - ANEW_US or self._is_ahead(captured_us, now_us):
             between_us = 0 if now_us is None or self._last_now_us is None else now_us - self._last_now_us
             self._begin(captured_us, now_us, self.us + between_us)
         assert self._begun_us is not None
@@ -43,4 +43,4 @@ class Elapsed:
         """Whether it would come before it was captured."""
         if now_us is None or self._begun_now_us is None or self._begun_us is None:
             return False
-        return captured_us - self._begun_us > now_us - self._begun_now_us + _ANEW_US
+        return captured_us - self._begun_us > now_us - self._begun_now_us + ANEW_US

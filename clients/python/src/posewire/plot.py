@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ._command import command_line, count_of, real_of, say
+from ._elapsed import ANEW_US
 from ._signals import Ending
 from .frames import Frame, frames_from
 from .pose import JOINTS, Pose
@@ -59,12 +60,15 @@ class Recent:
 
     def take(self, frame: Frame) -> None:
         with self._lock:
-            frames = self._frames
-            # A tracker that has started anew begins a new plot.
-            if frames and frame.captured_us < frames[-1].captured_us:
-                frames.clear()
-            frames.append(frame)
             self.taken += 1
+            frames = self._frames
+            late_us = frames[-1].captured_us - frame.captured_us if frames else 0
+            # A tracker that has started anew begins a new plot.
+            if late_us > ANEW_US:
+                frames.clear()
+            elif late_us > 0:
+                return
+            frames.append(frame)
             while frames[-1].captured_us - frames[0].captured_us > self._last_us:
                 frames.popleft()
 
