@@ -103,6 +103,31 @@ class Pages(unittest.TestCase):
         wanted = [[300, 250, 400_000], [42, 82], True, "it was closed", 1]
         self.assertEqual(self.value("tracks", script), wanted)
 
+    def test_lines_dropped_onto_a_served_recording_are_none_of_its_runs(self) -> None:
+        script = (
+            TRACK
+            + """
+          const said = { name: "clip.avi", note: "", frames: 0, is_whole: false }, bodies = [];
+          const line = (run, seq) => `{"seq":${seq},"frame":${seq},"captured_us":0,"emitted_us":${10 * run + seq},"persons":[]}\n`;
+          globalThis.fetch = async path => {
+            const [, run, , from] = path.split(/[^a-z0-9]/);
+            if (path.startsWith("bodies")) bodies.push(path);
+            const lines = Array.from({ length: said.tracks[0].lines }, (_, seq) => line(run, seq)).slice(from);
+            return { ok: true, json: async () => path === "recording" ? said : [], text: async () => lines.join("") };
+          };
+          const grow = lines => { said.tracks = [{ name: "xl", lines }, { name: "none", lines }]; return reel.update(); };
+          const reel = new ServedReel(), before = track([[0, 0, 99]]);
+          await grow(2);
+          const served = reel.tracks.map(track => track.emitted.slice());
+          reel.tracks = [reel.tracks[1], before];
+          await grow(3);
+          for (const shown of reel.tracks) await reel.stand(shown, 0);
+          return [served, reel.tracks.map(track => track.emitted), bodies];
+        """
+        )
+        wanted = [[[0, 1], [10, 11]], [[10, 11, 12], [99]], ["bodies/1/0"]]
+        self.assertEqual(self.value("tracks", script), wanted)
+
     def test_a_video_that_does_not_say_its_length_is_refused_in_words(self) -> None:
         script = VIDEO + (
             "video.duration = Infinity; return [await VideoReel.open({}).catch(e => e.message), revoked.length];"

@@ -89,7 +89,9 @@ async function asked(path) {
 
 /** What `posewire view FILE` serves, some of it while it is still being tracked. */
 class ServedReel {
-  frames = []; tracks = []; name = ""; note = ""; isWhole = false; #size = null;
+  frames = []; tracks = []; name = ""; note = ""; isWhole = false;
+  /** The server's runs by their numbers; `tracks`, which are shown, may be others: lines that were dropped onto the page. */
+  #runs = [];
 
   /** Fetches what is new; whether anything was. */
   async update() {
@@ -102,7 +104,8 @@ class ServedReel {
       for (const [number, us] of more) this.frames.push({ number, us });
     }
     for (const [k, { name, lines }] of said.tracks.entries()) {
-      const track = this.tracks[k] ??= Object.assign(new Track(name), { isServed: true });
+      if (!this.#runs[k]) this.tracks.push(this.#runs[k] = new Track(name));
+      const track = this.#runs[k];
       while (track.length < lines) {
         const text = await (await asked(`tracks/${k}?from=${track.length}`)).text();
         if (!text) break;
@@ -116,9 +119,8 @@ class ServedReel {
 
   /** Asks how the bodies of a line stand. */
   async stand(track, i) {
-    const k = this.tracks.indexOf(track);
-    // Files that were dropped onto the page are not the server's.
-    if (i < 0 || k < 0 || !track.isServed || track.standing.has(i)) return;
+    const k = this.#runs.indexOf(track);
+    if (i < 0 || k < 0 || track.standing.has(i)) return;
     if (track.standing.size >= Track.KEPT) track.standing.clear();
     const answer = await fetch(`bodies/${k}/${i}`).catch(() => null);
     if (answer?.ok) track.standing.set(i, await answer.json());
