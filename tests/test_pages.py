@@ -103,6 +103,43 @@ class Pages(unittest.TestCase):
         wanted = [[300, 250, 400_000], [42, 82], True, "it was closed", 1]
         self.assertEqual(self.value("tracks", script), wanted)
 
+    def test_a_video_of_uneven_rate_goes_where_lines_say_that_its_frames_lie(self) -> None:
+        script = (
+            TRACK
+            + VIDEO
+            + """
+          const reel = await VideoReel.open({ name: "clip.mp4" });
+          const places = async () => {
+            const found = [];
+            for (const i of reel.frames.keys()) {
+              const picture = reel.picture(i);
+              await new Promise(done => setTimeout(done));
+              video.onseeked?.();
+              found.push(Math.round(1000 * (await picture).at));
+            }
+            return found;
+          };
+          video.duration = 0.2334;
+          reel.take(track([[0, 5000, 0], [1, 38_333, 0], [2, 138_333, 0]]));
+          const uneven = [reel.frames, await places()];
+          // The first and the third have no line, the fourth has two.
+          video.duration = 1;
+          reel.take(track([[1, 0, 0], [3, 80_000, 0], [3, 80_000, 9], [4, 160_000, 0]]));
+          const between = [reel.frames.slice(1, 5).map(({ us }) => us - reel.frames[1].us), reel.frames.length];
+          // One that is said to end before its last frame does, and lines of a longer one.
+          const cut = [];
+          video.duration = 0.1;
+          for (const rows of [[[0, 0, 0], [1, 100_000, 0]], [[0, 0, 0], [1, 100_000, 0], [90, 9e6, 0]]]) {
+            reel.take(track(rows));
+            cut.push(reel.frames.length);
+          }
+          return [...uneven, ...between, cut];
+        """
+        )
+        frames = [{"number": 0, "us": 0}, {"number": 1, "us": 33_333}, {"number": 2, "us": 133_333}]
+        wanted = [frames, [17, 83, 183], [0, 40_000, 80_000, 160_000], 14, [2, 3]]
+        self.assertEqual(self.value("tracks", script), wanted)
+
     def test_lines_dropped_onto_a_served_recording_are_none_of_its_runs(self) -> None:
         script = (
             TRACK

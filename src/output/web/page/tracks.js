@@ -160,7 +160,7 @@ class VideoReel {
         reel.video.onloadeddata = done;
         reel.video.onerror = () => failed(Error("this browser cannot play it: `posewire view FILE` on the board opens every video"));
       });
-      reel.setRate(30);
+      reel.#lay([{ number: 0, us: 0 }], 1e6 / 30);
     } catch (error) {
       reel.close();
       throw error;
@@ -174,18 +174,38 @@ class VideoReel {
     URL.revokeObjectURL(this.video.src);
   }
 
-  setRate(fps) {
+  /** Puts frames where some are `known` to lie, between these evenly, before and beyond them `step` apart; microseconds. */
+  #lay(known, step) {
+    const end = 1e6 * this.video.duration;
     // Of what a browser recorded nothing says how long it is.
-    if (!Number.isFinite(this.video.duration)) throw Error("it does not say how long it is: `posewire view FILE` on the board opens it");
-    const count = Math.max(1, Math.round(this.video.duration * fps));
-    this.frames = Array.from({ length: count }, (_, i) => ({ number: i, us: Math.round(i * 1e6 / fps) }));
+    if (!Number.isFinite(end)) throw Error("it does not say how long it is: `posewire view FILE` on the board opens it");
+    const begin = known[0].us - known[0].number * step;
+    const places = known.map(({ number, us }) => ({ number, us: us - begin }));
+    if (places[0].number) places.unshift({ number: 0, us: 0 });
+    const last = places.at(-1), before = places.at(-2) ?? last;
+    // Where the last ones are slow, no other follows because the mean is quick.
+    const pace = Math.max(step, (last.us - before.us) / Math.max(1, last.number - before.number));
+    const more = Math.max(1, Math.round((end - last.us) / pace));
+    places.push({ number: last.number + more, us: last.us + more * pace });
+    this.frames = places.slice(1).flatMap((to, k) => {
+      const { number, us } = places[k], count = to.number - number;
+      return Array.from({ length: count }, (_, i) => ({ number: number + i, us: Math.round(us + (to.us - us) * i / count) }));
+    });
+    // Lines of another video go on after the end; but some videos are said to end where their last frame begins, or the one before it.
+    this.frames = this.frames.filter(({ number, us }) => number === 0 || us < end + 1.5 * pace);
   }
 
-  /** Lines say how many frames a second the video has. */
+  /** Lines say when the light of each frame fell: rates may be uneven. */
   take(track) {
-    const span = track.times.at(-1) - track.times[0], numbers = [track.numbers[0], track.numbers.at(-1)];
-    const count = numbers.includes(null) ? track.length - 1 : numbers[1] - numbers[0];
-    if (count > 0 && span > 0) this.setRate(Math.round(1e9 * count / span) / 1000);
+    const lines = track.times.map((us, i) => ({ number: track.numbers[i] ?? i, us }));
+    const known = [];
+    // Lines without numbers are found by their times, wherever frames lie: the mean will do.
+    for (const line of track.numbers.includes(null) ? [lines[0], lines.at(-1)] : lines) {
+      const last = known.at(-1);
+      if (!last || line.number > last.number && line.us > last.us) known.push(line);
+    }
+    const [first, last] = [known[0], known.at(-1)];
+    if (known.length > 1) this.#lay(known, (last.us - first.us) / (last.number - first.number));
   }
 
   /** One after the other: a video is at one place at a time. */
@@ -196,7 +216,8 @@ class VideoReel {
   }
 
   async #pictureAt(i) {
-    const to = Math.min(this.video.duration, (this.frames[i].us + 0.5 * (this.frames[1]?.us ?? 0)) / 1e6);
+    const { duration } = this.video, next = this.frames[i + 1]?.us ?? 1e6 * duration;
+    const to = Math.min(duration, (this.frames[i].us + next) / 2e6);
     if (Math.abs(this.video.currentTime - to) > 1e-4) {
       const sought = new Promise((done, failed) => {
         this.video.onseeked = done;
