@@ -188,6 +188,24 @@ class Documents(unittest.TestCase):
                 with self.subTest(name_of(page)):
                     ast.parse(block)
 
+    def test_python_packages_go_into_an_environment_and_the_own_one_comes_from_its_folder(self) -> None:
+        listed = ["git", "ls-files", "*.md", "*.ipynb", "clients/*.py"]
+        names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+        wrong = []
+        for name in names:
+            text = (ROOT / name).read_text()
+            if re.search(r"pip install [\"']?posewire", text):
+                wrong.append(f"{name}: posewire is in no index: pip install ./clients/python")
+            is_read_by_users = name.startswith(("docs/", "clients/python/")) and not name.endswith(".py")
+            # Newer Debians keep pip out of the system's Python.
+            if (
+                is_read_by_users
+                and "pip install" in text
+                and not re.search(r"-m venv|/python\.md\)|\]\(python\.md\)", text)
+            ):
+                wrong.append(f"{name}: pip install without python3 -m venv, or a link to docs/python.md")
+        self.assertEqual(wrong, [])
+
     def test_every_place_of_unsafe_code_is_named(self) -> None:
         named = re.findall(r"^\| `([\w./-]+)` \|", (ROOT / "SECURITY.md").read_text(), re.MULTILINE)
         files = [

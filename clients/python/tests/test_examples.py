@@ -38,7 +38,7 @@ class Notebooks(unittest.TestCase):
         """What each cell of a notebook prints."""
         needed, extra = NEEDS[name]
         if importlib.util.find_spec(needed) is None:
-            print(f"SKIPPED: {name}: no {needed} (pip install 'posewire[{extra}]')", file=sys.stderr)
+            print(f"SKIPPED: {name}: no {needed} (pip install './clients/python[{extra}]')", file=sys.stderr)
             self.skipTest(f"no {needed}")
         os.environ["MPLBACKEND"] = "agg"
         said = []

@@ -21,7 +21,7 @@ from posewire.plot import _COLOURS, Plot, Recent
 if HAS := importlib.util.find_spec("matplotlib") is not None:
     os.environ["MPLBACKEND"] = "agg"
 else:
-    print("SKIPPED: the plot: no matplotlib (pip install 'posewire[plot]')", file=sys.stderr)
+    print("SKIPPED: the plot: no matplotlib (pip install './clients/python[plot]')", file=sys.stderr)
 
 
 class Kept(unittest.TestCase):

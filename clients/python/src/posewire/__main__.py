@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterable
 
-from ._command import baud_of, count_of, say
+from ._command import baud_of, count_of, is_missing, say
 from ._hints import watched
 from ._signals import Ending, ignore_late
 from .frames import FrameLike, check_port, frames_from, is_port
@@ -78,8 +78,7 @@ def main() -> int:
                 # Ctrl-C is how a line ends.
                 print(reader.moment_counters, reader.counters, file=sys.stderr)
     except ImportError:
-        print("pyserial is missing: pip install pyserial", file=sys.stderr)
-        return 2
+        return is_missing("pyserial")
     except BrokenPipeError:
         # The reader of the lines has had enough. What Python still holds for it goes nowhere, instead of failing at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -17,6 +17,12 @@ def say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
+def is_missing(library: str) -> int:
+    """Tells whoever runs the command which library to install, and is the command's status."""
+    say(f"{library} is missing: pip install {library}, in a virtual environment (docs/python.md)")
+    return 2
+
+
 def baud_of(text: str) -> int:
     """An argument that is the rate of a line."""
     if not text.isdecimal() or int(text) not in _BAUDS:

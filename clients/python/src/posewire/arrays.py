@@ -1,4 +1,4 @@
-"""Poses as numpy arrays (`pip install posewire[numpy]`).
+"""Poses as numpy arrays (the extra `numpy`).
 
 for frame in frames_from("udp:9100"):
     people = arrays(frame)

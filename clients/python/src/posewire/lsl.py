@@ -1,4 +1,4 @@
-"""`python -m posewire lsl SOURCE`: an outlet of Lab Streaming Layer (`pip install posewire[lsl]`, which brings LSL's library).
+"""`python -m posewire lsl SOURCE`: an outlet of Lab Streaming Layer (the extra `lsl`, which brings LSL's library).
 
 One person's joints, 17 x (x, y, score), under LSL's own clock: a sample's stamp is when the light fell. An absent joint is (NaN, NaN, 0),
 so that every sample has all channels.
@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Any
 
-from ._command import command_line, count_of, real_of, say
+from ._command import command_line, count_of, is_missing, real_of, say
 from ._elapsed import Elapsed
 from ._signals import Ending
 from .frames import FrameLike, can_wait, frames_from
@@ -170,9 +170,7 @@ def main(arguments: list[str] | None = None) -> int:
             if count == args.frames:
                 break
     except ImportError as error:
-        missing = "pyserial" if error.name == "serial" else "pylsl"
-        print(f"{missing} is missing: pip install {missing}", file=sys.stderr)
-        return 2
+        return is_missing("pyserial" if error.name == "serial" else "pylsl")
     except RuntimeError as error:
         # What pylsl says where the library itself cannot be loaded.
         print(f"LSL: {error}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""`python -m posewire plot SOURCE`: skeletons as they move, and joints over time (`pip install posewire[plot]`)."""
+"""`python -m posewire plot SOURCE`: skeletons as they move, and joints over time (the extra `plot`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ._command import command_line, count_of, real_of, say
+from ._command import command_line, count_of, is_missing, real_of, say
 from ._elapsed import ANEW_US
 from ._signals import Ending
 from .frames import Frame, frames_from
@@ -242,8 +242,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         import matplotlib as mpl
     except ImportError:
-        print("matplotlib is missing: pip install matplotlib", file=sys.stderr)
-        return 2
+        return is_missing("matplotlib")
     Ending()
     recent = Recent(args.last)
     joints = args.joint or _JOINTS
@@ -263,8 +262,7 @@ def main(arguments: list[str] | None = None) -> int:
             if recent.taken == args.frames:
                 break
     except ImportError:
-        print("pyserial is missing: pip install pyserial", file=sys.stderr)
-        return 2
+        return is_missing("pyserial")
     except (OSError, ValueError) as error:
         print(f"{args.source}: {error}", file=sys.stderr)
         return 1

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
-from ._command import command_line, real_of, say
+from ._command import command_line, is_missing, real_of, say
 from ._elapsed import Elapsed
 from ._files import Lines, Replacement, claim
 from ._signals import Ending, uninterrupted
@@ -78,7 +78,7 @@ class CsvRecorder:
 
 
 class ParquetRecorder:
-    """The same rows in columns with types, compressed (`pip install posewire[parquet]`).
+    """The same rows in columns with types, compressed (the extra `parquet`).
 
     A Parquet file ends with what its beginning means: it grows as `PATH.part`, and becomes the file in `close`.
     """
@@ -298,9 +298,7 @@ def main(arguments: list[str] | None = None) -> int:
                 with _blamed(path, recorder.kept):
                     recorder.write(frame)
     except ImportError as error:
-        missing = "pyarrow" if (error.name or "").startswith("pyarrow") else "pyserial"
-        print(f"{missing} is missing: pip install {missing}", file=sys.stderr)
-        return 2
+        return is_missing("pyarrow" if (error.name or "").startswith("pyarrow") else "pyserial")
     except _OutputError as error:
         faults[error.path] = str(error)
     except (OSError, ValueError) as error:
