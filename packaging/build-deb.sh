@@ -13,6 +13,16 @@ version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 # What a stripped binary with its models may take: a slow SD card or a radio link still carries it in seconds.
 max_mb=25
 
+# Before the long build. cargo-zigbuild is installed by pip where it is not there.
+may_build() {
+  local missing=() tool zigbuild=${XDG_CACHE_HOME:-$HOME/.cache}/posewire/zigbuild/bin/cargo-zigbuild
+  for tool in clang cmake nasm pkg-config; do command -v "$tool" >/dev/null || missing+=("$tool"); done
+  command -v cargo-zigbuild "$zigbuild" >/dev/null || python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
+  [ ${#missing[@]} -gt 0 ] || return 0
+  echo "build-deb.sh: ${missing[*]} missing: apt-get install build-essential clang cmake libclang-dev nasm pkg-config python3-venv" >&2
+  exit 1
+}
+
 build() {
   local arch=$1 target run="" strip
   case $arch in
@@ -32,7 +42,6 @@ build() {
     esac
     run="qemu-$cpu-static -L /usr/$triple"
     strip=$triple-strip
-    # Before the long build.
     local deb=binutils-${triple//_/-} tool
     for tool in "$strip" "qemu-$cpu-static"; do
       command -v "$tool" >/dev/null && continue
@@ -147,4 +156,5 @@ SCRIPT
 root=
 trap 'rm -rf "$root"' EXIT
 [ $# -gt 0 ] || set -- amd64 arm64 armhf
+[ -n "${BINARY:-}" ] || may_build
 for arch in "$@"; do build "$arch"; done

@@ -206,6 +206,13 @@ class Documents(unittest.TestCase):
                 wrong.append(f"{name}: pip install without python3 -m venv, or a link to docs/python.md")
         self.assertEqual(wrong, [])
 
+    def test_what_builds_a_package_is_what_the_release_installs(self) -> None:
+        release = (ROOT / ".github/workflows/release.yml").read_text()
+        installs = re.search(r"apt-get install -y --no-install-recommends ([\w\s-]+?)\n\s+- ", release)
+        assert installs
+        page = (ROOT / "docs/packages.md").read_text()
+        self.assertEqual([name for name in installs[1].split() if name not in page], [])
+
     def test_every_place_of_unsafe_code_is_named(self) -> None:
         named = re.findall(r"^\| `([\w./-]+)` \|", (ROOT / "SECURITY.md").read_text(), re.MULTILINE)
         files = [

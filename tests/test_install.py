@@ -146,6 +146,24 @@ class Install(unittest.TestCase):
         self.assertEqual(self.install("--help-me").returncode, 2)
 
 
+class Build(unittest.TestCase):
+    """What the package is built with."""
+
+    def test_what_is_missing_is_named_before_the_long_build(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            programs = Path(folder)
+            for name in ("bash", "dirname", "head", "rm", "sed"):
+                (programs / name).symlink_to(shutil.which(name) or name)
+            # A Debian's without python3-venv.
+            (programs / "python3").write_text("#!/bin/sh\nexit 1\n")
+            (programs / "python3").chmod(0o755)
+            environment = {"PATH": folder, "HOME": folder}
+            command = [str(ROOT / "packaging/build-deb.sh"), "amd64"]
+            done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("clang cmake nasm pkg-config python3-venv missing: apt-get install", done.stderr)
+
+
 class Copyright(unittest.TestCase):
     """What the package says of the weights in it."""
 
