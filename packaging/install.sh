@@ -46,16 +46,24 @@ as_root=
 if [ "$(id -u)" != 0 ]; then as_root=sudo; fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-get() {
-    if [ -s "$here/$1" ]; then
-        cp "$here/$1" "$work/$1"
-    elif command -v curl >/dev/null; then
+fetch() {
+    if command -v curl >/dev/null; then
         curl --fail --location --silent --show-error -o "$work/$1" "$url/$1"
     else
         wget -q -O "$work/$1" "$url/$1"
-    fi || { echo "install.sh: $1 is neither beside this script nor at $url" >&2; exit 1; }
+    fi
 }
+get() {
+    if [ -s "$here/$1" ]; then cp "$here/$1" "$work/$1"; else fetch "$1"; fi || { echo "install.sh: $1 is neither beside this script nor at $url" >&2; exit 1; }
+}
+listed() { grep -q " $file\$" "$work/SHA256SUMS"; }
 get SHA256SUMS
+# That of another release, or of something else, may lie beside the script.
+listed || fetch SHA256SUMS || true
+if ! listed; then
+    echo "install.sh: SHA256SUMS, beside this script and at $url, has no line for $file. Nothing was installed." >&2
+    exit 1
+fi
 get "$file"
 chmod 755 "$work"
 if ! (cd "$work" && grep " $file\$" SHA256SUMS | sha256sum -c - >/dev/null 2>&1); then

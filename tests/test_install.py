@@ -100,6 +100,25 @@ class Install(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn(f"posewire_{VERSION}_arm64.deb is neither beside this script nor at", done.stderr)
 
+    def test_sums_of_another_release_beside_the_script_are_passed_over(self) -> None:
+        self.program("dpkg", "echo arm64")
+        there = self.folder / "there"
+        there.mkdir()
+        # As curl is called: `-o FILE URL` are the last words.
+        self.program("curl", f'while [ $# -gt 3 ]; do shift; done; cp {there}/"${{3##*/}}" "$2"')
+        package = self.folder / f"posewire_{VERSION}_arm64.deb"
+        shutil.move(self.folder / "SHA256SUMS", there)
+        shutil.move(package, there)
+        (self.folder / "SHA256SUMS").write_text(f"{'0' * 64}  posewire_0.0.1_arm64.deb\n")
+        done = self.install("--dry-run")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"would install {package.name}", done.stdout)
+        (there / "SHA256SUMS").unlink()
+        done = self.install("--dry-run")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"has no line for {package.name}", done.stderr)
+        self.assertNotIn("damaged", done.stderr)
+
     def archive(self, word: str) -> None:
         """An archive whose unit and rule say `word`."""
         inside = self.folder / f"posewire-{VERSION}-arm64"
