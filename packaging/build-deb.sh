@@ -116,6 +116,8 @@ set -e
 if [ "$1" = configure ] && [ -d /run/systemd/system ]; then
     systemctl daemon-reload
     udevadm control --reload || true
+    # The rule for what is plugged in already.
+    udevadm trigger --action=change --sysname-match='ttyUSB*' --sysname-match='ttyACM*' --sysname-match='video[0-9]*' || true
     # An upgrade: what runs is the old binary still.
     systemctl try-restart posewire.service || true
 fi

@@ -102,6 +102,8 @@ case $file in
         # As the package does; an upgrade restarts a service that runs.
         $as_root systemctl daemon-reload
         $as_root udevadm control --reload || true
+        # The rule for what is plugged in already.
+        $as_root udevadm trigger --action=change --sysname-match='ttyUSB*' --sysname-match='ttyACM*' --sysname-match='video[0-9]*' || true
         $as_root systemctl try-restart posewire.service || true
     fi
     "$root/usr/local/bin/posewire" --version

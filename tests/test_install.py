@@ -119,6 +119,26 @@ class Install(unittest.TestCase):
         self.assertIn(f"has no line for {package.name}", done.stderr)
         self.assertNotIn("damaged", done.stderr)
 
+    def test_what_is_plugged_in_already_comes_under_the_new_rule(self) -> None:
+        said = self.folder / "said"
+        self.program("udevadm", f'echo "$@" >> {said}')
+        self.program("systemctl", ":")
+        script = (ROOT / "packaging/install.sh").read_text()
+        from_archive = script.split("&& [ -d /run/systemd/system ]; then\n")[1].split("    fi\n")[0]
+        package = (ROOT / "packaging/build-deb.sh").read_text()
+        in_package = package.split("DEBIAN/postinst\" <<'SCRIPT'\n")[1].split("SCRIPT\n")[0]
+        in_package = in_package.replace("/run/systemd/system", str(self.folder))
+        for part in (from_archive, in_package):
+            said.write_text("")
+            command = ["sh", "-c", f"as_root=\n{part}", "sh", "configure"]
+            environment = {**os.environ, "PATH": f"{self.programs}:/usr/bin:/bin"}
+            subprocess.run(command, env=environment, check=True)
+            reload, *rest = said.read_text().splitlines()
+            self.assertEqual(reload, "control --reload")
+            self.assertEqual([line.split()[:2] for line in rest], [["trigger", "--action=change"]])
+            for node in ("ttyUSB", "ttyACM", "video"):
+                self.assertIn(f"--sysname-match={node}", rest[0])
+
     def archive(self, word: str) -> None:
         """An archive whose unit and rule say `word`."""
         inside = self.folder / f"posewire-{VERSION}-arm64"
