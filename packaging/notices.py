@@ -4,6 +4,8 @@
     packaging/notices.py [--target TRIPLE] [--features usable] > third-party-licences
     packaging/notices.py --manifest-path firmware/Cargo.toml --package pico --target thumbv6m-none-eabi ...
 
+Several `--target` are one list, of binaries for each.
+
 Reads `cargo metadata` and the crates' own sources, so it needs them (a build has fetched them) and nothing else. What is only
 run while building (build scripts' helpers, procedural macros) is not in the binary and not here.
 """
@@ -91,12 +93,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--manifest-path", default=str(ROOT / "Cargo.toml"))
     parser.add_argument("--package", default="posewire")
-    parser.add_argument("--target", help="default: this machine's")
+    parser.add_argument("--target", action="append", help="default: this machine's")
     parser.add_argument("--features")
     parser.add_argument("--no-default-features", action="store_true")
     arguments = parser.parse_args()
     host = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True).stdout
-    target = arguments.target or re.findall(r"^host: (.*)$", host, re.MULTILINE)[0]
+    targets = arguments.target or re.findall(r"^host: (.*)$", host, re.MULTILINE)
     choice = [
         "--manifest-path",
         arguments.manifest_path,
@@ -109,12 +111,13 @@ def main() -> int:
         "--format-version",
         "1",
         "--locked",
-        "--filter-platform",
-        target,
+        *(word for target in targets for word in ("--filter-platform", target)),
         *choice,
     ]
     packages = json.loads(subprocess.run(metadata, stdout=subprocess.PIPE, check=True).stdout)["packages"]
-    names_linked = linked(arguments.package, ["--target", target, *choice])
+    names_linked = linked(
+        arguments.package, [*(word for target in targets for word in ("--target", target)), *choice]
+    )
     # Those without a source are this workspace's own.
     crates = sorted(
         (p for p in packages if p["source"] and (p["name"], p["version"]) in names_linked),

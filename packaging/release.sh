@@ -75,8 +75,8 @@ PYTHON
       done
     done
   done
-  packaging/notices.py --manifest-path firmware/Cargo.toml --package pico --target thumbv6m-none-eabi \
-    --no-default-features --features rp2040,ssd1306,usb > "$out/posewire-$version-firmware-third-party-licences.txt"
+  packaging/notices.py --manifest-path firmware/Cargo.toml --package pico --target thumbv6m-none-eabi --target thumbv8m.main-none-eabi \
+    --no-default-features --features rp2040,rp235x,ssd1306,st7789,usb > "$out/posewire-$version-firmware-third-party-licences.txt"
 }
 
 [ $# -gt 0 ] || set -- any amd64 arm64 armhf

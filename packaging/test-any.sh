@@ -70,3 +70,7 @@ for path in sys.argv[1:]:
         assert address == 0x10000000 + 256 * i, path
 print(f"ok: {len(sys.argv) - 1} .uf2 files are whole: magic, numbers, family and addresses of every block")
 PYTHON
+for driver in ssd1306 mipidsi; do
+  grep -q "^  $driver " "$folder/posewire-$version-firmware-third-party-licences.txt" || { echo "test-any.sh: the firmware's licences lack $driver" >&2; exit 1; }
+done
+say "the licences beside them name both screens' drivers"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tarfile
 import tempfile
 import unittest
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -240,6 +242,18 @@ class Notices(unittest.TestCase):
         # The terms of libjpeg-turbo, whose C sources a crate carries, ask for this sentence.
         flat = " ".join(said.split())
         self.assertIn("based in part on the work of the Independent JPEG Group", flat)
+
+    def test_those_of_the_firmware_are_of_every_chip_and_screen(self) -> None:
+        release = (ROOT / "packaging/release.sh").read_text().replace("\\\n", " ")
+        call = next(line for line in release.splitlines() if "notices.py --manifest-path firmware" in line)
+        command = shlex.split(call.split(" > ")[0])
+        said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        names = {line.split()[0] for line in said.splitlines() if line.startswith("  ")}
+        self.assertEqual({"ssd1306", "mipidsi", "embassy-usb", "embassy-rp"} - names, set())
+        targets = re.findall(
+            r"^rp\w+\) target=(.*) ;;$", (ROOT / "firmware/pico.sh").read_text(), re.MULTILINE
+        )
+        self.assertEqual(sorted(targets), sorted(b for a, b in pairwise(command) if a == "--target"))
 
 
 if __name__ == "__main__":
