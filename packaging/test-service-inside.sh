@@ -152,6 +152,17 @@ rm "$dropin"
 systemctl daemon-reload
 say "with the two lines of the page datagrams go out"
 
+# What lies in a home is hidden from it.
+mkdir -p /home/pi /etc/posewire
+for folder in /home/pi /etc/posewire; do
+  printf '[[zone]]\nname = "door"\npolygon = [[0.1, 0.5], [0.4, 0.5], [0.4, 1.0]]\n' > "$folder/zones.toml"
+  printf '[events]\npath = "/var/lib/posewire/events.jsonl"\nzones = "%s/zones.toml"\n' "$folder" > /etc/posewire.toml
+  systemctl restart posewire 2>/dev/null || true
+  [ "$folder" != /home/pi ] || until_so "it does not say that zones in a home cannot be read" told "/home/pi/zones.toml: cannot be read"
+done
+until_so "zones in /etc/posewire are not read" is_active
+say "zones are read below /etc/posewire, not in a home, and that is said"
+
 printf '[serial]\nbuad = 1\n' > /etc/posewire.toml
 systemctl restart posewire 2>/dev/null || true
 sleep 8

@@ -129,11 +129,10 @@ impl Found {
         Self::of(name, &[&FINDER], BTreeMap::new).ok_or_else(|| no_finder(Path::new(which)))
     }
 
-    /// The manifest that is named, where there is none.
-    fn missing(&self) -> Option<&Path> {
+    fn is_there(&self, none: fn(&Path) -> InferError) -> Result<(), InferError> {
         match self {
-            Self::InBinary(_) => None,
-            Self::OnDisk(manifest) => Some(&**manifest).filter(|manifest| !manifest.exists()),
+            Self::InBinary(_) => Ok(()),
+            Self::OnDisk(manifest) => is_there(manifest, none),
         }
     }
 
@@ -198,19 +197,24 @@ fn is_embedded(name: &str) -> bool {
 /// [`InferError::Model`] naming the file, or the networks to choose from.
 pub fn check_names(config: &Models) -> Result<(), InferError> {
     let Models { keypoints, finder, temporal, .. } = config;
-    if let Some(manifest) = Found::keypoints(keypoints)?.missing() {
-        return Err(no_network(manifest));
+    Found::keypoints(keypoints)?.is_there(no_network)?;
+    if finder != NONE {
+        Found::finder(finder)?.is_there(no_finder)?;
     }
-    if finder != NONE
-        && let Some(manifest) = Found::finder(finder)?.missing()
-    {
-        return Err(no_finder(manifest));
-    }
-    if temporal != BUILTIN && !Path::new(temporal).exists() {
+    if temporal != BUILTIN {
         let reason = "there is no such file: name the manifest of temporal weights (*.toml), or \"builtin\"";
-        return Err(fault(Path::new(temporal), reason));
+        is_there(Path::new(temporal), |path| fault(path, reason))?;
     }
     Ok(())
+}
+
+/// `none` where there is nothing; what may not be looked for, as a home by a service, is not called missing.
+fn is_there(path: &Path, none: impl FnOnce(&Path) -> InferError) -> Result<(), InferError> {
+    match path.try_exists() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(none(path)),
+        Err(e) => Err(fault(path, &format!("cannot be read: {e}"))),
+    }
 }
 
 /// The manifests on disk that `config` names, and the networks and weights that these name: what must not be written over.
@@ -381,6 +385,11 @@ mod tests {
         for bad in ["persn", "models/persn.toml"] {
             let said = check(bad, BUILTIN).unwrap_err();
             assert!(said.contains(bad) && said.contains(FINDER.name) && said.contains(".toml"), "{said}");
+        }
+        // What hides below a file cannot be looked for, as little as what may not be.
+        let hidden = "Cargo.toml/own.toml";
+        for said in [check(hidden, BUILTIN), check(NONE, hidden)] {
+            assert!(said.as_ref().is_err_and(|said| said.contains("own.toml: cannot be read: ")), "{said:?}");
         }
     }
 
