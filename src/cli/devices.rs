@@ -37,7 +37,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         if port.by_id.is_some() {
             writeln!(out, "      now {}", port.path.display())?;
         }
-        if let Some(hint) = port.latency_hint() {
+        if let Some(hint) = port.hint() {
             writeln!(out, "      {hint}")?;
         }
     }

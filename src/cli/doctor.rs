@@ -153,10 +153,11 @@ fn serial_ports(report: &mut Report<impl Write>) -> std::io::Result<()> {
 
 fn serial_port(report: &mut Report<impl Write>, port: &PortInfo, may_open: bool) -> std::io::Result<()> {
     let name = port.name().display();
-    if !may_open {
+    // No group gives access to a console's port, and nothing is wrong where another one is used.
+    if !may_open && !port.is_console {
         report
             .fail(format_args!("{name} may not be opened: sudo usermod -aG dialout $USER, then log in again"))
-    } else if let Some(hint) = port.latency_hint() {
+    } else if let Some(hint) = port.hint() {
         report.note(format_args!("{name}: {hint}"))
     } else {
         report.ok(name)
@@ -336,13 +337,15 @@ mod tests {
     }
 
     #[test]
-    fn a_port_is_judged_by_permission_and_latency() {
+    fn a_port_is_judged_by_permission_console_and_latency() {
         let port = |latency_timer_ms| PortInfo {
             path: "/dev/ttyUSB0".into(),
             by_id: Some("/dev/serial/by-id/usb-x".into()),
             driver: None,
             product: None,
             latency_timer_ms,
+            is_console: false,
+            is_debug_connector: false,
         };
         let (text, ailing) = told(|report| serial_port(report, &port(Some(1)), true));
         assert!(text.starts_with("ok") && text.contains("by-id/usb-x") && !ailing, "{text}");
@@ -350,6 +353,12 @@ mod tests {
         assert!(text.starts_with("FAIL") && text.contains("usermod -aG dialout") && ailing, "{text}");
         let (text, ailing) = told(|report| serial_port(report, &port(Some(16)), true));
         assert!(text.starts_with("note") && text.contains("latency_timer") && !ailing, "{text}");
+        for may_open in [false, true] {
+            let console = PortInfo { is_console: true, ..port(None) };
+            let (text, ailing) = told(|report| serial_port(report, &console, may_open));
+            assert!(text.starts_with("note") && text.contains("console") && !ailing, "{text}");
+            assert!(!text.contains("usermod"), "{text}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use pose_wire::DEFAULT_BAUD;
 
-use super::ports::{BAUD_RANGE, list_ports};
+use super::ports::{BAUD_RANGE, PortInfo, list_ports, port_at};
 
 /// Why a serial port cannot be used. Where the system's reason is not one of those known here, it is the source.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +52,14 @@ pub enum PortError {
     Denied {
         /// The port.
         path: PathBuf,
+    },
+    /// This user may not open it, and no group would help.
+    #[error("{path}: no permission: {why}")]
+    Console {
+        /// The port.
+        path: PathBuf,
+        /// What it is, and what to do.
+        why: String,
     },
     /// Somebody else has it.
     #[error(
@@ -107,10 +115,17 @@ impl PortError {
     pub(super) fn of_opening(path: PathBuf, baud: u32, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::NotFound => Self::Missing { path, there_are: names() },
-            io::ErrorKind::PermissionDenied => Self::Denied { path },
+            io::ErrorKind::PermissionDenied => Self::denied(port_at(&path), path),
             _ if source.raw_os_error() == Some(libc::ENOTTY) => Self::NotSerial { path, there_are: names() },
             _ if source.raw_os_error() == Some(libc::EBUSY) => Self::InUse { path },
             _ => Self::Open { path, baud, source },
+        }
+    }
+
+    fn denied(port: Option<PortInfo>, path: PathBuf) -> Self {
+        match port {
+            Some(port) if port.is_console => Self::Console { path, why: port.hint().unwrap_or_default() },
+            _ => Self::Denied { path },
         }
     }
 
@@ -168,6 +183,19 @@ mod tests {
             assert!(told.starts_with(begins), "{told}");
             assert_eq!(told.matches("os error").count(), usize::from(code == libc::EIO), "{told}");
         }
+        let console = PortInfo {
+            path: "/dev/ttyAMA10".into(),
+            by_id: None,
+            driver: None,
+            product: None,
+            latency_timer_ms: None,
+            is_console: true,
+            is_debug_connector: false,
+        };
+        let denied = |port| PortError::denied(port, "/dev/serial0".into()).told();
+        assert!(denied(Some(PortInfo { is_console: false, ..console.clone() })).contains("usermod"));
+        let console = denied(Some(console));
+        assert!(console.contains("login console") && !console.contains("usermod"), "{console}");
         let fast = PortError::Missing { path: "/dev/ttyUSB0@fast".into(), there_are: Vec::new() }.told();
         assert!(fast.ends_with("a rate is digits, as in @115200"), "{fast}");
         let ports = |names: &[&str]| listed(&names.iter().map(PathBuf::from).collect::<Vec<_>>());

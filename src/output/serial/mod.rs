@@ -30,6 +30,7 @@ use consumer::Consumer;
 use line::{Line, Progress, Room};
 use notices::Notices;
 use pace::Pace;
+use ports::port_at;
 use stall::Stall;
 
 pub use error::PortError;
@@ -142,8 +143,7 @@ impl Serial {
         let name = format!("serial {}@{}", options.port.path.display(), options.port.baud);
         let pace = Pace::new(&options).map_err(|e| SinkError::Fatal(format!("{name}: {e}")))?;
         let line = open(&options.port)?;
-        let is_it = |p: &PortInfo| p.path == options.port.path || p.name() == options.port.path;
-        if let Some(hint) = list_ports().into_iter().find(is_it).and_then(|p| p.latency_hint()) {
+        if let Some(hint) = port_at(&options.port.path).and_then(|port| port.hint()) {
             log::warn!("{name}: {hint}");
         }
         let is_rate_known = options.rate_hz.is_some();

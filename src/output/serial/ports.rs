@@ -63,6 +63,10 @@ pub struct PortInfo {
     pub product: Option<String>,
     /// How long an FTDI adapter may sit on received bytes, milliseconds.
     pub latency_timer_ms: Option<u32>,
+    /// Whether the system itself uses it: for its messages, or for who logs in.
+    pub is_console: bool,
+    /// Whether it is a Raspberry Pi 5's connector for debugging, and not pins 8 and 10, where every other Pi has `/dev/serial0`.
+    pub is_debug_connector: bool,
 }
 
 impl PortInfo {
@@ -71,12 +75,21 @@ impl PortInfo {
         self.by_id.as_deref().unwrap_or(&self.path)
     }
 
-    /// What makes this port slow, and the cure.
-    pub fn latency_hint(&self) -> Option<String> {
+    /// What to know before it is used: that it is another one than was meant, whose it is, or what makes it slow; and the cure.
+    pub fn hint(&self) -> Option<String> {
+        if self.is_debug_connector {
+            let hint = "this is the Raspberry Pi 5's 3-pin debug connector; pins 8 and 10 are /dev/ttyAMA0";
+            return Some(hint.to_owned());
+        }
+        if self.is_console {
+            let hint = "the system's login console is on it; use another port, or take the console off it (on a Raspberry Pi \
+                        sudo raspi-config: Interface Options, Serial Port) and reboot";
+            return Some(hint.to_owned());
+        }
         let ms = self.latency_timer_ms.filter(|&ms| ms > 1)?;
         Some(format!(
-            "its adapter holds back received bytes for up to {ms} ms; install packaging/99-posewire.rules, or: echo 1 | \
-             sudo tee /sys/class/tty/{}/device/latency_timer",
+            "its adapter holds back received bytes for up to {ms} ms; install packaging/99-posewire.rules (a package has done so) \
+             and plug it in anew, or: echo 1 | sudo tee /sys/class/tty/{}/device/latency_timer",
             self.path.file_name().unwrap_or_default().to_string_lossy()
         ))
     }
@@ -90,6 +103,9 @@ pub fn list_ports() -> Vec<PortInfo> {
 /// As [`list_ports`], with `/sys` and `/dev` looked for below `root`.
 fn ports_below(root: &Path) -> Vec<PortInfo> {
     let by_id = links(&root.join("dev/serial/by-id"));
+    let consoles = word(&root.join("sys/class/tty/console/active")).unwrap_or_default();
+    let is_a_pi =
+        word(&root.join("sys/firmware/devicetree/base/model")).is_some_and(|m| m.starts_with("Raspberry Pi"));
     let mut ports: Vec<PortInfo> = fs::read_dir(root.join("sys/class/tty"))
         .into_iter()
         .flatten()
@@ -110,6 +126,9 @@ fn ports_below(root: &Path) -> Vec<PortInfo> {
             Some(PortInfo {
                 by_id: by_id.iter().find(|(_, to)| *to == path).map(|(link, _)| link.clone()),
                 latency_timer_ms: word(&device.join("latency_timer")).and_then(|w| w.parse().ok()),
+                is_console: consoles.split(' ').any(|name| entry.file_name() == name) || is_for_logins(&path),
+                // Of all Pis the fifth alone has so many.
+                is_debug_connector: is_a_pi && entry.file_name() == "ttyAMA10",
                 path,
                 driver,
                 product,
@@ -118,6 +137,28 @@ fn ports_below(root: &Path) -> Vec<PortInfo> {
         .collect();
     ports.sort_by(|a, b| a.path.cmp(&b.path));
     ports
+}
+
+/// The port that `path` names, be it by a link.
+pub(super) fn port_at(path: &Path) -> Option<PortInfo> {
+    port_among(list_ports(), path)
+}
+
+fn port_among(ports: Vec<PortInfo>, path: &Path) -> Option<PortInfo> {
+    let device = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    ports.into_iter().find(|port| port.path == device)
+}
+
+/// Whether it was prepared for somebody to log in at: what agetty leaves, its group may write to and not read.
+#[cfg(unix)]
+fn is_for_logins(node: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(node).is_ok_and(|node| node.permissions().mode() & 0o060 == 0o020)
+}
+
+#[cfg(not(unix))]
+fn is_for_logins(_: &Path) -> bool {
+    false
 }
 
 /// The name under which `path` will be found again after it was unplugged: its by-id link where it has one.
@@ -222,11 +263,47 @@ mod tests {
         assert!(port.name().ends_with("dev/serial/by-id/usb-FTDI_A1-if00-port0"));
         assert_eq!(port.driver.as_deref(), Some("ftdi_sio"));
         assert_eq!(port.product.as_deref(), Some("FT232R USB UART"));
-        assert!(port.latency_hint().unwrap().contains("16 ms"));
+        assert!(port.hint().unwrap().contains("16 ms"));
+        assert!(!port.is_console && !port.is_debug_connector, "{port:?}");
 
         let by_id = links(&at("dev/serial/by-id"));
         assert_eq!(lasting_name_among(&by_id, &at("dev/ttyUSB0")), by_id[0].0);
         assert_eq!(lasting_name_among(&by_id, &by_id[0].0), by_id[0].0);
         assert_eq!(lasting_name_among(&by_id, &at("dev/ttyS0")), at("dev/ttyS0"));
+    }
+
+    #[test]
+    fn a_pi_5s_debug_connector_and_the_ports_of_consoles_are_known() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let root = tempfile::tempdir().unwrap();
+        let at = |p: &str| root.path().join(p);
+        let make = |p: &str, text: &str| {
+            fs::create_dir_all(at(p).parent().unwrap()).unwrap();
+            fs::write(at(p), text).unwrap();
+        };
+        for (name, mode) in
+            [("ttyAMA0", 0o660), ("ttyAMA10", 0o620), ("ttyS0", 0o660), ("ttyS1", 0o620), ("ttyUSB0", 0o600)]
+        {
+            make(&format!("dev/{name}"), "");
+            fs::set_permissions(at(&format!("dev/{name}")), fs::Permissions::from_mode(mode)).unwrap();
+            fs::create_dir_all(at(&format!("sys/class/tty/{name}/device"))).unwrap();
+        }
+        make("sys/class/tty/console/active", "tty1 ttyS0\n");
+        symlink("ttyAMA10", at("dev/serial0")).unwrap();
+        let below = fs::canonicalize(root.path()).unwrap();
+        let told = |is: fn(&PortInfo) -> bool| -> Vec<String> {
+            let ports = ports_below(&below).into_iter().filter(is);
+            ports.map(|port| port.path.file_name().unwrap().to_string_lossy().into_owned()).collect()
+        };
+        assert_eq!(told(|port| port.is_console), ["ttyAMA10", "ttyS0", "ttyS1"]);
+        assert_eq!(told(|port| port.is_debug_connector), [""; 0], "another board's");
+        make("sys/firmware/devicetree/base/model", "Raspberry Pi 5 Model B Rev 1.0\0");
+        assert_eq!(told(|port| port.is_debug_connector), ["ttyAMA10"]);
+
+        let hint = |name: &str| port_among(ports_below(&below), &at(name)).unwrap().hint();
+        assert!(hint("dev/serial0").unwrap().contains("pins 8 and 10 are /dev/ttyAMA0"));
+        assert!(hint("dev/ttyS0").unwrap().contains("login console is on it"));
+        assert_eq!(hint("dev/ttyAMA0"), None);
     }
 }
