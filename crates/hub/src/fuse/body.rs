@@ -55,6 +55,8 @@ const RESTLESS: [f64; JOINTS] =
 const STIFF: f64 = 0.25;
 /// A joint known worse than this, metres, is not told.
 pub(super) const TOLD_M: f64 = 0.20;
+/// With fewer joints known nothing can be held against somebody, and nobody could say where they are.
+pub(super) const MIN_KNOWN: usize = 4;
 /// Joints that say where the trunk is.
 const TRUNK: [usize; 4] = [5, 6, 11, 12];
 /// Limbs whose left and right a camera may take for each other.
@@ -110,6 +112,10 @@ pub(super) struct Fit {
     pub misfit: f64,
     /// Whether arms and legs fit better with left and right exchanged.
     pub exchanged: [bool; 2],
+}
+
+fn is_told(joint: &JointFilter) -> bool {
+    joint.variance() < TOLD_M * TOLD_M
 }
 
 /// Rays with arms and legs the other way round where `exchanged` says so.
@@ -241,15 +247,18 @@ impl Body {
         joints
     }
 
+    /// Joints that are known as well as is told, as of the last look.
+    pub fn known(&self) -> usize {
+        self.joints.iter().flatten().filter(|joint| is_told(joint)).count()
+    }
+
     /// How what a camera saw at `at_us` fits; `None` for too few joints in common.
     pub fn fit(&self, eye: &Eye, seen: &Seen, at_us: i64) -> Option<Fit> {
         let late = (self.at_us - at_us) as f64 / 1e6;
         let mut expected: [Option<Expected>; JOINTS] = [None; JOINTS];
         let mut offs = [None; JOINTS];
         for (j, (joint, ray)) in self.joints.iter().zip(&seen.joints).enumerate() {
-            let Some(joint) = joint.as_ref().filter(|joint| joint.variance() < TOLD_M * TOLD_M) else {
-                continue;
-            };
+            let Some(joint) = joint.as_ref().filter(|joint| is_told(joint)) else { continue };
             // A pair may be seen the other way round: its rays are each other's.
             if ray.is_none() && seen.joints[MIRROR[j]].is_none() {
                 continue;
@@ -259,7 +268,7 @@ impl Body {
         }
         let exchanged = fits_exchanged(&expected, &mut offs, &seen.joints);
         let (sum, count) = offs.iter().flatten().fold((0.0, 0.0), |(s, n), off| (s + off / 2.0, n + 1.0));
-        (count >= 4.0).then(|| Fit { misfit: sum / count, exchanged })
+        (count >= MIN_KNOWN as f64).then(|| Fit { misfit: sum / count, exchanged })
     }
 
     /// Takes in what a camera saw; left and right as they fit.

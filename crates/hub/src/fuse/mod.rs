@@ -23,11 +23,13 @@ use crate::line::{Look, Seen};
 use crate::{Extrinsics, V2, V3};
 use anew::Anew;
 use birth::{Births, Loose};
-use body::{Body, Fit, Gone, TOLD_M};
+use body::{Body, Fit, Gone, MIN_KNOWN, TOLD_M};
 use watch::{Watch, watched_by_others};
 
 /// Nobody saw them for so long: they are not told any more.
 const GONE_US: i64 = 1_000_000;
+/// Nobody saw them for so long, and no joint is told by then: they are whoever appears near there, whatever boards call them.
+const UNSEEN_US: i64 = 500_000;
 /// For so long their number is kept for them: four seconds, and what it takes to find somebody.
 const KEPT_US: i64 = 4_300_000;
 /// Whoever comes back so near to where they went, metres, is the same; and so much farther for each second, metres.
@@ -149,13 +151,18 @@ impl Fusion {
         }
         let mut loose = Vec::new();
         for (seen, whom) in look.persons.iter().zip(&whom) {
-            match whom {
-                Some((b, fit)) => self.bodies[*b].take(&eye, camera, seen, look.at_us, fit.exchanged),
-                None => {
-                    let speed = self.speed(camera, seen, look.at_us);
-                    loose.push(Loose::new(&place, look.at_us, seen.clone(), speed));
+            if let Some((b, fit)) = whom {
+                // After a silence whatever comes fits, and one camera's rays say nothing along themselves. A look that leaves somebody at no
+                // place is nobody's: it would keep them where no other look finds them.
+                let mut after = self.bodies[*b].clone();
+                after.take(&eye, camera, seen, look.at_us, fit.exchanged);
+                if after.known() >= MIN_KNOWN {
+                    self.bodies[*b] = after;
+                    continue;
                 }
             }
+            let speed = self.speed(camera, seen, look.at_us);
+            loose.push(Loose::new(&place, look.at_us, seen.clone(), speed));
         }
         for unknown in &loose {
             if let Some(newborn) = self.births.look(&self.places, camera, unknown, &self.loose) {
@@ -190,23 +197,30 @@ impl Fusion {
         }
     }
 
-    /// Who `newborn` is, if the room lost them: both cameras called them so when they still fitted, and one other camera at most sees them
-    /// where they were. Two others would be right, and this is somebody else.
+    /// Who `newborn` is, if the room lost them: both cameras called them so when they still fitted, or nobody has seen them for long; and one
+    /// other camera at most sees them where they were. Two others would be right, and this is somebody else.
     fn lost(&self, newborn: &Body, seen_by: [(usize, u32); 2]) -> Option<usize> {
         let (now, middle) = (newborn.at_us, newborn.middle(0.0)?);
-        let is_lost = |body: &Body| {
-            let [a, b] = seen_by.map(|(c, _)| now - body.seen_us[c]);
-            let away_us = a.max(b);
+        let lost = |(k, body): (usize, &Body)| {
             let holds = |c: &usize| {
                 let last_us = self.before[*c].as_ref().map_or(i64::MAX, |look| look.at_us);
                 body.seen_us[*c] >= last_us && now - last_us < HOLDS_US && seen_by.iter().all(|s| s.0 != *c)
             };
-            seen_by.iter().all(|(c, id)| body.seen_as[*c] == *id)
-                && away_us < GONE_US
-                && body.middle(0.0).is_some_and(|was| may_be(middle, was, away_us))
-                && (0..self.places.len()).filter(holds).count() < 2
+            // One of both may have lost them long before the other: whether the room still has them, the last camera says.
+            let away_us = now - body.last_us();
+            let [a, b] = seen_by.map(|(c, _)| now - body.seen_us[c]);
+            let is_named = seen_by.iter().all(|(c, id)| body.seen_as[*c] == *id) && a.max(b) < KEPT_US;
+            let reach_us = if is_named { a.max(b).min(GONE_US) } else { away_us };
+            let was = body.middle(0.0)?;
+            ((is_named || away_us > UNSEEN_US)
+                // Who is gone is ended so late.
+                && away_us < GONE_US + TIDY_US
+                && may_be(middle, was, reach_us)
+                && (0..self.places.len()).filter(holds).count() < 2)
+                .then_some((!is_named, (middle - was).norm(), k))
         };
-        self.bodies.iter().position(is_lost)
+        let lost = self.bodies.iter().enumerate().filter_map(lost);
+        lost.min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))).map(|(_, _, k)| k)
     }
 
     /// That of whoever went near there, and who went, or a new one.

@@ -52,6 +52,86 @@ fn whoever_stands_still_while_no_camera_speaks_is_the_same_for_four_seconds_and_
     }
 }
 
+/// Lets `looks` come, and from `back_us` on asks after each who is told: never somebody who was not there before, and everybody at some
+/// place within 0.3 s.
+fn all_are_found_again(fusion: &mut Fusion, looks: Vec<Look>, back_us: i64, said: &str) {
+    let (mut before, mut newest_us) = (Vec::new(), 0);
+    for look in looks {
+        if look.at_us < back_us {
+            fusion.look(look);
+            let here = fusion.whereabouts().0;
+            // Until nobody is told any more.
+            before = if here.len() < before.len() { before } else { here };
+            continue;
+        }
+        newest_us = look.at_us;
+        fusion.look(look);
+        let people = fusion.people(newest_us);
+        let ids: Vec<u32> = people.iter().map(|p| p.id).collect();
+        assert!(
+            people.len() <= before.len() && ids.iter().all(|id| before.iter().any(|b| b.0 == *id)),
+            "{said}, {} us after it: {ids:?}, {before:?}",
+            newest_us - back_us
+        );
+        let placed = people.iter().filter(|p| p.joints.iter().any(Option::is_some)).count();
+        assert!(
+            newest_us - back_us < 300_000 || placed == before.len(),
+            "{said}, {} us after it: {placed} of {before:?}",
+            newest_us - back_us
+        );
+    }
+    assert!(before.len() == fusion.people(newest_us).len() && newest_us - back_us > 1_000_000, "{said}");
+}
+
+#[test]
+fn after_a_silence_of_any_length_everybody_is_told_at_once_and_under_no_new_number() {
+    let scene = Scene::new(Setting { seed: 5, seconds: 7.5, persons: 3, ..Setting::default() });
+    let lens = |camera: usize| &scene.cameras[camera].0;
+    let all: Vec<Look> = scene
+        .packets()
+        .iter()
+        .map(|p| {
+            let persons = line::read(&p.text, lens(p.camera)).unwrap().persons;
+            Look { camera: p.camera, at_us: p.true_us, persons }
+        })
+        .collect();
+    let from_us = 5_000_000;
+    for silent_us in (400_000..=1_200_000).step_by(20_000) {
+        for says_nobody in [false, true] {
+            let mut looks = all.clone();
+            for look in looks.iter_mut().filter(|look| look.at_us >= from_us) {
+                look.at_us += silent_us;
+            }
+            // Cameras that speak, and see nobody.
+            let empty = all.iter().filter(|l| says_nobody && (0..silent_us).contains(&(l.at_us - from_us)));
+            looks.extend(empty.map(|l| Look { persons: Vec::new(), ..l.clone() }));
+            looks.sort_by_key(|look| look.at_us);
+            let said = format!("{silent_us} us, {says_nobody}");
+            all_are_found_again(&mut Fusion::new(places(&scene)), looks, from_us + silent_us, &said);
+        }
+    }
+}
+
+#[test]
+fn who_walks_on_while_two_cameras_lose_them_one_after_the_other_is_nobody_new() {
+    for seed in 1..=6 {
+        let scene = Scene::new(Setting { seed, seconds: 8.0, cameras: 2, lively: 0.0, ..Setting::default() });
+        for lost_us in [[5_000_000, 5_500_000], [5_200_000, 5_000_000], [5_100_000, 5_100_000]] {
+            let back_us = 6_100_000;
+            let packets = scene.packets();
+            let looks = packets.iter().filter(|p| !(lost_us[p.camera]..back_us).contains(&p.true_us));
+            let read =
+                |text: &str, camera: usize| line::read(text, &scene.cameras[camera].0).unwrap().persons;
+            let mut looks: Vec<Look> = looks
+                .map(|p| Look { camera: p.camera, at_us: p.true_us, persons: read(&p.text, p.camera) })
+                .collect();
+            looks.sort_by_key(|look| look.at_us);
+            let said = format!("seed {seed}, {lost_us:?}");
+            all_are_found_again(&mut Fusion::new(places(&scene)), looks, back_us, &said);
+        }
+    }
+}
+
 #[test]
 fn whoever_is_elsewhere_at_once_is_the_same_unless_two_cameras_see_them_where_they_were() {
     for (seed, leaping) in [(1, 4), (2, 4), (3, 4), (4, 2), (5, 2), (6, 2)] {
@@ -179,6 +259,12 @@ fn whom_two_cameras_lost_just_now_is_found_again_unless_two_others_hold_them() {
     };
     assert_eq!(lost(300_000, [4, 5], 500_000), Some(0));
     assert_eq!(lost(300_000, [4, 9], 500_000), None, "another name");
+    assert_eq!(
+        lost(600_000, [4, 9], 600_000),
+        Some(0),
+        "another name, and nobody saw them for half a second"
+    );
+    assert_eq!(lost(600_000, [4, 9], 50_000), None, "another name, and others see them");
     assert_eq!(lost(1_100_000, [4, 5], 1_200_000), None, "too long ago");
     assert_eq!(lost(300_000, [4, 5], 50_000), None, "two others hold them");
 }
