@@ -23,8 +23,9 @@ const MIN_WAY_M: f64 = 0.7;
 const MAX_MARKS: usize = 1_200;
 /// From one attempt to the next.
 const AGAIN_US: i64 = 1_000_000;
-/// Pairs that an attempt tries, those that saw most of each other.
+/// Pairs that an attempt tries: everybody has a turn, first those that saw most of each other. Who has not been seen for so long waits.
 const PAIRS: usize = 4;
+const RECENT_US: i64 = 2_000_000;
 /// Share of the marks that must fit, and how far joints themselves may be off, as a part of a ray at some three metres.
 const FIT: f64 = 0.72;
 const JOINT: f64 = 0.008;
@@ -38,6 +39,8 @@ struct Together {
     marks: Vec<(i64, Mark, Option<V2>)>,
     low: Option<V3>,
     high: Option<V3>,
+    /// So many attempts tried it.
+    tried: u32,
 }
 
 impl Together {
@@ -90,19 +93,23 @@ impl Anew {
             return None;
         }
         self.tried_us = look.at_us;
-        self.find(before)
+        self.find(look.at_us, before)
     }
 
-    fn find(&self, before: &Extrinsics) -> Option<Extrinsics> {
-        let enough =
-            |t: &Together| t.marks.len() >= MIN_MARKS && t.lasted_us() > MIN_US && t.way_m() > MIN_WAY_M;
-        let mut pairs: Vec<(&(u32, u32), &Together)> =
-            self.together.iter().filter(|(_, t)| enough(t)).collect();
-        pairs.sort_by_key(|(pair, t)| (std::cmp::Reverse(t.marks.len()), **pair));
+    fn find(&mut self, now_us: i64, before: &Extrinsics) -> Option<Extrinsics> {
+        let enough = |t: &Together| {
+            let is_recent = t.marks.last().is_some_and(|m| now_us - m.0 < RECENT_US);
+            is_recent && t.marks.len() >= MIN_MARKS && t.lasted_us() > MIN_US && t.way_m() > MIN_WAY_M
+        };
+        let mut pairs: Vec<(&(u32, u32), &mut Together)> =
+            self.together.iter_mut().filter(|(_, t)| enough(t)).collect();
+        // All of them soon have as many marks as are kept: without turns the same few would be tried for ever.
+        pairs.sort_by_key(|(pair, t)| (t.tried, std::cmp::Reverse(t.marks.len()), **pair));
         // The same marks give the same place, whatever came before.
         let mut rng = fastrand::Rng::with_seed(1);
         let mut best: Option<(f64, Extrinsics)> = None;
         for (_, together) in pairs.into_iter().take(PAIRS) {
+            together.tried += 1;
             let marks: Vec<Mark> = together.marks.iter().map(|m| m.1).collect();
             let Some(found) = resect(&marks, &mut rng) else { continue };
             // Whoever turns their back has left and right exchanged: once it is known about where the camera is, that shows.
@@ -129,4 +136,44 @@ fn sided(marks: &[(i64, Mark, Option<V2>)], place: &Extrinsics) -> Vec<Mark> {
         Mark { ray: rather.unwrap_or(mark.ray), ..*mark }
     };
     marks.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::seen_at;
+
+    /// What a camera at `place` saw of whoever walked about for eight seconds, or what fits nothing.
+    fn together(place: &Extrinsics, fits: bool, seed: u64) -> Together {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut together =
+            Together { low: Some(V3::zeros()), high: Some(V3::new(2.0, 2.0, 0.0)), ..Together::default() };
+        for k in 0..MAX_MARKS as i64 {
+            let at = V3::new(2.0 * rng.f64(), 2.0 * rng.f64(), 4.0 + 2.0 * rng.f64());
+            let seen =
+                if fits { at } else { V3::new(2.0 * rng.f64(), 2.0 * rng.f64(), 4.0 + 2.0 * rng.f64()) };
+            let Some(ray) = seen_at(place, seen) else { continue };
+            together.marks.push((k * 8_000_000 / MAX_MARKS as i64, Mark { at, ray, sigma: 0.01 }, None));
+        }
+        together
+    }
+
+    #[test]
+    fn of_many_pairs_that_saw_as_much_of_each_other_all_are_tried() {
+        let place = Extrinsics::translation(0.2, -0.1, 0.3);
+        let mut anew = Anew::default();
+        for body in 1..=6 {
+            anew.together.insert((1, body), together(&place, body == 6, u64::from(body)));
+        }
+        // Who left the picture long ago is not in the way.
+        for seen in 2..=20 {
+            let mut gone = together(&place, false, 100 + u64::from(seen));
+            gone.marks.iter_mut().for_each(|mark| mark.0 -= 3_000_000);
+            anew.together.insert((0, seen), gone);
+        }
+        let found =
+            (0..2).find_map(|_| anew.find(8_000_000, &Extrinsics::identity())).expect("the sixth fits");
+        let (angle, away_m) = apart(&found, &place);
+        assert!(angle < 0.01 && away_m < 0.02, "{angle} {away_m}");
+    }
 }
