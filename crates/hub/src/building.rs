@@ -15,8 +15,11 @@ use crate::V3;
 /// In the place of a joint that is not known.
 pub type Joints = [Option<[f64; 4]>; JOINTS];
 
-/// Not told any more.
+/// Whom their room's newest line leaves out is not told any more after so long.
 const GONE_US: i64 = 400_000;
+/// Whom it names is told until the next one: so many times as long as lines were apart, and three seconds at most.
+const LINES: f64 = 2.5;
+const HELD_US: i64 = 3_000_000;
 /// For so long an identity waits at the door.
 const KEPT_US: i64 = 4_000_000;
 /// So near is the same person; and so fast do people walk, m/s.
@@ -85,12 +88,17 @@ struct Known {
     apart_us: Option<i64>,
 }
 
-impl Known {
-    /// Whether cameras see them now.
-    fn is_seen(&self, now_us: i64) -> bool {
-        now_us - self.seen_us < GONE_US && self.who.cameras > 0
-    }
+/// A room's newest moment.
+#[derive(Clone, Copy, Debug)]
+struct Newest {
+    seq: u64,
+    /// When it came.
+    at_us: i64,
+    /// How far apart its lines come: the last two, or half of what it was before, for one that is late makes the next one early.
+    gap_us: i64,
+}
 
+impl Known {
     /// Metres on the floor.
     fn far_m(&self, at: V3) -> f64 {
         (self.at - at).xy().norm()
@@ -103,8 +111,8 @@ pub struct Building {
     placements: Vec<RoomPlacement>,
     /// By room and by the room's identity; see [`Building::forget`] for rooms beyond the last.
     known: HashMap<(usize, u32), Known>,
-    /// The newest moment of each room, and when it came.
-    newest: Vec<Option<(u64, i64)>>,
+    /// The newest moment of each room.
+    newest: Vec<Option<Newest>>,
     looked_us: i64,
     next_id: u32,
 }
@@ -119,16 +127,18 @@ impl Building {
     /// Takes in what room `room` said, at `now_us` of the building's clock; not what was overtaken on its way.
     pub fn take(&mut self, room: usize, said: &Said, now_us: i64) {
         // A hub that was started anew counts from 0.
-        let is_old = |(seq, at_us): (u64, i64)| {
+        let is_old = |Newest { seq, at_us, .. }: Newest| {
             said.seq < seq && seq - said.seq < OVERTAKEN && now_us - at_us < OVERTAKEN_US
         };
-        if self.newest[room].is_some_and(is_old) {
+        let before = self.newest[room];
+        if before.is_some_and(is_old) {
             return;
         }
-        if self.newest[room].is_some_and(|(seq, _)| said.seq < seq) {
+        if before.is_some_and(|newest| said.seq < newest.seq) {
             self.forget(room);
         }
-        self.newest[room] = Some((said.seq, now_us));
+        let gap_us = before.map_or(0, |newest| (now_us - newest.at_us).max(newest.gap_us / 2));
+        self.newest[room] = Some(Newest { seq: said.seq, at_us: now_us, gap_us });
         self.known.retain(|_, k| now_us - k.seen_us < KEPT_US);
         for person in &said.persons {
             let joints = person.joints.map(|j| j.map(|j| self.placements[room].place(j)));
@@ -161,6 +171,20 @@ impl Building {
         }
     }
 
+    /// Whether their room has them now, or had until just now.
+    fn is_here(&self, known: &Known, now_us: i64) -> bool {
+        let is_held = |newest: &Newest| {
+            let held_us = ((LINES * newest.gap_us as f64) as i64).min(HELD_US);
+            newest.at_us == known.seen_us && now_us - known.seen_us < held_us
+        };
+        now_us - known.seen_us < GONE_US || self.newest[known.who.room].as_ref().is_some_and(is_held)
+    }
+
+    /// Whether its cameras see them now.
+    fn is_seen(&self, known: &Known, now_us: i64) -> bool {
+        known.who.cameras > 0 && self.is_here(known, now_us)
+    }
+
     fn new_id(&mut self) -> u32 {
         self.next_id += 1;
         self.next_id - 1
@@ -177,7 +201,7 @@ impl Building {
         };
         // Whoever is still seen elsewhere only if they stand in both rooms, or if nobody else is missed.
         let rank = |k: &Known| {
-            let is_other = k.who.room != room && k.is_seen(now_us) && k.far_m(at) > SAME_M;
+            let is_other = k.who.room != room && self.is_seen(k, now_us) && k.far_m(at) > SAME_M;
             (is_other, k.far_m(at), k.who.id)
         };
         let nearest = self
@@ -194,7 +218,7 @@ impl Building {
             self.known.iter().map(|(key, k)| (k.who.id, k.since_us, *key)).collect();
         all.sort_unstable();
         for alike in all.chunk_by(|a, b| a.0 == b.0) {
-            let mut seen = alike.iter().map(|a| a.2).filter(|key| self.known[key].is_seen(now_us));
+            let mut seen = alike.iter().map(|a| a.2).filter(|key| self.is_seen(&self.known[key], now_us));
             let Some(oldest) = seen.next() else { continue };
             let others: Vec<(usize, u32)> = seen.collect();
             for other in others {
@@ -217,7 +241,7 @@ impl Building {
 
     /// Everybody at `now_us`, by identity; who is seen from two rooms by the one with more cameras.
     pub fn residents(&self, now_us: i64) -> Vec<&Resident> {
-        let mut all: Vec<&Known> = self.known.values().filter(|k| now_us - k.seen_us < GONE_US).collect();
+        let mut all: Vec<&Known> = self.known.values().filter(|k| self.is_here(k, now_us)).collect();
         all.sort_by_key(|k| (k.who.id, std::cmp::Reverse(k.who.cameras), k.who.room));
         all.dedup_by_key(|k| k.who.id);
         all.into_iter().map(|k| &k.who).collect()
@@ -239,138 +263,4 @@ fn middle(joints: &Joints) -> Option<V3> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn said(persons: &[(u32, [f64; 2])]) -> Said {
-        let person = |(id, [x, y]): &(u32, [f64; 2])| SaidPerson {
-            id: *id,
-            cameras: 2,
-            joints: [Some([*x, *y, 1.0, 0.02]); JOINTS],
-        };
-        Said { seq: 0, persons: persons.iter().map(person).collect() }
-    }
-
-    fn building() -> Building {
-        // The second room begins where the first ends, and is turned by a quarter.
-        let placed = |x, turn_degrees| RoomPlacement { at_m: [x, 0.0, 0.0], turn_degrees };
-        Building::new(vec![placed(0.0, 0.0), placed(6.0, 90.0)])
-    }
-
-    #[test]
-    fn whoever_goes_through_a_door_keeps_their_name_and_nobody_else_gets_it() {
-        let mut b = building();
-        for k in 0..50 {
-            let at_us = k * 100_000;
-            b.take(0, &said(&[(1, [1.0 + 0.1 * k as f64, 0.0]), (2, [1.0, 2.0])]), at_us);
-            b.take(1, &said(&[(1, [-1.0, -3.0])]), at_us + 1_000);
-        }
-        let ids = |b: &Building, at_us| b.residents(at_us).iter().map(|r| r.id).collect::<Vec<_>>();
-        assert_eq!(ids(&b, 4_950_000), [1, 2, 3]);
-        // For half a second nobody sees them; then the other room does, at x = 6.5 of the building: (0, -0.5) of its own.
-        for k in 55..60 {
-            b.take(0, &said(&[(2, [1.0, 2.0])]), k * 100_000);
-            b.take(1, &said(&[(1, [-1.0, -3.0]), (2, [0.0, -0.5])]), k * 100_000 + 1_000);
-        }
-        assert_eq!(ids(&b, 5_950_000), [1, 2, 3]);
-        let resident = b.residents(5_950_000)[0];
-        let [x, y, ..] = resident.joints[0].unwrap();
-        assert!(resident.room == 1 && (x - 6.5).abs() < 1e-9 && y.abs() < 1e-9, "{resident:?}");
-        // Somebody who comes in far from there is somebody new.
-        b.take(1, &said(&[(1, [-1.0, -3.0]), (2, [0.0, -0.5]), (3, [3.0, -3.0])]), 6_000_000);
-        assert_eq!(ids(&b, 6_010_000), [1, 2, 3, 4]);
-    }
-
-    #[test]
-    fn a_newcomer_is_whoever_is_lost_rather_than_a_neighbour_who_is_still_seen() {
-        let mut b = building();
-        b.take(0, &said(&[(1, [5.8, 0.0]), (2, [5.2, 0.4])]), 0);
-        // The second is lost, the first stands at the wall; the newcomer is 0.5 m from the first, at (6.2, 0.3) of the building.
-        b.take(0, &said(&[(1, [5.8, 0.0])]), 600_000);
-        b.take(1, &said(&[(1, [0.3, -0.2])]), 610_000);
-        let ids: Vec<(usize, u32)> = b.residents(620_000).iter().map(|r| (r.room, r.id)).collect();
-        assert_eq!(ids, [(0, 1), (1, 2)]);
-    }
-
-    #[test]
-    fn who_was_taken_for_a_neighbour_and_goes_elsewhere_is_somebody_new() {
-        let mut b = building();
-        let mut ids = Vec::new();
-        for k in 0..30 {
-            let at_us = k * 100_000;
-            b.take(0, &said(&[(1, [5.8, 0.0])]), at_us);
-            // From 0.5 m to 1.95 m away, at half a metre a second.
-            b.take(1, &said(&[(1, [0.3, -0.2 - 0.05 * k as f64])]), at_us + 1_000);
-            ids.push(b.residents(at_us + 2_000).iter().map(|r| r.id).collect::<Vec<_>>());
-        }
-        assert_eq!((&ids[0], &ids[29]), (&vec![1], &vec![1, 2]));
-        // It does not change to and fro.
-        assert_eq!(ids.windows(2).filter(|two| two[0] != two[1]).count(), 1, "{ids:?}");
-    }
-
-    #[test]
-    fn what_was_overtaken_is_not_taken_and_a_hub_that_was_started_anew_is() {
-        let mut b = building();
-        let mut at = |seq, x, now_us| {
-            b.take(0, &Said { seq, ..said(&[(1, [x, 0.0])]) }, now_us);
-            b.residents(now_us)[0].joints[0].unwrap()[0]
-        };
-        assert_eq!([at(900, 1.0, 0), at(899, 1.1, 10_000), at(901, 1.2, 20_000)], [1.0, 1.0, 1.2]);
-        assert_eq!([at(0, 1.3, 40_000), at(1, 1.4, 50_000)], [1.3, 1.4]);
-        assert_eq!(at(0, 1.5, 1_200_000), 1.5);
-    }
-
-    #[test]
-    fn a_hub_that_was_started_anew_exchanges_nobody() {
-        let mut b = building();
-        let there = |b: &Building, now_us| {
-            let at = |r: &Resident| (r.id, r.cameras, r.joints[0].unwrap()[1].round() as i64);
-            b.residents(now_us).into_iter().map(at).collect::<Vec<_>>()
-        };
-        b.take(0, &Said { seq: 900, ..said(&[(1, [1.0, 0.0]), (2, [1.0, 2.0]), (3, [1.0, 4.0])]) }, 0);
-        let before = there(&b, 0);
-        assert_eq!(before, [(1, 2, 0), (2, 2, 2), (3, 2, 4)]);
-        // It counts people anew, too, as it finds them; the third it finds later.
-        b.take(0, &Said { seq: 0, ..said(&[(1, [1.0, 2.1]), (2, [1.0, 0.1])]) }, 300_000);
-        assert_eq!(there(&b, 300_000), [(1, 2, 0), (2, 2, 2), (3, 0, 4)]);
-        b.take(0, &Said { seq: 1, ..said(&[(1, [1.0, 2.1]), (2, [1.0, 0.1]), (3, [1.0, 4.1])]) }, 2_000_000);
-        assert_eq!(there(&b, 2_000_000), before);
-    }
-
-    #[test]
-    fn a_room_is_turned_about_the_vertical_and_lies_as_high_as_it_is_said_to() {
-        let place = |turn_degrees, at: [f64; 4]| {
-            RoomPlacement { at_m: [6.0, 1.0, 3.0], turn_degrees }.place(at).map(|v| (v * 1e6).round() / 1e6)
-        };
-        assert_eq!(place(0.0, [1.0, 2.0, 0.5, 0.02]), [7.0, 3.0, 3.5, 0.02]);
-        assert_eq!(place(90.0, [1.0, 2.0, 0.5, 0.02]), [4.0, 2.0, 3.5, 0.02]);
-    }
-
-    #[test]
-    fn whom_two_rooms_see_is_told_by_the_one_with_more_cameras() {
-        for cameras in [[2, 3], [3, 2]] {
-            let mut b = building();
-            let by = |cameras: usize, person: (u32, [f64; 2])| {
-                let mut said = said(&[person]);
-                said.persons[0].cameras = cameras;
-                said
-            };
-            b.take(0, &by(cameras[0], (1, [6.2, 0.1])), 0);
-            b.take(1, &by(cameras[1], (7, [0.15, -0.25])), 20_000);
-            let all: Vec<_> = b.residents(30_000).iter().map(|r| (r.id, r.room, r.cameras)).collect();
-            assert_eq!(all, [(1, usize::from(cameras[1] > cameras[0]), 3)]);
-            // Nobody tells of them any more.
-            assert_eq!((b.residents(399_000).len(), b.residents(421_000).len()), (1, 0));
-        }
-    }
-
-    #[test]
-    fn whom_two_rooms_see_is_told_once() {
-        let mut b = building();
-        b.take(0, &said(&[(1, [6.2, 0.1])]), 0);
-        b.take(1, &said(&[(7, [0.15, -0.25])]), 20_000);
-        let all = b.residents(30_000);
-        assert_eq!(all.iter().map(|r| r.id).collect::<Vec<_>>(), [1]);
-        assert!(b.residents(1_000_000).is_empty());
-    }
-}
+mod tests;
