@@ -26,6 +26,7 @@ mod cli {
     pub mod run;
     pub mod signals;
     pub mod simulate;
+    pub mod slow;
     pub mod sources;
     pub mod study;
     pub mod text;

@@ -10,6 +10,7 @@ use posewire_hub::geometry::centre;
 use posewire_hub::line::LineError;
 
 use super::mqtt::Health;
+use super::slow::Slow;
 use super::text;
 
 /// Without a word of use from a camera for so long, it is told.
@@ -24,6 +25,7 @@ pub struct Cameras {
     refused: Vec<Option<(i64, LineError)>>,
     /// Whether any line of any camera was of use.
     is_of_use: bool,
+    slow: Vec<Slow>,
     wrong: Wrong,
     /// Where a place that was found anew is written down; `None`: nowhere.
     room: Option<PathBuf>,
@@ -103,7 +105,8 @@ impl Cameras {
         let health = Health { silent: vec![false; n], moved: vec![false; n] };
         let wrong = Wrong::new("run", &all);
         let (heard_us, refused) = (vec![now_us; n], (0..n).map(|_| None).collect());
-        Self { all, health, heard_us, refused, is_of_use: false, wrong, room }
+        let slow = vec![Slow::default(); n];
+        Self { all, health, heard_us, refused, is_of_use: false, slow, wrong, room }
     }
 
     /// What people call them.
@@ -122,6 +125,12 @@ impl Cameras {
         self.is_of_use = true;
         if std::mem::take(&mut self.health.silent[camera]) {
             say!("posewire-hub run: camera {:?} is back", self.all[camera].name);
+        }
+        if let Some(a_second) = self.slow[camera].heard(now_us) {
+            say!(
+                "posewire-hub run: camera {:?} tells of {a_second:.1} pictures a second: of fewer than four people are told with gaps. A smaller network (`posewire run --model`) makes its board quicker",
+                self.all[camera].name
+            );
         }
     }
 

@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use pose::{JOINTS, MIRROR};
 
-use super::body::{ARM_BONES, BONES};
-use super::joint::JointFilter;
+use super::body::{ARM_BONES, BONES, RESTLESS};
+use super::joint::{JointFilter, strayed};
+use super::rate::{FRESH_US, Rates};
 use crate::geometry::{View, centre, triangulate};
 use crate::line::Seen;
 use crate::{Extrinsics, V2, V3};
@@ -35,8 +36,8 @@ impl Loose {
     }
 }
 
-/// Older ones are elsewhere by now.
-const FRESH_US: i64 = 120_000;
+/// What a joint may have left its way by within the time beyond [`FRESH_US`] is seen so far away, metres.
+const SPREAD_M: f64 = 3.0;
 /// In a row, so often must two persons fit.
 const TIMES: u32 = 3;
 /// Joints that must meet.
@@ -71,14 +72,17 @@ impl Births {
     pub fn look(
         &mut self,
         places: &[Extrinsics],
+        rates: &Rates,
         camera: usize,
         now: &Loose,
         others: &[Vec<Loose>],
     ) -> Option<Newborn> {
-        self.fitted.retain(|_, (_, at)| now.at_us - *at < 1_000_000);
+        self.fitted.retain(|[(a, _), (b, _)], (_, at)| now.at_us - *at < rates.row_us(*a, *b));
         let mut best: Option<(f64, Newborn)> = None;
         for (other, loose) in others.iter().enumerate().filter(|o| o.0 != camera) {
-            for then in loose.iter().filter(|l| (now.at_us - l.at_us).abs() < FRESH_US) {
+            // Older ones are elsewhere by now.
+            let fresh_us = rates.fresh_us(camera, other);
+            for then in loose.iter().filter(|l| (now.at_us - l.at_us).abs() < fresh_us) {
                 if !may_meet(now, then) {
                     continue;
                 }
@@ -129,6 +133,7 @@ fn body(
 ) -> Option<(f64, [Option<JointFilter>; JOINTS])> {
     let [(a, now), (b, then)] = pair;
     let later = (now.at_us - then.at_us) as f64 / 1e6;
+    let stale = (later.abs() - FRESH_US as f64 / 1e6).max(0.0);
     let mut joints = [None; JOINTS];
     let mut at = [None::<V3>; JOINTS];
     let (mut sum, mut count) = (0.0, 0);
@@ -138,7 +143,11 @@ fn body(
         let (Some(p), Some(q)) = (now.seen.joints[j], then.seen.joints[k]) else { continue };
         let views = [
             View { camera: &places[a], ray: p.at, sigma: p.sigma },
-            View { camera: &places[b], ray: q.at + then.speed[k] * later, sigma: q.sigma },
+            View {
+                camera: &places[b],
+                ray: q.at + then.speed[k] * later,
+                sigma: q.sigma.hypot(strayed(stale, RESTLESS[k]).sqrt() / SPREAD_M),
+            },
         ];
         count += 1;
         let Some(spot) = triangulate(&views) else {

@@ -49,7 +49,7 @@ const LEGS: [usize; 6] = [11, 12, 13, 14, 15, 16];
 /// How far such a joint may be from there, metres.
 const ABOUT_M: f64 = 0.35;
 /// How restless joints are, m²/s³: trunks, arms and legs swing.
-const RESTLESS: [f64; JOINTS] =
+pub(super) const RESTLESS: [f64; JOINTS] =
     [4.0, 4.0, 4.0, 4.0, 4.0, 4.0, 4.0, 12.0, 12.0, 25.0, 25.0, 4.0, 4.0, 12.0, 12.0, 25.0, 25.0];
 /// The share by which a bone's length is put right each time.
 const STIFF: f64 = 0.25;

@@ -137,7 +137,7 @@ impl JointFilter {
 }
 
 /// How far a joint may have left the straight way back within `seconds`, a variance, m²: what has come since tells of now rather than of then.
-fn strayed(seconds: f64, restless: f64) -> f64 {
+pub(super) fn strayed(seconds: f64, restless: f64) -> f64 {
     restless * seconds.max(0.0).powi(3) / 3.0
 }
 

@@ -4,13 +4,14 @@
 //! the board called how); each of its rays moves its joint (`joint.rs`), whatever the other cameras see at that moment, so a
 //! camera may be late, slow or away. Bones keep their lengths, sides are put right (`body.rs`). Unknown persons of two cameras whose rays meet in
 //! a body are somebody new (`birth.rs`), or whom both lost just now. `watch.rs` tells of cameras that were moved: from then on they move
-//! nobody, until `anew.rs` has found where they stand now.
+//! nobody, until `anew.rs` has found where they stand now. What slow cameras saw holds for longer (`rate.rs`).
 
 mod anew;
 mod associate;
 mod birth;
 mod body;
 mod joint;
+mod rate;
 mod watch;
 
 #[cfg(test)]
@@ -24,6 +25,7 @@ use crate::{Extrinsics, V2, V3};
 use anew::Anew;
 use birth::{Births, Loose};
 use body::{Body, Fit, Gone, MIN_KNOWN, TOLD_M};
+use rate::Rates;
 use watch::{Watch, watched_by_others};
 
 /// Nobody saw them for so long: they are not told any more.
@@ -37,8 +39,6 @@ const BACK_M: f64 = 0.8;
 const AWAY_M_S: f64 = 0.7;
 /// For so long a camera's last picture says where somebody is.
 const HOLDS_US: i64 = 200_000;
-/// Until then two cameras must see somebody new, or there is nobody.
-const PROBATION_US: i64 = 400_000;
 /// Who is gone, a double or nobody is looked at so often.
 const TIDY_US: i64 = 50_000;
 /// Two bodies so near, metres, for so long, are one.
@@ -57,7 +57,7 @@ pub struct RoomJoint {
 /// A person in the room.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoomPerson {
-    /// The same for as long as any camera has them, from 1.
+    /// The same for as long as two cameras have them, from 1.
     pub id: u32,
     /// COCO's joints; `None` where nobody can say.
     pub joints: [Option<RoomJoint>; JOINTS],
@@ -82,6 +82,7 @@ pub struct Fusion {
     loose: Vec<Vec<Loose>>,
     /// Each camera's last look: for rays' speeds.
     before: Vec<Option<Look>>,
+    rates: Rates,
     watches: Vec<Watch>,
     /// Of each camera that was moved, what it sees since.
     away: Vec<Option<Anew>>,
@@ -104,6 +105,7 @@ impl Fusion {
             births: Births::default(),
             loose: vec![Vec::new(); n],
             before: vec![None; n],
+            rates: Rates::new(n),
             watches: vec![Watch::default(); n],
             away: vec![None; n],
             placed: Vec::new(),
@@ -135,6 +137,9 @@ impl Fusion {
         let camera = look.camera;
         let place = self.places[camera];
         self.newest_us = self.newest_us.max(look.at_us);
+        if let Some(before) = &self.before[camera] {
+            self.rates.looked(camera, look.at_us - before.at_us);
+        }
         // First: after a silence of all cameras nobody is where they were, and whoever fits a body of then may be anybody.
         self.tidy();
         let eye = self.eyes[camera];
@@ -165,7 +170,7 @@ impl Fusion {
             loose.push(Loose::new(&place, look.at_us, seen.clone(), speed));
         }
         for unknown in &loose {
-            if let Some(newborn) = self.births.look(&self.places, camera, unknown, &self.loose) {
+            if let Some(newborn) = self.births.look(&self.places, &self.rates, camera, unknown, &self.loose) {
                 self.add(newborn, camera, unknown);
             }
         }
@@ -244,7 +249,7 @@ impl Fusion {
         let then = before.and_then(|b| b.persons.iter().find(|p| p.id == seen.id).map(|p| (p, b.at_us)));
         let Some((then, then_us)) = then else { return [V2::zeros(); JOINTS] };
         let seconds = ((at_us - then_us) as f64 / 1e6).max(0.01);
-        if seconds > 0.2 {
+        if at_us - then_us > self.rates.speed_us(camera) {
             return [V2::zeros(); JOINTS];
         }
         std::array::from_fn(|j| match (seen.joints[j], then.joints[j]) {
@@ -301,9 +306,10 @@ impl Fusion {
             body.doubled_since_us =
                 if doubles.contains(&k) { body.doubled_since_us.or(Some(now)) } else { None };
         }
-        let gone = &mut self.gone;
+        let (gone, rates) = (&mut self.gone, &self.rates);
         self.bodies.retain(|body| {
-            let is_nobody = now - body.born_us > PROBATION_US && !body.is_sure();
+            let by = (0..body.seen_us.len()).filter(|c| body.seen_us[*c] > i64::MIN / 2);
+            let is_nobody = !body.is_sure() && now - body.born_us > rates.probation_us(by);
             if is_nobody || body.doubled_since_us.is_some_and(|since| now - since > ONE_US) {
                 // The number is kept on for whom it was kept, unless another hub has given it to somebody meanwhile.
                 gone.extend(body.back.filter(|back| !body.is_sure() && back.0 == body.id));

@@ -2,6 +2,7 @@
 
 mod joints;
 mod moved;
+mod slow;
 mod who;
 
 use super::*;
