@@ -13,6 +13,9 @@ const RAISED_TRUNKS: f32 = 0.3;
 /// Somebody whose trunk leans further from the vertical lies or bends down: 60 degrees, beyond what sitting back does.
 const LYING_COSINE: f32 = 0.5;
 
+/// Somebody whose trunk leans less from the vertical is up: 30 degrees, beyond what walking and a camera that looks down do.
+const UP_COSINE: f32 = 0.866;
+
 /// Where a joint is, pixels of the source image, where it is known well enough.
 pub fn place_px(pose: &Pose, joint: Joint) -> Option<[f32; 2]> {
     let j = &pose[joint];
@@ -74,9 +77,13 @@ pub fn arms_crossed(pose: &Pose) -> Option<bool> {
 
 /// Whether the trunk lies rather than stands or sits, in a picture that is upright.
 pub fn is_lying(pose: &Pose) -> Option<bool> {
-    let trunk = Trunk::of(pose)?;
+    Some(uprightness(pose)? < LYING_COSINE)
+}
+
+/// The cosine of the trunk's angle from the vertical.
+fn uprightness(pose: &Pose) -> Option<f32> {
     // y grows downwards.
-    Some(-trunk.up[1] < LYING_COSINE)
+    Some(-Trunk::of(pose)?.up[1])
 }
 
 /// The axis of the body.
@@ -179,13 +186,15 @@ impl Held {
 /// What counts is how they came to lie: their trunk may be out of sight for any time afterwards.
 ///
 /// Nothing here is a medical device: who sits down slowly behind a table, or falls where nobody can be made out, is missed, and
-/// who throws themselves onto a sofa is not.
+/// who throws themselves onto a sofa, or bends down fast and stays there, is not.
 #[derive(Clone, Copy, Debug)]
 pub struct Fall {
     lying: Held,
-    /// When the trunk was upright last; none since it lies.
-    upright_at_us: Option<i64>,
-    /// Whether it began to lie soon after.
+    /// When they were up last, or lay after a sudden way down.
+    from_us: Option<i64>,
+    /// Whether the trunk lay when it was seen last.
+    is_down: bool,
+    /// Whether it began to lie soon after they were up.
     is_sudden: bool,
     /// Being on: from the fall until they are up again.
     is_fallen: bool,
@@ -198,27 +207,34 @@ impl Default for Fall {
 }
 
 impl Fall {
-    /// From upright to lying takes a fall at most this long; lying down to sleep takes longer.
+    /// From up to lying takes a fall at most this long; lying down to sleep takes longer.
     const WITHIN_US: i64 = 1_500_000;
 
     /// Nobody has fallen.
     pub const fn new() -> Self {
-        // A second: who stumbles and catches themselves is no fall. Who sits up for a moment is not up again.
-        Self { lying: Held::new(1_000_000, 300_000), upright_at_us: None, is_sudden: false, is_fallen: false }
+        Self {
+            // A second: who stumbles and catches themselves is no fall. Who sits up for a moment is not up again.
+            lying: Held::new(1_000_000, 300_000),
+            from_us: None,
+            is_down: false,
+            is_sudden: false,
+            is_fallen: false,
+        }
     }
 
     /// Takes the pose of `now_us` and says whether they lie after a fall.
     pub fn update(&mut self, pose: &Pose, now_us: i64) -> bool {
-        let lies = is_lying(pose);
-        match lies {
-            Some(false) => self.upright_at_us = Some(now_us),
+        let uprightness = uprightness(pose);
+        let lies = uprightness.map(|cosine| cosine < LYING_COSINE);
+        if lies == Some(true) && !self.is_down {
             // Judged where lying begins: time in which nobody knows delays the end of holding.
-            Some(true) => {
-                if let Some(at_us) = self.upright_at_us.take() {
-                    self.is_sudden = now_us.saturating_sub(at_us) <= Self::WITHIN_US;
-                }
-            }
-            None => {}
+            let is_soon = |from_us| now_us.saturating_sub(from_us) <= Self::WITHIN_US;
+            self.is_sudden = self.from_us.is_some_and(is_soon);
+        }
+        self.is_down = lies.unwrap_or(self.is_down);
+        // Who leans between up and lying is on their way down as before: a trunk near the limit crosses it to and fro.
+        if uprightness.is_some_and(|cosine| cosine > UP_COSINE) || (lies == Some(true) && self.is_sudden) {
+            self.from_us = Some(now_us);
         }
         let was_lying = self.lying.is_on;
         let is_lying = self.lying.update(lies, now_us);

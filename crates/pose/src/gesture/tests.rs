@@ -151,6 +151,41 @@ fn who_lies_after_having_been_up_has_fallen_and_who_lay_down_slowly_has_not() {
 }
 
 #[test]
+fn how_fast_a_trunk_goes_from_up_to_lying_says_whether_that_is_a_fall() {
+    let leaning = |degrees: f32| moved(&standing(), degrees.to_radians(), 1.0, [0.0; 2]);
+    /// Where the trunk is at a moment: places of the way down, milliseconds and degrees.
+    fn degrees_at(way: &[(i64, f32)], ms: i64) -> f32 {
+        let after = way.iter().position(|&(at_ms, _)| at_ms > ms);
+        match after {
+            None => way[way.len() - 1].1,
+            Some(0) => way[0].1,
+            Some(i) => {
+                let ((from_ms, from), (to_ms, to)) = (way[i - 1], way[i]);
+                from + (to - from) * (ms - from_ms) as f32 / (to_ms - from_ms) as f32
+            }
+        }
+    }
+    for (way, has_fallen, what) in [
+        (&[(1_000, 0.0), (1_600, 90.0)][..], true, "fell"),
+        (&[(1_000, 0.0), (1_600, -90.0)], true, "to the other side"),
+        (&[(1_000, 0.0), (7_000, 90.0)], false, "lay down"),
+        (&[(1_000, 0.0), (1_600, 45.0), (7_000, 45.0), (9_000, 90.0)], false, "sat back, then lay down"),
+        (
+            &[(1_000, 0.0), (1_500, 62.0), (1_600, 45.0), (7_000, 45.0), (9_000, 90.0)],
+            false,
+            "bent down once",
+        ),
+        (&[(1_000, 0.0), (1_500, 62.0), (1_800, 58.0), (2_100, 62.0)], true, "about the limit"),
+        (&[(1_000, 0.0), (1_400, 65.0)], true, "bent down fast and stayed there"),
+    ] {
+        let mut fall = Fall::new();
+        let fallen =
+            (0..11_000).step_by(33).filter(|&ms| fall.update(&leaning(degrees_at(way, ms)), 1_000 * ms));
+        assert_eq!(fallen.count() > 0, has_fallen, "{what}");
+    }
+}
+
+#[test]
 fn answers_that_change_to_and_fro_change_nothing_however_often() {
     let mut held = Held::new(200_000, 200_000);
     for at_us in (0..5_000_000).step_by(250_000) {
@@ -168,6 +203,17 @@ fn two_moments_with_a_stall_between_them_are_no_time_in_which_it_held() {
     let mut fall = Fall::new();
     fall.update(&standing(), 0);
     assert!(!fall.update(&lying(), 33_000) && !fall.update(&lying(), 3_033_000), "two frames are no fall");
+}
+
+#[test]
+fn a_fall_needs_a_frame_every_second_and_a_half() {
+    for (every_ms, has_fallen) in [(1_400, true), (1_600, false)] {
+        let mut fall = Fall::new();
+        let mut at = |frame: i64| {
+            fall.update(&if frame == 0 { standing() } else { lying() }, 1_000 * every_ms * frame)
+        };
+        assert_eq!((0..100).any(&mut at), has_fallen, "{every_ms}");
+    }
 }
 
 #[test]
