@@ -17,6 +17,8 @@ const GONE_AFTER_US: i64 = 500_000;
 const GESTURE_AFTER_US: i64 = 300_000;
 /// And over after so long.
 const GESTURE_ENDS_US: i64 = 400_000;
+/// Of so many who have left it is kept whether they fell.
+const LEFT: usize = 32;
 /// After so long without a moment nobody knows how many there are, until a number has held again.
 pub const BLIND_AFTER_US: i64 = 5_000_000;
 
@@ -40,6 +42,8 @@ const SIGNS: [(What, What); 4] = [
     (What::ArmsCrossed, What::ArmsUncrossed),
     (What::Fall, What::GotUp),
 ];
+/// The place of falls among them.
+const FALL: usize = SIGNS.len() - 1;
 
 /// What is known of one person.
 #[derive(Clone, Debug)]
@@ -102,11 +106,21 @@ impl Watched {
     }
 }
 
+/// Who has left. A tracker finds many of those whom a table hid again, under the same number; where they lie then, their fall is not over.
+#[derive(Clone, Debug)]
+struct Left {
+    track_id: u32,
+    fall: Fall,
+    is_told: bool,
+}
+
 /// Turns moments into events. Time is the moments' own, so a replay tells the same events every time.
 #[derive(Clone, Debug)]
 pub struct Watch {
     zones: Zones,
     people: Vec<Watched>,
+    /// Newest last.
+    left: Vec<Left>,
     count: Count,
     last_us: Option<i64>,
 }
@@ -117,6 +131,7 @@ impl Watch {
         Self {
             zones,
             people: Vec::with_capacity(pose::MAX_PERSONS),
+            left: Vec::with_capacity(LEFT),
             // Fewer when those who are missing have left: the number and the zones say the same.
             count: Count::new(GONE_AFTER_US),
             last_us: None,
@@ -166,6 +181,10 @@ impl Watch {
                 let inside = known.zones.iter().enumerate().filter(|(_, (_, is_in))| *is_in);
                 inside.for_each(|(place, _)| happened(track_id, What::Exit(place)));
                 happened(track_id, What::Leave);
+                if self.left.len() == LEFT {
+                    self.left.remove(0);
+                }
+                self.left.push(Left { track_id, fall: known.fall, is_told: known.told[FALL] });
             } else if !is_there {
                 known.update(None::<&P>, at_us, &self.zones, |what| happened(track_id, what));
             }
@@ -176,7 +195,12 @@ impl Watch {
             let known = self.people.iter().position(|known| known.track_id == track_id);
             let place = known.unwrap_or_else(|| {
                 happened(track_id, What::Appear);
-                self.people.push(Watched::new(track_id, self.zones.zones.len()));
+                let mut new = Watched::new(track_id, self.zones.zones.len());
+                if let Some(place) = self.left.iter().position(|left| left.track_id == track_id) {
+                    let left = self.left.remove(place);
+                    (new.fall, new.told[FALL]) = (left.fall, left.is_told);
+                }
+                self.people.push(new);
                 self.people.len() - 1
             });
             self.people[place].update(Some(person), at_us, &self.zones, |what| happened(track_id, what));

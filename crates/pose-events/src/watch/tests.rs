@@ -322,3 +322,20 @@ fn who_has_fallen_lies_there_as_long_as_nobody_can_say_otherwise() {
     };
     assert_eq!(told(At::Feet, scene), [(0, "appear"), (300, "count"), (3_000, "fall"), (8_300, "got_up")]);
 }
+
+#[test]
+fn a_fall_outlasts_time_in_which_they_were_out_of_sight_under_the_same_number() {
+    let scene = |lies: fn(i64) -> bool, hidden: std::ops::Range<i64>| {
+        let at = move |at_ms| {
+            let somebody = Somebody { at: [2.0, 0.5], lies: Some(lies(at_ms)) };
+            (!hidden.contains(&at_ms)).then_some(somebody)
+        };
+        told(At::Feet, at).into_iter().filter(|event| event.1 != "count").collect::<Vec<_>>()
+    };
+    let begun = scene(|at_ms| at_ms >= 2_000, 2_300..4_000);
+    // 300 ms of lying, and 700 ms.
+    assert_eq!(begun, [(0, "appear"), (2_800, "leave"), (4_000, "appear"), (4_700, "fall")]);
+    let ended = scene(|at_ms| (2_000..5_000).contains(&at_ms), 4_000..5_000);
+    let expected = [(0, "appear"), (3_000, "fall"), (4_500, "leave"), (5_000, "appear"), (5_300, "got_up")];
+    assert_eq!(ended, expected);
+}
