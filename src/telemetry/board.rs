@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Readings that change while running.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Readings {
-    /// The hottest thermal zone, degrees Celsius.
+    /// The hottest sensor of the processor, or of the board where none is known to be that, degrees Celsius.
     pub temperature_c: Option<f32>,
     /// Whether the firmware slows the processor down now (Raspberry Pi).
     pub throttled: Option<bool>,
@@ -18,17 +18,37 @@ pub fn read() -> Readings {
 }
 
 fn read_under(sys: &Path) -> Readings {
-    let zones = fs::read_dir(sys.join("class/thermal")).into_iter().flatten().flatten();
-    let temperature_c = zones
-        .filter(|zone| zone.file_name().as_encoded_bytes().starts_with(b"thermal_zone"))
-        .filter_map(|zone| number(&zone.path().join("temp")))
-        .map(|thousandths| thousandths as f32 / 1_000.0)
-        .max_by(f32::total_cmp);
+    let temperature_c = hottest_c(&sys.join("class/thermal"));
     // Bits 1 and 2 of the Raspberry Pi firmware's word: frequency capped, throttled, both now.
     let throttled = throttling_word(sys)
         .and_then(|text| u32::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok())
         .map(|word| word & 0b110 != 0);
     Readings { temperature_c, throttled }
+}
+
+/// The hottest of the thermal zones that are of the processor, or of all where none is.
+fn hottest_c(thermal: &Path) -> Option<f32> {
+    let (mut of_processor, mut of_others) = (None, None);
+    for zone in fs::read_dir(thermal).into_iter().flatten().flatten() {
+        if !zone.file_name().as_encoded_bytes().starts_with(b"thermal_zone") {
+            continue;
+        }
+        let Some(thousandths) = number(&zone.path().join("temp")) else { continue };
+        let kind = fs::read_to_string(zone.path().join("type")).unwrap_or_default().to_lowercase();
+        // A Jetson's power chip reads 100 °C whatever it has.
+        if kind.contains("pmic") {
+            continue;
+        }
+        let hottest = if is_of_processor(&kind) { &mut of_processor } else { &mut of_others };
+        let celsius = thousandths as f32 / 1_000.0;
+        *hottest = Some(hottest.map_or(celsius, |c: f32| c.max(celsius)));
+    }
+    of_processor.or(of_others)
+}
+
+/// By what drivers call their zones: `cpu-thermal`, `CPU-therm`, `soc-thermal`, `bigcore0-thermal`, `x86_pkg_temp`, …; not the Wi-Fi card's.
+fn is_of_processor(kind: &str) -> bool {
+    ["cpu", "gpu", "soc", "core", "cluster", "x86_pkg"].iter().any(|part| kind.contains(part))
 }
 
 /// The firmware's word on throttling: in `soc/soc:firmware`, or with an address as `soc@107c000000/soc@107c000000:firmware`, by
@@ -82,6 +102,27 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         assert_eq!(read_under(sys.path()), Readings { temperature_c: Some(61.0), throttled: Some(true) });
+    }
+
+    #[test]
+    fn zones_of_the_processor_count_and_others_where_there_is_none() {
+        for (zones, celsius) in [
+            // A Jetson: its power chip's reading is none.
+            (&[("CPU-therm", "41000"), ("GPU-therm", "42000"), ("PMIC-Die", "100000")][..], Some(42.0)),
+            (&[("PMIC-Die", "100000")], None),
+            (&[("x86_pkg_temp", "61000"), ("iwlwifi_1", "78000"), ("acpitz", "27800")], Some(61.0)),
+            (&[("acpitz", "27800"), ("pch_skylake", "52000")], Some(52.0)),
+            (&[("cpu-thermal", "-61000")], Some(-61.0)),
+        ] {
+            let sys = tempfile::tempdir().unwrap();
+            for (i, (kind, temp)) in zones.iter().enumerate() {
+                let zone = sys.path().join(format!("class/thermal/thermal_zone{i}"));
+                fs::create_dir_all(&zone).unwrap();
+                fs::write(zone.join("type"), format!("{kind}\n")).unwrap();
+                fs::write(zone.join("temp"), format!("{temp}\n")).unwrap();
+            }
+            assert_eq!(read_under(sys.path()).temperature_c, celsius, "{zones:?}");
+        }
     }
 
     #[test]
