@@ -15,6 +15,7 @@ mod silhouette;
 pub use decode::{Decoder, PERSON_SCORE_JOINTS, person_score};
 pub use finder::{MAX_FOUND, PersonFinder};
 pub use net::KeypointNet;
+pub use roi::check_box;
 use roi::{image_from_net, image_from_net_whole};
 
 use crate::infer::InferError;

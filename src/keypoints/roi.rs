@@ -21,6 +21,19 @@ pub(super) fn image_from_net(
     roi: &RoiSpec,
     net_size: [usize; 2],
 ) -> Result<Affine, KeypointError> {
+    check_box(box_px)?;
+    let [net_w, net_h] = net_size.map(|v| v as f32);
+    // Net pixels are square in the image: one scale for both axes, set by the side that fills the net first.
+    let scale = roi.pad * (box_px.w / net_w).max(box_px.h / net_h);
+    let (cx, cy) = box_px.centre();
+    Ok(Affine::scale_then_shift(scale, scale, cx - 0.5 * scale * net_w, cy - 0.5 * scale * net_h))
+}
+
+/// Whether a network can look at a box.
+///
+/// # Errors
+/// [`KeypointError::Box`] where both sides are 0 or a value is not a number a picture can have.
+pub fn check_box(box_px: &BoxPx) -> Result<(), KeypointError> {
     let BoxPx { x, y, w, h } = *box_px;
     let refuse = |reason| Err(KeypointError::Box { x, y, w, h, reason });
     if [x, y, w, h].iter().any(|v| !v.is_finite() || v.abs() > MAX_PLACE_PX) {
@@ -32,11 +45,7 @@ pub(super) fn image_from_net(
     if w == 0.0 && h == 0.0 {
         return refuse("it has no extent: at least one side must be above 0");
     }
-    let [net_w, net_h] = net_size.map(|v| v as f32);
-    // Net pixels are square in the image: one scale for both axes, set by the side that fills the net first.
-    let scale = roi.pad * (w / net_w).max(h / net_h);
-    let (cx, cy) = box_px.centre();
-    Ok(Affine::scale_then_shift(scale, scale, cx - 0.5 * scale * net_w, cy - 0.5 * scale * net_h))
+    Ok(())
 }
 
 /// The map from net pixels to pixels of the source image that shows the whole picture.

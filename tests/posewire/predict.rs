@@ -67,6 +67,10 @@ fn write_pictures(folder: &Path) -> Value {
         .chain([
             json!({"id": 200, "image_id": 1, "category_id": 1, "bbox": [10, 10, 0, 0], "area": 0.0, "iscrowd": 0,
                    "keypoints": vec![0.0; 51], "num_keypoints": 0}),
+            json!({"id": 202, "image_id": 1, "category_id": 1, "bbox": [10, 10, 50, -1], "area": 0.0, "iscrowd": 0,
+                   "keypoints": vec![0.0; 51], "num_keypoints": 0}),
+            json!({"id": 203, "image_id": 1, "category_id": 1, "bbox": [1e7, 10, 50, 50], "area": 2500.0, "iscrowd": 0,
+                   "keypoints": vec![0.0; 51], "num_keypoints": 0}),
             json!({"id": 201, "image_id": 1, "category_id": 1, "bbox": [-500, -500, 90, 90], "area": 900.0,
                    "iscrowd": 0, "keypoints": vec![0.0; 51], "num_keypoints": 0}),
         ])
@@ -86,7 +90,9 @@ fn pictures_of_every_kind_give_results_and_unreadable_ones_are_counted() {
     let done = posewire(&common);
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(done.status.success(), "{said}");
-    assert!(said.contains("3 pictures that cannot be read, 1 boxes without extent"), "{said}");
+    assert!(said.contains("3 pictures that cannot be read, 3 boxes without extent"), "{said}");
+    assert!(said.contains("colour.png: annotation 202: box (10, 10, 50 x -1 px): its sides"), "{said}");
+    assert!(said.contains("annotation 203") && !said.contains("annotation 200"), "{said}");
     assert!(["broken.jpg", "empty.png", "gone.png"].iter().all(|name| said.contains(name)), "{said}");
 
     let found: Vec<Prediction> = serde_json::from_str(&std::fs::read_to_string(&results).unwrap()).unwrap();

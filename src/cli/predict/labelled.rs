@@ -13,7 +13,7 @@ use posewire::capture::replay::folder::Folder;
 use posewire::coco::{GroundTruth, Image, LabelsError, Prediction};
 use posewire::config;
 use posewire::files::Replacement;
-use posewire::keypoints::{KeypointNet, person_score};
+use posewire::keypoints::{KeypointNet, check_box, person_score};
 use posewire::picture::{Decoder, Frame, Picture};
 use posewire::progress::Progress;
 use posewire::tracker::{Networks, Stills};
@@ -111,7 +111,7 @@ fn read_picture(path: &Path) -> Result<Frame, CaptureError> {
     Folder::of_one(path).next()
 }
 
-/// Appends the persons whose boxes the labels give; gives the number of boxes without extent.
+/// Appends the persons whose boxes the labels give; gives the number of boxes that show nothing.
 fn given(
     net: &mut KeypointNet,
     picture: &Picture<'_>,
@@ -127,7 +127,18 @@ fn given(
             Some((a.id, b?))
         })
         .collect();
-    let (usable, empty): (Vec<_>, Vec<_>) = persons.into_iter().partition(|(_, b)| b.w > 0.0 || b.h > 0.0);
+    let all = persons.len();
+    let is_usable = |(id, b): &(u64, BoxPx)| {
+        let checked = check_box(b);
+        // The box of no joints, or of one, is no fault of the labels.
+        if let Err(error) = &checked
+            && (b.w != 0.0 || b.h != 0.0)
+        {
+            warn!("{}: annotation {id}: {error}; left out", image.file_name);
+        }
+        checked.is_ok()
+    };
+    let usable: Vec<_> = persons.into_iter().filter(is_usable).collect();
     for group in usable.chunks(MAX_PERSONS) {
         let boxes: Vec<BoxPx> = group.iter().map(|(_, b)| *b).collect();
         let mut out = [Keypoints::default(); MAX_PERSONS];
@@ -136,7 +147,7 @@ fn given(
             group.iter().zip(&out).map(|((id, _), k)| Prediction::new(image.id, Some(*id), &ranked(k))),
         );
     }
-    Ok(empty.len())
+    Ok(all - usable.len())
 }
 
 /// With the score that COCO's precision ranks by: somebody is there, and their joints are right.
