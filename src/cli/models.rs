@@ -40,13 +40,25 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             let plan = infer::load_with(&model.manifest, &model.onnx, args.engine)?;
             line(&mut out, &model, &*plan)?;
         }
-        for manifest in models::beside().into_values() {
-            let model = models::read(&manifest)?;
-            let plan = infer::load_with(&model.manifest, &model.onnx, args.engine)?;
-            line(&mut out, &model, &*plan)?;
-            writeln!(out, "  {}", manifest.display())?;
+        let mut is_whole = true;
+        for (name, manifest) in models::beside() {
+            let loaded = models::read(&manifest).and_then(|model| {
+                let plan = infer::load_with(&model.manifest, &model.onnx, args.engine)?;
+                Ok((model, plan))
+            });
+            // One that is broken keeps none of the others from being listed.
+            match loaded {
+                Ok((model, plan)) => {
+                    line(&mut out, &model, &*plan)?;
+                    writeln!(out, "  {}", manifest.display())?;
+                }
+                Err(error) => {
+                    writeln!(out, "{name:<12} cannot be used: {error}")?;
+                    is_whole = false;
+                }
+            }
         }
-        return Ok(ExitCode::SUCCESS);
+        return Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     };
     let model = find(&which)?;
     if args.fastest {

@@ -167,6 +167,29 @@ fn persons_are_found_without_boxes_by_the_built_in_networks() {
 }
 
 #[test]
+fn a_broken_network_beside_the_binary_keeps_none_from_being_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let models = folder.path().join("models");
+    std::fs::create_dir(&models).unwrap();
+    write_model(&models);
+    let manifest = std::fs::read_to_string(models.join("red.toml")).unwrap();
+    std::fs::rename(models.join("red.toml"), models.join("keypoints-red.toml")).unwrap();
+    let without = manifest.replace("red.onnx", "gone.onnx");
+    std::fs::write(models.join("keypoints-broken.toml"), without).unwrap();
+    let list = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_posewire"));
+        let done = command.arg("models").current_dir(&folder).output().unwrap();
+        (done.status.code(), String::from_utf8_lossy(&done.stdout).into_owned())
+    };
+    let (code, said) = list();
+    assert!(said.contains("\nbroken ") && said.contains("gone.onnx") && said.contains("\nred "), "{said}");
+    assert_eq!(code, Some(1), "{said}");
+    std::fs::remove_file(models.join("keypoints-broken.toml")).unwrap();
+    let (code, said) = list();
+    assert!(code == Some(0) && said.contains("\nred "), "{said}");
+}
+
+#[test]
 fn the_networks_in_the_binary_are_listed_with_their_cards() {
     let done = posewire(&["models"]);
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
