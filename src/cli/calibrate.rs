@@ -16,7 +16,7 @@ use posewire::config::Size;
 use posewire::files::Replacement;
 
 use super::{Usage, signals};
-use gather::{Gathered, Wanted, gather};
+use gather::{Camera, Gathered, Wanted, first_picture, gather};
 use page::Page;
 
 /// From Ctrl-C to the end where no picture comes; to look for the board in one takes a small board a second.
@@ -86,19 +86,21 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     // Before the camera: what cannot be written would be known only after all the views.
     let named = args.out.as_deref().map(|path| opened(path, &args)).transpose()?;
     let mut source = open(&args)?;
-    let name = source.info().name;
-    let usb: Option<UsbId> = source.usb_id().and_then(|id| id.parse().ok());
+    let mut page = args.web.as_deref().map(Page::open).transpose()?;
+    // Which camera it is shows with its picture: one that gives none may have made way for another.
+    let first = first_picture(&mut *source, &is_over)?;
+    let camera = Camera::of(&*source);
+    let usb: Option<UsbId> = camera.usb_id.as_ref().and_then(|id| id.parse().ok());
     let (path, out) = match named {
         Some(named) => named,
         None => opened(&own_path(&*source, usb.as_ref())?, &args)?,
     };
-    let mut page = args.web.as_deref().map(Page::open).transpose()?;
     let wanted = Wanted { board: args.board, views: args.views.into() };
-    let gathered = gather(&mut *source, &wanted, page.as_mut(), &is_over)?;
+    let gathered = gather(&mut *source, &camera, first, &wanted, page.as_mut(), &is_over)?;
     // However long it takes to solve it.
     drop(held);
     let is_found = usb.is_some() && args.out.is_none();
-    let file = solved(name, usb, args.board, &gathered).and_then(|file| {
+    let file = solved(camera.name, usb, args.board, &gathered).and_then(|file| {
         file.check(&path)?;
         Ok(file)
     });
