@@ -21,8 +21,8 @@ use page::Page;
 
 /// From Ctrl-C to the end where no picture comes; to look for the board in one takes a small board a second.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// A sharp picture of a flat board has a third of that.
-const GOOD_PX: f64 = 1.0;
+/// Of 640 pixels across, and in proportion to them. A sharp picture of a flat board has a third of that.
+const GOOD_PX: f64 = 0.5;
 /// Less of the picture says little of the distortion at its edges.
 const GOOD_SHARE: f64 = 0.6;
 
@@ -238,12 +238,65 @@ fn own_path(source: &dyn FrameSource, usb: Option<&UsbId>) -> anyhow::Result<Pat
 
 /// What is to be done about a calibration that is not good; `None` where it is.
 fn next(file: &CameraFile, coverage: Coverage) -> Option<String> {
-    if file.rms_px > GOOD_PX {
+    // Corners of small pictures are found no better by the pixel.
+    let good_px = GOOD_PX * (f64::from(file.width_px) / 640.0).max(1.0);
+    if file.rms_px > good_px {
         return Some(
             "that error is much: is the board flat, and was it sharp? Try again; calib/README.md says more"
                 .into(),
         );
     }
-    let part = coverage.missing().filter(|_| file.coverage < GOOD_SHARE)?;
-    Some(format!("the lens was not measured everywhere: try again, with the board at the {part} too"))
+    if file.coverage >= GOOD_SHARE {
+        return None;
+    }
+    let shown = match coverage.missing() {
+        Some(part) => format!("at the {part} too"),
+        None => "all over the picture".into(),
+    };
+    Some(format!("the lens was not measured everywhere: try again, with the board {shown}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_calibration_is_good_by_its_error_and_where_the_board_has_been() {
+        let file = |width_px: u32, rms_px: f64, coverage: f64| CameraFile {
+            camera: "webcam".into(),
+            usb: None,
+            date: String::new(),
+            width_px,
+            height_px: width_px * 3 / 4,
+            fx_px: 620.0,
+            fy_px: 620.0,
+            cx_px: 320.0,
+            cy_px: 240.0,
+            k1: 0.0,
+            k2: 0.0,
+            rms_px,
+            f_sigma_px: 0.4,
+            coverage,
+            views: 20,
+            board: "9x6".into(),
+        };
+        // In two of the four cells of every ninth: no part is missing.
+        let mut thin = Coverage::new([6, 6]);
+        thin.add((0..36).filter(|i| i % 2 == 0).map(|i| [f64::from(i % 6), f64::from(i / 6)]));
+        assert_eq!((thin.missing(), thin.share()), (None, 0.5));
+        let nothing = Coverage::new([6, 6]);
+        for (file, coverage, says) in [
+            (file(640, 0.3, 0.9), thin, None),
+            (file(640, 0.7, 0.9), thin, Some("that error is much")),
+            (file(1280, 0.7, 0.9), thin, None),
+            (file(1280, 1.1, 0.9), thin, Some("that error is much")),
+            (file(320, 0.45, 0.9), thin, None),
+            (file(640, 0.3, 0.55), thin, Some("with the board all over the picture")),
+            (file(640, 0.3, 0.55), nothing, Some("with the board at the top left corner too")),
+        ] {
+            let next = next(&file, coverage);
+            let is_said = next.as_deref().map(|next| says.is_some_and(|says| next.contains(says)));
+            assert_eq!(is_said, says.map(|_| true), "{file:?}: {next:?}");
+        }
+    }
 }
