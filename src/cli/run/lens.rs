@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use posewire::calibrate::{CameraFile, Intrinsics, Shelf, UsbId};
+use posewire::calibrate::{CameraFile, CameraFileError, Intrinsics, Shelf, UsbId};
 use posewire::capture::noticed::Notice;
 use posewire::capture::{FrameSource, Noticed, Seen, Stored};
 use posewire::config::{Calibration, Config};
@@ -111,9 +111,7 @@ impl Lenses {
                     log::warn!("{error}; left out");
                 }
                 let Some((path, file)) = found else {
-                    log::info!(
-                        "lens: no calibration of this camera ({usb}): no metres; `posewire calibrate` makes one"
-                    );
+                    log::info!("{}", uncalibrated(&usb, self.fov_deg));
                     return Ok(None);
                 };
                 match file.intrinsics(size_px, &path) {
@@ -122,12 +120,30 @@ impl Lenses {
                         Ok(Some(intrinsics))
                     }
                     Err(error) => {
-                        log::warn!("lens: {error}; until then no metres");
+                        let (level, text) = unfit(&error, self.fov_deg);
+                        log::log!(level, "{text}");
                         Ok(None)
                     }
                 }
             }
         }
+    }
+}
+
+/// What is said where the camera has no calibration.
+fn uncalibrated(usb: &UsbId, fov_deg: Option<f64>) -> String {
+    let (then, cure) = match fov_deg {
+        Some(_) => ("--fov stands in", "is better"),
+        None => ("no metres", "makes one"),
+    };
+    format!("lens: no calibration of this camera ({usb}): {then}; `posewire calibrate` {cure}")
+}
+
+/// What is said, and how loud, where it has one of other pictures.
+fn unfit(error: &CameraFileError, fov_deg: Option<f64>) -> (log::Level, String) {
+    match fov_deg {
+        Some(_) => (log::Level::Info, format!("lens: {error}; until then --fov stands in")),
+        None => (log::Level::Warn, format!("lens: {error}; until then no metres")),
     }
 }
 
@@ -175,9 +191,8 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_lens_is_turned_as_the_pictures_are_that_it_was_measured_from() {
-        let file = CameraFile {
+    fn file() -> CameraFile {
+        CameraFile {
             camera: "folder".into(),
             usb: None,
             date: String::new(),
@@ -194,8 +209,26 @@ mod tests {
             coverage: 1.0,
             views: 20,
             board: "9x6".into(),
-        };
-        let calibration = Known::File("lens.toml".into(), Box::new(file));
+        }
+    }
+
+    #[test]
+    fn where_no_calibration_fits_what_stands_in_is_told() {
+        let usb: UsbId = "046d:0825".parse().unwrap();
+        let error = file().intrinsics([1280, 720], Path::new("lens.toml")).unwrap_err();
+        assert!(uncalibrated(&usb, None).contains("no metres; `posewire calibrate` makes one"));
+        let (level, text) = unfit(&error, None);
+        assert!(level == log::Level::Warn && text.ends_with("until then no metres"), "{text}");
+        let (level, text) = unfit(&error, Some(70.0));
+        assert!(level == log::Level::Info, "{level}");
+        for text in [text, uncalibrated(&usb, Some(70.0))] {
+            assert!(text.contains("--fov stands in") && !text.contains("no metres"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_lens_is_turned_as_the_pictures_are_that_it_was_measured_from() {
+        let calibration = Known::File("lens.toml".into(), Box::new(file()));
         let lenses = Lenses { calibration, fov_deg: None, asked: None };
         let centre = |size_px, quarters| {
             let turn = Turn { quarters, mirror: false };
