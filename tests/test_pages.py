@@ -80,6 +80,19 @@ class Pages(unittest.TestCase):
             self.value("tracks", script), [[0, 10000, 35000, 45000], [0, 1, 2, 3], 2, [0, 33000]]
         )
 
+    def test_events_among_lines_are_passed_over_and_other_formats_told_of(self) -> None:
+        script = """
+          const event = '{"event":"appear","id":1,"captured_us":0}\\n';
+          const line = persons => `{"seq":0,"frame":0,"captured_us":0,"persons":${persons}}\\n`;
+          const said = text => { try { return Track.of("poses.jsonl", text).length; } catch (error) { return error.message; } };
+          return [event + line("[]") + event + line("[]"), event, event + line('[{"id":1,"keypoints":{"nose":null}}]'),
+            line("[]").replace('"persons":[]', '"id":1,"nose_x":2.5')].map(said);
+        """
+        both, alone, named, flat = self.value("tracks", script)
+        self.assertEqual((both, alone), (2, "no line of poses in it"))
+        self.assertIn("line 2 is no line of poses in the format full", named)
+        self.assertIn("line 1 is no line of poses in the format full", flat)
+
     def test_a_video_goes_to_one_place_at_a_time_and_says_what_keeps_it_from_one(self) -> None:
         script = (
             TRACK

@@ -269,9 +269,19 @@ fn take_frames(
     Ok(frames)
 }
 
-/// The lines of a run, whole ones alone.
+/// Whether it is a line as the page reads it: the head's keys in their order, joints as rows.
+fn is_full(line: &[u8], value: &serde_json::Value) -> bool {
+    let [seq, frame, captured_us] = ["seq", "frame", "captured_us"].map(|key| &value[key]);
+    let head = format!("{{\"seq\":{seq},\"frame\":{frame},\"captured_us\":{captured_us}");
+    let is_numbered = seq.is_u64() && (frame.is_u64() || frame.is_null()) && captured_us.is_i64();
+    let has_rows = |person: &serde_json::Value| person["keypoints"].is_array();
+    let has_persons = value["persons"].as_array().is_some_and(|persons| persons.iter().all(has_rows));
+    is_numbered && has_persons && line.starts_with(head.as_bytes())
+}
+
+/// The lines of a run, whole ones alone; events among them are passed over.
 fn take_lines<'a>(reel: &Reel, run: usize, path: &'a Path) -> anyhow::Result<Run<'a>> {
-    let (shown, mut last_us, mut size_px) = (path.display(), i64::MIN, None);
+    let (shown, mut last_us, mut size_px) = (path.display(), None, None);
     let file = File::open(path).map_err(|e| Usage(format!("{shown}: {e}")))?;
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();
@@ -281,25 +291,19 @@ fn take_lines<'a>(reel: &Reel, run: usize, path: &'a Path) -> anyhow::Result<Run
             .read_until(b'\n', &mut line)
             .with_context(|| format!("{shown}: cannot be read"))?;
         if got == 0 {
-            if number == 1 {
-                return Err(Usage(format!("{shown}: no line in it")).into());
-            }
             break;
         }
-        if line.iter().all(u8::is_ascii_whitespace) {
+        // With `--jsonl - --events -` one stream has both.
+        if line.iter().all(u8::is_ascii_whitespace) || line.starts_with(b"{\"event\":") {
             continue;
         }
         let is_cut = line.last() != Some(&b'\n');
         let parsed = serde_json::from_slice::<serde_json::Value>(&line);
-        let captured_us = parsed.ok().and_then(|value| {
-            let is_line = value["persons"].is_array() && value["seq"].is_u64();
+        if let Some(value) = parsed.ok().filter(|value| is_full(&line, value)) {
             let side = |name: &str| u32::try_from(value[name].as_u64()?).ok();
             size_px = size_px.or_else(|| Some([side("width")?, side("height")?]));
-            value["captured_us"].as_i64().filter(|_| is_line)
-        });
-        let is_line = captured_us.is_some();
-        last_us = captured_us.unwrap_or(last_us);
-        if !is_line || !line.starts_with(b"{\"seq\":") {
+            last_us = value["captured_us"].as_i64();
+        } else {
             // A plug that was pulled.
             if is_cut && number > 1 {
                 log::warn!("{shown}: line {number} is cut off; left out");
@@ -315,5 +319,6 @@ fn take_lines<'a>(reel: &Reel, run: usize, path: &'a Path) -> anyhow::Result<Run
         }
         reel.push_line(run, &line)?;
     }
+    let last_us = last_us.ok_or_else(|| Usage(format!("{shown}: no line of poses in it")))?;
     Ok(Run { file: path, last_us, size_px })
 }

@@ -165,7 +165,8 @@ fn of_a_recording_that_was_cut_off_the_whole_frames_are_shown_and_the_rest_is_to
     // Lines of another run, the last one cut off as well.
     let lines = folder.path().join("poses.jsonl");
     let line = r#"{"seq":0,"frame":0,"captured_us":0,"emitted_us":0,"persons":[]}"#;
-    std::fs::write(&lines, format!("{line}\n{line}\n{}", &line[..20])).unwrap();
+    let event = r#"{"event":"appear","id":1,"captured_us":0,"emitted_us":0,"persons":1}"#;
+    std::fs::write(&lines, format!("{event}\n{line}\n{event}\n{line}\n{}", &line[..20])).unwrap();
     let viewing = Viewing::of(&[path.to_str().unwrap(), "--jsonl", lines.to_str().unwrap()]);
     let said = viewing.whole();
     let frames = said["frames"].as_u64().unwrap();
@@ -215,8 +216,14 @@ fn what_cannot_be_shown_is_told_before_anything_is_served() {
     let clip = folder.path().join("clip.avi");
     record(&clip, "2");
     let clip = clip.to_str().unwrap();
-    let wrong = file("wrong.jsonl", b"{\"seq\":0,\"captured_us\":0,\"persons\":[]}\n{\"event\":\"enter\"}\n");
-    let (none, empty) = (file("none.jsonl", b""), file("empty.avi", b""));
+    let good = "{\"seq\":0,\"frame\":0,\"captured_us\":0,\"persons\":[]}\n";
+    let event = "{\"event\":\"appear\",\"id\":1,\"captured_us\":0}\n";
+    let wrong = file("wrong.jsonl", format!("{good}{{\"what\":\"enter\"}}\n").as_bytes());
+    // Of another order of keys, which the page does not read, and with joints by name.
+    let turned = file("turned.jsonl", b"{\"seq\":0,\"captured_us\":0,\"frame\":0,\"persons\":[]}\n");
+    let person = "[{\"id\":1,\"keypoints\":{\"nose\":null}}]";
+    let named = file("named.jsonl", format!("{event}{}", good.replace("[]", person)).as_bytes());
+    let (none, empty) = (file("none.jsonl", event.as_bytes()), file("empty.avi", b""));
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let (x, y, z) = ("--smoother=xl", "--smoother=none", "--smoother=kalman");
@@ -224,7 +231,9 @@ fn what_cannot_be_shown_is_told_before_anything_is_served() {
         (&["nothing.avi"][..], 1, "nothing.avi"),
         (&[&empty], 1, "empty file"),
         (&[clip, "--jsonl", &wrong], 2, "wrong.jsonl:2: no line of poses"),
-        (&[clip, "--jsonl", &none], 2, "no line in it"),
+        (&[clip, "--jsonl", &turned], 2, "turned.jsonl:1: no line of poses in the format full"),
+        (&[clip, "--jsonl", &named], 2, "named.jsonl:2: no line of poses in the format full"),
+        (&[clip, "--jsonl", &none], 2, "no line of poses in it"),
         (&[clip, "--jsonl", "nothing.jsonl"], 2, "nothing.jsonl: No such file"),
         (&[clip, x, y, z], 2, "2 at most"),
         (&[clip, x, "--jsonl", &wrong], 2, "give one of them"),

@@ -18,10 +18,12 @@ class Track {
   /** Whether lines were made at a rate of their own, several of one frame. */
   get isRated() { return this.times.some((us, i) => us === this.times[i - 1]); }
 
-  /** Throws what is wrong with a line that is none of poses. */
-  push(text) {
+  /** Throws what is wrong with a line that is none of poses; other formats have the head too. */
+  push(text, at = this.length + 1) {
     const head = Track.HEAD.exec(text);
-    if (!head) throw Error(`line ${this.length + 1} is no line of poses: \`posewire run FILE --no-drop --jsonl poses.jsonl\` writes them`);
+    if (!head || !text.includes('"persons":[') || text.includes('"keypoints":{')) {
+      throw Error(`line ${at} is no line of poses in the format full: \`posewire run FILE --no-drop --jsonl poses.jsonl\` writes them`);
+    }
     const number = head[1] === "null" ? null : Number(head[1]);
     // Of several lines of a frame the first is nearest to its picture.
     if (number !== null && !this.#byNumber.has(number)) this.#byNumber.set(number, this.length);
@@ -31,15 +33,15 @@ class Track {
     this.#texts.push(text);
   }
 
-  /** Of whole text; the last line may have been cut off. */
+  /** Of whole text; the last line may have been cut off, and events are passed over. */
   static of(name, text) {
     const track = new Track(name), lines = text.split("\n");
     for (const [i, line] of lines.entries()) {
-      if (!line.trim()) continue;
+      if (!line.trim() || line.startsWith('{"event":')) continue;
       if (i === lines.length - 1 && !line.endsWith("}")) break;
-      track.push(line);
+      track.push(line, i + 1);
     }
-    if (!track.length) throw Error("no line in it");
+    if (!track.length) throw Error("no line of poses in it");
     return track;
   }
 
