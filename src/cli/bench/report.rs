@@ -26,6 +26,8 @@ pub struct Report {
     pub stages: [(&'static str, Summary); Stage::ALL.len()],
     pub frames: u64,
     pub health: Option<Health>,
+    /// What the clip has, by its own words.
+    pub source_fps: Option<f32>,
     pub allocations: Option<Allocations>,
     /// Until the last byte left the driver.
     pub to_wire: Summary,
