@@ -7,8 +7,9 @@
         --from ../keypoints-small.toml --size 224 --looks base=1
 
 `--from`: the shipped network that training began with (`posetrain.keypoints.adopt`), whose sources are these weights' too; a mean of
-both sets of weights keeps more of what it knew (Wortsman et al. 2022). `--looks`: the manifests to
-write for the file, which is called after the first, and how often each looks at a crop: the second time at its mirror image.
+both sets of weights keeps more of what it knew (Wortsman et al. 2022). `--settle`: so many train crops teach the int8 file to answer as
+the floats do (`posetrain.keypoints.settle`). `--of`: for weights that are finished, where not all caches are at hand. `--looks`: the
+manifests to write for the file, which is called after the first, and how often each looks at a crop: the second time at its mirror image.
 Ranges of int8 come from train persons, scores from the persons kept back, both of the configuration's own sources, so the file has
 the weights' licence class; val parts of other packs are only measured. `posetrain.finder.presence` then adds presence.
 """
@@ -18,6 +19,7 @@ from __future__ import annotations
 import argparse
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +34,8 @@ from posetrain.keypoints.make import CALIBRATION_CROPS, fit_scores, kept_back
 from posetrain.keypoints.mixture import teachers_of
 from posetrain.keypoints.net import KeypointNet, multiply_adds, used_parameters
 from posetrain.keypoints.peers import Own
-from posetrain.keypoints.quantise import quantise, ranges
+from posetrain.keypoints.quantise import check, quantise, ranges
+from posetrain.keypoints.settle import settled
 from posetrain.keypoints.steady_config import SteadyConfig, load_config
 from posetrain.paths import REPOSITORY, TRAIN
 
@@ -97,6 +100,30 @@ def measured(
     return out
 
 
+def at_hand(config: SteadyConfig, names: list[str]) -> SteadyConfig:
+    """The configuration with the caches named alone, for crops by which nothing is taught; as it is where none is named."""
+    if unknown := set(names) - {source.cache for source in config.sources}:
+        raise SystemExit(f"--of {min(unknown)}: the configuration has no such cache")
+    if not names:
+        return config
+    kept = tuple(replace(source, taught=0.0) for source in config.sources if source.cache in names)
+    return replace(config, sources=kept, teachers=())
+
+
+def command(args: argparse.Namespace) -> str:
+    """What makes the network again, in models/train; folders as whoever runs it has them."""
+    words = ["python -m posetrain.keypoints.ship", f"configs/{args.config.parent.name}/{args.config.name}"]
+    words += ["--caches DIR", f"--weights {args.weights.name}", f"--size {args.size}"]
+    if args.begun_with:
+        words.append(f"--from {args.begun_with.name}")
+    if args.mean_with:
+        words.append(f"--mean-with {args.mean_with.name} --share {args.share:g}")
+    words += [f"--of {name}" for name in args.of]
+    if args.settle:
+        words.append(f"--settle {args.settle}")
+    return " ".join(words)
+
+
 def looks(text: str) -> tuple[str, bool]:
     """A manifest's name, and whether it looks twice: of `base=2`."""
     name, _, times = text.partition("=")
@@ -129,8 +156,24 @@ def main() -> None:
     parser.add_argument("--quant", type=Path, default=REPOSITORY / "calib" / "quant")
     parser.add_argument("--size", type=int, default=160, help="of the input, pixels")
     parser.add_argument("--every", type=int, default=1, help="measure every n-th val crop only")
+    parser.add_argument(
+        "--settle",
+        type=int,
+        default=0,
+        metavar="CROPS",
+        help="that the rounding learns from; 12000 are enough",
+    )
+    parser.add_argument(
+        "--of",
+        action="append",
+        default=[],
+        metavar="CACHE",
+        help="one of the configuration's: ranges, rounding and scores by those named alone; may be given again",
+    )
     args = parser.parse_args()
-    config = load_config(args.config)
+    if args.of and not args.begun_with:
+        parser.error("--of needs --from: the card that says who taught these weights")
+    config = at_hand(load_config(args.config), args.of)
     sources = checkpoints.sources(config, args.caches)
     before = tomllib.loads(args.begun_with.read_text())["card"] if args.begun_with else {"data": []}
     sources |= dict.fromkeys(before["data"], 0)
@@ -151,6 +194,9 @@ def main() -> None:
     export_keypoints(net, args.size, args.size, f32)
     crops, names = range_crops(config, args.caches, args.size)
     quantise(f32, int8, crops, real_outputs=("heatmaps",))
+    if args.settle:
+        settled(f32, int8, int8, config, args.caches, args.settle)
+        check(int8)
     manifest.write_quantisation(args.quant / f"{stem}.toml", int8, names, ranges(int8))
     crops_seen, minutes = checkpoints.history(args.weights)
     minutes += before.get("train_minutes", 0.0)
@@ -168,8 +214,8 @@ def main() -> None:
             flip_test=mirrored,
             data=tuple(sources),
             licence=manifest.licence_said(sources),
-            teachers=taught_by(config, args.caches),
-            made_by=f"python -m posetrain.keypoints.ship configs/{args.config.parent.name}/{args.config.name}",
+            teachers=before["teachers"] if args.of else taught_by(config, args.caches),
+            made_by=command(args),
             macs=multiply_adds(net, args.size, args.size) * (2 if mirrored else 1),
             parameters=used_parameters(net),
             pictures=crops_seen,
