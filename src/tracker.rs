@@ -199,7 +199,9 @@ impl Tracker {
         let size = picture.image_size;
         let shown = predicted.iter().zip(self.identities.shown());
         let people = shown.filter_map(|(pose, is_shown)| pose.filter(|_| is_shown));
-        let unseen = self.identities.followed().1;
+        // Whoever may have walked out of their crop leaves their place to a find as whoever was not seen does.
+        let is_anywhere = self.identities.is_beyond_forecast(at_us);
+        let unseen = if is_anywhere { look.count } else { self.identities.followed().1 };
         let crops = self.searcher.search(&picture, &look, unseen, people, ended)?;
 
         let is_wild = match self.net.crop(&picture, crops.boxes()) {

@@ -68,9 +68,18 @@ impl Identities {
         Around { followed, unseen, away: self.tracks.iter().flatten().filter(is_away).count() }
     }
 
-    /// Whether the last frame is so long ago that nobody can be expected where their motion then led.
+    /// Whether the last frame is so long ago that nobody need be near where they were then.
     pub fn is_after_pause(&self, at_us: i64) -> bool {
-        self.last_us != i64::MIN && at_us.saturating_sub(self.last_us) > self.config.silence_us
+        self.is_last_before(at_us, self.config.silence_us)
+    }
+
+    /// Whether the last frame is so long ago that nobody can be expected where their motion then led.
+    pub fn is_beyond_forecast(&self, at_us: i64) -> bool {
+        self.is_last_before(at_us, self.config.forecast_us)
+    }
+
+    fn is_last_before(&self, at_us: i64, by_us: i64) -> bool {
+        self.last_us != i64::MIN && at_us.saturating_sub(self.last_us) > by_us
     }
 
     /// Writes the box to look at for each person followed, in pixels of the source image; gives their count. Whom the last frame did
@@ -149,17 +158,13 @@ impl Identities {
         }
         for track in &mut self.tracks {
             let Some(t) = track else { continue };
-            let unseen_us = now_us - t.seen_us;
-            let known_us = t.seen_us - t.born_us;
-            // Whoever was not known for longer than they are away: a false find of two frames must not be predicted for twenty. Of
-            // a newcomer nothing is known yet; the next frame decides.
-            let patience_us = if t.id == 0 { i64::MAX } else { known_us };
             let memory_us =
                 if t.clothes.is_known() { self.config.clothes_memory_us } else { self.config.memory_us };
-            if unseen_us > memory_us {
+            if now_us - t.seen_us > memory_us {
                 *track = None;
-            } else if unseen_us > self.config.silence_us.min(patience_us) {
-                t.is_lost = true;
+            } else if t.seen_us < self.last_us {
+                // Of whoever was in sight until now the frame decides: none has missed them yet.
+                t.is_lost |= t.is_given_up(now_us, &self.config);
             }
         }
     }

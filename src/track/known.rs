@@ -109,6 +109,13 @@ impl Track {
         MIN_SIMILARITY + (1.0 - MIN_SIMILARITY) * fit
     }
 
+    /// Whether they are unseen for so long at `now_us` that they are no longer looked for where they are expected: for longer than they
+    /// had been known, too. A false find of two frames must not be predicted for twenty.
+    pub fn is_given_up(&self, now_us: i64, rules: &IdentityRules) -> bool {
+        let known_us = self.seen_us - self.born_us;
+        now_us.saturating_sub(self.seen_us) > rules.silence_us.min(known_us)
+    }
+
     /// Whether they have left, and their crop shows the picture's edge alone. `is_strip`: all that the frame of `now_us` shows of them lies in
     /// a strip there.
     pub fn is_the_edge(&mut self, is_strip: bool, now_us: i64, rules: &IdentityRules) -> bool {

@@ -20,6 +20,9 @@ pub struct IdentityRules {
     /// A person unseen for longer, or for longer than they had been known, is no longer looked for where they are expected, nor
     /// reported. 600 ms: an occlusion by somebody who walks past. After as long without a frame nobody is expected anywhere.
     pub silence_us: i64,
+    /// After as long without a frame whoever was in sight may be anywhere they can have walked to. 250 ms: forecasts reach 150, and a
+    /// walker goes on by a tenth of their height in the rest.
+    pub forecast_us: i64,
     /// A person unseen for longer gets their identity back by their clothes alone; before that where pose and place fit. 3 s: a
     /// walk behind a pillar.
     pub memory_us: i64,
@@ -61,6 +64,7 @@ impl Default for IdentityRules {
             told_us: 400_000,
             hidden_us: 600_000,
             silence_us: 600_000,
+            forecast_us: 250_000,
             memory_us: 3_000_000,
             clothes_memory_us: 20_000_000,
             clothes_share: 0.4,

@@ -130,3 +130,26 @@ fn a_damaged_frame_does_not_use_up_a_search() {
     assert!(tracker.look(whole, &[None; MAX_PERSONS]).is_search, "the next one is searched instead");
     assert_eq!(tracker.searcher.rhythm, Search::default());
 }
+
+#[test]
+fn at_two_frames_a_second_whoever_walks_about_keeps_their_number_and_is_seen_in_nearly_every_frame() {
+    for max in [1, 4] {
+        let mut config = Config::default();
+        config.persons.max = crate::config::MaxPersons::new(max).unwrap();
+        let (mut shown, mut told) = (0, 0);
+        for seed in 3..7 {
+            let mut tracker = Tracker::new(&config).expect("the built-in models load");
+            let mut source = EveryFrame(Synthetic::new(1, 320, 240, 2.0, seed).expect("valid"));
+            for i in 0..40 {
+                let frame = source.next_frame(std::time::Duration::ZERO).expect("a frame").expect("no wait");
+                let in_sight = source.0.truth()[0].joints.iter().filter(|joint| joint.score > 0.0).count();
+                shown += usize::from(in_sight > 8);
+                for person in tracker.track(&frame).expect("decodes").persons.iter().flatten() {
+                    assert_eq!(person.track_id, 1, "seed {seed}, frame {i}, up to {max} persons");
+                    told += usize::from(person.seen.is_some());
+                }
+            }
+        }
+        assert!(shown > 140 && 20 * told >= 19 * shown, "{told} of {shown}, up to {max} persons");
+    }
+}

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 
 mod absence;
 mod presence;
+mod slow;
 
 const FRAME_US: i64 = 33_333;
 

@@ -38,28 +38,38 @@ impl Identities {
     ) -> DetectionOf {
         let (rules, last_us) = (&self.config, self.last_us);
         let mut detection_of: DetectionOf = [None; MAX_PERSONS];
+        let is_beyond_forecast = self.is_beyond_forecast(shown.at_us);
+        let is_after_pause = self.is_after_pause(shown.at_us);
+        // From behind something somebody comes bit by bit; after so long a crop that shows half of somebody shows a stranger.
+        let is_sure = |d: usize| !is_beyond_forecast || shown.detections[d].score >= rules.newcomer_score;
+        let again = |track: &Track, d: usize, shape: &Shape| match is_sure(d) {
+            true => track.fits_again(shape, &shown.clothes[d], shown.at_us, rules),
+            false => 0.0,
+        };
         self.match_tracks(seen, &mut detection_of, |track, slot, d, shape| {
             if track.is_lost {
                 return 0.0;
             }
-            let predicted = predicted[slot].as_ref();
-            let similarity = track.similarity(predicted, shape, &shown.clothes[d], rules.clothes_share);
+            let as_expected = || {
+                let predicted = predicted[slot].as_ref();
+                track.similarity(predicted, shape, &shown.clothes[d], rules.clothes_share)
+            };
+            // Both at once: whoever walks to where another was is not that one as long as the other is seen farther on.
+            let similarity = match is_beyond_forecast {
+                false => as_expected(),
+                true if is_after_pause => again(track, d, shape),
+                true => as_expected().max(again(track, d, shape)),
+            };
             if track.seen_us < last_us { HIDDEN_FACTOR * similarity } else { similarity }
         });
-        // Whoever is out of sight may appear beside where they are expected; those who were followed until now before those who had
-        // gone before, whom the place says less of the longer they are away.
-        let is_after_pause = self.is_after_pause(shown.at_us);
+        // Whoever is out of sight, or too new to be expected anywhere, may appear beside where they were; those who were followed until
+        // now before those who had gone before, whom the place says less of the longer they are away.
         for was_followed in [true, false] {
             self.match_tracks(seen, &mut detection_of, |track, _, d, shape| {
-                let is_out_of_sight = track.id != 0 && (track.is_lost || track.seen_us < last_us);
-                // From behind something somebody comes bit by bit; after a pause a crop that shows half of somebody shows a stranger.
-                let is_sure = !is_after_pause || shown.detections[d].score >= rules.newcomer_score;
+                let is_out_of_sight =
+                    track.is_lost || track.seen_us < last_us || track.is_given_up(shown.at_us, rules);
                 let is_turn = (last_us.saturating_sub(track.seen_us) <= rules.silence_us) == was_followed;
-                if is_out_of_sight && is_sure && is_turn {
-                    track.fits_again(shape, &shown.clothes[d], shown.at_us, rules)
-                } else {
-                    0.0
-                }
+                if track.id != 0 && is_out_of_sight && is_turn { again(track, d, shape) } else { 0.0 }
             });
         }
         leave_to_whom_they_show(&self.tracks, shown.clothes, &mut detection_of);
@@ -75,7 +85,7 @@ impl Identities {
                 Some((d, _)) => t.score += NEWEST_SHARE * (shown.detections[*d].score - t.score),
                 // A newcomer must be seen in every frame until they are somebody.
                 None if t.id == 0 => *track = None,
-                None => {}
+                None => t.is_lost |= t.is_given_up(shown.at_us, rules),
             }
         }
         let seen_of = *detection_of;

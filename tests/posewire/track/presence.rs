@@ -43,6 +43,36 @@ fn a_ghost_ends_and_a_person_half_hidden_stays() {
 }
 
 #[test]
+fn a_newcomers_pose_is_theirs_though_the_frame_does_not_show_who_stands_beside_them() {
+    let at = |x: f32, score: f32| Keypoints { score, ..walker(x, 200.0, 150.0, 0.0) };
+    // Frames of a camera come a little sooner or later than the last one did.
+    for later_us in [-100, 0, 100] {
+        let mut tracker = Identities::new(IdentityRules::of(true));
+        let before = follow(&mut tracker, 0, vec![vec![(0, at(100.0, 0.9))]; 30]);
+        let beside = |seen: &[Keypoints], at_us: i64, tracker: &mut Identities| {
+            tracker.update(at_us, seen, &[None; MAX_PERSONS]).to_vec()
+        };
+        let comes_us = 30 * FRAME_US;
+        let both = beside(&[at(100.0, 0.9), at(125.0, 0.9)], comes_us, &mut tracker);
+        let new = both.iter().find(|a| a.is_new).expect("somebody is new").track_id;
+        assert!(new != 0 && new != before[29][&0], "{both:?}");
+        for i in 1..4 {
+            let at_us = comes_us + i * FRAME_US + i * i * later_us;
+            let alone = beside(&[at(125.0, 0.9)], at_us, &mut tracker);
+            let seen: Vec<_> = alone.iter().filter(|a| a.detection.is_some()).map(|a| a.track_id).collect();
+            assert_eq!(seen, [new], "{later_us} µs later, frame {i}: {alone:?}");
+        }
+    }
+}
+
+#[test]
+fn whoever_was_seen_once_is_not_told_of_unseen() {
+    let mut tracker = Identities::new(IdentityRules::of(true));
+    assert_eq!(follow(&mut tracker, 0, scored(&[0.9]))[0].len(), 1);
+    assert!(tracker.update(FRAME_US, &[], &[None; MAX_PERSONS]).is_empty());
+}
+
+#[test]
 fn whoever_lies_within_somebody_much_larger_begins_after_three_sure_frames_and_ends_once_they_fade() {
     let told = |scores: &[f32]| {
         let mut tracker = Identities::new(IdentityRules::of(true));

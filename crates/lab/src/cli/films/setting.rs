@@ -107,11 +107,12 @@ fn with_rules(mut rules: IdentityRules, said: &str) -> anyhow::Result<IdentityRu
             "within_score" => &mut rules.within_score,
             "unseen_score" => &mut rules.unseen_score,
             "edge_score" => &mut rules.edge_score,
-            "told_ms" | "hidden_ms" | "silence_ms" => {
+            "told_ms" | "hidden_ms" | "silence_ms" | "forecast_ms" => {
                 let rule = match name {
                     "told_ms" => &mut rules.told_us,
                     "hidden_ms" => &mut rules.hidden_us,
-                    _ => &mut rules.silence_us,
+                    "silence_ms" => &mut rules.silence_us,
+                    _ => &mut rules.forecast_us,
                 };
                 *rule = (1000.0 * value) as i64;
                 continue;
@@ -121,7 +122,7 @@ fn with_rules(mut rules: IdentityRules, said: &str) -> anyhow::Result<IdentityRu
             "alike" => &mut rules.alike,
             _ => bail!(
                 "--rules {word}: there are min_score, newcomer_score, sure_score, kept_score, within_score, unseen_score, edge_score, \
-                 told_ms, hidden_ms, silence_ms, clothes_share, unlike and alike"
+                 told_ms, hidden_ms, silence_ms, forecast_ms, clothes_share, unlike and alike"
             ),
         };
         *rule = value;
