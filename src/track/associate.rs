@@ -6,7 +6,7 @@ use pose::{BoxPx, JOINTS, Keypoints, MAX_PERSONS, joint_similarity, oks};
 pub const MIN_JOINT_SCORE: f32 = 0.2;
 
 /// Fewer joints in common than these say little: the boxes alone decide.
-const MIN_SHARED_JOINTS: usize = 4;
+pub(super) const MIN_SHARED_JOINTS: usize = 4;
 
 /// Poses are compared with where they were expected, so the error of the expectation comes on top of the labelling
 /// noise that COCO's sigmas describe; it is about as large.

@@ -3,7 +3,7 @@
 use pose::{BoxPx, JointState, Pose};
 
 use super::IdentityRules;
-use super::associate::{MIN_SIMILARITY, Shape};
+use super::associate::{MIN_SHARED_JOINTS, MIN_SIMILARITY, Shape};
 use super::clothes::Clothes;
 
 /// A joint that is expected no more exactly than this part of the person's extent says nothing of where they end.
@@ -33,7 +33,7 @@ pub(super) struct Track {
 }
 
 impl Track {
-    /// The pose expected now, or the last one seen where nothing is predicted.
+    /// The pose expected now, or the last one seen where hardly a joint is predicted: nothing could be compared with two or three.
     pub fn expected(&self, predicted: Option<&Pose>) -> Shape {
         let shape = predicted.and_then(|pose| {
             let extent_px = pose.bounds().map_or(0.0, |b| b.w.max(b.h));
@@ -43,7 +43,7 @@ impl Track {
                 (j.x_px, j.y_px, if is_vague { 0.0 } else { j.score })
             }))
         });
-        shape.unwrap_or(self.shape)
+        shape.filter(|shape| shape.joints() >= MIN_SHARED_JOINTS).unwrap_or(self.shape)
     }
 
     /// The box to look at for somebody who is expected so at `at_us`, pixels of the source image: round the joints that are sure;
@@ -182,6 +182,14 @@ mod tests {
         assert_eq!(ends_at(&pose), 150.0);
         pose.joints[15].state = JointState::Absent;
         assert_eq!(ends_at(&pose), 140.0);
+        pose.joints[4..].iter_mut().for_each(|joint| joint.sigma_px = 1e3);
+        assert_eq!(ends_at(&pose), 30.0);
+        pose.joints[3].sigma_px = 1e3;
+        assert_eq!(
+            ends_at(&pose),
+            track.shape.bounds.h,
+            "of three joints nobody could say whose they are: as last seen"
+        );
         pose.joints.iter_mut().for_each(|joint| joint.sigma_px = 1e3);
         assert_eq!(ends_at(&pose), track.shape.bounds.h, "as last seen");
     }
