@@ -104,8 +104,9 @@ impl Track {
         if ratio > max_ratio || away > reach || !is_like || !is_soon {
             return 0.0;
         }
-        // The nearest and likest of several wins; all that pass are above the threshold.
-        let fit = (1.0 - away / reach) / ratio * likeness.unwrap_or(1.0);
+        // The nearest and likest of several wins; all that pass are above the threshold. Squared: of two in file who both went on by a
+        // step, one took two and the other none just as well by the sum of the ways.
+        let fit = (1.0 - (away / reach).powi(2)) / ratio * likeness.unwrap_or(1.0);
         MIN_SIMILARITY + (1.0 - MIN_SIMILARITY) * fit
     }
 

@@ -46,6 +46,23 @@ fn whoever_walks_keeps_their_number_at_any_rate() {
 }
 
 #[test]
+fn of_two_who_walk_in_file_none_takes_the_others_number() {
+    for every_us in [300_000, 400_000, 500_000, 700_000] {
+        let mut tracker = Identities::new(IdentityRules::of(true));
+        // The second steps to where the first was, and is seen by the surer crop every other time.
+        let behind = -0.98 * TALL * WALK_PER_S * every_us as f32 * 1e-6;
+        for i in 0..30 {
+            let mut seen = [walks(100.0, i * every_us), walks(100.0 + behind, i * every_us)];
+            seen.rotate_left((i % 2) as usize);
+            let told = tracker.update(i * every_us, &seen, &[None; MAX_PERSONS]);
+            let of = |d: usize| told.iter().find(|a| a.detection == Some(d)).map(|a| a.track_id);
+            let front = (i % 2) as usize;
+            assert_eq!((of(front), of(1 - front)), (Some(1), Some(2)), "{every_us} µs, frame {i}: {told:?}");
+        }
+    }
+}
+
+#[test]
 fn of_two_who_stand_side_by_side_who_stays_keeps_their_number() {
     let mut tracker = Identities::new(IdentityRules::of(true));
     let at = |x: f32| walker(x, 200.0, TALL, 0.0);
