@@ -8,8 +8,9 @@
 
 `--from`: the shipped network that training began with (`posetrain.keypoints.adopt`), whose sources are these weights' too; a mean of
 both sets of weights keeps more of what it knew (Wortsman et al. 2022). `--settle`: so many train crops teach the int8 file to answer as
-the floats do (`posetrain.keypoints.settle`). `--of`: for weights that are finished, where not all caches are at hand. `--looks`: the
-manifests to write for the file, which is called after the first, and how often each looks at a crop: the second time at its mirror image.
+the floats do (`posetrain.keypoints.settle`). `--of`: for weights that are finished, where not all caches are at hand; `--from` is then
+their own card. `--looks`: the manifests to write for the file, which is called after the first, and how often each looks at a crop: the
+second time at its mirror image.
 Ranges of int8 come from train persons, scores from the persons kept back, both of the configuration's own sources, so the file has
 the weights' licence class; val parts of other packs are only measured. `posetrain.finder.presence` then adds presence.
 """
@@ -21,6 +22,7 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -110,6 +112,12 @@ def at_hand(config: SteadyConfig, names: list[str]) -> SteadyConfig:
     return replace(config, sources=kept, teachers=())
 
 
+def trained_for(minutes: float, before: dict[str, Any], of: list[str]) -> float:
+    """What a run took beyond what is on the card before; with --of that card is these weights' own, which has it already."""
+    known = float(before.get("train_minutes", 0.0))
+    return known if of else minutes + known
+
+
 def command(args: argparse.Namespace) -> str:
     """What makes the network again, in models/train; folders as whoever runs it has them."""
     words = ["python -m posetrain.keypoints.ship", f"configs/{args.config.parent.name}/{args.config.name}"]
@@ -118,6 +126,8 @@ def command(args: argparse.Namespace) -> str:
         words.append(f"--from {args.begun_with.name}")
     if args.mean_with:
         words.append(f"--mean-with {args.mean_with.name} --share {args.share:g}")
+    if args.looks:
+        words.append("--looks " + " ".join(f"{name}={2 if mirrored else 1}" for name, mirrored in args.looks))
     words += [f"--of {name}" for name in args.of]
     if args.settle:
         words.append(f"--settle {args.settle}")
@@ -199,7 +209,7 @@ def main() -> None:
         check(int8)
     manifest.write_quantisation(args.quant / f"{stem}.toml", int8, names, ranges(int8))
     crops_seen, minutes = checkpoints.history(args.weights)
-    minutes += before.get("train_minutes", 0.0)
+    minutes = trained_for(minutes, before, args.of)
     for name, mirrored in manifests:
         own = Own(int8, config.codec(args.size), mirrored)
         fitted = fit_scores(own, to_fit(config, args.caches))
