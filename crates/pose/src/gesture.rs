@@ -5,16 +5,16 @@
 //! [`UNSURE_SCORE`], and answer `None` where a joint that they need is not. A flicker lasts a frame: hold an answer against time
 //! ([`Held`]) before anything moves because of it.
 
+mod fall;
+
 use crate::{Joint, JointState, Pose, UNSURE_SCORE};
+pub use fall::Fall;
 
 /// A wrist is raised from so far above its shoulder on, in trunks: 0.3 is the height of the mouth, and hands that gesticulate stay below.
 const RAISED_TRUNKS: f32 = 0.3;
 
 /// Somebody whose trunk leans further from the vertical lies or bends down: 60 degrees, beyond what sitting back does.
-const LYING_COSINE: f32 = 0.5;
-
-/// Somebody whose trunk leans less from the vertical is up: 30 degrees, beyond what walking and a camera that looks down do.
-const UP_COSINE: f32 = 0.866;
+const LYING_RAD: f32 = core::f32::consts::FRAC_PI_3;
 
 /// Where a joint is, pixels of the source image, where it is known well enough.
 pub fn place_px(pose: &Pose, joint: Joint) -> Option<[f32; 2]> {
@@ -77,13 +77,14 @@ pub fn arms_crossed(pose: &Pose) -> Option<bool> {
 
 /// Whether the trunk lies rather than stands or sits, in a picture that is upright.
 pub fn is_lying(pose: &Pose) -> Option<bool> {
-    Some(uprightness(pose)? < LYING_COSINE)
+    Some(lean_rad(pose)? > LYING_RAD)
 }
 
-/// The cosine of the trunk's angle from the vertical.
-fn uprightness(pose: &Pose) -> Option<f32> {
+/// The trunk's angle from the vertical, radians, 0..=π.
+fn lean_rad(pose: &Pose) -> Option<f32> {
+    let [x, y] = Trunk::of(pose)?.up;
     // y grows downwards.
-    Some(-Trunk::of(pose)?.up[1])
+    Some(libm::atan2f(x.abs(), -y))
 }
 
 /// The axis of the body.
@@ -178,71 +179,6 @@ impl Held {
             }
         }
         self.is_on
-    }
-}
-
-/// Notices that somebody who was up lies.
-///
-/// What counts is how they came to lie: their trunk may be out of sight for any time afterwards.
-///
-/// Nothing here is a medical device: who sits down slowly behind a table, or falls where nobody can be made out, is missed, and
-/// who throws themselves onto a sofa, or bends down fast and stays there, is not.
-#[derive(Clone, Copy, Debug)]
-pub struct Fall {
-    lying: Held,
-    /// When they were up last, or lay after a sudden way down.
-    from_us: Option<i64>,
-    /// Whether the trunk lay when it was seen last.
-    is_down: bool,
-    /// Whether it began to lie soon after they were up.
-    is_sudden: bool,
-    /// Being on: from the fall until they are up again.
-    is_fallen: bool,
-}
-
-impl Default for Fall {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Fall {
-    /// From up to lying takes a fall at most this long; lying down to sleep takes longer.
-    const WITHIN_US: i64 = 1_500_000;
-
-    /// Nobody has fallen.
-    pub const fn new() -> Self {
-        Self {
-            // A second: who stumbles and catches themselves is no fall. Who sits up for a moment is not up again.
-            lying: Held::new(1_000_000, 300_000),
-            from_us: None,
-            is_down: false,
-            is_sudden: false,
-            is_fallen: false,
-        }
-    }
-
-    /// Takes the pose of `now_us` and says whether they lie after a fall.
-    pub fn update(&mut self, pose: &Pose, now_us: i64) -> bool {
-        let uprightness = uprightness(pose);
-        let lies = uprightness.map(|cosine| cosine < LYING_COSINE);
-        if lies == Some(true) && !self.is_down {
-            // Judged where lying begins: time in which nobody knows delays the end of holding.
-            let is_soon = |from_us| now_us.saturating_sub(from_us) <= Self::WITHIN_US;
-            self.is_sudden = self.from_us.is_some_and(is_soon);
-        }
-        self.is_down = lies.unwrap_or(self.is_down);
-        // Who leans between up and lying is on their way down as before: a trunk near the limit crosses it to and fro.
-        if uprightness.is_some_and(|cosine| cosine > UP_COSINE) || (lies == Some(true) && self.is_sudden) {
-            self.from_us = Some(now_us);
-        }
-        let was_lying = self.lying.is_on;
-        let is_lying = self.lying.update(lies, now_us);
-        if is_lying && !was_lying {
-            self.is_fallen = self.is_sudden;
-        }
-        self.is_fallen &= is_lying;
-        self.is_fallen
     }
 }
 

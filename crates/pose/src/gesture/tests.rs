@@ -177,12 +177,54 @@ fn how_fast_a_trunk_goes_from_up_to_lying_says_whether_that_is_a_fall() {
         ),
         (&[(1_000, 0.0), (1_500, 62.0), (1_800, 58.0), (2_100, 62.0)], true, "about the limit"),
         (&[(1_000, 0.0), (1_400, 65.0)], true, "bent down fast and stayed there"),
+        (&[(1_000, 35.0), (1_600, 110.0)], true, "fell at the side of a camera that looks down"),
+        (&[(1_000, 35.0), (1_600, -90.0)], true, "fell there to the other side"),
+        (&[(1_000, 35.0), (7_000, 110.0)], false, "lay down there"),
+        (&[(1_000, 22.0), (1_400, 63.0)], true, "41 degrees"),
+        (&[(1_000, 24.0), (1_400, 63.0)], false, "39 degrees"),
+        (
+            &[
+                (1_000, 0.0),
+                (7_000, 65.0),
+                (9_000, 65.0),
+                (9_300, 110.0),
+                (9_500, 55.0),
+                (9_900, 55.0),
+                (10_000, 65.0),
+                (12_000, 65.0),
+            ],
+            false,
+            "lay down, rolled over, sat up a little",
+        ),
     ] {
         let mut fall = Fall::new();
         let fallen =
-            (0..11_000).step_by(33).filter(|&ms| fall.update(&leaning(degrees_at(way, ms)), 1_000 * ms));
+            (0..12_000).step_by(33).filter(|&ms| fall.update(&leaning(degrees_at(way, ms)), 1_000 * ms));
         assert_eq!(fallen.count() > 0, has_fallen, "{what}");
     }
+}
+
+#[test]
+fn a_trunk_that_crosses_the_limit_to_and_fro_is_on_one_way_down() {
+    let mut fall = Fall::new();
+    let mut at = |ms: i64| {
+        let degrees = match ms {
+            ..1_000 => 0.0f32,
+            // For longer than a fall takes.
+            ..5_000 if ms / 300 % 2 == 0 => 58.0,
+            _ => 62.0,
+        };
+        fall.update(&moved(&standing(), degrees.to_radians(), 1.0, [0.0; 2]), 1_000 * ms)
+    };
+    assert!(!(0..5_000).step_by(33).any(&mut at), "it has not held");
+    assert!((5_000..7_000).step_by(33).any(&mut at));
+}
+
+#[test]
+fn who_stood_at_a_moment_that_is_yet_to_come_has_not_fallen_since() {
+    let mut fall = Fall::new();
+    fall.update(&standing(), 10_000_000);
+    assert!(!(0..9).any(|quarter| fall.update(&lying(), 250_000 * quarter)), "the clock went back");
 }
 
 #[test]
