@@ -144,7 +144,7 @@ pub struct Health {
     pub source_kind: SourceKind,
     /// [`Count`]s since the start, by `Count as usize`.
     pub counts: [u64; Count::ALL.len()],
-    /// The hottest sensor, degrees Celsius, where the board has one.
+    /// The processor's hottest sensor, degrees Celsius, where the board has one.
     pub temperature_c: Option<f32>,
     /// Whether the board slows itself down, where it tells.
     pub throttled: Option<bool>,

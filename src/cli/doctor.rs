@@ -14,7 +14,7 @@ use posewire::temporal;
 use posewire::{infer, models};
 use rustix::fs::{Access, access};
 
-/// Little is left to 80 °C, from which a Raspberry Pi slows itself down.
+/// Little is left to 80 °C, from which a Raspberry Pi slows itself down. Of others it is not known.
 const HOT_C: f32 = 75.0;
 
 /// `doctor` found something to mend.
@@ -201,8 +201,9 @@ fn governor(report: &mut Report<impl Write>, governor: Option<&str>) -> std::io:
 fn heat(report: &mut Report<impl Write>, temperature_c: Option<f32>, throttled: bool) -> std::io::Result<()> {
     match temperature_c {
         Some(c) if c >= HOT_C => {
-            report
-                .note(format_args!("{c:.0} °C: soon it slows itself down; give it a heat sink or a fan"))?;
+            report.note(format_args!(
+                "{c:.0} °C is hot: a Raspberry Pi slows itself down from 80 °C on; a heat sink or a fan helps"
+            ))?;
         }
         Some(c) => report.ok(format_args!("{c:.0} °C"))?,
         None => report.ok("no temperature sensor")?,
@@ -382,6 +383,8 @@ mod tests {
             assert!(text.starts_with(begins), "{text}");
             assert_eq!(ailing, fails, "{text}");
         }
+        let (hot, _) = told(|report| heat(report, Some(HOT_C), false));
+        assert!(hot.contains("75 °C") && hot.contains("a Raspberry Pi") && !hot.contains("soon"), "{hot}");
         assert!(told(|report| heat(report, None, true)).0.contains("power supply"));
     }
 

@@ -90,7 +90,7 @@ fn pictures_of_every_kind_give_results_and_unreadable_ones_are_counted() {
     let done = posewire(&common);
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(done.status.success(), "{said}");
-    assert!(said.contains("3 pictures that cannot be read, 3 boxes without extent"), "{said}");
+    assert!(said.contains("3 pictures that cannot be read, 3 boxes that no network can look at"), "{said}");
     assert!(said.contains("colour.png: annotation 202: box (10, 10, 50 x -1 px): its sides"), "{said}");
     assert!(said.contains("annotation 203") && !said.contains("annotation 200"), "{said}");
     assert!(["broken.jpg", "empty.png", "gone.png"].iter().all(|name| said.contains(name)), "{said}");

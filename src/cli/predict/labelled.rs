@@ -57,7 +57,7 @@ pub fn run(args: &Labelled) -> anyhow::Result<ExitCode> {
     };
     let mut decoder = Decoder::new()?;
     let mut results = Vec::new();
-    let (mut unread, mut without_extent) = (0, 0);
+    let (mut unread, mut unusable) = (0, 0);
     let progress = Progress::start("loading");
     for (i, image) in truth.images.iter().enumerate() {
         progress.at(format_args!("pictures: {i} of {}", truth.images.len()));
@@ -80,7 +80,7 @@ pub fn run(args: &Labelled) -> anyhow::Result<ExitCode> {
         match &mut looker {
             Looker::For(stills) => results.extend(found(stills, &picture, image.id)?),
             Looker::At(net) => {
-                without_extent += given(net, &picture, &truth, image, args.boxes, &mut results)?;
+                unusable += given(net, &picture, &truth, image, args.boxes, &mut results)?;
             }
         }
     }
@@ -94,7 +94,7 @@ pub fn run(args: &Labelled) -> anyhow::Result<ExitCode> {
     }
     write(out, &results).with_context(|| format!("cannot write {}", args.out.display()))?;
     eprintln!(
-        "{} persons in {} pictures; left out: {unread} pictures that cannot be read, {without_extent} boxes without extent",
+        "{} persons in {} pictures; left out: {unread} pictures that cannot be read, {unusable} boxes that no network can look at",
         results.len(),
         truth.images.len() - unread
     );
@@ -111,7 +111,7 @@ fn read_picture(path: &Path) -> Result<Frame, CaptureError> {
     Folder::of_one(path).next()
 }
 
-/// Appends the persons whose boxes the labels give; gives the number of boxes that show nothing.
+/// Appends the persons whose boxes the labels give; gives the number of boxes that no network can look at.
 fn given(
     net: &mut KeypointNet,
     picture: &Picture<'_>,
