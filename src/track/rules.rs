@@ -18,7 +18,8 @@ pub struct IdentityRules {
     /// pose is nearer to whoever walks behind another than none.
     pub hidden_us: i64,
     /// A person unseen for longer, or for longer than they had been known, is no longer looked for where they are expected, nor
-    /// reported. 600 ms: an occlusion by somebody who walks past. After as long without a frame nobody is expected anywhere.
+    /// reported. 600 ms: an occlusion by somebody who walks past. After as long without a frame expectations are not asked at
+    /// all: where somebody was last seen, their size and their clothes say who they are.
     pub silence_us: i64,
     /// After as long without a frame whoever was in sight may be anywhere they can have walked to. 250 ms: forecasts reach 150, and a
     /// walker goes on by a tenth of their height in the rest.
