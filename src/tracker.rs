@@ -82,6 +82,8 @@ struct Look {
     /// Pixels of the source image; the first `count` count.
     boxes: [BoxPx; MAX_PERSONS],
     count: usize,
+    /// How far from their box whoever the last frame showed may be, in extents; 0 as long as forecasts say where.
+    reach: f32,
     is_search: bool,
     /// `boxes` say where persons were before a pause in the frames.
     is_after_pause: bool,
@@ -199,9 +201,7 @@ impl Tracker {
         let size = picture.image_size;
         let shown = predicted.iter().zip(self.identities.shown());
         let people = shown.filter_map(|(pose, is_shown)| pose.filter(|_| is_shown));
-        // Whoever may have walked out of their crop leaves their place to a find as whoever was not seen does.
-        let is_anywhere = self.identities.is_beyond_forecast(at_us);
-        let unseen = if is_anywhere { look.count } else { self.identities.followed().1 };
+        let unseen = self.identities.followed().1;
         let crops = self.searcher.search(&picture, &look, unseen, people, ended)?;
 
         let is_wild = match self.net.crop(&picture, crops.boxes()) {
@@ -248,7 +248,8 @@ impl Tracker {
             count = 1;
         }
         let reduction = self.reduction(frame, &boxes[..count], is_search);
-        Look { at_us, boxes, count, is_search, is_after_pause, reduction }
+        let reach = self.identities.reach(at_us);
+        Look { at_us, boxes, count, reach, is_search, is_after_pause, reduction }
     }
 
     fn identify(

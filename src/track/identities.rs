@@ -8,7 +8,7 @@ use self::frame::{Shown, apart};
 use super::IdentityRules;
 use super::associate::Shape;
 use super::clothes::Clothes;
-use super::known::Track;
+use super::known::{Track, reach_extents};
 use super::overlap::{DetectionOf, is_behind_another};
 use super::picture::{keep_the_surer, somebody};
 use super::search::Around;
@@ -76,6 +76,14 @@ impl Identities {
     /// Whether the last frame is so long ago that nobody can be expected where their motion then led.
     pub fn is_beyond_forecast(&self, at_us: i64) -> bool {
         self.is_last_before(at_us, self.config.forecast_us)
+    }
+
+    /// How far from where they are expected whoever the last frame showed may be, in extents; 0 as long as forecasts say where.
+    pub fn reach(&self, at_us: i64) -> f32 {
+        match self.is_beyond_forecast(at_us) {
+            true => reach_extents(at_us.saturating_sub(self.last_us)),
+            false => 0.0,
+        }
     }
 
     fn is_last_before(&self, at_us: i64, by_us: i64) -> bool {

@@ -12,6 +12,21 @@ const MAX_SIGMA: f32 = 0.15;
 /// Share of the newest frame in the mean of a person's clothes: folds and light even out within a second.
 const NEWEST_CLOTHES: f32 = 0.1;
 
+/// How far from where they were somebody unseen for so long may be, in extents.
+pub(super) fn reach_extents(unseen_us: i64) -> f32 {
+    /// One extent per second: a brisk walk seen from the side is about 0.9 body heights a second.
+    const EXTENTS_PER_S: f32 = 1.0;
+    /// Room for a turn of the body and for noise.
+    const SLACK_EXTENTS: f32 = 0.3;
+    SLACK_EXTENTS + EXTENTS_PER_S * unseen_us as f32 * 1e-6
+}
+
+/// How far two boxes are from each other, centre to centre, in extents of the larger.
+pub(super) fn away_extents(a: &BoxPx, b: &BoxPx) -> f32 {
+    let ((ax, ay), (bx, by)) = (a.centre(), b.centre());
+    (ax - bx).hypot(ay - by) / a.w.max(a.h).max(b.w).max(b.h).max(1.0)
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Track {
     /// 0 until confirmed.
@@ -82,20 +97,15 @@ impl Track {
     /// How well somebody who appears now fits this person who was out of sight, 0..=1: a like size, not farther away than they can
     /// have walked, and like clothes where both show any. Whose clothes are very like may have been away for longer.
     pub fn fits_again(&self, shape: &Shape, clothes: &Clothes, now_us: i64, rules: &IdentityRules) -> f32 {
-        /// One extent per second: a brisk walk seen from the side is about 0.9 body heights a second.
-        const EXTENTS_PER_S: f32 = 1.0;
-        /// Room for a turn of the body and for noise, in extents.
-        const SLACK_EXTENTS: f32 = 0.3;
         /// Somebody half or twice as large is another person, or half of one; not in the same clothes: who bends down to the floor
         /// has half of their extent, who crouches away from the camera a third.
         const MAX_RATIO: f32 = 1.8;
         const MAX_RATIO_ALIKE: f32 = 3.0;
         let (old, new) = (self.shape.extent_px().max(1.0), shape.extent_px().max(1.0));
         let ratio = (old / new).max(new / old);
-        let ((ax, ay), (bx, by)) = (self.shape.bounds.centre(), shape.bounds.centre());
-        let away = (ax - bx).hypot(ay - by) / old.max(new);
+        let away = away_extents(&self.shape.bounds, &shape.bounds);
         let unseen_us = now_us.saturating_sub(self.seen_us).max(0);
-        let reach = SLACK_EXTENTS + EXTENTS_PER_S * unseen_us as f32 * 1e-6;
+        let reach = reach_extents(unseen_us);
         let likeness = self.clothes.likeness(clothes);
         let is_like = likeness.is_none_or(|likeness| likeness >= rules.unlike);
         let is_alike = likeness.is_some_and(|likeness| likeness >= rules.alike);

@@ -2,6 +2,8 @@
 
 use pose::{BoxPx, MAX_PERSONS, PersonBox, Pose};
 
+use super::known::away_extents;
+
 /// With the one person followed in sight, how often newcomers are looked for: half a second is hardly noticed, and at 30 frames a
 /// second the finder then costs one run in fifteen frames.
 const NEWCOMERS_EVERY_US: i64 = 500_000;
@@ -85,21 +87,24 @@ pub(super) fn covers(person: &PersonBox, b: &BoxPx) -> bool {
 
 /// Appends to `boxes` (of which the first `count` hold the persons followed) the found boxes that none of them covers,
 /// the surest first; gives the new count, at most the length of `boxes`. Where that is full they take the places of the last
-/// `unseen` of the persons followed, from the end: whoever was not seen where they were expected may be there instead. Whoever is
-/// found where they were expected keeps their place, whatever else is found.
-pub fn newcomers(found: &[PersonBox], boxes: &mut [BoxPx], count: usize, unseen: usize) -> usize {
+/// `unseen` of the persons followed, from the end: whoever was not seen where they were expected may be there instead. The others were
+/// seen in the last frame: of them each leaves their place only to a find at most `reach` extents away, as far as they may have
+/// walked since; 0: to none. Whoever is found where they were expected keeps their place, whatever else is found.
+pub fn newcomers(found: &[PersonBox], boxes: &mut [BoxPx], count: usize, unseen: usize, reach: f32) -> usize {
     let first_unseen = count - unseen.min(count);
-    let (seen, not_seen) = boxes[..count].split_at(first_unseen);
-    let mut is_found = [false; MAX_PERSONS];
-    // A find of somebody seen says nothing of whoever is expected behind them, and one find is one person.
-    for person in found.iter().filter(|person| !seen.iter().any(|b| covers(person, b))) {
-        let share = |i: &usize| not_seen[*i].share_inside(&person.box_px);
-        let theirs = (0..not_seen.len()).filter(|i| !is_found[*i] && covers(person, &not_seen[*i]));
+    // Whoever may have walked out of their crop is as little surely there as whoever was not seen.
+    let first_unsure = if reach > 0.0 { 0 } else { first_unseen };
+    let (sure, unsure) = boxes[..count].split_at(first_unsure);
+    let mut is_spare = [false; MAX_PERSONS];
+    is_spare[first_unsure..count].fill(true);
+    // A find of somebody surely there says nothing of whoever is expected behind them, and one find is one person.
+    for person in found.iter().filter(|person| !sure.iter().any(|b| covers(person, b))) {
+        let share = |i: &usize| unsure[*i].share_inside(&person.box_px);
+        let theirs = (0..unsure.len()).filter(|i| is_spare[first_unsure + i] && covers(person, &unsure[*i]));
         if let Some(i) = theirs.max_by(|a, b| share(a).total_cmp(&share(b))) {
-            is_found[i] = true;
+            is_spare[first_unsure + i] = false;
         }
     }
-    let mut spare = (first_unseen..count).filter(|place| !is_found[place - first_unseen]);
     let mut n = count;
     for person in found {
         if boxes[..n].iter().any(|b| covers(person, b)) {
@@ -108,10 +113,14 @@ pub fn newcomers(found: &[PersonBox], boxes: &mut [BoxPx], count: usize, unseen:
         if n < boxes.len() {
             boxes[n] = person.box_px;
             n += 1;
-        } else if let Some(place) = spare.next_back() {
-            boxes[place] = person.box_px;
-        } else {
-            break;
+            continue;
+        }
+        let away = |i: &usize| away_extents(&person.box_px, &boxes[*i]);
+        let of_unseen = (first_unseen..count).rev().find(|i| is_spare[*i]);
+        let near = (first_unsure..first_unseen).filter(|i| is_spare[*i] && away(i) <= reach);
+        if let Some(i) = of_unseen.or_else(|| near.min_by(|a, b| away(a).total_cmp(&away(b)))) {
+            boxes[i] = person.box_px;
+            is_spare[i] = false;
         }
     }
     n
@@ -155,7 +164,7 @@ pub fn found_first(found: &[PersonBox], boxes: &mut [BoxPx], count: usize) -> us
     let mut before = [BoxPx::default(); MAX_PERSONS];
     let count = count.min(MAX_PERSONS);
     before[..count].copy_from_slice(&boxes[..count]);
-    let mut n = newcomers(found, boxes, 0, 0);
+    let mut n = newcomers(found, boxes, 0, 0, 0.0);
     for b in &before[..count] {
         let is_same = |a: &BoxPx| a.share_inside(b).max(b.share_inside(a)) >= SAME_COVER;
         if n < boxes.len() && !boxes[..n].iter().any(is_same) {
@@ -263,11 +272,11 @@ mod tests {
         let person = |x: f32, score: f32| PersonBox { box_px: BoxPx { x, y: 0.0, w: 40.0, h: 100.0 }, score };
         let mut boxes = [BoxPx::default(); MAX_PERSONS];
         boxes[0] = BoxPx { x: 5.0, y: 10.0, w: 30.0, h: 60.0 };
-        let n = newcomers(&[person(0.0, 0.9), person(200.0, 0.8), person(204.0, 0.7)], &mut boxes, 1, 0);
+        let n = newcomers(&[person(0.0, 0.9), person(200.0, 0.8), person(204.0, 0.7)], &mut boxes, 1, 0, 0.0);
         assert_eq!((n, boxes[1].x), (2, 200.0));
         let crowd: Vec<_> = (0..20).map(|i| person(500.0 + 50.0 * i as f32, 0.5)).collect();
-        assert_eq!(newcomers(&crowd, &mut boxes, 2, 0), MAX_PERSONS);
-        assert_eq!(newcomers(&crowd, &mut boxes[..3], 2, 0), 3, "no more than are to be followed");
+        assert_eq!(newcomers(&crowd, &mut boxes, 2, 0, 0.0), MAX_PERSONS);
+        assert_eq!(newcomers(&crowd, &mut boxes[..3], 2, 0, 0.0), 3, "no more than are to be followed");
     }
 
     #[test]
@@ -275,10 +284,10 @@ mod tests {
         let at = |x: f32| BoxPx { x, y: 0.0, w: 40.0, h: 100.0 };
         let found = [300.0, 400.0, 500.0].map(|x| PersonBox { box_px: at(x), score: 0.5 });
         let mut boxes = [at(0.0), at(100.0), at(200.0)];
-        assert_eq!(newcomers(&found, &mut boxes, 3, 2), 3);
+        assert_eq!(newcomers(&found, &mut boxes, 3, 2, 0.0), 3);
         assert_eq!(boxes.map(|b| b.x), [0.0, 400.0, 300.0], "those seen keep theirs");
         let mut boxes = [at(0.0), at(300.0)];
-        assert_eq!(newcomers(&found[..1], &mut boxes, 2, 1), 2);
+        assert_eq!(newcomers(&found[..1], &mut boxes, 2, 1, 0.0), 2);
         assert_eq!(boxes[1].x, 300.0, "found where they were expected");
     }
 
@@ -289,16 +298,40 @@ mod tests {
         let expected = BoxPx { x: 0.0, y: 0.0, w: 40.0, h: 100.0 };
         for found in [[own, other], [other, own]] {
             let mut boxes = [expected];
-            assert_eq!((newcomers(&found, &mut boxes, 1, 1), boxes), (1, [expected]), "{found:?}");
+            assert_eq!((newcomers(&found, &mut boxes, 1, 1, 0.0), boxes), (1, [expected]), "{found:?}");
         }
         // The find is that of somebody seen, before whoever is expected there: these may have come out elsewhere.
         let mut boxes = [expected, BoxPx { x: 10.0, ..expected }];
-        newcomers(&[own, other], &mut boxes, 2, 1);
+        newcomers(&[own, other], &mut boxes, 2, 1, 0.0);
         assert_eq!(boxes.map(|b| b.x), [0.0, 300.0]);
         // Of two who are not seen one is found: the nearer of both.
         let mut boxes = [BoxPx { x: 12.0, ..expected }, expected];
-        newcomers(&[own, other], &mut boxes, 2, 2);
+        newcomers(&[own, other], &mut boxes, 2, 2, 0.0);
         assert_eq!(boxes.map(|b| b.x), [300.0, 0.0]);
+    }
+
+    #[test]
+    fn whoever_was_seen_leaves_their_place_only_to_a_find_as_near_as_they_can_have_walked() {
+        let at = |x: f32| BoxPx { x, y: 0.0, w: 40.0, h: 100.0 };
+        let after = |places: &[f32], unseen: usize, reach: f32, found: &[f32]| {
+            let mut boxes = [BoxPx::default(); MAX_PERSONS];
+            places.iter().zip(&mut boxes).for_each(|(x, b)| *b = at(*x));
+            let found: Vec<_> = found.iter().map(|x| PersonBox { box_px: at(*x), score: 0.5 }).collect();
+            let boxes = &mut boxes[..places.len()];
+            assert_eq!(newcomers(&found, boxes, places.len(), unseen, reach), places.len());
+            boxes.iter().map(|b| b.x).collect::<Vec<_>>()
+        };
+        assert_eq!(after(&[0.0], 0, 0.6, &[1000.0]), [0.0], "nobody walks so far");
+        assert_eq!(after(&[0.0], 0, 0.6, &[61.0]), [0.0]);
+        assert_eq!(after(&[0.0], 0, 0.6, &[60.0]), [60.0]);
+        assert_eq!(after(&[0.0], 0, 0.0, &[60.0]), [0.0], "a forecast says where they are");
+        assert_eq!(after(&[0.0], 0, 0.6, &[1000.0, 60.0]), [60.0], "less sure, and near");
+        assert_eq!(after(&[0.0], 0, 0.6, &[60.0, 5.0]), [0.0], "found where they were expected");
+        assert_eq!(after(&[0.0, 100.0], 0, 0.6, &[45.0]), [45.0, 100.0], "the nearest of two");
+        assert_eq!(after(&[0.0], 0, 0.6, &[60.0, 20.0]), [60.0], "one find for a place");
+        assert_eq!(after(&[0.0, 500.0], 1, 0.6, &[1000.0]), [0.0, 1000.0], "as ever where one is unseen");
+        assert_eq!(after(&[0.0, 500.0], 1, 0.6, &[60.0]), [0.0, 60.0], "before who was seen");
+        assert_eq!(after(&[0.0, 500.0], 1, 0.6, &[1000.0, 60.0]), [60.0, 1000.0]);
     }
 
     #[test]

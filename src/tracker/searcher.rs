@@ -79,7 +79,7 @@ impl Searcher {
         people: impl Iterator<Item = Pose>,
         ended: &mut dyn FnMut(Stage),
     ) -> Result<Crops, TrackError> {
-        let &Look { at_us, mut boxes, count: expected, is_search, is_after_pause, .. } = look;
+        let &Look { at_us, mut boxes, count: expected, reach, is_search, is_after_pause, .. } = look;
         let Some(finder) = self.finder.as_mut().filter(|_| is_search) else {
             self.rhythm.rested();
             self.found.clear();
@@ -104,7 +104,7 @@ impl Searcher {
         // Before finds take the places of some.
         let followed = boxes;
         let room = &mut boxes[..self.max_persons];
-        let plain = newcomers(&self.found, room, expected, unseen);
+        let plain = newcomers(&self.found, room, expected, unseen, reach);
         let new = room[..plain].iter().enumerate().filter(|(i, b)| *i >= expected || **b != followed[*i]);
         new.for_each(|(_, b)| self.turns.take(*b));
         ended(Stage::Decode);
@@ -168,6 +168,7 @@ mod tests {
             at_us: 0,
             boxes: [nobody; MAX_PERSONS],
             count: 0,
+            reach: 0.0,
             is_search: true,
             is_after_pause: false,
             reduction: 1,
@@ -236,7 +237,15 @@ mod tests {
         // Somebody is followed to where nobody is found, and there is no place for anybody else.
         let mut boxes = [BoxPx::default(); MAX_PERSONS];
         boxes[0] = BoxPx { x: 310.0, y: 60.0, w: 20.0, h: 120.0 };
-        let look = Look { at_us: 0, boxes, count: 1, is_search: true, is_after_pause: false, reduction: 1 };
+        let look = Look {
+            at_us: 0,
+            boxes,
+            count: 1,
+            reach: 0.0,
+            is_search: true,
+            is_after_pause: false,
+            reduction: 1,
+        };
         for (unseen, is_taken) in [(0, false), (1, true)] {
             let nobody = std::iter::empty();
             let crops = searcher.search(&picture, &look, unseen, nobody, &mut |_| {}).expect("runs");

@@ -153,3 +153,37 @@ fn at_two_frames_a_second_whoever_walks_about_keeps_their_number_and_is_seen_in_
         assert!(shown > 140 && 20 * told >= 19 * shown, "{told} of {shown}, up to {max} persons");
     }
 }
+
+#[test]
+fn at_three_frames_a_second_nobody_takes_the_crop_of_somebody_seated_at_the_other_end_of_the_picture() {
+    let mut source = EveryFrame(Synthetic::new(1, 320, 240, 30.0, 3).expect("valid"));
+    let frame = source.next_frame(std::time::Duration::ZERO).expect("a frame").expect("no wait");
+    let frame = Frame { captured_at_us: 2_000_000, ..frame };
+    let walker = source.0.truth()[0];
+    let b = walker.bounds(0.5).expect("in sight");
+    let tall = b.w.max(b.h);
+    let mut config = Config::default();
+    config.persons.max = crate::config::MaxPersons::new(1).unwrap();
+    // The finder misses who sits there: the picture does not even show them.
+    let far: f32 = if b.centre().0 > 160.0 { -160.0 } else { 160.0 };
+    assert!(far.abs() > tall, "{b:?}");
+    for (dx, is_taken) in [(far, false), (0.5 * tall * far.signum(), true)] {
+        let mut tracker = Tracker::new(&config).expect("the built-in models load");
+        let mut seated = Keypoints { score: 0.9, ..walker };
+        seated.joints.iter_mut().for_each(|joint| joint.x_px += dx);
+        for i in 0..5 {
+            let at_us = 2_000_000 - 333_333 - 200_000 * (4 - i);
+            tracker.identities.update(at_us, &[seated], &[None; MAX_PERSONS]);
+        }
+        tracker.track(&frame).expect("decodes");
+        let [seen] = tracker.seen() else { panic!("one crop: {:?}", tracker.seen()) };
+        let off = (seen.joints[0].x_px - walker.joints[0].x_px).abs();
+        assert_eq!(off < 0.2 * tall, is_taken, "{dx}: {off} of {tall}");
+        let unseen = usize::from(!is_taken);
+        assert_eq!(
+            tracker.identities.followed(),
+            (1, unseen),
+            "{dx}: nobody else is followed in their place"
+        );
+    }
+}

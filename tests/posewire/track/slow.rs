@@ -94,6 +94,12 @@ fn beyond_a_quarter_of_a_second_nobody_is_where_they_were_expected() {
     tracker.update(1_000_000, &[], &[None; MAX_PERSONS]);
     assert!(!tracker.is_beyond_forecast(1_250_000) && tracker.is_beyond_forecast(1_250_001));
     assert!(!tracker.is_after_pause(1_600_000) && tracker.is_after_pause(1_600_001));
+    assert_eq!(tracker.reach(1_250_000), 0.0, "a forecast says where they are");
+    assert!(
+        (tracker.reach(1_500_000) - 0.8).abs() < 1e-6,
+        "a walk of half a second: {}",
+        tracker.reach(1_500_000)
+    );
 }
 
 #[test]
