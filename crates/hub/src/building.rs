@@ -15,7 +15,7 @@ use crate::V3;
 /// In the place of a joint that is not known.
 pub type Joints = [Option<[f64; 4]>; JOINTS];
 
-/// Whom their room's newest line leaves out is not told any more after so long.
+/// Whom their room's newest line leaves out is not told any more after so long, and whom it names gives way to what another room says.
 const GONE_US: i64 = 400_000;
 /// Whom it names is told until the next one: so many times as long as lines were apart, and three seconds at most.
 const LINES: f64 = 2.5;
@@ -103,6 +103,11 @@ impl Known {
     fn far_m(&self, at: V3) -> f64 {
         (self.at - at).xy().norm()
     }
+
+    /// Whether their room has not spoken of them for so long that they may be elsewhere by now.
+    fn is_stale(&self, now_us: i64) -> bool {
+        now_us - self.seen_us >= GONE_US
+    }
 }
 
 /// Everybody in all rooms.
@@ -177,7 +182,7 @@ impl Building {
             let held_us = ((LINES * newest.gap_us as f64) as i64).min(HELD_US);
             newest.at_us == known.seen_us && now_us - known.seen_us < held_us
         };
-        now_us - known.seen_us < GONE_US || self.newest[known.who.room].as_ref().is_some_and(is_held)
+        !known.is_stale(now_us) || self.newest[known.who.room].as_ref().is_some_and(is_held)
     }
 
     /// Whether its cameras see them now.
@@ -218,10 +223,12 @@ impl Building {
             self.known.iter().map(|(key, k)| (k.who.id, k.since_us, *key)).collect();
         all.sort_unstable();
         for alike in all.chunk_by(|a, b| a.0 == b.0) {
-            let mut seen = alike.iter().map(|a| a.2).filter(|key| self.is_seen(&self.known[key], now_us));
+            let seen = alike.iter().map(|a| a.2).filter(|key| self.is_seen(&self.known[key], now_us));
+            let (stale, fresh): (Vec<_>, Vec<_>) = seen.partition(|key| self.known[key].is_stale(now_us));
+            // Whoever walks on before another room is not apart from where a slow one saw them last.
+            let mut seen = if fresh.is_empty() { stale } else { fresh }.into_iter();
             let Some(oldest) = seen.next() else { continue };
-            let others: Vec<(usize, u32)> = seen.collect();
-            for other in others {
+            for other in seen {
                 let (a, b) = (&self.known[&oldest], &self.known[&other]);
                 // A room itself says that two of one moment are two.
                 let are_two = oldest.0 == other.0 && a.seen_us == b.seen_us;
@@ -239,10 +246,10 @@ impl Building {
         }
     }
 
-    /// Everybody at `now_us`, by identity; who is seen from two rooms by the one with more cameras.
+    /// Everybody at `now_us`, by identity; who is seen from two rooms by the one with more cameras, unless only the other has spoken just now.
     pub fn residents(&self, now_us: i64) -> Vec<&Resident> {
         let mut all: Vec<&Known> = self.known.values().filter(|k| self.is_here(k, now_us)).collect();
-        all.sort_by_key(|k| (k.who.id, std::cmp::Reverse(k.who.cameras), k.who.room));
+        all.sort_by_key(|k| (k.who.id, k.is_stale(now_us), std::cmp::Reverse(k.who.cameras), k.who.room));
         all.dedup_by_key(|k| k.who.id);
         all.into_iter().map(|k| &k.who).collect()
     }

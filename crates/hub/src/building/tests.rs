@@ -93,6 +93,39 @@ fn whoever_is_told_of_twice_a_second_is_there_all_the_time_and_whom_a_line_leave
 }
 
 #[test]
+fn whoever_has_left_a_slow_room_that_fell_silent_is_told_where_another_sees_them_under_their_number() {
+    // At a walk and at a run, from the door on.
+    for pace_m_s in [1.2, 2.5] {
+        let mut b = building();
+        for line in 0..5 {
+            let mut at_the_door = said(&[(1, [5.9, 0.0])]);
+            (at_the_door.seq, at_the_door.persons[0].cameras) = (line, 3);
+            b.take(0, &at_the_door, (line as i64 - 4) * 700_000);
+        }
+        for now_us in (100_000..3_000_000).step_by(33_000) {
+            let x = 5.9 + pace_m_s * now_us as f64 / 1e6;
+            b.take(1, &said(&[(1, [0.0, 6.0 - x])]), now_us);
+            let all: Vec<_> = b.residents(now_us).iter().map(|r| (r.id, r.room)).collect();
+            // Until it has been silent for a moment the room of more cameras tells of them.
+            assert_eq!(all, [(1, usize::from(now_us >= GONE_US))], "{now_us} us, {pace_m_s} m/s");
+        }
+    }
+}
+
+#[test]
+fn whoever_a_slow_room_sees_elsewhere_all_the_time_is_somebody_new() {
+    let mut b = building();
+    for k in 0..90 {
+        let now_us = k * 33_000;
+        if k % 21 == 0 {
+            b.take(0, &Said { seq: k as u64 / 21, ..said(&[(1, [5.8, 0.0])]) }, now_us);
+        }
+        b.take(1, &said(&[(1, [0.0, -0.2 - 0.03 * k as f64])]), now_us + 1_000);
+    }
+    assert_eq!(b.residents(2_940_000).iter().map(|r| (r.id, r.room)).collect::<Vec<_>>(), [(1, 0), (2, 1)]);
+}
+
+#[test]
 fn what_was_overtaken_is_not_taken_and_a_hub_that_was_started_anew_is() {
     let mut b = building();
     let mut at = |seq, x, now_us| {
