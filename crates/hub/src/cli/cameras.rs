@@ -128,7 +128,7 @@ impl Cameras {
         }
         if let Some(a_second) = self.slow[camera].heard(now_us) {
             say!(
-                "posewire-hub run: camera {:?} tells of {a_second:.1} pictures a second: of fewer than four people are told with gaps. A smaller network (`posewire run --model`) makes its board quicker",
+                "posewire-hub run: camera {:?} tells of {a_second:.1} pictures a second: below four a second people are told with gaps. A smaller network (`posewire run --model`) makes its board quicker",
                 self.all[camera].name
             );
         }

@@ -17,7 +17,7 @@ pub struct Slow {
 }
 
 impl Slow {
-    /// A picture came: how many come a second, once, where they are too few.
+    /// A picture came: how many come a second, once, where they are too few; in tenths, downwards: just below four is not 4.0.
     pub fn heard(&mut self, now_us: i64) -> Option<f64> {
         let goes_on = self.since_us.filter(|_| now_us - self.last_us < PAUSE_US);
         self.last_us = now_us;
@@ -31,7 +31,8 @@ impl Slow {
         }
         let each_us = (now_us - since_us) / i64::from(self.count);
         (self.since_us, self.count) = (Some(now_us), 0);
-        (each_us > SELDOM_US && !std::mem::replace(&mut self.is_said, true)).then(|| 1e6 / each_us as f64)
+        (each_us > SELDOM_US && !std::mem::replace(&mut self.is_said, true))
+            .then(|| (10_000_000 / each_us) as f64 / 10.0)
     }
 }
 
@@ -48,7 +49,7 @@ mod tests {
                 .map(|a_second| (10.0 * a_second).round())
                 .collect::<Vec<_>>()
         };
-        assert_eq!(said(500_000), [20.0]);
+        assert_eq!([said(500_000), said(251_000)], [[20.0], [39.0]]);
         assert!(said(200_000).is_empty() && said(33_000).is_empty());
         // A silence between pictures that come quickly is none of its own.
         let mut slow = Slow::default();
