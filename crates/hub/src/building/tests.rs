@@ -120,7 +120,8 @@ fn whoever_a_slow_room_sees_elsewhere_all_the_time_is_somebody_new() {
         if k % 21 == 0 {
             b.take(0, &Said { seq: k as u64 / 21, ..said(&[(1, [5.8, 0.0])]) }, now_us);
         }
-        b.take(1, &said(&[(1, [0.0, -0.2 - 0.03 * k as f64])]), now_us + 1_000);
+        // Beside each other until it is known how far apart the slow room's lines come.
+        b.take(1, &said(&[(1, [0.0, -0.2 - 0.03 * (k - 30).max(0) as f64])]), now_us + 1_000);
     }
     assert_eq!(b.residents(2_940_000).iter().map(|r| (r.id, r.room)).collect::<Vec<_>>(), [(1, 0), (2, 1)]);
 }
