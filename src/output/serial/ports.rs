@@ -235,14 +235,16 @@ mod tests {
         assert!(error.contains("give 4800 to 12000000"), "{error}");
     }
 
+    fn write(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
     #[test]
     fn a_port_is_listed_by_its_lasting_name_with_what_slows_it_down() {
         let root = tempfile::tempdir().unwrap();
         let at = |p: &str| root.path().join(p);
-        let make = |p: &str, text: &str| {
-            fs::create_dir_all(at(p).parent().unwrap()).unwrap();
-            fs::write(at(p), text).unwrap();
-        };
+        let make = |p: &str, text: &str| write(&at(p), text);
         make("dev/ttyUSB0", "");
         make("dev/ttyS0", "");
         make("sys/devices/usb1/product", "FT232R USB UART\n");
@@ -278,10 +280,7 @@ mod tests {
 
         let root = tempfile::tempdir().unwrap();
         let at = |p: &str| root.path().join(p);
-        let make = |p: &str, text: &str| {
-            fs::create_dir_all(at(p).parent().unwrap()).unwrap();
-            fs::write(at(p), text).unwrap();
-        };
+        let make = |p: &str, text: &str| write(&at(p), text);
         for (name, mode) in
             [("ttyAMA0", 0o660), ("ttyAMA10", 0o620), ("ttyS0", 0o660), ("ttyS1", 0o620), ("ttyUSB0", 0o600)]
         {

@@ -159,11 +159,12 @@ impl Fusion {
             if let Some((b, fit)) = whom {
                 // After a silence whatever comes fits, and one camera's rays say nothing along themselves. A look that leaves somebody at no
                 // place is nobody's: it would keep them where no other look finds them.
-                let mut after = self.bodies[*b].clone();
-                after.take(&eye, camera, seen, look.at_us, fit.exchanged);
-                if after.known() >= MIN_KNOWN {
-                    self.bodies[*b] = after;
-                    continue;
+                let body = &mut self.bodies[*b];
+                let before = (look.at_us - body.last_us() > HOLDS_US).then(|| body.clone());
+                body.take(&eye, camera, seen, look.at_us, fit.exchanged);
+                match before.filter(|_| body.known() < MIN_KNOWN) {
+                    Some(before) => *body = before,
+                    None => continue,
                 }
             }
             let speed = self.speed(camera, seen, look.at_us);

@@ -23,7 +23,7 @@ import torch
 from onnx import numpy_helper
 from torch import Tensor, nn
 
-from posetrain.keypoints import checkpoints
+from posetrain.keypoints import checkpoints, quantise
 from posetrain.keypoints.graph import export_keypoints
 from posetrain.keypoints.net import ConvBn, KeypointNet
 from posetrain.keypoints.ship import range_crops
@@ -42,10 +42,7 @@ def dequantised(path: Path) -> Folded:
     def plain(name: str) -> npt.NDArray[np.float32]:
         if name not in makers:
             return np.asarray(values[name], np.float32)
-        quantised, scale, zero = (values[i] for i in makers[name].input)
-        shape = (-1,) + (1,) * (quantised.ndim - 1) if scale.ndim else ()
-        steps = quantised.astype(np.float64) - zero.astype(np.float64).reshape(shape)
-        return np.asarray(steps * scale.astype(np.float64).reshape(shape), np.float32)
+        return np.asarray(quantise.dequantised(*(values[i] for i in makers[name].input)), np.float32)
 
     out: Folded = {}
     for node in graph.node:

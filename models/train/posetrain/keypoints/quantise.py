@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -66,6 +67,15 @@ def quantise(f32: Path, int8: Path, images: npt.NDArray[np.uint8], real_outputs:
         keep_sums(model.graph, name)
     onnx.save(model, int8)
     check(int8)
+
+
+def dequantised(
+    quantised: npt.NDArray[Any], scale: npt.NDArray[Any], zero: npt.NDArray[Any]
+) -> npt.NDArray[np.float64]:
+    """A constant as real numbers; `scale` and `zero` are one, or one a channel of the first axis."""
+    shape = (-1,) + (1,) * (quantised.ndim - 1) if scale.ndim else ()
+    steps = quantised.astype(np.float64) - zero.astype(np.float64).reshape(shape)
+    return np.asarray(steps * scale.astype(np.float64).reshape(shape))
 
 
 def keep_sums(graph: onnx.GraphProto, output: str) -> None:

@@ -17,6 +17,8 @@ from onnx import numpy_helper
 from torch import Tensor, nn
 from torch.nn import functional
 
+from posetrain.keypoints.quantise import dequantised
+
 Array = npt.NDArray[np.generic]
 HIGHEST = 127  # of a weight
 # So many steps a weight's float may lie from it: half of one, and what a checkpoint of halves leaves out.
@@ -71,10 +73,9 @@ class Rounded(nn.Module):
 
     def begun(self, name: str, exact: Array | None, of: str) -> npt.NDArray[np.float32]:
         """A dequantised constant, or the real one that it is the rounding of."""
-        quantised, scale, zero = (self.constants[i] for i in self.made_of[name])
-        shape = (-1,) + (1,) * (quantised.ndim - 1)
-        step = np.asarray(scale, np.float64).reshape(shape)
-        plain = (quantised.astype(np.float64) - np.asarray(zero, np.float64).reshape(shape)) * step
+        constant = [self.constants[i] for i in self.made_of[name]]
+        plain = dequantised(*constant)
+        step = constant[1].astype(np.float64).reshape((-1,) + (1,) * (plain.ndim - 1))
         if exact is None:
             return plain.astype(np.float32)
         real = np.array(exact, np.float32)

@@ -6,22 +6,24 @@
 Post-training quantisation rounds each weight by itself and cuts each activation where most pictures end. Here both move, rounded as they
 are (`posetrain.keypoints.rounded`), towards the maps that the floats give for the same crops. No label is read: the weights learn nothing
 but to round, and their sources stay as they were. `posetrain.keypoints.ship --settle CROPS` does it as part of making a network.
+Minutes on free cores, so it has no checkpoint: whoever stops it begins anew.
 """
 
 from __future__ import annotations
 
 import argparse
 import copy
-import dataclasses
 import math
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.optim.lr_scheduler import LambdaLR
 
 from posetrain.keypoints.mixture import Mixture
 from posetrain.keypoints.rounded import Rounded
@@ -38,16 +40,7 @@ OUTPUT = "heatmaps"
 
 def unlabelled(config: SteadyConfig, size: int) -> SteadyConfig:
     """The configuration's crops of people, of `size` pixels, without a teacher's maps."""
-    sources = tuple(dataclasses.replace(source, taught=0.0) for source in config.sources)
-    return dataclasses.replace(
-        config,
-        sources=sources,
-        empty="",
-        empty_chance=0.0,
-        sizes=((0, size),),
-        batch=BATCH,
-        teachers=(),
-    )
+    return replace(config.untaught(), empty="", empty_chance=0.0, sizes=((0, size),), batch=BATCH)
 
 
 def apart(maps: Tensor, asked: Tensor) -> Tensor:
@@ -63,7 +56,7 @@ def groups_of(net: Rounded) -> list[dict[str, Any]]:
         rates.append((weight, WEIGHT_RATE * float(net.steps[key].median())))
         rates.append((net.biases[key], BIAS_RATE * float(net.biases[key].detach().abs().max())))
     rates += [(scale, SCALE_RATE * float(scale.detach())) for scale in net.scales.values()]
-    return [{"params": [parameter], "lr": rate, "highest": rate} for parameter, rate in rates]
+    return [{"params": [parameter], "lr": rate} for parameter, rate in rates]
 
 
 def settle(net: Rounded, batches: Iterable[Tensor], steps: int) -> float:
@@ -71,16 +64,16 @@ def settle(net: Rounded, batches: Iterable[Tensor], steps: int) -> float:
     end, as a running mean."""
     teacher = copy.deepcopy(net).requires_grad_(False)
     optimiser = torch.optim.Adam(groups_of(net), betas=(0.9, 0.99))
+    rate = LambdaLR(optimiser, lambda step: annealed(step, step / steps, WARMUP_STEPS))
     began, said_at, mean = time.monotonic(), -math.inf, math.nan
     for step, images in zip(range(steps), batches, strict=False):
-        for group in optimiser.param_groups:
-            group["lr"] = group["highest"] * annealed(step, step / steps, WARMUP_STEPS)
         with torch.no_grad():
             asked = teacher(images, real=True)[OUTPUT]
         loss = apart(net(images)[OUTPUT], asked)
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
+        rate.step()
         now = float(loss.detach())
         mean = now if step == 0 else mean + (now - mean) * max(0.05, 1 / (step + 1))
         if time.monotonic() - said_at > SAY_EVERY_S or step == steps - 1:

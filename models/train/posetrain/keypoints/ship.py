@@ -108,8 +108,8 @@ def at_hand(config: SteadyConfig, names: list[str]) -> SteadyConfig:
         raise SystemExit(f"--of {min(unknown)}: the configuration has no such cache")
     if not names:
         return config
-    kept = tuple(replace(source, taught=0.0) for source in config.sources if source.cache in names)
-    return replace(config, sources=kept, teachers=())
+    kept = tuple(source for source in config.sources if source.cache in names)
+    return replace(config, sources=kept).untaught()
 
 
 def trained_for(minutes: float, before: dict[str, Any], of: list[str]) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,11 @@ class SteadyConfig:
     validate_every: int = 25_000
     net: NetConfig = field(default_factory=NetConfig)
     augment: AugmentConfig = field(default_factory=AugmentConfig)
+
+    def untaught(self) -> SteadyConfig:
+        """The same, but that no teacher is asked."""
+        sources = tuple(replace(source, taught=0.0) for source in self.sources)
+        return replace(self, sources=sources, teachers=())
 
     def size(self, crops: int) -> int:
         """Of the batch that begins when so many crops have been seen, pixels."""
