@@ -282,7 +282,8 @@ class Documents(unittest.TestCase):
 
 # Flags of other programs that a page names alone.
 OTHERS: dict[str, tuple[str, ...]] = {
-    "hub.md": ("--keep-room", "--stature", "--distance", "--zenoh", "--zenoh-listen"),
+    "hub.md": ("--keep-room", "--stature", "--distance"),
+    "hub-networks.md": ("--zenoh", "--zenoh-listen"),
     "python.md": ("--name", "--person", "--save"),
     "reliability.md": ("--show",),
     "sources.md": ("--metadata-format",),
