@@ -20,6 +20,7 @@ from posetrain.temporal.model import Hyper
 WRITTEN_DOWN = [
     TRAIN / "README.md",
     TRAIN / "BUDGET.md",
+    *(TRAIN / "shipped").glob("*.md"),
     *(TRAIN / "checkpoints").glob("*.md"),
     *(REPOSITORY / "models").glob("*.toml"),
     *(REPOSITORY / "docs").glob("*.md"),
