@@ -20,6 +20,7 @@ from posetrain.temporal import actors, films
 from tests.test_filmed import PLACES, Colours, figure
 from tests.test_sources import repository
 
+TIMES = np.arange(20, dtype=np.float32) / 30  # seconds
 NOBODY = likeness.Judged(np.zeros((0, likeness.SIGNATURE_PX**2), np.float32))
 
 
@@ -37,7 +38,7 @@ class Truth(unittest.TestCase):
         exchanged = actors.sides(seen[:, :, :2], 140.0)
         self.assertEqual(np.flatnonzero(exchanged).tolist(), [7, 8, 9])
         self.assertFalse(actors.sides(walking(20)[:, :, :2], 140.0).any())
-        labels = actors.truth(seen, (400, 400))
+        labels = actors.truth(seen, (400, 400), TIMES)
         np.testing.assert_allclose(labels[5:15, :, :2], walking(20)[5:15, :, :2], atol=0.6)
 
     def test_who_turns_round_is_not_turned_back(self) -> None:
@@ -50,13 +51,21 @@ class Truth(unittest.TestCase):
         seen = walking(20)
         seen[9, 9, :2] += 80
         seen[4:8, 10, 2] = 0.2
-        labels = actors.truth(seen, (400, 400))
+        labels = actors.truth(seen, (400, 400), TIMES)
         np.testing.assert_allclose(labels[9, 9, :2], walking(20)[9, 9, :2], atol=4)
         self.assertEqual(np.flatnonzero(labels[:, 10, 2] == 0).tolist(), [4, 5, 6, 7])
         self.assertTrue((labels[:, 11, 2] == 2).all())
-        outside = actors.truth(seen, (400, 110))
+        outside = actors.truth(seen, (400, 110), TIMES)
         self.assertTrue((outside[outside[:, :, 0] > 109][:, 2] == 0).all())
         self.assertTrue((outside[:, :, 2] == 0).any())
+
+    def test_what_swings_fast_keeps_its_way_at_any_rate_of_frames(self) -> None:
+        for rate, kept in ((15.0, 0.75), (30.0, 0.88), (60.0, 0.9)):
+            times = np.arange(int(3 * rate), dtype=np.float32) / rate
+            seen = np.repeat(walking(1), len(times), axis=0)
+            seen[:, 9, 0] += 20 * np.sin(2 * np.pi * 2.0 * times)
+            swing = actors.truth(seen, (400, 400), times)[5:-5, 9, 0]
+            self.assertGreater(float(np.ptp(swing)) / 40, kept, f"{rate} frames a second")
 
 
 class Written(unittest.TestCase):

@@ -34,6 +34,18 @@ class Heads(unittest.TestCase):
             [of[name].get("source") for name in ("run-a", "run-b", "alone")], ["film", "film", None]
         )
         self.assertEqual(of["run-a"]["film"], "run/a")
+        self.assertEqual((of["run-a"]["smooth_truth"], of["alone"]["smooth_truth"]), (1.0, 0.0))
+
+    def test_places_are_counted_from_the_pictures_corner_as_the_program_does(self) -> None:
+        joints = np.zeros((1, 17, 3))
+        joints[0, 9] = (10, 20, 2)
+        with tempfile.TemporaryDirectory() as folder:
+            films.write(Path(folder), "one", [np.zeros((40, 30, 3), np.uint8)], joints)
+            line = json.loads((Path(folder) / "one.jsonl").read_text().splitlines()[1])
+        said = line["persons"][0]["joints"]
+        self.assertEqual(
+            (said[9], said[0]), ([10.5, 20.5, 2.0], [0.0, 0.0, 0.0]), "a joint without a label has no place"
+        )
 
 
 if __name__ == "__main__":

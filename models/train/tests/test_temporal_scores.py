@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import unittest
+from dataclasses import fields, replace
 
 import numpy as np
 import torch
 
+from posetrain.temporal.answers import is_predicted
+from posetrain.temporal.frames import Framed
 from posetrain.temporal.scores import fit, in_card, score
 from posetrain.temporal.weights import CURVE
 
@@ -51,6 +54,20 @@ class Scores(unittest.TestCase):
             f"{CURVE}_movenet = [2.0, 0.08]\nparameters = 3\n",
         )
         self.assertEqual(in_card(text, "new", curves), text)
+
+
+class Told(unittest.TestCase):
+    def test_a_joint_that_the_device_calls_absent_is_in_no_fit(self) -> None:
+        frames = 4
+        f = Framed(*(np.zeros(0) for _ in fields(Framed)))
+        f = replace(f, scale_px=np.full((1, frames), 100.0))
+        seen, measured = np.zeros((1, frames, 17), bool), np.zeros((1, frames, 17), bool)
+        seen[:, 1:, 0], seen[:, 1, 1], measured[:, 1, 2] = True, True, True
+        seen[:, 1, 2] = True
+        sigma = np.full((1, frames, 17), 10.0)  # a tenth of the scale
+        for widen, told in ((1.0, [3, 3, 2]), (2.0, [3, 1, 0]), (5.0, [0, 0, 0])):
+            predicted = is_predicted(f, sigma, measured, seen, widen)
+            self.assertEqual(predicted[0].sum(0)[:4].tolist(), [*told, 0], f"sigma {widen / 10} of the scale")
 
 
 if __name__ == "__main__":

@@ -140,6 +140,15 @@ class Tracks(unittest.TestCase):
         with self.assertRaisesRegex(SystemExit, "of their own"):
             tracks.bank(both)
 
+    def test_labels_that_are_smooth_already_are_what_is_learned(self) -> None:
+        film = track("walk/a", [True] * 14) | {"smooth_truth": 0.0, "truth_3d_m": None}
+        for t, frame in enumerate(film["truth"]):
+            frame[9][0] += 10.0 * (t % 2)
+        z = np.load(self.write(film))
+        self.assertNotIn("xyz", z)
+        np.testing.assert_array_equal(z["smoothed"], z["label"])
+        np.testing.assert_allclose(z["error"][:, 9, 0], (z["xy"] - z["label"])[:, 9, 0] / 80, atol=1e-3)
+
     def test_broken_lines_are_refused(self) -> None:
         lines = self.folder / "cut.jsonl"
         lines.write_text('{"film": "a", "id')
@@ -165,6 +174,14 @@ class Tracks(unittest.TestCase):
             ahead = truth.xy[lane, :39, 1, 3] - truth.xy[lane, :39, 0, 3]
             speed = np.linalg.norm(step, axis=-1) / np.diff(truth.times[lane, :40])
             np.testing.assert_allclose(np.linalg.norm(ahead, axis=-1) / 1.5, speed, rtol=1e-2)
+
+    def test_each_file_is_drawn_from_as_often_as_any(self) -> None:
+        names = [f"walk/{i}" for i in range(99) if not tuning(f"walk/{i}")][:11]
+        films = [track(name, [True] * 20) | {"smooth_truth": 0.0, "truth_3d_m": None} for name in names]
+        for name, part in (("one", films[:1]), ("ten", films[1:])):
+            np.savez(self.folder / f"{name}.npz", allow_pickle=False, **tracks.bank(part))
+        weight = Real([self.folder / "one.npz", self.folder / "ten.npz"], 0.0, 0.0).weight
+        np.testing.assert_allclose(weight, [0.5] + [0.05] * 10)
 
     def test_short_clips_turn_round_and_nothing_is_known_of_the_future_there(self) -> None:
         path = self.write(track(name_of_training(), [True] * 30))

@@ -22,6 +22,7 @@ import numpy as np
 from posetrain.data.gather import Entry, box_of, write
 from posetrain.data.packs import BODY, JOINTS, Floats, decode
 from posetrain.keypoints.filmed import changed
+from posetrain.temporal.films import CENTRE_PX
 
 PACK = "acted_films"
 # A person is written of whom so many joints of the body are labelled.
@@ -35,6 +36,7 @@ def taken(film: Path, counts: Counter[str]) -> Iterator[Entry]:
     for number, line in enumerate(film.read_text().splitlines()[1:], 1):
         persons = json.loads(line)["persons"]
         joints = np.array(persons[0]["joints"] if persons else np.zeros((JOINTS, 3)), np.float64)
+        joints -= np.array([CENTRE_PX, CENTRE_PX, 0.0]) * (joints[:, 2:] > 0)  # packs count by index
         if int((joints[BODY, 2] > 0).sum()) < MIN_BODY:
             counts["frame of which too little is known"] += 1
             continue

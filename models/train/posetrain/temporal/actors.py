@@ -81,7 +81,9 @@ AGAIN, CUT = 0.1, 45.0
 # What it costs to take a frame's sides for exchanged, in parts of the extent that each joint moves; of both ways a person may face the
 # network says the right one more often than not.
 EXCHANGED = 0.05
-MEDIAN_FRAMES, GAUSSIAN_FRAMES = 5, 1.5
+# What labels are smoothed by. A wrist that swings twice a second keeps .93 of its way at any rate of frames: what labels lose of it,
+# the smoother learns to lose.
+MEDIAN_FRAMES, GAUSSIAN_S = 3, 0.03
 
 
 @dataclass(frozen=True)
@@ -120,8 +122,8 @@ def median(xy: Floats, known: np.ndarray) -> Floats:
     return np.asarray(np.nanmedian(windows, axis=0), np.float32)
 
 
-def truth(joints: Floats, shape: tuple[int, ...]) -> Floats:
-    """Labels [T, 17, 3] of what was seen, joints [T, 17, 3] = x, y, probability, in pictures of `shape`."""
+def truth(joints: Floats, shape: tuple[int, ...], times: Floats) -> Floats:
+    """Labels [T, 17, 3] of what was seen at `times` [T], seconds; joints [T, 17, 3] = x, y, probability, in pictures of `shape`."""
     sure = joints[:, :, 2] >= CROPPED
     seen = joints[:, :, :2][sure]
     extent = max(float(np.ptp(seen, axis=0).max()), 1.0)
@@ -132,7 +134,8 @@ def truth(joints: Floats, shape: tuple[int, ...]) -> Floats:
         if filmed.from_behind(np.concatenate([xy[t], known[t, :, None]], axis=1)):
             known[t, FACE] = False  # Thunder sees faces on the backs of heads
     xy = median(xy, known)
-    xy = np.stack([smooth(xy[:, j], known[:, j], GAUSSIAN_FRAMES) for j in range(17)], axis=1)
+    frames = GAUSSIAN_S / float(np.median(np.diff(times)))
+    xy = np.stack([smooth(xy[:, j], known[:, j], frames) for j in range(17)], axis=1)
     inside = ((xy >= 0) & (xy <= np.array(shape[1::-1]) - 1)).all(axis=-1)
     return np.concatenate([xy, 2.0 * (known & inside)[..., None]], axis=-1).astype(np.float32)
 
@@ -233,7 +236,9 @@ def films(
             counts["too short, or not held"] += 1
         for k, (frames, times) in enumerate(found):
             person = followed(finder, teacher, frames)
-            joints = truth(person.joints, frames[0].shape) if person else np.zeros((1, JOINTS, 3), np.float32)
+            joints = np.zeros((1, JOINTS, 3), np.float32)
+            if person:
+                joints = truth(person.joints, frames[0].shape, times[: len(person.joints)])
             known = joints[0, joints[0, :, 2] > 0, :2]
             if person is None or len(known) < MIN_JOINTS or int((joints[0, BODY, 2] > 0).sum()) < MIN_BODY:
                 counts["of nobody to be sure of"] += 1

@@ -12,6 +12,8 @@ from posetrain.temporal.peers import Causal
 
 # As in crates/temporal: the score, and the distance in parts of the person's scale, that make an answer `measured`.
 MEASURED_SCORE, BELIEVED = 0.2, 0.1
+# A joint that is not measured is absent where its widened sigma is more than this part of the scale, unseen or seen.
+LOST_SIGMA, VAGUE_SIGMA = 0.15, 0.4
 SHIPPED_SMOOTHNESS = 0.1  # what the runtime asks for unless told otherwise
 SIGMA_OF_SPREAD = 1.139  # 68 % of a Laplace distribution lie within so many of its scales
 
@@ -56,6 +58,16 @@ def is_measured(f: Framed, place: np.ndarray, xy: np.ndarray, score: np.ndarray)
     """[B,T,17] where the places for the capture [B,T,17,2] say what was seen."""
     near = np.linalg.norm(place - xy, axis=-1) <= BELIEVED * f.scale_px[:, :, None]
     return near & (score >= MEASURED_SCORE)
+
+
+def is_predicted(
+    f: Framed, sigma: np.ndarray, measured: np.ndarray, seen: np.ndarray, widen: float
+) -> np.ndarray:
+    """[B,T,17] what is told of joints that are not `measured`, though not in every frame `seen`: those once seen, and sure enough when
+    their sigma [B,T,17] px is widened. All [B,T,17]."""
+    once = np.maximum.accumulate(seen, 1)
+    part = widen * sigma / f.scale_px[:, :, None]
+    return ~measured & once & (part <= np.where(seen, VAGUE_SIGMA, LOST_SIGMA))
 
 
 def held(xy: np.ndarray, seen: np.ndarray) -> np.ndarray:

@@ -36,6 +36,7 @@ BOX = 1.25  # side of the first crop, of the labelled box
 FOLLOW = 1.4  # side of later crops, of the extent of the joints found
 SEEN, FEWEST = 0.2, 6  # score of a joint that the next crop goes by, and how many of them it takes
 SAME_PICTURE = 1.0  # mean absolute difference in grey levels
+BY_HAND_FRAMES = 1.0  # over which labels made by hand are smoothed before they are learned from, or motion is compared with theirs
 
 
 def movenet(model: Path) -> Detector:
@@ -86,11 +87,13 @@ def following(xy: np.ndarray, score: np.ndarray, picture: Pixels) -> tuple[np.nd
 
 
 def off_labels(
-    xy: np.ndarray, score: np.ndarray, label: np.ndarray, known: np.ndarray
+    xy: np.ndarray, score: np.ndarray, label: np.ndarray, known: np.ndarray, frames: float = BY_HAND_FRAMES
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Labels made by hand, smoothed, and the detector's error against them, both [T,17,2] px. xy, label [T,17,2] px; score, known [T,17].
-    A face carries no label: its error is what it shakes about its own slow course."""
-    smoothed = np.stack([smooth(label[:, j], known[:, j], 1.0) for j in range(17)], 1)
+    """Labels of filmed people, smoothed over so many `frames` (0: as they are), and the detector's error against them, both [T,17,2] px.
+    xy, label [T,17,2] px; score, known [T,17]. A face without a label: its error is what it shakes about its own slow course."""
+    smoothed = label
+    if frames > 0:
+        smoothed = np.stack([smooth(label[:, j], known[:, j], frames) for j in range(17)], 1)
     course = np.stack([smooth(xy[:, j], score[:, j] > 0.1, 2.5) for j in range(17)], 1)
     shaking = np.where((np.arange(17) < 5)[:, None], xy - course, 0.0)
     return smoothed, np.where(known[..., None], xy - smoothed, shaking)

@@ -212,14 +212,17 @@ def main() -> None:
     d = z["config"]["data"]
     banks = [args.errors / p for p in d["errors"] or d["exact"]]
     default = Fitting(args.data, banks, tuning, args.smoothness, args.lead)
+    scale = sigma_scale(model.eval(), default)
     knobs = {
         "lead_frames": torch.tensor([args.lead]),
-        "sigma_scale": torch.tensor(sigma_scale(model.eval(), default)),
+        "sigma_scale": torch.tensor(scale),
+        CURVE: score_curve(model, default, scale[1]),
     }
     kinds = Fitting.of_detectors(args.detectors, args.data, args.errors, args.smoothness)
     for name, fitting in kinds.items():
-        knobs[f"error_model.{name}"] = torch.tensor([fitting.lead, *sigma_scale(model, fitting)])
-        knobs[f"{CURVE}.{name}"] = score_curve(model, fitting)
+        scale = sigma_scale(model, fitting)
+        knobs[f"error_model.{name}"] = torch.tensor([fitting.lead, *scale])
+        knobs[f"{CURVE}.{name}"] = score_curve(model, fitting, scale[1])
         if fitting.shown:
             knobs[f"shows_through.{name}"] = torch.tensor([fitting.shown])
     # Before anything is written: it may lie where the new weights go.

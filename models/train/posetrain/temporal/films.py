@@ -4,11 +4,12 @@
     python -m posetrain.temporal.films --data PACKS --out FILMS --split train --tier 1    # whose labels are fit to learn from
     python -m posetrain.temporal.films --data PACKS --out FILMS --split train --tier 1 --half first    # as `data.part` halves them
 
-FILMS/NAME/00001.jpg ... and FILMS/NAME.jsonl: a head ({"film": as the pack names it, "source": the video that it was cut from, "complete":
-false, "smooth_truth": 1}), then a line a picture ({"captured_at_us", "persons": [{"id", "joints": 17 x [x, y, v]}]}). Intervals are drawn
-over sources; a film without one is its own. One person a clip is labelled, others may be about,
-so nothing here says what a ghost is. Repeated pictures are left out; times are those of 30 frames a second without them. Faces carry
-no label. The files hold pictures and labels: they stay outside the repository.
+FILMS/NAME/00001.jpg ... and FILMS/NAME.jsonl: a head ({"film": as the pack names it, "source": the video that it was cut from,
+"complete": false, "smooth_truth": 1}), then a line a picture ({"captured_at_us", "persons": [{"id", "joints": 17 x [x, y, v]}]}).
+Places are in the program's pixels: from the picture's corner, CENTRE_PX beyond COCO's indices. Intervals are drawn over sources; a film
+without one is its own. One person a clip is labelled, others may be about, so nothing here says what a ghost is. Repeated pictures
+are left out; times are those of 30 frames a second without them. Faces carry no label. The files hold pictures and labels: they stay
+outside the repository.
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ import numpy as np
 
 from posetrain.data.packs import Pixels, films
 from posetrain.data.source import HALVES, half_of
-from posetrain.temporal.detect import fresh
+from posetrain.temporal.detect import BY_HAND_FRAMES, fresh
 
 FPS = 30.0
 MIN_FRAMES = 8
 QUALITY = 95  # of the pictures written: they were compressed once before
+# The program counts pixels from the picture's corner, packs and networks here by index: a pixel's middle is at index + CENTRE_PX there.
+CENTRE_PX = 0.5
 
 
 def write(
@@ -36,15 +39,18 @@ def write(
     joints: np.ndarray,
     times: np.ndarray | None = None,
     source: str | None = None,
+    smooth_truth: float = 0.0,
 ) -> None:
-    """`joints` [N,17,3]: x, y in pixels, COCO's visibility; joints that carry no label have 0 there. `times` [N], seconds: those of FPS,
-    if not given. `source`: the video that the clip was cut from, where others are of it too."""
+    """`joints` [N,17,3]: x, y as pixels' indices, COCO's visibility; joints that carry no label have 0 there. `times` [N], seconds: those
+    of FPS, if not given. `source`: the video that the clip was cut from, where others are of it too. `smooth_truth`: frames over which
+    labels are smoothed before motion is compared with them; 0: they are as smooth as the motion itself."""
     times = np.arange(len(pictures)) / FPS if times is None else times
     name = clip.replace("/", "-")
     folder = out / name
     folder.mkdir(parents=True, exist_ok=True)
     of = {} if source is None else {"source": source}
-    lines = [json.dumps({"film": clip, **of, "complete": False, "smooth_truth": 1.0})]
+    lines = [json.dumps({"film": clip, **of, "complete": False, "smooth_truth": smooth_truth})]
+    joints = joints + np.array([CENTRE_PX, CENTRE_PX, 0.0]) * (joints[..., 2:] > 0)
     for i, (picture, person) in enumerate(zip(pictures, joints, strict=True)):
         cv2.imwrite(str(folder / f"{i + 1:05}.jpg"), picture[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
         persons = [{"id": 1, "joints": np.round(person, 2).tolist()}] if person[:, 2].any() else []
@@ -71,7 +77,15 @@ def main() -> None:
         keep = np.flatnonzero(fresh(pictures))
         if len(keep) < MIN_FRAMES:
             continue
-        write(args.out, clip["name"], [pictures[i] for i in keep], joints[keep], source=clip["source_video"])
+        kept = [pictures[i] for i in keep]
+        write(
+            args.out,
+            clip["name"],
+            kept,
+            joints[keep],
+            source=clip["source_video"],
+            smooth_truth=BY_HAND_FRAMES,
+        )
         clips, frames = clips + 1, frames + len(keep)
     print(f"{clips} films, {frames} frames in {args.out}")
 

@@ -114,9 +114,10 @@ def hide(rng: np.random.Generator, truth: Truth, xy: np.ndarray, score: np.ndarr
                 score[i, a:z][:, group] *= rng.uniform(0.1, 0.5)
         if rng.random() < 0.5:
             score[i][rng.random((t, 17)) < rng.uniform(0, 0.06)] = 0
-        if rng.random() < 0.15:  # the lower edge of the picture
-            low, high = np.percentile(truth.xy[i, :, 0, :, 1], [10, 95])
-            score[i][truth.xy[i, :, 0, :, 1] > rng.uniform(0.5 * (low + high), high)] = 0
+        heights, known = truth.xy[i, :, 0, :, 1], truth.valid[i, :, 0]
+        if rng.random() < 0.15 and known.any():  # the lower edge of the picture
+            low, high = np.percentile(heights[known], [10, 95])
+            score[i][heights > rng.uniform(0.5 * (low + high), high)] = 0
 
 
 def begin_exchanged(rng: np.random.Generator, share: float, xy: np.ndarray, score: np.ndarray) -> None:
@@ -164,16 +165,18 @@ class Real:
     ) -> None:
         self.lag, self.forward, self.hurried = lag, forward, hurried
         self.clips: list[dict[str, np.ndarray]] = []
+        weights: list[float] = []
         for p in paths:
-            z = dict(np.load(p))
+            z, before = dict(np.load(p)), len(self.clips)
             for a, b, tier, name in zip(z["offset"][:-1], z["offset"][1:], z["tier"], z["name"], strict=True):
                 if tier == 1 and b - a >= 10 and not tuning(str(name)):
                     c = {k: z[k][a:b] for k in ("time", "xy", "score", "smoothed", "known", "extent")}
                     if "xyz" in z:
                         c["xyz"] = z["xyz"][a:b]
                     self.clips.append(c | {"smoothed": later(c["smoothed"], late)})
-        frames = np.array([len(c["time"]) if forward else 1 for c in self.clips], float)
-        self.weight = frames / max(frames.sum(), 1)
+            of_file = self.clips[before:]
+            weights += [float(len(c["time"])) if forward else 1 / len(of_file) for c in of_file]
+        self.weight = np.array(weights) / max(sum(weights), 1e-9)
 
     def walk(
         self, rng: np.random.Generator, frames: int, steps: int, faster: int = 1

@@ -23,10 +23,18 @@ from scipy.optimize import minimize
 from torch import Tensor
 
 from posetrain.paths import CONFIGS
-from posetrain.temporal.answers import SHIPPED_SMOOTHNESS, answers, places_px
+from posetrain.temporal.answers import (
+    SHIPPED_SMOOTHNESS,
+    answers,
+    is_measured,
+    is_predicted,
+    places_px,
+    sigma_px,
+)
 from posetrain.temporal.calibrate import Fitting
 from posetrain.temporal.frames import MIN_SCORE
 from posetrain.temporal.motion import Truth
+from posetrain.temporal.noise import tuning
 from posetrain.temporal.peers import Causal
 from posetrain.temporal.residual import show_through
 from posetrain.temporal.weights import CURVE, pwt, read_pwt, tensors
@@ -40,13 +48,23 @@ def score(curve: np.ndarray, log_sigma: np.ndarray) -> np.ndarray:
 
 
 def claims(
-    model: Causal, truth: Truth, xy: np.ndarray, seen: np.ndarray, smooth: float, lead: float, shown: float
+    model: Causal,
+    truth: Truth,
+    xy: np.ndarray,
+    seen: np.ndarray,
+    smooth: float,
+    lead: float,
+    shown: float,
+    widen: float,
 ) -> list[np.ndarray]:
-    """Of every joint told of whose truth is known its log sigma and whether it lies near enough. seen [B,T,17] scores."""
+    """Of every joint told of whose truth is known its log sigma and whether it lies near enough. seen [B,T,17] scores; `widen`: what a
+    predicted joint's sigma is multiplied by, beyond which it is absent."""
     f, a = answers(model, truth.times, xy, seen, smooth)
     place = show_through(places_px(f, a, lead), xy, seen, truth.times, f.scale_px, shown)[:, :, 0]
     off = np.linalg.norm(place - truth.xy[:, :, 0], axis=-1) / truth.extent[..., None]
-    told = np.maximum.accumulate(seen >= MIN_SCORE, 1) & truth.valid[:, :, 0]
+    measured = is_measured(f, place, xy, seen)
+    predicted = is_predicted(f, sigma_px(f, a)[:, :, 0], measured, seen >= MIN_SCORE, widen)
+    told = (measured | predicted) & truth.valid[:, :, 0]
     return [a.log_sigma.numpy()[:, :, 0][told], off[told] < WITHIN]
 
 
@@ -64,11 +82,11 @@ def fit(parts: list[list[np.ndarray]]) -> np.ndarray:
     return np.array([slope, np.exp(log_middle)])
 
 
-def score_curve(model: Causal, fitting: Fitting) -> Tensor:
-    """The curve [2] for that kind of detector."""
+def score_curve(model: Causal, fitting: Fitting, widen: float) -> Tensor:
+    """The curve [2] for that kind of detector, whose predicted joints' sigma is multiplied by `widen`."""
 
     def of(truth: Truth, xy: np.ndarray, seen: np.ndarray) -> list[np.ndarray]:
-        return claims(model, truth, xy, seen, fitting.smooth, fitting.lead, fitting.shown)
+        return claims(model, truth, xy, seen, fitting.smooth, fitting.lead, fitting.shown, widen)
 
     real, virtual, rendered = fitting.said(of)
     parts = [
@@ -96,10 +114,14 @@ def main() -> None:
     args = p.parse_args()
     card = args.weights.with_suffix(".toml")
     kinds = Fitting.of_detectors(args.detectors, args.data, args.errors, SHIPPED_SMOOTHNESS)
-    curves = {
-        f"{CURVE}.{name}": score_curve(read_pwt(args.weights, name).model, fitting)
-        for name, fitting in kinds.items()
-    }
+    unknown = read_pwt(args.weights)
+    banks = [bank for fitting in kinds.values() for bank in fitting.banks]
+    fittings = {"": Fitting(args.data, banks, tuning, SHIPPED_SMOOTHNESS, unknown.lead)} | kinds
+    curves = dict[str, Tensor]()
+    for name, fitting in fittings.items():
+        shipped = read_pwt(args.weights, name)
+        curve = score_curve(shipped.model, fitting, float(shipped.widen[1]))
+        curves[f"{CURVE}.{name}" if name else CURVE] = curve
     hyper, state = tensors(args.weights)
     kept = {name: value for name, value in state.items() if name not in curves}
     data = pwt(hyper, kept | curves)

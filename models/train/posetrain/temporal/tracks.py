@@ -13,8 +13,9 @@ of `posetrain.temporal.detect`, a clip being a stretch of one person in one film
 without one for longer than a second: there the tracker gives a person up. Beside them:
   seen [N,17] nothing stands before the joint; xyz [N,17,3] metres, hip-centred, in the camera's axes; labels_late [] 0: exact.
 Where the network gave no answer score and error are 0. `known` is the whole body but for what lies outside the picture, faces
-included. Names are those of films, which say what each is of (`posetrain.data.source`), so that `tuning` keeps it whole. Films with
-labels made by hand have neither the depth nor the exact truth: their rows are those of `detect` alone, `known` what is labelled.
+included. Names are those of films, which say what each is of (`posetrain.data.source`), so that `tuning` keeps it whole. Films of real
+people have neither the depth nor the exact truth: their rows are those of `detect` alone, `known` what is labelled, and labels are
+smoothed over as many frames as the film says that they have to be: those of `actors` are smooth, those of `stills` exact.
 """
 
 from __future__ import annotations
@@ -57,9 +58,14 @@ def stretches(times: np.ndarray, answered: np.ndarray) -> list[slice]:
     return [slice(int(a), int(z) + 1) for a, z in zip(first, last, strict=True)]
 
 
+def is_labelled(track: dict[str, Any]) -> bool:
+    """Whether people were filmed and labelled, rather than rendered: there is no truth in metres."""
+    return track["truth_3d_m"] is None
+
+
 def clips(track: dict[str, Any]) -> Iterator[dict[str, np.ndarray]]:
     """The rows of each stretch of one person."""
-    by_hand = track["smooth_truth"] != 0
+    labelled = is_labelled(track)
     truth = np.array(track["truth"], np.float32)
     answered = np.array([o is not None for o in track["observed"]])
     nothing = np.zeros((17, 3)).tolist()
@@ -69,7 +75,9 @@ def clips(track: dict[str, Any]) -> Iterator[dict[str, np.ndarray]]:
     known = truth[..., 2] > 0
     xy, score, label = observed[..., :2], observed[..., 2], truth[..., :2]
     smoothed, error = (
-        off_labels(xy, score, label, known) if by_hand else (label, np.where(known[..., None], xy - label, 0))
+        off_labels(xy, score, label, known, track["smooth_truth"])
+        if labelled
+        else (label, np.where(known[..., None], xy - label, 0))
     )
     rows = {
         "time": times - times[0],
@@ -82,7 +90,7 @@ def clips(track: dict[str, Any]) -> Iterator[dict[str, np.ndarray]]:
         "extent": extent,
         "error": (error * answered[:, None, None] / extent[:, None, None]).astype(np.float32),
     }
-    if not by_hand:
+    if not labelled:
         xyz = np.array(track["truth_3d_m"], np.float32)
         rows["xyz"] = xyz - xyz[:, [11, 12]].mean(1, keepdims=True)
     for part in stretches(times, answered):
@@ -96,14 +104,14 @@ def bank(tracks: Iterable[dict[str, Any]]) -> dict[str, np.ndarray]:
     all_rows: list[dict[str, np.ndarray]] = []
     names: list[str] = []
     for track in tracks:
-        kinds.add(track["smooth_truth"] != 0)
+        kinds.add(is_labelled(track))
         for rows in clips(track):
             all_rows.append(rows)
             names.append(track["film"].split(",")[0].replace(" ", "-"))
     if not all_rows:
         raise SystemExit("nobody was followed in these films")
     if len(kinds) > 1:
-        raise SystemExit("films with exact truth and films labelled by hand belong in files of their own")
+        raise SystemExit("films with exact truth and films of labelled people belong in files of their own")
     out = {k: np.concatenate([rows[k] for rows in all_rows]) for k in all_rows[0]}
     offset = np.cumsum([0, *(len(rows["time"]) for rows in all_rows)])
     tier = np.ones(len(names), int)
@@ -139,7 +147,7 @@ def main() -> None:
     out = bank(read(args.tracks))
     if args.out.suffix == ".json":
         if "xyz" not in out:
-            raise SystemExit("clips of films labelled by hand are those of posetrain.temporal.clips")
+            raise SystemExit("clips of labelled films are those of posetrain.temporal.clips")
         clip_set.write(args.out, clip_set.ClipSet(args.out.stem, "keypoints", 0.0, as_clips(out)))
     else:
         np.savez_compressed(args.out, allow_pickle=False, **out)
