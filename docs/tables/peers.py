@@ -74,9 +74,9 @@ def peers() -> str:
     heads = [
         "",
         "photos of sport ¹",
-        "films, alone ²",
-        "persons missed %",
-        "shaking %",
+        "videos ²",
+        "person missed %",
+        "jitter %",
         "time ³, EPYC / Xeon",
         "licence",
     ]
