@@ -39,11 +39,11 @@ pub mod tracker;
 
 mod last_words;
 
-// Rooms that are crates, so that packages can be made small without them: what runs on every frame.
+// Modules that are crates, so that packages can be made small without them: what runs on every frame.
 use ::{maps, math};
 pub use ::picture;
 
-// The rooms behind it: for this package's own binary, tests and laboratory; they change without notice.
+// The modules behind it: for this package's own binary, tests and laboratory; they change without notice.
 #[doc(hidden)]
 pub mod avi;
 #[doc(hidden)]

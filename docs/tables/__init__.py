@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .accuracy import accuracy, films, finder, held_out, lsp, networks, presence, quantised
-from .code import crates, line, rooms
+from .code import crates, line, modules
 from .form import ROOT
 from .hub import hub, hub_films
 from .motion import goals, held_out_clips, identities, smoother
@@ -34,6 +34,6 @@ TABLES: dict[str, Callable[[], str]] = {
             identities,
         ),
         *(engines, looks, instructions, boards, bench, endurance, hours, camera_bed),
-        *(hub, hub_films, rooms, crates, line),
+        *(hub, hub_films, modules, crates, line),
     )
 }

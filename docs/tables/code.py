@@ -24,10 +24,10 @@ def may_know(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names) or "nothing"
 
 
-def rooms() -> str:
-    """The rooms of `src/`: their modules' first lines, and `tests/posewire/arrows.rs`."""
+def modules() -> str:
+    """The modules of `src/`: their first lines, and `tests/posewire/arrows.rs`."""
     rows = []
-    for name, may in {**arrows("ROOMS"), "cli": ["everything"]}.items():
+    for name, may in {**arrows("MODULES"), "cli": ["everything"]}.items():
         files = [f for f in (ROOT / f"src/{name}.rs", ROOT / f"src/{name}/mod.rs") if f.exists()]
         if not files or name in ("lib", "main"):
             continue
@@ -40,7 +40,7 @@ def rooms() -> str:
                 knows,
             ]
         )
-    return markdown(["room", "what", "may name"], rows)
+    return markdown(["module", "what", "may name"], rows)
 
 
 def crates() -> str:

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Each room of `src/` and the rooms that it may name. Whoever adds an arrow here changes the design.
-const ROOMS: [(&str, &[&str]); 27] = [
+/// Each module of `src/` and the modules that it may name. An arrow that is added here changes the design.
+const MODULES: [(&str, &[&str]); 27] = [
     // What every stage may see.
     ("child_process", &[]),
     ("clock", &[]),
@@ -15,7 +15,7 @@ const ROOMS: [(&str, &[&str]); 27] = [
     ("tty", &[]),
     ("avi", &["files", "picture"]),
     ("coco", &["files"]),
-    // Rooms that are crates: what runs on every frame is optimised apart, and other programs have a use for some.
+    // Modules that are crates: what runs on every frame is optimised apart, and other programs have a use for some.
     ("files", &[]),
     ("maps", &[]),
     ("math", &[]),
@@ -42,8 +42,8 @@ const ROOMS: [(&str, &[&str]); 27] = [
     ("main", &[]),
 ];
 
-/// Rooms of [`ROOMS`] that are crates: `crate::` stands before their names too, so that the arrow is seen.
-const ROOM_CRATES: [&str; 6] = ["files", "maps", "math", "names", "picture", "temporal"];
+/// Those of [`MODULES`] that are crates: `crate::` stands before their names too, so that the arrow is seen.
+const MODULE_CRATES: [&str; 6] = ["files", "maps", "math", "names", "picture", "temporal"];
 
 /// Each crate of the workspace and those of Posewire's own that it may depend on.
 const CRATES: [(&str, &[&str]); 21] = [
@@ -127,7 +127,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The code of a file: neither comments nor unit tests, which may build what they test from any room.
+/// The code of a file: neither comments nor unit tests, which may build what they test from any module.
 fn code(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
     let text = text.split("#[cfg(test)]").next().unwrap_or_default();
@@ -135,19 +135,19 @@ fn code(path: &Path) -> String {
 }
 
 /// `src/capture/replay/avi.rs` belongs to `capture`.
-fn room(path: &Path) -> String {
+fn module(path: &Path) -> String {
     let inside = path.strip_prefix(root().join("src")).unwrap();
     inside.components().next().unwrap().as_os_str().to_string_lossy().trim_end_matches(".rs").to_owned()
 }
 
-/// Every room that `code` names after `crate::`, alone or in braces.
+/// Every module that `code` names after `crate::`, alone or in braces.
 fn named(code: &str) -> BTreeSet<String> {
     let word = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
-    let mut rooms = BTreeSet::new();
+    let mut modules = BTreeSet::new();
     for (at, _) in code.match_indices("crate::") {
         let rest = &code[at + "crate::".len()..];
         match rest.strip_prefix('{') {
-            None => _ = rooms.insert(word(rest)),
+            None => _ = modules.insert(word(rest)),
             Some(list) => {
                 let mut depth = 0;
                 let mut start = true;
@@ -158,7 +158,7 @@ fn named(code: &str) -> BTreeSet<String> {
                         '}' => depth -= 1,
                         ',' if depth == 0 => start = true,
                         c if start && c.is_alphabetic() => {
-                            rooms.insert(word(&list[i..]));
+                            modules.insert(word(&list[i..]));
                             start = false;
                         }
                         _ => {}
@@ -167,44 +167,44 @@ fn named(code: &str) -> BTreeSet<String> {
             }
         }
     }
-    rooms
+    modules
 }
 
 #[test]
-fn every_room_names_only_the_rooms_it_may() {
-    let allowed: BTreeMap<&str, &[&str]> = ROOMS.into_iter().collect();
+fn every_module_names_only_the_modules_it_may() {
+    let allowed: BTreeMap<&str, &[&str]> = MODULES.into_iter().collect();
     let mut wrong = Vec::new();
-    // Unit tests may build what they test from any room.
+    // Unit tests may build what they test from any module.
     for path in sources(&root().join("src")).into_iter().filter(|path| !path.ends_with("tests.rs")) {
-        let (room, code) = (room(&path), code(&path));
+        let (module, code) = (module(&path), code(&path));
         // The command line may name everything.
-        if room == "cli" {
+        if module == "cli" {
             continue;
         }
-        let Some(may) = allowed.get(room.as_str()) else {
-            wrong.push(format!("src/{room} has no row in tests/posewire/arrows.rs"));
+        let Some(may) = allowed.get(module.as_str()) else {
+            wrong.push(format!("src/{module} has no row in tests/posewire/arrows.rs"));
             continue;
         };
         for other in
-            named(&code).into_iter().filter(|other| *other != room && allowed.contains_key(other.as_str()))
+            named(&code).into_iter().filter(|other| *other != module && allowed.contains_key(other.as_str()))
         {
             if !may.contains(&other.as_str()) {
-                wrong.push(format!("{}: {room} must not know {other}", path.display()));
+                wrong.push(format!("{}: {module} must not know {other}", path.display()));
             }
         }
-        if room != "lib" {
-            // A room may have a part of the same name.
+        if module != "lib" {
+            // A module may have a part of the same name.
             let around =
-                ROOM_CRATES.iter().filter(|name| !code.contains(&format!("mod {name};"))).find(|name| {
+                MODULE_CRATES.iter().filter(|name| !code.contains(&format!("mod {name};"))).find(|name| {
                     code.contains(&format!("use {name}::")) || code.contains(&format!(" ::{name}::"))
                 });
             wrong.extend(around.map(|name| format!("{}: say crate::{name}", path.display())));
         }
-        let impure = IMPURE.iter().find(|word| PURE.contains(&room.as_str()) && code.contains(**word));
+        let impure = IMPURE.iter().find(|word| PURE.contains(&module.as_str()) && code.contains(**word));
         wrong.extend(impure.map(|word| {
-            format!("{}: {room} is to read no clock, file or environment: {word}", path.display())
+            format!("{}: {module} is to read no clock, file or environment: {word}", path.display())
         }));
-        if room != "infer" && code.contains("tract_onnx") {
+        if module != "infer" && code.contains("tract_onnx") {
             wrong.push(format!("{}: only infer names an inference engine", path.display()));
         }
     }
@@ -246,6 +246,6 @@ fn every_crate_depends_only_on_the_crates_it_may() {
 
 #[test]
 fn the_check_sees_what_it_is_to_see() {
-    let rooms = named("use crate::{a::{b, c}, d};\nfn f() { crate::e::g() }");
-    assert_eq!(rooms.into_iter().collect::<Vec<_>>(), ["a", "d", "e"]);
+    let modules = named("use crate::{a::{b, c}, d};\nfn f() { crate::e::g() }");
+    assert_eq!(modules.into_iter().collect::<Vec<_>>(), ["a", "d", "e"]);
 }
