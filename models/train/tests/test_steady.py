@@ -181,10 +181,23 @@ class Relabelling(unittest.TestCase):
                 relabel.main()
             joints = cache.load(folder).joints
             self.assertEqual(float(joints[:, 3].sum()), 0.0)
-            rest = np.delete(np.arange(packs.JOINTS), 3)
-            self.assertTrue((joints[:, rest, 2] == 2).all())
-            np.testing.assert_allclose(joints[:, rest, :2], records.joints[:, rest, :2], atol=1.5)
+            labelled = np.ones((len(records), packs.JOINTS), bool)
+            labelled[:, 3] = False
+            labelled[[relabel.from_behind(known) for known in records.joints], packs.FACE] = False
+            np.testing.assert_array_equal(joints[..., 2] == 2, labelled)
+            np.testing.assert_allclose(joints[labelled, :2], records.joints[labelled, :2], atol=1.5)
             self.assertTrue((folder / "sheet.png").exists())
+
+    def test_a_person_seen_from_behind_gets_no_face(self) -> None:
+        found = np.ones((packs.JOINTS, 3), np.float32)
+        found[:, :2] = np.random.default_rng(0).uniform(30, 70, (packs.JOINTS, 2))
+        found[[5, 6, 11, 12], :2] = [(60, 20), (20, 20), (50, 80), (30, 80)]
+        shape = np.array([100, 100], np.int32)
+        self.assertTrue((relabel.labels(found, shape)[:, 2] == 2).all())
+        found[[5, 6, 11, 12], 0] = 100 - found[[5, 6, 11, 12], 0]
+        joints = relabel.labels(found, shape)
+        np.testing.assert_array_equal(joints[packs.FACE], 0)
+        np.testing.assert_array_equal(joints[packs.BODY, 2], 2)
 
     def test_whoever_networks_are_measured_on_keeps_their_labels(self) -> None:
         with tempfile.TemporaryDirectory() as name:

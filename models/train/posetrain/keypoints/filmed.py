@@ -22,7 +22,8 @@ import numpy as np
 from posetrain.data.augment import plain_crop
 from posetrain.data.boxes import iou
 from posetrain.data.gather import Entry, Git, box_of, scaled, write
-from posetrain.data.packs import BODY, FACE, Floats, Pixels, decode
+from posetrain.data.packs import BODY, Floats, Pixels, decode
+from posetrain.keypoints.relabel import from_behind as from_behind
 from posetrain.keypoints.relabel import labels, seen_by_teacher
 from posetrain.keypoints.taught import CELLS, SIDE, STRIDE
 from posetrain.keypoints.teach import Teacher, Thunder, stored
@@ -38,7 +39,6 @@ ROUNDS, SAME_BOX, PART_OF_POSE = 3, 0.8, 0.3
 # Of a film a frame every so many seconds is looked at, and written if the pose or the place has changed by parts of the extent.
 EVERY_S, OTHER_POSE, OTHER_PLACE = 0.6, 0.05, 0.6
 QUARTERS = (0, 1, 3)
-LEFT_SHOULDER, RIGHT_SHOULDER, HIPS = 5, 6, (11, 12)
 
 
 @dataclass(frozen=True)
@@ -172,15 +172,6 @@ def frames(film: bytes, suffix: str) -> Iterator[Pixels]:
                 yield np.ascontiguousarray(read[1][:, :, ::-1])
 
 
-def from_behind(joints: Floats) -> bool:
-    """Whether the left shoulder is on the viewer's left of the trunk, whichever way up that is."""
-    if not (joints[[LEFT_SHOULDER, RIGHT_SHOULDER, *HIPS], 2] > 0).all():
-        return False
-    across = joints[LEFT_SHOULDER, :2] - joints[RIGHT_SHOULDER, :2]
-    up = joints[[LEFT_SHOULDER, RIGHT_SHOULDER], :2].mean(axis=0) - joints[list(HIPS), :2].mean(axis=0)
-    return bool(across[0] * up[1] - across[1] * up[0] > 0)
-
-
 def entry(teacher: Teacher, pixels: Pixels, name: str, source: str, near: Floats | None) -> Entry | None:
     found = person(teacher, pixels, near)
     joints = labels(found.joints, np.array(pixels.shape[:2], np.int32))
@@ -188,8 +179,6 @@ def entry(teacher: Teacher, pixels: Pixels, name: str, source: str, near: Floats
     body = int((joints[BODY, 2] > 0).sum())
     if found.sure < KNOWN or body < MIN_JOINTS or float(np.ptp(seen, axis=0).max()) < MIN_PX:
         return None
-    if from_behind(joints):
-        joints[FACE] = 0  # the teacher sees faces on the backs of heads
     height, width = pixels.shape[:2]
     exact = joints.astype(np.float64)
     return Entry(name, scaled(pixels, (height, width)), (height, width), [(exact, box_of(exact))], source)

@@ -4,8 +4,8 @@
     python -m posetrain.keypoints.relabel --cache CACHE [--sheet FILE]
 
 Joints in CACHE/index.npz are replaced where at least SURE of the map's probability lies within a tenth of the extent, and
-unlabelled elsewhere; the labels that were there stay in CACHE/index-before.npz. Persons that are not trained on keep theirs: networks are
-measured and calibrated on those.
+unlabelled elsewhere, as are faces of persons seen from behind; the labels that were there stay in CACHE/index-before.npz. Persons that
+are not trained on keep theirs: networks are measured and calibrated on those.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ import torch
 
 from posetrain.data import cache
 from posetrain.data.augment import crop_matrix, plain_crop
-from posetrain.data.packs import JOINTS, LIMBS, Floats, Pixels
+from posetrain.data.packs import FACE, JOINTS, LIMBS, Floats, Pixels
 from posetrain.keypoints.codec import HeatmapCodec
 from posetrain.keypoints.taught import CELLS, SIDE, STRIDE, maps_of
 
 SURE = 0.6
+LEFT_SHOULDER, RIGHT_SHOULDER, HIPS = 5, 6, (11, 12)
 GREEN, RED, BLUE = (0, 220, 0), (255, 60, 0), (0, 200, 255)
 
 
@@ -38,13 +39,25 @@ def seen_by_teacher(maps: npt.NDArray[np.uint8], box: Floats) -> Floats:
     return np.concatenate([places, torch.sigmoid(feature[0]).numpy()[:, None]], axis=1).astype(np.float32)
 
 
+def from_behind(joints: Floats) -> bool:
+    """Whether the left shoulder is on the viewer's left of the trunk, whichever way up that is."""
+    if not (joints[[LEFT_SHOULDER, RIGHT_SHOULDER, *HIPS], 2] > 0).all():
+        return False
+    across = joints[LEFT_SHOULDER, :2] - joints[RIGHT_SHOULDER, :2]
+    up = joints[[LEFT_SHOULDER, RIGHT_SHOULDER], :2].mean(axis=0) - joints[list(HIPS), :2].mean(axis=0)
+    return bool(across[0] * up[1] - across[1] * up[0] > 0)
+
+
 def labels(found: Floats, shape: npt.NDArray[np.int32], sure: float = SURE) -> Floats:
-    """Joints [17, 3] with v = 2 where whoever saw them is `sure` and the place lies in the picture."""
+    """Joints [17, 3] with v = 2 where whoever saw them is `sure` and the place lies in the picture. A person seen from behind has no
+    face: networks see one on the backs of heads."""
     inside = ((found[:, :2] >= 0) & (found[:, :2] <= shape[::-1] - 1)).all(axis=1)
     kept = inside & (found[:, 2] >= sure)
-    return np.where(kept[:, None], np.concatenate([found[:, :2], np.full((JOINTS, 1), 2)], axis=1), 0).astype(
-        np.float32
-    )
+    joints = np.concatenate([found[:, :2], np.full((JOINTS, 1), 2)], axis=1)
+    joints = np.where(kept[:, None], joints, 0).astype(np.float32)
+    if from_behind(joints):
+        joints[FACE] = 0
+    return joints
 
 
 def drawn(pixels: Pixels, box: Floats, joints: Floats, size: int = 180) -> Pixels:
