@@ -9,6 +9,7 @@ from posetrain.temporal.frames import Framed, frame
 from posetrain.temporal.inertia import HORIZON_FRAMES, go_on
 from posetrain.temporal.model import Answer
 from posetrain.temporal.peers import Causal
+from posetrain.temporal.residual import show_through
 
 # As in crates/temporal: the score, and the distance in parts of the person's scale, that make an answer `measured`.
 MEASURED_SCORE, BELIEVED = 0.2, 0.1
@@ -42,6 +43,22 @@ def places_px(f: Framed, a: Answer, lead: float = 0.0) -> np.ndarray:
         return place
     scale_px, times = torch.from_numpy(f.scale_px), torch.from_numpy(f.times)
     return go_on(torch.from_numpy(place), a.inertia, scale_px, times, None, a.inertia_near)[0].numpy()
+
+
+def told_px(
+    model: Causal,
+    times: np.ndarray,
+    xy: np.ndarray,
+    score: np.ndarray,
+    smoothness: float,
+    lead: float,
+    shown: float,
+) -> np.ndarray:
+    """[T,17,2] places for the capture as the device tells them, of one stream of times [T], xy [T,17,2] px, score [T,17]; `shown`: how
+    much of what is seen shows through."""
+    f, a = answers(model, times[None], xy[None], score[None], smoothness)
+    told = show_through(places_px(f, a, lead), xy[None], score[None], times[None], f.scale_px, shown)
+    return np.asarray(told[0, :, 0])
 
 
 def sigma_px(f: Framed, a: Answer) -> np.ndarray:

@@ -4,13 +4,15 @@
 
 One row for each set and share: 0 is the old weights, 1 the new ones, `raw` what the detector said with joints that it did not see held.
 Of the files of `posetrain.temporal.detect` and `.tracks` those clips count that training leaves out (`noise.tuning`); `--all` takes all,
-for val files. Places are those for the capture, at the smoothness that ships and the lead given. Distances in % of the extent; hidden
-joints and exchanged sides are known of exact truth alone, or of what labels say.
+for val files. Places are those for the capture, as they are told around a detector of `--error-model`: at the smoothness that ships,
+with the lead and what shows through that `posetrain.temporal.export` writes of it. Distances in % of the extent; hidden joints and
+exchanged sides are known of exact truth alone, or of what labels say.
 """
 
 from __future__ import annotations
 
 import argparse
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,12 +20,14 @@ import numpy as np
 import torch
 
 from posetrain.data.packs import MIRROR
-from posetrain.temporal.answers import SHIPPED_SMOOTHNESS, answers, held, places_px
+from posetrain.paths import CONFIGS
+from posetrain.temporal.answers import SHIPPED_SMOOTHNESS, held, told_px
 from posetrain.temporal.export import between
 from posetrain.temporal.frames import MIN_SCORE
-from posetrain.temporal.model import OUTPUTS, Hyper, TemporalXl
+from posetrain.temporal.model import Hyper, TemporalXl
 from posetrain.temporal.noise import tuning
 from posetrain.temporal.train import read_start
+from posetrain.temporal.weights import tensors
 
 SHORTEST = 14  # frames of a clip that is measured
 FAR = 0.5  # of the extent: nothing counts for more
@@ -95,9 +99,11 @@ def figures(places: list[np.ndarray], clips: list[Clip]) -> dict[str, float]:
     }
 
 
-def answered(model: TemporalXl, clip: Clip, smoothness: float, lead: float) -> np.ndarray:
-    f, a = answers(model, clip.times[None], clip.xy[None], clip.score[None], smoothness)
-    return places_px(f, a, lead)[0, :, 0]
+def sizes(weights: Path) -> Hyper:
+    """Of a run's checkpoint, or of a .pwt file."""
+    if weights.suffix == ".pwt":
+        return tensors(weights)[0]
+    return Hyper(**torch.load(weights, weights_only=False)["config"]["model"])
 
 
 def main() -> None:
@@ -111,11 +117,19 @@ def main() -> None:
         "--all", action="store_true", help="every clip of the files, not those left out of training alone"
     )
     p.add_argument("--smoothness", type=float, default=SHIPPED_SMOOTHNESS)
-    p.add_argument("--lead", type=float, default=0.1)
+    p.add_argument("--error-model", default="keypoints", help="what detected: a name in --detectors")
+    p.add_argument("--detectors", type=Path, default=CONFIGS / "temporal" / "detectors.toml")
+    p.add_argument("--lead", type=float, help="frames, instead of the detector's")
     args = p.parse_args()
+    detectors = tomllib.loads(args.detectors.read_text())
+    if args.error_model not in detectors:
+        p.error(f"--error-model {args.error_model}: {args.detectors} has {', '.join(detectors)}")
+    detector = detectors[args.error_model]
+    lead = detector["lead"] if args.lead is None else args.lead
+    shown = detector.get("shows_through", 0.0)
     torch.set_num_threads(1)
     old, new = read_start(args.old), read_start(args.new)
-    model = TemporalXl(Hyper(exchange=len(new["head.bias"]) > OUTPUTS)).eval()
+    model = TemporalXl(sizes(args.new)).eval()
     digits = {"MPJPE": 2, "Accel": 2, "exchanged %": 1}
     for name in args.sets:
         clips = load(args.errors / name, args.all)
@@ -123,7 +137,7 @@ def main() -> None:
         for share in args.shares:
             model.load_state_dict(between(old, new, share))
             rows[f"{share:g}"] = figures(
-                [answered(model, c, args.smoothness, args.lead) for c in clips], clips
+                [told_px(model, c.times, c.xy, c.score, args.smoothness, lead, shown) for c in clips], clips
             )
         print(f"\n{name.removesuffix('.npz')}, {len(clips)} clips\n\n| share | {' | '.join(rows['raw'])} |")
         print("|---" * (1 + len(rows["raw"])) + "|")

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from posetrain.temporal.answers import SHIPPED_SMOOTHNESS, answers, held, places_px
+from posetrain.temporal.answers import SHIPPED_SMOOTHNESS, held, told_px
 from posetrain.temporal.clip_set import Clip, read
 from posetrain.temporal.frames import MIN_SCORE
 from posetrain.temporal.weights import read_pwt
@@ -29,14 +29,18 @@ def main() -> None:
     p.add_argument("--smoothness", type=float, default=SHIPPED_SMOOTHNESS, help="as shipped")
     args = p.parse_args()
     torch.set_num_threads(1)
-    shipped = read_pwt(args.models / "temporal-xl.pwt")
+    whole_set, hidden_set = read(args.clips), read(args.hidden)
+    if whole_set.error_model != hidden_set.error_model:
+        raise SystemExit(f"{args.clips} and {args.hidden} are of different detectors")
+    shipped = read_pwt(args.models / "temporal-xl.pwt", whole_set.error_model)
 
     def answered(clip: Clip) -> np.ndarray:
-        f, a = answers(shipped.model, clip.times[None], clip.xy[None], clip.score[None], args.smoothness)
-        return places_px(f, a, shipped.lead)[0, :, 0]
+        return told_px(
+            shipped.model, clip.times, clip.xy, clip.score, args.smoothness, shipped.lead, shipped.shown
+        )
 
     rows: list[list[np.ndarray]] = []
-    lanes, hidden = (read(path).clips for path in (args.clips, args.hidden))
+    lanes, hidden = whole_set.clips, hidden_set.clips
     answered_lanes: dict[str, np.ndarray] = {}
     for i, covered in enumerate(hidden):
         whole = lanes[i % len(lanes)]

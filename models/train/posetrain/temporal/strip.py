@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from posetrain.data.packs import LIMBS
-from posetrain.temporal.answers import SHIPPED_SMOOTHNESS, answers, places_px
+from posetrain.temporal.answers import SHIPPED_SMOOTHNESS, told_px
 from posetrain.temporal.clip_set import read
 from posetrain.temporal.frames import MIN_SCORE
 from posetrain.temporal.weights import read_pwt
@@ -34,10 +34,11 @@ def main() -> None:
     p.add_argument("--smoothness", type=float, default=SHIPPED_SMOOTHNESS)
     p.add_argument("--out", type=Path, required=True)
     args = p.parse_args()
-    clip = read(args.clips).clips[args.clip]
-    shipped = read_pwt(args.models / "temporal-xl.pwt")
-    f, a = answers(shipped.model, clip.times[None], clip.xy[None], clip.score[None], args.smoothness)
-    place = places_px(f, a, shipped.lead)[0, :, 0]
+    clips = read(args.clips)
+    clip, shipped = clips.clips[args.clip], read_pwt(args.models / "temporal-xl.pwt", clips.error_model)
+    place = told_px(
+        shipped.model, clip.times, clip.xy, clip.score, args.smoothness, shipped.lead, shipped.shown
+    )
     truth, times = clip.truth, clip.times
     figure, axes = plt.subplots(2, args.pictures, figsize=(1.1 * args.pictures, 4.6), dpi=80)
     for i in range(args.pictures):
