@@ -12,6 +12,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+from posetrain.kept import given
+from posetrain.keypoints import evaluate, lsp
 from posetrain.keypoints.config import configured
 from posetrain.paths import CONFIGS, EXPERIMENTS, REPOSITORY, TRAIN
 from posetrain.temporal.learned import learned
@@ -105,6 +107,42 @@ class Commands(unittest.TestCase):
                         self.assertRegex(known, rf"{option}\b", f"{path} names it")
                     for config in re.findall(r"configs/[\w/-]+\.toml", rest):
                         self.assertTrue((TRAIN / config).exists(), f"{path} names {config}")
+
+    def test_what_is_kept_is_of_everything_and_names_the_command_that_was_given(self) -> None:
+        files = {
+            evaluate: ["--cache", "/here/cache"],
+            lsp: ["--git", "/here/lsp"],
+        }
+        for module, words in files.items():
+            said = io.StringIO()
+            with (
+                mock.patch.object(sys, "argv", ["", *words, "--every", "2", "--json", "/here/kept.json"]),
+                contextlib.redirect_stderr(said),
+                self.assertRaises(SystemExit),
+            ):
+                module.main()
+            self.assertIn("--json", said.getvalue())
+        words = [
+            "--git=/here/lsp",
+            "--model",
+            "/here/keypoints-small.toml",
+            "--model",
+            "../keypoints-nano.toml",
+        ]
+        with mock.patch.object(sys, "argv", ["", *words, "--json", "/here/kept.json"]):
+            command = given(
+                "posetrain.keypoints.lsp",
+                {
+                    Path("/here/lsp"): "LSP_GIT",
+                    Path("/here/keypoints-small.toml"): "../keypoints-small.toml",
+                    Path("/here/kept.json"): "FILE",
+                    None: "PEERS",
+                },
+            )
+        self.assertEqual(
+            command,
+            "python -m posetrain.keypoints.lsp --git=LSP_GIT --model ../keypoints-small.toml --model ../keypoints-nano.toml --json FILE",
+        )
 
 
 if __name__ == "__main__":

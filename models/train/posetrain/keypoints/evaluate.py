@@ -24,6 +24,7 @@ from posetrain.data import cache
 from posetrain.data.augment import PAD, crop_matrix
 from posetrain.data.packs import BODY
 from posetrain.data.source import source_of
+from posetrain.kept import given
 from posetrain.keypoints.calibrate import WITHIN, Calibration, expected_calibration_error
 from posetrain.keypoints.manifest import ABOUT_ERRORS, numbers, without_intervals
 from posetrain.keypoints.peers import Estimator, Own, peers
@@ -154,6 +155,8 @@ def main() -> None:
     args = parser.parse_args()
     if args.cards and args.every != 1:
         parser.error("--cards: a card tells of all of val, so not with --every")
+    if args.json and args.every != 1:
+        parser.error("--json: what is kept tells of all of val, so not with --every")
     records = cache.load(args.cache)
     manifests = {path.stem: path for path in args.model}
     systems: dict[str, Estimator] = {name: Own.of_manifest(path) for name, path in manifests.items()}
@@ -180,9 +183,11 @@ def main() -> None:
         if args.cards:
             path.write_text(with_errors(said, lines))
     if args.json:
+        files = {args.cache: "CACHE", args.peers: "PEERS", args.json: "FILE"}
         said = {
-            "command": "python -m posetrain.keypoints.evaluate --cache work/cache --model ../keypoints-small.toml --peers PEERS "
-            "--json ../../benches/results/keypoints-peers.json",
+            "command": given(
+                "posetrain.keypoints.evaluate", files | {path: f"../{path.name}" for path in args.model}
+            ),
             "protocol": "val of the packs; the crop's side is 1.25 x the joints' extent; twelve body joints; 95 % intervals by the "
             "bootstrap over pictures, over videos for jhmdb",
         }

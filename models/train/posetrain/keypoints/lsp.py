@@ -26,6 +26,7 @@ from scipy.io import loadmat
 
 from posetrain.data.gather import LSP_ORDER, LSP_TRAIN, Git, fourteen
 from posetrain.data.packs import BODY, JOINTS, MIRROR, Floats, decode, joints_box
+from posetrain.kept import given
 from posetrain.keypoints.peers import Estimator, Own, peers
 from posetrain.metrics import bootstrap
 
@@ -113,6 +114,8 @@ def main() -> None:
     p.add_argument("--every", type=int, default=1, help="take every n-th picture")
     p.add_argument("--json", type=Path)
     args = p.parse_args()
+    if args.json and args.every != 1:
+        p.error("--json: what is kept tells of the whole test part, so not with --every")
     counts: Counter[str] = Counter()
     git = Git(args.git)
     persons = people(git, counts, args.every)
@@ -137,8 +140,11 @@ def main() -> None:
         print(f"{count} {what}")
     if args.json:
         lines = ",\n ".join(json.dumps(row) for row in rows)
+        files = {args.git: "LSP_GIT", args.published: "EVAL_POSE_GIT", args.peers: "PEERS", args.json: "FILE"}
+        models = {path: f"../{path.name}" for path in args.model}
+        command = json.dumps(given("posetrain.keypoints.lsp", files | models))
         args.json.write_text(
-            f'{{\n"command": "python -m posetrain.keypoints.lsp",\n"persons": {len(persons)},\n"rows": [\n {lines}\n]\n}}\n'
+            f'{{\n"command": {command},\n"persons": {len(persons)},\n"rows": [\n {lines}\n]\n}}\n'
         )
 
 
