@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from posetrain.paths import CONFIGS
 from posetrain.study.classics import TITLES
+from posetrain.study.prose import wrapped
 from posetrain.study.table import table
 
 EQUATIONS = CONFIGS / "study" / "equations.toml"
@@ -15,7 +16,7 @@ EQUATIONS = CONFIGS / "study" / "equations.toml"
 
 @dataclass(frozen=True)
 class Equations:
-    notation: str
+    notation: list[str]  # a bullet each
     groups: dict[str, str]  # what the rows of a group have in common
     rows: dict[str, tuple[str, str]]  # LaTeX, and the paper
 
@@ -39,11 +40,17 @@ def rows_page() -> str:
     for entry in table().rows.values():
         titles.setdefault(entry.group, {})[entry.name] = entry.title
     titles["classic"] = TITLES
-    lines = ["# What each row of the study computes", "", guarded(" ".join(said.notation.split()))]
+    lines = [
+        "# What each row of the study computes",
+        "",
+        "One table per group of rows, with an equation and a source for each. The results are in [study.md](study.md). The notation:",
+        "",
+        *(f"- {guarded(' '.join(bullet.split()))}" for bullet in said.notation),
+    ]
     for group, rows in titles.items():
         lines += [
             "",
-            f"**{group}**: {guarded(said.groups[group])}",
+            f"**{group}**: {guarded(said.groups[group])}.",
             "",
             "| row | | source |",
             "|---|---|---|",
@@ -51,4 +58,4 @@ def rows_page() -> str:
         lines += [
             f"| {title} | $`{said.rows[name][0]}`$ | {said.rows[name][1]} |" for name, title in rows.items()
         ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(wrapped(lines)) + "\n"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ from posetrain.paths import TRAIN
 from posetrain.study import sizes, times
 from posetrain.study.classics import TITLES
 from posetrain.study.equations import rows_page
+from posetrain.study.measure import DRAWN
 from posetrain.study.plots import Point, front_of, plot, ranking
+from posetrain.study.prose import wrapped
 from posetrain.study.results import (
     FAR_OFF,
     WITHOUT_WEIGHTS,
@@ -55,6 +58,8 @@ COLUMNS = {
 }
 DECADES = (10, 100, 1_000, 10_000, 100_000)  # of numbers kept
 NOT_MEASURED = "the 3D pose"
+NAMED_AT_MOST = 8  # rows; of more a list says their count alone
+Row = tuple[str, str]  # its name and budget
 FIRST_STEPS = {
     "updates": "What the optimiser adds to the weights in the first steps",
     "gradients": "The gradients that it gets",
@@ -70,7 +75,8 @@ def cell(values: list[float | None], form: str) -> str:
     return f"{mean:{form}}" + ("" if np.isnan(half) else f" ± {half:{form.replace('+', '')}}")
 
 
-def rows_of(results: Results, clips: str, lag: float) -> list[str]:
+def rows_of(results: Results, clips: str, lag: float, bold: frozenset[tuple[Row, str]]) -> list[str]:
+    """A table. `bold`: rows, and the measures in which their figures stand out."""
     head = [
         "row",
         "seeds",
@@ -82,13 +88,17 @@ def rows_of(results: Results, clips: str, lag: float) -> list[str]:
     ]
     lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
     compared = measures(clips, lag)
-    for said in results.values():
+    for row, said in results.items():
         first = [r["curves"][clips][0] for r in said]
-        cells = [cell([f[key] for f in first], form) for key, form in COLUMNS.values()]
-        cells += [cell([compared[name](r) for r in said], ".2f") for name in (head[-2], head[-1])]
+        cells = {name: cell([f[key] for f in first], form) for name, (key, form) in COLUMNS.items()}
+        cells |= {name: cell([compared[name](r) for r in said], ".2f") for name in (head[-2], head[-1])}
+        for name in compared:
+            if (row, name) in bold:
+                column = name if name in cells else f"{name} %"
+                cells[column] = f"**{cells[column]}**"
         title = said[0]["title"] + ("" if said[0]["causal"] else " *(offline)*")
         facts = [title, str(len(said)), f"{said[0]['parameters']:,}", f"{said[0]['macs_per_frame']:,}"]
-        lines.append("| " + " | ".join([*facts, *cells]) + " |")
+        lines.append("| " + " | ".join([*facts, *cells.values()]) + " |")
     return lines
 
 
@@ -155,27 +165,37 @@ def pareto(results: Results, clips: str, lag: float, out: Path) -> dict[str, Pat
     ):  # fmt: skip
         panels = {f"budget {b}": points(results, b, *of, least_seeds=3) for b in here}
         made[
-            f"{what}; the main rows and those that none beats are named, intervals are those of three seeds and more"
+            f"{what}; the main rows and those that no other row beats are named; intervals are shown for three seeds and more"
         ] = plot(panels, groups, axes, out / f"{name}.png", table().main, ticks)
     return made
 
 
 def fronts(results: Results, clips: str, lag: float) -> list[str]:
-    """The causal rows that none beats in both, by name."""
+    """The causal rows that no other beats in both, as a table; nothing where no row has been trained."""
     compared = measures(clips, lag)
     accel, hidden = f"Accel at lag {lag:+.2f}", "hidden / held"
-    lines = []
+    lines = ["| compared by | row | cost | figure |", "|---|---|---:|---:|"]
     here = budgets(results)
     for name, cost, of in ((accel, multiply_adds, "multiply-adds"), (hidden, memory, "memory")):
         best = front_of([p for b in here for p in points(results, b, cost, compared[name])])
-        said = ", ".join(f"{p.row} ({p.x:,.0f}: {p.y:.2f})" for p in best)
-        lines.append(f"- {name} and {of}: {said or 'no row can be read there'}.")
+        said = [f"| {table().rows[p.row].title} | {p.x:,.0f} | {p.y:.2f} |" for p in best]
+        lines += [f"| {name} and {of} {rest}" for rest in said or ["| no row can be read there | | |"]]
     return lines if here else []
 
 
-def told_apart(results: Results, clips: str, lag: float) -> list[str]:
-    """Which causal rows the intervals do not tell from the best of their budget."""
-    lines = []
+@dataclass(frozen=True)
+class Level:
+    """The best causal row of a budget in a measure, and those that Welch's test does not tell from it."""
+
+    best: str
+    level: list[str]
+    others: int  # with several seeds, beside the best
+    single: int  # with one seed, of which nothing can be said
+
+
+def level(results: Results, clips: str, lag: float) -> dict[tuple[str, str], Level | None]:
+    """By budget and measure; `None`: fewer than two rows have two seeds."""
+    found: dict[tuple[str, str], Level | None] = {}
     for budget in budgets(results):
         for name, of in measures(clips, lag).items():
             values = {
@@ -185,20 +205,46 @@ def told_apart(results: Results, clips: str, lag: float) -> list[str]:
             }
             able = {row: v for row, v in values.items() if not np.isnan(v).any()}
             several = {row: v for row, v in able.items() if len(v) > 1}
+            found[budget, name] = None
             if len(several) < 2:
-                lines.append(
-                    f"- {name}, budget {budget}: fewer than two rows have two seeds; no row is told from another."
-                )
                 continue
             best = min(several, key=lambda row: np.mean(several[row]))
-            level = [
+            near = [
                 row for row, v in several.items()
                 if row != best and not stats.ttest_ind(v, several[best], equal_var=False).pvalue < 0.05
             ]  # fmt: skip
-            alone = len(able) - len(several)
+            found[budget, name] = Level(best, near, len(several) - 1, len(able) - len(several))
+    return found
+
+
+def bold_of(results: Results, clips: str, lag: float) -> frozenset[tuple[Row, str]]:
+    """What stands out in the tables: the best rows and those that are level with them."""
+    return frozenset(
+        ((row, budget), name)
+        for (budget, name), found in level(results, clips, lag).items()
+        if found
+        for row in (found.best, *found.level)
+    )
+
+
+def told_apart(results: Results, clips: str, lag: float) -> list[str]:
+    """How many causal rows the intervals do not tell from the best of their budget; the table shows which."""
+    lines = []
+    for budget in budgets(results):
+        found = {name: of for (b, name), of in level(results, clips, lag).items() if b == budget}
+        if not any(found.values()):
             lines.append(
-                f"- {name}, budget {budget}: best is {best}; not told from it: {', '.join(level) or 'none'}"
-                + (f"; {alone} with one seed say nothing." if alone else ".")
+                f"- Budget {budget}: fewer than two rows have two seeds, so no row is told from another."
+            )
+            continue
+        for name, of in found.items():
+            if of is None:
+                lines.append(f"- {name}, budget {budget}: fewer than two rows have two seeds.")
+                continue
+            title = table().rows[of.best].title
+            alone = f" {of.single} with one seed cannot be compared." if of.single else ""
+            lines.append(
+                f"- {name}, budget {budget}: {title} is best; {len(of.level)} of {of.others} other rows are level with it.{alone}"
             )
     return lines
 
@@ -206,7 +252,7 @@ def told_apart(results: Results, clips: str, lag: float) -> list[str]:
 def shipped_stands(results: Results, clips: str, lag: float) -> str:
     """Whether the study supports the smoother that ships: where its row stands at the first budget that has results."""
     for budget in budgets(results)[:1]:
-        said = []
+        said: dict[str, list[str]] = {}
         for name, of in measures(clips, lag).items():
             values = {
                 row: [of(r) for r in rs]
@@ -218,13 +264,17 @@ def shipped_stands(results: Results, clips: str, lag: float) -> str:
                 continue
             best = min(able, key=lambda row: np.mean(able[row]))
             if best == SHIPPED:
-                said.append(f"best in {name}")
+                stands = "best in"
             elif stats.ttest_ind(able[SHIPPED], able[best], equal_var=False).pvalue < 0.05:
-                said.append(f"behind {best} in {name}")
+                stands = f"behind {table().rows[best].title} in"
             else:
-                said.append(f"not told from the best in {name}")
+                stands = "level with the best in"
+            said.setdefault(stands, []).append(name)
         if said:
-            return f"What ships, {table().rows[SHIPPED].title}, is {', '.join(said)} among the rows with several seeds. "
+            stands = "; ".join(f"{how} {' and '.join(names)}" for how, names in said.items())
+            return (
+                f"What ships, {table().rows[SHIPPED].title}, is among the rows with several seeds {stands}."
+            )
     return ""
 
 
@@ -236,8 +286,11 @@ def missing(results: Results) -> list[str]:
     for budget, rows in wanted.items():
         titles = [title for name, title in rows if (name, budget) not in results]
         what = "classic filters" if budget == WITHOUT_WEIGHTS else f"budget {budget}"
+        which = (
+            f": {'; '.join(titles)}" if len(titles) <= NAMED_AT_MOST else " rows: all that its table lacks"
+        )
         if titles:
-            lines.append(f"- {what}, {len(titles)} of {len(rows)}: {'; '.join(titles)}.")
+            lines.append(f"- {what}, {len(titles)} of {len(rows)}{which}.")
     return lines
 
 
@@ -275,20 +328,22 @@ def whose_errors(results: Results) -> list[str]:
     others = [f"{banks} for {', '.join(seeds)}" for banks, seeds in by_banks.items() if banks != most]
     return [
         f"Rows and seeds learned from the errors of {len(by_banks)} states of the keypoint network: {'; '.join(others)}; {most} for the "
-        "rest. On *stated* clips they compare but for that; clips that a network observed have a table for each state, named by "
-        "six digits of it.",
+        "rest. On *stated* clips they can be compared apart from that. Clips that a network observed have a table for each state, named "
+        "by six digits of it.",
         "",
     ]
 
 
-def tables(results: Results, clips: str, lag: float) -> list[str]:
+def tables(
+    results: Results, clips: str, lag: float, bold: frozenset[tuple[Row, str]] = frozenset()
+) -> list[str]:
     """A table a budget."""
     here, lines = on(results, clips), []
     for budget in (*budgets(here), WITHOUT_WEIGHTS):
         rows = {k: v for k, v in here.items() if k[1] == budget}
         heading = "classic filters" if budget == WITHOUT_WEIGHTS else f"budget {budget}"
         if rows:
-            lines += ["", f"## {clips}, {heading}", "", *rows_of(rows, clips, lag)]
+            lines += ["", f"## {clips}, {heading}", "", *rows_of(rows, clips, lag, bold)]
     return lines
 
 
@@ -298,13 +353,17 @@ def clips_page(results: Results, lag: float | None) -> str:
     lines = [
         "# Sequence models on clips that a keypoint network observed",
         "",
-        "Virtual motion with errors replayed from films, and real films with labels made by hand; each set named by six digits of the "
-        "network that observed. Columns, and what the rows are: [study.md](study.md), [study-rows.md](study-rows.md). *Hidden / held* "
-        "is that of the stated clips.",
+        "Each set is named by its kind and by six digits of the network that observed it:",
+        "",
+        "- *mocap*: virtual motion, with errors replayed from films.",
+        "- *jhmdb*: real films, with labels made by hand.",
+        "",
+        "What the columns mean and what the rows are: [study.md](study.md), [study-rows.md](study-rows.md). *Hidden / held* is that of "
+        "the stated clips.",
     ]
     for clips in sets[1:]:
         lines += tables(results, clips, equal_lag(on(results, clips), clips) if lag is None else lag)
-    return "\n".join(lines) + "\n"
+    return "\n".join(wrapped(lines)) + "\n"
 
 
 def page(
@@ -313,34 +372,54 @@ def page(
     sets = list(dict.fromkeys(clips for said in results.values() for r in said for clips in r["curves"]))
     lags = {clips: equal_lag(on(results, clips), clips) if lag is None else lag for clips in sets}
     main = sets[0]
+    compared = sound(on(results, main), main)
+    accel = f"Accel at lag {lags[main]:+.2f}"
+    allowed = ", ".join(f"{adds:,} for *{budget}*" for budget, adds in table().budgets.items())
     lines = [
         "# Sequence models side by side on poses",
         "",
-        f"{how(results)}{shipped_stands(sound(on(results, main), main), main, lags[main])}What surprised, and what did not work: "
-        f"[lab/study.md]({FINDINGS}).",
+        "The study trains every kind of sequence model on the same task as the [smoother](temporal.md), at equal size, and compares them.",
         "",
-        "Figures are read at smoothness 0; ± is half a 95 % interval over seeds, where there are several. *Offline* rows "
-        "see later frames and cannot run live. *Hidden / held*: error of joints hidden for ten frames, as a part of what holding their "
-        "last place has. Accel at equal lag is read off each row's curve over smoothness; – stands where the curve does not reach that "
-        f"lag. What each row computes, and whose it is: [{ROWS_PAGE}]({ROWS_PAGE}). Not measured yet: {NOT_MEASURED}.",
+        f"- {how(results).strip()}",
+        *(f"- {stands}" for stands in [shipped_stands(compared, main, lags[main])] if stands),
+        f"- What surprised, and what did not work: [lab/study.md]({FINDINGS}).",
+        f"- What each row computes, and whose it is: [{ROWS_PAGE}]({ROWS_PAGE}).",
+        "",
+        "How to read the tables (the words that are not here: [words.md](words.md#in-the-measurements)):",
+        "",
+        f"- A *budget* is about how many multiply-adds a row takes per frame: {allowed}.",
+        *(
+            [f"- *{DRAWN}* is motion capture of val under virtual cameras, with a stated model of errors."]
+            if main == DRAWN
+            else []
+        ),
+        "- Figures are read at smoothness 0. ± is half a 95 % interval over seeds, where there are several.",
+        "- *Offline* rows see later frames and cannot run live.",
+        "- *Hidden / held* is the error of joints hidden for ten frames, as a part of the error of holding their last place.",
+        f"- *{accel}* is read off each row's curve over smoothness. – means that the curve does not reach that lag.",
+        "- *Limbs repaired* is the share of the pairs of left and right that were exchanged as observed and no longer are. *Limbs broken* "
+        "is the share of the other pairs that are exchanged afterwards.",
+        f"- Not measured yet: {NOT_MEASURED}.",
         "",
         *whose_errors(results),
-        "## Whom none beats",
+        "## Rows that no other row beats",
         "",
-        f"Causal rows of {main} that no other causal row beats in both, cost and figure in brackets. Here, below and in the plots "
-        f"against cost rows that err {FAR_OFF} times as much as the best are left out: who answers little of what moves shakes little.",
+        f"These causal rows of {main} are beaten by no other causal row in both cost and figure. Here, below and in the plots against "
+        f"cost, rows that err {FAR_OFF} times as much as the best are left out, because a row that hardly follows motion jitters little. "
+        "*Memory* is how many numbers a row keeps of a person.",
         "",
-        *(fronts(sound(on(results, main), main), main, lags[main]) or ["- No row has been trained yet."]),
+        *(fronts(compared, main, lags[main]) or ["- No row has been trained yet."]),
         "",
-        "## What the intervals do not allow to say",
+        "## Rows that are level with the best",
         "",
-        f"Of {main}, by Welch's test at 5 %, not corrected for the number of rows:",
+        f"A row is *level* with the best if Welch's test at 5 % does not tell them apart on {main}. The test is not corrected for the "
+        "number of rows. The tables below have the figures of the best and of the level rows in **bold**.",
         "",
-        *(told_apart(sound(on(results, main), main), main, lags[main]) or ["- No row has been trained yet."]),
+        *(told_apart(compared, main, lags[main]) or ["- No row has been trained yet."]),
     ]
-    if bought := sizes.lines(sound(on(results, main), main), main, lags[main]):
+    if bought := sizes.lines(compared, main, lags[main]):
         lines += ["", *bought]
-    lines += tables(results, main, lags[main])
+    lines += tables(results, main, lags[main], bold_of(compared, main, lags[main]))
     if sets[1:]:
         lines += ["", f"The same on clips that a keypoint network observed: [{CLIPS_PAGE}]({CLIPS_PAGE})."]
     if timed:
@@ -349,7 +428,7 @@ def page(
         "",
         "## Plots",
         "",
-        f"Of {main}. The broken line joins the causal rows that none beats in both.",
+        f"All are of {main}. The broken line joins the causal rows that no other row beats in both.",
     ]
     made = plots(on(results, main), main, lags[main], images)
     if timed:
@@ -361,7 +440,7 @@ def page(
         lines += ["", f"![{what}]({os.path.relpath(path, folder)})", "", f"*{what}.*"]
     if still := missing(results):
         lines += ["", "## Without a result yet", "", *still]
-    return "\n".join(lines) + "\n"
+    return "\n".join(wrapped(lines)) + "\n"
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from posetrain.study.results import Results, budgets, interval, measures
 
 
 def lines(results: Results, clips: str, lag: float) -> list[str]:
-    """A paragraph and a table of causal rows; nothing where no two budgets have a row in common."""
+    """A list and a table of causal rows; nothing where no two budgets have a row in common."""
     here = budgets(results)
     if len(here) < 2:
         return []
@@ -32,14 +32,16 @@ def lines(results: Results, clips: str, lag: float) -> list[str]:
         ratios = [of[row, large, name] / of[row, small, name] for row in rows]
         able = [r for r in ratios if not np.isnan(r)]
         mean, half = interval(able)
-        fewer = "" if len(able) == len(rows) else f" ({len(able)} rows that can be read there)"
-        gains.append(f"{name} {mean:.3f} ± {half:.3f} of the small budget's{fewer}")
+        fewer = "" if len(able) == len(rows) else f" ({len(able)} rows, the others do not reach that lag)"
+        gains.append(f"- {name} {mean:.3f} ± {half:.3f} of the small budget's{fewer}")
     head = ["row", "seeds", *(f"{name}, {budget}" for name in compared for budget in (small, large))]
     out = [
         f"## Is budget {large} worth it?",
         "",
-        f"{len(rows)} causal rows at both budgets, each against itself on {clips}; means and 95 % intervals over rows: "
-        f"{'; '.join(gains)}.",
+        f"{len(rows)} causal rows at both budgets have results. Each is compared with itself on {clips}. Means and 95 % intervals over "
+        "rows:",
+        "",
+        *gains,
         "",
         "| " + " | ".join(head) + " |",
         "|---|" + "---:|" * (len(head) - 1),

@@ -28,16 +28,19 @@ def lines(said: dict[str, Any]) -> list[str]:
     others = [r for r in said["rows"] if "memory" not in r]
     first, last = windows[0], windows[-1]
     return [
-        f"Processor microseconds a person and frame in Rust, one thread, on {said['processor']}: the steps that the device runs "
-        "(`cargo run --release -p temporal --example step`). *Anew*: the same network without its cache, its whole window run each "
-        f"frame. From {first['memory']} to {last['memory']} observations the cached step grows "
-        f"{last['step_us'] / first['step_us']:.1f} times, the window {last['window_us'] / first['window_us']:.0f} times. "
-        "Steps of the first table are taken between such windows, with caches that these have used; those of the second by turns.",
+        f"Times are processor microseconds per person and frame in Rust, one thread, on {said['processor']}. They are of the steps that "
+        "the device runs (`cargo run --release -p temporal --example step`).",
+        "",
+        "- *Without the cache*: the same network, its whole window run each frame.",
+        f"- From {first['memory']} to {last['memory']} observations the cached step grows {last['step_us'] / first['step_us']:.1f} times, "
+        f"the window {last['window_us'] / first['window_us']:.0f} times.",
+        "- Steps of the first table are timed between such windows, so the processor's caches hold what these used. Steps of the second "
+        "table are timed by turns.",
         "",
         "| Transformer-XL, observations kept | " + " | ".join(str(r["memory"]) for r in windows) + " |",
         "|---|" + "---:|" * len(windows),
         "| cached | " + " | ".join(f"{r['step_us']:.1f}" for r in windows) + " |",
-        "| anew | " + " | ".join(f"{r['window_us']:,.0f}" for r in windows) + " |",
+        "| without the cache | " + " | ".join(f"{r['window_us']:,.0f}" for r in windows) + " |",
         "",
         "| in its place, however long the memory | a step | of the shipped |",
         "|---|---:|---:|",
