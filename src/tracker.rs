@@ -3,8 +3,8 @@
 //! Decode, find, crop, run, read the joints, say who is who, filter. Owned by one thread; reads no clock: whoever wants
 //! times is told when each stage ends.
 
+mod appearance;
 mod behind;
-mod dressed;
 mod load;
 mod searcher;
 mod still;
@@ -23,7 +23,7 @@ use crate::metres::Metres;
 use crate::picture::{DecodeError, Decoder, Frame, Part, PixelFormat};
 use crate::telemetry::{EngineCard, Stage};
 use crate::temporal::{Observation, TemporalModel};
-use crate::track::{Clothes, Identities, IdentityRules, is_strip_at_edge};
+use crate::track::{Appearance, Identities, IdentityRules, is_strip_at_edge};
 
 /// Joints that are known of whoever is told of and was not seen. Of fewer nobody could say where somebody is: they are what an
 /// expected pose is left with when it fades.
@@ -223,9 +223,9 @@ impl Tracker {
             self.searcher.weigh(&crops, size, &mut seen[..count]);
             ended(Stage::Decode);
         }
-        let mut worn = [Clothes::UNKNOWN; MAX_PERSONS];
+        let mut worn = [Appearance::UNKNOWN; MAX_PERSONS];
         for (worn, seen) in worn.iter_mut().zip(&seen[..count]) {
-            *worn = dressed::clothes(&picture, seen);
+            *worn = appearance::of_person(&picture, seen);
         }
         if is_wild {
             self.reset();
@@ -256,14 +256,14 @@ impl Tracker {
         &mut self,
         frame: &Frame,
         [width, height]: [usize; 2],
-        worn: &[Clothes; MAX_PERSONS],
+        worn: &[Appearance; MAX_PERSONS],
         predicted: &[Option<Pose>; MAX_PERSONS],
         ended: &mut dyn FnMut(Stage),
     ) -> PoseFrame {
         let captured_at_us = frame.captured_at_us;
         let seen = &self.seen[..self.count];
         let size = Some([width, height]);
-        let assignments = self.identities.update_dressed(captured_at_us, size, seen, worn, predicted);
+        let assignments = self.identities.update_with_appearance(captured_at_us, size, seen, worn, predicted);
         ended(Stage::Track);
 
         let nobody = Observation { slot: 0, captured_at_us, keypoints: None };

@@ -98,7 +98,7 @@ impl Shape {
     /// Whether the two are one person seen twice in one frame.
     pub fn is_duplicate_of(&self, other: &Self) -> bool {
         self.oks(other, 1.0).is_some_and(|s| s > DUPLICATE_OKS)
-            || (self.bounds.share_inside(&other.bounds) > INSIDE_SHARE
+            || (self.bounds.overlap_of_smaller(&other.bounds) > INSIDE_SHARE
                 && self.oks(other, TOLERANCE).is_some_and(|s| s > INSIDE_OKS))
     }
 
@@ -110,7 +110,7 @@ impl Shape {
             self.counts[j] && whole.counts[j] && joint_similarity(j, part, whole_px, area_px2, 1.0) > PART_OKS
         };
         self.bounds.area() < PART_AREA * whole.bounds.area()
-            && self.bounds.share_inside(&whole.bounds) > INSIDE_SHARE
+            && self.bounds.overlap_of_smaller(&whole.bounds) > INSIDE_SHARE
             && (0..JOINTS).filter(|&j| is_same(j)).count() >= PART_JOINTS
     }
 }
@@ -325,7 +325,7 @@ mod tests {
         assert!(!beside.is_part_of(&whole));
         assert!(!figure(100.0, 110.0, 220.0).is_part_of(&whole), "somebody as large is no part");
         let child = figure(104.0, 232.0, 104.0);
-        assert!(child.bounds.share_inside(&whole.bounds) > INSIDE_SHARE);
+        assert!(child.bounds.overlap_of_smaller(&whole.bounds) > INSIDE_SHARE);
         assert!(!child.is_part_of(&whole));
         assert!(!figure(400.0, 100.0, 110.0).is_part_of(&whole));
     }

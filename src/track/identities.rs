@@ -6,8 +6,8 @@ use pose::{BoxPx, Keypoints, MAX_PERSONS, Pose};
 
 use self::frame::{Shown, apart};
 use super::IdentityRules;
+use super::appearance::Appearance;
 use super::associate::Shape;
-use super::clothes::Clothes;
 use super::known::{Track, reach_extents};
 use super::overlap::{DetectionOf, is_behind_another};
 use super::picture::{keep_the_surer, somebody};
@@ -126,21 +126,27 @@ impl Identities {
         detections: &[Keypoints],
         predicted: &[Option<Pose>; MAX_PERSONS],
     ) -> &[Assignment] {
-        self.update_dressed(captured_at_us, None, detections, &[Clothes::UNKNOWN; MAX_PERSONS], predicted)
+        self.update_with_appearance(
+            captured_at_us,
+            None,
+            detections,
+            &[Appearance::UNKNOWN; MAX_PERSONS],
+            predicted,
+        )
     }
 
-    /// As [`update`](Self::update), where the picture has `size` (width, height; pixels) and `clothes[detection]` is what each wears.
-    pub fn update_dressed(
+    /// As [`update`](Self::update), where the picture has `size` (width, height; pixels) and `appearance[detection]` is what each wears.
+    pub fn update_with_appearance(
         &mut self,
         captured_at_us: i64,
         size: Option<[usize; 2]>,
         detections: &[Keypoints],
-        clothes: &[Clothes; MAX_PERSONS],
+        appearance: &[Appearance; MAX_PERSONS],
         predicted: &[Option<Pose>; MAX_PERSONS],
     ) -> &[Assignment] {
         self.age(captured_at_us);
         let mut seen = self.persons_seen(detections);
-        let shown = Shown { at_us: captured_at_us, size, detections, clothes, apart: apart(&seen) };
+        let shown = Shown { at_us: captured_at_us, size, detections, appearance, apart: apart(&seen) };
         let mut detection_of = self.recognise(&shown, predicted, &mut seen);
         self.last_us = captured_at_us;
         self.doubt(&shown, &mut detection_of);
@@ -167,7 +173,7 @@ impl Identities {
         for track in &mut self.tracks {
             let Some(t) = track else { continue };
             let memory_us =
-                if t.clothes.is_known() { self.config.clothes_memory_us } else { self.config.memory_us };
+                if t.appearance.is_known() { self.config.clothes_memory_us } else { self.config.memory_us };
             if now_us - t.seen_us > memory_us {
                 *track = None;
             } else if t.seen_us < self.last_us {

@@ -3,8 +3,8 @@
 use pose::{BoxPx, JointState, Pose};
 
 use super::IdentityRules;
+use super::appearance::Appearance;
 use super::associate::{MIN_SHARED_JOINTS, MIN_SIMILARITY, Shape};
-use super::clothes::Clothes;
 
 /// A joint that is expected no more exactly than this part of the person's extent says nothing of where they end.
 const MAX_SIGMA: f32 = 0.15;
@@ -44,7 +44,7 @@ pub(super) struct Track {
     /// As last seen.
     pub shape: Shape,
     /// Learned while nobody else was before them.
-    pub clothes: Clothes,
+    pub appearance: Appearance,
 }
 
 impl Track {
@@ -87,16 +87,28 @@ impl Track {
         BoxPx { x: cx - 0.5 * w, y: cy - 0.5 * h, w, h }
     }
 
-    /// How likely a pose that is dressed so is this person where they are expected, 0..=1. Clothes take away up to a `share` of it.
-    pub fn similarity(&self, predicted: Option<&Pose>, shape: &Shape, clothes: &Clothes, share: f32) -> f32 {
+    /// How likely a pose that is dressed so is this person where they are expected, 0..=1. Other clothes take away up to a `share` of it.
+    pub fn similarity(
+        &self,
+        predicted: Option<&Pose>,
+        shape: &Shape,
+        appearance: &Appearance,
+        share: f32,
+    ) -> f32 {
         let places = self.expected(predicted).similarity(shape);
-        let likeness = self.clothes.likeness(clothes).unwrap_or(1.0);
+        let likeness = self.appearance.likeness(appearance).unwrap_or(1.0);
         places * (1.0 - share * (1.0 - likeness))
     }
 
     /// How well somebody who appears now fits this person who was out of sight, 0..=1: a like size, not farther away than they can
     /// have walked, and like clothes where both show any. Whose clothes are very like may have been away for longer.
-    pub fn fits_again(&self, shape: &Shape, clothes: &Clothes, now_us: i64, rules: &IdentityRules) -> f32 {
+    pub fn fits_again(
+        &self,
+        shape: &Shape,
+        appearance: &Appearance,
+        now_us: i64,
+        rules: &IdentityRules,
+    ) -> f32 {
         /// Somebody half or twice as large is another person, or half of one; not in the same clothes: who bends down to the floor
         /// has half of their extent, who crouches away from the camera a third.
         const MAX_RATIO: f32 = 1.8;
@@ -106,7 +118,7 @@ impl Track {
         let away = away_extents(&self.shape.bounds, &shape.bounds);
         let unseen_us = now_us.saturating_sub(self.seen_us).max(0);
         let reach = reach_extents(unseen_us);
-        let likeness = self.clothes.likeness(clothes);
+        let likeness = self.appearance.likeness(appearance);
         let is_like = likeness.is_none_or(|likeness| likeness >= rules.unlike);
         let is_alike = likeness.is_some_and(|likeness| likeness >= rules.alike);
         let is_soon = unseen_us <= rules.memory_us || is_alike;
@@ -138,9 +150,9 @@ impl Track {
     }
 
     /// Takes in what the person wears; the first frames count most.
-    pub fn learn(&mut self, clothes: &Clothes) {
+    pub fn learn(&mut self, appearance: &Appearance) {
         let share = NEWEST_CLOTHES.max(1.0 / (1.0 + self.frames_seen as f32));
-        self.clothes.learn(clothes, share);
+        self.appearance.learn(appearance, share);
     }
 }
 
@@ -149,12 +161,12 @@ mod tests {
     use pose::PoseJoint;
 
     use super::*;
-    use crate::track::Garment;
+    use crate::track::BodyRegion;
 
-    fn worn(top: [u8; 3]) -> Clothes {
-        let mut clothes = Clothes::UNKNOWN;
-        (0..40).for_each(|_| clothes.add(Garment::Top, top));
-        clothes
+    fn worn(top: [u8; 3]) -> Appearance {
+        let mut appearance = Appearance::UNKNOWN;
+        (0..40).for_each(|_| appearance.add(BodyRegion::Torso, top));
+        appearance
     }
 
     fn figure(height: f32) -> Shape {
@@ -162,7 +174,7 @@ mod tests {
         Shape::new(std::array::from_fn(place)).expect("all joints count")
     }
 
-    fn lost(clothes: Clothes) -> Track {
+    fn lost(appearance: Appearance) -> Track {
         Track {
             id: 1,
             born_us: 0,
@@ -173,13 +185,13 @@ mod tests {
             score: 0.9,
             at_edge_us: None,
             shape: figure(240.0),
-            clothes,
+            appearance,
         }
     }
 
     #[test]
     fn a_joint_that_may_be_anywhere_says_nothing_of_where_somebody_ends() {
-        let track = lost(Clothes::UNKNOWN);
+        let track = lost(Appearance::UNKNOWN);
         let mut pose = Pose::default();
         for (j, joint) in pose.joints.iter_mut().enumerate() {
             let (x_px, y_px) = (100.0 + 20.0 * (j % 2) as f32, 10.0 * j as f32);
@@ -207,7 +219,7 @@ mod tests {
 
     #[test]
     fn of_whom_hardly_a_joint_is_expected_what_was_last_seen_is_looked_at_too() {
-        let track = lost(Clothes::UNKNOWN);
+        let track = lost(Appearance::UNKNOWN);
         let last = track.shape.bounds;
         let expected = |joints: usize| {
             let mut pose = Pose::default();
@@ -223,12 +235,17 @@ mod tests {
 
     #[test]
     fn whoever_reappears_is_near_where_they_were_and_the_nearest_fits_best() {
-        let track = lost(Clothes::UNKNOWN);
+        let track = lost(Appearance::UNKNOWN);
         let fits = |dx: f32, dy: f32, unseen_us: i64| {
             let place =
                 |j: usize| (100.0 + 20.0 * (j % 2) as f32 + dx, 300.0 - 240.0 * j as f32 / 16.0 + dy, 0.9);
             let shape = Shape::new(std::array::from_fn(place)).expect("all joints count");
-            track.fits_again(&shape, &Clothes::UNKNOWN, track.seen_us + unseen_us, &IdentityRules::default())
+            track.fits_again(
+                &shape,
+                &Appearance::UNKNOWN,
+                track.seen_us + unseen_us,
+                &IdentityRules::default(),
+            )
         };
         assert!(fits(40.0, 0.0, 33_000) > 0.0, "somebody who turns is a little aside at once");
         assert_eq!(fits(0.0, 300.0, 500_000), 0.0, "nobody falls through the floor");
@@ -241,23 +258,23 @@ mod tests {
         let track = lost(worn([180, 40, 40]));
         // Half of them: the jacket is open.
         let mut half = worn([180, 40, 40]);
-        (0..40).for_each(|_| half.add(Garment::Top, [40, 60, 180]));
-        let fits = |clothes: &Clothes, away_us: i64| {
-            track.fits_again(&figure(240.0), clothes, track.seen_us + away_us, &rules) > 0.0
+        (0..40).for_each(|_| half.add(BodyRegion::Torso, [40, 60, 180]));
+        let fits = |appearance: &Appearance, away_us: i64| {
+            track.fits_again(&figure(240.0), appearance, track.seen_us + away_us, &rules) > 0.0
         };
         assert!(fits(&half, rules.memory_us) && !fits(&half, rules.memory_us + 1));
-        assert!(fits(&track.clothes, rules.memory_us + 1));
+        assert!(fits(&track.appearance, rules.memory_us + 1));
     }
 
     #[test]
     fn a_frame_in_another_light_does_not_change_what_somebody_known_wears() {
         let mut track = lost(worn([180, 40, 40]));
         track.learn(&worn([40, 60, 180]));
-        assert!(track.clothes.likeness(&worn([180, 40, 40])).expect("both are known") > 0.8);
+        assert!(track.appearance.likeness(&worn([180, 40, 40])).expect("both are known") > 0.8);
         track.frames_seen = 1;
         track.learn(&worn([40, 60, 180]));
         assert!(
-            track.clothes.likeness(&worn([180, 40, 40])).expect("both are known") < 0.6,
+            track.appearance.likeness(&worn([180, 40, 40])).expect("both are known") < 0.6,
             "the first count most"
         );
     }
@@ -266,12 +283,12 @@ mod tests {
     fn whoever_bends_down_out_of_sight_is_known_by_their_clothes() {
         let red = worn([180, 40, 40]);
         let track = lost(red);
-        let fits = |height: f32, clothes: &Clothes| {
-            track.fits_again(&figure(height), clothes, 6_000_000, &IdentityRules::default()) > 0.0
+        let fits = |height: f32, appearance: &Appearance| {
+            track.fits_again(&figure(height), appearance, 6_000_000, &IdentityRules::default()) > 0.0
         };
         assert!(fits(110.0, &red) && !fits(70.0, &red), "half as high, but not less than a third");
         assert!(
-            fits(200.0, &Clothes::UNKNOWN) && !fits(110.0, &Clothes::UNKNOWN),
+            fits(200.0, &Appearance::UNKNOWN) && !fits(110.0, &Appearance::UNKNOWN),
             "of whom no clothes are known may be a child"
         );
         assert!(!fits(200.0, &worn([40, 60, 180])));

@@ -3,8 +3,8 @@
 use pose::MAX_PERSONS;
 
 use super::IdentityRules;
+use super::appearance::Appearance;
 use super::associate::Shape;
-use super::clothes::Clothes;
 use super::known::Track;
 
 /// Share of the smaller of two boxes inside the larger, from which on one of the two stands before the other, or is the other.
@@ -24,12 +24,12 @@ const MIN_ALIKE: f32 = 0.5;
 pub(super) type DetectionOf = [Option<(usize, Shape)>; MAX_PERSONS];
 
 fn overlaps(a: &Shape, b: &Shape) -> bool {
-    a.bounds.share_inside(&b.bounds) > MIN_SHARED
+    a.bounds.overlap_of_smaller(&b.bounds) > MIN_SHARED
 }
 
 /// Whether somebody who is seen in another slot than `own` stands where this `shape` is expected, and may hide it.
 pub(super) fn is_behind_another(shape: &Shape, own: usize, detection_of: &DetectionOf) -> bool {
-    others(Some(own), detection_of).any(|other| shape.bounds.share_inside(&other.bounds) > MIN_HIDDEN)
+    others(Some(own), detection_of).any(|other| shape.bounds.overlap_of_smaller(&other.bounds) > MIN_HIDDEN)
 }
 
 /// Who is seen in another slot than `own`.
@@ -47,14 +47,14 @@ pub(super) fn is_within_another(shape: &Shape, own: Option<usize>, detection_of:
 /// Whether a newcomer of this `shape` is dressed as somebody who is seen there already: the same person, seen twice.
 pub(super) fn is_there_already(
     shape: &Shape,
-    worn: &Clothes,
+    worn: &Appearance,
     tracks: &[Option<Track>; MAX_PERSONS],
     detection_of: &DetectionOf,
     rules: &IdentityRules,
 ) -> bool {
     tracks.iter().zip(detection_of).any(|(track, detection)| {
         let (Some(track), Some((_, seen))) = (track, detection) else { return false };
-        overlaps(shape, seen) && track.clothes.likeness(worn).is_some_and(|alike| alike >= rules.alike)
+        overlaps(shape, seen) && track.appearance.likeness(worn).is_some_and(|alike| alike >= rules.alike)
     })
 }
 
@@ -62,20 +62,20 @@ pub(super) fn is_there_already(
 /// the hidden person is expected on, not seen.
 pub(super) fn leave_to_whom_they_show(
     tracks: &[Option<Track>; MAX_PERSONS],
-    clothes: &[Clothes; MAX_PERSONS],
+    appearance: &[Appearance; MAX_PERSONS],
     detection_of: &mut DetectionOf,
 ) {
     let before = *detection_of;
     for (slot, detection) in detection_of.iter_mut().enumerate() {
         let (Some(track), Some((d, shape))) = (&tracks[slot], before[slot]) else { continue };
-        let worn = &clothes[d];
-        let Some(own) = track.clothes.likeness(worn) else { continue };
+        let worn = &appearance[d];
+        let Some(own) = track.appearance.likeness(worn) else { continue };
         let shows_other = tracks.iter().zip(&before).enumerate().any(|(other, (track, detection))| {
             let (Some(track), Some((_, seen))) = (track, detection) else { return false };
             other != slot
                 && overlaps(&shape, seen)
                 && track
-                    .clothes
+                    .appearance
                     .likeness(worn)
                     .is_some_and(|alike| alike >= MIN_ALIKE && alike > own + MORE_ALIKE)
         });
@@ -88,14 +88,14 @@ pub(super) fn leave_to_whom_they_show(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::track::Garment;
+    use crate::track::BodyRegion;
 
-    fn worn(colours: &[[u8; 3]]) -> Clothes {
-        let mut clothes = Clothes::UNKNOWN;
+    fn worn(colours: &[[u8; 3]]) -> Appearance {
+        let mut appearance = Appearance::UNKNOWN;
         for colour in colours {
-            (0..40).for_each(|_| clothes.add(Garment::Top, *colour));
+            (0..40).for_each(|_| appearance.add(BodyRegion::Torso, *colour));
         }
-        clothes
+        appearance
     }
 
     /// A figure with its head at (x, y).
@@ -104,7 +104,7 @@ mod tests {
         Shape::new(std::array::from_fn(place)).expect("all joints count")
     }
 
-    fn track(shape: Shape, clothes: Clothes) -> Track {
+    fn track(shape: Shape, appearance: Appearance) -> Track {
         Track {
             id: 1,
             born_us: 0,
@@ -115,7 +115,7 @@ mod tests {
             score: 0.9,
             at_edge_us: None,
             shape,
-            clothes,
+            appearance,
         }
     }
 
@@ -164,7 +164,7 @@ mod tests {
         );
         assert!(!is_there_already(
             &figure(120.0, 130.0, 200.0),
-            &Clothes::UNKNOWN,
+            &Appearance::UNKNOWN,
             &tracks,
             &detection_of,
             &IdentityRules::default()
@@ -176,11 +176,11 @@ mod tests {
         let (front, hidden) = (figure(100.0, 100.0, 240.0), figure(130.0, 110.0, 220.0));
         let shown = |colours: &[[u8; 3]]| {
             let (mut tracks, mut detection_of) = ([None; MAX_PERSONS], [None; MAX_PERSONS]);
-            let mut clothes = [Clothes::UNKNOWN; MAX_PERSONS];
+            let mut appearance = [Appearance::UNKNOWN; MAX_PERSONS];
             (tracks[0], detection_of[0]) = (Some(track(front, worn(&[RED]))), Some((0, front)));
             (tracks[1], detection_of[1]) = (Some(track(hidden, worn(&[BLUE]))), Some((1, hidden)));
-            (clothes[0], clothes[1]) = (worn(&[RED]), worn(colours));
-            leave_to_whom_they_show(&tracks, &clothes, &mut detection_of);
+            (appearance[0], appearance[1]) = (worn(&[RED]), worn(colours));
+            leave_to_whom_they_show(&tracks, &appearance, &mut detection_of);
             detection_of.map(|d| d.is_some())[..2].to_vec()
         };
         assert_eq!(shown(&[RED]), [true, false]);

@@ -24,7 +24,7 @@ const FULL_FACTOR: i64 = 2;
 /// the joints by a sixth.
 const MORE: f32 = 1.4;
 
-/// A found box that covers a tracked one by more than this share of the smaller of the two is the same person: the
+/// A found and a tracked box that share more than this part of the smaller of the two are the same person: the
 /// finder's box holds the whole body, the tracked one the joints that are in sight.
 const SAME_COVER: f32 = 0.6;
 
@@ -82,7 +82,7 @@ impl Search {
 
 /// Whether `person` was found where the tracked box `b` is.
 pub(super) fn covers(person: &PersonBox, b: &BoxPx) -> bool {
-    b.share_inside(&person.box_px) >= SAME_COVER
+    b.overlap_of_smaller(&person.box_px) >= SAME_COVER
 }
 
 /// Appends to `boxes` (of which the first `count` hold the persons followed) the found boxes that none of them covers,
@@ -90,7 +90,13 @@ pub(super) fn covers(person: &PersonBox, b: &BoxPx) -> bool {
 /// `unseen` of the persons followed, from the end: whoever was not seen where they were expected may be there instead. The others were
 /// seen in the last frame: of them each leaves their place only to a find at most `reach` extents away, as far as they may have
 /// walked since; 0: to none. Whoever is found where they were expected keeps their place, whatever else is found.
-pub fn newcomers(found: &[PersonBox], boxes: &mut [BoxPx], count: usize, unseen: usize, reach: f32) -> usize {
+pub fn unmatched_detections(
+    found: &[PersonBox],
+    boxes: &mut [BoxPx],
+    count: usize,
+    unseen: usize,
+    reach: f32,
+) -> usize {
     let first_unseen = count - unseen.min(count);
     // Whoever may have walked out of their crop is as little surely there as whoever was not seen.
     let first_unsure = if reach > 0.0 { 0 } else { first_unseen };
@@ -99,7 +105,7 @@ pub fn newcomers(found: &[PersonBox], boxes: &mut [BoxPx], count: usize, unseen:
     is_spare[first_unsure..count].fill(true);
     // A find of somebody surely there says nothing of whoever is expected behind them, and one find is one person.
     for person in found.iter().filter(|person| !sure.iter().any(|b| covers(person, b))) {
-        let share = |i: &usize| unsure[*i].share_inside(&person.box_px);
+        let share = |i: &usize| unsure[*i].overlap_of_smaller(&person.box_px);
         let theirs = (0..unsure.len()).filter(|i| is_spare[first_unsure + i] && covers(person, &unsure[*i]));
         if let Some(i) = theirs.max_by(|a, b| share(a).total_cmp(&share(b))) {
             is_spare[first_unsure + i] = false;
@@ -136,7 +142,7 @@ const MIN_BEHIND: f32 = 0.3;
 
 /// Appends to `boxes`, as long as they have room, those of who was found behind those who are seen, and painted out: of the first `count`
 /// the first `followed` hold the persons followed, `seen` where those were seen, in pixels of the source image. Gives the new count.
-pub fn from_behind(
+pub fn occluded_detections(
     found: &[PersonBox],
     seen: &[Pose],
     boxes: &mut [BoxPx],
@@ -145,10 +151,10 @@ pub fn from_behind(
 ) -> usize {
     let mut n = count;
     for PersonBox { box_px, .. } in found.iter().filter(|person| person.score >= MIN_BEHIND) {
-        let is_part = |b: &BoxPx| box_px.area() < b.area() && box_px.share_inside(b) > LEFT_OVER_INSIDE;
+        let is_part = |b: &BoxPx| box_px.area() < b.area() && box_px.overlap_of_smaller(b) > LEFT_OVER_INSIDE;
         let is_left_over = boxes[..followed].iter().any(|b| b.iou(box_px) >= LEFT_OVER_IOU)
             || seen.iter().filter_map(Pose::bounds).any(|b| is_part(&b));
-        let is_found_already = boxes[followed..n].iter().any(|b| b.share_inside(box_px) >= SAME_COVER);
+        let is_found_already = boxes[followed..n].iter().any(|b| b.overlap_of_smaller(box_px) >= SAME_COVER);
         if n < boxes.len() && !is_left_over && !is_found_already {
             boxes[n] = *box_px;
             n += 1;
@@ -160,13 +166,13 @@ pub fn from_behind(
 /// After a pause: puts the found boxes before the first `count` of `boxes`, which say where persons were before it, and leaves out
 /// those of them that a found box covers or that cover one; gives the new count, at most the length of `boxes`. Who was followed has
 /// walked on meanwhile, and a crop of where they stood would show half of them and a stranger.
-pub fn found_first(found: &[PersonBox], boxes: &mut [BoxPx], count: usize) -> usize {
+pub fn merge_after_pause(found: &[PersonBox], boxes: &mut [BoxPx], count: usize) -> usize {
     let mut before = [BoxPx::default(); MAX_PERSONS];
     let count = count.min(MAX_PERSONS);
     before[..count].copy_from_slice(&boxes[..count]);
-    let mut n = newcomers(found, boxes, 0, 0, 0.0);
+    let mut n = unmatched_detections(found, boxes, 0, 0, 0.0);
     for b in &before[..count] {
-        let is_same = |a: &BoxPx| a.share_inside(b).max(b.share_inside(a)) >= SAME_COVER;
+        let is_same = |a: &BoxPx| a.overlap_of_smaller(b) >= SAME_COVER;
         if n < boxes.len() && !boxes[..n].iter().any(is_same) {
             boxes[n] = *b;
             n += 1;
@@ -175,16 +181,16 @@ pub fn found_first(found: &[PersonBox], boxes: &mut [BoxPx], count: usize) -> us
     n
 }
 
-/// Puts into the place of each of `boxes`, those of the persons followed, a found box that holds it and is much larger, unless it
-/// holds another of them too: the crop of somebody who was half hidden shows no legs, and would for ever.
-pub fn grown(found: &[PersonBox], boxes: &mut [BoxPx]) {
+/// Replaces each of `boxes`, those of the persons followed, by a found box that covers it and is much larger, unless that overlaps
+/// another of them as well, smaller or larger: it may be theirs. The crop of a person who was half hidden shows no legs, and would for ever.
+pub fn expand_partial_boxes(found: &[PersonBox], boxes: &mut [BoxPx]) {
     for i in 0..boxes.len() {
         let longer = |b: &BoxPx| b.w.max(b.h);
         let is_more =
             |whole: &BoxPx| longer(whole) > MORE * longer(&boxes[i]) && whole.area() > boxes[i].area();
         let is_alone = |whole: &BoxPx| {
-            let holds = |b: &BoxPx| b.share_inside(whole) >= SAME_COVER;
-            holds(&boxes[i]) && boxes.iter().filter(|b| holds(b)).count() == 1
+            let overlaps = |b: &BoxPx| b.overlap_of_smaller(whole) >= SAME_COVER;
+            overlaps(&boxes[i]) && boxes.iter().filter(|b| overlaps(b)).count() == 1
         };
         let whole = found.iter().map(|p| p.box_px).find(|whole| is_more(whole) && is_alone(whole));
         if let Some(whole) = whole {
@@ -272,11 +278,21 @@ mod tests {
         let person = |x: f32, score: f32| PersonBox { box_px: BoxPx { x, y: 0.0, w: 40.0, h: 100.0 }, score };
         let mut boxes = [BoxPx::default(); MAX_PERSONS];
         boxes[0] = BoxPx { x: 5.0, y: 10.0, w: 30.0, h: 60.0 };
-        let n = newcomers(&[person(0.0, 0.9), person(200.0, 0.8), person(204.0, 0.7)], &mut boxes, 1, 0, 0.0);
+        let n = unmatched_detections(
+            &[person(0.0, 0.9), person(200.0, 0.8), person(204.0, 0.7)],
+            &mut boxes,
+            1,
+            0,
+            0.0,
+        );
         assert_eq!((n, boxes[1].x), (2, 200.0));
         let crowd: Vec<_> = (0..20).map(|i| person(500.0 + 50.0 * i as f32, 0.5)).collect();
-        assert_eq!(newcomers(&crowd, &mut boxes, 2, 0, 0.0), MAX_PERSONS);
-        assert_eq!(newcomers(&crowd, &mut boxes[..3], 2, 0, 0.0), 3, "no more than are to be followed");
+        assert_eq!(unmatched_detections(&crowd, &mut boxes, 2, 0, 0.0), MAX_PERSONS);
+        assert_eq!(
+            unmatched_detections(&crowd, &mut boxes[..3], 2, 0, 0.0),
+            3,
+            "no more than are to be followed"
+        );
     }
 
     #[test]
@@ -284,10 +300,10 @@ mod tests {
         let at = |x: f32| BoxPx { x, y: 0.0, w: 40.0, h: 100.0 };
         let found = [300.0, 400.0, 500.0].map(|x| PersonBox { box_px: at(x), score: 0.5 });
         let mut boxes = [at(0.0), at(100.0), at(200.0)];
-        assert_eq!(newcomers(&found, &mut boxes, 3, 2, 0.0), 3);
+        assert_eq!(unmatched_detections(&found, &mut boxes, 3, 2, 0.0), 3);
         assert_eq!(boxes.map(|b| b.x), [0.0, 400.0, 300.0], "those seen keep theirs");
         let mut boxes = [at(0.0), at(300.0)];
-        assert_eq!(newcomers(&found[..1], &mut boxes, 2, 1, 0.0), 2);
+        assert_eq!(unmatched_detections(&found[..1], &mut boxes, 2, 1, 0.0), 2);
         assert_eq!(boxes[1].x, 300.0, "found where they were expected");
     }
 
@@ -298,15 +314,19 @@ mod tests {
         let expected = BoxPx { x: 0.0, y: 0.0, w: 40.0, h: 100.0 };
         for found in [[own, other], [other, own]] {
             let mut boxes = [expected];
-            assert_eq!((newcomers(&found, &mut boxes, 1, 1, 0.0), boxes), (1, [expected]), "{found:?}");
+            assert_eq!(
+                (unmatched_detections(&found, &mut boxes, 1, 1, 0.0), boxes),
+                (1, [expected]),
+                "{found:?}"
+            );
         }
         // The find is that of somebody seen, before whoever is expected there: these may have come out elsewhere.
         let mut boxes = [expected, BoxPx { x: 10.0, ..expected }];
-        newcomers(&[own, other], &mut boxes, 2, 1, 0.0);
+        unmatched_detections(&[own, other], &mut boxes, 2, 1, 0.0);
         assert_eq!(boxes.map(|b| b.x), [0.0, 300.0]);
         // Of two who are not seen one is found: the nearer of both.
         let mut boxes = [BoxPx { x: 12.0, ..expected }, expected];
-        newcomers(&[own, other], &mut boxes, 2, 2, 0.0);
+        unmatched_detections(&[own, other], &mut boxes, 2, 2, 0.0);
         assert_eq!(boxes.map(|b| b.x), [300.0, 0.0]);
     }
 
@@ -318,7 +338,7 @@ mod tests {
             places.iter().zip(&mut boxes).for_each(|(x, b)| *b = at(*x));
             let found: Vec<_> = found.iter().map(|x| PersonBox { box_px: at(*x), score: 0.5 }).collect();
             let boxes = &mut boxes[..places.len()];
-            assert_eq!(newcomers(&found, boxes, places.len(), unseen, reach), places.len());
+            assert_eq!(unmatched_detections(&found, boxes, places.len(), unseen, reach), places.len());
             boxes.iter().map(|b| b.x).collect::<Vec<_>>()
         };
         assert_eq!(after(&[0.0], 0, 0.6, &[1000.0]), [0.0], "nobody walks so far");
@@ -340,10 +360,10 @@ mod tests {
         let found = [30.0, 300.0].map(|x| PersonBox { box_px: at(x), score: 0.5 });
         // The first was near who is found at 30 (walked on), the second where 300 is (grown by the time away), the third nowhere.
         let mut boxes = [at(0.0), BoxPx { x: 280.0, y: -20.0, w: 80.0, h: 140.0 }, at(600.0), at(900.0)];
-        assert_eq!(found_first(&found, &mut boxes, 3), 4);
+        assert_eq!(merge_after_pause(&found, &mut boxes, 3), 4);
         assert_eq!(boxes.map(|b| b.x), [30.0, 300.0, 0.0, 600.0]);
         let mut boxes = [at(300.0), at(600.0)];
-        assert_eq!(found_first(&found, &mut boxes, 2), 2, "no more than there is room for");
+        assert_eq!(merge_after_pause(&found, &mut boxes, 2), 2, "no more than there is room for");
         assert_eq!(boxes.map(|b| b.x), [30.0, 300.0]);
     }
 
@@ -352,15 +372,15 @@ mod tests {
         let b = |x: f32, y: f32, w: f32, h: f32| BoxPx { x, y, w, h };
         let whole = PersonBox { box_px: b(0.0, 0.0, 60.0, 160.0), score: 0.9 };
         let mut boxes = [b(10.0, 10.0, 40.0, 70.0), b(200.0, 10.0, 40.0, 70.0)];
-        grown(&[whole], &mut boxes);
+        expand_partial_boxes(&[whole], &mut boxes);
         assert_eq!((boxes[0], boxes[1].x), (whole.box_px, 200.0));
         // The box that the joints of somebody wholly in sight have is hardly smaller.
         let mut boxes = [b(5.0, 12.0, 45.0, 138.0)];
-        grown(&[whole], &mut boxes);
+        expand_partial_boxes(&[whole], &mut boxes);
         assert_eq!(boxes[0].h, 138.0);
         // Two people in one box: it is neither's.
         let mut boxes = [b(0.0, 10.0, 25.0, 70.0), b(30.0, 10.0, 25.0, 70.0)];
-        grown(&[whole], &mut boxes);
+        expand_partial_boxes(&[whole], &mut boxes);
         assert_eq!(boxes.map(|b| b.h), [70.0, 70.0]);
     }
 
@@ -376,7 +396,7 @@ mod tests {
         let elsewhere = BoxPx { x: 300.0, y: 40.0, w: 50.0, h: 180.0 };
         let looked_at = |found: &[PersonBox], places: usize| {
             let mut boxes = [followed, elsewhere, BoxPx::default(), BoxPx::default()];
-            let n = from_behind(found, &[seen], &mut boxes[..places], 1, 2);
+            let n = occluded_detections(found, &[seen], &mut boxes[..places], 1, 2);
             boxes[2..n].to_vec()
         };
         let behind = find(120.0, 45.0, 60.0, 170.0, 0.5);

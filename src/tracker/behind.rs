@@ -6,7 +6,7 @@ use super::TrackError;
 use crate::keypoints::{MAX_FOUND, PersonFinder};
 use crate::picture::Picture;
 use crate::telemetry::Stage;
-use crate::track::{MIN_JOINT_SCORE, from_behind, similarity};
+use crate::track::{MIN_JOINT_SCORE, occluded_detections, similarity};
 
 /// Behind somebody alone nobody is looked for: whoever comes to them is seen on the way, and most who are followed are alone.
 const MIN_SEEN: usize = 2;
@@ -55,7 +55,7 @@ impl Behind {
         finder.decode(&mut self.found)?;
         found.extend_from_slice(&self.found);
         ended(Stage::Decode);
-        Ok(from_behind(&self.found, &self.people, boxes, followed, count))
+        Ok(occluded_detections(&self.found, &self.people, boxes, followed, count))
     }
 }
 

@@ -8,7 +8,10 @@ use super::{Look, TrackError};
 use crate::keypoints::{MAX_FOUND, PersonFinder};
 use crate::picture::Picture;
 use crate::telemetry::Stage;
-use crate::track::{Around, Search, Turns, found_first, grown, is_at_edge_alone, newcomers};
+use crate::track::{
+    Around, RoundRobin, Search, expand_partial_boxes, is_at_edge_alone, merge_after_pause,
+    unmatched_detections,
+};
 
 /// The person finder, when it is run, and whom it found last. Memory is kept.
 pub(super) struct Searcher {
@@ -18,7 +21,7 @@ pub(super) struct Searcher {
     /// A crop of a lower score shows nobody.
     min_score: f32,
     found: Vec<PersonBox>,
-    turns: Turns,
+    turns: RoundRobin,
     behind: Behind,
 }
 
@@ -50,7 +53,7 @@ impl Searcher {
             max_persons,
             min_score,
             found: Vec::with_capacity(2 * MAX_FOUND),
-            turns: Turns::default(),
+            turns: RoundRobin::default(),
             behind: Behind::new(),
         }
     }
@@ -58,7 +61,7 @@ impl Searcher {
     /// The next picture is searched.
     pub(super) fn reset(&mut self) {
         self.rhythm = Search::default();
-        self.turns = Turns::default();
+        self.turns = RoundRobin::default();
     }
 
     /// Whether the picture of this time is to be searched.
@@ -93,18 +96,18 @@ impl Searcher {
         ended(Stage::Network);
         finder.decode(&mut self.found)?;
         if is_after_pause {
-            let count = found_first(&self.found, &mut boxes[..self.max_persons], expected);
+            let count = merge_after_pause(&self.found, &mut boxes[..self.max_persons], expected);
             ended(Stage::Decode);
             return Ok(Crops { boxes, count, is_new: [true; MAX_PERSONS], plain: count });
         }
         // Surest first.
         let sure = self.found.partition_point(|person| finder.is_sure(person));
-        grown(&self.found[..sure], &mut boxes[..expected]);
+        expand_partial_boxes(&self.found[..sure], &mut boxes[..expected]);
         self.turns.order(&mut self.found, &boxes[..expected]);
         // Before finds take the places of some.
         let followed = boxes;
         let room = &mut boxes[..self.max_persons];
-        let plain = newcomers(&self.found, room, expected, unseen, reach);
+        let plain = unmatched_detections(&self.found, room, expected, unseen, reach);
         let new = room[..plain].iter().enumerate().filter(|(i, b)| *i >= expected || **b != followed[*i]);
         new.for_each(|(_, b)| self.turns.take(*b));
         ended(Stage::Decode);

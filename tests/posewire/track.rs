@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pose::{JointState, Keypoint, Keypoints, MAX_PERSONS, Pose, PoseJoint};
-use posewire::track::{Around, Assignment, Clothes, Garment, Identities, IdentityRules};
+use posewire::track::{Appearance, Around, Assignment, BodyRegion, Identities, IdentityRules};
 use proptest::prelude::*;
 
 mod absence;

@@ -35,8 +35,8 @@ impl BoxPx {
         if both > 0.0 { both / (self.area() + other.area() - both) } else { 0.0 }
     }
 
-    /// Share of the smaller box that lies inside the larger one, 0..=1.
-    pub fn share_inside(&self, other: &Self) -> f32 {
+    /// Share of the smaller box that the other one covers (overlap coefficient), 0..=1; symmetric. 0 where either has no area.
+    pub fn overlap_of_smaller(&self, other: &Self) -> f32 {
         let both = self.area_shared(other);
         if both > 0.0 { both / self.area().min(other.area()) } else { 0.0 }
     }
@@ -77,12 +77,12 @@ mod tests {
         assert_eq!(a.iou(&a), 1.0);
         assert_eq!(a.iou(&BoxPx { x: 10.0, ..a }), 0.0);
         assert_eq!(a.iou(&BoxPx { w: 0.0, ..a }), 0.0);
-        assert_eq!(a.share_inside(&BoxPx { w: 2.0, ..a }), 1.0);
-        assert_eq!(a.share_inside(&BoxPx { x: 3.0, ..a }), 0.5);
-        assert_eq!(a.share_inside(&BoxPx { w: 0.0, ..a }), 0.0);
+        assert_eq!(a.overlap_of_smaller(&BoxPx { w: 2.0, ..a }), 1.0);
+        assert_eq!(a.overlap_of_smaller(&BoxPx { x: 3.0, ..a }), 0.5);
+        assert_eq!(a.overlap_of_smaller(&BoxPx { w: 0.0, ..a }), 0.0);
         // Half of each lies in the other: a third of both together.
         assert_eq!(a.iou(&BoxPx { x: 3.0, ..a }), 1.0 / 3.0);
-        assert_eq!(a.share_inside(&BoxPx { x: 3.0, w: 20.0, ..a }), 0.5);
+        assert_eq!(a.overlap_of_smaller(&BoxPx { x: 3.0, w: 20.0, ..a }), 0.5);
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use pose::{Keypoints, MAX_PERSONS, Pose};
 
 use super::Identities;
+use crate::track::appearance::Appearance;
 use crate::track::associate::{Shape, Similarities, assign};
-use crate::track::clothes::Clothes;
 use crate::track::known::Track;
 use crate::track::overlap::{DetectionOf, is_there_already, is_within_another, leave_to_whom_they_show};
 use crate::track::picture::is_strip_at_edge;
@@ -23,7 +23,7 @@ pub(super) struct Shown<'a> {
     pub size: Option<[usize; 2]>,
     pub detections: &'a [Keypoints],
     /// By detection.
-    pub clothes: &'a [Clothes; MAX_PERSONS],
+    pub appearance: &'a [Appearance; MAX_PERSONS],
     /// By detection: [`apart`].
     pub apart: [bool; MAX_PERSONS],
 }
@@ -43,7 +43,7 @@ impl Identities {
         // From behind something somebody comes bit by bit; after so long a crop that shows half of somebody shows a stranger.
         let is_sure = |d: usize| !is_beyond_forecast || shown.detections[d].score >= rules.newcomer_score;
         let again = |track: &Track, d: usize, shape: &Shape| match is_sure(d) {
-            true => track.fits_again(shape, &shown.clothes[d], shown.at_us, rules),
+            true => track.fits_again(shape, &shown.appearance[d], shown.at_us, rules),
             false => 0.0,
         };
         self.match_tracks(seen, &mut detection_of, |track, slot, d, shape| {
@@ -52,7 +52,7 @@ impl Identities {
             }
             let as_expected = || {
                 let predicted = predicted[slot].as_ref();
-                track.similarity(predicted, shape, &shown.clothes[d], rules.clothes_share)
+                track.similarity(predicted, shape, &shown.appearance[d], rules.clothes_share)
             };
             // Both at once: whoever walks to where another was is not that one as long as the other is seen farther on.
             let similarity = match is_beyond_forecast {
@@ -72,7 +72,7 @@ impl Identities {
                 if track.id != 0 && is_out_of_sight && is_turn { again(track, d, shape) } else { 0.0 }
             });
         }
-        leave_to_whom_they_show(&self.tracks, shown.clothes, &mut detection_of);
+        leave_to_whom_they_show(&self.tracks, shown.appearance, &mut detection_of);
         detection_of
     }
 
@@ -132,7 +132,7 @@ impl Identities {
             }
             (t.shape, t.seen_us, t.is_lost) = (shape, shown.at_us, false);
             if shown.apart[d] {
-                t.learn(&shown.clothes[d]);
+                t.learn(&shown.appearance[d]);
             }
             t.frames_seen += 1;
         }
@@ -153,7 +153,7 @@ impl Identities {
             };
             // A crop of somebody's legs shows a person too: the one whose legs they are.
             if detection_of.iter().flatten().any(|(_, whole)| shape.is_part_of(whole))
-                || is_there_already(&shape, &shown.clothes[d], &self.tracks, detection_of, &rules)
+                || is_there_already(&shape, &shown.appearance[d], &self.tracks, detection_of, &rules)
             {
                 continue;
             }
@@ -169,7 +169,7 @@ impl Identities {
                 score: shown.detections[d].score,
                 at_edge_us: None,
                 shape,
-                clothes: if shown.apart[d] { shown.clothes[d] } else { Clothes::UNKNOWN },
+                appearance: if shown.apart[d] { shown.appearance[d] } else { Appearance::UNKNOWN },
             });
             detection_of[slot] = Some((d, shape));
             is_new[slot] = true;
@@ -220,6 +220,6 @@ pub(super) fn apart(seen: &[Option<Shape>; MAX_PERSONS]) -> [bool; MAX_PERSONS] 
     std::array::from_fn(|i| {
         let others =
             || seen.iter().enumerate().filter(|(k, _)| *k != i).filter_map(|(_, other)| other.as_ref());
-        seen[i].is_some_and(|s| others().all(|o| s.bounds.share_inside(&o.bounds) < MAX_SHARED))
+        seen[i].is_some_and(|s| others().all(|o| s.bounds.overlap_of_smaller(&o.bounds) < MAX_SHARED))
     })
 }

@@ -156,20 +156,20 @@ fn of_several_who_come_back_at_once_no_more_are_followed_than_were_asked_for() {
     assert_eq!((tracker.followed().0, all[2].len()), (2, 2));
 }
 
-fn worn(colour: [u8; 3]) -> Clothes {
-    let mut clothes = Clothes::UNKNOWN;
-    (0..40).for_each(|_| clothes.add(Garment::Top, colour));
-    clothes
+fn worn(colour: [u8; 3]) -> Appearance {
+    let mut appearance = Appearance::UNKNOWN;
+    (0..40).for_each(|_| appearance.add(BodyRegion::Torso, colour));
+    appearance
 }
 
 /// Whether one who was seen for a second in red, and then for two beside or behind somebody in blue, is the same who comes in red after a while.
-fn is_known_again(away_us: i64, red: Clothes, other_x: Option<f32>) -> bool {
+fn is_known_again(away_us: i64, red: Appearance, other_x: Option<f32>) -> bool {
     let mut tracker = Identities::new(IdentityRules::default());
     let one = walker(100.0, 200.0, 200.0, 0.0);
-    let (mut worn_by, blue) = ([Clothes::UNKNOWN; MAX_PERSONS], worn([40, 60, 180]));
-    let mut update = |at_us: i64, seen: &[Keypoints], clothes: &[Clothes]| {
-        worn_by[..clothes.len()].copy_from_slice(clothes);
-        let listed = tracker.update_dressed(at_us, None, seen, &worn_by, &[None; MAX_PERSONS]);
+    let (mut worn_by, blue) = ([Appearance::UNKNOWN; MAX_PERSONS], worn([40, 60, 180]));
+    let mut update = |at_us: i64, seen: &[Keypoints], appearance: &[Appearance]| {
+        worn_by[..appearance.len()].copy_from_slice(appearance);
+        let listed = tracker.update_with_appearance(at_us, None, seen, &worn_by, &[None; MAX_PERSONS]);
         listed.iter().find(|a| a.detection == Some(0)).map_or(0, |a| a.track_id)
     };
     let mut first = 0;
@@ -179,7 +179,7 @@ fn is_known_again(away_us: i64, red: Clothes, other_x: Option<f32>) -> bool {
     if let Some(x) = other_x {
         // What is seen of the one is half the other's.
         let mut half = blue;
-        (0..10).for_each(|_| half.add(Garment::Top, [180, 40, 40]));
+        (0..10).for_each(|_| half.add(BodyRegion::Torso, [180, 40, 40]));
         for i in 30..90 {
             update(i * FRAME_US, &[one, walker(x, 200.0, 200.0, 0.0)], &[half, blue]);
         }
@@ -195,7 +195,7 @@ fn whose_clothes_are_known_is_remembered_for_longer_and_nobody_learns_the_clothe
 {
     let red = worn([180, 40, 40]);
     assert!(is_known_again(10_000_000, red, None));
-    assert!(!is_known_again(10_000_000, Clothes::UNKNOWN, None), "without clothes three seconds are long");
+    assert!(!is_known_again(10_000_000, Appearance::UNKNOWN, None), "without clothes three seconds are long");
     assert!(!is_known_again(25_000_000, red, None));
     assert!(is_known_again(10_000_000, red, Some(118.0)));
 }

@@ -133,8 +133,9 @@ fn a_strip_at_the_edge_that_is_doubted_for_long_is_the_edge() {
             strip
         };
         let mut is_told = |at_us: i64, score: f32| {
-            let (size, worn) = (Some([640, 480]), [Clothes::UNKNOWN; MAX_PERSONS]);
-            let listed = tracker.update_dressed(at_us, size, &[strip(score)], &worn, &[None; MAX_PERSONS]);
+            let (size, worn) = (Some([640, 480]), [Appearance::UNKNOWN; MAX_PERSONS]);
+            let listed =
+                tracker.update_with_appearance(at_us, size, &[strip(score)], &worn, &[None; MAX_PERSONS]);
             listed.iter().any(|a| a.is_reported)
         };
         assert!((0..30).all(|i| is_told(i * FRAME_US, 0.9)), "whoever leaves is followed to the last");

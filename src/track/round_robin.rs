@@ -1,4 +1,4 @@
-//! Whose turn it is to be looked at, where more are found than there is room for.
+//! Which detections are looked at next, in turn, where there are more than can be followed.
 
 use pose::{BoxPx, MAX_PERSONS, PersonBox};
 
@@ -7,19 +7,19 @@ use super::search::covers;
 /// A find that overlaps an earlier one so far is the same, a frame later.
 const SAME_IOU: f32 = 0.5;
 
-/// More than any finder finds; beyond that the turns begin anew.
+/// More than any finder finds; beyond that the turns begin again.
 const MAX_LOOKED_AT: usize = 4 * MAX_PERSONS;
 
 /// Which finds were looked at: a thing that the finder is surer of than of somebody far away would take the only place for ever,
 /// however often the keypoint network denies it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Turns {
+pub struct RoundRobin {
     /// Pixels of the source image; the first `count` count.
     looked_at: [BoxPx; MAX_LOOKED_AT],
     count: usize,
 }
 
-impl Turns {
+impl RoundRobin {
     /// Puts those of `found` that were looked at behind the others, either part the surest first as before. `followed` are the boxes of the
     /// persons followed: whoever is found there takes no turn. When nobody is left who was not looked at, the turns begin anew.
     pub fn order(&mut self, found: &mut [PersonBox], followed: &[BoxPx]) {
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn everybody_found_has_a_turn_the_surest_first_and_then_anew() {
-        let mut turns = Turns::default();
+        let mut turns = RoundRobin::default();
         let mut looked_at = |frame: usize| {
             // The finder's boxes shake.
             let shake = (frame % 2) as f32;
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn whoever_is_followed_takes_no_turn() {
         let (own, thing) = (find(0.0, 0.9), find(200.0, 0.5));
-        let mut turns = Turns::default();
+        let mut turns = RoundRobin::default();
         turns.take(thing.box_px);
         let mut found = [thing, own];
         turns.order(&mut found, &[own.box_px]);
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn many_things_that_move_are_not_remembered_without_end() {
-        let mut turns = Turns::default();
+        let mut turns = RoundRobin::default();
         (0..=MAX_LOOKED_AT).for_each(|i| turns.take(find(100.0 * i as f32, 0.5).box_px));
         assert_eq!(turns.count, 1);
     }

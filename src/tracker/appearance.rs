@@ -3,40 +3,40 @@
 use pose::{Joint, Keypoints};
 
 use crate::picture::{Picture, colour_at};
-use crate::track::{Clothes, Garment};
+use crate::track::{Appearance, BodyRegion};
 
-/// A joint below this score does not say where a garment is.
+/// A joint below this score does not say where a region is.
 const MIN_SCORE: f32 = 0.3;
 
-/// Samples across and along a garment.
+/// Samples across and along a region.
 const ACROSS: usize = 6;
 const ALONG: usize = 8;
 
-/// The outermost part of a garment that is left out on each side, of its width or length: arms and what is behind lie there.
+/// The outermost part of a region that is left out on each side, of its width or length: arms and what is behind lie there.
 const EDGE: f32 = 0.15;
 
 /// Half of a thigh's width, of its length.
 const HALF_THIGH: f32 = 0.12;
 
 /// What the person of `keypoints` wears in `picture`; what cannot be told stays unknown. Some 80 pixels are looked at.
-pub(super) fn clothes(picture: &Picture<'_>, keypoints: &Keypoints) -> Clothes {
+pub(super) fn of_person(picture: &Picture<'_>, keypoints: &Keypoints) -> Appearance {
     let at = |joint: Joint| {
         let k = &keypoints.joints[joint as usize];
         (k.score >= MIN_SCORE).then_some([k.x_px, k.y_px])
     };
-    let mut clothes = Clothes::UNKNOWN;
+    let mut appearance = Appearance::UNKNOWN;
     let shoulders = (at(Joint::LeftShoulder), at(Joint::RightShoulder));
     let hips = (at(Joint::LeftHip), at(Joint::RightHip));
     if let ((Some(a), Some(b)), (Some(c), Some(d))) = (shoulders, hips) {
-        sample(picture, [a, b], [c, d], Garment::Top, &mut clothes);
+        sample(picture, [a, b], [c, d], BodyRegion::Torso, &mut appearance);
     }
     for (hip, knee) in [(hips.0, at(Joint::LeftKnee)), (hips.1, at(Joint::RightKnee))] {
         let (Some(hip), Some(knee)) = (hip, knee) else { continue };
         let (dx, dy) = (HALF_THIGH * (knee[0] - hip[0]), HALF_THIGH * (knee[1] - hip[1]));
         let side = |[x, y]: [f32; 2]| [[x - dy, y + dx], [x + dy, y - dx]];
-        sample(picture, side(hip), side(knee), Garment::Legs, &mut clothes);
+        sample(picture, side(hip), side(knee), BodyRegion::Thighs, &mut appearance);
     }
-    clothes
+    appearance
 }
 
 /// Adds the pixels between two edges, each from left to right.
@@ -44,8 +44,8 @@ fn sample(
     picture: &Picture<'_>,
     upper: [[f32; 2]; 2],
     lower: [[f32; 2]; 2],
-    garment: Garment,
-    clothes: &mut Clothes,
+    region: BodyRegion,
+    appearance: &mut Appearance,
 ) {
     let mix = |[ax, ay]: [f32; 2], [bx, by]: [f32; 2], w: f32| [ax + w * (bx - ax), ay + w * (by - ay)];
     let within = |i: usize, n: usize| EDGE + (1.0 - 2.0 * EDGE) * (i as f32 + 0.5) / n as f32;
@@ -55,7 +55,7 @@ fn sample(
         for k in across {
             let [x, y] = mix(left, right, within(k, ACROSS));
             if let Some(rgb) = colour_at(picture, x, y) {
-                clothes.add(garment, rgb);
+                appearance.add(region, rgb);
             }
         }
     }
@@ -73,13 +73,13 @@ mod tests {
     fn people_keep_the_colours_of_their_clothes() {
         let mut clip = Synthetic::new(3, 640, 480, 30.0, 11).and_then(Synthetic::as_mjpeg).expect("valid");
         let mut decoder = Decoder::new().expect("sets up");
-        let mut worn: [Vec<Clothes>; 3] = Default::default();
+        let mut worn: [Vec<Appearance>; 3] = Default::default();
         for seq in 0..61 {
             let frame = clip.next().expect("a frame");
             if seq % 10 == 0 {
                 let picture = decoder.decode(&frame, 1).expect("decodes");
                 for (worn, person) in worn.iter_mut().zip(clip.truth()) {
-                    worn.push(clothes(&picture, person));
+                    worn.push(of_person(&picture, person));
                 }
             }
         }

@@ -11,42 +11,42 @@ const WIDEST_HUE: f32 = 0.3;
 /// Added to the brightness that hues are divided by: the hue of the dark is noise.
 const DARK: f32 = 48.0;
 
-/// Pixels of a garment that say anything.
+/// Fewer pixels of a region say nothing.
 const MIN_PIXELS: f32 = 12.0;
 
-/// Garments that are looked at apart.
+/// The parts of a person whose colours are kept apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Garment {
+pub enum BodyRegion {
     /// Between shoulders and hips.
-    Top,
+    Torso,
     /// Between hips and knees.
-    Legs,
+    Thighs,
 }
 
-/// The colours of one person, each garment by itself. Empty until something was added.
+/// What one person wears: a colour histogram of each region. Empty until something was added.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Clothes {
-    top: [f32; BINS],
-    legs: [f32; BINS],
-    /// Pixels that were added, by garment; a mean of several frames counts as one of them.
+pub struct Appearance {
+    torso: [f32; BINS],
+    thighs: [f32; BINS],
+    /// Pixels that were added, by region; a mean of several frames counts as one of them.
     pixels: [f32; 2],
 }
 
-impl Clothes {
+impl Appearance {
     /// Of nobody.
-    pub const UNKNOWN: Self = Self { top: [0.0; BINS], legs: [0.0; BINS], pixels: [0.0; 2] };
+    pub const UNKNOWN: Self = Self { torso: [0.0; BINS], thighs: [0.0; BINS], pixels: [0.0; 2] };
 
     /// Adds a pixel, shared out among the places next to its colour: light that changes a little changes the histogram a little.
-    pub fn add(&mut self, garment: Garment, [r, g, b]: [u8; 3]) {
+    pub fn add(&mut self, region: BodyRegion, [r, g, b]: [u8; 3]) {
         let [r, g, b] = [r, g, b].map(f32::from);
         let all = r + g + b + DARK;
         let along = |hue: f32| (0.5 + 0.5 * hue / WIDEST_HUE).clamp(0.0, 1.0) * (HUES - 1) as f32;
         let (u, v) = (along((r - g) / all), along((b - 0.5 * (r + g)) / all));
         // Equal steps of the root of brightness look about equally far apart.
         let light = ((r + g + b) / (3.0 * 255.0)).sqrt() * (LIGHTS - 1) as f32;
-        let (histogram, pixels) = match garment {
-            Garment::Top => (&mut self.top, &mut self.pixels[0]),
-            Garment::Legs => (&mut self.legs, &mut self.pixels[1]),
+        let (histogram, pixels) = match region {
+            BodyRegion::Torso => (&mut self.torso, &mut self.pixels[0]),
+            BodyRegion::Thighs => (&mut self.thighs, &mut self.pixels[1]),
         };
         for (u, a) in shares(u, HUES) {
             for (v, b) in shares(v, HUES) {
@@ -63,11 +63,11 @@ impl Clothes {
         self.pixels.iter().any(|&n| n >= MIN_PIXELS)
     }
 
-    /// How alike the two are, 0..=1: the histograms' common part, of the garments that both know; `None` where there is none.
+    /// How alike the two are, 0..=1: the histograms' common part, of the regions that both know; `None` where there is none.
     pub fn likeness(&self, other: &Self) -> Option<f32> {
-        let garments = [(&self.top, &other.top, 0), (&self.legs, &other.legs, 1)];
+        let regions = [(&self.torso, &other.torso, 0), (&self.thighs, &other.thighs, 1)];
         let (mut sum, mut n) = (0.0, 0.0);
-        for (a, b, k) in garments {
+        for (a, b, k) in regions {
             let (of_a, of_b) = (self.pixels[k], other.pixels[k]);
             if of_a >= MIN_PIXELS && of_b >= MIN_PIXELS {
                 sum += a.iter().zip(b).map(|(a, b)| (a / of_a).min(b / of_b)).sum::<f32>();
@@ -77,10 +77,10 @@ impl Clothes {
         (n > 0.0).then(|| sum / n)
     }
 
-    /// Moves towards `seen` by `share` of the way, garment by garment; what was not known is taken over.
+    /// Moves towards `seen` by `share` of the way, region by region; what was not known is taken over.
     pub fn learn(&mut self, seen: &Self, share: f32) {
-        let garments = [(&mut self.top, &seen.top, 0), (&mut self.legs, &seen.legs, 1)];
-        for (known, new, k) in garments {
+        let regions = [(&mut self.torso, &seen.torso, 0), (&mut self.thighs, &seen.thighs, 1)];
+        for (known, new, k) in regions {
             let (had, has) = (self.pixels[k], seen.pixels[k]);
             if has < MIN_PIXELS {
                 continue;
@@ -108,13 +108,13 @@ mod tests {
 
     use super::*;
 
-    fn worn(top: [u8; 3], legs: [u8; 3]) -> Clothes {
-        let mut clothes = Clothes::UNKNOWN;
+    fn worn(top: [u8; 3], legs: [u8; 3]) -> Appearance {
+        let mut appearance = Appearance::UNKNOWN;
         for _ in 0..40 {
-            clothes.add(Garment::Top, top);
-            clothes.add(Garment::Legs, legs);
+            appearance.add(BodyRegion::Torso, top);
+            appearance.add(BodyRegion::Thighs, legs);
         }
-        clothes
+        appearance
     }
 
     #[test]
@@ -130,32 +130,32 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_like_nobody_and_a_garment_that_one_does_not_show_does_not_count() {
-        assert!(!Clothes::UNKNOWN.is_known());
-        assert_eq!(Clothes::UNKNOWN.likeness(&worn([9; 3], [9; 3])), None);
-        let mut half = Clothes::UNKNOWN;
-        (0..40).for_each(|_| half.add(Garment::Top, [180, 40, 40]));
+    fn nobody_is_like_nobody_and_a_region_that_one_does_not_show_does_not_count() {
+        assert!(!Appearance::UNKNOWN.is_known());
+        assert_eq!(Appearance::UNKNOWN.likeness(&worn([9; 3], [9; 3])), None);
+        let mut half = Appearance::UNKNOWN;
+        (0..40).for_each(|_| half.add(BodyRegion::Torso, [180, 40, 40]));
         assert!(half.likeness(&worn([180, 40, 40], [0, 255, 0])).unwrap() > 0.999);
     }
 
     #[test]
     fn what_is_learned_goes_over_to_what_is_seen() {
-        let mut known = Clothes::UNKNOWN;
+        let mut known = Appearance::UNKNOWN;
         known.learn(&worn([180, 40, 40], [40; 3]), 0.1);
         let other = worn([40, 60, 180], [40; 3]);
         assert!(known.likeness(&other).unwrap() < 0.7);
         (0..60).for_each(|_| known.learn(&other, 0.1));
         assert!(known.likeness(&other).unwrap() > 0.98);
         let before = known;
-        known.learn(&Clothes::UNKNOWN, 0.5);
+        known.learn(&Appearance::UNKNOWN, 0.5);
         assert_eq!(known, before, "nothing seen teaches nothing");
     }
 
     #[test]
-    fn a_garment_of_which_less_is_seen_is_learned_in_its_own_measure() {
+    fn a_region_of_which_less_is_seen_is_learned_in_its_own_measure() {
         let mut known = worn([40, 60, 180], [40; 3]);
-        let mut half_hidden = Clothes::UNKNOWN;
-        (0..20).for_each(|_| half_hidden.add(Garment::Top, [180, 40, 40]));
+        let mut half_hidden = Appearance::UNKNOWN;
+        (0..20).for_each(|_| half_hidden.add(BodyRegion::Torso, [180, 40, 40]));
         (0..60).for_each(|_| known.learn(&half_hidden, 0.1));
         let likeness = known.likeness(&half_hidden).unwrap();
         assert!((0.98..1.001).contains(&likeness), "{likeness}");
@@ -163,8 +163,8 @@ mod tests {
 
     #[test]
     fn a_few_pixels_say_nothing_and_are_learned_from_by_nobody() {
-        let mut few = Clothes::UNKNOWN;
-        (0..5).for_each(|_| few.add(Garment::Top, [40, 60, 180]));
+        let mut few = Appearance::UNKNOWN;
+        (0..5).for_each(|_| few.add(BodyRegion::Torso, [40, 60, 180]));
         let red = worn([180, 40, 40], [40; 3]);
         assert!(!few.is_known());
         assert_eq!((few.likeness(&red), red.likeness(&few)), (None, None));
@@ -186,10 +186,10 @@ mod tests {
     proptest! {
         #[test]
         fn any_colours_give_a_likeness_within_0_and_1(pixels in prop::collection::vec(any::<[u8; 3]>(), 12..60)) {
-            let (mut a, mut b) = (Clothes::UNKNOWN, Clothes::UNKNOWN);
+            let (mut a, mut b) = (Appearance::UNKNOWN, Appearance::UNKNOWN);
             for (i, p) in pixels.iter().enumerate() {
-                a.add(Garment::Top, *p);
-                b.add(Garment::Top, pixels[pixels.len() - 1 - i]);
+                a.add(BodyRegion::Torso, *p);
+                b.add(BodyRegion::Torso, pixels[pixels.len() - 1 - i]);
             }
             let likeness = a.likeness(&b).unwrap();
             prop_assert!((0.999..1.001).contains(&likeness), "the same in another order: {likeness}");
