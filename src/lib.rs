@@ -37,7 +37,7 @@ pub mod output;
 pub mod pipeline;
 pub mod tracker;
 
-mod last_words;
+mod stderr_tail;
 
 // Modules that are crates, so that packages can be made small without them: what runs on every frame.
 use ::{maps, math};

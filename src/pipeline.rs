@@ -65,7 +65,7 @@ pub enum PipelineError {
         /// Which thread.
         thread: String,
         /// What happened and what to do.
-        error: Thrown,
+        error: BoxError,
         /// It is in the log already: others went on.
         is_told: bool,
     },
@@ -115,16 +115,16 @@ impl PipelineError {
 const SINK: &str = "sink";
 
 /// What a thread ends with where it cannot go on.
-pub type Thrown = Box<dyn std::error::Error + Send + Sync>;
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// Makes a part on the thread that will use it, so that a slow start does not keep the others, or a signal, waiting.
-pub type Maker<T> = Box<dyn FnOnce() -> Result<T, Thrown> + Send>;
+pub type Factory<T> = Box<dyn FnOnce() -> Result<T, BoxError> + Send>;
 
 /// What a pipeline is made of.
 pub struct Parts {
     /// Opens the source, on `capture`.
-    pub source: Maker<Box<dyn FrameSource>>,
+    pub source: Factory<Box<dyn FrameSource>>,
     /// Loads the models, on `infer`.
-    pub tracker: Maker<Box<dyn PoseTracker>>,
+    pub tracker: Factory<Box<dyn PoseTracker>>,
     /// Each gets a thread.
     pub sinks: Vec<Box<dyn PoseSink>>,
     /// The clock that stamps the source's frames.
@@ -178,7 +178,7 @@ struct Delivery {
 
 struct Worker {
     name: String,
-    handle: JoinHandle<Result<(), Thrown>>,
+    handle: JoinHandle<Result<(), BoxError>>,
 }
 
 /// A running pipeline. Dropping it tells its threads to end, without waiting for them.
@@ -213,17 +213,17 @@ impl Pipeline {
             pipeline.spawn(name, move || sink_thread::run(sink, &receiver, &shared))?;
         }
         let (to_infer, frames) = link(options);
-        let (maker, s) = (parts.tracker, shared.clone());
-        pipeline.spawn("infer".into(), move || infer_thread::run(maker, &frames, to_sinks, &s))?;
-        let (maker, s) = (parts.source, shared);
-        pipeline.spawn("capture".into(), move || capture_thread::run(maker, &to_infer, &s))?;
+        let (factory, s) = (parts.tracker, shared.clone());
+        pipeline.spawn("infer".into(), move || infer_thread::run(factory, &frames, to_sinks, &s))?;
+        let (factory, s) = (parts.source, shared);
+        pipeline.spawn("capture".into(), move || capture_thread::run(factory, &to_infer, &s))?;
         Ok(pipeline)
     }
 
     fn spawn(
         &mut self,
         name: String,
-        work: impl FnOnce() -> Result<(), Thrown> + Send + 'static,
+        work: impl FnOnce() -> Result<(), BoxError> + Send + 'static,
     ) -> std::io::Result<()> {
         let handle = thread::Builder::new().name(name.clone()).spawn(work)?;
         self.workers.push(Worker { name, handle });

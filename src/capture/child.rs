@@ -13,8 +13,8 @@ use super::replay::pipe::clip_of;
 use super::{CaptureError, FrameSource, SourceCounters, SourceInfo, Stream};
 use crate::child_process::Group;
 use crate::clock::{Clock, Monotonic};
-use crate::last_words::LastWords;
 use crate::picture::Frame;
+use crate::stderr_tail::StderrTail;
 
 /// Until its first picture: a Pi's camera takes 2 s to start, a stream over a radio may take longer to be found.
 const FIRST_FRAME_US: i64 = 15_000_000;
@@ -61,7 +61,7 @@ struct Running {
     program: String,
     group: Group,
     stream: Stream,
-    words: LastWords,
+    stderr_tail: StderrTail,
     started_us: i64,
     last_frame_us: Option<i64>,
     /// Added to the stream's own numbers.
@@ -150,7 +150,7 @@ impl<K: Clock> ChildCamera<K> {
         let Some((program, mut group, tells_light)) = started else { return Err(fail(&self.launch.missing)) };
         let (stdout, stderr) = (group.first().stdout.take(), group.first().stderr.take());
         let (Some(stdout), Some(stderr)) = (stdout, stderr) else { return Err(fail(&"no pipe to it")) };
-        let words = LastWords::of(stderr).map_err(|e| fail(&e))?;
+        let stderr_tail = StderrTail::of(stderr).map_err(|e| fail(&e))?;
         let called = program.clone();
         let stream = Stream::live(&self.launch.name, Box::new(move || clip_of(stdout, called, tells_light)))?;
         log::debug!("{}: {program} is started", self.launch.name);
@@ -158,7 +158,7 @@ impl<K: Clock> ChildCamera<K> {
             program: program.clone(),
             group,
             stream,
-            words,
+            stderr_tail,
             started_us: self.clock.now_us(),
             last_frame_us: None,
             first_seq: self.next_seq,
@@ -173,7 +173,7 @@ impl<K: Clock> ChildCamera<K> {
             running.group.end(GOODBYE);
             let status = own.map(|status| format!(" ({status})")).unwrap_or_default();
             if own.is_some() {
-                running.words.wait_for_all();
+                running.stderr_tail.wait_for_all();
             }
             let ran_well = running.last_frame_us.is_some_and(|last| last - running.started_us >= RAN_WELL_US);
             if ran_well {
@@ -181,7 +181,7 @@ impl<K: Clock> ChildCamera<K> {
             }
             self.retry_later();
             self.counters = self.counted(&running);
-            let said = self.launch.without_secrets(&running.words.last_line());
+            let said = self.launch.without_secrets(&running.stderr_tail.last_line());
             let said = if said.is_empty() { String::new() } else { format!(": {said}") };
             self.why = format!("{}: {} {why}{status}{said}", self.launch.name, running.program);
         }

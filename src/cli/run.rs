@@ -28,7 +28,7 @@ use posewire::output::video::SourceRate;
 use posewire::picture::Turn;
 use posewire::pipeline::faults::{Faults, FaultyTracker};
 use posewire::pipeline::supervisor::supervise;
-use posewire::pipeline::{Maker, Options, Parts, Pipeline, PoseTracker, Timed};
+use posewire::pipeline::{Factory, Options, Parts, Pipeline, PoseTracker, Timed};
 use posewire::telemetry::Telemetry;
 use posewire::tracker::Tracker;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -247,7 +247,7 @@ pub(super) fn tracker(
     telemetry: Arc<Telemetry>,
     tap: Option<PictureTap>,
     lens: Option<Lens>,
-) -> Maker<Box<dyn PoseTracker>> {
+) -> Factory<Box<dyn PoseTracker>> {
     let config = config.clone();
     Box::new(move || {
         let tracker = Tracker::new(&config)?;

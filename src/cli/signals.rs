@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ending::ask_to_end;
 use posewire::child_process::end_groups;
 use posewire::output::display;
+use shutdown::termination_signals;
 
 /// From the signal. An orderly end takes half a second at most.
 const AFTER: Duration = Duration::from_secs(2);
@@ -91,7 +91,7 @@ impl Drop for Held {
 /// # Errors
 /// Signals cannot be listened for.
 pub fn set(stop: &Arc<AtomicBool>, others: &[c_int]) -> std::io::Result<()> {
-    for signal in ask_to_end().chain(others.iter().copied()) {
+    for signal in termination_signals().chain(others.iter().copied()) {
         signal_hook::flag::register(signal, stop.clone())?;
     }
     Ok(())

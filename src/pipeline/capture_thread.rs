@@ -6,18 +6,18 @@ use std::time::{Duration, Instant};
 
 use latest::Sender;
 
-use super::{Maker, SILENCE, Shared, TICK, Thrown, hand_over};
+use super::{BoxError, Factory, SILENCE, Shared, TICK, hand_over};
 use crate::capture::{CaptureError, FrameSource, SourceCounters};
 use crate::picture::Frame;
 use crate::telemetry::{Count, alloc};
 
 /// Runs until told to stop, the source ends, or nobody takes frames any more.
 pub(super) fn run(
-    maker: Maker<Box<dyn FrameSource>>,
+    factory: Factory<Box<dyn FrameSource>>,
     to_infer: &Sender<Frame>,
     shared: &Shared,
-) -> Result<(), Thrown> {
-    let mut source = maker()?;
+) -> Result<(), BoxError> {
+    let mut source = factory()?;
     let ended = pass_on(&mut *source, to_infer, shared);
     let counters = source.counters();
     if counters != SourceCounters::default() {
@@ -26,7 +26,7 @@ pub(super) fn run(
     ended
 }
 
-fn pass_on(source: &mut dyn FrameSource, to_infer: &Sender<Frame>, shared: &Shared) -> Result<(), Thrown> {
+fn pass_on(source: &mut dyn FrameSource, to_infer: &Sender<Frame>, shared: &Shared) -> Result<(), BoxError> {
     let live = source.info().live;
     let telemetry = &shared.telemetry;
     let mut expected_seq = None;

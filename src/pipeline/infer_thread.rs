@@ -4,18 +4,18 @@ use std::sync::atomic::Ordering;
 
 use latest::{Received, Receiver, Sender};
 
-use super::{Delivery, Maker, PoseTracker, Shared, TICK, Thrown, hand_over};
+use super::{BoxError, Delivery, Factory, PoseTracker, Shared, TICK, hand_over};
 use crate::picture::Frame;
 use crate::telemetry::{Count, Stage, alloc};
 
 /// Runs until told to stop, no frames come any more, or enough are processed.
 pub(super) fn run(
-    maker: Maker<Box<dyn PoseTracker>>,
+    factory: Factory<Box<dyn PoseTracker>>,
     frames: &Receiver<Frame>,
     mut to_sinks: Vec<Sender<Delivery>>,
     shared: &Shared,
-) -> Result<(), Thrown> {
-    let mut tracker = maker()?;
+) -> Result<(), BoxError> {
+    let mut tracker = factory()?;
     shared.tracker_ready.store(true, Ordering::Release);
     let (telemetry, clock) = (&shared.telemetry, &shared.clock);
     let mut processed = 0;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use latest::{Received, Receiver};
 
-use super::{Delivery, FINISH_ENDED, FINISH_STOPPED, Shared, TICK, Thrown};
+use super::{BoxError, Delivery, FINISH_ENDED, FINISH_STOPPED, Shared, TICK};
 use crate::output::{PoseSink, Sending, SinkError};
 use crate::telemetry::{Count, Stage, alloc};
 
@@ -17,7 +17,7 @@ pub(super) fn run(
     mut sink: Box<dyn PoseSink>,
     deliveries: &Receiver<Delivery>,
     shared: &Shared,
-) -> Result<(), Thrown> {
+) -> Result<(), BoxError> {
     let mut outlet = Outlet::new(&mut *sink, shared);
     outlet.drain(deliveries);
     if let Some(error) = outlet.failed {

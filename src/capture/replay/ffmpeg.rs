@@ -10,15 +10,15 @@ use super::{short_name, y4m::Y4m};
 use crate::capture::clip::Clip;
 use crate::capture::{CaptureError, SourceInfo};
 use crate::child_process::Group;
-use crate::last_words::LastWords;
 use crate::picture::Frame;
+use crate::stderr_tail::StderrTail;
 
 /// A video decoded by `ffmpeg`; the child is ended with it.
 pub struct Ffmpeg {
     name: String,
     frames: Y4m<BufReader<ChildStdout>>,
     clock: FilmClock,
-    words: LastWords,
+    stderr_tail: StderrTail,
     /// It ends with us, also where this is left behind by the end of the process.
     _group: Group,
 }
@@ -61,7 +61,7 @@ impl Ffmpeg {
             return Err(fail(&"ffmpeg gave no pipe"));
         };
         let (to_clock, times_us) = mpsc::channel();
-        let words = LastWords::of(Log::new(stderr, to_clock)).map_err(|e| fail(&e))?;
+        let stderr_tail = StderrTail::of(Log::new(stderr, to_clock)).map_err(|e| fail(&e))?;
         // Wide enough for a frame of 640×480: fewer switches between the processes.
         let mut stdout = BufReader::with_capacity(1 << 19, stdout);
         let is_silent = stdout.fill_buf().map_or(true, <[u8]>::is_empty);
@@ -73,8 +73,8 @@ impl Ffmpeg {
             }
             Err(_) => {
                 let status = group.first().wait().map_err(|e| fail(&e))?;
-                words.wait_for_all();
-                let said = words.said();
+                stderr_tail.wait_for_all();
+                let said = stderr_tail.one_line();
                 return Err(match &said[..] {
                     "" if status.success() => fail(&"ffmpeg finds no picture in it"),
                     "" => fail(&format_args!("ffmpeg has ended before the first picture ({status})")),
@@ -83,7 +83,7 @@ impl Ffmpeg {
             }
         };
         let clock = FilmClock::new(times_us);
-        Ok(Self { name: short_name(path), frames, clock, words, _group: group })
+        Ok(Self { name: short_name(path), frames, clock, stderr_tail, _group: group })
     }
 }
 
@@ -94,7 +94,7 @@ impl Clip for Ffmpeg {
 
     fn poll(&mut self) -> Result<Option<Frame>, CaptureError> {
         let polled = self.frames.poll().inspect_err(|_| {
-            let said = self.words.said();
+            let said = self.stderr_tail.one_line();
             if !said.is_empty() {
                 log::warn!("{}: ffmpeg: {said}", self.name);
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use posewire::capture::{self, FrameSource, Reopening, SourceConfig, Standby};
 use posewire::capture::{Faulty, has_camera, has_csi_camera};
 use posewire::config::{Config, Frames};
-use posewire::pipeline::Thrown;
+use posewire::pipeline::BoxError;
 use posewire::pipeline::faults::Faults;
 use posewire::telemetry::{SourceKind, Telemetry};
 
@@ -90,7 +90,7 @@ pub fn open(
     chosen: Chosen,
     telemetry: Arc<Telemetry>,
     faults: Faults,
-) -> Result<Box<dyn FrameSource>, Thrown> {
+) -> Result<Box<dyn FrameSource>, BoxError> {
     let mut source = capture::open(&chosen.source)?;
     if !source.is_away() {
         tell_source(&source.info());

@@ -12,7 +12,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bo
 
 use super::pace::FrameRate;
 use crate::child_process::{gone_within, set_apart};
-use crate::last_words::LastWords;
+use crate::stderr_tail::StderrTail;
 
 /// An encoder that takes no picture for so long hangs.
 const STALL: Duration = Duration::from_secs(10);
@@ -102,7 +102,7 @@ pub(super) struct Ended {
 /// A film that is being made.
 pub(super) struct Encoder {
     child: Child,
-    words: LastWords,
+    stderr_tail: StderrTail,
     /// Gone when the pipe is to end.
     pieces: Option<Sender<Piece>>,
     empty: Receiver<Vec<u8>>,
@@ -138,7 +138,7 @@ impl Encoder {
         let mut child = command.spawn()?;
         let (stdin, stderr) = (child.stdin.take(), child.stderr.take());
         let (Some(stdin), Some(stderr)) = (stdin, stderr) else { return Err(ErrorKind::BrokenPipe.into()) };
-        let words = LastWords::of(stderr)?;
+        let stderr_tail = StderrTail::of(stderr)?;
         let bytes = 3 * width * height;
         let (pieces, due) = bounded(1);
         let (back, empty) = unbounded();
@@ -149,7 +149,7 @@ impl Encoder {
         let pipe = Pipe { stdin, taken: taken.clone() };
         let pump = move || pump(pipe, &due, |picture| back.send(picture).is_ok(), Vec::with_capacity(bytes));
         std::thread::Builder::new().name("video-pipe".into()).spawn(pump)?;
-        Ok(Self { child, words, pieces: Some(pieces), empty, taken, stall: STALL })
+        Ok(Self { child, stderr_tail, pieces: Some(pieces), empty, taken, stall: STALL })
     }
 
     /// Hands over a picture, after the one before it so often again.
@@ -225,11 +225,11 @@ impl Encoder {
     fn why_it_ended(&mut self) -> Ended {
         let status = gone_within(&mut self.child, Duration::from_millis(500));
         if status.is_some() {
-            self.words.wait_for_all();
+            self.stderr_tail.wait_for_all();
         }
         let is_film = status.and_then(|status| status.code()) == Some(ENDED_WHEN_ASKED);
         let status = status.map_or_else(String::new, |status| format!(" ({status})"));
-        let said = self.words.said();
+        let said = self.stderr_tail.one_line();
         let why = format!("ffmpeg ended{status}{}{said}", if said.is_empty() { "" } else { ": " });
         Ended { why, is_film }
     }

@@ -12,7 +12,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use door::{CSS, JSON, SCRIPT, ServeError, Server, page, typed};
+use page_server::{CSS, JSON, SCRIPT, ServeError, Server, page, typed};
 use serde::Serialize;
 
 use super::parts;

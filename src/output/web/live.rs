@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::ws::Message;
-use door::{Place, Visitor};
+use page_server::{ClientSlot, Session};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::Shared;
@@ -25,7 +25,7 @@ const STILL_HERE: &[u8] = b": still here\n\n";
 ///
 /// The page says `taken` after each binary message, `reset` where identities are to be forgotten, and `bodies` or `no bodies` when it
 /// begins or ceases to show them.
-pub(super) async fn page(mut visitor: Visitor, shared: Arc<Shared>) {
+pub(super) async fn page(mut session: Session, shared: Arc<Shared>) {
     let mut poses = shared.poses.subscribe();
     let mut status = shared.status.subscribe();
     // What was the newest before anybody looked may be old.
@@ -37,7 +37,7 @@ pub(super) async fn page(mut visitor: Visitor, shared: Arc<Shared>) {
         let patience_ends = waits_since.unwrap_or_else(Instant::now) + TAKEN_WITHIN;
         let outgoing = tokio::select! {
             biased;
-            said = visitor.hear() => {
+            said = session.receive() => {
                 match said.as_deref() {
                     Some("taken") => waits_since = None,
                     Some("bodies") => bodies.show(true),
@@ -55,11 +55,11 @@ pub(super) async fn page(mut visitor: Visitor, shared: Arc<Shared>) {
             }
             else => break,
         };
-        if visitor.say(outgoing).await.is_err() {
+        if session.send(outgoing).await.is_err() {
             return;
         }
     }
-    visitor.leave().await;
+    session.close().await;
 }
 
 /// Whether one page shows bodies; a page that goes shows none.
@@ -95,25 +95,25 @@ fn obey(word: &str, shared: &Shared) -> bool {
 }
 
 /// Sends a program each newest line once its connection has taken the one before, until it or the tracker goes.
-pub(super) async fn program(visitor: Visitor, shared: Arc<Shared>) {
-    visitor.tell(shared.lines.subscribe(), |word| obey(word, &shared)).await;
+pub(super) async fn program(session: Session, shared: Arc<Shared>) {
+    session.send_newest(shared.lines.subscribe(), |word| obey(word, &shared)).await;
 }
 
-/// The body of an event stream; `place` is held as long as it lasts.
-pub(super) fn events(shared: &Arc<Shared>, place: Place) -> Body {
+/// The body of an event stream; `slot` is held as long as it lasts.
+pub(super) fn events(shared: &Arc<Shared>, slot: ClientSlot) -> Body {
     let mut events = shared.events.subscribe();
     events.mark_unchanged();
-    let stream = futures_util::stream::unfold((events, place), |(mut events, mut place)| async move {
+    let stream = futures_util::stream::unfold((events, slot), |(mut events, mut slot)| async move {
         let next = tokio::select! {
             biased;
-            () = place.over() => return None,
+            () = slot.server_closing() => return None,
             changed = timeout(QUIET, events.changed()) => match changed {
                 Ok(Ok(())) => events.borrow_and_update().clone(),
                 Ok(Err(_)) => return None,
                 Err(_) => Bytes::from_static(STILL_HERE),
             },
         };
-        Some((Ok::<_, Infallible>(next), (events, place)))
+        Some((Ok::<_, Infallible>(next), (events, slot)))
     });
     Body::from_stream(stream)
 }

@@ -4,9 +4,9 @@
 //! binary message a frame (`message.rs`), the next one only after the page has taken the last (`live.rs`); `/poses` gives the JSON
 //! lines of [`super::jsonl`] as server-sent events, for `curl`, and the WebSocket `/lines` each as a text message, for programs.
 //! With nobody watching nothing is made and nothing allocated.
-//! [`Viewer`] serves a recording the same way, behind the same door (`recording.rs`), and [`CalibrationPage`] a calibration.
+//! [`Viewer`] serves a recording the same way, by the same server (`recording.rs`), and [`CalibrationPage`] a calibration.
 //!
-//! [`door`] serves all of them, on one thread with a runtime of its own, bounds connections and asks who sends a request.
+//! [`page_server`] serves all of them, on one thread with a runtime of its own, bounds connections and checks who sends a request.
 
 mod body;
 mod calibration;
@@ -25,8 +25,8 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::ws::Utf8Bytes;
-use door::Server;
 use log::{info, warn};
+use page_server::Server;
 use pose::PoseFrame;
 use tokio::sync::watch;
 
@@ -37,7 +37,7 @@ use self::told::Told;
 use super::display::{DisplayStyle, PictureTap};
 use super::events::Zones;
 use super::{Host, PoseSink, Predict, Sending, SinkError};
-pub use door::{MAX_CLIENTS, ServeError};
+pub use page_server::{MAX_CLIENTS, ServeError};
 
 /// How often the page is told how the tracker is, microseconds.
 const STATUS_EVERY_US: i64 = 1_000_000;

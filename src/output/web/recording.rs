@@ -13,7 +13,7 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use door::{CSS, JSON, SCRIPT, ServeError, Server, page, typed};
+use page_server::{CSS, JSON, SCRIPT, ServeError, Server, page, typed};
 use people::mannequin::Mannequin;
 use serde_json::json;
 

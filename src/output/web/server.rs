@@ -6,7 +6,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
-use door::{CSS, Place, SCRIPT, Visit, page, typed};
+use page_server::{CSS, ClientSlot, SCRIPT, SessionRequest, page, typed};
 
 use super::super::display::DisplayStyle;
 use super::{Shared, body, live, parts};
@@ -46,14 +46,14 @@ async fn script_of_page(State(served): State<Served>) -> Response {
     typed(SCRIPT, served.script.to_string())
 }
 
-async fn socket(State(served): State<Served>, visit: Visit) -> Response {
-    visit.meet(|visitor| live::page(visitor, served.shared))
+async fn socket(State(served): State<Served>, request: SessionRequest) -> Response {
+    request.accept(|session| live::page(session, served.shared))
 }
 
-async fn lines(State(served): State<Served>, visit: Visit) -> Response {
-    visit.meet(|visitor| live::program(visitor, served.shared))
+async fn lines(State(served): State<Served>, request: SessionRequest) -> Response {
+    request.accept(|session| live::program(session, served.shared))
 }
 
-async fn events(State(served): State<Served>, place: Place) -> Response {
-    typed("text/event-stream", live::events(&served.shared, place))
+async fn events(State(served): State<Served>, slot: ClientSlot) -> Response {
+    typed("text/event-stream", live::events(&served.shared, slot))
 }

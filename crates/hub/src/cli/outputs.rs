@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Error, Result, ensure};
-use ending::Stopped;
 use pose_events::Watch;
 use pose_mqtt::Broker;
 use pose_osc::OscFormat;
@@ -16,6 +15,7 @@ use posewire_hub::osc::Osc;
 use posewire_hub::output::json_line;
 use posewire_hub::twin::Beat;
 use posewire_hub::zones::zones;
+use shutdown::Stopped;
 
 use super::mqtt::{Health, Mqtt};
 use super::peer::Peer;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use ending::ask_to_end;
+use shutdown::termination_signals;
 use signal_hook::iterator::Signals;
 
 /// From the first signal to the moment from which on another one ends the process at once. Not before: a terminal that is closed and its
@@ -15,7 +15,7 @@ const PATIENT: Duration = Duration::from_millis(500);
 /// Set by SIGINT, SIGTERM, or SIGHUP that is not ignored.
 pub fn stop_signal() -> Result<Arc<AtomicBool>> {
     let stop = Arc::<AtomicBool>::default();
-    let (mut signals, set) = (Signals::new(ask_to_end())?, stop.clone());
+    let (mut signals, set) = (Signals::new(termination_signals())?, stop.clone());
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         let mut asked = None;
         for _ in signals.forever() {

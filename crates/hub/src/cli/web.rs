@@ -1,4 +1,4 @@
-//! A view of the room for browsers: the page, the moments as a WebSocket's lines, and where the cameras stand. [`door`] serves it, as the
+//! A view of the room for browsers: the page, the moments as a WebSocket's lines, and where the cameras stand. [`page_server`] serves it, as the
 //! tracker's own pages.
 
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::extract::ws::Utf8Bytes;
 use axum::response::Response;
 use axum::routing::get;
-use door::{CSS, JSON, SCRIPT, Server, Visit, page, typed};
+use page_server::{CSS, JSON, SCRIPT, Server, SessionRequest, page, typed};
 use tokio::sync::watch;
 
 const HTML: &str = include_str!("web/index.html");
@@ -95,8 +95,8 @@ async fn tells(State(served): State<Served>) -> Response {
 }
 
 /// Whoever looks has nothing to say.
-async fn lines(State(served): State<Served>, visit: Visit) -> Response {
-    visit.meet(|visitor| visitor.tell(served.lines, |_| false))
+async fn lines(State(served): State<Served>, request: SessionRequest) -> Response {
+    request.accept(|session| session.send_newest(served.lines, |_| false))
 }
 
 #[cfg(test)]

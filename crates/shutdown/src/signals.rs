@@ -7,7 +7,7 @@ use signal_hook::consts::SIGHUP;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 /// What a terminal sends for Ctrl-C, a service manager, and a terminal or connection that is closed, unless `nohup` keeps that away.
-pub fn ask_to_end() -> impl Iterator<Item = c_int> {
+pub fn termination_signals() -> impl Iterator<Item = c_int> {
     [SIGINT, SIGTERM].into_iter().chain(closed_terminal())
 }
 

@@ -1,4 +1,4 @@
-//! What a child process says on its standard error: the last of it is kept for an error, however much there is.
+//! The end of a child process's standard error, kept for an error message, however much there is.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -8,12 +8,12 @@ use std::time::Duration;
 /// Bytes that are kept.
 const KEPT_BYTES: usize = 600;
 
-/// How long a child that has ended may take to have its words read: a busy board; and somebody else may hold the pipe for ever.
+/// How long a child that has ended may take to have its output read: a busy board; and somebody else may hold the pipe for ever.
 const READ_WITHIN: Duration = Duration::from_secs(1);
 
-/// The last words of a child.
+/// The end of a child's standard error.
 #[derive(Clone, Default)]
-pub struct LastWords(Arc<Shared>);
+pub struct StderrTail(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
@@ -27,42 +27,42 @@ struct Kept {
     is_all: bool,
 }
 
-impl LastWords {
+impl StderrTail {
     /// Reads `stderr` to its end in a thread of its own: a full pipe would stop the child.
     ///
     /// # Errors
     /// No thread can be started.
     pub fn of(mut stderr: impl Read + Send + 'static) -> std::io::Result<Self> {
-        let words = Self::default();
-        let kept = words.clone();
+        let tail = Self::default();
+        let kept = tail.clone();
         let read = move || {
             // As much as a pipe holds: a child that talks without end costs little.
             let mut piece = vec![0; 1 << 16];
             while let Ok(n @ 1..) = stderr.read(&mut piece) {
-                let words = &mut kept.lock().bytes;
-                words.extend(&piece[n.saturating_sub(KEPT_BYTES)..n]);
-                let surplus = words.len().saturating_sub(KEPT_BYTES);
-                words.drain(..surplus);
+                let bytes = &mut kept.lock().bytes;
+                bytes.extend(&piece[n.saturating_sub(KEPT_BYTES)..n]);
+                let surplus = bytes.len().saturating_sub(KEPT_BYTES);
+                bytes.drain(..surplus);
             }
             kept.lock().is_all = true;
             kept.0.ended.notify_all();
         };
         std::thread::Builder::new().name("child-stderr".into()).spawn(read)?;
-        Ok(words)
+        Ok(tail)
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
         self.0.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until all words of a child that has ended are read, for a second at most.
+    /// Waits until all output of a child that has ended is read, for a second at most.
     pub fn wait_for_all(&self) {
         let waited = self.0.ended.wait_timeout_while(self.lock(), READ_WITHIN, |kept| !kept.is_all);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
     /// All of it in one line.
-    pub fn said(&self) -> String {
+    pub fn one_line(&self) -> String {
         let bytes: Vec<u8> = self.lock().bytes.iter().copied().collect();
         String::from_utf8_lossy(&bytes).trim().replace('\n', "; ")
     }
@@ -82,9 +82,9 @@ mod tests {
     #[test]
     fn of_a_flood_the_last_line_is_kept() {
         let flood = [vec![b'x'; 1 << 20], b"\nERROR: no cameras available\n\n".to_vec()].concat();
-        let words = LastWords::of(std::io::Cursor::new(flood)).unwrap();
-        words.wait_for_all();
-        assert_eq!(words.last_line(), "ERROR: no cameras available");
-        assert!(words.said().len() <= KEPT_BYTES && words.said().ends_with("available"));
+        let tail = StderrTail::of(std::io::Cursor::new(flood)).unwrap();
+        tail.wait_for_all();
+        assert_eq!(tail.last_line(), "ERROR: no cameras available");
+        assert!(tail.one_line().len() <= KEPT_BYTES && tail.one_line().ends_with("available"));
     }
 }

@@ -1,4 +1,4 @@
-//! Listens, lets connections in, and ends.
+//! Listens, accepts connections, and ends.
 
 use std::fmt::Display;
 use std::io;
@@ -19,22 +19,23 @@ use tokio::time::timeout;
 
 use crate::MAX_CLIENTS;
 use crate::guard::Guard;
-use crate::inside::{Inside, guarded};
-use crate::patience::{PATIENCE, Patient};
+use crate::middleware::guarded;
+use crate::state::ServerState;
+use crate::timeout_stream::{IO_TIMEOUT, TimeoutStream};
 
-/// Connections beside the [`MAX_CLIENTS`] that stay: a page asks for its parts by several at once.
-const MAX_BRIEF: usize = 24;
+/// Connections beside the [`MAX_CLIENTS`] that stay open: a page asks for its parts by several at once.
+const MAX_SHORT: usize = 24;
 
 /// Browsers send about 1 KiB.
 const MAX_HEAD_BYTES: usize = 8 * 1024;
 
-/// How long the end waits for those who stay to be told of it: somebody waits for the program to end.
-const FAREWELL: Duration = Duration::from_millis(200);
+/// How long the end waits for open sessions to send their close frames: somebody waits for the program to end.
+const SHUTDOWN_GRACE: Duration = Duration::from_millis(200);
 
-/// Who has said nothing for so long, and is told nothing, is asked by the kernel whether they are still there, again and again.
-const SILENT: Duration = Duration::from_secs(10);
-const ASKED_EVERY: Duration = Duration::from_secs(5);
-const ASKED_TIMES: u32 = 3;
+/// After so long without traffic the kernel probes whether the client is still there, again and again.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+const KEEPALIVE_PROBES: u32 = 3;
 
 /// Why a page cannot be served. The system's reason stands in the message, and is no source beside it.
 #[derive(Debug, thiserror::Error)]
@@ -64,43 +65,43 @@ pub enum ServeError {
 pub struct Server {
     address: SocketAddr,
     link: String,
-    is_over: watch::Sender<bool>,
+    is_closing: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Server {
-    /// Answers by `paths` on `address` (`127.0.0.1:8080`, `localhost:8080`, `[::]:8080`) from now on; `told` names the paths to who
-    /// asks for another.
+    /// Answers by `paths` on `address` (`127.0.0.1:8080`, `localhost:8080`, `[::]:8080`) from now on; `not_found` is the answer to a
+    /// request for another path.
     ///
     /// # Errors
     /// [`ServeError`].
     pub fn open(
         address: impl ToSocketAddrs + Display,
         paths: Router,
-        told: &'static str,
+        not_found: &'static str,
     ) -> Result<Self, ServeError> {
         let listener = listen_on(&address)
             .map_err(|reason| ServeError::Listen { address: address.to_string(), reason })?;
-        Self::on(listener, paths, told)
+        Self::on(listener, paths, not_found)
             .map_err(|reason| ServeError::Start { address: address.to_string(), reason })
     }
 
-    fn on(listener: TcpListener, paths: Router, told: &'static str) -> io::Result<Self> {
+    fn on(listener: TcpListener, paths: Router, not_found: &'static str) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let guard = Guard::of(address)?;
         let link = guard.link();
-        let is_over = watch::Sender::new(false);
-        let places = Arc::new(Semaphore::new(MAX_CLIENTS));
-        let inside = Inside { guard: Arc::new(guard), places, is_over: is_over.subscribe() };
+        let is_closing = watch::Sender::new(false);
+        let slots = Arc::new(Semaphore::new(MAX_CLIENTS));
+        let state = ServerState { guard: Arc::new(guard), slots, is_closing: is_closing.subscribe() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let listener = {
             let _within = runtime.enter();
             tokio::net::TcpListener::from_std(listener)?
         };
-        let paths = guarded(paths, inside.clone(), told);
-        let serve = move || run(&runtime, listener, inside, &paths);
+        let paths = guarded(paths, state.clone(), not_found);
+        let serve = move || run(&runtime, listener, state, &paths);
         let thread = std::thread::Builder::new().name("web".into()).spawn(serve)?;
-        Ok(Self { address, link, is_over, thread: Some(thread) })
+        Ok(Self { address, link, is_closing, thread: Some(thread) })
     }
 
     /// Where it listens: the port is told where 0 was asked for.
@@ -122,9 +123,9 @@ impl Server {
         })
     }
 
-    /// Ends it: who stays is told so, and nobody is waited for long.
+    /// Ends it: open sessions are closed, and none is waited for long.
     pub fn end(&mut self) {
-        self.is_over.send_replace(true);
+        self.is_closing.send_replace(true);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -145,19 +146,19 @@ fn listen_on(address: &impl ToSocketAddrs) -> io::Result<TcpListener> {
 }
 
 /// Serves until it is over; connections that are left are dropped with the runtime.
-fn run(runtime: &Runtime, listener: tokio::net::TcpListener, inside: Inside, paths: &Router) {
+fn run(runtime: &Runtime, listener: tokio::net::TcpListener, state: ServerState, paths: &Router) {
     runtime.block_on(async {
-        listen(listener, inside.is_over.clone(), paths).await;
-        // All places are free once everybody has left.
-        let _ = timeout(FAREWELL, inside.places.acquire_many(MAX_CLIENTS as u32)).await;
+        listen(listener, state.is_closing.clone(), paths).await;
+        // All slots are free once every session has ended.
+        let _ = timeout(SHUTDOWN_GRACE, state.slots.acquire_many(MAX_CLIENTS as u32)).await;
     });
 }
 
-async fn listen(listener: tokio::net::TcpListener, mut is_over: watch::Receiver<bool>, paths: &Router) {
-    let connections = Arc::new(Semaphore::new(MAX_CLIENTS + MAX_BRIEF));
+async fn listen(listener: tokio::net::TcpListener, mut is_closing: watch::Receiver<bool>, paths: &Router) {
+    let connections = Arc::new(Semaphore::new(MAX_CLIENTS + MAX_SHORT));
     loop {
         let accepted = tokio::select! {
-            _ = is_over.wait_for(|over| *over) => return,
+            _ = is_closing.wait_for(|is_closing| *is_closing) => return,
             accepted = listener.accept() => accepted,
         };
         match (accepted, connections.clone().try_acquire_owned()) {
@@ -172,29 +173,32 @@ async fn listen(listener: tokio::net::TcpListener, mut is_over: watch::Receiver<
     }
 }
 
-/// One request a connection, its head within [`PATIENCE`].
+/// One request a connection, its head within [`IO_TIMEOUT`].
 async fn serve(stream: TcpStream, paths: Router, counted: OwnedSemaphorePermit) {
     // Poses are small and late ones worth nothing.
     let _ = stream.set_nodelay(true);
-    // Without it they keep a place for as long as nothing is said to them.
-    let _ = ask_after(SockRef::from(&stream));
+    // Without it a client that has vanished keeps its slot for as long as nothing is sent to it.
+    let _ = set_keepalive(SockRef::from(&stream));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(PATIENCE)
+        .header_read_timeout(IO_TIMEOUT)
         .max_buf_size(MAX_HEAD_BYTES)
-        .serve_connection(TokioIo::new(Patient::new(stream)), TowerToHyperService::new(paths))
+        .serve_connection(TokioIo::new(TimeoutStream::new(stream)), TowerToHyperService::new(paths))
         .with_upgrades();
     // A connection that breaks is the normal end of one.
     let _ = connection.await;
     drop(counted);
 }
 
-/// Has a connection end whose other end went without a word, as out of the Wi-Fi.
-fn ask_after(socket: SockRef<'_>) -> io::Result<()> {
-    let asked = TcpKeepalive::new().with_time(SILENT).with_interval(ASKED_EVERY).with_retries(ASKED_TIMES);
-    socket.set_tcp_keepalive(&asked)?;
-    // Nobody is asked while something is on its way to them.
+/// Ends a connection whose other end vanished, as out of the Wi-Fi.
+fn set_keepalive(socket: SockRef<'_>) -> io::Result<()> {
+    let keepalive = TcpKeepalive::new()
+        .with_time(KEEPALIVE_IDLE)
+        .with_interval(KEEPALIVE_INTERVAL)
+        .with_retries(KEEPALIVE_PROBES);
+    socket.set_tcp_keepalive(&keepalive)?;
+    // The kernel does not probe while sent data is not acknowledged.
     #[cfg(target_os = "linux")]
-    socket.set_tcp_user_timeout(Some(SILENT + ASKED_TIMES * ASKED_EVERY))?;
+    socket.set_tcp_user_timeout(Some(KEEPALIVE_IDLE + KEEPALIVE_PROBES * KEEPALIVE_INTERVAL))?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A connection whose other end may be slow, but not stuck.
+//! A TCP stream whose writes fail where the other end takes nothing for too long.
 
 use std::future::Future;
 use std::io;
@@ -10,34 +10,34 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-/// A client that takes nothing of what is being written for so long is let go.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
+/// A client that takes nothing of what is being written for so long is disconnected.
+pub(crate) const IO_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A stream on which a write that does not get on for [`PATIENCE`] fails.
-pub(crate) struct Patient {
+/// A stream on which a write that does not get on for [`IO_TIMEOUT`] fails.
+pub(crate) struct TimeoutStream {
     stream: TcpStream,
     /// Runs while a write waits.
-    waits: Option<Pin<Box<Sleep>>>,
+    deadline: Option<Pin<Box<Sleep>>>,
 }
 
-impl Patient {
+impl TimeoutStream {
     pub fn new(stream: TcpStream) -> Self {
-        Self { stream, waits: None }
+        Self { stream, deadline: None }
     }
 
-    /// Passes on what `written` says, until patience ends.
+    /// Passes on what `written` says, until the timeout.
     fn bounded<T>(&mut self, written: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.waits = None;
+            self.deadline = None;
             return written;
         }
-        let wait = self.waits.get_or_insert_with(|| Box::pin(sleep(PATIENCE)));
+        let wait = self.deadline.get_or_insert_with(|| Box::pin(sleep(IO_TIMEOUT)));
         ready!(wait.as_mut().poll(context));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
-impl AsyncRead for Patient {
+impl AsyncRead for TimeoutStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -47,7 +47,7 @@ impl AsyncRead for Patient {
     }
 }
 
-impl AsyncWrite for Patient {
+impl AsyncWrite for TimeoutStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

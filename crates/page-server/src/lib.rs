@@ -1,30 +1,31 @@
-//! The one server of every page: of the tracker's preview, viewer and calibration, and of the hub's room.
+//! The HTTP server of every page: of the tracker's preview, viewer and calibration, and of the hub's room.
 //!
-//! A page says what there is to ask for, as [`axum`]'s paths. [`Server`] does the rest: it lets connections in up to a number, bounds
-//! each in time, asks every request who sends it, and ends. Who stays, as a WebSocket does, is a [`Visitor`] with a
-//! [`Place`], of which there are [`MAX_CLIENTS`].
+//! A page defines its paths, as [`axum`]'s. [`Server`] does the rest: it accepts connections up to a number, bounds each in time, checks
+//! who sends every request, and ends. A connection that stays open, as a WebSocket does, is a [`Session`] with a [`ClientSlot`], of
+//! which there are [`MAX_CLIENTS`].
 
 #![forbid(unsafe_code)]
 
 mod guard;
-mod inside;
-mod patience;
-mod reached;
+mod link_host;
+mod middleware;
 mod server;
+mod session;
+mod state;
 #[cfg(test)]
 mod tests;
-mod visitor;
+mod timeout_stream;
 
 use axum::body::Body;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
-use self::inside::Page;
-pub use self::inside::Place;
+use self::middleware::Page;
 pub use self::server::{ServeError, Server};
-pub use self::visitor::{Gone, Visit, Visitor};
+pub use self::session::{Disconnected, Session, SessionRequest};
+pub use self::state::ClientSlot;
 
-/// A page for a few people: connections that stay, as a WebSocket does.
+/// A page for a few people: connections that stay open, as a WebSocket does.
 pub const MAX_CLIENTS: usize = 10;
 
 /// A style sheet.

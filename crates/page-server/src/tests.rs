@@ -1,4 +1,4 @@
-//! A server as browsers, programs and strangers meet it.
+//! A server as browsers, programs and unwelcome clients see it.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -13,7 +13,7 @@ use axum::routing::get;
 use tokio::sync::watch;
 use tungstenite::{Message, WebSocket};
 
-use crate::{CSS, MAX_CLIENTS, ServeError, Server, Visit, page, typed};
+use crate::{CSS, MAX_CLIENTS, ServeError, Server, SessionRequest, page, typed};
 
 /// Longer than anything here takes on a busy machine.
 const SOON: Duration = Duration::from_secs(20);
@@ -31,8 +31,8 @@ fn served(address: &str) -> (Server, watch::Sender<Utf8Bytes>) {
     (Server::open(address, paths, "there are / and /lines\n").unwrap(), lines)
 }
 
-async fn told(State(newest): State<watch::Receiver<Utf8Bytes>>, visit: Visit) -> Response {
-    visit.meet(|visitor| visitor.tell(newest, |word| word == "go on"))
+async fn told(State(newest): State<watch::Receiver<Utf8Bytes>>, request: SessionRequest) -> Response {
+    request.accept(|session| session.send_newest(newest, |word| word == "go on"))
 }
 
 fn connect(server: &Server, request: &str) -> TcpStream {
@@ -53,13 +53,13 @@ fn ask(server: &Server, path: &str, headers: &str) -> String {
     answer(connect(server, &format!("GET {path} HTTP/1.1\r\n{headers}\r\n")))
 }
 
-/// A visitor, or what is answered where there is no place.
-fn visit(server: &Server) -> Result<WebSocket<TcpStream>, String> {
+/// A WebSocket, or what is answered where no slot is free.
+fn open_session(server: &Server) -> Result<WebSocket<TcpStream>, String> {
     let address = format!("ws://localhost:{}/lines", server.address().port());
     tungstenite::client(address, connect(server, "")).map(|(socket, _)| socket).map_err(|e| e.to_string())
 }
 
-/// What the visitor hears first of numbers that are told until then: it listens from some moment after the answer on.
+/// What the client gets first of numbers that are told until then: it listens from some moment after the answer on.
 fn first_heard(socket: &mut WebSocket<TcpStream>, lines: &watch::Sender<Utf8Bytes>) -> u64 {
     socket.get_ref().set_read_timeout(Some(Duration::from_millis(20))).unwrap();
     let began = Instant::now();
@@ -173,10 +173,10 @@ fn idle_and_slow_connections_do_not_shut_others_out() {
 fn those_who_stay_have_a_place_each_and_the_newest_line_until_they_say_what_is_no_word() {
     let (server, lines) = served("127.0.0.1:0");
     lines.send_replace("99".into());
-    let mut all: Vec<_> = (0..MAX_CLIENTS).map(|_| visit(&server).unwrap()).collect();
-    let refused = visit(&server).unwrap_err();
+    let mut all: Vec<_> = (0..MAX_CLIENTS).map(|_| open_session(&server).unwrap()).collect();
+    let refused = open_session(&server).unwrap_err();
     assert!(refused.contains("503"), "{refused}");
-    assert!(ask(&server, "/", HOST).starts_with("HTTP/1.1 200"), "what is brief needs no place");
+    assert!(ask(&server, "/", HOST).starts_with("HTTP/1.1 200"), "a short request needs no slot");
     for socket in &mut all {
         assert_ne!(first_heard(socket, &lines), 99, "what was told before anybody listened is old");
     }
@@ -190,9 +190,9 @@ fn those_who_stay_have_a_place_each_and_the_newest_line_until_they_say_what_is_n
         assert!(!matches!(end_of(&mut first), Ok(Message::Text(_))));
         let began = Instant::now();
         first = loop {
-            match visit(&server) {
+            match open_session(&server) {
                 Ok(socket) => break socket,
-                Err(full) => assert!(began.elapsed() < SOON, "its place is not free again: {full}"),
+                Err(full) => assert!(began.elapsed() < SOON, "its slot is not free again: {full}"),
             }
         };
     }
@@ -203,7 +203,7 @@ fn the_end_is_told_to_those_who_stay() {
     // Several times: whether the end overtakes the word is chance.
     for _ in 0..5 {
         let (mut server, lines) = served("127.0.0.1:0");
-        let mut all: Vec<_> = (1..MAX_CLIENTS).map(|_| visit(&server).unwrap()).collect();
+        let mut all: Vec<_> = (1..MAX_CLIENTS).map(|_| open_session(&server).unwrap()).collect();
         for socket in &mut all {
             first_heard(socket, &lines);
         }
@@ -246,7 +246,7 @@ fn timer_of_the_other_end(socket: &TcpStream) -> Option<String> {
 #[test]
 fn who_goes_without_a_word_is_asked_after() {
     let (server, _lines) = served("127.0.0.1:0");
-    let socket = visit(&server).unwrap();
+    let socket = open_session(&server).unwrap();
     let began = Instant::now();
     // At first what was answered is on its way.
     while timer_of_the_other_end(socket.get_ref()).as_deref() != Some("02") {

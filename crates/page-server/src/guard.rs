@@ -9,14 +9,14 @@ use std::net::{IpAddr, SocketAddr};
 
 use axum::http::{HeaderMap, Uri, header};
 
-use crate::reached::reached_at;
+use crate::link_host::link_host;
 
 /// Bytes of a token: nobody guesses sixteen.
 const TOKEN_BYTES: usize = 16;
 
 /// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stranger {
+pub(crate) enum Refusal {
     /// It asks for another host than this machine.
     Host,
     /// A page from elsewhere sends it.
@@ -25,9 +25,9 @@ pub(crate) enum Stranger {
     Token,
 }
 
-impl Stranger {
-    /// For whoever reads the answer.
-    pub fn told(self) -> &'static str {
+impl Refusal {
+    /// The body of the answer.
+    pub fn message(self) -> &'static str {
         match self {
             Self::Host => "this page serves this machine only\n",
             Self::Origin => "this page answers to itself only\n",
@@ -66,7 +66,7 @@ impl Guard {
     pub fn link(&self) -> String {
         match &self.token {
             None => format!("http://{}/", self.address),
-            Some(token) => format!("http://{}/?token={token}", reached_at(self.address)),
+            Some(token) => format!("http://{}/?token={token}", link_host(self.address)),
         }
     }
 
@@ -79,18 +79,18 @@ impl Guard {
     /// Whether a request may be answered.
     ///
     /// # Errors
-    /// [`Stranger`]: what is wrong with it.
-    pub fn admit(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Stranger> {
+    /// [`Refusal`]: what is wrong with it.
+    pub fn admit(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let host = text(header::HOST).unwrap_or_default();
         // A browser names the page's own scheme and host; what is no browser names nothing.
         if text(header::ORIGIN)
             .is_some_and(|origin| origin.split_once("://").is_none_or(|(_, from)| from != host))
         {
-            return Err(Stranger::Origin);
+            return Err(Refusal::Origin);
         }
         let Some(token) = &self.token else {
-            return if is_local_name(host) { Ok(()) } else { Err(Stranger::Host) };
+            return if is_local_name(host) { Ok(()) } else { Err(Refusal::Host) };
         };
         let in_query = uri
             .query()
@@ -104,7 +104,7 @@ impl Guard {
         });
         // Each is compared, so that neither place nor number tells anything by its time.
         let is_known = in_query.chain(in_cookies).fold(false, |known, given| known | is_equal(given, token));
-        if is_known { Ok(()) } else { Err(Stranger::Token) }
+        if is_known { Ok(()) } else { Err(Refusal::Token) }
     }
 }
 
@@ -142,15 +142,15 @@ mod tests {
         for host in
             ["evil.example:8080", "10.0.0.1", "", "127.0.0.1.evil.example", "localhost.evil.example:80"]
         {
-            assert_eq!(ask(&[(header::HOST, host)]), Err(Stranger::Host), "{host}");
+            assert_eq!(ask(&[(header::HOST, host)]), Err(Refusal::Host), "{host}");
         }
-        assert_eq!(ask(&[]), Err(Stranger::Host));
+        assert_eq!(ask(&[]), Err(Refusal::Host));
         let from = |origin| ask(&[(header::HOST, "localhost:8080"), (header::ORIGIN, origin)]);
         assert_eq!(from("http://localhost:8080"), Ok(()));
         for origin in
             ["http://evil.example", "http://localhost:9090", "null", "http://localhost:8080.evil.example"]
         {
-            assert_eq!(from(origin), Err(Stranger::Origin), "{origin}");
+            assert_eq!(from(origin), Err(Refusal::Origin), "{origin}");
         }
     }
 
@@ -174,10 +174,10 @@ mod tests {
         let (short, long) = (&token[1..], format!("{token}0"));
         for wrong in ["", short, &long, &"0".repeat(32), &token.to_uppercase().replace(char::is_numeric, "x")]
         {
-            assert_eq!(ask(&format!("/?token={wrong}"), ""), Err(Stranger::Token), "{wrong}");
-            assert_eq!(ask("/", &format!("posewire-8080={wrong}")), Err(Stranger::Token), "{wrong}");
+            assert_eq!(ask(&format!("/?token={wrong}"), ""), Err(Refusal::Token), "{wrong}");
+            assert_eq!(ask("/", &format!("posewire-8080={wrong}")), Err(Refusal::Token), "{wrong}");
         }
-        assert_eq!(ask("/", &format!("other={token}")), Err(Stranger::Token));
+        assert_eq!(ask("/", &format!("other={token}")), Err(Refusal::Token));
     }
 
     #[test]
