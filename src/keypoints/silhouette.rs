@@ -1,30 +1,36 @@
 //! Roughly which pixels a person covers.
 
+use pose::Joint::{self, *};
 use pose::{JointState, Pose};
 
 use crate::picture::{Affine, Mask};
 
 /// Joints, and how far what lies round the line between them reaches from it, as a part of the body's height.
-const PARTS: [(usize, usize, f32); 12] = [
+const PARTS: [(Joint, Joint, f32); 12] = [
     // Shoulders and hips, and the sides between them.
-    (5, 6, 0.07),
-    (11, 12, 0.08),
-    (5, 11, 0.07),
-    (6, 12, 0.07),
+    (LeftShoulder, RightShoulder, 0.07),
+    (LeftHip, RightHip, 0.08),
+    (LeftShoulder, LeftHip, 0.07),
+    (RightShoulder, RightHip, 0.07),
     // Upper and lower arms.
-    (5, 7, 0.055),
-    (6, 8, 0.055),
-    (7, 9, 0.05),
-    (8, 10, 0.05),
+    (LeftShoulder, LeftElbow, 0.055),
+    (RightShoulder, RightElbow, 0.055),
+    (LeftElbow, LeftWrist, 0.05),
+    (RightElbow, RightWrist, 0.05),
     // Upper and lower legs.
-    (11, 13, 0.075),
-    (12, 14, 0.075),
-    (13, 15, 0.06),
-    (14, 16, 0.06),
+    (LeftHip, LeftKnee, 0.075),
+    (RightHip, RightKnee, 0.075),
+    (LeftKnee, LeftAnkle, 0.06),
+    (RightKnee, RightAnkle, 0.06),
 ];
 
 /// The joints before and at an end of a limb, and how far hand or foot go on beyond it, as a part of the line between the two.
-const ENDS: [(usize, usize, f32); 4] = [(7, 9, 0.35), (8, 10, 0.35), (13, 15, 0.2), (14, 16, 0.2)];
+const ENDS: [(Joint, Joint, f32); 4] = [
+    (LeftElbow, LeftWrist, 0.35),
+    (RightElbow, RightWrist, 0.35),
+    (LeftKnee, LeftAnkle, 0.2),
+    (RightKnee, RightAnkle, 0.2),
+];
 const END_RADIUS: f32 = 0.055;
 
 /// Lines from shoulder to shoulder down to hip to hip that fill the trunk between its sides.
@@ -39,8 +45,11 @@ const HAIR: f32 = 0.3;
 
 /// Somebody who stands is so many times as tall as trunk and legs are long; and the lines of a side from the shoulder down, as parts of that.
 const HEIGHT_PER_TRUNK_AND_LEGS: f32 = 1.25;
-const TRUNK_AND_LEGS: [([(usize, usize); 2], f32); 3] =
-    [([(5, 11), (6, 12)], 0.38), ([(11, 13), (12, 14)], 0.31), ([(13, 15), (14, 16)], 0.31)];
+const TRUNK_AND_LEGS: [([(Joint, Joint); 2], f32); 3] = [
+    ([(LeftShoulder, LeftHip), (RightShoulder, RightHip)], 0.38),
+    ([(LeftHip, LeftKnee), (RightHip, RightKnee)], 0.31),
+    ([(LeftKnee, LeftAnkle), (RightKnee, RightAnkle)], 0.31),
+];
 
 /// Marks in `mask` what `pose`, in pixels of the source image, covers there. Joints that are absent cover nothing.
 ///
@@ -56,28 +65,28 @@ pub(super) fn mark(pose: &Pose, mask_from_image: &Affine, mask: &mut Mask) {
     let height = across.max(HEIGHT_PER_TRUNK_AND_LEGS * trunk_and_legs(&at));
 
     for (a, b, radius) in PARTS {
-        if let (Some(a), Some(b)) = (at[a], at[b]) {
+        if let (Some(a), Some(b)) = (at[a as usize], at[b as usize]) {
             mask.capsule(a, b, radius * height);
         }
     }
     for (before, end, beyond) in ENDS {
-        if let (Some(before), Some(end)) = (at[before], at[end]) {
+        if let (Some(before), Some(end)) = (at[before as usize], at[end as usize]) {
             mask.capsule(end, between(before, end, 1.0 + beyond), END_RADIUS * height);
         }
     }
-    if let [Some(left), Some(right), .., Some(left_hip), Some(right_hip)] = at[5..=12] {
+    if let [Some(left), Some(right), Some(left_hip), Some(right_hip)] = Joint::TRUNK.map(|j| at[j as usize]) {
         for i in 0..TRUNK_LINES {
             let across = i as f32 / (TRUNK_LINES - 1) as f32;
             let (shoulder, hip) = (between(left, right, across), between(left_hip, right_hip, across));
             mask.capsule(shoulder, hip, TRUNK_RADIUS * height);
         }
     }
-    let face = || at[..5].iter().flatten();
+    let face = || Joint::HEAD.iter().filter_map(|&j| at[j as usize]);
     let count = face().count() as f32;
     if count > 0.0 {
         let middle = [0, 1].map(|axis| face().map(|p| p[axis]).sum::<f32>() / count);
         mask.capsule(middle, middle, HEAD_RADIUS * height);
-        if let (Some(left), Some(right)) = (at[5], at[6]) {
+        if let [Some(left), Some(right)] = Joint::SHOULDERS.map(|j| at[j as usize]) {
             let shoulders = between(left, right, 0.5);
             mask.capsule(middle, shoulders, NECK_RADIUS * height);
             mask.capsule(middle, between(shoulders, middle, 1.0 + HAIR), HAIR_RADIUS * height);
@@ -87,8 +96,8 @@ pub(super) fn mark(pose: &Pose, mask_from_image: &Affine, mask: &mut Mask) {
 
 /// How long trunk and legs are, by as much of them as is there; 0 where nothing is.
 fn trunk_and_legs(at: &[Option<[f32; 2]>; pose::JOINTS]) -> f32 {
-    let long = |&(a, b): &(usize, usize)| {
-        let ([ax, ay], [bx, by]) = (at[a]?, at[b]?);
+    let long = |&(a, b): &(Joint, Joint)| {
+        let ([ax, ay], [bx, by]) = (at[a as usize]?, at[b as usize]?);
         Some((ax - bx).hypot(ay - by))
     };
     let (mut known, mut known_part) = (0.0, 0.0);

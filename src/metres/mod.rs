@@ -16,7 +16,7 @@ pub use floor::FloorFinder;
 pub use lens::Lens;
 pub use stature::Stature;
 
-use pose::{Floor, Forecast, JointState, MAX_PERSONS, Place};
+use pose::{Floor, Forecast, Joint, JointState, MAX_PERSONS, Place};
 
 /// Places persons, each by a memory of its own.
 pub struct Metres {
@@ -70,7 +70,8 @@ impl Metres {
         let fitted = self.bodies.get_mut(slot)?.fitted(forecast, &lens)?;
         // What the floor is found from does not hang on what the floor says.
         let (mut place, mut joints_m) = fitted.placed(self.stature, self.stature.scale());
-        let has_feet = [15, 16].iter().all(|&ankle| forecast.state[ankle] == JointState::Measured);
+        let has_feet =
+            Joint::ANKLES.iter().all(|&ankle| forecast.state[ankle as usize] == JointState::Measured);
         if let Some(floor) = &mut self.floor {
             if has_feet {
                 let captured_at_us = forecast.captured_at_us;

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use pose::JOINTS;
+use pose::{JOINTS, Joint};
 use serde::Deserialize;
 
 use crate::V3;
@@ -264,7 +264,7 @@ impl RoomPlacement {
 }
 
 fn middle(joints: &Joints) -> Option<V3> {
-    let known = [5, 6, 11, 12].iter().filter_map(|&j| joints[j]);
+    let known = Joint::TRUNK.iter().filter_map(|&j| joints[j as usize]);
     let (sum, count) = known.fold((V3::zeros(), 0.0), |(s, n), j| (s + V3::new(j[0], j[1], j[2]), n + 1.0));
     (count > 0.0).then(|| sum / count)
 }

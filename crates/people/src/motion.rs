@@ -16,20 +16,23 @@ pub type Places = [Vec3; POSE_JOINTS];
 /// Indices into [`Places`].
 pub mod joint {
     #![allow(missing_docs, reason = "the names say it")]
-    pub const NOSE: usize = 0;
-    pub const L_EAR: usize = 3;
-    pub const R_EAR: usize = 4;
-    pub const L_SHOULDER: usize = 5;
-    pub const R_SHOULDER: usize = 6;
-    pub const L_HIP: usize = 11;
-    pub const R_HIP: usize = 12;
-    pub const L_KNEE: usize = 13;
-    pub const L_ANKLE: usize = 15;
-    pub const R_ANKLE: usize = 16;
+    use pose::Joint;
+
+    pub const NOSE: usize = Joint::Nose as usize;
+    pub const L_EAR: usize = Joint::LeftEar as usize;
+    pub const R_EAR: usize = Joint::RightEar as usize;
+    pub const L_SHOULDER: usize = Joint::LeftShoulder as usize;
+    pub const R_SHOULDER: usize = Joint::RightShoulder as usize;
+    pub const L_HIP: usize = Joint::LeftHip as usize;
+    pub const R_HIP: usize = Joint::RightHip as usize;
+    pub const L_KNEE: usize = Joint::LeftKnee as usize;
+    pub const L_ANKLE: usize = Joint::LeftAnkle as usize;
+    pub const R_ANKLE: usize = Joint::RightAnkle as usize;
     pub const PELVIS: usize = 17;
     pub const NECK: usize = 18;
+    pub const HEAD_TOP: usize = 19;
 }
-use joint::{L_ANKLE, L_HIP, L_KNEE, NECK, PELVIS, R_ANKLE, R_HIP};
+use joint::{L_ANKLE, L_HIP, L_KNEE, L_SHOULDER, NECK, PELVIS, R_ANKLE, R_HIP, R_SHOULDER};
 
 /// Joints above the hips.
 const UPPER: [usize; 13] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 18, 19];
@@ -168,7 +171,7 @@ impl Clip {
 
 /// Which way a pose heads: the angle of [`yaw`] that +z must be turned by.
 pub fn heading(p: &Places) -> f32 {
-    let left = (p[L_HIP] - p[R_HIP]) + (p[5] - p[6]) * 0.3;
+    let left = (p[L_HIP] - p[R_HIP]) + (p[L_SHOULDER] - p[R_SHOULDER]) * 0.3;
     atan2(-left.z, left.x)
 }
 

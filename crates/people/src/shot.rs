@@ -7,6 +7,7 @@ mod staging;
 use std::{collections::BTreeSet, rc::Rc};
 
 pub use photo::Photo;
+use pose::Joint;
 use scene::{Framing, Scene};
 
 use crate::{
@@ -217,8 +218,8 @@ impl<'a> Studio<'a> {
             let posed = follow(self.asset, &self.template.bones, &person.body, &p, ground, &habit);
             let (joints, height_m) = (person.body.posed_joints(self.asset, &posed), person.body.height_m);
             let low = joints.iter().map(|j| j.y).fold(f32::MAX, f32::min);
-            let hips_m = (joints[11].y + joints[12].y) * 0.5;
-            let sits = hips_m - low > 0.3 && hips_m - (joints[13].y + joints[14].y) * 0.5 < SEATED_M;
+            let hips_m = stance::middle(&joints, Joint::HIPS).y;
+            let sits = hips_m - low > 0.3 && hips_m - stance::middle(&joints, Joint::KNEES).y < SEATED_M;
             let (deep_m, beside_m) =
                 (clash_m(&joints, height_m), stance::beside_m(&joints, height_m, sits) - REACH_M);
             let wrong = deep_m.max(0.0) + 0.3 * beside_m.max(0.0);
@@ -245,8 +246,8 @@ impl<'a> Studio<'a> {
         figure.pose(self.asset, self.template, &person, &posed);
         let middle = (figure.low + figure.high) * 0.5;
         figure.shift(vec3(-middle.x, jump_m - figure.low.y, -middle.z));
-        let hips = (figure.joints[11] + figure.joints[12]) * 0.5;
-        let knees = (figure.joints[13].y + figure.joints[14].y) * 0.5;
+        let hips = stance::middle(&figure.joints, Joint::HIPS);
+        let knees = stance::middle(&figure.joints, Joint::KNEES).y;
         // Sits in the air: wants a seat of that height.
         let seat =
             if jump_m == 0.0 && hips.y > 0.3 && hips.y - knees < SEATED_M { hips.y - 0.11 } else { 0.0 };

@@ -1,9 +1,16 @@
 //! Whether a pose can be: nothing of a body well inside another part of it or another body, and weight over what carries it.
 //! Bodies are capsules round COCO's joints here; that is coarse, and enough to find what glares.
 
-use pose::JOINTS;
+use pose::{JOINTS, Joint};
 
 use crate::math::{Vec3, vec3};
+
+const EARS: [Joint; 2] = Joint::EARS;
+const SHOULDERS: [Joint; 2] = Joint::SHOULDERS;
+const WRISTS: [Joint; 2] = Joint::WRISTS;
+const HIPS: [Joint; 2] = Joint::HIPS;
+const KNEES: [Joint; 2] = Joint::KNEES;
+const ANKLES: [Joint; 2] = Joint::ANKLES;
 
 /// COCO's joints in the world.
 pub type Joints = [Vec3; JOINTS];
@@ -22,20 +29,31 @@ const ARM: usize = 4;
 const THIGH: usize = 6;
 const SHIN: usize = 8;
 
-const PARTS: [Part; 10] = [
-    Part { ends: |j| [middle(j, 3), middle(j, 3) + vec3(0.0, 0.04, 0.0)], girth: 0.045 },
-    Part { ends: |j| [middle(j, 11), middle(j, 5).mix(middle(j, 11), 0.15)], girth: 0.060 },
-    // A hand is as long as a third of its forearm.
-    Part { ends: |j| [j[7], j[9] + (j[9] - j[7]) * 0.35], girth: 0.022 },
-    Part { ends: |j| [j[8], j[10] + (j[10] - j[8]) * 0.35], girth: 0.022 },
-    Part { ends: |j| [j[5], j[7]], girth: 0.026 },
-    Part { ends: |j| [j[6], j[8]], girth: 0.026 },
-    // Thighs meet at the top.
-    Part { ends: |j| [j[11].mix(j[13], 0.4), j[13]], girth: 0.038 },
-    Part { ends: |j| [j[12].mix(j[14], 0.4), j[14]], girth: 0.038 },
-    Part { ends: |j| [j[13], j[15]], girth: 0.028 },
-    Part { ends: |j| [j[14], j[16]], girth: 0.028 },
-];
+const PARTS: [Part; 10] = {
+    use Joint::*;
+    [
+        Part { ends: |j| [middle(j, EARS), middle(j, EARS) + vec3(0.0, 0.04, 0.0)], girth: 0.045 },
+        Part { ends: |j| [middle(j, HIPS), middle(j, SHOULDERS).mix(middle(j, HIPS), 0.15)], girth: 0.060 },
+        Part { ends: |j| forearm(at(j, LeftElbow), at(j, LeftWrist)), girth: 0.022 },
+        Part { ends: |j| forearm(at(j, RightElbow), at(j, RightWrist)), girth: 0.022 },
+        Part { ends: |j| [at(j, LeftShoulder), at(j, LeftElbow)], girth: 0.026 },
+        Part { ends: |j| [at(j, RightShoulder), at(j, RightElbow)], girth: 0.026 },
+        Part { ends: |j| thigh(at(j, LeftHip), at(j, LeftKnee)), girth: 0.038 },
+        Part { ends: |j| thigh(at(j, RightHip), at(j, RightKnee)), girth: 0.038 },
+        Part { ends: |j| [at(j, LeftKnee), at(j, LeftAnkle)], girth: 0.028 },
+        Part { ends: |j| [at(j, RightKnee), at(j, RightAnkle)], girth: 0.028 },
+    ]
+};
+
+/// A hand is as long as a third of its forearm.
+fn forearm(elbow: Vec3, wrist: Vec3) -> [Vec3; 2] {
+    [elbow, wrist + (wrist - elbow) * 0.35]
+}
+
+/// Thighs meet at the top.
+fn thigh(hip: Vec3, knee: Vec3) -> [Vec3; 2] {
+    [hip.mix(knee, 0.4), knee]
+}
 
 /// Parts of one body that must not meet: neighbours do.
 const APART: [(usize, usize); 18] = [
@@ -59,8 +77,13 @@ const APART: [(usize, usize); 18] = [
     (SHIN, TRUNK),
 ];
 
-fn middle(j: &Joints, left: usize) -> Vec3 {
-    (j[left] + j[left + 1]) * 0.5
+fn at(joints: &Joints, joint: Joint) -> Vec3 {
+    joints[joint as usize]
+}
+
+/// Between two joints.
+pub(crate) fn middle(joints: &Joints, [left, right]: [Joint; 2]) -> Vec3 {
+    (at(joints, left) + at(joints, right)) * 0.5
 }
 
 /// How deep the deepest part of a body lies inside another part of it, metres; not above 0 where all are free.
@@ -107,18 +130,22 @@ pub fn reaches_into_m(
 /// seat under the hips.
 pub fn beside_m(joints: &Joints, height_m: f32, is_seated: bool) -> f32 {
     let j = joints;
-    let trunk = middle(j, 5).mix(middle(j, 11), 0.5);
-    let limb = |a: usize, b: usize| middle(j, a).mix(middle(j, b), 0.45);
+    let trunk = middle(j, SHOULDERS).mix(middle(j, HIPS), 0.5);
+    let limb = |from: [Joint; 2], to: [Joint; 2]| middle(j, from).mix(middle(j, to), 0.45);
     // Shares of the weight as anatomists give them.
-    let weight =
-        trunk * 0.5 + middle(j, 3) * 0.08 + limb(11, 13) * 0.2 + limb(13, 15) * 0.12 + limb(5, 9) * 0.1;
-    let low = [9, 10, 11, 12, 13, 14, 15, 16].map(|k| j[k].y).into_iter().fold(f32::MAX, f32::min);
+    let weight = trunk * 0.5
+        + middle(j, EARS) * 0.08
+        + limb(HIPS, KNEES) * 0.2
+        + limb(KNEES, ANKLES) * 0.12
+        + limb(SHOULDERS, WRISTS) * 0.1;
+    let low = WRISTS.iter().chain(&Joint::LEGS).map(|&k| at(j, k).y).fold(f32::MAX, f32::min);
     let mut carry: Vec<Vec3> = Vec::new();
-    for k in [9, 10, 13, 14, 15, 16, 11, 12] {
+    for k in [WRISTS, KNEES, ANKLES, HIPS].into_iter().flatten() {
+        let (at, is_hip) = (at(j, k), HIPS.contains(&k));
         // Hips lie a hand above what somebody sits on.
-        let above = j[k].y - low - if k == 11 || k == 12 { 0.05 } else { 0.0 } * height_m;
-        if above < 0.06 * height_m || is_seated && (k == 11 || k == 12) {
-            carry.push(j[k].flat());
+        let above = at.y - low - if is_hip { 0.05 } else { 0.0 } * height_m;
+        if above < 0.06 * height_m || is_seated && is_hip {
+            carry.push(at.flat());
         }
     }
     let p = weight.flat();
@@ -171,7 +198,8 @@ mod tests {
     fn who_stands_at_ease_is_free_and_a_forearm_through_the_belly_is_not() {
         let mut j = upright();
         assert!(clash_m(&j, 1.75) <= 0.0, "{}", clash_m(&j, 1.75));
-        (j[7], j[9]) = (vec3(0.15, 1.15, 0.1), vec3(0.0, 1.1, 0.0));
+        (j[Joint::LeftElbow as usize], j[Joint::LeftWrist as usize]) =
+            (vec3(0.15, 1.15, 0.1), vec3(0.0, 1.1, 0.0));
         assert!(clash_m(&j, 1.75) > 0.05);
     }
 

@@ -126,8 +126,8 @@ pub(crate) fn parts(pose: &Pose, fit: &Fit) -> ([Part; PARTS], usize) {
     for (place, joint) in places.iter_mut().zip(&pose.joints) {
         *place = Look::of(joint).map(|look| Spot { at: fit.place(joint.x_px, joint.y_px), look });
     }
-    places[NECK] = between(places[5], places[6]);
-    places[PELVIS] = between(places[11], places[12]);
+    places[NECK] = middle(&places, Joint::SHOULDERS);
+    places[PELVIS] = middle(&places, Joint::HIPS);
     places[HEAD] = head(&places);
     let height = height(&places);
     let empty = Part {
@@ -176,8 +176,10 @@ pub(crate) fn parts(pose: &Pose, fit: &Fit) -> ([Part; PARTS], usize) {
         }
         if i == TRUNK {
             // As wide as shoulders and hips are seen to be; from the side the least.
-            for (radius, [left, right]) in part.radii.iter_mut().zip([[5, 6], [11, 12]]) {
-                let (Some(left), Some(right)) = (places[left], places[right]) else { continue };
+            for (radius, [left, right]) in part.radii.iter_mut().zip([Joint::SHOULDERS, Joint::HIPS]) {
+                let (Some(left), Some(right)) = (places[left as usize], places[right as usize]) else {
+                    continue;
+                };
                 let across = sub(left.at, right.at);
                 let width = (across[0] * along[1] - across[1] * along[0]).abs();
                 *radius = radius.max(0.46 * width + 0.036 * height);
@@ -206,6 +208,10 @@ fn between(a: Option<Spot>, b: Option<Spot>) -> Option<Spot> {
     Some(Spot { at: [0, 1].map(|k| 0.5 * (a.at[k] + b.at[k])), look: a.look.min(b.look) })
 }
 
+fn middle(places: &[Option<Spot>; PLACES], [left, right]: [Joint; 2]) -> Option<Spot> {
+    between(places[left as usize], places[right as usize])
+}
+
 /// The middle of the ears, or of what else of a face is known; as sure as the surest of it.
 fn head(places: &[Option<Spot>; PLACES]) -> Option<Spot> {
     let mean = |joints: core::ops::Range<usize>| {
@@ -217,7 +223,7 @@ fn head(places: &[Option<Spot>; PLACES]) -> Option<Spot> {
         }
         (count > 0.0).then(|| Spot { at: sum.map(|v| v / count), look })
     };
-    between(places[3], places[4]).or_else(|| mean(0..5))
+    middle(places, Joint::EARS).or_else(|| mean(0..5))
 }
 
 /// How high the body is, panel pixels, were it upright: foreshortening makes bones shorter and never longer, so the second longest for

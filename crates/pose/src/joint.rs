@@ -52,6 +52,48 @@ impl Joint {
         ]
     };
 
+    /// Nose, eyes and ears.
+    pub const HEAD: [Joint; 5] =
+        [Joint::Nose, Joint::LeftEye, Joint::RightEye, Joint::LeftEar, Joint::RightEar];
+    /// Left, then right, as in all groups of two.
+    pub const EARS: [Joint; 2] = [Joint::LeftEar, Joint::RightEar];
+    /// Left, right.
+    pub const SHOULDERS: [Joint; 2] = [Joint::LeftShoulder, Joint::RightShoulder];
+    /// Left, right.
+    pub const WRISTS: [Joint; 2] = [Joint::LeftWrist, Joint::RightWrist];
+    /// Left, right.
+    pub const HIPS: [Joint; 2] = [Joint::LeftHip, Joint::RightHip];
+    /// Left, right.
+    pub const KNEES: [Joint; 2] = [Joint::LeftKnee, Joint::RightKnee];
+    /// Left, right.
+    pub const ANKLES: [Joint; 2] = [Joint::LeftAnkle, Joint::RightAnkle];
+    /// Shoulders and hips.
+    pub const TRUNK: [Joint; 4] = {
+        use Joint::*;
+        [LeftShoulder, RightShoulder, LeftHip, RightHip]
+    };
+    /// Shoulders, elbows and wrists.
+    pub const ARMS: [Joint; 6] = {
+        use Joint::*;
+        [LeftShoulder, RightShoulder, LeftElbow, RightElbow, LeftWrist, RightWrist]
+    };
+    /// Hips, knees and ankles.
+    pub const LEGS: [Joint; 6] = {
+        use Joint::*;
+        [LeftHip, RightHip, LeftKnee, RightKnee, LeftAnkle, RightAnkle]
+    };
+
+    /// Where `joints` stand in COCO's order.
+    pub const fn indices<const N: usize>(joints: [Joint; N]) -> [usize; N] {
+        let mut indices = [0; N];
+        let mut i = 0;
+        while i < N {
+            indices[i] = joints[i] as usize;
+            i += 1;
+        }
+        indices
+    }
+
     /// COCO's name of the joint, as result files spell it.
     pub const fn name(self) -> &'static str {
         use Joint::*;
@@ -135,6 +177,25 @@ mod tests {
         for (i, j) in Joint::ALL.iter().enumerate() {
             assert_eq!(*j as usize, i);
         }
+    }
+
+    #[test]
+    fn groups_hold_what_their_names_say() {
+        let named = |part: &'static str| Joint::ALL.into_iter().filter(move |j| j.name().ends_with(part));
+        let pairs = [
+            ("ear", Joint::EARS),
+            ("shoulder", Joint::SHOULDERS),
+            ("wrist", Joint::WRISTS),
+            ("hip", Joint::HIPS),
+            ("knee", Joint::KNEES),
+            ("ankle", Joint::ANKLES),
+        ];
+        for (part, group) in pairs {
+            assert!(named(part).eq(group), "{part}");
+        }
+        assert!(Joint::HEAD.into_iter().chain(Joint::ARMS).chain(Joint::LEGS).eq(Joint::ALL));
+        assert!(named("shoulder").chain(named("hip")).eq(Joint::TRUNK));
+        assert_eq!(Joint::indices(Joint::HIPS), [11, 12]);
     }
 
     #[test]

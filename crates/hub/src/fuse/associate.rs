@@ -2,6 +2,7 @@
 
 use pathfinding::kuhn_munkres::kuhn_munkres_min;
 use pathfinding::matrix::Matrix;
+use pose::Joint;
 
 use super::body::{Body, Fit};
 use crate::V2;
@@ -87,7 +88,7 @@ fn frame(seen: &crate::line::Seen) -> Option<(V2, f64)> {
     for ray in seen.joints.iter().flatten() {
         (low, high) = (low.inf(&ray.at), high.sup(&ray.at));
     }
-    let trunk: Vec<V2> = [5, 6, 11, 12].iter().filter_map(|&j| Some(seen.joints[j]?.at)).collect();
+    let trunk: Vec<V2> = Joint::TRUNK.iter().filter_map(|&j| Some(seen.joints[j as usize]?.at)).collect();
     let middle =
         if trunk.is_empty() { 0.5 * (low + high) } else { trunk.iter().sum::<V2>() / trunk.len() as f64 };
     let extent = (high - low).max();

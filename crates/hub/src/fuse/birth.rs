@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use pose::{JOINTS, MIRROR};
+use pose::{JOINTS, Joint, MIRROR};
 
 use super::body::{ARM_BONES, BONES, RESTLESS};
 use super::joint::{JointFilter, strayed};
@@ -26,7 +26,7 @@ pub(super) struct Loose {
 impl Loose {
     /// Seen by a camera at `place`.
     pub fn new(place: &Extrinsics, at_us: i64, seen: Seen, speed: [V2; JOINTS]) -> Self {
-        let rays = [5, 6, 11, 12].iter().filter_map(|&j| Some(seen.joints[j]?.at));
+        let rays = Joint::TRUNK.iter().filter_map(|&j| Some(seen.joints[j as usize]?.at));
         let (sum, count) = rays.fold((V2::zeros(), 0.0), |s, r| (s.0 + r, s.1 + 1.0));
         let line = (count > 0.0).then(|| {
             let ray = sum / count;

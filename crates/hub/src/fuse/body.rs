@@ -1,6 +1,6 @@
 //! A person in the room: 17 joints, how long the bones are, who saw them.
 
-use pose::{JOINTS, MIRROR};
+use pose::{JOINTS, Joint, MIRROR};
 
 use super::joint::{Expected, JointFilter, coasted};
 use crate::V3;
@@ -25,27 +25,30 @@ pub(super) const BONES: [(usize, usize); 12] = [
 /// The first of them, which are the arms'.
 pub(super) const ARM_BONES: usize = 4;
 /// From where a joint that nobody has seen yet is looked for: the first of both that is known.
-const NEAR: [[usize; 2]; JOINTS] = [
-    [3, 5],
-    [0, 5],
-    [0, 6],
-    [0, 5],
-    [0, 6],
-    [6, 11],
-    [5, 12],
-    [5, 6],
-    [6, 5],
-    [7, 5],
-    [8, 6],
-    [12, 5],
-    [11, 6],
-    [11, 12],
-    [12, 11],
-    [13, 11],
-    [14, 12],
-];
-const ARMS: [usize; 6] = [5, 6, 7, 8, 9, 10];
-const LEGS: [usize; 6] = [11, 12, 13, 14, 15, 16];
+const NEAR: [[Joint; 2]; JOINTS] = {
+    use Joint::*;
+    [
+        [LeftEar, LeftShoulder],
+        [Nose, LeftShoulder],
+        [Nose, RightShoulder],
+        [Nose, LeftShoulder],
+        [Nose, RightShoulder],
+        [RightShoulder, LeftHip],
+        [LeftShoulder, RightHip],
+        [LeftShoulder, RightShoulder],
+        [RightShoulder, LeftShoulder],
+        [LeftElbow, LeftShoulder],
+        [RightElbow, RightShoulder],
+        [RightHip, LeftShoulder],
+        [LeftHip, RightShoulder],
+        [LeftHip, RightHip],
+        [RightHip, LeftHip],
+        [LeftKnee, LeftHip],
+        [RightKnee, RightHip],
+    ]
+};
+const ARMS: [usize; 6] = Joint::indices(Joint::ARMS);
+const LEGS: [usize; 6] = Joint::indices(Joint::LEGS);
 /// How far such a joint may be from there, metres.
 const ABOUT_M: f64 = 0.35;
 /// How restless joints are, m²/s³: trunks, arms and legs swing.
@@ -57,8 +60,6 @@ const STIFF: f64 = 0.25;
 pub(super) const TOLD_M: f64 = 0.20;
 /// With fewer joints known nothing can be held against somebody, and nobody could say where they are.
 pub(super) const MIN_KNOWN: usize = 4;
-/// Joints that say where the trunk is.
-const TRUNK: [usize; 4] = [5, 6, 11, 12];
 /// Limbs whose left and right a camera may take for each other.
 pub(super) const GROUPS: [&[usize; 6]; 2] = [&ARMS, &LEGS];
 /// What it costs, in sigmas squared, to say that a camera takes left for right: whoever turns their back is taken for somebody who
@@ -217,7 +218,7 @@ impl Body {
     }
 
     fn find_middle(&mut self) {
-        let known = TRUNK.iter().filter_map(|&j| self.joints[j].as_ref());
+        let known = Joint::TRUNK.iter().filter_map(|&j| self.joints[j as usize].as_ref());
         let zero = (V3::zeros(), V3::zeros(), 0.0);
         let (at, speed, n) = known.fold(zero, |(a, s, n), k| (a + k.at(), s + k.speed(), n + 1.0));
         self.middle = (n > 0.0).then(|| (at / n, speed / n));
@@ -280,7 +281,7 @@ impl Body {
         for j in 0..JOINTS {
             let Some(ray) = rays[j] else { continue };
             if self.joints[j].is_none() {
-                let near = NEAR[j].iter().find_map(|&near| self.joints[near]);
+                let near = NEAR[j].iter().find_map(|&near| self.joints[near as usize]);
                 self.joints[j] = near.map(|near| {
                     JointFilter::new(near.at(), nalgebra::Matrix3::identity() * (ABOUT_M * ABOUT_M))
                 });

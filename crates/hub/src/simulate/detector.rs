@@ -4,7 +4,7 @@
 //! (`benches/results/films.json`); [`Level::Blurred`] those of J-HMDB's small, blurred films. The error lasts: a part of it about three
 //! frames, a part about a second, as that of a smoothed answer does.
 
-use pose::{JOINTS, MIRROR};
+use pose::{JOINTS, Joint, MIRROR};
 
 use crate::V2;
 
@@ -13,8 +13,8 @@ const SPREAD: [f64; JOINTS] = [
     0.010, 0.010, 0.010, 0.012, 0.012, 0.016, 0.016, 0.020, 0.020, 0.026, 0.026, 0.024, 0.024, 0.022, 0.022,
     0.026, 0.026,
 ];
-const ARMS: [usize; 6] = [5, 6, 7, 8, 9, 10];
-const LEGS: [usize; 6] = [11, 12, 13, 14, 15, 16];
+const ARMS: [usize; 6] = Joint::indices(Joint::ARMS);
+const LEGS: [usize; 6] = Joint::indices(Joint::LEGS);
 const LIMBS: [&[usize]; 9] =
     [&[7, 9], &[8, 10], &[9], &[10], &[13, 15], &[14, 16], &LEGS, &ARMS, &[0, 1, 2, 3, 4]];
 

@@ -2,11 +2,17 @@
 
 use std::sync::Arc;
 
+use pose::Joint;
+
 use crate::{
     asset::Asset,
     body::{Body, Bones},
     math::{PI, Vec3, atan2, cos, sin, smooth, vec3, yaw},
-    motion::{Clip, Motion, Places, ahead, blend, heading, joint::PELVIS, mirrored, standing},
+    motion::{
+        Clip, Motion, Places, ahead, blend, heading,
+        joint::{HEAD_TOP, PELVIS},
+        mirrored, standing,
+    },
     posing::leg_scale,
     rng::Rng,
 };
@@ -362,10 +368,10 @@ fn sway(t_s: f32, rate: f32) -> f32 {
 
 fn breathing(mut p: Places, t_s: f32) -> Places {
     let s = sin(1.5 * t_s);
-    for j in [5, 6, 7, 8, 9, 10] {
+    for j in Joint::indices(Joint::ARMS) {
         p[j].y += 0.003 * s;
     }
-    for j in [0, 1, 2, 3, 4, 19] {
+    for j in Joint::indices(Joint::HEAD).into_iter().chain([HEAD_TOP]) {
         p[j].x += 0.004 * sway(t_s, 0.17);
     }
     p

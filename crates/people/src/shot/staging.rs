@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use pose::Joint;
+
 use super::{DEEP_M, Studio, scene::Framing};
 use crate::{
     backdrop::{Piece, Place},
@@ -57,8 +59,8 @@ impl Studio<'_> {
                 continue;
             }
             let f = &self.figures[k];
-            let hips = (f.joints[11] + f.joints[12]) * 0.5;
-            let knees = (f.joints[13] + f.joints[14]) * 0.5;
+            let hips = stance::middle(&f.joints, Joint::HIPS);
+            let knees = stance::middle(&f.joints, Joint::KNEES);
             let behind = (hips - knees).flat().unit();
             let at = hips.flat() + behind * 0.06;
             let half = vec3(rng.between(0.2, 0.5), seat.min(f.blobs[2].0.y), rng.between(0.18, 0.26));
