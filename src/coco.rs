@@ -129,16 +129,13 @@ impl Annotation {
     }
 }
 
-/// COCO's own labels of 118,000 pictures are a quarter of this.
-const MAX_LABEL_BYTES: u64 = 1 << 30;
-
 impl GroundTruth {
     /// Reads a file of labels; with `split`, only those of its pictures.
     ///
     /// # Errors
     /// [`LabelsError`]; a file without pictures is one.
     pub fn read(path: &Path, split: Option<&str>) -> Result<Self, LabelsError> {
-        let text = files::read_text_at_most(path, MAX_LABEL_BYTES)
+        let text = files::read_text_at_most(path, files::MAX_LABEL_BYTES)
             .map_err(|source| LabelsError::Unreadable { path: path.into(), source })?;
         let truth =
             Self::parse(&text, split).map_err(|source| LabelsError::Wrong { path: path.into(), source })?;

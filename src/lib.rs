@@ -49,7 +49,7 @@ pub mod avi;
 #[doc(hidden)]
 pub mod child_process;
 #[doc(hidden)]
-pub mod clock;
+pub use ::timing::clock;
 #[doc(hidden)]
 pub mod coco;
 #[doc(hidden)]

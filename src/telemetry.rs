@@ -2,12 +2,11 @@
 
 pub mod alloc;
 pub mod board;
-mod histogram;
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-pub use histogram::{Histogram, Summary};
+pub use timing::{Histogram, Summary};
 
 /// What is timed. A frame passes the stages in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

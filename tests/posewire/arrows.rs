@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 const MODULES: [(&str, &[&str]); 27] = [
     // What every stage may see.
     ("child_process", &[]),
-    ("clock", &[]),
     ("progress", &["tty"]),
     ("stderr_tail", &[]),
     ("telemetry", &[]),
     ("tty", &[]),
     ("avi", &["files", "picture"]),
     ("coco", &["files"]),
-    // Modules that are crates: what runs on every frame is optimised apart, and other programs have a use for some.
+    // Modules that are crates: what runs on every frame is optimised apart, and other programs have a use for some. `clock` is one of `timing`.
+    ("clock", &[]),
     ("files", &[]),
     ("maps", &[]),
     ("math", &[]),
@@ -46,7 +46,7 @@ const MODULES: [(&str, &[&str]); 27] = [
 const MODULE_CRATES: [&str; 6] = ["files", "maps", "math", "names", "picture", "temporal"];
 
 /// Each crate of the workspace and those of Posewire's own that it may depend on.
-const CRATES: [(&str, &[&str]); 21] = [
+const CRATES: [(&str, &[&str]); 22] = [
     ("pose", &[]),
     ("datagrams", &[]),
     ("files", &[]),
@@ -56,6 +56,7 @@ const CRATES: [(&str, &[&str]); 21] = [
     ("names", &[]),
     ("picture", &[]),
     ("shutdown", &[]),
+    ("timing", &[]),
     ("page-server", &["names"]),
     ("maps", &["math"]),
     ("temporal", &["math", "names", "pose"]),
@@ -86,6 +87,7 @@ const CRATES: [(&str, &[&str]); 21] = [
             "pose-wire",
             "shutdown",
             "temporal",
+            "timing",
         ],
     ),
     (
@@ -101,9 +103,10 @@ const CRATES: [(&str, &[&str]); 21] = [
             "pose-mqtt",
             "pose-osc",
             "shutdown",
+            "timing",
         ],
     ),
-    ("posewire-lab", &["people", "pose", "posewire"]),
+    ("posewire-lab", &["files", "people", "pose", "posewire"]),
 ];
 
 /// Neither clock, file nor environment: time is an argument.

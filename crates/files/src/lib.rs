@@ -27,6 +27,9 @@ pub const MAX_TEXT_BYTES: u64 = 1 << 20;
 /// Networks and their weights: a board that could run more has not been seen.
 pub const MAX_MODEL_BYTES: u64 = 512 << 20;
 
+/// Labels of pictures and videos, and answers to them: COCO's own labels of 118,000 pictures are a quarter of this.
+pub const MAX_LABEL_BYTES: u64 = 1 << 30;
+
 /// What is said where a file has a writer already.
 #[cfg(unix)]
 const BUSY: &str = "another program writes it: end that one, or name another file";

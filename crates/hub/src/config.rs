@@ -1,7 +1,6 @@
 //! The file of cameras, which a person writes, and that of the room, which `calibrate` writes.
 
 use std::fmt::Write;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use nalgebra::{Quaternion, UnitQuaternion};
@@ -12,9 +11,6 @@ use crate::camera::Lens;
 use crate::ear::Ear;
 use crate::geometry::centre;
 use crate::{Extrinsics, V3};
-
-/// A file of ours is a page at most.
-const MAX_BYTES: u64 = 1 << 20;
 
 /// What is wrong with a file.
 #[derive(Debug, thiserror::Error)]
@@ -68,11 +64,7 @@ struct CameraEntry {
 
 pub(crate) fn read(path: &Path, hint: &'static str) -> Result<String, ConfigError> {
     let unreadable = |why: String| ConfigError::Unreadable { path: path.display().to_string(), why, hint };
-    let size = fs::metadata(path).map_err(|e| unreadable(e.to_string()))?.len();
-    if size > MAX_BYTES {
-        return Err(unreadable(format!("{size} bytes are no file of cameras")));
-    }
-    fs::read_to_string(path).map_err(|e| unreadable(e.to_string()))
+    files::read_text_at_most(path, files::MAX_TEXT_BYTES).map_err(|e| unreadable(e.to_string()))
 }
 
 pub(crate) fn wrong(path: &Path, why: impl Into<String>) -> ConfigError {
@@ -211,6 +203,8 @@ pub fn room_text(found: &Calibration, names: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use proptest::prelude::*;
 
     use super::*;

@@ -13,7 +13,6 @@
 //! | [`twin`] | a second hub of the same room, which takes over |
 //! | [`building`] | several rooms, each with a hub |
 //! | [`reach`] | whether a tracker runs at the size that its lens was calibrated at |
-//! | [`spread`] | how long things take |
 //! | [`simulate`] | virtual cameras and recorded motion with the detector's error, and what comes of them |
 //!
 //! Spaces: a camera's is x right, y down, z ahead. The room's is right-handed, metres, z up from the floor; its origin lies below the first
@@ -38,7 +37,6 @@ pub mod osc;
 pub mod output;
 pub mod reach;
 pub mod simulate;
-pub mod spread;
 pub mod twin;
 pub mod zones;
 

@@ -50,10 +50,9 @@ pub enum Rate {
 impl FromStr for Rate {
     type Err = String;
     fn from_str(word: &str) -> Result<Self, String> {
-        match (word, word.parse::<f64>()) {
+        match (word, timing::parse_hz(word)) {
             ("camera", _) => Ok(Self::Camera),
-            // Above 1 kHz no wire carries the poses; below 0.1 Hz nobody would wait for them.
-            (_, Ok(hz)) if (0.1..=1_000.0).contains(&hz) => Ok(Self::Hz(hz)),
+            (_, Some(hz)) => Ok(Self::Hz(hz)),
             _ => Err(format!("'{word}' is neither \"camera\" nor a number of Hz from 0.1 to 1000")),
         }
     }

@@ -10,10 +10,11 @@ use posewire_hub::ear;
 use posewire_hub::exchange::Said;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use timing::clock::now_us;
 
 use super::peer::Peer;
 use super::signals::stop_signal;
-use super::sources::{DATAGRAM, now_us};
+use super::sources::DATAGRAM;
 use super::zenoh;
 
 /// Passes a board's lines on, and lets the hub compare clocks: to half the network's asymmetry, where arrivals alone are late by its

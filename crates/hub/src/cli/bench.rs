@@ -6,8 +6,6 @@ use posewire_hub::line;
 use posewire_hub::output::json_line;
 use posewire_hub::simulate::Scene;
 
-use super::sources::worked_us;
-
 /// Measures what each picture costs the hub, on one core: processor time from the datagram to the line that goes out
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -81,6 +79,12 @@ pub fn run(args: &Args) -> Result<()> {
     let busy = (sum + tell_us.iter().sum::<f64>()) / (args.seconds * 1e6);
     println!("one core is busy for {:.1} % of the time", 100.0 * busy);
     Ok(())
+}
+
+/// What this thread has worked, microseconds of processor time.
+fn worked_us() -> f64 {
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    t.tv_sec as f64 * 1e6 + t.tv_nsec as f64 / 1e3
 }
 
 fn at(values: &mut [f64], share: f64) -> f64 {

@@ -13,11 +13,12 @@ use posewire_hub::config::{Camera, cameras, room_text};
 use posewire_hub::geometry::centre;
 use posewire_hub::hub::Ears;
 use posewire_hub::line::Look;
+use timing::clock::now_us;
 
 use super::cameras::Wrong;
 use super::onward::Onward;
 use super::signals::stop_signal;
-use super::sources::{EVERY, Heard, Next, Source, now_us, seconds};
+use super::sources::{EVERY, Heard, Next, Source, seconds};
 use super::text;
 use super::zenoh;
 

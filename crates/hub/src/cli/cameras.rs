@@ -224,7 +224,7 @@ impl Cameras {
 
 /// Writes a camera's place into the room's file; gives where the file as `calibrate` wrote it is kept.
 fn write_down(room: &Path, name: &str, place: &Extrinsics) -> Result<PathBuf> {
-    let text = std::fs::read_to_string(room)?;
+    let text = files::read_text_at_most(room, files::MAX_TEXT_BYTES)?;
     let placed = placed_text(&text, name, place).context("it is no room's file any more")?;
     let mut before = room.as_os_str().to_owned();
     before.push(".before");

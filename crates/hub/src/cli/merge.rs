@@ -1,6 +1,5 @@
 //! `posewire-hub merge`: the rooms of a building, each with a hub of its own.
 
-use std::fs;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -11,11 +10,12 @@ use anyhow::{Context, Result, bail};
 use posewire_hub::building::{Building, RoomPlacement, Said};
 use serde::Deserialize;
 use serde_json::json;
+use timing::clock::now_us;
 
 use super::peer::Peer;
 use super::rooms;
 use super::signals::stop_signal;
-use super::sources::{DATAGRAM, now_us, rate};
+use super::sources::{DATAGRAM, rate};
 use super::text::{Ended, IfLate, Text};
 
 /// Puts several hubs' rooms together to one building: whoever goes from one to the next keeps their identity
@@ -79,7 +79,7 @@ impl Room {
 
 pub fn run(args: &Args) -> Result<()> {
     let name = args.building.display();
-    let text = fs::read_to_string(&args.building)
+    let text = files::read_text_at_most(&args.building, files::MAX_TEXT_BYTES)
         .with_context(|| format!("{name}: `posewire-hub merge --help` shows how such a file looks"))?;
     let file: File = toml::from_str(&text).with_context(|| format!("{name}"))?;
     if file.room.is_empty() {

@@ -16,11 +16,11 @@ use posewire_hub::output::json_line;
 use posewire_hub::twin::Beat;
 use posewire_hub::zones::zones;
 use shutdown::Stopped;
+use timing::clock::now_us;
 
 use super::mqtt::{Health, Mqtt};
 use super::peer::Peer;
 use super::pipes::wait_for_reader;
-use super::sources::now_us;
 use super::text::{self, Ended, IfLate, Text};
 use super::web::Web;
 

@@ -4,8 +4,7 @@ use std::net::UdpSocket;
 
 use anyhow::{Result, ensure};
 use datagrams::{Datagrams, SendError};
-
-use super::sources::now_us;
+use timing::clock::now_us;
 
 /// Datagrams to one peer, which may be away.
 pub struct Peer {

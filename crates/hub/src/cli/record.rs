@@ -9,11 +9,12 @@ use anyhow::{Context, Result};
 use files::{Existing, LinesFile};
 use posewire_hub::config::cameras;
 use posewire_hub::line;
+use timing::clock::now_us;
 
 use super::cameras::Wrong;
 use super::pipes::wait_for_reader;
 use super::signals::stop_signal;
-use super::sources::{EVERY, Heard, Next, Source, Taken, now_us, seconds};
+use super::sources::{EVERY, Heard, Next, Source, Taken, seconds};
 use super::text::{self, Ended};
 use super::zenoh;
 

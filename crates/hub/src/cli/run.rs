@@ -12,13 +12,14 @@ use std::time::Duration;
 use anyhow::Result;
 use posewire_hub::config::{self, Camera, cameras};
 use posewire_hub::hub::Hub;
-use posewire_hub::spread::Spread;
+use timing::clock::now_us;
+use timing::{Histogram, Summary};
 
 use super::cameras::Cameras;
 use super::other::Other;
 use super::outputs::{self, Outputs};
 use super::signals::stop_signal;
-use super::sources::{Heard, NEWEST, Next, Source, now_us, rate};
+use super::sources::{Heard, NEWEST, Next, Source, rate};
 use super::text::IfLate;
 use super::zenoh;
 use replay::{Pace, replay};
@@ -136,7 +137,11 @@ fn tell_all(args: &Args, room: &mut Room, source: &mut Source, stop: &AtomicBool
     } else {
         say!("posewire-hub run: {} cameras; Ctrl-C ends it", room.cameras.names().len());
         let added = live(room, |wait| source.next(wait), now_us, stop)?;
-        say!("posewire-hub run: {}", added.said("from a line's arrival to its moment on the way"));
+        let Summary { count, p50_ns, p99_ns, max_ns, .. } = added.summary();
+        let [p50, p99, most] = [p50_ns, p99_ns, max_ns].map(|ns| ns as f64 / 1e6);
+        say!(
+            "posewire-hub run: from a line's arrival to its moment on the way: p50 {p50:.2} ms, p99 {p99:.2} ms, most {most:.2} ms, of {count}"
+        );
     }
     Ok(())
 }
@@ -147,8 +152,8 @@ fn live(
     mut next: impl FnMut(Duration) -> Result<Next>,
     now_us: impl Fn() -> i64,
     stop: &AtomicBool,
-) -> Result<Spread> {
-    let (mut since_us, mut added) = (None, Spread::default());
+) -> Result<Histogram> {
+    let (mut since_us, added) = (None, Histogram::default());
     while !stop.load(Ordering::Relaxed) {
         let wait_us = room.hub.due_us(room.gap_us).map_or(100_000, |due| (due - now_us()).clamp(0, 100_000));
         let mut wait = Duration::from_micros(wait_us as u64);
@@ -174,7 +179,7 @@ fn live(
         if told != Told::Nothing
             && let Some(since_us) = since_us.take()
         {
-            added.add((now_us() - since_us).max(0) as u64);
+            added.record((now_us() - since_us).max(0) as u64 * 1_000);
         }
         if told == Told::ToNobody {
             break;
@@ -368,8 +373,8 @@ mod tests {
                 _ => Ok(line(0, now_us.get())),
             }
         };
-        let waited = live(&mut room, next, || now_us.get(), &stop).unwrap();
-        assert!(waited.count() > 0 && waited.at(1.0) < 100_000.0, "{}", waited.said("waits"));
+        let waited = live(&mut room, next, || now_us.get(), &stop).unwrap().summary();
+        assert!(waited.count > 0 && waited.max_ns < 100_000_000, "{waited:?}");
     }
 
     #[test]

@@ -16,6 +16,7 @@ use posewire_hub::exchange::{Answers, Said, Then};
 use posewire_hub::hub::Packet;
 use posewire_hub::twin::Beat;
 use serde::{Deserialize, Serialize};
+use timing::clock::now_us;
 
 use super::queue::Queue;
 use super::zenoh;
@@ -41,12 +42,6 @@ pub enum Heard {
     Twin(Beat),
 }
 
-/// The monotonic clock, microseconds.
-pub fn now_us() -> i64 {
-    let t = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    t.tv_sec * 1_000_000 + t.tv_nsec / 1_000
-}
-
 /// Reads a length of time, of the command line.
 pub fn seconds(text: &str) -> std::result::Result<f64, String> {
     let seconds = text.parse::<f64>().ok().filter(|s| s.is_finite() && *s > 0.0);
@@ -55,14 +50,7 @@ pub fn seconds(text: &str) -> std::result::Result<f64, String> {
 
 /// Reads how often, of the command line; as `posewire run --rate`.
 pub fn rate(text: &str) -> std::result::Result<f64, String> {
-    let hz = text.parse::<f64>().ok().filter(|hz| (0.1..=1_000.0).contains(hz));
-    hz.ok_or_else(|| "give a number of Hz from 0.1 to 1000, as in 30".to_owned())
-}
-
-/// What this thread has worked, microseconds of processor time.
-pub fn worked_us() -> f64 {
-    let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    t.tv_sec as f64 * 1e6 + t.tv_nsec as f64 / 1e3
+    timing::parse_hz(text).ok_or_else(|| "give a number of Hz from 0.1 to 1000, as in 30".to_owned())
 }
 
 /// Everything that cameras send, or sent.

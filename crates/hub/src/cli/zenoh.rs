@@ -44,12 +44,12 @@ mod built_in {
     use std::sync::mpsc::{Receiver, sync_channel};
 
     use anyhow::{Context, Result, anyhow};
+    use timing::clock::now_us;
     use zenoh::Wait;
     use zenoh::pubsub::{Publisher, Subscriber};
     use zenoh::qos::{CongestionControl, Priority};
     use zenoh::sample::Sample;
 
-    use super::super::sources::now_us;
     use super::{Args, End};
 
     /// Zenoh's words for how a hub is reached, unless told otherwise; a port that is free, as peers take.

@@ -34,7 +34,7 @@ pub struct Args {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let truth = GroundTruth::read(&args.coco, args.split.as_deref())?;
-    let text = fs::read_to_string(&args.results)
+    let text = files::read_text_at_most(&args.results, files::MAX_LABEL_BYTES)
         .with_context(|| format!("cannot read results from {}", args.results.display()))?;
     let results: Vec<Prediction> = serde_json::from_str(&text)
         .with_context(|| format!("{} is not a list of COCO keypoint results", args.results.display()))?;

@@ -38,8 +38,8 @@ impl Answers {
     /// # Errors
     /// [`FilmsError`] where the file cannot be read or a line is something else.
     pub fn read(path: &Path) -> Result<Self, FilmsError> {
-        let text =
-            std::fs::read_to_string(path).map_err(|source| FilmsError::Read { path: path.into(), source })?;
+        let text = files::read_text_at_most(path, files::MAX_LABEL_BYTES)
+            .map_err(|source| FilmsError::Read { path: path.into(), source })?;
         let mut films: BTreeMap<String, Vec<Vec<Person>>> = BTreeMap::new();
         for (text, line) in text.lines().zip(1..).filter(|(text, _)| !text.trim().is_empty()) {
             let fail = |what: String| FilmsError::Answers { path: path.into(), line, what };

@@ -227,7 +227,7 @@ impl Labelled {
     /// # Errors
     /// [`FilmsError`] where labels or pictures cannot be read or are not of one length.
     pub fn open(labels: &Path) -> Result<Self, FilmsError> {
-        let text = std::fs::read_to_string(labels)
+        let text = files::read_text_at_most(labels, files::MAX_LABEL_BYTES)
             .map_err(|source| FilmsError::Read { path: labels.into(), source })?;
         let fail = |line: usize, what: String| FilmsError::Labels { path: labels.into(), line, what };
         let mut lines = text.lines().zip(1..).filter(|(text, _)| !text.trim().is_empty());

@@ -15,21 +15,24 @@ pub trait Clock: Send + Sync {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Monotonic;
 
-#[cfg(unix)]
 impl Clock for Monotonic {
     fn now_us(&self) -> i64 {
-        let t = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-        t.tv_sec * 1_000_000 + t.tv_nsec / 1_000
+        now_us()
     }
 }
 
+/// What [`Monotonic`] says, for those whose tests bring no clock of their own.
+#[cfg(unix)]
+pub fn now_us() -> i64 {
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    t.tv_sec * 1_000_000 + t.tv_nsec / 1_000
+}
+
+/// Microseconds since the first call: there is no driver's clock to agree with.
 #[cfg(not(unix))]
-impl Clock for Monotonic {
-    /// Microseconds since the first call: there is no driver's clock to agree with.
-    fn now_us(&self) -> i64 {
-        static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
-        START.get_or_init(std::time::Instant::now).elapsed().as_micros() as i64
-    }
+pub fn now_us() -> i64 {
+    static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    START.get_or_init(std::time::Instant::now).elapsed().as_micros() as i64
 }
 
 /// Microseconds since 1970, by the clock that people and other machines have; it may jump where somebody sets it.
