@@ -35,18 +35,18 @@ const LOOK_US: i64 = 100_000;
 const OVERTAKEN_US: i64 = 1_000_000;
 const OVERTAKEN: u64 = 128;
 
-/// What a hub says of a moment; times are by its own clock.
+/// What a hub reports of a moment; times are by its own clock.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Said {
+pub struct RoomReport {
     /// Counts moments.
     pub seq: u64,
     /// Who is there.
-    pub persons: Vec<SaidPerson>,
+    pub persons: Vec<ReportedPerson>,
 }
 
 /// A person of a room.
 #[derive(Clone, Debug, Deserialize)]
-pub struct SaidPerson {
+pub struct ReportedPerson {
     /// The room's identity of them.
     pub id: u32,
     /// How many cameras see them.
@@ -129,29 +129,29 @@ impl Building {
         Self { placements, known: HashMap::new(), newest, looked_us: i64::MIN / 2, next_id: 1 }
     }
 
-    /// Takes in what room `room` said, at `now_us` of the building's clock; not what was overtaken on its way.
-    pub fn take(&mut self, room: usize, said: &Said, now_us: i64) {
+    /// Takes in what room `room` reported, at `now_us` of the building's clock; not what was overtaken on its way.
+    pub fn take(&mut self, room: usize, report: &RoomReport, now_us: i64) {
         // A hub that was started anew counts from 0.
         let is_old = |Newest { seq, at_us, .. }: Newest| {
-            said.seq < seq && seq - said.seq < OVERTAKEN && now_us - at_us < OVERTAKEN_US
+            report.seq < seq && seq - report.seq < OVERTAKEN && now_us - at_us < OVERTAKEN_US
         };
         let before = self.newest[room];
         if before.is_some_and(is_old) {
             return;
         }
-        if before.is_some_and(|newest| said.seq < newest.seq) {
+        if before.is_some_and(|newest| report.seq < newest.seq) {
             self.forget(room);
         }
         let gap_us = before.map_or(0, |newest| (now_us - newest.at_us).max(newest.gap_us / 2));
-        self.newest[room] = Some(Newest { seq: said.seq, at_us: now_us, gap_us });
+        self.newest[room] = Some(Newest { seq: report.seq, at_us: now_us, gap_us });
         self.known.retain(|_, k| now_us - k.seen_us < KEPT_US);
-        for person in &said.persons {
+        for person in &report.persons {
             let joints = person.joints.map(|j| j.map(|j| self.placements[room].place(j)));
             let Some(at) = middle(&joints) else { continue };
             let (id, since_us, apart_us) = match self.known.get(&(room, person.id)) {
                 Some(known) => (known.who.id, known.since_us, known.apart_us),
                 None => {
-                    let id = self.comes_from(room, said, at, now_us).unwrap_or_else(|| self.new_id());
+                    let id = self.comes_from(room, report, at, now_us).unwrap_or_else(|| self.new_id());
                     (id, now_us, None)
                 }
             };
@@ -196,9 +196,9 @@ impl Building {
     }
 
     /// Whose identity somebody new in `room` has had elsewhere.
-    fn comes_from(&self, room: usize, said: &Said, at: V3, now_us: i64) -> Option<u32> {
+    fn comes_from(&self, room: usize, report: &RoomReport, at: V3, now_us: i64) -> Option<u32> {
         let here = |id: u32| {
-            said.persons.iter().any(|p| self.known.get(&(room, p.id)).is_some_and(|k| k.who.id == id))
+            report.persons.iter().any(|p| self.known.get(&(room, p.id)).is_some_and(|k| k.who.id == id))
         };
         let may_be = |k: &&Known| {
             let walked_m = WALK_M_S * (now_us - k.seen_us) as f64 / 1e6;

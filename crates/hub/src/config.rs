@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::calibrate::Calibration;
 use crate::camera::Lens;
-use crate::ear::Ear;
+use crate::endpoint::Endpoint;
 use crate::geometry::centre;
 use crate::{Extrinsics, V3};
 
@@ -45,7 +45,7 @@ pub struct Camera {
     /// The lens' file.
     pub calibration: PathBuf,
     /// Where its lines come in.
-    pub ear: Ear,
+    pub endpoint: Endpoint,
 }
 
 #[derive(Deserialize)]
@@ -86,15 +86,15 @@ pub fn cameras(path: &Path) -> Result<Vec<Camera>, ConfigError> {
         let lens = Lens::read(&text).map_err(|why| {
             wrong(&at, format!("{why}: `posewire calibrate --out FILE` writes such a file"))
         })?;
-        let ear = Ear::read(&entry.listen).map_err(|why| wrong(path, format!("listen = {why}")))?;
-        if let Some(other) = cameras.iter().find(|c| c.name == entry.name || c.ear == ear) {
+        let endpoint = Endpoint::read(&entry.listen).map_err(|why| wrong(path, format!("listen = {why}")))?;
+        if let Some(other) = cameras.iter().find(|c| c.name == entry.name || c.endpoint == endpoint) {
             let why = format!(
                 "{:?} and {:?} need a name and a port, or a key, of their own each",
                 other.name, entry.name
             );
             return Err(wrong(path, why));
         }
-        cameras.push(Camera { name: entry.name, lens, calibration: at, ear });
+        cameras.push(Camera { name: entry.name, lens, calibration: at, endpoint });
     }
     if cameras.is_empty() {
         return Err(wrong(path, "there is no [[camera]] in it"));

@@ -2,7 +2,7 @@
 //!
 //! | step | |
 //! |---|---|
-//! | [`ear`] | where a board's lines come in |
+//! | [`endpoint`] | where a board's lines come in |
 //! | [`mod@line`] | a board's JSON line to rays: what each camera saw, and when by the board's clock |
 //! | [`clock`] | that clock beside the hub's: by exchanges ([`exchange`]), or by arrivals alone |
 //! | [`calibrate`] | where the cameras stand, from somebody who walks about |
@@ -10,9 +10,9 @@
 //! | [`hub`], [`output`], [`osc`] | these together, and what comes out |
 //! | [`avatar`] | one person in Unity's space |
 //! | [`zones`], [`events`] | what happens, and where on the floor |
-//! | [`twin`] | a second hub of the same room, which takes over |
+//! | [`failover`] | a second hub of the same room, which takes over |
 //! | [`building`] | several rooms, each with a hub |
-//! | [`reach`] | whether a tracker runs at the size that its lens was calibrated at |
+//! | [`coverage`] | whether a tracker runs at the size that its lens was calibrated at |
 //! | [`simulate`] | virtual cameras and recorded motion with the detector's error, and what comes of them |
 //!
 //! Spaces: a camera's is x right, y down, z ahead. The room's is right-handed, metres, z up from the floor; its origin lies below the first
@@ -26,18 +26,18 @@ pub mod calibrate;
 pub mod camera;
 pub mod clock;
 pub mod config;
-pub mod ear;
+pub mod coverage;
+pub mod endpoint;
 pub mod events;
 pub mod exchange;
+pub mod failover;
 pub mod fuse;
 pub mod geometry;
 pub mod hub;
 pub mod line;
 pub mod osc;
 pub mod output;
-pub mod reach;
 pub mod simulate;
-pub mod twin;
 pub mod zones;
 
 /// A ray, or a place in the picture.

@@ -93,18 +93,18 @@ pub enum LineError {
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct BoardLine {
     captured_us: i64,
     emitted_us: i64,
     width: Option<u32>,
     height: Option<u32>,
     /// Neither cameras nor files are named.
     source: Option<String>,
-    persons: Vec<SaidPerson>,
+    persons: Vec<BoardPerson>,
 }
 
 #[derive(Deserialize)]
-struct SaidPerson {
+struct BoardPerson {
     id: u32,
     score: f64,
     keypoints: Vec<(f64, f64, f64, f64, State)>,
@@ -140,24 +140,24 @@ const PREDICTED: f64 = 2.0;
 /// # Errors
 /// [`LineError`]
 pub fn read(text: &str, lens: &Lens) -> Result<Line, LineError> {
-    let said: Said = serde_json::from_str(text).map_err(|e| LineError::NotALine(e.to_string()))?;
-    if said.source.as_deref() == Some(BUILT_IN) {
+    let line: BoardLine = serde_json::from_str(text).map_err(|e| LineError::NotALine(e.to_string()))?;
+    if line.source.as_deref() == Some(BUILT_IN) {
         return Err(LineError::BuiltInClip);
     }
     // Sums of such stamps cannot overflow.
-    if [said.captured_us, said.emitted_us].iter().any(|stamp| stamp.unsigned_abs() > 1 << 60) {
+    if [line.captured_us, line.emitted_us].iter().any(|stamp| stamp.unsigned_abs() > 1 << 60) {
         return Err(LineError::NotALine("its times are no microseconds".into()));
     }
-    let size_px = said.width.zip(said.height);
+    let size_px = line.width.zip(line.height);
     let stretch = size_px.map_or(Ok(V2::repeat(1.0)), |(w, h)| stretch([w, h], lens))?;
-    let persons = said.persons.iter().map(|p| person(p, stretch, lens)).filter(|seen| {
+    let persons = line.persons.iter().map(|p| person(p, stretch, lens)).filter(|seen| {
         // Who is expected to have left a picture whose size is known is no sign of another size.
         size_px.is_none() || !matches!(seen, Err(LineError::Outside { .. }))
     });
     let persons = persons.collect::<Result<_, _>>()?;
     Ok(Line {
-        captured_us: said.captured_us,
-        emitted_us: said.emitted_us,
+        captured_us: line.captured_us,
+        emitted_us: line.emitted_us,
         persons,
         is_sized: size_px.is_some(),
     })
@@ -194,15 +194,15 @@ fn stretch(theirs_px: [u32; 2], lens: &Lens) -> Result<V2, LineError> {
 }
 
 /// `stretch` brings the board's pixels to the lens's.
-fn person(said: &SaidPerson, stretch: V2, lens: &Lens) -> Result<Seen, LineError> {
-    if said.keypoints.len() != JOINTS {
+fn person(from: &BoardPerson, stretch: V2, lens: &Lens) -> Result<Seen, LineError> {
+    if from.keypoints.len() != JOINTS {
         return Err(LineError::NotALine(format!(
             "{} keypoints in the place of {JOINTS}",
-            said.keypoints.len()
+            from.keypoints.len()
         )));
     }
     let there = || {
-        let kept = said.keypoints.iter().filter(|k| k.4 != State::Absent && k.2 >= MIN_SCORE);
+        let kept = from.keypoints.iter().filter(|k| k.4 != State::Absent && k.2 >= MIN_SCORE);
         kept.map(|k| V2::new(k.0, k.1).component_mul(&stretch))
     };
     let (mut low, mut high) = (V2::repeat(f64::MAX), V2::repeat(f64::MIN));
@@ -216,7 +216,7 @@ fn person(said: &SaidPerson, stretch: V2, lens: &Lens) -> Result<Seen, LineError
         return Err(LineError::Outside { x: low.x, y: low.y, width, height });
     }
     let joints = std::array::from_fn(|j| {
-        let (x, y, score, sigma, state) = &said.keypoints[j];
+        let (x, y, score, sigma, state) = &from.keypoints[j];
         if *state == State::Absent || *score < MIN_SCORE || !(x.is_finite() && y.is_finite()) {
             return None;
         }
@@ -229,7 +229,7 @@ fn person(said: &SaidPerson, stretch: V2, lens: &Lens) -> Result<Seen, LineError
             score: *score,
         })
     });
-    Ok(Seen { id: said.id, score: said.score, joints })
+    Ok(Seen { id: from.id, score: from.score, joints })
 }
 
 #[cfg(test)]

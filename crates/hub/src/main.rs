@@ -15,10 +15,9 @@ mod cli {
     pub mod cameras;
     pub mod merge;
     pub mod mqtt;
-    pub mod onward;
-    pub mod other;
     pub mod outputs;
     pub mod peer;
+    pub mod peer_hub;
     pub mod pipes;
     pub mod queue;
     pub mod record;
@@ -28,6 +27,7 @@ mod cli {
     pub mod simulate;
     pub mod slow;
     pub mod sources;
+    pub mod stale_lines;
     pub mod study;
     pub mod text;
     pub mod web;

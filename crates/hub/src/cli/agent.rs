@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result};
 use posewire_hub::clock::Exchange;
-use posewire_hub::ear;
-use posewire_hub::exchange::Said;
+use posewire_hub::endpoint;
+use posewire_hub::exchange::ClockMessage;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use timing::clock::now_us;
@@ -55,13 +55,13 @@ impl Way {
     }
 
     /// What a hub said and when that came, without waiting; `None` where nothing did. Nobody else is listened to.
-    fn answer(&self, bytes: &mut [u8]) -> Option<(Option<Said>, i64)> {
+    fn answer(&self, bytes: &mut [u8]) -> Option<(Option<ClockMessage>, i64)> {
         match self {
             Way::Datagrams(peer) => {
                 let n = peer.receive(bytes)?;
-                Some((std::str::from_utf8(&bytes[..n]).ok().and_then(Said::read), now_us()))
+                Some((std::str::from_utf8(&bytes[..n]).ok().and_then(ClockMessage::read), now_us()))
             }
-            Way::Key(way) => way.answer().map(|(text, got_us)| (Said::read(&text), got_us)),
+            Way::Key(way) => way.answer().map(|(text, got_us)| (ClockMessage::read(&text), got_us)),
         }
     }
 
@@ -84,7 +84,7 @@ struct Hub {
 
 impl Hub {
     fn find(name: &str, net: &zenoh::Args, session: &mut Option<zenoh::Session>) -> Result<Self> {
-        let way = match ear::key(name).transpose().map_err(anyhow::Error::msg)? {
+        let way = match endpoint::zenoh_key(name).transpose().map_err(anyhow::Error::msg)? {
             None => Way::Datagrams(Peer::open("agent: --to", name)?),
             Some(key) => {
                 let session = match session {
@@ -100,10 +100,10 @@ impl Hub {
     /// Takes answers, and asks when it is time.
     fn compare_clocks(&mut self, bytes: &mut [u8]) {
         while let Some((said, got_us)) = self.way.answer(bytes) {
-            if let Some(Said::Answer(asked_us, heard_us, answered_us)) = said
+            if let Some(ClockMessage::Answer(asked_us, heard_us, answered_us)) = said
                 && asked_us == self.asked_us
             {
-                let done = Said::Done(Exchange { asked_us, heard_us, answered_us, got_us });
+                let done = ClockMessage::Done(Exchange { asked_us, heard_us, answered_us, got_us });
                 self.way.send(done.text().as_bytes());
                 if !std::mem::replace(&mut self.answered, true) {
                     say!("posewire-hub agent: {} answered within {} µs", self.name, got_us - asked_us);
@@ -113,7 +113,7 @@ impl Hub {
         let now = now_us();
         if now - self.asked_us > ASK_US {
             self.asked_us = now;
-            self.way.send(Said::Ask(now).text().as_bytes());
+            self.way.send(ClockMessage::Ask(now).text().as_bytes());
         }
     }
 }
@@ -172,10 +172,12 @@ mod tests {
         let mut bytes = vec![0; 1_000];
         hub.compare_clocks(&mut bytes);
         let (n, from) = far.recv_from(&mut bytes).unwrap();
-        let Some(Said::Ask(asked)) = std::str::from_utf8(&bytes[..n]).ok().and_then(Said::read) else {
+        let Some(ClockMessage::Ask(asked)) =
+            std::str::from_utf8(&bytes[..n]).ok().and_then(ClockMessage::read)
+        else {
             panic!("no question");
         };
-        far.send_to(Said::Answer(asked, 1, 2).text().as_bytes(), from).unwrap();
+        far.send_to(ClockMessage::Answer(asked, 1, 2).text().as_bytes(), from).unwrap();
         let began = Instant::now();
         wait(&board, std::slice::from_ref(&hub), &Timespec { tv_sec: 60, tv_nsec: 0 }).unwrap();
         assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());

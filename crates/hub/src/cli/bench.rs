@@ -23,62 +23,76 @@ pub struct Args {
     seconds: f64,
 }
 
+/// What was measured; processor time in microseconds.
+#[derive(Default)]
+struct Costs {
+    /// Reading the JSON of all lines.
+    read_us: f64,
+    /// Of each picture.
+    picture_us: Vec<f64>,
+    /// Of each moment's line.
+    line_us: Vec<f64>,
+    /// Persons in all pictures.
+    persons: usize,
+    longest_line: usize,
+    /// People in the room at the end.
+    people: usize,
+}
+
 pub fn run(args: &Args) -> Result<()> {
     ensure!((2..=256).contains(&args.cameras), "--cameras {}: 2 to 256", args.cameras);
     ensure!((1..=1_000).contains(&args.persons), "--persons {}: 1 to 1000", args.persons);
-    let scene = Scene::hall(args.cameras, args.persons, args.seconds);
-    let packets: Vec<Packet> = scene
-        .packets()
-        .into_iter()
-        .map(|p| Packet { camera: p.camera, arrived_us: p.arrived_us, text: p.text })
-        .collect();
+    let mut costs = measure(&Scene::hall(args.cameras, args.persons, args.seconds))?;
+    costs.print(args);
+    Ok(())
+}
+
+/// Lets all datagrams of the scene come to a hub.
+fn measure(scene: &Scene) -> Result<Costs> {
     let lenses = scene.cameras.iter().map(|c| c.0.clone()).collect();
     let places = scene.cameras.iter().map(|c| c.1).collect();
-    let mut hub = Hub::new(lenses, places, vec![0; args.cameras]);
-    let (mut read_us, mut all_us, mut tell_us) = (0.0, Vec::new(), Vec::new());
-    let (mut seen, mut told) = (0usize, 0usize);
-    for packet in &packets {
+    let mut hub = Hub::new(lenses, places, vec![0; scene.cameras.len()]);
+    let mut costs = Costs::default();
+    for p in scene.packets() {
+        let packet = Packet { camera: p.camera, arrived_us: p.arrived_us, text: p.text };
         let began = worked_us();
         // Apart, to know its share.
         line::read(&packet.text, &scene.cameras[packet.camera].0)?;
-        let read = worked_us() - began;
+        costs.read_us += worked_us() - began;
         let began = worked_us();
-        seen += hub.hear(packet)?;
-        all_us.push(worked_us() - began);
-        read_us += read;
+        costs.persons += hub.receive(&packet)?;
+        costs.picture_us.push(worked_us() - began);
         if let Some(moment) = hub.tell(packet.arrived_us, 16_666) {
             let began = worked_us();
-            told = json_line(&moment, 0, &[""; 256]).len().max(told);
-            tell_us.push(worked_us() - began);
+            costs.longest_line = json_line(&moment, 0, &[""; 256]).len().max(costs.longest_line);
+            costs.line_us.push(worked_us() - began);
         }
     }
-    let sum: f64 = all_us.iter().sum();
-    let people = hub.fusion.people(hub.fusion.newest_us()).len();
-    println!(
-        "{} pictures of {} cameras, {:.1} persons each; {people} in the room at the end",
-        all_us.len(),
-        args.cameras,
-        seen as f64 / all_us.len() as f64
-    );
-    println!(
-        "a person in a picture: {:.2} µs, of which reading its JSON {:.2} µs",
-        sum / seen as f64,
-        read_us / seen as f64
-    );
-    println!(
-        "a picture: p50 {:.0} µs, p99 {:.0} µs, most {:.0} µs",
-        at(&mut all_us, 0.5),
-        at(&mut all_us, 0.99),
-        at(&mut all_us, 1.0)
-    );
-    println!(
-        "a moment told: p50 {:.0} µs, p99 {:.0} µs, {told} bytes at most",
-        at(&mut tell_us, 0.5),
-        at(&mut tell_us, 0.99)
-    );
-    let busy = (sum + tell_us.iter().sum::<f64>()) / (args.seconds * 1e6);
-    println!("one core is busy for {:.1} % of the time", 100.0 * busy);
-    Ok(())
+    costs.people = hub.fusion.people(hub.fusion.newest_us()).len();
+    Ok(costs)
+}
+
+impl Costs {
+    fn print(&mut self, args: &Args) {
+        let Self { read_us, persons, longest_line, people, .. } = *self;
+        let (pictures, sum) = (self.picture_us.len(), self.picture_us.iter().sum::<f64>());
+        println!(
+            "{pictures} pictures of {} cameras, {:.1} persons each; {people} in the room at the end",
+            args.cameras,
+            persons as f64 / pictures as f64
+        );
+        println!(
+            "a person in a picture: {:.2} µs, of which reading its JSON {:.2} µs",
+            sum / persons as f64,
+            read_us / persons as f64
+        );
+        let [p50, p99, most] = [0.5, 0.99, 1.0].map(|share| at(&mut self.picture_us, share));
+        println!("a picture: p50 {p50:.0} µs, p99 {p99:.0} µs, most {most:.0} µs");
+        let [p50, p99] = [0.5, 0.99].map(|share| at(&mut self.line_us, share));
+        println!("a moment told: p50 {p50:.0} µs, p99 {p99:.0} µs, {longest_line} bytes at most");
+        let busy = (sum + self.line_us.iter().sum::<f64>()) / (args.seconds * 1e6);
+        println!("one core is busy for {:.1} % of the time", 100.0 * busy);
+    }
 }
 
 /// What this thread has worked, microseconds of processor time.

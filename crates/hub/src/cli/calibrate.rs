@@ -11,14 +11,14 @@ use posewire_hub::calibrate::{CalibrateError, Known, STATURES_M, calibrate};
 use posewire_hub::camera::Lens;
 use posewire_hub::config::{Camera, cameras, room_text};
 use posewire_hub::geometry::centre;
-use posewire_hub::hub::Ears;
+use posewire_hub::hub::CameraInputs;
 use posewire_hub::line::Look;
 use timing::clock::now_us;
 
 use super::cameras::Wrong;
-use super::onward::Onward;
 use super::signals::stop_signal;
-use super::sources::{EVERY, Heard, Next, Source, seconds};
+use super::sources::{EVERY, Incoming, Next, Source, seconds};
+use super::stale_lines::StaleLineFilter;
 use super::text;
 use super::zenoh;
 
@@ -135,10 +135,10 @@ fn known(args: &Args, cameras: &[Camera]) -> Result<Known> {
 fn watched(args: &Args, cameras: &[Camera], stop: &Arc<AtomicBool>) -> Result<(Vec<Look>, Wrong)> {
     let mut source = Source::open(cameras, args.replay.as_deref(), &args.net, None, EVERY, stop)?;
     let lenses: Vec<Lens> = cameras.iter().map(|c| c.lens.clone()).collect();
-    let mut ears = Ears::new(lenses, vec![0; cameras.len()]);
+    let mut inputs = CameraInputs::new(lenses, vec![0; cameras.len()]);
     let (began, mut said) = (now_us(), 0);
     let (mut looks, mut alone) = (Vec::new(), vec![0usize; cameras.len()]);
-    let (mut wrong, mut onward) = (Wrong::new("calibrate", cameras), Onward::default());
+    let (mut wrong, mut stale_lines) = (Wrong::new("calibrate", cameras), StaleLineFilter::default());
     if !source.is_take() {
         say!("posewire-hub calibrate: walk about for {:.0} s, alone; Ctrl-C gives up", args.seconds);
     }
@@ -158,10 +158,11 @@ fn watched(args: &Args, cameras: &[Camera], stop: &Arc<AtomicBool>) -> Result<(V
         }
         match source.next(Duration::from_millis(100))? {
             Next::End => break,
-            Next::Nothing | Next::Heard(Heard::Twin(_)) => {}
-            Next::Heard(Heard::Clocks(camera, exchange)) => ears.exchanged(camera, exchange),
-            Next::Heard(Heard::Line(packet)) if source.is_take() && !onward.goes_on(packet.arrived_us) => {}
-            Next::Heard(Heard::Line(packet)) => match ears.hear(&packet) {
+            Next::Nothing | Next::Incoming(Incoming::Heartbeat(_)) => {}
+            Next::Incoming(Incoming::Clocks(camera, exchange)) => inputs.exchanged(camera, exchange),
+            Next::Incoming(Incoming::Line(packet))
+                if source.is_take() && !stale_lines.accepts(packet.arrived_us) => {}
+            Next::Incoming(Incoming::Line(packet)) => match inputs.receive(&packet) {
                 Ok(Some(look)) => {
                     alone[look.camera] += usize::from(look.persons.len() == 1);
                     looks.push(look);
@@ -172,11 +173,11 @@ fn watched(args: &Args, cameras: &[Camera], stop: &Arc<AtomicBool>) -> Result<(V
         }
     }
     for (k, camera) in cameras.iter().enumerate() {
-        if let (_, Some(doubt)) = ears.reach(k) {
-            say!("posewire-hub calibrate: camera {:?}: {doubt}", camera.name);
+        if let (_, Some(warning)) = inputs.coverage(k) {
+            say!("posewire-hub calibrate: camera {:?}: {warning}", camera.name);
         }
     }
-    if let (Some(path), Some(said)) = (&args.replay, onward.left_out()) {
+    if let (Some(path), Some(said)) = (&args.replay, stale_lines.left_out()) {
         say!("posewire-hub calibrate: {}: {said}", path.display());
     }
     if looks.is_empty() {

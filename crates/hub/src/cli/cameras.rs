@@ -77,9 +77,9 @@ impl Wrong {
     pub fn nothing(&self, cameras: &[Camera]) -> Error {
         match (self.told(), cameras.first()) {
             (Some(wrong), _) => Error::msg(wrong),
-            (None, Some(Camera { name, ear, .. })) => anyhow!(
+            (None, Some(Camera { name, endpoint, .. })) => anyhow!(
                 "nothing came: does each board run what this wants, as camera {name:?} {}?",
-                ear.wants()
+                endpoint.board_command()
             ),
             (None, None) => anyhow!("nothing came"),
         }
@@ -149,9 +149,9 @@ impl Cameras {
         Ok(())
     }
 
-    /// Says what is to be doubted of a camera.
-    pub fn doubt(&self, camera: usize, doubt: &str) {
-        say!("posewire-hub run: camera {:?}: {doubt}", self.all[camera].name);
+    /// Says what looks wrong about a camera.
+    pub fn warn(&self, camera: usize, warning: &str) {
+        say!("posewire-hub run: camera {:?}: {warning}", self.all[camera].name);
     }
 
     /// Says who has been silent for too long; whose lines are all refused sees as little.
@@ -159,7 +159,7 @@ impl Cameras {
         for (c, camera) in self.all.iter().enumerate() {
             if !self.health.silent[c] && now_us - self.heard_us[c] > SILENT_US {
                 self.health.silent[c] = true;
-                let (name, wants) = (&camera.name, camera.ear.wants());
+                let (name, wants) = (&camera.name, camera.endpoint.board_command());
                 match &self.refused[c] {
                     Some((at_us, wrong)) if now_us - at_us <= SILENT_US => {
                         say!(

@@ -1,13 +1,14 @@
 //! `posewire-hub merge`: the rooms of a building, each with a hub of its own.
 
 use std::net::{SocketAddr, UdpSocket};
-use std::path::PathBuf;
-use std::sync::atomic::Ordering;
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use posewire_hub::building::{Building, RoomPlacement, Said};
+use posewire_hub::building::{Building, Resident, RoomPlacement, RoomReport};
 use serde::Deserialize;
 use serde_json::json;
 use timing::clock::now_us;
@@ -46,6 +47,8 @@ pub struct Args {
 
 /// No building is larger, metres.
 const FAR_M: f64 = 10_000.0;
+/// Reports that wait at most.
+const WAITING: usize = 512;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -78,77 +81,19 @@ impl Room {
 }
 
 pub fn run(args: &Args) -> Result<()> {
-    let name = args.building.display();
-    let text = files::read_text_at_most(&args.building, files::MAX_TEXT_BYTES)
-        .with_context(|| format!("{name}: `posewire-hub merge --help` shows how such a file looks"))?;
-    let file: File = toml::from_str(&text).with_context(|| format!("{name}"))?;
-    if file.room.is_empty() {
-        bail!("{name}: there is no [[room]] in it");
-    }
-    for (k, room) in file.room.iter().enumerate() {
-        if let Some(fault) = room.fault() {
-            bail!("{name}: room {:?}: {fault}", room.name);
-        }
-        if let Some(other) = file.room[..k].iter().find(|o| o.name == room.name || o.listen == room.listen) {
-            bail!("{name}: {:?} and {:?} need a name and a port of their own each", other.name, room.name);
-        }
-    }
+    let rooms = read(&args.building)?;
     let stop = stop_signal()?;
-    let (tell, told) = sync_channel::<(usize, Said)>(512);
-    for (number, room) in file.room.iter().enumerate() {
-        let socket = UdpSocket::bind(room.listen).with_context(|| {
-            format!(
-                "room {:?}: {} cannot be listened at: another program has the port",
-                room.name, room.listen
-            )
-        })?;
-        socket.set_read_timeout(Some(Duration::from_millis(200)))?;
-        let (tell, stop, name) = (tell.clone(), stop.clone(), room.name.clone());
-        let mut known = rooms::Room::new(name.clone(), room.listen.port(), now_us());
-        std::thread::Builder::new().name("room".into()).spawn(move || {
-            let (mut bytes, mut wrong) = (vec![0; DATAGRAM], 0u64);
-            while !stop.load(Ordering::Relaxed) {
-                let heard = socket.recv_from(&mut bytes);
-                let told = match &heard {
-                    Ok((_, from)) => known.hear(*from, now_us()),
-                    Err(_) => known.look(now_us()),
-                };
-                if let Some(told) = told {
-                    say!("posewire-hub merge: {told}");
-                }
-                let Ok((n, _)) = heard else { continue };
-                match serde_json::from_slice(&bytes[..n]) {
-                    Ok(said) => _ = tell.try_send((number, said)),
-                    Err(e) => {
-                        wrong += 1;
-                        // The 1st, 2nd, 4th, 8th …
-                        if wrong.is_power_of_two() {
-                            say!(
-                                "posewire-hub merge: room {name:?}: not a hub's line ({e}), {wrong} so far: `posewire-hub run --udp` sends them; boards send to a hub"
-                            );
-                        }
-                    }
-                }
-            }
-        })?;
-    }
-    let udp = args.udp.as_deref().map(|to| Peer::open("merge: --udp", to)).transpose()?;
-    let mut udp = udp.map(|peer| peer.or("for so many people leave --udp out, and take standard output"));
-    // By a thread of its own: whoever pauses it holds up neither the rooms nor the end.
-    let to_standard_output = || {
-        let to = Box::new(std::io::stdout());
-        Text::to("merge", "standard output".into(), IfLate::Lost, to)
-    };
-    let mut lines = udp.is_none().then(to_standard_output).transpose()?;
+    let reports = listen(&rooms, &stop)?;
+    let mut output = Output::open(args)?;
     let placement = |r: &Room| RoomPlacement { at_m: r.at_m, turn_degrees: r.turn_degrees };
-    let mut building = Building::new(file.room.iter().map(placement).collect());
+    let mut building = Building::new(rooms.iter().map(placement).collect());
     let gap_us = (1e6 / args.rate) as i64;
     let (mut next_us, mut seq) = (now_us() + gap_us, 0u64);
-    say!("posewire-hub merge: {} rooms; Ctrl-C ends it", file.room.len());
+    say!("posewire-hub merge: {} rooms; Ctrl-C ends it", rooms.len());
     while !stop.load(Ordering::Relaxed) {
         let wait_us = (next_us - now_us()).clamp(0, 100_000) as u64;
-        match told.recv_timeout(Duration::from_micros(wait_us)) {
-            Ok((room, said)) => building.take(room, &said, now_us()),
+        match reports.recv_timeout(Duration::from_micros(wait_us)) {
+            Ok((room, report)) => building.take(room, &report, now_us()),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
@@ -157,33 +102,144 @@ pub fn run(args: &Args) -> Result<()> {
             continue;
         }
         next_us = (next_us + gap_us).max(now);
-        let person = |r: &posewire_hub::building::Resident| {
-            // Tenths of a millimetre, as the rooms themselves say.
-            let joints = r.joints.map(|j| j.map(|j| j.map(|v| (1e4 * v).round() / 1e4)));
-            json!({ "id": r.id, "room": file.room[r.room].name, "cameras": r.cameras, "joints": joints })
-        };
-        let persons: Vec<_> = building.residents(now).into_iter().map(person).collect();
-        let line = json!({ "seq": seq, "sent_us": now, "persons": persons }).to_string() + "\n";
-        seq += 1;
-        if let Some(peer) = &mut udp {
-            peer.send(line.as_bytes());
+        if !output.send(line(&building, &rooms, seq, now))? {
+            return Ok(());
         }
-        if let Some(out) = &mut lines {
-            out.write(line.into_bytes());
-            match out.ended() {
-                Some(Ended::Failed(error)) => return Err(error),
-                // Its reader has had enough.
-                Some(Ended::Left(_)) => return Ok(()),
-                None => {}
+        seq += 1;
+    }
+    output.end()
+}
+
+/// The rooms of the file `path`.
+fn read(path: &Path) -> Result<Vec<Room>> {
+    let name = path.display();
+    let text = files::read_text_at_most(path, files::MAX_TEXT_BYTES)
+        .with_context(|| format!("{name}: `posewire-hub merge --help` shows how such a file looks"))?;
+    let rooms = toml::from_str::<File>(&text).with_context(|| format!("{name}"))?.room;
+    if rooms.is_empty() {
+        bail!("{name}: there is no [[room]] in it");
+    }
+    for (k, room) in rooms.iter().enumerate() {
+        if let Some(fault) = room.fault() {
+            bail!("{name}: room {:?}: {fault}", room.name);
+        }
+        if let Some(other) = rooms[..k].iter().find(|o| o.name == room.name || o.listen == room.listen) {
+            bail!("{name}: {:?} and {:?} need a name and a port of their own each", other.name, room.name);
+        }
+    }
+    Ok(rooms)
+}
+
+/// Opens each room's port, with a thread each; what comes there, and from which room.
+fn listen(rooms: &[Room], stop: &Arc<AtomicBool>) -> Result<Receiver<(usize, RoomReport)>> {
+    let (tell, reports) = sync_channel(WAITING);
+    for (number, room) in rooms.iter().enumerate() {
+        let socket = UdpSocket::bind(room.listen).with_context(|| {
+            format!(
+                "room {:?}: {} cannot be listened at: another program has the port",
+                room.name, room.listen
+            )
+        })?;
+        socket.set_read_timeout(Some(Duration::from_millis(200)))?;
+        let known = rooms::Room::new(room.name.clone(), room.listen.port(), now_us());
+        let (name, tell, stop) = (room.name.clone(), tell.clone(), stop.clone());
+        let tell = move |report| _ = tell.try_send((number, report));
+        std::thread::Builder::new()
+            .name("room".into())
+            .spawn(move || listen_to(&socket, &name, known, tell, &stop))?;
+    }
+    Ok(reports)
+}
+
+/// One room's port, until `stop` is set.
+fn listen_to(
+    socket: &UdpSocket,
+    name: &str,
+    mut known: rooms::Room,
+    tell: impl Fn(RoomReport),
+    stop: &AtomicBool,
+) {
+    let (mut bytes, mut wrong) = (vec![0; DATAGRAM], 0u64);
+    while !stop.load(Ordering::Relaxed) {
+        let received = socket.recv_from(&mut bytes);
+        let news = match &received {
+            Ok((_, from)) => known.receive(*from, now_us()),
+            Err(_) => known.look(now_us()),
+        };
+        if let Some(news) = news {
+            say!("posewire-hub merge: {news}");
+        }
+        let Ok((n, _)) = received else { continue };
+        match serde_json::from_slice(&bytes[..n]) {
+            Ok(report) => tell(report),
+            Err(e) => {
+                wrong += 1;
+                // The 1st, 2nd, 4th, 8th …
+                if wrong.is_power_of_two() {
+                    say!(
+                        "posewire-hub merge: room {name:?}: not a hub's line ({e}), {wrong} so far: `posewire-hub run --udp` sends them; boards send to a hub"
+                    );
+                }
             }
         }
     }
-    match lines.as_mut().and_then(Text::finish) {
-        Some(Ended::Failed(error)) => Err(error),
-        Some(Ended::Left(why)) => {
-            say!("posewire-hub merge: {why}");
-            Ok(())
+}
+
+/// Everybody in the building at `now_us`, as a JSON line.
+fn line(building: &Building, rooms: &[Room], seq: u64, now_us: i64) -> String {
+    let person = |r: &Resident| {
+        // Tenths of a millimetre, as the rooms themselves say.
+        let joints = r.joints.map(|j| j.map(|j| j.map(|v| (1e4 * v).round() / 1e4)));
+        json!({ "id": r.id, "room": rooms[r.room].name, "cameras": r.cameras, "joints": joints })
+    };
+    let persons: Vec<_> = building.residents(now_us).into_iter().map(person).collect();
+    json!({ "seq": seq, "sent_us": now_us, "persons": persons }).to_string() + "\n"
+}
+
+/// Where lines go.
+enum Output {
+    Udp(Peer),
+    /// By a thread of its own: a reader that pauses holds up neither the rooms nor the end.
+    Stdout(Text),
+}
+
+impl Output {
+    fn open(args: &Args) -> Result<Self> {
+        if let Some(to) = &args.udp {
+            let peer = Peer::open("merge: --udp", to)?;
+            return Ok(Self::Udp(peer.or("for so many people leave --udp out, and take standard output")));
         }
-        None => Ok(()),
+        let to = Box::new(std::io::stdout());
+        Ok(Self::Stdout(Text::to("merge", "standard output".into(), IfLate::Lost, to)?))
+    }
+
+    /// False where nobody reads any more.
+    fn send(&mut self, line: String) -> Result<bool> {
+        let out = match self {
+            Self::Udp(peer) => {
+                peer.send(line.as_bytes());
+                return Ok(true);
+            }
+            Self::Stdout(out) => out,
+        };
+        out.write(line.into_bytes());
+        match out.ended() {
+            Some(Ended::Failed(error)) => Err(error),
+            Some(Ended::Left(_)) => Ok(false),
+            None => Ok(true),
+        }
+    }
+
+    /// Lines that wait are written.
+    fn end(&mut self) -> Result<()> {
+        let Self::Stdout(out) = self else { return Ok(()) };
+        match out.finish() {
+            Some(Ended::Failed(error)) => Err(error),
+            Some(Ended::Left(why)) => {
+                say!("posewire-hub merge: {why}");
+                Ok(())
+            }
+            None => Ok(()),
+        }
     }
 }

@@ -10,13 +10,13 @@ use pose_events::Watch;
 use pose_mqtt::Broker;
 use pose_osc::OscFormat;
 use posewire_hub::events::{happened, line};
+use posewire_hub::failover::Heartbeat;
 use posewire_hub::hub::Moment;
 use posewire_hub::osc::Osc;
 use posewire_hub::output::json_line;
-use posewire_hub::twin::Beat;
 use posewire_hub::zones::zones;
 use shutdown::Stopped;
-use timing::clock::now_us;
+use timing::clock::{now_us, since_1970_us};
 
 use super::mqtt::{Health, Mqtt};
 use super::peer::Peer;
@@ -146,10 +146,10 @@ impl Outputs {
         self.osc.as_ref().map_or(&[][..], |osc| osc.1.numbers())
     }
 
-    /// As the other hub tells it.
-    pub fn learn(&mut self, beat: &Beat) {
+    /// As the other hub has it.
+    pub fn learn(&mut self, heartbeat: &Heartbeat) {
         if let Some((_, osc)) = &mut self.osc {
-            osc.take_over(&beat.numbers);
+            osc.take_over(&heartbeat.numbers);
         }
     }
 
@@ -160,13 +160,13 @@ impl Outputs {
         }
     }
 
-    /// From time to time, whether a moment came or not; `tells`: no other hub of the room does.
-    pub fn look(&mut self, health: &Health, tells: bool) -> Result<()> {
+    /// From time to time, whether a moment came or not; `is_active`: no other hub of the room is.
+    pub fn look(&mut self, health: &Health, is_active: bool) -> Result<()> {
         if let Some(web) = &self.web {
-            web.look(tells);
+            web.look(is_active);
         }
         if let (Some(mqtt), Some(watch)) = (&mut self.mqtt, &self.watch) {
-            match tells {
+            match is_active {
                 true => mqtt.look(watch, health, now_us())?,
                 false => mqtt.hush(),
             }
@@ -255,11 +255,6 @@ impl Outputs {
             self.failed.get_or_insert(error);
         }
     }
-}
-
-fn since_1970_us() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |since| since.as_micros() as i64)
 }
 
 #[cfg(test)]

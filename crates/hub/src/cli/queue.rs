@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::sources::Heard;
+use super::sources::Incoming;
 
 /// From the threads that listen to the one that hears.
 pub struct Queue {
@@ -20,7 +20,7 @@ pub struct Queue {
 struct Waiting {
     /// Whose turn it is, as things came.
     turns: VecDeque<Kind>,
-    by_kind: HashMap<Kind, VecDeque<Heard>>,
+    by_kind: HashMap<Kind, VecDeque<Incoming>>,
 }
 
 impl Queue {
@@ -31,11 +31,11 @@ impl Queue {
     }
 
     /// Takes in what came.
-    pub fn push(&self, heard: Heard) {
-        let (kind, is_line) = (kind(&heard), matches!(heard, Heard::Line(_)));
+    pub fn push(&self, incoming: Incoming) {
+        let (kind, is_line) = (kind(&incoming), matches!(incoming, Incoming::Line(_)));
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let alike = waiting.by_kind.entry(kind).or_default();
-        alike.push_back(heard);
+        alike.push_back(incoming);
         if alike.len() > self.most {
             // Its turn is the next one's.
             alike.pop_front();
@@ -48,7 +48,7 @@ impl Queue {
     }
 
     /// The next that waits, or that comes within `wait`.
-    pub fn next(&self, wait: Duration) -> Option<Heard> {
+    pub fn next(&self, wait: Duration) -> Option<Incoming> {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.come.wait_timeout_while(waiting, wait, |waiting| waiting.turns.is_empty());
         let mut waiting = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -62,35 +62,35 @@ impl Queue {
     }
 }
 
-/// What it tells of: lines, clocks or the other hub, and which camera.
+/// Line, clocks or heartbeat, and of which camera.
 type Kind = (u8, usize);
 
-/// Two of a kind tell of the same: the newer one is worth more.
-fn kind(heard: &Heard) -> Kind {
-    match heard {
-        Heard::Line(packet) => (0, packet.camera),
-        Heard::Clocks(camera, _) => (1, *camera),
-        Heard::Twin(_) => (2, 0),
+/// Two of a kind replace each other: the newer one is worth more.
+fn kind(incoming: &Incoming) -> Kind {
+    match incoming {
+        Incoming::Line(packet) => (0, packet.camera),
+        Incoming::Clocks(camera, _) => (1, *camera),
+        Incoming::Heartbeat(_) => (2, 0),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use posewire_hub::failover::Heartbeat;
     use posewire_hub::hub::Packet;
-    use posewire_hub::twin::Beat;
 
     #[test]
     fn of_each_camera_the_newest_lines_stay_and_what_is_lost_is_counted() {
         let queue = Queue::new(3);
-        let line = |camera, arrived_us| Heard::Line(Packet { camera, arrived_us, text: String::new() });
+        let line = |camera, arrived_us| Incoming::Line(Packet { camera, arrived_us, text: String::new() });
         queue.push(line(1, 0));
-        queue.push(Heard::Twin(Beat::default()));
+        queue.push(Incoming::Heartbeat(Heartbeat::default()));
         (1..=100).for_each(|k| queue.push(line(0, k)));
         let mut left = Vec::new();
         while let Some(heard) = queue.next(Duration::ZERO) {
             left.push(match heard {
-                Heard::Line(packet) => (packet.camera, packet.arrived_us),
+                Incoming::Line(packet) => (packet.camera, packet.arrived_us),
                 _ => (9, 9),
             });
         }
@@ -101,7 +101,7 @@ mod tests {
         for k in 0..40 {
             (0..4).for_each(|_| queue.push(line(0, k)));
             queue.push(line(1, k));
-            if let Some(Heard::Line(packet)) = queue.next(Duration::ZERO) {
+            if let Some(Incoming::Line(packet)) = queue.next(Duration::ZERO) {
                 heard[packet.camera] += 1;
             }
         }

@@ -14,7 +14,7 @@ use timing::clock::now_us;
 use super::cameras::Wrong;
 use super::pipes::wait_for_reader;
 use super::signals::stop_signal;
-use super::sources::{EVERY, Heard, Next, Source, Taken, seconds};
+use super::sources::{EVERY, Incoming, Next, Source, Taken, seconds};
 use super::text::{self, Ended};
 use super::zenoh;
 
@@ -55,7 +55,9 @@ pub fn run(args: &Args) -> Result<()> {
             break;
         }
         // Exchanges are not kept: a take's clocks are found by arrivals.
-        let Next::Heard(Heard::Line(packet)) = source.next(Duration::from_millis(100))? else { continue };
+        let Next::Incoming(Incoming::Line(packet)) = source.next(Duration::from_millis(100))? else {
+            continue;
+        };
         let camera = &cameras[packet.camera];
         // It is kept all the same, but a take of such lines is of no use.
         if let Err(e) = line::read(&packet.text, &camera.lens) {

@@ -23,10 +23,10 @@ impl Room {
     }
 
     /// Something came `from` there; what is to be said of it.
-    pub fn hear(&mut self, from: SocketAddr, now_us: i64) -> Option<String> {
+    pub fn receive(&mut self, from: SocketAddr, now_us: i64) -> Option<String> {
         self.heard_us = now_us;
         let name = &self.name;
-        if let Some([one, other]) = self.senders.hear(from) {
+        if let Some([one, other]) = self.senders.receive(from) {
             return Some(format!(
                 "room {name:?}: {one} and {other} both send to its port: each room's hub needs one of its own, and of two hubs of one room one has --standby"
             ));
@@ -59,8 +59,8 @@ mod tests {
         let told = room.look(SILENT_US + 1).unwrap();
         assert!(told.contains("\"hall\" is silent") && told.contains("--udp THIS-MACHINE:9301"), "{told}");
         assert_eq!(room.look(9 * SILENT_US), None);
-        assert_eq!(room.hear(from, 9 * SILENT_US).unwrap(), "room \"hall\" is back");
-        assert_eq!((room.hear(from, 9 * SILENT_US), room.look(10 * SILENT_US)), (None, None));
+        assert_eq!(room.receive(from, 9 * SILENT_US).unwrap(), "room \"hall\" is back");
+        assert_eq!((room.receive(from, 9 * SILENT_US), room.look(10 * SILENT_US)), (None, None));
         assert!(room.look(12 * SILENT_US).is_some());
     }
 
@@ -68,7 +68,7 @@ mod tests {
     fn two_hubs_on_one_port_are_said_once() {
         let [a, b] = [1, 2].map(|host| SocketAddr::from(([10, 0, 0, host], 4_000)));
         let mut room = Room::new("hall".to_owned(), 9301, 0);
-        let told: Vec<String> = [a, b, a, b, a].iter().filter_map(|from| room.hear(*from, 0)).collect();
+        let told: Vec<String> = [a, b, a, b, a].iter().filter_map(|from| room.receive(*from, 0)).collect();
         assert_eq!(told.len(), 1);
         assert!(told[0].contains("10.0.0.2:4000 and 10.0.0.1:4000 both send"), "{told:?}");
     }

@@ -16,10 +16,10 @@ use timing::clock::now_us;
 use timing::{Histogram, Summary};
 
 use super::cameras::Cameras;
-use super::other::Other;
 use super::outputs::{self, Outputs};
+use super::peer_hub::PeerHub;
 use super::signals::stop_signal;
-use super::sources::{Heard, NEWEST, Next, Source, rate};
+use super::sources::{Incoming, NEWEST, Next, Source, rate};
 use super::text::IfLate;
 use super::zenoh;
 use replay::{Pace, replay};
@@ -80,11 +80,11 @@ pub struct Args {
 struct Room {
     hub: Hub,
     cameras: Cameras,
-    other: Option<Other>,
+    peer_hub: Option<PeerHub>,
     outputs: Outputs,
     gap_us: i64,
-    /// No other hub of the room tells.
-    tells: bool,
+    /// No other hub of the room is.
+    is_active: bool,
 }
 
 pub fn run(args: &Args) -> Result<()> {
@@ -130,8 +130,8 @@ fn tell_all(args: &Args, room: &mut Room, source: &mut Source, stop: &AtomicBool
                 std::thread::sleep(Duration::from_micros(left_us.min(100_000) as u64));
             }
         };
-        let onward = replay(room, |wait| source.next(wait), pace, stop)?;
-        if let Some(said) = onward.left_out() {
+        let stale_lines = replay(room, |wait| source.next(wait), pace, stop)?;
+        if let Some(said) = stale_lines.left_out() {
             say!("posewire-hub run: {}: {said}", path.display());
         }
     } else {
@@ -159,12 +159,12 @@ fn live(
         let mut wait = Duration::from_micros(wait_us as u64);
         // What has come meanwhile goes into the same moment. Where lines come as fast as they are heard, that would never end.
         let mut until_us = None;
-        while let Next::Heard(heard) = next(wait)? {
-            let arrived_us = match &heard {
-                Heard::Line(packet) => Some(packet.arrived_us),
+        while let Next::Incoming(incoming) = next(wait)? {
+            let arrived_us = match &incoming {
+                Incoming::Line(packet) => Some(packet.arrived_us),
                 _ => None,
             };
-            room.hear(heard, now_us());
+            room.receive(incoming, now_us());
             // A line that was overtaken, or is none, makes no moment.
             if let (Some(arrived_us), Some(_)) = (arrived_us, room.hub.due_us(room.gap_us)) {
                 since_us.get_or_insert(arrived_us);
@@ -208,7 +208,8 @@ impl Room {
         stop: &Arc<AtomicBool>,
         now_us: i64,
     ) -> Result<Self> {
-        let other = args.twin.as_deref().map(|name| Other::find(name, args.standby, now_us)).transpose()?;
+        let peer_hub =
+            args.twin.as_deref().map(|name| PeerHub::open(name, args.standby, now_us)).transpose()?;
         let lenses = all.iter().map(|camera| camera.lens.clone()).collect();
         let hub = Hub::new(lenses, places.places, places.offsets_us);
         // Of a take nothing is written down, and nothing lost; live, what is not taken is.
@@ -219,29 +220,29 @@ impl Room {
         let outputs =
             Outputs::open(&args.outputs, &cameras.said(hub.fusion.places()), cameras.names(), &if_late)?;
         let gap_us = (1e6 / args.rate) as i64;
-        let tells = other.is_none();
-        Ok(Self { hub, cameras, other, outputs, gap_us, tells })
+        let is_active = peer_hub.is_none();
+        Ok(Self { hub, cameras, peer_hub, outputs, gap_us, is_active })
     }
 
     /// Takes in one thing that came.
-    fn hear(&mut self, heard: Heard, now_us: i64) {
-        match heard {
-            Heard::Clocks(camera, exchange) => self.hub.ears.exchanged(camera, exchange),
-            Heard::Twin(beat) => {
-                if self.other.as_mut().is_some_and(|other| other.hear(now_us)) {
-                    self.hub.learn(&beat);
-                    self.outputs.learn(&beat);
+    fn receive(&mut self, incoming: Incoming, now_us: i64) {
+        match incoming {
+            Incoming::Clocks(camera, exchange) => self.hub.inputs.exchanged(camera, exchange),
+            Incoming::Heartbeat(heartbeat) => {
+                if self.peer_hub.as_mut().is_some_and(|hub| hub.receive(now_us)) {
+                    self.hub.learn(&heartbeat);
+                    self.outputs.learn(&heartbeat);
                 }
             }
-            Heard::Line(packet) => {
-                let heard = self.hub.hear(&packet);
+            Incoming::Line(packet) => {
+                let persons = self.hub.receive(&packet);
                 // Where somebody was, so that this is so once.
-                if heard.as_ref().is_ok_and(|persons| *persons > 0)
-                    && let (MINUTE, Some(doubt)) = self.hub.ears.reach(packet.camera)
+                if persons.as_ref().is_ok_and(|persons| *persons > 0)
+                    && let (MINUTE, Some(warning)) = self.hub.inputs.coverage(packet.camera)
                 {
-                    self.cameras.doubt(packet.camera, &doubt);
+                    self.cameras.warn(packet.camera, &warning);
                 }
-                self.cameras.heard(packet.camera, heard.err(), now_us);
+                self.cameras.heard(packet.camera, persons.err(), now_us);
             }
         }
     }
@@ -254,11 +255,11 @@ impl Room {
             self.outputs.place(self.cameras.said(places));
         }
         let (hub, outputs) = (&self.hub, &self.outputs);
-        let beat = || hub.beat(outputs.numbers());
-        self.tells = self.other.as_mut().is_none_or(|other| other.look(now_us, beat));
+        let heartbeat = || hub.heartbeat(outputs.numbers());
+        self.is_active = self.peer_hub.as_mut().is_none_or(|hub| hub.poll(now_us, heartbeat));
         let Some(moment) = self.hub.tell(now_us, self.gap_us) else { return Ok(Told::Nothing) };
         self.cameras.moved(&moment.moved);
-        if !self.tells {
+        if !self.is_active {
             self.outputs.follow(&moment);
             return Ok(Told::Moment);
         }
@@ -269,7 +270,7 @@ impl Room {
     /// From time to time, of what is live: how the cameras are.
     fn look(&mut self, now_us: i64) -> Result<()> {
         self.cameras.look_for_silence(now_us);
-        self.outputs.look(&self.cameras.health, self.tells)
+        self.outputs.look(&self.cameras.health, self.is_active)
     }
 }
 
@@ -328,7 +329,7 @@ mod tests {
 
     fn line(camera: usize, arrived_us: i64) -> Next {
         let text = format!("{{\"captured_us\":{arrived_us},\"emitted_us\":{arrived_us},\"persons\":[]}}");
-        Next::Heard(Heard::Line(Packet { camera, arrived_us, text }))
+        Next::Incoming(Incoming::Line(Packet { camera, arrived_us, text }))
     }
 
     /// When the moments were sent, milliseconds.
@@ -367,7 +368,7 @@ mod tests {
             match now_us.get() {
                 ..10_010_000 => {
                     let text = "no line".to_owned();
-                    Ok(Next::Heard(Heard::Line(Packet { camera: 0, arrived_us: now_us.get(), text })))
+                    Ok(Next::Incoming(Incoming::Line(Packet { camera: 0, arrived_us: now_us.get(), text })))
                 }
                 10_010_000..19_000_000 => Ok(Next::Nothing),
                 _ => Ok(line(0, now_us.get())),
@@ -397,8 +398,8 @@ mod tests {
         let heard = [(0, 9_000), (0, 9_020), (1, 8_990), (0, 1_000), (1, 1_020), (0, 9_040)];
         let mut lines = heard.iter().map(|&(camera, at_ms)| line(camera, 1_000 * at_ms));
         let next = |_| Ok(lines.next().unwrap_or(Next::End));
-        let onward = replay(&mut room, next, |_| {}, &AtomicBool::new(false)).unwrap();
-        let said = onward.left_out().unwrap();
+        let stale_lines = replay(&mut room, next, |_| {}, &AtomicBool::new(false)).unwrap();
+        let said = stale_lines.left_out().unwrap();
         assert!(said.starts_with("2 of its lines") && said.contains("line 4"), "{said}");
         assert_eq!(sent_ms(room, folder.path()), [9_000, 9_020, 9_028, 9_040]);
     }

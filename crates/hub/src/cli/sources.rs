@@ -11,10 +11,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use posewire_hub::clock::Exchange;
 use posewire_hub::config::Camera;
-use posewire_hub::ear::Ear;
-use posewire_hub::exchange::{Answers, Said, Then};
+use posewire_hub::endpoint::Endpoint;
+use posewire_hub::exchange::{ClockMessage, ClockResponder, Response};
+use posewire_hub::failover::Heartbeat;
 use posewire_hub::hub::Packet;
-use posewire_hub::twin::Beat;
 use serde::{Deserialize, Serialize};
 use timing::clock::now_us;
 
@@ -33,13 +33,13 @@ const LONGEST_US: i64 = 30 * DAY_US;
 pub const DATAGRAM: usize = 65_536;
 
 /// What comes in.
-pub enum Heard {
+pub enum Incoming {
     /// A line.
     Line(Packet),
     /// A camera's agent and this hub looked at their clocks.
     Clocks(usize, Exchange),
-    /// The other hub of this room tells.
-    Twin(Beat),
+    /// The other hub of this room is there, and reports.
+    Heartbeat(Heartbeat),
 }
 
 /// Reads a length of time, of the command line.
@@ -94,10 +94,10 @@ impl Source {
             let told = Arc::new(Queue::new(waits));
             let mut session = None;
             for (number, camera) in cameras.iter().enumerate() {
-                let what = || format!("camera {:?}: {}", camera.name, camera.ear);
-                let mut line = Lines { camera: number, answers: Answers::default(), tell: told.clone() };
-                match &camera.ear {
-                    Ear::Port(at) => {
+                let what = || format!("camera {:?}: {}", camera.name, camera.endpoint);
+                let mut line = Lines { camera: number, clock: ClockResponder::default(), tell: told.clone() };
+                match &camera.endpoint {
+                    Endpoint::Udp(at) => {
                         let socket = UdpSocket::bind(at).with_context(|| {
                             format!(
                                 "{} cannot be listened at: another program has the port, or this machine has no such address",
@@ -110,13 +110,13 @@ impl Source {
                             .name(name.chars().take(15).collect())
                             .spawn(move || listen(&socket, line, &name, &stop))?;
                     }
-                    Ear::Key(key) => {
+                    Endpoint::Zenoh(key) => {
                         let session = match &session {
                             Some(session) => session,
                             None => session.insert(net.open(zenoh::End::Hub).with_context(what)?),
                         };
                         session
-                            .hear(key, move |text| line.hear(text, now_us()).map(|s| s.text()))
+                            .subscribe(key, move |text| line.receive(text, now_us()).map(|s| s.text()))
                             .with_context(what)?;
                     }
                 }
@@ -128,7 +128,7 @@ impl Source {
                 let (tell, stop) = (told.clone(), stop.clone());
                 std::thread::Builder::new()
                     .name("twin".into())
-                    .spawn(move || listen_to_twin(&socket, &tell, &stop))?;
+                    .spawn(move || listen_to_peer_hub(&socket, &tell, &stop))?;
             }
             return Ok(Source::Live { told, lost: 0, _session: session });
         };
@@ -156,7 +156,7 @@ impl Source {
                         "posewire-hub: lines come faster than this machine hears them: the oldest are lost, {so_far} so far"
                     );
                 }
-                Ok(told.next(wait).map_or(Next::Nothing, Next::Heard))
+                Ok(told.next(wait).map_or(Next::Nothing, Next::Incoming))
             }
             Source::Take { lines, path, names, number, before_us } => {
                 *number += 1;
@@ -198,7 +198,7 @@ impl Source {
                 );
                 *before_us = Some(taken.arrived_us);
                 let text = taken.line.to_string();
-                Ok(Next::Heard(Heard::Line(Packet { camera, arrived_us: taken.arrived_us, text })))
+                Ok(Next::Incoming(Incoming::Line(Packet { camera, arrived_us: taken.arrived_us, text })))
             }
         }
     }
@@ -212,20 +212,20 @@ impl Source {
 /// What [`Source::next`] gives.
 pub enum Next {
     /// Something came.
-    Heard(Heard),
+    Incoming(Incoming),
     /// Nothing came in time.
     Nothing,
     /// Nothing will come any more: a take's end.
     End,
 }
 
-/// The other hub's beats.
-fn listen_to_twin(socket: &UdpSocket, tell: &Queue, stop: &AtomicBool) {
+/// The other hub's heartbeats.
+fn listen_to_peer_hub(socket: &UdpSocket, tell: &Queue, stop: &AtomicBool) {
     let mut bytes = vec![0; DATAGRAM];
     while !stop.load(Ordering::Relaxed) {
         let Ok(n) = socket.recv(&mut bytes) else { continue };
-        if let Some(beat) = std::str::from_utf8(&bytes[..n]).ok().and_then(Beat::read) {
-            tell.push(Heard::Twin(beat));
+        if let Some(heartbeat) = std::str::from_utf8(&bytes[..n]).ok().and_then(Heartbeat::read) {
+            tell.push(Incoming::Heartbeat(heartbeat));
         }
     }
 }
@@ -233,22 +233,22 @@ fn listen_to_twin(socket: &UdpSocket, tell: &Queue, stop: &AtomicBool) {
 /// One camera's lines, from wherever they come.
 struct Lines {
     camera: usize,
-    answers: Answers,
+    clock: ClockResponder,
     tell: Arc<Queue>,
 }
 
 impl Lines {
-    /// Passes on what came; gives what its agent is to be answered.
-    fn hear(&mut self, text: &str, arrived_us: i64) -> Option<Said> {
+    /// Passes on what came; returns the answer to its agent, if there is one.
+    fn receive(&mut self, text: &str, arrived_us: i64) -> Option<ClockMessage> {
         let camera = self.camera;
-        let heard = match Said::read(text) {
-            Some(said) => match self.answers.hear(said, arrived_us, now_us())? {
-                Then::Answer(answer) => return Some(answer),
-                Then::Compared(exchange) => Heard::Clocks(camera, exchange),
+        let incoming = match ClockMessage::read(text) {
+            Some(message) => match self.clock.receive(message, arrived_us, now_us())? {
+                Response::Answer(answer) => return Some(answer),
+                Response::Compared(exchange) => Incoming::Clocks(camera, exchange),
             },
-            None => Heard::Line(Packet { camera, arrived_us, text: text.to_owned() }),
+            None => Incoming::Line(Packet { camera, arrived_us, text: text.to_owned() }),
         };
-        self.tell.push(heard);
+        self.tell.push(incoming);
         None
     }
 }
@@ -263,7 +263,7 @@ pub struct Senders {
 
 impl Senders {
     /// Something came `from` there; gives two who send in turn, once. A board that was started anew does not come back as the one before.
-    pub fn hear(&mut self, from: SocketAddr) -> Option<[SocketAddr; 2]> {
+    pub fn receive(&mut self, from: SocketAddr) -> Option<[SocketAddr; 2]> {
         let last = self.last.replace(from).filter(|last| *last != from)?;
         let in_turn = self.before.replace(last) == Some(from);
         (in_turn && !std::mem::replace(&mut self.is_said, true)).then_some([last, from])
@@ -279,11 +279,11 @@ fn listen(socket: &UdpSocket, mut lines: Lines, name: &str, stop: &AtomicBool) {
         let Ok((n, from)) = socket.recv_from(&mut bytes) else { continue };
         let arrived_us = now_us();
         let Ok(text) = std::str::from_utf8(&bytes[..n]) else { continue };
-        if let Some(answer) = lines.hear(text, arrived_us) {
+        if let Some(answer) = lines.receive(text, arrived_us) {
             // An agent that is gone asks no more.
             let _ = socket.send_to(answer.text().as_bytes(), from);
         }
-        if let Some([one, other]) = senders.hear(from) {
+        if let Some([one, other]) = senders.receive(from) {
             say!(
                 "posewire-hub: camera {name:?}: {one} and {other} both send to its port: each board needs one of its own"
             );
@@ -301,8 +301,8 @@ mod tests {
     fn a_take_that_was_cut_off_is_read_up_to_there_and_a_fault_elsewhere_is_told() {
         let lens = "width_px = 640\nheight_px = 480\nfx_px = 500\nfy_px = 500\ncx_px = 320\ncy_px = 240\nk1 = 0\nk2 = 0\n";
         let lens = posewire_hub::camera::Lens::read(lens).unwrap();
-        let ear = Ear::Key("door".to_owned());
-        let camera = Camera { name: "door".to_owned(), lens, calibration: "lens.toml".into(), ear };
+        let endpoint = Endpoint::Zenoh("door".to_owned());
+        let camera = Camera { name: "door".to_owned(), lens, calibration: "lens.toml".into(), endpoint };
         let line = "{\"camera\":\"door\",\"arrived_us\":1,\"line\":{\"name\":\"ü\"}}\n";
         let heard = |text: &[u8]| {
             let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -313,7 +313,7 @@ mod tests {
             let mut count = 0;
             loop {
                 match source.next(Duration::ZERO) {
-                    Ok(Next::Heard(_)) => count += 1,
+                    Ok(Next::Incoming(_)) => count += 1,
                     Ok(_) => break Ok(count),
                     Err(e) => break Err(e.to_string()),
                 }
@@ -340,7 +340,7 @@ mod tests {
         let [a, b, c] = [1, 2, 3].map(|port| SocketAddr::from(([10, 0, 0, 1], port)));
         let told = |all: &[SocketAddr]| {
             let mut senders = Senders::default();
-            all.iter().filter_map(|from| senders.hear(*from)).collect::<Vec<_>>()
+            all.iter().filter_map(|from| senders.receive(*from)).collect::<Vec<_>>()
         };
         assert_eq!(told(&[a, a, b, b, b, c, c]), [[a; 2]; 0]);
         assert_eq!(told(&[a, a, b, b, a, b, a]), [[b, a]]);

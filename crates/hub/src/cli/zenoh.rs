@@ -112,20 +112,20 @@ mod built_in {
             .map(Session)
         }
 
-        /// `hear` gets each text under `key`; what it gives is said under `KEY/clock`.
-        pub fn hear(
+        /// `receive` gets each text under `key`; what it returns is published under `KEY/clock`.
+        pub fn subscribe(
             &self,
             key: &str,
-            mut hear: impl FnMut(&str) -> Option<String> + Send + Sync + 'static,
+            mut receive: impl FnMut(&str) -> Option<String> + Send + Sync + 'static,
         ) -> Result<()> {
             let answers = publisher(&self.0, format!("{key}/clock"))?;
-            let heard = move |sample: Sample| {
-                if let Some(answer) = text_of(&sample).and_then(|text| hear(&text)) {
+            let on_sample = move |sample: Sample| {
+                if let Some(answer) = text_of(&sample).and_then(|text| receive(&text)) {
                     // An agent that is gone asks no more.
                     let _ = answers.put(answer).wait();
                 }
             };
-            let subscriber = self.0.declare_subscriber(key.to_owned()).callback_mut(heard).background();
+            let subscriber = self.0.declare_subscriber(key.to_owned()).callback_mut(on_sample).background();
             said(subscriber.wait(), "Zenoh refuses the key")
         }
 
@@ -175,7 +175,11 @@ mod left_out {
             )
         }
 
-        pub fn hear(&self, _: &str, _: impl FnMut(&str) -> Option<String> + Send + 'static) -> Result<()> {
+        pub fn subscribe(
+            &self,
+            _: &str,
+            _: impl FnMut(&str) -> Option<String> + Send + 'static,
+        ) -> Result<()> {
             match *self {}
         }
 

@@ -9,7 +9,7 @@ use super::detector::{Detector, Level, Shown, normal};
 use super::walker::Walker;
 use crate::camera::Lens;
 use crate::geometry::seen_at;
-use crate::hub::{self, Ears};
+use crate::hub::{self, CameraInputs};
 use crate::line::{LineError, Look};
 use crate::{Extrinsics, V2, V3};
 
@@ -162,11 +162,10 @@ impl Scene {
     /// [`LineError`]: a simulated line is none, which is a fault of the simulation.
     pub fn looks(&self) -> Result<Vec<Look>, LineError> {
         let lenses = self.cameras.iter().map(|c| c.0.clone()).collect();
-        let mut ears = Ears::new(lenses, vec![0; self.cameras.len()]);
-        let heard = self
-            .packets()
-            .into_iter()
-            .map(|p| ears.hear(&hub::Packet { camera: p.camera, arrived_us: p.arrived_us, text: p.text }));
+        let mut inputs = CameraInputs::new(lenses, vec![0; self.cameras.len()]);
+        let heard = self.packets().into_iter().map(|p| {
+            inputs.receive(&hub::Packet { camera: p.camera, arrived_us: p.arrived_us, text: p.text })
+        });
         heard.filter_map(Result::transpose).collect()
     }
 

@@ -1,7 +1,5 @@
 //! How far the room's people and cameras are from those that were there.
 
-use std::collections::HashMap;
-
 use pose::JOINTS;
 
 use super::Scene;
@@ -9,7 +7,8 @@ use super::offline::{Track, whole_take};
 use crate::V3;
 use crate::fuse::{Fusion, RoomPerson};
 use crate::geometry::{apart, dlt};
-use crate::hub::{self, Ears};
+use crate::hub::{self, CameraInputs};
+use crate::line::Look;
 use crate::{Extrinsics, V2};
 
 /// What came of a scene.
@@ -39,6 +38,9 @@ const NOBODY_M: f64 = 0.5;
 /// Moments before anybody can be known do not count.
 const BEGIN_US: i64 = 3_000_000;
 
+/// From one comparison to the next.
+const STEP_US: i64 = 33_333;
+
 /// Lets the scene's datagrams come to a hub that knows `places`, and compares thirty times a second. `room`: from the scene's room
 /// to that of `places`. `without`: datagrams that are lost on purpose.
 pub fn score(
@@ -49,80 +51,134 @@ pub fn score(
 ) -> Score {
     let cameras = scene.cameras.len();
     let mut fusion = Fusion::new(places.clone());
-    let mut ears = Ears::new(scene.cameras.iter().map(|c| c.0.clone()).collect(), vec![0; cameras]);
-    // Of each true person, the last rays of each camera: for the plain transform.
-    let mut rays: HashMap<usize, Vec<Option<Rays>>> = HashMap::new();
-    let mut who: HashMap<usize, u32> = HashMap::new();
-    let mut score = Score::default();
-    let (mut sum, mut plain, mut both) = (0.0, 0.0, 0.0);
-    let (mut told, mut all, mut ghosts, mut ticks) = (0.0, 0.0, 0.0, 0.0);
-    // Everything, for whoever may look at it afterwards.
-    let mut tracks: Vec<Vec<Track>> = vec![vec![Track::new(); cameras]; scene.walkers.len()];
-    let (mut moments, mut asked) = (Vec::new(), Vec::new());
+    let mut inputs = CameraInputs::new(scene.cameras.iter().map(|c| c.0.clone()).collect(), vec![0; cameras]);
+    let mut so_far = Comparison::new(places, scene.walkers.len());
     let mut next_us = BEGIN_US;
     for packet in scene.packets() {
         if without(packet.camera, packet.true_us) {
             continue;
         }
         while packet.arrived_us > next_us {
-            next_us += 33_333;
+            next_us += STEP_US;
             let at_us = fusion.newest_us();
-            let truth: Vec<[V3; JOINTS]> = scene
-                .truth(at_us)
-                .iter()
-                .map(|p| p.map(|j| (room * nalgebra::Point3::from(j)).coords))
-                .collect();
-            let people = fusion.people(at_us);
-            let paired = pair(&truth, &people);
-            ticks += 1.0;
-            moments.push(at_us);
-            // Whoever is somewhere, nobody knows where, is told of at no place.
-            let placed = people.iter().filter(|person| person.joints.iter().any(Option::is_some)).count();
-            ghosts += (placed - paired.iter().flatten().count()) as f64;
-            for (t, (joints, found)) in truth.iter().zip(&paired).enumerate() {
-                all += JOINTS as f64;
-                let Some(found) = found.map(|f| &people[f]) else { continue };
-                if who.insert(t, found.id).is_some_and(|before| before != found.id) {
-                    score.switches += 1;
-                }
-                for (j, true_at) in joints.iter().enumerate() {
-                    let Some(joint) = found.joints[j] else { continue };
-                    told += 1.0;
-                    let views = rays.get(&t).into_iter().flatten().enumerate().filter_map(|(c, ray)| {
-                        let (seen_us, joints) = ray.as_ref()?;
-                        (at_us - seen_us < 60_000).then_some((&places[c], joints[j]?))
-                    });
-                    let Some(simple) = dlt(views) else { continue };
-                    let off = (joint.at - true_at).norm();
-                    sum += off;
-                    plain += (simple - true_at).norm();
-                    both += 1.0;
-                    asked.push((moments.len() - 1, t, j, *true_at));
-                    score.all_mm.push(1e3 * off);
-                }
-            }
+            let in_room = |joint| (room * nalgebra::Point3::from(joint)).coords;
+            let truth: Vec<[V3; JOINTS]> =
+                scene.truth(at_us).iter().map(|joints| joints.map(in_room)).collect();
+            so_far.compare(at_us, &truth, &fusion.people(at_us));
         }
         let (camera, arrived_us, text) = (packet.camera, packet.arrived_us, packet.text);
-        let Ok(Some(look)) = ears.hear(&hub::Packet { camera, arrived_us, text }) else { continue };
-        let at_us = look.at_us;
-        for (id, person) in &packet.who {
-            let Some(seen) = look.persons.iter().find(|p| p.id == *id) else { continue };
-            tracks[*person][camera].push((at_us, seen.joints.map(|ray| ray.map(|r| (r.at, r.score)))));
-            let joints = seen.joints.map(|ray| ray.filter(|r| r.score > 0.3).map(|r| r.at));
-            rays.entry(*person).or_insert_with(|| vec![None; cameras])[camera] = Some((at_us, joints));
-        }
+        let Ok(Some(look)) = inputs.receive(&hub::Packet { camera, arrived_us, text }) else { continue };
+        so_far.keep(&look, &packet.who);
         fusion.look(look);
     }
-    let offline: Vec<_> = tracks.iter().map(|tracks| whole_take(&places, tracks, &moments)).collect();
-    let offs = asked.iter().filter_map(|(k, t, j, true_at)| Some((offline[*t][*k][*j]? - true_at).norm()));
-    let (off, count) = offs.fold((0.0, 0.0), |(s, n), off| (s + off, n + 1.0));
-    score.offline_mm = 1e3 * off / count;
-    score.mpjpe_mm = 1e3 * sum / both;
-    score.dlt_mm = 1e3 * plain / both;
-    score.told = told / all;
-    score.ghosts = ghosts / ticks;
-    score.all_mm.sort_by(f64::total_cmp);
-    score
+    so_far.score()
+}
+
+/// What the room's people and those that were there have been so far.
+struct Comparison {
+    places: Vec<Extrinsics>,
+    /// Of each true person, the last rays of each camera: for the plain transform.
+    rays: Vec<Vec<Option<Rays>>>,
+    /// Of each true person, everything that each camera saw: for what sees the whole take first.
+    tracks: Vec<Vec<Track>>,
+    /// The identity that each true person had last.
+    ids: Vec<Option<u32>>,
+    moments: Vec<i64>,
+    /// The joints that all three ways are asked for: number of the moment, true person, joint, where it was.
+    asked: Vec<(usize, usize, usize, V3)>,
+    /// Distances from the truth, metres, of those joints.
+    offs: Vec<f64>,
+    dlt_offs: f64,
+    /// True joints, those that were told, and persons where nobody was.
+    joints: f64,
+    told: f64,
+    ghosts: f64,
+    switches: usize,
+}
+
+impl Comparison {
+    fn new(places: Vec<Extrinsics>, persons: usize) -> Self {
+        let cameras = places.len();
+        Self {
+            places,
+            rays: vec![vec![None; cameras]; persons],
+            tracks: vec![vec![Track::new(); cameras]; persons],
+            ids: vec![None; persons],
+            moments: Vec::new(),
+            asked: Vec::new(),
+            offs: Vec::new(),
+            dlt_offs: 0.0,
+            joints: 0.0,
+            told: 0.0,
+            ghosts: 0.0,
+            switches: 0,
+        }
+    }
+
+    /// Keeps what a camera saw of whom: `who` has the board's identities and the true persons.
+    fn keep(&mut self, look: &Look, who: &[(u32, usize)]) {
+        let (camera, at_us) = (look.camera, look.at_us);
+        for &(id, person) in who {
+            let Some(seen) = look.persons.iter().find(|p| p.id == id) else { continue };
+            let all = seen.joints.map(|ray| ray.map(|r| (r.at, r.score)));
+            self.tracks[person][camera].push((at_us, all));
+            let sure = seen.joints.map(|ray| ray.filter(|r| r.score > 0.3).map(|r| r.at));
+            self.rays[person][camera] = Some((at_us, sure));
+        }
+    }
+
+    /// Compares one moment.
+    fn compare(&mut self, at_us: i64, truth: &[[V3; JOINTS]], people: &[RoomPerson]) {
+        let paired = pair(truth, people);
+        self.moments.push(at_us);
+        // A person whose place nobody knows is told of at no place.
+        let placed = people.iter().filter(|person| person.joints.iter().any(Option::is_some)).count();
+        self.ghosts += (placed - paired.iter().flatten().count()) as f64;
+        for (person, (joints, found)) in truth.iter().zip(&paired).enumerate() {
+            self.joints += JOINTS as f64;
+            let Some(found) = found.map(|f| &people[f]) else { continue };
+            let before = self.ids[person].replace(found.id);
+            self.switches += usize::from(before.is_some_and(|before| before != found.id));
+            for (j, true_at) in joints.iter().enumerate() {
+                let Some(joint) = found.joints[j] else { continue };
+                self.told += 1.0;
+                let Some(simple) = dlt(self.views(person, j, at_us)) else { continue };
+                self.dlt_offs += (simple - true_at).norm();
+                self.offs.push((joint.at - true_at).norm());
+                self.asked.push((self.moments.len() - 1, person, j, *true_at));
+            }
+        }
+    }
+
+    /// The rays of a true person's joint that are not too old at `at_us`.
+    fn views(&self, person: usize, joint: usize, at_us: i64) -> impl Iterator<Item = (&Extrinsics, V2)> {
+        self.rays[person].iter().zip(&self.places).filter_map(move |(ray, place)| {
+            let (seen_us, joints) = ray.as_ref()?;
+            (at_us - seen_us < 60_000).then_some((place, joints[joint]?))
+        })
+    }
+
+    /// What came of all moments.
+    fn score(self) -> Score {
+        let of = |tracks: &Vec<Track>| whole_take(&self.places, tracks, &self.moments);
+        let offline: Vec<_> = self.tracks.iter().map(of).collect();
+        let offs =
+            self.asked.iter().filter_map(|(k, t, j, true_at)| Some((offline[*t][*k][*j]? - true_at).norm()));
+        let (off, count) = offs.fold((0.0, 0.0), |(s, n), off| (s + off, n + 1.0));
+        let both = self.offs.len() as f64;
+        let mpjpe_mm = 1e3 * self.offs.iter().sum::<f64>() / both;
+        let mut all_mm: Vec<f64> = self.offs.into_iter().map(|off| 1e3 * off).collect();
+        all_mm.sort_by(f64::total_cmp);
+        Score {
+            mpjpe_mm,
+            dlt_mm: 1e3 * self.dlt_offs / both,
+            offline_mm: 1e3 * off / count,
+            told: self.told / self.joints,
+            switches: self.switches,
+            ghosts: self.ghosts / self.moments.len() as f64,
+            all_mm,
+        }
+    }
 }
 
 /// Between every two cameras, the worst angle, degrees, and the worst distance, as a part of the true one.

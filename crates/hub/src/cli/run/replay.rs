@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{Heard, Next, Room, Told};
-use crate::cli::onward::Onward;
+use super::{Incoming, Next, Room, Told};
+use crate::cli::stale_lines::StaleLineFilter;
 
 /// A longer pause nobody waits for: the boards were off, or another take follows in the same file.
 const PAUSE_US: i64 = 10_000_000;
@@ -38,16 +38,16 @@ pub fn replay(
     mut next: impl FnMut(Duration) -> Result<Next>,
     mut pace: impl FnMut(i64),
     stop: &AtomicBool,
-) -> Result<Onward> {
-    let mut onward = Onward::default();
+) -> Result<StaleLineFilter> {
+    let mut stale_lines = StaleLineFilter::default();
     while !stop.load(Ordering::Relaxed) {
         let packet = match next(Duration::ZERO)? {
-            Next::Heard(Heard::Line(packet)) => Some(packet),
-            Next::Heard(_) | Next::Nothing => continue,
+            Next::Incoming(Incoming::Line(packet)) => Some(packet),
+            Next::Incoming(_) | Next::Nothing => continue,
             Next::End => None,
         };
         let arrived_us = packet.as_ref().map_or(i64::MAX, |packet| packet.arrived_us);
-        if !onward.goes_on(arrived_us) {
+        if !stale_lines.accepts(arrived_us) {
             continue;
         }
         // What was due before this line came, or the end.
@@ -60,12 +60,12 @@ pub fn replay(
         }
         let Some(packet) = packet else { break };
         pace(arrived_us);
-        room.hear(Heard::Line(packet), arrived_us);
+        room.receive(Incoming::Line(packet), arrived_us);
         if room.tell(arrived_us)? == Told::ToNobody {
             break;
         }
     }
-    Ok(onward)
+    Ok(stale_lines)
 }
 
 #[cfg(test)]

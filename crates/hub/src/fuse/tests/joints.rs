@@ -39,11 +39,11 @@ fn whoever_gets_up_behind_a_desk_has_legs_within_a_second() {
         let mut packets: Vec<_> = sits.packets().into_iter().filter(|p| p.true_us < up_us).collect();
         packets.extend(stands.packets().into_iter().filter(|p| p.true_us >= up_us));
         let mut fusion = Fusion::new(places(&stands));
-        let mut ears = Ears::new(stands.cameras.iter().map(|c| c.0.clone()).collect(), vec![0; 4]);
+        let mut inputs = CameraInputs::new(stands.cameras.iter().map(|c| c.0.clone()).collect(), vec![0; 4]);
         let (mut off_m, mut told, mut count) = (0.0, 0.0, 0.0);
         for p in packets {
             let packet = Packet { camera: p.camera, arrived_us: p.arrived_us, text: p.text };
-            ears.hear(&packet).unwrap().into_iter().for_each(|look| fusion.look(look));
+            inputs.receive(&packet).unwrap().into_iter().for_each(|look| fusion.look(look));
             if p.true_us < told_us {
                 continue;
             }
@@ -69,10 +69,10 @@ fn whoever_begins_without_a_face_or_hips_gets_both() {
     };
     for hidden in [0..5, 11..17] {
         let mut fusion = Fusion::new(places(&scene));
-        let mut ears = Ears::new(scene.cameras.iter().map(|c| c.0.clone()).collect(), vec![0; 4]);
+        let mut inputs = CameraInputs::new(scene.cameras.iter().map(|c| c.0.clone()).collect(), vec![0; 4]);
         for p in scene.packets() {
             let packet = Packet { camera: p.camera, arrived_us: p.arrived_us, text: p.text };
-            if let Some(mut look) = ears.hear(&packet).unwrap() {
+            if let Some(mut look) = inputs.receive(&packet).unwrap() {
                 if p.true_us < 5_000_000 {
                     hide(&mut look, hidden.clone());
                 }
@@ -106,7 +106,7 @@ fn a_body_whose_legs_alone_are_the_wrong_way_round_is_put_right_within_a_second(
     let scene = Scene::new(Setting { seed: 2, seconds: 12.0, ..Setting::default() });
     let mut fusion = Fusion::new(places(&scene));
     let lenses: Vec<_> = scene.cameras.iter().map(|c| c.0.clone()).collect();
-    let mut ears = Ears::new(lenses, vec![0; scene.cameras.len()]);
+    let mut inputs = CameraInputs::new(lenses, vec![0; scene.cameras.len()]);
     let mut is_exchanged = false;
     let (exchanged_us, right_us) = (8_000_000, 9_500_000);
     let (mut off_m, mut count) = (0.0, 0.0);
@@ -116,7 +116,7 @@ fn a_body_whose_legs_alone_are_the_wrong_way_round_is_put_right_within_a_second(
             fusion.bodies.iter_mut().for_each(|body| body.exchange(&[body::GROUPS[1]]));
         }
         let packet = Packet { camera: p.camera, arrived_us: p.arrived_us, text: p.text };
-        ears.hear(&packet).unwrap().into_iter().for_each(|look| fusion.look(look));
+        inputs.receive(&packet).unwrap().into_iter().for_each(|look| fusion.look(look));
         if p.true_us >= right_us {
             let told = fusion.people(fusion.newest_us());
             let truth = scene.truth(p.true_us)[0];

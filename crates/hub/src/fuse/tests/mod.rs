@@ -7,7 +7,7 @@ mod who;
 
 use super::*;
 use crate::geometry::apart;
-use crate::hub::{Ears, Packet};
+use crate::hub::{CameraInputs, Packet};
 use crate::line;
 use crate::simulate::{Scene, Setting, score};
 
@@ -28,13 +28,13 @@ struct Moved {
 fn moved(first: &Scene, second: &Scene, from_us: i64) -> Moved {
     let mut fusion = Fusion::new(places(first));
     let lenses: Vec<_> = first.cameras.iter().map(|c| c.0.clone()).collect();
-    let mut ears = Ears::new(lenses, vec![0; first.cameras.len()]);
+    let mut inputs = CameraInputs::new(lenses, vec![0; first.cameras.len()]);
     let (mut before, mut after) = (Vec::new(), Vec::new());
     let mut packets: Vec<_> = first.packets().into_iter().filter(|p| p.true_us < from_us).collect();
     packets.extend(second.packets().into_iter().filter(|p| p.true_us >= from_us));
     for p in packets {
         let packet = Packet { camera: p.camera, arrived_us: p.arrived_us, text: p.text };
-        ears.hear(&packet).unwrap().into_iter().for_each(|look| fusion.look(look));
+        inputs.receive(&packet).unwrap().into_iter().for_each(|look| fusion.look(look));
         if p.true_us < from_us { &mut before } else { &mut after }.extend(fusion.moved());
     }
     after.dedup();

@@ -1,21 +1,21 @@
-//! How far into its picture a camera has seen people. Lines of an earlier version say no picture's size: a tracker that runs at half the
-//! size that its lens was calibrated at sees nobody but in the upper left quarter, and what it says is a wrong room rather than an error.
+//! How much of its picture a camera has seen people in. Lines of an earlier version do not give the picture's size: a tracker that runs at
+//! half the size that its lens was calibrated at sees people in the upper left quarter alone, which gives a wrong room rather than an error.
 
 use crate::camera::Lens;
 use crate::line::Seen;
 use crate::{V2, V3};
 
-/// Whoever never leaves this share of both width and height is in a smaller picture, or stands still.
+/// People who never leave this share of both width and height are in a smaller picture, or stand still.
 const SHARE: f64 = 0.6;
 
 /// Of one camera.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Reach {
+pub struct PictureCoverage {
     most_px: V2,
     pictures: u64,
 }
 
-impl Reach {
+impl PictureCoverage {
     /// Takes in who was seen in a picture.
     pub fn add(&mut self, persons: &[Seen], lens: &Lens) {
         self.pictures += u64::from(!persons.is_empty());
@@ -31,8 +31,8 @@ impl Reach {
         self.pictures
     }
 
-    /// What looks like a smaller picture than that of `lens`.
-    pub fn doubt(&self, lens: &Lens) -> Option<String> {
+    /// A warning where it looks like a smaller picture than that of `lens`.
+    pub fn size_warning(&self, lens: &Lens) -> Option<String> {
         let (x, y) = (self.most_px.x, self.most_px.y);
         let (width, height) = (lens.width_px, lens.height_px);
         let is_small = x <= SHARE * f64::from(width) && y <= SHARE * f64::from(height);
@@ -54,15 +54,15 @@ mod tests {
         let lens = "width_px = 640\nheight_px = 480\nfx_px = 500\nfy_px = 500\ncx_px = 320\ncy_px = 240\nk1 = -0.1\nk2 = 0.02\n";
         let lens = Lens::read(lens).unwrap();
         let seen = |size: f64| {
-            let mut reach = Reach::default();
-            assert_eq!(reach.doubt(&lens), None, "nobody was there");
+            let mut coverage = PictureCoverage::default();
+            assert_eq!(coverage.size_warning(&lens), None, "nobody was there");
             for (x, y) in [(20.0, 30.0), (620.0, 250.0), (300.0, 460.0)] {
                 let ray = Ray { at: lens.ray(V2::new(x, y) * size), sigma: 0.01, score: 0.9 };
-                reach.add(&[Seen { id: 1, score: 0.9, joints: [Some(ray); pose::JOINTS] }], &lens);
-                reach.add(&[], &lens);
+                coverage.add(&[Seen { id: 1, score: 0.9, joints: [Some(ray); pose::JOINTS] }], &lens);
+                coverage.add(&[], &lens);
             }
-            assert_eq!(reach.pictures(), 3);
-            reach.doubt(&lens)
+            assert_eq!(coverage.pictures(), 3);
+            coverage.size_warning(&lens)
         };
         assert_eq!(seen(1.0), None);
         let said = seen(0.5).unwrap();
