@@ -13,7 +13,7 @@
 //! | [`failover`] | a second hub of the same room, which takes over |
 //! | [`building`] | several rooms, each with a hub |
 //! | [`coverage`] | whether a tracker runs at the size that its lens was calibrated at |
-//! | [`simulate`] | virtual cameras and recorded motion with the detector's error, and what comes of them |
+//! | `simulate`, by its feature | virtual cameras and recorded motion with the detector's error, and what comes of them |
 //!
 //! Spaces: a camera's is x right, y down, z ahead. The room's is right-handed, metres, z up from the floor; its origin lies below the first
 //! camera, which looks along y. A *ray* (x, y) stands for the direction (x, y, 1) in a camera's space: lenses are undone once, when a
@@ -37,6 +37,7 @@ pub mod hub;
 pub mod line;
 pub mod osc;
 pub mod output;
+#[cfg(feature = "simulate")]
 pub mod simulate;
 pub mod zones;
 

@@ -8,8 +8,26 @@ macro_rules! say {
     }};
 }
 
+/// Help on what there is to see without a camera.
+#[cfg(feature = "simulate")]
+macro_rules! without_cameras {
+    () => {
+        "
+Without cameras:
+  posewire-hub simulate --out demo && posewire-hub calibrate demo/cameras.toml --replay demo/take.jsonl --out room.toml
+  posewire-hub run demo/cameras.toml --room room.toml --replay demo/take.jsonl --jsonl people.jsonl"
+    };
+}
+#[cfg(not(feature = "simulate"))]
+macro_rules! without_cameras {
+    () => {
+        ""
+    };
+}
+
 mod cli {
     pub mod agent;
+    #[cfg(feature = "simulate")]
     pub mod bench;
     pub mod calibrate;
     pub mod cameras;
@@ -24,10 +42,12 @@ mod cli {
     pub mod rooms;
     pub mod run;
     pub mod signals;
+    #[cfg(feature = "simulate")]
     pub mod simulate;
     pub mod slow;
     pub mod sources;
     pub mod stale_lines;
+    #[cfg(feature = "simulate")]
     pub mod study;
     pub mod text;
     pub mod web;
@@ -46,7 +66,8 @@ use clap::error::{ContextKind, ContextValue};
     name = "posewire-hub",
     version,
     max_term_width = 100,
-    after_help = "\
+    after_help = concat!(
+        "\
 On each board:  posewire run --udp HUB:9101 --predict capture      (another port for each camera)
 On the hub, cameras.toml:
   [[camera]]
@@ -58,10 +79,9 @@ On the hub, cameras.toml:
 
 Examples:
   posewire-hub calibrate cameras.toml --stature 1.78 --out room.toml     walk about for a minute, alone
-  posewire-hub run cameras.toml --room room.toml --jsonl - --osc 127.0.0.1:9000 --web 127.0.0.1:8090
-Without cameras:
-  posewire-hub simulate --out demo && posewire-hub calibrate demo/cameras.toml --replay demo/take.jsonl --out room.toml
-  posewire-hub run demo/cameras.toml --room room.toml --replay demo/take.jsonl --jsonl people.jsonl"
+  posewire-hub run cameras.toml --room room.toml --jsonl - --osc 127.0.0.1:9000 --web 127.0.0.1:8090",
+        without_cameras!()
+    )
 )]
 enum Command {
     Calibrate(cli::calibrate::Args),
@@ -69,8 +89,11 @@ enum Command {
     Record(cli::record::Args),
     Agent(cli::agent::Args),
     Merge(cli::merge::Args),
+    #[cfg(feature = "simulate")]
     Simulate(cli::simulate::Args),
+    #[cfg(feature = "simulate")]
     Study(cli::study::Args),
+    #[cfg(feature = "simulate")]
     Bench(cli::bench::Args),
 }
 
@@ -92,8 +115,11 @@ fn main() -> ExitCode {
         Command::Record(args) => cli::record::run(&args),
         Command::Agent(args) => cli::agent::run(&args),
         Command::Merge(args) => cli::merge::run(&args),
+        #[cfg(feature = "simulate")]
         Command::Simulate(args) => cli::simulate::run(&args),
+        #[cfg(feature = "simulate")]
         Command::Study(args) => cli::study::run(&args),
+        #[cfg(feature = "simulate")]
         Command::Bench(args) => cli::bench::run(&args),
     };
     match done {

@@ -12,7 +12,7 @@ mod moments;
 mod several;
 mod tree;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "simulate"))]
 mod tests;
 
 use std::ops::Range;

@@ -14,7 +14,7 @@ mod joint;
 mod rate;
 mod watch;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "simulate"))]
 mod tests;
 
 use pose::JOINTS;
