@@ -104,7 +104,7 @@ def write_quantisation(
         "# What static int8 was calibrated on: train pictures only. `ranges` = lowest and highest value u8 can hold.",
         f'model = "{model.name}"',
         f'sha256 = "{sha256(model)}"',
-        'method = "min-max, moving average over pictures (0.02); weights per channel, symmetric i8"',
+        'method = "mean over pictures of each lowest and highest value; weights per channel, symmetric i8"',
         'input = "scale 1/255, zero point 0, forced"',
         "pictures = [",
         *(f'  "{name}",' for name in names),
