@@ -75,6 +75,10 @@ impl<S: FrameSource, K: Clock> Auto<S, K> {
 }
 
 impl<S: FrameSource, K: Clock + Send> FrameSource for Auto<S, K> {
+    fn inner(&self) -> Option<&dyn FrameSource> {
+        Some(self.source())
+    }
+
     fn info(&self) -> SourceInfo {
         self.source().info()
     }
@@ -103,18 +107,6 @@ impl<S: FrameSource, K: Clock + Send> FrameSource for Auto<S, K> {
         }
         let done = self.found.as_mut().map_or(Ok(()), FrameSource::reopen);
         self.kept(done)
-    }
-
-    fn is_away(&self) -> bool {
-        self.source().is_away()
-    }
-
-    fn usb_id(&self) -> Option<&str> {
-        self.source().usb_id()
-    }
-
-    fn generation(&self) -> u64 {
-        self.source().generation()
     }
 
     fn counters(&self) -> SourceCounters {

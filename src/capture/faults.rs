@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use turbojpeg::{Compressor, Image, Subsamp};
 
-use super::{CaptureError, FrameSource, SourceCounters, SourceInfo, Stored};
+use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
 use crate::picture::{
     Affine, BufferPool, Decoder, Frame, PixelFormat, PixelsMut, crop_resize_into, packed_stride,
 };
@@ -174,6 +174,10 @@ impl<S: FrameSource> Faulty<S> {
 }
 
 impl<S: FrameSource> FrameSource for Faulty<S> {
+    fn inner(&self) -> Option<&dyn FrameSource> {
+        Some(&self.source)
+    }
+
     fn info(&self) -> SourceInfo {
         let info = self.source.info();
         SourceInfo { name: format!("{} with injected faults", info.name), ..info }
@@ -238,26 +242,6 @@ impl<S: FrameSource> FrameSource for Faulty<S> {
                 Err(CaptureError::Lost { device: self.source.info().name, reason: "still unplugged".into() })
             }
         }
-    }
-
-    fn is_away(&self) -> bool {
-        self.source.is_away()
-    }
-
-    fn is_pausing(&self) -> bool {
-        self.source.is_pausing()
-    }
-
-    fn usb_id(&self) -> Option<&str> {
-        self.source.usb_id()
-    }
-
-    fn stored(&self) -> Option<Stored> {
-        self.source.stored()
-    }
-
-    fn generation(&self) -> u64 {
-        self.source.generation()
     }
 
     fn counters(&self) -> SourceCounters {

@@ -63,6 +63,11 @@ pub struct Stored {
 
 /// A source of frames. One thread owns it.
 pub trait FrameSource: Send {
+    /// The source that this one wraps, which answers every question that the wrapper does not answer itself.
+    fn inner(&self) -> Option<&dyn FrameSource> {
+        None
+    }
+
     /// What is known of the source now.
     fn info(&self) -> SourceInfo;
 
@@ -85,37 +90,40 @@ pub trait FrameSource: Send {
 
     /// Whether the device is known not to be there: what would otherwise show only by silence.
     fn is_away(&self) -> bool {
-        false
+        self.inner().is_some_and(|inner| inner.is_away())
     }
 
     /// Whether no frame is due yet, as in a gap of a recording that is played: nothing is lost.
     fn is_pausing(&self) -> bool {
-        false
+        self.inner().is_some_and(|inner| inner.is_pausing())
     }
 
     /// Which USB device frames come from now: `vendor:product`, or `vendor:product:serial` where it has a serial number.
     fn usb_id(&self) -> Option<&str> {
-        None
+        self.inner()?.usb_id()
     }
 
     /// How the picture of the last frame is stored, where it was turned upright by what its EXIF says.
     fn stored(&self) -> Option<Stored> {
-        None
+        self.inner()?.stored()
     }
 
     /// Another number than before wherever something else may have taken the source's place: what costs too much to be asked at
     /// every frame, such as the name, is to be asked again.
     fn generation(&self) -> u64 {
-        0
+        self.inner().map_or(0, |inner| inner.generation())
     }
 
     /// What has happened so far, for telemetry; none of the counts ever falls, whatever takes a source's place.
     fn counters(&self) -> SourceCounters {
-        SourceCounters::default()
+        self.inner().map(|inner| inner.counters()).unwrap_or_default()
     }
 }
 
-impl<S: FrameSource + ?Sized> FrameSource for Box<S> {
+impl FrameSource for Box<dyn FrameSource> {
+    fn inner(&self) -> Option<&dyn FrameSource> {
+        Some(&**self)
+    }
     fn info(&self) -> SourceInfo {
         (**self).info()
     }
@@ -124,24 +132,6 @@ impl<S: FrameSource + ?Sized> FrameSource for Box<S> {
     }
     fn reopen(&mut self) -> Result<(), CaptureError> {
         (**self).reopen()
-    }
-    fn is_away(&self) -> bool {
-        (**self).is_away()
-    }
-    fn is_pausing(&self) -> bool {
-        (**self).is_pausing()
-    }
-    fn usb_id(&self) -> Option<&str> {
-        (**self).usb_id()
-    }
-    fn stored(&self) -> Option<Stored> {
-        (**self).stored()
-    }
-    fn generation(&self) -> u64 {
-        (**self).generation()
-    }
-    fn counters(&self) -> SourceCounters {
-        (**self).counters()
     }
 }
 
@@ -210,4 +200,63 @@ pub enum CaptureError {
     /// Opening it again will not help until a person does something: the text says what.
     #[error("{0}")]
     Unusable(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Monotonic;
+
+    /// A source that has an answer of its own to every question.
+    struct Outspoken;
+
+    const STORED: Stored = Stored { size_px: [4, 3], turn: Turn { quarters: 1, mirror: true } };
+    const COUNTERS: SourceCounters =
+        SourceCounters { gaps: 1, overtaken: 2, damaged: 3, lost: 4, injected: 0 };
+
+    impl FrameSource for Outspoken {
+        fn info(&self) -> SourceInfo {
+            SourceInfo { name: "outspoken".into(), width: 4, height: 3, fps: 30.0, live: true }
+        }
+        fn next_frame(&mut self, _: Duration) -> Result<Option<Frame>, CaptureError> {
+            Ok(None)
+        }
+        fn is_away(&self) -> bool {
+            true
+        }
+        fn is_pausing(&self) -> bool {
+            true
+        }
+        fn usb_id(&self) -> Option<&str> {
+            Some("046d:0825")
+        }
+        fn stored(&self) -> Option<Stored> {
+            Some(STORED)
+        }
+        fn generation(&self) -> u64 {
+            7
+        }
+        fn counters(&self) -> SourceCounters {
+            COUNTERS
+        }
+    }
+
+    #[test]
+    fn every_wrapper_answers_as_the_source_that_it_wraps() {
+        let boxed = || Box::new(Outspoken) as Box<dyn FrameSource>;
+        let wrappers: [(&str, Box<dyn FrameSource>); 7] = [
+            ("a box", Box::new(boxed())),
+            ("turned", Box::new(Turned::new(Outspoken, STORED.turn))),
+            ("noticed", Box::new(Noticed::new(Outspoken, Box::new(|_| Ok(()))))),
+            ("faulty", Box::new(Faulty::new(Outspoken, FaultPlan::default()).expect("live"))),
+            ("reopening", Box::new(Reopening::new(Outspoken))),
+            ("standby", Box::new(Standby::new(boxed(), Box::new(|| Ok(None)), Box::new(|_| ())))),
+            ("auto", Box::new(Auto::with_clock(Outspoken, Box::new(|| None), Monotonic))),
+        ];
+        for (name, source) in &wrappers {
+            assert!(source.is_away() && source.is_pausing(), "{name}");
+            assert_eq!((source.usb_id(), source.stored()), (Some("046d:0825"), Some(STORED)), "{name}");
+            assert_eq!((source.generation(), source.counters()), (7, COUNTERS), "{name}");
+        }
+    }
 }

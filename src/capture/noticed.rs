@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{CaptureError, FrameSource, SourceCounters, SourceInfo, Stored};
+use super::{CaptureError, FrameSource, SourceInfo, Stored};
 use crate::picture::Frame;
 
 /// What pictures come from now.
@@ -41,6 +41,10 @@ impl<S: FrameSource> Noticed<S> {
 }
 
 impl<S: FrameSource> FrameSource for Noticed<S> {
+    fn inner(&self) -> Option<&dyn FrameSource> {
+        Some(&self.source)
+    }
+
     fn info(&self) -> SourceInfo {
         self.source.info()
     }
@@ -72,30 +76,6 @@ impl<S: FrameSource> FrameSource for Noticed<S> {
 
     fn reopen(&mut self) -> Result<(), CaptureError> {
         self.source.reopen()
-    }
-
-    fn is_away(&self) -> bool {
-        self.source.is_away()
-    }
-
-    fn is_pausing(&self) -> bool {
-        self.source.is_pausing()
-    }
-
-    fn usb_id(&self) -> Option<&str> {
-        self.source.usb_id()
-    }
-
-    fn stored(&self) -> Option<Stored> {
-        self.source.stored()
-    }
-
-    fn generation(&self) -> u64 {
-        self.source.generation()
-    }
-
-    fn counters(&self) -> SourceCounters {
-        self.source.counters()
     }
 }
 

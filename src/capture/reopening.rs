@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{CaptureError, FrameSource, SourceCounters, SourceInfo, Stored};
+use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
 use crate::clock::{Clock, Monotonic};
 use crate::picture::Frame;
 
@@ -135,6 +135,10 @@ impl<S: FrameSource, K: Clock> Reopening<S, K> {
 }
 
 impl<S: FrameSource, K: Clock> FrameSource for Reopening<S, K> {
+    fn inner(&self) -> Option<&dyn FrameSource> {
+        Some(&self.source)
+    }
+
     fn info(&self) -> SourceInfo {
         self.source.info()
     }
@@ -182,16 +186,8 @@ impl<S: FrameSource, K: Clock> FrameSource for Reopening<S, K> {
         self.source.reopen()
     }
 
-    fn stored(&self) -> Option<Stored> {
-        self.source.stored()
-    }
-
     fn is_away(&self) -> bool {
         self.away.is_some() || self.source.is_away()
-    }
-
-    fn usb_id(&self) -> Option<&str> {
-        self.source.usb_id()
     }
 
     fn generation(&self) -> u64 {

@@ -143,6 +143,10 @@ impl<K: Clock> Standby<K> {
 }
 
 impl<K: Clock + Send> FrameSource for Standby<K> {
+    fn inner(&self) -> Option<&dyn FrameSource> {
+        Some(&*self.source)
+    }
+
     fn info(&self) -> SourceInfo {
         self.source.info()
     }
@@ -157,14 +161,6 @@ impl<K: Clock + Send> FrameSource for Standby<K> {
 
     fn reopen(&mut self) -> Result<(), CaptureError> {
         self.source.reopen()
-    }
-
-    fn is_away(&self) -> bool {
-        self.source.is_away()
-    }
-
-    fn usb_id(&self) -> Option<&str> {
-        self.source.usb_id()
     }
 
     fn generation(&self) -> u64 {

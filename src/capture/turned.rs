@@ -24,6 +24,10 @@ impl<S: FrameSource> Turned<S> {
 }
 
 impl<S: FrameSource> FrameSource for Turned<S> {
+    fn inner(&self) -> Option<&dyn FrameSource> {
+        Some(&self.source)
+    }
+
     fn info(&self) -> SourceInfo {
         let info = self.source.info();
         let SourceInfo { width, height, .. } = info;
@@ -62,22 +66,6 @@ impl<S: FrameSource> FrameSource for Turned<S> {
 
     fn reopen(&mut self) -> Result<(), CaptureError> {
         self.source.reopen()
-    }
-
-    fn is_away(&self) -> bool {
-        self.source.is_away()
-    }
-
-    fn is_pausing(&self) -> bool {
-        self.source.is_pausing()
-    }
-
-    fn usb_id(&self) -> Option<&str> {
-        self.source.usb_id()
-    }
-
-    fn generation(&self) -> u64 {
-        self.source.generation()
     }
 
     fn counters(&self) -> SourceCounters {
