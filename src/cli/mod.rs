@@ -64,7 +64,7 @@ macro_rules! sub_commands {
         )]
         #[derive(Debug, Subcommand)]
         enum Command {
-            $(#[allow(missing_docs)] $variant($module::Args),)*
+            $(#[allow(missing_docs, reason = "each command's help is its arguments' own")] $variant($module::Args),)*
         }
 
         fn dispatch(command: Command) -> anyhow::Result<ExitCode> {

@@ -34,17 +34,23 @@ impl Graph {
         Ok(tensor)
     }
 
-    /// Marks a tensor as a result; results keep their order. Marking one twice gives it twice.
+    /// Marks a tensor of this graph as a result; results keep their order. Marking one twice gives it twice.
     pub fn output(&mut self, tensor: Tensor) {
         self.outputs.push(tensor);
     }
 
-    /// The shape of a tensor.
+    /// The shape of a tensor of this graph.
+    ///
+    /// # Panics
+    /// If it is a larger graph's.
     pub fn shape(&self, tensor: Tensor) -> Shape {
         self.tensors[tensor.0].shape
     }
 
-    /// The quantisation of a tensor; `None` for f32 heads.
+    /// The quantisation of a tensor of this graph; `None` for f32 heads.
+    ///
+    /// # Panics
+    /// If it is a larger graph's.
     pub fn quant(&self, tensor: Tensor) -> Option<Quant> {
         self.tensors[tensor.0].quant
     }
