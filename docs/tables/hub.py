@@ -6,7 +6,7 @@ from .form import kept, markdown
 
 
 def hub_films() -> str:
-    """From four films to metres, by `tests/hub_films.py`: `benches/results/hub-films.json`."""
+    """From four films to metres, by `benches/hub/films.py`: `benches/results/hub-films.json`."""
     r = kept("hub-films.json")
     p50, p99 = r["light_to_osc_ms"]
     rows = [

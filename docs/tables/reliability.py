@@ -7,7 +7,7 @@ from .form import printed
 
 def endurance() -> str:
     """An hour at full rate: `benches/results/endurance.json`."""
-    return printed("tests/endurance.py", "--show")
+    return printed("benches/endurance.py", "--show")
 
 
 def hours() -> str:

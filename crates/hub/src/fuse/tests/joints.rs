@@ -88,7 +88,7 @@ fn whoever_begins_without_a_face_or_hips_gets_both() {
 #[test]
 fn whoever_turns_their_back_to_a_camera_keeps_left_and_right() {
     for seed in [1, 2] {
-        // As networks do on rendered films, `tests/hub_causes.py`.
+        // As networks do on rendered films, `benches/hub/causes.py`.
         let setting = Setting { seed, seconds: 25.0, exchanged_share: 0.7, ..Setting::default() };
         let scene = Scene::new(setting);
         let s = score(&scene, places(&scene), Extrinsics::identity(), |_, _| false);

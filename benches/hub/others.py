@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hub_causes import MIRROR, Film
-from hub_films import CAMERAS, FPS, SIZE
+from causes import MIRROR, Film
+from films import CAMERAS, FPS, SIZE
 
 from posetrain.data.packs import LIMBS
 

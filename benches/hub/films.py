@@ -2,9 +2,9 @@
 """From four films to metres, with everything real: four `posewire` on four rendered films of one scene, datagrams, `posewire-hub`
 that finds where the cameras stand and then who is where, OSC heard by python-osc, all of it compared with the truth.
 
-    tests/hub_films.py                    the whole: somebody walks for 45 s, then three persons for 25 s; JSON as it is kept
-    tests/hub_films.py --short            six seconds of three persons, places of the cameras from the truth
-    tests/hub_films.py --keep FOLDER      films stay there (3.2 GB), and are taken from there the next time
+    benches/hub/films.py                    the whole: somebody walks for 45 s, then three persons for 25 s; JSON as it is kept
+    benches/hub/films.py --short            six seconds of three persons, places of the cameras from the truth
+    benches/hub/films.py --keep FOLDER      films stay there (3.2 GB), and are taken from there the next time
 
 Frames go to the boards' standard input at the films' own rate, to all four at the same moment, as cameras would give them; a board
 that is busy misses some, as with a camera. Programs: POSEWIRE, POSEWIRE_HUB and PEOPLE, or those of `target/debug`. Needs numpy and
@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 from pythonosc.osc_bundle import OscBundle
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 BUILT = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug"
 POSEWIRE = str(Path(os.environ.get("POSEWIRE", BUILT / "posewire")).resolve())
 HUB = str(Path(os.environ.get("POSEWIRE_HUB", BUILT / "posewire-hub")).resolve())
@@ -335,7 +335,7 @@ def whole(folder: Path, short: bool) -> dict[str, Any]:
     for k, port in enumerate(ports, 1):
         text += f'[[camera]]\nname = "camera-{k}"\ncalibration = "{name}-{k}.toml"\nlisten = "127.0.0.1:{port}"\n\n'
     (folder / "cameras.toml").write_text(text)
-    result: dict[str, Any] = {"command": "tests/hub_films.py" + (" --short" if short else "")}
+    result: dict[str, Any] = {"command": "benches/hub/films.py" + (" --short" if short else "")}
     if not short:
         render(folder, "walk", 1, walk_s)
     boards = Boards(folder, ports, 3)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Where the millimetres between the room's people and the truth come from: the films of `hub_films.py`, by the films' own clock.
+"""Where the millimetres between the room's people and the truth come from: the films of `films.py`, by the films' own clock.
 
-    tests/hub_causes.py FOLDER            FOLDER: films as `hub_films.py --keep FOLDER` leaves them, or makes them
-    tests/hub_causes.py FOLDER --lines L  the trackers' lines kept in FOLDER/L, and taken from there the next time
+    benches/hub/causes.py FOLDER            FOLDER: films as `films.py --keep FOLDER` leaves them, or makes them
+    benches/hub/causes.py FOLDER --lines L  the trackers' lines kept in FOLDER/L, and taken from there the next time
 
 Every picture is tracked (`--no-drop`), lines become takes, and the hub replays them: nothing depends on the machine, so two versions of the
 hub can be compared. Joints of the truth, projected, go the same way: what is left of their error is the hub's own. Tables of mean
-distances in millimetres go to standard output. Programs as with `hub_films.py`. Needs numpy.
+distances in millimetres go to standard output. Programs as with `films.py`. Needs numpy.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hub_films import (
+from films import (
     CAMERAS,
     FPS,
     HUB,

@@ -2,7 +2,7 @@
 """Boards on one network, the hub on another, a router of Zenoh's between them, which dies and returns. As root, for networks of its own:
 
     cargo build -p posewire-hub --features zenoh
-    POSEWIRE_HUB=target/debug/posewire-hub tests/hub_router.py
+    POSEWIRE_HUB=target/debug/posewire-hub benches/hub/router.py
 
 The router is `zenohd`, where that is installed, else Zenoh's own Python package in the mode of a router (`pip install eclipse-zenoh`, in
 the Python of POSEWIRE_CLIENT_PYTHON or this one). No packet finds from one network to the other but through it. Says when the hub told of

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs Posewire for an hour at full rate and shows whether anything grows: memory, files, threads, age of the poses.
 
-    tests/endurance.py [--minutes 60] [--out FOLDER] [--posewire target/release/posewire] [--clip clip.mjpeg]
-    tests/endurance.py --show        judges the samples that are kept in benches/results
-    tests/endurance.py --plot        draws them, too: docs/images/endurance.png
+    benches/endurance.py [--minutes 60] [--out FOLDER] [--posewire target/release/posewire] [--clip clip.mjpeg]
+    benches/endurance.py --show        judges the samples that are kept in benches/results
+    benches/endurance.py --plot        draws them, too: docs/images/endurance.png
 
 The built-in clip, or a file of JPEGs over and over (painting the built-in figures costs several times what tracking them does),
 at 30 frames a second; poses to a pseudo-terminal that is read and as JSON lines through a pipe. Every ten

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The room's people beside what other programs make of the same tracks (`hub_others.py` says of each what it does).
+"""The room's people beside what other programs make of the same tracks (`others.py` says of each what it does).
 
     python3 -m venv anchors
     anchors/bin/pip install --no-deps aniposelib Pose2Sim
     anchors/bin/pip install anytree c3d filterpy jax matplotlib numba numpy opencv-python-headless pandas python-osc rtoml scipy \
         statsmodels tabulate termcolor toml tqdm
-    PYTHONPATH=models/train anchors/bin/python tests/hub_anchors.py FOLDER --lines L [--easymocap CHECKOUT]    FOLDER, L: as `hub_causes.py`
+    PYTHONPATH=models/train anchors/bin/python benches/hub/anchors.py FOLDER --lines L [--easymocap CHECKOUT]    FOLDER, L: as `causes.py`
 
 All get the same joints of the same pictures and the true places of the cameras, and are told who is who by the truth; the hub is not.
 anipose, Pose2Sim, FreeMoCap and EasyMocap see the whole take before they answer; OpenPose goes frame by frame, and the hub answers live.
@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hub_causes import (
+from causes import (
     BEGIN_S,
     THREE_S,
     WALK_S,
@@ -33,8 +33,8 @@ from hub_causes import (
     told,
     write_take,
 )
-from hub_films import FPS, between, room_file, true_places, true_room
-from hub_others import anipose, easymocap, freemocap, openpose, pose2sim
+from films import FPS, between, room_file, true_places, true_room
+from others import anipose, easymocap, freemocap, openpose, pose2sim
 
 Program = Callable[[Film], tuple[Any, Any]]
 
