@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 fn run(folder: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_posewire"))
@@ -23,18 +25,22 @@ fn can_look() -> bool {
     can
 }
 
-/// Width, height, rate, frames (counted) and seconds.
-fn probed(film: &Path) -> (String, f64) {
+/// Width, height, rate, frames (counted), and in the next line seconds, where it says them.
+fn lines_of(film: &Path) -> Vec<String> {
     let entries = "stream=width,height,avg_frame_rate,nb_read_frames:format=duration";
     let out = Command::new("ffprobe")
         .args(["-v", "error", "-count_frames", "-show_entries", entries, "-of", "csv=p=0"])
         .arg(film)
         .output()
         .unwrap();
-    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-    let text = String::from_utf8(out.stdout).unwrap();
-    let mut lines = text.lines();
-    (lines.next().unwrap().to_owned(), lines.next().unwrap().parse().unwrap())
+    assert!(out.status.success(), "{}: {}", film.display(), String::from_utf8_lossy(&out.stderr));
+    String::from_utf8(out.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+/// The same of a complete film.
+fn probed(film: &Path) -> (String, f64) {
+    let lines = lines_of(film);
+    (lines[0].clone(), lines[1].parse().unwrap())
 }
 
 /// Red, green and blue of a film's `n`th picture, rows without padding.
@@ -112,6 +118,53 @@ fn a_film_of_something_live_is_as_long_as_it_was() {
     let (stream, seconds) = probed(&folder.path().join("live.mp4"));
     assert!(stream.starts_with("640,480,50/1,"), "{stream}");
     assert!((seconds - lasted_s).abs() < 0.15, "{seconds} s of {lasted_s}");
+}
+
+/// The first process found that `parent` has started.
+fn started_by(parent: u32) -> Option<i32> {
+    let parent = parent.to_string();
+    fs::read_dir("/proc").unwrap().flatten().find_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+        // Behind the name: its state, then its parent.
+        (stat.rsplit_once(')')?.1.split_whitespace().nth(1)? == parent).then_some(pid)
+    })
+}
+
+/// As when a service ends, whose processes are killed with it, or a plug is pulled.
+#[test]
+fn a_film_whose_encoder_is_killed_can_be_played_up_to_there() {
+    if !can_look() {
+        return;
+    }
+    for name in ["film.mp4", "film.avi"] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_posewire"))
+            .args(["run", "--synthetic", "--smoother", "none", "--video", name, "--video-rate", "50"])
+            .current_dir(&folder)
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let began = Instant::now();
+        let encoder = loop {
+            let size = |entry: fs::DirEntry| entry.metadata().map_or(0, |file| file.len());
+            let written: u64 = fs::read_dir(&folder).unwrap().flatten().map(size).sum();
+            match started_by(child.id()) {
+                // More than what every film begins with.
+                Some(pid) if written > 8_000 => break pid,
+                _ => assert!(began.elapsed() < Duration::from_secs(60), "{name}: {written} bytes"),
+            }
+            sleep(Duration::from_millis(20));
+        };
+        sleep(Duration::from_secs(3));
+        let encoder = rustix::process::Pid::from_raw(encoder).unwrap();
+        rustix::process::kill_process(encoder, rustix::process::Signal::KILL).unwrap();
+        // No output is left.
+        child.wait().unwrap();
+        let stream = lines_of(&folder.path().join(name)).remove(0);
+        let frames: u32 = stream.rsplit(',').next().unwrap().parse().unwrap();
+        assert!(stream.starts_with("640,480,") && frames > 20, "{name}: {stream}");
+    }
 }
 
 /// A stream says its rate with its first frame.

@@ -17,6 +17,9 @@ use crate::stderr_tail::StderrTail;
 /// An encoder that takes no picture for so long hangs.
 const STALL: Duration = Duration::from_secs(10);
 
+/// The end of an MP4 or MOV that may be lost where ffmpeg is killed.
+const PIECE_SECONDS: u32 = 2;
+
 /// Pictures on their way: one that is drawn, one that waits, one that is written and may be shown again.
 const PICTURES: usize = 3;
 
@@ -95,8 +98,18 @@ const ENDED_WHEN_ASKED: i32 = 255;
 #[derive(Debug)]
 pub(super) struct Ended {
     pub why: String,
-    /// Somebody else has ended ffmpeg in good order, as a service manager that ends a service with all its processes.
-    pub is_film: bool,
+    pub left: Left,
+}
+
+/// What an encoder leaves that ends before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Left {
+    /// A complete film: somebody else has ended ffmpeg in good order, as a service manager that ends a service with all its processes.
+    Film,
+    /// What was written can be played, but the last seconds may be missing: ffmpeg hangs, or was killed.
+    Cut,
+    /// Nothing of use: it has failed.
+    Nothing,
 }
 
 /// A film that is being made.
@@ -131,7 +144,7 @@ impl Encoder {
         // A leading dash must not read as an option, nor a colon as a protocol.
         let mut file = OsString::from("file:");
         file.push(path);
-        command.args(["-f", film.container, "-y"]).arg(file);
+        command.args(in_pieces(film)).args(["-f", film.container, "-y"]).arg(file);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         // No group that ends with us: what is left of the film is written by itself.
         set_apart(&mut command);
@@ -186,7 +199,7 @@ impl Encoder {
         let now = self.taken.load(Ordering::Relaxed);
         if std::mem::replace(taken, now) == now {
             let why = format!("ffmpeg has taken no picture for {} s", self.stall.as_secs_f32());
-            return Err(Ended { why, is_film: false });
+            return Err(Ended { why, left: Left::Cut });
         }
         Ok(())
     }
@@ -227,11 +240,16 @@ impl Encoder {
         if status.is_some() {
             self.stderr_tail.wait_for_all();
         }
-        let is_film = status.and_then(|status| status.code()) == Some(ENDED_WHEN_ASKED);
+        let left = match status.map(|status| status.code()) {
+            Some(Some(ENDED_WHEN_ASKED)) => Left::Film,
+            // By a signal; or it takes nothing more and is still there.
+            Some(None) | None => Left::Cut,
+            Some(Some(_)) => Left::Nothing,
+        };
         let status = status.map_or_else(String::new, |status| format!(" ({status})"));
         let said = self.stderr_tail.one_line();
         let why = format!("ffmpeg ended{status}{}{said}", if said.is_empty() { "" } else { ": " });
-        Ended { why, is_film }
+        Ended { why, left }
     }
 }
 
@@ -243,6 +261,21 @@ impl Drop for Encoder {
             let _ = self.child.wait();
         }
     }
+}
+
+/// A film is written so that it can be played up to where it ends, whatever ends ffmpeg: the processes of a service are killed with it, a
+/// plug is pulled. An ordinary MP4 or MOV cannot be read at all before its index is written, which is the last thing ffmpeg does; with an
+/// index every few seconds it can.
+fn in_pieces(film: &Film) -> Vec<String> {
+    let mut arguments = vec!["-flush_packets".to_owned(), "1".to_owned()];
+    if matches!(film.container, "mp4" | "mov") {
+        // Each piece begins with a whole picture.
+        let FrameRate { frames, per_seconds } = film.rate;
+        let piece = (PIECE_SECONDS * frames).div_ceil(per_seconds);
+        let fragmented = "+frag_keyframe+empty_moov+default_base_moof";
+        arguments.extend(["-g", &piece.to_string(), "-movflags", fragmented].map(str::to_owned));
+    }
+    arguments
 }
 
 /// Even sides, which all players want, by leaving out a row or a column; colours as HD has them.

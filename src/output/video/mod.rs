@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use self::encoder::{Codec, Encoder, Ended, Film};
+use self::encoder::{Codec, Encoder, Ended, Film, Left};
 use self::pace::{FrameRate, Frames, Pace};
 use super::display::{Canvas, FrameStamp, Surface};
 use super::{Existing, SinkError, tell_of_earlier};
@@ -121,17 +121,35 @@ impl Video {
         SinkError::Fatal(format!("{}: {what}", self.name))
     }
 
-    /// What it means that a film gets no more pictures. One that is complete up to there is kept: it cannot be made again.
+    /// What it means that a film gets no more pictures. What can be played of it is kept: it cannot be made again.
     fn cut_short(&mut self, ended: &Ended) -> SinkError {
-        let is_kept =
-            |file: &mut Replacement| ended.is_film && file.is_empty().is_ok_and(|is_empty| !is_empty);
+        // One that hangs is killed here, before its file is anybody else's.
+        self.film = None;
+        let is_kept = |file: &mut Replacement| {
+            ended.left != Left::Nothing && file.is_empty().is_ok_and(|is_empty| !is_empty)
+        };
         let Some(mut file) = self.file.take_if(is_kept) else { return self.fatal(&ended.why) };
+        if ended.left == Left::Cut && self.would_replace() {
+            return match file.keep() {
+                Ok(beside) => self.fatal(&format_args!(
+                    "{}; what there is of the new video stays in {}, the old one in its place",
+                    ended.why,
+                    beside.display()
+                )),
+                Err(e) => self.fatal(&e),
+            };
+        }
         if let Err(e) = file.commit_within(SYNC_WITHIN) {
             return self.fatal(&e);
         }
         tell_of_earlier(&self.name, &file);
-        (self.film, self.is_cut_short) = (None, true);
+        self.is_cut_short = true;
         SinkError::Closed(format!("{}, and the video ends there", ended.why))
+    }
+
+    /// Whether an earlier film would be gone once this one is in its place. A service keeps its earlier ones.
+    fn would_replace(&self) -> bool {
+        self.existing == Existing::Replace && self.path.is_file()
     }
 
     fn start(&self, size_px: [usize; 2]) -> Result<Running, SinkError> {
@@ -231,6 +249,7 @@ impl Surface for Video {
         let is_whole = match film.end(self.file.as_ref(), within) {
             Ok(is_whole) => is_whole,
             Err(ended) => {
+                drop(film);
                 let why = self.cut_short(&ended);
                 if matches!(why, SinkError::Closed(_)) {
                     // To whoever ends a sink it is an end like any other.
@@ -240,8 +259,8 @@ impl Surface for Video {
             }
         };
         let Some(mut file) = self.file.take() else { return Ok(()) };
-        if !is_whole && self.existing == Existing::Replace && self.path.is_file() {
-            // Whether it will be a film is not known yet, and the one that is there would be lost.
+        if !is_whole && self.would_replace() {
+            // Whether it will be whole is not known yet, and the one that is there would be lost.
             let beside = file.keep().map_err(|e| self.fatal(&e))?;
             return Err(self.fatal(&format_args!(
                 "ffmpeg is still writing the end of the new video, which stays in {}; the old one stays in its place",

@@ -80,6 +80,7 @@ fn pictures_go_down_the_pipe_repeated_and_left_out_as_time_wants() {
     assert!(asked.contains("-video_size 4x2 -framerate 10/1") && asked.contains("-c:v libx264"), "{asked}");
     assert!(asked.contains("-xerror"), "a full disk must show in the status: {asked}");
     assert!(asked.contains("-fflags +discardcorrupt"), "half a picture must not cost the film: {asked}");
+    assert!(asked.contains("-g 20 -movflags +frag_keyframe+empty_moov"), "readable once killed: {asked}");
     assert_eq!(bench.files(), 3);
 }
 
@@ -180,6 +181,32 @@ fn a_film_that_somebody_else_ends_in_good_order_is_kept_as_far_as_it_goes() {
     assert_eq!(fs::read_to_string(bench.path()).unwrap(), "old");
 }
 
+/// As by a system that is out of memory, or after a hang.
+#[test]
+fn what_there_is_of_a_film_whose_encoder_is_killed_is_kept_and_takes_no_others_place() {
+    let killed = "exec 3> \"$out\"; head -c 24 >&3; kill -9 $$";
+    let shown = |video: &mut Video| {
+        let shown = (0..100_000).try_for_each(|i| show(video, 7, i * 100_000));
+        shown.unwrap_err()
+    };
+    let bench = Bench::new("libx264", killed);
+    let mut video = bench.video(10.0, true);
+    let ended = shown(&mut video);
+    assert!(matches!(ended, SinkError::Closed(_)), "{ended:?}");
+    assert_eq!((fs::read(bench.path()).unwrap(), bench.files()), (vec![7; 24], 3));
+
+    fs::write(bench.path(), "old").unwrap();
+    let mut video = bench.video(10.0, true);
+    let beside = video.file.as_ref().unwrap().written_to().to_owned();
+    let ended = shown(&mut video).to_string();
+    assert!(ended.contains(beside.to_str().unwrap()), "{ended}");
+    drop(video);
+    assert_eq!(
+        (fs::read_to_string(bench.path()).unwrap(), fs::read(&beside).unwrap()),
+        ("old".into(), vec![7; 24])
+    );
+}
+
 #[test]
 fn a_film_without_a_frame_is_none() {
     let bench = Bench::new("libx264", "exit 3");
@@ -271,7 +298,7 @@ fn an_encoder_that_hangs_while_a_picture_is_repeated_is_given_up() {
     }
     let mut more = (0..10).map(|_| encoder.picture(0, canvas.rgb()));
     let ended = more.find_map(Result::err).unwrap();
-    assert_eq!((&*ended.why, ended.is_film), ("ffmpeg has taken no picture for 0.3 s", false));
+    assert_eq!((&*ended.why, ended.left), ("ffmpeg has taken no picture for 0.3 s", Left::Cut));
 }
 
 #[test]
