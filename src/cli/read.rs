@@ -261,7 +261,8 @@ impl Live {
     }
 
     fn moment(&mut self, moment: &Moment) -> io::Result<()> {
-        let stamp = FrameStamp { seq: moment.seq.into(), captured_at_us: moment.captured_at_us };
+        let captured_at_us = moment.captured_at_us;
+        let stamp = FrameStamp { seq: moment.seq.into(), captured_at_us, shown_at_us: captured_at_us };
         self.status.image_px = self.image_px;
         let seen = |pose: pose::Pose| Seen { track_id: pose.track_id, score: pose.score };
         self.status.see_persons(moment.poses().map(|pose| seen(pose.value)));

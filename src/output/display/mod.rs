@@ -96,6 +96,8 @@ pub struct FrameStamp {
     pub seq: u64,
     /// When its light fell.
     pub captured_at_us: i64,
+    /// Now, on the same clock; its capture where time is the file's own.
+    pub shown_at_us: i64,
 }
 
 /// Something that shows pictures.
@@ -241,7 +243,8 @@ impl<S: Surface> PoseSink for Display<S> {
         {
             draw_notice(&mut self.canvas, source);
         }
-        let stamp = FrameStamp { seq: poses.seq, captured_at_us: poses.captured_at_us };
+        let captured_at_us = poses.captured_at_us;
+        let stamp = FrameStamp { seq: poses.seq, captured_at_us, shown_at_us: now_us };
         self.surface.show(&self.canvas, stamp)?;
         Ok(Sending::Sent)
     }

@@ -215,7 +215,7 @@ impl Surface for Video {
 
     fn show(&mut self, canvas: &Canvas, stamp: FrameStamp) -> Result<(), SinkError> {
         let Some(film) = &mut self.film else { return Ok(()) };
-        let Some(again) = film.pace.frame(stamp.captured_at_us) else { return Ok(()) };
+        let Some(again) = film.pace.frame(stamp.captured_at_us, stamp.shown_at_us) else { return Ok(()) };
         let again = again + std::mem::take(&mut film.owed);
         let taken = film.encoder.picture(again, canvas.rgb());
         taken.map_err(|ended| self.cut_short(&ended))
@@ -282,8 +282,18 @@ impl Surface for Video {
         if left_out_s > 0.0 {
             log::warn!("{}: {left_out_s:.1} s without a frame are left out", self.name);
         }
+        let too_late = film.pace.too_late();
+        if too_late > 0 {
+            log::warn!(
+                "{}: {too_late} frames are left out, whose poses came when the video had gone on without them",
+                self.name
+            );
+        }
         if !is_whole {
-            log::warn!("{}: ffmpeg is still writing the end of it", self.name);
+            log::warn!(
+                "{}: ffmpeg is still writing the end of it; a service manager that kills it leaves it without that",
+                self.name
+            );
         }
         Ok(())
     }

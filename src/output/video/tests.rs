@@ -53,13 +53,18 @@ impl Bench {
     }
 }
 
-/// Shows a picture of 4×2 pixels of this grey.
+/// Shows a picture of 4×2 pixels of this grey at once.
 fn show(video: &mut Video, grey: u8, captured_at_us: i64) -> Result<(), SinkError> {
+    show_late(video, grey, captured_at_us, captured_at_us)
+}
+
+/// The same at another time.
+fn show_late(video: &mut Video, grey: u8, captured_at_us: i64, shown_at_us: i64) -> Result<(), SinkError> {
     let mut canvas = Canvas::default();
     let [width, height] = video.size_px([4, 2])?;
     canvas.reset(width, height);
     canvas.rgb_mut().fill(grey);
-    video.show(&canvas, FrameStamp { seq: 0, captured_at_us })
+    video.show(&canvas, FrameStamp { seq: 0, captured_at_us, shown_at_us })
 }
 
 const WITHIN: Duration = Duration::from_secs(20);
@@ -97,6 +102,22 @@ fn while_no_frame_comes_the_last_one_stays() {
     video.finish(WITHIN).unwrap();
     let film: Vec<u8> = fs::read(bench.path()).unwrap().chunks(24).map(|picture| picture[0]).collect();
     assert_eq!(film, [&[1; 20][..], &[2]].concat());
+}
+
+#[test]
+fn of_a_slow_board_every_frame_is_shown() {
+    let bench = Bench::new("mpeg4", "cat > \"$out\"");
+    let mut video = bench.video(10.0, false);
+    for (grey, at_ms) in [(1, 0), (2, 650), (3, 1_300)] {
+        show_late(&mut video, grey, at_ms * 1_000, (at_ms + 700) * 1_000).unwrap();
+        for later_ms in (100..650).step_by(100) {
+            video.idle((at_ms + 700 + later_ms) * 1_000).unwrap();
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    video.finish(WITHIN).unwrap();
+    let film: Vec<u8> = fs::read(bench.path()).unwrap().chunks(24).map(|picture| picture[0]).collect();
+    assert_eq!(film[..14], [&[1; 7][..], &[2; 6], &[3]].concat());
 }
 
 #[test]
@@ -275,7 +296,7 @@ fn at_the_end_of_a_file_an_encoder_that_gets_on_is_waited_for() {
     let mut canvas = Canvas::default();
     canvas.reset(width, height);
     for captured_at_us in [0, 600_000] {
-        video.show(&canvas, FrameStamp { seq: 0, captured_at_us }).unwrap();
+        video.show(&canvas, FrameStamp { captured_at_us, ..FrameStamp::default() }).unwrap();
     }
     video.finish(HURRY + Duration::from_millis(100)).unwrap();
     assert_eq!(fs::read(bench.path()).unwrap().len(), 7 * BYTES);
