@@ -1,13 +1,18 @@
 //! Which USB device a video node belongs to: what finds a camera's calibration again whatever number it gets.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// The device that the node `/dev/videoN` (or a link to it) belongs to, in the kernel's tree under `sysfs`: on USB, the port it is plugged into.
+pub fn device_of(node: &Path, sysfs: &Path) -> Option<PathBuf> {
+    let node = fs::canonicalize(node).ok()?;
+    fs::canonicalize(sysfs.join(node.file_name()?).join("device")).ok()
+}
 
 /// `046d:0825` or `046d:0825:SERIAL` of the node `/dev/videoN` (or a link to it), as the kernel's tree under `sysfs`
 /// (`/sys/class/video4linux`) tells it; `None` for what hangs on no USB.
 pub fn usb_id_of(node: &Path, sysfs: &Path) -> Option<String> {
-    let node = fs::canonicalize(node).ok()?;
-    let mut folder = fs::canonicalize(sysfs.join(node.file_name()?).join("device")).ok()?;
+    let mut folder = device_of(node, sysfs)?;
     let read = |folder: &Path, name: &str| {
         let text = fs::read_to_string(folder.join(name)).ok()?;
         Some(text.trim().to_owned()).filter(|text| !text.is_empty())
@@ -49,6 +54,8 @@ mod tests {
         fs::write(device.join("idProduct"), "0825\n").unwrap();
         let id = |name: &str| usb_id_of(&dev.join(name), &class);
         assert_eq!(id("video0").as_deref(), Some("046d:0825"));
+        let at = |name: &str| device_of(&dev.join(name), &class);
+        assert_eq!((at("video0"), at("video7")), (fs::canonicalize(&interface).ok(), None));
         fs::write(device.join("serial"), "5A3B1C20\n").unwrap();
         symlink(dev.join("video0"), dev.join("by-id")).unwrap();
         assert_eq!(id("by-id").as_deref(), Some("046d:0825:5A3B1C20"));

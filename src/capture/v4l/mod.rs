@@ -18,11 +18,10 @@ pub use self::find::{CameraListing, NodeKind, list_cameras};
 pub use super::mode::{Mode, Wanted};
 
 use self::find::Trouble;
-use self::known::Known;
+use self::known::{Known, Node, node_of};
 use self::opened::Open;
 use self::stamp::{captured_at_us, starts_exposure};
 use super::mode;
-use super::usb::usb_id_of;
 use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
 use crate::clock::{Clock, Monotonic};
 use crate::picture::{BufferPool, Frame, PixelFormat, raw_len};
@@ -40,8 +39,8 @@ const STALL_US: i64 = 900_000;
 /// Until the first frame: USB cameras start their sensor first.
 const FIRST_FRAME_US: i64 = 3_000_000;
 
-/// A camera that stays away for so long has been replaced: another one is taken in its stead. Long enough for a hub that
-/// was unplugged with everything on it, whose cameras come back one after the other.
+/// A camera that gives no frame for so long has been replaced, or hangs: another one is taken in its stead. Long enough for a hub
+/// that was unplugged with everything on it, whose cameras come back one after the other.
 const REPLACED_US: i64 = 5_000_000;
 
 /// A camera, closed at first. Then and after [`CaptureError::Lost`] call [`reopen`](FrameSource::reopen);
@@ -52,13 +51,15 @@ pub struct V4lCamera {
     known: Option<Known>,
     /// What gave no frame since the last one came, the latest last: of several cameras, others are tried first.
     mute: Vec<PathBuf>,
+    /// Those of them that could not even be started.
+    refused: Vec<PathBuf>,
     open: Option<Open>,
     /// What the log last said of the device and its mode.
     told: String,
     pool: BufferPool,
     next_seq: u64,
-    /// When it was last open, on the monotonic clock.
-    open_at_us: i64,
+    /// When the last whole frame came, on the monotonic clock.
+    frame_at_us: i64,
     counters: SourceCounters,
 }
 
@@ -69,11 +70,12 @@ impl V4lCamera {
             wanted,
             known: None,
             mute: Vec::new(),
+            refused: Vec::new(),
             open: None,
             told: String::new(),
             pool: BufferPool::new(),
             next_seq: 0,
-            open_at_us: 0,
+            frame_at_us: 0,
             counters: SourceCounters::default(),
         }
     }
@@ -104,7 +106,11 @@ impl V4lCamera {
             started = Open::start(&device, path.clone(), card, lighter, is_named);
             why = " (compressed: its USB bus has no room for more)";
         }
-        let open = started.inspect_err(|_| put_last(&mut self.mute, path))?;
+        let open = started.inspect_err(|_| {
+            let node = node_of(&path);
+            put_last(&mut self.mute, node.clone());
+            put_last(&mut self.refused, node);
+        })?;
         let card = &open.card;
         let name = open.path.display();
         let found = format!("{name} ({card}): {}{why}", open.mode);
@@ -133,21 +139,24 @@ impl V4lCamera {
         };
         let auto = self.wanted.device == "auto";
         if let Some(known) = &self.known {
-            let lasting = known.by_id.iter().cloned();
-            let own = (!auto).then(|| PathBuf::from(&self.wanted.device)).into_iter();
-            let usb_id = |path: &Path| usb_id_of(path, Path::new(SYSFS));
+            let named = Path::new(&self.wanted.device);
+            let own = (!auto).then(|| node_of(named));
+            let is_replaced = Monotonic.now_us() - self.frame_at_us >= REPLACED_US;
+            // One that hangs has had its time where the user named none.
+            let given_up: &[PathBuf] = if auto && is_replaced { &self.mute } else { &[] };
+            let nodes = listed();
             let mut why = None;
-            // By its lasting name, else by the name it was asked for, else wherever the same camera is now.
-            for path in lasting.chain(own).chain(find::nodes()) {
-                match try_path(&path) {
-                    Ok((found, _)) if known.may_be(&found.2, usb_id(&found.1).as_deref()) => {
+            for path in known.candidates(own.as_deref(), &nodes, &self.refused, given_up) {
+                let path = if own.as_ref() == Some(&path) { named } else { &path };
+                match try_path(path) {
+                    Ok((found, _)) if known.may_be(&found.2, Node::of(path, sysfs()).usb_id.as_deref()) => {
                         return Ok(found);
                     }
                     Ok(_) => {}
                     Err(e) => why = why.or(Some(e)),
                 }
             }
-            if Monotonic.now_us() - self.open_at_us < REPLACED_US {
+            if !is_replaced {
                 return Err(why.unwrap_or_else(|| Trouble::passing(format!("{} is not there", known.card))));
             }
         }
@@ -182,14 +191,25 @@ impl V4lCamera {
     fn lose(&mut self, reason: String) -> CaptureError {
         let open = self.open.take();
         match &open {
-            Some(open) if !open.started => put_last(&mut self.mute, open.path.clone()),
-            Some(_) => self.mute.clear(),
+            Some(open) if !open.started => put_last(&mut self.mute, node_of(&open.path)),
+            Some(_) => {
+                self.mute.clear();
+                self.refused.clear();
+            }
             None => {}
         }
         let device = open.map_or_else(|| self.wanted.device.clone(), |open| open.path.display().to_string());
-        self.open_at_us = Monotonic.now_us();
         CaptureError::Lost { device, reason }
     }
+}
+
+fn sysfs() -> &'static Path {
+    Path::new(SYSFS)
+}
+
+/// Every video node, with what the kernel tells of it.
+fn listed() -> Vec<Node> {
+    find::nodes().iter().map(|path| Node::of(path, sysfs())).collect()
 }
 
 fn put_last(paths: &mut Vec<PathBuf>, path: PathBuf) {
@@ -231,14 +251,15 @@ impl V4lCamera {
         }
         // Not before: a camera that sends nothing but damaged frames is as lost as a silent one, and reopening may cure it.
         open.alive_us = now_us;
+        self.frame_at_us = now_us;
         let step = open.driver_seq.map_or(1, |before| meta.sequence.wrapping_sub(before));
         // A driver that starts over, or repeats a number, lost nothing that could be counted.
         let step = if (1..1000).contains(&step) { step } else { 1 };
         open.driver_seq = Some(meta.sequence);
         if !std::mem::replace(&mut open.started, true) {
             // Only now: a node that can be opened may still be none that ever sends.
-            let (card, usb_id) = (open.card.clone(), open.usb_id.clone());
-            self.known = Some(Known { by_id: find::by_id_of(&open.path), card, usb_id });
+            let node = Node::of(&open.path, sysfs());
+            self.known = Some(Known::new(open.card.clone(), node, &listed()));
             if !starts_exposure(meta.flags) {
                 let path = open.path.display();
                 log::info!(

@@ -9,7 +9,7 @@ use pose_wire::MAX_PACKET;
 use serial2::{SerialPort, Settings};
 
 use super::PortError;
-use super::ports::{PortSpec, lasting_name};
+use super::ports::{PortSpec, is_by_port, lasting_name};
 
 /// Everything that one moment can put on the wire: HELLO, STATUS, every person and their place, and what happened.
 const BATCH_BYTES: usize = (2 * MAX_PERSONS + 2 + super::notices::A_BATCH) * MAX_PACKET;
@@ -29,6 +29,8 @@ const RATE_TOLERANCE: f64 = 0.025;
 pub(super) struct Line {
     /// The name under which it is looked for again: the lasting one from its first opening on.
     path: PathBuf,
+    /// As the user named it.
+    named: PathBuf,
     baud: u32,
     read_wait: Duration,
     port: Option<SerialPort>,
@@ -77,6 +79,7 @@ impl Line {
     pub fn closed(spec: &PortSpec, read_wait: Duration) -> Self {
         Self {
             path: lasting_name(&spec.path),
+            named: spec.path.clone(),
             baud: spec.baud,
             read_wait,
             port: None,
@@ -167,11 +170,13 @@ impl Line {
         if self.port.is_some() || now_us < self.reopen_at_us {
             return Ok(false);
         }
-        match open_port(&self.path, self.baud, self.read_wait) {
+        // One without a serial number may be in another USB port by now.
+        let path = if is_by_port(&self.path) && !self.path.exists() { &self.named } else { &self.path };
+        match open_port(path, self.baud, self.read_wait) {
             Ok(port) => {
                 self.port = Some(port);
                 // One that was not there at the start had no other name yet.
-                self.path = lasting_name(&self.path);
+                self.path = lasting_name(path);
                 self.reopen_wait_us = REOPEN_FIRST_US;
                 self.free_at_us = now_us;
                 self.begin();

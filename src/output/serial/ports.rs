@@ -12,6 +12,10 @@ use super::PortError;
 /// no adapter goes.
 pub(super) const BAUD_RANGE: std::ops::RangeInclusive<u32> = 4_800..=12_000_000;
 
+/// Where udev keeps names that stay with a device, and with the port that it is plugged into.
+const BY_ID: &str = "dev/serial/by-id";
+const BY_PORT: &str = "dev/serial/by-path";
+
 /// `PORT[@BAUD]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortSpec {
@@ -102,7 +106,7 @@ pub fn list_ports() -> Vec<PortInfo> {
 
 /// As [`list_ports`], with `/sys` and `/dev` looked for below `root`.
 fn ports_below(root: &Path) -> Vec<PortInfo> {
-    let by_id = links(&root.join("dev/serial/by-id"));
+    let by_id = links(&root.join(BY_ID));
     let consoles = word(&root.join("sys/class/tty/console/active")).unwrap_or_default();
     let is_a_pi =
         word(&root.join("sys/firmware/devicetree/base/model")).is_some_and(|m| m.starts_with("Raspberry Pi"));
@@ -161,17 +165,36 @@ fn is_for_logins(_: &Path) -> bool {
     false
 }
 
-/// The name under which `path` will be found again after it was unplugged: its by-id link where it has one.
+/// The name under which `path` will be found again after it was unplugged: its by-id link where it has a serial number. Without one, all
+/// adapters of a model share that link, which leads to the one that was plugged in last: it is then the link of its USB port.
 pub(super) fn lasting_name(path: &Path) -> PathBuf {
-    lasting_name_among(&links(Path::new("/dev/serial/by-id")), path)
+    lasting_name_below(Path::new("/"), path)
 }
 
-fn lasting_name_among(by_id: &[(PathBuf, PathBuf)], path: &Path) -> PathBuf {
-    if by_id.iter().any(|(link, _)| link == path) {
+/// As [`lasting_name`], with `/sys` and `/dev` looked for below `root`.
+fn lasting_name_below(root: &Path, path: &Path) -> PathBuf {
+    let [by_id, by_port] = [BY_ID, BY_PORT].map(|folder| links(&root.join(folder)));
+    if by_id.iter().chain(&by_port).any(|(link, _)| link == path) {
         return path.to_owned();
     }
-    let device = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    by_id.iter().find(|(_, to)| *to == device).map_or_else(|| path.to_owned(), |(link, _)| link.clone())
+    let node = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let device = root.join("sys/class/tty").join(node.file_name().unwrap_or_default()).join("device");
+    // As in [`ports_below`].
+    let says = |name: &str| {
+        ["..", "../.."]
+            .iter()
+            .any(|up| word(&device.join(up).join(name)).is_some_and(|word| !word.is_empty()))
+    };
+    let links = match (says("idVendor"), says("serial")) {
+        (true, false) => by_port,
+        _ => by_id,
+    };
+    links.into_iter().find(|(_, to)| *to == node).map_or_else(|| path.to_owned(), |(link, _)| link)
+}
+
+/// Whether a name is that of a USB port, whatever is plugged into it.
+pub(super) fn is_by_port(path: &Path) -> bool {
+    path.parent() == Some(&Path::new("/").join(BY_PORT))
 }
 
 /// Each link of `folder` with what it finally points to.
@@ -248,6 +271,8 @@ mod tests {
         make("dev/ttyUSB0", "");
         make("dev/ttyS0", "");
         make("sys/devices/usb1/product", "FT232R USB UART\n");
+        make("sys/devices/usb1/idVendor", "0403\n");
+        make("sys/devices/usb1/serial", "A1\n");
         make("sys/devices/usb1/if0/port/latency_timer", "16\n");
         make("sys/drivers/ftdi_sio/bind", "");
         symlink(at("sys/drivers/ftdi_sio"), at("sys/devices/usb1/if0/port/driver")).unwrap();
@@ -268,10 +293,21 @@ mod tests {
         assert!(port.hint().unwrap().contains("16 ms"));
         assert!(!port.is_console && !port.is_debug_connector, "{port:?}");
 
-        let by_id = links(&at("dev/serial/by-id"));
-        assert_eq!(lasting_name_among(&by_id, &at("dev/ttyUSB0")), by_id[0].0);
-        assert_eq!(lasting_name_among(&by_id, &by_id[0].0), by_id[0].0);
-        assert_eq!(lasting_name_among(&by_id, &at("dev/ttyS0")), at("dev/ttyS0"));
+        let root = fs::canonicalize(root.path()).unwrap();
+        let lasting = |name: &str| lasting_name_below(&root, &root.join(name));
+        let by_id = root.join("dev/serial/by-id/usb-FTDI_A1-if00-port0");
+        assert_eq!(lasting("dev/ttyUSB0"), by_id);
+        assert_eq!(lasting_name_below(&root, &by_id), by_id);
+        assert_eq!(lasting("dev/ttyS0"), root.join("dev/ttyS0"));
+        // Of two without serial numbers either may have that name.
+        fs::remove_file(root.join("sys/devices/usb1/serial")).unwrap();
+        assert_eq!(lasting("dev/ttyUSB0"), root.join("dev/ttyUSB0"), "nothing else is known");
+        fs::create_dir_all(root.join("dev/serial/by-path")).unwrap();
+        let by_port = root.join("dev/serial/by-path/pci-0000:00:14.0-usb-0:1:1.0-port0");
+        symlink("../../ttyUSB0", &by_port).unwrap();
+        assert_eq!(lasting("dev/ttyUSB0"), by_port);
+        assert_eq!(lasting_name_below(&root, &by_id), by_id, "the user has named it");
+        assert!(is_by_port(Path::new("/dev/serial/by-path/x")) && !is_by_port(&by_id));
     }
 
     #[test]
