@@ -12,6 +12,7 @@ mod capture_thread;
 pub mod faults;
 mod host;
 mod infer_thread;
+mod patience;
 mod sink_thread;
 pub mod supervisor;
 mod timed;
@@ -37,7 +38,8 @@ use pose::PoseFrame;
 /// so that a chain of threads ends in time.
 pub const TICK: Duration = Duration::from_millis(100);
 
-/// A live source without a frame for this long counts as lost: 30 frames of a usual camera, and soon enough to tell.
+/// A live source without a frame for this long counts as lost, unless its frames are rarer: 30 frames of a usual camera, and soon enough
+/// to tell.
 pub const SILENCE: Duration = Duration::from_secs(1);
 
 /// How long sinks may take to complete their files when told to stop; the rest of the 500 ms is for waking up.

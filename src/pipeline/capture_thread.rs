@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use latest::Sender;
 
+use super::patience::Patience;
 use super::{BoxError, Factory, SILENCE, Shared, TICK, hand_over};
 use crate::capture::{CaptureError, FrameSource, SourceCounters};
 use crate::picture::Frame;
@@ -32,6 +33,8 @@ fn pass_on(source: &mut dyn FrameSource, to_infer: &Sender<Frame>, shared: &Shar
     let mut expected_seq = None;
     let mut counted = SourceCounters::default();
     let mut last_frame = Instant::now();
+    let mut patience = Patience::default();
+    // No frame comes: also before the first one.
     let mut lost = false;
     // Numbers that are missing for a reason which is counted already.
     let mut left_out = 0;
@@ -54,8 +57,12 @@ fn pass_on(source: &mut dyn FrameSource, to_infer: &Sender<Frame>, shared: &Shar
                 if lost && expected_seq.is_some() {
                     log::info!("{}: frames again", source.info().name);
                 }
+                let interval = last_frame.elapsed();
+                last_frame += interval;
+                if expected_seq.is_some() {
+                    patience.note(interval);
+                }
                 lost = false;
-                last_frame = Instant::now();
                 telemetry.set_source_up(true);
                 telemetry.add(Count::Captured, 1);
                 // A source that was opened again counts from 0: no gap.
@@ -85,7 +92,20 @@ fn pass_on(source: &mut dyn FrameSource, to_infer: &Sender<Frame>, shared: &Shar
                 continue;
             }
             Ok(None) if !live || last_frame.elapsed() < SILENCE => continue,
-            Ok(None) => format!("{}: no frame for {} s", source.info().name, SILENCE.as_secs()),
+            // To the watchdog this is a sign of life, too.
+            Ok(None) if expected_seq.is_none() => {
+                lost = true;
+                log::info!("{}: waiting for its first frame", source.info().name);
+                continue;
+            }
+            Ok(None) => {
+                let info = source.info();
+                let silence = patience.with(info.fps);
+                if last_frame.elapsed() < silence {
+                    continue;
+                }
+                format!("{}: no frame for {:.0} s", info.name, silence.as_secs_f32())
+            }
             Err(CaptureError::Ended) => return Ok(()),
             Err(error @ CaptureError::Unusable(_)) => return Err(error.into()),
             Err(error @ CaptureError::Lost { .. }) => {
@@ -97,8 +117,12 @@ fn pass_on(source: &mut dyn FrameSource, to_infer: &Sender<Frame>, shared: &Shar
         if !lost {
             lost = true;
             telemetry.set_source_up(false);
-            telemetry.add(Count::Losses, 1);
-            log::warn!("{reason}; looking for it, identities are kept");
+            if expected_seq.is_some() {
+                telemetry.add(Count::Losses, 1);
+                log::warn!("{reason}; looking for it, identities are kept");
+            } else {
+                log::warn!("{reason}; waiting for its first frame");
+            }
         }
     }
     Ok(())

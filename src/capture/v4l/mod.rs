@@ -33,8 +33,10 @@ const BUFFERS: u32 = 4;
 /// What the kernel says of video nodes.
 const SYSFS: &str = "/sys/class/video4linux";
 
-/// A camera that gives nothing for so long is lost. Cameras halve their rate in the dark, to 5 a second at worst.
+/// A camera that gives nothing for so long, and for so many frames of its mode, is lost. Cameras halve their rate in the dark, to 5 a
+/// second at worst, those of slow modes to less.
 const STALL_US: i64 = 900_000;
+const STALL_FRAMES: i64 = 3;
 
 /// Until the first frame: USB cameras start their sensor first.
 const FIRST_FRAME_US: i64 = 3_000_000;
@@ -203,6 +205,11 @@ impl V4lCamera {
     }
 }
 
+/// From frame to frame in this mode.
+fn interval_us(mode: &Mode) -> i64 {
+    (1e6 / f64::from(mode.fps.max(0.1))) as i64
+}
+
 fn sysfs() -> &'static Path {
     Path::new(SYSFS)
 }
@@ -273,7 +280,7 @@ impl V4lCamera {
             self.counters.overtaken += 1;
             return Ok(Taken::Skipped);
         }
-        let interval_us = (1e6 / f64::from(open.mode.fps.max(1.0))) as i64;
+        let interval_us = interval_us(&open.mode);
         #[allow(clippy::useless_conversion, reason = "32-bit platforms count in i32")]
         let stamp_us = i64::from(meta.timestamp.sec) * 1_000_000 + i64::from(meta.timestamp.usec);
         Ok(Taken::Frame(Frame {
@@ -309,7 +316,8 @@ impl FrameSource for V4lCamera {
         loop {
             let Some(open) = &self.open else { return Err(self.lose("closed".into())) };
             let now_us = Monotonic.now_us();
-            let patience_us = if open.started { STALL_US } else { FIRST_FRAME_US };
+            let shortest_us = if open.started { STALL_US } else { FIRST_FRAME_US };
+            let patience_us = shortest_us.max(STALL_FRAMES * interval_us(&open.mode));
             let silent_us = now_us - open.alive_us;
             let wait_us = (until_us - now_us).min(patience_us - silent_us).max(0);
             match open.ready(Duration::from_micros(wait_us as u64)) {

@@ -104,6 +104,37 @@ fn a_silent_camera_is_noticed_within_a_second_and_a_half() {
 }
 
 #[test]
+fn a_source_whose_frames_are_rare_is_not_lost_between_them() {
+    let rare = Duration::from_millis(1_300);
+    let mut pipeline = start(
+        Camera::new(frames(5), rare, true),
+        FAST,
+        vec![Box::new(Log::default())],
+        Options { frames: Some(4), lossless: false },
+    );
+    assert!(pipeline.wait(LONG));
+    let telemetry = &pipeline.shared().telemetry;
+    assert!(telemetry.count(Count::Captured) >= 4);
+    assert_eq!(telemetry.count(Count::Losses), 0);
+    assert!(telemetry.health().source_up);
+}
+
+#[test]
+fn a_source_that_takes_its_time_to_begin_was_not_lost_before() {
+    let silence = repeat_with(|| Event::Silence).take(14);
+    let source = Camera::new(silence.chain(frames(2)), FRAME, true);
+    let mut pipeline = start(source, FAST, vec![Box::new(Log::default())], Options::default());
+    let shared = pipeline.shared().clone();
+    std::thread::sleep(Duration::from_millis(1_150));
+    let progress = shared.progress();
+    assert!(pipeline.wait(LONG));
+    assert!(shared.progress() > progress + 2, "waiting for a camera is progress: the watchdog does not fire");
+    let telemetry = &shared.telemetry;
+    assert_eq!((telemetry.count(Count::Losses), telemetry.count(Count::Captured)), (0, 2));
+    assert!(telemetry.health().source_up);
+}
+
+#[test]
 fn an_unusable_camera_ends_the_run_with_its_reason() {
     let script = frames(1).chain([Event::Break]);
     let mut pipeline =
