@@ -218,12 +218,12 @@ impl Drop for Running {
 
 impl<K: Clock + Send> FrameSource for ChildCamera<K> {
     fn info(&self) -> SourceInfo {
+        let Launch { name, fps, .. } = &self.launch;
         match &self.running {
-            Some(running) => running.stream.info(),
-            None => {
-                let Launch { name, fps, .. } = &self.launch;
-                SourceInfo { name: name.clone(), width: 0, height: 0, fps: *fps, live: true }
-            }
+            Some(running) if running.stream.states_rate() => running.stream.info(),
+            // JPEGs say none: it is the one that the program was asked for.
+            Some(running) => SourceInfo { fps: *fps, ..running.stream.info() },
+            None => SourceInfo { name: name.clone(), width: 0, height: 0, fps: *fps, live: true },
         }
     }
 
@@ -394,5 +394,25 @@ mod tests {
             }
         };
         assert!(lost.contains("gives no picture for 5 s"), "{lost}");
+    }
+
+    #[test]
+    fn the_rate_is_the_streams_own_or_else_the_one_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stream");
+        let jpeg = Synthetic::new(1, 64, 48, 30.0, 1).and_then(Synthetic::as_mjpeg).unwrap().next().unwrap();
+        let y4m = b"YUV4MPEG2 W2 H2 F15:1 Cmono\nFRAME\nabcd".to_vec();
+        for (stream, fps) in [(jpeg.bytes.to_vec(), 60.0), (y4m, 15.0)] {
+            std::fs::write(&path, stream).unwrap();
+            let (mut camera, _clock) = camera(&format!("cat {}; exec sleep 1000", path.display()));
+            camera.launch.fps = 60.0;
+            camera.reopen().unwrap();
+            assert_eq!(camera.info().fps, 60.0);
+            let began = std::time::Instant::now();
+            while camera.next_frame(Duration::from_millis(100)).unwrap().is_none() {
+                assert!(began.elapsed() < Duration::from_secs(60), "no frame");
+            }
+            assert_eq!(camera.info().fps, fps);
+        }
     }
 }

@@ -30,6 +30,11 @@ pub trait Clip: Send {
         }
     }
 
+    /// Whether the rate of [`Self::info`] is one that the clip says, not what is usual.
+    fn states_rate(&self) -> bool {
+        true
+    }
+
     /// Frames left out so far because they cannot be read.
     fn damaged(&self) -> u64 {
         0
@@ -52,6 +57,9 @@ impl Clip for Box<dyn Clip> {
     }
     fn poll(&mut self) -> Result<Option<Frame>, CaptureError> {
         (**self).poll()
+    }
+    fn states_rate(&self) -> bool {
+        (**self).states_rate()
     }
     fn damaged(&self) -> u64 {
         (**self).damaged()

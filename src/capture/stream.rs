@@ -30,6 +30,8 @@ pub struct Stream {
 /// What the reading thread says beside frames.
 struct Shared {
     info: SourceInfo,
+    /// As of [`Clip::states_rate`].
+    states_rate: bool,
     counters: SourceCounters,
     /// The last frame has the time of its light, not that of its arrival.
     has_light: bool,
@@ -62,6 +64,7 @@ impl Stream {
             SourceInfo { name: name.into(), width: 0, height: 0, fps: super::replay::DEFAULT_FPS, live };
         let shared = Arc::new(Mutex::new(Shared {
             info,
+            states_rate: false,
             counters: SourceCounters::default(),
             has_light: false,
             end: None,
@@ -77,6 +80,11 @@ impl Stream {
             })
             .map_err(|e| CaptureError::Unusable(format!("{name}: cannot start a thread: {e}")))?;
         Ok(Self { frames, shared })
+    }
+
+    /// Whether the stream says its rate itself; known from its first frame on.
+    pub fn states_rate(&self) -> bool {
+        lock(&self.shared).states_rate
     }
 
     /// Whether the frame that came last has the time of its light, rather than that of its arrival.
@@ -110,6 +118,7 @@ fn read(
             told.has_light = light_us.is_some();
             let SourceInfo { width, height, fps, .. } = clip.info();
             told.info = SourceInfo { width, height, fps, ..told.info.clone() };
+            told.states_rate = clip.states_rate();
             told.counters.damaged = clip.damaged();
         }
         loop {

@@ -200,6 +200,10 @@ impl<R: Read + Send> Clip for Mjpeg<R> {
         Ok(None)
     }
 
+    fn states_rate(&self) -> bool {
+        false
+    }
+
     fn damaged(&self) -> u64 {
         self.damaged
     }
