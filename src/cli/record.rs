@@ -17,7 +17,7 @@ use super::{CLIP_FRAMES, signals, tell_source};
 
 /// How long a wait for a frame may keep Ctrl-C waiting.
 const TICK: Duration = Duration::from_millis(100);
-/// A camera that gives no frame for this long is said to be silent; it is waited for nevertheless.
+/// A camera that gives no frame for this long is said to be silent, once; it is waited for nevertheless.
 const SILENCE: Duration = Duration::from_secs(2);
 /// How long a camera behind a program may take to start; what is asked for in seconds counts from its first frame.
 const START: Duration = Duration::from_secs(20);
@@ -93,6 +93,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let progress = Progress::start(format!("{}: waiting for the first frame", info.name));
     let mut started = Instant::now();
     let mut heard_at = started;
+    let mut is_told = false;
     let mut first_us = None;
     let mut last_us = 0;
     let mut left_out = 0;
@@ -106,7 +107,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
         match source.next_frame(TICK) {
             Ok(Some(frame)) => {
-                heard_at = Instant::now();
+                (heard_at, is_told) = (Instant::now(), false);
                 let (number, captured_at_us) = (frame.seq, frame.captured_at_us);
                 match jpeg.mjpeg_of(frame) {
                     Ok(frame) => {
@@ -128,8 +129,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
                 progress.at(format_args!("recording: {}{until}, {mb:.1} MB", recording.frames()));
                 first_us.get_or_insert(last_us);
             }
-            Ok(None) if heard_at.elapsed() > SILENCE => {
-                heard_at = Instant::now();
+            // Of one that is known to be away it is said where it is opened again.
+            Ok(None) if !is_told && heard_at.elapsed() > SILENCE && !source.is_away() => {
+                is_told = true;
                 log::warn!("{}: no frame for {} s; waiting for it", info.name, SILENCE.as_secs());
             }
             Ok(None) | Err(CaptureError::Lost { .. }) => {}

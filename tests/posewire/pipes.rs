@@ -196,6 +196,18 @@ fn frames_have_the_time_of_their_light_where_the_program_says_it_and_that_of_the
 }
 
 #[test]
+fn a_recording_says_once_that_no_frame_comes() {
+    let stand_in = StandIn::new("rpicam-vid", "cat $PICTURES/*.jpg; exec sleep 1000");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_posewire"));
+    command.args(["record", "--camera", "csi", "--seconds", "4.7", "clip.avi"]).current_dir(&stand_in.folder);
+    command.env("PATH", format!("{}:/usr/bin:/bin", stand_in.folder.path().display()));
+    let output = command.output().unwrap();
+    let said = stderr(&output);
+    assert!(output.status.success(), "{said}");
+    assert_eq!(said.matches("no frame for").count(), 1, "{said}");
+}
+
+#[test]
 fn a_program_that_dies_is_started_again_and_frame_numbers_rise() {
     let stand_in = StandIn::new(
         "libcamera-vid",
