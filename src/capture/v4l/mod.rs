@@ -20,7 +20,7 @@ pub use super::mode::{Mode, Wanted};
 use self::find::Trouble;
 use self::known::{Known, Node, node_of};
 use self::opened::Open;
-use self::stamp::{captured_at_us, starts_exposure};
+use self::stamp::{Came, captured_at_us, error_us, starts_exposure};
 use super::mode;
 use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
 use crate::clock::{Clock, Monotonic};
@@ -60,6 +60,8 @@ pub struct V4lCamera {
     told: String,
     pool: BufferPool,
     next_seq: u64,
+    /// The log has said that the driver's stamps are wrong.
+    is_error_told: bool,
     /// When the last whole frame came, on the monotonic clock.
     frame_at_us: i64,
     counters: SourceCounters,
@@ -77,6 +79,7 @@ impl V4lCamera {
             told: String::new(),
             pool: BufferPool::new(),
             next_seq: 0,
+            is_error_told: false,
             frame_at_us: 0,
             counters: SourceCounters::default(),
         }
@@ -283,6 +286,16 @@ impl V4lCamera {
         let interval_us = interval_us(&open.mode);
         #[allow(clippy::useless_conversion, reason = "32-bit platforms count in i32")]
         let stamp_us = i64::from(meta.timestamp.sec) * 1_000_000 + i64::from(meta.timestamp.usec);
+        let after_us = std::mem::replace(&mut open.given_us, now_us);
+        let came = Came { at_us: now_us, after_us, interval_us };
+        if let Some(error_us) = error_us(meta.flags, stamp_us, came)
+            && !std::mem::replace(&mut self.is_error_told, true)
+        {
+            let (path, error_s) = (open.path.display(), error_us as f64 / 1e6);
+            log::warn!(
+                "{path}: a time stamp of the driver's is {error_s:+.3} s off: such frames are taken to be a frame old when they come"
+            );
+        }
         Ok(Taken::Frame(Frame {
             bytes: self.pool.copy(bytes),
             format,
@@ -290,7 +303,7 @@ impl V4lCamera {
             height,
             stride: open.stride,
             seq: self.next_seq - 1,
-            captured_at_us: captured_at_us(meta.flags, stamp_us, now_us, interval_us),
+            captured_at_us: captured_at_us(meta.flags, stamp_us, came),
         }))
     }
 }

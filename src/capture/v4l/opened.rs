@@ -31,6 +31,8 @@ pub(super) struct Open {
     pub(super) driver_seq: Option<u32>,
     /// When the last whole frame came (or the stream was started), on the monotonic clock.
     pub(super) alive_us: i64,
+    /// The same of the last one that was handed on.
+    pub(super) given_us: i64,
     pub(super) started: bool,
 }
 
@@ -86,7 +88,8 @@ impl Open {
         }
         let (stream, alive_us) = (Some(stream), Monotonic.now_us());
         let usb_id = usb_id_of(&path, Path::new(SYSFS));
-        Ok(Self { stream, path, card, usb_id, mode, stride, driver_seq: None, alive_us, started: false })
+        let (given_us, driver_seq, started) = (alive_us, None, false);
+        Ok(Self { stream, path, card, usb_id, mode, stride, driver_seq, alive_us, given_us, started })
     }
 
     /// Has the driver something (a frame or an error) within `timeout`?
