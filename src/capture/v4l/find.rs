@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use v4l::frameinterval::FrameIntervalEnum;
 use v4l::framesize::FrameSizeEnum;
 use v4l::video::Capture;
-use v4l::{Device, Fraction};
+use v4l::{Capabilities, Device, FourCC, Fraction};
 
 use super::judge::{Facts, Not, PIPED, judge};
 use crate::capture::mode::{Mode, from_fourcc};
@@ -166,21 +166,14 @@ fn unset_pipeline(path: &Path, card: &str) -> String {
 /// Why it is no camera for us.
 pub(super) fn probe(device: &Device, path: &Path) -> Result<Probed, Trouble> {
     let caps = device.query_caps().map_err(|e| Trouble::of(path, &e))?;
-    // A node that gives no pictures has no such formats to list.
-    let formats = device.enum_formats();
-    let theirs: Vec<[u8; 4]> = formats.iter().flatten().map(|f| f.fourcc.repr).collect();
-    let facts = Facts { driver: &caps.driver, capabilities: caps.capabilities, formats: &theirs };
-    judge(&facts).map_err(|not| Trouble {
-        is_ribbon: not == Not::Raw,
-        ..Trouble::lasting(not.told(path, &caps.card, &theirs))
-    })?;
-    let formats = formats.map_err(|e| Trouble::of(path, &e))?;
+    let formats = device.enum_formats().map(|formats| formats.iter().map(|f| f.fourcc).collect::<Vec<_>>());
+    let formats = verdict(path, &caps, formats)?;
     let mut modes = Vec::new();
-    for format in &formats {
-        let Some(known) = from_fourcc(&format.fourcc.repr) else { continue };
-        for size in device.enum_framesizes(format.fourcc).unwrap_or_default() {
+    for format in formats {
+        let Some(known) = from_fourcc(&format.repr) else { continue };
+        for size in listed(path, device.enum_framesizes(format))? {
             for (width, height) in sizes(&size.size) {
-                let intervals = device.enum_frameintervals(format.fourcc, width, height).unwrap_or_default();
+                let intervals = listed(path, device.enum_frameintervals(format, width, height))?;
                 let before = modes.len();
                 for fps in intervals.iter().flat_map(|i| rates(&i.interval)) {
                     modes.push(Mode { format: known, width, height, fps });
@@ -198,6 +191,38 @@ pub(super) fn probe(device: &Device, path: &Path) -> Result<Probed, Trouble> {
     }
     let is_piped = PIPED.contains(&&*caps.driver);
     Ok(Probed { card: caps.card, modes, is_piped })
+}
+
+/// The formats of a node, where it is a camera for us.
+fn verdict(
+    path: &Path,
+    caps: &Capabilities,
+    formats: io::Result<Vec<FourCC>>,
+) -> Result<Vec<FourCC>, Trouble> {
+    // A node that gives no pictures has no such formats to list.
+    let formats = listed(path, formats)?;
+    let theirs: Vec<[u8; 4]> = formats.iter().map(|f| f.repr).collect();
+    let facts = Facts { driver: &caps.driver, capabilities: caps.capabilities, formats: &theirs };
+    match judge(&facts) {
+        Ok(()) => Ok(formats),
+        Err(not) => Err(Trouble {
+            is_ribbon: not == Not::Raw,
+            ..Trouble::lasting(not.told(path, &caps.card, &theirs))
+        }),
+    }
+}
+
+/// What a node lists; nothing where it has no such list.
+///
+/// # Errors
+/// It has none any more: it was pulled out meanwhile.
+fn listed<T: Default>(path: &Path, list: io::Result<T>) -> Result<T, Trouble> {
+    match list {
+        Err(e) if matches!(e.raw_os_error(), Some(libc::ENODEV | libc::ENXIO | libc::EIO)) => {
+            Err(Trouble::of(path, &e))
+        }
+        list => Ok(list.unwrap_or_default()),
+    }
 }
 
 fn sizes(size: &FrameSizeEnum) -> Vec<(u32, u32)> {
@@ -266,5 +291,38 @@ pub(super) fn explain(path: &Path, error: &io::Error) -> String {
             format!("{path}: not a camera (it does not answer V4L2); `posewire devices` lists the cameras")
         }
         _ => format!("{path}: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use v4l::capability::Flags;
+
+    use super::*;
+
+    #[test]
+    fn a_camera_that_is_pulled_out_while_it_is_asked_may_come_back() {
+        let caps = |capabilities| Capabilities {
+            driver: "uvcvideo".into(),
+            card: "C270".into(),
+            bus: String::new(),
+            version: (6, 1, 0),
+            capabilities,
+        };
+        let path = Path::new("/dev/video0");
+        let camera = caps(Flags::VIDEO_CAPTURE | Flags::STREAMING);
+        let error = |code| Err(io::Error::from_raw_os_error(code));
+        for gone in [libc::ENODEV, libc::EIO] {
+            let told = verdict(path, &camera, error(gone)).unwrap_err();
+            assert!(told.may_pass, "{told:?}");
+            assert!(listed::<Vec<FourCC>>(path, error(gone)).is_err_and(|told| told.may_pass));
+        }
+        // And one that is none says so for good, though it answers no better.
+        let told = verdict(path, &caps(Flags::META_CAPTURE | Flags::STREAMING), error(libc::EINVAL));
+        assert!(told.is_err_and(|told| !told.may_pass && told.why.contains("describes pictures")));
+        assert!(verdict(path, &camera, error(libc::EINVAL)).is_err_and(|told| !told.may_pass));
+        assert_eq!(listed::<Vec<FourCC>>(path, error(libc::ENOTTY)), Ok(Vec::new()));
+        let format = FourCC::new(b"MJPG");
+        assert_eq!(verdict(path, &camera, Ok(vec![format])), Ok(vec![format]));
     }
 }
