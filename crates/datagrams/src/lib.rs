@@ -212,7 +212,14 @@ impl Datagrams {
 
 /// Of several addresses one of version 4 where there is one: what listens for OSC mostly listens there alone.
 fn address_of(to: &str) -> io::Result<SocketAddr> {
-    let all: Vec<SocketAddr> = to.to_socket_addrs()?.collect();
+    // An address with the name of its interface, `[fe80::1%eth0]:9`, is known to the resolver alone, and without brackets.
+    let scoped =
+        to.strip_prefix('[').and_then(|to| to.rsplit_once("]:")).filter(|(host, _)| host.contains('%'));
+    let scoped = scoped.and_then(|(host, port)| Some((host, port.parse::<u16>().ok()?)));
+    let all: Vec<SocketAddr> = match scoped {
+        Some(host_and_port) => host_and_port.to_socket_addrs()?.collect(),
+        None => to.to_socket_addrs()?.collect(),
+    };
     let chosen = all.iter().find(|address| address.is_ipv4()).or(all.first());
     chosen.copied().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "no address"))
 }
@@ -347,6 +354,15 @@ mod tests {
         // Of both versions on most machines, in either order.
         assert!(address_of("localhost:9").unwrap().is_ipv4());
         assert!(socket_for("255.255.255.255:9".parse().unwrap()).unwrap().broadcast().unwrap());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn an_address_of_one_cable_is_known_by_its_interface() {
+        let SocketAddr::V6(address) = address_of("[fe80::1%lo]:9").unwrap() else { panic!("of version 6") };
+        let index = std::fs::read_to_string("/sys/class/net/lo/ifindex").unwrap();
+        assert_eq!((address.scope_id(), address.port()), (index.trim().parse().unwrap(), 9));
+        assert!(address_of("[fe80::1%no-such-one]:9").is_err());
     }
 
     #[test]
