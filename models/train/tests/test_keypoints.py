@@ -10,6 +10,7 @@ import tomllib
 import unittest
 from dataclasses import asdict, replace
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import torch
@@ -211,6 +212,17 @@ class Shipped(unittest.TestCase):
             twice.write_text(shipped.read_text().replace("stride = 4", "stride = 4\nflip_test = true"))
             shutil.copy(shipped.with_suffix(".onnx"), folder)
             self.assertTrue(peers.Own.of_manifest(twice).flip_test)
+
+
+class Peers(unittest.TestCase):
+    def test_ultralights_cells_are_pixels_whose_index_is_a_multiple_of_four(self) -> None:
+        maps = np.zeros((1, 17, 64, 48), np.float32)
+        maps[:, :, 6, 4] = 1
+        system = object.__new__(peers.Ultralight)
+        system.session = mock.Mock(run=mock.Mock(return_value=[maps]))
+        # Of a picture as large as the network's input, net pixels are the picture's.
+        xy = system.joints(np.zeros((256, 192, 3), np.uint8), (95.5, 127.5), 192.0)
+        np.testing.assert_allclose(xy, np.tile((16.0, 24.0), (17, 1)))
 
 
 class Cards(unittest.TestCase):

@@ -161,10 +161,11 @@ pub enum Refine {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// At the centre of the `stride` x `stride` pixels that the cell covers.
+    /// At the centre of the `stride` x `stride` pixels that the cell covers: Posewire's own networks.
     #[default]
     CellCentre,
-    /// At the centre of pixel (0, 0): networks trained with corners aligned.
+    /// At the centre of pixel (0, 0), and cell i at that of pixel i x `stride`: networks whose training targets lie in cell
+    /// round(x / stride), such as SimpleBaseline, HRNet, MMPose's `MSRAHeatmap` and GluonCV's.
     FirstPixel,
 }
 

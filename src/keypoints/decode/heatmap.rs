@@ -192,6 +192,7 @@ fn log_odds(mass: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::infer::{Codec, Manifest, OutputInfo};
 
     fn codec(activation: Activation, refine: Refine) -> Heatmap {
         Heatmap {
@@ -275,6 +276,21 @@ mod tests {
                 "{centre:?} {first:?}"
             );
         }
+    }
+
+    /// Its author trains on the cell int(x / 4 + 0.5) and reads cell i as pixel 4 i.
+    #[test]
+    fn the_example_of_a_heat_map_network_reads_a_cell_as_the_pixel_that_it_was_trained_for() {
+        let text = include_str!("../../../models/examples/ultralight-simplepose.toml");
+        let manifest = Manifest::parse(text, "ultralight-simplepose.toml").unwrap();
+        let Codec::Heatmap(spec) = &manifest.codec else { panic!("{:?}", manifest.codec) };
+        let output = OutputInfo { name: spec.output.clone(), shape: vec![JOINTS, 64, 48] };
+        let outputs = Outputs { manifest: &manifest, all: &[output] };
+        let mut map = [0.0; 64 * 48];
+        map[6 * 48 + 4] = 0.9;
+        let mut joints = [Keypoint::default(); JOINTS];
+        Heatmap::new(spec, &outputs).unwrap().decode(&map.repeat(JOINTS), &mut joints);
+        assert!(joints.iter().all(|k| (k.x_px, k.y_px) == (16.5, 24.5)), "{:?}", joints[0]);
     }
 
     #[test]
