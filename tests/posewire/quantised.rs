@@ -280,6 +280,71 @@ fn what_tract_gives_is_read_of_whatever_type_it_is() {
     assert!(values.iter().any(|v| *v != values[0]), "a flat output proves nothing");
 }
 
+/// A `Constant` node that gives `attribute`.
+fn spelt(attribute: AttributeProto, output: &str) -> NodeProto {
+    NodeProto {
+        name: output.into(),
+        op_type: "Constant".into(),
+        output: vec![output.into()],
+        attribute: vec![attribute],
+        ..NodeProto::default()
+    }
+}
+
+/// As exporters write them since operator set 12.
+#[test]
+fn a_constant_is_read_however_it_is_spelt() {
+    let mut model = ModelProto::decode(&*softened()).unwrap();
+    let graph = model.graph.as_mut().unwrap();
+    let ints = AttributeProto {
+        name: "value_ints".into(),
+        ints: vec![1, 4, 36],
+        r#type: AttributeType::Ints as i32,
+        ..AttributeProto::default()
+    };
+    graph.node.insert(0, spelt(ints, "three sizes"));
+    graph.node.push(NodeProto {
+        name: "flat".into(),
+        op_type: "Reshape".into(),
+        input: vec!["side".into(), "three sizes".into()],
+        output: vec!["flat".into()],
+        ..NodeProto::default()
+    });
+    graph.output.push(ValueInfoProto { name: "flat".into(), r#type: None, ..graph.output[0].clone() });
+    let plan = load(&model.encode_to_vec(), Engine::Auto).unwrap();
+    assert_eq!(plan.engine(), format!("int8 {} + tract f32", Kernel::best()));
+    assert!(plan.reason().is_some_and(|n| n.contains("(Softsign)")), "{:?}", plan.reason());
+    let mut state = plan.state(1).unwrap();
+    write(&mut *state, 0, &golden("qdq_u8").picture);
+    state.run(1).unwrap();
+    assert_eq!(state.output(0, "flat").unwrap().0, state.output(0, "side").unwrap().0);
+
+    // The clip that the file has as bounds of a quantiser, by a limit of its own.
+    let onnx = changed(|m| {
+        let graph = m.graph.as_mut().unwrap();
+        let float = AttributeProto {
+            name: "value_float".into(),
+            f: 6.0,
+            r#type: AttributeType::Float as i32,
+            ..AttributeProto::default()
+        };
+        let mix = graph.node.iter().position(|n| n.name == "mix").unwrap();
+        let clipped = std::mem::replace(&mut graph.node[mix].output[0], "unclipped".into());
+        graph.node.insert(
+            mix + 1,
+            NodeProto {
+                name: "clip".into(),
+                op_type: "Clip".into(),
+                input: vec!["unclipped".into(), String::new(), "six".into()],
+                output: vec![clipped],
+                ..NodeProto::default()
+            },
+        );
+        graph.node.insert(0, spelt(float, "six"));
+    });
+    assert_eq!(refusal(&onnx, Engine::Int8(None)), "");
+}
+
 /// As quantisers write them that are asked for symmetric codes.
 #[test]
 fn a_quantised_constant_of_no_axis_or_one_needs_none() {

@@ -104,12 +104,27 @@ pub(super) fn constants(graph: &pb::GraphProto) -> Result<HashMap<&str, Constant
         constants.insert(tensor.name.as_str(), Constant::read(tensor)?);
     }
     for node in graph.node.iter().filter(|n| n.op_type == "Constant") {
-        let value = node.attribute.iter().find(|a| a.name == "value").and_then(|a| a.t.as_ref());
-        if let (Some(tensor), Some(name)) = (value, node.output.first()) {
-            constants.insert(name.as_str(), Constant::read(tensor)?);
+        if let Some(name) = node.output.first() {
+            constants.insert(name.as_str(), of_node(node)?);
         }
     }
     Ok(constants)
+}
+
+/// What a `Constant` node gives, whichever of its attributes says it.
+fn of_node(node: &pb::NodeProto) -> Result<Constant, String> {
+    let one = |values| Constant { dims: vec![], values };
+    let list = |len, values| Constant { dims: vec![len], values };
+    let value = node.attribute.iter().find_map(|a| match (a.name.as_str(), &a.t) {
+        ("value", Some(tensor)) => Some(Constant::read(tensor)),
+        ("value_float", _) => Some(Ok(one(Values::F32(vec![a.f])))),
+        ("value_floats", _) => Some(Ok(list(a.floats.len(), Values::F32(a.floats.clone())))),
+        ("value_int", _) => Some(Ok(one(Values::I64(vec![a.i])))),
+        ("value_ints", _) => Some(Ok(list(a.ints.len(), Values::I64(a.ints.clone())))),
+        _ => None,
+    });
+    // Texts and sparse tensors.
+    value.unwrap_or_else(|| Ok(one(Values::Other)))
 }
 
 /// A node's attributes, typed.
