@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pose::{Forecast, JOINTS};
+use pose::{Forecast, JOINTS, JointState};
 
 use super::{Answers, ClipSet};
 use posewire::temporal::{
@@ -119,8 +119,9 @@ fn grid<T>(a: &[f32], b: &[f32], setting: impl Fn(f32, f32) -> T) -> Vec<T> {
     a.iter().flat_map(|&a| b.iter().map(move |&b| (a, b))).map(|(a, b)| setting(a, b)).collect()
 }
 
-/// A forecast that only knows places at capture, for filters that see the future.
+/// A forecast that only knows places at capture, every joint's and nothing of their errors, for filters that see the future.
 pub(super) fn at_capture(captured_at_us: i64, places: [[f64; 2]; JOINTS]) -> Forecast {
     let places = places.map(|p| p.map(|v| v as f32));
-    Forecast { captured_at_us, places_px: [places; 4], ..Forecast::default() }
+    let state = [JointState::Predicted; JOINTS];
+    Forecast { captured_at_us, places_px: [places; 4], state, ..Forecast::default() }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pose::{Forecast, HORIZONS_US, JOINTS, JointState};
 use serde::Serialize;
 
-use super::{Answers, Clip, ClipSet, FRAME_US};
+use super::{Answers, Clip, ClipSet, FRAME_US, MISSED};
 use crate::statistics::{Interval, Mean};
 
 /// How the lag is looked for.
@@ -57,7 +57,7 @@ pub struct Measures {
 pub struct Report {
     /// Shift in time that fits the truth best, less the raw observation's; NaN where nothing could be timed.
     pub added_lag: f64,
-    /// Mean distance from the truth.
+    /// Mean distance from the truth, capped at 50; what is not answered counts 50.
     pub mpjpe: Interval,
     /// Share of joints within 0.1 of the extent.
     pub pck_10: Interval,
@@ -67,9 +67,9 @@ pub struct Report {
     pub acceleration: Interval,
     /// Mean step from frame to frame where the truth stands still.
     pub still_jitter: Option<f64>,
-    /// Mean distance of the 100 ms forecast.
+    /// Mean distance of the 100 ms forecast, as [`Report::mpjpe`].
     pub ahead: Option<f64>,
-    /// Mean distance where the joint was not seen in the frame.
+    /// Mean distance where the joint was not seen in the frame, as [`Report::mpjpe`].
     pub unseen: Option<f64>,
     /// Share of coordinates within sigma, joints called measured.
     pub covered_measured: Option<f64>,
@@ -87,15 +87,26 @@ pub struct Report {
 pub fn measure(set: &ClipSet, answers: &Answers, raw: Option<&Answers>) -> Measures {
     let clips = set.clips.iter().zip(answers).enumerate();
     let clips = clips.map(|(i, (clip, answers))| sums(clip, answers, raw.map(|r| &r[i][..]))).collect();
+    Measures { clips, motions: motions(set) }
+}
+
+/// Clips by their places, those of one motion or video together.
+pub(super) fn motions(set: &ClipSet) -> Vec<Vec<usize>> {
     let mut motions: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (i, clip) in set.clips.iter().enumerate() {
         motions.entry(clip.source.as_ref().unwrap_or(&clip.name)).or_default().push(i);
     }
-    Measures { clips, motions: motions.into_values().collect() }
+    motions.into_values().collect()
 }
 
-fn place(f: &Forecast, horizon: usize, joint: usize) -> [f64; 2] {
-    f.places_px[horizon][joint].map(f64::from)
+/// `None` where the joint is absent: its place means nothing.
+fn place(f: &Forecast, horizon: usize, joint: usize) -> Option<[f64; 2]> {
+    (f.state[joint] != JointState::Absent).then(|| f.places_px[horizon][joint].map(f64::from))
+}
+
+/// The error of a joint in parts of `extent`.
+fn error(place: Option<[f64; 2]>, truth: [f64; 2], extent: f64) -> f64 {
+    place.map_or(MISSED, |place| (distance(place, truth) / extent).min(MISSED))
 }
 
 fn distance(a: [f64; 2], b: [f64; 2]) -> f64 {
@@ -145,7 +156,7 @@ fn at_capture(
     truth: [f64; 2],
 ) {
     let (f, extent) = (&answers[t], clip.extent_px[t]);
-    let off = distance(place(f, 0, j), truth) / extent;
+    let off = error(place(f, 0, j), truth, extent);
     s.error.add(off);
     s.pck_10.hit(off < WRONG);
     s.pck_05.hit(off < WRONG / 2.0);
@@ -157,13 +168,15 @@ fn at_capture(
         JointState::Predicted => Some(&mut s.covered_predicted),
         JointState::Absent => None,
     };
-    if let Some(cover) = cover {
-        for (p, t) in place(f, 0, j).into_iter().zip(truth) {
-            cover.hit((p - t).abs() <= f64::from(f.sigma_px[0][j]));
+    let sigma = f64::from(f.sigma_px[0][j]);
+    // Filters that see the future have none.
+    if let (Some(cover), Some(place), true) = (cover, place(f, 0, j), sigma > 0.0) {
+        for (p, t) in place.into_iter().zip(truth) {
+            cover.hit((p - t).abs() <= sigma);
         }
     }
     if let Some(raw) = raw {
-        let raw_off = distance(place(&raw[t], 0, j), truth) / extent;
+        let raw_off = error(place(&raw[t], 0, j), truth, extent);
         if raw_off >= WRONG {
             s.repaired.hit(off < WRONG);
         } else {
@@ -172,21 +185,23 @@ fn at_capture(
     }
     let ahead_us = clip.captured_at_us[t] + HORIZONS_US[AHEAD];
     if let Some(later) = clip.truth_at(j, ahead_us as f64) {
-        s.ahead.add(distance(place(f, AHEAD, j), later) / extent);
+        s.ahead.add(error(place(f, AHEAD, j), later, extent));
     }
 }
 
 fn motion(s: &mut Sums, clip: &Clip, answers: &[Forecast], t: usize, j: usize) {
     let (times, extent) = (&clip.captured_at_us, clip.extent_px[t]);
+    let place = |t: usize| place(&answers[t], 0, j);
     let error = |t: usize| {
-        let (p, q) = (place(&answers[t], 0, j), clip.truth[t][j]?);
+        let (p, q) = (place(t)?, clip.truth[t][j]?);
         Some([p[0] - q[0], p[1] - q[1]])
     };
+    let Some(at) = place(t) else { return };
     if t >= 1
-        && let Some(before) = clip.truth[t - 1][j]
+        && let (Some(before), Some(from)) = (clip.truth[t - 1][j], place(t - 1))
         && distance(before, clip.truth[t][j].unwrap_or(before)) < STILL * extent
     {
-        s.still_jitter.add(distance(place(&answers[t], 0, j), place(&answers[t - 1], 0, j)) / extent);
+        s.still_jitter.add(distance(at, from) / extent);
     }
     if t >= 2 {
         let (first, second) = ((times[t - 1] - times[t - 2]) as f64, (times[t] - times[t - 1]) as f64);
@@ -198,7 +213,6 @@ fn motion(s: &mut Sums, clip: &Clip, answers: &[Forecast], t: usize, j: usize) {
         }
     }
     if t >= LAG.margin && t + LAG.margin < answers.len() {
-        let at = place(&answers[t], 0, j);
         let shifted: Option<Vec<f64>> = LAG
             .shifts
             .map(|k| {

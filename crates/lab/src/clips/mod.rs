@@ -24,6 +24,9 @@ use posewire::temporal::{MIN_SCORE, Observation};
 /// A frame of 30 Hz, microseconds: the unit of lag.
 pub const FRAME_US: f64 = 1e6 / 30.0;
 
+/// A joint that is not answered is off by this part of the extent, and none is off by more.
+pub(crate) const MISSED: f64 = 0.5;
+
 /// What can go wrong with a clip file.
 #[derive(Debug, thiserror::Error)]
 pub enum ClipsError {
@@ -286,9 +289,14 @@ pub(crate) fn signed(lag: f64) -> String {
 pub fn table(set: &ClipSet, rows: &[Row]) -> String {
     use std::fmt::Write;
     let frames: usize = set.clips.iter().map(|c| c.captured_at_us.len()).sum();
+    let drawn = match measures::motions(set).len() {
+        motions if motions < set.clips.len() => format!("the {motions} videos or motions that they show"),
+        _ => "clips".to_owned(),
+    };
     let mut out = format!(
         "### {}: {} clips, {frames} frames\n\n\
-         Errors in % of the person's extent, lag in frames of 30 Hz beyond the raw observation's, 95 % intervals over clips.\n\n\
+         Errors in % of the person's extent, what is not answered counts as 50; lag in frames of 30 Hz beyond the raw observation's; \
+         95 % intervals over {drawn}.\n\n\
          | filter | setting | lag allowed | lag | MPJPE | PCK.1 | PCK.05 | Accel | jitter | 100 ms ahead | unseen | 68 % covers: measured / predicted | repaired / broken % | 3D mm |\n\
          |---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
         set.name,

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use pose::{JOINTS, JointState, MIRROR, TrackedPerson};
 
 use super::{Moment, TruePerson, pairing::Pairs, steady};
-use crate::statistics::{Claims, Mean};
-
-/// A joint that is not answered is off by this part of the extent.
-pub(super) const MISSED: f64 = 0.5;
+use crate::{
+    clips::MISSED,
+    statistics::{Claims, Mean},
+};
 
 /// Whoever shows this many joints in their first frame is clear: nothing excuses that they are not answered in it. Sets that label no
 /// faces have twelve.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use pose::{JOINTS, JointState};
 
-use super::{Moment, pairing::Pairs, score::MISSED};
-use crate::statistics::Mean;
+use super::{Moment, pairing::Pairs};
+use crate::{clips::MISSED, statistics::Mean};
 
 /// Frames of being hidden that are judged.
 const HIDDEN_FRAMES: usize = 10;
