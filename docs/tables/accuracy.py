@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .form import ROOT, kept, manifest, markdown, share, with_interval
 
 NETWORKS = ("large", "base", "small", "nano")
@@ -144,6 +146,17 @@ def held_out() -> str:
     return markdown(["network", "crop", *heads], rows, right=7)
 
 
+def same_differences(name: str, rows: list[dict[str, Any]]) -> None:
+    """Refuses a row whose kept difference is not that from the row that it names: rows of several runs may stand in one set."""
+    of = {row["setting"]: row for row in rows}
+    for row in rows:
+        if less := row.get("less"):
+            for figure in ("mpjpe", "pck_05", "pck_10"):
+                difference = row[figure]["value"] - of[less["of"]][figure]["value"]
+                if abs(difference - less[figure]["value"]) > 1e-9:
+                    raise SystemExit(f"films.json: {name}, {row['setting']}: {figure} is {difference:+} {less['of']}'s")
+
+
 def films() -> str:
     """The whole program on films: `benches/results/films.json`."""
 
@@ -154,6 +167,7 @@ def films() -> str:
     titles = {"rendered": "rendered", "jhmdb-val": "J-HMDB val", "strangers": "strangers"}
     rows = []
     for name, of_set in kept("films.json")["sets"]:
+        same_differences(name, of_set)
         for r in of_set:
             has_ghosts = r["ghosts"]["value"] is not None
             rows.append(

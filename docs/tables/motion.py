@@ -67,6 +67,16 @@ def identities() -> str:
     return markdown(["tracker", "HOTA", "DetA", "AssA", "IDF1", "MOTA", "switches"], rows, right=6)
 
 
+def telling(goal: dict[str, Any], least: int) -> int:
+    """So many digits, and as many more as show on which side of its bar the figure is."""
+    value, bar = goal["figure"]["value"], goal["bar"]
+    for digits in range(least, least + 6):
+        shown = float(f"{value:.{digits}f}")
+        if (shown >= bar) == (value >= bar) if goal["at_least"] else (shown <= bar) == (value <= bar):
+            return digits
+    return least
+
+
 def goals() -> str:
     """What the program is held to, met or missed: `benches/results/goals.json`."""
 
@@ -75,7 +85,7 @@ def goals() -> str:
         if value is None:
             return "–"
         low, high = goal["figure"]["low"], goal["figure"]["high"]
-        digits = 1 if goal["wish"].endswith("%") or goal["wish"].endswith(", frames") else 3
+        digits = telling(goal, 1 if goal["wish"].endswith("%") or goal["wish"].endswith(", frames") else 3)
         interval = "" if low == high else f" ({low:.{digits}f} to {high:.{digits}f})"
         is_met = value >= bar if goal["at_least"] else value <= bar
         floor = f", floor {goal['floor']:.{digits}f}" if goal.get("floor") is not None and not is_met else ""

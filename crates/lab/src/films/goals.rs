@@ -117,6 +117,16 @@ pub fn goals(shipped: &Outcomes, raw: &Outcomes) -> Vec<Goal> {
     ]
 }
 
+/// So many digits, and as many more as show on which side of its bar the figure is.
+fn telling(goal: &Goal, least: usize) -> usize {
+    let Interval { value, .. } = goal.figure;
+    let seems_met = |digits: &usize| {
+        let shown: f64 = format!("{value:.digits$}").parse().unwrap_or(value);
+        if goal.at_least { shown >= goal.bar } else { shown <= goal.bar }
+    };
+    (least..least + 6).find(|digits| Some(seems_met(digits)) == goal.is_met()).unwrap_or(least)
+}
+
 /// The motion of each film by itself, for films to be drawn.
 struct Motion(Vec<Measures>);
 
@@ -148,7 +158,7 @@ pub fn goals_table(set: &str, setting: &str, goals: &[Goal]) -> String {
     let mut out = format!("### {set}: goals of {setting}\n\n| goal | bar | figure | |\n|---|---|---|---|\n");
     for goal in goals {
         let sign = if goal.at_least { "≥" } else { "≤" };
-        let digits = if goal.bar >= 2.0 { 1 } else { 3 };
+        let digits = telling(goal, if goal.bar >= 2.0 { 1 } else { 3 });
         let Interval { value, low, high } = goal.figure;
         let (figure, verdict) = match goal.is_met() {
             Some(met) => (

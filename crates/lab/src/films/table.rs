@@ -64,14 +64,16 @@ pub struct Row {
     pub idf1: Interval,
     /// Higher order tracking accuracy, by COCO's similarity of poses.
     pub hota: Interval,
-    /// Against the first row of the set; `None` in the first.
-    pub less_first: Option<Differences>,
+    /// Against the first row of the set, which it names; `None` in the first.
+    pub less: Option<Differences>,
 }
 
 /// Figures less those of another setting on the same films. Films are drawn in pairs, so that how hard they are does not widen the
 /// intervals.
 #[derive(Clone, Debug, Serialize)]
 pub struct Differences {
+    /// [`Row::setting`] of the other.
+    pub of: String,
     /// As [`Row::mpjpe`].
     pub mpjpe: Interval,
     /// As [`Row::pck_05`].
@@ -89,13 +91,14 @@ pub struct Differences {
 impl Differences {
     /// # Panics
     /// Where the two are not of equally many films.
-    fn between(one: &Outcomes, first: &Outcomes) -> Self {
+    fn between(one: &Outcomes, name: &str, first: &Outcomes) -> Self {
         assert_eq!(one.films.len(), first.films.len(), "the same films");
         let of = |factor: f64, pick: fn(&Score) -> Mean| {
             let figure = |of: &Outcomes, films: &[usize]| Some(factor * pick(&of.score(films)).get()?);
             one.interval(|films| Some(figure(one, films)? - figure(first, films)?))
         };
         Self {
+            of: name.to_owned(),
             mpjpe: of(100.0, |s| s.error),
             pck_05: of(1.0, |s| s.pck_05),
             pck_10: of(1.0, |s| s.pck_10),
@@ -107,11 +110,11 @@ impl Differences {
 }
 
 impl Row {
-    /// The figures of one setting; `first` is the set's first one on the same films.
+    /// The figures of one setting; `first` is the set's first one on the same films, and its name.
     ///
     /// # Panics
     /// Where the two are not of equally many films.
-    pub fn of(setting: &str, outcomes: &Outcomes, first: Option<&Outcomes>) -> Self {
+    pub fn of(setting: &str, outcomes: &Outcomes, first: Option<(&str, &Outcomes)>) -> Self {
         let all: Vec<usize> = (0..outcomes.films.len()).collect();
         let total = outcomes.score(&all);
         let counts = outcomes.counts(&all);
@@ -152,7 +155,7 @@ impl Row {
             mota: who(Counts::mota),
             idf1: who(Counts::idf1),
             hota: who(Counts::hota),
-            less_first: first.map(|first| Differences::between(outcomes, first)),
+            less: first.map(|(name, first)| Differences::between(outcomes, name, first)),
         }
     }
 }
@@ -210,7 +213,7 @@ pub fn table(name: &str, rows: &[Row]) -> String {
             interval(&r.score_error, 1.0, 3),
         );
     }
-    if rows.iter().any(|r| r.less_first.is_some()) {
+    if rows.iter().any(|r| r.less.is_some()) {
         let _ = write!(
             out,
             "\nLess {}, on the same films drawn in pairs:\n\n\
@@ -218,7 +221,7 @@ pub fn table(name: &str, rows: &[Row]) -> String {
             first.setting
         );
     }
-    for (r, d) in rows.iter().filter_map(|r| Some((r, r.less_first.as_ref()?))) {
+    for (r, d) in rows.iter().filter_map(|r| Some((r, r.less.as_ref()?))) {
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} | {} | {} | {} |",
@@ -278,12 +281,14 @@ mod tests {
             Outcomes::of(film.into())
         };
         let (first, second) = (films(0.0), films(1.0));
-        let rows = [Row::of("a", &first, None), Row::of("b", &second, Some(&first))];
-        let gain = rows[1].less_first.as_ref().expect("against the first").mpjpe;
+        let rows = [Row::of("a", &first, None), Row::of("b", &second, Some(("a", &first)))];
+        let less = rows[1].less.as_ref().expect("against the first");
+        assert_eq!(less.of, "a");
+        let gain = less.mpjpe;
         let one_px = 100.0 / person(1, 100.0, 100.0).extent_px();
         assert!((gain.value + one_px).abs() < 1e-6 && gain.high - gain.low < 1e-6, "{gain:?}");
         assert!(rows[1].mpjpe.high - rows[1].mpjpe.low > 10.0 * one_px, "{:?}", rows[1].mpjpe);
-        assert!(rows[0].less_first.is_none());
+        assert!(rows[0].less.is_none());
         assert!(table("two", &rows).contains("Less a, on the same films"));
         assert!(!table("one", &rows[..1]).contains("Less"));
     }

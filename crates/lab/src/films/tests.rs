@@ -439,6 +439,26 @@ fn goals_are_met_or_missed_by_the_figures_of_the_same_films() {
 }
 
 #[test]
+fn a_figure_is_told_by_as_many_digits_as_show_why_its_goal_is_missed() {
+    let goal = |value: f64, bar: f64, at_least: bool| Goal {
+        wish: "persons missed, %".to_owned(),
+        figure: Interval { value, low: 1.0, high: 3.25 },
+        bar,
+        at_least,
+        floor: None,
+    };
+    for (goal, told) in [
+        (goal(2.0497, 2.0, false), "2.05 [1.00, 3.25] | **missed**"),
+        (goal(2.0, 2.0, false), "2.0 [1.0, 3.2] | met"),
+        (goal(99.96, 100.0, true), "99.96 [1.00, 3.25] | **missed**"),
+        (goal(3.2, 2.0, false), "3.2 [1.0, 3.2] | **missed**"),
+    ] {
+        let table = goals_table("films", "xl", &[goal]);
+        assert!(table.contains(told), "{told}: {table}");
+    }
+}
+
+#[test]
 fn boxes_hold_who_is_there_what_was_seen_and_who_was_told_of() {
     let mut one = moment(0, vec![person(1, 100.0, 100.0)], &[answer(7, 110.0, 100.0)]);
     let mut seen = Keypoints { score: 0.7, ..Keypoints::default() };

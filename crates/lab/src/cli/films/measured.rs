@@ -34,7 +34,9 @@ impl Measured {
             let rows = vec![Row::of(setting, &outcomes, None)];
             return self.sets.push(Set { name: set.to_owned(), rows, first: outcomes });
         };
-        known.rows.push(Row::of(setting, &outcomes, Some(&known.first)));
+        let first = (known.rows[0].setting.as_str(), &known.first);
+        let row = Row::of(setting, &outcomes, Some(first));
+        known.rows.push(row);
         if let Some(goals) = &mut self.goals {
             goals.push((set.to_owned(), setting.to_owned(), films::goals(&outcomes, &known.first)));
         }
