@@ -3,7 +3,7 @@
 mod labels;
 mod photos;
 
-pub use labels::annotation;
+pub use labels::from_the_corner;
 pub use photos::Photos;
 
 use std::{
@@ -24,7 +24,7 @@ use crate::{
     motion::Motion,
     shot::{GROUP, LOOK, MAX_CROWD, Material, Shot, Studio, Wanted},
 };
-use labels::image_record;
+use labels::{annotation, image_record};
 
 /// Pictures in a shard.
 const SHARD: u64 = 500;
@@ -241,7 +241,7 @@ fn make_shard(order: &Order, studio: &mut Studio, folder: &Path, shard: u64) -> 
         }
         images.push(record);
         let persons = shot.truth.iter().enumerate().filter(|(_, t)| t.area_px > 0.0);
-        annotations.extend(persons.map(|(k, t)| annotation(t, index, k)));
+        annotations.extend(persons.map(|(k, t)| annotation(*t, index, k)));
     }
     tar.extend([0; 1024]);
     write_whole(&folder.join(&name), &tar)?;

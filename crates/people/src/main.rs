@@ -11,7 +11,7 @@ use clap::{Parser, Subcommand};
 use people::{
     camera::Camera,
     damage::{Damage, Stream},
-    dataset::{self, Order, Photos, annotation},
+    dataset::{self, Order, Photos, from_the_corner},
     film::Film,
     math::{Vec3, vec3},
     motion::Motion,
@@ -302,7 +302,7 @@ fn write_films(
             video.write_all(b"FRAME\n")?;
             video.write_all(&planes(&rgb, width, height))?;
             let persons: Vec<_> =
-                film.truth().iter().enumerate().map(|(k, t)| annotation(t, frame, k)).collect();
+                film.truth().iter().enumerate().map(|(k, t)| from_the_corner(t, frame, k)).collect();
             writeln!(truth, "{}", serde_json::json!({ "frame": frame, "persons": persons }))?;
         }
         if let Some(room) = &mut room {

@@ -93,7 +93,7 @@ pub struct Studio<'a> {
 }
 
 /// Changes whenever the same seed gives other pictures or labels: a set is not gone on with by what would make it otherwise.
-pub const LOOK: u32 = 4;
+pub const LOOK: u32 = 5;
 
 /// Joints of the first person that are seen in every picture that can have them.
 const MIN_SEEN: usize = 6;

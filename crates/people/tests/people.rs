@@ -324,6 +324,14 @@ fn a_set_is_made_whole_again_the_same_and_gone_on_with() {
         |record: &serde_json::Value, id: &str| record[id].as_u64().map(split) == record["split"].as_str();
     assert!(labels["images"].as_array().is_some_and(|images| images.iter().all(|i| is_so(i, "id"))));
     assert!(persons.iter().all(|p| is_so(p, "image_id")));
+    // COCO counts places by pixels' indices, the renderer from the picture's corner.
+    let first = &Studio::new(None).shot(&order(30, 9).wanted, 9, 0).truth[0];
+    for (j, joint) in first.joints.iter().enumerate().filter(|(_, joint)| joint.is_inside) {
+        let place = [0, 1].map(|axis| persons[0]["keypoints"][3 * j + axis].as_f64().expect("a number"));
+        for (label, px) in place.into_iter().zip([joint.x_px, joint.y_px]) {
+            assert!((label - f64::from(px - 0.5)).abs() < 0.006, "joint {j}: {label} for {px}");
+        }
+    }
     // The tar holds the JPEGs under the names that the labels give.
     let tar = fs::read(a.join("shard-00000.tar")).expect("the shard");
     assert_eq!(&tar[..12], b"00000000.jpg");

@@ -7,6 +7,9 @@ use crate::{
     shot::{GROUP, Shot},
 };
 
+/// From pixels counted from the picture's corner to COCO's indices of pixels.
+const CENTRE_PX: f32 = 0.5;
+
 /// One [group](GROUP) of pictures in so many is of val.
 const VAL_EVERY: u64 = 25;
 
@@ -31,8 +34,16 @@ pub(super) fn image_record(shot: &Shot, index: u64, file: &str, tar: &str) -> Va
     })
 }
 
-/// Labels of one person in COCO's form, and their places in camera space (metres).
-pub fn annotation(truth: &Truth, index: u64, person: usize) -> Value {
+/// Labels of one person in COCO's form, joints at pixels' indices as COCO has them, and their places in camera space (metres).
+pub(super) fn annotation(mut truth: Truth, index: u64, person: usize) -> Value {
+    for joint in &mut truth.joints {
+        (joint.x_px, joint.y_px) = (joint.x_px - CENTRE_PX, joint.y_px - CENTRE_PX);
+    }
+    from_the_corner(&truth, index, person)
+}
+
+/// The same with joints in Posewire's pixels, counted from the picture's corner.
+pub fn from_the_corner(truth: &Truth, index: u64, person: usize) -> Value {
     let mut keypoints = Vec::with_capacity(51);
     let mut places = Vec::with_capacity(17);
     for j in &truth.joints {
