@@ -154,7 +154,9 @@ def same_differences(name: str, rows: list[dict[str, Any]]) -> None:
             for figure in ("mpjpe", "pck_05", "pck_10"):
                 difference = row[figure]["value"] - of[less["of"]][figure]["value"]
                 if abs(difference - less[figure]["value"]) > 1e-9:
-                    raise SystemExit(f"films.json: {name}, {row['setting']}: {figure} is {difference:+} {less['of']}'s")
+                    raise SystemExit(
+                        f"films.json: {name}, {row['setting']}: {figure} is {difference:+} {less['of']}'s"
+                    )
 
 
 def films() -> str:
