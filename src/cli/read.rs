@@ -57,7 +57,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let is_over = Arc::new(AtomicBool::new(false));
     // Those that leave a picture standing in the terminal where nobody takes it away.
     let live = if args.live { &[SIGHUP, SIGQUIT][..] } else { &[] };
-    signals::set(&is_over, live).context("cannot listen for signals")?;
+    shutdown::set_on_signal(&is_over, live).context("cannot listen for signals")?;
     signals::arm(&is_over).context("cannot start a thread")?;
     let mut view = if args.live {
         View::Live(Live::open(&args.port, &is_over)?)

@@ -8,14 +8,8 @@ use super::outputs::Outputs;
 /// Waits until every named pipe has a reader, who does not see its end while what is returned is kept; `None` where `stop` is set before.
 pub fn wait_for_readers(outputs: &Outputs, stop: &AtomicBool) -> Option<Vec<File>> {
     let mut held = Vec::new();
-    for (flag, path) in outputs.files().filter(|(_, path)| shutdown::is_pipe(path)) {
-        let shown = path.display();
-        log::info!("{flag} {shown}: a pipe: waiting for its reader");
-        let Ok(reader) = shutdown::wait_for_reader(path, stop) else {
-            log::info!("{flag} {shown}: ended before its reader came: nothing was sent");
-            return None;
-        };
-        held.extend(reader);
+    for (flag, path) in outputs.files() {
+        held.extend(shutdown::wait_for_reader(path, stop, |what| log::info!("{flag} {what}")).ok()?);
     }
     Some(held)
 }
