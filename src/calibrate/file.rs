@@ -2,16 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use camera_model::is_same_shape;
 use serde::{Deserialize, Serialize};
 
 use super::Intrinsics;
 use super::usb_id::UsbId;
 use crate::files;
-
-/// Two sizes are of one shape where their sides' ratios differ by no more: sizes are rounded to whole blocks of pixels.
-const SAME_SHAPE: f64 = 0.005;
-/// No camera of the kind that is meant here has more, pixels a side.
-const MAX_PX: u32 = 32_768;
 
 /// What the file says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -139,25 +135,14 @@ impl CameraFile {
 
     /// What no camera has.
     fn fault(&self) -> Option<String> {
-        let [w, h] = [self.width_px, self.height_px];
-        if ![w, h].iter().all(|side| (16..=MAX_PX).contains(side)) {
-            return Some(format!("a picture of {w}x{h}"));
-        }
-        let widest = f64::from(w.max(h));
-        for (key, value, least, most) in [
-            ("fx_px", self.fx_px, 0.1 * widest, 50.0 * widest),
-            ("fy_px", self.fy_px, 0.1 * widest, 50.0 * widest),
-            ("cx_px", self.cx_px, -f64::from(w), 2.0 * f64::from(w)),
-            ("cy_px", self.cy_px, -f64::from(h), 2.0 * f64::from(h)),
-            ("k1", self.k1, -10.0, 10.0),
-            ("k2", self.k2, -100.0, 100.0),
-        ] {
-            // What is not a number lies in no range.
-            if !(least..=most).contains(&value) {
-                return Some(format!("{key} = {value}"));
-            }
-        }
-        self.usb.as_ref().and_then(|usb| usb.parse::<UsbId>().err())
+        let fault = self.as_calibrated().fault([self.width_px, self.height_px]);
+        fault.or_else(|| self.usb.as_ref().and_then(|usb| usb.parse::<UsbId>().err()))
+    }
+
+    /// For pictures of the size that was calibrated.
+    fn as_calibrated(&self) -> Intrinsics {
+        let Self { fx_px: fx, fy_px: fy, cx_px: cx, cy_px: cy, k1, k2, .. } = *self;
+        Intrinsics { fx, fy, cx, cy, k1, k2 }
     }
 
     /// The camera that it is of; `None` where it says nothing.
@@ -167,12 +152,7 @@ impl CameraFile {
 
     /// Whether pictures of `size_px` have the shape of those that were calibrated.
     pub fn has_shape(&self, size_px: [u32; 2]) -> bool {
-        let [across, down] = self.stretch(size_px);
-        (across / down - 1.0).abs() <= SAME_SHAPE
-    }
-
-    fn stretch(&self, [width, height]: [u32; 2]) -> [f64; 2] {
-        [f64::from(width) / f64::from(self.width_px), f64::from(height) / f64::from(self.height_px)]
+        is_same_shape([self.width_px, self.height_px], size_px)
     }
 
     /// The camera for pictures of `size_px`: those that were calibrated, or of the same shape, which is taken for the same part
@@ -188,9 +168,9 @@ impl CameraFile {
                 ours: format!("{}x{}", size_px[0], size_px[1]),
             });
         }
-        let Self { fx_px: fx, fy_px: fy, cx_px: cx, cy_px: cy, k1, k2, .. } = *self;
-        let [across, down] = self.stretch(size_px);
-        Ok(Intrinsics { fx, fy, cx, cy, k1, k2 }.scaled(across, down))
+        let [width, height] = size_px.map(f64::from);
+        let [across, down] = [width / f64::from(self.width_px), height / f64::from(self.height_px)];
+        Ok(self.as_calibrated().scaled(across, down))
     }
 
     /// Whether it may be used for this camera, `None` where it has no such id.

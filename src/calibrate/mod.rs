@@ -7,7 +7,6 @@
 mod corners;
 mod coverage;
 mod file;
-mod intrinsics;
 mod lattice;
 mod refine;
 mod sheet;
@@ -16,10 +15,10 @@ mod solve;
 mod usb_id;
 mod view;
 
+pub use camera_model::Intrinsics;
 pub use corners::{Grey, find_corners};
 pub use coverage::Coverage;
 pub use file::{CameraFile, CameraFileError, date};
-pub use intrinsics::Intrinsics;
 pub use sheet::{Paper, sheet};
 pub use shelf::Shelf;
 pub use solve::{Fit, solve};

@@ -46,8 +46,9 @@ const MODULES: [(&str, &[&str]); 27] = [
 const MODULE_CRATES: [&str; 6] = ["files", "maps", "math", "names", "picture", "temporal"];
 
 /// Each crate of the workspace and those of Posewire's own that it may depend on.
-const CRATES: [(&str, &[&str]); 22] = [
+const CRATES: [(&str, &[&str]); 23] = [
     ("pose", &[]),
+    ("camera-model", &[]),
     ("datagrams", &[]),
     ("files", &[]),
     ("int8", &[]),
@@ -69,6 +70,7 @@ const CRATES: [(&str, &[&str]); 22] = [
     (
         "posewire",
         &[
+            "camera-model",
             "datagrams",
             "files",
             "int8",
@@ -93,6 +95,7 @@ const CRATES: [(&str, &[&str]); 22] = [
     (
         "posewire-hub",
         &[
+            "camera-model",
             "datagrams",
             "files",
             "page-server",

@@ -1,17 +1,12 @@
 //! A camera's lens, as `posewire calibrate` writes it.
 
+use camera_model::Intrinsics;
 use serde::{Deserialize, Serialize};
 
 use crate::{V2, V3};
 
 /// The last key of a file that `posewire calibrate` wrote.
 const LAST: &str = "board";
-/// No camera of the kind that is meant here has less or more, pixels a side.
-const SIDE_PX: [f64; 2] = [16.0, 32_768.0];
-/// No picture is pressed together more than this.
-const MIN_BEND: f64 = 0.2;
-/// Newton's method meets any lens in a few.
-const STEPS: usize = 20;
 
 /// Intrinsics: the file's own keys, pixels from the picture's top left corner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,29 +44,16 @@ impl Lens {
             return Err("the file was cut off".to_owned());
         }
         let lens: Self = table.try_into().map_err(|e: toml::de::Error| e.message().to_owned())?;
-        match lens.fault() {
+        match lens.intrinsics().fault([lens.width_px, lens.height_px]) {
             Some(fault) => Err(format!("{fault} belongs to no camera")),
             None => Ok(lens),
         }
     }
 
-    /// What no camera has; the limits are those of `posewire run`.
-    fn fault(&self) -> Option<String> {
-        let (w, h) = (f64::from(self.width_px), f64::from(self.height_px));
-        let widest = w.max(h);
-        let all = [
-            ("width_px", w, SIDE_PX[0], SIDE_PX[1]),
-            ("height_px", h, SIDE_PX[0], SIDE_PX[1]),
-            ("the focal length fx_px", self.fx_px, 0.1 * widest, 50.0 * widest),
-            ("the focal length fy_px", self.fy_px, 0.1 * widest, 50.0 * widest),
-            ("cx_px", self.cx_px, -w, 2.0 * w),
-            ("cy_px", self.cy_px, -h, 2.0 * h),
-            ("k1", self.k1, -10.0, 10.0),
-            ("k2", self.k2, -100.0, 100.0),
-        ];
-        // What is not a number lies in no range.
-        let fault = all.iter().find(|(_, value, least, most)| !(least..=most).contains(&value));
-        fault.map(|(key, value, ..)| format!("{key} = {value}"))
+    /// As the tracker has them.
+    fn intrinsics(&self) -> Intrinsics {
+        let Self { fx_px: fx, fy_px: fy, cx_px: cx, cy_px: cy, k1, k2, .. } = *self;
+        Intrinsics { fx, fy, cx, cy, k1, k2 }
     }
 
     /// Half the sum of both focal lengths, pixels: what a ray's length of 1 is.
@@ -87,34 +69,7 @@ impl Lens {
 
     /// The ray that is seen at `px`; beyond what the lens sees at all, the last one before.
     pub fn ray(&self, px: V2) -> V2 {
-        let bent = V2::new((px.x - self.cx_px) / self.fx_px, (px.y - self.cy_px) / self.fy_px);
-        let seen = bent.x.hypot(bent.y);
-        if seen == 0.0 {
-            return bent;
-        }
-        // Along the radius, r · bend(r²) = seen: Newton's steps, and halves where one leads out of what is left.
-        let (mut low, mut high) = (0.0, self.widest().min(seen / MIN_BEND));
-        let mut r = seen.min(high);
-        for _ in 0..STEPS {
-            let (r2, off) = (r * r, r * self.bend(r * r) - seen);
-            if off < 0.0 {
-                low = r
-            } else {
-                high = r
-            }
-            let next = r - off / (1.0 + r2 * (3.0 * self.k1 + r2 * 5.0 * self.k2));
-            r = if (low..=high).contains(&next) { next } else { 0.5 * (low + high) };
-        }
-        bent * (r / seen)
-    }
-
-    /// Up to this ray's length, what is farther out is seen farther out; then the polynomial turns over.
-    fn widest(&self) -> f64 {
-        let (k1, k2) = (self.k1, self.k2);
-        // The first place where 1 + 3 k1 r² + 5 k2 r⁴ is 0.
-        let root = (9.0 * k1 * k1 - 20.0 * k2).sqrt();
-        let r2 = 2.0 / (root - 3.0 * k1);
-        if r2 > 0.0 { r2.sqrt() } else { f64::INFINITY }
+        self.intrinsics().direction_clamped(px.x, px.y).into()
     }
 
     /// Where the point `at` of the camera's space is seen; `None` behind the camera.
@@ -123,13 +78,7 @@ impl Lens {
             return None;
         }
         let ray = at.xy() / at.z;
-        let bent = ray * self.bend(ray.norm_squared());
-        Some(V2::new(self.fx_px * bent.x + self.cx_px, self.fy_px * bent.y + self.cy_px))
-    }
-
-    fn bend(&self, r2: f64) -> f64 {
-        // Far outside the picture the polynomial may turn over.
-        (1.0 + r2 * (self.k1 + r2 * self.k2)).max(MIN_BEND)
+        Some(self.intrinsics().project_clamped(ray.x, ray.y).into())
     }
 }
 
@@ -172,7 +121,7 @@ mod tests {
 
     #[test]
     fn what_is_no_lens_is_refused() {
-        assert!(Lens::read(&TEXT.replace("610.0", "0.0")).unwrap_err().contains("focal"));
+        assert!(Lens::read(&TEXT.replace("610.0", "0.0")).unwrap_err().contains("fx_px"));
         assert!(Lens::read("width_px = 640\n").unwrap_err().contains("height_px"));
         for (key, from, to) in [
             ("width_px", "640", "15"),

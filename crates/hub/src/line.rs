@@ -1,5 +1,6 @@
 //! A board's JSON line as rays: `docs/output.md` says what is in it.
 
+use camera_model::is_same_shape;
 use pose::JOINTS;
 use serde::Deserialize;
 
@@ -130,8 +131,6 @@ const MIN_SCORE: f64 = 0.1;
 const SIGMA_OF_EXTENT: f64 = 0.03;
 /// No network is surer of a place.
 const MIN_SIGMA_OF_EXTENT: f64 = 0.006;
-/// Two sizes are of one shape where their sides' ratios differ by no more: sizes are rounded to whole blocks of pixels.
-const SAME_SHAPE: f64 = 0.005;
 /// What was not seen is worth less than it claims: its error lasts.
 const PREDICTED: f64 = 2.0;
 
@@ -167,7 +166,7 @@ pub fn read(text: &str, lens: &Lens) -> Result<Line, LineError> {
 fn shaped(theirs_px: [u32; 2], calibrated_px: [u32; 2]) -> String {
     let [[w, h], [width, height]] = [theirs_px, calibrated_px];
     let size = format!("with --size {width}x{height}");
-    if is_one_shape([h, w], calibrated_px) {
+    if is_same_shape([h, w], calibrated_px) {
         format!(
             "with --rotate as its lens was calibrated, so without it after `posewire calibrate` (width and height are exchanged), or {size}"
         )
@@ -176,17 +175,12 @@ fn shaped(theirs_px: [u32; 2], calibrated_px: [u32; 2]) -> String {
     }
 }
 
-fn is_one_shape(a_px: [u32; 2], b_px: [u32; 2]) -> bool {
-    let [across, down] = [0, 1].map(|axis| f64::from(b_px[axis]) / f64::from(a_px[axis]));
-    (across / down - 1.0).abs() <= SAME_SHAPE
-}
-
 /// How many of the calibration's pixels one of the board's is, along each axis: as the tracker itself takes a calibration for other sizes
 /// of the same shape.
 fn stretch(theirs_px: [u32; 2], lens: &Lens) -> Result<V2, LineError> {
     let calibrated_px = [lens.width_px, lens.height_px];
     let [across, down] = [0, 1].map(|axis| f64::from(calibrated_px[axis]) / f64::from(theirs_px[axis]));
-    if is_one_shape(theirs_px, calibrated_px) {
+    if is_same_shape(theirs_px, calibrated_px) {
         Ok(V2::new(across, down))
     } else {
         Err(LineError::OtherShape { theirs_px, calibrated_px })

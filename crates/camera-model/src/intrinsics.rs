@@ -1,4 +1,4 @@
-//! A camera as numbers: from directions to pixels and back.
+//! From directions to pixels and back.
 
 /// A pin-hole camera with two terms of radial distortion; pixels of the source image, from its top left corner.
 ///
@@ -22,6 +22,10 @@ pub struct Intrinsics {
 
 /// Newton's method meets any camera's distortion in a few steps.
 const STEPS: usize = 12;
+/// The same between bounds.
+const BOUNDED_STEPS: usize = 20;
+/// No picture is pressed together more than this.
+const MIN_DISTORTION: f64 = 0.2;
 
 impl Intrinsics {
     /// A lens without distortion that sees `across_deg` degrees over `width_px`, its axis in the middle of the picture.
@@ -36,6 +40,12 @@ impl Intrinsics {
         let r2 = x * x + y * y;
         let d = 1.0 + r2 * (self.k1 + r2 * self.k2);
         [self.fx * x * d + self.cx, self.fy * y * d + self.cy]
+    }
+
+    /// The same, also far outside of the picture, where the polynomial would turn over: no point there is seen in the picture.
+    pub fn project_clamped(&self, x: f64, y: f64) -> [f64; 2] {
+        let d = self.distortion(x * x + y * y).max(MIN_DISTORTION);
+        [self.fx * (x * d) + self.cx, self.fy * (y * d) + self.cy]
     }
 
     /// The direction (x, y, 1) that is seen at (u, v): [`Self::project`] undone. `None` where the polynomial has no answer,
@@ -58,8 +68,47 @@ impl Intrinsics {
         }
         let r2 = r * r;
         let is_met = (r * (1.0 + r2 * (self.k1 + r2 * self.k2)) - seen).abs() < 1e-6 * seen.max(1.0);
+        // Beyond the place where the polynomial turned over it may come back.
+        let is_met = is_met && r <= self.widest();
         let by = if seen > 0.0 { r / seen } else { 1.0 };
         is_met.then_some([x * by, y * by])
+    }
+
+    /// The same; beyond what the lens sees at all, the last direction before.
+    pub fn direction_clamped(&self, u: f64, v: f64) -> [f64; 2] {
+        let [x, y] = [(u - self.cx) / self.fx, (v - self.cy) / self.fy];
+        let seen = x.hypot(y);
+        if seen == 0.0 {
+            return [x, y];
+        }
+        // Along the radius as above: Newton's steps, and halves where one leads out of what is left.
+        let (mut low, mut high) = (0.0, self.widest().min(seen / MIN_DISTORTION));
+        let mut r = seen.min(high);
+        for _ in 0..BOUNDED_STEPS {
+            let (r2, off) = (r * r, r * self.distortion(r * r).max(MIN_DISTORTION) - seen);
+            if off < 0.0 {
+                low = r
+            } else {
+                high = r
+            }
+            let next = r - off / (1.0 + r2 * (3.0 * self.k1 + r2 * 5.0 * self.k2));
+            r = if (low..=high).contains(&next) { next } else { 0.5 * (low + high) };
+        }
+        let by = r / seen;
+        [x * by, y * by]
+    }
+
+    fn distortion(&self, r2: f64) -> f64 {
+        1.0 + r2 * (self.k1 + r2 * self.k2)
+    }
+
+    /// Up to this distance from the axis, at depth 1, what is farther out is seen farther out; then the polynomial turns over.
+    fn widest(&self) -> f64 {
+        let (k1, k2) = (self.k1, self.k2);
+        // The first place where 1 + 3 k1 r² + 5 k2 r⁴ is 0.
+        let root = (9.0 * k1 * k1 - 20.0 * k2).sqrt();
+        let r2 = 2.0 / (root - 3.0 * k1);
+        if r2 > 0.0 { r2.sqrt() } else { f64::INFINITY }
     }
 
     /// The same for pictures that are `across` times as wide and `down` times as high.
@@ -88,9 +137,26 @@ impl Intrinsics {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const LENS: Intrinsics = Intrinsics { fx: 610.0, fy: 605.0, cx: 330.0, cy: 236.0, k1: -0.21, k2: 0.05 };
+
+    proptest! {
+        #[test]
+        fn both_ways_back_agree_where_both_have_an_answer(
+            focal in 0.3..2.0, k1 in -0.5..0.3, k2 in -0.1..0.3, u in -640.0..1_280.0, v in -480.0..960.0,
+        ) {
+            let lens = Intrinsics { fx: 640.0 * focal, fy: 630.0 * focal, k1, k2, ..LENS };
+            let clamped = lens.direction_clamped(u, v);
+            if let Some([x, y]) = lens.direction(u, v) {
+                prop_assert!((x - clamped[0]).hypot(y - clamped[1]) < 1e-4, "{lens:?}: {x} {y}, {clamped:?}");
+                let ([a, b], [c, d]) = (lens.project(x, y), lens.project_clamped(x, y));
+                prop_assert!((a - c).hypot(b - d) < 1e-9 && (a - u).hypot(b - v) < 1e-2);
+            }
+        }
+    }
 
     #[test]
     fn a_direction_is_a_projection_undone_over_the_whole_picture() {
