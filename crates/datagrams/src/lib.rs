@@ -19,6 +19,14 @@ const FIRST_LOOK: Duration = Duration::from_secs(1);
 /// More does not fit into a datagram of IPv4.
 pub const MAX_BYTES: usize = 65_507;
 
+/// Whether `text` is `HOST:PORT`; whether the host is there shows when it is used.
+pub fn is_host_and_port(text: &str) -> bool {
+    let Some((host, port)) = text.rsplit_once(':') else { return false };
+    // Without brackets an address of version 6 would lose its last part to the port.
+    let is_host = !host.is_empty() && (!host.contains(':') || (host.starts_with('[') && host.ends_with(']')));
+    is_host && port.parse::<u16>().is_ok()
+}
+
 /// Why a datagram did not go out. The next one may.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {

@@ -126,13 +126,7 @@ impl Address {
 impl FromStr for Address {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let is_address = |(host, port): (&str, &str)| {
-            // Without brackets an address of version 6 would lose its last part to the port.
-            let is_host =
-                !host.is_empty() && (!host.contains(':') || (host.starts_with('[') && host.ends_with(']')));
-            is_host && port.parse::<u16>().is_ok()
-        };
-        if text.is_empty() || text.rsplit_once(':').is_some_and(is_address) {
+        if text.is_empty() || datagrams::is_host_and_port(text) {
             return Ok(Self(text.into()));
         }
         Err(format!("'{text}' is no address: give HOST:PORT, as in 127.0.0.1:8080 or [::1]:8080"))

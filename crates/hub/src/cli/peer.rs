@@ -19,14 +19,8 @@ pub struct Peer {
 impl Peer {
     /// To `HOST:PORT`; a name that nobody knows yet is looked for from now on. `what` gives the option's name after the command's.
     pub fn open(what: &'static str, to: &str) -> Result<Self> {
-        let is_address = |(host, port): (&str, &str)| {
-            // Without brackets an address of version 6 would lose its last part to the port.
-            let is_host =
-                !host.is_empty() && (!host.contains(':') || (host.starts_with('[') && host.ends_with(']')));
-            is_host && port.parse::<u16>().is_ok()
-        };
         ensure!(
-            to.rsplit_once(':').is_some_and(is_address),
+            datagrams::is_host_and_port(to),
             "{what} {to}: give HOST:PORT, as in 192.168.1.20:9000, [::1]:9000 or pc.local:9000"
         );
         let mut peer = Self { what, instead: "", datagrams: Datagrams::to(to), lost: 0 };
