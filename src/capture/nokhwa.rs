@@ -21,8 +21,9 @@ use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
 use crate::clock::{Clock, Monotonic};
 use crate::picture::{BufferPool, Frame, PixelFormat, packed_stride, raw_len};
 
-/// A camera that gives nothing for so long is lost: as for V4L2.
+/// A camera that gives nothing for so long, and for so many frames of its mode, is lost: as for V4L2.
 const STALL: Duration = Duration::from_millis(900);
+const STALL_FRAMES: f32 = 3.0;
 /// Until the first frame: USB cameras start their sensor first.
 const FIRST_FRAME: Duration = Duration::from_secs(3);
 /// Opening: macOS asks the user for permission meanwhile.
@@ -37,7 +38,7 @@ pub fn list_cameras() -> Result<Vec<(String, String)>, String> {
     Ok(found.iter().map(|c| (c.index().as_string(), c.human_name())).collect())
 }
 
-/// A camera. After [`CaptureError::Lost`] call [`reopen`](FrameSource::reopen); [`Reopening`](super::Reopening) does.
+/// A camera, closed at first. Then and after [`CaptureError::Lost`] call [`reopen`](FrameSource::reopen); [`Reopening`](super::Reopening) does.
 pub struct NokhwaCamera {
     wanted: Wanted,
     open: Option<Open>,
@@ -65,27 +66,31 @@ struct Shared {
     damaged: AtomicU64,
 }
 
+/// Why a camera cannot be started.
+#[derive(Debug)]
+enum Trouble {
+    /// Plugging in, waiting or a permission may cure it.
+    Passing(String),
+    /// It needs another camera or another configuration.
+    Lasting(String),
+}
+
 impl NokhwaCamera {
-    /// Opens a camera and starts it.
-    ///
-    /// # Errors
-    /// [`CaptureError::Unusable`] with what to do.
-    pub fn open(wanted: Wanted) -> Result<Self, CaptureError> {
-        let mut camera = Self {
+    /// A camera that is not open yet.
+    pub fn new(wanted: Wanted) -> Self {
+        Self {
             name: format!("camera {}", wanted.device),
             wanted,
             open: None,
             closed: None,
             next_seq: 0,
             counters: SourceCounters::default(),
-        };
-        camera.start().map_err(CaptureError::Unusable)?;
-        Ok(camera)
+        }
     }
 
-    fn start(&mut self) -> Result<(), String> {
+    fn start(&mut self) -> Result<(), Trouble> {
         if self.closed.as_ref().is_some_and(|thread| !thread.is_finished()) {
-            return Err(format!("{}: its driver still holds it", self.name));
+            return Err(Trouble::Passing(format!("{}: its driver still holds it", self.name)));
         }
         let (sender, frames) = latest::newest_wins();
         let (tell, opened) = channel::bounded(1);
@@ -107,19 +112,21 @@ impl NokhwaCamera {
                 }
                 Err(reason) => drop(tell.send(Err(reason))),
             })
-            .map_err(|e| format!("no thread for the camera: {e}"))?;
+            .map_err(|e| Trouble::Passing(format!("no thread for the camera: {e}")))?;
         let (mode, name) = match opened.recv_timeout(OPENING) {
             Ok(result) => result?,
             Err(RecvTimeoutError::Timeout) => {
                 self.closed = Some(thread);
-                return Err(format!(
+                return Err(Trouble::Passing(format!(
                     "{}: does not open within {} s; may this program use the camera (the system's privacy settings)?",
                     self.name,
                     OPENING.as_secs()
-                ));
+                )));
             }
             // The library panicked; its message is in the log.
-            Err(RecvTimeoutError::Disconnected) => return Err(format!("{}: could not be opened", self.name)),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Trouble::Lasting(format!("{}: could not be opened", self.name)));
+            }
         };
         log::info!("{name}: {mode}");
         self.name = name;
@@ -165,7 +172,8 @@ impl FrameSource for NokhwaCamera {
             Received::Value(Err(reason)) => Err(self.lose(reason)),
             Received::Closed => Err(self.lose("its driver stopped".into())),
             Received::Timeout => {
-                let patience = if open.started { STALL } else { FIRST_FRAME };
+                let of_mode = Duration::from_secs_f32(STALL_FRAMES / open.mode.fps.max(0.1));
+                let patience = if open.started { STALL } else { FIRST_FRAME }.max(of_mode);
                 if open.alive.elapsed() < patience {
                     return Ok(None);
                 }
@@ -176,7 +184,13 @@ impl FrameSource for NokhwaCamera {
 
     fn reopen(&mut self) -> Result<(), CaptureError> {
         self.close();
-        self.start().map_err(|reason| CaptureError::Lost { device: self.name.clone(), reason })
+        self.start().map_err(|trouble| match trouble {
+            Trouble::Lasting(why) if self.next_seq == 0 => CaptureError::Unusable(why),
+            // A camera that has worked with this configuration will do so again.
+            Trouble::Passing(reason) | Trouble::Lasting(reason) => {
+                CaptureError::Lost { device: self.name.clone(), reason }
+            }
+        })
     }
 
     fn counters(&self) -> SourceCounters {
@@ -192,8 +206,9 @@ impl FrameSource for NokhwaCamera {
 }
 
 /// Finds the camera that is wanted, in the mode that [`mode::choose`] names, and starts it.
-fn open(wanted: &Wanted) -> Result<(Camera, Mode, String), String> {
-    let (index, name) = find(&wanted.device)?;
+fn open(wanted: &Wanted) -> Result<(Camera, Mode, String), Trouble> {
+    let cameras = list_cameras().map_err(Trouble::Passing)?;
+    let (index, name) = find(&wanted.device, &cameras).map_err(Trouble::Passing)?;
     let any = [
         FrameFormat::MJPEG,
         FrameFormat::YUYV,
@@ -202,8 +217,9 @@ fn open(wanted: &Wanted) -> Result<(Camera, Mode, String), String> {
         FrameFormat::RAWRGB,
         FrameFormat::RAWBGR,
     ];
-    let fail =
-        |e: nokhwa::NokhwaError| format!("{name}: {e}; is it plugged in, free, and may this program use it?");
+    let fail = |e: nokhwa::NokhwaError| {
+        Trouble::Passing(format!("{name}: {e}; is it plugged in, free, and may this program use it?"))
+    };
     let request = RequestedFormat::with_formats(RequestedFormatType::None, &any);
     let mut camera = Camera::new(index, request).map_err(fail)?;
     let theirs = camera.compatible_camera_formats().map_err(fail)?;
@@ -211,7 +227,8 @@ fn open(wanted: &Wanted) -> Result<(Camera, Mode, String), String> {
     let Wanted { width, height, fps, format, .. } = *wanted;
     let Some(mode) = mode::choose(&modes, width, height, fps, format) else {
         let theirs: Vec<_> = modes.iter().map(Mode::to_string).collect();
-        return Err(format!("{name}: no mode in the format asked for; it has: {}", theirs.join("; ")));
+        let told = format!("{name}: no mode in the format asked for; it has: {}", theirs.join("; "));
+        return Err(Trouble::Lasting(told));
     };
     let exact = theirs.into_iter().find(|f| mode_of(f) == mode).unwrap_or_default();
     camera
@@ -221,8 +238,8 @@ fn open(wanted: &Wanted) -> Result<(Camera, Mode, String), String> {
     Ok((camera, mode, name))
 }
 
-fn find(device: &str) -> Result<(CameraIndex, String), String> {
-    let cameras = list_cameras()?;
+/// The camera that is meant: by its number, or else by a part of its name.
+fn find(device: &str, cameras: &[(String, String)]) -> Result<(CameraIndex, String), String> {
     let known = || {
         let all: Vec<_> = cameras.iter().map(|(index, name)| format!("{index} ({name})")).collect();
         if all.is_empty() {
@@ -231,11 +248,11 @@ fn find(device: &str) -> Result<(CameraIndex, String), String> {
             format!("there are: {}", all.join(", "))
         }
     };
-    let wanted =
-        |(index, name): &&(String, String)| device == "auto" || device == index || name.contains(device);
+    let by_number = |(index, _): &&(String, String)| device == "auto" || device == index;
     let (index, name) = cameras
         .iter()
-        .find(wanted)
+        .find(by_number)
+        .or_else(|| cameras.iter().find(|(_, name)| name.contains(device)))
         .ok_or_else(|| format!("camera {device}: there is no such camera; {}", known()))?;
     let number = index.parse().map_or_else(|_| CameraIndex::String(index.clone()), CameraIndex::Index);
     Ok((number, name.clone()))
@@ -345,12 +362,23 @@ mod tests {
     fn a_camera_that_is_not_there_is_refused_with_what_there_is() {
         let wanted =
             Wanted { device: "no such camera".into(), width: 640, height: 480, fps: 30.0, format: None };
-        match NokhwaCamera::open(wanted) {
-            Err(CaptureError::Unusable(why)) => {
+        match NokhwaCamera::new(wanted).reopen() {
+            Err(CaptureError::Lost { reason: why, .. }) => {
                 assert!(why.contains("no such camera") || why.contains("cannot be listed"), "{why}");
             }
-            other => panic!("{:?}", other.map(|c| c.info())),
+            other => panic!("what may be plugged in is waited for: {other:?}"),
         }
+    }
+
+    #[test]
+    fn a_number_is_a_number_before_it_is_a_part_of_a_name() {
+        let cameras = [("0", "Logitech C310"), ("1", "FaceTime HD")]
+            .map(|(index, name)| (index.to_owned(), name.to_owned()));
+        let name = |device: &str| find(device, &cameras).map(|(_, name)| name);
+        assert_eq!(name("1").as_deref(), Ok("FaceTime HD"));
+        assert_eq!(name("310").as_deref(), Ok("Logitech C310"));
+        assert_eq!(name("auto").as_deref(), Ok("Logitech C310"));
+        assert!(name("2").is_err_and(|why| why.contains("1 (FaceTime HD)")));
     }
 
     #[test]

@@ -123,7 +123,9 @@ fn open_camera(config: &SourceConfig) -> Result<Box<dyn FrameSource>, CaptureErr
     {
         let device = device.strip_prefix(NOKHWA).unwrap_or(device).into();
         let wanted = super::mode::Wanted { device, width, height, fps, format };
-        Ok(Box::new(Reopening::new(super::nokhwa::NokhwaCamera::open(wanted)?)))
+        let mut camera = super::nokhwa::NokhwaCamera::new(wanted);
+        let started = camera.reopen();
+        opened(camera, started, wait)
     }
     #[cfg(not(feature = "nokhwa"))]
     {
