@@ -51,25 +51,28 @@ class Lens:
     f: Any
     c: Any
     k1: float
+    k2: float
 
     @staticmethod
     def read(path: Path) -> Lens:
         text = tomllib.loads(path.read_text())
-        return Lens(
-            np.array([text["fx_px"], text["fy_px"]]), np.array([text["cx_px"], text["cy_px"]]), text["k1"]
-        )
+        f, c = ([text[f"{key}{axis}_px"] for axis in "xy"] for key in "fc")
+        return Lens(np.array(f), np.array(c), text["k1"], text["k2"])
+
+    def distortion(self, ray: Any) -> Any:
+        r2 = (ray**2).sum(-1, keepdims=True)
+        return 1 + r2 * (self.k1 + r2 * self.k2)
 
     def project(self, place: tuple[Any, Any], points: Any) -> Any:
         seen = (points - place[1]) @ place[0].T
         ray = seen[..., :2] / seen[..., 2:]
-        bend = 1 + self.k1 * (ray**2).sum(-1, keepdims=True)
-        return ray * bend * self.f + self.c
+        return ray * self.distortion(ray) * self.f + self.c
 
     def rays(self, px: Any) -> Any:
         bent = (px - self.c) / self.f
         ray = bent
         for _ in range(8):
-            ray = bent / (1 + self.k1 * (ray**2).sum(-1, keepdims=True))
+            ray = bent / self.distortion(ray)
         return ray
 
 
