@@ -9,6 +9,7 @@ import unittest
 from pathlib import Path
 
 from posetrain.paths import REPOSITORY, TRAIN
+from posetrain.temporal.weights import CURVE, read_pwt
 
 MODELS, CHECKPOINTS = REPOSITORY / "models", TRAIN / "checkpoints"
 
@@ -36,6 +37,11 @@ class Cards(unittest.TestCase):
         files = {file for _, file, _ in found}
         for kept in (p for p in CHECKPOINTS.iterdir() if p.suffix in (".npz", ".onnx", ".pwt")):
             self.assertIn(kept, files, "no card states its sum")
+
+    def test_shipped_smoothers_know_how_sure_joints_of_an_unknown_detector_are(self) -> None:
+        for name in ("temporal-xl", "temporal-xl-usable"):
+            shipped = read_pwt(MODELS / f"{name}.pwt", "a detector that nobody has named")
+            self.assertIsNotNone(shipped.curve, f"{name}: no {CURVE}")
 
 
 if __name__ == "__main__":
