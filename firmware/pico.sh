@@ -7,7 +7,7 @@
 # POSEWIRE_BAUD=921600 sets another speed than 115200; FIRMWARE_TOOLCHAIN as in test.sh. The ELF, for a debug probe, lies beside the .uf2.
 set -eu
 cd "$(dirname "$0")"
-screen= chip= line=
+screen='' chip='' line=''
 
 # One of a kind, $2; $1 was said before.
 one() {
@@ -33,9 +33,9 @@ case $chip in
 rp2040) target=thumbv6m-none-eabi ;;
 rp235x) target=thumbv8m.main-none-eabi ;;
 esac
-cargo ${FIRMWARE_TOOLCHAIN:+"+$FIRMWARE_TOOLCHAIN"} build --release --target $target -p pico \
+cargo ${FIRMWARE_TOOLCHAIN:+"+$FIRMWARE_TOOLCHAIN"} build --release --target "$target" -p pico \
     --no-default-features --features "$screen,$chip${line:+,$line}"
 mkdir -p target
 name=target/posewire-$chip-$screen${line:+-$line}${POSEWIRE_BAUD:+-$POSEWIRE_BAUD}
 cp "${CARGO_TARGET_DIR:-target}/$target/release/pico" "$name.elf"
-python3 uf2.py "$name.elf" "$name.uf2" --chip $chip
+python3 uf2.py "$name.elf" "$name.uf2" --chip "$chip"

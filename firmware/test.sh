@@ -66,9 +66,11 @@ if can_build thumbv7m-none-eabi "lm3s6965 and QEMU"; then
 fi
 if can_build thumbv6m-none-eabi "Pico"; then
     pico ssd1306 rp2040 rtscts
+    # shellcheck disable=SC2030,SC2031 # for this one alone
     (export POSEWIRE_BAUD=921600; pico ssd1306 rp2040)
     pico ssd1306 rp2040
     pico ssd1306 rp2040 usb
+    # shellcheck disable=SC2030,SC2031 # for this one alone
     (export POSEWIRE_BAUD=921600; pico st7789 rp2040)
     pico st7789 rp2040
 fi
@@ -79,8 +81,8 @@ if can_build thumbv8m.main-none-eabi "Pico 2"; then
 fi
 if can_build thumbv7em-none-eabihf "stm32"; then
     # Without the option last: it is the one that QEMU runs.
-    for option in "--features rtscts" ""; do
-        cargo_for build --release --target thumbv7em-none-eabihf -p stm32 $option
+    for feature in rtscts ""; do
+        cargo_for build --release --target thumbv7em-none-eabihf -p stm32 ${feature:+--features "$feature"}
         within_limits target/thumbv7em-none-eabihf/release/stm32 48
     done
 fi

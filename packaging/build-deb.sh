@@ -32,7 +32,7 @@ build() {
     armhf) target=armv7-unknown-linux-gnueabihf ;;
     *) echo "build-deb.sh: amd64, arm64 and armhf are known, $arch is not" >&2; exit 2 ;;
   esac
-  strip=strip
+  strip="strip"
   if [ "$arch" != "$(dpkg --print-architecture)" ]; then
     local cpu triple
     case $arch in

@@ -96,4 +96,6 @@ for what in "$@"; do
 done
 cp packaging/install.sh "$out/"
 sed -i "s/^version=.*/version=$version/" "$out/install.sh"
-(cd "$out" && find . -maxdepth 1 -type f ! -name SHA256SUMS -printf '%f\n' | LC_ALL=C sort | xargs sha256sum > SHA256SUMS && cat SHA256SUMS)
+# shellcheck disable=SC2094 # find leaves it out
+(cd "$out" && find . -maxdepth 1 -type f ! -name SHA256SUMS -printf '%f\n' | LC_ALL=C sort | xargs sha256sum > SHA256SUMS)
+cat "$out/SHA256SUMS"

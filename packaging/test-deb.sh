@@ -89,6 +89,7 @@ folders() { (cd "$root" && find . -path ./proc -prune -o -path ./tmp -prune -o -
 
 before=$(files; folders)
 inside dpkg --install /posewire.deb >/dev/null
+# shellcheck disable=SC2016 # dpkg-query's own
 [ "$(inside dpkg-query -W -f '${Status}' posewire)" = "install ok installed" ] || fail "not installed"
 [ -z "$(inside dpkg --verify posewire)" ] || fail "files differ from the package's list"
 say "installed in $suite ($(inside ldd --version | head -n 1 | grep -o '[0-9.]*$'), $(inside dpkg --print-architecture))"

@@ -174,7 +174,8 @@ awk -v e="$exposure" 'BEGIN { exit !(e != "" && e <= 1.2) }' || fail "systemd-an
 say "systemd-analyze security: $exposure (at most 1.2)"
 
 dpkg --purge posewire >/dev/null 2>&1
-[ ! -e /usr/bin/posewire ] && [ ! -e /var/lib/private/posewire ] || fail "purged, something is left"
+[ ! -e /usr/bin/posewire ] || fail "purged, the program is left"
+[ ! -e /var/lib/private/posewire ] || fail "purged, its state is left"
 [ "$(systemctl is-enabled posewire 2>/dev/null || true)" != enabled ] || fail "purged, it is enabled still"
 say "purged"
 echo "all of it"
