@@ -19,7 +19,7 @@ pub struct Args {
 
 /// Which end of a key a session is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "zenoh"), allow(dead_code))]
+#[cfg_attr(not(feature = "zenoh"), allow(dead_code, reason = "only a session of Zenoh has an end"))]
 pub enum End {
     /// Who says what a camera sees.
     Board,
