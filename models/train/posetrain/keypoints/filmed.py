@@ -23,7 +23,6 @@ from posetrain.data.augment import plain_crop
 from posetrain.data.boxes import iou
 from posetrain.data.gather import Entry, Git, box_of, scaled, write
 from posetrain.data.packs import BODY, Floats, Pixels, decode
-from posetrain.keypoints.relabel import from_behind as from_behind
 from posetrain.keypoints.relabel import labels, seen_by_teacher
 from posetrain.keypoints.taught import CELLS, SIDE, STRIDE
 from posetrain.keypoints.teach import Teacher, Thunder, stored

@@ -33,7 +33,7 @@ from posetrain.data.source import source_of
 from posetrain.keypoints import filmed, likeness
 from posetrain.keypoints.likeness import Judged
 from posetrain.keypoints.peers import Own
-from posetrain.keypoints.relabel import seen_by_teacher
+from posetrain.keypoints.relabel import from_behind, seen_by_teacher
 from posetrain.keypoints.teach import Teacher, Thunder, WithOwn, stored
 from posetrain.temporal.detect import fresh
 from posetrain.temporal.films import write
@@ -131,7 +131,7 @@ def truth(joints: Floats, shape: tuple[int, ...], times: Floats) -> Floats:
     joints = np.where(exchanged[:, None, None], joints[:, MIRROR], joints)
     xy, known = joints[:, :, :2], joints[:, :, 2] >= SURE
     for t in range(len(joints)):
-        if filmed.from_behind(np.concatenate([xy[t], known[t, :, None]], axis=1)):
+        if from_behind(np.concatenate([xy[t], known[t, :, None]], axis=1)):
             known[t, FACE] = False  # Thunder sees faces on the backs of heads
     xy = median(xy, known)
     frames = GAUSSIAN_S / float(np.median(np.diff(times)))
