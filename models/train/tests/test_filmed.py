@@ -13,7 +13,7 @@ import numpy as np
 from posetrain.data import gather, packs
 from posetrain.data.augment import plain_crop
 from posetrain.data.licences import Licence, licence_of
-from posetrain.keypoints import filmed
+from posetrain.keypoints import filmed, relabel
 from posetrain.keypoints.taught import CELLS, SIDE, STRIDE
 from tests.test_sources import repository
 
@@ -83,11 +83,11 @@ class Filmed(unittest.TestCase):
     def test_who_is_seen_from_behind_is_known_standing_and_lying(self) -> None:
         joints = np.zeros((packs.JOINTS, 3), np.float32)
         joints[[5, 6, 11, 12]] = [(60, 20, 2), (20, 20, 2), (50, 80, 2), (30, 80, 2)]
-        self.assertFalse(filmed.from_behind(joints))
+        self.assertFalse(relabel.from_behind(joints))
         turned = joints.copy()
         turned[:, :2] = np.stack([joints[:, 1], 100 - joints[:, 0]], axis=1)
-        self.assertFalse(filmed.from_behind(turned), "lying, face to the camera")
-        self.assertTrue(filmed.from_behind(joints * (-1, 1, 1) + (100, 0, 0)))
+        self.assertFalse(relabel.from_behind(turned), "lying, face to the camera")
+        self.assertTrue(relabel.from_behind(joints * (-1, 1, 1) + (100, 0, 0)))
 
     def test_a_film_becomes_a_pack_of_what_changes_in_it(self) -> None:
         film = self.folder / "film.avi"
