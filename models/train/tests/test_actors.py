@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import tempfile
@@ -20,7 +21,7 @@ from posetrain.temporal import actors, films
 from tests.test_filmed import PLACES, Colours, figure
 from tests.test_sources import repository
 
-TIMES = np.arange(20, dtype=np.float32) / 30  # seconds
+TIMES = (np.arange(20) / 30).astype(np.float32)  # seconds
 NOBODY = likeness.Judged(np.zeros((0, likeness.SIGNATURE_PX**2), np.float32))
 
 
@@ -61,7 +62,7 @@ class Truth(unittest.TestCase):
 
     def test_what_swings_fast_keeps_its_way_at_any_rate_of_frames(self) -> None:
         for rate, kept in ((15.0, 0.75), (30.0, 0.88), (60.0, 0.9)):
-            times = np.arange(int(3 * rate), dtype=np.float32) / rate
+            times = (np.arange(int(3 * rate)) / rate).astype(np.float32)
             seen = np.repeat(walking(1), len(times), axis=0)
             seen[:, 9, 0] += 20 * np.sin(2 * np.pi * 2.0 * times)
             swing = actors.truth(seen, (400, 400), times)[5:-5, 9, 0]
@@ -148,6 +149,35 @@ class Written(unittest.TestCase):
             again = list(following())
             self.assertEqual(again, [first, f"{first}-1"])
             self.assertEqual(list(following()), [], "the film is done")
+
+    def test_a_folder_whose_films_were_smoothed_otherwise_is_refused(self) -> None:
+        films.write(self.folder, "old", [figure(0.0)], np.zeros((1, packs.JOINTS, 3)), smooth_truth=1.0)
+        self.assertTrue(actors.smoothed_otherwise(self.folder / "old.jsonl"))
+        films.write(self.folder, "new", [figure(0.0)], np.zeros((1, packs.JOINTS, 3)))
+        self.assertFalse(actors.smoothed_otherwise(self.folder / "new.jsonl"))
+        words = [
+            "actors",
+            "--git",
+            str(self.folder / "somebody+films" / "repo"),
+            "--thunder",
+            "T",
+            "--own",
+            "O",
+        ]
+        words += ["--val", "V", "--lsp", "L", "--out", str(self.folder)]
+        with (
+            mock.patch("sys.argv", words),
+            mock.patch.dict(actors.FILMS, {"somebody+films": gather.Held(r"\.avi$")}),
+            mock.patch("posetrain.temporal.actors.Thunder"),
+            mock.patch("posetrain.keypoints.filmed.Quick"),
+            mock.patch("posetrain.temporal.actors.WithOwn"),
+            mock.patch("posetrain.temporal.actors.Own.of_manifest"),
+            mock.patch("posetrain.temporal.actors.Judged.told"),
+            mock.patch("sys.stderr", new_callable=io.StringIO) as said,
+            self.assertRaises(SystemExit),
+        ):
+            actors.main()
+        self.assertIn("old.jsonl", said.getvalue())
 
     def test_films_of_before_there_was_a_list_are_left_alone_but_for_the_last(self) -> None:
         path = self.folder / "followed.txt"

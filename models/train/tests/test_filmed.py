@@ -88,6 +88,9 @@ class Filmed(unittest.TestCase):
         turned[:, :2] = np.stack([joints[:, 1], 100 - joints[:, 0]], axis=1)
         self.assertFalse(relabel.from_behind(turned), "lying, face to the camera")
         self.assertTrue(relabel.from_behind(joints * (-1, 1, 1) + (100, 0, 0)))
+        profile = joints.copy()
+        profile[[5, 6, 11, 12], 0] = [50, 51, 50, 51]
+        self.assertFalse(relabel.from_behind(profile), "from the side, a pixel decides nothing")
 
     def test_a_film_becomes_a_pack_of_what_changes_in_it(self) -> None:
         film = self.folder / "film.avi"

@@ -22,6 +22,7 @@ import numpy as np
 from posetrain.data.gather import Entry, box_of, write
 from posetrain.data.packs import BODY, JOINTS, Floats, decode
 from posetrain.keypoints.filmed import changed
+from posetrain.temporal.actors import smoothed_otherwise
 from posetrain.temporal.films import CENTRE_PX
 
 PACK = "acted_films"
@@ -67,6 +68,10 @@ def main() -> None:
     films = sorted(args.films.glob("*.jsonl"))
     if not films:
         parser.error(f"{args.films}: no films; `python -m posetrain.temporal.actors` writes them")
+    if older := [film.name for film in films if smoothed_otherwise(film)]:
+        parser.error(
+            f"{args.films}: {older[0]} and {len(older) - 1} more were smoothed otherwise: make them again"
+        )
     counts: Counter[str] = Counter()
     write((entry for film in films for entry in taken(film, counts)), args.out / PACK, PACK, counts)
     for what, count in sorted(counts.items()):

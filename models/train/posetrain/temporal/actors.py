@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import re
 import tempfile
 from collections import Counter
@@ -189,6 +190,12 @@ def followed(finder: Teacher, teacher: Teacher, film: list[Pixels]) -> Followed 
     return Followed(film[: len(seen)], np.stack(seen)) if len(seen) >= SHORTEST else None
 
 
+def smoothed_otherwise(labels: Path) -> bool:
+    """Whether a film's labels are of before they were smoothed by seconds: half a pixel off, and too smooth for what moves fast."""
+    with labels.open() as lines:
+        return bool(json.loads(next(lines))["smooth_truth"])
+
+
 class Done(set[str]):
     """Sums of the films of which all is written, kept in a file: one that a run was stopped at is not among them."""
 
@@ -270,6 +277,10 @@ def main() -> None:
     teacher = WithOwn(finder, Own.of_manifest(args.own), args.own.stem)
     judged, counts, frames = Judged.told(args), Counter[str](), 0
     args.out.mkdir(parents=True, exist_ok=True)
+    if older := [labels.name for labels in sorted(args.out.glob("*.jsonl")) if smoothed_otherwise(labels)]:
+        parser.error(
+            f"{args.out}: {older[0]} and {len(older) - 1} more were smoothed otherwise: name another folder"
+        )
     done = Done(args.out / "followed.txt")
     for folder in args.git:
         for name, person, joints, times in films(Everything(folder), finder, teacher, judged, done, counts):
