@@ -12,10 +12,9 @@ use crate::termination_signals;
 /// From the first signal to the moment from which on another one ends the process at once. Not before: a terminal that is closed and its
 /// shell send one each, `timeout` one to the process and one to its group, and an orderly end would lose its files to the second.
 const PATIENT: Duration = Duration::from_millis(500);
-/// How often it is looked whether there was one: a pipe or socket that tells of it may be more than a sandbox gives.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// The same once there was one: whoever asks again waits no longer.
-const LOOK_AGAIN_EVERY: Duration = Duration::from_millis(20);
+/// How often it is looked whether there was one: a pipe or socket that tells of it may be more than a sandbox gives. By so much
+/// [`PATIENT`] may begin late, and what comes then is passed over; whoever asks again waits no longer.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Why the process cannot wait for its orderly end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +72,7 @@ impl LastResort {
                 if until.is_some_and(|until| Instant::now() >= until) && !left.load(Ordering::Acquire) {
                     return end(Cause::TooLate);
                 }
-                thread::sleep(LOOK_AGAIN_EVERY);
+                thread::sleep(LOOK_EVERY);
             }
         };
         thread::Builder::new().name("last-resort".into()).spawn(wait)?;
@@ -143,7 +142,7 @@ mod tests {
         drop(left.held());
         let (_armed, has_no_limit) = armed(&stop, None);
         assert_eq!(hangs.recv_timeout(SOON), Ok(Cause::TooLate));
-        thread::sleep(10 * LOOK_AGAIN_EVERY);
+        thread::sleep(10 * LOOK_EVERY);
         assert!(is_left_alone.try_recv().is_err() && has_no_limit.try_recv().is_err());
     }
 
@@ -157,10 +156,22 @@ mod tests {
         let began = Instant::now();
         while !late.load(Ordering::Acquire) {
             assert!(causes.try_recv().is_err() && began.elapsed() < SOON);
-            thread::sleep(LOOK_AGAIN_EVERY);
+            thread::sleep(LOOK_EVERY);
         }
         assert!(began.elapsed() >= PATIENT && !again.load(Ordering::Acquire));
         again.store(true, Ordering::Release);
         assert_eq!(causes.recv_timeout(SOON), Ok(Cause::AskedAgain));
+    }
+
+    #[test]
+    fn a_second_signal_soon_after_the_patience_is_not_passed_over() {
+        let stop = Arc::<AtomicBool>::default();
+        let (armed, causes) = armed(&stop, None);
+        // The first one comes just after it was looked for.
+        thread::sleep(LOOK_EVERY / 2);
+        stop.store(true, Ordering::Release);
+        thread::sleep(PATIENT + Duration::from_millis(140));
+        armed.is_asked_again.store(true, Ordering::Release);
+        assert_eq!(causes.recv_timeout(Duration::from_secs(2)), Ok(Cause::AskedAgain));
     }
 }
