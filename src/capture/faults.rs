@@ -79,6 +79,8 @@ pub struct Faulty<S> {
     compressor: Compressor,
     rgb: Vec<u8>,
     held: Option<Frame>,
+    /// A frame was dropped since the last one that was given.
+    dropped: bool,
     frozen: Option<(Frame, u32)>,
     halved: bool,
     unplugged: Option<u32>,
@@ -111,6 +113,7 @@ impl<S: FrameSource> Faulty<S> {
             compressor,
             rgb: Vec::new(),
             held: None,
+            dropped: false,
             frozen: None,
             halved: false,
             unplugged: None,
@@ -183,6 +186,11 @@ impl<S: FrameSource> FrameSource for Faulty<S> {
         SourceInfo { name: format!("{} with injected faults", info.name), ..info }
     }
 
+    /// A gap that a dropped frame makes is not the recording's own.
+    fn is_pausing(&self) -> bool {
+        !self.dropped && self.source.is_pausing()
+    }
+
     fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
         if self.unplugged.is_some() {
             return Err(CaptureError::Lost {
@@ -207,6 +215,7 @@ impl<S: FrameSource> FrameSource for Faulty<S> {
             self.unplugged = Some(FAILED_REOPENS);
             return self.next_frame(timeout);
         }
+        self.dropped = drop;
         if drop {
             return Ok(None);
         }
@@ -255,7 +264,7 @@ mod tests {
     use crate::capture::Reopening;
     use crate::capture::clip::{EveryFrame, RealTime};
     use crate::capture::synthetic::Synthetic;
-    use crate::clock::Monotonic;
+    use crate::clock::{Clock, Manual, Monotonic};
     use crate::picture::Decoder;
 
     fn clip(frames: u64) -> Synthetic {
@@ -344,6 +353,33 @@ mod tests {
             }
         }
         assert!(source.counters().lost >= 1 && frames > 10, "{:?}, {frames} frames", source.counters());
+    }
+
+    struct Shared(&'static Manual);
+
+    impl Clock for Shared {
+        fn now_us(&self) -> i64 {
+            self.0.now_us()
+        }
+    }
+
+    #[test]
+    fn a_dropped_frame_is_no_pause_of_the_recording_and_a_gap_of_its_own_is() {
+        let clock: &'static Manual = Box::leak(Box::new(Manual::at(0)));
+        let faulty = Faulty::new(RealTime::new(clip(400), Shared(clock)), FaultPlan::default());
+        let mut source = faulty.expect("live");
+        let mut ask = |drop: f32, now_us: i64| {
+            source.plan.drop = drop;
+            clock.set(now_us);
+            let frame = source.next_frame(Duration::ZERO).expect("goes on");
+            (frame.is_some(), source.is_pausing())
+        };
+        assert_eq!(ask(0.0, 0), (true, true));
+        assert_eq!(ask(0.0, 1_000), (false, true), "the recording's own gap");
+        assert_eq!(ask(1.0, 5_000), (false, false), "dropped");
+        assert_eq!(ask(1.0, 6_000), (false, false), "nothing due, and the last one is still missing");
+        assert_eq!(ask(0.0, 9_000), (true, true));
+        assert_eq!(ask(0.0, 9_000), (false, true));
     }
 
     #[test]
