@@ -108,8 +108,8 @@ pub(super) enum Left {
     Film,
     /// What was written can be played, but the last seconds may be missing: ffmpeg hangs, or was killed.
     Cut,
-    /// Nothing of use: it has failed.
-    Nothing,
+    /// The same, and there may be no room to do anything with it: ffmpeg has failed.
+    Failed,
 }
 
 /// A film that is being made.
@@ -244,7 +244,7 @@ impl Encoder {
             Some(Some(ENDED_WHEN_ASKED)) => Left::Film,
             // By a signal; or it takes nothing more and is still there.
             Some(None) | None => Left::Cut,
-            Some(Some(_)) => Left::Nothing,
+            Some(Some(_)) => Left::Failed,
         };
         let status = status.map_or_else(String::new, |status| format!(" ({status})"));
         let said = self.stderr_tail.one_line();

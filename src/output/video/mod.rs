@@ -6,6 +6,7 @@
 
 mod encoder;
 mod pace;
+mod playable;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use self::encoder::{Codec, Encoder, Ended, Film, Left};
 use self::pace::{FrameRate, Frames, Pace};
+use self::playable::is_playable;
 use super::display::{Canvas, FrameStamp, Surface};
 use super::{Existing, SinkError, tell_of_earlier};
 use crate::files::Replacement;
@@ -125,14 +127,15 @@ impl Video {
     fn cut_short(&mut self, ended: &Ended) -> SinkError {
         // One that hangs is killed here, before its file is anybody else's.
         self.film = None;
-        let is_kept = |file: &mut Replacement| {
-            ended.left != Left::Nothing && file.is_empty().is_ok_and(|is_empty| !is_empty)
-        };
+        let container = self.container;
+        let is_kept = |file: &mut Replacement| is_playable(file.written_to(), container).unwrap_or(false);
         let Some(mut file) = self.file.take_if(is_kept) else { return self.fatal(&ended.why) };
-        if ended.left == Left::Cut && self.would_replace() {
+        let is_old_kept = ended.left != Left::Film && self.would_replace();
+        if ended.left == Left::Failed || is_old_kept {
+            let old = if is_old_kept { ", the old one in its place" } else { "" };
             return match file.keep() {
                 Ok(beside) => self.fatal(&format_args!(
-                    "{}; what there is of the new video stays in {}, the old one in its place",
+                    "{}; what there is of the new video stays in {}{old}",
                     ended.why,
                     beside.display()
                 )),

@@ -69,6 +69,12 @@ fn show_late(video: &mut Video, grey: u8, captured_at_us: i64, shown_at_us: i64)
 
 const WITHIN: Duration = Duration::from_secs(20);
 
+/// Begins a film as ffmpeg does, with a header of 24 bytes.
+const HEADER: &str = r#"exec 3> "$out"; printf '\000\000\000\030ftypisom\000\000\002\000isommp41' >&3"#;
+
+/// Adds a piece of 24 bytes.
+const PIECE: &str = r"printf '\000\000\000\030mdat' >&3; head -c 16 >&3";
+
 #[test]
 fn pictures_go_down_the_pipe_repeated_and_left_out_as_time_wants() {
     let bench = Bench::new("libx264", "cat > \"$out\"");
@@ -174,13 +180,32 @@ fn a_program_that_fails_is_quoted_and_nothing_stays_behind() {
     }
 }
 
+/// As on a disk that is full after hours: what is lost there cannot be filmed again.
+#[test]
+fn what_there_is_of_a_film_that_fails_stays_beside_its_place() {
+    for old in [None, Some("old")] {
+        let bench =
+            Bench::new("libx264", &format!("{HEADER}; {PIECE}; cat >&3; echo 'disk full' >&2; exit 1"));
+        old.iter().for_each(|old| fs::write(bench.path(), old).unwrap());
+        let mut video = bench.video(10.0, true);
+        show(&mut video, 7, 0).unwrap();
+        let beside = video.file.as_ref().unwrap().written_to().to_owned();
+        let ended = video.finish(WITHIN).unwrap_err();
+        assert!(matches!(ended, SinkError::Fatal(_)), "{ended:?}");
+        let ended = ended.to_string();
+        assert!(ended.contains("disk full") && ended.contains(beside.to_str().unwrap()), "{ended}");
+        assert_eq!(ended.contains("the old one in its place"), old.is_some(), "{ended}");
+        drop(video);
+        assert!(fs::read(&beside).unwrap().ends_with(&[7; 16]));
+        assert_eq!(fs::read_to_string(bench.path()).ok().as_deref(), old);
+    }
+}
+
 /// As when a service manager asks every process of a service to end at once.
 #[test]
 fn a_film_that_somebody_else_ends_in_good_order_is_kept_as_far_as_it_goes() {
-    for (script, is_noticed) in
-        [("cat > \"$out\"; exit 255", false), ("exec 3> \"$out\"; head -c 24 >&3; exit 255", true)]
-    {
-        let bench = Bench::new("libx264", script);
+    for (rest, is_noticed) in [("cat >&3", false), ("true", true)] {
+        let bench = Bench::new("libx264", &format!("{HEADER}; {PIECE}; {rest}; exit 255"));
         fs::write(bench.path(), "old").unwrap();
         let mut video = bench.video(10.0, true);
         let frames = if is_noticed { 100_000 } else { 3 };
@@ -190,31 +215,35 @@ fn a_film_that_somebody_else_ends_in_good_order_is_kept_as_far_as_it_goes() {
         assert!(matches!(ended, Ok(()) | Err(SinkError::Closed(_))), "{ended:?}");
         drop(video);
         let film = fs::read(bench.path()).unwrap();
-        assert!(film.len() >= 24 && film.iter().all(|grey| *grey == 7), "{film:?}");
+        assert!(film.len() >= 48 && film[32..].iter().all(|grey| *grey == 7), "{film:?}");
         assert_eq!(bench.files(), 3);
     }
-    let bench = Bench::new("libx264", "exit 255");
-    fs::write(bench.path(), "old").unwrap();
-    let mut video = bench.video(10.0, true);
-    let shown = show(&mut video, 7, 0).and_then(|()| video.finish(WITHIN));
-    assert!(matches!(shown, Err(SinkError::Fatal(_))), "it has begun nothing: {shown:?}");
-    drop(video);
-    assert_eq!(fs::read_to_string(bench.path()).unwrap(), "old");
+    for begun in ["true", HEADER] {
+        let bench = Bench::new("libx264", &format!("{begun}; exit 255"));
+        fs::write(bench.path(), "old").unwrap();
+        let mut video = bench.video(10.0, true);
+        let shown = show(&mut video, 7, 0).and_then(|()| video.finish(WITHIN));
+        assert!(matches!(shown, Err(SinkError::Fatal(_))), "it has no picture: {shown:?}");
+        drop(video);
+        assert_eq!((fs::read_to_string(bench.path()).unwrap().as_str(), bench.files()), ("old", 3));
+    }
 }
 
 /// As by a system that is out of memory, or after a hang.
 #[test]
 fn what_there_is_of_a_film_whose_encoder_is_killed_is_kept_and_takes_no_others_place() {
-    let killed = "exec 3> \"$out\"; head -c 24 >&3; kill -9 $$";
+    let killed = format!("{HEADER}; {PIECE}; kill -9 $$");
     let shown = |video: &mut Video| {
         let shown = (0..100_000).try_for_each(|i| show(video, 7, i * 100_000));
         shown.unwrap_err()
     };
-    let bench = Bench::new("libx264", killed);
+    let bench = Bench::new("libx264", &killed);
     let mut video = bench.video(10.0, true);
     let ended = shown(&mut video);
     assert!(matches!(ended, SinkError::Closed(_)), "{ended:?}");
-    assert_eq!((fs::read(bench.path()).unwrap(), bench.files()), (vec![7; 24], 3));
+    let is_film = |path: &Path| fs::read(path).is_ok_and(|film| film.len() == 48 && film.ends_with(&[7; 16]));
+    assert!(is_film(&bench.path()));
+    assert_eq!(bench.files(), 3);
 
     fs::write(bench.path(), "old").unwrap();
     let mut video = bench.video(10.0, true);
@@ -222,10 +251,19 @@ fn what_there_is_of_a_film_whose_encoder_is_killed_is_kept_and_takes_no_others_p
     let ended = shown(&mut video).to_string();
     assert!(ended.contains(beside.to_str().unwrap()), "{ended}");
     drop(video);
-    assert_eq!(
-        (fs::read_to_string(bench.path()).unwrap(), fs::read(&beside).unwrap()),
-        ("old".into(), vec![7; 24])
-    );
+    assert_eq!(fs::read_to_string(bench.path()).unwrap(), "old");
+    assert!(is_film(&beside));
+}
+
+/// The header comes with the first picture, the first pictures with those of a whole piece.
+#[test]
+fn what_has_a_header_alone_is_no_film() {
+    let bench = Bench::new("libx264", &format!("{HEADER}; head -c 24 > /dev/null; kill -9 $$"));
+    let mut video = bench.video(10.0, true);
+    let shown = (0..100_000).try_for_each(|i| show(&mut video, 7, i * 100_000));
+    assert!(matches!(shown, Err(SinkError::Fatal(_))), "{shown:?}");
+    drop(video);
+    assert_eq!(bench.files(), 2);
 }
 
 #[test]
@@ -271,7 +309,8 @@ fn a_film_that_is_not_written_yet_does_not_take_the_place_of_another() {
 #[test]
 fn a_service_keeps_the_films_of_its_earlier_runs() {
     // One that ends in good order, one that is ended by somebody else, one that is not written yet.
-    for script in ["cat > \"$out\"", "cat > \"$out\"; exit 255", "exec 3> \"$out\"; cat >&3; sleep .3"] {
+    let ended = format!("{HEADER}; {PIECE}; exit 255");
+    for script in ["cat > \"$out\"", &ended, "exec 3> \"$out\"; cat >&3; sleep .3"] {
         let bench = Bench::new("libx264", script);
         fs::write(bench.path(), "old").unwrap();
         let mut video = bench.video_after_another();
