@@ -238,7 +238,10 @@ fn open(wanted: &Wanted) -> Result<(Camera, Mode, String), Trouble> {
     Ok((camera, mode, name))
 }
 
-/// The camera that is meant: by its number, or else by a part of its name.
+/// A camera's number has no more digits; more are a part of a name, as in C310.
+const NUMBER_DIGITS: usize = 2;
+
+/// The camera that is meant: by its number, or else by a part of its name. One whose number is not there is waited for.
 fn find(device: &str, cameras: &[(String, String)]) -> Result<(CameraIndex, String), String> {
     let known = || {
         let all: Vec<_> = cameras.iter().map(|(index, name)| format!("{index} ({name})")).collect();
@@ -249,10 +252,12 @@ fn find(device: &str, cameras: &[(String, String)]) -> Result<(CameraIndex, Stri
         }
     };
     let by_number = |(index, _): &&(String, String)| device == "auto" || device == index;
+    let is_number = device.len() <= NUMBER_DIGITS && device.bytes().all(|byte| byte.is_ascii_digit());
+    let by_name = |(_, name): &&(String, String)| !is_number && name.contains(device);
     let (index, name) = cameras
         .iter()
         .find(by_number)
-        .or_else(|| cameras.iter().find(|(_, name)| name.contains(device)))
+        .or_else(|| cameras.iter().find(by_name))
         .ok_or_else(|| format!("camera {device}: there is no such camera; {}", known()))?;
     let number = index.parse().map_or_else(|_| CameraIndex::String(index.clone()), CameraIndex::Index);
     Ok((number, name.clone()))
@@ -379,6 +384,8 @@ mod tests {
         assert_eq!(name("310").as_deref(), Ok("Logitech C310"));
         assert_eq!(name("auto").as_deref(), Ok("Logitech C310"));
         assert!(name("2").is_err_and(|why| why.contains("1 (FaceTime HD)")));
+        let missing = find("1", &cameras[..1]);
+        assert!(missing.is_err_and(|why| why.contains("0 (Logitech C310)")), "its name has that digit");
     }
 
     #[test]
