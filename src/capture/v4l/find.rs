@@ -78,6 +78,14 @@ impl Trouble {
         Self { why, may_pass: true, is_ribbon: false, is_bus_full: false }
     }
 
+    /// What keeps a camera of that name away that was there: the first trouble with a node of its own, or with one that may be it later. What
+    /// other nodes are for good is no news of it.
+    pub fn of_lost(card: &str, troubles: impl IntoIterator<Item = (bool, Self)>) -> Self {
+        let may_be_it = |(is_its_own, trouble): &(bool, Self)| *is_its_own || trouble.may_pass;
+        let found = troubles.into_iter().find(may_be_it);
+        found.map_or_else(|| Self::passing(format!("{card} is not there")), |(_, trouble)| trouble)
+    }
+
     fn kind(&self) -> NodeKind {
         match (self.may_pass, self.is_ribbon) {
             (true, _) => NodeKind::Camera,
@@ -299,6 +307,19 @@ mod tests {
     use v4l::capability::Flags;
 
     use super::*;
+
+    #[test]
+    fn of_a_camera_that_is_lost_no_other_node_is_reported_as_none() {
+        let (codec, busy) = (Trouble::lasting("a codec".into()), Trouble::passing("busy".into()));
+        let told = |troubles: &[(bool, &Trouble)]| {
+            Trouble::of_lost("C270", troubles.iter().map(|(is_own, trouble)| (*is_own, (*trouble).clone())))
+                .why
+        };
+        assert_eq!(told(&[]), "C270 is not there");
+        assert_eq!(told(&[(false, &codec), (false, &codec)]), "C270 is not there");
+        assert_eq!(told(&[(false, &codec), (false, &busy), (true, &codec)]), "busy");
+        assert_eq!(told(&[(false, &codec), (true, &codec)]), "a codec", "the node that it was");
+    }
 
     #[test]
     fn a_camera_that_is_pulled_out_while_it_is_asked_may_come_back() {

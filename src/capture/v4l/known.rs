@@ -41,10 +41,20 @@ pub(super) struct Known {
 impl Known {
     /// The camera at `node`, which gives frames, among all `nodes` that there are now.
     pub fn new(card: String, node: Node, nodes: &[Node]) -> Self {
-        let is_other =
-            |other: &&Node| other.usb_id == node.usb_id && node.port.is_some() && other.port != node.port;
-        let beside = nodes.iter().filter(is_other).filter_map(|other| other.port.clone()).collect();
-        Self { card, node, beside }
+        let mut known = Self { card, node, beside: Vec::new() };
+        known.see(nodes);
+        known
+    }
+
+    /// Remembers who is beside it among all `nodes` that there are, while it is there or at the moment when it is lost: others may have
+    /// been plugged in since its first frame.
+    pub fn see(&mut self, nodes: &[Node]) {
+        let Node { usb_id, port: Some(own), .. } = &self.node else { return };
+        for port in nodes.iter().filter(|node| node.usb_id == *usb_id).filter_map(|node| node.port.as_ref()) {
+            if port != own && !self.beside.contains(port) {
+                self.beside.push(port.clone());
+            }
+        }
     }
 
     /// Whether a device that says this of itself may be this camera. Serial numbers tell two of one model apart where both have
@@ -148,6 +158,20 @@ mod tests {
             // Gone: a third one of the model may be it, in another port.
             let now = [node(0, id, "1-1"), node(5, id, "1-4")];
             assert_eq!(tried(&known, None, &now, &[], &[]), [5]);
+        }
+    }
+
+    /// As at the start of a machine, whose cameras come one after the other.
+    #[test]
+    fn another_camera_of_the_model_that_came_later_is_not_taken_for_it_either() {
+        for id in ["046d:0825", "046d:0825:1"] {
+            let [a, b, c] = [0, 1, 2].map(|number| node(number, id, &format!("1-{number}")));
+            let mut known = Known::new("C270".into(), a.clone(), std::slice::from_ref(&a));
+            known.see(&[a.clone(), b.clone()]);
+            known.see(std::slice::from_ref(&b));
+            assert_eq!(known.beside, [PathBuf::from("1-1")]);
+            assert_eq!(tried(&known, Some(0), std::slice::from_ref(&b), &[], &[]), [0], "waited for");
+            assert_eq!(tried(&known, None, &[b, c], &[], &[]), [2], "it may be in another port now");
         }
     }
 

@@ -150,7 +150,7 @@ impl V4lCamera {
             // One that hangs has had its time where the user named none.
             let given_up: &[PathBuf] = if auto && is_replaced { &self.mute } else { &[] };
             let nodes = listed();
-            let mut why = None;
+            let mut troubles = Vec::new();
             for path in known.candidates(own.as_deref(), &nodes, &self.refused, given_up) {
                 let path = if own.as_ref() == Some(&path) { named } else { &path };
                 match try_path(path) {
@@ -158,11 +158,16 @@ impl V4lCamera {
                         return Ok(found);
                     }
                     Ok(_) => {}
-                    Err(e) => why = why.or(Some(e)),
+                    Err(trouble) => {
+                        let node = Node::of(path, sysfs());
+                        let is_its_own = own.as_ref() == Some(&node.path)
+                            || node.port.is_some() && node.port == known.node.port;
+                        troubles.push((is_its_own, trouble));
+                    }
                 }
             }
             if !is_replaced {
-                return Err(why.unwrap_or_else(|| Trouble::passing(format!("{} is not there", known.card))));
+                return Err(Trouble::of_lost(&known.card, troubles));
             }
         }
         if !auto {
@@ -198,6 +203,10 @@ impl V4lCamera {
         match &open {
             Some(open) if !open.started => put_last(&mut self.mute, node_of(&open.path)),
             Some(_) => {
+                // It had no time to be plugged in anywhere else.
+                if let Some(known) = &mut self.known {
+                    known.see(&listed());
+                }
                 self.mute.clear();
                 self.refused.clear();
             }
