@@ -70,6 +70,18 @@ pub enum PortError {
         /// The port.
         path: PathBuf,
     },
+    /// What is plugged in there now is not what was.
+    #[error(
+        "{path}: holds another device ({is}) than before ({was}), which is waited for; to use this one, start again"
+    )]
+    Another {
+        /// The port.
+        path: PathBuf,
+        /// Its vendor and product.
+        is: String,
+        /// Those of the one that was lost.
+        was: String,
+    },
     /// The system refuses it otherwise.
     #[error("{path}: cannot be opened at {baud} baud")]
     Open {

@@ -9,7 +9,8 @@ use pose_wire::MAX_PACKET;
 use serial2::{SerialPort, Settings};
 
 use super::PortError;
-use super::ports::{PortSpec, is_by_port, lasting_name};
+use super::lasting::{again, lasting_name, product_of};
+use super::ports::PortSpec;
 
 /// Everything that one moment can put on the wire: HELLO, STATUS, every person and their place, and what happened.
 const BATCH_BYTES: usize = (2 * MAX_PERSONS + 2 + super::notices::A_BATCH) * MAX_PACKET;
@@ -31,6 +32,8 @@ pub(super) struct Line {
     path: PathBuf,
     /// As the user named it.
     named: PathBuf,
+    /// Vendor and product of what was opened first, on USB.
+    product: Option<String>,
     baud: u32,
     read_wait: Duration,
     port: Option<SerialPort>,
@@ -72,6 +75,7 @@ impl Line {
     pub fn open(spec: &PortSpec, read_wait: Duration) -> Result<Self, PortError> {
         let mut line = Self::closed(spec, read_wait);
         line.port = Some(open_port(&line.path, spec.baud, read_wait)?);
+        line.product = product_of(&line.path);
         Ok(line)
     }
 
@@ -80,6 +84,7 @@ impl Line {
         Self {
             path: lasting_name(&spec.path),
             named: spec.path.clone(),
+            product: None,
             baud: spec.baud,
             read_wait,
             port: None,
@@ -170,11 +175,11 @@ impl Line {
         if self.port.is_some() || now_us < self.reopen_at_us {
             return Ok(false);
         }
-        // One without a serial number may be in another USB port by now.
-        let path = if is_by_port(&self.path) && !self.path.exists() { &self.named } else { &self.path };
-        match open_port(path, self.baud, self.read_wait) {
-            Ok(port) => {
+        let place = again(&self.path, &self.named, self.product.as_deref());
+        match place.and_then(|path| Ok((path, open_port(path, self.baud, self.read_wait)?))) {
+            Ok((path, port)) => {
                 self.port = Some(port);
+                self.product = self.product.take().or_else(|| product_of(path));
                 // One that was not there at the start had no other name yet.
                 self.path = lasting_name(path);
                 self.reopen_wait_us = REOPEN_FIRST_US;

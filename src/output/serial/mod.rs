@@ -8,6 +8,7 @@
 mod consumer;
 mod error;
 mod heartbeat;
+mod lasting;
 mod line;
 mod notices;
 mod pace;

@@ -7,14 +7,15 @@ use std::str::FromStr;
 use pose_wire::DEFAULT_BAUD;
 
 use super::PortError;
+use super::lasting::usb_device;
 
 /// Of the usual rates the first carries one person's HELLO, STATUS and a pose a second, and the one below it does not; above the last
 /// no adapter goes.
 pub(super) const BAUD_RANGE: std::ops::RangeInclusive<u32> = 4_800..=12_000_000;
 
 /// Where udev keeps names that stay with a device, and with the port that it is plugged into.
-const BY_ID: &str = "dev/serial/by-id";
-const BY_PORT: &str = "dev/serial/by-path";
+pub(super) const BY_ID: &str = "dev/serial/by-id";
+pub(super) const BY_PORT: &str = "dev/serial/by-path";
 
 /// `PORT[@BAUD]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,8 +126,7 @@ fn ports_below(root: &Path) -> Vec<PortInfo> {
             let driver = fs::canonicalize(device.join("driver"))
                 .ok()
                 .and_then(|d| Some(d.file_name()?.to_string_lossy().into_owned()));
-            // USB: the interface's parent describes the device; one more level up for usb-serial's port.
-            let product = ["../product", "../../product"].iter().find_map(|p| word(&device.join(p)));
+            let product = usb_device(&sys).and_then(|device| word(&device.join("product")));
             Some(PortInfo {
                 by_id: by_id.iter().find(|(_, to)| *to == path).map(|(link, _)| link.clone()),
                 latency_timer_ms: word(&device.join("latency_timer")).and_then(|w| w.parse().ok()),
@@ -165,40 +165,8 @@ fn is_for_logins(_: &Path) -> bool {
     false
 }
 
-/// The name under which `path` will be found again after it was unplugged: its by-id link where it has a serial number. Without one, all
-/// adapters of a model share that link, which leads to the one that was plugged in last: it is then the link of its USB port.
-pub(super) fn lasting_name(path: &Path) -> PathBuf {
-    lasting_name_below(Path::new("/"), path)
-}
-
-/// As [`lasting_name`], with `/sys` and `/dev` looked for below `root`.
-fn lasting_name_below(root: &Path, path: &Path) -> PathBuf {
-    let [by_id, by_port] = [BY_ID, BY_PORT].map(|folder| links(&root.join(folder)));
-    if by_id.iter().chain(&by_port).any(|(link, _)| link == path) {
-        return path.to_owned();
-    }
-    let node = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let device = root.join("sys/class/tty").join(node.file_name().unwrap_or_default()).join("device");
-    // As in [`ports_below`].
-    let says = |name: &str| {
-        ["..", "../.."]
-            .iter()
-            .any(|up| word(&device.join(up).join(name)).is_some_and(|word| !word.is_empty()))
-    };
-    let links = match (says("idVendor"), says("serial")) {
-        (true, false) => by_port,
-        _ => by_id,
-    };
-    links.into_iter().find(|(_, to)| *to == node).map_or_else(|| path.to_owned(), |(link, _)| link)
-}
-
-/// Whether a name is that of a USB port, whatever is plugged into it.
-pub(super) fn is_by_port(path: &Path) -> bool {
-    path.parent() == Some(&Path::new("/").join(BY_PORT))
-}
-
 /// Each link of `folder` with what it finally points to.
-fn links(folder: &Path) -> Vec<(PathBuf, PathBuf)> {
+pub(super) fn links(folder: &Path) -> Vec<(PathBuf, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut links: Vec<_> =
         entries.filter_map(|e| Some((e.path(), fs::canonicalize(e.path()).ok()?))).collect();
@@ -207,13 +175,14 @@ fn links(folder: &Path) -> Vec<(PathBuf, PathBuf)> {
 }
 
 /// A sysfs attribute without its newline.
-fn word(path: &Path) -> Option<String> {
+pub(super) fn word(path: &Path) -> Option<String> {
     Some(fs::read_to_string(path).ok()?.trim().to_owned())
 }
 
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+    use crate::output::serial::lasting::lasting_name_below;
     use std::os::unix::fs::symlink;
 
     #[test]
@@ -272,6 +241,7 @@ mod tests {
         make("dev/ttyS0", "");
         make("sys/devices/usb1/product", "FT232R USB UART\n");
         make("sys/devices/usb1/idVendor", "0403\n");
+        make("sys/devices/usb1/idProduct", "6001\n");
         make("sys/devices/usb1/serial", "A1\n");
         make("sys/devices/usb1/if0/port/latency_timer", "16\n");
         make("sys/drivers/ftdi_sio/bind", "");
@@ -307,7 +277,6 @@ mod tests {
         symlink("../../ttyUSB0", &by_port).unwrap();
         assert_eq!(lasting("dev/ttyUSB0"), by_port);
         assert_eq!(lasting_name_below(&root, &by_id), by_id, "the user has named it");
-        assert!(is_by_port(Path::new("/dev/serial/by-path/x")) && !is_by_port(&by_id));
     }
 
     #[test]
