@@ -62,8 +62,13 @@ class Painting(unittest.TestCase):
 
     def test_bodies_are_as_the_program_has_them(self) -> None:
         program = (REPOSITORY / "src" / "keypoints" / "silhouette.rs").read_text().split("#[cfg(test)]")[0]
-        rows = re.findall(r"\((\d+), (\d+), ([\d.]+)\)", program)
-        self.assertEqual([(int(a), int(b), float(v)) for a, b, v in rows], [*behind.PARTS, *behind.ENDS])
+        joints = (REPOSITORY / "crates" / "pose" / "src" / "joint.rs").read_text()
+        order = re.findall(
+            r"^    (\w+)(?: = 0)?,$", joints.split("pub enum Joint {")[1].split("}")[0], re.MULTILINE
+        )
+        rows = re.findall(r"\(([A-Z]\w+), ([A-Z]\w+), ([\d.]+)\)", program)
+        numbered = [(order.index(a), order.index(b), float(v)) for a, b, v in rows]
+        self.assertEqual(numbered, [*behind.PARTS, *behind.ENDS])
         numbers = re.findall(r"const (\w+): (?:f32|u32) = ([\d.]+);", program)
         self.assertEqual(len(numbers), 8)
         for name, value in numbers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import tempfile
+import tomllib
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -13,6 +14,7 @@ import numpy as np
 import torch
 
 from posetrain.data.packs import MIRROR
+from posetrain.paths import CONFIGS
 from posetrain.temporal import between, clip_set, hidden, strip
 from posetrain.temporal.answers import SHIPPED_SMOOTHNESS, answers, places_px, told_px
 from posetrain.temporal.between import Clip, figures
@@ -120,12 +122,12 @@ class AsTold(unittest.TestCase):
         words = ("--old", str(old), "--new", str(new), "--errors", str(self.folder), "--all", "set.npz")
         said = self.said(between, *words, "--shares", "0", "0.5")
         model = TemporalXl(TINY).eval()
+        detector = tomllib.loads((CONFIGS / "temporal" / "detectors.toml").read_text())["keypoints"]
         for share in (0, 0.5):
             model.load_state_dict(line(read_start(old), read_start(new), share))
             f, a = answers(model, c.times[None], c.xy[None], c.score[None], SHIPPED_SMOOTHNESS)
-            place = show_through(
-                places_px(f, a, 0.2), c.xy[None], c.score[None], c.times[None], f.scale_px, 0.8
-            )
+            places, shown = places_px(f, a, detector["lead"]), detector["shows_through"]
+            place = show_through(places, c.xy[None], c.score[None], c.times[None], f.scale_px, shown)
             wanted = figures([place[0, :, 0]], [c])
             self.assertIn(f"| {share:g} | {wanted['MPJPE']:.2f} | {wanted['PCK.05']:.3f} |", said)
 
