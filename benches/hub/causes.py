@@ -29,6 +29,7 @@ from films import (
     NOBODY_M,
     POSEWIRE,
     between,
+    closest_first,
     render,
     room_file,
     true_places,
@@ -245,17 +246,12 @@ def errors(film: Film, moments: list[dict[str, Any]], to: tuple[Any, Any]) -> di
                 mean = np.nanmean(np.linalg.norm(off, axis=1)) if np.isfinite(off).any() else np.inf
                 if mean < NOBODY_M:
                     pairs.append((mean, p, person["id"], off, joints[:, 3]))
-        taken_p: set[int] = set()
-        taken_i: set[int] = set()
-        for _, p, i, off, sigma in sorted(pairs, key=lambda x: x[0]):
-            if p in taken_p or i in taken_i:
-                continue
-            taken_p.add(p)
-            taken_i.add(i)
+        matched = closest_first(pairs)
+        for _, p, i, off, sigma in matched:
             switches += ids.get(p, i) != i
             ids[p] = i
             offs[m, p], sigmas[m, p] = off * 1e3, sigma * 1e3
-        ghosts += len(moment["persons"]) - len(taken_i)
+        ghosts += len(moment["persons"]) - len(matched)
     return {
         "off": offs,
         "sigma": sigmas,

@@ -241,6 +241,17 @@ def between(true: dict[str, tuple[Any, Any]], found: dict[str, tuple[Any, Any]])
     return turn, b.mean(0) - turn @ a.mean(0)
 
 
+def closest_first(pairs: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Of pairs (distance, person, identity, ...) those that use each person and each identity once, the nearest first."""
+    persons, identities, matched = set[int](), set[int](), list[tuple[Any, ...]]()
+    for pair in sorted(pairs, key=lambda pair: pair[0]):
+        if pair[1] not in persons and pair[2] not in identities:
+            persons.add(pair[1])
+            identities.add(pair[2])
+            matched.append(pair)
+    return matched
+
+
 def compare(
     moments: list[dict[str, Any]], truth: Any, times: list[tuple[float, int]], room: tuple[Any, Any]
 ) -> dict[str, Any]:
@@ -264,20 +275,15 @@ def compare(
                 off = np.linalg.norm(said - true, axis=1)
                 if np.isfinite(off).any() and np.nanmean(off) < NOBODY_M:
                     pairs.append((float(np.nanmean(off)), t, identity, off))
-        taken_t: set[int] = set()
-        taken_p: set[int] = set()
-        for _, t, identity, off in sorted(pairs, key=lambda p: p[0]):
-            if t in taken_t or identity in taken_p:
-                continue
-            taken_t.add(t)
-            taken_p.add(identity)
+        matched = closest_first(pairs)
+        for _, t, identity, off in matched:
             switches += who.get(t, identity) != identity
             who[t] = identity
             offs.extend(1e3 * off[np.isfinite(off)])
             for j in np.flatnonzero(np.isfinite(off)):
                 by_joint[j].append(1e3 * off[j])
-        told += len(taken_t)
-        ghosts += len(moment["persons"]) - len(taken_p)
+        told += len(matched)
+        ghosts += len(moment["persons"]) - len(matched)
     return {
         "moments": counted,
         "mpjpe_mm": float(np.mean(offs)) if offs else None,
