@@ -77,7 +77,7 @@ def lsp() -> str:
 
 
 def quantised() -> str:
-    """What int8 costs against f32: the manifests' cards."""
+    """Int8 less f32: the manifests' cards."""
     rows = []
     for name in (*NETWORKS, *USABLE):
         cells = []

@@ -22,11 +22,10 @@ from posetrain.data import cache
 from posetrain.data.augment import crop_matrix, plain_crop
 from posetrain.data.packs import FACE, JOINTS, LIMBS, Floats, Pixels
 from posetrain.keypoints.codec import HeatmapCodec
-from posetrain.keypoints.sides import TURNED
+from posetrain.keypoints.sides import HIPS, SHOULDERS, TURNED
 from posetrain.keypoints.taught import CELLS, SIDE, STRIDE, maps_of
 
 SURE = 0.6
-SHOULDERS, HIPS = (5, 6), (11, 12)  # left, right
 GREEN, RED, BLUE = (0, 220, 0), (255, 60, 0), (0, 200, 255)
 
 
@@ -44,7 +43,7 @@ def from_behind(joints: Floats) -> bool:
     """Whether the left shoulder is clearly on the viewer's left of the trunk, whichever way up that is, and hips do not differ."""
     if not (joints[[*SHOULDERS, *HIPS], 2] > 0).all():
         return False
-    up = joints[list(SHOULDERS), :2].mean(axis=0) - joints[list(HIPS), :2].mean(axis=0)
+    up = joints[SHOULDERS, :2].mean(axis=0) - joints[HIPS, :2].mean(axis=0)
     to_the_left = np.array([up[1], -up[0]]) / max(float(np.linalg.norm(up)), 1e-6)
     extent = float(np.ptp(joints[joints[:, 2] > 0, :2], axis=0).max())
     shoulders, hips = (float((joints[a, :2] - joints[b, :2]) @ to_the_left) for a, b in (SHOULDERS, HIPS))

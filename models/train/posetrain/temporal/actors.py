@@ -191,7 +191,7 @@ def followed(finder: Teacher, teacher: Teacher, film: list[Pixels]) -> Followed 
 
 
 def smoothed_otherwise(labels: Path) -> bool:
-    """Whether a film's labels are of before they were smoothed by seconds: half a pixel off, and too smooth for what moves fast."""
+    """Whether a film's head asks for labels to be smoothed: those written here are smooth, and count from the picture's corner."""
     with labels.open() as lines:
         return bool(json.loads(next(lines))["smooth_truth"])
 
