@@ -43,8 +43,8 @@ pub fn listen(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
     LastResort::listen(stop, Some(AFTER), |_| end_at_once(None)).map(drop)
 }
 
-/// The same, but a hang ends the process only while what is returned is held, `after` the signal, and `why` is said: what comes
-/// then, as a file that is made whole, has its time, or a later signal.
+/// The same, but a hang ends the process only while what is returned is held: `after` the signal, and `why` is said. Afterwards, as
+/// while a file is completed, only a later signal does.
 ///
 /// # Errors
 /// Signals cannot be listened for.

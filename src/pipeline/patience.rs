@@ -25,8 +25,8 @@ impl Patience {
         self.noted += 1;
     }
 
-    /// How long to wait, where the source says that it gives `fps` frames a second. It may say so of what it was asked for: after the first
-    /// frame nobody knows yet.
+    /// How long to wait for the next frame of a source that says it gives `fps` a second; [`LONGEST`] until two frames have come: the
+    /// rate may be only what it was asked for.
     pub fn with(&self, fps: f32) -> Duration {
         if self.noted == 0 {
             return LONGEST;

@@ -38,7 +38,7 @@ impl Intrinsics {
     /// Where the point (x, y, 1) of the camera's space is seen, pixels.
     pub fn project(&self, x: f64, y: f64) -> [f64; 2] {
         let r2 = x * x + y * y;
-        let d = 1.0 + r2 * (self.k1 + r2 * self.k2);
+        let d = self.distortion(r2);
         [self.fx * x * d + self.cx, self.fy * y * d + self.cy]
     }
 
@@ -64,10 +64,9 @@ impl Intrinsics {
             if slope < 0.05 {
                 return None;
             }
-            r = (r - (r * (1.0 + r2 * (self.k1 + r2 * self.k2)) - seen) / slope).max(0.0);
+            r = (r - (r * self.distortion(r2) - seen) / slope).max(0.0);
         }
-        let r2 = r * r;
-        let is_met = (r * (1.0 + r2 * (self.k1 + r2 * self.k2)) - seen).abs() < 1e-6 * seen.max(1.0);
+        let is_met = (r * self.distortion(r * r) - seen).abs() < 1e-6 * seen.max(1.0);
         // Beyond the place where the polynomial turned over it may come back.
         let is_met = is_met && r <= self.widest();
         let by = if seen > 0.0 { r / seen } else { 1.0 };

@@ -42,7 +42,7 @@ impl Endpoint {
         })
     }
 
-    /// What is run on the board whose lines come in here.
+    /// What the board whose lines come in here is to run, as the end of a question: "does it run …?"
     pub fn board_command(&self) -> String {
         match self {
             Endpoint::Udp(at) => format!("`posewire run --udp THIS-MACHINE:{} --predict capture`", at.port()),

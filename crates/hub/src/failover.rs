@@ -79,7 +79,7 @@ impl Failover {
         !self.is_active(now_us)
     }
 
-    /// Whether both are active, which two hubs with a role each never are for long; true once.
+    /// True once: when both have been active for longer than two hubs with different roles ever are.
     pub fn has_role_conflict(&mut self) -> bool {
         self.both.1 >= BOTH_ACTIVE && !std::mem::replace(&mut self.is_said, true)
     }

@@ -43,7 +43,7 @@ impl Drop for Held {
 }
 
 impl LastResort {
-    /// Once `stop` was set, calls `end` after `limit` from then on, if there is one; `end` should not return.
+    /// Calls `end`, which should not return, `limit` after `stop` was set; without a limit never by time alone.
     ///
     /// # Errors
     /// No thread can be started.

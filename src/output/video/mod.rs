@@ -72,14 +72,14 @@ pub struct Video {
     name: String,
     path: PathBuf,
     existing: Existing,
-    /// Gone where the film stays beside its place.
+    /// Gone once the film is in its place, or stays beside it.
     file: Option<Replacement>,
     options: VideoOptions,
     program: String,
     codec: Codec,
     container: &'static str,
     film: Option<Running>,
-    /// Somebody else has ended it, and it is in its place.
+    /// ffmpeg ended early, and what there is of the film is in its place.
     is_cut_short: bool,
 }
 
