@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::mute_last;
 use crate::capture::usb::{device_of, usb_id_of};
 
 /// A video node, as the kernel's tree tells it without opening it.
@@ -91,14 +92,12 @@ impl Known {
             }
         };
         let unlisted = own.filter(|own| nodes.iter().all(|node| node.path != *own));
-        let mut found: Vec<(usize, u8, &Path)> = unlisted.map(|own| (0, 4, own)).into_iter().collect();
-        found.extend(nodes.iter().filter_map(|node| Some((0, rank(node)?, &*node.path))));
-        found.retain(|(.., path)| !given_up.iter().any(|other| other == path));
-        for (turn, _, path) in &mut found {
-            *turn = refused.iter().position(|other| other == path).map_or(0, |at| at + 1);
-        }
-        found.sort_by_key(|(turn, rank, _)| (*turn, *rank));
-        found.into_iter().map(|(.., path)| path.to_owned()).collect()
+        let mut found: Vec<(u8, &Path)> = unlisted.map(|own| (4, own)).into_iter().collect();
+        found.extend(nodes.iter().filter_map(|node| Some((rank(node)?, &*node.path))));
+        found.retain(|(_, path)| !given_up.iter().any(|other| other == path));
+        found.sort_by_key(|(rank, _)| *rank);
+        // It keeps this order among those that it leaves in front.
+        mute_last(found.into_iter().map(|(_, path)| path.to_owned()).collect(), refused)
     }
 }
 
