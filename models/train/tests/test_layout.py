@@ -10,9 +10,9 @@ from pathlib import Path
 from posetrain.paths import TRAIN
 
 PACKAGE = TRAIN / "posetrain"
-SHARED = {"inference", "kept", "metrics", "paths", "precision", "resumed"}
+SHARED = {"inference", "kept", "loop", "metrics", "paths", "precision", "resumed"}
 MAY_USE = {
-    "data": SHARED - {"kept", "metrics", "precision", "resumed"},
+    "data": SHARED - {"kept", "loop", "metrics", "precision", "resumed"},
     "keypoints": SHARED | {"data"},
     "finder": SHARED | {"data", "keypoints"},
     "temporal": SHARED | {"data", "keypoints"},

@@ -47,7 +47,7 @@ class Learned(unittest.TestCase):
         layer = nn.Linear(1, 1)
         optimiser, last = torch.optim.AdamW(layer.parameters()), self.folder / "last.pt"
         names = learned(self.usable | {"licence": "c"}, [MODELS / "temporal-xl.pwt"])
-        train.save(last, layer, layer, optimiser, 1, self.usable, names)
+        train.save(train.checkpoint(last, layer, layer, optimiser), 1, self.usable, names)
         self.assertIn("jhmdb", learned_from(last))
         with self.assertRaisesRegex(LicenceError, "penn_action"):
             self.call(export, "--checkpoint", last, "--models", self.folder)
@@ -56,7 +56,7 @@ class Learned(unittest.TestCase):
         layer = nn.Linear(1, 1)
         optimiser, last = torch.optim.AdamW(layer.parameters()), self.folder / "last.pt"
         other = self.usable | {"kind": "xl", "data": self.usable["data"] | {"exact": ["others.npz"]}}
-        train.save(last, layer, layer, optimiser, 9000, other, learned(self.usable))
+        train.save(train.checkpoint(last, layer, layer, optimiser), 9000, other, learned(self.usable))
         before = last.read_bytes()
         with self.assertRaisesRegex(SystemExit, r"another run .data\.exact \['others\.npz'\], not"):
             self.call(train, "--config", USABLE, "--work", self.folder)

@@ -20,7 +20,8 @@ from posetrain.finder.graph import export
 from posetrain.finder.net import FinderNet, Size
 from posetrain.finder.sample import sample
 from posetrain.keypoints.adopt import dequantised, take_over
-from posetrain.keypoints.train import save, to_input
+from posetrain.keypoints.train import to_input
+from posetrain.loop import save
 
 PICTURES = 192
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data import IterableDataset
 
 from posetrain.data import scenes as stored
 from posetrain.data.augment import coloured
@@ -24,8 +24,10 @@ from posetrain.finder.sample import sample
 from posetrain.keypoints import checkpoints
 from posetrain.keypoints.config import configured
 from posetrain.keypoints.net import KeypointNet
-from posetrain.keypoints.train import annealed, average, save, to_input
+from posetrain.keypoints.train import LONGEST, SAY_EVERY_S, annealed, to_input
+from posetrain.loop import Checkpoint, Meter, average, batches, descend, save, set_rate
 from posetrain.precision import ARITHMETIC, reduced, settle
+from posetrain.resumed import require_same
 
 # What a camera sees: video and everyday photos before sport close-ups.
 SHARE = {
@@ -136,81 +138,55 @@ def fresh(run: Run) -> tuple[FinderNet, dict[str, Any]]:
     return model, before
 
 
+def gone_on(kept: Checkpoint, signature: dict[str, Any]) -> tuple[int, float, str | None]:
+    """Takes over the run's checkpoint, where there is one; returns steps, seconds, and its arithmetic, where it says so."""
+    state = kept.read()
+    if state is None:
+        return 0, 0.0, None
+    require_same(kept.path, state.get("run", signature), signature)
+    kept.take_over(state)
+    return state["step"], state["spent"], state.get(ARITHMETIC)
+
+
 def train(run: Run, scenes: list[Scene], behind: list[Scene], out: Path) -> FinderNet:
     """The averaged weights at the end of the run, which `out` keeps too. Goes on with what `out` holds of the same run, and
     refuses another's."""
     out.mkdir(parents=True, exist_ok=True)
-    signature = run.signature(scenes, behind)
     torch.manual_seed(run.seed)
     torch.set_num_threads(1)
     model, before = fresh(run)
     ema = copy.deepcopy(model)
     optimiser = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, weight_decay=0.01, fused=True)
-    step, spent = 0, 0.0
-    kept: str | None = None
-    latest = out / "checkpoint.pt"
-    if latest.exists():
-        state = torch.load(latest, weights_only=True)
-        if state.get("run", signature) != signature:
-            raise SystemExit(
-                f"{latest} is of another run ({state['run']}, not {signature}): give a --work of its own"
-            )
-        model.load_state_dict(state["model"])
-        ema.load_state_dict(state["ema"])
-        optimiser.load_state_dict(state["optimiser"])
-        step, spent = state["step"], state["spent"]
-        kept = state.get(ARITHMETIC)
-    loader = iter(
-        DataLoader(
-            SceneStream(scenes, behind, step, run.seed, run.size),
-            batch_size=None,
-            num_workers=run.workers,
-            prefetch_factor=4 if run.workers else None,
-        )
-    )
+    kept = Checkpoint(out / "checkpoint.pt", model, ema, optimiser)
+    signature = run.signature(scenes, behind)
+    step, spent, arithmetic = gone_on(kept, signature)
+    drawn = batches(SceneStream(scenes, behind, step, run.seed, run.size), run.workers)
     # after the loader's workers are forked: threads that have run already are missing there
-    arithmetic = settle(kept)
+    arithmetic = settle(arithmetic)
     print(f"in {arithmetic}", flush=True)
-    began, budget, logged, losses = time.monotonic() - spent, run.minutes * 60, spent, []
+    facts = {
+        "spent_before": before["spent"] + before.get("spent_before", 0.0),
+        "learned": sorted({*before["learned"], *(s.pack for s in (*scenes, *behind))}),
+        "run": signature,
+        ARITHMETIC: arithmetic,
+    }
+    began, budget, meter = time.monotonic() - spent, run.minutes * 60, Meter(SAY_EVERY_S, spent)
     while spent < budget:
         spent = time.monotonic() - began
-        rate = annealed(step, spent / budget, warmup_steps=60)
-        for group in optimiser.param_groups:
-            group["lr"] = LEARNING_RATE * rate
-        pixels, *aims = next(loader)
+        set_rate(optimiser, LEARNING_RATE * annealed(step, spent / budget, warmup_steps=60))
+        pixels, *aims = next(drawn)
         images = to_input(pixels)
         model.train()
         with reduced():
             centre, box = model(images)
         value = loss(centre, box, *aims)
-        optimiser.zero_grad(set_to_none=True)
-        value.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)
-        optimiser.step()
-        average(ema, model, min(EMA, (1 + step) / (10 + step)))
-        losses.append(value.item())
+        descend(value, optimiser, model.parameters(), LONGEST)
+        average(ema, model, EMA, step)
+        meter.add(value.item(), BATCH)
         step += 1
-        if spent - logged > 30 or spent >= budget:
-            print(
-                f"{spent / 60:5.1f} min  step {step}  loss {np.mean(losses):.3f}  "
-                f"{len(losses) * BATCH / (spent - logged + 1e-9):.0f} img/s",
-                flush=True,
-            )
-            save(
-                latest,
-                {
-                    "model": model.state_dict(),
-                    "ema": ema.state_dict(),
-                    "optimiser": optimiser.state_dict(),
-                    "step": step,
-                    "spent": spent,
-                    "pictures": step * BATCH + before["pictures"],
-                    "spent_before": before["spent"] + before.get("spent_before", 0.0),
-                    "learned": sorted({*before["learned"], *(s.pack for s in (*scenes, *behind))}),
-                    "run": signature,
-                    ARITHMETIC: arithmetic,
-                },
-            )
-            logged, losses = spent, []
-    save(out / "final.pt", torch.load(latest, weights_only=True))
+        if meter.is_due(spent) or spent >= budget:
+            meter.say(spent, f"step {step:6d}")
+            seen = {"step": step, "spent": spent, "pictures": step * BATCH + before["pictures"]}
+            kept.save(seen | facts)
+    save(out / "final.pt", torch.load(kept.path, weights_only=True))
     return ema

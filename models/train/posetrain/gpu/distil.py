@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from posetrain.data.licences import of_letter
 from posetrain.gpu import pieces
@@ -38,9 +38,10 @@ from posetrain.gpu.tutor import Tutor
 from posetrain.keypoints import checkpoints
 from posetrain.keypoints.codec import HeatmapCodec
 from posetrain.keypoints.net import KeypointNet
-from posetrain.keypoints.steady import groups_of, loss_of
+from posetrain.keypoints.steady import loss_of
 from posetrain.keypoints.steady_config import SteadyConfig, load_config
-from posetrain.keypoints.train import average
+from posetrain.keypoints.train import LONGEST
+from posetrain.loop import average, descend, groups_of, set_rate
 
 WARM_UP, LEVEL = 0.03, 0.35
 # Pixels of stored pictures that there is room for.
@@ -71,7 +72,9 @@ def optimiser_of(model: KeypointNet | Tutor, config: SteadyConfig) -> torch.opti
     groups = []
     for is_pretrained, part in ((False, 1.0), (True, PRETRAINED)):
         chosen = [p for name, p in model.named_parameters() if name.startswith("backbone.") == is_pretrained]
-        groups += [group | {"part": part} for group in groups_of(chosen, config) if group["params"]]
+        groups += [
+            group | {"part": part} for group in groups_of(chosen, config.weight_decay) if group["params"]
+        ]
     return torch.optim.AdamW(groups, lr=config.learning_rate, fused=True)
 
 
@@ -97,22 +100,16 @@ class Student:
 
     def learn(self, batch: Batch, part: float) -> None:
         """One step, `part` of the run being gone."""
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.config.learning_rate * rate(part) * group["part"]
+        set_rate(self.optimiser, self.config.learning_rate * rate(part))
         self.model.train()
         with half_precision(batch.images.device):
             maps, rough = self.model(batch.images, auxiliary=True)
         loss = losses(self.config, maps, rough, batch)
-        self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        nn.utils.clip_grad_norm_(self.model.parameters(), 5.0)
-        self.optimiser.step()
+        descend(loss, self.optimiser, self.model.parameters(), LONGEST)
         self.step += 1
         self.loss_sum += loss.detach()
         if self.step % AVERAGE_EVERY == 0:
-            average(
-                self.ema, self.model, min(self.config.ema**AVERAGE_EVERY, (1 + self.step) / (10 + self.step))
-            )
+            average(self.ema, self.model, self.config.ema**AVERAGE_EVERY, self.step)
 
     def mean_loss(self, steps: int) -> float:
         """Of the last `steps`. Raises `FloatingPointError` where it is no number."""

@@ -26,7 +26,8 @@ from posetrain.keypoints.codec import HeatmapCodec
 from posetrain.keypoints.config import configured
 from posetrain.keypoints.evaluate import VAL_PACKS
 from posetrain.keypoints.net import multiply_adds
-from posetrain.keypoints.train import CropStream, annealed, to_input
+from posetrain.keypoints.train import LONGEST, CropStream, annealed, to_input
+from posetrain.loop import descend, set_rate
 from posetrain.metrics import pck
 from posetrain.precision import ARITHMETIC, reduced, settle
 
@@ -62,19 +63,14 @@ def trained(
     for step in range(steps):
         batch = stream.batch(step, size)
         began = time.process_time()
-        progress = step / steps
-        for group in optimiser.param_groups:
-            group["lr"] = RATE * annealed(step, progress, warmup_steps=100)
+        set_rate(optimiser, RATE * annealed(step, step / steps, warmup_steps=100))
         with reduced():
             out = net(to_input(batch.images))
         if isinstance(out, tuple):
             loss = structures.simcc_loss(out, batch.xy, batch.weight)
         else:
             loss = config.codec.loss(out, batch.xy, batch.weight, batch.outside)
-        optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(net.parameters(), 5.0)
-        optimiser.step()
+        descend(loss, optimiser, net.parameters(), LONGEST)
         spent += time.process_time() - began
     return net.eval(), crops / spent
 

@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import argparse
 import copy
-import json
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,6 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader
 
 from posetrain.data import cache
 from posetrain.data.augment import PAD, plain_crop
@@ -34,7 +31,8 @@ from posetrain.keypoints.codec import HeatmapCodec
 from posetrain.keypoints.mixture import Mixture, TaughtBatch
 from posetrain.keypoints.net import KeypointNet
 from posetrain.keypoints.steady_config import SteadyConfig, load_config
-from posetrain.keypoints.train import average, predict, save, to_input
+from posetrain.keypoints.train import LONGEST, predict, to_input
+from posetrain.loop import Checkpoint, Meter, average, batches, descend, groups_of, set_rate, write_row
 from posetrain.metrics import pck
 from posetrain.precision import ARITHMETIC, ARITHMETICS, reduced, settle
 
@@ -117,33 +115,28 @@ def validate(model: KeypointNet, config: SteadyConfig, caches: Path, size: int) 
     return out
 
 
-def groups_of(parameters: list[torch.nn.Parameter], config: SteadyConfig) -> list[dict[str, Any]]:
-    """An optimiser's groups: biases and norms do not decay."""
-    return [
-        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": config.weight_decay},
-        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
-    ]
-
-
 def optimiser_of(model: KeypointNet, config: SteadyConfig) -> torch.optim.Optimizer:
-    return torch.optim.AdamW(groups_of(list(model.parameters()), config), lr=config.learning_rate, fused=True)
+    groups = groups_of(model.parameters(), config.weight_decay)
+    return torch.optim.AdamW(groups, lr=config.learning_rate, fused=True)
 
 
-def resume(
-    path: Path, model: KeypointNet, ema: KeypointNet, optimiser: torch.optim.Optimizer
-) -> tuple[Progress, str | None]:
-    """Takes over a checkpoint; returns how far it was and its arithmetic, where it says so."""
+def resume(path: Path, kept: Checkpoint) -> tuple[Progress, str | None]:
+    """Takes over the checkpoint in `path`, the run's own or another's; returns how far it was and its arithmetic, where it says so."""
     if path.suffix == ".npz":
         weights, crops = checkpoints.load(path)
-        model.load_state_dict(weights)
-        ema.load_state_dict(weights)
+        kept.model.load_state_dict(weights)
+        kept.mean.load_state_dict(weights)
         return Progress(crops=crops, warm_from=crops), None
     state = torch.load(path, weights_only=True)
-    model.load_state_dict(state["model"])
-    ema.load_state_dict(state["ema"])
-    optimiser.load_state_dict(state["optimiser"])
+    kept.take_over(state)
     at = Progress(**{name: state[name] for name in vars(Progress()) if name in state})
     return at, state.get(ARITHMETIC)
+
+
+def rate_at(config: SteadyConfig, at: Progress, anneal: int) -> float:
+    """The learning rate: up over the first crops, then level, and down to nothing where it is annealed."""
+    rate = config.learning_rate * min(1.0, (at.crops - at.warm_from + config.batch) / config.warmup_crops)
+    return rate * max(0.0, 1 - (at.crops - at.anneal_from) / anneal) if anneal else rate
 
 
 def train(
@@ -165,86 +158,52 @@ def train(
     torch.set_num_threads(threads)
     model = KeypointNet(config.net).to(memory_format=torch.channels_last)
     ema, optimiser = copy.deepcopy(model), optimiser_of(model, config)
-    at, latest = Progress(), out / "checkpoint.pt"
+    kept, at = Checkpoint(out / "checkpoint.pt", model, ema, optimiser), Progress()
     learned = {*checkpoints.sources(config, caches)}
-    if latest.exists() or begin is not None:
-        path = latest if latest.exists() or begin is None else begin
+    if kept.path.exists() or begin is not None:
+        path = kept.path if kept.path.exists() or begin is None else begin
         learned |= {*checkpoints.inherited(path, of_letter(config.licence))}
-        at, kept = resume(path, model, ema, optimiser)
+        at, before = resume(path, kept)
         if path == begin:
             at.anneal_from = -1
         else:
-            arithmetic = arithmetic or kept
+            arithmetic = arithmetic or before
         print(f"went on from {path}: {at.crops} crops, {at.spent / 60:.1f} minutes", flush=True)
     if anneal and at.anneal_from < 0:
         at.anneal_from = at.crops
-    stream = Mixture(config, caches, at.crops // config.batch)
-    loader: Iterator[TaughtBatch] = iter(
-        DataLoader(stream, batch_size=None, num_workers=workers, prefetch_factor=4 if workers else None)
-    )
+    drawn = batches(Mixture(config, caches, at.crops // config.batch), workers)
     # after the loader's worker is forked: threads that have run already are missing there
     arithmetic = settle(arithmetic)
     print(f"in {arithmetic}", flush=True)
-    looked, before = at.crops // config.validate_every, at.spent
-    began = said = saved = time.monotonic()
-    seen: list[float] = []
-    with (out / "log.jsonl").open("a") as log:
-        while True:
-            rate = config.learning_rate * min(
-                1.0, (at.crops - at.warm_from + config.batch) / config.warmup_crops
-            )
-            if anneal:
-                rate *= max(0.0, 1 - (at.crops - at.anneal_from) / anneal)
-            for group in optimiser.param_groups:
-                group["lr"] = rate
-            batch = next(loader)
-            model.train()
-            loss = losses(config, model, batch, batch.images.shape[1])
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)
-            optimiser.step()
-            seen.append(loss.item())
-            at.step, at.crops = at.step + 1, at.crops + config.batch
-            if at.step % AVERAGE_EVERY == 0:
-                average(ema, model, min(config.ema**AVERAGE_EVERY, (1 + at.step) / (10 + at.step)))
-            now = time.monotonic()
-            at.spent = before + now - began
-            last = at.anneal_from + anneal if anneal else until
-            done = now - began >= minutes * 60 or (last > 0 and at.crops >= last)
-            if now - said > SAY_EVERY_S or done:
-                speed = len(seen) * config.batch / max(now - said, 1e-9)
-                print(
-                    f"{at.spent / 60:6.1f} min {at.crops:8d} crops  size {batch.images.shape[1]}  lr {rate:.2e}  "
-                    f"loss {np.mean(seen):.4f}  {speed:.0f} crops/s",
-                    flush=True,
-                )
-                said, seen = now, []
-            if at.crops // config.validate_every > looked or done:
-                looked = at.crops // config.validate_every
-                size = config.largest(at.crops)
-                row: dict[str, Any] = {"minutes": round(at.spent / 60, 2), "crops": at.crops, "size": size}
-                row |= {ARITHMETIC: arithmetic, **validate(ema, config, caches, size)}
-                log.write(json.dumps(row) + "\n")
-                log.flush()
-                print(row, flush=True)
-            if now - saved > SAVE_EVERY_S or done:
-                facts = {checkpoints.LEARNED: sorted(learned), ARITHMETIC: arithmetic}
-                save(latest, state_of(model, ema, optimiser, at) | facts)
-                saved = time.monotonic()
-            if done:
-                return ema
-
-
-def state_of(
-    model: KeypointNet, ema: KeypointNet, optimiser: torch.optim.Optimizer, at: Progress
-) -> dict[str, Any]:
-    return {
-        "model": model.state_dict(),
-        "ema": ema.state_dict(),
-        "optimiser": optimiser.state_dict(),
-        **vars(at),
-    }
+    last = at.anneal_from + anneal if anneal else until
+    end, began = at.spent + minutes * 60, time.monotonic() - at.spent
+    meter, looked, saved = Meter(SAY_EVERY_S, at.spent), at.crops // config.validate_every, at.spent
+    done = False
+    while not done:
+        rate = rate_at(config, at, anneal)
+        set_rate(optimiser, rate)
+        batch = next(drawn)
+        size = batch.images.shape[1]
+        model.train()
+        loss = losses(config, model, batch, size)
+        descend(loss, optimiser, model.parameters(), LONGEST)
+        meter.add(loss.item(), config.batch)
+        at.step, at.crops = at.step + 1, at.crops + config.batch
+        if at.step % AVERAGE_EVERY == 0:
+            average(ema, model, config.ema**AVERAGE_EVERY, at.step)
+        at.spent = time.monotonic() - began
+        done = at.spent >= end or 0 < last <= at.crops
+        if meter.is_due(at.spent) or done:
+            meter.say(at.spent, f"{at.crops:8d} crops  size {size}  lr {rate:.2e}")
+        if at.crops // config.validate_every > looked or done:
+            looked, largest = at.crops // config.validate_every, config.largest(at.crops)
+            row: dict[str, Any] = {"minutes": round(at.spent / 60, 2), "crops": at.crops, "size": largest}
+            row |= {ARITHMETIC: arithmetic, **validate(ema, config, caches, largest)}
+            write_row(out / "log.jsonl", row)
+        if at.spent - saved > SAVE_EVERY_S or done:
+            kept.save({**vars(at), checkpoints.LEARNED: sorted(learned), ARITHMETIC: arithmetic})
+            saved = at.spent
+    return ema
 
 
 def main() -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import json
 import math
 import socket
 import time
@@ -24,9 +23,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 import torch.multiprocessing as mp
-from torch import Tensor, distributed, nn
+from torch import Tensor, distributed
 from torch.multiprocessing.spawn import spawn
-from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data import IterableDataset
 
 from posetrain.data import cache, synthetic
 from posetrain.data.augment import augmented, coloured, empty_crop, plain_crop
@@ -36,12 +35,16 @@ from posetrain.keypoints import sides
 from posetrain.keypoints.codec import HeatmapCodec
 from posetrain.keypoints.config import Run, TrainConfig, load_config
 from posetrain.keypoints.net import KeypointNet, grow
+from posetrain.loop import Checkpoint, Meter, average, batches, descend, groups_of, save, set_rate, write_row
 from posetrain.metrics import pck
 from posetrain.precision import ARITHMETIC, reduced, settle
 from posetrain.resumed import as_kept, completed, require_same
 
 # Five face joints move together and are no part of the comparison with peers; limb ends are the hardest.
 JOINT_WEIGHT = np.array([0.6] * 5 + [1.0, 1.0, 1.2, 1.2, 1.4, 1.4, 1.0, 1.0, 1.2, 1.2, 1.3, 1.3], np.float32)
+SAY_EVERY_S, SAVE_EVERY_S = 30.0, 120.0
+# Norm of a step's gradient.
+LONGEST = 5.0
 
 
 @dataclass
@@ -116,16 +119,6 @@ def crop_size(config: TrainConfig, progress: float) -> int:
 
 
 @torch.no_grad()
-def average(into: nn.Module, model: nn.Module, decay: float) -> None:
-    """Moves `into` towards `model` by what `decay` leaves; counts are taken over."""
-    for a, b in zip(into.state_dict().values(), model.state_dict().values(), strict=True):
-        if a.dtype.is_floating_point:
-            a.lerp_(b, 1 - decay)
-        else:
-            a.copy_(b)
-
-
-@torch.no_grad()
 def seen_in_mirror(model: KeypointNet, images: Tensor) -> Tensor:
     """Where each joint is by the crop's mirror image [B, 3, H, W], turned back: probabilities [B, J, H / 4, W / 4]."""
     model.eval()
@@ -168,12 +161,6 @@ def validate(
     return out
 
 
-def save(path: Path, state: dict[str, Any]) -> None:
-    partial = path.with_suffix(".part")
-    torch.save(state, partial)
-    partial.rename(path)
-
-
 def synchronise(model: KeypointNet, spent: float) -> float:
     """Averages weights and batch-norm statistics over the replicas (local SGD, Stich 2019); returns
     replica 0's clock."""
@@ -187,6 +174,47 @@ def synchronise(model: KeypointNet, spent: float) -> float:
         for value, part in zip(values, flat.split([v.numel() for v in values]), strict=True):
             value.copy_(part.view_as(value))
     return float(clock)
+
+
+@dataclass
+class Progress:
+    """`spent`: seconds. `pictures`: crops that all replicas learned from."""
+
+    step: int = 0
+    spent: float = 0.0
+    pictures: int = 0
+
+
+def gone_on(kept: Checkpoint, config: TrainConfig) -> tuple[Progress, str | None]:
+    """Takes over the run's checkpoint, where there is one; returns how far it was and its arithmetic, where it says so."""
+    state = kept.read()
+    if state is None:
+        return Progress(), None
+    # checkpoints of before 2026-11-30 do not say
+    told = as_kept(asdict(config))
+    require_same(kept.path, completed(state.get("config", told), config), told)
+    kept.take_over(state)
+    at = Progress(state["step"], state["spent"], state["pictures"])
+    print(f"resumed at step {at.step}, {at.spent / 60:.1f} minutes in")
+    return at, state.get(ARITHMETIC)
+
+
+def losses_of(
+    config: TrainConfig, model: KeypointNet, teacher: KeypointNet, batch: Batch, progress: float
+) -> tuple[Tensor, Tensor]:
+    """The loss by the labels, and the one to learn from: late in the run also by what `teacher` sees in the mirror."""
+    images, fields = to_input(batch.images), (batch.xy, batch.weight, batch.outside)
+    coarse = HeatmapCodec(stride=16, sigma_cells=config.codec.sigma_cells / 2)
+    with reduced():
+        maps, rough = model(images, auxiliary=True)
+    loss = config.codec.loss(maps, *fields)
+    total = loss + config.auxiliary * coarse.loss(rough, *fields)
+    if config.mirror_teacher > 0 and progress >= config.mirror_teacher_from:
+        with reduced():
+            target = seen_in_mirror(teacher, images)
+        taught = config.codec.taught_loss(maps, target, batch.weight)
+        total = total + config.mirror_teacher * (taught - loss)
+    return loss, total
 
 
 def train(
@@ -207,117 +235,50 @@ def train(
     if begin is not None:
         grow(model, torch.load(begin, weights_only=True)["ema"])
     ema = copy.deepcopy(model)
-    decayed = [p for p in model.parameters() if p.ndim > 1]
-    plain = [p for p in model.parameters() if p.ndim <= 1]
-    optimiser = torch.optim.AdamW(
-        [{"params": decayed, "weight_decay": config.weight_decay}, {"params": plain, "weight_decay": 0.0}],
-        lr=config.learning_rate,
-        fused=True,
-    )
-    step, spent, pictures = 0, 0.0, 0
-    kept: str | None = None
-    latest, told = out / "checkpoint.pt", as_kept(asdict(config))
-    if latest.exists():
-        state = torch.load(latest, weights_only=True)
-        # checkpoints of before 2026-11-30 do not say
-        require_same(latest, completed(state.get("config", told), config), told)
-        model.load_state_dict(state["model"])
-        ema.load_state_dict(state["ema"])
-        optimiser.load_state_dict(state["optimiser"])
-        step, spent, pictures = state["step"], state["spent"], state["pictures"]
-        kept = state.get(ARITHMETIC)
-        print(f"resumed at step {step}, {spent / 60:.1f} minutes in")
+    groups = groups_of(model.parameters(), config.weight_decay)
+    optimiser = torch.optim.AdamW(groups, lr=config.learning_rate, fused=True)
+    kept = Checkpoint(out / "checkpoint.pt", model, ema, optimiser)
+    at, arithmetic = gone_on(kept, config)
     budget = run.minutes * 60
-    began = time.monotonic() - spent
-    size = mp.Value("i", crop_size(config, spent / budget))
-    stream = CropStream(records, config, step * run.replicas + rank, run.replicas, size, empties)
-    loader: Iterator[Batch] = iter(
-        DataLoader(
-            stream, batch_size=None, num_workers=run.workers, prefetch_factor=4 if run.workers else None
-        )
-    )
-    coarse = HeatmapCodec(stride=16, sigma_cells=config.codec.sigma_cells / 2)
+    began = time.monotonic() - at.spent
+    size = mp.Value("i", crop_size(config, at.spent / budget))
+    stream = CropStream(records, config, at.step * run.replicas + rank, run.replicas, size, empties)
+    drawn = batches(stream, run.workers)
     # after the loader's workers are forked: threads that have run already are missing there
-    arithmetic = settle(kept)
-
-    def losses_of(batch: Batch, teacher_share: float) -> tuple[Tensor, Tensor]:
-        """The loss by the labels, and the one to learn from."""
-        images, fields = to_input(batch.images), (batch.xy, batch.weight, batch.outside)
-        with reduced():
-            maps, rough = model(images, auxiliary=True)
-        loss = config.codec.loss(maps, *fields)
-        total = loss + config.auxiliary * coarse.loss(rough, *fields)
-        if teacher_share > 0:
-            with reduced():
-                target = seen_in_mirror(ema, images)
-            taught = config.codec.taught_loss(maps, target, batch.weight)
-            total = total + teacher_share * (taught - loss)
-        return loss, total
-
-    saved = validated = logged = spent
-    losses: list[float] = []
-    log = (out / "log.jsonl").open("a") if rank == 0 else None
-    while spent < budget:
-        progress = spent / budget
+    arithmetic = settle(arithmetic)
+    meter, validated, saved = Meter(SAY_EVERY_S, at.spent), at.spent, at.spent
+    while at.spent < budget:
+        progress = at.spent / budget
         size.value = crop_size(config, progress)
-        rate = config.learning_rate * annealed(step, progress, config.warmup_steps)
-        for group in optimiser.param_groups:
-            group["lr"] = rate
-        batch = next(loader)
+        rate = config.learning_rate * annealed(at.step, progress, config.warmup_steps)
+        set_rate(optimiser, rate)
+        batch = next(drawn)
         model.train()
-        loss, total = losses_of(
-            batch, config.mirror_teacher if progress >= config.mirror_teacher_from else 0.0
-        )
-        optimiser.zero_grad(set_to_none=True)
-        total.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)
-        optimiser.step()
-        losses.append(loss.item())
-        step += 1
-        pictures += len(batch.images) * run.replicas
-        if step % run.sync_every:
+        loss, total = losses_of(config, model, ema, batch, progress)
+        descend(total, optimiser, model.parameters(), LONGEST)
+        crops = len(batch.images) * run.replicas
+        meter.add(loss.item(), crops)
+        at.step, at.pictures = at.step + 1, at.pictures + crops
+        if at.step % run.sync_every:
             continue
-        spent = time.monotonic() - began
+        at.spent = time.monotonic() - began
         if run.replicas > 1:
-            spent = synchronise(model, spent)
-        if log is None:
+            at.spent = synchronise(model, at.spent)
+        if rank > 0:
             continue
-        average(ema, model, min(config.ema**run.sync_every, (1 + step) / (10 + step)))
-        done = spent >= budget
-        if spent - logged > 30 or done:
-            speed = len(losses) * config.batch * run.replicas / max(spent - logged, 1e-9)
-            print(
-                f"{spent / 60:6.1f} min  step {step:6d}  size {size.value}  lr {rate:.2e}  "
-                f"loss {np.mean(losses):.4f}  {speed:.0f} img/s",
-                flush=True,
-            )
-            logged, losses = spent, []
-        if spent - validated > 0.08 * budget or done:
-            figures = validate(ema, records, config)
-            row: dict[str, Any] = {"minutes": round(spent / 60, 2), "step": step, "pictures": pictures}
-            row |= {ARITHMETIC: arithmetic, **figures}
-            log.write(json.dumps(row) + "\n")
-            log.flush()
-            print(row, flush=True)
-            validated = spent
-        if spent - saved > 120 or done:
-            save(
-                latest,
-                {
-                    "model": model.state_dict(),
-                    "ema": ema.state_dict(),
-                    "optimiser": optimiser.state_dict(),
-                    "step": step,
-                    "spent": spent,
-                    "pictures": pictures,
-                    "config": told,
-                    ARITHMETIC: arithmetic,
-                },
-            )
-            saved = spent
-    if log is not None:
-        log.close()
-        save(out / "final.pt", {"ema": ema.state_dict(), "pictures": pictures, "spent": spent})
+        average(ema, model, config.ema**run.sync_every, at.step)
+        done = at.spent >= budget
+        if meter.is_due(at.spent) or done:
+            meter.say(at.spent, f"step {at.step:6d}  size {size.value}  lr {rate:.2e}")
+        if at.spent - validated > 0.08 * budget or done:
+            row = {"minutes": round(at.spent / 60, 2), "step": at.step, "pictures": at.pictures}
+            write_row(out / "log.jsonl", row | {ARITHMETIC: arithmetic} | validate(ema, records, config))
+            validated = at.spent
+        if at.spent - saved > SAVE_EVERY_S or done:
+            kept.save({**vars(at), "config": as_kept(asdict(config)), ARITHMETIC: arithmetic})
+            saved = at.spent
+    if rank == 0:
+        save(out / "final.pt", {"ema": ema.state_dict(), "pictures": at.pictures, "spent": at.spent})
     return ema
 
 

@@ -26,6 +26,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from posetrain.loop import average, descend, set_rate
 from posetrain.paths import CONFIGS, TRAIN
 from posetrain.study import classics
 from posetrain.study.measure import Framings, drawn, figures, hidden_error, last_place, reader
@@ -35,7 +36,7 @@ from posetrain.study.table import Entry, table
 from posetrain.temporal.clip_set import ClipSet, read
 from posetrain.temporal.compare import SMOOTHNESS
 from posetrain.temporal.learned import learned
-from posetrain.temporal.train import Lanes, follow, loss, save, segment
+from posetrain.temporal.train import LONGEST, Lanes, checkpoint, loss, save, segment
 
 RESULTS = TRAIN / "study-results"
 KEPT_EVERY = 200  # steps between checkpoints
@@ -52,21 +53,19 @@ class Training:
     """One network in training, wherever it was broken off."""
 
     def __init__(self, entry: Entry, budget: str, seed: int, config: dict[str, Any], last: Path) -> None:
-        self.config, self.last, self.seed = merged(config, entry.train), last, seed
+        self.config, self.seed = merged(config, entry.train), seed
         self.network = Network(entry.make(budget, seed))
         self.mean = copy.deepcopy(self.network)
         self.optimiser = optimiser(self.network, self.config["train"])
+        self.kept = checkpoint(last, self.network, self.mean, self.optimiser)
         self.step = 0
-        if last.exists():
-            z = torch.load(last, weights_only=False)
-            if z["config"] != self.config:
+        if (state := self.kept.read()) is not None:
+            if state["config"] != self.config:
                 raise SystemExit(
                     f"{last} was trained with other settings (steps, data or losses): remove it, or give another --work"
                 )
-            self.network.load_state_dict(z["model"])
-            self.mean.load_state_dict(z["mean"])
-            self.optimiser.load_state_dict(z["optimiser"])
-            self.step = z["step"]
+            self.kept.take_over(state)
+            self.step = state["step"]
 
     @property
     def steps(self) -> int:
@@ -83,8 +82,7 @@ class Training:
         torch.manual_seed(self.seed * 1_000_003 + self.step)
         memory = self.network.empty(d["lanes"])
         for number in range(d["segments"]):
-            for group in self.optimiser.param_groups:
-                group["lr"] = rate(self.config["train"], self.step, min(self.step / steps, 1.0))
+            set_rate(self.optimiser, rate(self.config["train"], self.step, min(self.step / steps, 1.0)))
             part = segment(x, number, d["segment"])
             answer, memory = self.network(
                 part["features"], part["bank"], part["times"], memory, true_places(part)
@@ -93,16 +91,12 @@ class Training:
             total = total + self.network.row.extra_loss()
             if not torch.isfinite(total):
                 raise FloatingPointError(f"the loss is {total.item()} at step {self.step}")
-            self.optimiser.zero_grad(set_to_none=True)
-            total.backward()
-            torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
-            self.optimiser.step()
-            follow(self.mean, self.network, self.config["train"]["average"], self.step)
+            descend(total, self.optimiser, self.network.parameters(), LONGEST)
+            average(self.mean, self.network, self.config["train"]["average"], self.step)
             self.step += 1
 
     def keep(self) -> None:
-        of = learned(self.config)
-        save(self.last, self.network, self.mean, self.optimiser, self.step, self.config, of)
+        save(self.kept, self.step, self.config, learned(self.config))
 
 
 def draw(lanes: Lanes, seed: int, step: int) -> dict[str, Tensor]:
@@ -214,7 +208,8 @@ def train_together(members: list[Member], lanes: Lanes, clips: Clips, banks: str
             m.seconds += time.process_time() - began
             if t.step // KEPT_EVERY > kept or t.over:
                 t.keep()
-                print(f"{t.last.parent.name}/{t.last.stem}: {t.step} of {t.steps} steps", flush=True)
+                last = t.kept.path
+                print(f"{last.parent.name}/{last.stem}: {t.step} of {t.steps} steps", flush=True)
             if t.over:
                 write(m.result, m.said(clips, banks))
                 waiting.remove(m)

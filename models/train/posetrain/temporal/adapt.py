@@ -9,6 +9,7 @@ a few CPU minutes where training everything takes hours. For a new detector, or 
 from __future__ import annotations
 
 import argparse
+import copy
 import time
 import tomllib
 from pathlib import Path
@@ -17,10 +18,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from posetrain.loop import Trend, average, descend, set_rate
 from posetrain.temporal.inertia import with_inertia
 from posetrain.temporal.learned import learned
 from posetrain.temporal.model import Hyper, TemporalXl, read
-from posetrain.temporal.train import Lanes, begin, loss, read_start, save
+from posetrain.temporal.train import LONGEST, Lanes, begin, checkpoint, loss, read_start, save
 
 
 def seen_by_head(model: TemporalXl, x: dict[str, Tensor], segment: int) -> Tensor:
@@ -70,40 +72,27 @@ def main() -> None:
         del x["features"]
         pool.append(x)
         print(f"draw {i} {time.process_time():.0f}s", flush=True)
-    weights: list[Tensor] = list(model.head.parameters())
-    mean = [w.detach().clone() for w in weights]
+    weights = list(model.head.parameters())
+    mean, trend = copy.deepcopy(model.head), Trend()
     optimiser = torch.optim.AdamW(weights, lr=t["rate"], weight_decay=t["weight_decay"], betas=(0.9, 0.98))
-    log: dict[str, float] = {}
     for step in range(t["steps"]):
         x = pool[rng.integers(len(pool))]
         a = rng.integers(0, x["times"].shape[1] - d["segment"] + 1)
         some = torch.from_numpy(rng.permutation(d["lanes"])[: t["batch"]])
         part = {k: v[some] if v.dim() == 1 else v[some, a : a + d["segment"]] for k, v in x.items()}
         rate = min(1.0, (step + 1) / t["warm_up"]) * (1 - step / t["steps"]) + 0.003
-        for g in optimiser.param_groups:
-            g["lr"] = t["rate"] * rate
+        set_rate(optimiser, t["rate"] * rate)
         answer = read(model.head(part["seen"]), part["bank"])
         answer, _ = with_inertia(answer, part["centre"], part["scale"], part["times"], None)
         total, parts = loss(config, answer, part)
-        optimiser.zero_grad(set_to_none=True)
-        total.backward()
-        torch.nn.utils.clip_grad_norm_(weights, 1.0)
-        optimiser.step()
-        with torch.no_grad():
-            torch._foreach_lerp_(mean, weights, 1 - min(t["average"], (step + 1) / (step + 10)))
-        for k, v in parts.items():
-            log[k] = 0.98 * log.get(k, v) + 0.02 * v
+        descend(total, optimiser, weights, LONGEST)
+        average(mean, model.head, t["average"], step)
+        trend.add(parts)
         if (step + 1) % 50 == 0:
-            print(
-                step + 1,
-                f"{time.process_time():.0f}s",
-                " ".join(f"{k} {v:.4f}" for k, v in log.items()),
-                flush=True,
-            )
-    with torch.no_grad():
-        for w, m in zip(weights, mean, strict=True):
-            w.copy_(m)
-    save(args.work / "last.pt", model, model, optimiser, steps, config | {"adapted": t["steps"]}, of)
+            print(step + 1, f"{time.process_time():.0f}s", trend, flush=True)
+    model.head.load_state_dict(mean.state_dict())
+    kept = checkpoint(args.work / "last.pt", model, model, optimiser)
+    save(kept, steps, config | {"adapted": t["steps"]}, of)
 
 
 if __name__ == "__main__":

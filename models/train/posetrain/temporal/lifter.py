@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from posetrain.loop import set_rate
 from posetrain.temporal.answers import answers, metres
 from posetrain.temporal.clip_set import read
 from posetrain.temporal.model import Hyper
@@ -49,8 +50,7 @@ def train(config: dict[str, Any], data: Path, errors: Path) -> Lifter:
     optimiser = torch.optim.AdamW(model.parameters(), lr=t["rate"], weight_decay=t["weight_decay"])
     for step in range(t["steps"]):
         rate = min(1.0, (step + 1) / t["warm_up"]) * (1 - step / t["steps"])
-        for g in optimiser.param_groups:
-            g["lr"] = t["rate"] * rate
+        set_rate(optimiser, t["rate"] * rate)
         some = torch.from_numpy(rng.integers(0, len(xyz), t["batch"]))
         a, _ = model(features[some, None], bank[some, None], torch.zeros(0), None)
         total = lift_loss(config, a.unit[:, 0], a.log_metres[:, 0], xyz[some])

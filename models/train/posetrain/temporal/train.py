@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from posetrain.data.packs import LIMBS
+from posetrain.loop import Checkpoint, Trend, average, descend, set_rate
 from posetrain.paths import CONFIGS
 from posetrain.resumed import require_same
 from posetrain.temporal.frames import frame
@@ -29,6 +30,8 @@ from posetrain.temporal.warp import warp
 from posetrain.temporal.weights import read_pwt
 
 BONES = torch.tensor(LIMBS)
+# Norm of a step's gradient.
+LONGEST = 1.0
 
 
 def soft(x: Tensor, eps: float) -> Tensor:
@@ -215,47 +218,38 @@ def learning_rate(train: dict[str, Any], step: int, done: float) -> float:
     return float(train["rate"] * rate)
 
 
-def follow(mean: nn.Module, model: nn.Module, average: float, step: int) -> None:
-    """Takes the moving average of the weights one step on."""
-    keep = min(average, (step + 1) / (step + 10))
-    with torch.no_grad():
-        torch._foreach_lerp_(list(mean.parameters()), list(model.parameters()), 1 - keep)
-
-
 def segment(x: dict[str, Tensor], number: int, frames: int) -> dict[str, Tensor]:
     """The segment of that number of whole lanes."""
     cut = slice(number * frames, (number + 1) * frames)
     return {k: v if v.dim() == 1 else v[:, cut] for k, v in x.items()}
 
 
-def save(
-    last: Path,
-    model: nn.Module,
-    mean: nn.Module,
-    optimiser: torch.optim.Optimizer,
-    step: int,
-    config: dict[str, Any],
-    sources: list[str],
-    spent: float = 0.0,
-) -> None:
+def checkpoint(path: Path, model: nn.Module, mean: nn.Module, optimiser: torch.optim.Optimizer) -> Checkpoint:
+    return Checkpoint(path, model, mean, optimiser, mean_as="mean")
+
+
+def save(kept: Checkpoint, step: int, config: dict[str, Any], sources: list[str], spent: float = 0.0) -> None:
     """`sources`: what the weights learned from. `spent`: seconds of training, this run's and those that it went on from."""
-    new = last.with_suffix(".new")
-    torch.save(
-        {
-            "model": model.state_dict(),
-            "mean": mean.state_dict(),
-            "optimiser": optimiser.state_dict(),
-            "step": step,
-            "config": config,
-            LEARNED: sources,
-            "spent": spent,
-        },
-        new,
-    )
-    new.rename(last)
+    kept.save({"step": step, "config": config, LEARNED: sources, "spent": spent})
 
 
-def main() -> None:
+def gone_on(kept: Checkpoint, config: dict[str, Any], start: Path | None) -> tuple[int, float]:
+    """Takes over the run's checkpoint, or else the weights in `start`, if given; returns how far the run was, steps and seconds."""
+    state = kept.read()
+    if state is not None:
+        require_same(kept.path, state["config"], config)
+        kept.take_over(state)
+        unused = f"; {start} is not read again" if start else ""
+        print(f"goes on from {kept.path} at step {state['step']}{unused}", flush=True)
+        return state["step"], state.get("spent", 0.0)
+    if start:
+        old = read_start(start)
+        begin(kept.model, old)
+        begin(kept.mean, old)
+    return 0, 0.0
+
+
+def arguments() -> argparse.Namespace:
     p = argparse.ArgumentParser()
     p.add_argument("--config", type=Path, default=CONFIGS / "temporal" / "base.toml")
     p.add_argument("--data", type=Path, required=True)
@@ -277,44 +271,39 @@ def main() -> None:
         type=Path,
         help="begin from these weights, with a fresh optimiser: a checkpoint, or a .pwt file as shipped",
     )
-    args = p.parse_args()
+    return p.parse_args()
+
+
+def configured(args: argparse.Namespace) -> dict[str, Any]:
+    """The configuration's file with what the command line says instead."""
     config = tomllib.loads(args.config.read_text())
     config["kind"] = args.kind
     if args.kind == "window":
         config["model"]["carry"] = False
     if args.norm:
         config["model"]["norm"] = args.norm
-    t = config["train"]
+    return config
+
+
+def main() -> None:
+    args = arguments()
+    config = configured(args)
+    t, d = config["train"], config["data"]
     steps = args.steps or t["steps"]
     torch.set_num_threads(t["threads"])
     torch.manual_seed(t["seed"])
     args.work.mkdir(parents=True, exist_ok=True)
-    last = args.work / "last.pt"
     model = KINDS[args.kind](Hyper(**config["model"]))
     mean = copy.deepcopy(model)
     optimiser = torch.optim.AdamW(
         model.parameters(), lr=t["rate"], weight_decay=t["weight_decay"], betas=(0.9, 0.98)
     )
-    step, spent = 0, 0.0
-    begun = last if last.exists() else args.start
+    kept = checkpoint(args.work / "last.pt", model, mean, optimiser)
+    begun = kept.path if kept.path.exists() else args.start
     of = learned(config, [begun] if begun else [])
-    if last.exists():
-        z = torch.load(last, weights_only=False)
-        require_same(last, z["config"], config)
-        model.load_state_dict(z["model"])
-        mean.load_state_dict(z["mean"])
-        optimiser.load_state_dict(z["optimiser"])
-        step, spent = z["step"], z.get("spent", 0.0)
-        unused = f"; {args.start} is not read again" if args.start else ""
-        print(f"goes on from {last} at step {step}{unused}", flush=True)
-    elif args.start:
-        old = read_start(args.start)
-        begin(model, old)
-        begin(mean, old)
+    step, spent = gone_on(kept, config, args.start)
     lanes = Lanes(config, args.data, args.errors or args.work)
-    rng = np.random.default_rng(t["seed"] + step)
-    d = config["data"]
-    log: dict[str, float] = {}
+    rng, trend = np.random.default_rng(t["seed"] + step), Trend()
     began = time.monotonic() - spent
     while step < steps and spent < 60 * args.minutes:
         _, x = lanes.draw(rng)
@@ -323,30 +312,20 @@ def main() -> None:
         for s in range(d["segments"]):
             spent = time.monotonic() - began
             done = min(max(step / steps, spent / (60 * args.minutes)), 1.0)
-            for g in optimiser.param_groups:
-                g["lr"] = learning_rate(t, step, done)
+            set_rate(optimiser, learning_rate(t, step, done))
             part = segment(x, s, d["segment"])
             answer, memory = model(part["features"], part["bank"], part["times"], memory)
             answer, before = with_inertia(answer, part["centre"], part["scale"], part["times"], before)
             total, parts = loss(config, answer, part)
-            optimiser.zero_grad(set_to_none=True)
-            total.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimiser.step()
-            follow(mean, model, t["average"], step)
+            descend(total, optimiser, model.parameters(), LONGEST)
+            average(mean, model, t["average"], step)
+            trend.add(parts)
             step += 1
-            for k, v in parts.items():
-                log[k] = 0.98 * log.get(k, v) + 0.02 * v
             if step % 50 == 0:
-                print(
-                    step,
-                    f"{spent:.0f}s",
-                    " ".join(f"{k} {v:.4f}" for k, v in log.items()),
-                    flush=True,
-                )
+                print(step, f"{spent:.0f}s", trend, flush=True)
             if step % 200 == 0:
-                save(last, model, mean, optimiser, step, config, of, spent)
-    save(last, model, mean, optimiser, step, config, of, spent)
+                save(kept, step, config, of, spent)
+    save(kept, step, config, of, spent)
 
 
 if __name__ == "__main__":
