@@ -9,6 +9,7 @@ black.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import cv2
 import numpy as np
@@ -131,6 +132,51 @@ def cut_out(pixels: Pixels, rng: np.random.Generator) -> None:
             pixels[y : y + h, x : x + w] = pixels[v : v + h, u : u + w].copy()
 
 
+@dataclass(frozen=True)
+class Placed:
+    """A crop as drawn. `matrix` [2, 3] is net-from-picture; `flip` says that it mirrors, so that joints changed sides."""
+
+    pixels: Pixels  # [net, net, 3]
+    xy: Floats  # [17, 2] net pixels
+    labelled: npt.NDArray[np.bool_]
+    matrix: Floats
+    flip: bool
+
+
+def placed(
+    pixels: Pixels,
+    joints: Floats,
+    centre: npt.NDArray[np.floating[Any]],
+    side: float,
+    steepest: float,
+    config: AugmentConfig,
+    net: int,
+    rng: np.random.Generator,
+) -> Placed:
+    """The square of `side` round `centre`, turned by `steepest` degrees at most, mirrored half the time, then damaged."""
+    angle = 0.0
+    if rng.random() < config.rotate_chance:
+        angle = float(np.clip(rng.normal(0, config.rotate_degrees / 2), -steepest, steepest)) * np.pi / 180
+    flip = bool(rng.random() < 0.5)
+    matrix = crop_matrix((float(centre[0]), float(centre[1])), side, net, angle, flip)
+    out = warp(pixels, matrix, net)
+    xy, labelled = move_joints(joints, matrix), joints[:, 2] > 0
+    if flip:
+        xy, labelled = xy[MIRROR], labelled[MIRROR]
+    if rng.random() < config.damage_chance:
+        out = damage(out, rng)
+    if rng.random() < config.cutout_chance:
+        cut_out(out, rng)
+    return Placed(out, xy, labelled, matrix, flip)
+
+
+def sample_of(pixels: Pixels, crop: Placed, low: npt.ArrayLike, high: npt.ArrayLike) -> Sample:
+    """`pixels` of the crop with its joints, of which those from `low` to `high`, net pixels, are inside."""
+    within = ((crop.xy > np.asarray(low)) & (crop.xy < np.asarray(high))).all(axis=1)
+    inside, outside = ((crop.labelled & where).astype(np.float32) for where in (within, ~within))
+    return Sample(pixels, crop.xy, inside, outside)
+
+
 def augmented(
     pixels: Pixels, joints: Floats, config: AugmentConfig, net: int, rng: np.random.Generator
 ) -> Sample:
@@ -148,23 +194,10 @@ def augmented(
     side = PAD * max(width / config.aspect, height, 8.0)
     side *= float(np.exp(rng.uniform(np.log(1 - config.scale), np.log(1 + config.scale))))
     centre = (low + high) / 2 + rng.uniform(-config.shift, config.shift, 2) * side
-    angle = 0.0
-    if rng.random() < config.rotate_chance:
-        angle = float(np.clip(rng.normal(0, config.rotate_degrees / 2), -90, 90)) * np.pi / 180
-    flip = bool(rng.random() < 0.5)
-    matrix = crop_matrix((float(centre[0]), float(centre[1])), side, net, angle, flip)
-    out = warp(pixels, matrix, net)
-    xy = move_joints(joints, matrix)
-    if flip:
-        xy, labelled = xy[MIRROR], labelled[MIRROR]
-    if rng.random() < config.damage_chance:
-        out = damage(out, rng)
-    if rng.random() < config.cutout_chance:
-        cut_out(out, rng)
-    out, left = middle(out, config.aspect)
-    xy[:, 0] -= left
-    within = ((xy > -0.5) & (xy < np.array(out.shape[1::-1]) - 0.5)).all(axis=1)
-    return Sample(out, xy, (labelled & within).astype(np.float32), (labelled & ~within).astype(np.float32))
+    crop = placed(pixels, joints, centre, side, 90, config, net, rng)
+    out, left = middle(crop.pixels, config.aspect)
+    crop.xy[:, 0] -= left
+    return sample_of(out, crop, -0.5, np.array(out.shape[1::-1]) - 0.5)
 
 
 def empty_crop(pixels: Pixels, net: int, rng: np.random.Generator) -> Pixels:

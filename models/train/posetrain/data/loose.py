@@ -11,13 +11,10 @@ from posetrain.data.augment import (
     UPPER,
     AugmentConfig,
     Sample,
-    crop_matrix,
-    cut_out,
-    damage,
-    move_joints,
-    warp,
+    placed,
+    sample_of,
 )
-from posetrain.data.packs import JOINTS, MIRROR, Floats, Pixels, joints_box
+from posetrain.data.packs import JOINTS, Floats, Pixels, joints_box
 
 # Crop sides in joints' extents: half of the crops lie about what the tracker asks for, the others anywhere in LOOSE.
 LOOSE = (0.8, 1.75)
@@ -40,7 +37,6 @@ def loosely(
 ) -> Crop:
     """A crop of the person with `joints` [17, 3], at least one of them labelled. Joints beyond the crop or beyond the picture's
     end inside it are labelled as outside: absent, wherever they would be."""
-    labelled = joints[:, 2] > 0
     x0, y0, x1, y1 = joints_box(_aimed_at(joints, config.half_body_chance, rng))
     extent = max(x1 - x0, y1 - y0, 8.0)
     low, high = USUAL if rng.random() < 0.5 else LOOSE
@@ -48,27 +44,14 @@ def loosely(
     # a loose crop may sit further off than a tight one without losing the person
     reach = config.shift * side + 0.35 * max(0.0, side - extent) * float(rng.random() < 0.3)
     centre = np.array([(x0 + x1) / 2, (y0 + y1) / 2]) + rng.uniform(-1, 1, 2) * reach
-    angle = 0.0
-    if rng.random() < config.rotate_chance:
-        angle = float(np.clip(rng.normal(0, config.rotate_degrees / 2), -100, 100)) * np.pi / 180
-    flip = bool(rng.random() < 0.5)
-    matrix = crop_matrix((float(centre[0]), float(centre[1])), side, net, angle, flip)
-    out = warp(pixels, matrix, net)
-    xy = move_joints(joints, matrix)
-    if flip:
-        xy, labelled = xy[MIRROR], labelled[MIRROR]
-    if rng.random() < config.damage_chance:
-        out = damage(out, rng)
-    if rng.random() < config.cutout_chance:
-        cut_out(out, rng)
+    crop = placed(pixels, joints, centre, side, 100, config, net, rng)
+    out = crop.pixels
     if rng.random() < GREY_CHANCE:
         out = np.repeat(out.mean(axis=2, keepdims=True).astype(np.uint8), 3, axis=2)
     low_xy, high_xy = np.full(2, -0.5), np.full(2, net - 0.5)
     if rng.random() < EDGE_CHANCE:
         low_xy, high_xy = _end_picture(out, rng)
-    within = ((xy > low_xy) & (xy < high_xy)).all(axis=1)
-    inside, outside = (labelled & within).astype(np.float32), (labelled & ~within).astype(np.float32)
-    return Crop(Sample(out, xy, inside, outside), matrix, flip)
+    return Crop(sample_of(out, crop, low_xy, high_xy), crop.matrix, crop.flip)
 
 
 def _aimed_at(joints: Floats, half_body_chance: float, rng: np.random.Generator) -> Floats:
