@@ -22,7 +22,7 @@ from posetrain.finder import net as finder
 from posetrain.finder.evaluate import Finder, Rule, Test, choose_threshold, test
 from posetrain.finder.graph import export
 from posetrain.finder.make import may_begin, mean
-from posetrain.finder.sample import letterbox, sample, turned
+from posetrain.finder.sample import letterbox, sample, turned, warped
 from posetrain.finder.train import BATCH
 from posetrain.keypoints.adopt import dequantised, take_over
 from posetrain.keypoints.train import to_input
@@ -75,6 +75,27 @@ class Targets(unittest.TestCase):
                 self.assertEqual(box.tolist(), tight, quarters)
             corners.add(tuple(s.doubtful[0].tolist()))
         self.assertEqual(len(corners), 4)
+
+    def test_scenes_that_shrink_are_averaged_as_on_the_device(self) -> None:
+        fine = np.zeros((240, 320, 3), np.uint8)
+        fine[::2, ::2] = fine[1::2, 1::2] = 255
+        for scale in (0.4, 0.2):
+            drawn = {}
+            for nearest in (False, True):
+                matrix = np.array([[-scale, 0, 0.9 * 320 * scale], [0, scale, 0.3]], np.float32)
+                drawn[nearest] = warped(fine, matrix, (48, 36), nearest)[4:-4, 4:-4].astype(np.float64)
+            self.assertLess(drawn[False].std(), 45)
+            self.assertGreater(drawn[True].std(), 120)
+        # a person drawn so is where the box says
+        for scale in (1.3, 0.4, 0.2):
+            one = np.zeros((240, 320, 3), np.uint8)
+            one[80:200, 100:180] = 255
+            matrix = np.array([[scale, 0, 3.0], [0, scale, 2.0]], np.float32)
+            seen = warped(one, matrix, (300, 300), False)[:, :, 0] / 255
+            columns, rows = np.arange(300), np.arange(300)
+            total = seen.sum()
+            self.assertAlmostEqual(float((seen.sum(axis=0) @ columns) / total), 139.5 * scale + 3, delta=0.1)
+            self.assertAlmostEqual(float((seen.sum(axis=1) @ rows) / total), 139.5 * scale + 2, delta=0.1)
 
     def test_boxes_of_training_pictures_lie_in_them(self) -> None:
         scenes = [scene(240, 320, [20, 30, 120, 220]), scene(300, 200, [50, 10, 150, 290], [0, 0, 60, 90])]

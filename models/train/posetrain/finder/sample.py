@@ -49,6 +49,33 @@ def turned(s: Scene, quarters: int) -> Scene:
     )
 
 
+def warped(
+    pixels: Pixels,
+    matrix: Floats,
+    size: tuple[int, int],
+    nearest: bool,
+    border: int = cv2.BORDER_CONSTANT,
+    shade: tuple[int, ...] = (0, 0, 0),
+) -> Pixels:
+    """The picture drawn by `matrix` into (width, height) pixels: a pixel of one that shrinks to a half or less is the mean of four
+    samples, from a quarter on of sixteen, as on the device (crates/picture/src/resize.rs)."""
+    scale = abs(float(matrix[1, 1]))
+    across = 1 if nearest or scale > 0.5 else 2 if scale > 0.25 else 4
+    finer = across * matrix
+    finer[:, 2] += 0.5 * across - 0.5
+    drawn = cv2.warpAffine(
+        pixels,
+        finer,
+        (across * size[0], across * size[1]),
+        flags=cv2.INTER_NEAREST if nearest else cv2.INTER_LINEAR,
+        borderMode=border,
+        borderValue=shade,
+    )
+    if across > 1:
+        drawn = cv2.resize(drawn, size, interpolation=cv2.INTER_AREA)
+    return np.asarray(drawn, np.uint8)
+
+
 def _place(
     canvas: Pixels,
     region: tuple[int, int, int, int],
@@ -77,14 +104,13 @@ def _place(
     matrix = np.array([[scale, 0, tx], [0, scale, ty]], np.float32)
     if flip:
         matrix = np.array([[-scale, 0, w - 1 - tx], [0, scale, ty]], np.float32)
-    kind = cv2.INTER_NEAREST if rng.random() < 0.1 else cv2.INTER_LINEAR
+    # now and then as programs beside this one shrink frames
+    nearest = rng.random() < 0.1
     # beside the picture: mostly black as on the device, else smeared edges or one colour, so that black
     # alone is no sign
     border = cv2.BORDER_REPLICATE if rng.random() < 0.25 else cv2.BORDER_CONSTANT
     shade = tuple(int(v) for v in rng.integers(0, 256, 3)) if rng.random() < 0.3 else (0, 0, 0)
-    canvas[y : y + h, x : x + w] = cv2.warpAffine(
-        s.pixels, matrix, (w, h), flags=kind, borderMode=border, borderValue=shade
-    )
+    canvas[y : y + h, x : x + w] = warped(s.pixels, matrix, (w, h), nearest, border, shade)
     for boxes, seen_as in ((s.persons, persons), (s.doubtful, doubtful)):
         for box in boxes:
             xs, ys = matrix[0, 0] * box[[0, 2]] + matrix[0, 2], scale * box[[1, 3]] + ty
