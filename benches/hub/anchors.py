@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from causes import (
-    BEGIN_S,
     THREE_S,
     WALK_S,
     Film,
@@ -33,7 +32,7 @@ from causes import (
     told,
     write_take,
 )
-from films import FPS, between, room_file, true_places, true_room
+from films import BEGIN_S, FPS, between, room_file, true_places, true_room
 from others import anipose, easymocap, freemocap, openpose, pose2sim
 
 Program = Callable[[Film], tuple[Any, Any]]

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from films import (
+    BEGIN_S,
     CAMERAS,
     FPS,
     HUB,
@@ -40,8 +41,8 @@ from films import (
 WALK_S, THREE_S = 45.0, 25.0
 #: From the light to the line's arrival.
 WAY_US = 40_000
-#: The first moments are those of births.
-BEGIN_S = 2.0
+#: A person in a picture is nobody's who is farther off, pixels.
+NOBODY_PX = 60
 MIRROR = [0, 2, 1, 4, 3, 6, 5, 8, 7, 10, 9, 12, 11, 14, 13, 16, 15]
 
 
@@ -140,13 +141,12 @@ def match(persons: list[dict[str, Any]], true: Any, seen: Any) -> None:
         for p, places in enumerate(true):
             off = np.linalg.norm(joints[:, :2] - places, axis=1)
             mirrored = np.linalg.norm(joints[MIRROR, :2] - places, axis=1)
-            if np.isfinite(off).any():
-                pairs.append((min(np.nanmedian(off), np.nanmedian(mirrored)), k, p, joints))
-    taken: set[tuple[str, int]] = set()
-    for off, k, p, joints in sorted(pairs, key=lambda x: x[0]):
-        if off < 60 and ("k", k) not in taken and ("p", p) not in taken:
-            taken |= {("k", k), ("p", p)}
-            seen[p] = joints
+            if not np.isfinite(off).any():
+                continue
+            if (nearer := min(np.nanmedian(off), np.nanmedian(mirrored))) < NOBODY_PX:
+                pairs.append((nearer, p, k, joints))
+    for _, p, _, joints in closest_first(pairs):
+        seen[p] = joints
 
 
 def write_take(film: Film, path: Path, kind: str) -> None:

@@ -48,7 +48,7 @@ NAMES = ["nose"] + [
 ]
 #: Farther from everybody than this, metres, is nobody.
 NOBODY_M = 0.5
-#: Before that nobody can be known.
+#: The first moments are those of births: before that nobody can be known.
 BEGIN_S = 2.0
 
 

@@ -185,11 +185,12 @@ def fronts(results: Results, clips: str, lag: float) -> list[str]:
 
 @dataclass(frozen=True)
 class Level:
-    """The best causal row of a budget in a measure, and those that Welch's test does not tell from it."""
+    """The best causal row of a budget in a measure, and the others with several seeds: those that Welch's test does not tell from it, and
+    those that it does."""
 
     best: str
     level: list[str]
-    others: int  # with several seeds, beside the best
+    behind: list[str]
     single: int  # with one seed, of which nothing can be said
 
 
@@ -209,11 +210,13 @@ def level(results: Results, clips: str, lag: float) -> dict[tuple[str, str], Lev
             if len(several) < 2:
                 continue
             best = min(several, key=lambda row: np.mean(several[row]))
-            near = [
-                row for row, v in several.items()
-                if row != best and not stats.ttest_ind(v, several[best], equal_var=False).pvalue < 0.05
-            ]  # fmt: skip
-            found[budget, name] = Level(best, near, len(several) - 1, len(able) - len(several))
+            apart = {
+                row: bool(stats.ttest_ind(v, several[best], equal_var=False).pvalue < 0.05)
+                for row, v in several.items()
+                if row != best
+            }
+            near, behind = ([row for row in apart if apart[row] is far] for far in (False, True))
+            found[budget, name] = Level(best, near, behind, len(able) - len(several))
     return found
 
 
@@ -243,39 +246,30 @@ def told_apart(results: Results, clips: str, lag: float) -> list[str]:
                 continue
             title = table().rows[of.best].title
             alone = f" {of.single} with one seed cannot be compared." if of.single else ""
+            others = len(of.level) + len(of.behind)
             lines.append(
-                f"- {name}, budget {budget}: {title} is best; {len(of.level)} of {of.others} other rows are level with it.{alone}"
+                f"- {name}, budget {budget}: {title} is best; {len(of.level)} of {others} other rows are level with it.{alone}"
             )
     return lines
 
 
 def shipped_stands(results: Results, clips: str, lag: float) -> str:
     """Whether the study supports the smoother that ships: where its row stands at the first budget that has results."""
-    for budget in budgets(results)[:1]:
-        said: dict[str, list[str]] = {}
-        for name, of in measures(clips, lag).items():
-            values = {
-                row: [of(r) for r in rs]
-                for (row, b), rs in results.items()
-                if b == budget and rs[0]["causal"]
-            }
-            able = {row: v for row, v in values.items() if len(v) > 1 and not np.isnan(v).any()}
-            if len(able) < 2 or SHIPPED not in able:
-                continue
-            best = min(able, key=lambda row: np.mean(able[row]))
-            if best == SHIPPED:
-                stands = "best in"
-            elif stats.ttest_ind(able[SHIPPED], able[best], equal_var=False).pvalue < 0.05:
-                stands = f"behind {table().rows[best].title} in"
-            else:
-                stands = "level with the best in"
-            said.setdefault(stands, []).append(name)
-        if said:
-            stands = "; ".join(f"{how} {' and '.join(names)}" for how, names in said.items())
-            return (
-                f"What ships, {table().rows[SHIPPED].title}, is among the rows with several seeds {stands}."
-            )
-    return ""
+    first = budgets(results)[:1]
+    said: dict[str, list[str]] = {}
+    for (budget, name), found in level(results, clips, lag).items():
+        if found is None or budget not in first:
+            continue
+        if found.best == SHIPPED:
+            said.setdefault("best in", []).append(name)
+        elif SHIPPED in found.level:
+            said.setdefault("level with the best in", []).append(name)
+        elif SHIPPED in found.behind:
+            said.setdefault(f"behind {table().rows[found.best].title} in", []).append(name)
+    if not said:
+        return ""
+    stands = "; ".join(f"{how} {' and '.join(names)}" for how, names in said.items())
+    return f"What ships, {table().rows[SHIPPED].title}, is among the rows with several seeds {stands}."
 
 
 def missing(results: Results) -> list[str]:
