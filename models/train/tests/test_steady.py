@@ -125,6 +125,23 @@ class Teachers(unittest.TestCase):
             self.assertGreater(len(errors), 200)
             self.assertLess(max(errors), 6.0)
 
+    def test_nothing_is_asked_for_where_the_picture_ends_inside_the_crop(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            records = cache.load(caches(Path(folder)) / "few")
+            records.joints[0, packs.BODY, 2] = 0
+            whole = loosely(records.picture(0), records.joints[0], PLAIN, 128, np.random.default_rng(0))
+            maps = np.zeros((len(records), packs.JOINTS, taught.CELLS, taught.CELLS), np.uint8)
+            maps[:, :, 30:34, 30:34] = 255  # the teacher is sure of a body that nobody labelled
+            target, believed = taught.warped(maps, records, 0, whole)
+            self.assertGreater(float(believed[packs.BODY].min()), 0.4)
+            row, column = divmod(int(target[-1].argmax()), 32)
+            for axis, at in enumerate((column, row)):
+                end = np.full(2, 127.5, np.float32)
+                end[axis] = 4 * (at - 3)
+                cut = replace(whole, high=end)
+                _, believed = taught.warped(maps, records, 0, cut)
+                self.assertEqual(float(believed[packs.BODY].sum()), 0.0)
+
     def test_a_teacher_that_disagrees_with_a_label_is_not_believed(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             records = cache.load(caches(Path(folder)) / "few")

@@ -25,11 +25,14 @@ EDGE_CHANCE, GREY_CHANCE, WIDEST_EDGE = 0.12, 0.08, 0.2
 
 @dataclass(frozen=True)
 class Crop:
-    """`matrix` [2, 3] is net-from-picture; `flip` says that it mirrors, so that joints changed sides."""
+    """`matrix` [2, 3] is net-from-picture; `flip` says that it mirrors, so that joints changed sides. What lies beyond `low` and
+    `high`, (x, y) in net pixels, was blackened as where a picture ends."""
 
     sample: Sample
     matrix: Floats
     flip: bool
+    low: Floats
+    high: Floats
 
 
 def loosely(
@@ -48,10 +51,10 @@ def loosely(
     out = crop.pixels
     if rng.random() < GREY_CHANCE:
         out = np.repeat(out.mean(axis=2, keepdims=True).astype(np.uint8), 3, axis=2)
-    low_xy, high_xy = np.full(2, -0.5), np.full(2, net - 0.5)
+    from_xy, to_xy = np.full(2, -0.5, np.float32), np.full(2, net - 0.5, np.float32)
     if rng.random() < EDGE_CHANCE:
-        low_xy, high_xy = _end_picture(out, rng)
-    return Crop(sample_of(out, crop, low_xy, high_xy), crop.matrix, crop.flip)
+        from_xy, to_xy = _end_picture(out, rng)
+    return Crop(sample_of(out, crop, from_xy, to_xy), crop.matrix, crop.flip, from_xy, to_xy)
 
 
 def _aimed_at(joints: Floats, half_body_chance: float, rng: np.random.Generator) -> Floats:

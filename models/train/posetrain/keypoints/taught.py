@@ -63,6 +63,10 @@ def warped(maps: npt.NDArray[np.uint8], records: cache.Records, i: int, crop: Cr
         :, None, None
     ]
 
+    # what the teacher saw where the crop is black is not asked for
+    at = STRIDE * np.arange(cells)[:, None] + (STRIDE - 1) / 2
+    across, down = ((at > crop.low) & (at < crop.high)).T
+    out *= down[:, None] & across
     x0, y0, x1, y1 = (float(v) for v in records.box[i])
     scale = float(np.sqrt(abs(np.linalg.det(crop.matrix[:, :2]))))
     extent = max(x1 - x0, y1 - y0, 1.0) * scale / STRIDE
