@@ -6,6 +6,7 @@ import copy
 import tempfile
 import unittest
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -13,13 +14,14 @@ import torch
 
 from posetrain.data.packs import MIRROR
 from posetrain.paths import REPOSITORY
-from posetrain.temporal import clip_set, detect, weights
+from posetrain.temporal import between, clip_set, detect, weights
 from posetrain.temporal.answers import SHIPPED_SMOOTHNESS, held, places_px
+from posetrain.temporal.calibrate import of_bank
 from posetrain.temporal.clip_set import Clip, ClipSet
 from posetrain.temporal.frames import MIX, frame
 from posetrain.temporal.model import OUTPUTS, Answer, Hyper, TemporalXl, read
 from posetrain.temporal.motion import Truth
-from posetrain.temporal.noise import Real, begin_exchanged, later
+from posetrain.temporal.noise import Real, begin_exchanged, hide, later
 from posetrain.temporal.warp import warp
 
 
@@ -48,8 +50,8 @@ class Crops(unittest.TestCase):
 
 
 class Labels(unittest.TestCase):
-    def bank(self, xy: np.ndarray, smoothed: np.ndarray) -> Path:
-        """A bank of one film, a frame each nominal frame, seen at xy [T,17,2] where the labels say `smoothed`."""
+    def bank(self, xy: np.ndarray, smoothed: np.ndarray, every: float = 1.0, **more: Any) -> Path:
+        """A bank of one film, a frame after so many nominal frames, seen at xy [T,17,2] where the labels say `smoothed`."""
         path = Path(self.enterContext(tempfile.TemporaryDirectory())) / "z.npz"
         frames = len(xy)
         np.savez(
@@ -57,12 +59,15 @@ class Labels(unittest.TestCase):
             offset=[0, frames],
             tier=[1],
             name=["film_run_f_nm_x"],
-            time=np.arange(frames, dtype=np.float32),
+            time=every * np.arange(frames, dtype=np.float32),
             xy=xy,
             score=np.ones((frames, 17)),
             smoothed=smoothed,
             known=np.ones((frames, 17), bool),
             extent=np.full(frames, 80.0),
+            label=smoothed,
+            error=xy - smoothed,
+            **more,
         )
         return path
 
@@ -106,6 +111,45 @@ class Labels(unittest.TestCase):
             gaps = np.diff(truth.times, axis=1)
             self.assertTrue((gaps > 0.79).all() and (gaps < 1.26).all(), "the camera is as fast as it was")
         self.assertEqual(steps, {0.0: {1}, 1.0: {2, 3}})
+
+    def test_only_films_say_when_their_frames_were_taken(self) -> None:
+        """J-HMDB's pictures are repeated now and then, and `detect` leaves those out: what is left moves evenly."""
+        xy = np.zeros((40, 17, 2), np.float32)
+        for more, gap in (({}, 1.0), ({"seen": np.ones((40, 17), bool)}, 2.0)):
+            path = self.bank(xy, xy, every=2.0, **more)
+            (clip,) = Real([path], 0.0, 0.0).clips
+            np.testing.assert_allclose(np.diff(clip["time"]), gap)
+            (clip_between,) = between.load(path, everything=True)
+            np.testing.assert_allclose(np.diff(clip_between.times), gap)
+            asked: list[np.ndarray] = []
+
+            def of(truth: Truth, *_: np.ndarray, asked: list[np.ndarray] = asked) -> list[np.ndarray]:
+                asked.append(truth.times[0])
+                return [truth.times]
+
+            of_bank(path, lambda _: True, str, of)
+            np.testing.assert_allclose(np.diff(asked[0]), gap)
+
+    def test_the_lower_edge_of_the_picture_is_drawn_by_joints_that_somebody_labelled(self) -> None:
+        lanes, frames = 60, 200
+        heights = np.r_[np.zeros(5), np.linspace(100, 200, 12)]  # the face of nobody knows where
+        xy = np.zeros((lanes, frames, 17, 2), np.float32)
+        xy[..., 1] = heights
+        valid = np.ones((lanes, frames, 4, 17), bool)
+        valid[..., :5] = False
+        truth = Truth(
+            np.tile(np.arange(float(frames)), (lanes, 1)),
+            xy[:, :, None].repeat(4, 2),
+            valid,
+            np.zeros((lanes, frames, 17, 3), np.float32),
+            np.zeros(lanes, bool),
+            np.full((lanes, frames), 100.0, np.float32),
+        )
+        score = np.ones((lanes, frames, 17), np.float32)
+        hide(np.random.default_rng(5), truth, xy, score)
+        gone = (score == 0).all(1)
+        self.assertFalse(gone[:, heights < 145].any(), "the cut is at the middle of the body or below it")
+        self.assertTrue(1 < gone.any(1).sum() < 20)
 
 
 class Sides(unittest.TestCase):

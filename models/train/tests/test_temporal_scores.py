@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+import tempfile
 import unittest
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import torch
 
+from posetrain.temporal import export, scores, train
 from posetrain.temporal.answers import is_predicted
+from posetrain.temporal.calibrate import Fitting
 from posetrain.temporal.frames import Framed
+from posetrain.temporal.model import Hyper, TemporalXl
 from posetrain.temporal.scores import fit, in_card, score
 from posetrain.temporal.weights import CURVE
 
@@ -54,6 +61,44 @@ class Scores(unittest.TestCase):
             f"{CURVE}_movenet = [2.0, 0.08]\nparameters = 3\n",
         )
         self.assertEqual(in_card(text, "new", curves), text)
+
+    def test_the_curve_for_unknown_detectors_is_fitted_on_what_export_fits_it_on(self) -> None:
+        hyper = Hyper(width=16, layers=1, heads=2, feed_forward=16, memory=4, exchange=True, inertia=True)
+        of_run = ["jhmdb-movenet-train.npz", "jhmdb-small-train.npz"]
+        data = {"errors": of_run, "exact": [], "penn_share": 0.0}
+        asked: list[Fitting] = []
+
+        def curve(model: object, fitting: Fitting, widen: float) -> torch.Tensor:
+            asked.append(fitting)
+            return torch.tensor([2.0, 0.1])
+
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            torch.manual_seed(1)
+            model = TemporalXl(hyper)
+            config = {"licence": "c", "model": asdict(hyper), "data": data}
+            last = train.checkpoint(folder / "last.pt", model, model, torch.optim.AdamW(model.parameters()))
+            train.save(last, 1, config, ["jhmdb"])
+            (folder / "run.toml").write_text(f"[data]\nerrors = {of_run}\nexact = []\n")
+            places = ("--data", name, "--errors", name)
+            weights = folder / "temporal-xl.pwt"
+            for module, words in (
+                (export, ("--checkpoint", str(last.path), "--models", name)),
+                (scores, ("--weights", str(weights), "--config", str(folder / "run.toml"))),
+            ):
+                with (
+                    mock.patch("sys.argv", ["", *words, *places]),
+                    mock.patch.object(module, "score_curve", curve),
+                    mock.patch.object(export, "sigma_scale", return_value=[1.0, 1.5]),
+                ):
+                    module.main()
+            self.assertIn(
+                'sha256 = "' + hashlib.sha256(weights.read_bytes()).hexdigest(),
+                weights.with_suffix(".toml").read_text(),
+            )
+        half = len(asked) // 2
+        self.assertEqual(asked[:half], asked[half:])
+        self.assertEqual([bank.name for bank in asked[0].banks], of_run)
 
 
 class Told(unittest.TestCase):

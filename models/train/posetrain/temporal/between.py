@@ -25,7 +25,7 @@ from posetrain.temporal.answers import SHIPPED_SMOOTHNESS, held, told_px
 from posetrain.temporal.export import between
 from posetrain.temporal.frames import MIN_SCORE
 from posetrain.temporal.model import Hyper, TemporalXl
-from posetrain.temporal.noise import tuning
+from posetrain.temporal.noise import times_of, tuning
 from posetrain.temporal.train import read_start
 from posetrain.temporal.weights import tensors
 
@@ -51,13 +51,11 @@ def load(path: Path, everything: bool) -> list[Clip]:
     is_exact, clips = "labels_late" in z, []
     for a, b, tier, name in zip(z["offset"][:-1], z["offset"][1:], z["tier"], z["name"], strict=True):
         if tier == 1 and b - a >= SHORTEST and (everything or tuning(str(name))):
-            # Repeated pictures are out of real clips; what is left is counted as evenly spaced.
-            times = z["time"][a:b].astype(float) if is_exact else np.arange(b - a, dtype=float)
             xy, score, label, course, known = (
                 z[k][a:b] for k in ("xy", "score", "label", "smoothed", "known")
             )
             seen = z["seen"][a:b] if is_exact else known
-            clips.append(Clip(times, xy, score, label, course, known, seen, z["extent"][a:b]))
+            clips.append(Clip(times_of(z, a, b), xy, score, label, course, known, seen, z["extent"][a:b]))
     return clips
 
 

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from posetrain.data.source import source_of
 from posetrain.temporal.answers import answers, is_measured, is_predicted, places_px, sigma_px
 from posetrain.temporal.frames import MIN_SCORE
 from posetrain.temporal.motion import Mocap, Truth
-from posetrain.temporal.noise import Bank, tuning
+from posetrain.temporal.noise import Bank, times_of, tuning
 from posetrain.temporal.peers import Causal
 from posetrain.temporal.residual import show_through
 
@@ -66,14 +67,11 @@ def of_bank(
 ) -> dict[str, list[np.ndarray]]:
     """By film what `of` says of those clips of a bank."""
     z = dict(np.load(path))
-    is_exact = z.get("labels_late") == 0
     by_film: defaultdict[str, list[list[np.ndarray]]] = defaultdict(list)
     for a, b, tier, name in zip(z["offset"][:-1], z["offset"][1:], z["tier"], z["name"], strict=True):
         if tier == 1 and chosen(str(name)) and b - a >= 14:
-            # Repeated pictures are out of real clips; what is left is counted as evenly spaced.
-            times = z["time"][a:b].astype(float) if is_exact else np.arange(b - a, dtype=float)
             truth = Truth(
-                times[None],
+                times_of(z, a, b)[None],
                 z["smoothed"][None, a:b, None],
                 z["known"][None, a:b, None],
                 np.zeros(0),
@@ -97,6 +95,12 @@ class Fitting:
     lead: float
     exact: Path | None = None
     shown: float = 0.0
+
+    @classmethod
+    def of_run(cls, config: dict[str, Any], data: Path, errors: Path, smooth: float, lead: float) -> Fitting:
+        """For a detector of which nothing is known: on the errors of films that a run by that configuration learns from."""
+        d = config["data"]
+        return cls(data, [errors / name for name in d["errors"] or d["exact"]], tuning, smooth, lead)
 
     @classmethod
     def of_detectors(cls, file: Path, data: Path, errors: Path, smooth: float) -> dict[str, Fitting]:

@@ -25,7 +25,6 @@ from posetrain.temporal.answers import SHIPPED_SMOOTHNESS
 from posetrain.temporal.calibrate import Fitting, sigma_scale
 from posetrain.temporal.learned import learned
 from posetrain.temporal.model import Hyper, TemporalXl
-from posetrain.temporal.noise import tuning
 from posetrain.temporal.scores import score_curve
 from posetrain.temporal.train import read_start
 from posetrain.temporal.weights import CURVE, pwt
@@ -209,9 +208,7 @@ def main() -> None:
             raise SystemExit("--inertia: these weights have none")
         with torch.no_grad():
             model.head.bias[-JOINTS:] += args.inertia
-    d = z["config"]["data"]
-    banks = [args.errors / p for p in d["errors"] or d["exact"]]
-    default = Fitting(args.data, banks, tuning, args.smoothness, args.lead)
+    default = Fitting.of_run(z["config"], args.data, args.errors, args.smoothness, args.lead)
     scale = sigma_scale(model.eval(), default)
     knobs = {
         "lead_frames": torch.tensor([args.lead]),

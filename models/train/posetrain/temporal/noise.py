@@ -141,6 +141,13 @@ def tuning(clip: str) -> bool:
     return source not in TRAINED_ON and zlib.crc32(f"{clip.partition(source)[0]}{source}".encode()) % 5 == 0
 
 
+def times_of(bank: dict[str, np.ndarray], begin: int, end: int) -> np.ndarray:
+    """[F] nominal frames: when the pictures of a bank's clip were taken. Films of `posetrain.temporal.tracks` say. Clips of
+    `posetrain.temporal.detect` are without the pictures that J-HMDB repeats: what is left moves evenly, so it is counted as evenly spaced,
+    whatever gaps the file has."""
+    return bank["time"][begin:end].astype(float) if "seen" in bank else np.arange(end - begin, dtype=float)
+
+
 def later(xy: np.ndarray, frames: float) -> np.ndarray:
     """Places [F,...] as they are `frames` later, by linear interpolation; the last stays."""
     at = np.minimum(np.arange(len(xy)) + frames, len(xy) - 1)
@@ -170,7 +177,8 @@ class Real:
             z, before = dict(np.load(p)), len(self.clips)
             for a, b, tier, name in zip(z["offset"][:-1], z["offset"][1:], z["tier"], z["name"], strict=True):
                 if tier == 1 and b - a >= 10 and not tuning(str(name)):
-                    c = {k: z[k][a:b] for k in ("time", "xy", "score", "smoothed", "known", "extent")}
+                    c = {k: z[k][a:b] for k in ("xy", "score", "smoothed", "known", "extent")}
+                    c["time"] = times_of(z, a, b)
                     if "xyz" in z:
                         c["xyz"] = z["xyz"][a:b]
                     self.clips.append(c | {"smoothed": later(c["smoothed"], late)})

@@ -1,12 +1,12 @@
 """Fits what leads from what the network says of a joint's error to its score: how likely it lies within a tenth of the extent.
 
-    python -m posetrain.temporal.scores --weights ../temporal-xl-usable.pwt --detectors configs/temporal/detectors-usable.toml \
-        --data PACKS --errors ERRORS
+    python -m posetrain.temporal.scores --weights ../temporal-xl-usable.pwt --config configs/temporal/usable.toml \
+        --detectors configs/temporal/detectors-usable.toml --data PACKS --errors ERRORS
 
-`export` does so for weights that it writes; the command fits it anew for weights that are there, and says so in their card. The
-network's error is of a Laplace distribution, and real ones have heavier tails: `1 / (1 + (error / middle)^slope)`, a logistic function of
-the logarithm of what it says (Platt, 1999), one for all joints. Fitted on the clips that sigma's scale is fitted on, real, virtual and
-rendered ones alike.
+`export` does so for weights that it writes; the command fits it again, on the same errors, for weights that are there, and says so in their
+card. The network's error is of a Laplace distribution, and real ones have heavier tails: `1 / (1 + (error / middle)^slope)`, a logistic
+function of the logarithm of what it says (Platt, 1999), one for all joints. Fitted on the clips that sigma's scale is fitted on, real,
+virtual and rendered ones alike.
 `crates/temporal/src/learned/score.rs` is the same arithmetic.
 """
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import re
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,6 @@ from posetrain.temporal.answers import (
 from posetrain.temporal.calibrate import Fitting
 from posetrain.temporal.frames import MIN_SCORE
 from posetrain.temporal.motion import Truth
-from posetrain.temporal.noise import tuning
 from posetrain.temporal.peers import Causal
 from posetrain.temporal.residual import show_through
 from posetrain.temporal.weights import CURVE, pwt, read_pwt, tensors
@@ -108,15 +108,16 @@ def in_card(text: str, digest: str, curves: dict[str, Tensor]) -> str:
 def main() -> None:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--weights", type=Path, required=True, help=".pwt, beside its card; both are written anew")
+    p.add_argument("--config", type=Path, required=True, help="of the run that the weights are of")
     p.add_argument("--detectors", type=Path, default=CONFIGS / "temporal" / "detectors.toml")
     p.add_argument("--data", type=Path, required=True)
     p.add_argument("--errors", type=Path, required=True, help="where posetrain.temporal.tracks wrote")
     args = p.parse_args()
     card = args.weights.with_suffix(".toml")
     kinds = Fitting.of_detectors(args.detectors, args.data, args.errors, SHIPPED_SMOOTHNESS)
-    unknown = read_pwt(args.weights)
-    banks = [bank for fitting in kinds.values() for bank in fitting.banks]
-    fittings = {"": Fitting(args.data, banks, tuning, SHIPPED_SMOOTHNESS, unknown.lead)} | kinds
+    run = tomllib.loads(args.config.read_text())
+    of_run = Fitting.of_run(run, args.data, args.errors, SHIPPED_SMOOTHNESS, read_pwt(args.weights).lead)
+    fittings = {"": of_run} | kinds
     curves = dict[str, Tensor]()
     for name, fitting in fittings.items():
         shipped = read_pwt(args.weights, name)
