@@ -193,7 +193,14 @@ def write_keypoints(
         f"parameters = {described.parameters}",
         ABOUT_ERRORS,
         *errors.splitlines(),
+        *metrics(results),
     ]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def metrics(results: dict[str, dict[str, Measured]]) -> list[str]:
+    """Of each precision and pack a table of the card."""
+    lines: list[str] = []
     for precision, packs in results.items():
         for pack, measured in packs.items():
             lines += [
@@ -209,4 +216,4 @@ def write_keypoints(
                 lines.append(
                     f"pck_{threshold:g} = [{value:.4f}, {low:.4f}, {high:.4f}]".replace("pck_0.", "pck_")
                 )
-    path.write_text("\n".join(lines) + "\n")
+    return lines

@@ -41,7 +41,6 @@ from posetrain.keypoints.settle import settled
 from posetrain.keypoints.steady_config import SteadyConfig, load_config
 from posetrain.paths import REPOSITORY, TRAIN
 
-#: What a card says of those who taught a run's caches.
 # Whose maps taught, and where: one part of the card's sentence each, in this order.
 TEACHERS = {
     "movenet_thunder": "MoveNet Thunder (Apache-2.0): where COCO labels nothing, and beside its labels",
@@ -142,7 +141,36 @@ def looks(text: str) -> tuple[str, bool]:
     return name, times == "2"
 
 
-def main() -> None:
+def sources_of(args: argparse.Namespace, config: SteadyConfig, before: dict[str, Any]) -> list[str]:
+    """What the weights learned from: by the configuration, by the card `before`, by their own files."""
+    paths = filter(None, (args.weights, args.mean_with))
+    inherited = [name for path in paths for name in checkpoints.inherited(path, of_letter(config.licence))]
+    return list(dict.fromkeys([*checkpoints.sources(config, args.caches), *before["data"], *inherited]))
+
+
+def network(args: argparse.Namespace, config: SteadyConfig) -> KeypointNet:
+    net = KeypointNet(config.net)
+    weights = checkpoints.weights_of(args.weights)
+    if args.mean_with:
+        weights = checkpoints.mean(weights, checkpoints.weights_of(args.mean_with), args.share)
+    net.load_state_dict(weights)
+    return net
+
+
+def written(args: argparse.Namespace, config: SteadyConfig, net: KeypointNet, stem: str) -> dict[str, Path]:
+    """The network's files by their precision, and what the int8 one's ranges rest on."""
+    f32, int8 = args.work / f"{stem}-f32.onnx", args.models / f"{stem}.onnx"
+    export_keypoints(net, args.size, args.size, f32)
+    crops, names = range_crops(config, args.caches, args.size)
+    quantise(f32, int8, crops, real_outputs=("heatmaps",))
+    if args.settle:
+        settled(f32, int8, int8, config, args.caches, args.settle)
+        check(int8)
+    manifest.write_quantisation(args.quant / f"{stem}.toml", int8, names, ranges(int8))
+    return {"int8": int8, "f32": f32}
+
+
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -183,40 +211,27 @@ def main() -> None:
     args = parser.parse_args()
     if args.of and not args.begun_with:
         parser.error("--of needs --from: the card that says who taught these weights")
+    return args
+
+
+def main() -> None:
+    args = arguments()
     config = at_hand(load_config(args.config), args.of)
-    sources = checkpoints.sources(config, args.caches)
     before = tomllib.loads(args.begun_with.read_text())["card"] if args.begun_with else {"data": []}
-    sources |= dict.fromkeys(before["data"], 0)
-    for path in filter(None, (args.weights, args.mean_with)):
-        inherited = checkpoints.inherited(path, of_letter(config.licence))
-        sources |= dict.fromkeys((name for name in inherited if name not in sources), 0)
-    letter = LETTER[licence_of(sources)]
+    sources = sources_of(args, config, before)
     for folder in (args.work, args.models, args.quant):
         folder.mkdir(parents=True, exist_ok=True)
     manifests = args.looks or [(config.name, False)]
-    net = KeypointNet(config.net)
-    weights = checkpoints.weights_of(args.weights)
-    if args.mean_with:
-        weights = checkpoints.mean(weights, checkpoints.weights_of(args.mean_with), args.share)
-    net.load_state_dict(weights)
-    stem = f"keypoints-{manifests[0][0]}"
-    f32, int8 = args.work / f"{stem}-f32.onnx", args.models / f"{stem}.onnx"
-    export_keypoints(net, args.size, args.size, f32)
-    crops, names = range_crops(config, args.caches, args.size)
-    quantise(f32, int8, crops, real_outputs=("heatmaps",))
-    if args.settle:
-        settled(f32, int8, int8, config, args.caches, args.settle)
-        check(int8)
-    manifest.write_quantisation(args.quant / f"{stem}.toml", int8, names, ranges(int8))
+    net = network(args, config)
+    networks = written(args, config, net, f"keypoints-{manifests[0][0]}")
     crops_seen, minutes = checkpoints.history(args.weights)
-    minutes = trained_for(minutes, before, args.of)
     for name, mirrored in manifests:
-        own = Own(int8, config.codec(args.size), mirrored)
-        fitted = fit_scores(own, to_fit(config, args.caches))
-        networks = {"int8": int8, "f32": f32}
+        fitted = fit_scores(
+            Own(networks["int8"], config.codec(args.size), mirrored), to_fit(config, args.caches)
+        )
         results = measured(config, args.caches, networks, args.size, args.every, mirrored)
         errors = evaluate.errors_of_scores(results["int8"], fitted)
-        print(f"{name}: {errors.replace(chr(10), ', ')}, class ({letter})")
+        print(f"{name}: {errors.replace(chr(10), ', ')}, class ({LETTER[licence_of(sources)]})")
         described = manifest.Description(
             name=name,
             input=args.size,
@@ -229,11 +244,10 @@ def main() -> None:
             macs=multiply_adds(net, args.size, args.size) * (2 if mirrored else 1),
             parameters=used_parameters(net),
             pictures=crops_seen,
-            minutes=minutes,
+            minutes=trained_for(minutes, before, args.of),
         )
-        manifest.write_keypoints(
-            args.models / f"keypoints-{name}.toml", int8, described, fitted, results, errors
-        )
+        card = args.models / f"keypoints-{name}.toml"
+        manifest.write_keypoints(card, networks["int8"], described, fitted, results, errors)
 
 
 if __name__ == "__main__":

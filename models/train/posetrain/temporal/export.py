@@ -147,7 +147,43 @@ def between(old: dict[str, Tensor], new: dict[str, Tensor], share: float) -> dic
     return {name: torch.lerp(began(name, value), value, share) for name, value in new.items()}
 
 
-def main() -> None:
+def shipped(checkpoint: dict[str, Any], beside: Path | None, share: float, inertia: float) -> TemporalXl:
+    """The mean weights of a run's checkpoint, or those between the weights `beside` and them. Raises `SystemExit` for a model that the
+    device does not run."""
+    config = checkpoint["config"]
+    if config.get("kind", "xl") != "xl":
+        raise SystemExit("only the model itself is shipped; this is one that it is compared with")
+    hyper = Hyper(**config["model"])
+    if hyper.norm != "pre":
+        raise SystemExit("only networks with norm = 'pre' run on the device; train one with that option")
+    if inertia and not hyper.inertia:
+        raise SystemExit("--inertia: these weights have none")
+    model, weights = TemporalXl(hyper), checkpoint["mean"]
+    model.load_state_dict(between(read_start(beside), weights, share) if beside else weights)
+    if inertia:
+        with torch.no_grad():
+            model.head.bias[-JOINTS:] += inertia
+    return model.eval()
+
+
+def knobs_of(model: TemporalXl, default: Fitting, kinds: dict[str, Fitting]) -> dict[str, Tensor]:
+    """What is fitted on errors that training left out, by its names in the file: for any detector, and for each kind that is known."""
+    scale = sigma_scale(model, default)
+    knobs = {
+        "lead_frames": torch.tensor([default.lead]),
+        "sigma_scale": torch.tensor(scale),
+        CURVE: score_curve(model, default, scale[1]),
+    }
+    for name, fitting in kinds.items():
+        scale = sigma_scale(model, fitting)
+        knobs[f"error_model.{name}"] = torch.tensor([fitting.lead, *scale])
+        knobs[f"{CURVE}.{name}"] = score_curve(model, fitting, scale[1])
+        if fitting.shown:
+            knobs[f"shows_through.{name}"] = torch.tensor([fitting.shown])
+    return knobs
+
+
+def arguments() -> argparse.Namespace:
     p = argparse.ArgumentParser()
     p.add_argument("--checkpoint", type=Path, required=True)
     p.add_argument("--models", type=Path, required=True)
@@ -191,56 +227,36 @@ def main() -> None:
         help="added to the log-odds of inertia: steadier and a little later above 0, chosen on films left out",
     )
     p.add_argument("--metrics", type=Path)
-    args = p.parse_args()
+    return p.parse_args()
+
+
+def main() -> None:
+    args = arguments()
     z = torch.load(args.checkpoint, weights_only=False)
-    if z["config"].get("kind", "xl") != "xl":
-        raise SystemExit("only the model itself is shipped; this is one that it is compared with")
-    of = learned(z["config"], [*([args.beside] if args.beside else []), args.checkpoint])
-    hyper = Hyper(**z["config"]["model"])
-    if hyper.norm != "pre":
-        raise SystemExit("only networks with norm = 'pre' run on the device; train one with that option")
-    model = TemporalXl(hyper)
-    model.load_state_dict(
-        between(read_start(args.beside), z["mean"], args.share) if args.beside else z["mean"]
-    )
-    if args.inertia:
-        if not hyper.inertia:
-            raise SystemExit("--inertia: these weights have none")
-        with torch.no_grad():
-            model.head.bias[-JOINTS:] += args.inertia
-    default = Fitting.of_run(z["config"], args.data, args.errors, args.smoothness, args.lead)
-    scale = sigma_scale(model.eval(), default)
-    knobs = {
-        "lead_frames": torch.tensor([args.lead]),
-        "sigma_scale": torch.tensor(scale),
-        CURVE: score_curve(model, default, scale[1]),
-    }
+    config = z["config"]
+    of = learned(config, [*([args.beside] if args.beside else []), args.checkpoint])
+    model = shipped(z, args.beside, args.share, args.inertia)
+    default = Fitting.of_run(config, args.data, args.errors, args.smoothness, args.lead)
     kinds = Fitting.of_detectors(args.detectors, args.data, args.errors, args.smoothness)
-    for name, fitting in kinds.items():
-        scale = sigma_scale(model, fitting)
-        knobs[f"error_model.{name}"] = torch.tensor([fitting.lead, *scale])
-        knobs[f"{CURVE}.{name}"] = score_curve(model, fitting, scale[1])
-        if fitting.shown:
-            knobs[f"shows_through.{name}"] = torch.tensor([fitting.shown])
+    knobs = knobs_of(model, default, kinds)
     # Before anything is written: it may lie where the new weights go.
     beside = Beside.of(args.beside, args.share) if args.beside else None
+    hyper = Hyper(**config["model"])
     data = pwt(hyper, model.state_dict() | knobs)
     (args.models / f"{args.name}.pwt").write_bytes(data)
-    metrics = args.metrics.read_text() if args.metrics else ""
-    parameters = sum(v.numel() for v in model.parameters())
     text = manifest(
         args.name,
         hyper,
         hashlib.sha256(data).hexdigest(),
-        z["config"],
+        config,
         of,
         z["step"],
         args.base_steps,
-        parameters,
+        sum(v.numel() for v in model.parameters()),
         knobs,
         beside,
         args.inertia,
-        metrics,
+        args.metrics.read_text() if args.metrics else "",
     )
     (args.models / f"{args.name}.toml").write_text(text)
 
