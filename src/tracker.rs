@@ -9,6 +9,7 @@ mod load;
 mod searcher;
 mod still;
 
+use arrayvec::ArrayVec;
 use log::warn;
 use pose::{BoxPx, Forecast, Keypoints, MAX_PERSONS, Pose, PoseFrame, TrackedPerson};
 
@@ -20,10 +21,10 @@ use crate::config::{Config, MinJoints};
 use crate::infer::InferError;
 use crate::keypoints::{KeypointError, KeypointNet};
 use crate::metres::Metres;
-use crate::picture::{DecodeError, Decoder, Frame, Part, PixelFormat};
+use crate::picture::{DecodeError, Decoder, Frame, Part, Picture, PixelFormat};
 use crate::telemetry::{EngineCard, Stage};
 use crate::temporal::{Observation, TemporalModel};
-use crate::track::{Appearance, Identities, IdentityRules, is_strip_at_edge};
+use crate::track::{Assignment, Crop, Crops, Identities, IdentityRules, Origin, is_strip_at_edge};
 
 /// Joints that are known of whoever is told of and was not seen. Of fewer nobody could say where somebody is: they are what an
 /// expected pose is left with when it fades.
@@ -68,9 +69,8 @@ pub struct Tracker {
     seq: u64,
     /// By slot: what the model last said of each person.
     known: [Option<Forecast>; MAX_PERSONS],
-    /// What the last frame's crops show, as it was weighed; the first `count` count.
-    seen: [Keypoints; MAX_PERSONS],
-    count: usize,
+    /// What the last frame's crops show, as it was weighed.
+    seen: ArrayVec<Keypoints, MAX_PERSONS>,
     /// By slot: the person's own score when last seen.
     scores: [f32; MAX_PERSONS],
 }
@@ -79,13 +79,12 @@ pub struct Tracker {
 struct Look {
     /// When the frame was captured.
     at_us: i64,
-    /// Pixels of the source image; the first `count` count.
-    boxes: [BoxPx; MAX_PERSONS],
-    count: usize,
+    /// As far as they are known before the picture is searched.
+    crops: Crops,
     /// How far from their box whoever the last frame showed may be, in extents; 0 as long as forecasts say where.
     reach: f32,
     is_search: bool,
-    /// `boxes` say where persons were before a pause in the frames.
+    /// `crops` say where persons were before a pause in the frames.
     is_after_pause: bool,
     /// A JPEG may be decoded at one over this.
     reduction: u32,
@@ -137,8 +136,7 @@ impl Tracker {
             min_joints: MinJoints::MIN,
             seq: 0,
             known: [None; MAX_PERSONS],
-            seen: [Keypoints::default(); MAX_PERSONS],
-            count: 0,
+            seen: ArrayVec::new(),
             scores: [0.0; MAX_PERSONS],
         })
     }
@@ -158,7 +156,7 @@ impl Tracker {
     /// of it. Whoever was found just now has the score that both networks make, what was left out has no joints. Sides are the
     /// picture's.
     pub fn seen(&self) -> &[Keypoints] {
-        &self.seen[..self.count]
+        &self.seen
     }
 
     /// Forgets identities and memories.
@@ -196,140 +194,117 @@ impl Tracker {
 
         let look = self.look(frame, &predicted);
         // A search looks at everything, and whoever is found is cropped from the same picture.
-        let part = if look.is_search { None } else { self.part(&look.boxes[..look.count], look.reduction) };
+        let part = if look.is_search { None } else { self.part(&look.crops, look.reduction) };
         let picture = self.decoder.decode_part(frame, look.reduction, part.as_ref())?;
         let size = picture.image_size;
         let shown = predicted.iter().zip(self.identities.shown());
         let people = shown.filter_map(|(pose, is_shown)| pose.filter(|_| is_shown));
-        let unseen = self.identities.followed().1;
-        let crops = self.searcher.search(&picture, &look, unseen, people, ended)?;
+        let crops = self.searcher.search(&picture, &look, people, ended)?;
 
-        let is_wild = match self.net.crop(&picture, crops.boxes()) {
-            Ok(()) => false,
-            // A box gone wild belongs to a prediction gone wild; the next search finds the person again.
-            Err(error @ KeypointError::Box { .. }) => {
-                warn!("{error}: all persons are looked for anew");
-                true
-            }
-            Err(KeypointError::Infer(error)) => return Err(error.into()),
-        };
-        ended(Stage::Pixels);
-        let mut seen = [Keypoints::default(); MAX_PERSONS];
-        let count = if is_wild { 0 } else { crops.boxes().len() };
-        if count > 0 {
-            self.net.run()?;
-            ended(Stage::Network);
-            self.net.decode(&mut seen)?;
-            self.searcher.weigh(&crops, size, &mut seen[..count]);
-            ended(Stage::Decode);
-        }
-        let mut worn = [Appearance::UNKNOWN; MAX_PERSONS];
-        for (worn, seen) in worn.iter_mut().zip(&seen[..count]) {
-            *worn = appearance::of_person(&picture, seen);
-        }
-        if is_wild {
+        let seen = read_joints(&mut self.net, &picture, &crops, &self.searcher, ended)?;
+        let worn: ArrayVec<_, MAX_PERSONS> =
+            seen.iter().flatten().map(|seen| appearance::of_person(&picture, seen)).collect();
+        if seen.is_none() {
             self.reset();
         }
-        (self.seen, self.count) = (seen, count);
-        Ok(self.identify(frame, size, &worn, &predicted, ended))
+        self.seen = seen.unwrap_or_default();
+
+        let assignments =
+            self.identities.update_with_appearance(at_us, Some(size), &self.seen, &worn, &predicted);
+        ended(Stage::Track);
+        let forecasts = self.filter(at_us, &assignments);
+        let persons = self.report(at_us, size, &assignments, &forecasts);
+        ended(Stage::Temporal);
+        let seq = self.seq;
+        self.seq += 1;
+        let [width, height] = size.map(|v| v as u32);
+        let floor = self.metres.as_ref().and_then(Metres::floor);
+        Ok(PoseFrame { seq, frame: frame.seq, captured_at_us: at_us, width, height, persons, floor })
     }
 
     /// Who is expected where, and how sharp the picture has to be for them.
     fn look(&self, frame: &Frame, predicted: &[Option<Pose>; MAX_PERSONS]) -> Look {
         let at_us = frame.captured_at_us;
-        let mut boxes = [BoxPx::default(); MAX_PERSONS];
         // After a pause they are looked for where they were, not where their motion would have brought them.
         let is_after_pause = self.identities.is_after_pause(at_us);
         let expected = if is_after_pause { &[const { None }; MAX_PERSONS] } else { predicted };
-        let mut count = self.identities.rois(at_us, expected, &mut boxes);
+        let mut crops = self.identities.rois(at_us, expected);
         let is_search = self.searcher.is_due(at_us, self.identities.around(at_us), is_after_pause);
-        if self.searcher.finder.is_none() && count == 0 {
-            boxes[0] = BoxPx { x: 0.0, y: 0.0, w: frame.width as f32, h: frame.height as f32 };
-            count = 1;
+        if self.searcher.finder.is_none() && crops.is_empty() {
+            let box_px = BoxPx { x: 0.0, y: 0.0, w: frame.width as f32, h: frame.height as f32 };
+            crops.push(Crop { box_px, origin: Origin::Whole });
         }
-        let reduction = self.reduction(frame, &boxes[..count], is_search);
+        if is_after_pause {
+            crops.iter_mut().for_each(|crop| crop.origin = Origin::BeforePause);
+        }
+        let reduction = self.reduction(frame, &crops, is_search);
         let reach = self.identities.reach(at_us);
-        Look { at_us, boxes, count, reach, is_search, is_after_pause, reduction }
+        Look { at_us, crops, reach, is_search, is_after_pause, reduction }
     }
 
-    fn identify(
-        &mut self,
-        frame: &Frame,
-        [width, height]: [usize; 2],
-        worn: &[Appearance; MAX_PERSONS],
-        predicted: &[Option<Pose>; MAX_PERSONS],
-        ended: &mut dyn FnMut(Stage),
-    ) -> PoseFrame {
-        let captured_at_us = frame.captured_at_us;
-        let seen = &self.seen[..self.count];
-        let size = Some([width, height]);
-        let assignments = self.identities.update_with_appearance(captured_at_us, size, seen, worn, predicted);
-        ended(Stage::Track);
-
-        let nobody = Observation { slot: 0, captured_at_us, keypoints: None };
-        let mut observations = [nobody; MAX_PERSONS];
-        for (observation, a) in observations.iter_mut().zip(assignments) {
+    /// What the temporal model makes of those seen and of those expected, by assignment.
+    fn filter(&mut self, captured_at_us: i64, assignments: &[Assignment]) -> ArrayVec<Forecast, MAX_PERSONS> {
+        let mut observations = ArrayVec::<_, MAX_PERSONS>::new();
+        for a in assignments {
             if a.is_new {
                 self.model.reset(a.slot);
                 self.metres.iter_mut().for_each(|metres| metres.reset(a.slot));
-                self.known[a.slot] = None;
             }
-            let keypoints = a.detection.map(|d| seen[d]);
+            let keypoints = a.detection.map(|d| self.seen[d]);
             if let Some(keypoints) = &keypoints {
                 self.scores[a.slot] = keypoints.score;
             }
-            *observation = Observation { slot: a.slot, captured_at_us, keypoints };
+            observations.push(Observation { slot: a.slot, captured_at_us, keypoints });
         }
-        let mut forecasts = [Forecast::default(); MAX_PERSONS];
-        self.model.step(&observations[..assignments.len()], &mut forecasts);
+        let mut forecasts: ArrayVec<_, _> = assignments.iter().map(|_| Forecast::default()).collect();
+        self.model.step(&observations, &mut forecasts);
         // A person no longer listed is not predicted from what was known of them.
         self.known = [None; MAX_PERSONS];
-        let mut persons = [None; MAX_PERSONS];
-        let mut reported = 0;
-        for (a, forecast) in assignments.iter().zip(forecasts) {
-            self.known[a.slot] = Some(forecast);
-            // Whoever is expected at the edge and not seen there has left the picture.
-            let expected = || forecast.at(a.track_id, 0.0, captured_at_us).value.bounds();
-            let has_left =
-                a.detection.is_none() && expected().is_some_and(|b| is_strip_at_edge(&b, [width, height]));
-            let least =
-                if a.detection.is_none() { self.min_joints.max(MIN_EXPECTED) } else { self.min_joints };
-            if a.is_reported && !has_left && forecast.known_joints() >= least {
-                let seen = a.detection.map(|d| seen[d]);
-                let (mut forecast, seen) = match self.mirrored {
-                    true => (forecast.with_sides_exchanged(), seen.map(|k| k.with_sides_exchanged())),
-                    false => (forecast, seen),
-                };
-                let score = self.scores[a.slot];
-                let size_px = [width as u32, height as u32];
-                let track_id = a.track_id;
-                let metres = self.metres.as_mut();
-                let place = metres.and_then(|m| m.place(a.slot, track_id, &mut forecast, size_px));
-                persons[reported] = Some(TrackedPerson { track_id, score, forecast, seen, place });
-                reported += 1;
-            }
+        for (a, forecast) in assignments.iter().zip(&forecasts) {
+            self.known[a.slot] = Some(*forecast);
         }
-        ended(Stage::Temporal);
-        let seq = self.seq;
-        self.seq += 1;
-        PoseFrame {
-            seq,
-            frame: frame.seq,
-            captured_at_us,
-            width: width as u32,
-            height: height as u32,
-            persons,
-            floor: self.metres.as_ref().and_then(Metres::floor),
-        }
+        forecasts
     }
 
-    /// What the crops of `boxes` are made of in a picture reduced so; `None`: the whole.
-    fn part(&self, boxes: &[BoxPx], reduction: u32) -> Option<Part> {
+    /// Whom consumers are told of.
+    fn report(
+        &mut self,
+        at_us: i64,
+        size: [usize; 2],
+        assignments: &[Assignment],
+        forecasts: &[Forecast],
+    ) -> [Option<TrackedPerson>; MAX_PERSONS] {
+        let mut persons = [None; MAX_PERSONS];
+        let known = assignments.iter().zip(forecasts);
+        let reported = known.filter(|(a, forecast)| {
+            // Whoever is expected at the edge and not seen there has left the picture.
+            let expected = || forecast.at(a.track_id, 0.0, at_us).value.bounds();
+            let has_left = a.detection.is_none() && expected().is_some_and(|b| is_strip_at_edge(&b, size));
+            let least =
+                if a.detection.is_none() { self.min_joints.max(MIN_EXPECTED) } else { self.min_joints };
+            a.is_reported && !has_left && forecast.known_joints() >= least
+        });
+        for (person, (a, forecast)) in persons.iter_mut().zip(reported) {
+            let seen = a.detection.map(|d| self.seen[d]);
+            let (mut forecast, seen) = match self.mirrored {
+                true => (forecast.with_sides_exchanged(), seen.map(|k| k.with_sides_exchanged())),
+                false => (*forecast, seen),
+            };
+            let (track_id, score) = (a.track_id, self.scores[a.slot]);
+            let metres = self.metres.as_mut();
+            let place = metres.and_then(|m| m.place(a.slot, track_id, &mut forecast, size.map(|v| v as u32)));
+            *person = Some(TrackedPerson { track_id, score, forecast, seen, place });
+        }
+        persons
+    }
+
+    /// What `crops` are made of in a picture reduced so; `None`: the whole.
+    fn part(&self, crops: &[Crop], reduction: u32) -> Option<Part> {
         // Samples lie between pixels: one neighbour on each side, and one for rounding.
         let margin = 2.0 * reduction as f32;
         let mut all: Option<[f32; 4]> = None;
-        for b in boxes {
-            let edges = self.net.image_edges(b)?;
+        for crop in crops {
+            let edges = self.net.image_edges(&crop.box_px)?;
             let [left, top, right, bottom] = all.unwrap_or(edges);
             all = Some([left.min(edges[0]), top.min(edges[1]), right.max(edges[2]), bottom.max(edges[3])]);
         }
@@ -340,11 +315,11 @@ impl Tracker {
     }
 
     /// By how much a JPEG may be reduced: what the largest magnification asked for still leaves sharp.
-    fn reduction(&self, frame: &Frame, boxes: &[BoxPx], is_search: bool) -> u32 {
+    fn reduction(&self, frame: &Frame, crops: &[Crop], is_search: bool) -> u32 {
         if frame.format != PixelFormat::Mjpeg {
             return 1;
         }
-        let crops = boxes.iter().map(|b| self.net.image_per_net_px(b));
+        let crops = crops.iter().map(|crop| self.net.image_per_net_px(&crop.box_px));
         let [w, h] = [frame.width, frame.height];
         let search = self.searcher.finder.as_ref().filter(|_| is_search).map(|finder| {
             // Whoever is found is cropped from the same picture, and may be as small as a quarter of it.
@@ -353,6 +328,39 @@ impl Tracker {
         });
         crops.chain(search).fold(8.0f32, f32::min).max(1.0) as u32
     }
+}
+
+/// What `net` sees in `crops`, weighed by `searcher`; `None` where a box cannot be cropped.
+fn read_joints(
+    net: &mut KeypointNet,
+    picture: &Picture<'_>,
+    crops: &Crops,
+    searcher: &Searcher,
+    ended: &mut dyn FnMut(Stage),
+) -> Result<Option<ArrayVec<Keypoints, MAX_PERSONS>>, TrackError> {
+    let boxes: ArrayVec<BoxPx, MAX_PERSONS> = crops.iter().map(|crop| crop.box_px).collect();
+    let is_cropped = match net.crop(picture, &boxes) {
+        Ok(()) => true,
+        // A box gone wild belongs to a prediction gone wild; the next search finds the person again.
+        Err(error @ KeypointError::Box { .. }) => {
+            warn!("{error}: all persons are looked for anew");
+            false
+        }
+        Err(KeypointError::Infer(error)) => return Err(error.into()),
+    };
+    ended(Stage::Pixels);
+    if !is_cropped {
+        return Ok(None);
+    }
+    let mut seen: ArrayVec<_, _> = crops.iter().map(|_| Keypoints::default()).collect();
+    if !seen.is_empty() {
+        net.run()?;
+        ended(Stage::Network);
+        net.decode(&mut seen)?;
+        searcher.weigh(crops, picture.image_size, &mut seen);
+        ended(Stage::Decode);
+    }
+    Ok(Some(seen))
 }
 
 #[cfg(test)]

@@ -2,12 +2,14 @@
 
 mod frame;
 
-use pose::{BoxPx, Keypoints, MAX_PERSONS, Pose};
+use arrayvec::ArrayVec;
+use pose::{Keypoints, MAX_PERSONS, Pose};
 
 use self::frame::{Shown, apart};
 use super::IdentityRules;
 use super::appearance::Appearance;
 use super::associate::Shape;
+use super::crops::{Crop, Crops, Origin};
 use super::known::{Track, reach_extents};
 use super::overlap::{DetectionOf, is_behind_another};
 use super::picture::{keep_the_surer, somebody};
@@ -35,7 +37,6 @@ pub struct Identities {
     tracks: [Option<Track>; MAX_PERSONS],
     next_id: u32,
     last_us: i64,
-    assignments: [Assignment; MAX_PERSONS],
 }
 
 impl Identities {
@@ -46,7 +47,6 @@ impl Identities {
             tracks: [None; MAX_PERSONS],
             next_id: 1,
             last_us: i64::MIN,
-            assignments: [Assignment::default(); MAX_PERSONS],
         }
     }
 
@@ -90,29 +90,22 @@ impl Identities {
         self.last_us != i64::MIN && at_us.saturating_sub(self.last_us) > by_us
     }
 
-    /// Writes the box to look at for each person followed, in pixels of the source image; gives their count. Whom the last frame did
-    /// not show come last.
+    /// Where to look for each person followed. Whom the last frame did not show come last.
     ///
     /// `predicted[slot]` is the pose expected for the coming frame. Its sure joints make the box; where they are few,
     /// what was last seen is taken in too, and a person unseen for a while gets a wider box.
-    pub fn rois(
-        &self,
-        at_us: i64,
-        predicted: &[Option<Pose>; MAX_PERSONS],
-        boxes: &mut [BoxPx; MAX_PERSONS],
-    ) -> usize {
-        let mut n = 0;
-        for is_unseen in [false, true] {
+    pub fn rois(&self, at_us: i64, predicted: &[Option<Pose>; MAX_PERSONS]) -> Crops {
+        let mut crops = Crops::new();
+        for was_seen in [true, false] {
             for (track, predicted) in self.tracks.iter().zip(predicted) {
                 let followed = track.as_ref().filter(|t| !t.is_lost);
-                let Some(track) = followed.filter(|t| (t.seen_us < self.last_us) == is_unseen) else {
-                    continue;
-                };
-                boxes[n] = track.roi(predicted.as_ref(), at_us);
-                n += 1;
+                if let Some(track) = followed.filter(|t| (t.seen_us >= self.last_us) == was_seen) {
+                    let box_px = track.roi(predicted.as_ref(), at_us);
+                    crops.push(Crop { box_px, origin: Origin::Followed { was_seen } });
+                }
             }
         }
-        n
+        crops
     }
 
     /// Takes one frame's poses and says who they are, the oldest identity first, newcomers last.
@@ -125,14 +118,9 @@ impl Identities {
         captured_at_us: i64,
         detections: &[Keypoints],
         predicted: &[Option<Pose>; MAX_PERSONS],
-    ) -> &[Assignment] {
-        self.update_with_appearance(
-            captured_at_us,
-            None,
-            detections,
-            &[Appearance::UNKNOWN; MAX_PERSONS],
-            predicted,
-        )
+    ) -> ArrayVec<Assignment, MAX_PERSONS> {
+        let nothing_known = [Appearance::UNKNOWN; MAX_PERSONS];
+        self.update_with_appearance(captured_at_us, None, detections, &nothing_known, predicted)
     }
 
     /// As [`update`](Self::update), where the picture has `size` (width, height; pixels) and `appearance[detection]` is what each wears.
@@ -141,9 +129,9 @@ impl Identities {
         captured_at_us: i64,
         size: Option<[usize; 2]>,
         detections: &[Keypoints],
-        appearance: &[Appearance; MAX_PERSONS],
+        appearance: &[Appearance],
         predicted: &[Option<Pose>; MAX_PERSONS],
-    ) -> &[Assignment] {
+    ) -> ArrayVec<Assignment, MAX_PERSONS> {
         self.age(captured_at_us);
         let mut seen = self.persons_seen(detections);
         let shown = Shown { at_us: captured_at_us, size, detections, appearance, apart: apart(&seen) };
@@ -209,12 +197,12 @@ impl Identities {
     }
 
     fn list(
-        &mut self,
+        &self,
         detection_of: &DetectionOf,
         is_new: &[bool; MAX_PERSONS],
         predicted: &[Option<Pose>; MAX_PERSONS],
-    ) -> &[Assignment] {
-        let mut n = 0;
+    ) -> ArrayVec<Assignment, MAX_PERSONS> {
+        let mut listed = ArrayVec::new();
         for (slot, track) in self.tracks.iter().enumerate() {
             let Some(track) = track.as_ref().filter(|t| !t.is_lost) else { continue };
             let unseen_us = self.last_us.saturating_sub(track.seen_us);
@@ -222,16 +210,14 @@ impl Identities {
                 || is_behind_another(&track.expected(predicted[slot].as_ref()), slot, detection_of);
             let is_told_unseen = track.score >= self.config.unseen_score
                 && (unseen_us <= self.config.told_us || (unseen_us <= self.config.hidden_us && is_hidden()));
-            self.assignments[n] = Assignment {
+            listed.push(Assignment {
                 slot,
                 track_id: track.id,
                 detection: detection_of[slot].map(|(d, _)| d),
                 is_new: is_new[slot],
                 is_reported: track.id != 0 && (detection_of[slot].is_some() || is_told_unseen),
-            };
-            n += 1;
+            });
         }
-        let listed = &mut self.assignments[..n];
         // Newcomers have no identity yet: they come last, and a later birth never moves an older person.
         listed.sort_unstable_by_key(|a| (a.track_id.wrapping_sub(1), a.slot));
         listed

@@ -1,7 +1,7 @@
 //! Who is who, from frame to frame.
 //!
 //! [`Identities`] gives identities: it compares each frame's poses with where the known persons were expected and what they wear
-//! ([`Appearance`]), and decides by [`IdentityRules`] who was seen, who is new and who is gone. What the crops of a frame are:
+//! ([`Appearance`]), and decides by [`IdentityRules`] who was seen, who is new and who is gone. What the [`Crops`] of a frame are:
 //!
 //! * [`Search`]: when the whole picture is searched for people.
 //! * [`unmatched_detections`]: which of the boxes found there belong to nobody yet; [`RoundRobin`]: which of them come first.
@@ -14,6 +14,7 @@
 
 mod appearance;
 mod associate;
+mod crops;
 mod identities;
 mod known;
 mod overlap;
@@ -24,10 +25,11 @@ mod search;
 
 pub use appearance::{Appearance, BodyRegion};
 pub use associate::{MIN_JOINT_SCORE, similarity};
+pub use crops::{
+    Crop, Crops, Origin, expand_partial_boxes, merge_after_pause, occluded_detections, unmatched_detections,
+};
 pub use identities::{Assignment, Identities};
 pub use picture::{distinct_persons, is_at_edge_alone, is_strip_at_edge};
 pub use round_robin::RoundRobin;
 pub use rules::IdentityRules;
-pub use search::{
-    Around, Search, expand_partial_boxes, merge_after_pause, occluded_detections, unmatched_detections,
-};
+pub use search::{Around, Search};

@@ -62,7 +62,7 @@ pub(super) fn is_there_already(
 /// the hidden person is expected on, not seen.
 pub(super) fn leave_to_whom_they_show(
     tracks: &[Option<Track>; MAX_PERSONS],
-    appearance: &[Appearance; MAX_PERSONS],
+    appearance: &[Appearance],
     detection_of: &mut DetectionOf,
 ) {
     let before = *detection_of;

@@ -1,8 +1,9 @@
 //! Which detections are looked at next, in turn, where there are more than can be followed.
 
+use arrayvec::ArrayVec;
 use pose::{BoxPx, MAX_PERSONS, PersonBox};
 
-use super::search::covers;
+use super::crops::{Crop, covers};
 
 /// A find that overlaps an earlier one so far is the same, a frame later.
 const SAME_IOU: f32 = 0.5;
@@ -12,20 +13,20 @@ const MAX_LOOKED_AT: usize = 4 * MAX_PERSONS;
 
 /// Which finds were looked at: a thing that the finder is surer of than of somebody far away would take the only place for ever,
 /// however often the keypoint network denies it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RoundRobin {
-    /// Pixels of the source image; the first `count` count.
-    looked_at: [BoxPx; MAX_LOOKED_AT],
-    count: usize,
+    /// Pixels of the source image.
+    looked_at: ArrayVec<BoxPx, MAX_LOOKED_AT>,
 }
 
 impl RoundRobin {
-    /// Puts those of `found` that were looked at behind the others, either part the surest first as before. `followed` are the boxes of the
+    /// Puts those of `found` that were looked at behind the others, either part the surest first as before. `followed` are the crops of the
     /// persons followed: whoever is found there takes no turn. When nobody is left who was not looked at, the turns begin anew.
-    pub fn order(&mut self, found: &mut [PersonBox], followed: &[BoxPx]) {
-        let is_fresh = |person: &PersonBox| !followed.iter().any(|b| covers(person, b)) && !self.had(person);
+    pub fn order(&mut self, found: &mut [PersonBox], followed: &[Crop]) {
+        let is_followed = |person: &PersonBox| followed.iter().any(|crop| covers(person, &crop.box_px));
+        let is_fresh = |person: &PersonBox| !is_followed(person) && !self.had(person);
         if !found.iter().any(is_fresh) {
-            self.count = 0;
+            self.looked_at.clear();
             return;
         }
         let mut fresh = 0;
@@ -39,21 +40,21 @@ impl RoundRobin {
 
     /// The find in this box is looked at.
     pub fn take(&mut self, box_px: BoxPx) {
-        if self.count == MAX_LOOKED_AT {
-            self.count = 0;
+        if self.looked_at.is_full() {
+            self.looked_at.clear();
         }
-        self.looked_at[self.count] = box_px;
-        self.count += 1;
+        self.looked_at.push(box_px);
     }
 
     fn had(&self, person: &PersonBox) -> bool {
-        self.looked_at[..self.count].iter().any(|b| b.iou(&person.box_px) >= SAME_IOU)
+        self.looked_at.iter().any(|b| b.iou(&person.box_px) >= SAME_IOU)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::track::Origin;
 
     fn find(x: f32, score: f32) -> PersonBox {
         PersonBox { box_px: BoxPx { x, y: 0.0, w: 40.0, h: 100.0 }, score }
@@ -80,7 +81,7 @@ mod tests {
         let mut turns = RoundRobin::default();
         turns.take(thing.box_px);
         let mut found = [thing, own];
-        turns.order(&mut found, &[own.box_px]);
+        turns.order(&mut found, &[Crop { box_px: own.box_px, origin: Origin::Followed { was_seen: true } }]);
         assert_eq!(found, [thing, own], "nobody else waits");
         turns.take(thing.box_px);
         turns.order(&mut found, &[]);
@@ -91,6 +92,6 @@ mod tests {
     fn many_things_that_move_are_not_remembered_without_end() {
         let mut turns = RoundRobin::default();
         (0..=MAX_LOOKED_AT).for_each(|i| turns.take(find(100.0 * i as f32, 0.5).box_px));
-        assert_eq!(turns.count, 1);
+        assert_eq!(turns.looked_at.len(), 1);
     }
 }

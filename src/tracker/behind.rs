@@ -1,12 +1,12 @@
 //! Looks behind those who are seen: whoever stands half behind somebody is in one box with them until those in front are painted out.
 
-use pose::{BoxPx, Keypoints, MAX_PERSONS, PersonBox, Pose};
+use pose::{Keypoints, MAX_PERSONS, PersonBox, Pose};
 
 use super::TrackError;
 use crate::keypoints::{MAX_FOUND, PersonFinder};
 use crate::picture::Picture;
 use crate::telemetry::Stage;
-use crate::track::{MIN_JOINT_SCORE, occluded_detections, similarity};
+use crate::track::{Crops, MIN_JOINT_SCORE, occluded_detections, similarity};
 
 /// Behind somebody alone nobody is looked for: whoever comes to them is seen on the way, and most who are followed are alone.
 const MIN_SEEN: usize = 2;
@@ -22,31 +22,33 @@ const MIN_SIZE: f32 = 0.5;
 
 /// The people who are painted out of the picture, and who is found then. Memory is kept.
 pub(super) struct Behind {
+    max_persons: usize,
     people: Vec<Pose>,
     found: Vec<PersonBox>,
 }
 
 impl Behind {
-    pub(super) fn new() -> Self {
-        Self { people: Vec::with_capacity(MAX_PERSONS), found: Vec::with_capacity(MAX_FOUND) }
+    /// Adds to no more than `max_persons` crops a picture.
+    pub(super) fn new(max_persons: usize) -> Self {
+        let people = Vec::with_capacity(MAX_PERSONS);
+        Self { max_persons, people, found: Vec::with_capacity(MAX_FOUND) }
     }
 
     /// Paints `people`, who were seen in the last frame and are expected there, out of `picture`, and searches it once more. Adds whom
-    /// it finds to `found`, and to `boxes` those of them who are nobody's yet: the first `count` of these are taken, the first
-    /// `followed` by persons followed. Gives the new count.
+    /// it finds to `found`, and to `crops` those of them who are nobody's yet.
     pub(super) fn look(
         &mut self,
         finder: &mut PersonFinder,
         picture: &Picture<'_>,
         people: impl Iterator<Item = Pose>,
-        (boxes, followed, count): (&mut [BoxPx], usize, usize),
+        crops: &mut Crops,
         found: &mut Vec<PersonBox>,
         ended: &mut dyn FnMut(Stage),
-    ) -> Result<usize, TrackError> {
+    ) -> Result<(), TrackError> {
         self.people.clear();
         self.people.extend(people);
-        if self.people.len() < MIN_SEEN || count == boxes.len() {
-            return Ok(count);
+        if self.people.len() < MIN_SEEN || crops.len() >= self.max_persons {
+            return Ok(());
         }
         finder.fit_without(picture, &self.people);
         ended(Stage::Pixels);
@@ -55,7 +57,8 @@ impl Behind {
         finder.decode(&mut self.found)?;
         found.extend_from_slice(&self.found);
         ended(Stage::Decode);
-        Ok(occluded_detections(&self.found, &self.people, boxes, followed, count))
+        occluded_detections(&self.found, &self.people, crops, self.max_persons);
+        Ok(())
     }
 }
 
@@ -80,7 +83,7 @@ pub(super) fn is_seen_already<'a>(
 mod tests {
     use std::time::Duration;
 
-    use pose::{JointState, Pose};
+    use pose::{BoxPx, JointState, Pose};
 
     use super::*;
     use crate::capture::FrameSource;
@@ -88,6 +91,7 @@ mod tests {
     use crate::capture::synthetic::Synthetic;
     use crate::config::Config;
     use crate::picture::Decoder;
+    use crate::track::{Crop, Origin};
     use crate::tracker::Networks;
 
     #[test]
@@ -144,14 +148,16 @@ mod tests {
         let mut clip = EveryFrame(Synthetic::new(2, 320, 240, 30.0, 3).expect("valid"));
         let frame = clip.next_frame(Duration::ZERO).expect("a frame").expect("no wait");
         let picture = decoder.decode(&frame, 1).expect("decodes");
-        let mut behind = Behind::new();
         let mut searched = |people: usize, places: usize| {
-            let (mut boxes, mut stages) = ([BoxPx::default(); 4], Vec::new());
+            let mut stages = Vec::new();
             let people = (0..people).map(|_| Pose::default());
-            let boxes = (&mut boxes[..places], 2, 2);
+            let followed = Crop { box_px: BoxPx::default(), origin: Origin::Followed { was_seen: true } };
+            let mut crops = [followed; 2].into_iter().collect();
             let mut ended = |stage| stages.push(stage);
-            let count = behind.look(&mut finder, &picture, people, boxes, &mut Vec::new(), &mut ended);
-            assert!(count.expect("runs") >= 2);
+            let mut behind = Behind::new(places);
+            let looked = behind.look(&mut finder, &picture, people, &mut crops, &mut Vec::new(), &mut ended);
+            looked.expect("runs");
+            assert_eq!(crops[..2], [followed; 2]);
             stages
         };
         assert_eq!(searched(1, 4), []);

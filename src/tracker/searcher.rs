@@ -1,7 +1,7 @@
 //! Where to look in a picture: at those who are followed and, where the picture is searched, at whoever is found beside and behind
 //! them; and how much counts what is seen there.
 
-use pose::{BoxPx, Keypoints, MAX_PERSONS, PersonBox, Pose};
+use pose::{Keypoints, PersonBox, Pose};
 
 use super::behind::{Behind, is_seen_already};
 use super::{Look, TrackError};
@@ -9,7 +9,7 @@ use crate::keypoints::{MAX_FOUND, PersonFinder};
 use crate::picture::Picture;
 use crate::telemetry::Stage;
 use crate::track::{
-    Around, RoundRobin, Search, expand_partial_boxes, is_at_edge_alone, merge_after_pause,
+    Around, Crops, Origin, RoundRobin, Search, expand_partial_boxes, is_at_edge_alone, merge_after_pause,
     unmatched_detections,
 };
 
@@ -25,24 +25,6 @@ pub(super) struct Searcher {
     behind: Behind,
 }
 
-/// What is cropped from a picture.
-pub(super) struct Crops {
-    /// Pixels of the source image; the first `count` count.
-    boxes: [BoxPx; MAX_PERSONS],
-    count: usize,
-    /// Whether the box is not that of somebody followed.
-    is_new: [bool; MAX_PERSONS],
-    /// The first so many are not of whoever was found behind those who are seen.
-    plain: usize,
-}
-
-impl Crops {
-    /// Pixels of the source image.
-    pub(super) fn boxes(&self) -> &[BoxPx] {
-        &self.boxes[..self.count]
-    }
-}
-
 impl Searcher {
     /// Looks at no more than `max_persons` persons a picture, and takes a crop of a lower score than `min_score` for nobody. Without a
     /// finder nothing is ever searched.
@@ -54,7 +36,7 @@ impl Searcher {
             min_score,
             found: Vec::with_capacity(2 * MAX_FOUND),
             turns: RoundRobin::default(),
-            behind: Behind::new(),
+            behind: Behind::new(max_persons),
         }
     }
 
@@ -69,8 +51,8 @@ impl Searcher {
         self.finder.is_some() && (is_after_pause || self.rhythm.is_due(at_us, around, self.max_persons))
     }
 
-    /// The crops of a picture: those of `look`, of whose persons the last `unseen` were not seen in the last frame, and in a search those
-    /// of whoever is found besides. `people` are those who were seen, and are told of, where they are expected.
+    /// The crops of a picture: those of `look`, and in a search those of whoever is found besides. `people` are those who were seen, and
+    /// are told of, where they are expected.
     ///
     /// # Errors
     /// [`TrackError::Network`].
@@ -78,65 +60,55 @@ impl Searcher {
         &mut self,
         picture: &Picture<'_>,
         look: &Look,
-        unseen: usize,
         people: impl Iterator<Item = Pose>,
         ended: &mut dyn FnMut(Stage),
     ) -> Result<Crops, TrackError> {
-        let &Look { at_us, mut boxes, count: expected, reach, is_search, is_after_pause, .. } = look;
-        let Some(finder) = self.finder.as_mut().filter(|_| is_search) else {
+        let mut crops = look.crops.clone();
+        let Some(finder) = self.finder.as_mut().filter(|_| look.is_search) else {
             self.rhythm.rested();
             self.found.clear();
-            let is_new = [is_after_pause; MAX_PERSONS];
-            return Ok(Crops { boxes, count: expected, is_new, plain: MAX_PERSONS });
+            return Ok(crops);
         };
-        self.rhythm.done(at_us);
+        self.rhythm.done(look.at_us);
         finder.fit(picture);
         ended(Stage::Pixels);
         finder.run()?;
         ended(Stage::Network);
         finder.decode(&mut self.found)?;
-        if is_after_pause {
-            let count = merge_after_pause(&self.found, &mut boxes[..self.max_persons], expected);
+        if look.is_after_pause {
+            merge_after_pause(&self.found, &mut crops, self.max_persons);
             ended(Stage::Decode);
-            return Ok(Crops { boxes, count, is_new: [true; MAX_PERSONS], plain: count });
+            return Ok(crops);
         }
         // Surest first.
         let sure = self.found.partition_point(|person| finder.is_sure(person));
-        expand_partial_boxes(&self.found[..sure], &mut boxes[..expected]);
-        self.turns.order(&mut self.found, &boxes[..expected]);
-        // Before finds take the places of some.
-        let followed = boxes;
-        let room = &mut boxes[..self.max_persons];
-        let plain = unmatched_detections(&self.found, room, expected, unseen, reach);
-        let new = room[..plain].iter().enumerate().filter(|(i, b)| *i >= expected || **b != followed[*i]);
-        new.for_each(|(_, b)| self.turns.take(*b));
+        expand_partial_boxes(&self.found[..sure], &mut crops);
+        self.turns.order(&mut self.found, &crops);
+        unmatched_detections(&self.found, &mut crops, self.max_persons, look.reach);
+        crops.iter().filter(|crop| crop.origin.is_new()).for_each(|crop| self.turns.take(crop.box_px));
         ended(Stage::Decode);
-        let places = (room, expected, plain);
-        let count = self.behind.look(finder, picture, people, places, &mut self.found, ended)?;
-        let is_new = std::array::from_fn(|i| i >= expected || boxes[i] != followed[i]);
-        Ok(Crops { boxes, count, is_new, plain })
+        self.behind.look(finder, picture, people, &mut crops, &mut self.found, ended)?;
+        Ok(crops)
     }
 
-    /// Weighs what the keypoint network saw in `crops`, `seen[i]` in the box `i`, of a picture of `size` (width, height; pixels): of
+    /// Weighs what the keypoint network saw in `crops`, `seen[i]` in the crop `i`, of a picture of `size` (width, height; pixels): of
     /// whoever was found just now both networks have a word, and of who is seen already, or may be the edge alone, nothing is left:
     /// somebody of score 0 may be somebody by the user's own least score.
     pub(super) fn weigh(&self, crops: &Crops, size: [usize; 2], seen: &mut [Keypoints]) {
-        if let Some(finder) = &self.finder {
-            for (i, seen) in seen.iter_mut().enumerate() {
-                let is_it = |found: &&PersonBox| crops.is_new[i] && found.box_px == crops.boxes[i];
-                if let Some(found) = self.found.iter().find(is_it) {
-                    seen.score = finder.both(found.score, seen.score);
-                }
+        for (crop, seen) in crops.iter().zip(&mut *seen).filter(|(crop, _)| crop.origin.is_new()) {
+            let found = self.found.iter().find(|found| found.box_px == crop.box_px);
+            if let Some((finder, found)) = self.finder.as_ref().zip(found) {
+                seen.score = finder.both(found.score, seen.score);
             }
-        }
-        // Whoever leaves is followed to the last; nobody begins, or is back, in a strip at the edge.
-        for (seen, is_new) in seen.iter_mut().zip(crops.is_new) {
-            if is_new && is_at_edge_alone(seen, size) {
+            // Whoever leaves is followed to the last; nobody begins, or is back, in a strip at the edge.
+            if is_at_edge_alone(seen, size) {
                 *seen = Keypoints::default();
             }
         }
         if let Some(finder) = &self.finder {
-            let (others, behind) = seen.split_at_mut(crops.plain.min(seen.len()));
+            // Who stands behind was found last.
+            let (others, behind) =
+                seen.split_at_mut(crops.partition_point(|crop| crop.origin != Origin::FoundBehind));
             // A crop that shows nobody has joints too, which say nothing of who stands where.
             let others = others.iter().filter(|other| other.score >= self.min_score);
             for seen in behind.iter_mut().filter(|seen| is_seen_already(seen, others.clone(), finder)) {
@@ -150,13 +122,22 @@ impl Searcher {
 mod tests {
     use std::time::Duration;
 
+    use pose::BoxPx;
+
     use super::*;
     use crate::capture::FrameSource;
     use crate::capture::clip::EveryFrame;
     use crate::capture::synthetic::Synthetic;
     use crate::config::Config;
     use crate::picture::Decoder;
+    use crate::track::Crop;
     use crate::tracker::Networks;
+
+    const FOLLOWED: Origin = Origin::Followed { was_seen: true };
+
+    fn look(crops: Crops) -> Look {
+        Look { at_us: 0, crops, reach: 0.0, is_search: true, is_after_pause: false, reduction: 1 }
+    }
 
     #[test]
     fn with_one_place_the_next_search_looks_at_somebody_else_than_the_surest_find() {
@@ -166,21 +147,11 @@ mod tests {
         let frame = clip.next_frame(Duration::ZERO).expect("a frame").expect("no wait");
         let mut decoder = Decoder::new().expect("sets up");
         let picture = decoder.decode(&frame, 1).expect("decodes");
-        let nobody = BoxPx::default();
-        let look = Look {
-            at_us: 0,
-            boxes: [nobody; MAX_PERSONS],
-            count: 0,
-            reach: 0.0,
-            is_search: true,
-            is_after_pause: false,
-            reduction: 1,
-        };
+        let look = look(Crops::new());
         let mut looked_at = || {
-            let crops = searcher.search(&picture, &look, 0, std::iter::empty(), &mut |_| {}).expect("runs");
-            let (b, count) = (crops.boxes[0], crops.boxes().len());
-            assert_eq!(count, 1, "one place");
-            b
+            let crops = searcher.search(&picture, &look, std::iter::empty(), &mut |_| {}).expect("runs");
+            assert_eq!(crops.len(), 1, "one place");
+            crops[0].box_px
         };
         let (first, second) = (looked_at(), looked_at());
         assert!(first.iou(&second) < 0.5, "{first:?} {second:?}");
@@ -209,8 +180,8 @@ mod tests {
         speck.joints[1..].iter_mut().for_each(|joint| joint.score = 0.0);
         let somebody = figure(60.0, 120.0, 0.9);
         let is_somebody = |other: Keypoints, behind: Keypoints| {
-            let is_new = std::array::from_fn(|i| i == 2);
-            let crops = Crops { boxes: [BoxPx::default(); MAX_PERSONS], count: 3, is_new, plain: 2 };
+            let crop = |origin| Crop { box_px: BoxPx::default(), origin };
+            let crops = [FOLLOWED, FOLLOWED, Origin::FoundBehind].into_iter().map(crop).collect();
             let mut seen = [somebody, other, behind];
             searcher.weigh(&crops, [320, 240], &mut seen);
             seen[2] != Keypoints::default()
@@ -238,21 +209,12 @@ mod tests {
             joint.score = 0.9;
         }
         // Somebody is followed to where nobody is found, and there is no place for anybody else.
-        let mut boxes = [BoxPx::default(); MAX_PERSONS];
-        boxes[0] = BoxPx { x: 310.0, y: 60.0, w: 20.0, h: 120.0 };
-        let look = Look {
-            at_us: 0,
-            boxes,
-            count: 1,
-            reach: 0.0,
-            is_search: true,
-            is_after_pause: false,
-            reduction: 1,
-        };
-        for (unseen, is_taken) in [(0, false), (1, true)] {
-            let nobody = std::iter::empty();
-            let crops = searcher.search(&picture, &look, unseen, nobody, &mut |_| {}).expect("runs");
-            assert_eq!(crops.boxes() != &boxes[..1], is_taken, "{:?}", crops.boxes());
+        let box_px = BoxPx { x: 310.0, y: 60.0, w: 20.0, h: 120.0 };
+        for (was_seen, is_taken) in [(true, false), (false, true)] {
+            let followed = Crop { box_px, origin: Origin::Followed { was_seen } };
+            let look = look([followed].into_iter().collect());
+            let crops = searcher.search(&picture, &look, std::iter::empty(), &mut |_| {}).expect("runs");
+            assert_eq!(crops[..] != [followed], is_taken, "{crops:?}");
             let mut seen = [strip];
             searcher.weigh(&crops, picture.image_size, &mut seen);
             assert_eq!(seen[0].joints, if is_taken { Keypoints::default().joints } else { strip.joints });

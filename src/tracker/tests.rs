@@ -27,7 +27,7 @@ fn without_a_finder_the_whole_picture_decides_how_it_is_decoded() {
     let tracker = tracker(NONE);
     let look = tracker.look(&clip(640, 480, 1)[0], &[None; MAX_PERSONS]);
     let whole = BoxPx { x: 0.0, y: 0.0, w: 640.0, h: 480.0 };
-    assert_eq!((look.count, look.boxes[0]), (1, whole));
+    assert_eq!(look.crops[..], [Crop { box_px: whole, origin: Origin::Whole }]);
     assert!(look.reduction as f32 <= tracker.net.image_per_net_px(&whole), "{}", look.reduction);
 }
 
@@ -41,7 +41,7 @@ fn no_more_persons_are_looked_at_than_were_asked_for() {
     for _ in 0..20 {
         let frame = source.next_frame(std::time::Duration::ZERO).expect("a frame").expect("no wait");
         tracker.track(&frame).expect("decodes");
-        assert!(tracker.look(&frame, &[None; MAX_PERSONS]).count <= 1);
+        assert!(tracker.look(&frame, &[None; MAX_PERSONS]).crops.len() <= 1);
     }
 }
 

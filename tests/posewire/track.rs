@@ -197,12 +197,8 @@ fn a_crowd_fills_the_places_and_no_more() {
         let ids = follow(&mut tracker, 0, vec![crowd; 10]);
         let last: BTreeSet<u32> = ids[9].values().copied().collect();
         assert_eq!(last, (1..=max_persons as u32).collect());
-        let mut boxes = [pose::BoxPx::default(); MAX_PERSONS];
-        assert_eq!(
-            tracker.rois(10 * FRAME_US, &[None; MAX_PERSONS], &mut boxes),
-            max_persons,
-            "crops a frame"
-        );
+        let crops = tracker.rois(10 * FRAME_US, &[None; MAX_PERSONS]);
+        assert_eq!(crops.len(), max_persons, "crops a frame");
         // Whoever is lost makes room for others, who get new identities.
         let ids = follow(&mut tracker, 5_000_000, stay(50, 5_000.0, 10));
         assert_eq!(ids[9][&50], max_persons as u32 + 1);
@@ -214,9 +210,9 @@ fn the_box_follows_the_prediction_and_widens_while_somebody_is_unseen() {
     let mut tracker = Identities::new(IdentityRules::default());
     follow(&mut tracker, 0, stay(0, 100.0, 10));
     let last_us = 9 * FRAME_US;
-    let mut boxes = [pose::BoxPx::default(); MAX_PERSONS];
-    assert_eq!(tracker.rois(last_us, &[None; MAX_PERSONS], &mut boxes), 1);
-    let seen = boxes[0];
+    let seen = tracker.rois(last_us, &[None; MAX_PERSONS]);
+    assert_eq!(seen.len(), 1);
+    let seen = seen[0].box_px;
     let k = walker(130.0, 200.0, 200.0, 0.0);
     let joints = k.joints.map(|k| PoseJoint {
         x_px: k.x_px,
@@ -227,9 +223,9 @@ fn the_box_follows_the_prediction_and_widens_while_somebody_is_unseen() {
     });
     let mut predicted = [None; MAX_PERSONS];
     predicted[0] = Some(Pose { joints, ..Pose::default() });
-    tracker.rois(last_us + 400_000, &predicted, &mut boxes);
-    assert!((boxes[0].centre().0 - seen.centre().0 - 30.0).abs() < 0.1);
-    assert!(boxes[0].h > 1.15 * seen.h && boxes[0].h < 1.25 * seen.h);
+    let b = tracker.rois(last_us + 400_000, &predicted)[0].box_px;
+    assert!((b.centre().0 - seen.centre().0 - 30.0).abs() < 0.1);
+    assert!(b.h > 1.15 * seen.h && b.h < 1.25 * seen.h);
 }
 
 proptest! {
@@ -266,10 +262,11 @@ proptest! {
             let born = ids.iter().filter(|id| **id > newest_id).count() as u32;
             newest_id = newest_id.max(ids.last().copied().unwrap_or(0));
             prop_assert!(born <= MAX_PERSONS as u32);
-            let mut boxes = [pose::BoxPx::default(); MAX_PERSONS];
-            let n = tracker.rois(at_us, &[None; MAX_PERSONS], &mut boxes);
+            let crops = tracker.rois(at_us, &[None; MAX_PERSONS]);
+            let n = crops.len();
             prop_assert!(n <= max_persons && n == listed.len(), "{n} crops for {max_persons} persons");
-            prop_assert!(boxes[..n].iter().all(|b| b.w >= 1.0 && b.h >= 1.0 && b.x.is_finite() && b.y.is_finite()));
+            let mut boxes = crops.iter().map(|crop| crop.box_px);
+            prop_assert!(boxes.all(|b| b.w >= 1.0 && b.h >= 1.0 && b.x.is_finite() && b.y.is_finite()));
         }
     }
 }

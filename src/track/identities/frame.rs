@@ -23,7 +23,7 @@ pub(super) struct Shown<'a> {
     pub size: Option<[usize; 2]>,
     pub detections: &'a [Keypoints],
     /// By detection.
-    pub appearance: &'a [Appearance; MAX_PERSONS],
+    pub appearance: &'a [Appearance],
     /// By detection: [`apart`].
     pub apart: [bool; MAX_PERSONS],
 }
