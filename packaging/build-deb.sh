@@ -145,7 +145,9 @@ SCRIPT
 
   mkdir -p target/deb
   local deb=target/deb/posewire_${version}_$arch.deb
-  dpkg-deb --root-owner-group --build "$root" "$deb" >/dev/null
+  # Ubuntu's dpkg would pack with zstd, which Debian's reads from version 12 on only.
+  dpkg-deb -Zxz --root-owner-group --build "$root" "$deb" >/dev/null
+  ar t "$deb" | grep -qx 'control\.tar\.[gx]z' || { echo "build-deb.sh: Debian 11 cannot read $deb: $(ar t "$deb" | tr '\n' ' ')" >&2; exit 1; }
   local bytes
   bytes=$(stat -c %s "$root/usr/bin/posewire")
   rm -rf "$root"

@@ -35,8 +35,21 @@ path = "/var/lib/posewire/poses.jsonl"
 [models]
 keypoints = "nano"
 TOML
+# The service alone reads it, and who may use ports: the mode of a configuration with a password.
+chgrp dialout /etc/posewire.toml
+chmod 640 /etc/posewire.toml
 mkdir -p /etc/systemd/system/posewire.service.d
 printf '[Service]\nEnvironment=LD_PRELOAD=/board/nodes.so BOARD=/board\n' > /etc/systemd/system/posewire.service.d/imitated.conf
+# Nodes whose drivers are not loaded: nothing of them is in /proc/devices while the unit starts.
+for node in "ttyUSB9 188 9" "ttyACM9 166 9" "video9 81 9"; do
+  read -r name major minor <<< "$node"
+  ! grep -q "^ *$major " /proc/devices || fail "this kernel has the driver of $name loaded"
+  mknod -m 666 "/dev/$name" c "$major" "$minor"
+done
+cat > /etc/systemd/system/posewire.service.d/unloaded.conf <<'UNIT'
+[Service]
+ExecStartPre=/usr/bin/env -u LD_PRELOAD perl -MErrno=EPERM -e 'for (@ARGV) { open(my $f, "+<", $_) or $! != EPERM or print "forbidden: $_\n" }' /dev/ttyUSB9 /dev/ttyACM9 /dev/video9
+UNIT
 systemctl daemon-reload
 
 began=$(date +%s%N)
@@ -47,6 +60,10 @@ sleep 12
 is_active || fail "it ended"
 [ "$(property NRestarts)" = 0 ] || fail "started again $(property NRestarts) times"
 [ "$(lines)" = 0 ] || fail "poses of nobody"
+! told '^forbidden: ' || fail "what is plugged in later is forbidden: $(journalctl --no-pager -u posewire -o cat | grep '^forbidden: ' | tr '\n' ' ')"
+rm /etc/systemd/system/posewire.service.d/unloaded.conf
+systemctl daemon-reload
+say "ports and cameras whose drivers are loaded later are allowed from the start"
 say "12 s later: running still, nobody shown, $(journalctl --no-pager -u posewire -o cat | wc -l) lines in the journal"
 
 perl -e '
