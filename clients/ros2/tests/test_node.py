@@ -87,7 +87,7 @@ class Ros:
         return SimpleNamespace(
             **{
                 level: lambda text, level=level: self.said.append((level, text))
-                for level in ("info", "fatal")
+                for level in ("info", "warning", "fatal")
             }
         )
 
@@ -122,6 +122,17 @@ class Node(unittest.TestCase):
             self.assertLessEqual(len(box.detections), len(frame.poses))
             self.assertLessEqual(box.header.stamp.sec * 10**9 + box.header.stamp.nanosec, NOW_NS)
         self.assertEqual((ros.code, ros.said), (0, [("info", f"{LINES}: no more frames")]))
+
+    def test_people_of_the_built_in_clip_are_not_published_and_that_is_said_once(self) -> None:
+        line = LINES.read_text().splitlines()[0]
+        clip = line.replace('{"seq":', '{"source":"built-in clip","seq":', 1)
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "lines.jsonl"
+            file.write_text("".join(f"{each}\n" for each in (clip, clip, line, line)))
+            ros = run(source=str(file))
+        self.assertEqual([len(ros.published[topic]) for topic in ("~/detections", "~/skeletons")], [2, 2])
+        self.assertEqual([level for level, _ in ros.said], ["warning", "info"])
+        self.assertIn("built-in clip", ros.said[0][1])
 
     def test_a_source_that_breaks_ends_the_node_with_why(self) -> None:
         with mock.patch.object(node, "frames_from", return_value=broken()):

@@ -17,6 +17,14 @@ pub struct Frame {
     captured_us: i64,
     emitted_us: i64,
     persons: Vec<Person>,
+    source: Option<String>,
+}
+
+impl Frame {
+    /// Whether the tracker has no camera: these people are rendered.
+    pub fn is_built_in(&self) -> bool {
+        self.source.as_deref() == Some("built-in clip")
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -73,6 +81,15 @@ mod tests {
             r#"{{"seq":1,"frame":1,"captured_us":1000000,"emitted_us":1250000,"persons":[{person}]}}"#
         ))
         .unwrap()
+    }
+
+    #[test]
+    fn the_built_in_clip_is_known() {
+        let of = |source: &str| {
+            let line = format!(r#"{{"captured_us":1,"emitted_us":2,"persons":[]{source}}}"#);
+            serde_json::from_str::<Frame>(&line).unwrap().is_built_in()
+        };
+        assert_eq!((of(r#","source":"built-in clip""#), of("")), (true, false));
     }
 
     #[test]

@@ -32,15 +32,23 @@ impl Lines {
         Ok(Self { port, ear })
     }
 
-    /// Hands over every frame with its line, until the port fails.
+    /// Hands over every frame of a camera or a recording with its line, until the port fails.
     pub fn each(&self, mut tell: impl FnMut(&Frame, &str)) -> Result<Infallible, Error> {
         let mut datagram = vec![0; LONGEST];
+        let mut was_built_in = false;
         loop {
             let count = self.ear.recv(&mut datagram).map_err(|e| Error::Port(self.port, e))?;
             let Ok(line) = std::str::from_utf8(&datagram[..count]) else { continue };
             // What is no line of ours is passed over: anybody may send datagrams.
             let Ok(frame) = serde_json::from_str::<Frame>(line) else { continue };
-            tell(&frame, line.trim_end());
+            let is_built_in = frame.is_built_in();
+            if is_built_in && !was_built_in {
+                eprintln!("the tracker has no camera and sends its built-in clip, which is not published");
+            }
+            was_built_in = is_built_in;
+            if !is_built_in {
+                tell(&frame, line.trim_end());
+            }
         }
     }
 }
