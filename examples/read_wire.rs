@@ -1,6 +1,6 @@
 //! The wire's other end: prints where the first person's right wrist is, from a serial port or a file of its bytes.
 //!
-//! `cargo run --release --example read_wire -- /dev/ttyUSB0` (`stty -F /dev/ttyUSB0 raw 115200` first)
+//! `cargo run --release --example read_wire -- /dev/ttyUSB0` (`stty -F /dev/ttyUSB0 raw -echo 115200` first)
 
 use std::io::Read;
 
@@ -19,9 +19,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         reader.feed(&bytes[..n], |heard| {
             if let Heard::Moment(moment, _) = heard
-                && let Some(pose) = moment.poses().next()
+                // Where their packet was lost the moment begins with another person.
+                && let Some(person) = moment.persons().find(|person| person.index == 0)
             {
-                let wrist = pose.value[Joint::RightWrist];
+                let wrist = person.pose()[Joint::RightWrist];
                 println!("{:.1} {:.1} px, sigma {:.1} px", wrist.x_px, wrist.y_px, wrist.sigma_px);
             }
             Ok(())

@@ -4,8 +4,11 @@
 #[allow(dead_code, reason = "its main function is the example's")]
 mod example;
 
-use pose::{Joint, JointState, Pose, PoseJoint};
+use pose::{Joint, JointState, Pose, PoseJoint, Stamped};
+use pose_wire::{Emission, Packet, PosePacket, SourceState, Status};
+use posewire::output::serial::Reader;
 
+use crate::wire::frame;
 use example::ElbowServo;
 
 /// Somebody upright, 100 pixels of trunk, the left hand up or down, the right elbow bent to so many degrees.
@@ -43,6 +46,38 @@ fn it_copies_the_elbow_while_the_other_hand_is_raised() {
     // It follows for as long as the hand does not count as down, and then stays.
     let stays = held(&mut servo, &somebody(false, 104.3), 4_400_000, 30);
     assert_eq!(held(&mut servo, &somebody(false, 180.0), 5_500_000, 60), stays);
+}
+
+#[test]
+fn it_heeds_the_first_person_alone_and_nobody_of_the_built_in_clip() {
+    let (mut reader, mut servo) = (Reader::default(), ElbowServo::default());
+    let mut heard = |packets: &[Packet]| -> Vec<f32> {
+        let mut told = Vec::new();
+        for packet in packets {
+            let hear = |heard| {
+                told.extend(servo.hear(&heard));
+                Ok(())
+            };
+            reader.feed(&frame(packet), hear).unwrap();
+        }
+        told
+    };
+    let of = |seq: u32, index, persons| {
+        let stamped = Stamped {
+            captured_at_us: i64::from(seq) * 33_333,
+            value: somebody(true, 180.0),
+            ..Stamped::default()
+        };
+        Packet::Pose(PosePacket::new(&stamped, index, Emission { seq, sent_at_us: 0, persons, scale: 0 }))
+    };
+    let status = |source| Packet::Status(Status { source, ..Status::default() });
+    assert!(heard(&[of(0, 0, 1), status(SourceState::BUILT_IN), of(1, 0, 1)]).is_empty());
+    assert_eq!(heard(&[status(SourceState::RUNNING), of(2, 0, 1)]).len(), 1);
+    assert_eq!(
+        heard(&[of(3, 1, 2), of(4, 0, 2), of(4, 1, 2)]).len(),
+        1,
+        "of the third the first person's packet was lost"
+    );
 }
 
 #[test]
