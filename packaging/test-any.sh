@@ -48,11 +48,11 @@ for file in library.properties src/posewire.h examples/wrist_servo/wrist_servo.i
   [ -s "$work/libraries/Posewire/$file" ] || { echo "test-any.sh: the Arduino library has no $file" >&2; exit 1; }
 done
 cp -r clients/c/tests "$work/libraries/Posewire/tests"
-for board in "" -D__AVR__; do
+for board in "" -D__AVR__ -DESP32; do
   # shellcheck disable=SC2086 # nothing, or one argument
   (cd "$work/libraries/Posewire" && c++ -std=c++11 -Wall -Wextra -Werror $board -Isrc -Itests/arduino_stub -o sketch tests/sketch.cpp)
 done
-say "the Arduino library's example compiles from the unpacked zip, for a board with two ports and for an Uno"
+say "the Arduino library's example compiles from the unpacked zip, for a board with two ports, an Uno and an ESP32"
 
 python3 - "$folder"/*.uf2 <<'PYTHON'
 import struct, sys

@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use pose_wire::{Packet, PosePacket, VERSION};
+use pose_wire::{Packet, PosePacket, SourceState, VERSION};
 use posewire::output::jsonl::Format;
 
 use crate::moments;
@@ -307,22 +307,30 @@ fn the_arduino_sketch_follows_the_wrist() {
     let mut stream = Vec::new();
     let hello = pose_wire::Hello { width_px: 1280, ..Default::default() };
     stream.extend(frame(&Packet::Hello(hello)));
+    let status = |source| frame(&Packet::Status(pose_wire::Status { source, ..Default::default() }));
     for (x_px, state) in [
+        (150.0, pose::JointState::Measured),
+        (200.0, pose::JointState::Measured),
         (640.0, pose::JointState::Measured),
         (320.0, pose::JointState::Predicted),
         (10.0, pose::JointState::Absent),
         (9999.0, pose::JointState::Measured),
     ] {
+        match x_px {
+            200.0 => stream.extend(status(SourceState::BUILT_IN)),
+            640.0 => stream.extend(status(SourceState::RUNNING)),
+            _ => {}
+        }
         let mut stamped = pose::Stamped::<pose::Pose>::default();
         stamped.value.joints[pose::Joint::RightWrist as usize] =
             pose::PoseJoint { x_px, y_px: 100.0, score: 0.9, sigma_px: 1.0, state };
         stream.extend(frame(&Packet::Pose(PosePacket::new(&stamped, 0, at))));
     }
-    // A board with a second port, and an Uno, which has none.
-    for defines in [&[][..], &["__AVR__"]] {
+    // A board with a second port; an Uno, which has none; an ESP32, whose pins have to be named.
+    for defines in [&[][..], &["__AVR__"], &["ESP32"]] {
         let program = compiled("c++", "-std=c++11", "tests/sketch.cpp", defines, folder.path());
         let positions = lines(filter(&mut Command::new(program), &stream));
-        assert_eq!(positions, ["90", "45", "180"], "the absent wrist moves nothing");
+        assert_eq!(positions, ["90", "45", "180"], "an absent wrist and the built-in clip move nothing");
     }
 }
 

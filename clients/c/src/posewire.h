@@ -85,6 +85,9 @@ enum {
     PW_RIGHT_HAND_LOWERED, PW_ARMS_CROSSED, PW_ARMS_UNCROSSED, PW_FALL, PW_GOT_UP, PW_COUNT
 };
 
+/* A STATUS's source. With the built-in clip nobody is there. */
+enum { PW_SOURCE_RUNNING = 1, PW_SOURCE_LOST, PW_SOURCE_REPLAY, PW_SOURCE_BUILT_IN };
+
 enum { PW_COMMAND_REQUEST_HELLO = 1, PW_COMMAND_SET_RATE = 2, PW_COMMAND_RESET = 3 };
 
 /* In units of 2^scale/8 px; see pw_joint_x_px. */

@@ -2,7 +2,11 @@
 #include <cstdio>
 
 #include "Arduino.h" // as the Arduino builder does by itself
+#ifdef ESP32
+#include "ESP32Servo.h"
+#else
 #include "Servo.h"
+#endif
 
 SerialPort Serial, Serial1;
 void Servo::write(int degrees) { std::printf("%d\n", degrees); }

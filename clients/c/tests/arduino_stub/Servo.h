@@ -2,6 +2,10 @@
 #pragma once
 #include "Arduino.h"
 
+#if defined(ESP32) && !defined(ESP32_SERVO)
+#error "Arduino's Servo library has no ESP32"
+#endif
+
 struct Servo {
     void attach(int) {}
     void write(int degrees);
