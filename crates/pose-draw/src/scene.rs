@@ -20,6 +20,8 @@ pub struct Scene<P> {
     pub height_px: u32,
     /// How old the light behind the poses is, milliseconds; `None`: not known.
     pub age_ms: Option<i32>,
+    /// Whether they are those of the tracker's built-in clip: nobody is there.
+    pub is_built_in: bool,
 }
 
 /// Clears `target` and draws the scene: every person, how many they are, how old it all is.
@@ -53,6 +55,10 @@ where
         // Four digits are what the narrowest panel has room for, and seconds say no more.
         let text = Label::from_args(format_args!("{} ms", age.clamp(-999, 9999)));
         Text::with_baseline(text.as_str(), place, style, Baseline::Top).draw(target)?;
+    }
+    if scene.is_built_in {
+        place.y += metrics.font.character_size.height as i32;
+        Text::with_baseline("demo", place, style, Baseline::Top).draw(target)?;
     }
     Ok(())
 }

@@ -21,7 +21,7 @@ fn pose(joints: &[(Joint, f32, f32, JointState)]) -> Pose {
 
 fn shown(pose: Pose) -> MockDisplay<BinaryColor> {
     let mut panel = panel();
-    let scene = Scene { persons: [pose], width_px: 64, height_px: 64, age_ms: None };
+    let scene = Scene { persons: [pose], width_px: 64, height_px: 64, age_ms: None, is_built_in: false };
     draw_scene(&mut panel, scene, &Theme::MONO, &Metrics::for_panel(Size::new(64, 64))).unwrap();
     panel
 }
@@ -82,11 +82,16 @@ fn a_joint_far_outside_is_cut_at_the_edge_and_costs_no_more_than_one_inside() {
 #[test]
 fn nobody_and_a_message_are_pictures_too() {
     let mut nobody = panel();
-    let scene = Scene { persons: [], width_px: 640, height_px: 480, age_ms: Some(123_456) };
+    let scene =
+        Scene { persons: [], width_px: 640, height_px: 480, age_ms: Some(123_456), is_built_in: false };
     let metrics = Metrics::for_panel(Size::new(64, 64));
     draw_scene(&mut nobody, scene, &Theme::MONO, &metrics).unwrap();
     assert!(rows(&nobody, 8..16, 0..35).contains('#'), "the age");
     assert!(!rows(&nobody, 17..64, 0..64).contains('#'));
+
+    let mut built_in = panel();
+    draw_scene(&mut built_in, Scene { is_built_in: true, ..scene }, &Theme::MONO, &metrics).unwrap();
+    assert!(rows(&built_in, 17..25, 0..35).contains('#'), "that nobody is there");
 
     let mut message = panel();
     draw_message(&mut message, &["link lost", "12 s"], &Theme::MONO, &metrics).unwrap();

@@ -44,7 +44,7 @@ fn main() {
         }
         [panel, "poses", from, to] => {
             let Some(arrival) = receiver.newest() else { refuse("the bytes hold no whole moment") };
-            let view = View::Poses { seq: arrival.moment.seq };
+            let view = View::Poses { seq: arrival.moment.seq, is_built_in: receiver.is_built_in() };
             (panel, (number(from)..=number(to)).map(|age_ms| (view, Some(age_ms.into()))).collect())
         }
         _ => refuse("PANEL and a view are needed, see the head of picture.rs"),

@@ -188,6 +188,11 @@ impl Receiver {
         self.status.source == SourceState::LOST
     }
 
+    /// Whether the host says that it has no camera, and shows its built-in clip.
+    pub fn is_built_in(&self) -> bool {
+        self.status.source == SourceState::BUILT_IN
+    }
+
     /// What this board would tell the host now.
     pub fn receipt(&self) -> Receipt {
         let packets = self.decoder.counters().packets;

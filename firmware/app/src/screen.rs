@@ -32,6 +32,8 @@ pub enum View {
     Poses {
         /// [`pose_wire::Moment::seq`].
         seq: u32,
+        /// Whether nobody is there, but the host's built-in clip.
+        is_built_in: bool,
     },
 }
 
@@ -43,7 +45,9 @@ impl View {
                 View::LinkLost { seconds: silent / 1_000_000 }
             }
             _ if receiver.is_camera_lost() => View::CameraLost,
-            (_, Some(arrival)) => View::Poses { seq: arrival.moment.seq },
+            (_, Some(arrival)) => {
+                View::Poses { seq: arrival.moment.seq, is_built_in: receiver.is_built_in() }
+            }
             (_, None) => View::Waiting,
         }
     }
@@ -112,9 +116,32 @@ pub fn draw_view<D: DrawTarget>(
             let since = Label::from_args(format_args!("{seconds} s"));
             draw_message(target, &["link lost", since.as_str()], theme, metrics)
         }
-        View::Poses { .. } => {
-            let scene = Scene { persons, width_px, height_px, age_ms };
+        View::Poses { is_built_in, .. } => {
+            let scene = Scene { persons, width_px, height_px, age_ms, is_built_in };
             draw_scene(target, scene, theme, metrics)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pose::{Pose, Stamped};
+    use pose_wire::{Emission, MAX_PACKET, Packet, PosePacket, SourceState, Status, encode};
+
+    use super::*;
+
+    #[test]
+    fn the_built_in_clip_is_told_from_people() {
+        let mut receiver = Receiver::new();
+        let at = Emission { seq: 7, sent_at_us: 0, persons: 1, scale: 0 };
+        let pose = Packet::Pose(PosePacket::new(&Stamped::<Pose>::default(), 0, at));
+        for (source, is_built_in) in [(SourceState::BUILT_IN, true), (SourceState::RUNNING, false)] {
+            for packet in [Packet::Status(Status { source, ..Status::default() }), pose] {
+                let mut bytes = [0; MAX_PACKET];
+                let n = encode(&packet, &mut bytes).unwrap();
+                bytes[..n].iter().for_each(|byte| receiver.push(*byte, 0));
+            }
+            assert_eq!(View::of(&receiver, 0), View::Poses { seq: 7, is_built_in });
         }
     }
 }
