@@ -42,6 +42,12 @@ pub fn check(
     if let Some(path) = outputs.video {
         video::check_name(path).map_err(|e| Usage(e.to_string()))?;
     }
+    if let Some(path) = config_file.filter(|path| outputs.shows_password(path)) {
+        log::warn!(
+            "{path}: every user of this machine can read the broker's password in it: sudo chgrp dialout {path}; sudo chmod 640 {path}",
+            path = path.display()
+        );
+    }
     keep_inputs(config, &outputs, config_file)?;
     keep_apart(config, std::io::stdout().is_terminal())?;
     keep_moved_apart(config, &outputs, existing(config), config_file)?;

@@ -101,6 +101,11 @@ impl<'a> Outputs<'a> {
         moved
     }
 
+    /// Whether everybody may read the broker's password in the configuration `file`.
+    pub fn shows_password(&self, file: &Path) -> bool {
+        self.mqtt.is_some_and(|broker| broker.login.is_some()) && is_open_to_all(file)
+    }
+
     /// Whether one of them shows the source's pictures.
     pub fn show_pictures(&self, config: &Config) -> bool {
         (self.is_drawn() && config.display.pictures)
@@ -108,6 +113,18 @@ impl<'a> Outputs<'a> {
             || (self.mcap.is_some() && config.mcap.pictures)
             || (self.foxglove.is_some() && config.foxglove.pictures)
     }
+}
+
+/// Whether every user of this machine may read `file`.
+#[cfg(unix)]
+fn is_open_to_all(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(file).is_ok_and(|file| file.permissions().mode() & 0o004 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_open_to_all(_: &Path) -> bool {
+    false
 }
 
 /// A path, where there is one.
@@ -138,6 +155,20 @@ mod tests {
             let config = Config::parse(section, Path::new("x")).unwrap();
             assert!(!Outputs::of(&config).is_empty(), "{section}");
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_password_that_everybody_may_read_is_seen() {
+        use std::os::unix::fs::PermissionsExt;
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let shows = |broker: &str, mode| {
+            std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(mode)).unwrap();
+            let config = Config::parse(&format!("[mqtt]\nbroker = \"{broker}\"\n"), Path::new("x")).unwrap();
+            Outputs::of(&config).shows_password(file.path())
+        };
+        assert!(shows("mqtt://hall:secret@host", 0o644));
+        assert!(!shows("mqtt://hall:secret@host", 0o640) && !shows("mqtt://host", 0o644));
     }
 
     #[test]
