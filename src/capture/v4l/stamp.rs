@@ -1,8 +1,11 @@
-//! When the light of a frame fell, by what the driver says of its stamp.
+//! When a frame was captured, by what the driver says of its stamp.
+//!
+//! Drivers of USB cameras say that they stamp the start of exposure. In truth `uvcvideo` stamps a frame when its first packet comes:
+//! some 5 to 40 ms after its light, by how long the camera exposes, reads out and codes (an estimate: no camera was measured).
 
 use v4l::buffer::Flags;
 
-/// Whether the driver stamps the start of the exposure, as those of USB cameras do, rather than the end of the frame.
+/// Whether the driver says that it stamps the start of the exposure, as those of USB cameras do, rather than the end of the frame.
 pub(super) fn starts_exposure(flags: Flags) -> bool {
     flags & Flags::TSTAMP_SRC_MASK == Flags::TSTAMP_SRC_SOE
 }
@@ -33,10 +36,11 @@ fn is_monotonic(flags: Flags, stamp_us: i64) -> bool {
     flags & Flags::TIMESTAMP_MASK == Flags::TIMESTAMP_MONOTONIC && stamp_us != 0
 }
 
-/// When the light of a frame fell, on the monotonic clock; a frame before it came where the driver's stamp is of another one, or wrong.
+/// When a frame was captured, on the monotonic clock; a frame before it came where the driver's stamp is of another one, or wrong.
 ///
-/// A stamp of the end says nothing of exposure and reading out, which together take one frame of a camera in the dark and
-/// hardly ever more: so much is taken off, lest a pose be said to be younger than it is.
+/// A stamp of the start is taken as it is: how long after the light it is differs by camera. A stamp of the end says nothing of
+/// exposure and reading out, which together take one frame of a camera in the dark and hardly ever more: so much is taken off, lest
+/// a pose be said to be younger than it is.
 pub(super) fn captured_at_us(flags: Flags, stamp_us: i64, came: Came) -> i64 {
     let Came { at_us, interval_us, .. } = came;
     if !is_monotonic(flags, stamp_us) || error_us(flags, stamp_us, came).is_some() {
