@@ -81,7 +81,8 @@ class Boards:
             )
             assert process.stdin is not None
             fcntl.fcntl(process.stdin, 1031, 1 << 20)  # F_SETPIPE_SZ: two frames
-            process.stdin.write(f"YUV4MPEG2 W{SIZE[0]} H{SIZE[1]} F{FPS}:1 Ip A1:1 C420jpeg\n".encode())
+            head = f"YUV4MPEG2 W{SIZE[0]} H{SIZE[1]} F{FPS}:1 Ip A1:1 C420jpeg XCOLORRANGE=FULL\n"
+            process.stdin.write(head.encode())
             self.processes.append(process)
 
     def feed(self, films: list[Path], seconds: float) -> list[tuple[float, int]]:

@@ -281,7 +281,7 @@ fn write_films(
     for k in 1..=films.len() {
         let path = if several { beside(&format!("-{k}.y4m")) } else { out.to_owned() };
         let (mut video, truth) = (create(&path)?, create(&path.with_extension("jsonl"))?);
-        writeln!(video, "YUV4MPEG2 W{width} H{height} F{fps}:1 Ip A1:1 C420jpeg")?;
+        writeln!(video, "YUV4MPEG2 W{width} H{height} F{fps}:1 Ip A1:1 C420jpeg XCOLORRANGE=FULL")?;
         outs.push((video, truth));
     }
     let mut room = several.then(|| create(&beside(".jsonl"))).transpose()?;

@@ -493,5 +493,8 @@ fn a_film_is_not_written_where_its_truth_goes() {
     assert!(!refused.status.success() && told.contains("a.y4m"), "{told}");
     assert!(digest(dir.path()).is_empty(), "nothing is begun");
     assert!(film("a.y4m").status.success());
+    let written = fs::read(dir.path().join("a.y4m")).expect("reads");
+    let head = String::from_utf8_lossy(&written[..80]).into_owned();
+    assert!(head.lines().next().is_some_and(|line| line.ends_with(" XCOLORRANGE=FULL")), "{head}");
     assert_eq!(digest(dir.path()).len(), 2);
 }

@@ -141,8 +141,10 @@ fn address(address: &str, scheme: &str, Wish { width, height, fps }: Wish) -> La
         add(&["-rtsp_transport", "tcp"]);
     }
     add(&["-fflags", "nobuffer", "-flags", "low_delay", "-analyzeduration", "1000000", "-i", address]);
+    // Cameras that send JPEG colours have full range, which not every ffmpeg would say in Y4M's header.
     let smaller = format!(
-        "scale=w='min({width},iw)':h='min({height},ih)':force_original_aspect_ratio=decrease:force_divisible_by=2"
+        "scale=w='min({width},iw)':h='min({height},ih)':force_original_aspect_ratio=decrease:force_divisible_by=2:\
+         out_range=tv"
     );
     add(&[
         "-map",

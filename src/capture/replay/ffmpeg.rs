@@ -176,6 +176,23 @@ mod tests {
         assert_eq!(steps, [33, 33, 33, 33, 67, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100]);
     }
 
+    /// Not every format says its range by its pixels' name, as phones' MJPEG and H.264 do (`yuvj420p`).
+    #[test]
+    fn pictures_of_full_range_become_limited() {
+        let folder = tempfile::tempdir().unwrap();
+        let grey = b"YUV4MPEG2 W16 H16 F10:1 C420jpeg XCOLORRANGE=FULL\nFRAME\n";
+        let film = [&grey[..], &[16; 256], &[128; 128]].concat();
+        std::fs::write(folder.path().join("grey.y4m"), film).unwrap();
+        let args = ["-v", "error", "-i", "grey.y4m", "-c:v", "ffv1", "-color_range", "pc", "grey.mkv"];
+        let made = Command::new("ffmpeg").args(args).current_dir(&folder).status();
+        if !made.is_ok_and(|status| status.success()) {
+            eprintln!("SKIPPED: a film of full range: ffmpeg is not installed (sudo apt install ffmpeg)");
+            return;
+        }
+        let frame = Ffmpeg::open(&folder.path().join("grey.mkv")).unwrap().next().unwrap();
+        assert_eq!([frame.bytes[0], frame.bytes[256]], [30, 128]);
+    }
+
     #[test]
     fn without_ffmpeg_the_error_says_how_to_install_it() {
         let error =

@@ -5,9 +5,10 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
-/// Has ffmpeg write a line of each picture before it hands it on; only pictures with a note have one printed.
+/// Has ffmpeg write a line of each picture before it hands it on; only pictures with a note have one printed. Phones' and
+/// cameras' full range becomes limited, which versions that do not say it in Y4M's header would leave.
 pub(super) const FILTERS: &str =
-    "settb=AVTB,metadata=mode=add:key=posewire:value=1,metadata=mode=print:key=posewire";
+    "scale=out_range=tv,settb=AVTB,metadata=mode=add:key=posewire:value=1,metadata=mode=print:key=posewire";
 
 /// What its log is to hold for that: the lines themselves, and of each line how serious it is.
 pub(super) const LOG_LEVEL: &str = "level+info";

@@ -4,7 +4,8 @@
 //! YUV4MPEG2 W320 H240 F30:1 Ip A1:1 C420jpeg\n
 //! FRAME\n  Y plane, U plane, V plane
 //! ```
-//! Planes become NV12 (4:2:0), YUYV (4:2:2), RGB24 (4:4:4) or GREY, 8 bits. Colours are BT.601 in limited range.
+//! Planes become NV12 (4:2:0), YUYV (4:2:2), RGB24 (4:4:4) or GREY, 8 bits. Colours are BT.601 in limited range; what the header says
+//! is in full range (`XCOLORRANGE=FULL`) is brought into it. Grey is taken as it is.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -20,6 +21,22 @@ use crate::picture::{
 /// No header line is longer: it bounds what a file without line ends makes us read.
 const MAX_LINE_BYTES: usize = 1024;
 
+/// Full range to limited range: 0 to 255 becomes 16 to 235.
+const LIMITED_LUMA: [u8; 256] = scaled(219);
+/// The same for chroma: 16 to 240, and 128 stays.
+const LIMITED_CHROMA: [u8; 256] = scaled(224);
+
+/// Every level times `span` / 255, rounded, from 16 up.
+const fn scaled(span: usize) -> [u8; 256] {
+    let mut levels = [0; 256];
+    let mut level = 0;
+    while level < 256 {
+        levels[level] = 16 + ((2 * level * span + 255) / 510) as u8;
+        level += 1;
+    }
+    levels
+}
+
 /// Frames of a Y4M stream.
 pub struct Y4m<R = BufReader<File>> {
     name: String,
@@ -28,6 +45,7 @@ pub struct Y4m<R = BufReader<File>> {
     height: usize,
     fps: f64,
     format: PixelFormat,
+    is_full_range: bool,
     planes: Vec<u8>,
     pool: BufferPool,
     seq: u64,
@@ -62,6 +80,7 @@ impl<R: Read> Y4m<R> {
         }
         // What is not stated is 4:2:0; a rate is mandatory, but 0:0 means unknown.
         let (mut width, mut height, mut fps, mut chroma) = (0usize, 0usize, 0.0, "420");
+        let mut is_full_range = false;
         for field in fields.filter(|f| !f.is_empty()) {
             let (tag, value) = field.split_at(field.chars().next().map_or(0, char::len_utf8));
             match tag {
@@ -72,6 +91,7 @@ impl<R: Read> Y4m<R> {
                     fps = n.parse::<f64>().unwrap_or(0.0) / d.parse::<f64>().unwrap_or(0.0);
                 }
                 "C" => chroma = value,
+                "X" if value == "COLORRANGE=FULL" => is_full_range = true,
                 _ => {}
             }
         }
@@ -91,7 +111,20 @@ impl<R: Read> Y4m<R> {
             fps = f64::from(super::DEFAULT_FPS);
         }
         let (planes, pool) = (Vec::new(), BufferPool::new());
-        Ok(Self { name, input, width, height, fps, format, planes, pool, seq: 0, damaged: 0, ended: false })
+        Ok(Self {
+            name,
+            input,
+            width,
+            height,
+            fps,
+            format,
+            is_full_range,
+            planes,
+            pool,
+            seq: 0,
+            damaged: 0,
+            ended: false,
+        })
     }
 
     /// Bytes of the three planes.
@@ -114,6 +147,11 @@ impl<R: Read> Y4m<R> {
         let len = self.planes_len();
         self.planes.resize(len, 0);
         self.input.read_exact(&mut self.planes).map_err(|_| "cut off inside a frame")?;
+        if self.is_full_range && self.format != PixelFormat::Grey {
+            let (luma, chroma) = self.planes.split_at_mut(self.width * self.height);
+            luma.iter_mut().for_each(|y| *y = LIMITED_LUMA[usize::from(*y)]);
+            chroma.iter_mut().for_each(|c| *c = LIMITED_CHROMA[usize::from(*c)]);
+        }
         Ok(true)
     }
 
@@ -230,9 +268,9 @@ mod tests {
     use super::*;
     use crate::picture::{Affine, Decoder, PixelsMut, crop_resize_into};
 
-    /// Every pixel of a 5×3 picture of one colour, after packing and sampling.
-    fn colour_after(chroma: &str, planes: &[(usize, u8)]) -> Vec<u8> {
-        let mut stream = format!("YUV4MPEG2 W5 H3 F25:1 Ip A1:1 C{chroma} Xsome\nFRAME Ip\n").into_bytes();
+    /// Every pixel of a 5×3 picture of one colour, after packing and sampling. `layout`: the header from C on.
+    fn colour_after(layout: &str, planes: &[(usize, u8)]) -> Vec<u8> {
+        let mut stream = format!("YUV4MPEG2 W5 H3 F25:1 Ip A1:1 C{layout} Xsome\nFRAME Ip\n").into_bytes();
         for &(len, level) in planes {
             stream.extend(std::iter::repeat_n(level, len));
         }
@@ -257,6 +295,27 @@ mod tests {
             assert!(near(&got), "{chroma}: {got:?}");
         }
         assert_eq!(colour_after("mono", &[(15, 77)]), vec![77; 45]);
+    }
+
+    #[test]
+    fn full_range_is_read_where_the_header_says_so() {
+        for (chroma, c) in [("420jpeg", 3 * 2), ("422", 3 * 3), ("444", 15)] {
+            let colour = |tag: &str, [y, u, v]: [u8; 3]| {
+                let rgb = colour_after(&format!("{chroma}{tag}"), &[(15, y), (c, u), (c, v)]);
+                assert!(rgb.chunks_exact(3).all(|pixel| pixel == &rgb[..3]), "{chroma}{tag}: {rgb:?}");
+                [rgb[0], rgb[1], rgb[2]]
+            };
+            let grey = |tag, y| colour(tag, [y, 128, 128]);
+            for (y, full, limited) in [(0, 0, 0), (16, 16, 0), (235, 235, 255), (255, 255, 255)] {
+                assert_eq!(grey(" XCOLORRANGE=FULL", y), [full; 3], "{chroma}");
+                assert_eq!(grey("", y), [limited; 3], "{chroma}");
+                assert_eq!(grey(" XCOLORRANGE=LIMITED", y), [limited; 3], "{chroma}");
+            }
+            // BT.601: pure red.
+            let red = colour(" XCOLORRANGE=FULL", [76, 85, 255]);
+            assert!(red.iter().zip([254, 0, 0]).all(|(a, b)| a.abs_diff(b) <= 2), "{chroma}: {red:?}");
+        }
+        assert_eq!(colour_after("mono XCOLORRANGE=FULL", &[(15, 77)]), vec![77; 45]);
     }
 
     #[test]
