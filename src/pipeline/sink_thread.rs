@@ -7,7 +7,8 @@ use latest::{Received, Receiver};
 
 use super::{BoxError, Delivery, FINISH_ENDED, FINISH_STOPPED, Shared, TICK};
 use crate::output::{PoseSink, Sending, SinkError};
-use crate::telemetry::{Count, Stage, alloc};
+use crate::telemetry::alloc::{self, Allocations};
+use crate::telemetry::{Count, Stage};
 
 /// Poses older than this are not sent again: forecasts reach 150 ms, and a network at 5 Hz needs 200 ms more.
 const STALE_US: i64 = 500_000;
@@ -57,12 +58,39 @@ struct Room {
     is_missed: bool,
 }
 
+/// When poses are due at the sink's own rate.
+#[derive(Clone, Copy)]
+struct Due {
+    at: Instant,
+    period: Duration,
+}
+
+impl Due {
+    /// From the last beat and the rate of now: one that the sink's consumer has raised holds at once.
+    fn after(beat: Option<Instant>, period: Duration) -> Self {
+        Self { at: beat.map_or_else(Instant::now, |beat| beat + period), period }
+    }
+
+    /// The beat that has come by `now`, if one has.
+    fn passed(self, now: Instant) -> Option<Instant> {
+        // After a stall the missed beats are gone: sending them in a burst would only make others late.
+        (now >= self.at).then(|| if now - self.at > self.period { now } else { self.at })
+    }
+}
+
 struct Outlet<'a> {
     sink: &'a mut dyn PoseSink,
     shared: &'a Shared,
+    newest: Option<Pending>,
     last_captured_at_us: Option<i64>,
     /// Where the sink has said that there was none.
     room: Option<Room>,
+    /// When poses were last due at the sink's own rate.
+    beat: Option<Instant>,
+    /// When the sink was last called: with poses, or because there were none.
+    last_call: Instant,
+    /// What this thread had allocated when it began to wait.
+    allocated: Allocations,
     errors_in_a_row: u32,
     /// One of these errors was of sending.
     cannot_send: bool,
@@ -74,8 +102,12 @@ impl<'a> Outlet<'a> {
         Self {
             sink,
             shared,
+            newest: None,
             last_captured_at_us: None,
             room: None,
+            beat: None,
+            last_call: Instant::now(),
+            allocated: alloc::of_this_thread(),
             errors_in_a_row: 0,
             cannot_send: false,
             failed: None,
@@ -83,105 +115,100 @@ impl<'a> Outlet<'a> {
     }
 
     fn drain(&mut self, deliveries: &Receiver<Delivery>) {
-        let lossless = self.shared.options.lossless;
-        let mut newest: Option<Pending> = None;
-        // When poses were last due at the sink's own rate.
-        let mut beat: Option<Instant> = None;
-        let mut last_call = Instant::now();
-        let mut allocated = alloc::of_this_thread();
-        while !self.shared.stopping() {
-            // Without loss, each frame is sent once: a rate would make the output depend on the machine.
-            let period = self.sink.period().filter(|_| !lossless);
-            // From the last beat and the rate of now: one that the sink's consumer has raised holds at once.
-            let due = period.map(|period| (beat.map_or_else(Instant::now, |beat| beat + period), period));
-            let received = match deliveries.recv_deadline(self.wake(due.filter(|_| newest.is_some()))) {
-                Received::Closed => {
-                    self.end(newest);
-                    break;
-                }
-                Received::Value(delivery) => Some(delivery),
-                Received::Timeout => None,
-            };
-            let is_new = received.is_some();
-            if let Some(delivery) = received {
-                if let Some(earlier) = newest.take()
-                    && self.overtake(earlier, delivery.poses.captured_at_us).is_break()
-                {
-                    break;
-                }
-                self.sink.watch(&delivery.poses);
-                let came_at_us = self.shared.clock.now_us();
-                newest = Some(Pending { delivery, is_given: false, has_waited: false, came_at_us });
-            }
-            let is_called = match (self.room, due) {
-                (None, None) => {
-                    // Or what waits for a beat now is sent with the first one of another rate, however late that comes.
-                    newest = newest.filter(|_| is_new);
-                    is_new
-                }
-                // Without loss the frames' time stands still until the next one.
-                (Some(_), None) if is_new || lossless => is_new,
-                (Some(room), _) => self.shared.clock.now_us() >= room.at_us,
-                (None, Some((due, period))) => {
-                    let now = Instant::now();
-                    let is_due = newest.is_some() && now >= due;
-                    if is_due {
-                        // After a stall the missed beats are gone: sending them in a burst would only make others late.
-                        beat = Some(if now - due > period { now } else { due });
-                    }
-                    is_due
-                }
-            };
-            if is_called {
-                self.room = None;
-            }
-            let flow = match newest.as_mut().filter(|pending| is_called && self.is_fresh(pending)) {
-                Some(pending) => {
-                    let flow = self.deliver(pending, None);
-                    last_call = Instant::now();
-                    let made = alloc::of_this_thread();
-                    self.shared.telemetry.add_allocations(made - allocated);
-                    flow
-                }
-                None if last_call.elapsed() >= TICK => {
-                    last_call = Instant::now();
-                    self.idle()
-                }
-                None => ControlFlow::Continue(()),
-            };
-            // What `idle` and waiting allocate is not the frames'.
-            allocated = alloc::of_this_thread();
-            if flow.is_break() {
-                break;
-            }
-        }
+        while !self.shared.stopping() && self.step(deliveries).is_continue() {}
     }
 
-    /// Whether the sink may be given these poses: once, however slow the network is, and again until they are stale.
-    fn is_fresh(&self, pending: &Pending) -> bool {
-        let age_us = self.shared.clock.now_us() - pending.delivery.poses.captured_at_us;
-        !pending.is_given || age_us < STALE_US
+    /// Waits until poses come or it is time to look again, and gives the sink what falls due then.
+    fn step(&mut self, deliveries: &Receiver<Delivery>) -> ControlFlow<()> {
+        // Without loss, each frame is sent once: a rate would make the output depend on the machine.
+        let period = self.sink.period().filter(|_| !self.shared.options.lossless);
+        let due = period.map(|period| Due::after(self.beat, period));
+        let is_new = match deliveries.recv_deadline(self.wake(due)) {
+            Received::Closed => {
+                self.end();
+                return ControlFlow::Break(());
+            }
+            Received::Value(delivery) => {
+                self.take(delivery)?;
+                true
+            }
+            Received::Timeout => false,
+        };
+        let flow = if self.falls_due(due, is_new) && self.has_fresh() {
+            let flow = self.deliver(None);
+            self.last_call = Instant::now();
+            self.shared.telemetry.add_allocations(alloc::of_this_thread() - self.allocated);
+            flow
+        } else if self.last_call.elapsed() >= TICK {
+            self.last_call = Instant::now();
+            self.idle()
+        } else {
+            ControlFlow::Continue(())
+        };
+        // What `idle` and waiting allocate is not the frames'.
+        self.allocated = alloc::of_this_thread();
+        flow
     }
 
     /// When to look again, whatever comes: when there is room, or poses are `due`, or it may be time to end.
-    fn wake(&self, due: Option<(Instant, Duration)>) -> Instant {
+    fn wake(&self, due: Option<Due>) -> Instant {
         let now = Instant::now();
         let due = match self.room.filter(|_| !self.shared.options.lossless) {
             Some(room) => {
                 let wait_us = room.at_us.saturating_sub(self.shared.clock.now_us()).max(0);
                 Some(now + Duration::from_micros(wait_us as u64))
             }
-            None => due.map(|(due, _)| due),
+            None => due.filter(|_| self.newest.is_some()).map(|due| due.at),
         };
         due.map_or(now + TICK, |due| due.min(now + TICK))
     }
 
+    /// Puts newer poses in the place of those before them.
+    fn take(&mut self, delivery: Delivery) -> ControlFlow<()> {
+        if self.newest.is_some() {
+            self.overtake(delivery.poses.captured_at_us)?;
+        }
+        self.sink.watch(&delivery.poses);
+        let came_at_us = self.shared.clock.now_us();
+        self.newest = Some(Pending { delivery, is_given: false, has_waited: false, came_at_us });
+        ControlFlow::Continue(())
+    }
+
+    /// Whether the newest poses fall due now: as they come, when there is room again, or by the sink's own beat.
+    fn falls_due(&mut self, due: Option<Due>, is_new: bool) -> bool {
+        let falls_due = match (self.room, due) {
+            (None, None) => {
+                // Or what waits for a beat now is sent with the first one of another rate, however late that comes.
+                self.newest.take_if(|_| !is_new);
+                is_new
+            }
+            // Without loss the frames' time stands still until the next one.
+            (Some(_), None) if is_new || self.shared.options.lossless => is_new,
+            (Some(room), _) => self.shared.clock.now_us() >= room.at_us,
+            (None, Some(due)) => {
+                let passed = due.passed(Instant::now()).filter(|_| self.newest.is_some());
+                self.beat = passed.or(self.beat);
+                passed.is_some()
+            }
+        };
+        self.room.take_if(|_| falls_due);
+        falls_due
+    }
+
+    /// Whether the sink may be given the newest poses: once, however slow the network is, and again until they are stale.
+    fn has_fresh(&self) -> bool {
+        self.newest.as_ref().is_some_and(|newest| {
+            let age_us = self.shared.clock.now_us() - newest.delivery.poses.captured_at_us;
+            !newest.is_given || age_us < STALE_US
+        })
+    }
+
     /// What becomes of poses that there was no room for, now that newer ones, captured at `captured_at_us`, are there. Without
     /// loss they are sent by the frames' own time, if there was room before that.
-    fn overtake(&mut self, mut earlier: Pending, captured_at_us: i64) -> ControlFlow<()> {
+    fn overtake(&mut self, captured_at_us: i64) -> ControlFlow<()> {
         let lossless = self.shared.options.lossless;
         while let Some(room) = self.room.take_if(|room| lossless && room.at_us <= captured_at_us) {
-            self.deliver(&mut earlier, Some(room.at_us))?;
+            self.deliver(Some(room.at_us))?;
         }
         if self.room.is_some_and(|room| room.is_missed) {
             self.shared.telemetry.add(Count::Unsent, 1);
@@ -190,10 +217,10 @@ impl<'a> Outlet<'a> {
     }
 
     /// The last poses, where there was no room for them and nobody has to wait until there is.
-    fn end(&mut self, newest: Option<Pending>) {
-        let Some((mut last, room)) = newest.zip(self.room.take()) else { return };
+    fn end(&mut self) {
+        let Some(room) = self.room.take() else { return };
         if self.shared.options.lossless {
-            let _ = self.deliver(&mut last, Some(room.at_us));
+            let _ = self.deliver(Some(room.at_us));
         } else if room.is_missed {
             self.shared.telemetry.add(Count::Unsent, 1);
         }
@@ -212,10 +239,12 @@ impl<'a> Outlet<'a> {
         }
     }
 
-    /// Gives poses to the sink; without loss, at `now_us`, or at their capture where that is `None`.
-    fn deliver(&mut self, pending: &mut Pending, now_us: Option<i64>) -> ControlFlow<()> {
+    /// Gives the newest poses to the sink; without loss, at `now_us`, or at their capture where that is `None`.
+    fn deliver(&mut self, now_us: Option<i64>) -> ControlFlow<()> {
         let Shared { clock, telemetry, options, .. } = self.shared;
-        let Pending { delivery, is_given, has_waited, came_at_us } = pending;
+        let Some(Pending { delivery, is_given, has_waited, came_at_us }) = &mut self.newest else {
+            return ControlFlow::Continue(());
+        };
         let started_at_us = clock.now_us();
         let captured_at_us = delivery.poses.captured_at_us;
         self.last_captured_at_us = Some(captured_at_us);
